@@ -282,6 +282,18 @@ export const ONCE_MUTANTS: readonly Mutant[] = [
     ],
   },
   {
+    name: 'redriven-letter-not-told',
+    finding: 'B12',
+    fault: 'An order does not learn that its dead letter took effect.',
+    edits: [
+      {
+        file: 'lambdas/orders/use/call-for-order-again.ts',
+        find: 'await keepLearnt(tools, orderId, [fact], cause);',
+        replace: 'await keepLearnt(tools, orderId, [fact].slice(1), cause);',
+      },
+    ],
+  },
+  {
     name: 'order-review-without-alarm',
     fault: 'An order that needs a person raises no alarm.',
     edits: [

@@ -65,17 +65,29 @@ describe('an order', () => {
   });
 
   test('gets nothing once its money is gone', async () => {
+    world.shop.push(deed('credited'));
+    world.mails.push(mail());
     await disputed();
     world.shop.push(deed('reserved'));
     expect(world.atTheEnd()).toEqual(['I10 no goods for money that is gone']);
   });
 
+  test('shows what became of its mail and of its credit', async () => {
+    world.shop.push(deed('reserved'), deed('credited'));
+    world.mails.push(mail());
+    await become('email.failed', { email: { status: 'failed', sinceMs: 0 } });
+    expect(world.atTheEnd()).toEqual(['F30 settled or undone']);
+  });
+
   test('is not completed without goods', () => {
+    world.shop.push(deed('credited'));
+    world.mails.push(mail());
     expect(world.atTheEnd()).toEqual(['F30 settled or undone']);
   });
 
   test('does not keep money or goods once it is canceled', async () => {
-    world.shop.push(deed('reserved'));
+    world.shop.push(deed('reserved'), deed('credited'));
+    world.mails.push(mail());
     await become('order.canceled', { status: 'canceled' });
     const found = world.all().filter(({ oracle }) => oracle === 'F30 settled or undone');
     expect(found.map(({ what }) => what)).toEqual([

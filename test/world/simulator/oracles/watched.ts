@@ -30,7 +30,7 @@ export function watched({ clock, store, processor }: ChangeHarness | OrderHarnes
   return {
     ...lists,
     queues,
-    watch,
+    world,
     /** The oracles that are violated now. */
     now: () => names(watch.afterStep()),
     /** The oracles that are violated once all is quiet. No test here projects or publishes, unless it is about that. */

@@ -1,0 +1,49 @@
+import { expect, test } from '@jest/globals';
+import { moneyOf } from '../../../lambdas/payments/domain/charge-money.ts';
+import { CHARGE_TABLE } from '../../../lambdas/payments/domain/state-tables.ts';
+import { callback } from '../../callbacks/callback-harness.ts';
+import { ChangeHarness } from '../../payments/change-harness.ts';
+import { paymentRequest } from '../../payments/payment-fixtures.ts';
+import { addReached, countCells, nothingReached, reachedBy, tellReached } from './coverage.ts';
+import { watched } from './oracles/watched.ts';
+
+test('cells, faults and pairs that histories reach are counted, and the others are named', async () => {
+  const before = CHARGE_TABLE.succeeded.processing;
+  const cells = countCells();
+  const harness = new ChangeHarness();
+  const { world } = watched(harness);
+  const request = paymentRequest('reached', { source: 'tok_async' });
+  await harness.pay(request);
+  const charge = harness.chargeOf(request);
+  await harness.processor.inside.decline(charge);
+  await harness.deliver(callback('one', charge));
+  await harness.processor.inside.approve(charge);
+  await harness.deliver(callback('two', charge));
+  expect(moneyOf(charge, (await harness.chain(request)).state)?.leftMinor).toBe(1000);
+  const step = { id: 1, atMs: 0, actor: 'client', act: 'pay', source: 'tok_async' };
+  const fault = {
+    name: 'step 1/3',
+    kind: 'crash_after' as const,
+    label: 'dynamodb PutCommand',
+    of: 'payments',
+    atMs: 1,
+  };
+  const history = { seed: 1, profile: 'calm', steps: [step], muted: [] };
+  const found = reachedBy({ ...world, faults: [fault] }, history, cells);
+  const all = nothingReached();
+  addReached(all, found);
+  addReached(all, reachedBy({ ...world, faults: [] }, history, cells));
+  expect(all.histories).toBe(2);
+  expect(all.counts).toMatchObject({
+    'cell charge pending × processing': 1,
+    'cell charge succeeded × failed': 1,
+    'fault F02': 1,
+    'fault F21': 2,
+    'pair pay × crash_after': 1,
+  });
+  const told = tellReached(all, ['pay', 'refund']);
+  expect(told).toContain('  never: charge voided × succeeded');
+  expect(told).toContain('  never: refund × crash_after');
+  expect(told.find((line) => line.includes('F39'))).toMatch('not reachable');
+  expect(CHARGE_TABLE.succeeded.processing).toBe(before);
+});

@@ -1,0 +1,198 @@
+/** What histories have reached: cells of the state tables, faults of docs/, and pairs of what was done and what failed. */
+import { LedgerRow } from '../../../lambdas/kernel/contract/rows.ts';
+import { parseOrderTransition } from '../../../lambdas/orders/store/order-items.ts';
+import { CHARGE_TABLE, DISPUTE_TABLE, REFUND_TABLE } from '../../../lambdas/payments/domain/state-tables.ts';
+import type { Transition } from '../../../lambdas/payments/domain/transition.ts';
+import { parseTransition } from '../../../lambdas/payments/store/items.ts';
+import type { FaultKind, History, Observed } from './contract.ts';
+
+type Table = Readonly<Record<string, Readonly<Record<string, unknown>>>>;
+
+const TABLES: Readonly<Record<string, Table>> = { charge: CHARGE_TABLE, refund: REFUND_TABLE, dispute: DISPUTE_TABLE };
+
+const FAULT_KINDS: readonly FaultKind[] = [
+  'crash_before',
+  'crash_after',
+  'throttle',
+  'conflict',
+  'ambiguous_applied',
+  'ambiguous_lost',
+  'slow',
+];
+
+/** Cells that no history reaches, and why. */
+const UNREACHABLE_CELLS: Readonly<Record<string, string>> = {};
+
+/** Faults that no history reaches, and why. */
+const UNREACHABLE_FAULTS: Readonly<Record<string, string>> = {
+  F26: 'the relay is never away for longer than the Stream keeps its records; a test of its own trims them',
+  F34: 'covered by throttles and doubt at every call; nothing else tells minutes of 5xx apart',
+  F36: 'the processor’s secret does not change in the simulated account; tests of the client send 401',
+  F39: 'no function may change a row of the Ledger; a test on the deployed stack does',
+  F40: 'the variable is read when a function starts; a unit test sets it',
+};
+
+/** Counts each cell that `decide` looks up from now on, in this process. @returns the cells, growing */
+export function countCells(): Set<string> {
+  const reached = new Set<string>();
+  for (const [table, rows] of Object.entries(TABLES)) {
+    for (const [row, cells] of Object.entries(rows)) {
+      for (const [column, cell] of Object.entries(cells)) {
+        const get = (): unknown => {
+          reached.add(`${table} ${row} × ${column}`);
+          return cell;
+        };
+        Object.defineProperty(cells, column, { get, enumerable: true });
+      }
+    }
+  }
+  return reached;
+}
+
+const ALL_CELLS = Object.entries(TABLES).flatMap(([table, rows]) =>
+  Object.entries(rows).flatMap(([row, cells]) => Object.keys(cells).map((column) => `${table} ${row} × ${column}`)),
+);
+
+/** How many histories reached each thing. Plain JSON, so that processes can hand it over. */
+export interface Reached {
+  histories: number;
+  readonly counts: Record<string, number>;
+}
+
+export function nothingReached(): Reached {
+  return { histories: 0, counts: {} };
+}
+
+export function addReached(into: Reached, { histories, counts }: Reached): void {
+  into.histories += histories;
+  for (const [name, count] of Object.entries(counts)) into.counts[name] = (into.counts[name] ?? 0) + count;
+}
+
+/** @param cells what {@link countCells} returned; it is emptied */
+export function reachedBy(world: Observed, { steps }: History, cells: Set<string>): Reached {
+  const names = new Set<string>([...cells].map((cell) => `cell ${cell}`));
+  cells.clear();
+  const kinds = new Set(world.faults.map(({ kind }) => kind));
+  for (const fault of faultsIn(world, steps)) names.add(`fault ${fault}`);
+  for (const { act } of steps) {
+    names.add(`act ${act}`);
+    for (const kind of kinds) names.add(`pair ${act} × ${kind}`);
+  }
+  return { histories: 1, counts: Object.fromEntries([...names].map((name) => [name, 1])) };
+}
+
+// -------------------------------------------------------------------------------------------------------------- faults
+
+interface Evidence {
+  readonly world: Observed;
+  readonly acts: ReadonlySet<string>;
+  readonly sources: ReadonlySet<string>;
+  readonly transitions: readonly Transition[];
+  readonly orderTypes: ReadonlySet<string>;
+  readonly codes: ReadonlySet<string>;
+  readonly metrics: ReadonlySet<string>;
+  /** The kind and what was called, of each fault at a gate. */
+  readonly gates: readonly string[];
+}
+
+/** By the numbers of docs/faults.md: what shows that a history had the fault. */
+const SIGNS: Readonly<Record<string, (evidence: Evidence) => boolean>> = {
+  F01: ({ gates }) => gates.some((gate) => gate.startsWith('crash_before')),
+  F02: ({ gates }) => gates.some((gate) => gate.startsWith('crash_after')),
+  F03: ({ gates }) => gates.some((gate) => /^ambiguous_applied .*TransactWrite/.test(gate)),
+  F04: ({ gates, sources }) =>
+    gates.some((gate) => /^ambiguous_applied (?!dynamodb)/.test(gate)) || hasSource(sources, 'timeout_charged'),
+  F05: ({ gates, sources }) =>
+    gates.some((gate) => /^ambiguous_lost (?!dynamodb)/.test(gate)) || hasSource(sources, 'timeout_not_charged'),
+  F06: ({ sources }) => /declined|rate|malformed|error|unauthorized|flaky/.test([...sources].join(' ')),
+  F07: ({ gates }) => gates.some((gate) => /^(?:throttle|conflict)/.test(gate)),
+  F08: ({ world }) => overlapping(world),
+  F09: ({ codes }) => codes.has('idempotency_key_payload_mismatch'),
+  F10: ({ world }) => new Set(world.calls.map(({ key }) => key)).size < keyed(world).size,
+  F11: ({ metrics }) => metrics.has('takeover'),
+  F12: ({ metrics }) => metrics.has('fenced'),
+  F13: ({ acts, world }) => acts.has('deploy') && world.faults.length > 0,
+  F14: ({ codes }) => codes.has('idempotency_key_expired'),
+  F15: ({ codes }) => codes.has('idempotency_key_expired'),
+  F16: ({ gates }) => gates.some((gate) => gate.startsWith('crash')),
+  F17: ({ metrics }) => metrics.has('callback_redelivered'),
+  F18: ({ metrics }) => metrics.has('callback_taken_in'),
+  F19: ({ acts }) => acts.has('habits'),
+  F20: ({ transitions }) => transitions.some(({ sequence, cause }) => sequence === 2 && cause.by === 'callback'),
+  F21: ({ transitions }) => transitions.some(({ type }) => type === 'payment.late_success'),
+  F22: ({ metrics }) => metrics.has('callback_orphaned'),
+  F23: ({ gates }) => gates.some((gate) => /^(?:crash_after|ambiguous_applied) .*(?:event|bus)/i.test(gate)),
+  F24: ({ metrics }) => metrics.has('event_publish_failed'),
+  F25: ({ metrics }) => metrics.has('event_parked'),
+  F27: ({ metrics }) => metrics.has('event_consumed_before'),
+  F28: ({ acts }) => acts.has('republish') || acts.has('redrive'),
+  F29: ({ acts }) => acts.has('run_job'),
+  F30: ({ orderTypes }) => orderTypes.has('reversal.pending'),
+  F31: ({ codes }) => codes.has('amount_exceeds_left') || codes.has('change_in_progress'),
+  F32: ({ acts }) => acts.has('processor_outage'),
+  F33: ({ metrics }) => metrics.has('outbound_probe') || metrics.has('outbound_breaker_opened'),
+  F35: ({ acts }) => acts.has('deploy'),
+  F37: ({ transitions }) => transitions.some(({ type, postings }) => type === 'refund.failed' && postings.length > 0),
+  F38: ({ acts }) => acts.has('rebuild'),
+};
+
+function hasSource(sources: ReadonlySet<string>, part: string): boolean {
+  return [...sources].some((source) => source.includes(part));
+}
+
+function faultsIn(world: Observed, steps: History['steps']): readonly string[] {
+  const { database, tables } = world;
+  const orders = database.items(tables.ledger, LedgerRow.order).map(parseOrderTransition);
+  const evidence: Evidence = {
+    world,
+    acts: new Set(steps.map(({ act }) => act)),
+    sources: new Set(steps.flatMap(({ source }) => (typeof source === 'string' ? [source] : []))),
+    transitions: database.items(tables.ledger, LedgerRow.payment).map(parseTransition),
+    orderTypes: new Set(orders.map(({ type }) => type)),
+    codes: new Set(world.calls.flatMap(({ answer }) => /"code":"([a-z_]+)"/.exec(answer?.body ?? '')?.[1] ?? [])),
+    metrics: new Set(world.rang.map(({ metric }) => metric)),
+    gates: world.faults.map(({ kind, label }) => `${kind} ${label}`),
+  };
+  return Object.entries(SIGNS).flatMap(([fault, isIn]) => (isIn(evidence) ? [fault] : []));
+}
+
+function keyed({ calls }: Observed): ReadonlySet<string> {
+  return new Set(calls.map(({ tenant, method, path, key }) => JSON.stringify([tenant, method, path, key])));
+}
+
+/** Whether two requests with one key were under way at the same time. */
+function overlapping({ calls }: Observed): boolean {
+  const untilMs = new Map<string, number>();
+  return calls.some(({ tenant, method, path, key, sentAtMs, answer }) => {
+    if (key === undefined) return false;
+    const name = JSON.stringify([tenant, method, path, key]);
+    const isDuring = sentAtMs < (untilMs.get(name) ?? 0);
+    untilMs.set(name, Math.max(untilMs.get(name) ?? 0, answer?.atMs ?? sentAtMs));
+    return isDuring;
+  });
+}
+
+// ---------------------------------------------------------------------------------------------------------------- report
+
+/** The report, as lines. @param acts the names of all acts */
+export function tellReached({ histories, counts }: Reached, acts: readonly string[]): readonly string[] {
+  const missing = (prefix: string, all: readonly string[], reasons: Readonly<Record<string, string>>): string[] => {
+    const left = all.filter((name) => counts[`${prefix} ${name}`] === undefined);
+    const isKnown = (name: string): boolean => reasons[name] !== undefined;
+    const head = `${prefix}s reached: ${all.length - left.length} of ${all.length}`;
+    return [
+      head,
+      ...left.filter((name) => !isKnown(name)).map((name) => `  never: ${name}`),
+      ...left.filter(isKnown).map((name) => `  not reachable: ${name}: ${reasons[name]}`),
+    ];
+  };
+  const faults = [...Object.keys(SIGNS), ...Object.keys(UNREACHABLE_FAULTS)].toSorted();
+  const pairs = acts.flatMap((act) => FAULT_KINDS.map((kind) => `${act} × ${kind}`));
+  return [
+    `${histories} histories`,
+    ...missing('cell', ALL_CELLS, UNREACHABLE_CELLS),
+    ...missing('fault', faults, UNREACHABLE_FAULTS),
+    ...missing('act', acts, {}),
+    ...missing('pair', pairs, {}),
+  ];
+}
