@@ -5,6 +5,7 @@
 const ROOMS = [
   'kernel',
   'once',
+  'activity',
   'outbound',
   'tenants',
   'http',

@@ -3,7 +3,10 @@ import {
   DescribeStacksCommand,
   paginateListStackResources,
 } from '@aws-sdk/client-cloudformation';
+import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { StackName, StackOutput } from '../lambdas/kernel/contract/api.ts';
+import { documentClient } from '../lambdas/kernel/platform/document-client.ts';
+import { systemClock, systemEntropy } from '../lambdas/kernel/platform/platform.ts';
 import { CliFailure, ExitCode } from './failure.ts';
 
 /** Where AWS is and who asks. Empty: the region and credentials of the environment. */
@@ -49,6 +52,21 @@ async function withoutStack(client: CloudFormationClient, name: string, error: u
     `There is no stack ${name} in ${region}: deploy it with "npx cdk deploy --all", or set AWS_REGION or AWS_PROFILE to where it is.`,
     { cause: error },
   );
+}
+
+/** The tables of a deployment, as its stores take them. */
+export async function openTables(target: AwsTarget) {
+  const [idempotency, ledger, registry, views] = await stackOutputs(target, 'data', [
+    'idempotencyTable',
+    'ledgerTable',
+    'registryTable',
+    'viewsTable',
+  ]);
+  return {
+    client: documentClient(new DynamoDBClient({ ...target, maxAttempts: 1 })),
+    tables: { idempotency, ledger, registry, views },
+    pacing: { clock: systemClock, entropy: systemEntropy },
+  };
 }
 
 /** The addresses of all queues of the service. */

@@ -1,14 +1,15 @@
-import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import type { Command } from 'commander';
-import { type OrderId, type PaymentId, parseOrderId, parsePaymentId } from '../lambdas/kernel/ids.ts';
-import { documentClient } from '../lambdas/kernel/platform/document-client.ts';
-import { systemClock, systemEntropy } from '../lambdas/kernel/platform/platform.ts';
-import { eraseDetails } from '../lambdas/once/store/details-rows.ts';
+import type { Action } from '../lambdas/activity/domain/activity.ts';
+import { DynamoDbActivity } from '../lambdas/activity/store/dynamodb-activity.ts';
+import { parseOrderId, parsePaymentId } from '../lambdas/kernel/ids.ts';
+import { systemClock } from '../lambdas/kernel/platform/platform.ts';
+import { eraseDetailsItem } from '../lambdas/once/store/details-rows.ts';
 import { DynamoDbOrders } from '../lambdas/orders/store/dynamodb-orders.ts';
 import { eraseOrder } from '../lambdas/orders/use/erase-order.ts';
+import type { Payment } from '../lambdas/payments/domain/payment.ts';
 import { DynamoDbStore } from '../lambdas/payments/store/dynamodb-store.ts';
 import { erasePayment } from '../lambdas/payments/use/erase-payment.ts';
-import { stackOutputs } from './deployment.ts';
+import { openTables } from './deployment.ts';
 import { CliFailure, ExitCode } from './failure.ts';
 import type { Session } from './session.ts';
 
@@ -23,7 +24,8 @@ export function addErase(program: Command, session: Session): void {
     .description('erases the description and the metadata of a payment that has ended')
     .action(async (text: string) => {
       const id = read(text, parsePaymentId, 'payment');
-      const outcome = await erasePayment(await deployment(session), id);
+      const { store, erase } = await deployment(session);
+      const outcome = await erasePayment({ store, erase: erase('payment.erased') }, id);
       const { kind } = outcome;
       if (kind === 'not_found') throw new CliFailure(ExitCode.notFound, `There is no payment ${id}.`);
       if (outcome.kind === 'unfinished') {
@@ -40,7 +42,7 @@ export function addErase(program: Command, session: Session): void {
     .action(async (text: string) => {
       const id = read(text, parseOrderId, 'order');
       const { store, orders, erase } = await deployment(session);
-      const { kind } = await eraseOrder({ orders, records: store, erase }, id);
+      const { kind } = await eraseOrder({ orders, records: store, erase: erase('order.erased') }, id);
       if (kind === 'not_found') throw new CliFailure(ExitCode.notFound, `There is no order ${id}.`);
       if (kind === 'unfinished') {
         const why = 'its e-mail, its credit or its answer still needs the address';
@@ -51,21 +53,17 @@ export function addErase(program: Command, session: Session): void {
 }
 
 async function deployment(session: Session) {
-  const target = await session.aws();
-  const [idempotency, ledger, registry] = await stackOutputs(target, 'data', [
-    'idempotencyTable',
-    'ledgerTable',
-    'registryTable',
-  ]);
-  const client = documentClient(new DynamoDBClient({ ...target, maxAttempts: 1 }));
-  const pacing = { clock: systemClock, entropy: systemEntropy };
-  const tables = { idempotency, ledger, registry };
+  const { client, tables, pacing } = await openTables(await session.aws());
   const store = new DynamoDbStore(client, tables, pacing);
-  return {
-    store,
-    orders: new DynamoDbOrders(client, tables, pacing, store),
-    erase: (id: PaymentId | OrderId) => eraseDetails({ client, registry, pacing }, id),
-  };
+  const activity = new DynamoDbActivity(client, tables, pacing);
+  const actor = { by: 'command' as const, operator: session.operator };
+  const erase =
+    (action: Action) =>
+    ({ id, ...chain }: Pick<Payment, 'tenantId' | 'mode'> & { readonly id: string }): Promise<boolean> =>
+      activity.record({ chain, action, actor, about: [id], occurredAtMs: systemClock.nowMs() }, [
+        eraseDetailsItem(tables, id),
+      ]);
+  return { store, orders: new DynamoDbOrders(client, tables, pacing, store), erase };
 }
 
 function read<Id>(text: string, parse: (text: string) => Id | undefined, what: string): Id {

@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { LambdaClient } from '@aws-sdk/client-lambda';
 import { type Message, SQSClient } from '@aws-sdk/client-sqs';
 import type { Command } from 'commander';
+import { recordAction } from './activity.ts';
 import { type AwsTarget, serviceQueues, stackOutputs } from './deployment.ts';
 import { CliFailure, ExitCode, endingOf } from './failure.ts';
 import { moveBack, redrivePairs } from './moving.ts';
@@ -44,6 +45,8 @@ export function addEvents(program: Command, session: Session): void {
         throw new CliFailure(ExitCode.usage, 'The range is empty: --created-to must be later than --created-from.');
       const target = await session.aws();
       const [functionName] = await stackOutputs(target, 'service', ['republishFunction']);
+      const range = { created_from: String(sinceMs / 1000), created_to: String(Math.floor(untilMs / 1000)) };
+      await recordAction(session, 'events.republish_started', range);
       const { found, published, unpublishable } = await session.during('Publishing events again', (report) =>
         republishRange(new LambdaClient(target), functionName, { sinceMs, untilMs }, ({ nextMs }) => {
           if (nextMs !== undefined) report(`published up to ${isoTime(nextMs)}`);
@@ -62,6 +65,7 @@ export function addEvents(program: Command, session: Session): void {
     .description('redrives what the relay parked and what consumers gave up, after the fix; each takes effect once')
     .action(async () => {
       const target = await session.aws();
+      await recordAction(session, 'events.redrive_started');
       const data = await session.during('Redriving', (report) => redriveAll(target, report));
       const rows = data.map(({ queue, redriven, failed }) => [queue, String(redriven), String(failed)]);
       session.show({ data }, table(['QUEUE', 'REDRIVEN', 'FAILED'], rows));

@@ -2,7 +2,7 @@ import { type Command, InvalidArgumentError } from 'commander';
 import * as z from 'zod';
 import { stackOutputs } from './deployment.ts';
 import { CliFailure, ExitCode } from './failure.ts';
-import { isoTime, readSeconds, type Session, table } from './session.ts';
+import { isoTime, readCountOf, readSeconds, type Session, table } from './session.ts';
 
 interface ApiAccess {
   /** Without a trailing slash. */
@@ -58,7 +58,7 @@ export function addJobs(program: Command, session: Session): void {
   jobs
     .command('runs <id>')
     .description('lists the runs of a job, the latest first')
-    .option('--most <n>', `how many, 1 to ${MOST_RUNS}`, readCount, 10)
+    .option('--most <n>', `how many, 1 to ${MOST_RUNS}`, readCountOf(MOST_RUNS), 10)
     .action(async (id: string, { most }: { most: number }) => {
       const document = await ask('GET', `${runsOf(id)}?limit=${most}`);
       session.show(document, runLines(readAnswer(jobRunList, document).data));
@@ -162,10 +162,4 @@ function withoutSlash(address: string): string {
   if (!/^https?:\/\//.test(address) || !URL.canParse(address))
     throw new InvalidArgumentError(`${address} is no address; as https://api.example.`);
   return address.replace(/\/+$/, '');
-}
-
-function readCount(text: string): number {
-  const count = Number(text);
-  if (/^\d+$/.test(text) && count >= 1 && count <= MOST_RUNS) return count;
-  throw new InvalidArgumentError(`${text} is not a number from 1 to ${MOST_RUNS}.`);
 }

@@ -1,25 +1,16 @@
-import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { keyIdOf } from '../lambdas/kernel/cause.ts';
 import { ALL_SCOPES, PAYMENT_SCOPES, type Scope } from '../lambdas/kernel/contract/api.ts';
 import { type Mode, type TenantId, tenantId } from '../lambdas/kernel/ids.ts';
-import { documentClient } from '../lambdas/kernel/platform/document-client.ts';
 import { TenantAdministration, UnknownTenantError } from '../lambdas/tenants/store/tenant-administration.ts';
-import { stackOutputs } from './deployment.ts';
+import { openTables } from './deployment.ts';
 import { CliFailure, ExitCode } from './failure.ts';
 import { isoTime, type Session, table } from './session.ts';
 
-interface NamedTable {
-  readonly table?: string;
-}
-
 /** `payonce tenants`. */
 export function addTenants(program: Command, session: Session): void {
-  const tenants = program
-    .command('tenants')
-    .description('lists and creates tenants')
-    .option('--table <name>', 'the Registry table; found by the stack when left out');
-  const open = async (): Promise<TenantAdministration> => administration(session, tenants.opts<NamedTable>());
+  const tenants = program.command('tenants').description('lists and creates tenants');
+  const open = async (): Promise<TenantAdministration> => administration(session);
 
   tenants
     .command('list')
@@ -44,11 +35,8 @@ export function addTenants(program: Command, session: Session): void {
 
 /** `payonce keys`. */
 export function addKeys(program: Command, session: Session): void {
-  const keys = program
-    .command('keys')
-    .description('lists, creates and revokes the API keys of a tenant')
-    .option('--table <name>', 'the Registry table; found by the stack when left out');
-  const open = async (): Promise<TenantAdministration> => administration(session, keys.opts<NamedTable>());
+  const keys = program.command('keys').description('lists, creates and revokes the API keys of a tenant');
+  const open = async (): Promise<TenantAdministration> => administration(session);
 
   keys
     .command('create')
@@ -104,16 +92,12 @@ export function addKeys(program: Command, session: Session): void {
     });
 }
 
-async function administration(session: Session, { table: named }: NamedTable): Promise<TenantAdministration> {
-  const target = await session.aws();
-  const [registry] =
-    named === undefined
-      ? await stackOutputs(target, 'data', ['registryTable'], 'name the table with --table.')
-      : ([named] as const);
-  return new TenantAdministration(documentClient(new DynamoDBClient(target)), registry);
+async function administration(session: Session): Promise<TenantAdministration> {
+  const { client, tables } = await openTables(await session.aws());
+  return new TenantAdministration(client, tables, session.operator);
 }
 
-function readTenant(text: string): TenantId {
+export function readTenant(text: string): TenantId {
   if (!/^ten_\w+$/.test(text)) throw new InvalidArgumentError(`${text} is no tenant; an id is like ten_….`);
   return tenantId(text);
 }

@@ -1,11 +1,12 @@
 import { LambdaClient } from '@aws-sdk/client-lambda';
-import { type Command, InvalidArgumentError } from 'commander';
+import type { Command } from 'commander';
 import { REDRIVE_TIMEOUT_MINUTES } from '../lambdas/kernel/contract/timing.ts';
 import { type LetterAnswer, type LetterOrder, type LetterReport, MOST_LETTERS } from '../lambdas/outbound/contract.ts';
+import { recordAction } from './activity.ts';
 import { stackOutputs } from './deployment.ts';
 import { CliFailure, ExitCode } from './failure.ts';
 import { invoke } from './republishing.ts';
-import { isoTime, type Session, table } from './session.ts';
+import { isoTime, readCountOf, type Session, table } from './session.ts';
 
 /** `payonce letters`. */
 export function addLetters(program: Command, session: Session): void {
@@ -18,7 +19,7 @@ export function addLetters(program: Command, session: Session): void {
   letters
     .command('list')
     .description('lists what was given up, and why; never its content')
-    .option('--most <n>', `how many, 1 to ${MOST_LETTERS}`, readCount, MOST_LETTERS)
+    .option('--most <n>', `how many, 1 to ${MOST_LETTERS}`, readCountOf(MOST_LETTERS), MOST_LETTERS)
     .action(async ({ most }: { most: number }) => {
       const data = await order(session, named(), { action: 'list', atMost: most });
       session.show({ data: data.map(document) }, lines(data));
@@ -29,8 +30,9 @@ export function addLetters(program: Command, session: Session): void {
     .description(
       'makes the calls again, each under its own key, so that each takes effect once; what fails again stays',
     )
-    .option('--most <n>', `how many, 1 to ${MOST_LETTERS}`, readCount, MOST_LETTERS)
+    .option('--most <n>', `how many, 1 to ${MOST_LETTERS}`, readCountOf(MOST_LETTERS), MOST_LETTERS)
     .action(async ({ most }: { most: number }) => {
+      await recordAction(session, 'letters.redrive_started', { most: String(most) });
       const data = await session.during('Redriving dead letters', () =>
         order(session, named(), { action: 'redrive', atMost: most }),
       );
@@ -86,10 +88,4 @@ function lines(letters: readonly LetterReport[]): readonly string[] {
     id,
   ]);
   return table(['STATE', 'VENDOR', 'OPERATION', 'REASON', 'EFFECT', 'KEPT SINCE', 'LETTER'], rows);
-}
-
-function readCount(text: string): number {
-  const count = Number(text);
-  if (/^\d+$/.test(text) && count >= 1 && count <= MOST_LETTERS) return count;
-  throw new InvalidArgumentError(`${text} is not a number from 1 to ${MOST_LETTERS}.`);
 }

@@ -1,5 +1,7 @@
+import { userInfo } from 'node:os';
 import { Command } from 'commander';
 import { PAYONCE_DIRECTORY } from '../local/directories.ts';
+import { addActivity } from './activity.ts';
 import { addErase } from './erase.ts';
 import { addEvents } from './events.ts';
 import { CliFailure, ExitCode } from './failure.ts';
@@ -16,9 +18,11 @@ export function payonceProgram(surroundings: Surroundings): Command {
     .option('--local', 'work on what "npm start" runs on this machine')
     .option('--json', 'print one JSON document')
     .option('--directory <path>', 'where "npm start" keeps its files', PAYONCE_DIRECTORY)
+    .option('--operator <name>', 'who acts, for the activity log', userInfo().username)
     .addHelpText('after', '\nExit codes: docs/cli.md');
   const session = new Session(program, surroundings);
-  for (const add of [addKeys, addTenants, addLetters, addJobs, addEvents, addViews, addErase]) add(program, session);
+  for (const add of [addKeys, addTenants, addLetters, addJobs, addEvents, addViews, addErase, addActivity])
+    add(program, session);
   for (const command of withDescendants(program))
     command
       .exitOverride((error) => {

@@ -17,6 +17,7 @@ interface Options {
   readonly local?: boolean;
   readonly json?: boolean;
   readonly directory: string;
+  readonly operator: string;
 }
 
 /** What `npm start` brought up, as far as commands use it. */
@@ -45,6 +46,11 @@ export class Session {
     const running = await new StateFile(directory).running();
     if (running !== undefined) return running;
     throw new CliFailure(ExitCode.notFound, `Nothing runs locally in ${directory}: start it with "npm start".`);
+  }
+
+  /** Named in the activity log. */
+  get operator(): string {
+    return this.#options.operator;
   }
 
   async aws(): Promise<AwsTarget> {
@@ -98,6 +104,15 @@ export function table(headings: readonly string[], rows: readonly (readonly stri
 /** For people: `2026-01-01T00:00:00Z`, cut to whole seconds. */
 export function isoTime(timeMs: number): string {
   return `${new Date(timeMs).toISOString().slice(0, 19)}Z`;
+}
+
+/** Reads an option with a number from 1 to `most`. */
+export function readCountOf(most: number): (text: string) => number {
+  return (text) => {
+    const count = Number(text);
+    if (/^\d+$/.test(text) && count >= 1 && count <= most) return count;
+    throw new InvalidArgumentError(`${text} is not a number from 1 to ${most}.`);
+  };
 }
 
 /** Reads an option with a time in Unix seconds. */

@@ -1,9 +1,7 @@
 import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { type Command, InvalidArgumentError } from 'commander';
-import { documentClient } from '../lambdas/kernel/platform/document-client.ts';
-import { systemClock, systemDigest, systemEntropy } from '../lambdas/kernel/platform/platform.ts';
+import { systemDigest } from '../lambdas/kernel/platform/platform.ts';
 import { DynamoDbOrders } from '../lambdas/orders/store/dynamodb-orders.ts';
 import { DynamoDbStore } from '../lambdas/payments/store/dynamodb-store.ts';
 import { DynamoDbLedgerWalk } from '../lambdas/views/store/dynamodb-ledger-walk.ts';
@@ -11,7 +9,8 @@ import { DynamoDbViews } from '../lambdas/views/store/dynamodb-views.ts';
 import { type Difference, type RebuildState, rebuildBegin, rebuildViews } from '../lambdas/views/use/rebuild-views.ts';
 import { makeDirectory, PAYONCE_DIRECTORY } from '../local/directories.ts';
 import { sentenceOf } from '../local/sentence.mjs';
-import { stackOutputs } from './deployment.ts';
+import { recordAction } from './activity.ts';
+import { openTables } from './deployment.ts';
 import { CliFailure, ExitCode } from './failure.ts';
 import type { Session } from './session.ts';
 
@@ -52,17 +51,9 @@ export function addViews(program: Command, session: Session): void {
 }
 
 async function rebuild(session: Session, { compare = false, segments, settle, state }: Options): Promise<void> {
-  const target = await session.aws();
-  const [idempotency, ledger, registry, views] = await stackOutputs(target, 'data', [
-    'idempotencyTable',
-    'ledgerTable',
-    'registryTable',
-    'viewsTable',
-  ]);
-  const documents = documentClient(new DynamoDBClient({ ...target, maxAttempts: 1 }));
-  const pacing = { clock: systemClock, entropy: systemEntropy };
-  const tables = { idempotency, ledger, registry };
-  const store = new DynamoDbStore(documents, tables, pacing);
+  const { client, tables, pacing } = await openTables(await session.aws());
+  const { ledger, views } = tables;
+  const store = new DynamoDbStore(client, tables, pacing);
   // One file per Ledger: progress on one says nothing about another.
   const file = state ?? join(PAYONCE_DIRECTORY, `views-rebuild-${ledger}.json`);
   try {
@@ -70,15 +61,16 @@ async function rebuild(session: Session, { compare = false, segments, settle, st
   } catch (cause) {
     throw new CliFailure(ExitCode.settings, `Progress cannot be kept in ${file}: ${sentenceOf(cause)}`, { cause });
   }
+  if (!compare) await recordAction(session, 'views.rebuild_started');
   const begin = compare ? rebuildBegin(segments, 'compare_ledger') : savedState(file, segments);
   const { counts, differences } = await session.during('Rebuilding the Views', (report) => {
     if (!compare && existsSync(file)) report(`continuing from ${file}`);
     return rebuildViews(
       {
-        views: new DynamoDbViews(documents, views, pacing),
-        ledger: new DynamoDbLedgerWalk(documents, ledger, pacing),
+        views: new DynamoDbViews(client, views, pacing),
+        ledger: new DynamoDbLedgerWalk(client, ledger, pacing),
         store,
-        orders: new DynamoDbOrders(documents, tables, pacing, store),
+        orders: new DynamoDbOrders(client, tables, pacing, store),
         digest: systemDigest,
         settleMs: settle * 1000,
         ...pacing,

@@ -27,7 +27,7 @@ export async function withSides<Result>(
 ): Promise<Result> {
   const target = { endpoint: aws.awsEndpoint, region: aws.region, credentials: CREDENTIALS };
   const client = documentClient(new DynamoDBClient(target));
-  const administration = new TenantAdministration(client, aws.tables.registry);
+  const administration = new TenantAdministration(client, aws.tables, 'demo');
   const tenantId = await administration.createTenant('Demo');
   const apiKey = await administration.createApiKey({ tenantId, mode: 'test', scopes: PAYMENT_SCOPES });
   try {

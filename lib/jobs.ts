@@ -25,6 +25,8 @@ export interface JobsProps {
   readonly logs: FunctionLogs;
   /** Of the workers; in MB, 128 to 10240. */
   readonly memoryMb: number;
+  /** Those of the deployment, for the activity log. */
+  readonly settings: Readonly<Record<string, string>>;
 }
 
 /** The variable that names the queue of each worker. */
@@ -49,7 +51,13 @@ export class Jobs extends Construct {
     const own = { ...logs, timeout: Duration.seconds(JOB_WORKER_TIMEOUT_SECONDS), memoryMb };
     this.workers = {
       // It moves money.
-      payments: new EngineFunction(this, 'Payments', { ...own, folder: 'payment-jobs', data, processors }),
+      payments: new EngineFunction(this, 'Payments', {
+        ...own,
+        folder: 'payment-jobs',
+        data,
+        processors,
+        appends: ['payment', 'order'],
+      }),
       // It keeps house, and appends nothing to the Ledger.
       upkeep: new PayonceFunction(this, 'Upkeep', { ...own, folder: 'upkeep-jobs', environment: engineTables(data) }),
     };
@@ -73,9 +81,9 @@ export class Jobs extends Construct {
     return queue;
   }
 
-  /** Accepts runs and shows them: it writes a run that is new, and changes none. */
+  /** Accepts runs and shows them: it writes a run that is new, and changes none. It records the settings of the deployment. */
   #api(queues: readonly (readonly [JobWorkerName, IQueue])[]): PayonceFunction {
-    const { data, logs } = this.#props;
+    const { data, logs, settings } = this.#props;
     const api = new PayonceFunction(this, 'Api', {
       ...logs,
       folder: 'jobs',
@@ -83,12 +91,15 @@ export class Jobs extends Construct {
       memoryMb: 256,
       environment: {
         [Environment.idempotencyTable]: data.idempotency.tableName,
+        [Environment.ledgerTable]: data.ledger.table.tableName,
         [Environment.registryTable]: data.registry.tableName,
+        [Environment.deploymentSettings]: JSON.stringify(settings),
         [Environment.jobCredentialSecretId]: data.jobCredential.arn,
       },
     });
     for (const [name, queue] of queues) api.tell({ [QUEUE_VARIABLES[name]]: queue.queueUrl });
     data.idempotency.grantCommit(api, 'acceptedRun');
+    data.ledger.grantRecordActivity(api);
     data.registry.grantRows(api, 'ReadRows', ['dynamodb:GetItem'], [RegistryRow.apiKey, RegistryRow.jobRuns]);
     const actions = ['dynamodb:Query', 'dynamodb:PutItem'];
     data.registry.grantRows(api, 'ListAndAcceptRuns', actions, [RegistryRow.jobRuns]);

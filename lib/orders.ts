@@ -33,6 +33,7 @@ export class Orders extends Construct {
       memoryMb,
       data,
       processors,
+      appends: ['payment', 'order'],
     });
     data.idempotency.grantClaim(this.api);
     data.registry.grantReadApiKeys(this.api);

@@ -40,12 +40,13 @@ export class Reconciling extends Construct {
       timeout: Duration.seconds(PAYMENTS_TIMEOUT_SECONDS),
       memoryMb,
       data,
+      appends: ['payment', 'activity'],
     });
     data.idempotency.grantCommit(this.api);
     data.registry.grantReadApiKeys(this.api);
     const { inquiry, return: giveBack, openOrder } = RegistryRow;
     data.registry.grantRows(this.api, 'QueueLooks', ['dynamodb:PutItem'], [inquiry, giveBack, openOrder]);
-    http.route(['/v1/ledger/{proxy+}', '/v1/balances', '/v1/admin/{proxy+}'], this.api.function);
+    http.route(['/v1/ledger/{proxy+}', '/v1/balances', '/v1/admin/{proxy+}', '/v1/activity'], this.api.function);
     new RunbookAlarm(this, 'BooksDiffer', {
       description: 'The books of a processor and the Ledger differ, and a second comparison confirmed it.',
       entry: 'the-books-differ',

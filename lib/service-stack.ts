@@ -23,7 +23,7 @@ import { Payments } from './payments.ts';
 import { Processors } from './processors.ts';
 import { Reconciling } from './reconciling.ts';
 import { Resolving } from './resolving.ts';
-import type { Settings } from './settings.ts';
+import { recordedSettings, type Settings } from './settings.ts';
 import { Views } from './views.ts';
 import { Webhooks } from './webhooks.ts';
 
@@ -64,7 +64,7 @@ export class ServiceStack extends Stack {
     });
     const room = { data, processors, http, logs, memoryMb };
     const callbacks = new Callbacks(this, 'Callbacks', room);
-    const jobs = new Jobs(this, 'Jobs', room);
+    const jobs = new Jobs(this, 'Jobs', { ...room, settings: recordedSettings(settings) });
     const { payments: moneyJobs, upkeep } = jobs.workers;
 
     const events = new Events(this, 'Events', {
@@ -111,7 +111,7 @@ export class ServiceStack extends Stack {
     for (const [name, made] of Object.entries(functions)) {
       new CfnOutput(this, name, { value: made.function.functionName });
     }
-    new CfnOutput(this, StackOutput.apiUrl, { value: http.serve(settings) });
+    new CfnOutput(this, StackOutput.apiUrl, { value: http.url });
     new CfnOutput(this, StackOutput.parkedRecordsQueue, { value: events.parked.queueUrl });
   }
 }

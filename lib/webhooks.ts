@@ -82,9 +82,10 @@ export class Webhooks extends Construct {
     const api = this.#function('Api', {
       folder: 'webhooks',
       timeout: Duration.seconds(PAYMENTS_TIMEOUT_SECONDS),
-      environment: this.#calling(),
+      environment: { ...this.#calling(), [Environment.ledgerTable]: data.ledger.table.tableName },
     });
     data.idempotency.grantCommit(api);
+    data.ledger.grantRecordActivity(api);
     data.registry.grantRows(api, 'ReadRows', ['dynamodb:GetItem'], [RegistryRow.apiKey, ...BOOKS, ...DELIVERIES]);
     data.registry.grantRows(api, 'ListDeliveries', ['dynamodb:Query'], DELIVERIES);
     data.registry.grantRows(api, 'WriteRows', ['dynamodb:PutItem'], [...BOOKS, ...DELIVERIES, ...REPLAYS]);

@@ -142,7 +142,7 @@ async function describe(emulator: Emulator, outputs: StackOutputs, known: LocalK
     paymentJobsFunction: read('service', 'paymentJobsFunction'),
     ordersFunction: read('service', 'ordersFunction'),
     keeperPid: emulator.keeperPid,
-    ...(await tenantWithKeys(endpoint, tables.registry, known)),
+    ...(await tenantWithKeys(endpoint, tables, known)),
   };
 }
 
@@ -219,9 +219,13 @@ async function enableTimeToLive(endpoint: string, table: string): Promise<void> 
 }
 
 /** Reuses the keys of an earlier run if they are still valid, because tables can have been emptied and keys revoked. */
-async function tenantWithKeys(endpoint: string, table: string, known: LocalKeys | undefined): Promise<LocalKeys> {
+async function tenantWithKeys(
+  endpoint: string,
+  tables: LocalAws['tables'],
+  known: LocalKeys | undefined,
+): Promise<LocalKeys> {
   const client = new DynamoDBClient({ endpoint, region: REGION, credentials: CREDENTIALS });
-  const administration = new TenantAdministration(documentClient(client), table);
+  const administration = new TenantAdministration(documentClient(client), tables, 'npm start');
   const inUse = known === undefined ? [] : await administration.listApiKeys(asTenant(known.tenantId));
   const works = (key: string): boolean =>
     inUse.some(({ keyHash, revokedAtMs }) => keyHash === hashOfApiKey(key) && revokedAtMs === undefined);

@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import { ACTIVITY_ID, TENANT_ACTIONS } from '../activity/domain/activity.ts';
 import { PROBLEMS } from '../http/problems.ts';
 import { order } from '../orders/http/order-object.ts';
 import { PAYMENT_STATUSES, TRANSITION_TYPES } from '../payments/domain/payment.ts';
@@ -33,10 +34,18 @@ const apiKey = z
   .string()
   .meta({ description: 'The id of the API key, as `payonce keys list` shows it.', example: 'key_k3jx5aqhz4m2nrb7' });
 
+const byRequest = z.looseObject({ type: z.literal('request'), request_id: requestId, api_key: apiKey });
+const byOperator = z.looseObject({
+  type: z.literal('operator'),
+  operator: z.string(),
+  request_id: requestId,
+  api_key: apiKey,
+});
+
 const causedBy = z
   .discriminatedUnion('type', [
-    z.looseObject({ type: z.literal('request'), request_id: requestId, api_key: apiKey }),
-    z.looseObject({ type: z.literal('operator'), operator: z.string(), request_id: requestId, api_key: apiKey }),
+    byRequest,
+    byOperator,
     z.looseObject({
       type: z.literal('callback'),
       event_id: z.string().meta({ description: 'The id of the processor’s event.' }),
@@ -216,6 +225,35 @@ export const mismatchList = z
     has_more: z.boolean(),
   })
   .meta({ id: 'MismatchList' });
+
+const activity = z
+  .looseObject({
+    id: z.string().regex(ACTIVITY_ID),
+    object: z.literal('activity'),
+    sequence: z.int().min(1).meta({ description: 'The place in the chain, from 1, without gaps.' }),
+    action: z.enum(TENANT_ACTIONS),
+    caused_by: z
+      .discriminatedUnion('type', [
+        byRequest,
+        byOperator,
+        z.looseObject({ type: z.literal('command'), operator: z.string() }),
+      ])
+      .meta({ id: 'Actor', description: 'Who acted. `command`: the user of the command line of the deployment.' }),
+    about: z
+      .array(z.string())
+      .meta({ description: 'The ids of what was acted on, the most specific first: a correction and its payment.' }),
+    details: z.record(z.string(), z.string()),
+    created: unixSeconds,
+  })
+  .meta({ id: 'Activity' });
+
+export const activityList = z
+  .looseObject({
+    object: z.literal('list'),
+    data: z.array(activity).meta({ description: 'Newest first.' }),
+    has_more: z.boolean(),
+  })
+  .meta({ id: 'ActivityList' });
 
 const codes = z.enum(Object.keys(PROBLEMS));
 

@@ -2,11 +2,17 @@ import * as z from 'zod';
 import type { ZodOpenApiPathsObject } from 'zod-openapi';
 import { Scopes } from '../kernel/contract/api.ts';
 import { payment, refund } from '../payments/http/payment-objects.ts';
-import { correctionBody, decisionBody, entriesQuery, mismatchesQuery } from '../reconciling/http/ledger-schemas.ts';
-import { balanceList, correction, dryRun, ledgerEntryList, mismatchList } from './answer-schemas.ts';
+import {
+  activityQuery,
+  correctionBody,
+  decisionBody,
+  entriesQuery,
+  mismatchesQuery,
+} from '../reconciling/http/ledger-schemas.ts';
+import { activityList, balanceList, correction, dryRun, ledgerEntryList, mismatchList } from './answer-schemas.ts';
 import { keyed, reading } from './operations.ts';
 
-/** Entries, balances, corrections, decisions and mismatches. */
+/** Entries, balances, corrections, decisions, mismatches and the activity log. */
 export const ledgerPaths: ZodOpenApiPathsObject = {
   '/v1/ledger/entries': {
     get: reading({
@@ -42,7 +48,6 @@ export const ledgerPaths: ZodOpenApiPathsObject = {
         'the amounts of the payment stay the same. A set can be reversed once; the correction that reverses it can itself be reversed.',
       scope: Scopes.ledgerAdmin,
       key: ['correction', 'nothing is posted twice'],
-      dryRuns: true,
       body: { schema: correctionBody },
       answers: {
         200: { description: 'A dry run: the postings that would be made.', schema: dryRun },
@@ -61,12 +66,11 @@ export const ledgerPaths: ZodOpenApiPathsObject = {
       scope: Scopes.admin,
       path: z.object({ id: payment.shape.id.meta({ description: 'The id of the payment.' }) }),
       key: ['decision', 'nothing is posted twice'],
-      dryRuns: true,
       body: { schema: decisionBody },
       answers: {
         200: {
           description: 'The payment after the decision, the refund that was decided, or a dry run.',
-          schema: z.discriminatedUnion('object', [payment, refund, dryRun]).meta({ id: 'Resolved' }),
+          schema: z.union([payment, refund, dryRun]).meta({ id: 'Resolved' }),
         },
       },
       problems: ['payment_not_in_review', 'change_not_undecided'],
@@ -83,6 +87,18 @@ export const ledgerPaths: ZodOpenApiPathsObject = {
       scope: Scopes.admin,
       query: mismatchesQuery,
       answers: { 200: { description: 'A page of differences.', schema: mismatchList } },
+    }),
+  },
+  '/v1/activity': {
+    get: reading({
+      operationId: 'listActivity',
+      summary: 'List what operators did',
+      description:
+        'API keys that were created or revoked, corrections, decisions, erasures and replays of webhooks. An entry is written together ' +
+        'with its action, or neither is. The entries are a hash chain and are never changed.',
+      scope: Scopes.admin,
+      query: activityQuery,
+      answers: { 200: { description: 'A page of entries.', schema: activityList } },
     }),
   },
 };

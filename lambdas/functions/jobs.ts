@@ -1,3 +1,5 @@
+import { DynamoDbActivity } from '../activity/store/dynamodb-activity.ts';
+import type { GatewayEvent, GatewayResult } from '../http/gateway-request.ts';
 import { jobsApi } from '../jobs/http/job-routes.ts';
 import { verifyJobCredential } from '../jobs/job-credential.ts';
 import { readJobsApiConfig } from '../jobs/settings.ts';
@@ -20,17 +22,34 @@ export const handler = await idempotently(
 
 export async function wire(platform: Platform & Queues & Secrets, runner: OperationRunner) {
   const { documents, clock, entropy, digest } = platform;
-  const { tables, credentialSecretId: secretId, queueUrls } = readJobsApiConfig(platform.variables);
+  const { tables, credentialSecretId: secretId, queueUrls, deploymentSettings } = readJobsApiConfig(platform.variables);
   const pacing = { clock, entropy };
   const credentials = { secrets: new ActiveSecrets(await platform.secretsManager(), clock), secretId, clock };
-  return jobsApi({
+  const telemetry = standardTelemetry('jobs', platform.instruments);
+  const api = jobsApi({
     runs: new DynamoDbJobRuns(documents, tables, pacing),
     tasks: configuredJobTasks(platform, queueUrls),
     keys: new DynamoDbApiKeyRegistry(documents, tables.registry, pacing),
     verify: (token, path) => verifyJobCredential(credentials, token, path),
     runner,
     digest,
-    telemetry: standardTelemetry('jobs', platform.instruments),
+    telemetry,
     ...pacing,
   });
+  const activity = new DynamoDbActivity(documents, tables, pacing);
+  let areSettingsRecorded = false;
+  // The clock calls this function every minute, so new settings are recorded soon after a deployment. A failed attempt fails no
+  // request; the next request tries again.
+  return async (event: GatewayEvent): Promise<GatewayResult> => {
+    if (!areSettingsRecorded) {
+      areSettingsRecorded = await activity.recordSettings(deploymentSettings).then(
+        () => true,
+        (error: unknown) => {
+          telemetry.fault('settings', error);
+          return false;
+        },
+      );
+    }
+    return api(event);
+  };
 }

@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import { DynamoDbActivity } from '../activity/store/dynamodb-activity.ts';
 import { authenticatedApi } from '../http/authenticated-api.ts';
 import { Environment } from '../kernel/contract/environment.ts';
 import { type Platform, systemPlatform } from '../kernel/platform/system-platform.ts';
@@ -38,6 +39,7 @@ export function wire(platform: Platform, runner: OperationRunner) {
   return authenticatedApi(LEDGER_ROUTES, {
     ledger: new ViewLedgerReader(views),
     views,
+    activity: new DynamoDbActivity(documents, tables, pacing),
     effects: new DynamoDbEffects(documents, tables, pacing, new DynamoDbStore(documents, tables, pacing)),
     keys: new DynamoDbApiKeyRegistry(documents, tables.registry, pacing),
     runner,

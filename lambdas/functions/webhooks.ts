@@ -28,7 +28,7 @@ export async function wire(
   const pacing = { clock, entropy };
   const telemetry = standardTelemetry('webhooks', platform.instruments);
   return authenticatedApi(WEBHOOK_ROUTES, {
-    webhooks: new DynamoDbWebhooks(documents, config.tables, pacing),
+    webhooks: new DynamoDbWebhooks(documents, { ...config.tables, ledger: config.ledgerTable }, pacing),
     keys: new DynamoDbApiKeyRegistry(documents, config.tables.registry, pacing),
     addresses: webhookAddresses(platform.resolve, config),
     secrets: await configuredSecrets(platform, config),

@@ -1,7 +1,15 @@
 import * as z from 'zod';
 import { Environment } from '../kernel/contract/environment.ts';
 import type { JobWorkerName } from '../kernel/contract/jobs.ts';
-import { baseUrl, queueUrl, readVariables, secretId, tableName, type Variables } from '../kernel/platform/variables.ts';
+import {
+  baseUrl,
+  jsonOf,
+  queueUrl,
+  readVariables,
+  secretId,
+  tableName,
+  type Variables,
+} from '../kernel/platform/variables.ts';
 
 const executor = z.object({
   [Environment.idempotencyTable]: tableName,
@@ -14,6 +22,8 @@ const api = z.object({
   [Environment.jobCredentialSecretId]: secretId,
   [Environment.paymentJobsQueueUrl]: queueUrl,
   [Environment.upkeepJobsQueueUrl]: queueUrl,
+  [Environment.ledgerTable]: tableName,
+  [Environment.deploymentSettings]: jsonOf(z.record(z.string(), z.string(), 'must be an object of texts')),
 });
 
 /** The settings of the executor. */
@@ -35,18 +45,24 @@ export function readExecutorConfig(environment: Variables): ExecutorConfig {
 
 /** The settings of the jobs API. */
 export interface JobsApiConfig {
-  readonly tables: { readonly idempotency: string; readonly registry: string };
+  readonly tables: { readonly idempotency: string; readonly ledger: string; readonly registry: string };
   readonly credentialSecretId: string;
   readonly queueUrls: Readonly<Record<JobWorkerName, string>>;
+  readonly deploymentSettings: Readonly<Record<string, string>>;
 }
 
 /** @throws Error as {@link readExecutorConfig} */
 export function readJobsApiConfig(environment: Variables): JobsApiConfig {
   const data = readVariables(api, environment);
   return {
-    tables: { idempotency: data[Environment.idempotencyTable], registry: data[Environment.registryTable] },
+    tables: {
+      idempotency: data[Environment.idempotencyTable],
+      ledger: data[Environment.ledgerTable],
+      registry: data[Environment.registryTable],
+    },
     credentialSecretId: data[Environment.jobCredentialSecretId],
     queueUrls: { payments: data[Environment.paymentJobsQueueUrl], upkeep: data[Environment.upkeepJobsQueueUrl] },
+    deploymentSettings: data[Environment.deploymentSettings],
   };
 }
 

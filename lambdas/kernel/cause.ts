@@ -16,8 +16,7 @@ export function keyIdOf(hash: Uint8Array): KeyId {
 /** What made a transition happen. Each transition names it, so that an auditor finds the request, the event or the run. */
 export type Cause =
   | RequestCause
-  /** An operator's request. The reason is in the subject of the transition. */
-  | (Omit<RequestCause, 'by'> & { readonly by: 'operator'; readonly operator: string })
+  | OperatorCause
   /** A processor's callback, by the processor's event id. */
   | { readonly by: 'callback'; readonly eventId: string }
   /** A run of a job, by its run-id; or the redrive of a dead letter, by `redrive:` and the letter's id. */
@@ -27,6 +26,12 @@ export interface RequestCause {
   readonly by: 'request';
   readonly requestId: string;
   readonly keyId: KeyId;
+}
+
+/** An operator's request. The reason is in the subject of the transition. */
+export interface OperatorCause extends Omit<RequestCause, 'by'> {
+  readonly by: 'operator';
+  readonly operator: string;
 }
 
 /** When and why a transition is written. */

@@ -18,22 +18,26 @@ export interface Link {
   readonly hash: Uint8Array;
 }
 
-/** @returns the sequence of the first link, oldest first, whose number, link or hash does not hold; undefined when all hold */
-export function brokenLink<L extends Link>(links: readonly L[], hashOf: (link: L) => Uint8Array): number | undefined {
-  let previous = NO_PREDECESSOR;
-  for (const [index, link] of links.entries()) {
+/**
+ * @param before the link before them @default they are the first
+ * @returns the sequence of the first link, oldest first, whose number, link or hash does not hold; undefined when all hold
+ */
+export function brokenLink<L extends Link>(
+  links: readonly L[],
+  hashOf: (link: L) => Uint8Array,
+  before?: Link,
+): number | undefined {
+  let { sequence, hash: previous } = before ?? { sequence: 0, hash: NO_PREDECESSOR };
+  for (const link of links) {
+    sequence += 1;
     const holds =
-      link.sequence === index + 1 && sameBytes(link.prevHash, previous) && sameBytes(link.hash, hashOf(link));
-    if (!holds) return index + 1;
+      link.sequence === sequence && sameBytes(link.prevHash, previous) && sameBytes(link.hash, hashOf(link));
+    if (!holds) return sequence;
     previous = link.hash;
   }
   return undefined;
 }
 
-const HEX = Array.from({ length: 256 }, (_, byte) => byte.toString(16).padStart(2, '0'));
-
 export function hex(bytes: Uint8Array): string {
-  let text = '';
-  for (const byte of bytes) text += HEX[byte];
-  return text;
+  return Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('');
 }

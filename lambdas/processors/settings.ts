@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { Environment } from '../kernel/contract/environment.ts';
-import { baseUrl, readVariables, secretId, tableName, type Variables } from '../kernel/platform/variables.ts';
+import { baseUrl, jsonOf, readVariables, secretId, tableName, type Variables } from '../kernel/platform/variables.ts';
 import type { ConfiguredProcessor, ProcessorsConfig } from './configured-processors.ts';
 import { type CallbackSource, type ProcessorContract, type ProcessorSetting, schemeNames } from './contract.ts';
 import type { ProcessorDescriptor } from './descriptor.ts';
@@ -11,21 +11,7 @@ export interface PaymentsConfig extends ProcessorsConfig {
   readonly tables: { readonly idempotency: string; readonly ledger: string; readonly registry: string };
 }
 
-/** A string that contains JSON of the given schema. */
-const json = <Value>(schema: z.ZodType<Value>) =>
-  z
-    .string('is not set')
-    .transform((text, context): unknown => {
-      try {
-        return JSON.parse(text);
-      } catch {
-        context.addIssue({ code: 'custom', message: 'must be JSON' });
-        return z.NEVER;
-      }
-    })
-    .pipe(schema);
-
-const routingRules = json(
+const routingRules = jsonOf(
   z.array(
     z.strictObject({
       tenant: z.string().min(1).exactOptional(),
@@ -98,7 +84,7 @@ export interface CallbacksConfig extends PaymentsConfig {
 }
 
 const callbackSources = (processors: readonly ProcessorDescriptor[]) =>
-  json(
+  jsonOf(
     z.array(
       z.strictObject({
         name: z.string().regex(/^[a-z][a-z0-9-]{0,30}$/),

@@ -13,7 +13,8 @@ const calling = base.extend({
   [Environment.webhookRootSecretId]: secretId,
   [Environment.webhookLoopback]: z.enum(['true', 'false'], 'must be true or false'),
 });
-const reading = calling.extend({ [Environment.viewsTable]: tableName, [Environment.ledgerTable]: tableName });
+const answering = calling.extend({ [Environment.ledgerTable]: tableName });
+const reading = answering.extend({ [Environment.viewsTable]: tableName });
 
 export interface WebhookConfig {
   readonly tables: { readonly idempotency: string; readonly registry: string };
@@ -30,9 +31,10 @@ export function readWebhookConfig(environment: Variables): WebhookConfig {
   return configOf(readVariables(base, environment));
 }
 
-/** @throws Error as {@link readWebhookConfig} */
-export function readCallingConfig(environment: Variables): CallingConfig {
-  return callingOf(readVariables(calling, environment));
+/** Of the API. @throws Error as {@link readWebhookConfig} */
+export function readCallingConfig(environment: Variables): CallingConfig & { readonly ledgerTable: string } {
+  const data = readVariables(answering, environment);
+  return { ...callingOf(data), ledgerTable: data[Environment.ledgerTable] };
 }
 
 /** @throws Error as {@link readWebhookConfig} */

@@ -62,7 +62,7 @@ function allow({ grantPrincipal }: IGrantable, statement: PolicyStatementProps):
 }
 
 /** Every read and write carries its key, so that `ForAllValues` never holds for want of a value. */
-function ofRows(sid: string, rows: readonly string[]): Record<string, Record<string, string[]>> {
+export function ofRows(sid: string, rows: readonly string[]): Record<string, Record<string, string[]>> {
   if (rows.length === 0) throw new Error(`${sid} is granted for no kind of rows; give at least one`);
   const partitions = rows.map((row) => (/[#_]$/.test(row) ? `${row}*` : row));
   return { 'ForAllValues:StringLike': { 'dynamodb:LeadingKeys': partitions } };

@@ -2,19 +2,22 @@ import type { Construct } from 'constructs';
 import { Environment } from '../../lambdas/kernel/contract/environment.ts';
 import type { DataStack } from '../data-stack.ts';
 import type { Processors } from '../processors.ts';
+import type { LedgerKind } from './ledger.ts';
 import { PayonceFunction, type PayonceFunctionProps } from './payonce-function.ts';
 
 export interface EngineFunctionProps extends Omit<PayonceFunctionProps, 'environment'> {
   readonly data: Pick<DataStack, 'idempotency' | 'ledger' | 'registry'>;
   /** Those that it may call. @default it calls none */
   readonly processors?: Processors;
+  /** The kinds of rows that it appends to the Ledger. @default payments */
+  readonly appends?: readonly LedgerKind[];
 }
 
 /** A function that appends to the Ledger. What it may claim or queue is granted to it besides. */
 export class EngineFunction extends PayonceFunction {
-  constructor(scope: Construct, id: string, { data, processors, ...own }: EngineFunctionProps) {
+  constructor(scope: Construct, id: string, { data, processors, appends = ['payment'], ...own }: EngineFunctionProps) {
     super(scope, id, { ...own, environment: engineTables(data) });
-    data.ledger.grantAppend(this);
+    data.ledger.grantAppend(this, appends);
     data.ledger.grantRead(this);
     data.registry.grantReadDetails(this);
     processors?.grantCall(this);

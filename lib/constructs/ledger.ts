@@ -2,8 +2,9 @@ import { ProjectionType, StreamViewType } from 'aws-cdk-lib/aws-dynamodb';
 import type { IGrantable } from 'aws-cdk-lib/aws-iam';
 import { Effect, PolicyStatement } from 'aws-cdk-lib/aws-iam';
 import { Construct } from 'constructs';
+import { LedgerRow } from '../../lambdas/kernel/contract/rows.ts';
 import { KeyAttribute, LedgerTable } from '../../lambdas/kernel/contract/tables.ts';
-import { DataTable, text } from './data-table.ts';
+import { DataTable, ofRows, text } from './data-table.ts';
 
 /** Everything that could change or remove a row, in whichever way the API offers. */
 export const LEDGER_FORBIDDEN_ACTIONS = [
@@ -14,6 +15,8 @@ export const LEDGER_FORBIDDEN_ACTIONS = [
   'dynamodb:PartiQLUpdate',
   'dynamodb:PartiQLDelete',
 ];
+
+export type LedgerKind = keyof typeof LedgerRow;
 
 export interface LedgerProps {
   /** Keep the table when its stack goes, and refuse to delete it. */
@@ -43,19 +46,31 @@ export class Ledger extends Construct {
   }
 
   /**
-   * Lets `grantee` append inside a transaction, with the record that the row belongs to, and denies it every other write
-   * (Amazon DynamoDB developer guide, "IAM and transactions": the condition key `dynamodb:EnclosingOperation`).
+   * Lets `grantee` append rows of some kinds inside a transaction, with the record that the row belongs to, and denies it every
+   * other write (Amazon DynamoDB developer guide, "IAM and transactions": the condition key `dynamodb:EnclosingOperation`).
    */
-  grantAppend(grantee: IGrantable): void {
+  grantAppend(grantee: IGrantable, kinds: readonly LedgerKind[]): void {
     grantee.grantPrincipal.addToPrincipalPolicy(
       new PolicyStatement({
         sid: 'LedgerAppendInTransaction',
         actions: ['dynamodb:PutItem'],
         resources: [this.table.tableArn],
-        conditions: { 'ForAnyValue:StringEquals': { 'dynamodb:EnclosingOperation': ['TransactWriteItems'] } },
+        conditions: {
+          'ForAnyValue:StringEquals': { 'dynamodb:EnclosingOperation': ['TransactWriteItems'] },
+          ...ofRows(
+            'LedgerAppendInTransaction',
+            kinds.map((kind) => LedgerRow[kind]),
+          ),
+        },
       }),
     );
     this.#denyChanges(grantee);
+  }
+
+  /** Lets `grantee` record actions in the activity log: it appends after the newest entry of a chain, and nothing else. */
+  grantRecordActivity(grantee: IGrantable): void {
+    this.grantAppend(grantee, ['activity']);
+    this.table.grantRows(grantee, 'NewestActivity', ['dynamodb:Query'], [LedgerRow.activity]);
   }
 
   /** Lets `grantee` read a payment's transitions. */

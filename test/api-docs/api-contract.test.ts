@@ -33,7 +33,7 @@ type Body = Record<string, unknown>;
 
 interface Rule {
   readonly described: RegExp;
-  readonly keep: (body: Body, nowSeconds: number, header: Sent['header']) => Body;
+  readonly keep: (body: Body, nowSeconds: number) => Body;
 }
 
 const LARGEST: Rule = {
@@ -61,15 +61,9 @@ const PAST: Rule = {
   keep: ({ scheduled_for: time, ...body }, nowSeconds) =>
     time === undefined ? body : { ...body, scheduled_for: nowSeconds - (Number(time) % (30 * 86_400)) },
 };
-const KEY_OR_DRY_RUN: Rule = {
-  described: /Required unless `dry_run` is true/,
-  keep: (body, _nowSeconds, header) => ({ ...body, ...('Idempotency-Key' in header ? {} : { dry_run: true }) }),
-};
 const RULES: Readonly<Record<string, readonly Rule[]>> = {
   createPayment: [LARGEST, METADATA],
   createOrder: [LARGEST],
-  createCorrection: [KEY_OR_DRY_RUN],
-  resolvePayment: [KEY_OR_DRY_RUN],
   replayWebhooks: [RANGE],
   startJobRun: [PAST],
 };
@@ -213,7 +207,7 @@ function kept({ operationId }: DescribedOperation, sent: Sent): Sent {
   const rules = RULES[operationId] ?? [];
   const nowSeconds = Math.floor(api.jobs.world.clock.nowMs() / 1000);
   if (sent.body === undefined || rules.length === 0) return sent;
-  return { ...sent, body: rules.reduce((body, rule) => rule.keep(body, nowSeconds, sent.header), sent.body as Body) };
+  return { ...sent, body: rules.reduce((body, rule) => rule.keep(body, nowSeconds), sent.body as Body) };
 }
 
 const named = checked.map((operation) => [operation.operationId, operation] as const);
@@ -251,7 +245,7 @@ function* faultsIn(operation: DescribedOperation, valid: Sent): Generator<readon
   if (method === 'GET') yield ['an unknown parameter', { ...valid, query: { ...valid.query, no_such: '1' } }];
   for (const { name, in: place, required = false, schema } of parameters) {
     if (place === 'path' || name === 'Prefer') continue;
-    if (required || name === 'Idempotency-Key') {
+    if (required) {
       const { [name]: _left, ...others } = valid[place];
       yield [`no ${name}`, { ...withoutDryRun(valid), [place]: others }];
     }

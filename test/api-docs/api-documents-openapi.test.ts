@@ -2,6 +2,7 @@ import { describe, expect, test } from '@jest/globals';
 import { createConfig, lintFromString } from '@redocly/openapi-core';
 import * as z from 'zod';
 import {
+  activityList,
   balanceList,
   correction,
   disputesOfPayment,
@@ -100,6 +101,7 @@ const exact = {
   balanceList: balanceList.strict(),
   correction: correction.strict(),
   mismatchList: mismatchList.strict(),
+  activityList: activityList.strict(),
   order: order.strict(),
   paymentList: paymentList.strict(),
   disputeList: disputeList.strict(),
@@ -157,6 +159,7 @@ describe('each example of a body', () => {
     Correction: exact.correction,
     DryRun: dryRun.strict(),
     MismatchList: exact.mismatchList,
+    ActivityList: exact.activityList,
     CreateOrder: createOrderBody,
     Order: exact.order,
     ...WEBHOOK_SCHEMAS,
@@ -216,11 +219,12 @@ describe('the captured answers', () => {
       if (name in body) expect(schema.parse(body[name])).toEqual(body[name]);
   });
 
-  const { listLedgerEntries, listBalances, listMismatches } = captured.operations;
+  const { listActivity, listLedgerEntries, listBalances, listMismatches } = captured.operations;
   test.each([
     ['entries', exact.ledgerEntryList, listLedgerEntries[200].payment],
     ['balances', exact.balanceList, listBalances[200].merchant],
     ['mismatches', exact.mismatchList, listMismatches[200].open],
+    ['activity', exact.activityList, listActivity[200].correction],
   ] as const)('of the Ledger’s %s have every field that is described', (_what, schema, { value }) => {
     expect(value.data.map((each) => Object.keys(each))).toEqual(
       value.data.map(() => Object.keys(schema.shape.data.element.shape)),

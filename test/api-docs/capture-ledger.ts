@@ -39,6 +39,7 @@ export async function captureCorrections(examples: CapturedExamples): Promise<vo
   });
   examples.answer('createCorrection', 'dry_run', 'Nothing was posted', await reversed.correct('c', dry));
   examples.answer('createCorrection', 'reversal', 'A set was reversed', await reversed.correct('c', reversal));
+  examples.answer('listActivity', 'correction', 'A correction was made', await reversed.get('/v1/activity'));
   const adjusted = new LedgerApiHarness();
   const postings = examples.request('createCorrection', 'postings', 'Add a set of postings', {
     payment: await adjusted.paid('k'),
@@ -60,12 +61,7 @@ export async function captureDecisions(examples: CapturedExamples): Promise<void
     reason: 'Seen on the bank statement of 3 March',
     operator: 'Ada Example',
   });
-  const dry = examples.request('resolvePayment', 'dry_run', 'Show what a decision would post', {
-    ...succeeded,
-    dry_run: true,
-  });
   for (const [name, summary, body] of [
-    ['dry_run', 'Nothing was recorded', dry],
     ['failed', 'The payment has failed', failed],
     ['succeeded', 'The payment has succeeded', succeeded],
   ] as const) {

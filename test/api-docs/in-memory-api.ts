@@ -12,7 +12,10 @@ export class InMemoryApi {
   readonly #apis: readonly (readonly [RegExp, ApiHarness])[] = [
     [/^\/v1\/(?:payments|refunds|disputes)/, this.payments],
     [/^\/v1\/events/, new EventsApiHarness(this.payments)],
-    [/^\/v1\/(?:ledger|balances|admin\/(?:corrections|mismatches|payments))/, new LedgerApiHarness({}, this.payments)],
+    [
+      /^\/v1\/(?:activity|ledger|balances|admin\/(?:corrections|mismatches|payments))/,
+      new LedgerApiHarness({}, this.payments),
+    ],
     [/^\/v1\/admin\/jobs/, this.jobs],
     [/^\/v1\/orders/, new OrdersApiHarness()],
     [/^\/v1\/webhook_endpoints/, new WebhookHarness()],

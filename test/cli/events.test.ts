@@ -11,10 +11,15 @@ let endpoint = '';
 /** Dead-letter queues from which a task moves messages already. */
 let busy: readonly string[] = [];
 let moved: string[] = [];
+/** What was written to the activity log, with what had been moved before. */
+let recorded: { readonly written: string; readonly moved: readonly string[] }[] = [];
 
 /** CloudFormation with these queues. */
 function stacks(action: string): string {
-  const keys = [StackOutput.parkedRecordsQueue, StackOutput.relayFunction, StackOutput.republishFunction];
+  const { parkedRecordsQueue, relayFunction, republishFunction } = StackOutput;
+  const { idempotencyTable, ledgerTable, registryTable, viewsTable } = StackOutput;
+  const tables = [idempotencyTable, ledgerTable, registryTable, viewsTable];
+  const keys = [parkedRecordsQueue, relayFunction, republishFunction, ...tables];
   const outputs = keys.map((key) => `<OutputKey>${key}</OutputKey><OutputValue>${endpoint}/parked</OutputValue>`);
   const queues = WORK.flatMap((name) => [name, `${name}-dead`]).map(
     (name) =>
@@ -29,8 +34,8 @@ function stacks(action: string): string {
 const arnOf = (name: string): string => `arn:aws:sqs:eu-west-1:123456789012:${name}`;
 const nameOf = (address: unknown): string => String(address).split(/[/:]/).at(-1) ?? '';
 
-/** SQS with two queues of work, each with one dead letter. */
-const SQS: Readonly<Record<string, (input: Readonly<Record<string, unknown>>) => object>> = {
+/** SQS with two queues of work, each with one dead letter, and DynamoDB with an empty activity log. */
+const SERVICES: Readonly<Record<string, (input: Readonly<Record<string, unknown>>) => object>> = {
   GetQueueAttributes: ({ QueueUrl }) => {
     const name = nameOf(QueueUrl);
     if (name === 'parked') return { Attributes: { ApproximateNumberOfMessages: '0' } };
@@ -43,6 +48,11 @@ const SQS: Readonly<Record<string, (input: Readonly<Record<string, unknown>>) =>
     if (busy.includes(name)) throw new Error('There is already a task running.');
     moved.push(name);
     return { TaskHandle: name };
+  },
+  Query: () => ({ Items: [], Count: 0 }),
+  TransactWriteItems: (input) => {
+    recorded.push({ written: JSON.stringify(input), moved: [...moved] });
+    return {};
   },
   ListMessageMoveTasks: () => ({
     Results: [{ Status: 'COMPLETED', ApproximateNumberOfMessagesMoved: 1, ApproximateNumberOfMessagesToMove: 1 }],
@@ -60,7 +70,7 @@ async function serve(request: IncomingMessage, response: ServerResponse): Promis
   }
   const type = { 'content-type': 'application/x-amz-json-1.0' };
   try {
-    const answer = JSON.stringify(SQS[operation]?.(JSON.parse(body) as Record<string, unknown>));
+    const answer = JSON.stringify(SERVICES[operation]?.(JSON.parse(body) as Record<string, unknown>));
     response.writeHead(200, type).end(answer);
   } catch (error) {
     const message = error instanceof Error ? error.message : '';
@@ -83,6 +93,7 @@ afterEach(() => {
   process.env = env;
   busy = [];
   moved = [];
+  recorded = [];
 });
 
 async function redrive() {
@@ -95,7 +106,7 @@ async function redrive() {
   const printed: string[] = [];
   const program = payonceProgram({ print: (line) => printed.push(line), isTerminal: false, freshKey: () => 'key' });
   const error: unknown = await program
-    .parseAsync(['events', 'redrive', '--json'], { from: 'user' })
+    .parseAsync(['--operator', 'ada', 'events', 'redrive', '--json'], { from: 'user' })
     .catch((thrown: unknown) => thrown);
   return { ...(error instanceof Error ? endingOf(error) : { exitCode: ExitCode.done }), printed };
 }
@@ -107,6 +118,9 @@ test('a queue whose task SQS refuses does not prevent the redrive of the others'
   expect(exitCode).toBe(ExitCode.incomplete);
   expect(moved).toEqual(['second-dead']);
   expect(printed).toHaveLength(1);
+  expect(recorded).toEqual([
+    { written: expect.stringMatching(/"events.redrive_started".*"operator":\{"S":"ada"\}/), moved: [] },
+  ]);
   expect(JSON.parse(printed[0] ?? '')).toMatchObject({
     data: [
       { queue: 'parked records', redriven: 0, failed: 0 },

@@ -141,7 +141,7 @@ describe('payonce', () => {
   });
 
   test.each([
-    ['', 'payonce needs a command: keys, tenants, letters, jobs, events, views, erase; --help tells more.'],
+    ['', 'payonce needs a command: keys, tenants, letters, jobs, events, views, erase, activity; --help tells more.'],
     ['keys', 'payonce keys needs a command: create, revoke, list; --help tells more.'],
     ['kyes', "unknown command 'kyes' (Did you mean keys?)"],
     ['keys list', "required option '--tenant <id>' not specified"],

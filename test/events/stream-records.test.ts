@@ -37,6 +37,15 @@ describe('a record of the Ledger’s Stream', () => {
     expect(readStreamRecord(recordOf(pending)).content).toEqual({ kind: 'no_event' });
   });
 
+  test('is not an event when it is an entry of the activity log', () => {
+    const dynamodb = {
+      SequenceNumber: '1',
+      Keys: { pk: { S: 'ACT#deployment' }, sk: { S: 'A#000000001' } },
+      NewImage: {},
+    };
+    expect(readStreamRecord({ eventName: 'INSERT', dynamodb }).content).toEqual({ kind: 'no_event' });
+  });
+
   test.each(['MODIFY', 'REMOVE'])('of a %s names the row, and is preserved completely', (eventName) => {
     const dynamodb = { SequenceNumber: '1', Keys: { pk: { S: 'PAY#pay_1' }, sk: { S: 'T#000002' } }, OldImage: {} };
     const record = { eventName, dynamodb };

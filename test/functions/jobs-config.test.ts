@@ -8,7 +8,9 @@ const executor = {
 };
 const api = {
   ...executor,
+  LEDGER_TABLE: 'Ledger',
   REGISTRY_TABLE: 'Registry',
+  DEPLOYMENT_SETTINGS: '{"sandbox":"true"}',
   PAYMENT_JOBS_QUEUE_URL: 'https://sqs.example/1/payments',
   UPKEEP_JOBS_QUEUE_URL: 'https://sqs.example/1/upkeep',
 };
@@ -21,9 +23,10 @@ describe('the functions of jobs start', () => {
       apiUrl: 'https://api.example/live',
     });
     expect(readJobsApiConfig(api)).toEqual({
-      tables: { idempotency: 'Idempotency', registry: 'Registry' },
+      tables: { idempotency: 'Idempotency', ledger: 'Ledger', registry: 'Registry' },
       credentialSecretId: 'job-credential',
       queueUrls: { payments: 'https://sqs.example/1/payments', upkeep: 'https://sqs.example/1/upkeep' },
+      deploymentSettings: { sandbox: 'true' },
     });
   });
 
@@ -37,7 +40,10 @@ describe('the functions of jobs start', () => {
     expect(() => readExecutorConfig({ ...executor, [name]: value })).toThrow(`the environment variable ${name}`);
   });
 
-  test.each(['REGISTRY_TABLE', 'PAYMENT_JOBS_QUEUE_URL', 'UPKEEP_JOBS_QUEUE_URL'])('not without %s', (name) => {
-    expect(() => readJobsApiConfig({ ...api, [name]: undefined })).toThrow(`the environment variable ${name}`);
-  });
+  test.each(['REGISTRY_TABLE', 'PAYMENT_JOBS_QUEUE_URL', 'UPKEEP_JOBS_QUEUE_URL', 'DEPLOYMENT_SETTINGS'])(
+    'not without %s',
+    (name) => {
+      expect(() => readJobsApiConfig({ ...api, [name]: undefined })).toThrow(`the environment variable ${name}`);
+    },
+  );
 });

@@ -26,6 +26,7 @@ import { JobRunsWorld } from '../jobs/job-runs-world.ts';
 import { MemoryJobRuns } from '../jobs/memory-job-runs.ts';
 import { MemoryLetterBox } from '../outbound/memory-letter-box.ts';
 import { MemoryTransitions } from '../payments/memory-transitions.ts';
+import { BY_REQUEST } from '../support/causes.ts';
 import { countingEntropy } from '../support/counting-entropy.ts';
 import { SimulatedClock } from '../support/simulated-clock.ts';
 import { MemoryViews } from '../views/memory-views.ts';
@@ -152,6 +153,7 @@ describe('delivered twice, and run by the runner both times, takes effect once:'
         replayId: 'rpl_one',
         fromMs,
         untilMs: fromMs + 1,
+        cause: BY_REQUEST,
       },
     );
     expect([await replayPage(tools, 'rpl_one'), await replayPage(tools, 'rpl_one')]).toEqual(['ended', 'nothing_due']);

@@ -123,6 +123,7 @@ describe('every function', () => {
     [Environment.webhookLoopback]: 'false',
     [Environment.jobCredentialSecretId]: 'credential',
     [Environment.apiUrl]: 'https://api.example',
+    [Environment.deploymentSettings]: '{}',
     [Environment.paymentJobsQueueUrl]: queue,
     [Environment.upkeepJobsQueueUrl]: queue,
     [Environment.sandboxTable]: 'Sandbox',

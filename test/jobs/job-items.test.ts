@@ -33,7 +33,7 @@ test('a run is found only under its own id, not under that of another job with a
     priority: 'high',
   });
   const pacing = { clock: new SimulatedClock(), entropy: countingEntropy() };
-  const store = new DynamoDbJobRuns(client, { idempotency: 'records', registry: 'rows' }, pacing);
+  const store = new DynamoDbJobRuns(client, { idempotency: 'records', ledger: 'ledger', registry: 'rows' }, pacing);
   const other = run.runId.replace('republish-events', 'reconcile-recent') as RunId;
   expect(await store.readRun('republish-events', run.runId)).toEqual(run);
   expect(await store.readRun('republish-events', other)).toBeUndefined();

@@ -33,9 +33,18 @@ const rows = (...partitions: readonly string[]) => onlyRows('Registry', ...parti
 const APPENDS = [
   'logs:CreateLogStream, logs:PutLogEvents on Logs',
   'xray:PutTelemetryRecords, xray:PutTraceSegments on "*"',
-  'dynamodb:PutItem on LedgerTable if ForAnyValue:StringEquals dynamodb:EnclosingOperation TransactWriteItems',
   'dynamodb:GetItem, dynamodb:Query on LedgerTable',
   `dynamodb:GetItem ${rows('DETAILS#*')}`,
+];
+
+const appendsRows = (...partitions: readonly string[]) =>
+  'dynamodb:PutItem on LedgerTable if ForAnyValue:StringEquals dynamodb:EnclosingOperation TransactWriteItems ' +
+  `if ForAllValues:StringLike dynamodb:LeadingKeys ${partitions.join(', ')}`;
+
+/** What every function may do that records actions in the activity log. */
+const RECORDS_ACTIVITY = [
+  appendsRows('ACT#*'),
+  'dynamodb:Query on LedgerTable if ForAllValues:StringLike dynamodb:LeadingKeys ACT#*',
 ];
 
 /** What every function that calls an order's parties may do. */
@@ -56,6 +65,7 @@ const ROLES: readonly (readonly [string, readonly string[]])[] = [
   [
     'Payments',
     [
+      appendsRows('PAY#*'),
       'dynamodb:GetItem, dynamodb:PutItem, dynamodb:UpdateItem on Idempotency',
       `dynamodb:GetItem ${rows('KEY#*')}`,
       `dynamodb:PutItem ${rows('REF#*', 'DETAILS#*', 'RETURN#*', 'INQUIRY#*', 'HOLD#*')}`,
@@ -68,6 +78,7 @@ const ROLES: readonly (readonly [string, readonly string[]])[] = [
   [
     'JobsPayments',
     [
+      appendsRows('PAY#*', 'ORD#*'),
       'dynamodb:GetItem, dynamodb:PutItem, dynamodb:UpdateItem on Idempotency',
       'dynamodb:Query on Idempotency',
       `dynamodb:PutItem ${rows('REF#*', 'DETAILS#*', 'RETURN#*', 'INQUIRY#*', 'ORDER#*', 'HOLD#*', 'ORPHAN_KEPT#*')}`,
@@ -79,6 +90,7 @@ const ROLES: readonly (readonly [string, readonly string[]])[] = [
   [
     'Orders',
     [
+      appendsRows('PAY#*', 'ORD#*'),
       'dynamodb:GetItem, dynamodb:PutItem, dynamodb:UpdateItem on Idempotency',
       `dynamodb:GetItem ${rows('KEY#*')}`,
       `dynamodb:PutItem ${rows('DETAILS#*', 'RETURN#*', 'INQUIRY#*', 'ORDER#*', 'HOLD#*')}`,
@@ -91,6 +103,7 @@ const ROLES: readonly (readonly [string, readonly string[]])[] = [
   [
     'Callbacks',
     [
+      appendsRows('PAY#*'),
       'dynamodb:GetItem, dynamodb:PutItem on Idempotency',
       `dynamodb:PutItem ${rows('ORPHAN#*', 'RETURN#*', 'INQUIRY#*', 'ORDER#*', 'HOLD#*')}`,
       'secretsmanager:GetSecretValue on CallbackSecret',
@@ -99,6 +112,7 @@ const ROLES: readonly (readonly [string, readonly string[]])[] = [
   [
     'ReconcilingApi',
     [
+      appendsRows('PAY#*', 'ACT#*'),
       'dynamodb:GetItem, dynamodb:PutItem on Idempotency',
       `dynamodb:GetItem ${rows('KEY#*')}`,
       `dynamodb:PutItem ${rows('INQUIRY#*', 'RETURN#*', 'ORDER#*')}`,
@@ -169,6 +183,12 @@ const VIEWERS: readonly (readonly [string, readonly string[]])[] = [
 test.each(VIEWERS)('the role of %s has exactly these permissions for tables', (owner, own) => {
   const reached = allowed(roles.get(owner)).filter((line) => /dynamodb:|secretsmanager:/.test(line));
   expect(reached).toEqual([...own].sort());
+});
+
+test.each(['JobsApi', 'WebhooksApi'])('the role of %s reaches only the activity log in the Ledger', (owner) => {
+  const reached = allowed(roles.get(owner)).filter((line) => line.includes('LedgerTable'));
+  expect(reached).toEqual([...RECORDS_ACTIVITY].sort());
+  expect(roles.get(owner)?.filter(({ Effect }) => Effect === 'Deny')).toMatchObject([{ Sid: 'LedgerNeverChanges' }]);
 });
 
 test('the role of JobsUpkeep may not append to the Ledger', () => {

@@ -128,6 +128,7 @@ describe('the API', () => {
       '/v1/events': 'EventsApi',
       '/v1/events/{proxy+}': 'EventsApi',
       '/v1/admin/{proxy+}': 'ReconcilingApi',
+      '/v1/activity': 'ReconcilingApi',
       '/v1/admin/jobs': 'JobsApi',
       '/v1/admin/jobs/{proxy+}': 'JobsApi',
       '/v1/webhook_endpoints': 'WebhooksApi',
@@ -156,33 +157,6 @@ describe('the API', () => {
     service.hasResourceProperties('AWS::ApiGateway::RestApi', {
       MinimumCompressionSize: 8192,
       BinaryMediaTypes: Match.absent(),
-    });
-  });
-
-  test('has a domain of its own by setting, which outlives the service, and keeps the address that AWS gives', async () => {
-    data.resourceCountIs('AWS::ApiGateway::DomainName', 0);
-    service.resourceCountIs('AWS::ApiGateway::BasePathMapping', 0);
-    const certificateArn = 'arn:aws:acm:eu-central-1:123456789012:certificate/0a1b';
-    const named = await synthesize({
-      'payonce:domainName': 'pay.shop.example',
-      'payonce:certificateArn': certificateArn,
-      'payonce:basePath': 'money',
-    });
-    present(named.data).hasResourceProperties('AWS::ApiGateway::DomainName', {
-      DomainName: 'pay.shop.example',
-      RegionalCertificateArn: certificateArn,
-      EndpointConfiguration: { Types: ['REGIONAL'] },
-      SecurityPolicy: 'TLS_1_2',
-    });
-    present(named.data).hasOutput('DomainTarget', {});
-    present(named.service).hasResourceProperties('AWS::ApiGateway::BasePathMapping', {
-      DomainName: 'pay.shop.example',
-      BasePath: 'money',
-      Stage: { Ref: Match.stringLikeRegexp('live') },
-    });
-    present(named.service).hasOutput('ApiUrl', { Value: 'https://pay.shop.example/money' });
-    present(named.service).hasResourceProperties('AWS::ApiGateway::RestApi', {
-      DisableExecuteApiEndpoint: Match.absent(),
     });
   });
 

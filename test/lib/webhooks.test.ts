@@ -31,6 +31,8 @@ const ROLES: readonly (readonly [string, readonly string[]])[] = [
       'dynamodb:GetItem on Registry of KEY#*, WEBHOOKS#*, WEBHOOK_DELIVERY#*',
       'dynamodb:Query on Registry of WEBHOOK_DELIVERY#*',
       'dynamodb:PutItem on Registry of WEBHOOKS#*, WEBHOOK_DELIVERY#*, WEBHOOK_REPLAY#*',
+      'dynamodb:PutItem on Ledger of ACT#*',
+      'dynamodb:Query on Ledger of ACT#*',
       'secretsmanager:GetSecretValue on WebhookRoot',
     ],
   ],

@@ -1,4 +1,6 @@
 import { beforeEach, describe, expect, test } from '@jest/globals';
+import { firstBrokenEntry } from '../../lambdas/activity/domain/activity.ts';
+import { DynamoDbActivity } from '../../lambdas/activity/store/dynamodb-activity.ts';
 import { AmbiguousError } from '../../lambdas/kernel/faults.ts';
 import { fingerprintOf } from '../../lambdas/kernel/fingerprint.ts';
 import { type PaymentId, storedOperationId, tenantId } from '../../lambdas/kernel/ids.ts';
@@ -15,6 +17,7 @@ import { readChain } from '../../lambdas/payments/use/payment-chain.ts';
 import { LedgerApiHarness } from '../reconciling/ledger-api-harness.ts';
 import { BY_OPERATOR } from '../support/causes.ts';
 import { countingEntropy } from '../support/counting-entropy.ts';
+import { TABLES } from '../world/tables.ts';
 
 let harness: LedgerApiHarness;
 let payment: PaymentId;
@@ -158,6 +161,38 @@ describe('one key', () => {
     await run('b');
 
     expect((await run('a', { change: { kind: 'reverse', sequence: 3 } })).kind).toBe('first');
+  });
+});
+
+const recorded = () => {
+  const { store, clock } = harness.payments;
+  const log = new DynamoDbActivity(store.database.client, TABLES, { clock, entropy });
+  const chain = { tenantId: tenantId('ten_desk'), mode: 'test' } as const;
+  return log.listActivity(chain, { order: 'oldest_first', limit: 100 });
+};
+
+describe('the activity log', () => {
+  test('has each correction once, with its payment and its operator, and none that was refused', async () => {
+    expect(await run('r', { change: { kind: 'reverse', sequence: 9 } })).toEqual({ kind: 'nothing_to_reverse' });
+    const change = { kind: 'post' as const, legs: [] };
+    await Promise.all([run('a', { change }), run('a', { change }), run('b', { change })]);
+
+    const entries = await recorded();
+    expect(entries.map(({ about }) => about.join(' ')).sort()).toEqual([`cor_a ${payment}`, `cor_b ${payment}`]);
+    expect(entries[0]).toMatchObject({ action: 'correction.made', actor: BY_OPERATOR, details: { sequence: '3' } });
+    expect(firstBrokenEntry(systemDigest, entries)).toBeUndefined();
+  });
+
+  test('that another operator has just written to makes the correction decide again, and it is made once', async () => {
+    const other = await harness.paid('k-2');
+    const change = { kind: 'post' as const, legs: [] };
+    const rival = () => run('rival', { payment: other, change });
+    expect((await run('a', { change }, storeWithRival(rival))).kind).toBe('first');
+    expect(await types()).toEqual(['payment.created', 'payment.completed', 'ledger.corrected']);
+    expect((await recorded()).map(({ about }) => about)).toEqual([
+      ['cor_rival', other],
+      ['cor_a', payment],
+    ]);
   });
 });
 

@@ -1,14 +1,15 @@
 import { PutCommand, ScanCommand } from '@aws-sdk/lib-dynamodb';
 import { beforeEach, describe, expect, test } from '@jest/globals';
+import { DynamoDbActivity } from '../../lambdas/activity/store/dynamodb-activity.ts';
 import { eventOf } from '../../lambdas/events/domain/event.ts';
 import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
 import { idempotentRunner } from '../../lambdas/once/idempotent-runner.ts';
-import { detailsKey, eraseDetails } from '../../lambdas/once/store/details-rows.ts';
+import { detailsKey, eraseDetailsItem } from '../../lambdas/once/store/details-rows.ts';
 import { firstBrokenOrderLink } from '../../lambdas/orders/domain/order-transition.ts';
 import { DynamoDbOrders } from '../../lambdas/orders/store/dynamodb-orders.ts';
 import { createOrder } from '../../lambdas/orders/use/create-order.ts';
 import { eraseOrder } from '../../lambdas/orders/use/erase-order.ts';
-import { isOutcome } from '../../lambdas/payments/domain/payment.ts';
+import { isOutcome, type Payment } from '../../lambdas/payments/domain/payment.ts';
 import { detailsOf, firstBrokenLink } from '../../lambdas/payments/domain/transition.ts';
 import { DynamoDbStore } from '../../lambdas/payments/store/dynamodb-store.ts';
 import { changePayment } from '../../lambdas/payments/use/change-payment.ts';
@@ -40,14 +41,20 @@ function open() {
   const orders = new DynamoDbOrders(client, TABLES, pacing, store);
   const views = new DynamoDbViews(client, TABLES.views, pacing);
   const tools = { ...harness.tools, store, orders, runner: idempotentRunner };
-  const erase = (id: string) => eraseDetails({ client, registry: TABLES.registry, pacing }, id);
+  const activity = new DynamoDbActivity(client, TABLES, pacing);
+  const actor = { by: 'command' as const, operator: 'ada' };
+  const erase = ({ id, tenantId, mode }: Pick<Payment, 'tenantId' | 'mode'> & { readonly id: string }) =>
+    activity.record(
+      { chain: { tenantId, mode }, action: 'payment.erased', actor, about: [id], occurredAtMs: clock.nowMs() },
+      [eraseDetailsItem(TABLES, id)],
+    );
   const everything = async (): Promise<string> => {
     const found = await Promise.all(
       Object.values(TABLES).map((TableName) => client.send(new ScanCommand({ TableName }))),
     );
     return JSON.stringify(found.map(({ Items }) => Items));
   };
-  return { client, store, orders, views, tools, erase, everything };
+  return { client, store, activity, orders, views, tools, erase, everything };
 }
 
 describe('a payment', () => {
@@ -74,6 +81,8 @@ describe('a payment', () => {
     const ask = { store, erase };
     expect(await erasePayment(ask, request.paymentId)).toEqual({ kind: 'erased' });
     expect(await erasePayment(ask, request.paymentId)).toEqual({ kind: 'erased' });
+    const log = await world.activity.listActivity(request, { order: 'oldest_first', limit: 9 });
+    expect(log).toMatchObject([{ action: 'payment.erased', about: [request.paymentId] }]);
 
     expect(await everything()).not.toContain(TEXT);
     const chain = await readChain(store, request.paymentId);

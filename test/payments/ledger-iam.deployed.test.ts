@@ -79,6 +79,10 @@ describe('the role of the payments function', () => {
     expect(await attempt('read', localAws().tables.ledger)).toBe('done');
   });
 
+  test('may not append to the activity log, which it has no part in', async () => {
+    expect(await attempt('put-activity-in-transaction', localAws().tables.ledger)).toBe('AccessDeniedException');
+  });
+
   test('reaches its own kinds of rows of the Registry and no others', async () => {
     const { registry } = localAws().tables;
     expect(await attempt('read-key', registry)).toBe('done');

@@ -41,6 +41,12 @@ async function perform(action: string, table: string): Promise<unknown> {
       return client.send(new PutCommand({ TableName: table, Item: KEY }));
     case 'put-in-transaction':
       return client.send(new TransactWriteCommand({ TransactItems: [{ Put: { TableName: table, Item: KEY } }] }));
+    case 'put-activity-in-transaction':
+      return client.send(
+        new TransactWriteCommand({
+          TransactItems: [{ Put: { TableName: table, Item: { pk: 'ACT#deployment', sk: 'A#000000001' } } }],
+        }),
+      );
     case 'update-in-transaction':
       return client.send(new TransactWriteCommand({ TransactItems: [{ Update: update }] }));
     case 'delete-in-transaction':

@@ -5,7 +5,6 @@ import { tenantId } from '../../lambdas/kernel/ids.ts';
 import { documentClient } from '../../lambdas/kernel/platform/document-client.ts';
 import { TenantAdministration } from '../../lambdas/tenants/store/tenant-administration.ts';
 import type { LocalAws } from '../../local/local-aws.ts';
-import { operations } from '../api-docs/described-api.ts';
 import { ApiClient } from '../support/api-client.ts';
 import { workersOf } from '../support/lambda-workers.ts';
 import { dynamoDbClient, localAws } from '../support/local-aws.ts';
@@ -117,52 +116,9 @@ describe('the deployed API', () => {
   });
 });
 
-describe('the Location of an answer', () => {
-  const order = { amount: 2_000, currency: 'EUR', source: 'tok_ok', email: 'location@example.com' };
-  const payment = { amount: 1_000, currency: 'EUR', source: 'tok_ok', capture: 'manual' };
-  /** In order. `{id}` is that of the newest payment. */
-  const located: readonly (readonly [operation: string, path: string, body: object])[] = [
-    ['createPayment', '/v1/payments', payment],
-    ['capturePayment', '/v1/payments/{id}/capture', { amount: 600 }],
-    ['createRefund', '/v1/payments/{id}/refunds', { amount: 100 }],
-    ['createPayment', '/v1/payments', payment],
-    ['cancelPayment', '/v1/payments/{id}/cancel', {}],
-    ['createOrder', '/v1/orders', { ...order, items: [{ sku: 'sku_tea', quantity: 1 }] }],
-    ['createWebhookEndpoint', '/v1/webhook_endpoints', { url: 'http://127.0.0.1:9/', events: ['order.canceled'] }],
-    ['startJobRun', '/v1/admin/jobs/reconcile-recent/runs', {}],
-  ];
-
-  test('leads to the object, for every operation that has one', async () => {
-    const described = operations.filter(({ responses }) =>
-      Object.values(responses).some(({ headers }) => 'Location' in headers),
-    );
-    expect(new Set(located.map(([operation]) => operation))).toEqual(
-      new Set(described.map(({ operationId }) => operationId)),
-    );
-
-    const operator = new ApiClient(aws, aws.adminApiKey);
-    let newest = '';
-    for (const [operation, path, body] of located) {
-      const made = await operator.send('POST', path.replace('{id}', newest), {
-        headers: { 'content-type': 'application/json', 'idempotency-key': crypto.randomUUID() },
-        body: JSON.stringify(body),
-      });
-      const { id } = made.json;
-      expect([operation, made.status < 300, made.json]).toEqual([operation, true, made.json]);
-      const found = await operator.send('GET', made.location ?? '');
-      expect([operation, found.status, found.json['id']]).toEqual([operation, 200, id]);
-      // An answer can be "not known yet" on a busy machine.
-      const authorized = async () =>
-        (await operator.send('GET', made.location ?? '')).json['status'] === 'requires_capture' ? id : undefined;
-      if (operation === 'createPayment') newest = String(await until(authorized));
-      if (operation === 'createWebhookEndpoint') await operator.send('DELETE', made.location ?? '');
-    }
-  });
-});
-
 describe('a tenant', () => {
   test('sees nothing of another, and its keys are separate', async () => {
-    const administration = new TenantAdministration(documentClient(dynamoDbClient()), aws.tables.registry);
+    const administration = new TenantAdministration(documentClient(dynamoDbClient()), aws.tables, 'test');
     const other = await administration.createTenant('Other');
     const otherKey = await administration.createApiKey({ tenantId: other, mode: 'test', scopes: PAYMENT_SCOPES });
     const stranger = new ApiClient(aws, otherKey);
@@ -180,7 +136,7 @@ describe('a tenant', () => {
   });
 
   test('with a key that is unknown, revoked or without the scope gets no information', async () => {
-    const administration = new TenantAdministration(documentClient(dynamoDbClient()), aws.tables.registry);
+    const administration = new TenantAdministration(documentClient(dynamoDbClient()), aws.tables, 'test');
     const owner = tenantId(aws.tenantId);
     const reader = await administration.createApiKey({ tenantId: owner, mode: 'test', scopes: [Scopes.paymentsRead] });
     const revoked = await administration.createApiKey({ tenantId: owner, mode: 'test', scopes: PAYMENT_SCOPES });

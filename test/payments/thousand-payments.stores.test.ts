@@ -50,7 +50,7 @@ const setVisibility = (QueueUrl: string, VisibilityTimeout: string) =>
 
 /** A merchant that no other test uses. */
 async function newMerchant(): Promise<ApiClient> {
-  const administration = new TenantAdministration(documentClient(dynamoDbClient()), aws.tables.registry);
+  const administration = new TenantAdministration(documentClient(dynamoDbClient()), aws.tables, 'test');
   const tenantId = await administration.createTenant('A thousand');
   return new ApiClient(aws, await administration.createApiKey({ tenantId, mode: 'test', scopes: PAYMENT_SCOPES }));
 }

@@ -1,3 +1,4 @@
+import { DynamoDbActivity } from '../../lambdas/activity/store/dynamodb-activity.ts';
 import { authenticatedApi } from '../../lambdas/http/authenticated-api.ts';
 import type { GatewayEvent, GatewayResult } from '../../lambdas/http/gateway-request.ts';
 import { ALL_SCOPES } from '../../lambdas/kernel/contract/api.ts';
@@ -17,6 +18,7 @@ import { requestedAt } from '../support/causes.ts';
 import { countingEntropy } from '../support/counting-entropy.ts';
 import { MemoryViews } from '../views/memory-views.ts';
 import { ProjectedViews } from '../views/projected-views.ts';
+import { TABLES } from '../world/tables.ts';
 
 /** The ledger API beside a payments API, on one store, one processor and one clock. */
 export class LedgerApiHarness extends ApiHarness {
@@ -38,6 +40,7 @@ export class LedgerApiHarness extends ApiHarness {
       ledger: new ViewLedgerReader(new ProjectedViews(store)),
       views: this.views,
       effects: store,
+      activity: new DynamoDbActivity(store.database.client, TABLES, { clock, entropy: countingEntropy() }),
       runner: idempotentRunner,
       clock,
       entropy: countingEntropy(),

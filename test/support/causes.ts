@@ -1,4 +1,10 @@
-import { type Cause, keyIdOf, type Occasion, type RequestCause } from '../../lambdas/kernel/cause.ts';
+import {
+  type Cause,
+  keyIdOf,
+  type Occasion,
+  type OperatorCause,
+  type RequestCause,
+} from '../../lambdas/kernel/cause.ts';
 import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
 
 /** As long as in production. */
@@ -8,7 +14,7 @@ export const BY_REQUEST: RequestCause = {
   keyId: keyIdOf(systemDigest.sha256('an API key')),
 };
 
-export const BY_OPERATOR: Cause = { ...BY_REQUEST, by: 'operator', operator: 'Ada Example' };
+export const BY_OPERATOR: OperatorCause = { ...BY_REQUEST, by: 'operator', operator: 'Ada Example' };
 
 /** A run of the resolver. */
 export const RUN = { runId: 'resolve:2026-03-01T12:00:00Z' } as const;

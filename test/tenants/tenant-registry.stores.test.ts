@@ -16,8 +16,9 @@ let registry: DynamoDbApiKeyRegistry;
 let shop: TenantId;
 
 beforeAll(async () => {
-  table = (await createTables('registry')).registry;
-  administration = new TenantAdministration(client, table);
+  const tables = await createTables('registry');
+  table = tables.registry;
+  administration = new TenantAdministration(client, tables, 'test');
   registry = new DynamoDbApiKeyRegistry(client, table, { clock: systemClock, entropy: systemEntropy });
   shop = await administration.createTenant('Shop');
 });

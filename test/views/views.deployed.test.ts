@@ -20,7 +20,7 @@ let tenant: TenantId;
 
 beforeAll(async () => {
   aws = localAws();
-  const administration = new TenantAdministration(documentClient(dynamoDbClient()), aws.tables.registry);
+  const administration = new TenantAdministration(documentClient(dynamoDbClient()), aws.tables, 'test');
   tenant = await administration.createTenant('Views');
   api = new ApiClient(
     aws,

@@ -7,6 +7,7 @@ import { askedFor, RETRY_WAITS_SECONDS } from '../../lambdas/webhooks/domain/web
 import { acceptReplay } from '../../lambdas/webhooks/use/replay-webhooks.ts';
 import { resendWebhook } from '../../lambdas/webhooks/use/resend-webhook.ts';
 import { updateEndpoint } from '../../lambdas/webhooks/use/webhook-endpoints.ts';
+import { BY_REQUEST } from '../support/causes.ts';
 import { Crash } from '../support/fault-plan.ts';
 import { endpointNamed, eventNamed, OWNER } from './webhook-fixtures.ts';
 import { WebhookWorld } from './webhook-world.ts';
@@ -224,6 +225,7 @@ describe('a range replay', () => {
       replayId: 'rpl_one',
       fromMs: event.occurredAtMs,
       untilMs: event.occurredAtMs + 1,
+      cause: BY_REQUEST,
     });
     await world.drain();
   };
@@ -269,6 +271,7 @@ describe('a range replay', () => {
         replayId: 'rpl_one',
         fromMs: beganAtMs,
         untilMs: beganAtMs + 5,
+        cause: BY_REQUEST,
       });
       world.plan.interruption = { point: world.plan.calls.length + point, act: () => world.pass(2) };
       await world.drain();

@@ -4,6 +4,7 @@ import { documentClient } from '../../lambdas/kernel/platform/document-client.ts
 import type { Clock } from '../../lambdas/kernel/world.ts';
 import { DynamoDbWebhooks } from '../../lambdas/webhooks/store/dynamodb-webhooks.ts';
 import { acceptReplay } from '../../lambdas/webhooks/use/replay-webhooks.ts';
+import { BY_REQUEST } from '../support/causes.ts';
 import { countingEntropy } from '../support/counting-entropy.ts';
 import { type HistoryRun, kindsByEffect, surveyFaults } from '../support/fault-histories.ts';
 import { type Actor, FaultPlan, type PlannedFault } from '../support/fault-plan.ts';
@@ -54,6 +55,7 @@ async function history(how: 'live' | 'replay', faults: readonly PlannedFault[]):
     replayId: `rpl_${process.pid}_${made}a`,
     fromMs: atMs,
     untilMs: atMs + 1,
+    cause: BY_REQUEST,
   };
   if (how === 'live') await world.publish(event);
   else await world.until('api', (actor) => acceptReplay(world.tools(actor), request));

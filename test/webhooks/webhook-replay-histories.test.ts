@@ -1,6 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import { storedOperationId } from '../../lambdas/kernel/ids.ts';
 import { acceptReplay } from '../../lambdas/webhooks/use/replay-webhooks.ts';
+import { BY_REQUEST } from '../support/causes.ts';
 import { type HistoryRun, surveyFaults } from '../support/fault-histories.ts';
 import { FaultPlan, type PlannedFault } from '../support/fault-plan.ts';
 import { endpointNamed, eventNamed, OWNER } from './webhook-fixtures.ts';
@@ -28,6 +29,7 @@ async function history(count: number, faults: readonly PlannedFault[]): Promise<
     replayId: 'rpl_one',
     fromMs,
     untilMs: fromMs + count,
+    cause: BY_REQUEST,
   };
   const accepted = await world.until('api', (actor) => acceptReplay(world.tools(actor), request));
   await world.drain();

@@ -92,7 +92,7 @@ export class MemoryDynamoDb {
   /** A client of one process. */
   clientWith(around: Around): DynamoDBDocumentClient {
     const send = (command: object): Promise<unknown> =>
-      around(command.constructor.name, async () => this.#answer(command));
+      around(command.constructor.name, async () => withoutStacks(() => this.#answer(command)));
     return Object.create(DynamoDBDocumentClient.prototype, { send: { value: send } }) as DynamoDBDocumentClient;
   }
 
@@ -158,12 +158,8 @@ export class MemoryDynamoDb {
       row?.item,
       projection?.tree.map((name) => nameOf(name, placeholders)),
     );
-    const units = () => readUnits(row?.size ?? 0, input.ConsistentRead === true);
-    return {
-      $metadata: {},
-      ...(item === undefined ? {} : { Item: item }),
-      ...capacity(input, () => [[table, { units: units() }]]),
-    };
+    const units = readUnits(row?.size ?? 0, input.ConsistentRead === true);
+    return { $metadata: {}, ...(item === undefined ? {} : { Item: item }), ...capacity(input, [[table, { units }]]) };
   }
 
   #batchGet(input: BatchGetCommandInput): unknown {
@@ -202,14 +198,18 @@ export class MemoryDynamoDb {
     knownFieldsOnly(`${kind}Command`, input);
     const planned = planWrite(kind, this.#table(input.TableName), input);
     if (planned.isRefused) {
-      throw conditionFailed(planned);
+      throw new ConditionalCheckFailedException({
+        message: 'The conditional request failed',
+        $metadata: ANSWERED_400,
+        ...oldItem(planned),
+      });
     }
     this.#apply([planned]);
     const attributes = returned(planned, input.ReturnValues ?? 'NONE') ?? {};
     return {
       $metadata: {},
       ...(Object.keys(attributes).length === 0 ? {} : { Attributes: attributes }),
-      ...capacity(input, () => [[planned.table, unitsOf(planned, 1)]]),
+      ...capacity(input, [[planned.table, unitsOf(planned, 1)]]),
     };
   }
 
@@ -221,7 +221,8 @@ export class MemoryDynamoDb {
       throw new ValidationError(`Member must have length less than or equal to ${MAX_TRANSACTION_ITEMS}`);
     }
     const plans = items.map((item) => this.#planOne(item));
-    if (plans.some((plan, at) => plans.some((other, before) => before < at && isSameRow(plan, other)))) {
+    const places = new Set(plans.map(({ table, key }) => JSON.stringify([table.shape.name, key.partition, key.sort])));
+    if (places.size < plans.length) {
       throw new ValidationError('Transaction request cannot include multiple operations on one item');
     }
     const bytes = plans.reduce((sum, { after }) => sum + (after?.size ?? 0), 0);
@@ -231,7 +232,13 @@ export class MemoryDynamoDb {
     if (input.ClientRequestToken !== undefined) {
       this.#tokens.set(input.ClientRequestToken, { input, atMs: this.#nowMs() });
     }
-    return { $metadata: {}, ...capacity(input, () => plans.map((plan) => [plan.table, unitsOf(plan, 2)])) };
+    return {
+      $metadata: {},
+      ...capacity(
+        input,
+        plans.map((plan) => [plan.table, unitsOf(plan, 2)]),
+      ),
+    };
   }
 
   #planOne(item: NonNullable<TransactWriteCommandInput['TransactItems']>[number]): Planned {
@@ -261,7 +268,6 @@ export class MemoryDynamoDb {
     for (const { table, kind, before, after } of plans) {
       if (kind === 'ConditionCheck') continue;
       table.replace(before, after);
-      if (this.#listeners.length === 0) continue;
       const change = changeOf(table.shape.name, before, after);
       if (change !== undefined) changes.push(change);
     }
@@ -293,19 +299,15 @@ export class MemoryDynamoDb {
   }
 }
 
-/** An error without stack: refusals are answers, there are many, and to collect the frames takes longer than all the rest. */
-function withoutStack<Result>(make: () => Result): Result {
+/** Refusals are answers, and there are many: where they were thrown says nothing, and takes longer than all the rest. */
+function withoutStacks<Result>(answer: () => Result): Result {
   const { stackTraceLimit } = Error;
   Error.stackTraceLimit = 0;
   try {
-    return make();
+    return answer();
   } finally {
     Error.stackTraceLimit = stackTraceLimit;
   }
-}
-
-function isSameRow(one: Planned, other: Planned): boolean {
-  return one.table === other.table && one.key.partition === other.key.partition && one.key.sort === other.key.sort;
 }
 
 function isKind(kind: string | undefined): kind is WriteKind {
@@ -325,13 +327,6 @@ function refused(cause: Error): DynamoDBServiceException {
   return exception;
 }
 
-function conditionFailed(plan: Planned): ConditionalCheckFailedException {
-  const message = 'The conditional request failed';
-  return withoutStack(
-    () => new ConditionalCheckFailedException({ message, $metadata: ANSWERED_400, ...oldItem(plan) }),
-  );
-}
-
 function canceled(plans: readonly Planned[]): TransactionCanceledException {
   const reasons = plans.map((plan) => {
     if (plan.isRefused) {
@@ -339,10 +334,11 @@ function canceled(plans: readonly Planned[]): TransactionCanceledException {
     }
     return plan.fault === undefined ? { Code: 'None' } : { Code: 'ValidationError', Message: plan.fault };
   });
-  const message = `Transaction cancelled, please refer cancellation reasons for specific reasons [${reasons.map(({ Code }) => Code).join(', ')}]`;
-  return withoutStack(
-    () => new TransactionCanceledException({ message, $metadata: ANSWERED_400, CancellationReasons: reasons }),
-  );
+  return new TransactionCanceledException({
+    message: `Transaction cancelled, please refer cancellation reasons for specific reasons [${reasons.map(({ Code }) => Code).join(', ')}]`,
+    $metadata: ANSWERED_400,
+    CancellationReasons: reasons,
+  });
 }
 
 /** Errors carry items in DynamoDB's own form: the document client does not translate them. */
@@ -385,10 +381,10 @@ interface Units {
 
 function capacity(
   { ReturnConsumedCapacity: wanted = 'NONE' }: { readonly ReturnConsumedCapacity?: string | undefined },
-  spent: () => readonly (readonly [MemoryTable, Units])[],
+  spent: readonly (readonly [MemoryTable, Units])[],
 ): { readonly ConsumedCapacity?: ConsumedCapacity | ConsumedCapacity[] } {
   if (wanted === 'NONE') return {};
-  const all = spent().map(([{ shape }, { units, indexUnits = {} }]) => ({
+  const all = spent.map(([{ shape }, { units, indexUnits = {} }]) => ({
     TableName: shape.name,
     CapacityUnits: Object.values(indexUnits).reduce((sum, each) => sum + each, units),
     Table: { CapacityUnits: units },

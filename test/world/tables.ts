@@ -1,5 +1,6 @@
 /** The product's tables, and who reads which of their rows: each row that a test writes passes the reader that the product has for it. */
 import * as z from 'zod';
+import { parseActivity } from '../../lambdas/activity/store/dynamodb-activity.ts';
 import { parseCommission, parseCommissionDue } from '../../lambdas/follow-ups/store/commission-items.ts';
 import { parseMark } from '../../lambdas/jobs/store/dynamodb-job-marks.ts';
 import { parseRun, tokenOf } from '../../lambdas/jobs/store/job-items.ts';
@@ -81,6 +82,7 @@ export const TABLE_SHAPES: readonly TableShape[] = [
     readers: {
       [LedgerRow.payment]: parseTransition,
       [LedgerRow.order]: parseOrderTransition,
+      [LedgerRow.activity]: parseActivity,
     } satisfies Readers<typeof LedgerRow>,
   },
   {

@@ -37,8 +37,10 @@ function contentOf(record: unknown): StreamRecord['content'] {
     // The Ledger is append-only.
     if (eventName !== 'INSERT') return { kind: 'tampered', how: eventName, row: nameOf(dynamodb.Keys) };
     if (dynamodb.NewImage === undefined) return { kind: 'unreadable', detail: 'dynamodb.NewImage: is not there' };
+    const partition = dynamodb.Keys?.[KeyAttribute.partition]?.S ?? '';
+    if (partition.startsWith(LedgerRow.activity)) return { kind: 'no_event' };
     const item = unmarshall(fromJson(dynamodb.NewImage) as Record<string, AttributeValue>);
-    if (dynamodb.Keys?.[KeyAttribute.partition]?.S.startsWith(LedgerRow.order) === true) {
+    if (partition.startsWith(LedgerRow.order)) {
       const step = parseOrderTransition(item);
       return isOrderOutcome(step.type) ? { kind: 'transition', transition: step } : { kind: 'no_event' };
     }

@@ -3,6 +3,7 @@ import {
   apiFor,
   byApiKey,
   type Call as CallBy,
+  causedByRequest,
   found,
   type Handled,
   type Route as RouteFor,
@@ -140,12 +141,14 @@ function readRequest(call: Call, jobId: string): Parsed<AcceptRun> {
   const { key, fingerprint, body } = read.value;
   const scheduledForMs = body.scheduled_for === undefined ? undefined : body.scheduled_for * 1000;
   if (caller.kind === 'executor') return clockedRequest(call, { jobId, key, scheduledForMs }, caller.runId);
+  const { operator } = caller;
   const path = `/v1/admin/jobs/${jobId}/runs`;
   return valid({
-    operationId: deriveRunOperation(tools.digest, { ...caller.operator, method: 'POST', path, key }),
+    operationId: deriveRunOperation(tools.digest, { ...operator, method: 'POST', path, key }),
     fingerprint,
     jobId,
     ...(scheduledForMs === undefined ? {} : { scheduledForMs }),
+    requestedBy: causedByRequest({ request, caller: operator }),
   });
 }
 

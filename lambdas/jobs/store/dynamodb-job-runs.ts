@@ -1,5 +1,7 @@
 import type { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
 import { GetCommand, QueryCommand, UpdateCommand, type UpdateCommandOutput } from '@aws-sdk/lib-dynamodb';
+import type { ActivityDraft } from '../../activity/domain/activity.ts';
+import { DynamoDbActivity } from '../../activity/store/dynamodb-activity.ts';
 import { IdempotencyTable, KeyAttribute } from '../../kernel/contract/tables.ts';
 import type { OperationId } from '../../kernel/ids.ts';
 import { type Pacing, readWithRetries, writeConditionally } from '../../kernel/platform/attempts.ts';
@@ -9,7 +11,7 @@ import { effectRecordItem, parseEffectRecord, recordKey } from '../../once/store
 import type { StoreTables, TransactItem } from '../../once/store/transact-items.ts';
 import { isRefused, itemOf, RECORD_IS_NEW, ROW_IS_NEW, transactOnce } from '../../once/store/transact-items.ts';
 import { isEnded, type JobRun, type RunId } from '../domain/job-run.ts';
-import type { JobLock, JobRunStore } from '../use/job-runs.ts';
+import type { AcceptOutcome, JobLock, JobRunStore } from '../use/job-runs.ts';
 import {
   expirySeconds,
   isWriteOf,
@@ -23,37 +25,43 @@ import {
   tokenOf,
 } from './job-items.ts';
 
-type Accepted = Awaited<ReturnType<JobRunStore['accept']>>;
-
 /** Runs and job locks in the Registry, and the effect records of accepted runs in the Idempotency table. */
 export class DynamoDbJobRuns implements JobRunStore {
   readonly #client: DynamoDBDocumentClient;
-  readonly #tables: Pick<StoreTables, 'idempotency' | 'registry'>;
+  readonly #tables: StoreTables;
   readonly #pacing: Pacing;
+  readonly #activity: DynamoDbActivity;
 
-  constructor(client: DynamoDBDocumentClient, tables: Pick<StoreTables, 'idempotency' | 'registry'>, pacing: Pacing) {
+  constructor(client: DynamoDBDocumentClient, tables: StoreTables, pacing: Pacing) {
     this.#client = client;
     this.#tables = tables;
     this.#pacing = pacing;
+    this.#activity = new DynamoDbActivity(client, tables, pacing);
   }
 
-  async accept(record: EffectRecord, run: JobRun): Promise<Accepted> {
-    const both = await this.#accept(record, [this.#newRun(run)]);
-    // The run exists, requested under another key. It stays unchanged, and only the record of this key is written.
-    return both ?? (await this.#accept(record, [])) ?? { kind: 'recorded' };
+  async accept(record: EffectRecord, run: JobRun, activity?: ActivityDraft): Promise<AcceptOutcome> {
+    const entry = await this.#activity.itemsFor(activity);
+    const whole = await this.#accept(record, [...entry, this.#newRun(run)], entry.length);
+    if (whole !== 'run_exists') return whole;
+    // The run was requested under another key. It stays unchanged, and only the record of this key and the entry are written.
+    const rest = await this.#accept(record, entry, entry.length);
+    return rest === 'run_exists' ? { kind: 'changed' } : rest;
   }
 
-  /** @returns undefined when the run exists and the record does not */
-  async #accept(record: EffectRecord, others: readonly TransactItem[]): Promise<Accepted | undefined> {
+  async #accept(
+    record: EffectRecord,
+    others: readonly TransactItem[],
+    entries: number,
+  ): Promise<AcceptOutcome | 'run_exists'> {
     const written = await transactOnce(this.#client, this.#pacing, [this.#newRecord(record), ...others], async () => {
       const found = await this.readAccepted(record.operationId);
       return found === undefined || found.owner === record.owner ? undefined : found;
     });
     if (written.kind === 'applied') return { kind: 'recorded' };
     if (written.kind === 'early') return { kind: 'recorded_before', record: written.result };
-    const [reason] = written.reasons;
+    const [reason, ...reasons] = written.reasons;
     const existing = itemOf(reason);
-    if (existing === undefined || !isRefused(reason)) return undefined;
+    if (existing === undefined) return reasons.slice(0, entries).some(isRefused) ? { kind: 'changed' } : 'run_exists';
     const found = parseEffectRecord(existing);
     // Our own record: the first attempt of this write was applied and its response was lost.
     return found.owner === record.owner ? { kind: 'recorded' } : { kind: 'recorded_before', record: found };

@@ -1,4 +1,6 @@
+import type { ActivityDraft } from '../../activity/domain/activity.ts';
 import type { Answer } from '../../kernel/answer.ts';
+import type { RequestCause } from '../../kernel/cause.ts';
 import { RUN_RETENTION_DAYS } from '../../kernel/contract/jobs.ts';
 import type { Digest } from '../../kernel/digest.ts';
 import type { Fingerprint } from '../../kernel/fingerprint.ts';
@@ -29,6 +31,8 @@ export interface AcceptRun {
   readonly jobId: string;
   /** Unix milliseconds. @default now; a retry keeps the time of the first request */
   readonly scheduledForMs?: number;
+  /** The request of an operator, for the activity log. @default the clock requests the run */
+  readonly requestedBy?: RequestCause;
 }
 
 /** In order of precedence. */
@@ -112,9 +116,17 @@ class Acceptance implements Effect<Prepared, AcceptRunOutcome> {
         expiresAtSeconds: runExpirySeconds(nowMs, entropy.fraction()),
       },
       run,
+      this.#activity(run, nowMs),
     );
+    if (outcome.kind === 'changed') return { kind: 'again', prepared };
     const first = { kind: 'first' as const, runId: run.runId, answer };
     return { kind: 'done', outcome: outcome.kind === 'recorded' ? first : this.#judge(outcome.record) };
+  }
+
+  #activity({ runId }: JobRun, occurredAtMs: number): ActivityDraft | undefined {
+    const { requestedBy } = this.#request;
+    if (requestedBy === undefined) return undefined;
+    return { chain: 'deployment', action: 'job.run_requested', actor: requestedBy, about: [runId], occurredAtMs };
   }
 
   #judge(record: EffectRecord): AcceptRunOutcome {

@@ -1,3 +1,4 @@
+import type { ActivityDraft } from '../../activity/domain/activity.ts';
 import type { OperationId } from '../../kernel/ids.ts';
 import type { EffectRecord } from '../../once/domain/idempotency.ts';
 import type { JobRun, RunId } from '../domain/job-run.ts';
@@ -13,13 +14,21 @@ export interface JobLock {
   readonly leaseExpiresAtMs: number;
 }
 
+/** In order of precedence. */
+export type AcceptOutcome =
+  | { readonly kind: 'recorded' }
+  | { readonly kind: 'recorded_before'; readonly record: EffectRecord }
+  /** A rival has appended to the activity log. Nothing was written. */
+  | { readonly kind: 'changed' };
+
 /** The runs of jobs, and the job locks. */
 export interface JobRunStore {
-  /** Writes the effect record and the run in one transaction. An existing run stays unchanged. */
-  accept(
-    record: EffectRecord,
-    run: JobRun,
-  ): Promise<{ readonly kind: 'recorded' } | { readonly kind: 'recorded_before'; readonly record: EffectRecord }>;
+  /**
+   * Writes the effect record, the run and the entry of the activity log in one transaction. An existing run stays unchanged.
+   *
+   * @param activity the entry, when an operator requested the run
+   */
+  accept(record: EffectRecord, run: JobRun, activity?: ActivityDraft): Promise<AcceptOutcome>;
   readAccepted(operationId: OperationId): Promise<EffectRecord | undefined>;
   /** A strongly consistent read. */
   readRun(jobId: string, runId: RunId): Promise<JobRun | undefined>;

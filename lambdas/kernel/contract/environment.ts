@@ -4,6 +4,8 @@ export const Environment = {
   ledgerTable: 'LEDGER_TABLE',
   registryTable: 'REGISTRY_TABLE',
   viewsTable: 'VIEWS_TABLE',
+  /** JSON, an object of texts: the settings of the deployment without secrets and addresses of persons, for the activity log. */
+  deploymentSettings: 'DEPLOYMENT_SETTINGS',
   /** JSON, `RoutingRule[]`: which processor new payments go to; the first rule that fits counts. */
   processorRoutes: 'PROCESSOR_ROUTES',
   /** JSON, `CallbackSource[]`: whose callbacks are taken, and how they are verified. */

@@ -18,7 +18,12 @@ export const OperationPrefix = {
 } as const;
 
 /** Partitions of the Ledger. */
-export const LedgerRow = { payment: 'PAY#', order: 'ORD#' } as const;
+export const LedgerRow = {
+  payment: 'PAY#',
+  order: 'ORD#',
+  /** Chains of the activity log. */
+  activity: 'ACT#',
+} as const;
 
 /** Partitions of the Registry. */
 export const RegistryRow = {
@@ -66,4 +71,4 @@ export const ViewsRow = {
 } as const;
 
 /** Sort keys that begin with a word. */
-export const SortKey = { transition: 'T#', run: 'RUN#' } as const;
+export const SortKey = { transition: 'T#', activity: 'A#', run: 'RUN#' } as const;

@@ -15,6 +15,20 @@ export const baseUrl = z
   .refine((text) => !text.endsWith('/'), 'must not end with a slash');
 export const secretId = z.string('is not set').min(1, 'must be the id of a secret');
 
+/** A text that is JSON of this schema. */
+export const jsonOf = <Value>(schema: z.ZodType<Value>) =>
+  z
+    .string('is not set')
+    .transform((text, context): unknown => {
+      try {
+        return JSON.parse(text);
+      } catch {
+        context.addIssue({ code: 'custom', message: 'must be JSON' });
+        return z.NEVER;
+      }
+    })
+    .pipe(schema);
+
 /** @throws Error naming the variable that is missing or wrong */
 export function readVariables<Value>(schema: z.ZodType<Value>, environment: Variables): Value {
   const parsed = schema.safeParse(environment);

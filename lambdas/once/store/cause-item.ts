@@ -1,13 +1,13 @@
 import * as z from 'zod';
-import type { Cause, KeyId } from '../../kernel/cause.ts';
+import type { Cause, KeyId, OperatorCause, RequestCause } from '../../kernel/cause.ts';
 import { itemSchema } from '../../kernel/platform/items.ts';
 
 const keyId = z.string().transform((id) => id as KeyId);
 
 /** {@link Cause} in a row of the Ledger. */
 export const causeItem = z.discriminatedUnion('by', [
-  itemSchema<Extract<Cause, { by: 'request' }>>()({ by: z.literal('request'), requestId: z.string(), keyId }),
-  itemSchema<Extract<Cause, { by: 'operator' }>>()({
+  itemSchema<RequestCause>()({ by: z.literal('request'), requestId: z.string(), keyId }),
+  itemSchema<OperatorCause>()({
     by: z.literal('operator'),
     operator: z.string(),
     requestId: z.string(),

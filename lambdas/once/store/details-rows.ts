@@ -1,11 +1,11 @@
 import type { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
-import { DeleteCommand, GetCommand } from '@aws-sdk/lib-dynamodb';
+import { GetCommand } from '@aws-sdk/lib-dynamodb';
 import * as z from 'zod';
 import { RegistryRow } from '../../kernel/contract/rows.ts';
 import { KeyAttribute } from '../../kernel/contract/tables.ts';
 import { sameBytes } from '../../kernel/digest.ts';
 import { invariant } from '../../kernel/invariant.ts';
-import { type Pacing, readWithRetries, writeConditionally } from '../../kernel/platform/attempts.ts';
+import { type Pacing, readWithRetries } from '../../kernel/platform/attempts.ts';
 import type { Item } from '../../kernel/platform/items.ts';
 import { systemDigest } from '../../kernel/platform/platform.ts';
 import { type Seal, sealOf } from '../../kernel/sealed-details.ts';
@@ -64,7 +64,8 @@ export async function readDetails<Details extends object>(
   return { ...schema.parse(details), salt };
 }
 
-/** Deletes the details row. The commitment stays in the chain. */
-export async function eraseDetails({ client, registry, pacing }: DetailsTools, id: string): Promise<void> {
-  await writeConditionally(pacing, () => client.send(new DeleteCommand({ TableName: registry, Key: detailsKey(id) })));
+/** Deletes the details row, if it exists. The commitment stays in the chain. */
+export function eraseDetailsItem({ registry }: Pick<StoreTables, 'registry'>, id: string): TransactItem {
+  const condition = `attribute_exists(${KeyAttribute.partition})`;
+  return { Delete: { TableName: registry, Key: detailsKey(id), ConditionExpression: condition } };
 }

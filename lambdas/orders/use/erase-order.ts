@@ -1,14 +1,14 @@
 import { type OrderId, orderOperation } from '../../kernel/ids.ts';
 import type { RecordStore } from '../../once/use/record-store.ts';
-import { isSettled } from '../domain/order.ts';
+import { isSettled, type Order } from '../domain/order.ts';
 import { readOrderChain } from './order-chain.ts';
 import type { OrderStore } from './order-store.ts';
 
 export interface EraseOrderTools {
   readonly orders: Pick<OrderStore, 'listOrderTransitions'>;
   readonly records: Pick<RecordStore, 'readRecord'>;
-  /** Deletes the details row, if there is one. */
-  readonly erase: (orderId: OrderId) => Promise<void>;
+  /** Deletes the details row, if there is one, and records it in the activity log. */
+  readonly erase: (order: Pick<Order, 'id' | 'tenantId' | 'mode'>) => Promise<unknown>;
 }
 
 /** In order of precedence. */
@@ -27,6 +27,6 @@ export async function eraseOrder(
   if (chain === undefined) return { kind: 'not_found' };
   const record = await records.readRecord(orderOperation(orderId));
   if (!isSettled(chain.order) || record?.status === 'INPROGRESS') return { kind: 'unfinished' };
-  await erase(orderId);
+  await erase(chain.order);
   return { kind: 'erased' };
 }

@@ -1,5 +1,6 @@
 import type { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
 import { GetCommand, QueryCommand } from '@aws-sdk/lib-dynamodb';
+import { DynamoDbActivity } from '../../activity/store/dynamodb-activity.ts';
 import { KeyAttribute } from '../../kernel/contract/tables.ts';
 import type { OperationId, PaymentId } from '../../kernel/ids.ts';
 import { type Pacing, readWithRetries } from '../../kernel/platform/attempts.ts';
@@ -33,6 +34,7 @@ export class DynamoDbEffects implements EffectStore, OrphanShelf {
   readonly #pacing: Pacing;
   readonly #transitions: Pick<PaymentStore, 'listTransitions'>;
   readonly #unreadable: Unreadable;
+  readonly #activity: DynamoDbActivity;
 
   /** @param unreadable called for each orphan that cannot be parsed @default the read throws */
   constructor(
@@ -47,6 +49,7 @@ export class DynamoDbEffects implements EffectStore, OrphanShelf {
     this.#pacing = pacing;
     this.#transitions = transitions;
     this.#unreadable = unreadable;
+    this.#activity = new DynamoDbActivity(client, tables, pacing);
   }
 
   /**
@@ -63,8 +66,9 @@ export class DynamoDbEffects implements EffectStore, OrphanShelf {
    *   B ──── read ── decide T3 ──── T3 ✗ ── read ── record B ✓
    */
   async recordEffect(effect: Effect): Promise<EffectOutcome> {
-    const { record } = effect;
-    const written = await transactOnce(this.#client, this.#pacing, this.#itemsOf(effect), async () => {
+    const { record, activity } = effect;
+    const items = [...this.#itemsOf(effect), ...(await this.#activity.itemsFor(activity))];
+    const written = await transactOnce(this.#client, this.#pacing, items, async () => {
       const found = await this.readEffect(record.operationId);
       return found === undefined || found.owner === record.owner ? undefined : found;
     });

@@ -1,4 +1,4 @@
-import type { Cause } from '../../kernel/cause.ts';
+import type { OperatorCause } from '../../kernel/cause.ts';
 import type { Fingerprint } from '../../kernel/fingerprint.ts';
 import type { OperationId } from '../../kernel/ids.ts';
 import type { Owner } from '../../tenants/owners.ts';
@@ -18,7 +18,7 @@ import {
 
 export interface CorrectLedger extends Omit<CorrectionRequest, 'correctionId'> {
   readonly caller: Owner;
-  readonly cause: Cause;
+  readonly cause: OperatorCause;
   /** Derived from tenant, mode, method, path and idempotency key. It is also the id of the correction. */
   readonly operationId: OperationId;
   readonly fingerprint: Fingerprint;
@@ -47,6 +47,7 @@ export async function correctLedger(tools: KeyedEffectTools, request: CorrectLed
   return takeEffect<CorrectionRefusal>(tools, {
     caller,
     cause,
+    action: 'correction.made',
     operationId,
     fingerprint,
     payment,

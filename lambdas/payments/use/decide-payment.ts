@@ -1,5 +1,5 @@
 import { JSON_TYPE } from '../../kernel/answer.ts';
-import type { Cause } from '../../kernel/cause.ts';
+import type { OperatorCause } from '../../kernel/cause.ts';
 import type { Fingerprint } from '../../kernel/fingerprint.ts';
 import { chargeOperation, type OperationId } from '../../kernel/ids.ts';
 import type { Owner } from '../../tenants/owners.ts';
@@ -24,7 +24,7 @@ import type { PaymentChain } from './payment-chain.ts';
 
 export interface DecidePayment extends Omit<DecisionRequest, 'decisionId'> {
   readonly caller: Owner;
-  readonly cause: Cause;
+  readonly cause: OperatorCause;
   /** Derived from tenant, mode, method, path and idempotency key. It is also the id of the decision. */
   readonly operationId: OperationId;
   readonly fingerprint: Fingerprint;
@@ -47,6 +47,7 @@ export async function decidePayment(tools: KeyedEffectTools, request: DecidePaym
   return takeEffect<DecisionRefusal>(tools, {
     caller,
     cause,
+    action: 'decision.made',
     operationId,
     fingerprint,
     payment,

@@ -1,3 +1,4 @@
+import type { ActivityDraft } from '../../activity/domain/activity.ts';
 import type { OperationId, PaymentId } from '../../kernel/ids.ts';
 import type { EffectRecord } from '../../once/domain/idempotency.ts';
 import type { Transition } from '../domain/transition.ts';
@@ -37,12 +38,15 @@ export interface Effect {
   readonly hold?: Hold;
   /** An order to drive again, because money of its payment came back. */
   readonly reopened?: OpenOrder;
+  /** The entry of an operator's action in the activity log. */
+  readonly activity?: ActivityDraft;
 }
 
 /** In order of precedence. */
 export type EffectOutcome =
   | { readonly kind: 'recorded' }
   | { readonly kind: 'recorded_before'; readonly record: EffectRecord }
+  /** A rival has appended to the chain of the payment or of the activity log. */
   | { readonly kind: 'transition_exists' };
 
 /** Effects that need no claim: the effect record and the effect are one conditional transaction. */

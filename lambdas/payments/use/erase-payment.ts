@@ -1,12 +1,12 @@
 import type { PaymentId } from '../../kernel/ids.ts';
-import type { PaymentStatus } from '../domain/payment.ts';
+import type { Payment, PaymentStatus } from '../domain/payment.ts';
 import { detailsOf } from '../domain/transition.ts';
 import type { PaymentStore } from './payment-store.ts';
 
 export interface ErasePaymentTools {
   readonly store: Pick<PaymentStore, 'readPayment'>;
-  /** Deletes the details row, if there is one. */
-  readonly erase: (paymentId: PaymentId) => Promise<void>;
+  /** Deletes the details row, if there is one, and records it in the activity log. */
+  readonly erase: (payment: Pick<Payment, 'id' | 'tenantId' | 'mode'>) => Promise<unknown>;
 }
 
 /** In order of precedence. */
@@ -31,8 +31,9 @@ export async function erasePayment(
   const history = await store.readPayment(paymentId);
   if (history === undefined) return { kind: 'not_found' };
   if (detailsOf(history.first).commitment === undefined) return { kind: 'nothing_to_erase' };
-  const { status } = history.newest.payment;
+  const { payment } = history.newest;
+  const { status } = payment;
   if (!ENDED.has(status)) return { kind: 'unfinished', status };
-  await erase(paymentId);
+  await erase(payment);
   return { kind: 'erased' };
 }

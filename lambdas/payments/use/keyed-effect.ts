@@ -1,5 +1,6 @@
+import type { Action } from '../../activity/domain/activity.ts';
 import type { Answer } from '../../kernel/answer.ts';
-import type { Cause } from '../../kernel/cause.ts';
+import type { OperatorCause } from '../../kernel/cause.ts';
 import type { Digest } from '../../kernel/digest.ts';
 import type { Fingerprint } from '../../kernel/fingerprint.ts';
 import { type OperationId, type PaymentId, parsePaymentId } from '../../kernel/ids.ts';
@@ -28,7 +29,9 @@ export interface KeyedEffectTools {
 /** A keyed request whose effect is one transition and no call to another system. It needs no claim. */
 export interface KeyedEffect<Refusal> {
   readonly caller: Owner;
-  readonly cause: Cause;
+  readonly cause: OperatorCause;
+  /** How the activity log names it. */
+  readonly action: Action;
   /** Derived from tenant, mode, method, path and idempotency key. */
   readonly operationId: OperationId;
   readonly fingerprint: Fingerprint;
@@ -93,7 +96,15 @@ export async function takeEffect<Refusal extends { readonly kind: string }>(
         ...(queued.inquiries ?? []),
         ...(effect.inquiry === undefined ? [] : [effect.inquiry(transition)]),
       ];
-      const outcome = await effects.recordEffect({ record, transitions: [transition], ...queued, inquiries });
+      const activity = {
+        chain: effect.caller,
+        action: effect.action,
+        actor: effect.cause,
+        about: [operationId, paymentId],
+        details: { sequence: String(transition.sequence) },
+        occurredAtMs: recordedAtMs,
+      };
+      const outcome = await effects.recordEffect({ record, transitions: [transition], ...queued, inquiries, activity });
       if (outcome.kind === 'recorded') return done({ kind: 'first', answer });
       if (outcome.kind === 'recorded_before') return done(judgeEffect(outcome.record, fingerprint));
       return { kind: 'again', prepared: await readChain(effects, paymentId) };

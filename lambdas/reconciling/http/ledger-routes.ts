@@ -1,3 +1,4 @@
+import type { ActivityLog } from '../../activity/use/activity-log.ts';
 import {
   type Call as CallWith,
   found,
@@ -20,6 +21,7 @@ import type { OpenMismatch } from '../domain/mismatch-view.ts';
 import { listMismatches } from '../use/mismatch-view.ts';
 import { entryId, parseEntryId } from './entry-id.ts';
 import { entriesQuery, mismatchesQuery } from './ledger-schemas.ts';
+import { getActivity } from './list-activity.ts';
 import { postCorrection } from './post-correction.ts';
 import { postDecision } from './post-decision.ts';
 
@@ -28,6 +30,7 @@ export interface LedgerTools extends KeyedEffectTools {
   readonly ledger: LedgerReader;
   /** The mismatches that scheduled comparisons found. */
   readonly views: Pick<ViewStore, 'range'>;
+  readonly activity: ActivityLog;
 }
 
 type Call = CallWith<LedgerTools>;
@@ -160,4 +163,11 @@ function mismatchObject(open: OpenMismatch): Record<string, unknown> {
 }
 
 /** The routes of the ledger API. */
-export const LEDGER_ROUTES: readonly Route[] = [getEntries, getBalances, postCorrection, getMismatches, postDecision];
+export const LEDGER_ROUTES: readonly Route[] = [
+  getEntries,
+  getBalances,
+  postCorrection,
+  getMismatches,
+  postDecision,
+  getActivity,
+];

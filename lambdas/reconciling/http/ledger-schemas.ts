@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import { ACTIVITY_ID } from '../../activity/domain/activity.ts';
 import { pageLimit } from '../../http/lists.ts';
 import { described, freeText } from '../../http/validate.ts';
 import { CURRENCIES, largestAmountMinor } from '../../kernel/currency.ts';
@@ -55,6 +56,15 @@ export const mismatchesQuery = z.strictObject({
     .regex(MISMATCH_ID, 'must be the id of a mismatch')
     .optional()
     .meta({ description: 'The `id` of the last mismatch of the previous page.' }),
+});
+
+export const activityQuery = z.strictObject({
+  limit: pageLimit('entries'),
+  starting_after: z
+    .string()
+    .regex(ACTIVITY_ID, 'must be the id of an entry of the activity log')
+    .optional()
+    .meta({ description: 'The `id` of the last entry of the previous page.' }),
 });
 
 const reason = freeText(500).regex(/\S/, 'must not be blank');

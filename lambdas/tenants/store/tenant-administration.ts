@@ -1,22 +1,23 @@
 import { createHash, randomBytes } from 'node:crypto';
-import { ConditionalCheckFailedException, TransactionCanceledException } from '@aws-sdk/client-dynamodb';
 import type { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
-import {
-  PutCommand,
-  paginateScan,
-  type ScanCommandInput,
-  TransactWriteCommand,
-  UpdateCommand,
-} from '@aws-sdk/lib-dynamodb';
+import { paginateScan, type ScanCommandInput } from '@aws-sdk/lib-dynamodb';
 import * as z from 'zod';
+import type { ActivityDraft } from '../../activity/domain/activity.ts';
+import { DynamoDbActivity } from '../../activity/store/dynamodb-activity.ts';
+import { type KeyId, keyIdOf } from '../../kernel/cause.ts';
 import type { Scope } from '../../kernel/contract/api.ts';
 import { RegistryRow } from '../../kernel/contract/rows.ts';
 import { KeyAttribute } from '../../kernel/contract/tables.ts';
 import { base32 } from '../../kernel/digest.ts';
 import type { Mode, TenantId } from '../../kernel/ids.ts';
 import { tenantId } from '../../kernel/ids.ts';
+import type { Pacing } from '../../kernel/platform/attempts.ts';
+import { systemClock, systemEntropy } from '../../kernel/platform/platform.ts';
+import { ROW_IS_NEW, type StoreTables, type TransactItem } from '../../once/store/transact-items.ts';
 import { ownerRow } from './tenant-owners.ts';
-import { apiKeyRowKey } from './tenant-registry.ts';
+import { apiKeyRowKey, DynamoDbApiKeyRegistry } from './tenant-registry.ts';
+
+const PACING: Pacing = { clock: systemClock, entropy: systemEntropy };
 
 /** 256 bits. */
 const KEY_BYTES = 32;
@@ -63,25 +64,28 @@ export class UnknownTenantError extends Error {
   }
 }
 
-/** Creates tenants, and creates and revokes API keys, for an operator. No deployed function has the permissions for it. */
+/**
+ * Creates tenants, and creates and revokes API keys, for an operator. Each change is written in one transaction with its entry in
+ * the activity log. No deployed function has the permissions for it.
+ */
 export class TenantAdministration {
   readonly #client: DynamoDBDocumentClient;
   readonly #table: string;
+  readonly #activity: DynamoDbActivity;
+  readonly #operator: string;
 
-  constructor(client: DynamoDBDocumentClient, table: string) {
+  /** @param operator named in the activity log */
+  constructor(client: DynamoDBDocumentClient, tables: Pick<StoreTables, 'ledger' | 'registry'>, operator: string) {
     this.#client = client;
-    this.#table = table;
+    this.#table = tables.registry;
+    this.#activity = new DynamoDbActivity(client, tables, PACING);
+    this.#operator = operator;
   }
 
   async createTenant(name: string): Promise<TenantId> {
     const id = tenantId(`ten_${base32(randomBytes(TENANT_BYTES))}`);
-    await this.#client.send(
-      new PutCommand({
-        TableName: this.#table,
-        Item: { ...tenantRowKey(id), name, createdAtMs: Date.now() },
-        ConditionExpression: `attribute_not_exists(${KeyAttribute.partition})`,
-      }),
-    );
+    const row = { ...tenantRowKey(id), name, createdAtMs: Date.now() };
+    await this.#write([this.#newRow(row)], { chain: 'deployment', action: 'tenant.created', about: [id] });
     return id;
   }
 
@@ -91,31 +95,24 @@ export class TenantAdministration {
    */
   async createApiKey({ tenantId: owner, mode, scopes }: NewApiKey): Promise<string> {
     const key = `sk_${mode}_${randomBytes(KEY_BYTES).toString('base64url')}`;
-    const row = { ...apiKeyRowKey(hashOfApiKey(key)), tenantId: owner, mode, scopes, createdAtMs: Date.now() };
-    const absent = `attribute_not_exists(${KeyAttribute.partition})`;
+    const keyHash = hashOfApiKey(key);
+    const row = { ...apiKeyRowKey(keyHash), tenantId: owner, mode, scopes, createdAtMs: Date.now() };
     const present = `attribute_exists(${KeyAttribute.partition})`;
-    try {
-      await this.#client.send(
-        new TransactWriteCommand({
-          TransactItems: [
-            { ConditionCheck: { TableName: this.#table, Key: tenantRowKey(owner), ConditionExpression: present } },
-            {
-              Put: {
-                TableName: this.#table,
-                Item: { ...row, hint: key.slice(-HINT_LENGTH) },
-                ConditionExpression: absent,
-              },
-            },
-            // Payments require an API key, so these rows list all account owners without a scan.
-            { Put: { TableName: this.#table, Item: ownerRow(owner, mode) } },
-          ],
-        }),
-      );
-    } catch (error) {
-      if (!(error instanceof TransactionCanceledException)) throw error;
-      if (error.CancellationReasons?.[0]?.Code === 'ConditionalCheckFailed') throw new UnknownTenantError(owner);
-      throw error;
-    }
+    const isWritten = await this.#write(
+      [
+        { ConditionCheck: { TableName: this.#table, Key: tenantRowKey(owner), ConditionExpression: present } },
+        this.#newRow({ ...row, hint: key.slice(-HINT_LENGTH) }),
+        // Payments require an API key, so these rows list all account owners without a scan.
+        { Put: { TableName: this.#table, Item: ownerRow(owner, mode) } },
+      ],
+      {
+        chain: { tenantId: owner, mode },
+        action: 'api_key.created',
+        about: [idOfHash(keyHash)],
+        details: { scopes: scopes.join(' ') },
+      },
+    );
+    if (!isWritten) throw new UnknownTenantError(owner);
     return key;
   }
 
@@ -125,21 +122,31 @@ export class TenantAdministration {
    * @returns false if the key does not exist or was revoked before
    */
   async revokeApiKey(key: string): Promise<boolean> {
-    try {
-      await this.#client.send(
-        new UpdateCommand({
-          TableName: this.#table,
-          Key: apiKeyRowKey(hashOfApiKey(key)),
-          UpdateExpression: 'SET revokedAtMs = :now',
-          ConditionExpression: `attribute_exists(${KeyAttribute.partition}) AND attribute_not_exists(revokedAtMs)`,
-          ExpressionAttributeValues: { ':now': Date.now() },
-        }),
-      );
-      return true;
-    } catch (error) {
-      if (error instanceof ConditionalCheckFailedException) return false;
-      throw error;
-    }
+    const keyHash = hashOfApiKey(key);
+    const found = await new DynamoDbApiKeyRegistry(this.#client, this.#table, PACING).findByHash(keyHash);
+    if (found === undefined) return false;
+    const update = {
+      TableName: this.#table,
+      Key: apiKeyRowKey(keyHash),
+      UpdateExpression: 'SET revokedAtMs = :now',
+      ConditionExpression: `attribute_exists(${KeyAttribute.partition}) AND attribute_not_exists(revokedAtMs)`,
+      ExpressionAttributeValues: { ':now': Date.now() },
+    };
+    const about = [idOfHash(keyHash)];
+    return this.#write([{ Update: update }], { chain: found, action: 'api_key.revoked', about });
+  }
+
+  #newRow(row: Record<string, unknown>): TransactItem {
+    return { Put: { TableName: this.#table, Item: row, ConditionExpression: ROW_IS_NEW } };
+  }
+
+  /** @returns false when a condition of the change does not hold; then nothing was written */
+  #write(
+    change: readonly TransactItem[],
+    activity: Pick<ActivityDraft, 'chain' | 'action' | 'about' | 'details'>,
+  ): Promise<boolean> {
+    const actor = { by: 'command' as const, operator: this.#operator };
+    return this.#activity.record({ ...activity, actor, occurredAtMs: Date.now() }, change);
   }
 
   /** Uses a scan, because operators rarely list tenants, and an index would cost more. */
@@ -177,6 +184,10 @@ export class TenantAdministration {
 /** The lower-case hexadecimal SHA-256 of a key, by which the key is found. */
 export function hashOfApiKey(key: string): string {
   return createHash('sha256').update(key).digest('hex');
+}
+
+function idOfHash(keyHash: string): KeyId {
+  return keyIdOf(Buffer.from(keyHash, 'hex'));
 }
 
 function tenantRowKey(id: TenantId): Record<string, string> {

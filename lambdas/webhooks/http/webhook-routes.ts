@@ -1,6 +1,7 @@
 import * as z from 'zod';
 import {
   type Call as CallWith,
+  causedByRequest,
   found,
   type Handled,
   type Route as RouteWith,
@@ -196,6 +197,7 @@ async function replay(call: Call): Promise<Handled> {
     fromMs: from * 1000,
     untilMs: to * 1000,
     ...(events === undefined ? {} : { events }),
+    cause: causedByRequest(call),
   });
   return handled(call, outcome);
 }

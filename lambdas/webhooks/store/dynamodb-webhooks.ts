@@ -5,8 +5,10 @@ import type {
   QueryCommandOutput,
 } from '@aws-sdk/lib-dynamodb';
 import { GetCommand, PutCommand, QueryCommand } from '@aws-sdk/lib-dynamodb';
+import { DynamoDbActivity } from '../../activity/store/dynamodb-activity.ts';
 import { KeyAttribute, RegistryTable } from '../../kernel/contract/tables.ts';
 import type { OperationId } from '../../kernel/ids.ts';
+import { invariant } from '../../kernel/invariant.ts';
 import { type Pacing, readWithRetries, writeConditionally } from '../../kernel/platform/attempts.ts';
 import { type Item } from '../../kernel/platform/items.ts';
 import { failOnUnreadable, readableRows, type Unreadable } from '../../kernel/platform/queue-rows.ts';
@@ -42,17 +44,20 @@ import {
   WEBHOOK_SHARDS,
 } from './webhook-items.ts';
 
+/** A function that records requests in the activity log has the Ledger, too. */
+type WebhookTables = Pick<StoreTables, 'idempotency' | 'registry'> & Partial<Pick<StoreTables, 'ledger'>>;
+
 /** Endpoints, deliveries, replays and the due queue are in the Registry table, effect records in the Idempotency table. */
 export class DynamoDbWebhooks implements WebhookStore, DueWebhooks {
   readonly #client: DynamoDBDocumentClient;
-  readonly #tables: Pick<StoreTables, 'idempotency' | 'registry'>;
+  readonly #tables: WebhookTables;
   readonly #pacing: Pacing;
   readonly #unreadable: Unreadable;
 
   /** @param unreadable receives rows of the due queue that cannot be parsed @default the read fails */
   constructor(
     client: DynamoDBDocumentClient,
-    tables: Pick<StoreTables, 'idempotency' | 'registry'>,
+    tables: WebhookTables,
     pacing: Pacing,
     unreadable: Unreadable = failOnUnreadable,
   ) {
@@ -70,7 +75,7 @@ export class DynamoDbWebhooks implements WebhookStore, DueWebhooks {
    */
   async write(change: WebhookChange): Promise<WebhookChangeOutcome> {
     const { record } = change;
-    const items = this.#itemsOf(change);
+    const items = [...this.#itemsOf(change), ...(await this.#entryOf(change))];
     const [only, ...others] = items;
     // One row needs no transaction, which costs twice. After a lost answer the repetition finds its own row: `changed`.
     if (record === undefined && only?.Put !== undefined && others.length === 0) {
@@ -169,6 +174,13 @@ export class DynamoDbWebhooks implements WebhookStore, DueWebhooks {
     for (const each of deliveries) items.push(this.#revised(deliveryRow(each.now), each));
     if (replay !== undefined) items.push(this.#revised(replayRow(replay.now), replay));
     return items;
+  }
+
+  async #entryOf({ activity }: WebhookChange): Promise<readonly TransactItem[]> {
+    if (activity === undefined) return [];
+    const { ledger } = this.#tables;
+    invariant(ledger !== undefined, 'a function that records requests in the activity log has the Ledger');
+    return new DynamoDbActivity(this.#client, { ledger }, this.#pacing).itemsFor(activity);
   }
 
   #revised(row: Item, { was }: Revised<{ readonly revision: number }>): { readonly Put: PutCommandInput } {

@@ -1,3 +1,5 @@
+import type { ActivityDraft } from '../../activity/domain/activity.ts';
+import type { RequestCause } from '../../kernel/cause.ts';
 import type { Digest } from '../../kernel/digest.ts';
 import { replayOperation } from '../../kernel/ids.ts';
 import type { Clock } from '../../kernel/world.ts';
@@ -20,6 +22,7 @@ export interface ReplayWebhooks extends KeyedRequest {
   /** Unix milliseconds, exclusive. */
   readonly untilMs: number;
   readonly events?: WebhookReplay['events'];
+  readonly cause: RequestCause;
 }
 
 /** Accepts a range replay. The worker processes its pages later. @throws as `takeWebhookEffect` */
@@ -27,7 +30,7 @@ export async function acceptReplay(
   tools: AskTools,
   request: ReplayWebhooks,
 ): Promise<WebhookEffectOutcome<ResendRefusal>> {
-  const { caller, endpointId, replayId, fromMs, untilMs, events } = request;
+  const { caller, endpointId, replayId, fromMs, untilMs, events, cause } = request;
   const outcome = await takeWebhookEffect<ResendRefusal>(tools, {
     ...request,
     decide: async () => {
@@ -49,7 +52,14 @@ export async function acceptReplay(
         dueAtMs: nowMs,
         createdAtMs: nowMs,
       };
-      return { kind: 'change', change: { replay: { now } }, answer: answerOf(202, replayObject(now)) };
+      const activity: ActivityDraft = {
+        chain: caller,
+        action: 'webhooks.replay_requested',
+        actor: cause,
+        about: [replayId, endpointId],
+        occurredAtMs: nowMs,
+      };
+      return { kind: 'change', change: { replay: { now }, activity }, answer: answerOf(202, replayObject(now)) };
     },
   });
   if (outcome.kind === 'first') await enqueueAtOnce(tools, [{ kind: 'replay', replayId }]);

@@ -1,3 +1,4 @@
+import type { ActivityDraft } from '../../activity/domain/activity.ts';
 import type { OperationId } from '../../kernel/ids.ts';
 import type { EffectRecord } from '../../once/domain/idempotency.ts';
 import type { EventRange } from '../../views/use/read-event.ts';
@@ -19,13 +20,15 @@ export interface WebhookChange {
   readonly book?: Revised<EndpointBook>;
   readonly deliveries?: readonly Revised<Delivery>[];
   readonly replay?: Revised<WebhookReplay>;
+  /** The entry of a request in the activity log. */
+  readonly activity?: ActivityDraft;
 }
 
 /** In order of precedence. */
 export type WebhookChangeOutcome =
   | { readonly kind: 'written' }
   | { readonly kind: 'recorded_before'; readonly record: EffectRecord }
-  /** A row has changed since it was read: read and decide again. */
+  /** A row has changed since it was read, or a rival has appended to the activity log: read and decide again. */
   | { readonly kind: 'changed' };
 
 /** Stores endpoints, deliveries, replays and their effect records. Every read is strongly consistent. */

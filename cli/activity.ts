@@ -1,0 +1,118 @@
+import { type Command, Option } from 'commander';
+import {
+  type Action,
+  type ActivityChain,
+  type ActivityEntry,
+  activityObject,
+  nameOfChain,
+} from '../lambdas/activity/domain/activity.ts';
+import { DynamoDbActivity } from '../lambdas/activity/store/dynamodb-activity.ts';
+import { verifyActivity } from '../lambdas/activity/use/activity-log.ts';
+import type { Mode, TenantId } from '../lambdas/kernel/ids.ts';
+import { systemClock, systemDigest } from '../lambdas/kernel/platform/platform.ts';
+import { DynamoDbOwners } from '../lambdas/tenants/store/tenant-owners.ts';
+import { openTables } from './deployment.ts';
+import { CliFailure, ExitCode } from './failure.ts';
+import { readTenant } from './keys.ts';
+import { isoTime, readCountOf, type Session, table } from './session.ts';
+
+interface Whose {
+  readonly tenant?: TenantId;
+  readonly mode: Mode;
+}
+
+const MOST_ENTRIES = 100;
+const OWNERS_AT_ONCE = 100;
+const OF_DEPLOYMENT: readonly ActivityChain[] = ['deployment', 'settings'];
+
+/** `payonce activity`. */
+export function addActivity(program: Command, session: Session): void {
+  const activity = program
+    .command('activity')
+    .description('shows and verifies the log of what operators did')
+    .option('--tenant <id>', 'the chain of this tenant; that of the deployment when left out', readTenant)
+    .addOption(new Option('--mode <mode>', 'of the tenant').choices(['test', 'live']).default('test'));
+
+  activity
+    .command('list')
+    .description('lists the newest entries: of a tenant, or of the deployment and its settings')
+    .option('--most <n>', `how many, 1 to ${MOST_ENTRIES}`, readCountOf(MOST_ENTRIES), 20)
+    .action(async ({ most }: { most: number }) => {
+      const { log } = await open(session);
+      const page = { order: 'newest_first' as const, limit: most };
+      const chains = chainsOf(activity.opts<Whose>());
+      const found = (await Promise.all(chains.map((chain) => log.listActivity(chain, page)))).flat();
+      const newest = found.toSorted((left, right) => right.occurredAtMs - left.occurredAtMs).slice(0, most);
+      session.show(
+        { data: newest.map(activityObject) },
+        newest.length === 0 ? ['No entries.'] : table(['TIME', 'ACTION', 'WHO', 'ABOUT'], newest.map(cells)),
+      );
+    });
+
+  activity
+    .command('verify')
+    .description('checks the hash chains, and names the first entry that was changed, removed or inserted')
+    .action(async () => {
+      const { log, owners } = await open(session);
+      const whose = activity.opts<Whose>();
+      const chains = whose.tenant === undefined ? [...OF_DEPLOYMENT, ...(await allOwners(owners))] : chainsOf(whose);
+      const data: { chain: string; entries: number; broken: number | null }[] = [];
+      for (const chain of chains) {
+        const { entries, broken = null } = await verifyActivity({ log, digest: systemDigest }, chain);
+        data.push({ chain: nameOfChain(chain), entries, broken });
+      }
+      const rows = data.map(({ chain, entries, broken }) => [
+        chain,
+        String(entries),
+        broken === null ? 'holds' : 'BROKEN',
+      ]);
+      session.show({ data }, table(['CHAIN', 'ENTRIES', 'STATE'], rows));
+      const first = data.find(({ broken }) => broken !== null);
+      if (first !== undefined)
+        throw new CliFailure(ExitCode.incomplete, `The chain ${first.chain} does not hold at entry ${first.broken}.`);
+    });
+}
+
+/** Records an operator's command, before its effect begins. */
+export async function recordAction(
+  session: Session,
+  action: Action,
+  details: Readonly<Record<string, string>> = {},
+): Promise<void> {
+  const { log } = await open(session);
+  const actor = { by: 'command' as const, operator: session.operator };
+  await log.record({ chain: 'deployment', action, actor, about: [], details, occurredAtMs: systemClock.nowMs() });
+}
+
+async function open(session: Session) {
+  const { client, tables, pacing } = await openTables(await session.aws());
+  return {
+    log: new DynamoDbActivity(client, tables, pacing),
+    owners: new DynamoDbOwners(client, tables.registry, pacing),
+  };
+}
+
+function chainsOf({ tenant, mode }: Whose): readonly ActivityChain[] {
+  return tenant === undefined ? OF_DEPLOYMENT : [{ tenantId: tenant, mode }];
+}
+
+async function allOwners(owners: DynamoDbOwners): Promise<readonly ActivityChain[]> {
+  const found: ActivityChain[] = [];
+  let after: string | undefined;
+  do {
+    const page = await owners.list(after, OWNERS_AT_ONCE);
+    found.push(...page.map(({ owner }) => owner));
+    after = page.length < OWNERS_AT_ONCE ? undefined : page.at(-1)?.name;
+  } while (after !== undefined);
+  return found;
+}
+
+function cells({ occurredAtMs, action, actor, about, details = {} }: ActivityEntry): readonly string[] {
+  const told = Object.entries(details).map(([name, value]) => `${name}=${value}`);
+  return [isoTime(occurredAtMs), action, whoOf(actor), [...about, ...told].join(' ')];
+}
+
+function whoOf(actor: ActivityEntry['actor']): string {
+  if (actor.by === 'request') return actor.keyId;
+  return actor.by === 'start' ? 'start' : actor.operator;
+}

@@ -1,0 +1,135 @@
+import { causeObject, type OperatorCause, type RequestCause } from '../../kernel/cause.ts';
+import { base32, type Digest } from '../../kernel/digest.ts';
+import { brokenLink, type Link, linkHash, NO_PREDECESSOR } from '../../kernel/hash-chain.ts';
+import type { Mode, TenantId } from '../../kernel/ids.ts';
+
+/** Actions in the chain of a tenant and a mode. Each entry is written in the transaction of the action. */
+export const TENANT_ACTIONS = [
+  'api_key.created',
+  'api_key.revoked',
+  'correction.made',
+  'decision.made',
+  'payment.erased',
+  'order.erased',
+  'webhooks.replay_requested',
+] as const;
+
+export const ACTIONS = [
+  ...TENANT_ACTIONS,
+  // Of the deployment. The first two are written in the transaction of the action, the others before the action begins.
+  'tenant.created',
+  'job.run_requested',
+  'letters.redrive_started',
+  'events.redrive_started',
+  'events.republish_started',
+  'views.rebuild_started',
+  // Of the settings.
+  'settings.seen',
+] as const;
+
+export type Action = (typeof ACTIONS)[number];
+
+/** Who acted. */
+export type Actor =
+  | RequestCause
+  | OperatorCause
+  /** The user of the command line. */
+  | { readonly by: 'command'; readonly operator: string }
+  /** A function that started with the settings. */
+  | { readonly by: 'start' };
+
+/**
+ * One chain for each tenant and mode, so that tenants do not contend; one for the deployment; one for the settings, whose newest
+ * entry tells whether the settings have changed.
+ */
+export type ActivityChain = 'deployment' | 'settings' | { readonly tenantId: TenantId; readonly mode: Mode };
+
+/** An action to record. It contains no personal data but the operator's name. */
+export interface ActivityDraft {
+  readonly chain: ActivityChain;
+  readonly action: Action;
+  readonly actor: Actor;
+  /** The ids of what was acted on, the most specific first, for example a correction and its payment. */
+  readonly about: readonly string[];
+  readonly details?: Readonly<Record<string, string>>;
+  /** Unix milliseconds. */
+  readonly occurredAtMs: number;
+}
+
+/** A row of the log. The hash covers all other fields. */
+export interface ActivityEntry extends Omit<ActivityDraft, 'chain'>, Link {
+  /** The name of the chain. */
+  readonly chain: string;
+}
+
+export function nameOfChain(chain: ActivityChain): string {
+  return typeof chain === 'string' ? chain : `${chain.tenantId}#${chain.mode}`;
+}
+
+/** @param newest the newest entry of the chain; undefined when the chain is empty */
+export function nextEntry(digest: Digest, newest: Link | undefined, { chain, ...draft }: ActivityDraft): ActivityEntry {
+  const { sequence, hash: prevHash } = newest ?? { sequence: 0, hash: NO_PREDECESSOR };
+  const content = { ...draft, chain: nameOfChain(chain), sequence: sequence + 1 };
+  return { ...content, prevHash, hash: linkHash(digest, content, prevHash) };
+}
+
+/**
+ * Checks consecutive entries of a chain, oldest first.
+ *
+ * @param before the entry before them @default they are the first
+ * @returns the sequence of the first entry that was changed, removed or inserted; undefined when all hold
+ */
+export function firstBrokenEntry(
+  digest: Digest,
+  entries: readonly ActivityEntry[],
+  before?: ActivityEntry,
+): number | undefined {
+  return brokenLink(entries, ({ prevHash, hash: _, ...content }) => linkHash(digest, content, prevHash), before);
+}
+
+export const ACTIVITY_ID = /^act_(?<sequence>[1-9]\d{0,8})_[a-z2-7]{16}$/;
+/** 80 bits: 16 letters. */
+const ID_BYTES = 10;
+
+/** The id contains the place in the chain, so that no index is needed, and a part of the hash, so that it is unique. */
+export function activityId({ sequence, hash }: Pick<ActivityEntry, 'sequence' | 'hash'>): string {
+  return `act_${sequence}_${base32(hash.subarray(0, ID_BYTES))}`;
+}
+
+/** @returns undefined when `id` is not of the form of an id */
+export function sequenceOf(id: string): number | undefined {
+  const sequence = ACTIVITY_ID.exec(id)?.groups?.['sequence'];
+  return sequence === undefined ? undefined : Number(sequence);
+}
+
+/** As the API and the command line show it; the time in Unix seconds. */
+export function activityObject(entry: ActivityEntry): Record<string, unknown> {
+  const { sequence, action, actor, about, details = {}, occurredAtMs } = entry;
+  return {
+    id: activityId(entry),
+    object: 'activity',
+    sequence,
+    action,
+    caused_by: actorObject(actor),
+    about,
+    details,
+    created: Math.floor(occurredAtMs / 1000),
+  };
+}
+
+function actorObject(actor: Actor): Record<string, unknown> {
+  switch (actor.by) {
+    case 'request':
+    case 'operator':
+      return causeObject(actor);
+    case 'command':
+      return { type: 'command', operator: actor.operator };
+    case 'start':
+      return { type: 'start' };
+  }
+}
+
+/** The id of these settings: the same values have the same id. */
+export function settingsId(digest: Digest, values: Readonly<Record<string, string>>): string {
+  return `set_${base32(digest.sha256(digest.canonicalJson(values)).subarray(0, ID_BYTES))}`;
+}

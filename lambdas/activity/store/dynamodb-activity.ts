@@ -1,0 +1,167 @@
+import type { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
+import { QueryCommand } from '@aws-sdk/lib-dynamodb';
+import * as z from 'zod';
+import { LedgerRow, SortKey } from '../../kernel/contract/rows.ts';
+import { KeyAttribute } from '../../kernel/contract/tables.ts';
+import { type Pacing, readWithRetries } from '../../kernel/platform/attempts.ts';
+import { type Item, itemSchema } from '../../kernel/platform/items.ts';
+import { systemDigest } from '../../kernel/platform/platform.ts';
+import { causeItem } from '../../once/store/cause-item.ts';
+import {
+  isRefused,
+  ROW_IS_NEW,
+  type StoreTables,
+  type TransactItem,
+  transactOnce,
+} from '../../once/store/transact-items.ts';
+import { rounds } from '../../once/use/rounds.ts';
+import {
+  ACTIONS,
+  type ActivityChain,
+  type ActivityDraft,
+  type ActivityEntry,
+  type Actor,
+  nameOfChain,
+  nextEntry,
+  settingsId,
+} from '../domain/activity.ts';
+import type { ActivityLog, ActivityPage } from '../use/activity-log.ts';
+
+const bytes = z.instanceof(Uint8Array);
+const [byRequest, byOperator] = causeItem.options;
+
+const activityItem = itemSchema<ActivityEntry>()({
+  chain: z.string(),
+  sequence: z.int().min(1),
+  occurredAtMs: z.int(),
+  action: z.enum(ACTIONS),
+  actor: z.discriminatedUnion('by', [
+    byRequest,
+    byOperator,
+    itemSchema<Extract<Actor, { by: 'command' }>>()({ by: z.literal('command'), operator: z.string() }),
+    itemSchema<Extract<Actor, { by: 'start' }>>()({ by: z.literal('start') }),
+  ]),
+  about: z.array(z.string()),
+  details: z.record(z.string(), z.string()).exactOptional(),
+  prevHash: bytes,
+  hash: bytes,
+});
+
+export function parseActivity(item: Item): ActivityEntry {
+  return activityItem.parse(item);
+}
+
+/** Nine digits, so that the text sorts in numeric order. */
+const SEQUENCE_DIGITS = 9;
+const BEYOND_ALL = 10 ** SEQUENCE_DIGITS - 1;
+
+function activitySort(sequence: number): string {
+  return `${SortKey.activity}${String(sequence).padStart(SEQUENCE_DIGITS, '0')}`;
+}
+
+function activityPartition(chain: string): string {
+  return `${LedgerRow.activity}${chain}`;
+}
+
+/** The condition lets one writer take a place in the chain. The others are refused with all that their transaction holds. */
+function activityPut(ledgerTable: string, entry: ActivityEntry): TransactItem {
+  const key = {
+    [KeyAttribute.partition]: activityPartition(entry.chain),
+    [KeyAttribute.sort]: activitySort(entry.sequence),
+  };
+  return { Put: { TableName: ledgerTable, Item: { ...key, ...entry }, ConditionExpression: ROW_IS_NEW } };
+}
+
+/** The activity log, in the Ledger table. */
+export class DynamoDbActivity implements ActivityLog {
+  readonly #client: DynamoDBDocumentClient;
+  readonly #ledger: string;
+  readonly #pacing: Pacing;
+
+  constructor(client: DynamoDBDocumentClient, { ledger }: Pick<StoreTables, 'ledger'>, pacing: Pacing) {
+    this.#client = client;
+    this.#ledger = ledger;
+    this.#pacing = pacing;
+  }
+
+  /**
+   * The entry of an action as an item for the transaction that has the effect of the action. When a rival's entry takes the place,
+   * the whole transaction is refused, and is made again with a new item.
+   *
+   * @param draft undefined when nothing is recorded
+   */
+  async itemsFor(draft: ActivityDraft | undefined): Promise<TransactItem[]> {
+    if (draft === undefined) return [];
+    return [activityPut(this.#ledger, nextEntry(systemDigest, await this.#newest(draft.chain), draft))];
+  }
+
+  /**
+   * Writes a change and its entry in one transaction. An action whose effect is outside the tables is recorded without a change,
+   * before it begins.
+   *
+   * @returns false when a condition of the change does not hold; then nothing was written
+   * @throws RetryableError `contention`
+   */
+  record(draft: ActivityDraft, change: readonly TransactItem[] = []): Promise<boolean> {
+    return this.#append(draft, change, () => false);
+  }
+
+  /** Records the settings of the deployment, unless they were the last that were recorded. @throws RetryableError `contention` */
+  async recordSettings(values: Readonly<Record<string, string>>): Promise<void> {
+    const id = settingsId(systemDigest, values);
+    const draft: ActivityDraft = {
+      chain: 'settings',
+      action: 'settings.seen',
+      actor: { by: 'start' },
+      about: [id],
+      details: values,
+      occurredAtMs: this.#pacing.clock.nowMs(),
+    };
+    await this.#append(draft, [], (newest) => newest?.about[0] === id);
+  }
+
+  /**
+   * Closes the race of two writers that have read the same newest entry. The second reads again.
+   *
+   *   A ── newest 4 ── change A + entry 5 ✓
+   *   B ──── newest 4 ──── change B + entry 5 ✗: neither is written ── newest 5 ── change B + entry 6 ✓
+   */
+  #append(
+    draft: ActivityDraft,
+    change: readonly TransactItem[],
+    isRecorded: (newest: ActivityEntry | undefined) => boolean,
+  ): Promise<boolean> {
+    return rounds<boolean>('the activity log', async () => {
+      const newest = await this.#newest(draft.chain);
+      if (isRecorded(newest)) return true;
+      const entry = activityPut(this.#ledger, nextEntry(systemDigest, newest, draft));
+      const written = await transactOnce(this.#client, this.#pacing, [...change, entry]);
+      if (written.kind !== 'refused') return true;
+      return written.reasons.slice(0, change.length).some(isRefused) ? false : 'again';
+    });
+  }
+
+  async #newest(chain: ActivityChain): Promise<ActivityEntry | undefined> {
+    const [newest] = await this.listActivity(chain, { order: 'newest_first', limit: 1 });
+    return newest;
+  }
+
+  /** An entry is below ten kilobytes, so a page of 101 is one query. */
+  async listActivity(chain: ActivityChain, { order, from, limit }: ActivityPage): Promise<readonly ActivityEntry[]> {
+    const isAscending = order === 'oldest_first';
+    const input = {
+      TableName: this.#ledger,
+      KeyConditionExpression: `#pk = :pk AND #sk ${isAscending ? '>' : '<'} :from`,
+      ExpressionAttributeNames: { '#pk': KeyAttribute.partition, '#sk': KeyAttribute.sort },
+      ExpressionAttributeValues: {
+        ':pk': activityPartition(nameOfChain(chain)),
+        ':from': activitySort(from ?? (isAscending ? 0 : BEYOND_ALL)),
+      },
+      ScanIndexForward: isAscending,
+      ConsistentRead: true,
+      Limit: limit,
+    };
+    const { Items = [] } = await readWithRetries(this.#pacing, () => this.#client.send(new QueryCommand(input)));
+    return Items.map(parseActivity);
+  }
+}

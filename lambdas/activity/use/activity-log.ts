@@ -1,0 +1,72 @@
+import type { Digest } from '../../kernel/digest.ts';
+import {
+  type ActivityChain,
+  type ActivityEntry,
+  activityId,
+  firstBrokenEntry,
+  sequenceOf,
+} from '../domain/activity.ts';
+
+export interface ActivityPage {
+  /** Newest first: the entries before this sequence. Oldest first: those after it. @default from the end of the chain */
+  readonly from?: number;
+  readonly order: 'newest_first' | 'oldest_first';
+  readonly limit: number;
+}
+
+/** The append-only log of operators' actions. */
+export interface ActivityLog {
+  /** A strongly consistent read. */
+  listActivity(chain: ActivityChain, page: ActivityPage): Promise<readonly ActivityEntry[]>;
+}
+
+export type ListedActivity =
+  | { readonly kind: 'unknown_cursor' }
+  | { readonly kind: 'found'; readonly entries: readonly ActivityEntry[]; readonly hasMore: boolean };
+
+/** A page of a chain, newest first. @param after the id of the last entry of the previous page */
+export async function pageOfActivity(
+  log: ActivityLog,
+  chain: ActivityChain,
+  { after, limit }: { readonly after?: string; readonly limit: number },
+): Promise<ListedActivity> {
+  const from = after === undefined ? undefined : await placeOf(log, chain, after);
+  if (after !== undefined && from === undefined) return { kind: 'unknown_cursor' };
+  const page = { order: 'newest_first' as const, limit: limit + 1, ...(from === undefined ? {} : { from }) };
+  const entries = await log.listActivity(chain, page);
+  return { kind: 'found', entries: entries.slice(0, limit), hasMore: entries.length > limit };
+}
+
+/** @returns undefined when the chain has no entry of this id */
+async function placeOf(log: ActivityLog, chain: ActivityChain, id: string): Promise<number | undefined> {
+  const from = sequenceOf(id);
+  if (from === undefined) return undefined;
+  const [entry] = await log.listActivity(chain, { order: 'newest_first', from: from + 1, limit: 1 });
+  return entry !== undefined && activityId(entry) === id ? from : undefined;
+}
+
+/** At most a megabyte, which is one query. */
+const VERIFIED_AT_ONCE = 100;
+
+export interface VerifiedChain {
+  /** The number of entries that hold. */
+  readonly entries: number;
+  /** The sequence of the first entry that was changed, removed or inserted. Absent when all hold. */
+  readonly broken?: number;
+}
+
+/** Reads a whole chain and checks each link. A chain whose newest entries were removed verifies. */
+export async function verifyActivity(
+  { log, digest }: { readonly log: ActivityLog; readonly digest: Digest },
+  chain: ActivityChain,
+): Promise<VerifiedChain> {
+  let before: ActivityEntry | undefined;
+  for (;;) {
+    const from = before?.sequence ?? 0;
+    const entries = await log.listActivity(chain, { order: 'oldest_first', from, limit: VERIFIED_AT_ONCE });
+    const broken = firstBrokenEntry(digest, entries, before);
+    if (broken !== undefined) return { entries: broken - 1, broken };
+    before = entries.at(-1) ?? before;
+    if (entries.length < VERIFIED_AT_ONCE) return { entries: before?.sequence ?? 0 };
+  }
+}
