@@ -71,8 +71,8 @@ export function recordedSettings({ processors, alarmEmail, emailSender, ...other
     [`${name}.callbackScheme`, scheme],
     ...Object.entries(settings).map(([setting, value]): [string, string] => [`${name}.${setting}`, value]),
   ]);
-  const addresses = Object.entries({ alarmEmail, emailSender }).flatMap(([name, address]): [string, string][] =>
-    address === undefined ? [] : [[name, 'given']],
+  const addresses = Object.entries({ alarmEmail, emailSender }).flatMap(([name, email]): [string, string][] =>
+    email === undefined ? [] : [[name, 'given']],
   );
   return Object.fromEntries([...texts, ...ofProcessors, ...addresses]);
 }

@@ -176,7 +176,8 @@ describe('the role of', () => {
     ],
     ['Jobs', ['lambda:InvokeFunction on JobsExecutor', 'sqs:SendMessage on JobsMissed']],
   ])('%s may do exactly what its path needs', (owner, own) => {
-    expect((roles.get(owner) ?? [])
+    expect(
+      (roles.get(owner) ?? [])
         .filter(({ Effect }) => Effect === 'Allow')
         .map(told)
         .sort(),

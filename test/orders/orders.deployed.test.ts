@@ -1,12 +1,21 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { paginateScan } from '@aws-sdk/lib-dynamodb';
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import { ANY_POSTMARK_TOKEN } from '../../lambdas/kernel/contract/mail-api.ts';
 import { LEASE_SECONDS } from '../../lambdas/kernel/contract/timing.ts';
+import type { OrderId, PaymentId } from '../../lambdas/kernel/ids.ts';
+import { documentClient } from '../../lambdas/kernel/platform/document-client.ts';
+import { systemClock, systemDigest, systemEntropy } from '../../lambdas/kernel/platform/platform.ts';
+import { firstBrokenOrderLink } from '../../lambdas/orders/domain/order-transition.ts';
+import { DynamoDbOrders } from '../../lambdas/orders/store/dynamodb-orders.ts';
+import { firstBrokenLink } from '../../lambdas/payments/domain/transition.ts';
+import { DynamoDbStore } from '../../lambdas/payments/store/dynamodb-store.ts';
 import type { LocalAws } from '../../local/local-aws.ts';
 import { runJob } from '../jobs/run-job.ts';
 import { type ApiAnswer, ApiClient } from '../support/api-client.ts';
+import { payonce } from '../support/command-line.ts';
 import { workersOf } from '../support/lambda-workers.ts';
-import { localAws } from '../support/local-aws.ts';
+import { dynamoDbClient, localAws } from '../support/local-aws.ts';
 import { until } from '../support/until.ts';
 
 let aws: LocalAws;
@@ -89,5 +98,76 @@ describe('an order on the deployed stack', () => {
     });
     expect([replay.status, replay.headers.get('idempotency-replayed')]).toEqual([201, 'true']);
     expect(await counted('killed', replay.json)).toEqual(ONCE);
+  });
+});
+
+describe('personal data', () => {
+  const client = documentClient(dynamoDbClient());
+  const pacing = { clock: systemClock, entropy: systemEntropy };
+
+  async function inTables(text: string): Promise<readonly string[]> {
+    const found = await Promise.all(
+      Object.entries(aws.tables).map(async ([name, TableName]) => {
+        for await (const { Items } of paginateScan({ client }, { TableName, ConsistentRead: true }))
+          if (JSON.stringify(Items).includes(text)) return [name];
+        return [];
+      }),
+    );
+    return found.flat();
+  }
+
+  test('of a payment and an order is erased by command: the text is in no table, and the chains and amounts are there', async () => {
+    const name = `Ada ${run}`;
+    const body = { description: `For ${name}`, metadata: { customer: name }, source: 'tok_ok' };
+    const paid = await api.pay({ key: `${run}-erased`, body });
+    const id = String(paid.json['id']);
+    const refunded = await api.send('POST', `/v1/payments/${id}/refunds`, {
+      headers: { 'content-type': 'application/json', 'idempotency-key': `${run}-erased` },
+      body: '{"amount":300}',
+    });
+    expect([paid.status, refunded.status]).toEqual([201, 201]);
+    const bought = await order('erased');
+    expect(await inTables(name)).toEqual(['registry']);
+    expect(await inTables(recipient('erased'))).toEqual(['registry']);
+
+    for (const words of [
+      ['payment', id],
+      ['payment', id],
+      ['order', String(bought.json['id'])],
+    ])
+      expect(await payonce(aws, '--operator', run, 'erase', ...words)).toMatchObject({ code: 0 });
+
+    expect(await inTables(name)).toEqual([]);
+    expect(await inTables(recipient('erased'))).toEqual([]);
+    expect((await api.send('GET', `/v1/payments/${id}`)).json).toMatchObject({
+      amount_captured: 1000,
+      amount_refunded: 300,
+      description: null,
+      details_erased: true,
+    });
+    const store = new DynamoDbStore(client, aws.tables, pacing);
+    const transitions = await store.listTransitions(id as PaymentId, { afterSequence: 0, limit: 100 });
+    expect(firstBrokenLink(systemDigest, transitions)).toBeUndefined();
+    const steps = await new DynamoDbOrders(client, aws.tables, pacing, store).listOrderTransitions(
+      bought.json['id'] as OrderId,
+      { afterSequence: 0, limit: 100 },
+    );
+    expect(steps.length).toBeGreaterThan(2);
+    expect(firstBrokenOrderLink(systemDigest, steps)).toBeUndefined();
+
+    const admin = new ApiClient(aws, aws.adminApiKey);
+    const { json } = await admin.send('GET', '/v1/activity?limit=100');
+    const own = (json['data'] as Record<string, unknown>[]).filter((entry) => JSON.stringify(entry).includes(run));
+    expect(own.map(({ action, about }) => [action, about])).toEqual([
+      ['order.erased', [bought.json['id']]],
+      ['payment.erased', [id]],
+    ]);
+    const verified = await payonce(aws, 'activity', 'verify');
+    expect(verified).toMatchObject({
+      code: 0,
+      said: expect.stringMatching(new RegExp(`${aws.tenantId}#test +\\d+ +holds`)),
+    });
+    const newest = await payonce(aws, 'activity', 'list', '--most', '100');
+    expect(newest.said).toMatch(/settings\.seen +start/);
   });
 });

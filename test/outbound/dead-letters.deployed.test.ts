@@ -1,15 +1,11 @@
-import { execFile } from 'node:child_process';
-import { fileURLToPath } from 'node:url';
-import { promisify } from 'node:util';
 import { CloudFormationClient, DescribeStacksCommand } from '@aws-sdk/client-cloudformation';
 import { SendMessageCommand, SQSClient } from '@aws-sdk/client-sqs';
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import { StackName, StackOutput } from '../../lambdas/kernel/contract/api.ts';
 import type { DeadLetter } from '../../lambdas/outbound/use/dead-letters.ts';
 import { CREDENTIALS } from '../../local/emulator-environment.ts';
+import { payonce } from '../support/command-line.ts';
 import { localAws } from '../support/local-aws.ts';
-
-const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 
 const { awsEndpoint: endpoint, region, sandboxUrl } = localAws();
 const access = { endpoint, region, credentials: CREDENTIALS };
@@ -23,26 +19,7 @@ beforeAll(async () => {
   queueUrl = Stacks[0]?.Outputs?.find(({ OutputKey }) => OutputKey === StackOutput.deadLettersQueue)?.OutputValue ?? '';
 });
 
-/** Runs the operator's command against the local AWS. */
-async function letters(...words: readonly string[]): Promise<{ readonly code: number; readonly said: string }> {
-  const env = {
-    ...process.env,
-    AWS_ENDPOINT_URL: endpoint,
-    AWS_REGION: region,
-    AWS_ACCESS_KEY_ID: CREDENTIALS.accessKeyId,
-    AWS_SECRET_ACCESS_KEY: CREDENTIALS.secretAccessKey,
-  };
-  try {
-    const { stdout } = await promisify(execFile)(process.execPath, ['cli/payonce.mjs', 'letters', ...words], {
-      cwd: ROOT,
-      env,
-    });
-    return { code: 0, said: stdout };
-  } catch (error) {
-    const { code = 1, stdout = '', stderr = '' } = error as { code?: number; stdout?: string; stderr?: string };
-    return { code, said: `${stdout}${stderr}` };
-  }
-}
+const letters = (...words: readonly string[]) => payonce(localAws(), 'letters', ...words);
 
 async function emailsOf(messageId: string): Promise<number> {
   const query = new URLSearchParams({ count: '50', offset: '0', metadata_payonce: messageId });

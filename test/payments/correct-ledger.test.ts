@@ -167,8 +167,8 @@ describe('one key', () => {
 const recorded = () => {
   const { store, clock } = harness.payments;
   const log = new DynamoDbActivity(store.database.client, TABLES, { clock, entropy });
-  const chain = { tenantId: tenantId('ten_desk'), mode: 'test' } as const;
-  return log.listActivity(chain, { order: 'oldest_first', limit: 100 });
+  const owner = { tenantId: tenantId('ten_desk'), mode: 'test' } as const;
+  return log.listActivity(owner, { order: 'oldest_first', limit: 100 });
 };
 
 describe('the activity log', () => {

@@ -84,7 +84,7 @@ export function firstBrokenEntry(
   entries: readonly ActivityEntry[],
   before?: ActivityEntry,
 ): number | undefined {
-  return brokenLink(entries, ({ prevHash, hash: _, ...content }) => linkHash(digest, content, prevHash), before);
+  return brokenLink(entries, ({ prevHash, hash: _claimed, ...content }) => linkHash(digest, content, prevHash), before);
 }
 
 export const ACTIVITY_ID = /^act_(?<sequence>[1-9]\d{0,8})_[a-z2-7]{16}$/;
