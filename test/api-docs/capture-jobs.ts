@@ -21,8 +21,9 @@ export async function captureJobs(examples: CapturedExamples): Promise<void> {
 }
 
 /** Saves the only run as a worker does that starts 2.5 s later and takes 2.5 s. */
-async function endRun({ world: { runs } }: JobsApiHarness): Promise<void> {
-  const [run, ...more] = runs.allRuns();
+async function endRun({ world }: JobsApiHarness): Promise<void> {
+  const { runs } = world;
+  const [run, ...more] = world.allRuns();
   invariant(run !== undefined && more.length === 0, 'both requests are for the same run');
   const { scheduledForMs: atMs } = run;
   const lock = await runs.lock(run.jobId, run.runId, { nowMs: atMs, leaseExpiresAtMs: atMs + 1 });

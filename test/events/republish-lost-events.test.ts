@@ -6,7 +6,6 @@ import { idempotentRunner } from '../../lambdas/once/idempotent-runner.ts';
 import { nextTransition, type Transition } from '../../lambdas/payments/domain/transition.ts';
 import { projectEvent } from '../../lambdas/views/use/project-event.ts';
 import { ProjectedEvents } from '../../lambdas/views/use/seen-events.ts';
-import { MemoryJobMarks } from '../jobs/memory-job-marks.ts';
 import { sweepJob } from '../jobs/sweep-job.ts';
 import { MemoryTransitions } from '../payments/memory-transitions.ts';
 import { outcomeTransition, paymentIdFor, pendingTransition } from '../payments/payment-fixtures.ts';
@@ -14,6 +13,7 @@ import { RUN, requestedAt } from '../support/causes.ts';
 import { countingEntropy } from '../support/counting-entropy.ts';
 import { SimulatedClock } from '../support/simulated-clock.ts';
 import { MemoryViews } from '../views/memory-views.ts';
+import { Stores } from '../world/stores.ts';
 import { MemoryEventBus } from './memory-event-bus.ts';
 
 const MINUTE_MS = 60_000;
@@ -25,7 +25,7 @@ class LostEventsApiHarness {
   readonly clock = new SimulatedClock(NOON);
   readonly bus = new MemoryEventBus();
   readonly views = new MemoryViews();
-  readonly marks = new MemoryJobMarks();
+  readonly marks = new Stores(this.clock).jobMarks;
   readonly beyondReach: (readonly [number, number])[] = [];
   readonly reported: unknown[] = [];
   /** A payment in a form that this code does not know. */

@@ -10,13 +10,12 @@ import type { Fact } from '../../lambdas/payments/domain/facts.ts';
 import type { Transition } from '../../lambdas/payments/domain/transition.ts';
 import { sweepJob } from '../jobs/sweep-job.ts';
 import { recordsOf } from '../once/consumer-world.ts';
-import { MemoryConsumerRecords } from '../once/memory-consumer-records.ts';
 import { chainOfPaid, disputed, eventsOfPaid, refunded } from '../payments/paid-chain.ts';
 import { countingEntropy } from '../support/counting-entropy.ts';
 import { surveyFaults } from '../support/fault-histories.ts';
 import { Actor, FaultPlan } from '../support/fault-plan.ts';
 import { SimulatedClock } from '../support/simulated-clock.ts';
-import { MemoryCommissions } from './memory-commissions.ts';
+import { Stores } from '../world/stores.ts';
 
 const LOCKED_MS = 30 * 24 * 60 * 60_000;
 const METADATA = { affiliate: 'aff_7', order: 'o1' };
@@ -26,7 +25,8 @@ const EVENTS = eventsOfPaid('released', METADATA, FACTS);
 const CHAIN = chainOfPaid('released', METADATA, FACTS);
 
 class ReleaseHarness {
-  readonly records = new MemoryConsumerRecords();
+  readonly stores = new Stores();
+  readonly records = this.stores.consumed;
   readonly clock: SimulatedClock;
   readonly #entropy = countingEntropy();
   readonly #chain: readonly Transition[];
@@ -65,7 +65,7 @@ class ReleaseHarness {
   release(actor?: Actor) {
     const { clock, records } = this;
     const job = releaseCommissionsJob({
-      book: new MemoryCommissions(records),
+      book: this.stores.commissions,
       payments: {
         listTransitions: async (paymentId, { afterSequence }) =>
           this.#chain.filter(
@@ -83,8 +83,8 @@ class ReleaseHarness {
 
   /** Status and amount of the affiliate's row, and whether it has a queue entry. */
   stands(): readonly unknown[] {
-    const row = this.records.row({ table: 'registry', partition: 'COMMISSION#ten_fixture#test#aff_7', sort: 'o1' });
-    const waits = this.records.allRows().some((each) => each['order'] === 'o1' && 'tenant' in each);
+    const row = this.stores.row({ table: 'registry', partition: 'COMMISSION#ten_fixture#test#aff_7', sort: 'o1' });
+    const waits = this.stores.allRows().some((each) => each['order'] === 'o1' && 'tenant' in each);
     return [row?.['status'], row?.['amountMinor'], waits ? 'waits' : 'is out'];
   }
 }

@@ -7,14 +7,15 @@ import { consumerOperation, ownerToken } from '../../lambdas/kernel/ids.ts';
 import { invariant } from '../../lambdas/kernel/invariant.ts';
 import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
 import { idempotentRunner } from '../../lambdas/once/idempotent-runner.ts';
-import { MemoryConsumerRecords } from '../once/memory-consumer-records.ts';
 import { disputed, eventsOfPaid, refunded } from '../payments/paid-chain.ts';
 import { countingEntropy } from '../support/counting-entropy.ts';
 import { SimulatedClock } from '../support/simulated-clock.ts';
+import { Stores } from '../world/stores.ts';
 
 class CommissionHarness {
   readonly clock = new SimulatedClock();
-  readonly records = new MemoryConsumerRecords();
+  readonly stores = new Stores(this.clock);
+  readonly records = this.stores.consumed;
   readonly #entropy = countingEntropy();
 
   keep(event: PaymentEventOf) {
@@ -30,7 +31,7 @@ class CommissionHarness {
   }
 
   row(affiliate = 'aff_7', sort = 'o1') {
-    return this.records.row({ table: 'registry', partition: `COMMISSION#ten_fixture#test#${affiliate}`, sort });
+    return this.stores.row({ table: 'registry', partition: `COMMISSION#ten_fixture#test#${affiliate}`, sort });
   }
 
   /** Releases the commission as the job does. */
@@ -93,7 +94,7 @@ describe('a commission', () => {
         );
         expect(harness.row()).toEqual(inOrder.row());
         // The order's row, the affiliate's row and, while it is locked, its queue entry.
-        expect(harness.records.allRows()).toHaveLength(harness.row()?.['status'] === 'locked' ? 3 : 2);
+        expect(harness.stores.allRows()).toHaveLength(harness.row()?.['status'] === 'locked' ? 3 : 2);
       }),
     );
   });
@@ -150,15 +151,15 @@ describe('a commission', () => {
     const harness = new CommissionHarness();
     await harness.keepAll(eventsOfPaid('alone', { affiliate: 'aff_7' }));
     await harness.keepAll(eventsOfPaid('direct', { order: 'o2' }));
-    expect(harness.records.allRows()).toHaveLength(3);
-    expect(harness.records.allRecords()).toHaveLength(1);
+    expect(harness.stores.allRows()).toHaveLength(3);
+    expect(harness.stores.consumptions()).toHaveLength(1);
   });
 
   test('has a permanent business key', async () => {
     const harness = new CommissionHarness();
     await harness.keepAll(EVENTS);
     harness.clock.advance(400 * 24 * 60 * 60 * 1000);
-    harness.records.forgetExpired(harness.clock.nowMs());
+    harness.stores.database.deleteExpired();
     const again = await Promise.all(EVENTS.map((event) => harness.keep(event)));
     expect(again).toEqual(EVENTS.map(() => ({ kind: 'done_before' })));
   });

@@ -7,12 +7,12 @@ import { businessOperation } from '../../lambdas/kernel/ids.ts';
 import { invariant } from '../../lambdas/kernel/invariant.ts';
 import type { Mailer } from '../../lambdas/orders/use/order-parties.ts';
 import { ConsumerWorld, recordsOf } from '../once/consumer-world.ts';
-import { MemoryConsumerRecords } from '../once/memory-consumer-records.ts';
 import { MemoryMailer } from '../orders/memory-mailer.ts';
 import { eventsOfPaid, refunded } from '../payments/paid-chain.ts';
 import { type HistoryRun, surveyFaults } from '../support/fault-histories.ts';
 import { Actor, FaultPlan, type PlannedFault } from '../support/fault-plan.ts';
 import { PORT_VOICE } from '../support/faulty-ports.ts';
+import { Stores } from '../world/stores.ts';
 
 /** Deliveries before the queue moves a message to its dead-letter queue. */
 const MAX_DELIVERIES = 5;
@@ -155,8 +155,8 @@ const naiveKeep: Keep = async (world, actor, event) => {
 };
 
 function commissionHarness(how: Keep): Harness {
-  const memory = new MemoryConsumerRecords();
-  const world = new ConsumerWorld({ recordsFor: (actor) => recordsOf(actor, memory), rowsOf: async () => 0 });
+  const memory = new Stores();
+  const world = new ConsumerWorld({ recordsFor: (actor) => recordsOf(actor, memory.consumed), rowsOf: async () => 0 });
   return {
     world,
     take: (actor, event) => how(world, actor, event),

@@ -6,14 +6,13 @@ import { idempotentRunner } from '../../lambdas/once/idempotent-runner.ts';
 import { createMailer } from '../../lambdas/orders/parties/mailer.ts';
 import { DEFAULT_MAX_LAG_MS } from '../../lambdas/orders/parties/postmark.ts';
 import { sendOnce } from '../../lambdas/outbound/send-once.ts';
-import { MemoryConsumerRecords } from '../once/memory-consumer-records.ts';
 import { policyOf } from '../outbound/letter-histories.ts';
-import { MemorySendingClaims } from '../outbound/memory-sending-claims.ts';
 import { eventsOfPaid } from '../payments/paid-chain.ts';
 import { countingEntropy } from '../support/counting-entropy.ts';
 import { Actor, FAULT_KINDS, FaultPlan } from '../support/fault-plan.ts';
 import { PORT_VOICE } from '../support/faulty-ports.ts';
 import { SimulatedClock } from '../support/simulated-clock.ts';
+import { Stores } from '../world/stores.ts';
 
 /** Visibility timeout of an unacknowledged message. */
 const VISIBILITY_MS = 180_000;
@@ -26,8 +25,9 @@ const unsent = (payment: string, why: string): never => {
 async function sentAfter(strike: (typeof FAULT_KINDS)[number]) {
   const clock = new SimulatedClock();
   const entropy = countingEntropy();
-  const records = new MemoryConsumerRecords();
-  const claims = new MemorySendingClaims(clock, entropy);
+  const stores = new Stores(clock);
+  const records = stores.consumed;
+  const claims = stores.sendingClaims('mailer');
   const sent: number[] = [];
   const plan = new FaultPlan([{ point: 1, kind: strike }]);
   const [event] = eventsOfPaid('receipt', { receipt_email: 'ada@example.com' });

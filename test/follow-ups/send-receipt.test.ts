@@ -4,17 +4,18 @@ import { type PaidEvent, sendReceipt } from '../../lambdas/follow-ups/send-recei
 import { TerminalError } from '../../lambdas/kernel/faults.ts';
 import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
 import { idempotentRunner } from '../../lambdas/once/idempotent-runner.ts';
-import { MemoryConsumerRecords } from '../once/memory-consumer-records.ts';
 import { MemoryMailer } from '../orders/memory-mailer.ts';
 import { eventsOfPaid } from '../payments/paid-chain.ts';
 import { countingEntropy } from '../support/counting-entropy.ts';
 import { SimulatedClock } from '../support/simulated-clock.ts';
+import { Stores } from '../world/stores.ts';
 
 const TO = 'ada@example.com';
 
 class ReceiptHarness {
   readonly clock = new SimulatedClock();
-  readonly records = new MemoryConsumerRecords();
+  readonly stores = new Stores(this.clock);
+  readonly records = this.stores.consumed;
   readonly mailer = new MemoryMailer();
   readonly told: string[] = [];
   readonly #entropy = countingEntropy();
@@ -38,7 +39,7 @@ describe('a receipt', () => {
     const harness = new ReceiptHarness();
     expect(await harness.send(paid())).toEqual({ kind: 'done' });
     harness.clock.advance(400 * 24 * 60 * 60 * 1000);
-    harness.records.forgetExpired(harness.clock.nowMs());
+    harness.stores.database.deleteExpired();
     expect(await harness.send(paid())).toEqual({ kind: 'done_before' });
     expect(harness.mailer.outbox).toMatchObject([{ to: TO, tag: 'payment-receipt', subject: 'Your receipt' }]);
     expect(harness.mailer.outbox[0]?.text).toContain('Paid: 10.00 EUR');
@@ -49,7 +50,7 @@ describe('a receipt', () => {
     const harness = new ReceiptHarness();
     expect(await harness.send(paid({}))).toEqual({ kind: 'done' });
     expect(harness.mailer.calls).toBe(0);
-    expect(harness.records.allRecords()).toEqual([]);
+    expect(harness.stores.consumptions()).toEqual([]);
   });
 
   test.each([

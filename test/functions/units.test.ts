@@ -23,7 +23,6 @@ import { MemoryEventBus } from '../events/memory-event-bus.ts';
 import { chains, RelayHarness } from '../events/relay-harness.ts';
 import { countingJob, hearing, LONG_JOB_ID, recordOf } from '../jobs/job-fixtures.ts';
 import { JobRunsWorld } from '../jobs/job-runs-world.ts';
-import { MemoryJobRuns } from '../jobs/memory-job-runs.ts';
 import { MemoryLetterBox } from '../outbound/memory-letter-box.ts';
 import { MemoryTransitions } from '../payments/memory-transitions.ts';
 import { BY_REQUEST } from '../support/causes.ts';
@@ -32,6 +31,7 @@ import { SimulatedClock } from '../support/simulated-clock.ts';
 import { MemoryViews } from '../views/memory-views.ts';
 import { endpointNamed, eventNamed, OWNER } from '../webhooks/webhook-fixtures.ts';
 import { WebhookWorld } from '../webhooks/webhook-world.ts';
+import { Stores } from '../world/stores.ts';
 
 const ENDPOINT = endpointNamed('orders');
 
@@ -163,7 +163,7 @@ describe('delivered twice, and run by the runner both times, takes effect once:'
 
   test('a page of a run at its worker', async () => {
     const clock = new SimulatedClock();
-    const runs = new MemoryJobRuns();
+    const runs = new Stores(clock).jobRuns;
     const run = acceptedRun(LONG_JOB_ID, clock.nowMs(), clock.nowMs());
     await runs.accept(recordOf(run), run);
     const done: string[] = [];

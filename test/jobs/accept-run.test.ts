@@ -24,7 +24,7 @@ describe('accepting a run', () => {
     const outcome = await acceptRun(world.accepting(world.actor('a')), clocked(JOB, NOW));
 
     expect(outcome).toMatchObject({ kind: 'first', runId: RUN_ID, answer: { status: 202 } });
-    expect(world.runs.allRuns()).toMatchObject([{ runId: RUN_ID, status: 'accepted', scheduledForMs: NOW }]);
+    expect(world.allRuns()).toMatchObject([{ runId: RUN_ID, status: 'accepted', scheduledForMs: NOW }]);
     expect(world.enqueued).toEqual([RUN_ID]);
   });
 
@@ -33,7 +33,7 @@ describe('accepting a run', () => {
     const accept = () => acceptRun(world.accepting(world.actor('a')), clocked(JOB, NOW));
     const first = await accept();
     world.clock.advance(3_600_000);
-    const [run] = world.runs.allRuns();
+    const [run] = world.allRuns();
     const again = await accept();
     expect(again).toEqual({ ...first, kind: 'replay' });
     expect(world.enqueued).toEqual([RUN_ID, RUN_ID]);
@@ -41,7 +41,7 @@ describe('accepting a run', () => {
     if (run !== undefined) await world.end(run);
     expect(await accept()).toEqual(again);
     expect(world.enqueued).toEqual([RUN_ID, RUN_ID]);
-    expect(world.runs.allRuns()).toMatchObject([{ status: 'succeeded' }]);
+    expect(world.allRuns()).toMatchObject([{ status: 'succeeded' }]);
   });
 
   test('for ten concurrent copies of one request creates one run, and all get the same answer', async () => {
@@ -51,7 +51,7 @@ describe('accepting a run', () => {
     );
     expect(outcomes.filter(({ kind }) => kind === 'first')).toHaveLength(1);
     expect(new Set(outcomes.map((outcome) => ('answer' in outcome ? outcome.answer.body : outcome.kind))).size).toBe(1);
-    expect(world.runs.allRuns()).toHaveLength(1);
+    expect(world.allRuns()).toHaveLength(1);
   });
 
   test('under the keys of two operators and by the schedule creates one run per scheduled time', async () => {
@@ -60,14 +60,14 @@ describe('accepting a run', () => {
     const outcomes = await Promise.all(asked.map((each) => acceptRun(world.accepting(world.actor('a')), each)));
 
     expect(outcomes.map(({ kind }) => kind)).toEqual(['first', 'first', 'first']);
-    expect(world.runs.allRuns()).toHaveLength(1);
+    expect(world.allRuns()).toHaveLength(1);
     expect(new Set(world.enqueued)).toEqual(new Set([RUN_ID]));
   });
 
   test('that has ended, under another key, returns its result and does not repeat the work', async () => {
     const world = new JobRunsWorld();
     await acceptRun(world.accepting(world.actor('a')), clocked(JOB, NOW));
-    for (const run of world.runs.allRuns()) await world.end(run);
+    for (const run of world.allRuns()) await world.end(run);
     const outcome = await acceptRun(world.accepting(world.actor('a')), byHand('anna', NOW));
 
     expect(outcome).toMatchObject({ kind: 'first', answer: { body: expect.stringContaining('"status":"succeeded"') } });
@@ -83,7 +83,7 @@ describe('accepting a run', () => {
 
     expect(first).toMatchObject({ kind: 'first', runId: RUN_ID });
     expect(again).toEqual({ ...first, kind: 'replay' });
-    expect(world.runs.allRuns()).toHaveLength(1);
+    expect(world.allRuns()).toHaveLength(1);
     expect(world.enqueued).toEqual([RUN_ID, RUN_ID]);
   });
 
@@ -93,7 +93,7 @@ describe('accepting a run', () => {
     const other = await acceptRun(world.accepting(world.actor('a')), byHand('anna', NOW - DAY));
 
     expect(other).toEqual({ kind: 'payload_mismatch' });
-    expect(world.runs.allRuns()).toHaveLength(1);
+    expect(world.allRuns()).toHaveLength(1);
     expect(world.enqueued).toHaveLength(1);
   });
 
@@ -105,7 +105,7 @@ describe('accepting a run', () => {
   ])('for a time that is %s: %s', async (_what, scheduledForMs, kind) => {
     const world = new JobRunsWorld();
     expect(await acceptRun(world.accepting(world.actor('a')), byHand('anna', scheduledForMs))).toMatchObject({ kind });
-    expect(world.runs.allRuns()).toHaveLength(kind === 'first' ? 1 : 0);
+    expect(world.allRuns()).toHaveLength(kind === 'first' ? 1 : 0);
   });
 
   test('for a time that was recent enough at the first request is replayed when it no longer is', async () => {
@@ -138,7 +138,7 @@ describe('accepting a run, with every fault at every point, and one repeated req
     const again = await acceptRun(world.accepting(world.actor('b')), clocked(JOB, NOW));
 
     expect(world.plan.calls.length).toBeGreaterThanOrEqual(POINTS);
-    expect(world.runs.allRuns()).toHaveLength(1);
+    expect(world.allRuns()).toHaveLength(1);
     expect(world.enqueued.length).toBeGreaterThanOrEqual(1);
     expect(again).toMatchObject({ runId: RUN_ID });
     if (first !== undefined) expect(again).toEqual({ ...first, kind: 'replay' });

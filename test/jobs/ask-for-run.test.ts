@@ -21,7 +21,7 @@ describe('the executor', () => {
     const world = new JobRunsWorld();
     world.clock.advance(47_123);
     expect(await askForRun(world.asking(world.actor('a')), entry(), NOW)).toEqual({ runId: RUN_ID, kind: 'asked' });
-    expect(world.runs.allRuns()).toMatchObject([{ runId: RUN_ID }]);
+    expect(world.allRuns()).toMatchObject([{ runId: RUN_ID }]);
   });
 
   test('makes no call when an earlier firing of the same time has requested the run', async () => {
@@ -40,7 +40,7 @@ describe('the executor', () => {
       askForRun(world.asking(world.actor(`a${index}`)), entry(), NOW),
     );
     expect(new Set((await Promise.all(firings)).map(({ runId }) => runId))).toEqual(new Set([RUN_ID]));
-    expect(world.runs.allRuns()).toHaveLength(1);
+    expect(world.allRuns()).toHaveLength(1);
   });
 
   test('requests another run at the next scheduled time', async () => {
@@ -49,7 +49,7 @@ describe('the executor', () => {
       world.clock.advance(60_000);
       await askForRun(world.asking(world.actor('a')), entry(), at);
     }
-    expect(world.runs.allRuns()).toHaveLength(2);
+    expect(world.allRuns()).toHaveLength(2);
   });
 
   test('throws what the route throws and remembers nothing, so that the firing is redelivered', async () => {
@@ -58,8 +58,8 @@ describe('the executor', () => {
     await expect(askForRun(world.asking(world.actor('a')), entry(), NOW)).rejects.toMatchObject({
       name: 'RetryableError',
     });
-    expect(world.records.allRecords()).toEqual([]);
-    expect(world.runs.allRuns()).toEqual([]);
+    expect(world.consumptions()).toEqual([]);
+    expect(world.allRuns()).toEqual([]);
   });
 });
 
@@ -78,7 +78,7 @@ describe('the executor, with every fault at every point, and fired once more', (
 
     expect(again.runId).toBe(RUN_ID);
     expect(world.plan.calls.length).toBeGreaterThanOrEqual(POINTS);
-    expect(world.runs.allRuns()).toMatchObject([{ runId: RUN_ID, status: 'accepted' }]);
+    expect(world.allRuns()).toMatchObject([{ runId: RUN_ID, status: 'accepted' }]);
     expect(world.enqueued.length).toBeGreaterThanOrEqual(1);
     expect(await askForRun(world.asking(world.actor('c')), entry(), NOW)).toMatchObject({ kind: 'asked_before' });
   });

@@ -78,7 +78,7 @@ describe('a schedule that fires', () => {
         body: JSON.stringify({ scheduled_for: 1772366400 }),
       },
     ]);
-    expect(site.harness.world.runs.allRuns()).toMatchObject([{ runId: RUN_ID, status: 'accepted' }]);
+    expect(site.harness.world.allRuns()).toMatchObject([{ runId: RUN_ID, status: 'accepted' }]);
     expect(site.harness.world.enqueued).toEqual([RUN_ID]);
     expect(runs).toEqual([[RUN_ID, {}, { asked: 1 }]]);
   });
@@ -125,7 +125,7 @@ describe('a schedule that fires', () => {
     await expect(fire({ job: 'close-days', scheduledTime: T12 })).rejects.toMatchObject({ name: 'AmbiguousError' });
     site.respond = undefined;
     await fire({ job: 'close-days', scheduledTime: T12 });
-    expect(site.harness.world.runs.allRuns()).toHaveLength(1);
+    expect(site.harness.world.allRuns()).toHaveLength(1);
   });
 
   test('without a listening server fails', async () => {

@@ -6,12 +6,11 @@ import { clockedRunOperation } from '../../lambdas/kernel/ids.ts';
 import { invariant } from '../../lambdas/kernel/invariant.ts';
 import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
 import { idempotentRunner } from '../../lambdas/once/idempotent-runner.ts';
-import { MemoryConsumerRecords } from '../once/memory-consumer-records.ts';
 import { countingEntropy } from '../support/counting-entropy.ts';
 import { Actor, FaultPlan } from '../support/fault-plan.ts';
 import { PORT_VOICE } from '../support/faulty-ports.ts';
 import { SimulatedClock } from '../support/simulated-clock.ts';
-import { MemoryJobRuns } from './memory-job-runs.ts';
+import { Stores } from '../world/stores.ts';
 
 /** What the clock asks for: the same however often. */
 export function clocked(jobId: string, scheduledForMs: number): AcceptRun {
@@ -28,12 +27,21 @@ export class JobRunsWorld {
   readonly clock = new SimulatedClock();
   readonly entropy = countingEntropy();
   readonly plan: FaultPlan;
-  readonly runs = new MemoryJobRuns();
-  readonly records = new MemoryConsumerRecords();
+  readonly #stores = new Stores(this.clock);
+  readonly runs = this.#stores.jobRuns;
+  readonly records = this.#stores.consumed;
   readonly enqueued: string[] = [];
 
   constructor(plan = new FaultPlan()) {
     this.plan = plan;
+  }
+
+  consumptions(): ReturnType<Stores['consumptions']> {
+    return this.#stores.consumptions();
+  }
+
+  allRuns(): readonly JobRun[] {
+    return this.#stores.allRuns();
   }
 
   actor(name: string): Actor {

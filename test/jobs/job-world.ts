@@ -9,8 +9,8 @@ import { idempotentRunner } from '../../lambdas/once/idempotent-runner.ts';
 import { Actor, FaultPlan } from '../support/fault-plan.ts';
 import { PORT_VOICE } from '../support/faulty-ports.ts';
 import { SimulatedClock, skewed } from '../support/simulated-clock.ts';
+import { Stores } from '../world/stores.ts';
 import { countingJob, hearing, LONG_JOB_ID, recordOf } from './job-fixtures.ts';
-import { MemoryJobRuns } from './memory-job-runs.ts';
 
 export interface JobWorldOptions {
   readonly items: number;
@@ -64,7 +64,7 @@ export class JobWorld {
     this.plan = plan;
     this.#options = options;
     this.#jobId = options.jobId ?? LONG_JOB_ID;
-    this.#store = options.store ?? new MemoryJobRuns();
+    this.#store = options.store ?? new Stores(this.clock).jobRuns;
     this.#doubled = options.doubled ?? 0;
   }
 

@@ -16,7 +16,7 @@ beforeEach(() => {
   harness = new JobsApiHarness();
 });
 
-const runs = () => harness.world.runs.allRuns();
+const runs = () => harness.world.allRuns();
 
 describe('a request for a run by the schedule', () => {
   test('is answered 202 with the run and its location', async () => {

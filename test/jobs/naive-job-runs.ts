@@ -1,18 +1,22 @@
 import { isEnded, type JobRun, pageDone, type RunId } from '../../lambdas/jobs/domain/job-run.ts';
+import { DynamoDbJobRuns } from '../../lambdas/jobs/store/dynamodb-job-runs.ts';
 import type { JobLock, JobRunStore } from '../../lambdas/jobs/use/job-runs.ts';
 import { workPage } from '../../lambdas/jobs/use/work-page.ts';
 import type { workRun } from '../../lambdas/jobs/use/work-run.ts';
+import { countingEntropy } from '../support/counting-entropy.ts';
+import { SimulatedClock } from '../support/simulated-clock.ts';
+import { emptyTables } from '../world/stores.ts';
+import { TABLES } from '../world/tables.ts';
 import { LONG_JOB_ID } from './job-fixtures.ts';
-import { MemoryJobRuns } from './memory-job-runs.ts';
 
 /** A store that leaves out one of the things that every write is conditioned on. */
-export class NaiveJobRuns extends MemoryJobRuns {
+export class NaiveJobRuns extends DynamoDbJobRuns {
   readonly #without: 'token' | 'version' | 'lease';
   readonly #runs = new Map<RunId, JobRun>();
   readonly #locks = new Map<string, JobLock>();
 
   constructor(without: 'token' | 'version' | 'lease') {
-    super();
+    super(emptyTables().client, TABLES, { clock: new SimulatedClock(), entropy: countingEntropy() });
     this.#without = without;
   }
 

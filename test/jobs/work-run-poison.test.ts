@@ -6,8 +6,8 @@ import { workRun } from '../../lambdas/jobs/use/work-run.ts';
 import { RetryableError } from '../../lambdas/kernel/faults.ts';
 import { idempotentRunner } from '../../lambdas/once/idempotent-runner.ts';
 import { SimulatedClock } from '../support/simulated-clock.ts';
+import { Stores } from '../world/stores.ts';
 import { countingJob, hearing, LONG_JOB_ID, recordOf } from './job-fixtures.ts';
-import { MemoryJobRuns } from './memory-job-runs.ts';
 
 /** Deliveries of the run's message until it has ended; a worker that does not come back has been killed, and its message comes again. */
 async function deliver(make: (die: () => Promise<never>) => Job): Promise<{
@@ -16,7 +16,7 @@ async function deliver(make: (die: () => Promise<never>) => Job): Promise<{
   readonly counts: Readonly<Record<string, number>>;
 }> {
   const clock = new SimulatedClock();
-  const runs = new MemoryJobRuns();
+  const runs = new Stores(clock).jobRuns;
   const observer = hearing();
   const accepted = acceptedRun(LONG_JOB_ID, clock.nowMs(), clock.nowMs());
   await runs.accept(recordOf(accepted), accepted);
@@ -79,7 +79,7 @@ test('a page whose read crashes every worker fails the run', async () => {
 
 test('a page that cannot be read for minutes skips no item, because no item crashed a worker', async () => {
   const clock = new SimulatedClock();
-  const runs = new MemoryJobRuns();
+  const runs = new Stores(clock).jobRuns;
   const observer = hearing();
   const accepted = acceptedRun(LONG_JOB_ID, clock.nowMs(), clock.nowMs());
   await runs.accept(recordOf(accepted), accepted);

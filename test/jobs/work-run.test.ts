@@ -6,14 +6,14 @@ import { type Worked, workRun } from '../../lambdas/jobs/use/work-run.ts';
 import { RetryableError } from '../../lambdas/kernel/faults.ts';
 import { idempotentRunner } from '../../lambdas/once/idempotent-runner.ts';
 import { SimulatedClock } from '../support/simulated-clock.ts';
+import { Stores } from '../world/stores.ts';
 import { countingJob, hearing, JOB_ID, recordOf } from './job-fixtures.ts';
-import { MemoryJobRuns } from './memory-job-runs.ts';
 
 const MINUTE = 60_000;
 
 class Bench {
   readonly clock = new SimulatedClock();
-  readonly runs: JobRunStore = new MemoryJobRuns();
+  readonly runs: JobRunStore = new Stores(this.clock).jobRuns;
   readonly observer = hearing();
   readonly sent: { runId: string; delaySeconds: number }[] = [];
   readonly job: Job;

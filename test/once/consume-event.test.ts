@@ -8,16 +8,17 @@ import type { ConsumerWrite } from '../../lambdas/once/use/consumer-records.ts';
 import { type Consumed, type OutsideCall } from '../../lambdas/once/use/execute-once.ts';
 import { countingEntropy } from '../support/counting-entropy.ts';
 import { SimulatedClock } from '../support/simulated-clock.ts';
+import { Stores } from '../world/stores.ts';
 import { paidEvent } from './consumer-world.ts';
-import { MemoryConsumerRecords } from './memory-consumer-records.ts';
 
 const DAY_MS = 24 * 60 * 60 * 1000;
 const EVENT = paidEvent();
-const HEAD = { table: 'views', partition: 'HEAD', sort: 'head' } as const;
+const HEAD = { table: 'views', partition: 'TEST#HEAD', sort: 'head' } as const;
 
 class Harness {
   readonly clock = new SimulatedClock();
-  readonly records = new MemoryConsumerRecords();
+  readonly stores = new Stores(this.clock);
+  readonly records = this.stores.consumed;
   readonly #entropy = countingEntropy();
 
   consume(consumer: Consumer<PaymentEvent>, event: PaymentEvent = EVENT): Promise<Consumed> {
@@ -32,7 +33,7 @@ class Harness {
   /** Time passes, and expired records are removed. */
   pass(ms: number): void {
     this.clock.advance(ms);
-    this.records.forgetExpired(this.clock.nowMs());
+    this.stores.database.deleteExpired();
   }
 }
 
@@ -52,7 +53,7 @@ describe('an event', () => {
     const consumer = counting('entries');
     expect(await harness.consume(consumer)).toEqual({ kind: 'done' });
     expect(await harness.consume(consumer)).toEqual({ kind: 'done_before' });
-    expect(harness.records.allRows()).toHaveLength(1);
+    expect(harness.stores.allRows()).toHaveLength(1);
   });
 
   test('takes effect at each of its consumers, regardless of its result at the others', async () => {
@@ -63,7 +64,7 @@ describe('an event', () => {
     await expect(harness.consume({ handler: 'letters', handle: failing })).rejects.toThrow('the vendor is down');
     expect(await harness.consume(counting('entries'))).toEqual({ kind: 'done' });
     expect(await harness.consume(counting('commission'))).toEqual({ kind: 'done' });
-    expect(harness.records.allRows()).toEqual([{ handler: 'entries' }, { handler: 'commission' }]);
+    expect(harness.stores.allRows()).toEqual([{ handler: 'commission' }, { handler: 'entries' }]);
   });
 
   test('is remembered longer than queue, archive and dead-letter queue together can redeliver it', async () => {
@@ -86,7 +87,7 @@ describe('a business key', () => {
     expect(await harness.consume(consumer, authorized)).toEqual({ kind: 'done_before' });
     harness.pass(365 * DAY_MS);
     expect(await harness.consume(consumer)).toEqual({ kind: 'done_before' });
-    expect(harness.records.allRows()).toHaveLength(1);
+    expect(harness.stores.allRows()).toHaveLength(1);
   });
 
   test('is needed for longer protection: without one, a redrive after thirty days takes effect again', async () => {
@@ -95,7 +96,7 @@ describe('a business key', () => {
     await harness.consume(consumer);
     harness.pass(34 * DAY_MS);
     expect(await harness.consume(consumer)).toEqual({ kind: 'done' });
-    expect(harness.records.allRows()).toHaveLength(2);
+    expect(harness.stores.allRows()).toHaveLength(2);
   });
 
   test.each([
@@ -132,8 +133,8 @@ describe('an effect in Payonce’s own tables', () => {
       inOurTables<PaymentEvent>(async () => [head(sequence, 'skip'), entry(`${sequence}`)]);
     await harness.consume({ handler: 'newer', handle: handle(7) });
     expect(await harness.consume({ handler: 'older', handle: handle(3) })).toEqual({ kind: 'done' });
-    expect(harness.records.row(HEAD)).toEqual({ sequence: 7 });
-    expect(harness.records.allRows()).toHaveLength(3);
+    expect(harness.stores.row(HEAD)).toEqual({ sequence: 7 });
+    expect(harness.stores.allRows()).toHaveLength(3);
   });
 
   test('is omitted entirely when a write with skip_all is obsolete', async () => {
@@ -142,7 +143,7 @@ describe('an effect in Payonce’s own tables', () => {
       inOurTables<PaymentEvent>(async () => [entry(`${sequence}`), head(sequence, 'skip_all')]);
     await harness.consume({ handler: 'newer', handle: handle(7) });
     expect(await harness.consume({ handler: 'older', handle: handle(3) })).toEqual({ kind: 'done' });
-    expect(harness.records.allRows()).toHaveLength(2);
+    expect(harness.stores.allRows()).toHaveLength(2);
     expect(await harness.consume({ handler: 'older', handle: handle(3) })).toEqual({ kind: 'done_before' });
   });
 
@@ -157,7 +158,7 @@ describe('an effect in Payonce’s own tables', () => {
     });
     expect(await harness.consume({ handler: 'entries', handle })).toEqual({ kind: 'done_before' });
     expect(await harness.consume({ handler: 'entries', handle })).toEqual({ kind: 'done_before' });
-    expect([asked, harness.records.allRows().length]).toEqual([1, 1]);
+    expect([asked, harness.stores.allRows().length]).toEqual([1, 1]);
   });
 
   test('is built again when one of two failed conditions requires it', async () => {
@@ -185,7 +186,7 @@ describe('an effect in Payonce’s own tables', () => {
     });
     expect(await harness.consume({ handler: 'after', handle })).toEqual({ kind: 'done' });
     expect(asked).toBe(2);
-    expect(harness.records.row(HEAD)).toEqual({ sequence: 6 });
+    expect(harness.stores.row(HEAD)).toEqual({ sequence: 6 });
   });
 
   test('is given up for now after eight rivals, and nothing is recorded', async () => {
@@ -193,7 +194,7 @@ describe('an effect in Payonce’s own tables', () => {
     await harness.consume({ handler: 'before', handle: inOurTables<PaymentEvent>(async () => [head(5)]) });
     const handle = inOurTables<PaymentEvent>(async () => [head(1)]);
     await expect(harness.consume({ handler: 'after', handle })).rejects.toMatchObject({ code: 'contention' });
-    expect(harness.records.allRecords()).toHaveLength(1);
+    expect(harness.stores.consumptions()).toHaveLength(1);
   });
 
   test('may be empty, and exceeding the size of a transaction is a bug', async () => {
@@ -222,7 +223,7 @@ describe('an effect outside', () => {
       if (attempt === 1) throw new Error('the vendor is down');
     });
     await expect(harness.consume(consumer)).rejects.toThrow('the vendor is down');
-    expect(harness.records.allRecords()).toMatchObject([{ status: 'failed', attempt: 1 }]);
+    expect(harness.stores.consumptions()).toMatchObject([{ status: 'failed', attempt: 1 }]);
     expect(await harness.consume(consumer)).toEqual({ kind: 'done' });
     expect(calls.map(({ attempt }) => attempt)).toEqual([1, 2]);
     expect(new Set(calls.map(({ operationId }) => operationId)).size).toBe(1);
@@ -257,7 +258,7 @@ describe('an effect outside', () => {
     expect(await harness.consume(consumer)).toEqual({ kind: 'done' });
     finish();
     expect(await late).toEqual({ kind: 'busy' });
-    expect(harness.records.allRecords()).toMatchObject([{ status: 'completed', record: { owner: 'owner-2' } }]);
+    expect(harness.stores.consumptions()).toMatchObject([{ status: 'completed', record: { owner: 'owner-2' } }]);
   });
 
   test('that never succeeds keeps its record permanently', async () => {
@@ -267,6 +268,6 @@ describe('an effect outside', () => {
     });
     await expect(harness.consume(consumer)).rejects.toThrow('never');
     harness.pass(365 * DAY_MS);
-    expect(harness.records.allRecords()).toHaveLength(1);
+    expect(harness.stores.consumptions()).toHaveLength(1);
   });
 });

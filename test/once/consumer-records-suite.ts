@@ -8,12 +8,11 @@ import type {
   ConsumerEffects,
   ConsumerWrite,
   RowKey,
-  RowValue,
 } from '../../lambdas/once/use/consumer-records.ts';
 
 export interface ConsumerRecordsUnderTest {
   readonly records: ConsumerEffects & ConsumerClaims;
-  readonly row: (key: RowKey) => Promise<Readonly<Record<string, RowValue>> | undefined>;
+  readonly row: (key: RowKey) => Promise<Readonly<Record<string, unknown>> | undefined>;
 }
 
 const T0 = Date.UTC(2026, 2, 1, 12);
@@ -32,7 +31,7 @@ export function describeConsumerRecords(name: string, make: () => Promise<Consum
     ({ records, row } = await make());
     made += 1;
     id = consumerOperation(systemDigest, 'suite', `${process.pid}-${made}`);
-    home = { table: 'views', partition: `SUITE#${id}`, sort: 'head' };
+    home = { table: 'views', partition: `TEST#${id}`, sort: 'head' };
   });
 
   const record = (changes: Partial<EffectRecord> = {}): EffectRecord => ({

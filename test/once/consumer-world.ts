@@ -16,7 +16,7 @@ import { countingEntropy } from '../support/counting-entropy.ts';
 import { Actor, type FaultPlan } from '../support/fault-plan.ts';
 import { PORT_VOICE } from '../support/faulty-ports.ts';
 import { SimulatedClock } from '../support/simulated-clock.ts';
-import { MemoryConsumerRecords } from './memory-consumer-records.ts';
+import { Stores } from '../world/stores.ts';
 
 type Records = ConsumerEffects & ConsumerClaims;
 
@@ -43,9 +43,9 @@ export class ConsumerWorld {
   #written = 0;
 
   constructor(stored?: StoredRecords) {
-    const memory = new MemoryConsumerRecords();
+    const memory = new Stores(this.clock);
     this.#stored = stored ?? {
-      recordsFor: (actor) => recordsOf(actor, memory),
+      recordsFor: (actor) => recordsOf(actor, memory.consumed),
       rowsOf: async (id) => memory.allRows().filter((row) => row['event'] === id).length,
     };
   }
@@ -53,7 +53,7 @@ export class ConsumerWorld {
   /** A row that is another one each time: nothing but the record keeps it from being written twice. */
   entry({ event }: PaymentEvent): ConsumerWrite {
     this.#written += 1;
-    const row = { table: 'views', partition: `ENTRY#${event.id}`, sort: `E#${this.#written}` } as const;
+    const row = { table: 'views', partition: `TEST#${event.id}`, sort: `E#${this.#written}` } as const;
     return { kind: 'put', row, attributes: { event: event.id } };
   }
 

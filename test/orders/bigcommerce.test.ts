@@ -12,9 +12,8 @@ import { createOutboundPolicy } from '../../lambdas/outbound/outbound-policy.ts'
 import type { SendOutcome } from '../../lambdas/outbound/send-once.ts';
 import type { DeadLetter } from '../../lambdas/outbound/use/dead-letters.ts';
 import type { SendingClaims } from '../../lambdas/outbound/use/sending-claims.ts';
-import { MemorySendingClaims } from '../outbound/memory-sending-claims.ts';
-import { countingEntropy } from '../support/counting-entropy.ts';
 import { SimulatedClock } from '../support/simulated-clock.ts';
+import { Stores } from '../world/stores.ts';
 import { BIGCOMMERCE_TOKEN, type BigCommerceDouble, STORE_HASH, serveBigCommerce } from './bigcommerce-double.ts';
 import type { Trouble } from './postmark-double.ts';
 
@@ -52,7 +51,7 @@ describe('BigCommerce', () => {
   beforeEach(async () => {
     clock = new SimulatedClock();
     server = await serveBigCommerce(clock);
-    claims = new MemorySendingClaims(clock, countingEntropy());
+    claims = new Stores(clock).sendingClaims('bigcommerce');
     letters = [];
   });
   afterEach(async () => {

@@ -6,9 +6,8 @@ import { createShopStock, STOCK_PATH } from '../../lambdas/orders/parties/shop-s
 import type { GivenUp } from '../../lambdas/outbound/outbound-calls.ts';
 import { createOutboundPolicy } from '../../lambdas/outbound/outbound-policy.ts';
 import type { MemoryLetterBox } from '../outbound/memory-letter-box.ts';
-import { MemorySendingClaims } from '../outbound/memory-sending-claims.ts';
-import { countingEntropy } from '../support/counting-entropy.ts';
 import type { SimulatedClock } from '../support/simulated-clock.ts';
+import { Stores } from '../world/stores.ts';
 
 const MAX_LAG_MS = 30_000;
 
@@ -25,7 +24,7 @@ export type ConnectedParties = ReturnType<typeof connectParties>;
 export function connectParties(
   { clock, url, letters }: Around,
   givenUp: GivenUp,
-  claims = new MemorySendingClaims(clock, countingEntropy()),
+  claims = new Stores(clock).sendingClaims('sandbox'),
 ) {
   const policyOf = (vendor: string, probe: (limit: { readonly timeoutMs: number }) => Promise<void>) =>
     createOutboundPolicy({

@@ -7,7 +7,6 @@ import type { CreditOrder, OrderEmail, ReservationOrder } from '../../lambdas/or
 import type { GivenUp } from '../../lambdas/outbound/outbound-calls.ts';
 import { redriveLetters } from '../../lambdas/outbound/use/redrive-letters.ts';
 import { MemoryLetterBox } from '../outbound/memory-letter-box.ts';
-import type { MemorySendingClaims } from '../outbound/memory-sending-claims.ts';
 import { type SandboxServer, serveSandbox } from '../sandbox/sandbox-server.ts';
 import { createTestSandbox, type TestSandbox } from '../sandbox/sandbox-world.ts';
 import { SimulatedClock } from '../support/simulated-clock.ts';
@@ -47,7 +46,7 @@ async function askUntilKnown<T>(ask: (again: ConnectedParties) => Promise<T>): P
   throw new Error('asking ten times was not enough');
 }
 
-const connect = (givenUp: GivenUp, claims?: MemorySendingClaims) =>
+const connect = (givenUp: GivenUp, claims?: ConnectedParties['claims']) =>
   connectParties({ clock, url: server.url, letters }, givenUp, claims);
 const operation = (name = 'op_1') => storedOperationId(name);
 const posts = () => server.requests.filter((request) => request.startsWith('POST')).length;

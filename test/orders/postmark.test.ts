@@ -11,9 +11,8 @@ import { createOutboundPolicy } from '../../lambdas/outbound/outbound-policy.ts'
 import type { SendOutcome } from '../../lambdas/outbound/send-once.ts';
 import type { DeadLetter } from '../../lambdas/outbound/use/dead-letters.ts';
 import type { SendingClaims } from '../../lambdas/outbound/use/sending-claims.ts';
-import { MemorySendingClaims } from '../outbound/memory-sending-claims.ts';
-import { countingEntropy } from '../support/counting-entropy.ts';
 import { SimulatedClock } from '../support/simulated-clock.ts';
+import { Stores } from '../world/stores.ts';
 import {
   INACTIVE_RECIPIENT,
   POSTMARK_TOKEN,
@@ -50,7 +49,7 @@ describe('Postmark', () => {
   beforeEach(async () => {
     clock = new SimulatedClock();
     server = await servePostmark(clock);
-    claims = new MemorySendingClaims(clock, countingEntropy());
+    claims = new Stores(clock).sendingClaims('postmark');
     letters = [];
     postmark = connect(claims);
   });

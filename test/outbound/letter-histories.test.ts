@@ -1,12 +1,11 @@
 import { describe, expect, test } from '@jest/globals';
-import { countingEntropy } from '../support/counting-entropy.ts';
 import { SimulatedClock } from '../support/simulated-clock.ts';
+import { Stores } from '../world/stores.ts';
 import { claimsOf, claimThenSend, type LetterWorld, lookThenSend, surveyLetters } from './letter-histories.ts';
-import { MemorySendingClaims } from './memory-sending-claims.ts';
 
 function world(): LetterWorld {
   const clock = new SimulatedClock();
-  const claims = new MemorySendingClaims(clock, countingEntropy());
+  const claims = new Stores(clock).sendingClaims('postmark');
   return { clock, key: 'letter', claimsFor: (actor) => claimsOf(actor, claims) };
 }
 

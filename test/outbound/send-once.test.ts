@@ -3,9 +3,9 @@ import { AmbiguousError } from '../../lambdas/kernel/faults.ts';
 import type { Clock } from '../../lambdas/kernel/world.ts';
 import { createOutboundPolicy } from '../../lambdas/outbound/outbound-policy.ts';
 import { type SendOutcome, sendOnce } from '../../lambdas/outbound/send-once.ts';
-import { countingEntropy } from '../support/counting-entropy.ts';
+import type { SendingClaims } from '../../lambdas/outbound/use/sending-claims.ts';
 import { SimulatedClock } from '../support/simulated-clock.ts';
-import { MemorySendingClaims } from './memory-sending-claims.ts';
+import { Stores } from '../world/stores.ts';
 
 const MINUTE_MS = 60_000;
 const PATIENCE_MS = 4_000;
@@ -23,7 +23,7 @@ interface Attempt {
 describe('two workers whose clocks differ by ten minutes', () => {
   let real: SimulatedClock;
   let current: Clock;
-  let claims: MemorySendingClaims;
+  let claims: SendingClaims;
   /** The times at which the vendor accepted an e-mail. */
   let taken: number[];
   let slow: Clock;
@@ -40,7 +40,7 @@ describe('two workers whose clocks differ by ten minutes', () => {
     fast = workerClock(5 * MINUTE_MS);
     current = slow;
     // Each worker reads the same row by its own clock.
-    claims = new MemorySendingClaims({ nowMs: () => current.nowMs() }, countingEntropy());
+    claims = new Stores({ nowMs: () => current.nowMs(), sleep: (ms) => current.sleep(ms) }).sendingClaims('postmark');
     taken = [];
   });
 

@@ -1,6 +1,10 @@
 /** The contract of each store, on DynamoDB in memory. The suites run on the DynamoDB API of the local AWS too. */
 import { chargeOperation } from '../../lambdas/kernel/ids.ts';
+import { describeJobMarks } from '../jobs/job-marks-suite.ts';
+import { describeJobRuns } from '../jobs/job-runs-suite.ts';
+import { describeConsumerRecords } from '../once/consumer-records-suite.ts';
 import { describeOrderStore } from '../orders/order-store-suite.ts';
+import { describeSendingClaims } from '../outbound/sending-claims-suite.ts';
 import { describeEffectStore } from '../payments/effect-store-suite.ts';
 import { heldEffect } from '../payments/held-effect.ts';
 import { describePaymentStore } from '../payments/payment-store-suite.ts';
@@ -42,3 +46,14 @@ describeOrderStore(NAME, async () => {
   const store = new Stores();
   return { orders: store, payments: store, effects: store, work: store };
 });
+
+describeJobRuns(NAME, async () => new Stores().jobRuns);
+
+describeJobMarks(NAME, async () => new Stores().jobMarks);
+
+describeConsumerRecords(NAME, async () => {
+  const store = new Stores();
+  return { records: store.consumed, row: async (key) => store.row(key) };
+});
+
+describeSendingClaims(NAME, async (clock) => new Stores(clock).sendingClaims('postmark'));

@@ -1,12 +1,23 @@
 import { DeleteCommand, TransactWriteCommand } from '@aws-sdk/lib-dynamodb';
+import { DynamoDbCommissions } from '../../lambdas/follow-ups/store/dynamodb-commissions.ts';
+import type { JobRun } from '../../lambdas/jobs/domain/job-run.ts';
+import { DynamoDbJobMarks } from '../../lambdas/jobs/store/dynamodb-job-marks.ts';
+import { DynamoDbJobRuns } from '../../lambdas/jobs/store/dynamodb-job-runs.ts';
+import { parseRun } from '../../lambdas/jobs/store/job-items.ts';
 import { LedgerRow, RegistryRow } from '../../lambdas/kernel/contract/rows.ts';
 import { LedgerTable } from '../../lambdas/kernel/contract/tables.ts';
 import { type ChainId, isOrderId, type OperationId, type OrderId } from '../../lambdas/kernel/ids.ts';
+import type { Pacing } from '../../lambdas/kernel/platform/attempts.ts';
 import type { Clock } from '../../lambdas/kernel/world.ts';
+import type { Consumption } from '../../lambdas/once/domain/consumption.ts';
+import { parseConsumption } from '../../lambdas/once/store/consumer-items.ts';
+import { DynamoDbConsumerRecords } from '../../lambdas/once/store/dynamodb-consumer-records.ts';
 import { operationOfKey, recordKey } from '../../lambdas/once/store/record-items.ts';
+import type { RowKey } from '../../lambdas/once/use/consumer-records.ts';
 import { DynamoDbOrders } from '../../lambdas/orders/store/dynamodb-orders.ts';
 import { LedgerChains } from '../../lambdas/orders/store/ledger-chains.ts';
 import type { OrderAppend, OrderClaim, OrderCommit, OrderStore } from '../../lambdas/orders/use/order-store.ts';
+import { DynamoDbSendingClaims } from '../../lambdas/outbound/store/dynamodb-sending-claims.ts';
 import type { OutcomePlace, Transition } from '../../lambdas/payments/domain/transition.ts';
 import { DynamoDbEffects } from '../../lambdas/payments/store/dynamodb-effects.ts';
 import { DynamoDbStore } from '../../lambdas/payments/store/dynamodb-store.ts';
@@ -25,20 +36,26 @@ import { DynamoDbDueQueue } from '../../lambdas/resolving/store/dynamodb-due-que
 import { DynamoDbUnfinishedWork } from '../../lambdas/resolving/store/dynamodb-unfinished.ts';
 import { countingEntropy } from '../support/counting-entropy.ts';
 import { SimulatedClock } from '../support/simulated-clock.ts';
+import type { Item } from './dynamodb-values.ts';
 import { MemoryDynamoDb } from './memory-dynamodb.ts';
 import { TABLE_SHAPES, TABLES } from './tables.ts';
 
 /** The product's tables in memory, empty. */
-function emptyTables(clock: Pick<Clock, 'nowMs'> = new SimulatedClock()): MemoryDynamoDb {
+export function emptyTables(clock: Pick<Clock, 'nowMs'> = new SimulatedClock()): MemoryDynamoDb {
   // The tables are older than all that is in them.
   return new MemoryDynamoDb({ tables: TABLE_SHAPES, nowMs: () => clock.nowMs(), createdAtMs: 0 });
 }
 
-/** The product's own stores of payments and orders, joined, over the tables in memory. */
+/** The product's own stores over the tables in memory, those of payments and orders joined. */
 export class Stores extends DynamoDbStore implements EffectStore, OrphanShelf, UnfinishedWork, OrderStore {
   readonly database: MemoryDynamoDb;
   readonly ledger: LedgerChains;
   readonly holds: DynamoDbDueQueue<Hold>;
+  readonly jobRuns: DynamoDbJobRuns;
+  readonly jobMarks: DynamoDbJobMarks;
+  readonly consumed: DynamoDbConsumerRecords;
+  readonly commissions: DynamoDbCommissions;
+  readonly #pacing: Pacing;
   readonly #effects: DynamoDbEffects;
   readonly #work: DynamoDbUnfinishedWork;
   readonly #orders: DynamoDbOrders;
@@ -48,14 +65,24 @@ export class Stores extends DynamoDbStore implements EffectStore, OrphanShelf, U
     const pacing = { clock, entropy: countingEntropy() };
     super(client, TABLES, pacing);
     this.database = database;
+    this.#pacing = pacing;
     this.ledger = new LedgerChains(client, TABLES, pacing);
     this.#effects = new DynamoDbEffects(client, TABLES, pacing, this);
     this.#work = new DynamoDbUnfinishedWork(client, TABLES, pacing, this);
     this.#orders = new DynamoDbOrders(client, TABLES, pacing, this);
+    this.jobRuns = new DynamoDbJobRuns(client, TABLES, pacing);
+    this.jobMarks = new DynamoDbJobMarks(client, TABLES.registry, pacing);
+    this.consumed = new DynamoDbConsumerRecords(client, TABLES, pacing);
     const unreadable = (error: unknown): never => {
       throw error;
     };
-    this.holds = new DynamoDbDueQueue({ client, table: TABLES.registry, pacing, unreadable }, HOLDS);
+    const queues = { client, table: TABLES.registry, pacing, unreadable };
+    this.holds = new DynamoDbDueQueue(queues, HOLDS);
+    this.commissions = new DynamoDbCommissions(queues);
+  }
+
+  sendingClaims(vendor: string): DynamoDbSendingClaims {
+    return new DynamoDbSendingClaims(this.database.client, TABLES.registry, this.#pacing, vendor);
   }
 
   recordEffect(effect: Effect): ReturnType<EffectStore['recordEffect']> {
@@ -161,6 +188,26 @@ export class Stores extends DynamoDbStore implements EffectStore, OrphanShelf, U
     return this.database.items(TABLES.idempotency).filter((item) => item['status'] === 'INPROGRESS').length;
   }
 
+  /** Consumers' records. */
+  consumptions(): readonly Consumption[] {
+    return this.database.items(TABLES.idempotency).map(parseConsumption);
+  }
+
+  allRuns(): readonly JobRun[] {
+    return this.database.items(TABLES.registry, RegistryRow.jobRuns).map(parseRun);
+  }
+
+  /** The attributes of a row besides its key. */
+  row({ table, partition, sort }: RowKey): Item | undefined {
+    const found = this.database.items(TABLES[table], partition).find(({ pk, sk }) => pk === partition && sk === sort);
+    return found === undefined ? undefined : withoutKey(found);
+  }
+
+  /** What consumers wrote, each row without its key. */
+  allRows(): readonly Item[] {
+    return [...this.database.items(TABLES.views), ...this.database.items(TABLES.registry)].map(withoutKey);
+  }
+
   /** Removes the record in any state, like time to live. */
   deleteRecord(operationId: OperationId): void {
     // It is applied at once: memory is not waited for.
@@ -175,4 +222,8 @@ export class Stores extends DynamoDbStore implements EffectStore, OrphanShelf, U
       await this.database.client.send(new TransactWriteCommand({ TransactItems: items }));
     }
   }
+}
+
+function withoutKey({ pk: _pk, sk: _sk, ...attributes }: Item): Item {
+  return attributes;
 }

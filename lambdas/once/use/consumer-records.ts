@@ -9,7 +9,7 @@ export interface RowKey {
   readonly sort: string;
 }
 
-export type RowValue =
+type RowValue =
   | string
   | number
   | boolean
