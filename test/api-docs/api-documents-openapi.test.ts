@@ -22,18 +22,22 @@ import { PROBLEMS } from '../../lambdas/http/problems.ts';
 import { JOB_ROUTES } from '../../lambdas/jobs/http/job-routes.ts';
 import { startRunBody } from '../../lambdas/jobs/http/job-schemas.ts';
 import { Scopes } from '../../lambdas/kernel/contract/api.ts';
+import { JOBS } from '../../lambdas/kernel/contract/jobs.ts';
+import { type PaymentId, partId, tenantId } from '../../lambdas/kernel/ids.ts';
+import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
 import { order } from '../../lambdas/orders/http/order-object.ts';
 import { ORDER_ROUTES } from '../../lambdas/orders/http/order-routes.ts';
 import { createOrderBody } from '../../lambdas/orders/http/order-schemas.ts';
 import { createPaymentBody, dispute, payment, refund } from '../../lambdas/payments/http/payment-objects.ts';
 import { PAYMENT_ROUTES } from '../../lambdas/payments/http/payment-routes.ts';
 import { cancelBody, captureBody, refundBody } from '../../lambdas/payments/http/payment-schemas.ts';
+import { entryId } from '../../lambdas/reconciling/http/entry-id.ts';
 import { LEDGER_ROUTES } from '../../lambdas/reconciling/http/ledger-routes.ts';
 import { correctionBody, decisionBody } from '../../lambdas/reconciling/http/ledger-schemas.ts';
 import { EVENT_ROUTES, getOrders, PAYMENT_LIST_ROUTES } from '../../lambdas/views/http/list-routes.ts';
 import { WEBHOOK_ROUTES } from '../../lambdas/webhooks/http/webhook-routes.ts';
 import * as webhookBodies from '../../lambdas/webhooks/http/webhook-schemas.ts';
-import { document, operations, resolved } from './described-api.ts';
+import { document, mismatch, operations, resolved } from './described-api.ts';
 
 /** Routes by method and path. */
 const routes = [
@@ -84,6 +88,27 @@ describe('the description of the API', () => {
     expect(document.components.schemas['CreateWebhookEndpoint']).toMatchObject({
       properties: { events: { oneOf: [{ items: { const: '*' } }, { type: 'array', uniqueItems: true }] } },
     });
+  });
+
+  test('takes the longest ids as cursors: those that vary in length', () => {
+    const paymentId = `pay_${'a'.repeat(32)}` as PaymentId;
+    const latest = { occurredAtMs: 999_999_999_999_999, paymentId, sequence: 999_999, leg: 9_999 };
+    const owner = { tenantId: tenantId('ten_a'), mode: 'test' } as const;
+    const runs = JOBS.map(({ id }) => `${id}:9999-12-31T23:59:59Z`);
+    const longest: Readonly<Record<string, readonly string[]>> = {
+      // Ids at processors have at most 255 characters (lambdas/processors/event-body.ts).
+      listDisputes: [partId('dispute', paymentId, '~'.repeat(255))],
+      listLedgerEntries: [entryId(systemDigest, owner, latest)],
+      listJobRuns: runs,
+      listMismatches: [`mis_${Number.MAX_SAFE_INTEGER.toString(36).slice(0, 10)}_${'a'.repeat(26)}`],
+    };
+    for (const [operation, ids] of Object.entries(longest)) {
+      const { parameters = [] } = operations.find(({ operationId }) => operationId === operation) ?? {};
+      const cursors = parameters.filter(({ name }) => name === 'starting_after' || name === 'ending_before');
+      expect([operation, cursors.length]).not.toEqual([operation, 0]);
+      for (const { schema } of cursors)
+        for (const id of ids) expect([operation, mismatch(schema, id)]).toEqual([operation, undefined]);
+    }
   });
 
   test('promises no header that the gateway renames', () => {
