@@ -49,6 +49,42 @@ describe('TypeScript examples of the documents', () => {
   });
 });
 
+describe('docs/costs.md', () => {
+  const page = read('docs/costs.md');
+  const cells = (row: string) => row.split('|').map((cell) => cell.trim());
+  const tables = [...page.matchAll(/\| what \| number .*\n.*\n((?:\|.*\n)+)/g)].map(([, rows = '']) =>
+    rows.trim().split('\n').map(cells),
+  );
+  const totals = tables.map((rows) => Number(/[\d.]+/.exec(rows.at(-1)?.[4] ?? '')?.[0]));
+  const [request = 0, callback = 0, fewest = 0, most = 0, webhook = 0] = totals;
+
+  test('multiplies and adds without an error, with the prices of its list', () => {
+    expect(tables).toHaveLength(5);
+    for (const [index, rows] of tables.entries()) {
+      const parts = rows.slice(0, -1).map(([, what, number, price, usd]) => {
+        expect(page).toMatch(new RegExp(`^\\| an? .+ \\| ${price} \\|$`, 'm'));
+        expect([what, (Number(number) * Number(price)).toFixed(2)]).toEqual([what, usd]);
+        return Number(usd);
+      });
+      expect(parts.reduce((sum, part) => sum + part).toFixed(2)).toBe(totals[index]?.toFixed(2));
+    }
+    expect(page).toContain(`${(request + callback + fewest).toFixed(2)} USD per million under load`);
+    expect(page).toContain(`${(request + 1.25 + callback + most).toFixed(2)} USD per million one by one`);
+  });
+
+  test('has the figures of the README', () => {
+    const readme = read('README.md');
+    const figure = (about: RegExp) =>
+      new RegExp(`^\\| ${about.source}.* \\| (.+) USD per million \\|$`, 'm').exec(readme)?.[1];
+
+    expect(figure(/the request of a payment/)).toBe(`about ${Math.round(request)}`);
+    expect(figure(/a callback/)).toBe(`about ${Math.round(callback)}`);
+    expect(figure(/a webhook/)).toBe(`about ${Math.round(webhook)}`);
+    const [low, high] = [request + callback + fewest, request + 1.25 + callback + most];
+    expect(figure(/a payment with one callback/)).toBe(`${Math.round(low)} to ${Math.round(high)}`);
+  });
+});
+
 describe('decision records', () => {
   const index = read('docs/decisions/README.md');
   const records = globSync('0*.md', { cwd: join(PROJECT, 'docs/decisions') });
