@@ -18,6 +18,7 @@ import {
   type GetCommandInput,
   PutCommand,
   QueryCommand,
+  type QueryCommandInput,
   ScanCommand,
   TransactWriteCommand,
   type TransactWriteCommandInput,
@@ -99,6 +100,15 @@ export class MemoryDynamoDb {
   /** @param listener called with the changes of one write, after it */
   listen(listener: (changes: readonly RowChange[]) => void): void {
     this.#listeners.push(listener);
+  }
+
+  /** Whether there is no row in any partition that the query could be about. */
+  isVoid({ TableName, IndexName, ExpressionAttributeValues = {} }: QueryCommandInput): boolean {
+    const table = this.#table(TableName);
+    return Object.values(ExpressionAttributeValues).every(
+      (value: unknown) =>
+        (typeof value !== 'string' && typeof value !== 'number') || table.partition(value, IndexName) === undefined,
+    );
   }
 
   /** The rows of a table whose partition key begins so, partition by partition. */

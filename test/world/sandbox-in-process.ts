@@ -114,6 +114,8 @@ export interface InsideSandbox {
  */
 export interface SandboxInProcess extends Processor, ProcessorBooks {
   readonly inside: InsideSandbox;
+  /** For other clients of the same processor. Look-ups show what the books held as long ago as they lag. */
+  readonly send: SendRequest;
   /** Every charge of a payment, declined ones included, oldest first. */
   charges(paymentId: string): readonly ProcessorCharge[];
   /** The number of sends of an operation, answered or not. */
@@ -165,11 +167,8 @@ export function createSandboxInProcess(options: SandboxInProcessOptions): Sandbo
     const request = history.requestOf(call);
     if (request !== undefined) sent.push(request);
   });
-  const { abilities: defaults, ...client } = createSandboxClient({
-    url: SANDBOX_URL,
-    clock,
-    send: async (call) => history.asOf(await line.send(call), call, abilities),
-  });
+  const send: SendRequest = async (call) => history.asOf(await line.send(call), call, abilities);
+  const { abilities: defaults, ...client } = createSandboxClient({ url: SANDBOX_URL, clock, send });
   const abilities = { ...defaults, ...options.abilities };
   const books = createSandboxBooks({ url: SANDBOX_URL, clock, send: line.send });
   const { sends, delayNext, deliverDelayed, connection } = line;
@@ -177,6 +176,7 @@ export function createSandboxInProcess(options: SandboxInProcessOptions): Sandbo
     ...client,
     ...books,
     abilities,
+    send,
     sends,
     charges: (paymentId) => history.charges().filter((charge) => charge.paymentId === paymentId),
     inside: {

@@ -214,5 +214,3 @@ export interface Violation {
   /** A payment, order, endpoint or key. */
   readonly about?: string;
 }
-
-export type Oracle = (world: Observed) => readonly Violation[];

@@ -1,0 +1,153 @@
+import {
+  EXECUTOR_TIMEOUT_SECONDS,
+  JOB_WORKER_TIMEOUT_SECONDS,
+  JOBS_API_TIMEOUT_SECONDS,
+} from '../../../lambdas/jobs/contract.ts';
+import { Environment } from '../../../lambdas/kernel/contract/environment.ts';
+import { CONSUMER_TIMEOUT_SECONDS } from '../../../lambdas/kernel/contract/events.ts';
+import {
+  CALLBACKS_TIMEOUT_SECONDS,
+  PAYMENTS_TIMEOUT_SECONDS,
+  REDRIVE_TIMEOUT_MINUTES,
+  WEBHOOK_SENDER_TIMEOUT_SECONDS,
+} from '../../../lambdas/kernel/contract/timing.ts';
+import type { Bus, Platform } from '../../../lambdas/kernel/platform/system-platform.ts';
+import type { Variables } from '../../../lambdas/kernel/platform/variables.ts';
+import type { OperationRunner } from '../../../lambdas/once/use/operation-runner.ts';
+import { PartiesEnvironment } from '../../../lambdas/orders/contract.ts';
+import type { PartiesTools } from '../../../lambdas/orders/parties/configured-parties.ts';
+import type { ProcessorDescriptor } from '../../../lambdas/processors/descriptor.ts';
+import type { AddressRulesOptions, Resolve } from '../../../lambdas/webhooks/transport/addresses.ts';
+import type { WebhookTransport } from '../../../lambdas/webhooks/use/webhooks.ts';
+import { TABLES } from '../tables.ts';
+import { queueUrl } from './queues.ts';
+
+/** Everything that any function needs from outside. */
+export interface WholePlatform extends Platform, PartiesTools, Bus {
+  readonly resolve: Resolve;
+  readonly webhookTransport: (rules: AddressRulesOptions) => WebhookTransport;
+}
+
+export interface SimulatedFunction {
+  readonly wire: (
+    platform: WholePlatform,
+    runner: OperationRunner,
+    processors: readonly ProcessorDescriptor[],
+  ) => unknown;
+  readonly timeoutMs: number;
+  /** The queue for what it cannot read. */
+  readonly parking?: string;
+}
+
+/** Base addresses. Nothing listens there. */
+export const Address = {
+  api: 'https://api.payonce.example',
+  sandbox: 'https://sandbox.example',
+  second: 'https://second.example',
+  parties: 'https://parties.example',
+} as const;
+
+export const Secret = { callbacks: 'callbacks', webhookRoot: 'webhook-root', jobs: 'job-credential' } as const;
+
+/** The variables of every function, without those of one deployment. */
+export const VARIABLES: Readonly<Record<string, string>> = {
+  AWS_REGION: 'eu-west-1',
+  [Environment.idempotencyTable]: TABLES.idempotency,
+  [Environment.ledgerTable]: TABLES.ledger,
+  [Environment.registryTable]: TABLES.registry,
+  [Environment.viewsTable]: TABLES.views,
+  PROCESSOR_URL: Address.sandbox,
+  [Environment.callbackSources]: JSON.stringify(
+    ['sandbox', 'second'].map((name) => ({ name, scheme: 'sandbox', secretId: Secret.callbacks })),
+  ),
+  [Environment.eventBus]: 'bus',
+  [Environment.lostAfterSeconds]: '180',
+  [Environment.parkingQueueUrl]: queueUrl('none'),
+  [Environment.webhookTasksQueueUrl]: queueUrl('webhooks'),
+  [Environment.webhookRootSecretId]: Secret.webhookRoot,
+  [Environment.webhookLoopback]: 'false',
+  [Environment.jobCredentialSecretId]: Secret.jobs,
+  [Environment.apiUrl]: Address.api,
+  [Environment.paymentJobsQueueUrl]: queueUrl('payment-jobs'),
+  [Environment.upkeepJobsQueueUrl]: queueUrl('upkeep-jobs'),
+  [PartiesEnvironment.shopUrl]: Address.parties,
+  [PartiesEnvironment.postmarkUrl]: Address.parties,
+  [PartiesEnvironment.postmarkLagSeconds]: '60',
+  [PartiesEnvironment.emailSender]: 'shop@payonce.example',
+  [PartiesEnvironment.deadLettersQueueUrl]: queueUrl('letters'),
+};
+
+/** Modules of functions read their environment once, when they are loaded, for the handlers that are not used here. */
+async function load() {
+  const before: Variables = { ...process.env };
+  Object.assign(process.env, VARIABLES);
+  try {
+    return {
+      callbacks: await import('../../../lambdas/functions/callbacks.ts'),
+      'commission-consumer': await import('../../../lambdas/functions/commission-consumer.ts'),
+      'cron-executor': await import('../../../lambdas/functions/cron-executor.ts'),
+      'dead-letters': await import('../../../lambdas/functions/dead-letters.ts'),
+      events: await import('../../../lambdas/functions/events.ts'),
+      jobs: await import('../../../lambdas/functions/jobs.ts'),
+      ledger: await import('../../../lambdas/functions/ledger.ts'),
+      orders: await import('../../../lambdas/functions/orders.ts'),
+      'outbox-relay': await import('../../../lambdas/functions/outbox-relay.ts'),
+      'payment-jobs': await import('../../../lambdas/functions/payment-jobs.ts'),
+      payments: await import('../../../lambdas/functions/payments.ts'),
+      'receipt-consumer': await import('../../../lambdas/functions/receipt-consumer.ts'),
+      'republish-range': await import('../../../lambdas/functions/republish-range.ts'),
+      'upkeep-jobs': await import('../../../lambdas/functions/upkeep-jobs.ts'),
+      'views-projector': await import('../../../lambdas/functions/views-projector.ts'),
+      'webhook-fan-out': await import('../../../lambdas/functions/webhook-fan-out.ts'),
+      'webhook-sender': await import('../../../lambdas/functions/webhook-sender.ts'),
+      webhooks: await import('../../../lambdas/functions/webhooks.ts'),
+    };
+  } finally {
+    process.env = before;
+  }
+}
+
+const modules = await load();
+
+const SECONDS = 1_000;
+const RELAY_TIMEOUT_SECONDS = 60;
+const REPUBLISH_SECONDS = 300;
+
+export type FunctionName = keyof typeof modules;
+
+const answering = (name: FunctionName, seconds: number = PAYMENTS_TIMEOUT_SECONDS): SimulatedFunction => ({
+  wire: modules[name].wire,
+  timeoutMs: seconds * SECONDS,
+});
+const consumer = (name: FunctionName): SimulatedFunction => ({
+  wire: modules[name].wire,
+  timeoutMs: CONSUMER_TIMEOUT_SECONDS * SECONDS,
+  parking: `${name}-dead`,
+});
+const worker = (name: FunctionName): SimulatedFunction => ({
+  wire: modules[name].wire,
+  timeoutMs: JOB_WORKER_TIMEOUT_SECONDS * SECONDS,
+  parking: `${name}-dead`,
+});
+
+/** The functions with their own wiring, as the stacks deploy them. */
+export const FUNCTIONS: Readonly<Record<FunctionName, SimulatedFunction>> = {
+  payments: answering('payments'),
+  orders: answering('orders'),
+  ledger: answering('ledger'),
+  events: answering('events'),
+  webhooks: answering('webhooks'),
+  jobs: answering('jobs', JOBS_API_TIMEOUT_SECONDS),
+  callbacks: answering('callbacks', CALLBACKS_TIMEOUT_SECONDS),
+  'cron-executor': answering('cron-executor', EXECUTOR_TIMEOUT_SECONDS),
+  'dead-letters': answering('dead-letters', REDRIVE_TIMEOUT_MINUTES * 60),
+  'republish-range': answering('republish-range', REPUBLISH_SECONDS),
+  'webhook-sender': answering('webhook-sender', WEBHOOK_SENDER_TIMEOUT_SECONDS),
+  'outbox-relay': { ...answering('outbox-relay', RELAY_TIMEOUT_SECONDS), parking: 'relay-parked' },
+  'views-projector': consumer('views-projector'),
+  'webhook-fan-out': consumer('webhook-fan-out'),
+  'receipt-consumer': consumer('receipt-consumer'),
+  'commission-consumer': consumer('commission-consumer'),
+  'payment-jobs': worker('payment-jobs'),
+  'upkeep-jobs': worker('upkeep-jobs'),
+};

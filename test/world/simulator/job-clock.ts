@@ -1,0 +1,195 @@
+import { JOBS, type JobId } from '../../../lambdas/kernel/contract/jobs.ts';
+import { RegistryRow } from '../../../lambdas/kernel/contract/rows.ts';
+import { IdempotencyTable, KeyAttribute, LedgerTable, RegistryTable } from '../../../lambdas/kernel/contract/tables.ts';
+import type { MemoryDynamoDb, RowChange } from '../memory-dynamodb.ts';
+import { TABLES } from '../tables.ts';
+import { nameOfRow } from './account.ts';
+import type { Simulation } from './simulation.ts';
+
+/**
+ * When jobs fire. Of all the times of their schedules, only those are simulated at which there may be something to do: soon after
+ * something changed, then at growing distances. A run that is left out needs no replacement, which is a promise of the jobs.
+ */
+interface Trigger {
+  /** The time between two runs while nothing changes grows from the first to the second. */
+  readonly fromMs: number;
+  readonly toMs: number;
+  /** A run may be useful from then on; undefined when the row does not concern the job. */
+  readonly dueMs: (change: RowChange, nowMs: number) => number | undefined;
+  /** Whether rows that concern it are left. Else it ends with the longest distance. */
+  readonly isQueue: boolean;
+  /** It walks through all minutes, whatever they hold, which takes long: it fires by the clock in this share of the histories. */
+  readonly share?: number;
+}
+
+const MINUTE_MS = 60_000;
+const HOUR_MS = 60 * MINUTE_MS;
+const DAY_MS = 24 * HOUR_MS;
+
+const textOf = ({ before, after }: RowChange, name: string): string => (after ?? before)?.[name] as string;
+const partitionOf = (change: RowChange): string => textOf(change, KeyAttribute.partition);
+const inQueue =
+  (...prefixes: readonly string[]) =>
+  (change: RowChange, nowMs: number): number | undefined => {
+    if (change.table !== TABLES.registry) return undefined;
+    const partition = partitionOf(change);
+    return prefixes.some((prefix) => partition.startsWith(prefix)) ? nowMs : undefined;
+  };
+const WALKS = 0.04;
+
+/** Rows of queues by time begin with it (lambdas/kernel/due-sort.ts). */
+const byTime = (prefix: string) => (change: RowChange, nowMs: number) =>
+  inQueue(prefix)(change, nowMs) === undefined ? undefined : Number(textOf(change, KeyAttribute.sort).slice(0, 13));
+
+const isOpenClaim = (item: RowChange['after']): boolean =>
+  item?.[IdempotencyTable.openClaimsIndex.partitionKey] !== undefined;
+const isOutcome = ({ table, after }: RowChange): boolean =>
+  table === TABLES.ledger && after?.[LedgerTable.recentOutcomesIndex.partitionKey] !== undefined;
+const afterOutcome =
+  (afterMs: number) =>
+  (change: RowChange, nowMs: number): number | undefined =>
+    isOutcome(change) ? nowMs + afterMs : undefined;
+
+const unfinished = inQueue(RegistryRow.return, RegistryRow.inquiry, RegistryRow.openOrder);
+
+const TRIGGERS: Readonly<Record<JobId, Trigger>> = {
+  resolve: {
+    fromMs: MINUTE_MS,
+    toMs: 12 * HOUR_MS,
+    isQueue: true,
+    dueMs: (change, nowMs) =>
+      isOpenClaim(change.before) || isOpenClaim(change.after) ? nowMs : unfinished(change, nowMs),
+  },
+  'retry-orphans': { fromMs: MINUTE_MS, toMs: 12 * HOUR_MS, isQueue: true, dueMs: inQueue(RegistryRow.orphan) },
+  'expire-authorizations': { fromMs: HOUR_MS, toMs: DAY_MS, isQueue: true, dueMs: byTime(RegistryRow.hold) },
+  'release-commissions': { fromMs: HOUR_MS, toMs: DAY_MS, isQueue: true, dueMs: byTime(RegistryRow.commissionDue) },
+  'sweep-webhooks': {
+    fromMs: MINUTE_MS,
+    toMs: DAY_MS,
+    isQueue: true,
+    dueMs: (change) => {
+      const dueAtMs = (change.after ?? change.before)?.[RegistryTable.dueIndex.sortKey];
+      return change.table === TABLES.registry && typeof dueAtMs === 'number' ? dueAtMs : undefined;
+    },
+  },
+  'republish-events': {
+    share: WALKS,
+    fromMs: 5 * MINUTE_MS,
+    toMs: 6 * HOUR_MS,
+    isQueue: false,
+    dueMs: afterOutcome(5 * MINUTE_MS),
+  },
+  'reconcile-recent': {
+    share: WALKS,
+    fromMs: HOUR_MS,
+    toMs: 8 * HOUR_MS,
+    isQueue: false,
+    dueMs: afterOutcome(HOUR_MS),
+  },
+  'reconcile-days': { share: WALKS, fromMs: DAY_MS, toMs: 16 * DAY_MS, isQueue: false, dueMs: afterOutcome(DAY_MS) },
+  'close-days': { fromMs: DAY_MS, toMs: 8 * DAY_MS, isQueue: false, dueMs: afterOutcome(DAY_MS) },
+  'purge-expired': { fromMs: 4 * DAY_MS, toMs: 16 * DAY_MS, isQueue: false, dueMs: afterOutcome(4 * DAY_MS) },
+};
+
+interface Wait {
+  /** Rows that concern the job, with the time from which they do. */
+  readonly rows: Map<string, number>;
+  /** The next run; undefined when none is planned. */
+  atMs?: number;
+  gapMs: number;
+  isRunning: boolean;
+  hasChanged: boolean;
+}
+
+export class JobClock {
+  readonly #simulation: Simulation;
+  readonly #fire: (job: JobId, scheduledForMs: number) => Promise<void>;
+  readonly #waits = new Map<JobId, Wait>();
+
+  constructor(
+    simulation: Simulation,
+    database: MemoryDynamoDb,
+    fire: (job: JobId, scheduledForMs: number) => Promise<void>,
+  ) {
+    this.#simulation = simulation;
+    this.#fire = fire;
+    for (const { id } of JOBS) {
+      const { share = 1 } = TRIGGERS[id];
+      if (simulation.decide(`clock of ${id}`) >= share) continue;
+      this.#waits.set(id, { rows: new Map(), gapMs: TRIGGERS[id].fromMs, isRunning: false, hasChanged: false });
+    }
+    database.listen((changes) => {
+      for (const change of changes) this.#note(change);
+    });
+  }
+
+  /** Something is in the queue of a person. Events that were lost there come back by the job. */
+  wake(job: JobId): void {
+    const wait = this.#waits.get(job) ?? {
+      rows: new Map(),
+      gapMs: TRIGGERS[job].fromMs,
+      isRunning: false,
+      hasChanged: false,
+    };
+    this.#waits.set(job, wait);
+    this.#wakeAt(job, wait, this.#simulation.nowMs);
+  }
+
+  #note(change: RowChange): void {
+    for (const [job, wait] of this.#waits) {
+      const trigger = TRIGGERS[job];
+      const dueMs = trigger.dueMs(change, this.#simulation.nowMs);
+      if (dueMs === undefined) continue;
+      wait.hasChanged = true;
+      const name = nameOfRow(change.after ?? change.before ?? {});
+      const isThere =
+        job === 'resolve' && change.table === TABLES.idempotency
+          ? isOpenClaim(change.after)
+          : change.after !== undefined;
+      if (trigger.isQueue && !isThere) wait.rows.delete(name);
+      else if (trigger.isQueue) wait.rows.set(name, dueMs);
+      wait.gapMs = trigger.fromMs;
+      this.#wakeAt(job, wait, dueMs);
+    }
+  }
+
+  /** At the next time of the schedule. */
+  #wakeAt(job: JobId, wait: Wait, dueMs: number): void {
+    const { fromMs } = TRIGGERS[job];
+    const { nowMs } = this.#simulation;
+    const atMs = (Math.floor(Math.max(dueMs, nowMs) / fromMs) + 1) * fromMs;
+    if (wait.atMs !== undefined && wait.atMs <= atMs) return;
+    wait.atMs = atMs;
+    const order = Math.floor(this.#simulation.decide(`job ${job} ${atMs}`) * 2 ** 32);
+    this.#simulation.plan(atMs, order, () => {
+      if (wait.atMs !== atMs) return false;
+      delete wait.atMs;
+      return this.#run(job, wait, atMs);
+    });
+  }
+
+  #run(job: JobId, wait: Wait, atMs: number): boolean {
+    const trigger = TRIGGERS[job];
+    if (wait.isRunning || (trigger.isQueue && wait.rows.size === 0)) return false;
+    wait.isRunning = true;
+    wait.hasChanged = false;
+    void this.#work(job, wait, atMs);
+    return true;
+  }
+
+  async #work(job: JobId, wait: Wait, atMs: number): Promise<void> {
+    const { isQueue, fromMs, toMs } = TRIGGERS[job];
+    await this.#fire(job, atMs);
+    wait.isRunning = false;
+    const { nowMs } = this.#simulation;
+    if (isQueue) {
+      if (wait.rows.size === 0) return;
+      const earliestMs = Math.min(...wait.rows.values());
+      this.#wakeAt(job, wait, Math.max(earliestMs, nowMs + wait.gapMs - fromMs));
+      wait.gapMs = Math.min(toMs, 2 * wait.gapMs);
+      return;
+    }
+    wait.gapMs *= 2;
+    if (wait.gapMs <= toMs) this.#wakeAt(job, wait, nowMs + wait.gapMs);
+  }
+}

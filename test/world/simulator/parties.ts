@@ -1,0 +1,114 @@
+import { RetryableError } from '../../../lambdas/kernel/faults.ts';
+import { invariant } from '../../../lambdas/kernel/invariant.ts';
+import type { HttpAnswer, HttpCall, SendRequest } from '../../../lambdas/outbound/http-call.ts';
+import type { AttemptResult } from '../../../lambdas/webhooks/domain/webhook-delivery.ts';
+import type { WebhookRequest } from '../../../lambdas/webhooks/use/webhooks.ts';
+import type { Mail, RunningSystem, ShopDeed, WebhookReceived } from './contract.ts';
+import type { Simulation } from './simulation.ts';
+
+type Party = Parameters<RunningSystem['partyUp']>[0];
+
+interface Entry {
+  readonly id: string;
+  readonly status?: string;
+}
+
+/** The shop and the mail server, what they did, and who can be reached. */
+export class Parties {
+  readonly deeds: ShopDeed[] = [];
+  readonly mails: Mail[] = [];
+  readonly down = new Set<string>();
+  readonly #simulation: Simulation;
+  readonly #send: SendRequest;
+  readonly #known = new Set<string>();
+
+  /** @param send to a sandbox, which plays both */
+  constructor(simulation: Simulation, send: SendRequest) {
+    this.#simulation = simulation;
+    this.#send = send;
+  }
+
+  readonly send: SendRequest = async (call) => {
+    const path = new URL(call.url).pathname;
+    const party: Party = path.startsWith('/stock') ? 'stock' : path.startsWith('/referrals') ? 'referrals' : 'mail';
+    if (this.down.has(party)) throw unreachable(call);
+    try {
+      const answer = await this.#send({ ...call, timeoutMs: call.timeoutMs });
+      this.#note(call, path, answer);
+      return answer;
+    } finally {
+      // A call that ended in silence may have been booked all the same.
+      if (party === 'mail' && call.method === 'POST') await this.#lookAtMail(call);
+    }
+  };
+
+  #note({ method, headers, body }: HttpCall, path: string, { status, text }: HttpAnswer): void {
+    if (method !== 'POST' || path === '/email') return;
+    const { id, status: state } = JSON.parse(text) as Entry;
+    const kind =
+      status >= 300
+        ? 'refused'
+        : path.endsWith('/release')
+          ? 'released'
+          : path.startsWith('/stock')
+            ? 'reserved'
+            : 'credited';
+    const known = `${kind} ${id}`;
+    if (kind !== 'refused' && this.#known.has(known)) return;
+    // The answer to a known key shows what became of it since.
+    if (kind === 'reserved' && state === 'released') return;
+    this.#known.add(known);
+    const order: unknown = { ...(JSON.parse(body ?? '{}') as object), ...(kind === 'refused' ? {} : { id }) };
+    const key = headers['idempotency-key'] ?? path;
+    this.deeds.push({ kind, key, order, atMs: this.#simulation.nowMs });
+  }
+
+  async #lookAtMail({ headers, body = '{}' }: HttpCall): Promise<void> {
+    const { To, Metadata = {} } = JSON.parse(body) as {
+      readonly To: string;
+      readonly Metadata?: Record<string, string>;
+    };
+    const [[name, value] = []] = Object.entries(Metadata).slice(-1);
+    const query = new URLSearchParams({ count: '50', offset: '0', [`metadata_${name}`]: String(value) });
+    const url = `https://parties.example/messages/outbound?${query.toString()}`;
+    const { text } = await this.#send({ method: 'GET', url, headers, timeoutMs: 60_000 });
+    const { Messages } = JSON.parse(text) as { readonly Messages: readonly { MessageID: string; Subject: string }[] };
+    for (const { MessageID, Subject } of Messages) {
+      if (this.#known.has(MessageID)) continue;
+      this.#known.add(MessageID);
+      this.mails.push({ to: To, subject: Subject, metadata: Metadata, atMs: this.#simulation.nowMs });
+    }
+  }
+}
+
+export function unreachable({ party = 'processor' }: HttpCall): RetryableError {
+  return new RetryableError(`${party}_unreachable`, `The ${party} cannot be reached.`);
+}
+
+/** The receivers of webhooks. */
+export class Receivers {
+  readonly received: WebhookReceived[] = [];
+  readonly answers = new Map<string, number | 'timeout'>();
+  readonly #simulation: Simulation;
+  readonly #endpointOf: (url: string) => string | undefined;
+
+  constructor(simulation: Simulation, endpointOf: (url: string) => string | undefined) {
+    this.#simulation = simulation;
+    this.#endpointOf = endpointOf;
+  }
+
+  readonly post = ({ url, headers, body }: WebhookRequest): AttemptResult => {
+    const status = this.answers.get(url) ?? 200;
+    const accepted = status !== 'timeout' && status >= 200 && status < 300;
+    const eventId = headers['webhook-id'];
+    invariant(eventId !== undefined, 'a webhook has an id');
+    this.received.push({
+      endpointId: this.#endpointOf(url) ?? url,
+      eventId,
+      atMs: this.#simulation.nowMs,
+      body,
+      accepted,
+    });
+    return status === 'timeout' ? { kind: 'unanswered', error: 'timeout' } : { kind: 'answered', status, excerpt: '' };
+  };
+}

@@ -1,0 +1,185 @@
+import { type EventBridgeClient, EventBridgeServiceException, PutEventsCommand } from '@aws-sdk/client-eventbridge';
+import type { GetSecretValueCommand, SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
+import { type DynamoDBDocumentClient, QueryCommand } from '@aws-sdk/lib-dynamodb';
+import { AmbiguousError, RetryableError } from '../../../lambdas/kernel/faults.ts';
+import { ownerToken } from '../../../lambdas/kernel/ids.ts';
+import type { Instruments } from '../../../lambdas/kernel/platform/instruments.ts';
+import { systemDigest } from '../../../lambdas/kernel/platform/platform.ts';
+import type { Variables } from '../../../lambdas/kernel/platform/variables.ts';
+import type { HttpAnswer, HttpCall, SendRequest } from '../../../lambdas/outbound/http-call.ts';
+import type { AttemptResult } from '../../../lambdas/webhooks/domain/webhook-delivery.ts';
+import type { WebhookRequest } from '../../../lambdas/webhooks/use/webhooks.ts';
+import { throttled, timedOut, transactionConflict, writeConflict } from '../../support/faulty-client.ts';
+import type { MemoryDynamoDb } from '../memory-dynamodb.ts';
+import type { Published, Rang } from './contract.ts';
+import { Secret, type WholePlatform } from './functions.ts';
+import type { Queues } from './queues.ts';
+import type { Process, Simulation, Voice } from './simulation.ts';
+
+/** What surrounds the functions. */
+export interface Surroundings {
+  readonly simulation: Simulation;
+  readonly database: MemoryDynamoDb;
+  readonly queues: Queues;
+  /** Puts an event on the bus. */
+  readonly publish: (event: Published, by: Process) => void;
+  readonly send: SendRequest;
+  readonly post: (request: WebhookRequest) => AttemptResult;
+  readonly rang: (rang: Rang) => void;
+  readonly report: (of: string, error: unknown) => void;
+}
+
+const READ: Voice = { throttle: throttled, ambiguous: timedOut, lasts: [2, 15], timeoutMs: 2_000 };
+const WRITE: Voice = { ...READ, conflict: writeConflict };
+const TRANSACTION: Voice = { ...READ, conflict: () => transactionConflict(1), lasts: [5, 40] };
+const VOICES: Readonly<Record<string, Voice>> = {
+  TransactWriteCommand: TRANSACTION,
+  PutCommand: WRITE,
+  UpdateCommand: WRITE,
+  DeleteCommand: WRITE,
+};
+
+const unavailable = (): Error =>
+  new EventBridgeServiceException({
+    name: 'ThrottlingException',
+    message: 'injected',
+    $fault: 'server',
+    $metadata: { httpStatusCode: 400 },
+  });
+const BUS: Voice = { throttle: unavailable, ambiguous: timedOut, lasts: [5, 60], timeoutMs: 5_000 };
+const SECRETS: Voice = { throttle: timedOut, ambiguous: timedOut, lasts: [4, 30], timeoutMs: 2_000 };
+const RECEIVER: Voice = { throttle: timedOut, ambiguous: timedOut, lasts: [20, 2_000], timeoutMs: 10_000 };
+
+const HTTP_MS = [20, 400] as const;
+
+/** @param process the process whose code is running */
+export function platformOf(
+  around: Surroundings,
+  variables: Variables,
+  process: () => Process,
+  functionName: string,
+): WholePlatform {
+  const { database, queues } = around;
+  return {
+    variables,
+    digest: systemDigest,
+    clock: { nowMs: () => process().clock.nowMs(), sleep: (ms) => process().sleep(ms) },
+    entropy: {
+      ownerToken: () => ownerToken(`owner-${process().token()}`),
+      salt: () => Uint8Array.from({ length: 16 }, () => Math.floor(process().fraction() * 256)),
+      fraction: () => process().fraction(),
+    },
+    documents: documentsOf(database, process),
+    instruments: instrumentsOf(around, functionName),
+    sqs: () => queues.client(process),
+    eventBridge: () => busClient(around, process),
+    secretsManager: async () => secretsClient(process),
+    send: (call) => sendFrom(around, process(), call),
+    resolve: async () => [{ address: '93.184.215.14', family: 4 }],
+    webhookTransport: () => ({
+      post: (request) =>
+        process()
+          .call('webhook', RECEIVER, async () => around.post(request))
+          .catch(() => ({ kind: 'unanswered', error: 'timeout' })),
+    }),
+  };
+}
+
+/** Most queries of the sweeps find nothing: the first of each process wait for their turn, and can fail. */
+const VOID_READS = 4;
+const NOTHING = { $metadata: {}, Items: [], Count: 0, ScannedCount: 0 };
+
+function documentsOf(database: MemoryDynamoDb, process: () => Process): DynamoDBDocumentClient {
+  const client = database.clientWith((command, apply) =>
+    process().call(`dynamodb ${command}`, VOICES[command] ?? READ, apply),
+  );
+  const voidReads = new WeakMap<Process, number>();
+  const send = (command: object): Promise<unknown> => {
+    if (command instanceof QueryCommand && database.isVoid(command.input)) {
+      const reader = process();
+      const count = (voidReads.get(reader) ?? 0) + 1;
+      voidReads.set(reader, count);
+      if (count > VOID_READS) return Promise.resolve(NOTHING);
+    }
+    return client.send(command as QueryCommand);
+  };
+  return Object.create(client, { send: { value: send } }) as DynamoDBDocumentClient;
+}
+
+function instrumentsOf({ simulation, rang, report }: Surroundings, functionName: string): Instruments {
+  const meter = (dimensions: Readonly<Record<string, string>>) => ({
+    addMetric: (metric: string, _unit: unknown, count: number) =>
+      rang({ metric, atMs: simulation.nowMs, count, dimensions }),
+  });
+  return {
+    logger: () => ({
+      info: () => {},
+      warn: () => {},
+      error: (message, ...extra) => report(functionName, extra[0] ?? message),
+    }),
+    metrics: (service) => ({
+      ...meter({ service }),
+      publishStoredMetrics: () => {},
+      singleMetric: () => {
+        const dimensions: Record<string, string> = { service };
+        return {
+          ...meter(dimensions),
+          addDimension: (name, value) => {
+            dimensions[name] = value;
+          },
+        };
+      },
+    }),
+  };
+}
+
+function busClient({ simulation, publish }: Surroundings, process: () => Process): EventBridgeClient {
+  const send = (command: object): Promise<unknown> => {
+    const sender = process();
+    if (!(command instanceof PutEventsCommand)) throw new Error(`the bus does not know ${command.constructor.name}`);
+    const { Entries = [] } = command.input;
+    return sender.call('bus PutEventsCommand', BUS, async () => ({
+      Entries: Entries.map(({ DetailType: detailType = '', Detail = '{}' }) => {
+        // The bus takes some entries of a call, and not the others.
+        if (Entries.length > 1 && sender.fraction() < (simulation.rates.throttle ?? 0)) {
+          return { ErrorCode: 'ThrottlingException' };
+        }
+        publish({ detailType, detail: JSON.parse(Detail), atMs: simulation.nowMs }, sender);
+        return { EventId: sender.token() };
+      }),
+    }));
+  };
+  return { send } as unknown as EventBridgeClient;
+}
+
+const SECRET_TEXTS: Readonly<Record<string, string>> = {
+  [Secret.callbacks]: 'simulated-callback-secret',
+  [Secret.webhookRoot]: 'simulated-webhook-root-key-0123456789',
+  [Secret.jobs]: 'simulated-job-credential-0123456789',
+};
+
+export function secretText(id: string): string {
+  const text = SECRET_TEXTS[id];
+  if (text === undefined) throw new Error(`there is no secret ${id}`);
+  return text;
+}
+
+function secretsClient(process: () => Process): SecretsManagerClient {
+  const send = ({ input }: GetSecretValueCommand): Promise<unknown> =>
+    process().call('secrets GetSecretValueCommand', SECRETS, async () => ({
+      SecretString: secretText(input.SecretId ?? ''),
+    }));
+  return { send } as unknown as SecretsManagerClient;
+}
+
+/** One HTTP call. What the called system answers after the caller's time has the caller time out. */
+function sendFrom({ send }: Surroundings, process: Process, call: HttpCall): Promise<HttpAnswer> {
+  const { party = 'processor', timeoutMs } = call;
+  const voice: Voice = {
+    throttle: () => new RetryableError(`${party}_unreachable`, `The ${party} cannot be reached.`),
+    ambiguous: () => new AmbiguousError(`${party}_timeout`, `The ${party} did not answer in time.`),
+    lasts: HTTP_MS,
+    timeoutMs,
+  };
+  return process.call(`http ${call.method} ${new URL(call.url).pathname}`, voice, () => send(call));
+}

@@ -1,0 +1,244 @@
+import {
+  ChangeMessageVisibilityCommand,
+  DeleteMessageCommand,
+  ReceiveMessageCommand,
+  SendMessageCommand,
+  type SQSClient,
+  SQSServiceException,
+} from '@aws-sdk/client-sqs';
+import type { SQSBatchResponse, SQSEvent } from 'aws-lambda';
+import { timedOut } from '../../support/faulty-client.ts';
+import type { Ended, Process, Simulation, Voice } from './simulation.ts';
+
+/** A queue, and the function that takes its messages. */
+export interface QueueShape {
+  readonly consumer?: string;
+  /** Messages for one execution. */
+  readonly batch?: number;
+  readonly hiddenMs?: number;
+  /** How often a message is given to the consumer before it is a dead letter. */
+  readonly tries?: number;
+  readonly deadLetters?: string;
+}
+
+interface Message {
+  /** Stable when other steps are taken away. */
+  readonly name: string;
+  readonly body: string;
+  readonly sentAtMs: number;
+  readonly order: number;
+  visibleAtMs: number;
+  receives: number;
+}
+
+/** SQS brings a message within some milliseconds, and at times a message long after the one that followed it. */
+const SOON_MS = 50;
+const LATE_MS = 5_000;
+const LATE_SHARE = 0.05;
+
+const failure = (name: string): Error =>
+  new SQSServiceException({ name, message: 'injected', $fault: 'server', $metadata: { httpStatusCode: 400 } });
+
+const VOICE: Voice = {
+  throttle: () => failure('ThrottlingException'),
+  ambiguous: timedOut,
+  lasts: [4, 30],
+  timeoutMs: 2_000,
+};
+
+interface Around {
+  readonly invoke: (consumer: string, name: string, event: SQSEvent) => Promise<Ended<unknown>>;
+  /** Called when a message has come to a queue that no function reads. */
+  readonly onParked: () => void;
+}
+
+/** SQS in memory: delays, visibility, redelivery, other orders than sent, dead letters. A standard queue: a message may come twice. */
+export class Queues {
+  readonly #simulation: Simulation;
+  readonly #shapes: Readonly<Record<string, QueueShape>>;
+  readonly #around: Around;
+  readonly #messages = new Map<string, Set<Message>>();
+
+  constructor(simulation: Simulation, shapes: Readonly<Record<string, QueueShape>>, around: Around) {
+    this.#simulation = simulation;
+    this.#shapes = shapes;
+    this.#around = around;
+    for (const name of Object.keys(shapes)) this.#messages.set(name, new Set());
+  }
+
+  /** Messages that are left, by queue. */
+  get left(): Readonly<Record<string, number>> {
+    return Object.fromEntries([...this.#messages].map(([name, messages]) => [name, messages.size]));
+  }
+
+  /** @returns the bodies of the messages of a queue */
+  bodies(queue: string): readonly string[] {
+    return [...this.#of(queue)].map(({ body }) => body);
+  }
+
+  client(process: () => Process): SQSClient {
+    const send = (command: object): Promise<unknown> => {
+      const sender = process();
+      const label = `sqs ${command.constructor.name}`;
+      return sender.call(label, VOICE, async () => this.#answer(command, sender));
+    };
+    return { send } as unknown as SQSClient;
+  }
+
+  put(queue: string, body: string, name: string, delayMs = 0): void {
+    const { nowMs } = this.#simulation;
+    const place = this.#simulation.decide(`${name} place`);
+    const message: Message = {
+      name,
+      body,
+      sentAtMs: nowMs,
+      order: Math.floor(place * 2 ** 32),
+      visibleAtMs: nowMs + delayMs,
+      receives: 0,
+    };
+    this.#of(queue).add(message);
+    const lateMs = place < LATE_SHARE ? LATE_MS : SOON_MS;
+    this.#poll(queue, message, nowMs + delayMs + this.#simulation.decide(`${name} travels`) * lateMs);
+  }
+
+  /** Moves the messages of a dead-letter queue back to the queue that they came from. */
+  redrive(deadLetters: string): void {
+    const source = Object.entries(this.#shapes).find(([, shape]) => shape.deadLetters === deadLetters)?.[0];
+    if (source === undefined) return;
+    for (const message of this.#of(deadLetters)) {
+      this.#of(deadLetters).delete(message);
+      this.put(source, message.body, this.#simulation.named(`${message.name} redriven`));
+    }
+  }
+
+  #poll(queue: string, message: Message, atMs: number): void {
+    if (this.#shapes[queue]?.consumer === undefined) return this.#around.onParked();
+    this.#simulation.plan(atMs, message.order, () => this.#deliver(queue, message));
+  }
+
+  #deliver(queue: string, first: Message): void {
+    const { consumer, batch = 10, hiddenMs = 180_000, tries = 5, deadLetters } = this.#shapes[queue] ?? {};
+    const messages = this.#of(queue);
+    const { nowMs } = this.#simulation;
+    if (consumer === undefined || !messages.has(first) || first.visibleAtMs > nowMs) return;
+    const taken: Message[] = [];
+    for (const message of messages) {
+      if (taken.length === batch) break;
+      if (message.visibleAtMs > nowMs) continue;
+      if (message.receives >= tries && deadLetters !== undefined) {
+        messages.delete(message);
+        this.put(deadLetters, message.body, `${message.name} dead`);
+        continue;
+      }
+      message.receives += 1;
+      message.visibleAtMs = nowMs + hiddenMs;
+      taken.push(message);
+    }
+    if (taken.length === 0) return;
+    taken.sort((one, other) => one.order - other.order);
+    const lead = taken[0] ?? first;
+    const name = `${lead.name} ${lead.receives}`;
+    void this.#bring(queue, taken, { consumer, name });
+  }
+
+  async #bring(
+    queue: string,
+    taken: readonly Message[],
+    { consumer, name }: { readonly consumer: string; readonly name: string },
+  ): Promise<void> {
+    const event = { Records: taken.map((each) => recordOf(each)) };
+    this.#settle(queue, taken, await this.#around.invoke(consumer, name, event));
+  }
+
+  #settle(queue: string, taken: readonly Message[], ended: Ended<unknown>): void {
+    const failed =
+      ended.kind === 'returned'
+        ? new Set((ended.value as SQSBatchResponse).batchItemFailures.map(({ itemIdentifier }) => itemIdentifier))
+        : undefined;
+    for (const message of taken) {
+      // The deletion of a message may be lost: then it comes again.
+      const isLost = this.#simulation.decide(`${message.name} deleted ${message.receives}`) < this.#lost;
+      if (failed !== undefined && !failed.has(message.name) && !isLost) this.#of(queue).delete(message);
+      else this.#poll(queue, message, message.visibleAtMs);
+    }
+  }
+
+  get #lost(): number {
+    return this.#simulation.rates.ambiguous_lost ?? 0;
+  }
+
+  #answer(command: object, sender: Process): object {
+    if (command instanceof SendMessageCommand) {
+      const { QueueUrl, MessageBody = '', DelaySeconds = 0 } = command.input;
+      this.put(queueOf(QueueUrl), MessageBody, sender.token(), DelaySeconds * 1_000);
+      return {};
+    }
+    if (command instanceof ReceiveMessageCommand) return this.#receive(command);
+    if (command instanceof DeleteMessageCommand || command instanceof ChangeMessageVisibilityCommand) {
+      const messages = this.#of(queueOf(command.input.QueueUrl));
+      const found = [...messages].find((each) => receiptOf(each) === command.input.ReceiptHandle);
+      if (found === undefined) throw failure('ReceiptHandleIsInvalid');
+      if (command instanceof DeleteMessageCommand) messages.delete(found);
+      else found.visibleAtMs = this.#simulation.nowMs + (command.input.VisibilityTimeout ?? 0) * 1_000;
+      return {};
+    }
+    throw new Error(`SQS in memory does not know ${command.constructor.name}`);
+  }
+
+  #receive({ input }: ReceiveMessageCommand): object {
+    const { nowMs } = this.#simulation;
+    const visible = [...this.#of(queueOf(input.QueueUrl))].filter(({ visibleAtMs }) => visibleAtMs <= nowMs);
+    const taken = visible.slice(0, input.MaxNumberOfMessages ?? 1);
+    for (const message of taken) {
+      message.receives += 1;
+      message.visibleAtMs = nowMs + (input.VisibilityTimeout ?? 30) * 1_000;
+    }
+    return {
+      Messages: taken.map((each) => ({
+        MessageId: each.name,
+        ReceiptHandle: receiptOf(each),
+        Body: each.body,
+        Attributes: { SentTimestamp: String(each.sentAtMs) },
+      })),
+    };
+  }
+
+  #of(queue: string): Set<Message> {
+    const found = this.#messages.get(queue);
+    if (found === undefined) throw new Error(`there is no queue ${queue}`);
+    return found;
+  }
+}
+
+const BASE = 'https://queues.example/';
+
+export function queueUrl(name: string): string {
+  return `${BASE}${name}`;
+}
+
+function queueOf(url = ''): string {
+  return url.slice(BASE.length);
+}
+
+function receiptOf({ name, receives }: Message): string {
+  return `${name} ${receives}`;
+}
+
+function recordOf(message: Message): SQSEvent['Records'][number] {
+  return {
+    messageId: message.name,
+    receiptHandle: receiptOf(message),
+    body: message.body,
+    attributes: {
+      ApproximateReceiveCount: String(message.receives),
+      SentTimestamp: String(message.sentAtMs),
+      SenderId: '',
+      ApproximateFirstReceiveTimestamp: '',
+    },
+    messageAttributes: {},
+    md5OfBody: '',
+    eventSource: 'aws:sqs',
+    eventSourceARN: '',
+    awsRegion: 'eu-west-1',
+  };
+}

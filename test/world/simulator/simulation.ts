@@ -1,0 +1,450 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
+import { invariant } from '../../../lambdas/kernel/invariant.ts';
+import type { Clock } from '../../../lambdas/kernel/world.ts';
+import type { Fault, FaultKind, FaultRates } from './contract.ts';
+import { fractionOf } from './random.ts';
+
+/** Turns of the event loop after which a process that neither waits nor ends is an error. */
+const MOST_TURNS = 500_000;
+
+/** What a call of the outside world looks like when it fails, and how long it takes. */
+export interface Voice {
+  readonly throttle: () => Error;
+  /** @default this call cannot meet a rival */
+  readonly conflict?: () => Error;
+  readonly ambiguous: () => Error;
+  /** The shortest and the longest usual duration. Milliseconds. */
+  readonly lasts: readonly [number, number];
+  /** The caller waits no longer. Milliseconds. */
+  readonly timeoutMs: number;
+}
+
+interface Happening {
+  readonly atMs: number;
+  /** Orders what happens at the same time, by name and not by the order in which it was planned. */
+  readonly order: number;
+  /** @returns false when it was nothing, after all */
+  readonly what: () => unknown;
+}
+
+/**
+ * Discrete events: one clock, one queue of what happens next, and processes. Between two events every process waits: at a gate,
+ * for time to pass, or for another process. Real time and the order in which promises settle decide nothing.
+ */
+export class Simulation {
+  readonly seed: number;
+  nowMs: number;
+  /** The rates of faults. */
+  rates: FaultRates = {};
+  readonly faults: Fault[] = [];
+  /** How many calls passed the gates. */
+  gates = 0;
+  readonly #muted: ReadonlySet<string>;
+  readonly #heap: Happening[] = [];
+  readonly #current = new AsyncLocalStorage<Process>();
+  readonly #counts = new Map<string, number>();
+  /** Processes that wait for nothing. */
+  readonly #active = new Set<Process>();
+  /** Calls that are being applied. */
+  #busy = 0;
+  #digest = 0;
+  #failure: { readonly error: unknown } | undefined;
+
+  constructor(seed: number, startMs: number, muted: readonly string[] = []) {
+    this.seed = seed;
+    this.nowMs = startMs;
+    this.#muted = new Set(muted);
+  }
+
+  /** Two runs that have the same digest took the same calls in the same order at the same times. */
+  get digest(): string {
+    return (this.#digest >>> 0).toString(16).padStart(8, '0');
+  }
+
+  /** The process whose code is running. */
+  get process(): Process {
+    const process = this.#current.getStore();
+    invariant(process !== undefined, 'code of the simulated world runs in a process');
+    return process;
+  }
+
+  decide(label: string): number {
+    return fractionOf(this.seed, label);
+  }
+
+  /** Plans an event. @param order a number that does not depend on other processes */
+  plan(atMs: number, order: number, what: () => unknown): void {
+    const heap = this.#heap;
+    let index = heap.length;
+    const happening = { atMs: Math.max(this.nowMs, Math.round(atMs)), order, what };
+    heap.push(happening);
+    while (index > 0) {
+      const parent = (index - 1) >> 1;
+      const above = heap[parent];
+      if (above === undefined) break;
+      if (!isBefore(happening, above)) break;
+      heap[index] = above;
+      index = parent;
+    }
+    heap[index] = happening;
+  }
+
+  /** Runs code of a process. */
+  within<Result>(process: Process, what: () => Result): Result {
+    return this.#current.run(process, what);
+  }
+
+  /**
+   * The clock of a system that is called: while it sleeps, its call is not being applied. Its caller may wait no longer meanwhile.
+   */
+  readonly calledClock: Clock = {
+    nowMs: () => this.nowMs,
+    sleep: (ms) => {
+      const { process } = this;
+      const order = process.order();
+      this.busy(-1);
+      return new Promise((resolve) => {
+        this.plan(this.nowMs + Math.max(0, ms), order, () => {
+          this.busy(1);
+          resolve();
+        });
+      });
+    },
+  };
+
+  /** Begins a process. @param name unique, and the same when other steps are taken away @returns its result; undefined when it was killed */
+  spawn<Result>(
+    name: string,
+    of: string,
+    body: (process: Process) => Promise<Result> | Result,
+    options: { readonly skewMs?: number; readonly canFail?: boolean } = {},
+  ): Promise<Ended<Result>> {
+    const process = new Process(this, name, of, options);
+    const ended = Promise.withResolvers<Ended<Result>>();
+    process.onKilled = () => ended.resolve({ kind: 'killed' });
+    this.#active.add(process);
+    const end = (result: Ended<Result>): void => {
+      if (process.isOver) return;
+      this.over(process);
+      ended.resolve(result);
+    };
+    this.#current.run(process, () => {
+      try {
+        const started = body(process);
+        if (started instanceof Promise) {
+          started.then(
+            (value) => end({ kind: 'returned', value }),
+            (error: unknown) => end({ kind: 'threw', error }),
+          );
+        } else end({ kind: 'returned', value: started });
+      } catch (error) {
+        end({ kind: 'threw', error });
+      }
+    });
+    return ended.promise;
+  }
+
+  /** A name that was not used before in this history. */
+  named(name: string): string {
+    const count = (this.#counts.get(name) ?? 0) + 1;
+    this.#counts.set(name, count);
+    return count === 1 ? name : `${name}~${count}`;
+  }
+
+  /** Ends the run: an error of the simulator, or of a story's act. */
+  fail(error: unknown): void {
+    this.#failure ??= { error };
+  }
+
+  /** Lets everything happen that is planned until then. */
+  run(untilMs: number): Promise<void> {
+    const { promise, resolve, reject } = Promise.withResolvers<void>();
+    let turns = 0;
+    const turn = (): void => {
+      if (this.#failure !== undefined) return reject(this.#failure.error);
+      if (this.#busy > 0 || this.#active.size > 0) {
+        turns += 1;
+        if (turns < MOST_TURNS) return void setImmediate(turn);
+        const names = [...this.#active].map(({ name, of }) => `${of} ${name}`).join(', ');
+        return reject(new Error(`neither waits nor ends: ${names}; calls: ${this.#busy}`));
+      }
+      turns = 0;
+      try {
+        if (this.#next(untilMs)) return void setImmediate(turn);
+      } catch (error) {
+        return reject(error);
+      }
+      this.nowMs = Math.max(this.nowMs, untilMs);
+      resolve();
+    };
+    setImmediate(turn);
+    return promise;
+  }
+
+  /** The time of the next event. */
+  get nextMs(): number | undefined {
+    return this.#heap[0]?.atMs;
+  }
+
+  active(process: Process): void {
+    this.#active.add(process);
+  }
+
+  waiting(process: Process): void {
+    this.#active.delete(process);
+  }
+
+  over(process: Process): void {
+    process.isOver = true;
+    this.#active.delete(process);
+  }
+
+  busy(by: 1 | -1): void {
+    this.#busy += by;
+  }
+
+  /** @returns the fault that happens at a gate */
+  faultAt(process: Process, gate: number, label: string, voice: Voice): FaultKind | undefined {
+    let drawn = fractionOf32(mix(process.id, gate, 1));
+    for (const kind of KINDS) {
+      const rate = this.rates[kind] ?? 0;
+      drawn -= rate;
+      if (drawn >= 0) continue;
+      if (kind === 'conflict' && voice.conflict === undefined) return undefined;
+      const name = `${process.name}.${gate}`;
+      if (this.#muted.has(name)) return undefined;
+      this.faults.push({ name, kind, label, of: process.of, atMs: this.nowMs });
+      return kind;
+    }
+    return undefined;
+  }
+
+  /** @returns whether anything happened until then */
+  #next(untilMs: number): boolean {
+    for (;;) {
+      const next = this.#heap[0];
+      if (next === undefined || next.atMs > untilMs) return false;
+      this.#pop();
+      this.nowMs = next.atMs;
+      if (next.what() === false) continue;
+      this.#digest = mix(this.#digest, next.order, next.atMs);
+      return true;
+    }
+  }
+
+  #pop(): void {
+    const heap = this.#heap;
+    const last = heap.pop();
+    if (last === undefined || heap.length === 0) return;
+    let index = 0;
+    for (;;) {
+      let child = 2 * index + 1;
+      if (child >= heap.length) break;
+      if (child + 1 < heap.length && isBefore(heap[child + 1] as Happening, heap[child] as Happening)) child += 1;
+      if (!isBefore(heap[child] as Happening, last)) break;
+      heap[index] = heap[child] as Happening;
+      index = child;
+    }
+    heap[index] = last;
+  }
+}
+
+export type Ended<Result> =
+  | { readonly kind: 'returned'; readonly value: Result }
+  | { readonly kind: 'threw'; readonly error: unknown }
+  | { readonly kind: 'killed' };
+
+const KINDS: readonly FaultKind[] = [
+  'crash_before',
+  'crash_after',
+  'throttle',
+  'conflict',
+  'ambiguous_applied',
+  'ambiguous_lost',
+  'slow',
+];
+
+/** One invocation of a function, one step of an actor, or what another system does by itself. */
+export class Process {
+  readonly name: string;
+  /** The function, or the actor. */
+  readonly of: string;
+  readonly id: number;
+  readonly clock: Clock;
+  isOver = false;
+  onKilled: () => void = () => {};
+  readonly #simulation: Simulation;
+  readonly #canFail: boolean;
+  #gates = 0;
+  #pending = 0;
+  #drawn = 0;
+
+  constructor(
+    simulation: Simulation,
+    name: string,
+    of: string,
+    { skewMs = 0, canFail = false }: { readonly skewMs?: number; readonly canFail?: boolean },
+  ) {
+    this.#simulation = simulation;
+    this.name = name;
+    this.of = of;
+    this.id = Math.floor(fractionOf(simulation.seed, name) * 2 ** 32);
+    this.#canFail = canFail;
+    this.clock = { nowMs: () => simulation.nowMs + skewMs, sleep: (ms) => this.sleep(ms) };
+  }
+
+  /** From 0 up to, not including, 1; another one at each call. */
+  fraction(): number {
+    this.#drawn += 1;
+    return fractionOf32(mix(this.id, this.#drawn, 2));
+  }
+
+  /** A text that no other call returns. */
+  token(): string {
+    this.#drawn += 1;
+    return `${this.id.toString(36)}-${this.#drawn}`;
+  }
+
+  /** Orders what the process plans. */
+  order(): number {
+    this.#drawn += 1;
+    return mix(this.id, this.#drawn, 3);
+  }
+
+  /** The process dies here. What it has asked for may still happen; it never learns of it. */
+  kill(): void {
+    if (this.isOver) return;
+    this.#simulation.over(this);
+    this.onKilled();
+  }
+
+  sleep(ms: number): Promise<void> {
+    const order = this.order();
+    return this.#wait((wake) => this.#simulation.plan(this.#simulation.nowMs + Math.max(0, ms), order, () => wake()));
+  }
+
+  /** Waits for another process. */
+  until<Result>(promise: Promise<Result>): Promise<Result> {
+    return this.#wait((wake, fail) => void promise.then(wake, fail));
+  }
+
+  /**
+   * One call of the outside world. The process waits until its turn has come; then the call is applied in one step, or one of its
+   * faults happens.
+   *
+   * @param apply makes the call take effect
+   */
+  call<Result>(label: string, voice: Voice, apply: () => Promise<Result>): Promise<Result> {
+    const simulation = this.#simulation;
+    this.#gates += 1;
+    const gate = this.#gates;
+    simulation.gates += 1;
+    const [least, most] = voice.lasts;
+    const jitter = fractionOf32(mix(this.id, gate, 4));
+    const lastsMs = least + jitter * jitter * (most - least);
+    const fault = this.#canFail ? simulation.faultAt(this, gate, label, voice) : undefined;
+    const order = mix(this.id, gate, 5);
+    return this.#wait((wake, fail) => {
+      const applied = (then: (result: Result) => void, orElse: (error: unknown) => void = fail): void => {
+        simulation.busy(1);
+        void simulation
+          .within(this, apply)
+          .finally(() => simulation.busy(-1))
+          .then(then, orElse);
+      };
+      const strike = (): void => {
+        if (this.isOver && fault !== 'slow') return;
+        switch (fault) {
+          case undefined:
+          case 'slow':
+            return applied(wake);
+          case 'crash_before':
+            return this.kill();
+          case 'crash_after':
+            return applied(
+              () => this.kill(),
+              () => this.kill(),
+            );
+          case 'throttle':
+            return fail(voice.throttle());
+          case 'conflict':
+            return fail((voice.conflict ?? voice.throttle)());
+          case 'ambiguous_applied':
+            return applied(
+              () => fail(voice.ambiguous()),
+              () => fail(voice.ambiguous()),
+            );
+          case 'ambiguous_lost':
+            return fail(voice.ambiguous());
+        }
+      };
+      if (fault !== 'slow') return simulation.plan(simulation.nowMs + lastsMs, order, strike);
+      this.#slowly({ voice, order, gate, strike, fail, applied, wake });
+    });
+  }
+
+  /** The request, or its answer, is on its way for long. A caller that waits no longer knows nothing; the request arrives all the same. */
+  #slowly<Result>(slow: {
+    readonly voice: Voice;
+    readonly order: number;
+    readonly gate: number;
+    readonly strike: () => void;
+    readonly fail: (error: unknown) => void;
+    readonly applied: (then: (result: Result) => void, orElse: (error: unknown) => void) => void;
+    readonly wake: (result: Result) => void;
+  }): void {
+    const { voice, order, gate, strike, fail, applied, wake } = slow;
+    const simulation = this.#simulation;
+    const { nowMs } = simulation;
+    const extraMs = 50 * 1_000 ** fractionOf32(mix(this.id, gate, 6));
+    const isRequest = fractionOf32(mix(this.id, gate, 7)) < 0.5;
+    if (extraMs > voice.timeoutMs) {
+      simulation.plan(nowMs + voice.timeoutMs, mix(order, 1, 0), () => fail(voice.ambiguous()));
+    }
+    if (isRequest) return simulation.plan(nowMs + extraMs, order, strike);
+    simulation.plan(nowMs, order, () => {
+      const later = (what: () => void): void => simulation.plan(nowMs + extraMs, mix(order, 2, 0), what);
+      applied(
+        (result) => later(() => wake(result)),
+        (error) => later(() => fail(error)),
+      );
+    });
+  }
+
+  /** Counts what the process waits for. A process that is over waits for ever. */
+  #wait<Result>(begin: (wake: (result: Result) => void, fail: (error: unknown) => void) => void): Promise<Result> {
+    this.#pending += 1;
+    this.#simulation.waiting(this);
+    return new Promise<Result>((resolve, reject) => {
+      let isSettled = false;
+      const settle = (settled: () => void): void => {
+        if (this.isOver || isSettled) return;
+        isSettled = true;
+        this.#pending -= 1;
+        if (this.#pending === 0) this.#simulation.active(this);
+        settled();
+      };
+      begin(
+        (result) => settle(() => resolve(result)),
+        (error) => settle(() => reject(error)),
+      );
+    });
+  }
+}
+
+function isBefore(one: Happening, other: Happening): boolean {
+  return one.atMs < other.atMs || (one.atMs === other.atMs && one.order < other.order);
+}
+
+/** A hash of three numbers; 32 bits. */
+function mix(a: number, b: number, c: number): number {
+  let hash = Math.imul(a ^ 0x9e3779b9, 0x85ebca6b);
+  hash = Math.imul((hash ^ (hash >>> 13) ^ b) + 0x7f4a7c15, 0xc2b2ae35);
+  hash = Math.imul((hash ^ (hash >>> 16) ^ c) + 0x165667b1, 0x27d4eb2f);
+  hash = Math.imul(hash ^ (hash >>> 15), 0x2c1b3c6d);
+  return (hash ^ (hash >>> 13)) >>> 0;
+}
+
+function fractionOf32(hash: number): number {
+  return hash / 2 ** 32;
+}

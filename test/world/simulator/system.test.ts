@@ -1,0 +1,48 @@
+import { describe, expect, test } from '@jest/globals';
+import { SimulatedSystem } from './system.ts';
+
+/** A payment of 10.00 EUR and a refund of a part of it; then forty days. */
+async function payAndRefund(seed: number, crashes: number): Promise<SimulatedSystem> {
+  const system = await SimulatedSystem.begin(seed);
+  system.deploy({ faults: { crash_before: crashes, crash_after: crashes, ambiguous_applied: crashes } });
+  const post = (path: string, key: string, body: object) =>
+    system.api({ step: 1, tenant: 'shop', method: 'POST', path, key, body });
+  system.at(system.nowMs + 1_000, 'step 1', async () => {
+    const paid = await post('/v1/payments', 'pay', { amount: 1000, currency: 'EUR', source: 'tok_ok' });
+    if (paid.answer?.status !== 201) return;
+    const { id } = JSON.parse(paid.answer.body) as { readonly id: string };
+    await post(`/v1/payments/${id}/refunds`, 'refund', { amount: 300 });
+  });
+  await system.run(system.nowMs + 3_600_000);
+  await system.becomeQuiet(40);
+  return system;
+}
+
+describe('the simulated system', () => {
+  test('takes a payment and a refund, and tells the views and the bus', async () => {
+    const system = await payAndRefund(1, 0);
+
+    expect(system.calls.map(({ answer }) => answer?.status)).toEqual([201, 201]);
+    expect(system.processors['sandbox']?.inside.all).toMatchObject([
+      { capturedMinor: 1000, refunds: [{ amountMinor: 300, status: 'succeeded' }] },
+    ]);
+    expect(system.published.map(({ detailType }) => detailType)).toEqual([
+      'payment.completed.v1',
+      'refund.completed.v1',
+    ]);
+    expect(Object.values(system.queues).every((left) => left === 0)).toBe(true);
+    expect(system.reported).toEqual([]);
+  });
+
+  test('takes the same course for the same seed, and another one for another', async () => {
+    const [first, again, other] = [
+      await payAndRefund(7, 0.03),
+      await payAndRefund(7, 0.03),
+      await payAndRefund(8, 0.03),
+    ];
+
+    expect(again.simulation.digest).toBe(first.simulation.digest);
+    expect(again.faults).toEqual(first.faults);
+    expect(other.simulation.digest).not.toBe(first.simulation.digest);
+  });
+});

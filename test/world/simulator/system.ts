@@ -1,0 +1,482 @@
+import { createHash } from 'node:crypto';
+import { PutCommand } from '@aws-sdk/lib-dynamodb';
+import type { Action } from '../../../lambdas/activity/domain/activity.ts';
+import { DynamoDbActivity } from '../../../lambdas/activity/store/dynamodb-activity.ts';
+import type { GatewayEvent } from '../../../lambdas/http/gateway-request.ts';
+import { runIdOf } from '../../../lambdas/jobs/domain/job-run.ts';
+import { ALL_SCOPES, PAYMENT_SCOPES, type Scope } from '../../../lambdas/kernel/contract/api.ts';
+import { Environment } from '../../../lambdas/kernel/contract/environment.ts';
+import { jobEntry } from '../../../lambdas/kernel/contract/jobs.ts';
+import { RegistryRow } from '../../../lambdas/kernel/contract/rows.ts';
+import { type SandboxEvent, SIGNATURE_HEADER } from '../../../lambdas/kernel/contract/sandbox-api.ts';
+import { KeyAttribute } from '../../../lambdas/kernel/contract/tables.ts';
+import { parseOrderId, parsePaymentId, tenantId } from '../../../lambdas/kernel/ids.ts';
+import { invariant } from '../../../lambdas/kernel/invariant.ts';
+import type { Pacing } from '../../../lambdas/kernel/platform/attempts.ts';
+import { systemDigest } from '../../../lambdas/kernel/platform/platform.ts';
+import { eraseDetailsItem } from '../../../lambdas/once/store/details-rows.ts';
+import { DynamoDbOrders } from '../../../lambdas/orders/store/dynamodb-orders.ts';
+import { eraseOrder } from '../../../lambdas/orders/use/erase-order.ts';
+import type { SendRequest } from '../../../lambdas/outbound/http-call.ts';
+import type { Payment } from '../../../lambdas/payments/domain/payment.ts';
+import { DynamoDbStore } from '../../../lambdas/payments/store/dynamodb-store.ts';
+import { erasePayment } from '../../../lambdas/payments/use/erase-payment.ts';
+import { ownerRow } from '../../../lambdas/tenants/store/tenant-owners.ts';
+import { apiKeyRowKey } from '../../../lambdas/tenants/store/tenant-registry.ts';
+import { DynamoDbLedgerWalk } from '../../../lambdas/views/store/dynamodb-ledger-walk.ts';
+import { DynamoDbViews } from '../../../lambdas/views/store/dynamodb-views.ts';
+import { rebuildBegin, rebuildViews } from '../../../lambdas/views/use/rebuild-views.ts';
+import { parseBook } from '../../../lambdas/webhooks/store/webhook-items.ts';
+import { sign } from '../../../sandbox/signature.ts';
+import { createSandboxInProcess, type SandboxInProcess } from '../sandbox-in-process.ts';
+import { TABLES } from '../tables.ts';
+import { Account, type Deployment } from './account.ts';
+import type { ApiRequest, ClientCall, Observed, Rang, RunningSystem, Settings, SimulatedTenant } from './contract.ts';
+import { Address, Secret, VARIABLES } from './functions.ts';
+import { JobClock } from './job-clock.ts';
+import { Parties, Receivers, unreachable } from './parties.ts';
+import { secretText } from './platform.ts';
+import { PROCESSOR_ABILITIES, registry } from './processors.ts';
+import { type Process, Simulation } from './simulation.ts';
+
+const START_MS = Date.UTC(2026, 2, 2, 9);
+const DAY_MS = 86_400_000;
+const FIRST_SETTINGS: Settings = { defaultProcessor: 'sandbox', routes: [], cron: false, faults: {}, clockSkewMs: 0 };
+/** Pages of one republishing; letters of one redrive. */
+const MOST_PAGES = 50;
+const MOST_LETTERS = 100;
+
+interface Call extends ClientCall {
+  answer?: NonNullable<ClientCall['answer']>;
+}
+
+/** The whole system: the deployed functions, the processors, shop, mail and receivers, in one simulated time. */
+export class SimulatedSystem implements RunningSystem {
+  readonly simulation: Simulation;
+  readonly account: Account;
+  readonly tables = TABLES;
+  readonly processors: Readonly<Record<string, SandboxInProcess>>;
+  readonly tenants: Readonly<Record<string, SimulatedTenant>>;
+  readonly calls: Call[] = [];
+  readonly rang: Rang[] = [];
+  readonly reported: { readonly of: string; readonly error: unknown; readonly atMs: number }[] = [];
+  quiet = false;
+  settings: Settings = FIRST_SETTINGS;
+  readonly #parties: Parties;
+  readonly #receivers: Receivers;
+  #take: Parameters<RunningSystem['onCallback']>[0] = (processor, event) => this.#callBack(processor, event);
+  #later: Parameters<RunningSystem['onLater']>[0] = (_processor, afterMs, what) =>
+    this.at(this.nowMs + afterMs, this.simulation.named('later'), what);
+
+  private constructor(simulation: Simulation, tenants: Readonly<Record<string, SimulatedTenant>>) {
+    this.simulation = simulation;
+    this.tenants = tenants;
+    this.processors = { sandbox: this.#processor('sandbox'), second: this.#processor('second') };
+    const party = createSandboxInProcess({
+      clock: simulation.calledClock,
+      newId: (prefix) => `${prefix}${simulation.process.token()}`,
+    });
+    this.#parties = new Parties(simulation, party.send);
+    this.#receivers = new Receivers(simulation, (url) => this.#endpointOf(url));
+    this.account = new Account(simulation, deploymentOf(this.settings), {
+      send: this.#send,
+      post: this.#receivers.post,
+      rang: (rang) => this.rang.push(rang),
+      report: (of, error) => this.reported.push({ of, error, atMs: this.nowMs }),
+    });
+  }
+
+  static async begin(seed: number, muted: readonly string[] = []): Promise<SimulatedSystem> {
+    const tenants = { shop: tenantNamed('shop'), studio: tenantNamed('studio') };
+    const system = new SimulatedSystem(new Simulation(seed, START_MS, muted), tenants);
+    for (const tenant of Object.values(tenants)) await system.#register(tenant);
+    // From here on, what changes rows wakes the jobs.
+    const jobs = new JobClock(system.simulation, system.database, (job, atMs) => system.#fire(job, atMs));
+    system.account.onParked = () => jobs.wake('republish-events');
+    return system;
+  }
+
+  get nowMs(): number {
+    return this.simulation.nowMs;
+  }
+  get database(): Observed['database'] {
+    return this.account.database;
+  }
+  get published(): Observed['published'] {
+    return this.account.published;
+  }
+  get webhooks(): Observed['webhooks'] {
+    return this.#receivers.received;
+  }
+  get shop(): Observed['shop'] {
+    return this.#parties.deeds;
+  }
+  get mails(): Observed['mails'] {
+    return this.#parties.mails;
+  }
+  get faults(): Observed['faults'] {
+    return this.simulation.faults;
+  }
+  get queues(): Observed['queues'] {
+    return this.account.queues.left;
+  }
+
+  async run(untilMs: number): Promise<void> {
+    await this.simulation.run(untilMs);
+  }
+
+  /** Ends all faults and outages, and lets the time pass in which everything must come to its end. */
+  async becomeQuiet(days: number): Promise<void> {
+    this.deploy({ faults: {}, clockSkewMs: 0 });
+    this.#parties.down.clear();
+    this.#receivers.answers.clear();
+    const untilMs = this.nowMs + days * DAY_MS;
+    for (let day = 1; day <= days; day += 1) {
+      await this.run(this.nowMs + DAY_MS);
+      this.database.deleteExpired();
+    }
+    await this.run(untilMs);
+    this.quiet = true;
+  }
+
+  async api(request: ApiRequest): Promise<ClientCall> {
+    const { step, tenant, method, path, key, body } = request;
+    const call: Call = {
+      step,
+      tenant,
+      method,
+      path,
+      sentAtMs: this.nowMs,
+      ...(key === undefined ? {} : { key }),
+      ...(body === undefined ? {} : { body }),
+    };
+    this.calls.push(call);
+    const client = this.simulation.process;
+    const about = `${client.name} ${client.token()}`;
+    const answering = this.account.request(about, this.#eventOf(request, client), client);
+    const answer = await (request.patienceMs === undefined
+      ? answering
+      : client.until(Promise.race([answering, this.#after(request.patienceMs, client)])));
+    if (answer !== undefined) call.answer = answer;
+    return call;
+  }
+
+  onCallback(take: Parameters<RunningSystem['onCallback']>[0]): void {
+    this.#take = take;
+  }
+
+  onLater(take: Parameters<RunningSystem['onLater']>[0]): void {
+    this.#later = take;
+  }
+
+  async callback(processor: string, event: SandboxEvent): Promise<number> {
+    const by = this.simulation.process;
+    const body = JSON.stringify(event);
+    const signature = sign(secretText(Secret.callbacks), Math.floor(this.nowMs / 1_000), body);
+    const headers = { 'content-type': 'application/json', [SIGNATURE_HEADER]: signature };
+    const request = gatewayEvent({ method: 'POST', path: `/callbacks/${processor}`, headers, body }, by.token());
+    return (await this.account.request(`${by.name} ${by.token()}`, request, by)).status;
+  }
+
+  deploy(settings: Partial<Settings>): void {
+    this.settings = { ...this.settings, ...settings };
+    this.simulation.rates = this.settings.faults;
+    this.account.deployment = deploymentOf(this.settings);
+  }
+
+  async runJob(id: string): Promise<void> {
+    const by = this.simulation.process;
+    const [tenant = ''] = Object.keys(this.tenants);
+    const path = `/v1/admin/jobs/${id}/runs`;
+    const request: ApiRequest = { step: 0, tenant, method: 'POST', path, key: `job-${by.token()}`, as: 'operator' };
+    await this.account.request(`${by.name} ${by.token()}`, this.#eventOf(request, by), by);
+  }
+
+  redrive(queue: string): void {
+    this.account.queues.redrive(queue);
+  }
+
+  async redriveLetters(): Promise<void> {
+    const process = this.simulation.process;
+    const order = { action: 'redrive', atMost: MOST_LETTERS };
+    await process.until(this.account.invoke('dead-letters', process.token(), order));
+  }
+
+  async republish(fromMs: number, untilMs: number): Promise<void> {
+    const process = this.simulation.process;
+    let sinceMs = fromMs;
+    for (let page = 0; page < MOST_PAGES; page += 1) {
+      const ended = await process.until(this.account.invoke('republish-range', process.token(), { sinceMs, untilMs }));
+      const { nextMs } = ended.kind === 'returned' ? (ended.value as { readonly nextMs?: number }) : {};
+      if (nextMs === undefined) return;
+      sinceMs = nextMs;
+    }
+  }
+
+  async rebuildViews(): Promise<void> {
+    const { process, documents, pacing, store } = this.#operator();
+    const { ledger, views } = TABLES;
+    await rebuildViews(
+      {
+        views: new DynamoDbViews(documents, views, pacing),
+        ledger: new DynamoDbLedgerWalk(documents, ledger, pacing),
+        store,
+        orders: new DynamoDbOrders(documents, TABLES, pacing, store),
+        digest: systemDigest,
+        ...process.clock,
+        ...pacing,
+      },
+      rebuildBegin(1),
+      async () => {},
+    );
+  }
+
+  async erase(id: string): Promise<void> {
+    const { process, documents, pacing, store } = this.#operator();
+    const activity = new DynamoDbActivity(documents, TABLES, pacing);
+    const erase =
+      (action: Action) =>
+      (erased: Pick<Payment, 'tenantId' | 'mode'> & { readonly id: string }): Promise<boolean> =>
+        activity.record(
+          {
+            chain: { tenantId: erased.tenantId, mode: erased.mode },
+            action,
+            actor: { by: 'command', operator: 'Ada Example' },
+            about: [erased.id],
+            occurredAtMs: process.clock.nowMs(),
+          },
+          [eraseDetailsItem(TABLES, erased.id)],
+        );
+    const payment = parsePaymentId(id);
+    if (payment !== undefined) {
+      await erasePayment({ store, erase: erase('payment.erased') }, payment);
+      return;
+    }
+    const order = parseOrderId(id);
+    invariant(order !== undefined, 'what is erased is a payment or an order');
+    const orders = new DynamoDbOrders(documents, TABLES, pacing, store);
+    await eraseOrder({ orders, records: store, erase: erase('order.erased') }, order);
+  }
+
+  processorUp(processor: string, isUp: boolean): void {
+    this.#upOrDown(processor, isUp);
+  }
+
+  partyUp(party: Parameters<RunningSystem['partyUp']>[0], isUp: boolean): void {
+    this.#upOrDown(party, isUp);
+  }
+
+  endpointAnswers(url: string, status: number | 'timeout'): void {
+    this.#receivers.answers.set(url, status);
+  }
+
+  inside<Result>(processor: string, act: (inside: SandboxInProcess['inside']) => Promise<Result>): Promise<Result> {
+    const found = this.processors[processor];
+    invariant(found !== undefined, `there is a processor ${processor}`);
+    return this.#outside(() => act(found.inside));
+  }
+
+  at(atMs: number, name: string, what: () => void | Promise<void>): void {
+    const unique = this.simulation.named(name);
+    const order = Math.floor(this.simulation.decide(`${unique} order`) * 2 ** 32);
+    const act = async (): Promise<void> => {
+      const ended = await this.simulation.spawn(unique, name, async () => what());
+      if (ended.kind === 'threw') this.simulation.fail(ended.error);
+    };
+    this.simulation.plan(atMs, order, () => void act());
+  }
+
+  sleep(ms: number): Promise<void> {
+    return this.simulation.process.sleep(ms);
+  }
+
+  decide(label: string): number {
+    return this.simulation.decide(label);
+  }
+
+  /** Runs code of another system, which takes part in no schedule. */
+  #outside<Result>(what: () => Promise<Result>): Promise<Result> {
+    const { simulation } = this;
+    simulation.busy(1);
+    return simulation.process.until(what().finally(() => simulation.busy(-1)));
+  }
+
+  #processor(name: 'sandbox' | 'second'): SandboxInProcess {
+    const { simulation } = this;
+    return createSandboxInProcess({
+      clock: simulation.calledClock,
+      abilities: PROCESSOR_ABILITIES[name],
+      newId: (prefix) => `${prefix}${simulation.process.token()}`,
+      onEvent: (event) => this.#take(name, event),
+      later: (afterMs, what) => this.#later(name, afterMs, () => this.#outside(what)),
+    });
+  }
+
+  #upOrDown(name: string, isUp: boolean): void {
+    if (isUp) this.#parties.down.delete(name);
+    else this.#parties.down.add(name);
+  }
+
+  readonly #send: SendRequest = async (call) => {
+    const { origin, pathname } = new URL(call.url);
+    if (origin === Address.parties) return this.#parties.send(call);
+    if (origin === Address.api) return this.#sendToApi(call, pathname);
+    const name = origin === Address.sandbox ? 'sandbox' : 'second';
+    const processor = this.processors[name];
+    if (this.#parties.down.has(name) || processor === undefined) throw unreachable(call);
+    return processor.send(call);
+  };
+
+  /** The executor calls the route of a job. */
+  async #sendToApi(call: Parameters<SendRequest>[0], path: string): ReturnType<SendRequest> {
+    const { simulation } = this;
+    const by = simulation.process;
+    const { method, headers, body = '' } = call;
+    const event = gatewayEvent({ method, path, headers, body }, by.token());
+    simulation.busy(-1);
+    const answer = await this.account.request(`${by.name} ${by.token()}`, event, by);
+    simulation.busy(1);
+    return { status: answer.status, text: answer.body, headers: new Headers(answer.headers), retryAfter: null };
+  }
+
+  #callBack(processor: string, event: SandboxEvent): void {
+    const name = this.simulation.named(`callback ${event.data.payment ?? processor}`);
+    this.at(this.nowMs + 50, name, async () => void (await this.callback(processor, event)));
+  }
+
+  #after(ms: number, process: Process): Promise<undefined> {
+    return new Promise((resolve) => {
+      this.simulation.plan(this.nowMs + ms, process.order(), () => resolve(undefined));
+    });
+  }
+
+  async #fire(job: string, scheduledForMs: number): Promise<void> {
+    const entry = jobEntry(job);
+    invariant(entry !== undefined, 'only jobs fire');
+    const runId = runIdOf(job, scheduledForMs);
+    if (this.settings.cron) {
+      const scheduledTime = new Date(scheduledForMs).toISOString();
+      // EventBridge Scheduler and Lambda invoke the executor again when it fails.
+      for (let attempt = 1; attempt <= 3; attempt += 1) {
+        const ended = await this.account.invoke('cron-executor', `${runId} ${attempt}`, { job, scheduledTime });
+        if (ended.kind === 'returned') return;
+      }
+      return;
+    }
+    await this.simulation.spawn(this.simulation.named(`job ${runId}`), 'clock', () => this.runJob(job));
+  }
+
+  #operator() {
+    const { process } = this.simulation;
+    const documents = this.database.clientWith((command, apply) =>
+      process.call(
+        `dynamodb ${command}`,
+        { throttle: failing, ambiguous: failing, lasts: [2, 15], timeoutMs: 2_000 },
+        apply,
+      ),
+    );
+    const pacing: Pacing = {
+      clock: process.clock,
+      entropy: {
+        ownerToken: () => failing() as never,
+        salt: () => new Uint8Array(16),
+        fraction: () => process.fraction(),
+      },
+    };
+    return { process, documents, pacing, store: new DynamoDbStore(documents, TABLES, pacing) };
+  }
+
+  #endpointOf(url: string): string | undefined {
+    return this.database
+      .items(TABLES.registry, RegistryRow.webhookEndpoints)
+      .flatMap((item) => parseBook(item).endpoints)
+      .find((endpoint) => endpoint.url === url)?.id;
+  }
+
+  #eventOf({ method, path, key, body, prefer, tenant, as = 'merchant' }: ApiRequest, client: Process): GatewayEvent {
+    const found = this.tenants[tenant];
+    invariant(found !== undefined, `there is a tenant ${tenant}`);
+    const headers = {
+      authorization: `Bearer ${as === 'merchant' ? found.apiKey : found.operatorKey}`,
+      'content-type': 'application/json',
+      ...(key === undefined ? {} : { 'idempotency-key': key }),
+      ...(prefer === undefined ? {} : { prefer }),
+    };
+    return gatewayEvent(
+      { method, path, headers, body: body === undefined ? '' : JSON.stringify(body) },
+      client.token(),
+    );
+  }
+
+  async #register(tenant: SimulatedTenant): Promise<void> {
+    const { mode, apiKey, operatorKey } = tenant;
+    const owner = tenantId(tenant.tenantId);
+    const put = (Item: Record<string, unknown>) =>
+      this.database.client.send(new PutCommand({ TableName: TABLES.registry, Item }));
+    await put({
+      [KeyAttribute.partition]: `${RegistryRow.tenant}${owner}`,
+      [KeyAttribute.sort]: 'TENANT',
+      name: owner,
+      createdAtMs: this.nowMs,
+    });
+    await put(ownerRow(owner, mode));
+    const keys: readonly (readonly [string, readonly Scope[]])[] = [
+      [apiKey, PAYMENT_SCOPES],
+      [operatorKey, ALL_SCOPES],
+    ];
+    for (const [key, scopes] of keys) {
+      const row = { tenantId: owner, mode, scopes, createdAtMs: this.nowMs, hint: key.slice(-4) };
+      await put({ ...apiKeyRowKey(createHash('sha256').update(key).digest('hex')), ...row });
+    }
+  }
+}
+
+function failing(): Error {
+  return new Error('an operator meets no faults');
+}
+
+function tenantNamed(name: string): SimulatedTenant {
+  return {
+    tenantId: `ten_${name}`,
+    mode: 'test',
+    apiKey: `sk_test_${name}-merchant-0123456789abcdef`,
+    operatorKey: `sk_test_${name}-operator-0123456789abcdef`,
+  };
+}
+
+function deploymentOf({ defaultProcessor, routes, clockSkewMs }: Settings): Deployment {
+  return {
+    variables: {
+      ...VARIABLES,
+      SECOND_URL: Address.second,
+      [Environment.processorRoutes]: JSON.stringify(routes),
+    },
+    processors: registry(defaultProcessor),
+    clockSkewMs,
+  };
+}
+
+interface GatewayRequestParts {
+  readonly method: string;
+  readonly path: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string;
+}
+
+function gatewayEvent({ method, path: address, headers, body }: GatewayRequestParts, requestId: string): GatewayEvent {
+  const [path = '', search] = address.split('?');
+  const query = search === undefined ? null : Object.fromEntries(new URLSearchParams(search));
+  return {
+    httpMethod: method,
+    resource: '/{proxy+}',
+    path,
+    pathParameters: { proxy: path.slice(1) },
+    headers,
+    multiValueHeaders: null,
+    queryStringParameters: query,
+    multiValueQueryStringParameters: null,
+    body,
+    isBase64Encoded: false,
+    requestContext: { requestId },
+  };
+}
