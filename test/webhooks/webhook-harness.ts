@@ -10,7 +10,7 @@ import type { WebhookTask } from '../../lambdas/webhooks/use/webhooks.ts';
 import { API_KEY, ApiHarness, type Asked, type Reply } from '../payments/payments-api-harness.ts';
 import { countingEntropy } from '../support/counting-entropy.ts';
 import { SimulatedClock } from '../support/simulated-clock.ts';
-import { MemoryWebhooks } from './memory-webhooks.ts';
+import { Stores } from '../world/stores.ts';
 import { SECRETS } from './webhook-fixtures.ts';
 
 const PUBLIC: Resolve = async () => [{ address: '93.184.216.34', family: 4 }];
@@ -18,7 +18,7 @@ const PUBLIC: Resolve = async () => [{ address: '93.184.216.34', family: 4 }];
 /** The API of webhook endpoints with everything behind it in memory. */
 export class WebhookHarness extends ApiHarness {
   readonly clock = new SimulatedClock();
-  readonly store = new MemoryWebhooks();
+  readonly store = new Stores(this.clock).webhooks;
   readonly enqueued: WebhookTask[] = [];
   readonly #changes: Partial<WebhookApiTools>;
 

@@ -21,7 +21,7 @@ import type {
 import { countingEntropy } from '../support/counting-entropy.ts';
 import { Actor, Crash, FaultPlan, type FaultVoice } from '../support/fault-plan.ts';
 import { SimulatedClock } from '../support/simulated-clock.ts';
-import { MemoryWebhooks } from './memory-webhooks.ts';
+import { Stores } from '../world/stores.ts';
 import { OWNER, SECRETS } from './webhook-fixtures.ts';
 
 const VOICE: FaultVoice = {
@@ -58,11 +58,11 @@ export class WebhookWorld {
 
   constructor(
     plan: FaultPlan = new FaultPlan(),
-    store: WebhookStore & DueWebhooks = new MemoryWebhooks(),
+    store?: WebhookStore & DueWebhooks,
     storeFor?: (actor: Actor) => WebhookStore,
   ) {
     this.plan = plan;
-    this.store = store;
+    this.store = store ?? new Stores(this.clock).webhooks;
     this.#storeFor = storeFor;
   }
 

@@ -12,6 +12,7 @@ import { describeTransitionReader } from '../payments/transition-reader-suite.ts
 import { describeHolds } from '../resolving/due-queue-suite.ts';
 import { describeUnfinishedWork } from '../resolving/unfinished-work-suite.ts';
 import { SimulatedClock } from '../support/simulated-clock.ts';
+import { describeWebhookStore } from '../webhooks/webhook-store-suite.ts';
 import { Stores } from './stores.ts';
 
 const NAME = 'in memory';
@@ -57,3 +58,5 @@ describeConsumerRecords(NAME, async () => {
 });
 
 describeSendingClaims(NAME, async (clock) => new Stores(clock).sendingClaims('postmark'));
+
+describeWebhookStore(NAME, async () => new Stores().webhooks);

@@ -34,6 +34,7 @@ import type {
 import type { OrphanShelf, UnfinishedWork } from '../../lambdas/payments/use/unfinished-work.ts';
 import { DynamoDbDueQueue } from '../../lambdas/resolving/store/dynamodb-due-queue.ts';
 import { DynamoDbUnfinishedWork } from '../../lambdas/resolving/store/dynamodb-unfinished.ts';
+import { DynamoDbWebhooks } from '../../lambdas/webhooks/store/dynamodb-webhooks.ts';
 import { countingEntropy } from '../support/counting-entropy.ts';
 import { SimulatedClock } from '../support/simulated-clock.ts';
 import type { Item } from './dynamodb-values.ts';
@@ -55,6 +56,7 @@ export class Stores extends DynamoDbStore implements EffectStore, OrphanShelf, U
   readonly jobMarks: DynamoDbJobMarks;
   readonly consumed: DynamoDbConsumerRecords;
   readonly commissions: DynamoDbCommissions;
+  readonly webhooks: DynamoDbWebhooks;
   readonly #pacing: Pacing;
   readonly #effects: DynamoDbEffects;
   readonly #work: DynamoDbUnfinishedWork;
@@ -78,6 +80,7 @@ export class Stores extends DynamoDbStore implements EffectStore, OrphanShelf, U
     };
     const queues = { client, table: TABLES.registry, pacing, unreadable };
     this.holds = new DynamoDbDueQueue(queues, HOLDS);
+    this.webhooks = new DynamoDbWebhooks(client, TABLES, pacing);
     this.commissions = new DynamoDbCommissions(queues);
   }
 
