@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import type { ProcessorCharge } from '../../lambdas/payments/domain/processor-charge.ts';
+import { factsOf } from '../../lambdas/payments/domain/processor-charge.ts';
 import type { ChargeOrder, ChargeWindow, Processor, ProcessorBooks } from '../../lambdas/payments/use/processor.ts';
 import { createStripeBooks } from '../../lambdas/processors/stripe/stripe-books.ts';
 import { freshChange, freshOrder } from '../orders/sandbox-orders.ts';
@@ -48,7 +49,16 @@ describe('the books of Stripe', () => {
       capturedMinor: 1_999,
       currency: 'EUR',
       feeMinor: 88,
-      refunds: [{ kind: 'refund', refundId: refund.operationId, chargeId, amountMinor: 700, status: 'succeeded' }],
+      refunds: [
+        {
+          kind: 'refund',
+          refundId: refund.operationId,
+          processorId: expect.stringMatching(/^re_/),
+          chargeId,
+          amountMinor: 700,
+          status: 'succeeded',
+        },
+      ],
       disputes: [{ kind: 'dispute', disputeId, chargeId, amountMinor: 1_299, status: 'open' }],
       createdAtSeconds: START_S,
     });
@@ -112,7 +122,9 @@ describe('the books of Stripe', () => {
     await client.change(ours, LIMIT);
     const theirs = { ...ours, operationId: 'made_in_the_dashboard' as typeof ours.operationId };
     await client.change(theirs, LIMIT);
-    expect((await read(chargeId))?.refunds.map(({ refundId }) => refundId)).toEqual([
+    const charge = await read(chargeId);
+    const facts = charge === undefined ? [] : factsOf(charge, order.paymentId, 0);
+    expect(facts.flatMap((fact) => (fact.kind === 'refund' ? [fact.refundId] : []))).toEqual([
       ours.operationId,
       expect.stringMatching(/^re_/),
       expect.stringMatching(/^re_/),

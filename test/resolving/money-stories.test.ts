@@ -183,6 +183,49 @@ test('a refund made at the processor that fails later frees its reservation, alt
   expect(await harness.store.inquiries(9)).toEqual([]);
 });
 
+describe('a refund made at the processor whose metadata name an operation', () => {
+  /** Pending at the bank, with an operation in its metadata. */
+  async function foreignRefund(charge: string, operation: string): Promise<string> {
+    const id = await harness.processor.inside.refund(charge, 1000, 'pending');
+    const refund = { id, object: 'refund', charge, amount: 1000, status: 'pending', metadata: { operation } } as const;
+    await harness.processor.inside.correct(charge, { refunds: [refund] });
+    return id;
+  }
+
+  test.each(['another', 'this'])('that never began, of %s payment, is looked up until it ends', async (whose) => {
+    const { request, charge } = await paid('named');
+    const other = await paid('other');
+    const { operationId } = change(whose === 'this' ? request : other.request, 'never', { kind: 'refund' });
+    const id = await foreignRefund(charge, operationId);
+    await tell(charge);
+    const { refunds } = (await harness.chain(request)).state;
+    expect([...refunds.keys()]).toEqual([whose === 'this' ? operationId : id]);
+    await harness.processor.inside.endRefund(id, 'failed');
+    await live(2);
+    expect(moneyOf(charge, (await harness.chain(request)).state)?.leftMinor).toBe(1000);
+    expect(await harness.store.inquiries(9)).toEqual([]);
+  });
+
+  test('of another refund of the same charge is a refund of its own', async () => {
+    const { request, charge } = await paid('copied');
+    const ours = change(request, 'ours', { kind: 'refund', amountMinor: 400 });
+    await harness.change(ours);
+    const [made] = harness.processor.charges(request.paymentId)[0]?.refunds ?? [];
+    const copy = { object: 'refund', charge, amount: 300, status: 'succeeded' } as const;
+    const metadata = { payment: request.paymentId, operation: ours.operationId };
+    await harness.processor.inside.correct(charge, {
+      refunds: [
+        { ...copy, id: String(made?.processorId), amount: 400, metadata },
+        { ...copy, id: 're_copy', metadata },
+      ],
+      amount_refunded: 700,
+    });
+    await tell(charge);
+    expect([...(await harness.chain(request)).state.refunds.keys()]).toEqual([ours.operationId, 're_copy']);
+    await expectBooksToAgree(request);
+  });
+});
+
 test('a charge with more new facts than one transaction holds is recorded by the run that returns it', async () => {
   const { request, charge } = await succeedsLate('many');
   await tell(charge);

@@ -1,8 +1,21 @@
 import type { PaymentId } from '../../kernel/ids.ts';
-import { chargeOperation } from '../../kernel/ids.ts';
+import { chargeOperation, isOwnRefund, paymentOfPart } from '../../kernel/ids.ts';
 import type { DisputeFact, Fact, RefundFact } from './facts.ts';
 import type { CancelReason, Failure } from './payment.ts';
 import { ofProcessor } from './payment.ts';
+
+/** A refund in the processor's books. Its `refundId` is the operation in its metadata, if that has the form of a refund's. */
+export interface ProcessorRefund extends RefundFact {
+  /** Present when `refundId` is an operation. */
+  readonly processorId?: string;
+}
+
+export function refundName(
+  processorId: string,
+  operation: string | undefined,
+): Pick<ProcessorRefund, 'refundId' | 'processorId'> {
+  return isOwnRefund(operation) ? { refundId: operation, processorId } : { refundId: processorId };
+}
 
 /** A charge in the processor's books, in Payonce's terms. Amounts in minor units. */
 export interface ProcessorCharge {
@@ -19,7 +32,7 @@ export interface ProcessorCharge {
   readonly actionUrl?: string;
   readonly failure?: Failure;
   readonly cancelReason?: CancelReason;
-  readonly refunds: readonly RefundFact[];
+  readonly refunds: readonly ProcessorRefund[];
   readonly disputes: readonly DisputeFact[];
   /** Unix seconds. */
   readonly createdAtSeconds: number;
@@ -35,9 +48,23 @@ export function factsOf(charge: ProcessorCharge, paymentId: PaymentId, nowMs: nu
   const own = charge.operationId === chargeOperation(paymentId);
   return [
     ...(own ? ownFacts(charge) : [foreignFact(charge)]),
-    ...charge.refunds.map((refund) => ({ ...asTold(refund), createdAtMs: nowMs })),
+    ...named(charge.refunds, paymentId).map((refund) => ({ ...asTold(refund), createdAtMs: nowMs })),
     ...charge.disputes.map((dispute) => ({ ...dispute, createdAtMs: nowMs })),
   ];
+}
+
+/**
+ * A refund by Payonce is identified by its operation, so its answer and its callbacks refer to the same refund. Anyone with access
+ * to the processor's account can write metadata: the operation of another payment does not count, nor does a second refund with
+ * the same operation. Such a refund keeps the processor's id.
+ */
+function named(refunds: readonly ProcessorRefund[], paymentId: PaymentId): readonly RefundFact[] {
+  const taken = new Set<string>();
+  return refunds.map(({ processorId, ...refund }) => {
+    const isOwn = paymentOfPart(refund.refundId) === paymentId && !taken.has(refund.refundId);
+    taken.add(refund.refundId);
+    return isOwn || processorId === undefined ? refund : { ...refund, refundId: processorId };
+  });
 }
 
 function asTold({ failure, ...refund }: RefundFact): RefundFact {

@@ -1,4 +1,4 @@
-import { isOwnRefund, storedOperationId } from '../../kernel/ids.ts';
+import { isReturn, storedOperationId } from '../../kernel/ids.ts';
 import { moneyOf } from '../domain/charge-money.ts';
 import { stateAfter } from '../domain/payment-state.ts';
 import { detailsOf, type Transition } from '../domain/transition.ts';
@@ -6,7 +6,7 @@ import type { Effect } from './effect-store.ts';
 import type { PaymentChain } from './payment-chain.ts';
 import type { ChargeToReturn, Hold, Inquiry, OpenOrder } from './payment-store.ts';
 
-type Before = Pick<PaymentChain, 'first' | 'transitions'>;
+type Before = Pick<PaymentChain, 'first' | 'transitions' | 'state'>;
 
 /**
  * The queue entries that every writer of these transitions must write with them. Whatever is unfinished after them is in a
@@ -21,7 +21,7 @@ export function queuedWith(
   const reopened = orderToReopen(before.first, transitions);
   return {
     toReturn: chargesToReturn(before, transitions),
-    inquiries: undecidedAtBank(transitions),
+    inquiries: undecidedAtBank(before, transitions),
     ...holdToEnd(transitions),
     ...(reopened === undefined ? {} : { reopened }),
   };
@@ -48,14 +48,22 @@ export function chargesToReturn(before: Before, transitions: readonly Transition
   });
 }
 
-/** A refund or a dispute that began at the processor ends by a callback. If that is lost, the charge is looked up. */
-function undecidedAtBank(transitions: readonly Transition[]): readonly Inquiry[] {
+/**
+ * A refund or a dispute that began at the processor ends by a callback. If that is lost, the charge is looked up. A refund by
+ * Payonce is recorded before it is sent; the return of a stray charge is in the queue of returns. Metadata alone prove neither.
+ */
+function undecidedAtBank(before: Before, transitions: readonly Transition[]): readonly Inquiry[] {
+  const { refunds, strayCharges } = before.state;
   return transitions.flatMap(({ subject, payment, occurredAtMs }): readonly Inquiry[] => {
     const entry = { paymentId: payment.id, claimedAtMs: occurredAtMs, waitsFor: 'bank' } as const;
     if (subject?.kind === 'dispute' && subject.status === 'open') {
       return [{ ...entry, operationId: storedOperationId(subject.disputeId) }];
     }
-    const isForeign = subject?.kind === 'refund' && subject.status === 'pending' && !isOwnRefund(subject.refundId);
+    const isForeign =
+      subject?.kind === 'refund' &&
+      subject.status === 'pending' &&
+      !refunds.has(subject.refundId) &&
+      !(isReturn(subject.refundId) && strayCharges.has(subject.chargeId));
     return isForeign ? [{ ...entry, operationId: storedOperationId(subject.refundId) }] : [];
   });
 }

@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import type { Charge, ChargeList, Dispute, Refund } from '../../kernel/contract/sandbox-api.ts';
-import { isOwnRefund, parsePaymentId } from '../../kernel/ids.ts';
-import type { ProcessorCharge } from '../../payments/domain/processor-charge.ts';
+import { parsePaymentId } from '../../kernel/ids.ts';
+import { type ProcessorCharge, refundName } from '../../payments/domain/processor-charge.ts';
 import { presentable } from '../answers.ts';
 
 /** Part of keys and rows, so its length and its characters are limited. */
@@ -72,7 +72,7 @@ export function processorCharge(charge: Charge): ProcessorCharge {
     ...(charge.void_reason === null ? {} : { cancelReason: charge.void_reason }),
     refunds: charge.refunds.map((refund) => ({
       kind: 'refund',
-      refundId: refundIdOf(refund),
+      ...refundName(refund.id, refund.metadata['operation']),
       chargeId: charge.id,
       amountMinor: refund.amount,
       status: refund.status,
@@ -86,10 +86,4 @@ export function processorCharge(charge: Charge): ProcessorCharge {
     })),
     createdAtSeconds: charge.created,
   };
-}
-
-/** A refund by Payonce is identified by its operation, so its answer and its callbacks refer to the same refund. */
-function refundIdOf({ id, metadata }: Refund): string {
-  const operation = metadata['operation'];
-  return isOwnRefund(operation) ? operation : id;
 }

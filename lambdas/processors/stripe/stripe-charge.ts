@@ -1,7 +1,7 @@
-import { isOwnRefund, parsePaymentId } from '../../kernel/ids.ts';
+import { parsePaymentId } from '../../kernel/ids.ts';
 import type { DisputeFact, RefundFact } from '../../payments/domain/facts.ts';
 import type { CancelReason, Dispute, Refund } from '../../payments/domain/payment.ts';
-import type { ProcessorCharge } from '../../payments/domain/processor-charge.ts';
+import { type ProcessorCharge, refundName } from '../../payments/domain/processor-charge.ts';
 import type { ChargeOrder, ChargeOutcome } from '../../payments/use/processor.ts';
 import { mismatch } from '../answers.ts';
 import { minorAmount, stripeAmount } from './stripe-amounts.ts';
@@ -88,7 +88,10 @@ export function processorCharge(
     capturedMinor: exactMinor(intent.amount_received, currency),
     currency,
     ...(feeMinor === undefined ? {} : { feeMinor }),
-    refunds: namedRefunds(intent, refunds),
+    refunds: refunds.map((refund) => {
+      const name = refundName(refund.id, refund.metadata?.['operation']);
+      return { ...refundOf(intent.id, refund, name.refundId), ...name };
+    }),
     disputes: disputes.flatMap((dispute) => disputeOf(intent, dispute) ?? []),
     createdAtSeconds: intent.created,
   };
@@ -126,20 +129,6 @@ function standingOf({
 export function cancelReasonOf(reason: string | null): CancelReason {
   if (reason === 'automatic' || reason === 'expired') return 'expired';
   return reason === 'abandoned' ? 'abandoned' : 'requested';
-}
-
-/**
- * A refund by Payonce is identified by its operation, so its answer and its callbacks refer to the same refund. A second refund
- * with the same operation keeps Stripe's id, so it is reported as a refund of its own.
- */
-function namedRefunds(intent: StripeIntent, refunds: readonly StripeRefund[]): readonly RefundFact[] {
-  const taken = new Set<string>();
-  return refunds.map((refund) => {
-    const operation = refund.metadata?.['operation'];
-    const refundId = isOwnRefund(operation) && !taken.has(operation) ? operation : refund.id;
-    taken.add(refundId);
-    return refundOf(intent.id, refund, refundId);
-  });
 }
 
 export function refundOf(chargeId: string, refund: StripeRefund, refundId: string): RefundFact {
