@@ -21,6 +21,7 @@ import {
 import { compareValues, type Item } from './dynamodb-values.ts';
 import {
   byHash,
+  hashed,
   type KeyPart,
   type KeyShape,
   type MemoryTable,
@@ -55,19 +56,20 @@ export function readPage(
   const placeholders = placeholdersOf(input, filter, projection, range);
   if ((kind === 'query') !== (range !== undefined))
     throw new ValidationError('a query has a key condition, a scan none');
-  const rows =
-    range === undefined
-      ? scanned(table, asked)
-      : queried(table, { shape, index, terms: terms(range.tree) }, placeholders, asked);
-  const page = cutPage(rows, limit);
-  const found = page.rows.filter(({ row }) => filter === undefined || holds(filter.tree, row.item, placeholders));
+  const page = newPage(limit);
+  if (range === undefined) scan(page, table, asked);
+  else query(page, table, { shape, index, terms: terms(range.tree) }, placeholders, asked);
   const names = projection?.tree.map((name) => nameOf(name, placeholders)) ?? keysOnly(table, index);
+  const items: (Item | undefined)[] = [];
+  for (const { row } of page.rows) {
+    if (filter === undefined || holds(filter.tree, row.item, placeholders)) items.push(projected(row.item, names));
+  }
   const last = page.isLast ? undefined : page.rows.at(-1);
   const units = Math.max(1, Math.ceil(page.bytes / READ_UNIT_BYTES)) * (asked.ConsistentRead === true ? 1 : 0.5);
   return {
     $metadata: {},
-    Items: found.map(({ row }) => projected(row.item, names)),
-    Count: found.length,
+    Items: items,
+    Count: items.length,
     ScannedCount: page.rows.length,
     ...(last === undefined ? {} : { LastEvaluatedKey: projected(last.row.item, keyNames(table, index)) }),
     ...((input.ReturnConsumedCapacity ?? 'NONE') === 'NONE'
@@ -94,17 +96,27 @@ function keysOnly(table: MemoryTable, index: string | undefined): readonly strin
   return isWhole ? undefined : keyNames(table, index);
 }
 
-/** DynamoDB names the last key whenever a limit ended the page, also when nothing follows. */
-function cutPage(rows: Iterable<Placed>, limit = Number.POSITIVE_INFINITY) {
-  const page: Placed[] = [];
-  let bytes = 0;
-  for (const placed of rows) {
-    if (page.length > 0 && bytes + placed.row.size > MAX_PAGE_BYTES) return { rows: page, bytes, isLast: false };
-    page.push(placed);
-    bytes += placed.row.size;
-    if (page.length >= limit) return { rows: page, bytes, isLast: false };
+interface Page {
+  readonly rows: Placed[];
+  readonly limit: number;
+  bytes: number;
+  isLast: boolean;
+}
+
+function newPage(limit = Number.POSITIVE_INFINITY): Page {
+  return { rows: [], limit, bytes: 0, isLast: true };
+}
+
+/** DynamoDB names the last key whenever a limit ended the page, also when nothing follows. @returns false when the page is full */
+function addTo(page: Page, placed: Placed): boolean {
+  const { rows } = page;
+  const isTooMuch = rows.length > 0 && page.bytes + placed.row.size > MAX_PAGE_BYTES;
+  if (!isTooMuch) {
+    rows.push(placed);
+    page.bytes += placed.row.size;
   }
-  return { rows: page, bytes, isLast: true };
+  page.isLast = !isTooMuch && rows.length < page.limit;
+  return page.isLast;
 }
 
 // -------------------------------------------------------------------------------------------------------------------- query
@@ -120,30 +132,32 @@ interface Queried {
   readonly terms: readonly Condition[];
 }
 
-function* queried(
+function query(
+  page: Page,
   table: MemoryTable,
   { shape, index, terms: all }: Queried,
   placeholders: Placeholders,
   { ScanIndexForward: isForward = true, ExclusiveStartKey: start }: PageInput,
-): Generator<Placed> {
+): void {
   const ofPartition = all.filter((term) => attributeOf(term, placeholders) === shape.partition.name);
   const others = all.filter((term) => !ofPartition.includes(term));
-  const [first] = ofPartition;
-  if (first?.kind !== 'compare' || first.is !== '=' || ofPartition.length > 1 || others.length > 1) {
+  const [equal] = ofPartition;
+  if (equal?.kind !== 'compare' || equal.is !== '=' || ofPartition.length > 1 || others.length > 1) {
     throw new ValidationError('Query condition missed key schema element, or has too many');
   }
-  const partition = keyValue(shape.partition, valueOf(first.right, undefined, placeholders), Number.POSITIVE_INFINITY);
+  const partition = keyValue(shape.partition, valueOf(equal.right, undefined, placeholders), Number.POSITIVE_INFINITY);
   const rows = table.partition(partition, index);
   const [from, until] = boundsOf(shape.sort, others[0], rows, placeholders);
   if (rows === undefined) return;
-  const after = start === undefined ? undefined : rows.at(startOf(table, index, start));
-  const isAt = (at: number) => start !== undefined && isSame(rows.rows[at], startOf(table, index, start));
-  if (isForward) {
-    for (let at = Math.max(from, after === undefined ? from : after + Number(isAt(after))); at < until; at += 1) {
-      yield rows.rows[at] as Placed;
-    }
-  } else {
-    for (let at = Math.min(until, after ?? until) - 1; at >= from; at -= 1) yield rows.rows[at] as Placed;
+  let [first, last] = [from, until - 1];
+  if (start !== undefined) {
+    const probe = startOf(table, index, start);
+    const at = rows.at(probe);
+    if (isForward) first = Math.max(from, at + Number(isSame(rows.rows[at], probe)));
+    else last = Math.min(until, at) - 1;
+  }
+  for (let count = 0; count <= last - first; count += 1) {
+    if (!addTo(page, rows.rows[isForward ? first + count : last - count] as Placed)) return;
   }
 }
 
@@ -197,8 +211,9 @@ function boundsOf(
   if (term.kind === 'begins_with') {
     const prefix = String(value(term.prefix));
     const from = at(prefix, 'from');
-    const behind = rows?.rows.findIndex((placed, place) => place >= from && !String(placed.sort).startsWith(prefix));
-    return [from, behind === undefined || behind < 0 ? end : behind];
+    let behind = from;
+    while (behind < end && String(rows?.rows[behind]?.sort).startsWith(prefix)) behind += 1;
+    return [from, behind];
   }
   if (term.kind !== 'compare') throw new ValidationError('Query key condition not supported');
   const key = value(term.right);
@@ -220,18 +235,21 @@ function boundsOf(
 
 // --------------------------------------------------------------------------------------------------------------------- scan
 
-function* scanned(
+function scan(
+  page: Page,
   table: MemoryTable,
   { Segment: segment = 0, TotalSegments: segments = 1, ExclusiveStartKey: start, IndexName: index }: PageInput,
-): Generator<Placed> {
+): void {
   if (index !== undefined) throw new Error('DynamoDB in memory does not scan an index');
   if (!(segment >= 0 && segment < segments)) throw new ValidationError('Segment must be less than TotalSegments');
   const from = start === undefined ? undefined : keyOf(table.shape, start);
+  const fromHashed = from && hashed(from.partition);
   for (const partition of table.scanOrder(segment, segments)) {
-    const order = from === undefined ? 1 : byHash(partition, from.partition);
+    const order = fromHashed === undefined ? 1 : byHash(partition, fromHashed);
     if (order < 0) continue;
-    for (const placed of table.partition(partition)?.rows ?? []) {
-      if (order > 0 || (compareValues(placed.sort, from?.sort ?? '') ?? 0) > 0) yield placed;
+    for (const placed of table.partition(partition.key)?.rows ?? []) {
+      const isBehind = order > 0 || (compareValues(placed.sort, from?.sort ?? '') ?? 0) > 0;
+      if (isBehind && !addTo(page, placed)) return;
     }
   }
 }

@@ -1,6 +1,6 @@
 /** The parts of requests that several commands share. */
 import type { Parsed, Placeholders } from './dynamodb-expressions.ts';
-import { type Item, keptItem } from './dynamodb-values.ts';
+import { type Item, keptValues, type Value } from './dynamodb-values.ts';
 import {
   isScalar,
   type KeyPart,
@@ -88,7 +88,7 @@ export function placeholdersOf(
   ...expressions: readonly (Parsed<unknown> | undefined)[]
 ): Placeholders {
   const { ExpressionAttributeNames: names = NONE, ExpressionAttributeValues: given } = input;
-  const values = given === undefined ? NONE : keptItem(given);
+  const values = given === undefined ? NONE : keptValues(given);
   for (const each in names) mustBeUsed(each, expressions);
   for (const each in values) mustBeUsed(each, expressions);
   for (const expression of expressions) {
@@ -139,7 +139,12 @@ export function keyValue({ name, type }: KeyPart, value: unknown, maxBytes = MAX
 /** @param names undefined for all attributes */
 export function projected(item: Item | undefined, names: readonly string[] | undefined): Item | undefined {
   if (item === undefined || names === undefined) return item;
-  return Object.fromEntries(names.flatMap((name) => (item[name] === undefined ? [] : [[name, item[name]]])));
+  const part: Record<string, Value> = {};
+  for (const name of names) {
+    const value = item[name];
+    if (value !== undefined) part[name] = value;
+  }
+  return part;
 }
 
 // ------------------------------------------------------------------------------------------------------------------ units

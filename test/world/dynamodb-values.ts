@@ -33,18 +33,27 @@ function kept(value: unknown): Value {
 
 /** The attributes of an item. The document client leaves out those that are undefined, and refuses undefined below them. */
 export function keptItem(value: object): Item {
+  return Object.freeze(keptValues(value));
+}
+
+/** As `keptItem`, of values that are not kept together. */
+export function keptValues(value: object): Item {
   const item: Record<string, Value> = {};
   const given = value as Readonly<Record<string, unknown>>;
   for (const name of Object.keys(given)) {
     const each = given[name];
     if (each !== undefined && typeof each !== 'function') item[name] = kept(each);
   }
-  return Object.freeze(item);
+  return item;
 }
 
 function keptMap(value: object): Item {
   const map: Record<string, Value> = {};
-  for (const [name, each] of Object.entries(value)) if (typeof each !== 'function') map[name] = kept(each);
+  const given = value as Readonly<Record<string, unknown>>;
+  for (const name of Object.keys(given)) {
+    const each = given[name];
+    if (typeof each !== 'function') map[name] = kept(each);
+  }
   return Object.freeze(map);
 }
 
@@ -157,7 +166,11 @@ function sizeOf(value: Value): number {
 
 /** Significant digits: leading and trailing zeros do not count. */
 function digitsOf(value: number): number {
-  if (Number.isSafeInteger(value) && value % 10 !== 0) return Math.floor(Math.log10(Math.abs(value))) + 1;
+  if (Number.isSafeInteger(value)) {
+    let rest = Math.abs(value);
+    while (rest > 0 && rest % 10 === 0) rest /= 10;
+    return rest === 0 ? 0 : Math.floor(Math.log10(rest)) + 1;
+  }
   return String(Math.abs(value)).replace('.', '').replace(/^0+/, '').replace(/0+$/, '').length;
 }
 

@@ -114,7 +114,8 @@ function afterUpdate(
     }
   }
   const result = updated(change.tree, item, placeholders);
-  return { after: checkedRow(table, keptItem(result.item)), touched: result.touched };
+  // Its values are copies already: those of the item, and of the request's placeholders.
+  return { after: checkedRow(table, Object.freeze(result.item)), touched: result.touched };
 }
 
 function keyItem({ partition, sort }: TableShape, key: Key): Item {

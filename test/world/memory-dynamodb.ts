@@ -93,7 +93,7 @@ export class MemoryDynamoDb {
   /** A client of one process. */
   clientWith(around: Around): DynamoDBDocumentClient {
     const send = (command: object): Promise<unknown> =>
-      around(command.constructor.name, async () => withoutStacks(() => this.#answer(command)));
+      around(command.constructor.name, async () => this.#answer(command));
     return Object.create(DynamoDBDocumentClient.prototype, { send: { value: send } }) as DynamoDBDocumentClient;
   }
 
@@ -168,8 +168,12 @@ export class MemoryDynamoDb {
       row?.item,
       projection?.tree.map((name) => nameOf(name, placeholders)),
     );
-    const units = readUnits(row?.size ?? 0, input.ConsistentRead === true);
-    return { $metadata: {}, ...(item === undefined ? {} : { Item: item }), ...capacity(input, [[table, { units }]]) };
+    const units = () => readUnits(row?.size ?? 0, input.ConsistentRead === true);
+    return {
+      $metadata: {},
+      ...(item === undefined ? {} : { Item: item }),
+      ...capacity(input, () => [[table, { units: units() }]]),
+    };
   }
 
   #batchGet(input: BatchGetCommandInput): unknown {
@@ -208,18 +212,14 @@ export class MemoryDynamoDb {
     knownFieldsOnly(`${kind}Command`, input);
     const planned = planWrite(kind, this.#table(input.TableName), input);
     if (planned.isRefused) {
-      throw new ConditionalCheckFailedException({
-        message: 'The conditional request failed',
-        $metadata: ANSWERED_400,
-        ...oldItem(planned),
-      });
+      throw conditionFailed(planned);
     }
     this.#apply([planned]);
     const attributes = returned(planned, input.ReturnValues ?? 'NONE') ?? {};
     return {
       $metadata: {},
       ...(Object.keys(attributes).length === 0 ? {} : { Attributes: attributes }),
-      ...capacity(input, [[planned.table, unitsOf(planned, 1)]]),
+      ...capacity(input, () => [[planned.table, unitsOf(planned, 1)]]),
     };
   }
 
@@ -231,8 +231,7 @@ export class MemoryDynamoDb {
       throw new ValidationError(`Member must have length less than or equal to ${MAX_TRANSACTION_ITEMS}`);
     }
     const plans = items.map((item) => this.#planOne(item));
-    const places = new Set(plans.map(({ table, key }) => JSON.stringify([table.shape.name, key.partition, key.sort])));
-    if (places.size < plans.length) {
+    if (plans.some((plan, at) => plans.some((other, before) => before < at && isSameRow(plan, other)))) {
       throw new ValidationError('Transaction request cannot include multiple operations on one item');
     }
     const bytes = plans.reduce((sum, { after }) => sum + (after?.size ?? 0), 0);
@@ -242,13 +241,7 @@ export class MemoryDynamoDb {
     if (input.ClientRequestToken !== undefined) {
       this.#tokens.set(input.ClientRequestToken, { input, atMs: this.#nowMs() });
     }
-    return {
-      $metadata: {},
-      ...capacity(
-        input,
-        plans.map((plan) => [plan.table, unitsOf(plan, 2)]),
-      ),
-    };
+    return { $metadata: {}, ...capacity(input, () => plans.map((plan) => [plan.table, unitsOf(plan, 2)])) };
   }
 
   #planOne(item: NonNullable<TransactWriteCommandInput['TransactItems']>[number]): Planned {
@@ -278,6 +271,7 @@ export class MemoryDynamoDb {
     for (const { table, kind, before, after } of plans) {
       if (kind === 'ConditionCheck') continue;
       table.replace(before, after);
+      if (this.#listeners.length === 0) continue;
       const change = changeOf(table.shape.name, before, after);
       if (change !== undefined) changes.push(change);
     }
@@ -309,15 +303,19 @@ export class MemoryDynamoDb {
   }
 }
 
-/** Refusals are answers, and there are many: where they were thrown says nothing, and takes longer than all the rest. */
-function withoutStacks<Result>(answer: () => Result): Result {
+/** An error without stack: refusals are answers, there are many, and to collect the frames takes longer than all the rest. */
+function withoutStack<Result>(make: () => Result): Result {
   const { stackTraceLimit } = Error;
   Error.stackTraceLimit = 0;
   try {
-    return answer();
+    return make();
   } finally {
     Error.stackTraceLimit = stackTraceLimit;
   }
+}
+
+function isSameRow(one: Planned, other: Planned): boolean {
+  return one.table === other.table && one.key.partition === other.key.partition && one.key.sort === other.key.sort;
 }
 
 function isKind(kind: string | undefined): kind is WriteKind {
@@ -337,6 +335,13 @@ function refused(cause: Error): DynamoDBServiceException {
   return exception;
 }
 
+function conditionFailed(plan: Planned): ConditionalCheckFailedException {
+  const message = 'The conditional request failed';
+  return withoutStack(
+    () => new ConditionalCheckFailedException({ message, $metadata: ANSWERED_400, ...oldItem(plan) }),
+  );
+}
+
 function canceled(plans: readonly Planned[]): TransactionCanceledException {
   const reasons = plans.map((plan) => {
     if (plan.isRefused) {
@@ -344,11 +349,10 @@ function canceled(plans: readonly Planned[]): TransactionCanceledException {
     }
     return plan.fault === undefined ? { Code: 'None' } : { Code: 'ValidationError', Message: plan.fault };
   });
-  return new TransactionCanceledException({
-    message: `Transaction cancelled, please refer cancellation reasons for specific reasons [${reasons.map(({ Code }) => Code).join(', ')}]`,
-    $metadata: ANSWERED_400,
-    CancellationReasons: reasons,
-  });
+  const message = `Transaction cancelled, please refer cancellation reasons for specific reasons [${reasons.map(({ Code }) => Code).join(', ')}]`;
+  return withoutStack(
+    () => new TransactionCanceledException({ message, $metadata: ANSWERED_400, CancellationReasons: reasons }),
+  );
 }
 
 /** Errors carry items in DynamoDB's own form: the document client does not translate them. */
@@ -391,10 +395,10 @@ interface Units {
 
 function capacity(
   { ReturnConsumedCapacity: wanted = 'NONE' }: { readonly ReturnConsumedCapacity?: string | undefined },
-  spent: readonly (readonly [MemoryTable, Units])[],
+  spent: () => readonly (readonly [MemoryTable, Units])[],
 ): { readonly ConsumedCapacity?: ConsumedCapacity | ConsumedCapacity[] } {
   if (wanted === 'NONE') return {};
-  const all = spent.map(([{ shape }, { units, indexUnits = {} }]) => ({
+  const all = spent().map(([{ shape }, { units, indexUnits = {} }]) => ({
     TableName: shape.name,
     CapacityUnits: Object.values(indexUnits).reduce((sum, each) => sum + each, units),
     Table: { CapacityUnits: units },

@@ -105,7 +105,7 @@ export class MemoryTable {
   readonly #partitions = new Map<Scalar, SortedRows>();
   readonly #indexes: ReadonlyMap<string, Map<Scalar, SortedRows>>;
   /** The partitions in the order of a scan, until another is added. */
-  #scanOrder: readonly Scalar[] | undefined;
+  #scanOrder: readonly Hashed[] | undefined;
 
   constructor(shape: TableShape) {
     this.shape = shape;
@@ -148,9 +148,9 @@ export class MemoryTable {
   }
 
   /** The partitions of a segment, in the order of their hashes; a partition is never split. */
-  scanOrder(segment: number, segments: number): readonly Scalar[] {
-    this.#scanOrder ??= [...this.#partitions.keys()].sort(byHash);
-    return this.#scanOrder.filter((key) => hashOf(key) % segments === segment);
+  scanOrder(segment: number, segments: number): readonly Hashed[] {
+    this.#scanOrder ??= [...this.#partitions.keys()].map(hashed).sort(byHash);
+    return segments === 1 ? this.#scanOrder : this.#scanOrder.filter(({ hash }) => hash % segments === segment);
   }
 
   /** Every row whose partition key begins so, partition by partition. */
@@ -197,13 +197,18 @@ export function isScalar(value: Value | undefined): value is Scalar {
   return typeof value === 'string' || typeof value === 'number';
 }
 
-/** FNV-1a, 32 bits: an order that says nothing about the keys, as DynamoDB's. */
-function hashOf(key: Scalar): number {
-  let hash = 0x811c9dc5;
-  for (const unit of String(key)) hash = Math.imul(hash ^ (unit.codePointAt(0) ?? 0), 0x01000193);
-  return hash >>> 0;
+export interface Hashed {
+  readonly key: Scalar;
+  readonly hash: number;
 }
 
-export function byHash(left: Scalar, right: Scalar): number {
-  return hashOf(left) - hashOf(right) || (compareValues(left, right) ?? 0);
+/** FNV-1a, 32 bits: an order that says nothing about the keys, as DynamoDB's. */
+export function hashed(key: Scalar): Hashed {
+  let hash = 0x811c9dc5;
+  for (const unit of String(key)) hash = Math.imul(hash ^ (unit.codePointAt(0) ?? 0), 0x01000193);
+  return { key, hash: hash >>> 0 };
+}
+
+export function byHash(left: Hashed, right: Hashed): number {
+  return left.hash - right.hash || (compareValues(left.key, right.key) ?? 0);
 }
