@@ -5,7 +5,7 @@ import type { ViewRow } from '../../lambdas/views/domain/views.ts';
 import { type Listed, MOST_EXAMINED, shownPage } from '../../lambdas/views/use/list-page.ts';
 import { MemoryViews } from './memory-views.ts';
 
-const LIST = { partitions: ['LIST#0', 'LIST#1'] };
+const LIST = { partitions: ['TEST#0', 'TEST#1'] };
 const idAt = (index: number) => `id_${String(index).padStart(5, '0')}`;
 const placeOfId = (id: string) => createdPlace(Number(id.slice(3)), id);
 
@@ -14,7 +14,7 @@ async function listOf(bodies: readonly string[]): Promise<MemoryViews> {
   const views = new MemoryViews();
   await views.put(
     bodies.map((body, index) => ({
-      partition: `LIST#${index % 2}`,
+      partition: `TEST#${index % 2}`,
       sort: placeOfId(idAt(index)),
       sequence: 0,
       body,

@@ -82,7 +82,7 @@ describe('a rebuild', () => {
         const traffic = async (): Promise<void> => {
           for (const transition of all.filter((each) => !early.includes(each))) {
             await scheduler.schedule(Promise.resolve(), 'commit');
-            harness.written.push(transition);
+            harness.write([transition]);
           }
           const late = eventsOf(systemDigest, all).filter(
             ({ payment, event }) =>

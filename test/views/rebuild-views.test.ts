@@ -33,7 +33,7 @@ describe('a rebuild of the views', () => {
   test('of an empty table writes all rows and closes the days', async () => {
     const { counts, differences } = await harness.rebuild();
     const rebuilt = harness.views.all();
-    harness.views.clear();
+    await harness.views.clear();
     await projectAll();
     await closeDays({ views: harness.views, clock: harness.clock, entropy: countingEntropy() }, owner, 10);
 
@@ -172,7 +172,7 @@ describe('a comparison', () => {
   test('waits for late events, for a limited time', async () => {
     await projectAll();
     const late = takenAt(owner, 'late', TODAY_MS);
-    harness.written.push(...late);
+    harness.write(late);
     let looks = 0;
     const { differences } = await harness.rebuild(
       {

@@ -41,6 +41,7 @@ export function readPage(
   kind: 'query' | 'scan',
   table: MemoryTable,
   input: QueryCommandInput | ScanCommandInput,
+  maxBytes = MAX_PAGE_BYTES,
 ): unknown {
   const asked = input as PageInput;
   knownFieldsOnly(kind === 'query' ? 'QueryCommand' : 'ScanCommand', input);
@@ -56,7 +57,7 @@ export function readPage(
   const placeholders = placeholdersOf(input, filter, projection, range);
   if ((kind === 'query') !== (range !== undefined))
     throw new ValidationError('a query has a key condition, a scan none');
-  const page = newPage(limit);
+  const page = newPage(maxBytes, limit);
   if (range === undefined) scan(page, table, asked);
   else query(page, table, { shape, index, terms: terms(range.tree) }, placeholders, asked);
   const names = projection?.tree.map((name) => nameOf(name, placeholders)) ?? keysOnly(table, index);
@@ -99,18 +100,19 @@ function keysOnly(table: MemoryTable, index: string | undefined): readonly strin
 interface Page {
   readonly rows: Placed[];
   readonly limit: number;
+  readonly maxBytes: number;
   bytes: number;
   isLast: boolean;
 }
 
-function newPage(limit = Number.POSITIVE_INFINITY): Page {
-  return { rows: [], limit, bytes: 0, isLast: true };
+function newPage(maxBytes: number, limit = Number.POSITIVE_INFINITY): Page {
+  return { rows: [], limit, maxBytes, bytes: 0, isLast: true };
 }
 
 /** DynamoDB names the last key whenever a limit ended the page, also when nothing follows. @returns false when the page is full */
 function addTo(page: Page, placed: Placed): boolean {
   const { rows } = page;
-  const isTooMuch = rows.length > 0 && page.bytes + placed.row.size > MAX_PAGE_BYTES;
+  const isTooMuch = rows.length > 0 && page.bytes + placed.row.size > page.maxBytes;
   if (!isTooMuch) {
     rows.push(placed);
     page.bytes += placed.row.size;

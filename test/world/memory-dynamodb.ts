@@ -63,6 +63,8 @@ export interface MemoryDynamoDbOptions {
   readonly nowMs?: () => number;
   /** Unix milliseconds. @default now */
   readonly createdAtMs?: number;
+  /** What one query or scan reads at most. @default 1 MB, as DynamoDB */
+  readonly pageBytes?: number;
 }
 
 /** One call of a client as it is made: for faults, counts and waits. */
@@ -80,13 +82,15 @@ export class MemoryDynamoDb {
   readonly #tables: ReadonlyMap<string, MemoryTable>;
   readonly #nowMs: () => number;
   readonly #createdAtMs: number;
+  readonly #pageBytes: number | undefined;
   readonly #listeners: ((changes: readonly RowChange[]) => void)[] = [];
   readonly #tokens = new Map<string, { readonly input: TransactWriteCommandInput; readonly atMs: number }>();
 
-  constructor({ tables, nowMs = () => 0, createdAtMs = nowMs() }: MemoryDynamoDbOptions) {
+  constructor({ tables, nowMs = () => 0, createdAtMs = nowMs(), pageBytes }: MemoryDynamoDbOptions) {
     this.#tables = new Map(tables.map((shape) => [shape.name, new MemoryTable(shape)]));
     this.#nowMs = nowMs;
     this.#createdAtMs = createdAtMs;
+    this.#pageBytes = pageBytes;
     this.client = this.clientWith((_, apply) => apply());
   }
 
@@ -139,13 +143,15 @@ export class MemoryDynamoDb {
     try {
       if (command instanceof TransactWriteCommand) return this.#transactWrite(command.input);
       if (command instanceof QueryCommand) {
-        return readPage('query', this.#table(command.input.TableName), command.input);
+        return readPage('query', this.#table(command.input.TableName), command.input, this.#pageBytes);
       }
       if (command instanceof GetCommand) return this.#get(command.input);
       if (command instanceof UpdateCommand) return this.#write('Update', command.input);
       if (command instanceof PutCommand) return this.#write('Put', command.input);
       if (command instanceof DeleteCommand) return this.#write('Delete', command.input);
-      if (command instanceof ScanCommand) return readPage('scan', this.#table(command.input.TableName), command.input);
+      if (command instanceof ScanCommand) {
+        return readPage('scan', this.#table(command.input.TableName), command.input, this.#pageBytes);
+      }
       if (command instanceof BatchGetCommand) return this.#batchGet(command.input);
       if (command instanceof DescribeTableCommand) return this.#describe(command.input.TableName);
       if (command instanceof DescribeTimeToLiveCommand) return this.#describeTimeToLive(command.input.TableName);

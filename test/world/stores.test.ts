@@ -12,6 +12,8 @@ import { describeTransitionReader } from '../payments/transition-reader-suite.ts
 import { describeHolds } from '../resolving/due-queue-suite.ts';
 import { describeUnfinishedWork } from '../resolving/unfinished-work-suite.ts';
 import { SimulatedClock } from '../support/simulated-clock.ts';
+import { MemoryViews } from '../views/memory-views.ts';
+import { describeViewStore } from '../views/view-store-suite.ts';
 import { describeWebhookStore } from '../webhooks/webhook-store-suite.ts';
 import { Stores } from './stores.ts';
 
@@ -60,3 +62,5 @@ describeConsumerRecords(NAME, async () => {
 describeSendingClaims(NAME, async (clock) => new Stores(clock).sendingClaims('postmark'));
 
 describeWebhookStore(NAME, async () => new Stores().webhooks);
+
+describeViewStore(NAME, async () => new MemoryViews());

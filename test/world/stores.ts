@@ -38,13 +38,16 @@ import { DynamoDbWebhooks } from '../../lambdas/webhooks/store/dynamodb-webhooks
 import { countingEntropy } from '../support/counting-entropy.ts';
 import { SimulatedClock } from '../support/simulated-clock.ts';
 import type { Item } from './dynamodb-values.ts';
-import { MemoryDynamoDb } from './memory-dynamodb.ts';
+import { MemoryDynamoDb, type MemoryDynamoDbOptions } from './memory-dynamodb.ts';
 import { TABLE_SHAPES, TABLES } from './tables.ts';
 
 /** The product's tables in memory, empty. */
-export function emptyTables(clock: Pick<Clock, 'nowMs'> = new SimulatedClock()): MemoryDynamoDb {
+export function emptyTables(
+  clock: Pick<Clock, 'nowMs'> = new SimulatedClock(),
+  options: Pick<MemoryDynamoDbOptions, 'pageBytes'> = {},
+): MemoryDynamoDb {
   // The tables are older than all that is in them.
-  return new MemoryDynamoDb({ tables: TABLE_SHAPES, nowMs: () => clock.nowMs(), createdAtMs: 0 });
+  return new MemoryDynamoDb({ ...options, tables: TABLE_SHAPES, nowMs: () => clock.nowMs(), createdAtMs: 0 });
 }
 
 /** The product's own stores over the tables in memory, those of payments and orders joined. */
@@ -217,13 +220,14 @@ export class Stores extends DynamoDbStore implements EffectStore, OrphanShelf, U
     void this.database.client.send(new DeleteCommand({ TableName: TABLES.idempotency, Key: recordKey(operationId) }));
   }
 
-  /** Transitions that a test makes itself, with their notes. */
+  /** Transitions that a test makes itself, with their notes; they are there at once. */
   async write(transitions: readonly Transition[]): Promise<void> {
-    for (const transition of transitions) {
+    const written = transitions.map((transition) => {
       const notes = notesPut(TABLES, transition);
       const items = [appendItem(TABLES, transition), ...(notes === undefined ? [] : [notes])];
-      await this.database.client.send(new TransactWriteCommand({ TransactItems: items }));
-    }
+      return this.database.client.send(new TransactWriteCommand({ TransactItems: items }));
+    });
+    await Promise.all(written);
   }
 }
 
