@@ -68,6 +68,7 @@ export const VARIABLES: Readonly<Record<string, string>> = {
   [Environment.webhookLoopback]: 'false',
   [Environment.jobCredentialSecretId]: Secret.jobs,
   [Environment.apiUrl]: Address.api,
+  [Environment.deploymentSettings]: '{}',
   [Environment.paymentJobsQueueUrl]: queueUrl('payment-jobs'),
   [Environment.upkeepJobsQueueUrl]: queueUrl('upkeep-jobs'),
   [PartiesEnvironment.shopUrl]: Address.parties,

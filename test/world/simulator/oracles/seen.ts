@@ -59,15 +59,14 @@ export class Seen {
 
   #takeLedger(before: Item | undefined, after: Item | undefined, atMs: number): void {
     const partition = partitionOf(after ?? before);
-    const isOrder = partition.startsWith(LedgerRow.order);
     const id = partition.slice(partition.indexOf('#') + 1);
     if (before !== undefined || after === undefined) {
       this.#wrong.push({ oracle: 'I8 append only', what: 'a row of the Ledger was changed or removed', about: id });
       return;
     }
     this.changed.add(id);
-    if (isOrder) append(this.orders, id, { row: parseOrderTransition(after), atMs });
-    else append(this.payments, id, { row: parseTransition(after), atMs });
+    if (partition.startsWith(LedgerRow.order)) append(this.orders, id, { row: parseOrderTransition(after), atMs });
+    if (partition.startsWith(LedgerRow.payment)) append(this.payments, id, { row: parseTransition(after), atMs });
   }
 
   #takeRecord(before: Item | undefined, after: Item | undefined, atMs: number): void {
