@@ -192,6 +192,36 @@ describe('rivals', () => {
     expect(await harness.typesOf(request)).toEqual(['payment.created', 'payment.completed']);
   });
 
+  test.each<[CreatePayment['capture'], string]>([
+    ['automatic', 'payment.completed'],
+    ['manual', 'payment.authorized'],
+  ])('a callback that asks for the payer is older than money: the owner records it (%s capture)', async (capture, type) => {
+    const request = paymentRequest(`callback-action-${capture}`, { capture });
+    const actionUrl = 'https://bank.example/approve';
+    const store = outcomeOfCallback(request, { kind: 'action_required', chargeId: 'ch_1', actionUrl });
+    expect((await harness.answered(request, { store })).status).toBe(201);
+    expect(await harness.typesOf(request)).toEqual(['payment.created', 'payment.requires_action', type]);
+    expect(await harness.store.inquiries(9)).toEqual([]);
+  });
+
+  test('a refusal by the owner is not recorded after a callback that asks for the payer', async () => {
+    const request = paymentRequest('callback-action-declined', { source: 'tok_declined' });
+    const actionUrl = 'https://bank.example/approve';
+    const store = outcomeOfCallback(request, { kind: 'action_required', chargeId: 'ch_1', actionUrl });
+    expect((await harness.answered(request, { store })).status).toBe(202);
+    expect((await harness.typesOf(request)).at(-1)).toBe('payment.requires_action');
+    expect(await harness.store.inquiries(9)).toMatchObject([{ waitsFor: 'payer' }]);
+  });
+
+  test('money that the owner took after a callback reported a refusal is queued to be returned', async () => {
+    const request = paymentRequest('callback-refused');
+    const failure = { code: 'declined', message: 'No.' };
+    const store = outcomeOfCallback(request, { kind: 'declined', chargeId: 'ch_1', failure });
+    expect((await harness.answered(request, { store })).status).toBe(402);
+    expect((await harness.typesOf(request)).at(-1)).toBe('payment.late_success');
+    expect(await harness.store.chargesToReturn(9)).toMatchObject([{ chargeId: 'ch_1', by: 'refund' }]);
+  });
+
   test('a callback without an outcome leaves the outcome to the owner', async () => {
     const request = paymentRequest('callback-pending');
     const store = outcomeOfCallback(request, { kind: 'pending', chargeId: 'ch_1' });

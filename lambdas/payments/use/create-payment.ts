@@ -203,9 +203,7 @@ class PaymentOperation implements Operation<PaymentChain, Work, Write, Refusal> 
   }
 
   conclude({ fact, chain }: Work, nowMs: number, { claimedAtMs }: Held<PaymentChain>): Conclusion<Write> {
-    // A rival that ended the payment in the meantime read the processor's books after our answer: our fact is older.
-    const counts = fact !== undefined && isUnresolved(chain.state.payment);
-    const decision = counts ? decide(fact, chain.state) : undefined;
+    const decision = fact !== undefined && mayBeNewer(fact, chain.state.payment) ? decide(fact, chain.state) : undefined;
     const occasion = { occurredAtMs: nowMs, cause: this.#request.cause };
     const transitions =
       decision?.kind === 'append' ? [nextTransition(this.#tools.digest, chain.newest, decision.draft, occasion)] : [];
@@ -274,6 +272,16 @@ class PaymentOperation implements Operation<PaymentChain, Work, Write, Refusal> 
     const order = { operationId: this.key.operationId, paymentId: id, amountMinor, currency, source, capture };
     return returnUrl === undefined ? order : { ...order, returnUrl };
   }
+}
+
+/**
+ * Whether the owner's fact may be newer than the state that a rival recorded in the meantime. The rival read the processor's books
+ * after the owner's answer, so a refusal is older. Money that was taken is never untaken by an outcome, and a hold is not older
+ * than the question to the payer.
+ */
+function mayBeNewer({ kind }: ChargeFact, payment: Payment): boolean {
+  if (isUnresolved(payment) || kind === 'succeeded') return true;
+  return kind === 'authorized' && payment.status === 'requires_action';
 }
 
 function inquiryAbout(payment: Payment, claimedAtMs: number): Inquiry {
