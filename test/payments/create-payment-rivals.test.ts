@@ -195,14 +195,17 @@ describe('rivals', () => {
   test.each<[CreatePayment['capture'], string]>([
     ['automatic', 'payment.completed'],
     ['manual', 'payment.authorized'],
-  ])('a callback that asks for the payer is older than money: the owner records it (%s capture)', async (capture, type) => {
-    const request = paymentRequest(`callback-action-${capture}`, { capture });
-    const actionUrl = 'https://bank.example/approve';
-    const store = outcomeOfCallback(request, { kind: 'action_required', chargeId: 'ch_1', actionUrl });
-    expect((await harness.answered(request, { store })).status).toBe(201);
-    expect(await harness.typesOf(request)).toEqual(['payment.created', 'payment.requires_action', type]);
-    expect(await harness.store.inquiries(9)).toEqual([]);
-  });
+  ])(
+    'a callback that asks for the payer is older than money: the owner records it (%s capture)',
+    async (capture, type) => {
+      const request = paymentRequest(`callback-action-${capture}`, { capture });
+      const actionUrl = 'https://bank.example/approve';
+      const store = outcomeOfCallback(request, { kind: 'action_required', chargeId: 'ch_1', actionUrl });
+      expect((await harness.answered(request, { store })).status).toBe(201);
+      expect(await harness.typesOf(request)).toEqual(['payment.created', 'payment.requires_action', type]);
+      expect(await harness.store.inquiries(9)).toEqual([]);
+    },
+  );
 
   test('a refusal by the owner is not recorded after a callback that asks for the payer', async () => {
     const request = paymentRequest('callback-action-declined', { source: 'tok_declined' });

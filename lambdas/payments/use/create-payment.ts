@@ -203,7 +203,8 @@ class PaymentOperation implements Operation<PaymentChain, Work, Write, Refusal> 
   }
 
   conclude({ fact, chain }: Work, nowMs: number, { claimedAtMs }: Held<PaymentChain>): Conclusion<Write> {
-    const decision = fact !== undefined && mayBeNewer(fact, chain.state.payment) ? decide(fact, chain.state) : undefined;
+    const decision =
+      fact !== undefined && mayBeNewer(fact, chain.state.payment) ? decide(fact, chain.state) : undefined;
     const occasion = { occurredAtMs: nowMs, cause: this.#request.cause };
     const transitions =
       decision?.kind === 'append' ? [nextTransition(this.#tools.digest, chain.newest, decision.draft, occasion)] : [];
