@@ -8,12 +8,12 @@ import { idempotentRunner } from '../../lambdas/once/idempotent-runner.ts';
 import { ProcessRecords } from '../../lambdas/once/process-records.ts';
 import { isOutcome } from '../../lambdas/payments/domain/payment.ts';
 import { detailsOf, type Transition } from '../../lambdas/payments/domain/transition.ts';
-import { MemoryTransitions } from '../payments/memory-transitions.ts';
 import { outcomeTransition, paymentIdFor, pendingTransition } from '../payments/payment-fixtures.ts';
 import { countingEntropy } from '../support/counting-entropy.ts';
 import { type Actor, Crash } from '../support/fault-plan.ts';
 import { PORT_VOICE } from '../support/faulty-ports.ts';
 import { SimulatedClock } from '../support/simulated-clock.ts';
+import { Stores } from '../world/stores.ts';
 import { MemoryEventBus } from './memory-event-bus.ts';
 
 /** A relay, the Stream that it reads and the bus that it writes to. */
@@ -31,12 +31,14 @@ export class RelayHarness {
   readonly reported: unknown[] = [];
   readonly transitions: readonly Transition[];
   readonly records: StreamRecord[];
+  readonly #stores = new Stores(this.clock);
   readonly #how: Relay;
   readonly #entropy = countingEntropy();
   #relayed = new ProcessRecords<PublishOutcome>();
 
   constructor(transitions: readonly Transition[] = chains(2), how: Relay = relayTransitions) {
     this.transitions = transitions;
+    void this.#stores.write(transitions);
     this.records = transitions.map(recordOf);
     this.#how = how;
   }
@@ -62,7 +64,7 @@ export class RelayHarness {
   }
 
   relay(records: readonly StreamRecord[] = this.records, actor?: Actor): Promise<Relayed> {
-    const all = new MemoryTransitions(() => this.transitions);
+    const all = this.#stores.ledger;
     return this.relayWith(
       {
         publisher: actor === undefined ? this.bus : publisherOf(actor, this.bus),
@@ -78,7 +80,7 @@ export class RelayHarness {
       runner: idempotentRunner,
       relayed: this.#relayed,
       publisher: this.bus,
-      transitions: new MemoryTransitions(() => this.transitions),
+      transitions: this.#stores.ledger,
       parking: parkingOf(undefined, this.parked),
       digest: systemDigest,
       clock: this.clock,
@@ -129,7 +131,7 @@ function publisherOf(actor: Actor, bus: EventPublisher): EventPublisher {
   return { publish: (events) => actor.call('publish', PORT_VOICE, () => bus.publish(events)) };
 }
 
-function readerOf(actor: Actor, reader: MemoryTransitions): RelayTools['transitions'] {
+function readerOf(actor: Actor, reader: RelayTools['transitions']): RelayTools['transitions'] {
   return {
     readTransition: (place) => actor.call('readTransition', PORT_VOICE, () => reader.readTransition(place)),
     readOrderTransition: (place) => actor.call('readTransition', PORT_VOICE, () => reader.readOrderTransition(place)),

@@ -2,7 +2,7 @@ import { describe, expect, test } from '@jest/globals';
 import { BUS_CALL_INVALID, MAX_BYTES } from '../../lambdas/events/use/event-publisher.ts';
 import type { StreamRecord } from '../../lambdas/events/use/ledger-stream.ts';
 import { AmbiguousError, RetryableError, TerminalError } from '../../lambdas/kernel/faults.ts';
-import type { Transition } from '../../lambdas/payments/domain/transition.ts';
+import type { Transition, TransitionPlace } from '../../lambdas/payments/domain/transition.ts';
 import { chains, RelayHarness } from './relay-harness.ts';
 
 const NO_ORDERS = { readOrderTransition: async () => undefined };
@@ -282,7 +282,12 @@ describe('the relay', () => {
     const large = { ...first, first: { ...first.first, description: 'x'.repeat(MAX_BYTES / 3) } } as Transition;
     const harness = new RelayHarness([large, ...outcomes]);
     const record = harness.records[1] as StreamRecord;
-    await harness.relay([0, 1, 2, 3, 4].map((index) => ({ ...record, position: String(index) })));
+    const transitions = {
+      readTransition: async ({ sequence }: TransitionPlace) => [large, ...outcomes][sequence - 1],
+      readOrderTransition: async () => undefined,
+    };
+    const records = [0, 1, 2, 3, 4].map((index) => ({ ...record, position: String(index) }));
+    await harness.relayWith({ transitions }, records);
     // The description is in the payment and in the object that it is about.
     expect(harness.bus.calls.map((ids) => ids.length)).toEqual([1, 1, 1, 1, 1]);
   });

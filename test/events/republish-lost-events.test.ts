@@ -3,11 +3,10 @@ import { republishLostEvents } from '../../lambdas/events/use/republish-lost-eve
 import { RetryableError } from '../../lambdas/kernel/faults.ts';
 import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
 import { idempotentRunner } from '../../lambdas/once/idempotent-runner.ts';
-import { nextTransition, type Transition } from '../../lambdas/payments/domain/transition.ts';
+import { nextTransition } from '../../lambdas/payments/domain/transition.ts';
 import { projectEvent } from '../../lambdas/views/use/project-event.ts';
 import { ProjectedEvents } from '../../lambdas/views/use/seen-events.ts';
 import { sweepJob } from '../jobs/sweep-job.ts';
-import { MemoryTransitions } from '../payments/memory-transitions.ts';
 import { outcomeTransition, paymentIdFor, pendingTransition } from '../payments/payment-fixtures.ts';
 import { RUN, requestedAt } from '../support/causes.ts';
 import { countingEntropy } from '../support/counting-entropy.ts';
@@ -25,12 +24,12 @@ class LostEventsApiHarness {
   readonly clock = new SimulatedClock(NOON);
   readonly bus = new MemoryEventBus();
   readonly views = new MemoryViews();
-  readonly marks = new Stores(this.clock).jobMarks;
+  readonly #stores = new Stores(this.clock);
+  readonly marks = this.#stores.jobMarks;
   readonly beyondReach: (readonly [number, number])[] = [];
   readonly reported: unknown[] = [];
   /** A payment in a form that this code does not know. */
   unreadable: string | undefined;
-  readonly #transitions: Transition[] = [];
   #payments = 0;
 
   /** The creation time of the Ledger. */
@@ -42,7 +41,7 @@ class LostEventsApiHarness {
     const first = pendingTransition(paymentIdFor(`lost-${this.#payments}`));
     const { type, payment, postings } = outcomeTransition(first, { kind: 'succeeded', chargeId: 'ch_1' });
     const outcome = nextTransition(systemDigest, first, { type, payment, postings }, requestedAt(this.clock.nowMs()));
-    this.#transitions.push(first, outcome);
+    void this.#stores.write([first, outcome]);
   }
 
   /** The projector processes all events on the bus. */
@@ -59,7 +58,7 @@ class LostEventsApiHarness {
   }
 
   job(changes: { readonly views?: Pick<MemoryViews, 'read'> } = {}) {
-    const stored = new MemoryTransitions(() => this.#transitions);
+    const stored = this.#stores.ledger;
     return republishLostEvents({
       transitions: {
         outcomesOfMinute: (minuteMs) => stored.outcomesOfMinute(minuteMs),

@@ -6,11 +6,11 @@ import { idempotentRunner } from '../../lambdas/once/idempotent-runner.ts';
 import type { TransitionPlace } from '../../lambdas/payments/domain/transition.ts';
 import { detailsOf, nextTransition, type Transition } from '../../lambdas/payments/domain/transition.ts';
 import type { SeenEvents } from '../../lambdas/payments/use/transition-reader.ts';
-import { MemoryTransitions } from '../payments/memory-transitions.ts';
 import { outcomeTransition, paymentIdFor, pendingTransition } from '../payments/payment-fixtures.ts';
 import { requestedAt } from '../support/causes.ts';
 import { countingEntropy } from '../support/counting-entropy.ts';
 import { SimulatedClock } from '../support/simulated-clock.ts';
+import { Stores } from '../world/stores.ts';
 import { MemoryEventBus } from './memory-event-bus.ts';
 
 const MINUTE_MS = 60_000;
@@ -30,7 +30,9 @@ function harness(minutes: readonly number[], seen?: SeenEvents, broken: readonly
   const payments = minutes.map(completedAfter);
   const clock = new SimulatedClock(NOON + 60 * MINUTE_MS);
   const bus = new MemoryEventBus();
-  const stored = new MemoryTransitions(() => payments.flat());
+  const stores = new Stores(clock);
+  void stores.write(payments.flat());
+  const stored = stores.ledger;
   const transitions = {
     outcomesOfMinute: (minuteMs: number) => stored.outcomesOfMinute(minuteMs),
     readOrderTransition: stored.readOrderTransition.bind(stored),

@@ -24,7 +24,6 @@ import { chains, RelayHarness } from '../events/relay-harness.ts';
 import { countingJob, hearing, LONG_JOB_ID, recordOf } from '../jobs/job-fixtures.ts';
 import { JobRunsWorld } from '../jobs/job-runs-world.ts';
 import { MemoryLetterBox } from '../outbound/memory-letter-box.ts';
-import { MemoryTransitions } from '../payments/memory-transitions.ts';
 import { BY_REQUEST } from '../support/causes.ts';
 import { countingEntropy } from '../support/counting-entropy.ts';
 import { SimulatedClock } from '../support/simulated-clock.ts';
@@ -82,10 +81,12 @@ describe('delivered twice, and run by the runner both times, takes effect once:'
     const views = new MemoryViews();
     const publisher = new MemoryEventBus();
     const pacing = { clock, entropy: countingEntropy() };
+    const stores = new Stores(clock);
+    await stores.write(transitions);
     const projector = new Projector({ runner: idempotentRunner, views, report: () => undefined, ...pacing });
     const tools = {
       publisher,
-      transitions: new MemoryTransitions(() => transitions),
+      transitions: stores.ledger,
       seen: new ProjectedEvents(views),
       runner,
       digest: systemDigest,

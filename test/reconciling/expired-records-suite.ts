@@ -2,7 +2,7 @@ import { beforeEach, describe, expect, test } from '@jest/globals';
 import type { ExpiredRecord, ExpiredRecords } from '../../lambdas/reconciling/use/expired-records.ts';
 
 /** The relevant fields of a record in a test. */
-interface PutRecord {
+export interface PutRecord {
   readonly key: string;
   readonly status: 'INPROGRESS' | 'pending' | 'failed' | 'COMPLETED';
   readonly expiresAtSeconds?: number;

@@ -1,20 +1,41 @@
+import { PutCommand } from '@aws-sdk/lib-dynamodb';
 import { beforeEach, describe, expect, test } from '@jest/globals';
+import { IdempotencyRow } from '../../lambdas/kernel/contract/rows.ts';
+import { DynamoDbExpiredRecords } from '../../lambdas/reconciling/store/dynamodb-expired-records.ts';
 import { type PurgeTools, purgeExpired } from '../../lambdas/reconciling/use/purge-expired.ts';
 import { finishJob } from '../jobs/finish-job.ts';
 import { RUN } from '../support/causes.ts';
+import { countingEntropy } from '../support/counting-entropy.ts';
 import { SimulatedClock } from '../support/simulated-clock.ts';
-import { describeExpiredRecords } from './expired-records-suite.ts';
-import { MemoryExpiredRecords } from './memory-expired-records.ts';
+import { MemoryDynamoDb } from '../world/memory-dynamodb.ts';
+import { TABLE_SHAPES, TABLES } from '../world/tables.ts';
+import { describeExpiredRecords, type PutRecord } from './expired-records-suite.ts';
 
-describeExpiredRecords('memory', async () => {
-  const records = new MemoryExpiredRecords();
-  return {
-    records,
-    put: async ({ key, ...record }) => {
-      records.rows.set(key, record);
-    },
-    keys: async () => [...records.rows.keys()],
-  };
+/** Rows that have only what their expiry depends on, two or three to a page. */
+class Records extends DynamoDbExpiredRecords {
+  readonly #database: MemoryDynamoDb;
+
+  constructor() {
+    const tables = TABLE_SHAPES.map((shape) => ({ ...shape, readers: { [IdempotencyRow.record]: () => undefined } }));
+    const database = new MemoryDynamoDb({ tables, pageBytes: 150 });
+    super(database.client, TABLES.idempotency, { clock: new SimulatedClock(), entropy: countingEntropy() });
+    this.#database = database;
+  }
+
+  async put({ key, status, expiresAtSeconds }: PutRecord): Promise<void> {
+    const expiry = expiresAtSeconds === undefined ? {} : { expiresAt: expiresAtSeconds };
+    const Item = { pk: key, status, ...expiry };
+    await this.#database.client.send(new PutCommand({ TableName: TABLES.idempotency, Item }));
+  }
+
+  keys(): readonly string[] {
+    return this.#database.items(TABLES.idempotency).map(({ pk }) => pk as string);
+  }
+}
+
+describeExpiredRecords('in memory', async () => {
+  const made = new Records();
+  return { records: made, put: (record) => made.put(record), keys: async () => made.keys() };
 });
 
 const NIGHT = Date.UTC(2026, 2, 10, 3, 30);
@@ -24,12 +45,12 @@ const ALL_ON = [
   { table: 'registry', isOn: true },
 ];
 
-let records: MemoryExpiredRecords;
+let records: Records;
 let told: (readonly [number, readonly string[]])[];
 let faults: unknown[];
 
 beforeEach(() => {
-  records = new MemoryExpiredRecords();
+  records = new Records();
   told = [];
   faults = [];
 });
@@ -41,41 +62,39 @@ const tools = (changes: Partial<PurgeTools> = {}): PurgeTools => ({
   observer: { purged: (left, notWorking) => told.push([left, notWorking]), failed: (error) => faults.push(error) },
   ...changes,
 });
-const put = (count: number, ageDays: number, prefix = 'OP#') => {
+const put = async (count: number, ageDays: number, prefix = 'OP#old#'): Promise<void> => {
   for (let index = 0; index < count; index += 1) {
     const expiresAtSeconds = NIGHT / 1000 - ageDays * DAY_SECONDS;
-    records.rows.set(`${prefix}${'x'.repeat(index % 40)}${index}`, { status: 'COMPLETED', expiresAtSeconds });
+    await records.put({ key: `${prefix}${'x'.repeat(index % 40)}${index}`, status: 'COMPLETED', expiresAtSeconds });
   }
 };
 
 describe('the nightly purge', () => {
   test('deletes and counts the records that time to live has left for more than four days, in all segments', async () => {
-    put(100, 4.1);
-    put(10, 3.9, 'young#');
-    put(10, -20, 'valid#');
-    records.rows.set('open', { status: 'INPROGRESS' });
-    records.rows.set('for ever', { status: 'COMPLETED' });
+    await put(100, 4.1);
+    await put(10, 3.9, 'OP#young#');
+    await put(10, -20, 'OP#valid#');
+    await records.put({ key: 'OP#open', status: 'INPROGRESS' });
+    await records.put({ key: 'OP#for ever', status: 'COMPLETED' });
 
     expect(await finishJob(purgeExpired(tools()), NIGHT)).toMatchObject({ done: 100, left: 0, failed: 0 });
-    expect(records.rows.size).toBe(22);
-    expect([...records.rows.keys()].filter((key) => key.startsWith('OP#'))).toEqual([]);
+    expect(records.keys()).toHaveLength(22);
+    expect(records.keys().filter((key) => key.startsWith('OP#old#'))).toEqual([]);
     expect(told).toEqual([[100, []]]);
   });
 
   test('deletes each record once, also when a page is repeated', async () => {
-    put(50, 5);
+    await put(50, 5);
     const counted: boolean[] = [];
-    const counting = new MemoryExpiredRecords();
-    for (const [key, row] of records.rows) counting.rows.set(key, row);
-    const remove = counting.remove.bind(counting);
-    counting.remove = async (record) => {
+    const remove = records.remove.bind(records);
+    records.remove = async (record) => {
       const removed = await remove(record);
       counted.push(removed);
       return removed;
     };
-    await finishJob(purgeExpired(tools({ records: counting })), NIGHT, { doubled: true });
+    await finishJob(purgeExpired(tools()), NIGHT, { doubled: true });
 
-    expect(counting.rows.size).toBe(0);
+    expect(records.keys()).toEqual([]);
     expect(counted.filter((removed) => removed)).toHaveLength(50);
   });
 
@@ -99,7 +118,7 @@ describe('the nightly purge', () => {
   });
 
   test('leaves the rest at its deadline and counts failures; the next night deletes both', async () => {
-    put(20, 5);
+    await put(20, 5);
     expect(await finishJob(purgeExpired(tools()), NIGHT, { deadlineMs: NIGHT })).toMatchObject({ done: 0, left: 20 });
 
     const failing = tools();
@@ -111,7 +130,7 @@ describe('the nightly purge', () => {
       return remove(record);
     };
     expect(await finishJob(purgeExpired(failing), NIGHT)).toMatchObject({ done: 10, failed: 10 });
-    expect(records.rows.size).toBe(10);
+    expect(records.keys()).toHaveLength(10);
     expect(faults).toHaveLength(10);
   });
 
@@ -125,9 +144,9 @@ describe('the nightly purge', () => {
   });
 
   test('reports a table whose time to live is on but leaves too many records', async () => {
-    put(1_001, 5);
+    await put(1_001, 5);
     await finishJob(purgeExpired(tools()), NIGHT);
-    put(1_000, 5);
+    await put(1_000, 5);
     await finishJob(purgeExpired(tools()), NIGHT);
     expect(told).toEqual([
       [1_001, ['idempotency']],
