@@ -86,9 +86,10 @@ export class Webhooks extends Construct {
     });
     data.idempotency.grantCommit(api);
     data.ledger.grantRecordActivity(api);
-    data.registry.grantRows(api, 'ReadRows', ['dynamodb:GetItem'], [RegistryRow.apiKey, ...BOOKS, ...DELIVERIES]);
+    const rows = [...BOOKS, ...DELIVERIES, ...REPLAYS];
+    data.registry.grantRows(api, 'ReadRows', ['dynamodb:GetItem'], [RegistryRow.apiKey, ...rows]);
     data.registry.grantRows(api, 'ListDeliveries', ['dynamodb:Query'], DELIVERIES);
-    data.registry.grantRows(api, 'WriteRows', ['dynamodb:PutItem'], [...BOOKS, ...DELIVERIES, ...REPLAYS]);
+    data.registry.grantRows(api, 'WriteRows', ['dynamodb:PutItem'], rows);
     data.webhookRoot.grantReadTo(api);
     return api;
   }

@@ -2,6 +2,7 @@ import * as z from 'zod';
 import { ACTIVITY_ID, TENANT_ACTIONS } from '../activity/domain/activity.ts';
 import { PROBLEMS } from '../http/problems.ts';
 import { order } from '../orders/http/order-object.ts';
+import { HOLD_CHANGE_STATUSES } from '../payments/domain/change-answer.ts';
 import { PAYMENT_STATUSES, TRANSITION_TYPES } from '../payments/domain/payment.ts';
 import { ACCOUNTS } from '../payments/domain/posting.ts';
 import { dispute, payment, refund, shownAmount, unixSeconds } from '../payments/http/payment-objects.ts';
@@ -91,7 +92,7 @@ const account = z.enum(ACCOUNTS).meta({
 });
 const paymentId = payment.shape.id;
 
-const ledgerEntry = z
+export const ledgerEntry = z
   .looseObject({
     id: z.string().meta({ description: 'Opaque; for `starting_after`.' }),
     object: z.literal('ledger_entry'),
@@ -159,6 +160,51 @@ export const correction = z
   })
   .meta({ id: 'Correction' });
 
+export const correctionsOfPayment = partList(correction).meta({ id: 'CorrectionsOfPayment' });
+
+export const decision = z
+  .looseObject({
+    id: z
+      .string()
+      .regex(/^dec_[a-z2-7]{32}$/)
+      .meta({ example: 'dec_k3jx5aqhz4m2nrb7vwy6t5ocdeflgusp' }),
+    object: z.literal('decision'),
+    payment: paymentId,
+    sequence: z.int().min(2).meta({ description: 'The sequence of the transition that it caused.' }),
+    change: z.string().nullable().meta({
+      description: 'The capture, cancellation or refund that was decided; null when the payment itself was.',
+    }),
+    outcome: z.enum(['succeeded', 'failed']),
+    reason: z.string(),
+    operator: z.string(),
+    postings: z.array(posting).meta({ description: 'What it posted. Debits equal credits in every currency.' }),
+    created: unixSeconds,
+  })
+  .meta({ id: 'Decision' });
+
+export const decisionsOfPayment = partList(decision).meta({ id: 'DecisionsOfPayment' });
+
+const holdChange = (what: 'capture' | 'cancellation', prefix: string) =>
+  z.looseObject({
+    id: z
+      .string()
+      .regex(new RegExp(`^${prefix}_[a-z2-7]{58}$`))
+      .meta({ example: `${prefix}_k3jx5aqhz4m2nrb7vwy6t5ocdeflgusp2wq7hzd4ynrk5xcb3tmvja6ofe` }),
+    object: z.literal(what),
+    payment: paymentId,
+    amount: shownAmount(what === 'capture' ? 'The requested amount' : 'The authorized amount'),
+    currency: z.string(),
+    status: z.enum(HOLD_CHANGE_STATUSES).meta({ description: '`pending` means that the outcome is not known yet.' }),
+    reason: z.string().nullable().meta({ description: '`expired` when Payonce voided an old authorization.' }),
+    failure: z.looseObject({ code: z.string(), message: z.string() }).nullable(),
+    created: unixSeconds,
+  });
+
+export const captureOf = holdChange('capture', 'cap').meta({ id: 'Capture' });
+export const capturesOfPayment = partList(captureOf).meta({ id: 'CapturesOfPayment' });
+export const cancellationOf = holdChange('cancellation', 'can').meta({ id: 'Cancellation' });
+export const cancellationsOfPayment = partList(cancellationOf).meta({ id: 'CancellationsOfPayment' });
+
 export const dryRun = z
   .looseObject({
     object: z.literal('dry_run'),
@@ -180,7 +226,7 @@ export const dryRun = z
   })
   .meta({ id: 'DryRun' });
 
-const mismatch = z
+export const mismatch = z
   .looseObject({
     id: z.string().regex(MISMATCH_ID).meta({ example: 'mis_mm7d0qo0_k3jx5aqhz4m2nrb7vwy6t5ocde' }),
     object: z.literal('mismatch'),

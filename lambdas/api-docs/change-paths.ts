@@ -3,8 +3,15 @@ import type { ZodOpenApiPathsObject } from 'zod-openapi';
 import { Scopes } from '../kernel/contract/api.ts';
 import { dispute, payment, refund } from '../payments/http/payment-objects.ts';
 import { cancelBody, captureBody, refundBody } from '../payments/http/payment-schemas.ts';
-import { disputesQuery } from '../views/http/list-routes.ts';
-import { disputesOfPayment, refundList } from './answer-schemas.ts';
+import { disputesQuery } from '../views/http/payment-lists.ts';
+import {
+  cancellationOf,
+  cancellationsOfPayment,
+  captureOf,
+  capturesOfPayment,
+  disputesOfPayment,
+  refundList,
+} from './answer-schemas.ts';
 import { disputeList, LAGS } from './list-schemas.ts';
 import { keyed, reading } from './operations.ts';
 
@@ -57,6 +64,46 @@ export const changePaths: ZodOpenApiPathsObject = {
         202: { description: UNKNOWN, schema: payment },
       },
       problems: ['cancellation_failed', 'cancellation_not_attempted', 'payment_not_cancelable', 'change_in_progress'],
+    }),
+  },
+  '/v1/payments/{id}/captures': {
+    get: reading({
+      operationId: 'listCaptures',
+      summary: 'List the captures of a payment',
+      description: 'Those that were requested with this API, in the order of their recording.',
+      scope: Scopes.paymentsRead,
+      path,
+      answers: { 200: { description: 'The captures.', schema: capturesOfPayment } },
+    }),
+  },
+  '/v1/captures/{id}': {
+    get: reading({
+      operationId: 'getCapture',
+      summary: 'Retrieve a capture',
+      description: 'The current state.',
+      scope: Scopes.paymentsRead,
+      path: z.object({ id: captureOf.shape.id.meta({ description: 'The id of the capture.' }) }),
+      answers: { 200: { description: 'The capture.', schema: captureOf } },
+    }),
+  },
+  '/v1/payments/{id}/cancellations': {
+    get: reading({
+      operationId: 'listCancellations',
+      summary: 'List the cancellations of a payment',
+      description: 'Those that were requested with this API or by Payonce, in the order of their recording.',
+      scope: Scopes.paymentsRead,
+      path,
+      answers: { 200: { description: 'The cancellations.', schema: cancellationsOfPayment } },
+    }),
+  },
+  '/v1/cancellations/{id}': {
+    get: reading({
+      operationId: 'getCancellation',
+      summary: 'Retrieve a cancellation',
+      description: 'The current state.',
+      scope: Scopes.paymentsRead,
+      path: z.object({ id: cancellationOf.shape.id.meta({ description: 'The id of the cancellation.' }) }),
+      answers: { 200: { description: 'The cancellation.', schema: cancellationOf } },
     }),
   },
 };

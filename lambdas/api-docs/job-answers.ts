@@ -34,7 +34,7 @@ export const jobRun = z
   })
   .meta({ id: 'JobRun' });
 
-const job = z
+export const job = z
   .looseObject({
     id: z.enum(JOBS.map(({ id }) => id)),
     object: z.literal('job'),

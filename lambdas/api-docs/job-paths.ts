@@ -3,7 +3,7 @@ import type { ZodOpenApiPathsObject } from 'zod-openapi';
 import { runsQuery, startRunBody } from '../jobs/http/job-schemas.ts';
 import { Scopes } from '../kernel/contract/api.ts';
 import { JOBS } from '../kernel/contract/jobs.ts';
-import { jobList, jobRun, jobRunList } from './job-answers.ts';
+import { job, jobList, jobRun, jobRunList } from './job-answers.ts';
 import { keyed, reading } from './operations.ts';
 
 const ofJob = z.object({
@@ -21,6 +21,16 @@ export const jobPaths: ZodOpenApiPathsObject = {
         'With the last run and the time of the next run of each. Jobs belong to the deployment, not to a tenant.',
       scope: Scopes.admin,
       answers: { 200: { description: 'The jobs.', schema: jobList } },
+    }),
+  },
+  '/v1/admin/jobs/{id}': {
+    get: reading({
+      operationId: 'getJob',
+      summary: 'Retrieve a scheduled job',
+      description: 'With its last run and the time of its next run.',
+      scope: Scopes.admin,
+      path: ofJob,
+      answers: { 200: { description: 'The job.', schema: job } },
     }),
   },
   '/v1/admin/jobs/{id}/runs': {

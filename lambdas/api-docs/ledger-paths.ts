@@ -8,8 +8,21 @@ import {
   decisionBody,
   entriesQuery,
   mismatchesQuery,
+  ofPaymentQuery,
 } from '../reconciling/http/ledger-schemas.ts';
-import { activityList, balanceList, correction, dryRun, ledgerEntryList, mismatchList } from './answer-schemas.ts';
+import {
+  activityList,
+  balanceList,
+  correction,
+  correctionsOfPayment,
+  decision,
+  decisionsOfPayment,
+  dryRun,
+  ledgerEntry,
+  ledgerEntryList,
+  mismatch,
+  mismatchList,
+} from './answer-schemas.ts';
 import { keyed, reading } from './operations.ts';
 
 /** Entries, balances, corrections, decisions, mismatches and the activity log. */
@@ -24,6 +37,16 @@ export const ledgerPaths: ZodOpenApiPathsObject = {
       scope: Scopes.paymentsRead,
       query: entriesQuery,
       answers: { 200: { description: 'A page of entries.', schema: ledgerEntryList } },
+    }),
+  },
+  '/v1/ledger/entries/{id}': {
+    get: reading({
+      operationId: 'getLedgerEntry',
+      summary: 'Retrieve a ledger entry',
+      description: 'An entry never changes.',
+      scope: Scopes.paymentsRead,
+      path: z.object({ id: ledgerEntry.shape.id.meta({ description: 'The id of the entry.' }) }),
+      answers: { 200: { description: 'The entry.', schema: ledgerEntry } },
     }),
   },
   '/v1/balances': {
@@ -54,6 +77,46 @@ export const ledgerPaths: ZodOpenApiPathsObject = {
         201: { description: 'The correction.', schema: correction },
       },
       problems: ['unbalanced', 'already_reversed'],
+    }),
+  },
+  '/v1/corrections': {
+    get: reading({
+      operationId: 'listCorrectionsOfPayment',
+      summary: 'List the corrections of a payment',
+      description: 'All of them, in the order of their recording.',
+      scope: Scopes.paymentsRead,
+      query: ofPaymentQuery,
+      answers: { 200: { description: 'The corrections.', schema: correctionsOfPayment } },
+    }),
+  },
+  '/v1/corrections/{id}': {
+    get: reading({
+      operationId: 'getCorrection',
+      summary: 'Retrieve a correction',
+      description: 'A correction never changes.',
+      scope: Scopes.paymentsRead,
+      path: z.object({ id: correction.shape.id.meta({ description: 'The id of the correction.' }) }),
+      answers: { 200: { description: 'The correction.', schema: correction } },
+    }),
+  },
+  '/v1/decisions': {
+    get: reading({
+      operationId: 'listDecisionsOfPayment',
+      summary: 'List the decisions about a payment',
+      description: 'All of them, in the order of their recording.',
+      scope: Scopes.paymentsRead,
+      query: ofPaymentQuery,
+      answers: { 200: { description: 'The decisions.', schema: decisionsOfPayment } },
+    }),
+  },
+  '/v1/decisions/{id}': {
+    get: reading({
+      operationId: 'getDecision',
+      summary: 'Retrieve a decision',
+      description: 'A decision never changes.',
+      scope: Scopes.paymentsRead,
+      path: z.object({ id: decision.shape.id.meta({ description: 'The id of the decision.' }) }),
+      answers: { 200: { description: 'The decision.', schema: decision } },
     }),
   },
   '/v1/admin/payments/{id}/resolve': {
@@ -99,6 +162,16 @@ export const ledgerPaths: ZodOpenApiPathsObject = {
       scope: Scopes.admin,
       query: activityQuery,
       answers: { 200: { description: 'A page of entries.', schema: activityList } },
+    }),
+  },
+  '/v1/admin/mismatches/{id}': {
+    get: reading({
+      operationId: 'getMismatch',
+      summary: 'Retrieve a difference',
+      description: 'The difference as the last comparison found it. It exists until a comparison finds none.',
+      scope: Scopes.admin,
+      path: z.object({ id: mismatch.shape.id.meta({ description: 'The id of the difference.' }) }),
+      answers: { 200: { description: 'The difference.', schema: mismatch } },
     }),
   },
 };

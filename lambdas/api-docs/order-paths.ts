@@ -3,7 +3,7 @@ import type { ZodOpenApiPathsObject } from 'zod-openapi';
 import { Scopes } from '../kernel/contract/api.ts';
 import { order } from '../orders/http/order-object.ts';
 import { createOrderBody } from '../orders/http/order-schemas.ts';
-import { ordersQuery } from '../views/http/list-routes.ts';
+import { ordersQuery } from '../views/http/order-list.ts';
 import { LAGS, orderList } from './list-schemas.ts';
 import { keyed, reading } from './operations.ts';
 

@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import { REPLAY_ID } from '../webhooks/domain/webhook-replay.ts';
 
 /** What the webhook routes answer, for the API's documents. */
 
@@ -76,7 +77,7 @@ export const webhookDeliveryList = z
 
 export const webhookReplay = z
   .looseObject({
-    id: z.string().regex(/^rpl_[a-z2-7]{32}$/),
+    id: z.string().regex(REPLAY_ID),
     object: z.literal('webhook_replay'),
     endpoint: z.string(),
     created_from: unixSeconds,

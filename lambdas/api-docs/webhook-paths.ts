@@ -120,6 +120,26 @@ export const webhookPaths: ZodOpenApiPathsObject = {
       answers: { 200: { description: 'A page of deliveries.', schema: webhookDeliveryList } },
     }),
   },
+  '/v1/webhook_endpoints/{id}/deliveries/{delivery}': {
+    get: reading({
+      operationId: 'getWebhookDelivery',
+      summary: 'Retrieve a delivery',
+      description: 'The current state. A delivery is kept for 90 days.',
+      scope: Scopes.paymentsRead,
+      path: deliveryPath,
+      answers: { 200: { description: 'The delivery.', schema: webhookDelivery } },
+    }),
+  },
+  '/v1/webhook_endpoints/{id}/replays/{replay}': {
+    get: reading({
+      operationId: 'getWebhookReplay',
+      summary: 'Retrieve a replay',
+      description: 'The current state.',
+      scope: Scopes.paymentsRead,
+      path: path.extend({ replay: webhookReplay.shape.id.meta({ description: 'The id of the replay.' }) }),
+      answers: { 200: { description: 'The replay.', schema: webhookReplay } },
+    }),
+  },
   '/v1/webhook_endpoints/{id}/deliveries/{delivery}/resend': {
     post: keyed({
       ...OF_ENDPOINTS,

@@ -3,7 +3,7 @@ import { type Platform, systemPlatform } from '../kernel/platform/system-platfor
 import { standardTelemetry } from '../kernel/platform/telemetry.ts';
 import { LedgerChains } from '../orders/store/ledger-chains.ts';
 import { DynamoDbApiKeyRegistry } from '../tenants/store/tenant-registry.ts';
-import { EVENT_ROUTES } from '../views/http/list-routes.ts';
+import { EVENT_ROUTES } from '../views/http/event-routes.ts';
 import { readEventsConfig } from '../views/settings.ts';
 import { DynamoDbViews } from '../views/store/dynamodb-views.ts';
 

@@ -17,7 +17,7 @@ import { configuredProcessors, type ProcessorsPlatform } from '../processors/con
 import { PROCESSORS } from '../processors/registry.ts';
 import { readPaymentsConfig } from '../processors/settings.ts';
 import { DynamoDbApiKeyRegistry } from '../tenants/store/tenant-registry.ts';
-import { getOrders } from '../views/http/list-routes.ts';
+import { getOrders } from '../views/http/order-list.ts';
 import { readViewsTable } from '../views/settings.ts';
 import { DynamoDbViews } from '../views/store/dynamodb-views.ts';
 import type { ListOrdersTools } from '../views/use/list-orders.ts';

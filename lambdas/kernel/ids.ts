@@ -74,7 +74,7 @@ export function deriveChangeId(digest: Digest, kind: ChangeKind, paymentId: Paym
 const PART_PREFIXES = { refund: CHANGE_PREFIXES.refund, dispute: 'dsp_' } as const;
 /** With the processor's id at its end. */
 export const DISPUTE_ID = /^dsp_[a-z2-7]{32}_.{1,255}$/;
-const PART_ID = /^(?:ref|rtn|dsp)_(?<payment>[a-z2-7]{32})(?:[a-z2-7]{26}|_.+)$/;
+const PART_ID = /^(?:cap|can|ref|rtn|dsp)_(?<payment>[a-z2-7]{32})(?:[a-z2-7]{26}|_.+)$/;
 
 /**
  * The id of a refund or a dispute in the API. It contains the payment's id, so that no index is needed. One that was made at
@@ -87,7 +87,7 @@ export function partId(kind: keyof typeof PART_PREFIXES, paymentId: PaymentId, i
   return `${PART_PREFIXES[kind]}${paymentId.slice('pay_'.length)}_${id}`;
 }
 
-/** @returns the payment of a refund or a dispute; undefined when `text` does not have the form of such an id */
+/** @returns the payment of a capture, a cancellation, a refund or a dispute; undefined when `text` does not have the form of such an id */
 export function paymentOfPart(text: string): PaymentId | undefined {
   const payment = PART_ID.exec(text)?.groups?.['payment'];
   return payment === undefined ? undefined : (`pay_${payment}` as PaymentId);
@@ -252,6 +252,14 @@ export function runPageOperation(runId: string): OperationId {
 /** The operator's decision that this request records: permanently the same. */
 export function deriveDecisionId(digest: Digest, scope: KeyScope): OperationId {
   return `dec_${derived(digest, scopeParts(scope))}` as OperationId;
+}
+
+/** Of a correction or a decision. It does not contain the payment's id; the record of its operation does. */
+const OPERATOR_EFFECT_ID = /^(?:cor|dec)_[a-z2-7]{32}$/;
+
+/** @returns undefined when `text` is not of the form of the id of a correction or a decision */
+export function parseOperatorEffectId(text: string): OperationId | undefined {
+  return OPERATOR_EFFECT_ID.test(text) ? (text as OperationId) : undefined;
 }
 
 /** The correction that this request makes: permanently the same. */

@@ -4,18 +4,27 @@ import * as z from 'zod';
 import {
   activityList,
   balanceList,
+  cancellationOf,
+  cancellationsOfPayment,
+  captureOf,
+  capturesOfPayment,
   correction,
+  correctionsOfPayment,
+  decision,
+  decisionsOfPayment,
   disputesOfPayment,
   dryRun,
+  ledgerEntry,
   ledgerEntryList,
   mismatchList,
+  mismatch as openMismatch,
   problem,
   refundList,
   transitionList,
 } from '../../lambdas/api-docs/answer-schemas.ts';
 import { received } from '../../lambdas/api-docs/callback-path.ts';
 import captured from '../../lambdas/api-docs/examples.json' with { type: 'json' };
-import { jobList, jobRun, jobRunList } from '../../lambdas/api-docs/job-answers.ts';
+import { job, jobList, jobRun, jobRunList } from '../../lambdas/api-docs/job-answers.ts';
 import { disputeList, event, eventList, orderList, paymentList } from '../../lambdas/api-docs/list-schemas.ts';
 import * as webhookAnswers from '../../lambdas/api-docs/webhook-answers.ts';
 import { PROBLEMS } from '../../lambdas/http/problems.ts';
@@ -34,7 +43,9 @@ import { cancelBody, captureBody, refundBody } from '../../lambdas/payments/http
 import { entryId } from '../../lambdas/reconciling/http/entry-id.ts';
 import { LEDGER_ROUTES } from '../../lambdas/reconciling/http/ledger-routes.ts';
 import { correctionBody, decisionBody } from '../../lambdas/reconciling/http/ledger-schemas.ts';
-import { EVENT_ROUTES, getOrders, PAYMENT_LIST_ROUTES } from '../../lambdas/views/http/list-routes.ts';
+import { EVENT_ROUTES } from '../../lambdas/views/http/event-routes.ts';
+import { getOrders } from '../../lambdas/views/http/order-list.ts';
+import { PAYMENT_LIST_ROUTES } from '../../lambdas/views/http/payment-lists.ts';
 import { WEBHOOK_ROUTES } from '../../lambdas/webhooks/http/webhook-routes.ts';
 import * as webhookBodies from '../../lambdas/webhooks/http/webhook-schemas.ts';
 import { document, mismatch, operations, resolved } from './described-api.ts';
@@ -182,12 +193,22 @@ describe('each example of a body', () => {
     BalanceList: exact.balanceList,
     CreateCorrection: correctionBody,
     Correction: exact.correction,
+    CorrectionsOfPayment: correctionsOfPayment.strict(),
+    Decision: decision.strict(),
+    DecisionsOfPayment: decisionsOfPayment.strict(),
+    Capture: captureOf.strict(),
+    CapturesOfPayment: capturesOfPayment.strict(),
+    Cancellation: cancellationOf.strict(),
+    CancellationsOfPayment: cancellationsOfPayment.strict(),
+    LedgerEntry: ledgerEntry.strict(),
+    Mismatch: openMismatch.strict(),
     DryRun: dryRun.strict(),
     MismatchList: exact.mismatchList,
     ActivityList: exact.activityList,
     CreateOrder: createOrderBody,
     Order: exact.order,
     ...WEBHOOK_SCHEMAS,
+    Job: job.strict(),
     JobList: jobList.strict(),
     JobRun: jobRun.strict(),
     JobRunList: jobRunList.strict(),

@@ -4,14 +4,17 @@ import { readChain } from '../../lambdas/payments/use/payment-chain.ts';
 import { compareBooks } from '../../lambdas/reconciling/domain/compare-books.ts';
 import { keepLook } from '../../lambdas/reconciling/use/mismatch-view.ts';
 import { ChangedPayment, NO_CHARGE_FOUND } from '../payments/provoked-changes.ts';
-import { LedgerApiHarness } from '../reconciling/ledger-api-harness.ts';
+import { dataOf, LedgerApiHarness } from '../reconciling/ledger-api-harness.ts';
 import { lookedAt } from '../reconciling/mismatch-fixtures.ts';
 import type { CapturedExamples } from './captured-examples.ts';
 
 export async function captureLedger(examples: CapturedExamples): Promise<void> {
   const harness = new LedgerApiHarness();
   await harness.paid('k');
-  examples.answer('listLedgerEntries', 'payment', 'A captured payment', await harness.get('/v1/ledger/entries'));
+  const entries = await harness.get('/v1/ledger/entries');
+  examples.answer('listLedgerEntries', 'payment', 'A captured payment', entries);
+  const entry = await harness.get(`/v1/ledger/entries/${String(dataOf(entries)[0]?.['id'])}`);
+  examples.answer('getLedgerEntry', 'debit', 'An entry of a captured payment', entry);
 
   const books = new LedgerApiHarness();
   const paid = await books.paid('k');
@@ -38,7 +41,12 @@ export async function captureCorrections(examples: CapturedExamples): Promise<vo
     dry_run: true,
   });
   examples.answer('createCorrection', 'dry_run', 'Nothing was posted', await reversed.correct('c', dry));
-  examples.answer('createCorrection', 'reversal', 'A set was reversed', await reversed.correct('c', reversal));
+  const made = await reversed.correct('c', reversal);
+  examples.answer('createCorrection', 'reversal', 'A set was reversed', made);
+  const shown = await reversed.get(`/v1/corrections/${String(made.body['id'])}`);
+  examples.answer('getCorrection', 'reversal', 'A set was reversed', shown);
+  const list = await reversed.get(`/v1/corrections?payment=${reversal.payment}`);
+  examples.answer('listCorrectionsOfPayment', 'one', 'One correction', list);
   examples.answer('listActivity', 'correction', 'A correction was made', await reversed.get('/v1/activity'));
   const adjusted = new LedgerApiHarness();
   const postings = examples.request('createCorrection', 'postings', 'Add a set of postings', {
@@ -69,6 +77,10 @@ export async function captureDecisions(examples: CapturedExamples): Promise<void
     await payment.inside.correct(payment.chargeId, { status: 'succeeded', amount_captured: 999 });
     await payment.learn();
     examples.answer('resolvePayment', name, summary, await payment.decide('d', body));
+    const list = await payment.ledger.get(`/v1/decisions?payment=${payment.id}`);
+    examples.answer('listDecisionsOfPayment', name, summary, list);
+    const shown = await payment.ledger.get(`/v1/decisions/${String(dataOf(list)[0]?.['id'])}`);
+    examples.answer('getDecision', name, summary, shown);
   }
 }
 
@@ -90,6 +102,8 @@ export async function captureMismatches(examples: CapturedExamples): Promise<voi
   const none = await harness.get('/v1/admin/mismatches');
   await compare(nowMs);
   await compare(nowMs + 3_600_000);
-  examples.answer('listMismatches', 'open', 'An open mismatch', await harness.get('/v1/admin/mismatches'));
+  const open = examples.answer('listMismatches', 'open', 'An open mismatch', await harness.get('/v1/admin/mismatches'));
+  const shown = await harness.get(`/v1/admin/mismatches/${String(dataOf(open)[0]?.['id'])}`);
+  examples.answer('getMismatch', 'open', 'An open mismatch', shown);
   examples.answer('listMismatches', 'none', 'The books agree', none);
 }

@@ -64,6 +64,16 @@ export async function captureChanges(examples: CapturedExamples): Promise<void> 
   const nothing = examples.request('cancelPayment', 'all', 'The body has no fields', {});
   const canceled = await (await held()).change('cancel', nothing);
   examples.answer('cancelPayment', 'canceled', 'The authorization was released', canceled);
+  for (const [operation, noun, payment, step] of [
+    ['Capture', 'capture', first, undefined],
+    ['Cancellation', 'cancellation', await held(), 'cancel'],
+  ] as const) {
+    if (step !== undefined) await payment.change(step, nothing);
+    const list = await payment.harness.get(`/v1/payments/${payment.id}/${noun}s`);
+    examples.answer(`list${operation}s`, 'one', 'One that succeeded', list);
+    const shown = await payment.harness.get(`/v1/${noun}s/${String(dataOf(list)[0]?.['id'])}`);
+    examples.answer(`get${operation}`, 'succeeded', 'It succeeded', shown);
+  }
   for (const [operation, step] of [
     ['capturePayment', 'capture'],
     ['cancelPayment', 'cancel'],

@@ -29,7 +29,10 @@ export async function captureWebhooks(examples: CapturedExamples): Promise<void>
   const nowSeconds = harness.clock.nowMs() / 1000;
   const day = { created_from: nowSeconds, created_to: nowSeconds + 86_400 };
   const replay = examples.request('replayWebhooks', 'day', 'One day', day);
-  examples.answer('replayWebhooks', 'day', 'Accepted', await harness.send('POST', `${path}/replay`, 'y', replay));
+  const accepted = await harness.send('POST', `${path}/replay`, 'y', replay);
+  examples.answer('replayWebhooks', 'day', 'Accepted', accepted);
+  const running = await harness.send('GET', `${path}/replays/${String(accepted.body['id'])}`);
+  examples.answer('getWebhookReplay', 'running', 'In the background', running);
   const overlap = { overlap_seconds: 3_600 };
   const hour = examples.request('rotateWebhookSecret', 'hour', 'Both secrets sign for one hour', overlap);
   const rotated = await harness.send('POST', `${path}/rotate_secret`, 'z', hour);
@@ -72,6 +75,8 @@ async function captureDeliveries(examples: CapturedExamples, harness: WebhookHar
   await store.write({ deliveries: [{ was, now }] });
   const deliveries = await harness.send('GET', `/${id}/deliveries`);
   examples.answer('listWebhookDeliveries', 'delivered', 'Delivered at the second attempt', deliveries);
+  const shown = await harness.send('GET', `/${id}/deliveries/${waiting.id}`);
+  examples.answer('getWebhookDelivery', 'delivered', 'Delivered at the second attempt', shown);
 }
 
 export async function captureCallbacks(examples: CapturedExamples): Promise<void> {

@@ -10,10 +10,10 @@ export class InMemoryApi {
   readonly payments = new PaymentsApiHarness();
   readonly jobs = new JobsApiHarness();
   readonly #apis: readonly (readonly [RegExp, ApiHarness])[] = [
-    [/^\/v1\/(?:payments|refunds|disputes)/, this.payments],
+    [/^\/v1\/(?:payments|refunds|disputes|captures|cancellations)/, this.payments],
     [/^\/v1\/events/, new EventsApiHarness(this.payments)],
     [
-      /^\/v1\/(?:activity|ledger|balances|admin\/(?:corrections|mismatches|payments))/,
+      /^\/v1\/(?:activity|ledger|balances|corrections|decisions|admin\/(?:corrections|mismatches|payments))/,
       new LedgerApiHarness({}, this.payments),
     ],
     [/^\/v1\/admin\/jobs/, this.jobs],

@@ -79,11 +79,14 @@ export function describeJobRuns(name: string, make: () => Promise<JobRunStore>):
 
     test('lists runs by pages, the newest scheduled time first', async () => {
       for (const minute of [0, 2, 1, 3]) await accept(acceptedRun(jobId, T0 + minute * MINUTE, T0));
-      const minutes = async (page: { limit: number; beforeMs?: number }) =>
+      const minutes = async (page: { limit: number; fromMs?: number; beforeMs?: number }) =>
         (await store.listRuns(jobId, page)).map(({ scheduledForMs }) => (scheduledForMs - T0) / MINUTE);
       expect(await minutes({ limit: 3 })).toEqual([3, 2, 1]);
       expect(await minutes({ limit: 3, beforeMs: T0 + MINUTE })).toEqual([0]);
       expect(await minutes({ limit: 3, beforeMs: T0 + MINUTE + 1 })).toEqual([1, 0]);
+      expect(await minutes({ limit: 3, fromMs: T0 + 2 * MINUTE })).toEqual([3, 2]);
+      expect(await minutes({ limit: 3, fromMs: T0 + MINUTE, beforeMs: T0 + 3 * MINUTE })).toEqual([2, 1]);
+      expect(await minutes({ limit: 3, fromMs: T0 + MINUTE, beforeMs: T0 + MINUTE })).toEqual([]);
     });
   });
 

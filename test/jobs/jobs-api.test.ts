@@ -276,6 +276,10 @@ describe('the list of a job’s runs', () => {
     expect(await ids(`?limit=2&starting_after=${id(4)}`)).toEqual([[3, 2].map(id), true]);
     expect(await ids(`?limit=2&starting_after=${id(2)}`)).toEqual([[id(1)], false]);
     expect(await ids('?limit=5')).toEqual([[5, 4, 3, 2, 1].map(id), false]);
+    const [from, to] = [unixSeconds(at(2)), unixSeconds(at(5))];
+    expect(await ids(`?created_from=${from}&created_to=${to}`)).toEqual([[4, 3, 2].map(id), false]);
+    expect(await ids(`?created_from=${from}&starting_after=${id(4)}&limit=1`)).toEqual([[id(3)], true]);
+    expect(await ids(`?created_to=${to}&starting_after=${id(3)}`)).toEqual([[2, 1].map(id), false]);
   });
 
   test('shows the result of each', async () => {

@@ -4,7 +4,9 @@ import { JOB_ROUTES } from '../../lambdas/jobs/http/job-routes.ts';
 import { ORDER_ROUTES } from '../../lambdas/orders/http/order-routes.ts';
 import { PAYMENT_ROUTES } from '../../lambdas/payments/http/payment-routes.ts';
 import { LEDGER_ROUTES } from '../../lambdas/reconciling/http/ledger-routes.ts';
-import { EVENT_ROUTES, getOrders, PAYMENT_LIST_ROUTES } from '../../lambdas/views/http/list-routes.ts';
+import { EVENT_ROUTES } from '../../lambdas/views/http/event-routes.ts';
+import { getOrders } from '../../lambdas/views/http/order-list.ts';
+import { PAYMENT_LIST_ROUTES } from '../../lambdas/views/http/payment-lists.ts';
 import { WEBHOOK_ROUTES } from '../../lambdas/webhooks/http/webhook-routes.ts';
 import { DataStack } from '../../lib/data-stack.ts';
 import { synthesize } from '../support/synth.ts';
@@ -125,6 +127,10 @@ describe('the API', () => {
       '/v1/orders/{proxy+}': 'Orders',
       '/v1/ledger/{proxy+}': 'ReconcilingApi',
       '/v1/balances': 'ReconcilingApi',
+      '/v1/corrections': 'ReconcilingApi',
+      '/v1/corrections/{proxy+}': 'ReconcilingApi',
+      '/v1/decisions': 'ReconcilingApi',
+      '/v1/decisions/{proxy+}': 'ReconcilingApi',
       '/v1/events': 'EventsApi',
       '/v1/events/{proxy+}': 'EventsApi',
       '/v1/admin/{proxy+}': 'ReconcilingApi',

@@ -5,10 +5,11 @@ import { orderOperation, parseOrderId } from '../../lambdas/kernel/ids.ts';
 import { ProcessReplayCache } from '../../lambdas/once/process-records.ts';
 import { ORDER_ROUTES } from '../../lambdas/orders/http/order-routes.ts';
 import type { OrderTools } from '../../lambdas/orders/use/order-calls.ts';
-import { getOrders } from '../../lambdas/views/http/list-routes.ts';
+import { getOrders } from '../../lambdas/views/http/order-list.ts';
 import type { ListOrdersTools } from '../../lambdas/views/use/list-orders.ts';
 import { API_KEY, ApiHarness, type Asked, type Reply } from '../payments/payments-api-harness.ts';
 import { ProjectedViews } from '../views/projected-views.ts';
+import { Stores } from '../world/stores.ts';
 import { OrderHarness } from './order-harness.ts';
 
 const TEA = {
@@ -37,7 +38,8 @@ export class OrdersApiHarness extends ApiHarness {
     const { keys, telemetry } = this;
     const report = (error: unknown) => telemetry.fault('orders', error);
     const tools = { ...this.harness.tools, report, replays: new ProcessReplayCache(), ...this.#changes };
-    const views = new ProjectedViews(this.harness.store);
+    const { orders } = this.#changes;
+    const views = new ProjectedViews(orders instanceof Stores ? orders : this.harness.store);
     const routes = [...ORDER_ROUTES, getOrders];
     return authenticatedApi<OrderTools & ListOrdersTools>(routes, { ...tools, views, keys, telemetry });
   }

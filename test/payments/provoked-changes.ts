@@ -59,18 +59,18 @@ export class ChangedPayment {
   async learn(): Promise<void> {
     const id = parsePaymentId(this.id);
     invariant(id !== undefined, 'it was made');
-    await this.#ledger.learn(id);
+    await this.ledger.learn(id);
   }
 
   /** What an operator says of it, for the reason given. */
   decide(key: string, body: Readonly<Record<string, unknown>>): Promise<Reply> {
-    return this.#ledger.ask('POST', `/v1/admin/payments/${this.id}/resolve`, {
+    return this.ledger.ask('POST', `/v1/admin/payments/${this.id}/resolve`, {
       headers: { 'Content-Type': 'application/json', 'Idempotency-Key': key },
       event: { body: JSON.stringify(body) },
     });
   }
 
-  get #ledger(): LedgerApiHarness {
+  get ledger(): LedgerApiHarness {
     return new LedgerApiHarness({}, this.#behind);
   }
 }

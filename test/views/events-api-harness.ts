@@ -1,7 +1,7 @@
 import { authenticatedApi } from '../../lambdas/http/authenticated-api.ts';
 import type { GatewayEvent, GatewayResult } from '../../lambdas/http/gateway-request.ts';
 import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
-import { EVENT_ROUTES } from '../../lambdas/views/http/list-routes.ts';
+import { EVENT_ROUTES } from '../../lambdas/views/http/event-routes.ts';
 import { API_KEY, ApiHarness, PaymentsApiHarness } from '../payments/payments-api-harness.ts';
 import { ProjectedViews } from './projected-views.ts';
 

@@ -57,6 +57,18 @@ async function listJobs({ tools: { runs }, request, receivedAtMs }: Call): Promi
   return found({ object: 'list', data, has_more: false });
 }
 
+const getJob: Route = { method: 'GET', path: '/v1/admin/jobs/{id}', scope: Scopes.admin, handle: showJob };
+
+async function showJob(call: Call): Promise<Handled> {
+  const { tools, request, id, receivedAtMs } = call;
+  const entry = jobEntry(id);
+  if (entry === undefined) return noSuchJob(call);
+  const query = validateQuery(emptyQuery, request.query);
+  if (query.kind === 'refused') return refusal(query.problem, request);
+  const [last] = await tools.runs.listRuns(entry.id, { limit: 1 });
+  return found(jobObject(entry, last, receivedAtMs));
+}
+
 function jobObject(entry: JobEntry, last: JobRun | undefined, nowMs: number): Record<string, unknown> {
   const { id, why, schedule, timeZone, overlap = 'forbid' } = entry;
   const read = readSchedule(schedule, timeZone);
@@ -89,13 +101,18 @@ async function listRuns(call: Call): Promise<Handled> {
   if (entry === undefined) return noSuchJob(call);
   const query = validateQuery(runsQuery, request.query);
   if (query.kind === 'refused') return refusal(query.problem, request);
-  const { limit = DEFAULT_RUNS_PAGE, starting_after: cursor } = query.value;
+  const { limit = DEFAULT_RUNS_PAGE, starting_after: cursor, created_from: from, created_to: to } = query.value;
   const after = cursor === undefined ? undefined : await namedRun(call, entry.id, cursor);
   if (cursor !== undefined && after === undefined) {
     const detail = 'starting_after must be the id of a run of this job.';
     return refusal(problem('invalid_request', detail, 'starting_after'), request);
   }
-  const page = { limit: limit + 1, ...(after === undefined ? {} : { beforeMs: after.scheduledForMs }) };
+  const ends = [...(after === undefined ? [] : [after.scheduledForMs]), ...(to === undefined ? [] : [to * 1000])];
+  const page = {
+    limit: limit + 1,
+    ...(from === undefined ? {} : { fromMs: from * 1000 }),
+    ...(ends.length === 0 ? {} : { beforeMs: Math.min(...ends) }),
+  };
   const runs = await tools.runs.listRuns(entry.id, page);
   return found({ object: 'list', data: runs.slice(0, limit).map(jobRunObject), has_more: runs.length > limit });
 }
@@ -203,4 +220,4 @@ function noSuchJob({ request }: Call): Handled {
 }
 
 /** The routes of the jobs API. */
-export const JOB_ROUTES: readonly Route[] = [getJobs, postRun, getRuns, getRun];
+export const JOB_ROUTES: readonly Route[] = [getJobs, getJob, postRun, getRuns, getRun];

@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { unixSecond, wholeNumber } from '../../http/validate.ts';
+import { LAST_SECOND, unixSecond, wholeNumber } from '../../http/validate.ts';
 
 /** The schemas of requests. The API documents are generated from them. */
 
@@ -18,6 +18,8 @@ export const startRunBody = z
   .meta({ id: 'StartJobRun' });
 
 export const runsQuery = z.strictObject({
+  created_from: wholeNumber(0, LAST_SECOND, 'Only runs whose scheduled time is this or later. Unix seconds.'),
+  created_to: wholeNumber(0, LAST_SECOND, 'Only runs whose scheduled time is earlier. Unix seconds.'),
   limit: wholeNumber(1, MAX_PAGE, `The maximum number of runs. Defaults to ${DEFAULT_RUNS_PAGE}.`),
   starting_after: z
     .string()

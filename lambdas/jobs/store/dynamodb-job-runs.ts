@@ -11,7 +11,7 @@ import { effectRecordItem, parseEffectRecord, recordKey } from '../../once/store
 import type { StoreTables, TransactItem } from '../../once/store/transact-items.ts';
 import { isRefused, itemOf, RECORD_IS_NEW, ROW_IS_NEW, transactOnce } from '../../once/store/transact-items.ts';
 import { isEnded, type JobRun, type RunId } from '../domain/job-run.ts';
-import type { AcceptOutcome, JobLock, JobRunStore } from '../use/job-runs.ts';
+import type { AcceptOutcome, JobLock, JobRunStore, RunsPage } from '../use/job-runs.ts';
 import {
   expirySeconds,
   isWriteOf,
@@ -24,6 +24,9 @@ import {
   takingOf,
   tokenOf,
 } from './job-items.ts';
+
+/** Ids of runs have four digits for the year. Unix milliseconds. */
+const LAST_SECOND_MS = Date.UTC(9999, 11, 31);
 
 /** Runs and job locks in the Registry, and the effect records of accepted runs in the Idempotency table. */
 export class DynamoDbJobRuns implements JobRunStore {
@@ -82,22 +85,22 @@ export class DynamoDbJobRuns implements JobRunStore {
   /** A page is at most 100 runs of less than 5 KB each, so one query returns it. */
   async listRuns(
     jobId: string,
-    { limit, beforeMs }: Parameters<JobRunStore['listRuns']>[1],
+    { limit, fromMs = 0, beforeMs = LAST_SECOND_MS }: RunsPage,
   ): Promise<readonly JobRun[]> {
-    // Scheduled times are whole seconds: a time before 12:00:00.5 is a time before 12:00:01.
-    const before = beforeMs === undefined ? undefined : runSortKey(jobId, Math.ceil(beforeMs / 1000) * 1000);
+    // Scheduled times are whole seconds: the last one before 12:00:00.5 is 12:00:00, and before 12:00:00 it is 11:59:59.
+    const [first, last] = [Math.ceil(fromMs / 1000) * 1000, (Math.ceil(beforeMs / 1000) - 1) * 1000];
+    // DynamoDB rejects a range that ends before it begins.
+    if (first > last) return [];
     const { Items } = await readWithRetries(this.#pacing, () =>
       this.#client.send(
         new QueryCommand({
           TableName: this.#tables.registry,
-          KeyConditionExpression: before === undefined ? '#pk = :pk' : '#pk = :pk AND #sk < :before',
-          ExpressionAttributeNames: {
-            '#pk': KeyAttribute.partition,
-            ...(before === undefined ? {} : { '#sk': KeyAttribute.sort }),
-          },
+          KeyConditionExpression: '#pk = :pk AND #sk BETWEEN :first AND :last',
+          ExpressionAttributeNames: { '#pk': KeyAttribute.partition, '#sk': KeyAttribute.sort },
           ExpressionAttributeValues: {
             ':pk': runsPartition(jobId),
-            ...(before === undefined ? {} : { ':before': before }),
+            ':first': runSortKey(jobId, first),
+            ':last': runSortKey(jobId, last),
           },
           ScanIndexForward: false,
           Limit: limit,

@@ -21,6 +21,15 @@ export type AcceptOutcome =
   /** A rival has appended to the activity log. Nothing was written. */
   | { readonly kind: 'changed' };
 
+/** Runs in a range of scheduled times. */
+export interface RunsPage {
+  readonly limit: number;
+  /** Inclusive. Unix milliseconds. */
+  readonly fromMs?: number;
+  /** Exclusive. Unix milliseconds. */
+  readonly beforeMs?: number;
+}
+
 /** The runs of jobs, and the job locks. */
 export interface JobRunStore {
   /**
@@ -32,8 +41,8 @@ export interface JobRunStore {
   readAccepted(operationId: OperationId): Promise<EffectRecord | undefined>;
   /** A strongly consistent read. */
   readRun(jobId: string, runId: RunId): Promise<JobRun | undefined>;
-  /** Newest scheduled time first. `beforeMs` selects runs with an earlier scheduled time; Unix milliseconds. */
-  listRuns(jobId: string, page: { readonly limit: number; readonly beforeMs?: number }): Promise<readonly JobRun[]>;
+  /** Newest scheduled time first. */
+  listRuns(jobId: string, page: RunsPage): Promise<readonly JobRun[]>;
   /**
    * Acquires the lock when it is free, when its lease has ended, or when the same run holds it. The token is always new, so
    * that of two workers of one run the later one continues.

@@ -23,6 +23,49 @@ export function refundObject(refund: Refund, payment: Payment): Record<string, u
   };
 }
 
+/** The word of the API for a change of a hold. */
+export function holdChangeNoun({ kind }: Pick<HoldChange, 'kind'>): 'capture' | 'cancellation' {
+  return kind === 'capture' ? 'capture' : 'cancellation';
+}
+
+/**
+ * A capture or a cancellation as the API shows it; the amount in minor units, the time in Unix seconds.
+ *
+ * @param createdAtMs when it was requested; Unix milliseconds
+ */
+export function holdChangeObject(
+  change: HoldChange,
+  state: PaymentState,
+  createdAtMs: number,
+): Record<string, unknown> {
+  const { payment } = state;
+  return {
+    id: change.operationId,
+    object: holdChangeNoun(change),
+    payment: payment.id,
+    amount: change.amountMinor,
+    currency: payment.currency,
+    status: holdChangeStatus(change, state),
+    reason: change.reason ?? null,
+    failure: change.failure ?? null,
+    created: Math.floor(createdAtMs / 1000),
+  };
+}
+
+export const HOLD_CHANGE_STATUSES = ['pending', 'succeeded', 'failed'] as const;
+
+function holdChangeStatus(change: HoldChange, state: PaymentState): (typeof HOLD_CHANGE_STATUSES)[number] {
+  const { status } = state.payment;
+  if (change.status === 'failed') return 'failed';
+  if (status === reachedBy(change)) return 'succeeded';
+  // The processor took another amount than was asked for. Money was taken, so the capture has not failed.
+  return status === 'needs_review' || isUnderWay(change, state) ? 'pending' : 'failed';
+}
+
+function reachedBy({ kind }: HoldChange): 'succeeded' | 'canceled' {
+  return kind === 'capture' ? 'succeeded' : 'canceled';
+}
+
 /**
  * The answer to the request for this change. It depends on the payment's state alone, so the owner, a retry and the
  * resolver render the same answer.
@@ -60,12 +103,12 @@ function refundAnswer(refund: Refund, { payment }: PaymentState, requestId: stri
 function holdAnswer(change: HoldChange, state: PaymentState, details: FirstDetails, requestId: string): Answer {
   const { payment } = state;
   const body = paymentObject(payment, details);
-  const reached = change.kind === 'capture' ? 'succeeded' : 'canceled';
+  const isReached = payment.status === reachedBy(change);
   // The processor took another amount than was asked for. Money was taken, so the capture has not failed.
   const isInReview = payment.status === 'needs_review';
-  if (payment.status === reached || isInReview || isUnderWay(change, state)) {
+  if (isReached || isInReview || isUnderWay(change, state)) {
     return {
-      status: payment.status === reached ? 200 : 202,
+      status: isReached ? 200 : 202,
       headers: { 'content-type': JSON_TYPE, location: `/v1/payments/${payment.id}` },
       body: JSON.stringify(body),
     };

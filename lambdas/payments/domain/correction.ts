@@ -3,7 +3,7 @@ import { invariant } from '../../kernel/invariant.ts';
 
 import type { Correction, TransitionDraft } from './payment.ts';
 import type { PaymentState } from './payment-state.ts';
-import { netDebitMinor, type Posting, reversed } from './posting.ts';
+import { netDebitMinor, type Posting, postingObject, reversed } from './posting.ts';
 import type { Transition } from './transition.ts';
 
 /** An operator's correction: it reverses one set of postings, or adds a new set. */
@@ -57,10 +57,17 @@ export function decideCorrection(
   return { kind: 'append', draft };
 }
 
-/** The answer to the request that made this correction; amounts in minor units, the time in Unix seconds. */
-export function correctionAnswer({ sequence, payment, postings, subject, occurredAtMs }: Transition): Answer {
+/** The answer to the request that made this correction. */
+export function correctionAnswer(transition: Transition): Answer {
+  const body = correctionObject(transition);
+  return { status: 201, headers: { 'content-type': JSON_TYPE }, body: JSON.stringify(body) };
+}
+
+/** A correction as the API shows it, from its transition; amounts in minor units, the time in Unix seconds. */
+export function correctionObject(transition: Transition): Record<string, unknown> {
+  const { sequence, payment, postings, subject, occurredAtMs } = transition;
   invariant(subject?.kind === 'correction', 'a correction’s transition has the correction as its subject');
-  const body = {
+  return {
     id: subject.correctionId,
     object: 'correction',
     payment: payment.id,
@@ -68,13 +75,7 @@ export function correctionAnswer({ sequence, payment, postings, subject, occurre
     reason: subject.reason,
     operator: subject.operator,
     reverses: subject.reverses ?? null,
-    postings: postings.map(({ account, direction, amountMinor, currency }) => ({
-      account,
-      direction,
-      amount: amountMinor,
-      currency,
-    })),
+    postings: postings.map(postingObject),
     created: Math.floor(occurredAtMs / 1000),
   };
-  return { status: 201, headers: { 'content-type': JSON_TYPE }, body: JSON.stringify(body) };
 }

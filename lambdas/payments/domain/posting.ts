@@ -68,3 +68,8 @@ export function netDebitMinor(account: Account, currency: string, postings: read
     .filter((posting) => posting.account === account && posting.currency === currency)
     .reduce((sum, { direction, amountMinor }) => sum + (direction === 'debit' ? amountMinor : -amountMinor), 0);
 }
+
+/** A posting as the API shows it. */
+export function postingObject({ account, direction, amountMinor, currency }: Posting): Record<string, unknown> {
+  return { account, direction, amount: amountMinor, currency };
+}

@@ -5,7 +5,9 @@ import { emptyQuery, validateQuery } from '../../http/validate.ts';
 import { causeObject } from '../../kernel/cause.ts';
 import { Scopes } from '../../kernel/contract/api.ts';
 import { partId } from '../../kernel/ids.ts';
+import { holdChangeNoun } from '../domain/change-answer.ts';
 import { type Payment, paymentObject, type Subject } from '../domain/payment.ts';
+import { postingObject } from '../domain/posting.ts';
 import type { Transition } from '../domain/transition.ts';
 import type { PaymentStore } from '../use/payment-store.ts';
 import { listTransitions, readPayment } from '../use/read-payment.ts';
@@ -59,12 +61,7 @@ function transitionObject({
     created: Math.floor(occurredAtMs / 1000),
     caused_by: causeObject(cause),
     subject: subject === undefined ? null : subjectObject(subject, payment),
-    postings: postings.map(({ account, direction, amountMinor, currency }) => ({
-      account,
-      direction,
-      amount: amountMinor,
-      currency,
-    })),
+    postings: postings.map(postingObject),
   };
 }
 
@@ -75,7 +72,7 @@ function subjectObject(subject: Subject, { id }: Payment): Record<string, unknow
       return { object: 'refund', id: partId('refund', id, subject.refundId), reason: subject.reason ?? null };
     case 'capture':
     case 'void':
-      return { object: subject.kind, id: subject.operationId, reason: subject.reason ?? null };
+      return { object: holdChangeNoun(subject), id: subject.operationId, reason: subject.reason ?? null };
     case 'dispute':
       return { object: 'dispute', id: partId('dispute', id, subject.disputeId), reason: null };
     case 'stray_charge':

@@ -1,5 +1,5 @@
 import { found, type Handled } from '../../http/authenticated-api.ts';
-import { type Posting } from '../../payments/domain/posting.ts';
+import { type Posting, postingObject } from '../../payments/domain/posting.ts';
 import type { Preview } from '../../payments/use/keyed-effect.ts';
 import type { Balance } from '../../views/use/ledger-reader.ts';
 import { directed } from '../../views/use/read-balances.ts';
@@ -14,12 +14,7 @@ export function previewHandled({ draft, before }: Preview): Handled {
     payment: draft.payment.id,
     type: draft.type,
     payment_status: draft.payment.status,
-    postings: draft.postings.map(({ account, direction, amountMinor, currency }) => ({
-      account,
-      direction,
-      amount: amountMinor,
-      currency,
-    })),
+    postings: draft.postings.map(postingObject),
     balances: [...after].map(([name, balance]) => {
       const { account, currency, normal, balanceMinor } = directed(balance);
       const earlierBalance = was.get(name);

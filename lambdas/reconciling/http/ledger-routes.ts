@@ -14,14 +14,15 @@ import type { Digest } from '../../kernel/digest.ts';
 import { TerminalError } from '../../kernel/faults.ts';
 import type { KeyedEffectTools } from '../../payments/use/keyed-effect.ts';
 import type { BooksOwner, LedgerEntry, LedgerReader } from '../../views/use/ledger-reader.ts';
-import { listEntries } from '../../views/use/list-entries.ts';
+import { entriesOf, listEntries } from '../../views/use/list-entries.ts';
 import { type DirectedBalance, readBalances } from '../../views/use/read-balances.ts';
 import type { ViewStore } from '../../views/use/view-store.ts';
 import type { OpenMismatch } from '../domain/mismatch-view.ts';
-import { listMismatches } from '../use/mismatch-view.ts';
+import { listMismatches, readMismatch } from '../use/mismatch-view.ts';
 import { entryId, parseEntryId } from './entry-id.ts';
 import { entriesQuery, mismatchesQuery } from './ledger-schemas.ts';
 import { getActivity } from './list-activity.ts';
+import { OPERATOR_EFFECT_ROUTES } from './operator-effects.ts';
 import { postCorrection } from './post-correction.ts';
 import { postDecision } from './post-decision.ts';
 
@@ -82,6 +83,33 @@ function entryObject(digest: Digest, owner: BooksOwner, entry: LedgerEntry): Rec
   };
 }
 
+const getEntry: Route = {
+  method: 'GET',
+  path: '/v1/ledger/entries/{id}',
+  scope: Scopes.paymentsRead,
+  handle: showEntry,
+};
+
+/** The id contains the entry's place, so one transition is read. */
+async function showEntry({ tools, caller, request, id }: Call): Promise<Handled> {
+  const query = validateQuery(emptyQuery, request.query);
+  if (query.kind === 'refused') return refusal(query.problem, request);
+  const place = parseEntryId(tools.digest, caller, id);
+  const page = place === undefined ? undefined : { afterSequence: place.sequence - 1, limit: 1 };
+  const [transition] =
+    place === undefined || page === undefined ? [] : await tools.effects.listTransitions(place.paymentId, page);
+  const [entry] =
+    transition === undefined || place === undefined
+      ? []
+      : entriesOf([transition], { limit: 1, after: { ...place, leg: place.leg - 1 } });
+  const { tenantId, mode } = transition?.payment ?? {};
+  const isOwn = tenantId === caller.tenantId && mode === caller.mode;
+  if (entry === undefined || !isOwn || entryId(tools.digest, caller, entry) !== id) {
+    return refusal(problem('not_found', 'There is no such entry.'), request);
+  }
+  return found(entryObject(tools.digest, caller, entry));
+}
+
 const getBalances: Route = {
   method: 'GET',
   path: '/v1/balances',
@@ -132,12 +160,32 @@ const getMismatches: Route = {
 async function listOpenMismatches({ tools, caller, request }: Call): Promise<Handled> {
   const query = validateQuery(mismatchesQuery, request.query);
   if (query.kind === 'refused') return refusal(query.problem, request);
-  const { limit = DEFAULT_PAGE, starting_after: after } = query.value;
-  const listed = await listMismatches(tools.views, caller, { limit, ...(after === undefined ? {} : { after }) });
+  const { limit = DEFAULT_PAGE, starting_after: after, created_from: createdFrom, created_to: createdTo } = query.value;
+  const listed = await listMismatches(tools.views, caller, {
+    limit,
+    ...(after === undefined ? {} : { after }),
+    ...(createdFrom === undefined ? {} : { createdFrom }),
+    ...(createdTo === undefined ? {} : { createdTo }),
+  });
   if (listed.kind === 'unknown_cursor') {
     return refusal(problem('invalid_request', `${listed.param} must be the id of a mismatch.`, listed.param), request);
   }
   return found({ object: 'list', data: listed.open.map(mismatchObject), has_more: listed.hasMore });
+}
+
+const getMismatch: Route = {
+  method: 'GET',
+  path: '/v1/admin/mismatches/{id}',
+  scope: Scopes.admin,
+  handle: showMismatch,
+};
+
+async function showMismatch({ tools, caller, request, id }: Call): Promise<Handled> {
+  const query = validateQuery(emptyQuery, request.query);
+  if (query.kind === 'refused') return refusal(query.problem, request);
+  const open = await readMismatch(tools.views, caller, id);
+  if (open === undefined) return refusal(problem('not_found', 'There is no such mismatch.'), request);
+  return found(mismatchObject(open));
 }
 
 /** Amounts in minor units. */
@@ -165,9 +213,12 @@ function mismatchObject(open: OpenMismatch): Record<string, unknown> {
 /** The routes of the ledger API. */
 export const LEDGER_ROUTES: readonly Route[] = [
   getEntries,
+  getEntry,
   getBalances,
   postCorrection,
   getMismatches,
+  getMismatch,
   postDecision,
+  ...OPERATOR_EFFECT_ROUTES,
   getActivity,
 ];

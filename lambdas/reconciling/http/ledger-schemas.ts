@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import { ACTIVITY_ID } from '../../activity/domain/activity.ts';
 import { pageLimit } from '../../http/lists.ts';
-import { described, freeText } from '../../http/validate.ts';
+import { described, freeText, LAST_SECOND, wholeNumber } from '../../http/validate.ts';
 import { CURRENCIES, largestAmountMinor } from '../../kernel/currency.ts';
 import { ACCOUNTS } from '../../payments/domain/posting.ts';
 import { MISMATCH_ID } from '../domain/mismatch-view.ts';
@@ -49,7 +49,16 @@ export const entriesQuery = z.strictObject({
     .meta({ description: 'The `id` of the last entry of the previous page.' }),
 });
 
+export const ofPaymentQuery = z.strictObject({
+  payment: z
+    .string('must be a string')
+    .max(100, 'must be the id of a payment')
+    .meta({ description: 'The id of the payment.', example: 'pay_k3jx5aqhz4m2nrb7vwy6t5ocdeflgusp' }),
+});
+
 export const mismatchesQuery = z.strictObject({
+  created_from: wholeNumber(0, LAST_SECOND, 'Only of payments created at this time or later. Unix seconds.'),
+  created_to: wholeNumber(0, LAST_SECOND, 'Only of payments created before this time. Unix seconds.'),
   limit: pageLimit('mismatches'),
   starting_after: z
     .string()

@@ -7,7 +7,8 @@ import {
   mismatchPartition,
   type ViewOwner,
 } from '../../views/domain/lists.ts';
-import { listPage } from '../../views/use/list-page.ts';
+import { type ListPage, listPage } from '../../views/use/list-page.ts';
+import { mergedRows } from '../../views/use/merged-rows.ts';
 import type { ViewStore } from '../../views/use/view-store.ts';
 import type { Mismatch } from '../domain/compare-books.ts';
 import {
@@ -106,15 +107,33 @@ export type ListedMismatches =
   | { readonly kind: 'unknown_cursor'; readonly param: 'starting_after' }
   | { readonly kind: 'found'; readonly open: readonly OpenMismatch[]; readonly hasMore: boolean };
 
-/** The mismatches of an owner, and the charges without a known payment; newest first. */
+/** An open mismatch of the owner, or of a charge without a known payment. @returns undefined when there is none */
+export async function readMismatch(
+  views: Pick<ViewStore, 'range'>,
+  owner: ViewOwner,
+  id: string,
+): Promise<OpenMismatch | undefined> {
+  const place = mismatchPlace(id);
+  if (place === undefined) return undefined;
+  // A trailing space gives the next possible sort key.
+  const range = { partitions: [mismatchPartition(owner), mismatchPartition(undefined)], from: place };
+  const [row] = await mergedRows(views, { ...range, until: `${place} `, limit: 1 });
+  return row === undefined ? undefined : openMismatchOf(row);
+}
+
+/**
+ * The mismatches of an owner, and the charges without a known payment; newest first.
+ *
+ * @param page the range is of the creation of the payment or the charge; `after` is an id from the request, not validated
+ */
 export async function listMismatches(
   views: Pick<ViewStore, 'range'>,
   owner: ViewOwner,
-  { after, limit }: { readonly after?: string; readonly limit: number },
+  { after, ...range }: Pick<ListPage, 'after' | 'limit' | 'createdFrom' | 'createdTo'>,
 ): Promise<ListedMismatches> {
   const place = after === undefined ? undefined : mismatchPlace(after);
   if (after !== undefined && place === undefined) return { kind: 'unknown_cursor', param: 'starting_after' };
-  const page = { limit, ...(place === undefined ? {} : { after: place }) };
+  const page = { ...range, ...(place === undefined ? {} : { after: place }) };
   const { rows, hasMore } = await listPage(
     views,
     { partitions: [mismatchPartition(owner), mismatchPartition(undefined)] },

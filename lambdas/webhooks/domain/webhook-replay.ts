@@ -26,6 +26,8 @@ export interface WebhookReplay extends WebhookOwner {
 /** 31 days. Seconds. */
 export const LONGEST_REPLAY_SECONDS = 31 * 24 * 60 * 60;
 
+export const REPLAY_ID = /^rpl_[a-z2-7]{32}$/;
+
 /** The same request has the same replay id. */
 export function deriveReplayId(digest: Digest, scope: KeyScope): string {
   return `rpl_${derivedLetters(digest, 'webhook_replay', scope)}`;

@@ -17,9 +17,9 @@ import type { Answer } from '../../kernel/answer.ts';
 import { Scopes } from '../../kernel/contract/api.ts';
 import type { Digest } from '../../kernel/digest.ts';
 import type { KeyScope } from '../../kernel/ids.ts';
-import { deliveryObject } from '../domain/webhook-delivery.ts';
+import { deliveryObject, isDeliveryId } from '../domain/webhook-delivery.ts';
 import { deriveEndpointId, endpointObject, endpointOf, webhookOperation } from '../domain/webhook-endpoint.ts';
-import { deriveReplayId, LONGEST_REPLAY_SECONDS } from '../domain/webhook-replay.ts';
+import { deriveReplayId, LONGEST_REPLAY_SECONDS, REPLAY_ID, replayObject } from '../domain/webhook-replay.ts';
 import { acceptReplay } from '../use/replay-webhooks.ts';
 import { type AskTools, resendWebhook } from '../use/resend-webhook.ts';
 import {
@@ -162,6 +162,43 @@ async function deliveries(call: Call): Promise<Handled> {
   });
 }
 
+const getDelivery: Route = {
+  method: 'GET',
+  path: '/v1/webhook_endpoints/{id}/deliveries/{delivery}',
+  scope: Scopes.paymentsRead,
+  handle: (call) =>
+    showPart(call, async ({ tools: { webhooks }, id, pieces }) => {
+      const { delivery: deliveryId = '' } = pieces;
+      const delivery = isDeliveryId(deliveryId) ? await webhooks.readDelivery(id, deliveryId) : undefined;
+      return delivery && deliveryObject(delivery);
+    }),
+};
+
+const getReplay: Route = {
+  method: 'GET',
+  path: '/v1/webhook_endpoints/{id}/replays/{replay}',
+  scope: Scopes.paymentsRead,
+  handle: (call) =>
+    showPart(call, async ({ tools: { webhooks }, id, pieces }) => {
+      const { replay: replayId = '' } = pieces;
+      const known = REPLAY_ID.test(replayId) ? await webhooks.readReplay(replayId) : undefined;
+      return known?.endpointId === id ? replayObject(known) : undefined;
+    }),
+};
+
+/** Shows a delivery or a replay of one of the caller's endpoints. */
+async function showPart(
+  call: Call,
+  read: (call: Call) => Promise<Readonly<Record<string, unknown>> | undefined>,
+): Promise<Handled> {
+  const { tools, caller, request, id } = call;
+  const query = validateQuery(emptyQuery, request.query);
+  if (query.kind === 'refused') return refusal(query.problem, request);
+  const isOwn = endpointOf(await tools.webhooks.readBook(caller), id) !== undefined;
+  const part = isOwn ? await read(call) : undefined;
+  return part === undefined ? handled(call, { kind: 'not_found' }) : found(part);
+}
+
 const postResend: Route = {
   method: 'POST',
   path: '/v1/webhook_endpoints/{id}/deliveries/{delivery}/resend',
@@ -243,7 +280,7 @@ function answerOf(outcome: Outcome, requestId: string): Answer {
     case 'payload_mismatch':
       return payloadMismatch(requestId);
     case 'not_found':
-      return refuse('not_found', 'There is no such webhook endpoint or delivery.');
+      return refuse('not_found', 'There is no such webhook endpoint, delivery or replay.');
     case 'endpoint_disabled':
       return refuse('webhook_endpoint_disabled', 'This webhook endpoint is disabled: nothing is sent to it.');
     case 'url_refused':
@@ -265,6 +302,8 @@ export const WEBHOOK_ROUTES: readonly Route[] = [
   deleteRoute,
   postRotation,
   listDeliveries,
+  getDelivery,
+  getReplay,
   postResend,
   postReplay,
 ];

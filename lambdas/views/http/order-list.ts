@@ -1,0 +1,32 @@
+import * as z from 'zod';
+import { type Route, refusal } from '../../http/authenticated-api.ts';
+import { askedPage, hasOneCursor, listHandled, ONE_CURSOR, pageOf } from '../../http/lists.ts';
+import { validateQuery } from '../../http/validate.ts';
+import { Scopes } from '../../kernel/contract/api.ts';
+import { ORDER_ID } from '../../kernel/ids.ts';
+import { ORDER_STATUSES } from '../../orders/domain/order.ts';
+import { type ListOrdersTools, listOrders } from '../use/list-orders.ts';
+
+export const ordersQuery = z
+  .strictObject({
+    status: z
+      .enum(ORDER_STATUSES, `must be one of ${ORDER_STATUSES.join(', ')}`)
+      .optional()
+      .meta({ description: 'Only orders with this status.' }),
+    ...pageOf('orders', ORDER_ID),
+  })
+  .refine(hasOneCursor, ONE_CURSOR);
+
+/** The list of the orders API. It only reads. */
+export const getOrders: Route<ListOrdersTools> = {
+  method: 'GET',
+  path: '/v1/orders',
+  scope: Scopes.paymentsRead,
+  handle: async ({ tools, caller, request }) => {
+    const query = validateQuery(ordersQuery, request.query);
+    if (query.kind === 'refused') return refusal(query.problem, request);
+    const { status, ...page } = query.value;
+    const asked = { ...(status === undefined ? {} : { status }), ...askedPage(page) };
+    return listHandled(await listOrders(tools, caller, asked), 'orders', request);
+  },
+};
