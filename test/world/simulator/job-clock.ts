@@ -1,6 +1,10 @@
 import { JOBS, type JobId } from '../../../lambdas/kernel/contract/jobs.ts';
 import { RegistryRow } from '../../../lambdas/kernel/contract/rows.ts';
 import { IdempotencyTable, KeyAttribute, LedgerTable, RegistryTable } from '../../../lambdas/kernel/contract/tables.ts';
+import { isInquiryDue } from '../../../lambdas/kernel/looks.ts';
+import { isOrderDue } from '../../../lambdas/orders/domain/order-limits.ts';
+import { parseInquiry, parseOpenOrder } from '../../../lambdas/payments/store/queue-items.ts';
+import type { Item } from '../dynamodb-values.ts';
 import type { MemoryDynamoDb, RowChange } from '../memory-dynamodb.ts';
 import { TABLES } from '../tables.ts';
 import { nameOfRow } from './account.ts';
@@ -52,6 +56,21 @@ const afterOutcome =
 
 const unfinished = inQueue(RegistryRow.return, RegistryRow.inquiry, RegistryRow.openOrder);
 
+/** More minutes than lie between two looks. */
+const MOST_MINUTES = 2 * 24 * 60;
+
+/** The first minute after `fromMs` in which the resolver looks at a row of its queues. */
+function nextLook(row: Item, fromMs: number): number {
+  const partition = row[KeyAttribute.partition] as string;
+  const isDue = partition.startsWith(RegistryRow.inquiry)
+    ? (atMs: number) => isInquiryDue(parseInquiry(row), atMs)
+    : (atMs: number) => isOrderDue(parseOpenOrder(row).createdAtMs, atMs);
+  if (!partition.startsWith(RegistryRow.inquiry) && !partition.startsWith(RegistryRow.openOrder)) return fromMs;
+  let atMs = Math.ceil(fromMs / MINUTE_MS) * MINUTE_MS;
+  for (let minute = 0; minute < MOST_MINUTES && !isDue(atMs); minute += 1) atMs += MINUTE_MS;
+  return atMs - 1;
+}
+
 const TRIGGERS: Readonly<Record<JobId, Trigger>> = {
   resolve: {
     fromMs: MINUTE_MS,
@@ -93,7 +112,7 @@ const TRIGGERS: Readonly<Record<JobId, Trigger>> = {
 
 interface Wait {
   /** Rows that concern the job, with the time from which they do. */
-  readonly rows: Map<string, number>;
+  readonly rows: Map<string, { readonly dueMs: number; readonly row: Item | undefined }>;
   /** The next run; undefined when none is planned. */
   atMs?: number;
   gapMs: number;
@@ -147,7 +166,7 @@ export class JobClock {
           ? isOpenClaim(change.after)
           : change.after !== undefined;
       if (trigger.isQueue && !isThere) wait.rows.delete(name);
-      else if (trigger.isQueue) wait.rows.set(name, dueMs);
+      else if (trigger.isQueue) wait.rows.set(name, { dueMs, row: job === 'resolve' ? change.after : undefined });
       wait.gapMs = trigger.fromMs;
       this.#wakeAt(job, wait, dueMs);
     }
@@ -184,8 +203,12 @@ export class JobClock {
     const { nowMs } = this.#simulation;
     if (isQueue) {
       if (wait.rows.size === 0) return;
-      const earliestMs = Math.min(...wait.rows.values());
-      this.#wakeAt(job, wait, Math.max(earliestMs, nowMs + wait.gapMs - fromMs));
+      const fromNowMs = nowMs + wait.gapMs - fromMs;
+      const nextMs = [...wait.rows.values()].map(({ dueMs, row }) => {
+        const laterMs = Math.max(dueMs, fromNowMs);
+        return row === undefined ? laterMs : nextLook(row, laterMs);
+      });
+      this.#wakeAt(job, wait, Math.min(...nextMs));
       wait.gapMs = Math.min(toMs, 2 * wait.gapMs);
       return;
     }
