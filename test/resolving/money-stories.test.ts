@@ -6,6 +6,7 @@ import { netDebitMinor } from '../../lambdas/payments/domain/posting.ts';
 import type { CreatePayment } from '../../lambdas/payments/use/create-payment.ts';
 import { type DecidePayment, decidePayment } from '../../lambdas/payments/use/decide-payment.ts';
 import { resolveClaims, resolveInquiries } from '../../lambdas/resolving/use/resolve.ts';
+import { returnCharges } from '../../lambdas/resolving/use/return-charges.ts';
 import { callback } from '../callbacks/callback-harness.ts';
 import { ChangeHarness, change } from '../payments/change-harness.ts';
 import { paymentRequest } from '../payments/payment-fixtures.ts';
@@ -265,6 +266,38 @@ describe('a payment at another processor than the default', () => {
   });
 });
 
+/** A deployment that no longer calls the harness's processor. */
+const moved = () => ({ ...harness.changeTools, processor: { ...harness.processor, account: 'acct_new' } });
+
+/** The processor cannot be asked, so the item is left to an operator and reported with its payment. */
+function expectReported({ paymentId }: CreatePayment): void {
+  const error = { code: 'processor_elsewhere', message: expect.stringContaining(paymentId) };
+  expect(harness.reported).toContainEqual(expect.objectContaining(error));
+}
+
+describe('work whose processor is no longer configured waits for an operator', () => {
+  test('an open dispute', async () => {
+    const { request, charge } = await paid('disputed_elsewhere');
+    await harness.processor.inside.dispute(charge, 1000);
+    await tell(charge);
+    harness.clock.advance(24 * 60 * 60_000);
+    let undecidable = 0;
+    for (let minute = 0; minute < MINUTES_PER_DAY; minute += 1) {
+      undecidable += (await resolveInquiries(moved())).undecidable;
+      harness.clock.advance(60_000);
+    }
+    expect(undecidable).toBeGreaterThan(0);
+    expectReported(request);
+  });
+
+  test('a stray charge to return', async () => {
+    const { request, charge } = await succeedsLate('stray_elsewhere');
+    await tell(charge);
+    expect(await returnCharges(moved())).toMatchObject({ undecidable: 1, waiting: 0 });
+    expectReported(request);
+  });
+});
+
 describe('an operator’s decision about a payment', () => {
   const decide = (request: CreatePayment, changes: Partial<DecidePayment>) => {
     const { tenantId, mode, paymentId } = request;
@@ -333,6 +366,13 @@ describe('an operator’s decision about a payment', () => {
     await live(1);
     expect(heldAtProcessor(request)).toBe(0);
     await expectBooksToAgree(request);
+  });
+
+  test('is reported when the processor whose books it needs is no longer configured', async () => {
+    const { request } = await inReview('elsewhere');
+    await decide(request, {});
+    expect(await resolveInquiries(moved())).toMatchObject({ undecidable: 1, waiting: 0 });
+    expectReported(request);
   });
 
   test('that names a charge unknown to the processor raises an alarm', async () => {

@@ -33,13 +33,15 @@ describe('metrics of unfinished work', () => {
     expect(told[1]).toEqual({ open_claims: 2, oldest_open_claim: 960_000 });
   });
 
-  test('unknown outcomes are counted with the age of the oldest; payments that wait for their payer are not', async () => {
+  test('unknown outcomes are counted with the age of the oldest; those that wait for their payer or a bank are not', async () => {
     const inquiries = [
       { claimedAtMs: NOW_MS - 3 * MINUTE_MS },
       { claimedAtMs: NOW_MS - 90 * MINUTE_MS, waitsFor: 'payer' as const },
+      { claimedAtMs: NOW_MS - 90 * MINUTE_MS, waitsFor: 'bank' as const },
+      { claimedAtMs: NOW_MS - 2 * MINUTE_MS, waitsFor: 'books' as const },
     ];
     expect(await observed([], inquiries).inquiries(10)).toBe(inquiries);
-    expect(told).toEqual([{ unknown_outcomes: 1, oldest_unknown_outcome: 180_000 }]);
+    expect(told).toEqual([{ unknown_outcomes: 2, oldest_unknown_outcome: 180_000 }]);
   });
 
   test('zero is reported too, and a claim time in the future counts as age 0', async () => {

@@ -61,8 +61,9 @@ async function endHold(tools: EndHoldTools, hold: Hold, deadlineMs: number): Pro
     return ONE_DONE;
   }
   const processor = pinnedProcessor(tools, chain.first);
-  // The processor is no longer configured.
-  if (processor === undefined) return ONE_LEFT;
+  if (processor === undefined) {
+    throw new TerminalError('processor_elsewhere', `this deployment does not call the processor of ${hold.paymentId}`);
+  }
   if (clock.nowMs() < hold.authorizedAtMs + processor.abilities.holdValidityMs + MARGIN_MS) return ONE_LEFT;
   // The owner of the change finishes it, or the resolver does.
   if (isHoldChanging(chain.state)) return ONE_LEFT;

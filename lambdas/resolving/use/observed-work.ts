@@ -23,7 +23,8 @@ export function observedWork(
     },
     inquiries: async (limit) => {
       const inquiries = await work.inquiries(limit);
-      const unknown = inquiries.filter(({ waitsFor }) => waitsFor !== 'payer');
+      // A payer and a bank take their time: a dispute lasts for weeks.
+      const unknown = inquiries.filter(({ waitsFor }) => waitsFor !== 'payer' && waitsFor !== 'bank');
       const oldest = ageOfOldest(unknown, clock.nowMs());
       tell({ [BacklogMetric.unknownOutcomes]: unknown.length, [BacklogMetric.oldestUnknown]: oldest });
       return inquiries;

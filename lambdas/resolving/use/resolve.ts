@@ -1,6 +1,6 @@
 import type { Cause } from '../../kernel/cause.ts';
 import { TerminalError } from '../../kernel/faults.ts';
-import { inquiryOperation, type OperationId } from '../../kernel/ids.ts';
+import { inquiryOperation, type OperationId, type PaymentId } from '../../kernel/ids.ts';
 import { invariant } from '../../kernel/invariant.ts';
 import { fromTurn, isInquiryDue } from '../../kernel/looks.ts';
 import { effectExpirySeconds, type OpenRecord } from '../../once/domain/idempotency.ts';
@@ -185,6 +185,7 @@ async function inquire(tools: ResolveTools, inquiry: Inquiry): Promise<Came> {
       await lookBeforeRefund(tools, inquiry.operationId, chain);
       return 'again';
     }
+    if (pinnedProcessor(tools, chain.first) === undefined) return elsewhere(tools, inquiry.paymentId);
     // Look up again after every conflict: the answer must not be older than the state on which the decision is made.
     const decision = (await ask(tools, inquiry, chain))(chain);
     if (decision?.kind !== 'append') return decision?.kind === 'review' ? 'undecidable' : 'waiting';
@@ -231,7 +232,7 @@ async function lookAtCharge(
 ): Promise<Came> {
   const { id } = chain.state.payment;
   const books = pinnedBooks(tools, chain.first);
-  if (books === undefined) return 'waiting';
+  if (books === undefined) return elsewhere(tools, id);
   await recordCharge(tools, id, operationId, () => readCharge(books, chargeId));
   const after = await readChain(tools.store, id);
   return after === undefined || isOpen(operationId, after) ? 'waiting' : 'finished';
@@ -248,7 +249,7 @@ async function lookAtBooks(tools: ResolveTools, { operationId, paymentId, claime
   const chain = await readChain(tools.store, paymentId);
   invariant(chain !== undefined, 'a decided payment exists');
   const books = pinnedBooks(tools, chain.first);
-  if (books === undefined) return 'waiting';
+  if (books === undefined) return elsewhere(tools, paymentId);
   const found = await books.chargesOfPayment(paymentId, { timeoutMs: BOOKS_TIMEOUT_MS });
   const { chargeId } = chain.state.payment;
   for (const id of new Set([
@@ -262,13 +263,19 @@ async function lookAtBooks(tools: ResolveTools, { operationId, paymentId, claime
   return tools.clock.nowMs() > claimedAtMs + BOOKS_LAG_MS ? 'finished' : 'waiting';
 }
 
+/** No run can ask a processor that this deployment does not call. An operator must configure it again, or decide. */
+export function elsewhere({ report }: Pick<ResolveTools, 'report'>, paymentId: PaymentId): Came {
+  report(new TerminalError('processor_elsewhere', `this deployment does not call the processor of ${paymentId}`));
+  return 'undecidable';
+}
+
 type DecideOn = (chain: PaymentChain) => Decision | undefined;
 
 /** Looks up the charge or the change at the processor, and returns a function that decides on a chain. */
 async function ask(tools: ResolveTools, { operationId, claimedAtMs }: Inquiry, chain: PaymentChain): Promise<DecideOn> {
   const { clock, entropy } = tools;
   const processor = pinnedProcessor(tools, chain.first);
-  if (processor === undefined) return () => undefined;
+  invariant(processor !== undefined, 'the processor of an inquiry is configured');
   const underway = { claimedAtMs, sent: 'maybe' as const, answerByMs: clock.nowMs() + TIME_FOR_ONE_MS };
   const change = changeOf(chain.state, operationId);
   if (change !== undefined) return findOutChange({ processor, clock, entropy }, change, chain, underway);

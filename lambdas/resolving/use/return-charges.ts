@@ -8,7 +8,7 @@ import type { ChargeToReturn } from '../../payments/use/payment-store.ts';
 import { pinnedBooks, pinnedProcessor } from '../../payments/use/pinned-processor.ts';
 import type { ChangeOrder } from '../../payments/use/processor.ts';
 import { readCharge, recordCharge } from '../../payments/use/record-charge.ts';
-import { type Came, each, type Resolved, type ResolveTools } from './resolve.ts';
+import { type Came, each, elsewhere, type Resolved, type ResolveTools } from './resolve.ts';
 
 const SEND_TIMEOUT_MS = 8_000;
 const MAX_AT_ONCE = 1_000;
@@ -26,7 +26,7 @@ export async function returnCharges(tools: ResolveTools): Promise<Resolved> {
     invariant(chain !== undefined, 'a stray charge has its payment');
     const processor = pinnedProcessor(tools, chain.first);
     const books = pinnedBooks(tools, chain.first);
-    if (processor === undefined || books === undefined) return 'waiting';
+    if (processor === undefined || books === undefined) return elsewhere(tools, owed.paymentId);
     const look = async (): Promise<NextStep> => {
       const asked = returnOperation(tools.digest, owed.paymentId, owed.chargeId, { attempt: 0, amountMinor: 0 });
       const charge = await recordCharge(tools, owed.paymentId, asked, () => readCharge(books, owed.chargeId));
