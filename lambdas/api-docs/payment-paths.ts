@@ -21,6 +21,7 @@ export const paymentPaths: ZodOpenApiPathsObject = {
       scope: Scopes.paymentsRead,
       query: paymentsQuery,
       answers: { 200: { description: 'A page of payments.', schema: paymentList } },
+      problems: ['processor_unavailable'],
     }),
     post: keyed({
       operationId: 'createPayment',

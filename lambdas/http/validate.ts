@@ -116,7 +116,7 @@ export const wholeNumber = (min: number, max: number, meaning: string) => {
   const range = `must be a whole number from ${min} to ${max}`;
   return z
     .string()
-    .regex(/^(?:0|[1-9]\d{0,9})$/, range)
+    .regex(/^(?:0|[1-9]\d{0,11})$/, range)
     .transform(Number)
     .pipe(z.int().min(min, range).max(max, range))
     .optional()

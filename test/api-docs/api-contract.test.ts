@@ -33,6 +33,8 @@ type Body = Record<string, unknown>;
 
 interface Rule {
   readonly described: RegExp;
+  /** @default body */
+  readonly of?: 'query';
   readonly keep: (body: Body, nowSeconds: number) => Body;
 }
 
@@ -61,8 +63,23 @@ const PAST: Rule = {
   keep: ({ scheduled_for: time, ...body }, nowSeconds) =>
     time === undefined ? body : { ...body, scheduled_for: nowSeconds - (Number(time) % (30 * 86_400)) },
 };
+const AMOUNT: Rule = {
+  of: 'query',
+  described: /needs `created_from` and `created_to`, at most 31 days after `created_from`/,
+  keep: (query) => {
+    if (query['amount'] === undefined) return query;
+    return { ...query, created_from: 1, created_to: 1 + (Number(query['created_to'] ?? 0) % (31 * 86_400)) };
+  },
+};
+const ONE_LOOKUP: Rule = {
+  of: 'query',
+  described: /Not together with `reference`/,
+  keep: ({ charge_id: charge, ...query }) =>
+    charge === undefined || query['reference'] !== undefined ? query : { ...query, charge_id: charge },
+};
 const RULES: Readonly<Record<string, readonly Rule[]>> = {
   createPayment: [LARGEST, METADATA],
+  listPayments: [ONE_LOOKUP, AMOUNT],
   createOrder: [LARGEST],
   replayWebhooks: [RANGE],
   startJobRun: [PAST],
@@ -206,8 +223,12 @@ async function send({ method, path }: DescribedOperation, sent: Sent): Promise<r
 function kept({ operationId }: DescribedOperation, sent: Sent): Sent {
   const rules = RULES[operationId] ?? [];
   const nowSeconds = Math.floor(api.jobs.world.clock.nowMs() / 1000);
-  if (sent.body === undefined || rules.length === 0) return sent;
-  return { ...sent, body: rules.reduce((body, rule) => rule.keep(body, nowSeconds), sent.body as Body) };
+  const keep = (of: Rule['of'], part: Body) =>
+    rules.filter((rule) => rule.of === of).reduce((left, rule) => rule.keep(left, nowSeconds), part);
+  const query = keep('query', sent.query);
+  return sent.body === undefined
+    ? { ...sent, query }
+    : { ...sent, query, body: rules.length === 0 ? sent.body : keep(undefined, sent.body as Body) };
 }
 
 const named = checked.map((operation) => [operation.operationId, operation] as const);

@@ -118,6 +118,7 @@ export class PaymentsApiHarness extends ApiHarness {
       views: new ProjectedViews(behind),
       transitions: behind.ledger,
       processor: this.processor,
+      books: [this.processor],
       runner: idempotentRunner,
       replays: new ProcessReplayCache(),
       clock: this.clock,

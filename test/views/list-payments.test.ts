@@ -49,7 +49,7 @@ async function listedWhileMoving(reads: number, filters: { readonly status?: Pay
   const query = { reference: 'order-1', limit: 10, ...filters };
   const store = new Stores();
   await store.write(chain);
-  const outcome = await listPayments({ views: moving, store, transitions: store.ledger }, OWNER, query);
+  const outcome = await listPayments({ views: moving, store, transitions: store.ledger, books: [] }, OWNER, query);
   if (outcome.kind !== 'found') throw new Error('there is no cursor');
   return outcome.rows.map(({ chainId }) => chainId);
 }
@@ -83,7 +83,7 @@ test.each<[string, { readonly status?: PaymentStatus }]>([
   };
   const store = new Stores();
   await store.write(chains.flat());
-  const tools = { views: counted, store, transitions: store.ledger };
+  const tools = { views: counted, store, transitions: store.ledger, books: [] };
   const outcome = await listPayments(tools, OWNER, { limit: 10, ...filter });
   expect(outcome).toMatchObject({ kind: 'found', hasMore: true, rows: { length: 10 } });
   expect(queries).toBeLessThanOrEqual(4);

@@ -1,4 +1,5 @@
 import { beforeEach, describe, expect, test } from '@jest/globals';
+import { RetryableError } from '../../lambdas/kernel/faults.ts';
 import { tenantId } from '../../lambdas/kernel/ids.ts';
 import { API_KEY, PaymentsApiHarness, type Reply } from '../payments/payments-api-harness.ts';
 import { dataOf } from '../reconciling/ledger-api-harness.ts';
@@ -109,6 +110,45 @@ describe('the list of payments', () => {
     expect(await listed('reference=order-1')).toEqual([held]);
   });
 
+  test('is filtered by the id of a charge, which the processor’s books assign to a payment', async () => {
+    const [first, second] = [await paid('k-1'), await paid('k-2', { source: 'tok_declined' })];
+    const chargeOf = (id: string) => harness.processor.charges(id)[0]?.chargeId;
+
+    expect(await listed(`charge_id=${chargeOf(first)}`)).toEqual([first]);
+    expect(await listed(`charge_id=${chargeOf(second)}`)).toEqual([second]);
+    expect(await listed(`charge_id=${chargeOf(second)}&status=succeeded`)).toEqual([]);
+    expect(await listed(`charge_id=${chargeOf(first)}&created_to=${CREATED}`)).toEqual([]);
+    expect(await listed('charge_id=ch_none')).toEqual([]);
+    harness.registerKey(OTHER_KEY, { tenantId: tenantId('ten_other') });
+    expect(idsOf(await harness.get(`${PATH}?charge_id=${chargeOf(first)}`, as(OTHER_KEY)))).toEqual([]);
+  });
+
+  test('by the id of a charge is refused with 503 while the processor cannot be asked', async () => {
+    const down = {
+      ...harness.processor,
+      readCharge: () => Promise.reject(new RetryableError('processor_unreachable', 'down')),
+    };
+    const reply = await new PaymentsApiHarness({ books: [down] }).get(`${PATH}?charge_id=ch_1`);
+    expect([reply.status, reply.body['code']]).toEqual([503, 'processor_unavailable']);
+  });
+
+  test('is filtered by the requested amount within 31 days, together with a status, or by reference', async () => {
+    const ids: string[] = [];
+    for (const [index, amount] of [700, 1000, 700, 900, 700].entries()) {
+      const source = index === 2 ? 'tok_declined' : 'tok_ok';
+      ids.push(await paid(`k-${index}`, { amount, source, reference: `order-${index}` }));
+    }
+    const [first, , declined, , last] = ids;
+    const range = `created_from=${CREATED}&created_to=${CREATED + 31 * 86_400}`;
+
+    expect(await listed(`amount=700&${range}`)).toEqual([last, declined, first]);
+    expect(await listed(`amount=700&status=succeeded&${range}`)).toEqual([last, first]);
+    expect(await listed(`amount=700&${range}&limit=1&starting_after=${last}`)).toEqual([declined]);
+    expect(await listed(`amount=701&${range}`)).toEqual([]);
+    expect(await listed('amount=700&reference=order-0')).toEqual([first]);
+    expect(await listed('amount=700&reference=order-1')).toEqual([]);
+  });
+
   test('of a rare status does not read the payments of other statuses', async () => {
     const ids = await many(40);
     const rare = await paid('rare', { capture: 'manual' });
@@ -127,6 +167,11 @@ describe('the list of payments', () => {
     ['created_to=-1', 'created_to', 'invalid_request'],
     ['starting_after=', 'starting_after', 'invalid_request'],
     [`starting_after=pay_${'a'.repeat(32)}&ending_before=pay_${'b'.repeat(32)}`, 'ending_before', 'invalid_request'],
+    ['amount=700', 'amount', 'invalid_request'],
+    [`amount=700&created_from=0&created_to=${31 * 86_400 + 1}`, 'amount', 'invalid_request'],
+    ['amount=0&reference=x', 'amount', 'invalid_request'],
+    ['charge_id=a%20b', 'charge_id', 'invalid_request'],
+    ['charge_id=ch_1&reference=x', 'charge_id', 'invalid_request'],
     ['customer=x', 'customer', 'unknown_parameter'],
   ])('is refused for %s, naming %s', async (search, param, code) => {
     const reply = await harness.get(`${PATH}?${search}`);

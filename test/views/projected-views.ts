@@ -20,10 +20,16 @@ export class ProjectedViews implements Pick<ViewStore, 'range' | 'read'> {
   }
 
   async read(key: ViewKey): Promise<ViewRow | undefined> {
+    await this.#catchUp();
     return this.views.read(key);
   }
 
   async range(range: ViewRange): Promise<readonly ViewRow[]> {
+    await this.#catchUp();
+    return this.views.range(range);
+  }
+
+  async #catchUp(): Promise<void> {
     const { outcomes, ledger } = this.#store;
     for (const place of outcomes.call(this.#store)) {
       const name = JSON.stringify(place);
@@ -34,6 +40,5 @@ export class ProjectedViews implements Pick<ViewStore, 'range' | 'read'> {
       await projectEvent({ runner: idempotentRunner, views }, JSON.parse(JSON.stringify(event)) as typeof event);
       this.#projected.add(name);
     }
-    return this.views.range(range);
   }
 }

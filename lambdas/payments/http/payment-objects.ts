@@ -19,7 +19,7 @@ const MAX_METADATA_VALUE_LENGTH = 500;
 const MAX_METADATA_BYTES = 2_048;
 
 /** The largest limit of all currencies. Minor units. Each currency has its own limit, checked below. */
-const LARGEST_AMOUNT = Math.max(...CURRENCIES.map((code) => largestAmountMinor(code) ?? 0));
+export const LARGEST_AMOUNT = Math.max(...CURRENCIES.map((code) => largestAmountMinor(code) ?? 0));
 
 const utf8 = new TextEncoder();
 

@@ -95,7 +95,7 @@ function paymentViews(event: PaymentEvent): EventViews {
   const { id, type, sequence } = event.event;
   // As `paymentObject` renders it.
   const payment = event.payment as PaymentEvent['payment'] & PaymentFields;
-  const { id: paymentId, status, reference } = payment;
+  const { id: paymentId, status, amount: amountMinor, reference } = payment;
   const sort = createdPlace(payment.created, paymentId);
   const head = {
     partition: paymentPartition(owner, paymentId),
@@ -103,7 +103,7 @@ function paymentViews(event: PaymentEvent): EventViews {
     list: statusPartition(owner, status, paymentId),
     chainId: paymentId,
     sequence,
-    body: JSON.stringify({ status } satisfies HeadBody),
+    body: JSON.stringify({ status, amountMinor } satisfies HeadBody),
   };
   return {
     owner,
@@ -137,6 +137,8 @@ export function isPublicType(type: string): type is PublicEventType {
 interface PaymentFields {
   readonly id: PaymentId;
   readonly status: PaymentStatus;
+  /** Minor units. */
+  readonly amount: number;
   readonly reference: string | null;
   /** Unix seconds. */
   readonly created: number;
@@ -159,6 +161,8 @@ interface DisputeFields {
 /** What the row of a payment says. */
 export interface HeadBody {
   readonly status: PaymentStatus;
+  /** Minor units. */
+  readonly amountMinor: number;
 }
 
 interface OrderHeadBody {

@@ -1,10 +1,11 @@
 import * as z from 'zod';
 import { type Route, refusal } from '../../http/authenticated-api.ts';
 import { askedPage, hasOneCursor, listHandled, ONE_CURSOR, pageOf } from '../../http/lists.ts';
-import { freeText, validateQuery } from '../../http/validate.ts';
+import { freeText, validateQuery, wholeNumber } from '../../http/validate.ts';
 import { Scopes } from '../../kernel/contract/api.ts';
 import { DISPUTE_ID, PAYMENT_ID } from '../../kernel/ids.ts';
 import { DISPUTE_STATUSES, PAYMENT_STATUSES } from '../../payments/domain/payment.ts';
+import { LARGEST_AMOUNT } from '../../payments/http/payment-objects.ts';
 import { type ListDisputesTools, listDisputes } from '../use/list-disputes.ts';
 import { type ListPaymentsTools, listPayments } from '../use/list-payments.ts';
 
@@ -19,9 +20,48 @@ export const paymentsQuery = z
     reference: freeText(255, 1)
       .optional()
       .meta({ description: 'Only payments with this `reference`, including failed ones.' }),
+    charge_id: z
+      .string()
+      .regex(/^[A-Za-z0-9_.-]{1,255}$/, 'must be the id of a charge: 1 to 255 letters, digits, dots, dashes or _')
+      .optional()
+      .meta({
+        description:
+          'Only the payment of this charge, by the books of the processor, with returned charges. Not together with `reference`.',
+      }),
+    amount: wholeNumber(
+      1,
+      LARGEST_AMOUNT,
+      'Only payments of this requested amount, in minor units of any currency. Without `reference` and `charge_id`, it needs ' +
+        '`created_from` and `created_to`, at most 31 days after `created_from`.',
+    ),
     ...pageOf('payments', PAYMENT_ID),
   })
-  .refine(hasOneCursor, ONE_CURSOR);
+  .refine(hasOneCursor, ONE_CURSOR)
+  .refine(({ reference, charge_id: charge }) => reference === undefined || charge === undefined, {
+    path: ['charge_id'],
+    message: 'must not be given together with reference',
+  })
+  .refine(hasRangeForAmount, {
+    path: ['amount'],
+    message: 'needs created_from and created_to, at most 31 days apart, or reference or charge_id',
+  });
+
+const LONGEST_RANGE_SECONDS = 31 * 24 * 60 * 60;
+
+interface AmountQuery {
+  readonly amount?: number | undefined;
+  readonly reference?: string | undefined;
+  readonly charge_id?: string | undefined;
+  readonly created_from?: number | undefined;
+  readonly created_to?: number | undefined;
+}
+
+/** There is no index by amount: the range bounds the payments that such a filter can examine. */
+function hasRangeForAmount(asked: AmountQuery): boolean {
+  const { amount, reference, charge_id: charge, created_from: from, created_to: to } = asked;
+  if (amount === undefined || reference !== undefined || charge !== undefined) return true;
+  return from !== undefined && to !== undefined && to - from <= LONGEST_RANGE_SECONDS;
+}
 
 export const disputesQuery = z
   .strictObject({
@@ -40,10 +80,12 @@ const getPayments: Route<ListPaymentsTools> = {
   handle: async ({ tools, caller, request }) => {
     const query = validateQuery(paymentsQuery, request.query);
     if (query.kind === 'refused') return refusal(query.problem, request);
-    const { status, reference, ...page } = query.value;
+    const { status, reference, charge_id: chargeId, amount: amountMinor, ...page } = query.value;
     const outcome = await listPayments(tools, caller, {
       ...(status === undefined ? {} : { status }),
       ...(reference === undefined ? {} : { reference }),
+      ...(chargeId === undefined ? {} : { chargeId }),
+      ...(amountMinor === undefined ? {} : { amountMinor }),
       ...askedPage(page),
     });
     return listHandled(outcome, 'payments', request);

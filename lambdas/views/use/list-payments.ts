@@ -1,10 +1,11 @@
 import { isOrderId } from '../../kernel/ids.ts';
-import { type PaymentStatus, paymentObject } from '../../payments/domain/payment.ts';
+import { type Payment, type PaymentStatus, paymentObject } from '../../payments/domain/payment.ts';
 import type { PaymentStore } from '../../payments/use/payment-store.ts';
+import type { ProcessorBooks } from '../../payments/use/processor.ts';
 import { readPayment } from '../../payments/use/read-payment.ts';
 import { readDetailed, type TransitionReader } from '../../payments/use/transition-reader.ts';
 import type { Owner } from '../../tenants/owners.ts';
-import { createdPlace, paymentList, paymentPartition, referencePartition, type ViewOwner } from '../domain/lists.ts';
+import { createdPlace, paymentList, paymentPartition, referencePartition, type ViewKey } from '../domain/lists.ts';
 import type { HeadBody, ViewRow } from '../domain/views.ts';
 import { type ListOutcome, type ListPage, listFrom, shownPage } from './list-page.ts';
 import type { ViewStore } from './view-store.ts';
@@ -13,36 +14,103 @@ export interface ListPaymentsTools {
   readonly views: Pick<ViewStore, 'range' | 'read'>;
   readonly store: PaymentStore;
   readonly transitions: TransitionReader;
+  /** Of all processors that this deployment calls. */
+  readonly books: readonly ProcessorBooks[];
 }
 
 /** The cursors are payment ids from the request, not validated. */
 export interface ListPayments extends ListPage {
   readonly status?: PaymentStatus;
+  /** Minor units. */
+  readonly amountMinor?: number;
   readonly reference?: string;
+  /** Not together with `reference`. */
+  readonly chargeId?: string;
 }
+
+/** Milliseconds for a read of a processor's books. */
+const BOOKS_TIMEOUT_MS = 5_000;
 
 /**
  * A page of the caller's payments, newest first, each as it was after the newest event that was projected. The `body` of a row
  * is the API's object.
  *
- * @throws RetryableError when it cannot be read now
+ * @throws RetryableError when it cannot be read now, and also AmbiguousError when a processor cannot be asked for a charge
  */
 export async function listPayments(
-  { views, store, transitions }: ListPaymentsTools,
+  tools: ListPaymentsTools,
   caller: Owner,
-  { status, reference, after, before, ...page }: ListPayments,
+  { status, amountMinor, reference, chargeId, after, before, ...page }: ListPayments,
 ): Promise<ListOutcome> {
+  const { views, store, transitions } = tools;
   const placed = async (id: string): Promise<string | undefined> => {
     const found = await readPayment(store, caller, id);
-    if (found.kind === 'not_found') return undefined;
-    // Whole seconds, because heads are sorted by the payment's `created`.
-    return createdPlace(Math.floor(found.payment.createdAtMs / 1000), found.payment.id);
+    return found.kind === 'not_found' ? undefined : keyOf(caller, found.payment).sort;
   };
-  const heads = reference === undefined ? views : { range: headsOfReference(views, caller, status) };
+  const matches = (head: ViewRow): boolean => {
+    const body = JSON.parse(head.body) as HeadBody;
+    return (status ?? body.status) === body.status && (amountMinor ?? body.amountMinor) === body.amountMinor;
+  };
+  const headOf = async ({ chainId, sort }: ViewRow): Promise<ViewRow | undefined> =>
+    chainId === undefined || isOrderId(chainId)
+      ? undefined
+      : views.read({ partition: paymentPartition(caller, chainId), sort });
+  const show = (row: ViewRow) => shown(transitions, row);
+  const isLooked = reference !== undefined || chargeId !== undefined;
+  const pick = async (row: ViewRow): Promise<ViewRow | undefined> => {
+    const head = isLooked ? await headOf(row) : row;
+    return head !== undefined && matches(head) ? head : undefined;
+  };
   const list =
     reference === undefined ? paymentList(caller, status) : { partitions: [referencePartition(caller, reference)] };
-  const show = (row: ViewRow) => shown(transitions, row);
-  return listFrom({ after, before, placed }, (cursors) => shownPage(heads, list, { ...page, ...cursors }, { show }));
+  return listFrom({ after, before, placed }, async (cursors) => {
+    const from = chargeId === undefined ? views : only(await rowOfCharge(tools, caller, chargeId));
+    const isFiltered = isLooked || amountMinor !== undefined;
+    return shownPage(
+      from,
+      chargeId === undefined ? list : CHARGE,
+      { ...page, ...cursors },
+      {
+        ...(isFiltered ? { pick } : {}),
+        show,
+      },
+    );
+  });
+}
+
+/** Whole seconds, because heads are sorted by the payment's `created`. */
+function keyOf(owner: Owner, { id, createdAtMs }: Pick<Payment, 'id' | 'createdAtMs'>): ViewKey {
+  return { partition: paymentPartition(owner, id), sort: createdPlace(Math.floor(createdAtMs / 1000), id) };
+}
+
+/** A list of at most one row. */
+const CHARGE = { partitions: ['charge'] };
+
+function only(row: ViewRow | undefined): Pick<ViewStore, 'range'> {
+  return {
+    range: async ({ from, until }) => (row !== undefined && row.sort >= from && row.sort < until ? [row] : []),
+  };
+}
+
+/**
+ * The payment that a charge belongs to, by the books of the processors, as for callbacks: no row is written for each charge.
+ *
+ * @returns undefined when no processor has the charge, or its payment is not the caller's or was made in another account
+ */
+async function rowOfCharge(
+  { books, store }: ListPaymentsTools,
+  caller: Owner,
+  chargeId: string,
+): Promise<ViewRow | undefined> {
+  for (const each of books) {
+    const charge = await each.readCharge(chargeId, { timeoutMs: BOOKS_TIMEOUT_MS });
+    const found = charge?.paymentId === undefined ? undefined : await readPayment(store, caller, charge.paymentId);
+    if (found?.kind !== 'found') continue;
+    const { payment, details } = found;
+    if (payment.processorName !== each.name || details.processor.account !== each.account) continue;
+    return { ...keyOf(caller, payment), chainId: payment.id, sequence: 0, body: '{}' };
+  }
+  return undefined;
 }
 
 /** @returns undefined when the Ledger has no such transition: a rebuild removes the row */
@@ -51,37 +119,4 @@ async function shown(transitions: TransitionReader, row: ViewRow): Promise<ViewR
   if (chainId === undefined || isOrderId(chainId)) return undefined;
   const found = await readDetailed(transitions, { paymentId: chainId, sequence });
   return found && { ...row, body: JSON.stringify(paymentObject(found.transition.payment, found.first)) };
-}
-
-/** Reads the payments of a reference, of which there are few, and keeps those with the status. */
-function headsOfReference(
-  views: ListPaymentsTools['views'],
-  owner: ViewOwner,
-  status: PaymentStatus | undefined,
-): ViewStore['range'] {
-  return async (range) => {
-    const heads: ViewRow[] = [];
-    let { from, until } = range;
-    while (heads.length < range.limit) {
-      const rows = await views.range({ ...range, from, until });
-      const found = await Promise.all(
-        rows.map(async ({ chainId, sort }) =>
-          chainId === undefined || isOrderId(chainId)
-            ? undefined
-            : views.read({ partition: paymentPartition(owner, chainId), sort }),
-        ),
-      );
-      heads.push(...found.filter((head) => head !== undefined).filter((head) => hasStatus(head, status)));
-      const last = rows.at(-1)?.sort;
-      if (last === undefined || rows.length < range.limit) break;
-      if (range.descending === true) until = last;
-      // A trailing space gives the next possible sort key.
-      else from = `${last} `;
-    }
-    return heads.slice(0, range.limit);
-  };
-}
-
-function hasStatus({ body }: ViewRow, status: PaymentStatus | undefined): boolean {
-  return status === undefined || (JSON.parse(body) as HeadBody).status === status;
 }
