@@ -1,5 +1,5 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
-import type { Charge, ChargeStatus, SandboxEvent } from '../../lambdas/kernel/contract/sandbox-api.ts';
+import type { Charge, ChargeStatus, EventType, SandboxEvent } from '../../lambdas/kernel/contract/sandbox-api.ts';
 import { AmbiguousError, RetryableError } from '../../lambdas/kernel/faults.ts';
 import { storedOperationId } from '../../lambdas/kernel/ids.ts';
 import { invariant } from '../../lambdas/kernel/invariant.ts';
@@ -14,6 +14,7 @@ import { processorCharge } from '../../lambdas/processors/sandbox/sandbox-charge
 import { createSandboxClient } from '../../lambdas/processors/sandbox/sandbox-client.ts';
 import { advance } from '../../sandbox/advancing.ts';
 import type { Books } from '../../sandbox/books.ts';
+import { newEvent } from '../../sandbox/events.ts';
 import { createMemoryBooks } from '../../sandbox/memory-books.ts';
 import { createSandbox } from '../../sandbox/routes.ts';
 import type { SandboxWorld } from '../../sandbox/world.ts';
@@ -78,6 +79,8 @@ export interface InsideSandbox {
   /** Captures, voids and refunds that were applied under a key, oldest first. */
   readonly applied: readonly AppliedChange[];
   readonly sent: readonly SentRequest[];
+  /** The charge as the processor shows it. */
+  read(chargeId: string): Promise<Charge>;
   charge(order: ForeignOrder): Promise<ProcessorCharge>;
   /** Confirms a pending charge, or one that waits for its payer, or one that was declined. */
   approve(chargeId: string): Promise<void>;
@@ -93,8 +96,8 @@ export interface InsideSandbox {
   /** @returns the dispute's id */
   dispute(chargeId: string, amountMinor: number): Promise<string>;
   closeDispute(disputeId: string, outcome: 'won' | 'lost'): Promise<void>;
-  /** The processor corrects its books, against its own rules too. No callback tells of it. */
-  correct(chargeId: string, changes: Partial<Charge>): Promise<void>;
+  /** The processor corrects its books, against its own rules too. @param tells the callback. @default none tells of it */
+  correct(chargeId: string, changes: Partial<Charge>, tells?: EventType): Promise<void>;
   /** The next `count` charges behave like the first send of `source`. */
   failNext(count: number, source: string): Promise<void>;
   /** The next `count` captures, voids and refunds behave like the first send of `source`. */
@@ -406,6 +409,7 @@ function actionsOn(world: SandboxWorld, history: History, ask: Line['ask']): Act
       invariant(made !== undefined, 'the charge is in the books');
       return made;
     },
+    read: async (chargeId) => history.newest(chargeId),
     approve: (chargeId) => end(chargeId, 'succeed'),
     decline: (chargeId) => end(chargeId, 'decline'),
     capture: async (chargeId, amount) => void (await ask(`/charges/${chargeId}/capture`, { amount })),
@@ -421,10 +425,12 @@ function actionsOn(world: SandboxWorld, history: History, ask: Line['ask']): Act
     },
     dispute: async (chargeId, amount) => idIn(await ask(`/control/charges/${chargeId}/dispute`, { amount })),
     closeDispute: async (disputeId, outcome) => void (await ask(`/control/disputes/${disputeId}/close`, { outcome })),
-    correct: async (chargeId, changes) => {
+    correct: async (chargeId, changes, tells) => {
       const seen = await world.books.charge(chargeId);
       invariant(seen !== undefined, `there is no charge ${chargeId}`);
-      await world.books.change(seen, { charge: { ...seen.charge, ...changes }, events: [] });
+      const charge = { ...seen.charge, ...changes };
+      const events = tells === undefined ? [] : [newEvent(world, charge, { type: tells })];
+      await world.books.change(seen, { charge, events });
     },
     failNext: async (count, source) => void (await ask('/control/failures', { count, source }, 'PUT')),
     failNextChange: async (count, source) => void (await ask('/control/change-failures', { count, source }, 'PUT')),

@@ -1,7 +1,7 @@
 import { expect, test } from '@jest/globals';
 import type { SandboxEvent } from '../../../lambdas/kernel/contract/sandbox-api.ts';
 import type { History, RunningSystem } from './contract.ts';
-import { perform, type StepEnd } from './perform.ts';
+import { lengthOf, perform, type StepEnd } from './perform.ts';
 import { fractionOf } from './random.ts';
 
 const HABITS = { processor: 'sandbox', lost: 0, doubled: 0, late: 0, slow: 0, lateMs: 3_600_000 };
@@ -82,4 +82,12 @@ test('a callback that was not taken is sent again some times, and then no more',
   const { deliveries } = await play([], ({ payment }) => (payment === 'pay_3' ? 503 : 204));
   expect(deliveries.filter(({ payment }) => payment === 'pay_3')).toHaveLength(6);
   expect(deliveries).toHaveLength(PAYMENTS.length + 5);
+});
+
+test('a history lasts until its last outage has ended', () => {
+  const steps = [
+    { id: 1, atMs: 5_000, actor: 'world', act: 'party_outage', party: 'mail', forMs: 60_000 },
+    { id: 2, atMs: 9_000, actor: 'client', act: 'pay' },
+  ];
+  expect(lengthOf({ seed: 1, profile: 'orders', steps, muted: [] })).toBe(65_000);
 });

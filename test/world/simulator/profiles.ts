@@ -14,6 +14,7 @@ export const FEATURES = [
   'many_refunds',
   'looks',
   'orders',
+  'follow_ups',
   'endpoints',
   // Payers, banks, and users of the processor's dashboard.
   'late_success',
@@ -22,6 +23,7 @@ export const FEATURES = [
   'dashboard',
   'strays',
   'wrong_amounts',
+  'contradictions',
   'floods',
   // Callbacks.
   'lost_callbacks',
@@ -80,7 +82,17 @@ export const PROFILES = {
   calm: {
     subjects: [1, 4],
     acts: [0, 4],
-    features: { refunds: 0.8, holds: 0.5, actions: 0.5, async: 0.5, orders: 0.4, looks: 0.5, floods: 0, cron: 0 },
+    features: {
+      refunds: 0.8,
+      holds: 0.5,
+      actions: 0.5,
+      async: 0.5,
+      orders: 0.4,
+      follow_ups: 0.3,
+      looks: 0.5,
+      floods: 0,
+      cron: 0,
+    },
     otherwise: 0,
   },
   clients: {
@@ -118,6 +130,7 @@ export const PROFILES = {
       dashboard: 0.6,
       strays: 0.5,
       wrong_amounts: 0.4,
+      contradictions: 0.15,
       orders: 0.2,
     },
     otherwise: 0.1,
@@ -150,6 +163,7 @@ export const PROFILES = {
       ...CALLBACK_TROUBLE,
       ...MACHINE_TROUBLE,
       orders: 1,
+      follow_ups: 0.5,
       party_outages: 0.7,
       refunds: 0.7,
       disputes: 0.6,

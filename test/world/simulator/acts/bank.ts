@@ -1,4 +1,4 @@
-import type { Refund } from '../../../../lambdas/kernel/contract/sandbox-api.ts';
+import type { Charge, Refund } from '../../../../lambdas/kernel/contract/sandbox-api.ts';
 import { type Act, type Arguments, act, type Draft, type Drawing } from './act.ts';
 import { chargeOf, deedAt, onCharge, paymentOf } from './objects.ts';
 
@@ -295,6 +295,65 @@ const wrongAmount = act<Amount>({
   tell: ({ of, amount }, { name, money }) => `the processor captures ${money(amount, of)} for ${name(of)}`,
 });
 
+interface Contradiction extends OfCharge {
+  readonly what: 'declined' | 'voided' | 'refund_succeeds' | 'dispute_won' | 'dispute_lost';
+  readonly isTold: boolean;
+}
+
+/** The processor says the opposite of what it said before. */
+const contradict = act<Contradiction>({
+  name: 'contradict',
+  actor: 'bank',
+  feature: 'contradictions',
+  about: 'payment',
+  weight: 4,
+  pace: ['minutes', 'hours', 'days'],
+  draw: (drawing) => ({
+    what: drawing.dice.pick(['declined', 'voided', 'refund_succeeds', 'dispute_won', 'dispute_lost'] as const),
+    isTold: drawing.dice.chance(0.7),
+    ...which(drawing),
+  }),
+  play: (scene, step) =>
+    onCharge(scene, step, async (inside, { chargeId }) => {
+      const charge = await inside.read(chargeId);
+      const changes = contradictionOf(charge, step.what);
+      return changes === undefined
+        ? 'nothing'
+        : inside.correct(chargeId, changes, step.isTold ? `charge.${changes.status ?? charge.status}` : undefined);
+    }),
+  tell: ({ of, what, isTold, charge }, { name }) =>
+    `the processor’s books show ${what.replaceAll('_', ' ')} for ${name(of)}${ordinal(charge)}, against what they showed` +
+    (isTold ? '' : '; no callback tells'),
+});
+
+/** @returns undefined when there is nothing to contradict */
+function contradictionOf(charge: Charge, what: Contradiction['what']): Partial<Charge> | undefined {
+  const { status, refunds, disputes } = charge;
+  switch (what) {
+    case 'declined':
+    case 'voided':
+      return status === what || refunds.length > 0 || disputes.length > 0
+        ? undefined
+        : { status: what, amount_captured: 0 };
+    case 'refund_succeeds': {
+      const found = refunds.find((refund) => refund.status === 'failed');
+      if (found === undefined) return undefined;
+      const ended = { ...found, status: 'succeeded' as const };
+      return {
+        refunds: refunds.map((refund) => (refund === found ? ended : refund)),
+        amount_refunded: charge.amount_refunded + found.amount,
+      };
+    }
+    case 'dispute_won':
+    case 'dispute_lost': {
+      const [from, to] = what === 'dispute_won' ? (['lost', 'won'] as const) : (['won', 'lost'] as const);
+      const found = disputes.find((each) => each.status === from);
+      if (found === undefined) return undefined;
+      return { disputes: disputes.map((each) => (each === found ? { ...found, status: to } : each)) };
+    }
+  }
+}
+
 interface Flood extends Arguments {
   readonly count: number;
 }
@@ -338,5 +397,6 @@ export const BANK_ACTS: readonly Act[] = [
   foreignVoid,
   stray,
   wrongAmount,
+  contradict,
   flood,
 ];

@@ -48,6 +48,9 @@ interface Pay extends Money, Readonly<Record<string, unknown>> {
   readonly copies: number;
   /** Seconds that a copy waits for the first one. */
   readonly wait?: number;
+  /** Whether it asks for a receipt. */
+  readonly receipt?: true;
+  readonly affiliate?: string;
 }
 
 const pay = act<Pay>({
@@ -65,11 +68,24 @@ const pay = act<Pay>({
       ...(has('references') ? { reference: `purchase-${dice.whole(1, 2)}` } : {}),
       copies: has('copies') && dice.chance(0.5) ? dice.whole(2, 4) : 1,
       ...(has('copies') && dice.chance(0.3) ? { wait: 5 } : {}),
+      ...(has('follow_ups') && dice.chance(0.6) ? { receipt: true } : {}),
+      ...(has('follow_ups') && dice.chance(0.6) ? { affiliate: 'aff_friend' } : {}),
     };
   },
   play: async (scene, step) => {
-    const { amount, currency, source, capture, reference, copies, wait } = step;
-    const body = { amount, currency, source, capture, ...(reference === undefined ? {} : { reference }) };
+    const { amount, currency, source, capture, reference, copies, wait, receipt, affiliate } = step;
+    const metadata = {
+      ...(receipt === undefined ? {} : { receipt_email: `payer-${step.id}@example.com` }),
+      ...(affiliate === undefined ? {} : { affiliate }),
+    };
+    const body = {
+      amount,
+      currency,
+      source,
+      capture,
+      ...(reference === undefined ? {} : { reference }),
+      ...(Object.keys(metadata).length === 0 ? {} : { metadata }),
+    };
     const request = {
       method: 'POST',
       path: '/v1/payments',
@@ -80,9 +96,10 @@ const pay = act<Pay>({
     const [first] = await Promise.all(Array.from({ length: copies }, () => ask(scene, step, request)));
     return first === undefined ? 'nothing' : endOf(first);
   },
-  tell: ({ id, amount, capture, source, copies, reference, tenant }, { name, money }) =>
+  tell: ({ id, amount, capture, source, copies, reference, receipt, affiliate, tenant }, { name, money }) =>
     `${tenant} ${capture === 'manual' ? 'authorizes' : 'charges'} ${money(amount, id)} from ${source} as ${name(id)}` +
-    `${copies > 1 ? `, with ${copies} requests at once` : ''}${reference === undefined ? '' : `, named ${reference}`}`,
+    `${copies > 1 ? `, with ${copies} requests at once` : ''}${reference === undefined ? '' : `, named ${reference}`}` +
+    `${receipt === undefined ? '' : ', with a receipt'}${affiliate === undefined ? '' : `, by ${affiliate}`}`,
 });
 
 interface Order extends Money, Readonly<Record<string, unknown>> {

@@ -53,13 +53,13 @@ interface Habits extends Arguments, CallbackHabits {
   readonly processor: ProcessorName;
 }
 
-/** At the beginning of a history. */
+/** At the beginning of a history, and sometimes later. */
 const habits = act<Habits>({
   name: 'habits',
   actor: 'bank',
   about: 'nothing',
-  weight: 0,
-  pace: ['instant'],
+  weight: 3,
+  pace: ['seconds', 'minutes', 'hours', 'days'],
   draw: ({ dice, has }) => ({
     processor: has('second_processor') && dice.chance(0.5) ? 'second' : 'sandbox',
     lost: has('lost_callbacks') ? dice.pick([0.2, 0.5, 0.8, 1]) : 0,
