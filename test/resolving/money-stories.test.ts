@@ -1,4 +1,5 @@
 import { beforeEach, describe, expect, test } from '@jest/globals';
+import { AmbiguousError } from '../../lambdas/kernel/faults.ts';
 import { fingerprintOf } from '../../lambdas/kernel/fingerprint.ts';
 import { storedOperationId } from '../../lambdas/kernel/ids.ts';
 import { moneyOf } from '../../lambdas/payments/domain/charge-money.ts';
@@ -263,6 +264,32 @@ describe('a payment at another processor than the default', () => {
     harness.clock.advance(60_000);
     await harness.processor.inside.goDown();
     expect(await harness.pay(request, { processors: [harness.processor, other] })).toMatchObject({ kind: 'first' });
+  });
+});
+
+test.each([
+  ['a pending charge', 'tok_async'],
+  ['a charge whose answer was lost', 'tok_timeout_charged'],
+])('%s that captured another amount is found in the books, although its callback is lost', async (_what, source) => {
+  const request = paymentRequest('differs', { source });
+  const { processor } = harness;
+  const charging = harness.pay(request, {
+    processor: {
+      ...processor,
+      findCharge: () => Promise.reject(new AmbiguousError('processor_timeout', 'no answer')),
+      charge: async (...order) => {
+        const [known] = processor.charges(request.paymentId);
+        if (known !== undefined) throw new AmbiguousError('processor_timeout', 'no answer');
+        return processor.charge(...order);
+      },
+    },
+  });
+  expect(await charging).toMatchObject({ answer: { status: 202 } });
+  await processor.inside.correct(harness.chargeOf(request), { status: 'succeeded', amount_captured: 999 });
+  await live(1);
+  expect((await harness.chain(request)).state.payment).toMatchObject({
+    status: 'needs_review',
+    failure: { code: 'wrong_amount' },
   });
 });
 

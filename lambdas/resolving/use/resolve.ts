@@ -10,7 +10,7 @@ import { type ChangeCommand, changeOf, isUnderWay } from '../../payments/domain/
 import { type Decision, decide } from '../../payments/domain/decide.ts';
 import type { HoldChange, Refund } from '../../payments/domain/payment.ts';
 import { isAwaited, notesOf, termsOf } from '../../payments/domain/payment.ts';
-import { SEND_WINDOW_MS } from '../../payments/domain/settlement.ts';
+import { FIND_OUT_MS, SEND_WINDOW_MS } from '../../payments/domain/settlement.ts';
 import { detailsOf, nextTransition } from '../../payments/domain/transition.ts';
 import { type ChangePaymentOutcome, changePayment } from '../../payments/use/change-payment.ts';
 
@@ -250,8 +250,19 @@ async function lookAtBooks(tools: ResolveTools, { operationId, paymentId, claime
   invariant(chain !== undefined, 'a decided payment exists');
   const books = pinnedBooks(tools, chain.first);
   if (books === undefined) return elsewhere(tools, paymentId);
+  await recordChargesOf(tools, operationId, chain, books);
+  return tools.clock.nowMs() > claimedAtMs + BOOKS_LAG_MS ? 'finished' : 'waiting';
+}
+
+/** Records every charge of a payment that its processor's books show. */
+async function recordChargesOf(
+  tools: ResolveTools,
+  operationId: OperationId,
+  { state }: PaymentChain,
+  books: ProcessorBooks,
+): Promise<void> {
+  const { id: paymentId, chargeId } = state.payment;
   const found = await books.chargesOfPayment(paymentId, { timeoutMs: BOOKS_TIMEOUT_MS });
-  const { chargeId } = chain.state.payment;
   for (const id of new Set([
     ...found.map((charge) => charge.chargeId),
     ...(chargeId === undefined ? [] : [chargeId]),
@@ -260,7 +271,6 @@ async function lookAtBooks(tools: ResolveTools, { operationId, paymentId, claime
     if (charge === undefined) tools.alarm?.('contradiction');
     else await recordCharge(tools, paymentId, operationId, () => readCharge(books, id));
   }
-  return tools.clock.nowMs() > claimedAtMs + BOOKS_LAG_MS ? 'finished' : 'waiting';
 }
 
 /** No run can ask a processor that this deployment does not call. An operator must configure it again, or decide. */
@@ -282,6 +292,10 @@ async function ask(tools: ResolveTools, { operationId, claimedAtMs }: Inquiry, c
   const { id: paymentId, amountMinor, currency, source, capture } = chain.first.payment;
   const order = { operationId, paymentId, amountMinor, currency, source, capture };
   const fact = await settleCharge({ processor, clock, entropy }, { order, ...underway });
+  // The look-up by key refuses a charge that differs from the request. By now its outcome would be known otherwise.
+  const isOverdue = fact.kind === 'unknown' && clock.nowMs() > claimedAtMs + FIND_OUT_MS;
+  const books = pinnedBooks(tools, chain.first);
+  if (isOverdue && books !== undefined) await recordChargesOf(tools, operationId, chain, books);
   return ({ state }) => decide(fact, state);
 }
 

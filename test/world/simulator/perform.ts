@@ -17,6 +17,11 @@ const AGAIN_MS = [5_000, 60_000, 600_000, 3_600_000, 21_600_000] as const;
 /** A late callback is at least this late, so that another one can overtake it. Milliseconds. */
 const LEAST_LATE_MS = 100;
 
+/** The time of the last step, and of the end of what lasts, for example an outage. Since the history began. */
+export function lengthOf({ steps }: History): number {
+  return Math.max(0, ...steps.map(({ atMs, forMs }) => atMs + (typeof forMs === 'number' ? forMs : 0)));
+}
+
 /** Plays the steps of a history at their times, and delivers the processors’ callbacks. @returns the ends so far, growing */
 export function perform(system: RunningSystem, { steps }: History): readonly StepEnd[] {
   const byId = new Map<unknown, Step>(steps.map((step) => [step.id, step]));
