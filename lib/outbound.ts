@@ -28,6 +28,7 @@ export class Outbound extends Construct {
       timeout: Duration.minutes(REDRIVE_TIMEOUT_MINUTES),
       memoryMb: 256,
       data,
+      appends: ['order'],
     });
     parties.grantCall(this.redrive);
     this.redrive.role.addToPrincipalPolicy(

@@ -121,7 +121,7 @@ const ROLES: readonly (readonly [string, readonly string[]])[] = [
   ],
   [
     'OutboundRedrive',
-    [...CALLS_PARTIES, 'sqs:ChangeMessageVisibility, sqs:DeleteMessage, sqs:ReceiveMessage on DeadLetters'],
+    [appendsRows('ORD#*'), ...CALLS_PARTIES, 'sqs:ChangeMessageVisibility, sqs:DeleteMessage, sqs:ReceiveMessage on DeadLetters'],
   ],
 ];
 
