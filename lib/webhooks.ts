@@ -121,6 +121,7 @@ export class Webhooks extends Construct {
     data.registry.grantRows(sender, 'ReadRows', ['dynamodb:GetItem'], rows);
     data.registry.grantRows(sender, 'ListDeliveries', ['dynamodb:Query'], DELIVERIES);
     data.registry.grantRows(sender, 'WriteRows', ['dynamodb:PutItem'], rows);
+    data.registry.grantRows(sender, 'ParkDeliveries', ['dynamodb:UpdateItem'], DELIVERIES);
     data.webhookRoot.grantReadTo(sender);
     // What it sends is read from the Ledger at each attempt.
     data.ledger.grantReadTransitions(sender);

@@ -121,7 +121,11 @@ const ROLES: readonly (readonly [string, readonly string[]])[] = [
   ],
   [
     'OutboundRedrive',
-    [appendsRows('ORD#*'), ...CALLS_PARTIES, 'sqs:ChangeMessageVisibility, sqs:DeleteMessage, sqs:ReceiveMessage on DeadLetters'],
+    [
+      appendsRows('ORD#*'),
+      ...CALLS_PARTIES,
+      'sqs:ChangeMessageVisibility, sqs:DeleteMessage, sqs:ReceiveMessage on DeadLetters',
+    ],
   ],
 ];
 

@@ -1,11 +1,12 @@
 import { describe, expect, test } from '@jest/globals';
 import type { PayonceEvent } from '../../lambdas/events/domain/event.ts';
-import { RetryableError } from '../../lambdas/kernel/faults.ts';
+import { RetryableError, TerminalError } from '../../lambdas/kernel/faults.ts';
 import { storedOperationId } from '../../lambdas/kernel/ids.ts';
 import type { AttemptResult } from '../../lambdas/webhooks/domain/webhook-delivery.ts';
 import { askedFor, RETRY_WAITS_SECONDS } from '../../lambdas/webhooks/domain/webhook-delivery.ts';
 import { acceptReplay } from '../../lambdas/webhooks/use/replay-webhooks.ts';
 import { resendWebhook } from '../../lambdas/webhooks/use/resend-webhook.ts';
+import { sendWebhook } from '../../lambdas/webhooks/use/send-webhook.ts';
 import { updateEndpoint } from '../../lambdas/webhooks/use/webhook-endpoints.ts';
 import { BY_REQUEST } from '../support/causes.ts';
 import { Crash } from '../support/fault-plan.ts';
@@ -74,6 +75,26 @@ describe('an endpoint that accepts no event', () => {
     for (let jumps = 0; jumps < 30 && (await world.jump(deliveriesOf(world))); jumps += 1);
     expect((await deliveriesOf(world)()).map(({ status }) => status)).toEqual(['delivered', 'failed']);
     expect((await world.store.readBook(OWNER)).endpoints[0]?.disabled).toBeUndefined();
+  });
+
+  test('a delivery that cannot be read is no longer swept, and is sent when its message is redriven after a fix', async () => {
+    const world = await worldWith(ENDPOINT);
+    await world.publish(eventNamed('unreadable'));
+    const [delivery] = await deliveriesOf(world)();
+    if (delivery === undefined) throw new Error('there is a delivery');
+    world.loseMessages();
+    const tools = world.tools(world.actor('sender'));
+    const { webhooks } = tools;
+    const older: typeof webhooks = {
+      ...webhooks,
+      readDelivery: () => Promise.reject(new TerminalError('row_unreadable', 'written by another version')),
+    };
+    const attempt = (store = webhooks) => sendWebhook({ ...tools, webhooks: store }, delivery.endpointId, delivery.id);
+    await expect(attempt(older)).rejects.toMatchObject({ code: 'row_unreadable' });
+    expect(await world.sweep()).toBe(0);
+    await expect(attempt(older)).rejects.toMatchObject({ code: 'row_unreadable' });
+    expect(await attempt()).toBe('delivered');
+    expect(world.arrivals).toHaveLength(1);
   });
 
   test('receives nothing after it is disabled, and due deliveries are canceled', async () => {

@@ -95,6 +95,29 @@ export function describeWebhookStore(name: string, open: () => Promise<WebhookSt
       expect(due).not.toContainEqual(expect.objectContaining({ deliveryId: done.id }));
     });
 
+    test('an endpoint with many due deliveries does not hide the later ones of others, and gets a bounded share', async () => {
+      const hanging = Array.from({ length: 160 }, (_, place) => delivery(`hanging-${place}`, nowMs + place));
+      await Promise.all(hanging.map((now) => store.write({ deliveries: [{ now }] })));
+      const other = { ...endpointNamed(run), id: `${endpointNamed(run).id}other` };
+      const message = messageOf(eventNamed(`${run}-other`, nowMs));
+      const late = { ...newDelivery(systemDigest, owner, other, message, nowMs), dueAtMs: nowMs + 500 };
+      await store.write({ deliveries: [{ now: late }] });
+      const due = (await store.due(nowMs + 1_000, 80)).filter((task) => task.kind === 'attempt');
+      expect(due).toContainEqual({ kind: 'attempt', endpointId: other.id, deliveryId: late.id });
+      const own = due.filter(({ endpointId }) => endpointId === endpointNamed(run).id);
+      expect(own.length).toBeGreaterThan(0);
+      expect(own.length).toBeLessThanOrEqual(10);
+    });
+
+    test('an unreadable delivery is due no longer once it is parked, and its row is kept', async () => {
+      const now = delivery('unreadable');
+      await store.write({ deliveries: [{ now }] });
+      await store.park(now.endpointId, now.id);
+      await store.park(now.endpointId, now.id);
+      expect(await mine()).toEqual([]);
+      expect(await store.readDelivery(now.endpointId, now.id)).toEqual(now);
+    });
+
     test('deliveries are listed newest event first, page by page', async () => {
       const deliveries = [1, 2, 3].map((day) => delivery(`listed-${day}`, nowMs + day));
       for (const now of deliveries) await store.write({ deliveries: [{ now }] });

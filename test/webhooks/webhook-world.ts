@@ -192,6 +192,7 @@ export class WebhookWorld {
       readEffect: (id) => actor.call('readEffect', VOICE, () => store.readEffect(id)),
       readBook: (owner) => actor.call('readBook', VOICE, () => store.readBook(owner)),
       readDelivery: (endpoint, id) => actor.call('readDelivery', VOICE, () => store.readDelivery(endpoint, id)),
+      park: (endpoint, id) => actor.call('park', VOICE, () => store.park(endpoint, id)),
       listDeliveries: (endpoint, page) => actor.call('list', VOICE, () => store.listDeliveries(endpoint, page)),
       readReplay: (id) => actor.call('readReplay', VOICE, () => store.readReplay(id)),
     };

@@ -1,4 +1,5 @@
 import type { Digest } from '../../kernel/digest.ts';
+import { TerminalError } from '../../kernel/faults.ts';
 import { attemptOperation } from '../../kernel/ids.ts';
 import { invariant } from '../../kernel/invariant.ts';
 import type { Clock, Entropy } from '../../kernel/world.ts';
@@ -100,7 +101,7 @@ async function claim(
   endpointId: string,
   deliveryId: string,
 ): Promise<ClaimStep<Claimed, SendOutcome>> {
-  const delivery = await webhooks.readDelivery(endpointId, deliveryId);
+  const delivery = await readOrPark(webhooks, endpointId, deliveryId);
   const atMs = clock.nowMs();
   if (delivery === undefined || !isDue(delivery, atMs)) return { kind: 'refused', outcome: 'nothing_due' };
   const endpoint = endpointOf(await webhooks.readBook(delivery), endpointId);
@@ -112,6 +113,25 @@ async function claim(
   const outcome = await webhooks.write({ deliveries: [{ was: delivery, now: taken }] });
   if (outcome.kind !== 'written') return { kind: 'refused', outcome: 'nothing_due' };
   return { kind: 'claimed', held: { delivery: taken, endpoint, atMs } };
+}
+
+/**
+ * A delivery that this code cannot read would be enqueued by every sweep. It leaves the due queue, and its message goes to the
+ * dead-letter queue, from where it can be redriven after a fix.
+ *
+ * @throws TerminalError `row_unreadable`
+ */
+async function readOrPark(
+  webhooks: WebhookStore,
+  endpointId: string,
+  deliveryId: string,
+): Promise<Delivery | undefined> {
+  try {
+    return await webhooks.readDelivery(endpointId, deliveryId);
+  } catch (error) {
+    if (error instanceof TerminalError && error.code === 'row_unreadable') await webhooks.park(endpointId, deliveryId);
+    throw error;
+  }
 }
 
 async function send(

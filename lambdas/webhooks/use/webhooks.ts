@@ -37,7 +37,10 @@ export interface WebhookStore {
   readEffect(operationId: OperationId): Promise<EffectRecord | undefined>;
   /** An empty book of revision 0 when the tenant has none. */
   readBook(owner: WebhookOwner): Promise<EndpointBook>;
+  /** @throws TerminalError `row_unreadable` when this code cannot read the row */
   readDelivery(endpointId: string, deliveryId: string): Promise<Delivery | undefined>;
+  /** Removes a delivery that cannot be read from the due queue. Its row is kept. No effect when there is no such row. */
+  park(endpointId: string, deliveryId: string): Promise<void>;
   /** Newest event first. */
   listDeliveries(endpointId: string, page: DeliveryPage): Promise<readonly Delivery[]>;
   readReplay(replayId: string): Promise<WebhookReplay | undefined>;
@@ -56,7 +59,10 @@ export type WebhookTask =
 
 /** The due queue. Each due row is written in one transaction with its delivery or replay, so none can be missing. */
 export interface DueWebhooks {
-  /** The tasks that are due at `nowMs`, oldest first in each shard. */
+  /**
+   * Tasks that are due at `nowMs`, oldest first in each shard. Of one endpoint at most an eighth of `limit`, so that an endpoint
+   * that does not answer does not hide the deliveries of others.
+   */
   due(nowMs: number, limit: number): Promise<readonly WebhookTask[]>;
 }
 
