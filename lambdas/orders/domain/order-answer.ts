@@ -24,10 +24,11 @@ export function orderObject(order: Order, details: OrderDetails): Record<string,
   };
 }
 
-function shownContacts({ email, referrer, detailsErased }: OrderDetails): Record<string, unknown> {
+function shownContacts({ email, referrer, returnUrl, detailsErased }: OrderDetails): Record<string, unknown> {
   return {
     email: email ?? null,
     referrer: referrer ?? null,
+    ...(returnUrl === undefined ? {} : { return_url: returnUrl }),
     ...(detailsErased === undefined ? {} : { details_erased: true }),
   };
 }

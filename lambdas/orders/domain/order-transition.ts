@@ -1,5 +1,6 @@
 import type { Cause, Occasion } from '../../kernel/cause.ts';
 import type { Digest } from '../../kernel/digest.ts';
+import { everyField } from '../../kernel/fields.ts';
 import { type Fingerprint, printed } from '../../kernel/fingerprint.ts';
 import { brokenLink, hex, linkHash, NO_PREDECESSOR } from '../../kernel/hash-chain.ts';
 import { invariant } from '../../kernel/invariant.ts';
@@ -15,6 +16,12 @@ export interface OrderLine {
 export interface OrderContacts {
   readonly email: string;
   readonly referrer?: string;
+  /** The page to which the processor sends the payer back. @default the deployment's */
+  readonly returnUrl?: string;
+}
+
+export function contactsOf({ email, referrer, returnUrl }: OrderContacts): OrderContacts {
+  return everyField<OrderContacts>({ email, referrer, returnUrl });
 }
 
 /** Fields that are stored on the first transition only, because they are long or never change. */

@@ -21,10 +21,14 @@ export const order = z
     items: z.array(z.looseObject({ sku: z.string(), quantity: z.int().min(1) })),
     email: z.string().nullable().meta({ description: 'Null only after it was erased.' }),
     referrer: z.string().nullable(),
+    return_url: z
+      .string()
+      .exactOptional()
+      .meta({ description: 'As requested. Omitted when the page that is set for the deployment is used.' }),
     details_erased: z
       .literal(true)
       .exactOptional()
-      .meta({ description: '`email` and `referrer` were erased. Omitted otherwise.' }),
+      .meta({ description: '`email`, `referrer` and `return_url` were erased. Omitted otherwise.' }),
     payment: z
       .string()
       .regex(/^pay_[a-z2-7]{32}$/)

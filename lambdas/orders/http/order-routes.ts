@@ -11,6 +11,7 @@ import { deriveOrderId, orderOperation } from '../../kernel/ids.ts';
 import type { RequestCount } from '../../kernel/platform/telemetry.ts';
 import { awaitFirst } from '../../once/use/await-first.ts';
 import type { RunNotes } from '../../once/use/execute-once.ts';
+import { loopbackProblem } from '../../payments/http/payment-objects.ts';
 import { orderObject } from '../domain/order-answer.ts';
 import { type CreateOrder, type CreateOrderOutcome, createOrder } from '../use/create-order.ts';
 import type { OrderTools } from '../use/order-calls.ts';
@@ -45,7 +46,9 @@ function readRequest({ tools: { digest }, ...call }: Call<OrderTools>): Parsed<C
   const read = readKeyedRequest(digest, request, createOrderBody);
   if (read.kind === 'refused') return read;
   const { key, fingerprint, body } = read.value;
-  const { amount, currency, source, items, email, referrer } = body;
+  const { amount, currency, source, items, email, referrer, return_url: returnUrl } = body;
+  const misplaced = loopbackProblem(caller.mode, returnUrl);
+  if (misplaced !== undefined) return misplaced;
   return valid({
     ...caller,
     orderId: deriveOrderId(digest, { ...caller, method: 'POST', path: PATH, key }),
@@ -59,6 +62,7 @@ function readRequest({ tools: { digest }, ...call }: Call<OrderTools>): Parsed<C
     items,
     email,
     ...(referrer === undefined ? {} : { referrer }),
+    ...(returnUrl === undefined ? {} : { returnUrl }),
   });
 }
 

@@ -48,6 +48,7 @@ export const createOrderBody = z
     items,
     email,
     referrer: referrer.optional(),
+    return_url: createPaymentBody.shape.return_url,
   })
   .superRefine(({ amount, currency, source }, context) => {
     const money = createPaymentBody.safeParse({ amount, currency, source });

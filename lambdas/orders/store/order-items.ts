@@ -20,6 +20,7 @@ import {
   REVERSAL_WAYS,
 } from '../domain/order.ts';
 import {
+  contactsOf,
   type OrderContacts,
   type OrderTransition,
   type StoredOrderDetails,
@@ -90,13 +91,17 @@ export function orderTransitionRow(transition: OrderTransition): Item {
   };
 }
 
-const contactsItem = itemSchema<OrderContacts>()({ email: z.string(), referrer: z.string().exactOptional() });
+const contactsItem = itemSchema<OrderContacts>()({
+  email: z.string(),
+  referrer: z.string().exactOptional(),
+  returnUrl: z.string().exactOptional(),
+});
 
 /** The details row of a new order. */
 export function contactsPut(tables: StoreTables, { order, first }: OrderTransition): TransactItem {
-  const { email, referrer, salt } = first ?? {};
+  const { email, salt, ...contacts } = first ?? {};
   invariant(email !== undefined && salt !== undefined, 'a new order has its contacts');
-  return detailsItem(tables, order.id, salt, { email, ...(referrer === undefined ? {} : { referrer }) });
+  return detailsItem(tables, order.id, salt, contactsOf({ ...contacts, email }));
 }
 
 /** The transition with the order's contacts, if it is a first transition. @throws InvariantViolation as `readDetails` */

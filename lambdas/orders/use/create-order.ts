@@ -22,6 +22,7 @@ import { createOrderDraft, isSettled } from '../domain/order.ts';
 import { contactsFields, orderAnswer } from '../domain/order-answer.ts';
 import { saysProcessing } from '../domain/order-steps.ts';
 import {
+  contactsOf,
   firstOrderTransition,
   nextOrderTransitions,
   type OrderLine,
@@ -50,6 +51,7 @@ export interface CreateOrder {
   readonly items: readonly OrderLine[];
   readonly email: string;
   readonly referrer?: string;
+  readonly returnUrl?: string;
 }
 
 type Refusal = { readonly kind: 'order_key_expired'; readonly orderId: OrderId };
@@ -175,11 +177,11 @@ class OrderOperation implements Operation<OrderChain, Driven, OrderAppend, Refus
 
   #first(createdAtMs: number): OrderTransition {
     const { orderId, tenantId, mode, amountMinor, currency, requestId, fingerprint } = this.#request;
-    const { source, items, email, referrer, cause } = this.#request;
+    const { source, items, referrer, cause } = this.#request;
     const { paymentId } = this.key;
     const order = { id: orderId, tenantId, mode, amountMinor, currency, paymentId, createdAtMs };
     const { digest, entropy } = this.#tools;
-    const contacts = { email, ...(referrer === undefined ? {} : { referrer }) };
+    const contacts = contactsOf(this.#request);
     const seal = sealOf(digest, contacts, entropy.salt());
     const details = { requestId, fingerprint, source, items, ...contacts, ...seal };
     const draft = createOrderDraft(order, referrer);

@@ -169,7 +169,7 @@ function paymentFact(state: PaymentState): PaymentFact {
 async function takePayment(
   tools: OrderTools,
   order: Order,
-  { requestId, source }: OrderDetails,
+  { requestId, source, returnUrl }: OrderDetails,
   { untilMs, cause }: OrderCallContext,
 ): Promise<void> {
   const { tenantId, mode, amountMinor, currency, paymentId, id } = order;
@@ -192,6 +192,7 @@ async function takePayment(
         source,
         capture: 'automatic',
         orderId: id,
+        ...(returnUrl === undefined ? {} : { returnUrl }),
       },
     );
   } catch (error) {

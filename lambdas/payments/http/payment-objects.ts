@@ -1,7 +1,9 @@
 import * as z from 'zod';
+import { type Parsed, refused } from '../../http/problems.ts';
 import { freeText } from '../../http/validate.ts';
 import { CURRENCIES, isCurrency, largestAmountMinor } from '../../kernel/currency.ts';
 import { everyField } from '../../kernel/fields.ts';
+import type { Mode } from '../../kernel/ids.ts';
 import type { PaymentField, PaymentNotes, PaymentTerms } from '../domain/payment.ts';
 import { CANCEL_REASONS, DISPUTE_STATUSES, PAYMENT_STATUSES } from '../domain/payment.ts';
 
@@ -102,10 +104,11 @@ function isLoopback({ protocol, hostname }: URL): boolean {
   return protocol === 'http:' && LOOPBACK.has(hostname);
 }
 
-/** Whether the page can only be reached from the machine of the payer. Such a page is for tests. */
-export function isLoopbackUrl(value: string): boolean {
-  const url = URL.parse(value);
-  return url !== null && isLoopback(url);
+/** A page that only the machine of the payer reaches is for tests. @returns the refusal of such a page in live mode */
+export function loopbackProblem(mode: Mode, returnTo: string | undefined): Parsed<never> | undefined {
+  const url = returnTo === undefined || mode === 'test' ? null : URL.parse(returnTo);
+  if (url === null || !isLoopback(url)) return undefined;
+  return refused('invalid_request', 'return_url must be an https URL in live mode.', 'return_url');
 }
 
 function utf8Bytes(value: Readonly<Record<string, string>>): number {

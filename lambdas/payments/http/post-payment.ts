@@ -1,7 +1,7 @@
 import { type Call, causedByRequest, type Handled, type Route, refusal } from '../../http/authenticated-api.ts';
 import { readKeyedRequest } from '../../http/keyed-request.ts';
 import { preferenceApplied, preferredWaitSeconds } from '../../http/prefer-wait.ts';
-import { type Parsed, problem, refused, valid } from '../../http/problems.ts';
+import { type Parsed, problem, valid } from '../../http/problems.ts';
 import type { Problem } from '../../kernel/answer.ts';
 import { Scopes } from '../../kernel/contract/api.ts';
 import { chargeOperation, derivePaymentId, type TenantId } from '../../kernel/ids.ts';
@@ -11,7 +11,7 @@ import { type CreatePayment, type CreatePaymentTools, createPayment } from '../u
 
 import type { Processor } from '../use/processor.ts';
 import { outcomeAnswer } from './outcome-answer.ts';
-import { createPaymentBody, isLoopbackUrl, requestedPayment } from './payment-objects.ts';
+import { createPaymentBody, loopbackProblem, requestedPayment } from './payment-objects.ts';
 import { runCounts } from './run-counts.ts';
 
 const PATH = '/v1/payments';
@@ -57,9 +57,8 @@ function readRequest({ tools: { digest }, ...call }: Call<PaymentsTools>): Parse
   const read = readKeyedRequest(digest, request, createPaymentBody);
   if (read.kind === 'refused') return read;
   const { key, fingerprint, body } = read.value;
-  if (caller.mode === 'live' && body.return_url !== undefined && isLoopbackUrl(body.return_url)) {
-    return refused('invalid_request', 'return_url must be an https URL in live mode.', 'return_url');
-  }
+  const misplaced = loopbackProblem(caller.mode, body.return_url);
+  if (misplaced !== undefined) return misplaced;
   return valid({
     ...caller,
     paymentId: derivePaymentId(digest, { ...caller, method: 'POST', path: PATH, key }),

@@ -235,7 +235,7 @@ class PaymentOperation implements Operation<PaymentChain, Work, Write, Refusal> 
 
   #pending(nowMs: number): Transition {
     const { digest, processor, entropy } = this.#tools;
-    const { paymentId, tenantId, mode, requestId, fingerprint, cause, orderId } = this.#request;
+    const { paymentId, tenantId, mode, requestId, fingerprint, cause, orderId, returnUrl } = this.#request;
     const draft = create({
       id: paymentId,
       tenantId,
@@ -244,10 +244,12 @@ class PaymentOperation implements Operation<PaymentChain, Work, Write, Refusal> 
       processorName: processor.name,
       createdAtMs: nowMs,
     });
+    const ofOrder = orderId === undefined ? {} : { orderId };
     const details: FirstDetails = {
-      ...(orderId === undefined
-        ? sealedNotes(digest, notesOf(this.#request), entropy.salt())
-        : { orderId, ...notesOfOrder({ orderId }) }),
+      ...ofOrder,
+      ...(orderId !== undefined && returnUrl === undefined
+        ? notesOfOrder(ofOrder)
+        : sealedNotes(digest, { ...notesOf(this.#request), ...notesOfOrder(ofOrder) }, entropy.salt())),
       requestId,
       fingerprint,
       processor: { account: processor.account, endpoint: processor.endpoint, apiVersion: processor.apiVersion },

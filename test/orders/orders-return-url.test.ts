@@ -1,0 +1,88 @@
+import { beforeEach, describe, expect, test } from '@jest/globals';
+import { orderOperation, parseOrderId } from '../../lambdas/kernel/ids.ts';
+import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
+import { firstBrokenOrderLink } from '../../lambdas/orders/domain/order-transition.ts';
+import { firstBrokenLink } from '../../lambdas/payments/domain/transition.ts';
+import type { ChargeOrder } from '../../lambdas/payments/use/processor.ts';
+import { OrderHarness } from './order-harness.ts';
+import { OrdersApiHarness } from './orders-api-harness.ts';
+
+/** The page to which the payer of an order comes back after an action. */
+
+const LIVE_KEY = 'sk_live_0123456789abcdefghijkl';
+const PAGE = 'https://shop.example/done?order=secret-1';
+
+let behind: OrderHarness;
+let charged: ChargeOrder[];
+let api: OrdersApiHarness;
+
+beforeEach(() => {
+  behind = new OrderHarness();
+  charged = [];
+  const { processor } = behind;
+  api = new OrdersApiHarness(
+    {
+      processor: {
+        ...processor,
+        charge: (order, limit) => {
+          charged.push(order);
+          return processor.charge(order, limit);
+        },
+      },
+    },
+    behind,
+  );
+});
+
+const order = (return_url: unknown, key = 'k') => api.order(key, { source: 'tok_action', return_url });
+
+describe('the return URL of an order', () => {
+  test('reaches the processor, and the answer, its replay and a read show it', async () => {
+    const first = await order(PAGE);
+    expect(first).toMatchObject({ status: 202, body: { return_url: PAGE } });
+    expect(charged).toMatchObject([{ returnUrl: PAGE }]);
+    expect((await order(PAGE)).text).toBe(first.text);
+    expect((await api.get(`/v1/orders/${String(first.body['id'])}`)).body).toMatchObject({ return_url: PAGE });
+    expect(charged).toHaveLength(1);
+  });
+
+  test('is in details rows only: the chains of the order and of its payment hold commitments, and verify', async () => {
+    const { body } = await order(PAGE);
+    const orderId = parseOrderId(String(body['id']));
+    if (orderId === undefined) throw new Error('an order was made');
+    const { database } = behind.store;
+    expect(JSON.stringify(database.items('Ledger'))).not.toContain('secret-1');
+    expect(JSON.stringify(database.items('Idempotency'))).not.toContain('secret-1');
+    expect(JSON.stringify(database.items('Registry', 'DETAILS#'))).toContain('secret-1');
+    expect(firstBrokenOrderLink(systemDigest, await behind.transitions(orderId))).toBeUndefined();
+    const chain = await behind.payment({ orderId } as never);
+    expect(firstBrokenLink(systemDigest, chain.transitions)).toBeUndefined();
+    expect(chain.first.first).toMatchObject({ returnUrl: PAGE, metadata: { order: orderId } });
+    expect((await behind.store.readRecord(orderOperation(orderId)))?.status).toBe('COMPLETED');
+  });
+
+  test('is left to the deployment when none is given, and then the payment has no details row', async () => {
+    const { body } = await api.order('k', { source: 'tok_action' });
+    expect(body).not.toHaveProperty('return_url');
+    expect(charged[0]).not.toHaveProperty('returnUrl');
+    expect(behind.store.database.items('Registry', 'DETAILS#')).toHaveLength(1);
+  });
+
+  test('belongs to the fingerprint of the request', async () => {
+    await order(PAGE);
+    const other = await order('https://shop.example/other');
+    expect(other.body).toMatchObject({ code: 'idempotency_key_payload_mismatch' });
+    expect(charged).toHaveLength(1);
+  });
+
+  test('on the loopback is accepted in test mode and refused in live mode, and nothing is charged', async () => {
+    const url = 'http://localhost:3000/done';
+    expect((await order(url)).status).toBe(202);
+    api.registerKey(LIVE_KEY, { mode: 'live' });
+    const asked = { headers: { Authorization: `Bearer ${LIVE_KEY}` } };
+    const refused = { status: 400, body: { code: 'invalid_request', param: 'return_url' } };
+    expect(await api.order('live', { return_url: url }, asked)).toMatchObject(refused);
+    expect(await order('http://shop.example/done', 'plain')).toMatchObject(refused);
+    expect(charged).toHaveLength(1);
+  });
+});
