@@ -56,7 +56,7 @@ interface SentRequest {
   readonly atMs: number;
   /** It was applied before, so sending it again only finds that out. */
   readonly isRepeated: boolean;
-  /** What the books had shown a minute before: captured, less refunds and open or lost disputes. Minor units. */
+  /** What the books show, and had shown a minute before: captured, less refunds and open or lost disputes. Minor units. */
   readonly leftBeforeMinor: number;
 }
 
@@ -81,6 +81,8 @@ export interface InsideSandbox {
   readonly sent: readonly SentRequest[];
   /** The charge as the processor shows it. */
   read(chargeId: string): Promise<Charge>;
+  /** Whether the newest state of the charge was read, or is the result of requests under keys. */
+  isShown(chargeId: string): boolean;
   charge(order: ForeignOrder): Promise<ProcessorCharge>;
   /** Confirms a pending charge, or one that waits for its payer, or one that was declined. */
   approve(chargeId: string): Promise<void>;
@@ -170,10 +172,22 @@ export function createSandboxInProcess(options: SandboxInProcessOptions): Sandbo
     const request = history.requestOf(call);
     if (request !== undefined) sent.push(request);
   });
-  const send: SendRequest = async (call) => history.asOf(await line.send(call), call, abilities);
+  const send: SendRequest = async (call) => {
+    const answer = history.asOf(await line.send(call), call, abilities);
+    history.noteRead(call, answer);
+    return answer;
+  };
   const { abilities: defaults, ...client } = createSandboxClient({ url: SANDBOX_URL, clock, send });
   const abilities = { ...defaults, ...options.abilities };
-  const books = createSandboxBooks({ url: SANDBOX_URL, clock, send: line.send });
+  const books = createSandboxBooks({
+    url: SANDBOX_URL,
+    clock,
+    send: async (call) => {
+      const answer = await line.send(call);
+      history.noteRead(call, answer);
+      return answer;
+    },
+  });
   const { sends, delayNext, deliverDelayed, connection } = line;
   return {
     ...client,
@@ -188,6 +202,7 @@ export function createSandboxInProcess(options: SandboxInProcessOptions): Sandbo
       },
       applied: history.applied,
       sent,
+      isShown: (chargeId) => history.isShown(chargeId),
       ...actionsOn(world, history, line.ask),
       delayNext,
       deliverDelayed,
@@ -214,14 +229,21 @@ interface History {
   /** What a look-up shows while books lag: the charges as they were that long ago. */
   asOf(answer: HttpAnswer, call: HttpCall, abilities: ProcessorAbilities): HttpAnswer;
   readonly applied: readonly AppliedChange[];
+  noteRead(call: HttpCall, answer: HttpAnswer): void;
+  isShown(chargeId: string): boolean;
 }
+
+/** A shorter read looks for one change only. */
+const READ_TIMEOUT_MS = 2_001;
 
 /** What the sandbox's books have held, from the writes that they have confirmed. */
 function createHistory(clock: Clock, onEvent: SandboxInProcessOptions['onEvent'] = () => {}): History {
   const versions = new Map<string, { readonly atMs: number; readonly charge: Charge }[]>();
   const shown = new Map<string, ProcessorCharge>();
   const applied: AppliedChange[] = [];
-  const note = (charge: Charge): void => {
+  const unread = new Set<string>();
+  const note = (charge: Charge, isKeyed: boolean): void => {
+    if (!isKeyed) unread.add(charge.id);
     versions.set(charge.id, [...(versions.get(charge.id) ?? []), { atMs: clock.nowMs(), charge }]);
     shown.set(charge.id, processorCharge(charge));
   };
@@ -231,6 +253,13 @@ function createHistory(clock: Clock, onEvent: SandboxInProcessOptions['onEvent']
   };
   return {
     applied,
+    noteRead: ({ method, url, timeoutMs }, { status, text }) => {
+      const [, id = ''] = /charges\/([^/?]+)$/.exec(url) ?? [];
+      const newest = versions.get(id)?.at(-1)?.charge;
+      if (method !== 'GET' || status !== 200 || timeoutMs < READ_TIMEOUT_MS || newest === undefined) return;
+      if (JSON.stringify(JSON.parse(text)) === JSON.stringify(newest)) unread.delete(id);
+    },
+    isShown: (chargeId) => !unread.has(chargeId),
     charges: () => [...shown.values()],
     requestOf: ({ url, headers, body }) => {
       const operationId = headers['idempotency-key'];
@@ -253,7 +282,10 @@ function createHistory(clock: Clock, onEvent: SandboxInProcessOptions['onEvent']
         isRepeated:
           applied.some((each) => each.operationId === operationId) ||
           (kind === undefined && charges.some((each) => each?.metadata['operation'] === operationId)),
-        leftBeforeMinor: earlier === undefined ? Number.POSITIVE_INFINITY : leftOf(earlier),
+        leftBeforeMinor:
+          earlier === undefined || charge === undefined
+            ? Number.POSITIVE_INFINITY
+            : Math.max(leftOf(earlier), leftOf(charge)),
       };
     },
     newest: (partId) => {
@@ -269,7 +301,7 @@ function createHistory(clock: Clock, onEvent: SandboxInProcessOptions['onEvent']
       add: async (charge, event, ...rest) => {
         const outcome = await books.add(charge, event, ...rest);
         if (outcome === 'key_taken') return outcome;
-        note(charge);
+        note(charge, rest[0] !== undefined);
         onEvent(event);
         return outcome;
       },
@@ -277,7 +309,7 @@ function createHistory(clock: Clock, onEvent: SandboxInProcessOptions['onEvent']
         const outcome = await books.change(seen, change);
         if (outcome === 'conflict') return outcome;
         const { charge, events, operation } = change;
-        note(charge);
+        note(charge, operation !== undefined);
         events.forEach(onEvent);
         if (operation !== undefined) {
           const kind = KINDS[charge.status] ?? 'refund';
@@ -387,7 +419,10 @@ async function waitAs(caller: Caller | undefined, clock: Clock, milliseconds: nu
   return new Promise(() => {});
 }
 
-type Actions = Omit<InsideSandbox, 'all' | 'applied' | 'sent' | 'delayNext' | 'deliverDelayed' | 'goDown' | 'comeBack'>;
+type Actions = Omit<
+  InsideSandbox,
+  'all' | 'applied' | 'sent' | 'isShown' | 'delayNext' | 'deliverDelayed' | 'goDown' | 'comeBack'
+>;
 
 function actionsOn(world: SandboxWorld, history: History, ask: Line['ask']): Actions {
   const end = async (chargeId: string, to: 'succeed' | 'decline'): Promise<void> => {

@@ -207,6 +207,8 @@ describe('a processor', () => {
   test('holds what the books say', async () => {
     const { request, charge } = await paid('held');
     await harness.processor.inside.refund(charge, 100);
+    expect(world.atTheEnd()).toEqual([]);
+    await harness.processor.readCharge(charge, LIMIT);
     expect(world.atTheEnd()).toEqual(['I9 processor and books']);
     await tell(charge);
     expect(harness.refundedAtProcessor(request)).toBe(100);

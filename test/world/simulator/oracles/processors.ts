@@ -51,12 +51,12 @@ function checkSend(sent: Sent, chain: readonly Written<Transition>[]): readonly 
     return [{ oracle: 'F05 send window', what: `was sent ${minutes} minutes after its claim`, about: paymentId }];
   }
   if (kind !== 'refund' || sent.isRepeated || sent.chargeId === undefined) return [];
-  const known = chargesOf(chain.filter((each) => each.atMs < atMs - CALL_MS)).get(sent.chargeId);
-  const knownLeft = known === undefined ? undefined : leftOf(known);
+  const known = chargesOf(chain.filter((each) => each.atMs < atMs)).get(sent.chargeId);
   const begunAtMs = chain.find(
     ({ row }) => row.subject?.kind === 'refund' && row.subject.refundId === operationId,
   )?.atMs;
-  const goneMinor = knownLeft === undefined ? 0 : knownLeft.refundedMinor + knownLeft.disputedMinor;
+  // The look and the send are two calls: what the chain learns between them counts from the next send on.
+  const goneMinor = Math.min(goneAt(sent, chain, atMs), goneAt(sent, chain, atMs - CALL_MS));
   if (known !== undefined && sent.amountMinor > known.capturedMinor - goneMinor) {
     const what = `a refund of ${sent.amountMinor} was sent although ${goneMinor} of ${known.capturedMinor} was gone`;
     return [{ oracle: 'money is decided on again before a send', what, about: paymentId }];
@@ -68,9 +68,17 @@ function checkSend(sent: Sent, chain: readonly Written<Transition>[]): readonly 
   return [{ oracle: 'the books are read before a later send', what, about: paymentId }];
 }
 
+/** What the chain knew to be refunded or disputed of the charge. Minor units. */
+function goneAt({ chargeId = '' }: Sent, chain: readonly Written<Transition>[], atMs: number): number {
+  const charge = chargesOf(chain.filter((each) => each.atMs < atMs)).get(chargeId);
+  if (charge === undefined) return 0;
+  const { refundedMinor, disputedMinor } = leftOf(charge);
+  return refundedMinor + disputedMinor;
+}
+
 /**
- * Once quiet: what the processor holds of each payment is what its books say, or reconciliation has reported the difference: of
- * what happens at a processor without a callback nobody else can know.
+ * Once quiet: what the processor holds of each payment is what its books say, or reconciliation has reported the difference. Of
+ * what happens at a processor by itself, without a callback, nobody else knows.
  */
 export function checkBooks({ world, payments }: Seen): readonly Violation[] {
   const charges = byPayment(world);
@@ -85,7 +93,8 @@ export function checkBooks({ world, payments }: Seen): readonly Violation[] {
       .flatMap((charge) => attempted(charge, chain));
     // A charge that nobody has told of is reported by reconciliation, not by the payment.
     const told = own.filter(({ chargeId }) => known.has(chargeId) || chargeId === newest.payment.chargeId);
-    if (newest.payment.status === 'needs_review') return found;
+    const isTold = told.every(({ chargeId }) => isShown(world, newest.payment.processorName, chargeId));
+    if (newest.payment.status === 'needs_review' || !isTold) return found;
     const heldMinor: Record<string, number> = {};
     for (const charge of told) heldMinor[charge.currency] = (heldMinor[charge.currency] ?? 0) + heldOf(charge);
     const posted = postedOn(chain);
@@ -119,6 +128,11 @@ function attempted(charge: ProcessorCharge, chain: readonly Written<Transition>[
 export function heldOf({ capturedMinor, refunds, disputes }: ProcessorCharge): number {
   const refundedMinor = sum(refunds.filter(({ status }) => status === 'succeeded'));
   return capturedMinor - refundedMinor - sum(disputes.filter(({ status }) => status !== 'won'));
+}
+
+/** Whether the product has read the newest state of the charge, or has made it itself. */
+export function isShown({ processors }: Observed, processor: string, chargeId: string): boolean {
+  return processors[processor]?.inside.isShown(chargeId) === true;
 }
 
 export function byPayment({ processors }: Observed): ReadonlyMap<string, readonly ProcessorCharge[]> {
