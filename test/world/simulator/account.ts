@@ -87,7 +87,7 @@ const ROUTES: readonly (readonly [string, FunctionName])[] = [
 /** AWS: "Amazon API Gateway quotas", integration timeout of a REST API. */
 const GATEWAY_MS = 29_000;
 /** Lambda keeps an idle process for some time. */
-const IDLE_MS = 600_000;
+const IDLE_MS = 6 * 3_600_000;
 /** A process that could be used again is not, at times. */
 const COLD_SHARE = 0.05;
 

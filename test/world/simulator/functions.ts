@@ -67,6 +67,7 @@ export const VARIABLES: Readonly<Record<string, string>> = {
   [Environment.webhookRootSecretId]: Secret.webhookRoot,
   [Environment.webhookLoopback]: 'false',
   [Environment.jobCredentialSecretId]: Secret.jobs,
+  [Environment.deploymentSettings]: JSON.stringify({ sandbox: 'true' }),
   [Environment.apiUrl]: Address.api,
   [Environment.deploymentSettings]: '{}',
   [Environment.paymentJobsQueueUrl]: queueUrl('payment-jobs'),
