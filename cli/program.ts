@@ -9,6 +9,7 @@ import { addJobs } from './jobs.ts';
 import { addKeys, addTenants } from './keys.ts';
 import { addLetters } from './letters.ts';
 import { Session, type Surroundings } from './session.ts';
+import { addSimulate } from './simulate.ts';
 import { addViews } from './views.ts';
 
 /** The command line. It throws what fails: a CommanderError for what cannot be read, and what its commands throw. */
@@ -23,6 +24,7 @@ export function payonceProgram(surroundings: Surroundings): Command {
   const session = new Session(program, surroundings);
   for (const add of [addKeys, addTenants, addLetters, addJobs, addEvents, addViews, addErase, addActivity])
     add(program, session);
+  addSimulate(program);
   for (const command of withDescendants(program))
     command
       .exitOverride((error) => {
@@ -33,9 +35,11 @@ export function payonceProgram(surroundings: Surroundings): Command {
   return program;
 }
 
-/** Commands that do something, by their words, for example `keys create`. */
+/** Commands that do something, by their words, for example `keys create` or `simulate`. */
 export function commandsOf(program: Command): readonly string[] {
-  return program.commands.flatMap((group) => group.commands.map((command) => `${group.name()} ${command.name()}`));
+  return program.commands.flatMap((group) =>
+    group.commands.length === 0 ? [group.name()] : group.commands.map((command) => `${group.name()} ${command.name()}`),
+  );
 }
 
 /** A group was named without a command of it. */

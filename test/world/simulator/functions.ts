@@ -69,7 +69,6 @@ export const VARIABLES: Readonly<Record<string, string>> = {
   [Environment.jobCredentialSecretId]: Secret.jobs,
   [Environment.deploymentSettings]: JSON.stringify({ sandbox: 'true' }),
   [Environment.apiUrl]: Address.api,
-  [Environment.deploymentSettings]: '{}',
   [Environment.paymentJobsQueueUrl]: queueUrl('payment-jobs'),
   [Environment.upkeepJobsQueueUrl]: queueUrl('upkeep-jobs'),
   [PartiesEnvironment.shopUrl]: Address.parties,

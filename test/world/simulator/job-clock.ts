@@ -39,7 +39,7 @@ const inQueue =
     const partition = partitionOf(change);
     return prefixes.some((prefix) => partition.startsWith(prefix)) ? nowMs : undefined;
   };
-const WALKS = 0.04;
+const WALKS = 0.01;
 
 /** Rows of queues by time begin with it (lambdas/kernel/due-sort.ts). */
 const byTime = (prefix: string) => (change: RowChange, nowMs: number) =>

@@ -1,0 +1,29 @@
+import { spawn } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+import type { Command } from 'commander';
+import { CliFailure, ExitCode } from './failure.ts';
+
+const SIMULATOR = fileURLToPath(new URL('../test/world/simulator/simulate.ts', import.meta.url));
+
+/** `payonce simulate`. It needs no deployment. */
+export function addSimulate(program: Command): void {
+  program
+    .command('simulate')
+    .description('plays random histories on the real handlers, in this clone, and checks every invariant')
+    .option('--seed <number>', 'the first seed', '1')
+    .option('--histories <count>', 'how many', '100')
+    .option('--minutes <count>', 'as many as fit into this time')
+    .option('--profile <name>', 'which one; all of them in turn when left out')
+    .option('--whole', 'tell findings as they were drawn, which takes less time')
+    .option('--reached', 'tell what was reached: cells of the state tables, faults, acts, pairs')
+    .action(async (options: Readonly<Record<string, string | true>>) => {
+      const given = Object.entries(options).flatMap(([name, value]) =>
+        value === true ? [`--${name}`] : [`--${name}`, value],
+      );
+      const child = spawn(process.execPath, [SIMULATOR, ...given], { stdio: 'inherit' });
+      const ended = Promise.withResolvers<number | null>();
+      child.on('error', ended.reject);
+      child.on('exit', ended.resolve);
+      if ((await ended.promise) !== 0) throw new CliFailure(ExitCode.incomplete, 'Not all histories went well.');
+    });
+}

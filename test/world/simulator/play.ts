@@ -1,0 +1,32 @@
+import type { History, Violation } from './contract.ts';
+import { Watch } from './oracles/watch.ts';
+import { perform, type StepEnd } from './perform.ts';
+import { SimulatedSystem } from './system.ts';
+
+/** Unfinished work has this long to come to its end. Days. */
+const QUIET_DAYS = 40;
+const HOUR_MS = 3_600_000;
+
+export interface Played {
+  readonly system: SimulatedSystem;
+  readonly ends: readonly StepEnd[];
+  /** Those of the moment at which an oracle was violated first. */
+  readonly violations: readonly Violation[];
+}
+
+/** Plays a history until an oracle is violated, or to its end. */
+export async function play(history: History): Promise<Played> {
+  const system = await SimulatedSystem.begin(history.seed, history.muted);
+  const watch = new Watch(system);
+  const startMs = system.nowMs;
+  const ends = perform(system, history);
+  const looks = history.steps.map(({ atMs }) => startMs + atMs);
+  const lastMs = looks.at(-1) ?? startMs;
+  for (const atMs of [...looks, lastMs + HOUR_MS]) {
+    await system.run(atMs);
+    const violations = watch.afterStep();
+    if (violations.length > 0) return { system, ends, violations };
+  }
+  await system.becomeQuiet(QUIET_DAYS);
+  return { system, ends, violations: watch.onceQuiet() };
+}

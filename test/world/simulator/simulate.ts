@@ -1,0 +1,121 @@
+/**
+ * Plays random histories, and tells each violation as a story:
+ *
+ *     node test/world/simulator/simulate.ts --profile everything --seed 1 --histories 100
+ *
+ * `payonce simulate` runs this file.
+ */
+import { availableParallelism } from 'node:os';
+import { parseArgs } from 'node:util';
+import { ACTS } from './acts/all-acts.ts';
+import type { History } from './contract.ts';
+import { addReached, countCells, nothingReached, reachedBy, tellReached } from './coverage.ts';
+import { generate } from './generate.ts';
+import { play } from './play.ts';
+import { PROFILES } from './profiles.ts';
+import { type Shown, shrink } from './shrink.ts';
+import { tell } from './tell.ts';
+
+/** Runs of one history to find a shorter one. */
+const MOST_SHRINKING_RUNS = 150;
+const PROGRESS_MS = 10_000;
+/** Error objects of injected faults are many; the beginning of a stack is enough. */
+Error.stackTraceLimit = 8;
+
+const { values } = parseArgs({
+  options: {
+    seed: { type: 'string', default: '1' },
+    histories: { type: 'string', default: '100' },
+    minutes: { type: 'string' },
+    profile: { type: 'string' },
+    /** Tells findings as they were drawn. */
+    whole: { type: 'boolean', default: false },
+    /** Tells what was reached, and what never. */
+    reached: { type: 'boolean', default: false },
+  },
+});
+const profiles = values.profile === undefined ? Object.keys(PROFILES) : [values.profile];
+const firstSeed = Number(values.seed);
+const most = values.minutes === undefined ? Number(values.histories) : Number.POSITIVE_INFINITY;
+const untilMs =
+  values.minutes === undefined ? Number.POSITIVE_INFINITY : performance.now() + Number(values.minutes) * 60_000;
+
+const cells = countCells();
+const reached = nothingReached();
+/** The first seed of each oracle, and how often it was violated. */
+const found = new Map<string, { readonly history: History; times: number }>();
+const startedMs = performance.now();
+let toldMs = startedMs;
+let histories = 0;
+let gates = 0;
+
+const say = (text: string): void => void process.stdout.write(`${text}\n`);
+
+/** The oracles that a history violates, and the faults that happened. An error of the simulator counts as one. */
+async function violated(
+  history: History,
+): Promise<{ readonly oracles: readonly string[]; readonly faults: readonly string[] }> {
+  try {
+    const { system, violations } = await play(history);
+    gates += system.simulation.gates;
+    addReached(reached, reachedBy(system, history, cells));
+    return {
+      oracles: [...new Set(violations.map(({ oracle }) => oracle))],
+      faults: system.faults.map(({ name }) => name),
+    };
+  } catch (error) {
+    return { oracles: [`the simulator fails: ${(error as Error).message.split('\n')[0]}`], faults: [] };
+  }
+}
+
+async function tellShortest(oracle: string, history: History): Promise<void> {
+  const run = async (shorter: History): Promise<Shown> => {
+    const { oracles, faults } = await violated(shorter);
+    return { violates: oracles.includes(oracle), faults };
+  };
+  const shortest = values.whole ? history : (await shrink(history, run, MOST_SHRINKING_RUNS)).history;
+  say(`\n${oracle}\n${tell(shortest)}`);
+  const shown = await play(shortest).catch(() => undefined);
+  for (const { what, about } of shown?.violations.filter((each) => each.oracle === oracle).slice(0, 3) ?? [])
+    say(`  → ${what}${about === undefined ? '' : ` (${about})`}`);
+  for (const { name, kind, label, of } of shown?.system.faults.slice(0, 10) ?? [])
+    say(`  fault ${kind} at ${label} of ${of} (${name})`);
+  say(`  ${JSON.stringify(shortest)}`);
+}
+
+while (histories < most && performance.now() < untilMs) {
+  const seed = firstSeed + histories;
+  const profile = profiles[histories % profiles.length] ?? 'everything';
+  const history = generate(seed, profile);
+  const { oracles } = await violated(history);
+  histories += 1;
+  for (const oracle of oracles) {
+    const known = found.get(oracle);
+    if (known !== undefined) known.times += 1;
+    else {
+      found.set(oracle, { history, times: 1 });
+      say(`seed ${seed} of profile ${profile}: ${oracle}`);
+    }
+  }
+  if (performance.now() - toldMs < PROGRESS_MS) continue;
+  toldMs = performance.now();
+  const perSecond = histories / ((toldMs - startedMs) / 1_000);
+  say(`${histories} histories, ${perSecond.toFixed(1)} a second, ${found.size} oracles violated`);
+}
+
+const cpuMs = process.cpuUsage().user / 1_000;
+say(
+  `${histories} histories; ${Math.round(cpuMs / histories)} ms of CPU and ${Math.round(gates / histories)} calls each, ` +
+    `one of ${availableParallelism()} cores`,
+);
+if (values.reached)
+  for (const line of tellReached(
+    reached,
+    ACTS.map(({ name }) => name),
+  ))
+    say(line);
+for (const [oracle, { history, times }] of found) {
+  say(`\n${times} of ${histories} histories violate this:`);
+  await tellShortest(oracle, history);
+}
+if (found.size > 0) process.exitCode = 1;
