@@ -2,6 +2,7 @@ import * as z from 'zod';
 import { PROBLEMS, type ProblemCode } from '../http/problems.ts';
 import { problem } from './answer-schemas.ts';
 import captured from './examples.json' with { type: 'json' };
+import { MEANINGS } from './problem-meanings.ts';
 
 /** Problems that every route may answer with. */
 export const ALWAYS: readonly ProblemCode[] = [
@@ -152,7 +153,7 @@ function makeResponse(status: number, codes: readonly ProblemCode[]) {
   const [first, ...others] = codes;
   const examples = Object.fromEntries(codes.map((code) => [code, problemExamples[code]]));
   return {
-    description: codes.map((code) => `- \`${code}\`: ${PROBLEMS[code].meaning}`).join('\n'),
+    description: codes.map((code) => `- \`${code}\`: ${MEANINGS[code]}`).join('\n'),
     headers: z.object({ 'Request-Id': requestId, ...PROBLEM_HEADERS[status] }),
     content: { 'application/problem+json': { schema: problem, examples } },
     // A component, if it is the answer to one code alone.

@@ -38,6 +38,11 @@ export function refuseSensitive({ path, query, header }: GatewayRequest): Proble
 }
 
 /** Validates the query. A parameter with two different values is refused. */
+/** Makes a schema. With `@__PURE__` before the call, functions that do not use the schema do not contain it. */
+export function ifUsed<Schema>(make: () => Schema): Schema {
+  return make();
+}
+
 export function validateQuery<Value>(schema: z.ZodType<Value>, query: GatewayRequest['query']): Parsed<Value> {
   const single: [string, string][] = [];
   for (const [name, values] of query) {

@@ -26,8 +26,9 @@ import { received } from '../../lambdas/api-docs/callback-path.ts';
 import captured from '../../lambdas/api-docs/examples.json' with { type: 'json' };
 import { job, jobList, jobRun, jobRunList } from '../../lambdas/api-docs/job-answers.ts';
 import { disputeList, event, eventList, orderList, paymentList } from '../../lambdas/api-docs/list-schemas.ts';
+import { MEANINGS } from '../../lambdas/api-docs/problem-meanings.ts';
 import * as webhookAnswers from '../../lambdas/api-docs/webhook-answers.ts';
-import { PROBLEMS } from '../../lambdas/http/problems.ts';
+import { PROBLEMS, type ProblemCode } from '../../lambdas/http/problems.ts';
 import { JOB_ROUTES } from '../../lambdas/jobs/http/job-routes.ts';
 import { startRunBody } from '../../lambdas/jobs/http/job-schemas.ts';
 import { Scopes } from '../../lambdas/kernel/contract/api.ts';
@@ -82,7 +83,8 @@ describe('the description of the API', () => {
   });
 
   test('names every code that there is, with what it means, under the status that it has', () => {
-    for (const [code, { status, meaning }] of Object.entries(PROBLEMS)) {
+    for (const [code, { status }] of Object.entries(PROBLEMS)) {
+      const meaning = MEANINGS[code as ProblemCode];
       const described = operations.map(({ responses }) => responses[status]?.description ?? '');
       expect([code, described.some((text) => text.includes(`- \`${code}\`: ${meaning}`))]).toEqual([code, true]);
     }

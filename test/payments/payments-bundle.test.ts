@@ -17,10 +17,10 @@ afterAll(() => {
   rmSync(directory, { recursive: true, force: true });
 });
 
-test('the payments function starts with at most 475 kB, without the documents and the processors’ packages', () => {
+test('the payments function starts with at most 450 kB, without the documents and the processors’ packages', () => {
   const folder = join(directory, 'payments');
 
-  expect(startSize(folder)).toBeLessThanOrEqual(475_000);
+  expect(startSize(folder)).toBeLessThanOrEqual(450_000);
   const files = startFiles(folder).map((file) => readFileSync(join(folder, file), 'utf8'));
   expect(files.join('')).not.toContain('openapi:"3.1');
 });

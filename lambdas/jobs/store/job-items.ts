@@ -1,8 +1,8 @@
 import * as z from 'zod';
-import { RUN_RETENTION_DAYS } from '../../kernel/contract/jobs.ts';
 import { RegistryRow, SortKey } from '../../kernel/contract/rows.ts';
 import { IdempotencyTable, KeyAttribute } from '../../kernel/contract/tables.ts';
 import { type Item, itemSchema } from '../../kernel/platform/items.ts';
+import { RUN_RETENTION_DAYS } from '../../once/domain/idempotency.ts';
 import { type JobRun, RUN_STATUSES, type RunId, runIdOf } from '../domain/job-run.ts';
 import type { JobLock } from '../use/job-runs.ts';
 

@@ -1,12 +1,11 @@
 import type { ActivityDraft } from '../../activity/domain/activity.ts';
 import type { Answer } from '../../kernel/answer.ts';
 import type { RequestCause } from '../../kernel/cause.ts';
-import { RUN_RETENTION_DAYS } from '../../kernel/contract/jobs.ts';
 import type { Digest } from '../../kernel/digest.ts';
 import type { Fingerprint } from '../../kernel/fingerprint.ts';
 import type { OperationId } from '../../kernel/ids.ts';
 import type { Clock, Entropy } from '../../kernel/world.ts';
-import { type EffectRecord, runExpirySeconds } from '../../once/domain/idempotency.ts';
+import { type EffectRecord, RUN_RETENTION_DAYS, runExpirySeconds } from '../../once/domain/idempotency.ts';
 import { commitOnce, type Effect, type Written } from '../../once/use/execute-once.ts';
 import { judgeEffect } from '../../once/use/judge-record.ts';
 import type { OperationRunner } from '../../once/use/operation-runner.ts';

@@ -141,8 +141,5 @@ export function jobEntry(id: string): (JobEntry & { readonly id: JobId }) | unde
   return JOBS.find((entry) => entry.id === id);
 }
 
-/** How long a run is kept. A repeated request for it within this time starts nothing. Days. */
-export const RUN_RETENTION_DAYS = 30;
-
 /** The longest time for one page. The next page is another message. Seconds. */
 export const JOB_PAGE_SECONDS = 60;

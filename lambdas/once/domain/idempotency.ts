@@ -1,5 +1,4 @@
 import type { Answer } from '../../kernel/answer.ts';
-import { RUN_RETENTION_DAYS } from '../../kernel/contract/jobs.ts';
 import type { Fingerprint } from '../../kernel/fingerprint.ts';
 import type { OperationId, OwnerToken, PaymentId } from '../../kernel/ids.ts';
 
@@ -56,6 +55,9 @@ const RETENTION_JITTER = 0.1;
 
 /** How long an effect record is kept: longer than any transport redelivers. The payment's chain keeps the effect permanently. */
 const EFFECT_RETENTION_SECONDS = 30 * 24 * 60 * 60;
+
+/** How long a run is kept. A repeated request for it within this time starts nothing. Days. */
+export const RUN_RETENTION_DAYS = 30;
 
 /** @param random from 0 to 1 */
 export function paymentExpirySeconds(nowMs: number, random: number): number {

@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { type Parsed, refused } from '../../http/problems.ts';
-import { freeText } from '../../http/validate.ts';
+import { freeText, ifUsed } from '../../http/validate.ts';
 import { CURRENCIES, isCurrency, largestAmountMinor } from '../../kernel/currency.ts';
 import { everyField } from '../../kernel/fields.ts';
 import type { Mode } from '../../kernel/ids.ts';
@@ -159,104 +159,114 @@ export const shownAmount = (what: string) =>
     .int()
     .min(0)
     .meta({ description: `${what}, in minor units.` });
-export const unixSeconds = z.int().meta({ description: 'Unix time in seconds.', example: 1772366400 });
+export const unixSeconds = /* @__PURE__ */ ifUsed(() =>
+  z.int().meta({ description: 'Unix time in seconds.', example: 1772366400 }),
+);
 
-const paymentId = z
-  .string()
-  .regex(/^pay_[a-z2-7]{32}$/)
-  .meta({ example: 'pay_k3jx5aqhz4m2nrb7vwy6t5ocdeflgusp' });
+const paymentId = /* @__PURE__ */ ifUsed(() =>
+  z
+    .string()
+    .regex(/^pay_[a-z2-7]{32}$/)
+    .meta({ example: 'pay_k3jx5aqhz4m2nrb7vwy6t5ocdeflgusp' }),
+);
 
-export const dispute = z
-  .looseObject({
-    id: z.string().meta({
-      description: '`dsp_…`, with the processor’s id at its end.',
-      example: 'dsp_k3jx5aqhz4m2nrb7vwy6t5ocdeflgusp_dp_1PgafmB7WZ01zgkW',
-    }),
-    object: z.literal('dispute'),
-    payment: paymentId,
-    charge_id: z.string().meta({ description: 'The disputed charge at the processor.' }),
-    amount: shownAmount('The disputed amount'),
-    currency: z.string().meta({ example: 'EUR' }),
-    status: z.enum(DISPUTE_STATUSES).meta({
-      description:
-        'The payer’s bank has the money while the status is `open` or `lost`. `won` means that it came back.',
-    }),
-    created: unixSeconds.meta({ description: 'When Payonce recorded it. Unix time in seconds.' }),
-  })
-  .meta({ id: 'Dispute' });
-
-export const payment = z
-  .looseObject({
-    id: paymentId,
-    object: z.literal('payment'),
-    amount: shownAmount('The requested amount'),
-    amount_captured: shownAmount('The captured amount'),
-    amount_refunded: shownAmount('The refunded amount'),
-    amount_disputed: shownAmount('The amount of disputes that are open or lost'),
-    currency: z.string().meta({ example: 'EUR' }),
-    status: z
-      .enum(PAYMENT_STATUSES)
-      .meta({ description: '`processing` means that the outcome is not known yet. Poll with GET.' }),
-    source: z.string(),
-    capture: z.enum(['automatic', 'manual']),
-    next_action: z
-      .looseObject({ type: z.literal('redirect'), url: z.string() })
-      .exactOptional()
-      .meta({ description: 'The action required of the payer. Present only while the status is `requires_action`.' }),
-    processor: z.looseObject({
-      name: z.string(),
-      charge_id: z.string().nullable(),
-      fee: shownAmount('The processor’s fee; omitted until the processor has reported it').exactOptional(),
-    }),
-    failure: z.looseObject({ code: z.string(), message: z.string() }).nullable(),
-    cancellation_reason: z
-      .string()
-      .exactOptional()
-      .meta({
-        description: 'Why the payment was canceled. Present only while the status is `canceled`.',
-        enum: [...CANCEL_REASONS],
+export const dispute = /* @__PURE__ */ ifUsed(() =>
+  z
+    .looseObject({
+      id: z.string().meta({
+        description: '`dsp_…`, with the processor’s id at its end.',
+        example: 'dsp_k3jx5aqhz4m2nrb7vwy6t5ocdeflgusp_dp_1PgafmB7WZ01zgkW',
       }),
-    reference: z.string().nullable(),
-    description: z.string().nullable(),
-    metadata: z.record(z.string(), z.string()),
-    return_url: z
-      .string()
-      .exactOptional()
-      .meta({ description: 'As requested. Omitted when the page that is set for the deployment is used.' }),
-    details_erased: z
-      .literal(true)
-      .exactOptional()
-      .meta({ description: '`description`, `metadata` and `return_url` were erased. Omitted otherwise.' }),
-    disputes: z
-      .array(dispute)
-      .exactOptional()
-      .meta({ description: 'The disputes of the payment, oldest first. Omitted while there are none.' }),
-    created: unixSeconds,
-    livemode: z.boolean(),
-  } satisfies Record<PaymentField, z.ZodType>)
-  .meta({ id: 'Payment' });
+      object: z.literal('dispute'),
+      payment: paymentId,
+      charge_id: z.string().meta({ description: 'The disputed charge at the processor.' }),
+      amount: shownAmount('The disputed amount'),
+      currency: z.string().meta({ example: 'EUR' }),
+      status: z.enum(DISPUTE_STATUSES).meta({
+        description:
+          'The payer’s bank has the money while the status is `open` or `lost`. `won` means that it came back.',
+      }),
+      created: unixSeconds.meta({ description: 'When Payonce recorded it. Unix time in seconds.' }),
+    })
+    .meta({ id: 'Dispute' }),
+);
 
-export const refund = z
-  .looseObject({
-    id: z.string().meta({
-      description:
-        '`ref_…`; `rtn_…` when Payonce returned a charge that the payment must not have. The id of a refund that was made at ' +
-        'the processor has the processor’s id at its end.',
-      example: 'ref_k3jx5aqhz4m2nrb7vwy6t5ocdeflgusp2wq7hzd4ynrk5xcb3tmvja6ofe',
-    }),
-    object: z.literal('refund'),
-    payment: paymentId,
-    charge_id: z.string().meta({ description: 'The refunded charge at the processor.' }),
-    amount: shownAmount('The refunded amount'),
-    currency: z.string().meta({ example: 'EUR' }),
-    status: z.enum(['pending', 'succeeded', 'failed']).meta({
-      description: '`pending` means that the outcome is not known yet. A succeeded refund can still fail days later.',
-    }),
-    reason: z.string().nullable().meta({ description: 'The reason that you gave.' }),
-    failure: z.looseObject({ code: z.string(), message: z.string() }).nullable(),
-    created: unixSeconds.meta({
-      description:
-        'When it was requested; for a refund that was made at the processor, when Payonce recorded it. Unix time in seconds.',
-    }),
-  })
-  .meta({ id: 'Refund' });
+export const payment = /* @__PURE__ */ ifUsed(() =>
+  z
+    .looseObject({
+      id: paymentId,
+      object: z.literal('payment'),
+      amount: shownAmount('The requested amount'),
+      amount_captured: shownAmount('The captured amount'),
+      amount_refunded: shownAmount('The refunded amount'),
+      amount_disputed: shownAmount('The amount of disputes that are open or lost'),
+      currency: z.string().meta({ example: 'EUR' }),
+      status: z
+        .enum(PAYMENT_STATUSES)
+        .meta({ description: '`processing` means that the outcome is not known yet. Poll with GET.' }),
+      source: z.string(),
+      capture: z.enum(['automatic', 'manual']),
+      next_action: z
+        .looseObject({ type: z.literal('redirect'), url: z.string() })
+        .exactOptional()
+        .meta({ description: 'The action required of the payer. Present only while the status is `requires_action`.' }),
+      processor: z.looseObject({
+        name: z.string(),
+        charge_id: z.string().nullable(),
+        fee: shownAmount('The processor’s fee; omitted until the processor has reported it').exactOptional(),
+      }),
+      failure: z.looseObject({ code: z.string(), message: z.string() }).nullable(),
+      cancellation_reason: z
+        .string()
+        .exactOptional()
+        .meta({
+          description: 'Why the payment was canceled. Present only while the status is `canceled`.',
+          enum: [...CANCEL_REASONS],
+        }),
+      reference: z.string().nullable(),
+      description: z.string().nullable(),
+      metadata: z.record(z.string(), z.string()),
+      return_url: z
+        .string()
+        .exactOptional()
+        .meta({ description: 'As requested. Omitted when the page that is set for the deployment is used.' }),
+      details_erased: z
+        .literal(true)
+        .exactOptional()
+        .meta({ description: '`description`, `metadata` and `return_url` were erased. Omitted otherwise.' }),
+      disputes: z
+        .array(dispute)
+        .exactOptional()
+        .meta({ description: 'The disputes of the payment, oldest first. Omitted while there are none.' }),
+      created: unixSeconds,
+      livemode: z.boolean(),
+    } satisfies Record<PaymentField, z.ZodType>)
+    .meta({ id: 'Payment' }),
+);
+
+export const refund = /* @__PURE__ */ ifUsed(() =>
+  z
+    .looseObject({
+      id: z.string().meta({
+        description:
+          '`ref_…`; `rtn_…` when Payonce returned a charge that the payment must not have. The id of a refund that was made at ' +
+          'the processor has the processor’s id at its end.',
+        example: 'ref_k3jx5aqhz4m2nrb7vwy6t5ocdeflgusp2wq7hzd4ynrk5xcb3tmvja6ofe',
+      }),
+      object: z.literal('refund'),
+      payment: paymentId,
+      charge_id: z.string().meta({ description: 'The refunded charge at the processor.' }),
+      amount: shownAmount('The refunded amount'),
+      currency: z.string().meta({ example: 'EUR' }),
+      status: z.enum(['pending', 'succeeded', 'failed']).meta({
+        description: '`pending` means that the outcome is not known yet. A succeeded refund can still fail days later.',
+      }),
+      reason: z.string().nullable().meta({ description: 'The reason that you gave.' }),
+      failure: z.looseObject({ code: z.string(), message: z.string() }).nullable(),
+      created: unixSeconds.meta({
+        description:
+          'When it was requested; for a refund that was made at the processor, when Payonce recorded it. Unix time in seconds.',
+      }),
+    })
+    .meta({ id: 'Refund' }),
+);

@@ -6,8 +6,8 @@ import { Scopes } from '../../kernel/contract/api.ts';
 import { DISPUTE_ID, PAYMENT_ID } from '../../kernel/ids.ts';
 import { DISPUTE_STATUSES, PAYMENT_STATUSES } from '../../payments/domain/payment.ts';
 import { LARGEST_AMOUNT } from '../../payments/http/payment-objects.ts';
-import { type ListDisputesTools, listDisputes } from '../use/list-disputes.ts';
-import { type ListPaymentsTools, listPayments } from '../use/list-payments.ts';
+import type { ListDisputesTools } from '../use/list-disputes.ts';
+import type { ListPaymentsTools } from '../use/list-payments.ts';
 
 /** The lists of payments and disputes. The API documents are generated from their query schemas. */
 
@@ -81,6 +81,7 @@ const getPayments: Route<ListPaymentsTools> = {
     const query = validateQuery(paymentsQuery, request.query);
     if (query.kind === 'refused') return refusal(query.problem, request);
     const { status, reference, charge_id: chargeId, amount: amountMinor, ...page } = query.value;
+    const { listPayments } = await import('../use/list-payments.ts');
     const outcome = await listPayments(tools, caller, {
       ...(status === undefined ? {} : { status }),
       ...(reference === undefined ? {} : { reference }),
@@ -101,9 +102,10 @@ const getDisputes: Route<ListDisputesTools> = {
     if (query.kind === 'refused') return refusal(query.problem, request);
     const { status, ...page } = query.value;
     const asked = { ...(status === undefined ? {} : { status }), ...askedPage(page) };
+    const { listDisputes } = await import('../use/list-disputes.ts');
     return listHandled(await listDisputes(tools, caller, asked), 'disputes', request);
   },
 };
 
-/** The lists of the payments API. They only read. */
+/** The lists of the payments API. They only read. Their code is loaded with the first request, so that a start does not wait for it. */
 export const PAYMENT_LIST_ROUTES: readonly Route<ListPaymentsTools>[] = [getPayments, getDisputes];
