@@ -49,6 +49,7 @@ const OPTIONS = {
     '@aws-lambda-powertools/jmespath/functions': UNUSED,
     '@aws-sdk/endpoint-cache': UNUSED,
   },
+  legalComments: 'none',
   logLevel: 'error',
 } as const satisfies BuildOptions;
 
