@@ -13,7 +13,7 @@ import { configuredProcessors, type ProcessorsPlatform } from '../processors/con
 import { PROCESSORS } from '../processors/registry.ts';
 import { readPaymentsConfig } from '../processors/settings.ts';
 import { DynamoDbApiKeyRegistry } from '../tenants/store/tenant-registry.ts';
-import { PAYMENT_LIST_ROUTES } from '../views/http/payment-lists.ts';
+import { PAYMENT_LIST_ROUTES } from '../views/http/payment-list-routes.ts';
 import { readViewsTable } from '../views/settings.ts';
 import { DynamoDbViews } from '../views/store/dynamodb-views.ts';
 import type { ListPaymentsTools } from '../views/use/list-payments.ts';

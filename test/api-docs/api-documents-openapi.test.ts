@@ -46,7 +46,7 @@ import { LEDGER_ROUTES } from '../../lambdas/reconciling/http/ledger-routes.ts';
 import { correctionBody, decisionBody } from '../../lambdas/reconciling/http/ledger-schemas.ts';
 import { EVENT_ROUTES } from '../../lambdas/views/http/event-routes.ts';
 import { getOrders } from '../../lambdas/views/http/order-list.ts';
-import { PAYMENT_LIST_ROUTES } from '../../lambdas/views/http/payment-lists.ts';
+import { PAYMENT_LIST_ROUTES } from '../../lambdas/views/http/payment-list-routes.ts';
 import { WEBHOOK_ROUTES } from '../../lambdas/webhooks/http/webhook-routes.ts';
 import * as webhookBodies from '../../lambdas/webhooks/http/webhook-schemas.ts';
 import { document, mismatch, operations, resolved } from './described-api.ts';

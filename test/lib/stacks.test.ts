@@ -6,7 +6,7 @@ import { PAYMENT_ROUTES } from '../../lambdas/payments/http/payment-routes.ts';
 import { LEDGER_ROUTES } from '../../lambdas/reconciling/http/ledger-routes.ts';
 import { EVENT_ROUTES } from '../../lambdas/views/http/event-routes.ts';
 import { getOrders } from '../../lambdas/views/http/order-list.ts';
-import { PAYMENT_LIST_ROUTES } from '../../lambdas/views/http/payment-lists.ts';
+import { PAYMENT_LIST_ROUTES } from '../../lambdas/views/http/payment-list-routes.ts';
 import { WEBHOOK_ROUTES } from '../../lambdas/webhooks/http/webhook-routes.ts';
 import { DataStack } from '../../lib/data-stack.ts';
 import { synthesize } from '../support/synth.ts';

@@ -11,7 +11,7 @@ import { ProcessReplayCache } from '../../lambdas/once/process-records.ts';
 import { PAYMENT_ROUTES } from '../../lambdas/payments/http/payment-routes.ts';
 import type { PaymentsTools } from '../../lambdas/payments/http/post-payment.ts';
 import type { ApiKeyRecord, ApiKeyRegistry } from '../../lambdas/tenants/api-key-registry.ts';
-import { PAYMENT_LIST_ROUTES } from '../../lambdas/views/http/payment-lists.ts';
+import { PAYMENT_LIST_ROUTES } from '../../lambdas/views/http/payment-list-routes.ts';
 import type { ListPaymentsTools } from '../../lambdas/views/use/list-payments.ts';
 import { undescribed } from '../api-docs/described-api.ts';
 import { countingEntropy } from '../support/counting-entropy.ts';

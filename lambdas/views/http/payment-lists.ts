@@ -1,13 +1,12 @@
 import * as z from 'zod';
-import { type Route, refusal } from '../../http/authenticated-api.ts';
+import { type Call, type Handled, refusal } from '../../http/authenticated-api.ts';
 import { askedPage, hasOneCursor, listHandled, ONE_CURSOR, pageOf } from '../../http/lists.ts';
 import { freeText, validateQuery, wholeNumber } from '../../http/validate.ts';
-import { Scopes } from '../../kernel/contract/api.ts';
 import { DISPUTE_ID, PAYMENT_ID } from '../../kernel/ids.ts';
 import { DISPUTE_STATUSES, PAYMENT_STATUSES } from '../../payments/domain/payment.ts';
 import { LARGEST_AMOUNT } from '../../payments/http/payment-objects.ts';
-import type { ListDisputesTools } from '../use/list-disputes.ts';
-import type { ListPaymentsTools } from '../use/list-payments.ts';
+import { type ListDisputesTools, listDisputes } from '../use/list-disputes.ts';
+import { type ListPaymentsTools, listPayments } from '../use/list-payments.ts';
 
 /** The lists of payments and disputes. The API documents are generated from their query schemas. */
 
@@ -73,39 +72,24 @@ export const disputesQuery = z
   })
   .refine(hasOneCursor, ONE_CURSOR);
 
-const getPayments: Route<ListPaymentsTools> = {
-  method: 'GET',
-  path: '/v1/payments',
-  scope: Scopes.paymentsRead,
-  handle: async ({ tools, caller, request }) => {
-    const query = validateQuery(paymentsQuery, request.query);
-    if (query.kind === 'refused') return refusal(query.problem, request);
-    const { status, reference, charge_id: chargeId, amount: amountMinor, ...page } = query.value;
-    const { listPayments } = await import('../use/list-payments.ts');
-    const outcome = await listPayments(tools, caller, {
-      ...(status === undefined ? {} : { status }),
-      ...(reference === undefined ? {} : { reference }),
-      ...(chargeId === undefined ? {} : { chargeId }),
-      ...(amountMinor === undefined ? {} : { amountMinor }),
-      ...askedPage(page),
-    });
-    return listHandled(outcome, 'payments', request);
-  },
-};
+export async function showPayments({ tools, caller, request }: Call<ListPaymentsTools>): Promise<Handled> {
+  const query = validateQuery(paymentsQuery, request.query);
+  if (query.kind === 'refused') return refusal(query.problem, request);
+  const { status, reference, charge_id: chargeId, amount: amountMinor, ...page } = query.value;
+  const outcome = await listPayments(tools, caller, {
+    ...(status === undefined ? {} : { status }),
+    ...(reference === undefined ? {} : { reference }),
+    ...(chargeId === undefined ? {} : { chargeId }),
+    ...(amountMinor === undefined ? {} : { amountMinor }),
+    ...askedPage(page),
+  });
+  return listHandled(outcome, 'payments', request);
+}
 
-const getDisputes: Route<ListDisputesTools> = {
-  method: 'GET',
-  path: '/v1/disputes',
-  scope: Scopes.paymentsRead,
-  handle: async ({ tools, caller, request }) => {
-    const query = validateQuery(disputesQuery, request.query);
-    if (query.kind === 'refused') return refusal(query.problem, request);
-    const { status, ...page } = query.value;
-    const asked = { ...(status === undefined ? {} : { status }), ...askedPage(page) };
-    const { listDisputes } = await import('../use/list-disputes.ts');
-    return listHandled(await listDisputes(tools, caller, asked), 'disputes', request);
-  },
-};
-
-/** The lists of the payments API. They only read. Their code is loaded with the first request, so that a start does not wait for it. */
-export const PAYMENT_LIST_ROUTES: readonly Route<ListPaymentsTools>[] = [getPayments, getDisputes];
+export async function showDisputes({ tools, caller, request }: Call<ListDisputesTools>): Promise<Handled> {
+  const query = validateQuery(disputesQuery, request.query);
+  if (query.kind === 'refused') return refusal(query.problem, request);
+  const { status, ...page } = query.value;
+  const asked = { ...(status === undefined ? {} : { status }), ...askedPage(page) };
+  return listHandled(await listDisputes(tools, caller, asked), 'disputes', request);
+}

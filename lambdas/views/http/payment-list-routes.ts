@@ -1,0 +1,19 @@
+import type { Route } from '../../http/authenticated-api.ts';
+import { Scopes } from '../../kernel/contract/api.ts';
+import type { ListPaymentsTools } from '../use/list-payments.ts';
+
+/** The lists of the payments API. They only read. Their code is loaded with the first request, so that a start does not wait for it. */
+export const PAYMENT_LIST_ROUTES: readonly Route<ListPaymentsTools>[] = [
+  {
+    method: 'GET',
+    path: '/v1/payments',
+    scope: Scopes.paymentsRead,
+    handle: async (call) => (await import('./payment-lists.ts')).showPayments(call),
+  },
+  {
+    method: 'GET',
+    path: '/v1/disputes',
+    scope: Scopes.paymentsRead,
+    handle: async (call) => (await import('./payment-lists.ts')).showDisputes(call),
+  },
+];
