@@ -46,7 +46,7 @@ interface BookedChange {
   readonly operation?: BookedOperation | undefined;
 }
 
-export interface BookedEvent {
+interface BookedEvent {
   readonly event: SandboxEvent;
   /** The number of sends. */
   readonly attempts: number;

@@ -16,7 +16,6 @@ import { ProjectedEvents } from '../../lambdas/views/use/seen-events.ts';
 import { fanOut } from '../../lambdas/webhooks/use/fan-out-webhooks.ts';
 import { acceptReplay, replayPage } from '../../lambdas/webhooks/use/replay-webhooks.ts';
 import { sendWebhook } from '../../lambdas/webhooks/use/send-webhook.ts';
-import { createMemoryBooks } from '../../sandbox/memory-books.ts';
 import { createSandbox } from '../../sandbox/routes.ts';
 import { eventsOf } from '../events/event-fixtures.ts';
 import { MemoryEventBus } from '../events/memory-event-bus.ts';
@@ -30,6 +29,7 @@ import { SimulatedClock } from '../support/simulated-clock.ts';
 import { MemoryViews } from '../views/memory-views.ts';
 import { endpointNamed, eventNamed, OWNER } from '../webhooks/webhook-fixtures.ts';
 import { WebhookWorld } from '../webhooks/webhook-world.ts';
+import { emptyBooks } from '../world/sandbox-books.ts';
 import { Stores } from '../world/stores.ts';
 
 const ENDPOINT = endpointNamed('orders');
@@ -212,7 +212,7 @@ describe('delivered twice, and run by the runner both times, takes effect once:'
   });
 
   test('a request with a key at the sandbox', async () => {
-    const books = createMemoryBooks();
+    const books = emptyBooks();
     let ids = 0;
     const sandbox = createSandbox({
       books,

@@ -1,8 +1,8 @@
 import { beforeEach, describe, expect, jest, test } from '@jest/globals';
 import { idempotentRunner } from '../../lambdas/once/idempotent-runner.ts';
 import { baseAddress } from '../../sandbox/base-address.ts';
-import { createMemoryBooks } from '../../sandbox/memory-books.ts';
 import { createSandbox } from '../../sandbox/routes.ts';
+import { emptyBooks } from '../world/sandbox-books.ts';
 import { callSandbox } from './sandbox-calls.ts';
 import { chargeIn, errorIn, sandboxHarness } from './sandbox-harness.ts';
 import { createTestSandbox, type TestSandbox } from './sandbox-world.ts';
@@ -250,7 +250,7 @@ describe('the base URL of the sandbox', () => {
   );
 
   test('is the configured one if the call does not contain it, and without one nothing is charged', async () => {
-    const books = createMemoryBooks();
+    const books = emptyBooks();
     const world = {
       books,
       tasks: { enqueue: async () => {} },

@@ -1,10 +1,10 @@
 import { beforeEach, describe, expect, test } from '@jest/globals';
-import { createMemoryBooks } from '../../sandbox/memory-books.ts';
+import { emptyBooks } from '../world/sandbox-books.ts';
 import { describeMail } from './mail-suite.ts';
 import { callSandbox } from './sandbox-calls.ts';
 import { createTestSandbox, type SandboxHandler } from './sandbox-world.ts';
 
-describeMail('memory', async () => createMemoryBooks());
+describeMail('memory', async () => emptyBooks());
 
 describe('the mail rejects invalid requests', () => {
   let handler: SandboxHandler;

@@ -1,12 +1,12 @@
 import { beforeEach, describe, expect, test } from '@jest/globals';
-import { createMemoryBooks } from '../../sandbox/memory-books.ts';
 import { describeSandbox } from '../processors/processor-sandbox-suite.ts';
+import { emptyBooks } from '../world/sandbox-books.ts';
 import { callSandbox, type SandboxCall } from './sandbox-calls.ts';
 import { describeSandboxEvents } from './sandbox-events-suite.ts';
 import { createTestSandbox, type TestSandbox } from './sandbox-world.ts';
 
-describeSandbox('memory', async () => createMemoryBooks());
-describeSandboxEvents('memory', async () => createMemoryBooks());
+describeSandbox('memory', async () => emptyBooks());
+describeSandboxEvents('memory', async () => emptyBooks());
 
 describe('the sandbox processor rejects invalid requests', () => {
   let sandbox: TestSandbox;

@@ -1,11 +1,11 @@
 import { beforeEach, describe, expect, test } from '@jest/globals';
-import { createMemoryBooks } from '../../sandbox/memory-books.ts';
+import { emptyBooks } from '../world/sandbox-books.ts';
 import { callSandbox } from './sandbox-calls.ts';
 import { errorIn, sandboxHarness } from './sandbox-harness.ts';
 import { createTestSandbox, type SandboxHandler } from './sandbox-world.ts';
 import { describeShop } from './shop-suite.ts';
 
-describeShop('memory', async () => createMemoryBooks());
+describeShop('memory', async () => emptyBooks());
 
 describe('the shop rejects invalid requests', () => {
   let handler: SandboxHandler;

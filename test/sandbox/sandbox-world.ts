@@ -2,8 +2,8 @@ import type { SQSBatchResponse, SQSEvent, SQSRecord } from 'aws-lambda';
 import { idempotentRunner } from '../../lambdas/once/idempotent-runner.ts';
 import type { Books } from '../../sandbox/books.ts';
 import { type ApiHandler, createHandler } from '../../sandbox/entry.ts';
-import { createMemoryBooks } from '../../sandbox/memory-books.ts';
 import type { Tasks } from '../../sandbox/world.ts';
+import { emptyBooks } from '../world/sandbox-books.ts';
 
 export type SandboxHandler = ApiHandler;
 
@@ -47,7 +47,7 @@ const MAX_STEPS = 1_000;
  * @param run part of every id that this sandbox gives; books on DynamoDB may be shared with other runs
  */
 export function createTestSandbox(
-  books: Books = createMemoryBooks(),
+  books: Books = emptyBooks(),
   tasks?: Tasks,
   run: string = crypto.randomUUID().slice(0, 8),
 ): TestSandbox {

@@ -15,10 +15,10 @@ import { createSandboxClient } from '../../lambdas/processors/sandbox/sandbox-cl
 import { advance } from '../../sandbox/advancing.ts';
 import type { Books } from '../../sandbox/books.ts';
 import { newEvent } from '../../sandbox/events.ts';
-import { createMemoryBooks } from '../../sandbox/memory-books.ts';
 import { createSandbox } from '../../sandbox/routes.ts';
 import type { SandboxWorld } from '../../sandbox/world.ts';
 import { paymentIdFor } from '../payments/payment-fixtures.ts';
+import { emptyBooks } from './sandbox-books.ts';
 
 /** The base URL. Nothing listens there. */
 const SANDBOX_URL = 'http://sandbox.example';
@@ -151,7 +151,7 @@ export function createSandboxInProcess(options: SandboxInProcessOptions): Sandbo
   const callers = new AsyncLocalStorage<Caller>();
   let ids = 0;
   const world: SandboxWorld = {
-    books: history.observe(createMemoryBooks()),
+    books: history.observe(emptyBooks()),
     tasks: {
       enqueue: async (task, delaySeconds) => {
         if (task.kind === 'advance') options.later?.(delaySeconds * 1_000, () => advance(world, task));
