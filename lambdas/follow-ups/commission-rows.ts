@@ -1,5 +1,6 @@
 import { RegistryRow } from '../kernel/contract/rows.ts';
 import { DUE_SHARDS, dueSort } from '../kernel/due-sort.ts';
+import { shardOf } from '../kernel/platform/items.ts';
 import type { Commission, CommissionName } from './commission.ts';
 
 /** Key of a row of the Registry. */
@@ -25,7 +26,7 @@ export function commissionDueKey({
   paymentId,
   releasesAtMs,
 }: Pick<Commission, 'paymentId' | 'releasesAtMs'>): CommissionKey {
-  const shard = (paymentId.codePointAt(paymentId.length - 1) ?? 0) % DUE_SHARDS;
+  const shard = shardOf(paymentId) % DUE_SHARDS;
   return { partition: commissionDuePartition(shard), sort: dueSort(releasesAtMs, paymentId) };
 }
 

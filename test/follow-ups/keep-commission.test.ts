@@ -2,7 +2,10 @@ import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import type { PaymentEventOf } from '../../lambdas/events/http/event-schemas.ts';
 import { commissionAfter, released } from '../../lambdas/follow-ups/commission.ts';
+import { commissionDueKey } from '../../lambdas/follow-ups/commission-rows.ts';
 import { commissionWrites, keepCommission } from '../../lambdas/follow-ups/keep-commission.ts';
+import { BASE32_ALPHABET } from '../../lambdas/kernel/digest.ts';
+import { DUE_SHARDS } from '../../lambdas/kernel/due-sort.ts';
 import { consumerOperation, ownerToken } from '../../lambdas/kernel/ids.ts';
 import { invariant } from '../../lambdas/kernel/invariant.ts';
 import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
@@ -55,6 +58,15 @@ const EVENTS = eventsOfPaid('commission', METADATA, [
   refunded('re_2', 600, true),
   refunded('re_3', 600),
 ]);
+
+test('the queue entries of commissions spread evenly over its shards', () => {
+  const counts = new Map<string, number>();
+  for (const letter of BASE32_ALPHABET) {
+    const { partition } = commissionDueKey({ paymentId: `pay_${letter.repeat(32)}`, releasesAtMs: 0 });
+    counts.set(partition, (counts.get(partition) ?? 0) + 1);
+  }
+  expect([...counts.values()]).toEqual(Array.from({ length: DUE_SHARDS }, () => 32 / DUE_SHARDS));
+});
 
 describe('a commission', () => {
   test('follows the kept amount of its payment until the full refund', async () => {

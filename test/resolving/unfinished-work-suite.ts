@@ -116,6 +116,8 @@ export function describeUnfinishedWork(name: string, make: () => Promise<Unfinis
           for (const { paymentId } of await work.inquiries(8)) if (ids.includes(paymentId)) seen.add(paymentId);
         }
         expect(ids.filter((each) => !seen.has(each))).toEqual([]);
+        nextRun();
+        expect((await work.inquiries(3)).length).toBeLessThanOrEqual(3);
       },
       MANY_CALLS_MS,
     );

@@ -13,7 +13,9 @@ import type { Item } from './items.ts';
  */
 export const QUEUE_SHARDS = 8;
 
-/** Told of each row that this code cannot read; the others are read all the same, and the row stays where it is. */
+const MINUTE_MS = 60_000;
+
+/** Called for each row that this code cannot read. The row stays in its queue, and the others are read. */
 export type Unreadable = (error: unknown) => void;
 
 /** For a caller that reports no unreadable rows: the read fails instead of skipping one silently. */
@@ -36,13 +38,16 @@ export interface Queue<Row> {
 }
 
 /**
- * A part of each shard, which begins elsewhere in every minute and goes round: what does not fit into one reading is in a
- * later one, whatever stays in the queue for ever.
+ * Reads a part of each shard, at most `limit` rows in total. Each minute begins at another place, so that a row that does not fit
+ * into one read is in a later one, even if other rows stay in the queue for ever.
  */
 export async function readQueue<Row>(tools: QueueTools, queue: Queue<Row>, limit: number): Promise<readonly Row[]> {
   const share = Math.max(1, Math.floor(limit / QUEUE_SHARDS));
-  const from = startOf(queue.prefixes, turnOf(tools.pacing.clock.nowMs()));
-  const shards = Array.from({ length: QUEUE_SHARDS }, (_, shard) => shard);
+  const nowMs = tools.pacing.clock.nowMs();
+  const from = startOf(queue.prefixes, turnOf(nowMs));
+  // Also the shards take turns: a small limit does not reach all of them at once.
+  const first = Math.floor(nowMs / MINUTE_MS);
+  const shards = Array.from({ length: QUEUE_SHARDS }, (_, each) => (first + each) % QUEUE_SHARDS);
   const parts = await Promise.all(
     shards.map(async (shard) => {
       const behind = await readPart(tools, queue.partition(shard), { from, is: '>=', limit: share });
@@ -51,10 +56,10 @@ export async function readQueue<Row>(tools: QueueTools, queue: Queue<Row>, limit
       return [...behind, ...before];
     }),
   );
-  return readableRows(parts.flat(), queue.parse, tools.unreadable);
+  return readableRows(parts.flat().slice(0, limit), queue.parse, tools.unreadable);
 }
 
-/** Those that this code can read. */
+/** Parses the rows that this code can read. */
 export function readableRows<Row>(
   items: readonly Item[],
   parse: (item: Item) => Row,
@@ -70,7 +75,7 @@ export function readableRows<Row>(
   });
 }
 
-/** @throws what the world did, which says nothing of the row */
+/** @throws `cause` itself, if it is a fault of the store: that says nothing about the row */
 export function unreadableRow(item: Item, cause: unknown): TerminalError {
   if (isFault(cause)) throw cause;
   const name = [item[KeyAttribute.partition], item[KeyAttribute.sort]].filter((part) => typeof part === 'string');
