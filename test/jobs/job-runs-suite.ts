@@ -8,7 +8,7 @@ const T0 = Date.UTC(2026, 2, 1, 12);
 const MINUTE = 60_000;
 const LEASE = 2 * MINUTE;
 
-/** The contract of every store of runs. The store in memory and the one on DynamoDB pass the same suite. */
+/** The contract of the store of runs, over DynamoDB in memory and over its API. */
 export function describeJobRuns(name: string, make: () => Promise<JobRunStore>): void {
   let made = 0;
   let store: JobRunStore;

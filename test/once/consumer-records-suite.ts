@@ -19,7 +19,7 @@ const T0 = Date.UTC(2026, 2, 1, 12);
 const ANNA = ownerToken('owner-a');
 const BERT = ownerToken('owner-b');
 
-/** The contract of every store of consumers' records. The stores in memory and on DynamoDB pass the same suite. */
+/** The contract of the store of consumers' records, over DynamoDB in memory and over its API. */
 export function describeConsumerRecords(name: string, make: () => Promise<ConsumerRecordsUnderTest>): void {
   let made = 0;
   let records: ConsumerRecordsUnderTest['records'];

@@ -16,7 +16,7 @@ export interface EffectStoreUnderTest {
 const T0 = Date.UTC(2026, 2, 1, 12);
 const PAGE = { afterSequence: 0, limit: 9 };
 
-/** The contract of every store of effects. The stores in memory and on DynamoDB pass the same suite. */
+/** The contract of the store of effects, over DynamoDB in memory and over its API. */
 export function describeEffectStore(name: string, make: () => Promise<EffectStoreUnderTest>): void {
   let made = 0;
   let effects: EffectStore & OrphanShelf;

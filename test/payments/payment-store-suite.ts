@@ -14,7 +14,7 @@ export interface StoreUnderTest {
 
 const OWNER_B = ownerToken('owner-b');
 
-/** The contract of every payment store. The stores in memory and on DynamoDB pass the same suite. */
+/** The contract of the payment store, over DynamoDB in memory and over its API. */
 export function describePaymentStore(name: string, make: () => Promise<StoreUnderTest>): void {
   let made = 0;
   let underTest: StoreUnderTest;

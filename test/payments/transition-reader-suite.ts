@@ -12,7 +12,7 @@ export interface TransitionReaderUnderTest {
 /** The minute in which the fixtures' transitions are made. */
 const MINUTE = Date.UTC(2026, 2, 1, 12);
 
-/** The contract of every reader of transitions. The readers in memory and on DynamoDB pass the same suite. */
+/** The contract of the reader of transitions, over DynamoDB in memory and over its API. */
 export function describeTransitionReader(name: string, make: () => Promise<TransitionReaderUnderTest>): void {
   let made = 0;
   let reader: TransitionReaderUnderTest['reader'];

@@ -18,7 +18,7 @@ const BEFORE = 1_700_000_000;
 const SEGMENTS = 3;
 const MAX_STEPS = 100;
 
-/** The contract of every ExpiredRecords, in memory and on DynamoDB. */
+/** The contract of ExpiredRecords, over DynamoDB in memory and over its API. */
 export function describeExpiredRecords(name: string, make: () => Promise<Subject>): void {
   let subject: Subject;
   beforeEach(async () => {

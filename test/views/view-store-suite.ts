@@ -5,7 +5,7 @@ import { paymentIdFor } from '../payments/payment-fixtures.ts';
 
 const MAX_STEPS = 100;
 
-/** The contract of every ViewStore, in memory and on DynamoDB. */
+/** The contract of the ViewStore, over DynamoDB in memory and over its API. */
 export function describeViewStore(name: string, make: () => Promise<ViewStore & ViewWalk>): void {
   let made = 0;
   let store: ViewStore & ViewWalk;
