@@ -1,12 +1,10 @@
 import { shownAmount } from '../kernel/currency.ts';
 import type { Digest } from '../kernel/digest.ts';
 import { parseOrderId, paymentOfOrder } from '../kernel/ids.ts';
+import { RECEIPT_EMAIL } from '../payments/domain/payment.ts';
 
 /** The tag of receipts in the mailer's statistics. */
 export const RECEIPT_TAG = 'payment-receipt';
-
-/** The metadata key with the address of the receipt. */
-const RECEIPT_EMAIL = 'receipt_email';
 
 /** The fields of the payment in `payment.completed` that a receipt uses. */
 export interface PaidPayment {

@@ -63,11 +63,11 @@ const PAST: Rule = {
   keep: ({ scheduled_for: time, ...body }, nowSeconds) =>
     time === undefined ? body : { ...body, scheduled_for: nowSeconds - (Number(time) % (30 * 86_400)) },
 };
-const AMOUNT: Rule = {
+const SHORT_RANGE: Rule = {
   of: 'query',
   described: /needs `created_from` and `created_to`, at most 31 days after `created_from`/,
   keep: (query) => {
-    if (query['amount'] === undefined) return query;
+    if (query['amount'] === undefined && query['email'] === undefined) return query;
     return { ...query, created_from: 1, created_to: 1 + (Number(query['created_to'] ?? 0) % (31 * 86_400)) };
   },
 };
@@ -79,7 +79,8 @@ const ONE_LOOKUP: Rule = {
 };
 const RULES: Readonly<Record<string, readonly Rule[]>> = {
   createPayment: [LARGEST, METADATA],
-  listPayments: [ONE_LOOKUP, AMOUNT],
+  listPayments: [ONE_LOOKUP, SHORT_RANGE],
+  listOrders: [SHORT_RANGE],
   createOrder: [LARGEST],
   replayWebhooks: [RANGE],
   startJobRun: [PAST],

@@ -78,6 +78,19 @@ describe('the list of orders', () => {
     expect(await list('status=completed')).toEqual([last, waiting, second, first]);
   });
 
+  test('is filtered by the exact e-mail address within 31 days', async () => {
+    const { api, list } = await ordered();
+    const { body } = await api.order('grace', { email: 'Grace@example.com' });
+    const from = Number(body['created']) - 100;
+    const range = `created_from=${from}&created_to=${from + 31 * 86_400}`;
+
+    expect(await list(`email=grace@example.com&${range}`)).toEqual([body['id']]);
+    expect(await list(`email=ada@example.com&limit=100&${range}`)).toHaveLength(5);
+    expect(await list(`email=grace@example.com&status=canceled&${range}`)).toEqual([]);
+    const refused = await api.get(`${PATH}?email=grace@example.com`);
+    expect(refused.body).toMatchObject({ status: 400, code: 'invalid_request', param: 'email' });
+  });
+
   test('is paged in both directions by the ids of orders', async () => {
     const { api, ids } = await ordered();
     const [last = '', ...older] = ids;

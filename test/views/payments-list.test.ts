@@ -132,7 +132,7 @@ describe('the list of payments', () => {
     expect([reply.status, reply.body['code']]).toEqual([503, 'processor_unavailable']);
   });
 
-  test('is filtered by the requested amount within 31 days, together with a status, or by reference', async () => {
+  test('is filtered by the requested amount within 31 days, together with a status or a reference', async () => {
     const ids: string[] = [];
     for (const [index, amount] of [700, 1000, 700, 900, 700].entries()) {
       const source = index === 2 ? 'tok_declined' : 'tok_ok';
@@ -145,8 +145,22 @@ describe('the list of payments', () => {
     expect(await listed(`amount=700&status=succeeded&${range}`)).toEqual([last, first]);
     expect(await listed(`amount=700&${range}&limit=1&starting_after=${last}`)).toEqual([declined]);
     expect(await listed(`amount=701&${range}`)).toEqual([]);
-    expect(await listed('amount=700&reference=order-0')).toEqual([first]);
-    expect(await listed('amount=700&reference=order-1')).toEqual([]);
+    expect(await listed(`amount=700&reference=order-0&${range}`)).toEqual([first]);
+    expect(await listed(`amount=700&reference=order-1&${range}`)).toEqual([]);
+  });
+
+  test('is filtered by the exact receipt_email within 31 days, and by no part of it', async () => {
+    const to = (receipt_email: string) => ({ metadata: { receipt_email } });
+    const first = await paid('k-1', to('Ada@example.com'));
+    await paid('k-2', to('grace@example.com'));
+    await paid('k-3');
+    const last = await paid('k-4', { ...to('ada@example.com'), source: 'tok_declined' });
+    const range = `created_from=${CREATED}&created_to=${CREATED + 31 * 86_400}`;
+
+    expect(await listed(`email=ada@example.com&${range}`)).toEqual([last, first]);
+    expect(await listed(`email=ADA@example.com&status=succeeded&${range}`)).toEqual([first]);
+    expect(await listed(`email=ada@example.com&${range}&starting_after=${last}`)).toEqual([first]);
+    expect(await listed(`email=a@example.com&${range}`)).toEqual([]);
   });
 
   test('of a rare status does not read the payments of other statuses', async () => {
@@ -169,7 +183,9 @@ describe('the list of payments', () => {
     [`starting_after=pay_${'a'.repeat(32)}&ending_before=pay_${'b'.repeat(32)}`, 'ending_before', 'invalid_request'],
     ['amount=700', 'amount', 'invalid_request'],
     [`amount=700&created_from=0&created_to=${31 * 86_400 + 1}`, 'amount', 'invalid_request'],
-    ['amount=0&reference=x', 'amount', 'invalid_request'],
+    ['amount=0&created_from=0&created_to=1', 'amount', 'invalid_request'],
+    ['email=ada@example.com', 'email', 'invalid_request'],
+    ['email=ada&created_from=0&created_to=1', 'email', 'invalid_request'],
     ['charge_id=a%20b', 'charge_id', 'invalid_request'],
     ['charge_id=ch_1&reference=x', 'charge_id', 'invalid_request'],
     ['customer=x', 'customer', 'unknown_parameter'],

@@ -1,6 +1,15 @@
 import * as z from 'zod';
 import { type Route, refusal } from '../../http/authenticated-api.ts';
-import { askedPage, hasOneCursor, listHandled, ONE_CURSOR, pageOf } from '../../http/lists.ts';
+import {
+  askedPage,
+  emailFilter,
+  hasOneCursor,
+  hasShortRange,
+  listHandled,
+  ONE_CURSOR,
+  pageOf,
+  RANGE_MESSAGE,
+} from '../../http/lists.ts';
 import { validateQuery } from '../../http/validate.ts';
 import { Scopes } from '../../kernel/contract/api.ts';
 import { ORDER_ID } from '../../kernel/ids.ts';
@@ -13,9 +22,11 @@ export const ordersQuery = z
       .enum(ORDER_STATUSES, `must be one of ${ORDER_STATUSES.join(', ')}`)
       .optional()
       .meta({ description: 'Only orders with this status.' }),
+    email: emailFilter('orders with this address'),
     ...pageOf('orders', ORDER_ID),
   })
-  .refine(hasOneCursor, ONE_CURSOR);
+  .refine(hasOneCursor, ONE_CURSOR)
+  .refine((asked) => asked.email === undefined || hasShortRange(asked), { path: ['email'], message: RANGE_MESSAGE });
 
 /** The list of the orders API. It only reads. */
 export const getOrders: Route<ListOrdersTools> = {
@@ -25,8 +36,9 @@ export const getOrders: Route<ListOrdersTools> = {
   handle: async ({ tools, caller, request }) => {
     const query = validateQuery(ordersQuery, request.query);
     if (query.kind === 'refused') return refusal(query.problem, request);
-    const { status, ...page } = query.value;
-    const asked = { ...(status === undefined ? {} : { status }), ...askedPage(page) };
+    const { status, email, ...page } = query.value;
+    const filters = { ...(status === undefined ? {} : { status }), ...(email === undefined ? {} : { email }) };
+    const asked = { ...filters, ...askedPage(page) };
     return listHandled(await listOrders(tools, caller, asked), 'orders', request);
   },
 };

@@ -1,7 +1,17 @@
 import * as z from 'zod';
 import { type Call, type Handled, refusal } from '../../http/authenticated-api.ts';
-import { askedPage, hasOneCursor, listHandled, ONE_CURSOR, pageOf } from '../../http/lists.ts';
-import { freeText, validateQuery, wholeNumber } from '../../http/validate.ts';
+import {
+  amountFilter,
+  askedPage,
+  emailFilter,
+  hasOneCursor,
+  hasShortRange,
+  listHandled,
+  ONE_CURSOR,
+  pageOf,
+  RANGE_MESSAGE,
+} from '../../http/lists.ts';
+import { freeText, validateQuery } from '../../http/validate.ts';
 import { DISPUTE_ID, PAYMENT_ID } from '../../kernel/ids.ts';
 import { DISPUTE_STATUSES, PAYMENT_STATUSES } from '../../payments/domain/payment.ts';
 import { LARGEST_AMOUNT } from '../../payments/http/payment-objects.ts';
@@ -27,12 +37,8 @@ export const paymentsQuery = z
         description:
           'Only the payment of this charge, by the books of the processor, with returned charges. Not together with `reference`.',
       }),
-    amount: wholeNumber(
-      1,
-      LARGEST_AMOUNT,
-      'Only payments of this requested amount, in minor units of any currency. Without `reference` and `charge_id`, it needs ' +
-        '`created_from` and `created_to`, at most 31 days after `created_from`.',
-    ),
+    amount: amountFilter(LARGEST_AMOUNT),
+    email: emailFilter('payments with this address as `receipt_email` in their `metadata`'),
     ...pageOf('payments', PAYMENT_ID),
   })
   .refine(hasOneCursor, ONE_CURSOR)
@@ -40,27 +46,8 @@ export const paymentsQuery = z
     path: ['charge_id'],
     message: 'must not be given together with reference',
   })
-  .refine(hasRangeForAmount, {
-    path: ['amount'],
-    message: 'needs created_from and created_to, at most 31 days apart, or reference or charge_id',
-  });
-
-const LONGEST_RANGE_SECONDS = 31 * 24 * 60 * 60;
-
-interface AmountQuery {
-  readonly amount?: number | undefined;
-  readonly reference?: string | undefined;
-  readonly charge_id?: string | undefined;
-  readonly created_from?: number | undefined;
-  readonly created_to?: number | undefined;
-}
-
-/** There is no index by amount: the range bounds the payments that such a filter can examine. */
-function hasRangeForAmount(asked: AmountQuery): boolean {
-  const { amount, reference, charge_id: charge, created_from: from, created_to: to } = asked;
-  if (amount === undefined || reference !== undefined || charge !== undefined) return true;
-  return from !== undefined && to !== undefined && to - from <= LONGEST_RANGE_SECONDS;
-}
+  .refine((asked) => asked.amount === undefined || hasShortRange(asked), { path: ['amount'], message: RANGE_MESSAGE })
+  .refine((asked) => asked.email === undefined || hasShortRange(asked), { path: ['email'], message: RANGE_MESSAGE });
 
 export const disputesQuery = z
   .strictObject({
@@ -75,12 +62,13 @@ export const disputesQuery = z
 export async function showPayments({ tools, caller, request }: Call<ListPaymentsTools>): Promise<Handled> {
   const query = validateQuery(paymentsQuery, request.query);
   if (query.kind === 'refused') return refusal(query.problem, request);
-  const { status, reference, charge_id: chargeId, amount: amountMinor, ...page } = query.value;
+  const { status, reference, charge_id: chargeId, amount: amountMinor, email, ...page } = query.value;
   const outcome = await listPayments(tools, caller, {
     ...(status === undefined ? {} : { status }),
     ...(reference === undefined ? {} : { reference }),
     ...(chargeId === undefined ? {} : { chargeId }),
     ...(amountMinor === undefined ? {} : { amountMinor }),
+    ...(email === undefined ? {} : { email }),
     ...askedPage(page),
   });
   return listHandled(outcome, 'payments', request);

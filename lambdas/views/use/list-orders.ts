@@ -5,6 +5,7 @@ import { readOrder } from '../../orders/use/order-chain.ts';
 import type { OrderStore } from '../../orders/use/order-store.ts';
 import type { Owner } from '../../tenants/owners.ts';
 import { createdPlace, orderList } from '../domain/lists.ts';
+import type { ViewRow } from '../domain/views.ts';
 import { type ListOutcome, type ListPage, listFrom, shownPage } from './list-page.ts';
 import type { ViewStore } from './view-store.ts';
 
@@ -16,6 +17,8 @@ export interface ListOrdersTools {
 /** The cursors are order ids from the request, not validated. */
 export interface ListOrders extends ListPage {
   readonly status?: OrderStatus;
+  /** Compared with the addresses of the orders, which are read for it. The case of letters is ignored. */
+  readonly email?: string;
 }
 
 /**
@@ -27,7 +30,7 @@ export interface ListOrders extends ListPage {
 export async function listOrders(
   { views, orders }: ListOrdersTools,
   caller: Owner,
-  { status, after, before, ...page }: ListOrders,
+  { status, email, after, before, ...page }: ListOrders,
 ): Promise<ListOutcome> {
   const placed = async (id: string): Promise<string | undefined> => {
     const found = await readOrder(orders, caller, id);
@@ -36,19 +39,16 @@ export async function listOrders(
   const shown = async (id: ChainId | undefined): Promise<string | undefined> => {
     const found = id !== undefined && isOrderId(id) ? await readOrder(orders, caller, id) : undefined;
     if (found === undefined || (status !== undefined && found.order.status !== status)) return undefined;
+    if (email !== undefined && found.details.email?.toLowerCase() !== email.toLowerCase()) return undefined;
     return JSON.stringify(orderObject(found.order, found.details));
   };
+  const show = async (row: ViewRow): Promise<ViewRow | undefined> => {
+    const body = await shown(row.chainId);
+    return body === undefined ? undefined : { ...row, body };
+  };
+  // Few orders have the address, so they are read many at a time.
+  const picked = email === undefined ? { show } : { pick: show, show: async (row: ViewRow) => row };
   return listFrom({ after, before, placed }, (cursors) =>
-    shownPage(
-      views,
-      orderList(caller, status),
-      { ...page, ...cursors },
-      {
-        show: async (row) => {
-          const body = await shown(row.chainId);
-          return body === undefined ? undefined : { ...row, body };
-        },
-      },
-    ),
+    shownPage(views, orderList(caller, status), { ...page, ...cursors }, picked),
   );
 }

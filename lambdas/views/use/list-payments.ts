@@ -1,5 +1,5 @@
 import { isOrderId } from '../../kernel/ids.ts';
-import { type Payment, type PaymentStatus, paymentObject } from '../../payments/domain/payment.ts';
+import { type Payment, type PaymentStatus, paymentObject, RECEIPT_EMAIL } from '../../payments/domain/payment.ts';
 import type { PaymentStore } from '../../payments/use/payment-store.ts';
 import type { ProcessorBooks } from '../../payments/use/processor.ts';
 import { readPayment } from '../../payments/use/read-payment.ts';
@@ -23,6 +23,8 @@ export interface ListPayments extends ListPage {
   readonly status?: PaymentStatus;
   /** Minor units. */
   readonly amountMinor?: number;
+  /** Compared with the `receipt_email` of payments, which are read for it. The case of letters is ignored. */
+  readonly email?: string;
   readonly reference?: string;
   /** Not together with `reference`. */
   readonly chargeId?: string;
@@ -40,7 +42,7 @@ const BOOKS_TIMEOUT_MS = 5_000;
 export async function listPayments(
   tools: ListPaymentsTools,
   caller: Owner,
-  { status, amountMinor, reference, chargeId, after, before, ...page }: ListPayments,
+  { status, amountMinor, email, reference, chargeId, after, before, ...page }: ListPayments,
 ): Promise<ListOutcome> {
   const { views, store, transitions } = tools;
   const placed = async (id: string): Promise<string | undefined> => {
@@ -55,17 +57,21 @@ export async function listPayments(
     chainId === undefined || isOrderId(chainId)
       ? undefined
       : views.read({ partition: paymentPartition(caller, chainId), sort });
-  const show = (row: ViewRow) => shown(transitions, row);
+  const show = async (row: ViewRow) => (email === undefined ? shown(transitions, row) : row);
   const isLooked = reference !== undefined || chargeId !== undefined;
   const pick = async (row: ViewRow): Promise<ViewRow | undefined> => {
     const head = isLooked ? await headOf(row) : row;
-    return head !== undefined && matches(head) ? head : undefined;
+    if (head === undefined || !matches(head)) return undefined;
+    if (email === undefined) return head;
+    // Few payments have the address, so they are read many at a time; `show` has nothing left to read.
+    const found = await shown(transitions, head);
+    return found !== undefined && hasEmail(found, email) ? found : undefined;
   };
   const list =
     reference === undefined ? paymentList(caller, status) : { partitions: [referencePartition(caller, reference)] };
   return listFrom({ after, before, placed }, async (cursors) => {
     const from = chargeId === undefined ? views : only(await rowOfCharge(tools, caller, chargeId));
-    const isFiltered = isLooked || amountMinor !== undefined;
+    const isFiltered = isLooked || amountMinor !== undefined || email !== undefined;
     return shownPage(
       from,
       chargeId === undefined ? list : CHARGE,
@@ -111,6 +117,12 @@ async function rowOfCharge(
     return { ...keyOf(caller, payment), chainId: payment.id, sequence: 0, body: '{}' };
   }
   return undefined;
+}
+
+/** @param row with the payment as the API shows it */
+function hasEmail({ body }: ViewRow, email: string): boolean {
+  const { metadata } = JSON.parse(body) as { readonly metadata: Readonly<Record<string, string>> };
+  return metadata[RECEIPT_EMAIL]?.toLowerCase() === email.toLowerCase();
 }
 
 /** @returns undefined when the Ledger has no such transition: a rebuild removes the row */
