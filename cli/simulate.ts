@@ -4,6 +4,7 @@ import type { Command } from 'commander';
 import { CliFailure, ExitCode } from './failure.ts';
 
 const SIMULATOR = fileURLToPath(new URL('../test/world/simulator/simulate.ts', import.meta.url));
+const MUTANTS = fileURLToPath(new URL('../test/world/mutants/simulate-mutants.ts', import.meta.url));
 
 /** `payonce simulate`. It needs no deployment. */
 export function addSimulate(program: Command): void {
@@ -16,11 +17,13 @@ export function addSimulate(program: Command): void {
     .option('--profile <name>', 'which one; all of them in turn when left out')
     .option('--whole', 'tell findings as they were drawn, which takes less time')
     .option('--reached', 'tell what was reached: cells of the state tables, faults, acts, pairs')
-    .action(async (options: Readonly<Record<string, string | true>>) => {
+    .option('--mutants', 'plant each known fault, and tell how many histories find it')
+    .action(async ({ mutants, ...options }: Readonly<Record<string, string | true>>) => {
+      const file = mutants === undefined ? SIMULATOR : MUTANTS;
       const given = Object.entries(options).flatMap(([name, value]) =>
         value === true ? [`--${name}`] : [`--${name}`, value],
       );
-      const child = spawn(process.execPath, [SIMULATOR, ...given], { stdio: 'inherit' });
+      const child = spawn(process.execPath, [file, ...given], { stdio: 'inherit' });
       const ended = Promise.withResolvers<number | null>();
       child.on('error', ended.reject);
       child.on('exit', ended.resolve);
