@@ -1,6 +1,6 @@
 import type { History, Violation } from './contract.ts';
 import { Watch } from './oracles/watch.ts';
-import { perform, type StepEnd } from './perform.ts';
+import { lengthOf, perform, type StepEnd } from './perform.ts';
 import { SimulatedSystem } from './system.ts';
 
 /** Unfinished work has this long to come to its end. Days. */
@@ -21,8 +21,7 @@ export async function play(history: History): Promise<Played> {
   const startMs = system.nowMs;
   const ends = perform(system, history);
   const looks = history.steps.map(({ atMs }) => startMs + atMs);
-  const lastMs = looks.at(-1) ?? startMs;
-  for (const atMs of [...looks, lastMs + HOUR_MS]) {
+  for (const atMs of [...looks, startMs + lengthOf(history) + HOUR_MS]) {
     await system.run(atMs);
     const violations = watch.afterStep();
     if (violations.length > 0) return { system, ends, violations };
