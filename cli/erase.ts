@@ -1,9 +1,8 @@
 import type { Command } from 'commander';
 import type { Action } from '../lambdas/activity/domain/activity.ts';
-import { DynamoDbActivity } from '../lambdas/activity/store/dynamodb-activity.ts';
+import { DynamoDbActivity, eraseDetails } from '../lambdas/activity/store/dynamodb-activity.ts';
 import { parseOrderId, parsePaymentId } from '../lambdas/kernel/ids.ts';
 import { systemClock } from '../lambdas/kernel/platform/platform.ts';
-import { eraseDetailsItem } from '../lambdas/once/store/details-rows.ts';
 import { DynamoDbOrders } from '../lambdas/orders/store/dynamodb-orders.ts';
 import { eraseOrder } from '../lambdas/orders/use/erase-order.ts';
 import type { Payment } from '../lambdas/payments/domain/payment.ts';
@@ -21,7 +20,7 @@ export function addErase(program: Command, session: Session): void {
 
   group
     .command('payment <id>')
-    .description('erases the description and the metadata of a payment that has ended')
+    .description('erases the description, the metadata and the reasons of a payment that has ended')
     .action(async (text: string) => {
       const id = read(text, parsePaymentId, 'payment');
       const { store, erase } = await deployment(session);
@@ -60,9 +59,13 @@ async function deployment(session: Session) {
   const erase =
     (action: Action) =>
     ({ id, ...chain }: Pick<Payment, 'tenantId' | 'mode'> & { readonly id: string }): Promise<boolean> =>
-      activity.record({ chain, action, actor, about: [id], occurredAtMs: systemClock.nowMs() }, [
-        eraseDetailsItem(tables, id),
-      ]);
+      eraseDetails({ client, registry: tables.registry, pacing }, activity, {
+        chain,
+        action,
+        actor,
+        about: [id],
+        occurredAtMs: systemClock.nowMs(),
+      });
   return { store, orders: new DynamoDbOrders(client, tables, pacing, store), erase };
 }
 

@@ -44,8 +44,8 @@ export class Reconciling extends Construct {
     });
     data.idempotency.grantCommit(this.api);
     data.registry.grantReadApiKeys(this.api);
-    const { inquiry, return: giveBack, openOrder } = RegistryRow;
-    data.registry.grantRows(this.api, 'QueueLooks', ['dynamodb:PutItem'], [inquiry, giveBack, openOrder]);
+    const { inquiry, return: giveBack, openOrder, details } = RegistryRow;
+    data.registry.grantRows(this.api, 'QueueLooks', ['dynamodb:PutItem'], [inquiry, giveBack, openOrder, details]);
     const effects = ['/v1/corrections', '/v1/decisions'].flatMap((path) => [path, `${path}/{proxy+}`]);
     const paths = ['/v1/ledger/{proxy+}', '/v1/balances', '/v1/admin/{proxy+}', '/v1/activity', ...effects];
     http.route(paths, this.api.function);

@@ -21,14 +21,15 @@ export function retentionPage(): string {
 
 \`description\`, \`metadata\` and \`return_url\` of a payment, and \`email\` and \`referrer\` of an order, are in a details row of their own (\`DETAILS#<id>\` in the
 Registry). The chain in the Ledger holds only a commitment to them: SHA-256 over a random salt of 128 bits, which is in the details row, and the canonical
-form of the data. The Ledger is append-only; the details row can be deleted.
+form of the data. The Ledger is append-only; the details row can be deleted. The reason of a refund, a correction or a decision is in a details row of its own in
+the same way.
 
-\`npx payonce erase payment <id>\` deletes the details row of a payment that has \`succeeded\`, \`failed\` or been \`canceled\`. Before that it is refused, because
+\`npx payonce erase payment <id>\` deletes the details rows of a payment that has \`succeeded\`, \`failed\` or been \`canceled\`. Before that it is refused, because
 the receipt and the commission of a later success need the metadata. \`npx payonce erase order <id>\` deletes the details row of an order that is settled and
-whose answer is stored. An order and its payment are erased separately. To erase again has no further effect.
+whose answer is stored. An order and its payment are erased separately. To erase again has no further effect. The [activity log](activity.md) records who erased what.
 
 After an erasure the chain still verifies, and the amounts and postings are unchanged. Answers, events and replays of stored answers show
-\`"details_erased": true\`, with \`description\` null, \`metadata\` empty and no \`return_url\`, or \`email\` and \`referrer\` null. Stored answers, Views and deliveries of webhooks
+\`"details_erased": true\`, with \`description\` null, \`metadata\` empty and no \`return_url\`, or \`email\` and \`referrer\` null; refunds and corrections show a null \`reason\`. Stored answers, Views and deliveries of webhooks
 hold no copy: they are completed from the details row when they are shown or sent.
 
 A read compares the details row with the commitment. A row that was changed is refused as a fault: the request fails, the alarm for failed requests rings, and the
@@ -42,8 +43,8 @@ ${COPIES.map(({ where, holds, days }) => `| ${where} | ${holds} | ${days} |`).jo
 
 ## What is kept
 
-\`reference\`, \`source\`, the reasons of refunds, corrections and decisions, and the names of operators are part of the chain for ever: they must not contain
-personal data of payers. A commission keeps the \`affiliate\` and the order that the metadata named, because it is owed to the affiliate. What was sent to
+\`reference\`, \`source\` and the names of operators are part of the chain for ever: a reference must not contain personal data of payers. The names of operators
+are in the activity log, too. A commission keeps the \`affiliate\` and the order that the metadata named, because it is owed to the affiliate. What was sent to
 the processor, to the mailer, to the shop and to webhook endpoints is theirs to erase.
 `;
 }

@@ -143,6 +143,8 @@ export const balanceList = z
   })
   .meta({ id: 'BalanceList' });
 
+const reasonErased = z.literal(true).exactOptional().meta({ description: 'The reason was erased.' });
+
 export const correction = z
   .looseObject({
     id: z
@@ -152,7 +154,8 @@ export const correction = z
     object: z.literal('correction'),
     payment: paymentId,
     sequence: z.int().min(2).meta({ description: 'The sequence of the correction’s own transition.' }),
-    reason: z.string(),
+    reason: z.string().nullable(),
+    details_erased: reasonErased,
     operator: z.string(),
     reverses: z.int().nullable().meta({ description: 'The sequence of the transition whose postings it reversed.' }),
     postings: z.array(posting).meta({ description: 'Debits equal credits in every currency.' }),
@@ -175,7 +178,8 @@ export const decision = z
       description: 'The capture, cancellation or refund that was decided; null when the payment itself was.',
     }),
     outcome: z.enum(['succeeded', 'failed']),
-    reason: z.string(),
+    reason: z.string().nullable(),
+    details_erased: reasonErased,
     operator: z.string(),
     postings: z.array(posting).meta({ description: 'What it posted. Debits equal credits in every currency.' }),
     created: unixSeconds,

@@ -115,7 +115,7 @@ const ROLES: readonly (readonly [string, readonly string[]])[] = [
       appendsRows('PAY#*', 'ACT#*'),
       'dynamodb:GetItem, dynamodb:PutItem on Idempotency',
       `dynamodb:GetItem ${rows('KEY#*')}`,
-      `dynamodb:PutItem ${rows('INQUIRY#*', 'RETURN#*', 'ORDER#*')}`,
+      `dynamodb:PutItem ${rows('INQUIRY#*', 'RETURN#*', 'ORDER#*', 'DETAILS#*')}`,
       `dynamodb:Query ${onlyRows('Views', 'BOOK#*', 'TOTAL#*', 'MISMATCH#*')}`,
     ],
   ],

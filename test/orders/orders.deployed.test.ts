@@ -123,9 +123,14 @@ describe('personal data', () => {
     const id = String(paid.json['id']);
     const refunded = await api.send('POST', `/v1/payments/${id}/refunds`, {
       headers: { 'content-type': 'application/json', 'idempotency-key': `${run}-erased` },
-      body: '{"amount":300}',
+      body: JSON.stringify({ amount: 300, reason: `Returned by ${name}` }),
     });
     expect([paid.status, refunded.status]).toEqual([201, 201]);
+    // The relay reads the reason from its row, too.
+    await until(async () => {
+      const { text } = await api.send('GET', '/v1/events?limit=100&type=refund.completed');
+      return text.includes(`Returned by ${name}`) ? true : undefined;
+    });
     const bought = await order('erased');
     expect(await inTables(name)).toEqual(['registry']);
     expect(await inTables(recipient('erased'))).toEqual(['registry']);

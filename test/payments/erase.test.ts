@@ -1,24 +1,30 @@
 import { PutCommand, ScanCommand } from '@aws-sdk/lib-dynamodb';
 import { beforeEach, describe, expect, test } from '@jest/globals';
-import { DynamoDbActivity } from '../../lambdas/activity/store/dynamodb-activity.ts';
+import { DynamoDbActivity, eraseDetails } from '../../lambdas/activity/store/dynamodb-activity.ts';
 import { eventOf } from '../../lambdas/events/domain/event.ts';
+import type { Answer } from '../../lambdas/kernel/answer.ts';
+import { fingerprintOf } from '../../lambdas/kernel/fingerprint.ts';
+import { storedOperationId } from '../../lambdas/kernel/ids.ts';
 import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
 import { idempotentRunner } from '../../lambdas/once/idempotent-runner.ts';
-import { detailsKey, eraseDetailsItem } from '../../lambdas/once/store/details-rows.ts';
+import { detailsKey } from '../../lambdas/once/store/details-rows.ts';
 import { firstBrokenOrderLink } from '../../lambdas/orders/domain/order-transition.ts';
 import { DynamoDbOrders } from '../../lambdas/orders/store/dynamodb-orders.ts';
 import { createOrder } from '../../lambdas/orders/use/create-order.ts';
 import { eraseOrder } from '../../lambdas/orders/use/erase-order.ts';
 import { isOutcome, type Payment } from '../../lambdas/payments/domain/payment.ts';
 import { detailsOf, firstBrokenLink } from '../../lambdas/payments/domain/transition.ts';
+import { DynamoDbEffects } from '../../lambdas/payments/store/dynamodb-effects.ts';
 import { DynamoDbStore } from '../../lambdas/payments/store/dynamodb-store.ts';
 import { changePayment } from '../../lambdas/payments/use/change-payment.ts';
+import { type CorrectLedger, correctLedger } from '../../lambdas/payments/use/correct-ledger.ts';
 import { createPayment } from '../../lambdas/payments/use/create-payment.ts';
 import { erasePayment } from '../../lambdas/payments/use/erase-payment.ts';
 import { readChain } from '../../lambdas/payments/use/payment-chain.ts';
 import { DynamoDbViews } from '../../lambdas/views/store/dynamodb-views.ts';
 import { projectEvent } from '../../lambdas/views/use/project-event.ts';
 import { OrderHarness, orderRequest } from '../orders/order-harness.ts';
+import { BY_OPERATOR } from '../support/causes.ts';
 import { MemoryDynamoDb } from '../world/memory-dynamodb.ts';
 import { TABLE_SHAPES, TABLES } from '../world/tables.ts';
 import { change } from './change-harness.ts';
@@ -44,10 +50,13 @@ function open() {
   const activity = new DynamoDbActivity(client, TABLES, pacing);
   const actor = { by: 'command' as const, operator: 'ada' };
   const erase = ({ id, tenantId, mode }: Pick<Payment, 'tenantId' | 'mode'> & { readonly id: string }) =>
-    activity.record(
-      { chain: { tenantId, mode }, action: 'payment.erased', actor, about: [id], occurredAtMs: clock.nowMs() },
-      [eraseDetailsItem(TABLES, id)],
-    );
+    eraseDetails({ client, registry: TABLES.registry, pacing }, activity, {
+      chain: { tenantId, mode },
+      action: 'payment.erased',
+      actor,
+      about: [id],
+      occurredAtMs: clock.nowMs(),
+    });
   const everything = async (): Promise<string> => {
     const found = await Promise.all(
       Object.values(TABLES).map((TableName) => client.send(new ScanCommand({ TableName }))),
@@ -64,7 +73,10 @@ describe('a payment', () => {
     const { store, views, tools, erase, everything } = world;
     const first = await createPayment(tools, { ...request, capture: 'manual' });
     await changePayment(tools, change(request, 'c', { kind: 'capture' }));
-    await changePayment(tools, change(request, 'r', { kind: 'refund', amountMinor: 300 }));
+    await changePayment(
+      tools,
+      change(request, 'r', { kind: 'refund', amountMinor: 300, reason: `Returned by ${TEXT}` }),
+    );
     const paid = await readChain(store, request.paymentId);
     for (const transition of paid?.transitions.filter(({ type }) => isOutcome(type)) ?? []) {
       const event = eventOf(systemDigest, transition, detailsOf(paid?.first ?? transition));
@@ -80,7 +92,7 @@ describe('a payment', () => {
 
     const ask = { store, erase };
     expect(await erasePayment(ask, request.paymentId)).toEqual({ kind: 'erased' });
-    expect(await erasePayment(ask, request.paymentId)).toEqual({ kind: 'erased' });
+    expect(await erasePayment(ask, request.paymentId)).toEqual({ kind: 'nothing_to_erase' });
     const log = await world.activity.listActivity(request, { order: 'oldest_first', limit: 9 });
     expect(log).toMatchObject([{ action: 'payment.erased', about: [request.paymentId] }]);
 
@@ -95,6 +107,56 @@ describe('a payment', () => {
       metadata: {},
       details_erased: true,
     });
+  });
+
+  test('has reasons that are erased with it, of refunds and corrections', async () => {
+    const { store, tools, erase, everything, client } = world;
+    const { clock } = tools;
+    const effects = new DynamoDbEffects(client, TABLES, { clock, entropy: tools.entropy }, store);
+    const desk = { ...tools, effects, digest: systemDigest };
+    await createPayment(tools, paymentRequest('p'));
+    const refund = change(request, 'r', { kind: 'refund', amountMinor: 300, reason: `Returned by ${TEXT}` });
+    const refunded = await changePayment(tools, refund);
+    const correction: CorrectLedger = {
+      caller: request,
+      cause: BY_OPERATOR,
+      operationId: storedOperationId('cor_a'),
+      fingerprint: fingerprintOf(systemDigest, { body: {}, query: {} }),
+      payment: request.paymentId,
+      reason: `Asked for by ${TEXT}`,
+      operator: 'Ada Example',
+      change: { kind: 'reverse', sequence: 2 },
+    };
+    const corrected = await correctLedger(desk, correction);
+    const bodyOf = (outcome: object) => ('answer' in outcome ? (outcome.answer as Answer).body : '');
+    for (const [first, again] of [
+      [refunded, await changePayment(tools, refund)],
+      [corrected, await correctLedger(desk, correction)],
+    ]) {
+      expect(again?.kind).toBe('replay');
+      expect(bodyOf(first ?? {})).toContain(TEXT);
+      expect(bodyOf(again ?? {})).toBe(bodyOf(first ?? {}));
+    }
+    // Of all tables, only the details rows have the text.
+    const { Items = [] } = await client.send(new ScanCommand({ TableName: TABLES.registry }));
+    const holders = Items.filter((item) => JSON.stringify(item).includes(TEXT)).map(({ pk }) => String(pk));
+    expect(holders).toEqual(Array(2).fill(`DETAILS#${request.paymentId}`));
+    expect((await everything()).split(TEXT)).toHaveLength(3);
+
+    expect(await erasePayment({ store, erase }, request.paymentId)).toEqual({ kind: 'erased' });
+
+    expect(await everything()).not.toContain(TEXT);
+    const chain = await readChain(store, request.paymentId);
+    expect(chain?.transitions.map(({ type }) => type)).toEqual([
+      'payment.created',
+      'payment.completed',
+      'refund.pending',
+      'refund.completed',
+      'ledger.corrected',
+    ]);
+    expect(firstBrokenLink(systemDigest, chain?.transitions ?? [])).toBeUndefined();
+    for (const again of [await changePayment(tools, refund), await correctLedger(desk, correction)])
+      expect(JSON.parse(bodyOf(again))).toMatchObject({ reason: null, details_erased: true });
   });
 
   test('is not erased before it has ended', async () => {

@@ -1,7 +1,7 @@
 import { PutCommand, TransactWriteCommand } from '@aws-sdk/lib-dynamodb';
 import { beforeAll, expect, test } from '@jest/globals';
 import { documentClient } from '../../lambdas/kernel/platform/document-client.ts';
-import { notesPut, transitionRow } from '../../lambdas/payments/store/items.ts';
+import { detailsPuts, transitionRow } from '../../lambdas/payments/store/items.ts';
 import { LedgerTransitions } from '../../lambdas/payments/store/ledger-transitions.ts';
 import { countingEntropy } from '../support/counting-entropy.ts';
 import { createTables, dynamoDbClient } from '../support/local-aws.ts';
@@ -20,7 +20,7 @@ describeTransitionReader('dynamodb', async () => {
     reader: new LedgerTransitions(client, tables, pacing),
     append: async (transition) => {
       await client.send(new PutCommand({ TableName: tables.ledger, Item: transitionRow(transition) }));
-      const details = notesPut(tables, transition);
+      const details = detailsPuts(tables, transition);
       if (details !== undefined) await client.send(new TransactWriteCommand({ TransactItems: [details] }));
     },
   };

@@ -1,8 +1,10 @@
 import { createHash } from 'node:crypto';
 import { describe, expect, test } from '@jest/globals';
 import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
+import { withSealedReasons } from '../../lambdas/payments/domain/given-reason.ts';
+import type { Correction } from '../../lambdas/payments/domain/payment.ts';
 import { assertBalanced, type Posting } from '../../lambdas/payments/domain/posting.ts';
-import { firstBrokenLink, type Transition } from '../../lambdas/payments/domain/transition.ts';
+import { firstBrokenLink, nextTransition, type Transition } from '../../lambdas/payments/domain/transition.ts';
 import { BY_RUN } from '../support/causes.ts';
 import { outcomeTransition, paymentIdFor, pendingTransition } from './payment-fixtures.ts';
 
@@ -36,6 +38,25 @@ describe('the chain of a payment', () => {
     ['a time changed', [first, second, { ...third, occurredAtMs: third.occurredAtMs + 1 }], 3],
   ])('names the first link that does not hold: %s', (_name, tampered, sequence) => {
     expect(firstBrokenLink(systemDigest, tampered)).toBe(sequence);
+  });
+
+  test('covers the commitment to a reason, and not the reason, which may be erased', () => {
+    const subject = { kind: 'correction', correctionId: 'cor_1', reason: 'Booked twice', operator: 'Ada' } as const;
+    const draft = { type: 'ledger.corrected', payment: first.payment, postings: [], subject } as const;
+    const sealed = withSealedReasons(systemDigest, draft, new Uint8Array(16));
+    const corrected = nextTransition(systemDigest, first, sealed, { occurredAtMs: 0, cause: BY_RUN });
+    expect(corrected.subject).toMatchObject({ reason: 'Booked twice', commitment: expect.any(Uint8Array) });
+    const { commitment } = sealed.subject as Correction;
+    const erased = {
+      kind: 'correction',
+      correctionId: 'cor_1',
+      operator: 'Ada',
+      ...(commitment && { commitment }),
+    } as const;
+    expect(firstBrokenLink(systemDigest, [first, corrected])).toBeUndefined();
+    expect(firstBrokenLink(systemDigest, [first, { ...corrected, subject: erased }])).toBeUndefined();
+    const forged = { ...erased, commitment: new Uint8Array(32) };
+    expect(firstBrokenLink(systemDigest, [first, { ...corrected, subject: forged }])).toBe(2);
   });
 
   test('is still valid without its tail: only a count or a later link detects the cut', () => {

@@ -21,7 +21,7 @@ import { DynamoDbSendingClaims } from '../../lambdas/outbound/store/dynamodb-sen
 import type { OutcomePlace, Transition } from '../../lambdas/payments/domain/transition.ts';
 import { DynamoDbEffects } from '../../lambdas/payments/store/dynamodb-effects.ts';
 import { DynamoDbStore } from '../../lambdas/payments/store/dynamodb-store.ts';
-import { appendItem, notesPut, parseTransition } from '../../lambdas/payments/store/items.ts';
+import { appendItem, detailsPuts, parseTransition } from '../../lambdas/payments/store/items.ts';
 import { HOLDS } from '../../lambdas/payments/store/queue-items.ts';
 import type { Effect, EffectStore, OrphanedCallback } from '../../lambdas/payments/use/effect-store.ts';
 import type {
@@ -223,8 +223,7 @@ export class Stores extends DynamoDbStore implements EffectStore, OrphanShelf, U
   /** Transitions that a test makes itself, with their notes; they are there at once. */
   async write(transitions: readonly Transition[]): Promise<void> {
     const written = transitions.map((transition) => {
-      const notes = notesPut(TABLES, transition);
-      const items = [appendItem(TABLES, transition), ...(notes === undefined ? [] : [notes])];
+      const items = [appendItem(TABLES, transition), ...detailsPuts(TABLES, transition)];
       return this.database.client.send(new TransactWriteCommand({ TransactItems: items }));
     });
     await Promise.all(written);

@@ -7,6 +7,7 @@ import { type Pacing, readWithRetries } from '../../kernel/platform/attempts.ts'
 import { type Item, itemSchema } from '../../kernel/platform/items.ts';
 import { systemDigest } from '../../kernel/platform/platform.ts';
 import { causeItem } from '../../once/store/cause-item.ts';
+import { type DetailsTools, eraseDetailsItems } from '../../once/store/details-rows.ts';
 import {
   isRefused,
   ROW_IS_NEW,
@@ -14,7 +15,7 @@ import {
   type TransactItem,
   transactOnce,
 } from '../../once/store/transact-items.ts';
-import { rounds } from '../../once/use/rounds.ts';
+import { contention, rounds } from '../../once/use/rounds.ts';
 import {
   ACTIONS,
   type ActivityChain,
@@ -164,4 +165,24 @@ export class DynamoDbActivity implements ActivityLog {
     const { Items = [] } = await readWithRetries(this.#pacing, () => this.#client.send(new QueryCommand(input)));
     return Items.map(parseActivity);
   }
+}
+
+/** More than 10,000 rows. */
+const MAX_ERASURES = 110;
+
+/**
+ * Erases all personal data of a payment or an order, each part in one transaction with its entry.
+ *
+ * @param draft its first id is that of the payment or the order
+ * @returns false when there is none, or it was erased before; then nothing is recorded
+ * @throws RetryableError `contention`; a repeated erasure continues
+ */
+export async function eraseDetails(tools: DetailsTools, log: DynamoDbActivity, draft: ActivityDraft): Promise<boolean> {
+  const [id = ''] = draft.about;
+  for (let erased = 0; erased < MAX_ERASURES; erased += 1) {
+    const deletions = await eraseDetailsItems(tools, id);
+    if (deletions.length === 0) return erased > 0;
+    await log.record(draft, deletions);
+  }
+  throw contention(`the details of ${id}`);
 }

@@ -3,6 +3,7 @@ import type { OrderId, PaymentId } from '../../kernel/ids.ts';
 import { isOrderOutcome } from '../../orders/domain/order.ts';
 import type { OrderDetails, OrderTransition } from '../../orders/domain/order-transition.ts';
 import type { OrderTransitionReader } from '../../orders/use/order-store.ts';
+import { reasonsOf } from '../../payments/domain/given-reason.ts';
 import { isOutcome } from '../../payments/domain/payment.ts';
 import type { FirstDetails, OutcomePlace, Transition } from '../../payments/domain/transition.ts';
 import type { TransitionReader } from '../../payments/use/transition-reader.ts';
@@ -31,6 +32,17 @@ export class FirstTransitions {
     return details;
   }
 
+  /** A transition in the Stream lacks its reasons, so it is read. */
+  async withReasons(transition: Transition): Promise<Transition> {
+    const isRead = reasonsOf(transition.subject).every(
+      ({ given }) => given.commitment === undefined || given.reason !== undefined,
+    );
+    const { payment, sequence } = transition;
+    return isRead
+      ? transition
+      : ((await this.#transitions.readTransition({ paymentId: payment.id, sequence })) ?? transition);
+  }
+
   /** @returns undefined when the first transition is missing */
   async ofOrder({ order }: OrderTransition): Promise<OrderDetails | undefined> {
     const place = { orderId: order.id, sequence: 1 };
@@ -52,7 +64,7 @@ export async function eventOfOutcome(
     return details === undefined ? undefined : orderEventOf(digest, outcome, details);
   }
   const details = await firsts.ofPayment(outcome);
-  return details === undefined ? undefined : eventOf(digest, outcome, details);
+  return details === undefined ? undefined : eventOf(digest, await firsts.withReasons(outcome), details);
 }
 
 /**

@@ -1,5 +1,5 @@
 import type { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
-import { GetCommand } from '@aws-sdk/lib-dynamodb';
+import { GetCommand, QueryCommand } from '@aws-sdk/lib-dynamodb';
 import * as z from 'zod';
 import { RegistryRow } from '../../kernel/contract/rows.ts';
 import { KeyAttribute } from '../../kernel/contract/tables.ts';
@@ -13,26 +13,30 @@ import { ROW_IS_NEW, type StoreTables, type TransactItem } from './transact-item
 
 /** The details rows of payments and orders: their personal data, and the salt of the commitment to it. */
 
+/** The details of a payment or an order itself. Its other rows are named by an id. */
+const OWN = 'DETAILS';
+
 const detailsRow = z.object({ salt: z.instanceof(Uint8Array), details: z.record(z.string(), z.unknown()) });
 
-/** @param id of the payment or the order */
-export function detailsKey(id: string): Item {
-  return { [KeyAttribute.partition]: `${RegistryRow.details}${id}`, [KeyAttribute.sort]: 'DETAILS' };
+/** @param id of the payment or the order @param part the id of a refund, a correction or a decision */
+export function detailsKey(id: string, part: string = OWN): Item {
+  return { [KeyAttribute.partition]: `${RegistryRow.details}${id}`, [KeyAttribute.sort]: part };
 }
 
 export function parseDetails(item: Item): z.infer<typeof detailsRow> {
   return detailsRow.parse(item);
 }
 
-/** Written in the transaction of the first transition. */
+/** Written in the transaction of the transition that has the commitment. @param part as for {@link detailsKey} */
 export function detailsItem(
   { registry }: Pick<StoreTables, 'registry'>,
   id: string,
   salt: Uint8Array,
   details: object,
+  part?: string,
 ): TransactItem {
   return {
-    Put: { TableName: registry, Item: { ...detailsKey(id), salt, details }, ConditionExpression: ROW_IS_NEW },
+    Put: { TableName: registry, Item: { ...detailsKey(id, part), salt, details }, ConditionExpression: ROW_IS_NEW },
   };
 }
 
@@ -53,9 +57,10 @@ export async function readDetails<Details extends object>(
   id: string,
   commitment: Seal['commitment'],
   schema: z.ZodType<Details>,
+  part?: string,
 ): Promise<(Details & Pick<Seal, 'salt'>) | undefined> {
   const { Item: item } = await readWithRetries(pacing, () =>
-    client.send(new GetCommand({ TableName: registry, Key: detailsKey(id), ConsistentRead: true })),
+    client.send(new GetCommand({ TableName: registry, Key: detailsKey(id, part), ConsistentRead: true })),
   );
   if (item === undefined) return undefined;
   const { salt, details } = parseDetails(item);
@@ -64,8 +69,30 @@ export async function readDetails<Details extends object>(
   return { ...schema.parse(details), salt };
 }
 
-/** Deletes the details row, if it exists. The commitment stays in the chain. */
-export function eraseDetailsItem({ registry }: Pick<StoreTables, 'registry'>, id: string): TransactItem {
-  const condition = `attribute_exists(${KeyAttribute.partition})`;
-  return { Delete: { TableName: registry, Key: detailsKey(id), ConditionExpression: condition } };
+/** A transaction has at most 100 items, and one of them records the erasure. */
+const ERASED_AT_ONCE = 99;
+
+/**
+ * Deletes details rows of a payment or an order. The commitments stay in the chain.
+ *
+ * @returns the deletions of at most 99 rows that exist, as items of a transaction; none when all are erased
+ */
+export async function eraseDetailsItems(
+  { client, registry, pacing }: DetailsTools,
+  id: string,
+): Promise<readonly TransactItem[]> {
+  const { Items = [] } = await readWithRetries(pacing, () =>
+    client.send(
+      new QueryCommand({
+        TableName: registry,
+        KeyConditionExpression: '#pk = :pk',
+        ProjectionExpression: '#pk, #sk',
+        ExpressionAttributeNames: { '#pk': KeyAttribute.partition, '#sk': KeyAttribute.sort },
+        ExpressionAttributeValues: { ':pk': detailsKey(id)[KeyAttribute.partition] },
+        ConsistentRead: true,
+        Limit: ERASED_AT_ONCE,
+      }),
+    ),
+  );
+  return Items.map((Key) => ({ Delete: { TableName: registry, Key } }));
 }

@@ -2,10 +2,11 @@ import { type Answer, JSON_TYPE, PROBLEM_TYPE, type Problem, problemBody } from 
 import { type OperationId, partId } from '../../kernel/ids.ts';
 import { invariant } from '../../kernel/invariant.ts';
 import { changeOf, isUnderWay } from './change.ts';
+import { reasonFields, shownReason } from './given-reason.ts';
 import type { Failure, HoldChange, Payment, Refund } from './payment.ts';
 import { NOT_ATTEMPTED, paymentObject } from './payment.ts';
 import type { PaymentState } from './payment-state.ts';
-import type { FirstDetails } from './transition.ts';
+import { type FirstDetails, personalFields } from './transition.ts';
 
 /** A refund as the API shows it; the amount in minor units, the time in Unix seconds. */
 export function refundObject(refund: Refund, payment: Payment): Record<string, unknown> {
@@ -17,7 +18,7 @@ export function refundObject(refund: Refund, payment: Payment): Record<string, u
     amount: refund.amountMinor,
     currency: refund.currency ?? payment.currency,
     status: refund.status,
-    reason: refund.reason ?? null,
+    ...shownReason(refund),
     failure: refund.failure ?? null,
     created: Math.floor(refund.createdAtMs / 1000),
   };
@@ -83,6 +84,16 @@ export function changeAnswer(
   return change.kind === 'refund'
     ? refundAnswer(change, state, requestId)
     : holdAnswer(change, state, details, requestId);
+}
+
+/** The fields of that answer that hold personal data, as JSON text; undefined when there are none. */
+export function changeAnswerFields(
+  operationId: OperationId,
+  state: PaymentState,
+  details: FirstDetails,
+): string | undefined {
+  const change = changeOf(state, operationId);
+  return change?.kind === 'refund' ? reasonFields(change) : personalFields(details);
 }
 
 function refundAnswer(refund: Refund, { payment }: PaymentState, requestId: string): Answer {

@@ -1,6 +1,6 @@
 import { type Answer, JSON_TYPE } from '../../kernel/answer.ts';
 import { invariant } from '../../kernel/invariant.ts';
-
+import { shownReason } from './given-reason.ts';
 import type { Correction, TransitionDraft } from './payment.ts';
 import type { PaymentState } from './payment-state.ts';
 import { netDebitMinor, type Posting, postingObject, reversed } from './posting.ts';
@@ -72,7 +72,7 @@ export function correctionObject(transition: Transition): Record<string, unknown
     object: 'correction',
     payment: payment.id,
     sequence,
-    reason: subject.reason,
+    ...shownReason(subject),
     operator: subject.operator,
     reverses: subject.reverses ?? null,
     postings: postings.map(postingObject),

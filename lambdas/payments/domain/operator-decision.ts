@@ -2,6 +2,7 @@ import type { OperationId } from '../../kernel/ids.ts';
 import { book } from './bookings.ts';
 import { changeOf, decideChangeFailed, isUnderWay, operationIdOf, type PendingChange } from './change.ts';
 import { type Decision, decide } from './decide.ts';
+import { shownReason } from './given-reason.ts';
 import type { Failure, OperatorDecision, Payment, TransitionDraft } from './payment.ts';
 import { DECIDED_BY_OPERATOR, WRONG_AMOUNT } from './payment.ts';
 import type { PaymentState } from './payment-state.ts';
@@ -132,7 +133,7 @@ export function decisionObject(transition: Transition, decision: OperatorDecisio
     sequence,
     change: isChange ? operationIdOf(subject) : null,
     outcome: type.endsWith('.failed') ? 'failed' : 'succeeded',
-    reason: decision.reason,
+    ...shownReason(decision),
     operator: decision.operator,
     postings: postings.map(postingObject),
     created: Math.floor(occurredAtMs / 1000),

@@ -2,6 +2,7 @@ import { jsonFields } from '../../kernel/answer.ts';
 import { apiObject, everyField, shownField } from '../../kernel/fields.ts';
 import type { PrintedFingerprint } from '../../kernel/fingerprint.ts';
 import { type Mode, type PaymentId, partId, type TenantId } from '../../kernel/ids.ts';
+import type { Seal } from '../../kernel/sealed-details.ts';
 import type { Posting } from './posting.ts';
 
 export const PAYMENT_STATUSES = [
@@ -235,7 +236,16 @@ export function isOutcome(type: TransitionType): type is OutcomeType {
 
 // ------------------------------------------------------------------------------------------------------------ sub-objects
 
-export interface Refund {
+/**
+ * A reason in free text. It may hold personal data, so it is in a details row of its own, under the id of its refund, correction
+ * or decision. The chain holds the commitment to it.
+ */
+export interface GivenReason extends Partial<Seal> {
+  /** Absent when none was given, or after it was erased. */
+  readonly reason?: string;
+}
+
+export interface Refund extends GivenReason {
   readonly kind: 'refund';
   /** Payonce's id, or the processor's for a refund that was made at the processor. */
   readonly refundId: string;
@@ -246,8 +256,6 @@ export interface Refund {
   /** The currency of a stray charge, when it is not the payment's. */
   readonly currency?: string;
   readonly status: 'pending' | 'succeeded' | 'failed';
-  /** The reason that the merchant gave. */
-  readonly reason?: string;
   readonly failure?: Failure;
   /** When it was requested, or for a refund that was made at the processor, when it was recorded. Unix milliseconds. */
   readonly createdAtMs: number;
@@ -305,10 +313,9 @@ export interface StrayCharge {
 }
 
 /** An operator's correction of the postings, with its reason. */
-export interface Correction {
+export interface Correction extends GivenReason {
   readonly kind: 'correction';
   readonly correctionId: string;
-  readonly reason: string;
   /** The name of the operator who is responsible. */
   readonly operator: string;
   /** The sequence of the transition whose postings it reverses. */
@@ -316,10 +323,9 @@ export interface Correction {
 }
 
 /** An operator's decision about a payment or a change whose outcome could not be determined. */
-export interface OperatorDecision {
+export interface OperatorDecision extends GivenReason {
   readonly kind: 'decision';
   readonly decisionId: string;
-  readonly reason: string;
   /** The name of the operator who is responsible. */
   readonly operator: string;
 }

@@ -1,4 +1,3 @@
-import { type Answer, leaveOut } from '../../kernel/answer.ts';
 import type { Cause, Occasion } from '../../kernel/cause.ts';
 import type { Digest } from '../../kernel/digest.ts';
 import { everyField } from '../../kernel/fields.ts';
@@ -8,6 +7,7 @@ import { brokenLink, hex, linkHash, NO_PREDECESSOR } from '../../kernel/hash-cha
 import type { OrderId, PaymentId } from '../../kernel/ids.ts';
 import { invariant } from '../../kernel/invariant.ts';
 import { type Seal, sealOf } from '../../kernel/sealed-details.ts';
+import { mapReasons, withoutReasons } from './given-reason.ts';
 import {
   notesFields,
   type Payment,
@@ -81,15 +81,25 @@ function seal(digest: Digest, unsealed: Unsealed, prevHash: Uint8Array): Transit
 }
 
 function hashOf(digest: Digest, unsealed: Unsealed, prevHash: Uint8Array): Uint8Array {
-  const { first, ...rest } = unsealed;
+  const { first, subject, ...others } = unsealed;
+  const rest = subject === undefined ? others : { ...others, subject: covered(subject) };
   if (first === undefined) return linkHash(digest, rest, prevHash);
   const { commitment, fingerprint, ...stored } = storedDetails(first);
-  const covered = {
+  const details = {
     ...stored,
     fingerprint: printed(fingerprint),
     ...(commitment === undefined ? {} : { commitment: hex(commitment) }),
   };
-  return linkHash(digest, { ...rest, first: covered }, prevHash);
+  return linkHash(digest, { ...rest, first: details }, prevHash);
+}
+
+/** What the hash covers of a subject: commitments to reasons, as hexadecimal text, and not the reasons. */
+function covered(subject: Subject): object {
+  return mapReasons(withoutReasons(subject), (given) =>
+    given.commitment === undefined
+      ? given
+      : ({ ...given, commitment: hex(given.commitment) } as unknown as typeof given),
+  );
 }
 
 /**
@@ -113,9 +123,9 @@ export function sealedNotes(digest: Digest, notes: PaymentNotes, salt: Uint8Arra
   return { ...notes, ...sealOf(digest, notes, salt) };
 }
 
-/** An answer with the payment as it is stored: without the notes, if they are in a row of their own. */
-export function storedAnswer(answer: Answer, first: FirstDetails): Answer {
-  return first.commitment === undefined ? answer : leaveOut(answer, notesFields(first));
+/** The fields of an answer with the payment that hold personal data, as JSON text; undefined when there are none. */
+export function personalFields(first: FirstDetails): string | undefined {
+  return first.commitment === undefined ? undefined : notesFields(first);
 }
 
 /** The notes of a payment that belongs to an order. They name the order and no person, so they need no details row. */

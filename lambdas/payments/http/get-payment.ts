@@ -78,9 +78,9 @@ function subjectObject(subject: Subject, { id }: Payment): Record<string, unknow
     case 'stray_charge':
       return { object: 'stray_charge', id: subject.chargeId, reason: null };
     case 'correction':
-      return { object: 'correction', id: subject.correctionId, reason: subject.reason };
+      return { object: 'correction', id: subject.correctionId, reason: subject.reason ?? null };
     case 'decision':
-      return { object: 'decision', id: subject.decisionId, reason: subject.reason };
+      return { object: 'decision', id: subject.decisionId, reason: subject.reason ?? null };
   }
 }
 

@@ -262,6 +262,7 @@ export const refund = /* @__PURE__ */ ifUsed(() =>
         description: '`pending` means that the outcome is not known yet. A succeeded refund can still fail days later.',
       }),
       reason: z.string().nullable().meta({ description: 'The reason that you gave.' }),
+      details_erased: z.literal(true).exactOptional().meta({ description: 'The reason was erased.' }),
       failure: z.looseObject({ code: z.string(), message: z.string() }).nullable(),
       created: unixSeconds.meta({
         description:

@@ -13,7 +13,7 @@ import type { Transition } from '../domain/transition.ts';
 import type { Effect, EffectOutcome, EffectStore, OrphanedCallback } from '../use/effect-store.ts';
 import type { PaymentStore, TransitionPage } from '../use/payment-store.ts';
 import type { OrphanShelf } from '../use/unfinished-work.ts';
-import { appendItem } from './items.ts';
+import { appendItem, detailsPuts } from './items.ts';
 import {
   holdItem,
   inquiryItem,
@@ -144,6 +144,7 @@ export class DynamoDbEffects implements EffectStore, OrphanShelf {
         },
       },
       ...transitions.map((transition) => appendItem(this.#tables, transition)),
+      ...transitions.flatMap((transition) => detailsPuts(this.#tables, transition)),
       ...toReturn.map((charge) => returnItem(this.#tables, charge)),
       ...inquiries.map((inquiry) => inquiryItem(this.#tables, inquiry)),
     ];

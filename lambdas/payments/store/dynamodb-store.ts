@@ -23,13 +23,13 @@ import type {
 } from '../use/payment-store.ts';
 import {
   appendItem,
-  notesPut,
+  detailsPuts,
   parseReferenceHolder,
   parseTransition,
   paymentPartition,
   referenceRowKey,
   transitionSort,
-  withNotes,
+  withDetails,
 } from './items.ts';
 import { holdItem, inquiryItem, returnItem } from './queue-items.ts';
 
@@ -147,7 +147,7 @@ export class DynamoDbStore implements PaymentStore {
       [KeyAttribute.sort]: transitionSort(1),
     });
     invariant(first !== undefined, 'a payment with transitions has a first one');
-    return { first: await this.#withNotes(parseTransition(first)), newest };
+    return { first: await this.#withDetails(parseTransition(first)), newest };
   }
 
   async listTransitions(paymentId: PaymentId, page: TransitionPage): Promise<readonly Transition[]> {
@@ -157,7 +157,6 @@ export class DynamoDbStore implements PaymentStore {
   #claimItems({ record, pending, reference }: Claim): TransactItem[] {
     const items: TransactItem[] = [claimItem(this.#tables, record)];
     if (pending !== undefined) items.push(appendItem(this.#tables, pending));
-    const notes = pending === undefined ? undefined : notesPut(this.#tables, pending);
     if (reference !== undefined) {
       const replaces = reference.replaces;
       items.push({
@@ -170,7 +169,7 @@ export class DynamoDbStore implements PaymentStore {
         },
       });
     }
-    if (notes !== undefined) items.push(notes);
+    if (pending !== undefined) items.push(...detailsPuts(this.#tables, pending));
     return items;
   }
 
@@ -216,11 +215,11 @@ export class DynamoDbStore implements PaymentStore {
       found.push(...(output.Items ?? []).map(parseTransition));
       from = output.LastEvaluatedKey;
     } while (from !== undefined && found.length < page.limit);
-    return Promise.all(found.map((transition) => this.#withNotes(transition)));
+    return Promise.all(found.map((transition) => this.#withDetails(transition)));
   }
 
-  #withNotes(transition: Transition): Promise<Transition> {
-    return withNotes({ client: this.#client, registry: this.#tables.registry, pacing: this.#pacing }, transition);
+  #withDetails(transition: Transition): Promise<Transition> {
+    return withDetails({ client: this.#client, registry: this.#tables.registry, pacing: this.#pacing }, transition);
   }
 }
 

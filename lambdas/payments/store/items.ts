@@ -7,6 +7,7 @@ import { causeItem } from '../../once/store/cause-item.ts';
 import { type DetailsTools, detailsItem, readDetails } from '../../once/store/details-rows.ts';
 import type { StoreTables, TransactItem } from '../../once/store/transact-items.ts';
 import { ROW_IS_NEW } from '../../once/store/transact-items.ts';
+import { mapReasons, reasonsOf, withoutReasons } from '../domain/given-reason.ts';
 import type {
   Correction,
   Dispute,
@@ -75,10 +76,13 @@ const paymentItem = itemSchema<Payment>()({
   createdAtMs: z.int(),
 });
 
-const decisionItem = itemSchema<OperatorDecision>()({
+/** The salt is in the details row alone. */
+const reasonFields = { reason: z.string().exactOptional(), commitment: bytes.exactOptional() };
+
+const decisionItem = itemSchema<Omit<OperatorDecision, 'salt'>>()({
   kind: z.literal('decision'),
   decisionId: z.string(),
-  reason: z.string(),
+  ...reasonFields,
   operator: z.string(),
 });
 
@@ -89,14 +93,14 @@ const requestFields = {
 };
 
 const subjectItem = z.discriminatedUnion('kind', [
-  itemSchema<Refund>()({
+  itemSchema<Omit<Refund, 'salt'>>()({
     kind: z.literal('refund'),
     refundId: z.string(),
     chargeId: z.string(),
     amountMinor: minorUnits,
     currency: z.string().exactOptional(),
     status: z.enum(['pending', 'succeeded', 'failed']),
-    reason: z.string().exactOptional(),
+    ...reasonFields,
     failure: failureItem.exactOptional(),
     createdAtMs: z.int(),
     ...requestFields,
@@ -122,10 +126,10 @@ const subjectItem = z.discriminatedUnion('kind', [
     currency: z.string(),
     status: z.enum(['authorized', 'captured']),
   }),
-  itemSchema<Correction>()({
+  itemSchema<Omit<Correction, 'salt'>>()({
     kind: z.literal('correction'),
     correctionId: z.string(),
-    reason: z.string(),
+    ...reasonFields,
     operator: z.string(),
     reverses: z.int().min(1).exactOptional(),
   }),
@@ -175,6 +179,7 @@ export function transitionRow(transition: Transition): Item {
     [KeyAttribute.partition]: paymentPartition(transition.payment.id),
     [KeyAttribute.sort]: transitionSort(transition.sequence),
     ...transition,
+    ...(transition.subject === undefined ? {} : { subject: withoutReasons(transition.subject) }),
     ...(transition.first === undefined ? {} : { first: storedDetails(transition.first) }),
     ...(isOutcome(transition.type) ? outcomeAttributes(transition.payment.id, transition) : {}),
   };
@@ -203,13 +208,39 @@ const notesItem = itemSchema<PaymentNotes>()({
   returnUrl: z.string().exactOptional(),
 });
 
-/** The details row of a new payment, when it has notes. */
-export function notesPut(tables: StoreTables, { payment, first }: Transition): TransactItem | undefined {
-  return first?.salt === undefined ? undefined : detailsItem(tables, payment.id, first.salt, notesOf(first));
+const reasonItem = z.object({ reason: z.string() });
+
+/** The details rows of a new transition: the notes of a new payment, and new reasons. */
+export function detailsPuts(tables: StoreTables, { payment, first, subject }: Transition): TransactItem[] {
+  const notes = first?.salt === undefined ? [] : [detailsItem(tables, payment.id, first.salt, notesOf(first))];
+  const reasons = reasonsOf(subject).flatMap(({ id, given: { reason, salt } }) =>
+    salt === undefined ? [] : [detailsItem(tables, payment.id, salt, { reason }, id)],
+  );
+  return [...notes, ...reasons];
 }
 
-/** The transition with the payment's notes, if it is a first transition. @throws InvariantViolation as `readDetails` */
-export async function withNotes(tools: DetailsTools, transition: Transition): Promise<Transition> {
+/** The transition with its personal data, which is in details rows. @throws InvariantViolation as `readDetails` */
+export async function withDetails(tools: DetailsTools, transition: Transition): Promise<Transition> {
+  return withNotes(tools, await withReasons(tools, transition));
+}
+
+async function withReasons(tools: DetailsTools, transition: Transition): Promise<Transition> {
+  const { subject, payment } = transition;
+  const reasons = new Map<object, string>();
+  for (const { id, given } of reasonsOf(subject)) {
+    if (given.commitment === undefined) continue;
+    const row = await readDetails(tools, payment.id, given.commitment, reasonItem, id);
+    if (row !== undefined) reasons.set(given, row.reason);
+  }
+  if (subject === undefined || reasons.size === 0) return transition;
+  const read = mapReasons(subject, (given) => {
+    const reason = reasons.get(given);
+    return reason === undefined ? given : { ...given, reason };
+  });
+  return { ...transition, subject: read };
+}
+
+async function withNotes(tools: DetailsTools, transition: Transition): Promise<Transition> {
   const { first, payment } = transition;
   if (first === undefined) return transition;
   const { commitment } = first;

@@ -11,7 +11,7 @@ import type { DetailsTools } from '../../once/store/details-rows.ts';
 import type { StoreTables } from '../../once/store/transact-items.ts';
 import type { OutcomePlace, Transition, TransitionPlace } from '../domain/transition.ts';
 import type { LedgerAge, RecentOutcomes, TransitionReader } from '../use/transition-reader.ts';
-import { parseTransition, paymentPartition, transitionSort, withNotes } from './items.ts';
+import { parseTransition, paymentPartition, transitionSort, withDetails } from './items.ts';
 
 /** The index projects keys only, about 100 bytes each. A page of 1 MB holds 10,000, more than a shard has in a minute. */
 const MAX_PAGES = 10;
@@ -40,7 +40,7 @@ export class LedgerTransitions implements TransitionReader, RecentOutcomes, Ledg
 
   async readTransition({ paymentId, sequence }: TransitionPlace): Promise<Transition | undefined> {
     const item = await this.readRow(paymentPartition(paymentId), sequence);
-    return item === undefined ? undefined : withNotes(this.details, parseTransition(item));
+    return item === undefined ? undefined : withDetails(this.details, parseTransition(item));
   }
 
   protected get details(): DetailsTools {

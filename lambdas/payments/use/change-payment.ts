@@ -28,13 +28,14 @@ import {
   decideChange,
   isUnderWay,
 } from '../domain/change.ts';
-import { changeAnswer } from '../domain/change-answer.ts';
+import { changeAnswer, changeAnswerFields } from '../domain/change-answer.ts';
 import type { Decision } from '../domain/decide.ts';
+import { storedWithout, withSealedReasons } from '../domain/given-reason.ts';
 import type { HoldChange, Refund, TransitionDraft } from '../domain/payment.ts';
 import { evolve, type PaymentState } from '../domain/payment-state.ts';
 import { isSendWindowClosed } from '../domain/settlement.ts';
-import { detailsOf, nextTransition, storedAnswer } from '../domain/transition.ts';
-import { type CreatePaymentTools, withNotesAgain } from './create-payment.ts';
+import { detailsOf, nextTransition } from '../domain/transition.ts';
+import { type CreatePaymentTools, withPersonalFields } from './create-payment.ts';
 import { decideNeverAsked, findOutChange } from './find-out-change.ts';
 import { chainOf, type PaymentChain, readOwnChain } from './payment-chain.ts';
 import type { Commit } from './payment-store.ts';
@@ -74,11 +75,11 @@ export async function changePayment(
   request: ChangePayment,
   notes?: RunNotes,
 ): Promise<ChangePaymentOutcome> {
-  return withNotesAgain(
-    tools.store,
-    request.paymentId,
-    await executeOnce(tools, new ChangeOperation(tools, request), notes),
-  );
+  const { operationId, paymentId } = request;
+  return withPersonalFields(await executeOnce(tools, new ChangeOperation(tools, request), notes), async () => {
+    const chain = await readOwnChain(tools.store, request, paymentId);
+    return chain === undefined ? undefined : changeAnswerFields(operationId, chain.state, detailsOf(chain.first));
+  });
 }
 
 interface Work {
@@ -106,7 +107,7 @@ class ChangeOperation implements Operation<PaymentChain, Work, Write, Refusal> {
   }
 
   async claim(open: (claimedAtMs: number, nowMs: number) => OpenRecord): Promise<Attempt<PaymentChain, Refusal>> {
-    const { store, digest, clock } = this.#tools;
+    const { store, digest, clock, entropy } = this.#tools;
     const { operationId, command, fingerprint, cause } = this.#request;
     const chain = await this.#readOwnChain();
     if (chain === undefined) return { kind: 'refused', outcome: { kind: 'not_found' } };
@@ -118,7 +119,7 @@ class ChangeOperation implements Operation<PaymentChain, Work, Write, Refusal> {
     const processor = pinnedProcessor(this.#tools, chain.first);
     if (processor === undefined) throw elsewhere();
     await processor.ready();
-    const draft = askedBy(decision.draft, fingerprint);
+    const draft = withSealedReasons(digest, askedBy(decision.draft, fingerprint), entropy.salt());
     const pending = nextTransition(digest, chain.newest, draft, { occurredAtMs: nowMs, cause });
     const record = open(nowMs, nowMs);
     const outcome = await store.claim({ record, pending });
@@ -181,7 +182,7 @@ class ChangeOperation implements Operation<PaymentChain, Work, Write, Refusal> {
     const answer = changeAnswer(operationId, state, details, requestId);
     return {
       answer,
-      stored: storedAnswer(answer, details),
+      stored: storedWithout(answer, changeAnswerFields(operationId, state, details)),
       unknown,
       isRefusal: decision?.kind === 'append' && decision.draft.type.endsWith('.failed'),
       write: {

@@ -8,6 +8,7 @@ import {
   correctionAnswer,
   decideCorrection,
 } from '../domain/correction.ts';
+import { reasonFields } from '../domain/given-reason.ts';
 import {
   type KeyedEffectOutcome,
   type KeyedEffectTools,
@@ -53,5 +54,6 @@ export async function correctLedger(tools: KeyedEffectTools, request: CorrectLed
     payment,
     decide: (chain) => decideCorrection({ ...request, correctionId: operationId }, chain),
     answer: correctionAnswer,
+    personalFields: ({ state }) => reasonFields(state.corrections.get(operationId) ?? {}),
   });
 }

@@ -24,8 +24,9 @@ import { isSameRequest } from '../../once/use/judge-record.ts';
 import type { CommitOutcome, ExpectedRecord } from '../../once/use/record-store.ts';
 import { decide } from '../domain/decide.ts';
 import type { ChargeFact } from '../domain/facts.ts';
+import { storedWithout } from '../domain/given-reason.ts';
 import type { Payment, PaymentNotes, PaymentTerms } from '../domain/payment.ts';
-import { create, freesReference, isAwaited, isUnresolved, notesFields, notesOf, termsOf } from '../domain/payment.ts';
+import { create, freesReference, isAwaited, isUnresolved, notesOf, termsOf } from '../domain/payment.ts';
 import { creationAnswer } from '../domain/payment-answer.ts';
 import { isSendWindowClosed } from '../domain/settlement.ts';
 import type { FirstDetails, Transition } from '../domain/transition.ts';
@@ -34,8 +35,8 @@ import {
   firstTransition,
   nextTransition,
   notesOfOrder,
+  personalFields,
   sealedNotes,
-  storedAnswer,
 } from '../domain/transition.ts';
 import { settleCharge } from './find-out.ts';
 import { chainOf, type PaymentChain, readChain } from './payment-chain.ts';
@@ -83,23 +84,25 @@ export async function createPayment(
   request: CreatePayment,
   notes?: RunNotes,
 ): Promise<CreatePaymentOutcome> {
-  return withNotesAgain(
-    tools.store,
-    request.paymentId,
-    await executeOnce(tools, new PaymentOperation(tools, request), notes),
-  );
+  return withPersonalFields(await executeOnce(tools, new PaymentOperation(tools, request), notes), async () => {
+    const history = await tools.store.readPayment(request.paymentId);
+    return history === undefined ? undefined : personalFields(detailsOf(history.first));
+  });
 }
 
-/** Puts the notes back into a replayed answer, which is stored without them. After an erasure it says that they are erased. */
-export async function withNotesAgain<Outcome extends { readonly kind: string }>(
-  store: Pick<PaymentStore, 'readPayment'>,
-  paymentId: PaymentId,
+/**
+ * Puts personal data back into a replayed answer, which is stored without it. After an erasure it says that it is erased.
+ *
+ * @param fields reads the payment and renders the fields again, as JSON text
+ */
+export async function withPersonalFields<Outcome extends { readonly kind: string }>(
   outcome: Outcome,
+  fields: () => Promise<string | undefined>,
 ): Promise<Outcome> {
   if (!isReplay(outcome) || !hasLeftOut(outcome.answer)) return outcome;
-  const history = await store.readPayment(paymentId);
-  invariant(history !== undefined, 'an answered payment exists');
-  return { ...outcome, answer: putBack(outcome.answer, notesFields(detailsOf(history.first))) };
+  const text = await fields();
+  invariant(text !== undefined, 'an answer that was stored without personal data has a commitment to it in its chain');
+  return { ...outcome, answer: putBack(outcome.answer, text) };
 }
 
 function isReplay(outcome: { readonly kind: string }): outcome is { readonly kind: 'replay'; readonly answer: Answer } {
@@ -214,7 +217,7 @@ class PaymentOperation implements Operation<PaymentChain, Work, Write, Refusal> 
     const answer = creationAnswer(payment, details);
     return {
       answer,
-      stored: storedAnswer(answer, details),
+      stored: storedWithout(answer, personalFields(details)),
       unknown: isUnresolved(payment),
       isRefusal: fact?.kind === 'declined' || fact?.kind === 'rejected' || fact?.kind === 'not_attempted',
       write: {

@@ -5,14 +5,16 @@ import { chargeOperation, type OperationId } from '../../kernel/ids.ts';
 import type { Owner } from '../../tenants/owners.ts';
 import { begunAtMs, changeOf } from '../domain/change.ts';
 import { refundObject } from '../domain/change-answer.ts';
+import { reasonFields } from '../domain/given-reason.ts';
 import {
   type DecisionOutcome,
   type DecisionRequest,
   decideByOperator,
   decideChangeByOperator,
 } from '../domain/operator-decision.ts';
-import { paymentObject } from '../domain/payment.ts';
-import { detailsOf } from '../domain/transition.ts';
+import { paymentObject, type Refund } from '../domain/payment.ts';
+import type { PaymentState } from '../domain/payment-state.ts';
+import { detailsOf, personalFields } from '../domain/transition.ts';
 import {
   type KeyedEffectOutcome,
   type KeyedEffectTools,
@@ -65,6 +67,10 @@ export async function decidePayment(tools: KeyedEffectTools, request: DecidePaym
       headers: { 'content-type': JSON_TYPE },
       body: JSON.stringify(decidedObject(request, chain)),
     }),
+    personalFields: ({ state, first }) => {
+      const refund = decidedRefund(request, state);
+      return refund === undefined ? personalFields(detailsOf(first)) : reasonFields(refund);
+    },
   });
 }
 
@@ -89,9 +95,12 @@ function decideOn(request: DecisionRequest, { state, transitions }: PaymentChain
 }
 
 /** The refund, or the payment, as it is after the decision. */
-function decidedObject({ change }: DecidePayment, { first, state }: PaymentChain): Record<string, unknown> {
+function decidedObject(request: DecidePayment, { first, state }: PaymentChain): Record<string, unknown> {
+  const refund = decidedRefund(request, state);
+  return refund === undefined ? paymentObject(state.payment, detailsOf(first)) : refundObject(refund, state.payment);
+}
+
+function decidedRefund({ change }: DecidePayment, state: PaymentState): Refund | undefined {
   const decided = change === undefined ? undefined : changeOf(state, change);
-  return decided?.kind === 'refund'
-    ? refundObject(decided, state.payment)
-    : paymentObject(state.payment, detailsOf(first));
+  return decided?.kind === 'refund' ? decided : undefined;
 }

@@ -10,9 +10,10 @@ import { commitOnce } from '../../once/use/execute-once.ts';
 import { judgeEffect } from '../../once/use/judge-record.ts';
 import type { OperationRunner } from '../../once/use/operation-runner.ts';
 import type { Owner } from '../../tenants/owners.ts';
+import { storedWithout, withSealedReasons } from '../domain/given-reason.ts';
 import type { TransitionDraft } from '../domain/payment.ts';
-import { detailsOf, nextTransition, storedAnswer, type Transition } from '../domain/transition.ts';
-import { withNotesAgain } from './create-payment.ts';
+import { nextTransition, type Transition } from '../domain/transition.ts';
+import { withPersonalFields } from './create-payment.ts';
 import type { EffectStore } from './effect-store.ts';
 import { chainOf, type PaymentChain, readChain, readOwnChain } from './payment-chain.ts';
 import type { Inquiry } from './payment-store.ts';
@@ -42,6 +43,8 @@ export interface KeyedEffect<Refusal> {
     chain: PaymentChain,
   ) => { readonly kind: 'append'; readonly draft: TransitionDraft } | { readonly kind: 'made_before' } | Refusal;
   readonly answer: (transition: Transition, chain: PaymentChain) => Answer;
+  /** The fields of the answer that hold personal data, as JSON text; undefined when there are none. */
+  readonly personalFields: (chain: PaymentChain) => string | undefined;
   /** Queued with the transition: a look at the processor's books. @default none */
   readonly inquiry?: (transition: Transition) => Inquiry;
 }
@@ -83,13 +86,15 @@ export async function takeEffect<Refusal extends { readonly kind: string }>(
       if (isMadeBefore(decision)) return done((await find()) ?? { kind: 'key_expired', paymentId });
       if (!isAppend(decision)) return done(decision);
       const recordedAtMs = clock.nowMs();
-      const transition = nextTransition(digest, chain.newest, decision.draft, {
+      const draft = withSealedReasons(digest, decision.draft, entropy.salt());
+      const transition = nextTransition(digest, chain.newest, draft, {
         occurredAtMs: recordedAtMs,
         cause: effect.cause,
       });
-      const answer = effect.answer(transition, chainOf([...chain.transitions, transition]));
+      const after = chainOf([...chain.transitions, transition]);
+      const answer = effect.answer(transition, after);
       // The record does not expire: otherwise its key could later correct another payment.
-      const request = { fingerprint, answer: storedAnswer(answer, detailsOf(chain.first)) };
+      const request = { fingerprint, answer: storedWithout(answer, effect.personalFields(after)) };
       const record = { operationId, paymentId, owner: entropy.ownerToken(), recordedAtMs, request };
       const queued = queuedWith(chain, [transition]);
       const inquiries = [
@@ -110,18 +115,10 @@ export async function takeEffect<Refusal extends { readonly kind: string }>(
       return { kind: 'again', prepared: await readChain(effects, paymentId) };
     },
   });
-  return withNotesPutBack(effects, effect, taken);
-}
-
-/** A stored answer holds no notes. */
-async function withNotesPutBack<Outcome extends { readonly kind: string }>(
-  effects: EffectStore,
-  effect: Pick<KeyedEffect<unknown>, 'payment' | 'caller'>,
-  outcome: Outcome,
-): Promise<Outcome> {
-  const paymentId = parsePaymentId(effect.payment);
-  const readPayment = async () => readOwnChain(effects, effect.caller, paymentId);
-  return paymentId === undefined ? outcome : withNotesAgain({ readPayment }, paymentId, outcome);
+  return withPersonalFields(taken, async () => {
+    const chain = await readOwnChain(effects, effect.caller, parsePaymentId(effect.payment));
+    return chain === undefined ? undefined : effect.personalFields(chain);
+  });
 }
 
 /** What a keyed effect would append to the chain now. */

@@ -113,7 +113,7 @@ export const correctionBody = z
         description: 'The payment whose postings are corrected.',
         example: 'pay_k3jx5aqhz4m2nrb7vwy6t5ocdeflgusp',
       }),
-    reason: reason.meta({ description: 'The reason. Stored permanently.', example: 'Booked twice by hand' }),
+    reason: reason.meta({ description: 'The reason. Stored until it is erased.', example: 'Booked twice by hand' }),
     operator,
     reverses: z
       .int('must be the sequence of a transition')
@@ -170,7 +170,7 @@ export const decisionBody = z
         example: 600,
       }),
     reason: reason.meta({
-      description: 'The reason. Stored permanently.',
+      description: 'The reason. Stored until it is erased.',
       example: 'Seen on the bank statement of 3 March',
     }),
     operator,

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { PutCommand } from '@aws-sdk/lib-dynamodb';
 import type { Action } from '../../../lambdas/activity/domain/activity.ts';
-import { DynamoDbActivity } from '../../../lambdas/activity/store/dynamodb-activity.ts';
+import { DynamoDbActivity, eraseDetails } from '../../../lambdas/activity/store/dynamodb-activity.ts';
 import type { GatewayEvent } from '../../../lambdas/http/gateway-request.ts';
 import { runIdOf } from '../../../lambdas/jobs/domain/job-run.ts';
 import { ALL_SCOPES, PAYMENT_SCOPES, type Scope } from '../../../lambdas/kernel/contract/api.ts';
@@ -14,7 +14,6 @@ import { parseOrderId, parsePaymentId, tenantId } from '../../../lambdas/kernel/
 import { invariant } from '../../../lambdas/kernel/invariant.ts';
 import type { Pacing } from '../../../lambdas/kernel/platform/attempts.ts';
 import { systemDigest } from '../../../lambdas/kernel/platform/platform.ts';
-import { eraseDetailsItem } from '../../../lambdas/once/store/details-rows.ts';
 import { DynamoDbOrders } from '../../../lambdas/orders/store/dynamodb-orders.ts';
 import { eraseOrder } from '../../../lambdas/orders/use/erase-order.ts';
 import type { SendRequest } from '../../../lambdas/outbound/http-call.ts';
@@ -237,16 +236,13 @@ export class SimulatedSystem implements RunningSystem {
     const erase =
       (action: Action) =>
       (erased: Pick<Payment, 'tenantId' | 'mode'> & { readonly id: string }): Promise<boolean> =>
-        activity.record(
-          {
-            chain: { tenantId: erased.tenantId, mode: erased.mode },
-            action,
-            actor: { by: 'command', operator: 'Ada Example' },
-            about: [erased.id],
-            occurredAtMs: process.clock.nowMs(),
-          },
-          [eraseDetailsItem(TABLES, erased.id)],
-        );
+        eraseDetails({ client: documents, registry: TABLES.registry, pacing }, activity, {
+          chain: { tenantId: erased.tenantId, mode: erased.mode },
+          action,
+          actor: { by: 'command', operator: 'Ada Example' },
+          about: [erased.id],
+          occurredAtMs: process.clock.nowMs(),
+        });
     const payment = parsePaymentId(id);
     if (payment !== undefined) {
       await erasePayment({ store, erase: erase('payment.erased') }, payment);

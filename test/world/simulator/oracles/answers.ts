@@ -92,7 +92,7 @@ function isStored({ status, code }: Answered): boolean {
 }
 
 /** Personal data is in no stored answer once it is erased. */
-const PERSONAL = new Set(['description', 'metadata', 'return_url', 'details_erased', 'email', 'referrer']);
+const PERSONAL = new Set(['description', 'metadata', 'return_url', 'details_erased', 'email', 'referrer', 'reason']);
 
 function isSameAnswer(left: Answered, right: Answered): boolean {
   if (left.status !== right.status) return false;

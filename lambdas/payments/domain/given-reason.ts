@@ -1,0 +1,88 @@
+import { type Answer, jsonFields, leaveOut } from '../../kernel/answer.ts';
+import type { Digest } from '../../kernel/digest.ts';
+import { sealOf } from '../../kernel/sealed-details.ts';
+import type { Correction, GivenReason, OperatorDecision, Refund, Subject } from './payment.ts';
+
+type Reasoned = Refund | Correction | OperatorDecision;
+
+/** The parts of a subject that can have a reason, each with its id: the subject itself, and the decision inside a change. */
+export function reasonsOf(subject: Subject | undefined): readonly { readonly id: string; readonly given: Reasoned }[] {
+  switch (subject?.kind) {
+    case 'refund':
+      return [{ id: subject.refundId, given: subject }, ...reasonsOf(subject.decision)];
+    case 'capture':
+    case 'void':
+      return reasonsOf(subject.decision);
+    case 'correction':
+      return [{ id: subject.correctionId, given: subject }];
+    case 'decision':
+      return [{ id: subject.decisionId, given: subject }];
+    case 'dispute':
+    case 'stray_charge':
+    case undefined:
+      return [];
+  }
+}
+
+/** The subject with each of these parts replaced. */
+export function mapReasons(subject: Subject, map: <Part extends Reasoned>(given: Part) => Part): Subject {
+  switch (subject.kind) {
+    case 'refund':
+      return { ...map(subject), ...decided(subject, map) };
+    case 'capture':
+    case 'void':
+      return { ...subject, ...decided(subject, map) };
+    case 'correction':
+    case 'decision':
+      return map(subject);
+    case 'dispute':
+    case 'stray_charge':
+      return subject;
+  }
+}
+
+function decided(
+  { decision }: { readonly decision?: OperatorDecision },
+  map: <Part extends Reasoned>(given: Part) => Part,
+): { readonly decision?: OperatorDecision } {
+  return decision === undefined ? {} : { decision: map(decision) };
+}
+
+/** With a seal for each new reason. @param salt fresh for each transition */
+export function withSealedReasons<Draft extends { readonly subject?: Subject }>(
+  digest: Digest,
+  draft: Draft,
+  salt: Uint8Array,
+): Draft {
+  const { subject } = draft;
+  if (subject === undefined) return draft;
+  const seal = <Part extends Reasoned>(given: Part): Part =>
+    given.reason === undefined || given.commitment !== undefined
+      ? given
+      : { ...given, ...sealOf(digest, { reason: given.reason }, salt) };
+  return { ...draft, subject: mapReasons(subject, seal) };
+}
+
+/** The subject as the chain holds it: without reasons and salts, which are in details rows. */
+export function withoutReasons(subject: Subject): Subject {
+  return mapReasons(subject, (given) => {
+    const { reason, salt: _salt, ...rest } = given;
+    return (given.commitment === undefined && reason !== undefined ? { ...rest, reason } : rest) as typeof given;
+  });
+}
+
+/** The fields of an object of the API that show a reason, one after the other. After an erasure they say so. */
+export function shownReason({ reason, commitment }: GivenReason): Record<string, unknown> {
+  const isErased = reason === undefined && commitment !== undefined;
+  return { reason: reason ?? null, ...(isErased ? { details_erased: true } : {}) };
+}
+
+/** The same as JSON text; undefined when no reason was given, so that nothing personal is shown. */
+export function reasonFields(given: GivenReason): string | undefined {
+  return given.commitment === undefined ? undefined : jsonFields(shownReason(given));
+}
+
+/** An answer as it is stored. @param fields JSON text of the fields with personal data, if there are any */
+export function storedWithout(answer: Answer, fields: string | undefined): Answer {
+  return fields === undefined ? answer : leaveOut(answer, fields);
+}
