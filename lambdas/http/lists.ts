@@ -43,31 +43,6 @@ export function hasOneCursor({ starting_after: after, ending_before: before }: C
   return after === undefined || before === undefined;
 }
 
-const NEEDS_RANGE = 'needs `created_from` and `created_to`, at most 31 days after `created_from`.';
-
-/** A filter by an exact e-mail address. Nothing is stored for it. @param whose what has the address, for the description */
-export const emailFilter = (whose: string) =>
-  z
-    .string()
-    .regex(/^[\x21-\x3f\x41-\x7e]{1,64}@[\x21-\x3f\x41-\x7e]{1,189}$/, 'must be an e-mail address')
-    .optional()
-    .meta({
-      description: `Only ${whose}; the case of letters is ignored. It ${NEEDS_RANGE}`,
-      example: 'ada@example.com',
-    });
-
-/** A filter by amount. */
-export const amountFilter = (max: number) =>
-  wholeNumber(1, max, `Only those of this requested amount, in minor units of any currency. It ${NEEDS_RANGE}`);
-
-export const RANGE_MESSAGE = 'needs created_from and created_to, at most 31 days apart';
-const LONGEST_RANGE_SECONDS = 31 * 24 * 60 * 60;
-
-/** Whether the range of time is one that a filter without an index may examine. */
-export function hasShortRange({ created_from: from, created_to: to }: AskedPage): boolean {
-  return from !== undefined && to !== undefined && to - from <= LONGEST_RANGE_SECONDS;
-}
-
 interface AskedPage {
   readonly created_from?: number | undefined;
   readonly created_to?: number | undefined;

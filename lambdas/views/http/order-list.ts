@@ -1,15 +1,7 @@
 import * as z from 'zod';
 import { type Route, refusal } from '../../http/authenticated-api.ts';
-import {
-  askedPage,
-  emailFilter,
-  hasOneCursor,
-  hasShortRange,
-  listHandled,
-  ONE_CURSOR,
-  pageOf,
-  RANGE_MESSAGE,
-} from '../../http/lists.ts';
+import { askedPage, hasOneCursor, listHandled, ONE_CURSOR, pageOf } from '../../http/lists.ts';
+import { emailFilter, hasShortRange, RANGE_MESSAGE } from '../../http/range-filters.ts';
 import { validateQuery } from '../../http/validate.ts';
 import { Scopes } from '../../kernel/contract/api.ts';
 import { ORDER_ID } from '../../kernel/ids.ts';

@@ -1,16 +1,7 @@
 import * as z from 'zod';
 import { type Call, type Handled, refusal } from '../../http/authenticated-api.ts';
-import {
-  amountFilter,
-  askedPage,
-  emailFilter,
-  hasOneCursor,
-  hasShortRange,
-  listHandled,
-  ONE_CURSOR,
-  pageOf,
-  RANGE_MESSAGE,
-} from '../../http/lists.ts';
+import { askedPage, hasOneCursor, listHandled, ONE_CURSOR, pageOf } from '../../http/lists.ts';
+import { amountFilter, emailFilter, hasShortRange, RANGE_MESSAGE } from '../../http/range-filters.ts';
 import { freeText, validateQuery } from '../../http/validate.ts';
 import { DISPUTE_ID, PAYMENT_ID } from '../../kernel/ids.ts';
 import { DISPUTE_STATUSES, PAYMENT_STATUSES } from '../../payments/domain/payment.ts';
