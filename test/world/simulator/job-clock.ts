@@ -142,6 +142,15 @@ export class JobClock {
     });
   }
 
+  /** The schedules go on after a time of faults, in which runs may have failed. */
+  wakeAll(): void {
+    for (const [job, wait] of this.#waits) {
+      if (!TRIGGERS[job].isQueue) continue;
+      wait.gapMs = TRIGGERS[job].fromMs;
+      this.#wakeAt(job, wait, this.#simulation.nowMs);
+    }
+  }
+
   /** Something is in the queue of a person. Events that were lost there come back by the job. */
   wake(job: JobId): void {
     const wait = this.#waits.get(job) ?? {

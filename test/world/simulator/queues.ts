@@ -122,7 +122,8 @@ export class Queues {
     const { nowMs } = this.#simulation;
     if (consumer === undefined || !messages.has(first) || first.visibleAtMs > nowMs) return;
     const taken: Message[] = [];
-    for (const message of messages) {
+    // The message that has come goes first: the others have deliveries of their own.
+    for (const message of new Set([first, ...messages])) {
       if (taken.length === batch) break;
       if (message.visibleAtMs > nowMs) continue;
       if (message.receives >= tries && deadLetters !== undefined) {

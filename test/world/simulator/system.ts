@@ -60,6 +60,7 @@ export class SimulatedSystem implements RunningSystem {
   readonly rang: Rang[] = [];
   readonly reported: { readonly of: string; readonly error: unknown; readonly atMs: number }[] = [];
   quiet = false;
+  #jobs: JobClock | undefined;
   settings: Settings = FIRST_SETTINGS;
   readonly #parties: Parties;
   readonly #receivers: Receivers;
@@ -92,6 +93,7 @@ export class SimulatedSystem implements RunningSystem {
     // From here on, what changes rows wakes the jobs.
     const jobs = new JobClock(system.simulation, system.database, (job, atMs) => system.#fire(job, atMs));
     system.account.onParked = () => jobs.wake('republish-events');
+    system.#jobs = jobs;
     return system;
   }
 
@@ -129,6 +131,7 @@ export class SimulatedSystem implements RunningSystem {
     this.deploy({ faults: {}, clockSkewMs: 0 });
     this.#parties.down.clear();
     this.#receivers.answers.clear();
+    this.#jobs?.wakeAll();
     const untilMs = this.nowMs + days * DAY_MS;
     for (let day = 1; day <= days; day += 1) {
       await this.run(this.nowMs + DAY_MS);
