@@ -1,11 +1,12 @@
 import { beforeEach, describe, expect, test } from '@jest/globals';
-import { AmbiguousError } from '../../lambdas/kernel/faults.ts';
+import { AmbiguousError, RetryableError } from '../../lambdas/kernel/faults.ts';
 import { fingerprintOf } from '../../lambdas/kernel/fingerprint.ts';
 import { storedOperationId } from '../../lambdas/kernel/ids.ts';
 import { moneyOf } from '../../lambdas/payments/domain/charge-money.ts';
 import { netDebitMinor } from '../../lambdas/payments/domain/posting.ts';
 import type { CreatePayment } from '../../lambdas/payments/use/create-payment.ts';
 import { type DecidePayment, decidePayment } from '../../lambdas/payments/use/decide-payment.ts';
+import type { PaymentStore } from '../../lambdas/payments/use/payment-store.ts';
 import { resolveClaims, resolveInquiries } from '../../lambdas/resolving/use/resolve.ts';
 import { returnCharges } from '../../lambdas/resolving/use/return-charges.ts';
 import { callback } from '../callbacks/callback-harness.ts';
@@ -172,6 +173,60 @@ describe('a refund whose owner died before it sent', () => {
     await harness.resolveClaims();
     expect(harness.refundedAtProcessor(request)).toBe(300);
   });
+});
+
+test('a refund is not sent a second time when a dispute takes the money between two sends of one request', async () => {
+  const { request, charge } = await paid('twice');
+  let sends = 0;
+  const processor: typeof harness.processor = {
+    ...harness.processor,
+    change: async (...asked) => {
+      sends += 1;
+      if (sends > 1) return harness.processor.change(...asked);
+      await harness.processor.inside.dispute(charge, 1000);
+      await tell(charge);
+      throw new AmbiguousError('processor_timeout', 'nothing was applied');
+    },
+  };
+  const refund = change(request, 'refund', { kind: 'refund', amountMinor: 1000 });
+  expect(await harness.change(refund, { processor })).toMatchObject({ answer: { status: 202 } });
+  expect(sends).toBe(1);
+  await live(1);
+  expect((await harness.chain(request)).state.refunds.get(refund.operationId)).toMatchObject({
+    status: 'failed',
+    failure: { code: 'not_attempted' },
+  });
+  await expectBooksToAgree(request);
+});
+
+test('a refund is not sent a second time while the payment cannot be read', async () => {
+  const { request } = await paid('unread');
+  const { store } = harness;
+  let sends = 0;
+  let isSilent = false;
+  const silent: PaymentStore = {
+    claim: (claim) => store.claim(claim),
+    takeOver: (takeover) => store.takeOver(takeover),
+    commit: (commit) => store.commit(commit),
+    release: (operationId, owner) => store.release(operationId, owner),
+    readRecord: (operationId) => store.readRecord(operationId),
+    readPayment: (paymentId) => store.readPayment(paymentId),
+    listTransitions: (...page) =>
+      isSilent ? Promise.reject(new RetryableError('store_throttled', 'no')) : store.listTransitions(...page),
+  };
+  const processor: typeof harness.processor = {
+    ...harness.processor,
+    change: async () => {
+      sends += 1;
+      isSilent = true;
+      throw new AmbiguousError('processor_timeout', 'nothing was applied');
+    },
+  };
+  const refund = change(request, 'refund', { kind: 'refund', amountMinor: 1000 });
+  expect(await harness.change(refund, { processor, store: silent })).toMatchObject({ answer: { status: 202 } });
+  expect(sends).toBe(1);
+  await live(1);
+  expect(harness.refundedAtProcessor(request)).toBe(1000);
 });
 
 test('a refund made at the processor that fails later frees its reservation, although its callback is lost', async () => {

@@ -155,7 +155,7 @@ class ChangeOperation implements Operation<PaymentChain, Work, Write, Refusal> {
   }
 
   async call({ subject: chain, claimedAtMs, sent }: Held<PaymentChain>): Promise<Work> {
-    const { clock, entropy } = this.#tools;
+    const { store, clock, entropy } = this.#tools;
     const change = this.#changeIn(chain.state);
     // A callback or a rival has ended the change. Only the answer is missing.
     if (!isUnderWay(change, chain.state)) return { word: undefined, chain };
@@ -166,7 +166,7 @@ class ChangeOperation implements Operation<PaymentChain, Work, Write, Refusal> {
       return { word: ({ state }) => decideNeverAsked(change, state), chain };
     }
     const underway = { claimedAtMs, sent, answerByMs: this.#answerByMs };
-    return { word: await findOutChange({ processor, clock, entropy }, change, chain, underway), chain };
+    return { word: await findOutChange({ store, processor, clock, entropy }, change, chain, underway), chain };
   }
 
   conclude({ word, chain }: Work, nowMs: number, { claimedAtMs }: Held<PaymentChain>): Conclusion<Write> {

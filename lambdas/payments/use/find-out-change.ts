@@ -7,10 +7,12 @@ import type { HoldChange, Refund } from '../domain/payment.ts';
 import { NOT_ATTEMPTED, ofProcessor } from '../domain/payment.ts';
 import type { PaymentState } from '../domain/payment-state.ts';
 import { type Found, findOut, type Underway } from './find-out.ts';
-import type { PaymentChain } from './payment-chain.ts';
+import { type PaymentChain, readChain } from './payment-chain.ts';
+import type { PaymentStore } from './payment-store.ts';
 import type { ChangeOrder, ChangeOutcome, Processor } from './processor.ts';
 
 export interface FindOutChangeTools {
+  readonly store: Pick<PaymentStore, 'listTransitions'>;
   readonly processor: Processor;
   readonly clock: Clock;
   readonly entropy: Entropy;
@@ -23,25 +25,33 @@ export interface FindOutChangeTools {
  * @throws RetryableError when no owner of the claim has sent a request
  */
 export async function findOutChange(
-  { processor, clock, entropy }: FindOutChangeTools,
+  { store, processor, clock, entropy }: FindOutChangeTools,
   change: HoldChange | Refund,
   chain: PaymentChain,
   underway: Underway,
 ): Promise<(chain: Pick<PaymentChain, 'state'>) => Decision | undefined> {
   if (!isUnderWay(change, chain.state)) return () => undefined;
   const order = changeOrder(change, chain);
-  // Decided again at the last moment: a dispute may have taken the money after the refund was reserved.
-  const allowed = change.kind !== 'refund' || isCovered(change, chain.state);
-  const found = await findOut<ChangeOutcome>(
-    { abilities: processor.abilities, clock, entropy },
-    { ...underway, allowed },
-    {
-      send: (limit) => processor.change(order, limit),
-      look: (limit) => processor.findChange(order, limit),
-      isRefusal: ({ kind }) => kind === 'refused',
+  // The first send follows the claim, which was decided on this chain.
+  let known = underway.sent === 'nothing' ? chain : undefined;
+  const found = await findOut<ChangeOutcome>({ abilities: processor.abilities, clock, entropy }, underway, {
+    mayBeSent: async () => {
+      const now = known ?? (await readChain(store, chain.first.payment.id));
+      known = undefined;
+      return now !== undefined && isStillRight(change, now.state);
     },
-  );
+    send: (limit) => processor.change(order, limit),
+    look: (limit) => processor.findChange(order, limit),
+    isRefusal: ({ kind }) => kind === 'refused',
+  });
   return ({ state }) => decideFound(found, change, state);
+}
+
+/** Whether the change may be sent: a dispute may have taken the money after the refund was reserved. */
+function isStillRight(begun: PendingChange, state: PaymentState): boolean {
+  const change = changeOf(state, operationIdOf(begun));
+  if (change === undefined || !isUnderWay(change, state)) return false;
+  return change.kind !== 'refund' || isCovered(change, state);
 }
 
 /** Built from the pending transition: every attempt requests the reserved amount. */

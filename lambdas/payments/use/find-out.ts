@@ -28,12 +28,17 @@ export interface Underway {
   readonly sent: 'nothing' | 'maybe';
   /** When the caller must have an answer. Unix milliseconds. */
   readonly answerByMs: number;
-  /** Whether the chain still allows the operation. Otherwise it is only looked up. @default true */
-  readonly allowed?: boolean;
 }
 
 /** One operation at a processor: how to send it, and how to look it up. */
 export interface Question<Answer> {
+  /**
+   * Asked right before each send: whether the chain still allows the operation. Otherwise it is only looked up.
+   *
+   * @default always
+   * @throws RetryableError when the chain cannot be read: nothing is sent
+   */
+  mayBeSent?(): Promise<boolean>;
   send(limit: CallLimit): Promise<Answer>;
   look(limit: CallLimit): Promise<Answer | { readonly kind: 'absent' }>;
   /** Whether the processor refused. A refusal may apply to one attempt only. */
@@ -52,19 +57,27 @@ export type Found<Answer> =
  */
 export async function findOut<Answer>(
   tools: FindOutTools,
-  { claimedAtMs, sent: sentBefore, answerByMs, allowed = true }: Underway,
+  { claimedAtMs, sent: sentBefore, answerByMs }: Underway,
   question: Question<Answer>,
 ): Promise<Found<Answer>> {
   const { clock, abilities } = tools;
   let sent = sentBefore;
   let sends = 0;
+  let allowed = true;
   let looked: 'absent' | 'unavailable' | undefined;
 
   for (let taken = 0; taken < MAX_STEPS; taken += 1) {
     const nowMs = clock.nowMs();
     const leftMs = answerByMs - COMMIT_RESERVE_MS - nowMs;
     const timeLeft = leftMs >= SHORTEST_SEND_MS;
-    const step = nextStep({ nowMs, claimedAtMs, abilities, sent, sends, looked, timeLeft, allowed });
+    const asFarAsKnown = { nowMs, claimedAtMs, abilities, sent, sends, looked, timeLeft };
+    let step = nextStep({ ...asFarAsKnown, allowed });
+    if (step.do === 'send') {
+      const may = await mayBeSent(question, sent);
+      if (may === 'unknown') return { kind: 'unknown' };
+      allowed = may;
+      if (!allowed) step = nextStep({ ...asFarAsKnown, allowed });
+    }
     if (step.do === 'conclude') return { kind: step.fact };
     if (step.do === 'ask') {
       const seen = await look(question);
@@ -85,6 +98,15 @@ export async function findOut<Answer>(
     await clock.sleep(tools.entropy.fraction() * FIRST_WAIT_MS);
   }
   return { kind: 'unknown' };
+}
+
+async function mayBeSent<Answer>(question: Question<Answer>, sent: 'nothing' | 'maybe'): Promise<boolean | 'unknown'> {
+  try {
+    return question.mayBeSent === undefined || (await question.mayBeSent());
+  } catch (error) {
+    if (error instanceof RetryableError && sent === 'maybe') return 'unknown';
+    throw error;
+  }
 }
 
 /**

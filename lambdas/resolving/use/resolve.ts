@@ -283,12 +283,12 @@ type DecideOn = (chain: PaymentChain) => Decision | undefined;
 
 /** Looks up the charge or the change at the processor, and returns a function that decides on a chain. */
 async function ask(tools: ResolveTools, { operationId, claimedAtMs }: Inquiry, chain: PaymentChain): Promise<DecideOn> {
-  const { clock, entropy } = tools;
+  const { store, clock, entropy } = tools;
   const processor = pinnedProcessor(tools, chain.first);
   invariant(processor !== undefined, 'the processor of an inquiry is configured');
   const underway = { claimedAtMs, sent: 'maybe' as const, answerByMs: clock.nowMs() + TIME_FOR_ONE_MS };
   const change = changeOf(chain.state, operationId);
-  if (change !== undefined) return findOutChange({ processor, clock, entropy }, change, chain, underway);
+  if (change !== undefined) return findOutChange({ store, processor, clock, entropy }, change, chain, underway);
   const { id: paymentId, amountMinor, currency, source, capture } = chain.first.payment;
   const order = { operationId, paymentId, amountMinor, currency, source, capture };
   const fact = await settleCharge({ processor, clock, entropy }, { order, ...underway });
