@@ -47,7 +47,7 @@ export function documentsApi(
   return async (event) => {
     const request = gatewayRequest(event);
     const asked = findRoute(documents, request);
-    if (asked.kind === 'refused') return gatewayResult(asked.handled.answer, request.requestId);
+    if (asked.kind === 'refused') return gatewayResult(asked.handled.answer, request);
     const document = asked.route;
     const { text, entityTag } = await document.read(event);
     const known = names(request.header('if-none-match'), entityTag);
@@ -62,7 +62,7 @@ export function documentsApi(
       },
       body: known || request.method === 'HEAD' ? '' : text,
     };
-    return gatewayResult(answer, request.requestId);
+    return gatewayResult(answer, request);
   };
 }
 

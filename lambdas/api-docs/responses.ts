@@ -43,8 +43,8 @@ export const requestId = z.string().meta({
 });
 
 export const location = z.string().meta({
-  description:
-    'The path of the object, without the stage of the API: a caller whose address contains a stage puts it in front.',
+  description: 'The address of the object, relative to the address of the request (RFC 9110, section 10.2.2).',
+  example: '../v1/payments/pay_jryp727fewpudzxvuorpnf7r2kpjwlfg',
   header: { id: 'Location' },
 });
 

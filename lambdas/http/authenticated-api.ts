@@ -125,7 +125,7 @@ export function answering(
       ...counts,
       ...alarms,
     ]);
-    return gatewayResult(method === 'HEAD' ? { ...answer, body: '' } : answer, requestId);
+    return gatewayResult(method === 'HEAD' ? { ...answer, body: '' } : answer, request);
   };
 }
 

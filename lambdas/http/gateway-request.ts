@@ -5,6 +5,8 @@ export interface GatewayRequest {
   /** The gateway's request id, which its access log also has. */
   readonly requestId: string;
   readonly method: string;
+  /** From the request's address to the root of the API as a relative reference, for example `../` for `/v1/payments`. */
+  readonly root: string;
   /** The decoded segments of the path. Empty segments, for example from a trailing slash, are left out. */
   readonly path: readonly string[];
   /** All distinct values of a header. The name is in lower case. */
@@ -38,10 +40,12 @@ export type GatewayResult = APIGatewayProxyResult;
 
 export function gatewayRequest(event: GatewayEvent): GatewayRequest {
   const headers = collect(event.headers, event.multiValueHeaders, (name) => name.toLowerCase());
+  const path = pieces(matchedPath(event));
   return {
     requestId: event.requestContext.requestId,
     method: event.httpMethod.toUpperCase(),
-    path: pieces(matchedPath(event)),
+    root: toRoot(event.path, path.length),
+    path,
     header: (name) => headers.get(name) ?? [],
     query: collect(event.queryStringParameters, event.multiValueQueryStringParameters, (name) => name),
     body: event.body ?? '',
@@ -55,6 +59,13 @@ function matchedPath({ resource, path, pathParameters }: GatewayEvent): string {
   const names = [...resource.matchAll(PARAMETER)].map(([, name = '']) => name);
   if (names.some((name) => parameters[name] === undefined)) return path;
   return resource.replaceAll(PARAMETER, (_placeholder, name: string) => parameters[name] ?? '');
+}
+
+/** Every slash below the base path counts, a trailing or doubled one too. @param matched number of segments below the base path */
+function toRoot(path: string, matched: number): string {
+  const ofBase = Math.max(0, pieces(path).length - matched);
+  const below = path.replace(new RegExp(`^(?:/*[^/]+){${ofBase}}`), '');
+  return '../'.repeat(Math.max(0, below.split('/').length - 2)) || './';
 }
 
 /** `{id}`, or the greedy form `{proxy+}`. */

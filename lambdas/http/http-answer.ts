@@ -1,7 +1,7 @@
 import { type Answer, JSON_TYPE, PROBLEM_TYPE, type Problem, problemBody } from '../kernel/answer.ts';
 import { AmbiguousError, RetryableError } from '../kernel/faults.ts';
 
-import type { GatewayResult } from './gateway-request.ts';
+import type { GatewayRequest, GatewayResult } from './gateway-request.ts';
 import { problem } from './problems.ts';
 
 export interface ProblemExtras {
@@ -40,14 +40,23 @@ export function faultAnswer(error: unknown, requestId: string): Answer {
   return problemAnswer(problem(code, detail), requestId, { headers: { 'retry-after': String(seconds) } });
 }
 
-/** The answer in the gateway's format, with the headers of every answer. */
-export function gatewayResult(answer: Answer, requestId: string): GatewayResult {
+/**
+ * The answer in the gateway's format, with the headers of every answer. Answers name an object by its path from the root of the
+ * API. The caller gets it relative to the address of its request, because only the caller knows the host, the stage and the
+ * base path (docs/decisions/0059-relative-locations.md).
+ */
+export function gatewayResult(
+  answer: Answer,
+  { requestId, root }: Pick<GatewayRequest, 'requestId' | 'root'>,
+): GatewayResult {
   const headers: Record<string, string> = {
     'Request-Id': requestId,
     'Cache-Control': 'no-store',
     'X-Content-Type-Options': 'nosniff',
   };
-  for (const [name, value] of Object.entries(answer.headers)) headers[inTitleCase(name)] = value;
+  for (const [name, value] of Object.entries(answer.headers)) {
+    headers[inTitleCase(name)] = name === 'location' ? value.replace(/^\//, root) : value;
+  }
   return { statusCode: answer.status, headers, body: answer.body, isBase64Encoded: false };
 }
 

@@ -98,8 +98,19 @@ export function undescribed(method: string, address: string, { status, headers, 
     return !described.has(header) && !COMMON_HEADERS.has(header) && header !== RENAMED_HEADER;
   });
   if (unknown !== undefined) return `${place} does not describe the header ${unknown}`;
+  const { Location: location } = headers;
+  if (location !== undefined && !leadsToAnObject(path, location)) return `${place} has the Location ${location}`;
   const fault = mismatch(schema, body);
   return fault === undefined ? undefined : `${place}: ${fault}`;
+}
+
+/** Whether a client finds an object there, under a stage or a base path. */
+function leadsToAnObject(path: string, location: string): boolean {
+  const base = 'https://api.example/base';
+  const { href } = new URL(location, `${base}${path}`);
+  const isObject = ({ method, path: each }: DescribedOperation) =>
+    method === 'GET' && pathPattern(each).test(href.slice(base.length));
+  return href.startsWith(`${base}/`) && operations.some(isObject);
 }
 
 function pathPattern(path: string): RegExp {

@@ -56,6 +56,25 @@ describe('headers', () => {
   });
 });
 
+describe('the root of the API', () => {
+  test.each([
+    ['/v1/payments', 'v1/payments'],
+    ['/v1/payments/', 'v1/payments'],
+    ['//v1//payments', 'v1/payments'],
+    ['/v1/payments/pay_a/capture', 'v1/payments/pay_a/capture'],
+    ['/v1', 'v1'],
+    ['/', ''],
+  ])('is found from %s, under each stage and base path', (path, proxy) => {
+    const rootFrom = (event: Partial<GatewayEvent>, address: string) =>
+      new URL(read({ resource: '/{proxy+}', pathParameters: { proxy }, ...event }).root, address).href;
+
+    // The path in the event lacks the stage, and has the base path of a custom domain.
+    expect(rootFrom({ path }, `https://a.execute-api.example/live${path}`)).toBe('https://a.execute-api.example/live/');
+    expect(rootFrom({ path }, `https://pay.example${path}`)).toBe('https://pay.example/');
+    expect(rootFrom({ path: `/base${path}` }, `https://pay.example/base${path}`)).toBe('https://pay.example/base/');
+  });
+});
+
 describe('the path', () => {
   test.each([
     ['/v1/payments', ['v1', 'payments']],

@@ -21,10 +21,10 @@ export interface ShownRun {
 export async function startJob(aws: LocalAws, jobId: string): Promise<string> {
   const operator = new ApiClient(aws, aws.adminApiKey);
   return until(async () => {
-    const { status, json, headers } = await operator.send('POST', `/v1/admin/jobs/${jobId}/runs`, {
+    const { status, json, location } = await operator.send('POST', `/v1/admin/jobs/${jobId}/runs`, {
       headers: { 'idempotency-key': crypto.randomUUID() },
     });
-    return status === 202 && json['status'] === 'accepted' ? (headers.get('location') ?? undefined) : undefined;
+    return status === 202 && json['status'] === 'accepted' ? location : undefined;
   });
 }
 

@@ -86,7 +86,7 @@ export abstract class ApiHarness {
       text: result.body,
       body: parsed as Record<string, unknown>,
     };
-    const fault = undescribed(method, path, reply);
+    const fault = undescribed(method, event?.path ?? path, reply);
     invariant(fault === undefined, `the API documents are wrong: ${fault}`);
     return reply;
   }

@@ -29,7 +29,7 @@ describe('a payment over HTTP', () => {
       created: Date.UTC(2026, 2, 1, 12) / 1000,
       livemode: false,
     });
-    expect(made.headers['Location']).toBe(`/v1/payments/${String(made.body['id'])}`);
+    expect(made.headers['Location']).toBe(`../v1/payments/${String(made.body['id'])}`);
 
     const shown = await harness.get(`/v1/payments/${String(made.body['id'])}`);
     expect(shown.status).toBe(200);

@@ -73,7 +73,7 @@ describe('a capture', () => {
     const reply = await harness.change(`${id}/capture`, 'k');
 
     expect(reply.status).toBe(200);
-    expect(reply.headers).toMatchObject({ 'Content-Type': 'application/json', Location: `/v1/payments/${id}` });
+    expect(reply.headers).toMatchObject({ 'Content-Type': 'application/json', Location: `../../../v1/payments/${id}` });
     expect(reply.body).toMatchObject({ id, status: 'succeeded', amount: 1000, amount_captured: 1000 });
     expect(await show(id)).toEqual(reply.body);
   });
@@ -118,7 +118,7 @@ describe('a cancellation', () => {
     const reply = await harness.change(`${id}/cancel`, 'k');
 
     expect(reply.status).toBe(200);
-    expect(reply.headers).toMatchObject({ Location: `/v1/payments/${id}` });
+    expect(reply.headers).toMatchObject({ Location: `../../../v1/payments/${id}` });
     expect(reply.body).toMatchObject({ status: 'canceled', amount_captured: 0, cancellation_reason: 'requested' });
     expect(await show(id)).toEqual(reply.body);
     expect((await harness.pay('again', { reference: 'order-1' })).status).toBe(201);
@@ -148,7 +148,7 @@ describe('a refund', () => {
     const reply = await harness.change(`${id}/refunds`, 'k');
 
     expect(reply.status).toBe(201);
-    expect(reply.headers).toMatchObject({ Location: `/v1/refunds/${String(reply.body['id'])}` });
+    expect(reply.headers).toMatchObject({ Location: `../../../v1/refunds/${String(reply.body['id'])}` });
     expect(reply.body).toMatchObject({
       object: 'refund',
       payment: id,
@@ -378,7 +378,7 @@ describe.each([
     }).change(`${id}/${step}`, 'k');
     expect(reply.status).toBe(202);
     const before = reply.body['object'] === 'refund' ? `/v1/refunds/${String(reply.body['id'])}` : `/v1/payments/${id}`;
-    expect(reply.headers['Location']).toBe(before);
+    expect(reply.headers['Location']).toBe(`../../..${before}`);
     expect((await harness.get(before)).text).toBe(reply.text);
 
     await ledger.learn(id);

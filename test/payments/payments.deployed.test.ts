@@ -5,6 +5,7 @@ import { tenantId } from '../../lambdas/kernel/ids.ts';
 import { documentClient } from '../../lambdas/kernel/platform/document-client.ts';
 import { TenantAdministration } from '../../lambdas/tenants/store/tenant-administration.ts';
 import type { LocalAws } from '../../local/local-aws.ts';
+import { operations } from '../api-docs/described-api.ts';
 import { ApiClient } from '../support/api-client.ts';
 import { workersOf } from '../support/lambda-workers.ts';
 import { dynamoDbClient, localAws } from '../support/local-aws.ts';
@@ -113,6 +114,49 @@ describe('the deployed API', () => {
     expect([busy.status, busy.json['code']]).toEqual([503, 'processor_unavailable']);
     expect((await api.payUntilAnswered(post)).status).toBe(201);
     expect(await api.charges(paymentIdOf(post.key))).toHaveLength(1);
+  });
+});
+
+describe('the Location of an answer', () => {
+  const order = { amount: 2_000, currency: 'EUR', source: 'tok_ok', email: 'location@example.com' };
+  const payment = { amount: 1_000, currency: 'EUR', source: 'tok_ok', capture: 'manual' };
+  /** In order. `{id}` is that of the newest payment. */
+  const located: readonly (readonly [operation: string, path: string, body: object])[] = [
+    ['createPayment', '/v1/payments', payment],
+    ['capturePayment', '/v1/payments/{id}/capture', { amount: 600 }],
+    ['createRefund', '/v1/payments/{id}/refunds', { amount: 100 }],
+    ['createPayment', '/v1/payments', payment],
+    ['cancelPayment', '/v1/payments/{id}/cancel', {}],
+    ['createOrder', '/v1/orders', { ...order, items: [{ sku: 'sku_tea', quantity: 1 }] }],
+    ['createWebhookEndpoint', '/v1/webhook_endpoints', { url: 'http://127.0.0.1:9/', events: ['order.canceled'] }],
+    ['startJobRun', '/v1/admin/jobs/reconcile-recent/runs', {}],
+  ];
+
+  test('leads to the object, for every operation that has one', async () => {
+    const described = operations.filter(({ responses }) =>
+      Object.values(responses).some(({ headers }) => 'Location' in headers),
+    );
+    expect(new Set(located.map(([operation]) => operation))).toEqual(
+      new Set(described.map(({ operationId }) => operationId)),
+    );
+
+    const operator = new ApiClient(aws, aws.adminApiKey);
+    let newest = '';
+    for (const [operation, path, body] of located) {
+      const made = await operator.send('POST', path.replace('{id}', newest), {
+        headers: { 'content-type': 'application/json', 'idempotency-key': crypto.randomUUID() },
+        body: JSON.stringify(body),
+      });
+      const { id } = made.json;
+      expect([operation, made.status < 300, made.json]).toEqual([operation, true, made.json]);
+      const found = await operator.send('GET', made.location ?? '');
+      expect([operation, found.status, found.json['id']]).toEqual([operation, 200, id]);
+      // An answer can be "not known yet" on a busy machine.
+      const authorized = async () =>
+        (await operator.send('GET', made.location ?? '')).json['status'] === 'requires_capture' ? id : undefined;
+      if (operation === 'createPayment') newest = String(await until(authorized));
+      if (operation === 'createWebhookEndpoint') await operator.send('DELETE', made.location ?? '');
+    }
   });
 });
 

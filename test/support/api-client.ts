@@ -4,6 +4,8 @@ import type { LocalAws } from '../../local/local-aws.ts';
 export interface ApiAnswer {
   readonly status: number;
   readonly headers: Headers;
+  /** Where `Location` leads, as a path of the API. */
+  readonly location: string | undefined;
   /** The body's bytes as text. */
   readonly text: string;
   readonly json: Record<string, unknown>;
@@ -61,7 +63,20 @@ export class ApiClient {
       headers: { authorization: `Bearer ${this.#apiKey}`, ...init.headers },
     });
     const text = await answer.text();
-    return { status: answer.status, headers: answer.headers, text, json: parse(text) };
+    return {
+      status: answer.status,
+      headers: answer.headers,
+      location: this.#pathOf(answer),
+      text,
+      json: parse(text),
+    };
+  }
+
+  #pathOf({ headers, url }: Response): string | undefined {
+    const location = headers.get('location');
+    if (location === null) return undefined;
+    const { href } = new URL(location, url);
+    return href.startsWith(this.#aws.apiUrl) ? href.slice(this.#aws.apiUrl.length) : href;
   }
 
   /** The processor's own list: what really happened. */

@@ -29,7 +29,7 @@ describe('an endpoint', () => {
     expect(secretOf(first)).toMatch(/^whsec_[A-Za-z0-9+/]{43}=$/);
     expect(again.text).toBe(first.text);
     expect(again.headers['Idempotency-Replayed']).toBe('true');
-    expect(first.headers['Location']).toBe(`/v1/webhook_endpoints/${idOf(first)}`);
+    expect(first.headers['Location']).toBe(`../v1/webhook_endpoints/${idOf(first)}`);
     expect((await harness.get('/v1/webhook_endpoints')).body['data']).toHaveLength(1);
   });
 
