@@ -1,5 +1,7 @@
 import type { StackProps } from 'aws-cdk-lib';
 import { CfnOutput, Stack } from 'aws-cdk-lib';
+import { DomainName, EndpointType, SecurityPolicy } from 'aws-cdk-lib/aws-apigateway';
+import { Certificate } from 'aws-cdk-lib/aws-certificatemanager';
 import type { Construct } from 'constructs';
 import { StackOutput } from '../lambdas/kernel/contract/api.ts';
 import { KeyAttribute, ViewsTable } from '../lambdas/kernel/contract/tables.ts';
@@ -14,12 +16,15 @@ import { processorSecrets, type SecretsOfProcessors } from './processors.ts';
 import type { Settings } from './settings.ts';
 
 export interface DataStackProps extends StackProps {
-  readonly settings: Pick<Settings, 'retainData' | 'eventArchive' | 'processors' | 'sandbox' | 'shopUrl'>;
+  readonly settings: Pick<
+    Settings,
+    'retainData' | 'eventArchive' | 'processors' | 'sandbox' | 'shopUrl' | 'domainName' | 'certificateArn'
+  >;
 }
 
 /**
- * Everything that must survive: four tables with four lifetimes, the event bus, the secret of callbacks, and calls that were
- * given up. Nothing here is ever replaced by a deploy of the service.
+ * Everything that must survive: four tables with four lifetimes, the event bus, the secret of callbacks, calls that were
+ * given up, and the domain name of the API. Nothing here is ever replaced by a deploy of the service.
  */
 export class DataStack extends Stack {
   readonly idempotency: Idempotency;
@@ -75,11 +80,24 @@ export class DataStack extends Stack {
         retain,
       });
     }
+    this.#makeDomain(props.settings);
 
     new CfnOutput(this, StackOutput.idempotencyTable, { value: this.idempotency.tableName });
     new CfnOutput(this, StackOutput.ledgerTable, { value: this.ledger.table.tableName });
     new CfnOutput(this, StackOutput.registryTable, { value: this.registry.tableName });
     new CfnOutput(this, StackOutput.viewsTable, { value: this.views.tableName });
     new CfnOutput(this, StackOutput.eventBus, { value: this.events.bus.eventBusName });
+  }
+
+  /** A DNS record of the operator points the domain to the target, which stays the same while this stack exists. */
+  #makeDomain({ domainName, certificateArn }: DataStackProps['settings']): void {
+    if (domainName === undefined || certificateArn === undefined) return;
+    const domain = new DomainName(this, 'Domain', {
+      domainName,
+      certificate: Certificate.fromCertificateArn(this, 'Certificate', certificateArn),
+      endpointType: EndpointType.REGIONAL,
+      securityPolicy: SecurityPolicy.TLS_1_2,
+    });
+    new CfnOutput(this, StackOutput.domainTarget, { value: domain.domainNameAliasDomainName });
   }
 }

@@ -111,7 +111,7 @@ export class ServiceStack extends Stack {
     for (const [name, made] of Object.entries(functions)) {
       new CfnOutput(this, name, { value: made.function.functionName });
     }
-    new CfnOutput(this, StackOutput.apiUrl, { value: http.url });
+    new CfnOutput(this, StackOutput.apiUrl, { value: http.serve(settings) });
     new CfnOutput(this, StackOutput.parkedRecordsQueue, { value: events.parked.queueUrl });
   }
 }

@@ -42,6 +42,15 @@ export interface Settings {
    * False keeps a role that the account has already. @default true
    */
   readonly accountLogRole: boolean;
+  /**
+   * The API's own domain name, beside the address that AWS gives it, for example `pay.shop.example`. It belongs to the data
+   * stack: its DNS record stays right when the service is made again. @default none
+   */
+  readonly domainName?: string;
+  /** The ARN of the domain's certificate in AWS Certificate Manager, in the region of the stacks; needed with `domainName`. */
+  readonly certificateArn?: string;
+  /** The first segment of the path under the domain. @default the API is at the root of the domain */
+  readonly basePath?: string;
   /** Requests per second that the API lets in, 1 to 10000. @default 200 */
   readonly throttlingRate: number;
   /** Requests that may come at once beyond the rate, 1 to 5000. @default 400 */
@@ -115,13 +124,22 @@ interface Rule<Value> {
 const RULES = {
   sandbox: flag(),
   shopUrl: address(),
-  emailSender: { allowed: 'an e-mail address', read: readEmail },
+  emailSender: email(),
   retainData: flag(),
   eventArchive: flag(),
   eventsLostAfterSeconds: whole(10, 3600),
   allowLoopbackWebhooks: flag(),
   firewall: flag(),
   accountLogRole: flag(),
+  domainName: {
+    allowed: 'a domain name in lower case, without a wildcard',
+    read: matching(/^(?=.{1,253}$)(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z][a-z0-9-]{0,61}[a-z0-9]$/),
+  },
+  certificateArn: {
+    allowed: 'the ARN of a certificate in AWS Certificate Manager',
+    read: matching(/^arn:aws[a-z-]*:acm:[a-z0-9-]+:\d{12}:certificate\/[a-zA-Z0-9-]+$/),
+  },
+  basePath: { allowed: 'one segment of letters, digits, - and _', read: matching(/^[A-Za-z0-9_-]{1,64}$/) },
   throttlingRate: whole(1, 10_000),
   throttlingBurst: whole(1, 5_000),
   memoryMb: whole(128, 10_240),
@@ -130,8 +148,11 @@ const RULES = {
     allowed: `one of ${RETENTION_DAYS.join(', ')}`,
     read: (given: unknown) => RETENTION_DAYS.find((days) => String(days) === String(given)),
   },
-  alarmEmail: { allowed: 'an e-mail address', read: readEmail },
-  alarmTopicArn: { allowed: 'the ARN of an SNS topic that is not FIFO', read: readTopicArn },
+  alarmEmail: email(),
+  alarmTopicArn: {
+    allowed: 'the ARN of an SNS topic that is not FIFO',
+    read: matching(/^arn:aws[a-z-]*:sns:[a-z0-9-]+:\d{12}:[A-Za-z0-9_-]{1,256}$/),
+  },
 };
 
 /**
@@ -147,6 +168,9 @@ export function readSettings(node: Node, processors: readonly ProcessorContract[
   const emailSender = read(node, 'emailSender', RULES.emailSender);
   const alarmEmail = read(node, 'alarmEmail', RULES.alarmEmail);
   const alarmTopicArn = read(node, 'alarmTopicArn', RULES.alarmTopicArn);
+  const domainName = read(node, 'domainName', RULES.domainName);
+  const certificateArn = read(node, 'certificateArn', RULES.certificateArn);
+  const basePath = read(node, 'basePath', RULES.basePath);
   const sandbox = read(node, 'sandbox', RULES.sandbox) ?? DEFAULTS.sandbox;
   const settings: Settings = {
     sandbox,
@@ -166,6 +190,9 @@ export function readSettings(node: Node, processors: readonly ProcessorContract[
     ...(reservedConcurrency === undefined ? {} : { reservedConcurrency }),
     ...(shopUrl === undefined ? {} : { shopUrl }),
     ...(emailSender === undefined ? {} : { emailSender }),
+    ...(domainName === undefined ? {} : { domainName }),
+    ...(certificateArn === undefined ? {} : { certificateArn }),
+    ...(basePath === undefined ? {} : { basePath }),
     ...(alarmEmail === undefined ? {} : { alarmEmail }),
     ...(alarmTopicArn === undefined ? {} : { alarmTopicArn }),
     routes: read(node, ROUTES, routes(processors)) ?? DEFAULTS.routes,
@@ -232,8 +259,7 @@ function refuseIncomplete(
 
 function ruleOf({ form }: ProcessorSetting): Rule<string> {
   if (form === 'address') return address();
-  const { pattern, allowed } = form;
-  return { allowed, read: (given) => (typeof given === 'string' && pattern.test(given) ? given : undefined) };
+  return { allowed: form.allowed, read: matching(form.pattern) };
 }
 
 /** The setting that makes others' processor be called: its first one that is needed. */
@@ -245,6 +271,7 @@ function settingOf({ settings }: ProcessorContract): string {
 /** Settings that are good each, and contradict each other. */
 function refuseConflicts(settings: Settings, processors: readonly ProcessorContract[]): void {
   refusePartyConflicts(settings);
+  refuseDomainConflicts(settings);
   const { alarmEmail, alarmTopicArn } = settings;
   if (alarmEmail !== undefined && alarmTopicArn !== undefined) {
     throw new Error(
@@ -257,6 +284,18 @@ function refuseConflicts(settings: Settings, processors: readonly ProcessorContr
   );
   if (lost !== undefined) {
     throw new Error(`${PREFIX}routes sends payments to ${lost.name}, but there is no ${settingOf(lost)}`);
+  }
+}
+
+function refuseDomainConflicts({ domainName, certificateArn, basePath }: Settings): void {
+  if (domainName !== undefined && certificateArn === undefined) {
+    throw new Error(
+      `${PREFIX}domainName is ${domainName}, so ${PREFIX}certificateArn must be ${RULES.certificateArn.allowed}`,
+    );
+  }
+  for (const [name, given] of Object.entries({ certificateArn, basePath })) {
+    if (domainName !== undefined || given === undefined) continue;
+    throw new Error(`${PREFIX}${name} is ${given}, so ${PREFIX}domainName must be ${RULES.domainName.allowed}`);
   }
 }
 
@@ -322,13 +361,12 @@ function readUrl(given: unknown): string | undefined {
   return new URL(given).protocol === 'https:' ? given : undefined;
 }
 
-function readEmail(given: unknown): string | undefined {
-  return typeof given === 'string' && /^[^\s@]+@[^\s@]+\.[^\s@]+$/.test(given) ? given : undefined;
+function email(): Rule<string> {
+  return { allowed: 'an e-mail address', read: matching(/^[^\s@]+@[^\s@]+\.[^\s@]+$/) };
 }
 
-function readTopicArn(given: unknown): string | undefined {
-  const form = /^arn:aws[a-z-]*:sns:[a-z0-9-]+:\d{12}:[A-Za-z0-9_-]{1,256}$/;
-  return typeof given === 'string' && form.test(given) ? given : undefined;
+function matching(form: RegExp): Rule<string>['read'] {
+  return (given) => (typeof given === 'string' && form.test(given) ? given : undefined);
 }
 
 const ROUTES = 'routes';

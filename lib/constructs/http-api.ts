@@ -2,6 +2,7 @@ import { RemovalPolicy, Size, Validations } from 'aws-cdk-lib';
 import {
   AccessLogField,
   AccessLogFormat,
+  CfnBasePathMapping,
   EndpointType,
   LambdaIntegration,
   LogGroupLogDestination,
@@ -70,7 +71,24 @@ export class HttpApi extends Construct {
     acknowledge(this.api);
   }
 
-  /** The base address, without a trailing slash. */
+  /**
+   * Serves the API under a domain of the data stack as well, where there is one. By name: an export of the data stack could not be
+   * removed while it is used here.
+   *
+   * @returns the base address for callers, without a trailing slash
+   */
+  serve({ domainName, basePath }: Pick<Settings, 'domainName' | 'basePath'>): string {
+    if (domainName === undefined) return this.url;
+    new CfnBasePathMapping(this, 'Mapping', {
+      domainName,
+      restApiId: this.api.restApiId,
+      stage: this.api.deploymentStage.stageName,
+      ...(basePath === undefined ? {} : { basePath }),
+    });
+    return `https://${domainName}${basePath === undefined ? '' : `/${basePath}`}`;
+  }
+
+  /** The base address that AWS gives, without a trailing slash. */
   get url(): string {
     return `https://${this.api.restApiId}.execute-api.${this.api.env.region}.${this.api.stack.urlSuffix}/${this.api.deploymentStage.stageName}`;
   }

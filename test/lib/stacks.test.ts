@@ -166,6 +166,33 @@ describe('the API', () => {
     });
   });
 
+  test('has a domain of its own by setting, which outlives the service, and keeps the address that AWS gives', async () => {
+    data.resourceCountIs('AWS::ApiGateway::DomainName', 0);
+    service.resourceCountIs('AWS::ApiGateway::BasePathMapping', 0);
+    const certificateArn = 'arn:aws:acm:eu-central-1:123456789012:certificate/0a1b';
+    const named = await synthesize({
+      'payonce:domainName': 'pay.shop.example',
+      'payonce:certificateArn': certificateArn,
+      'payonce:basePath': 'money',
+    });
+    present(named.data).hasResourceProperties('AWS::ApiGateway::DomainName', {
+      DomainName: 'pay.shop.example',
+      RegionalCertificateArn: certificateArn,
+      EndpointConfiguration: { Types: ['REGIONAL'] },
+      SecurityPolicy: 'TLS_1_2',
+    });
+    present(named.data).hasOutput('DomainTarget', {});
+    present(named.service).hasResourceProperties('AWS::ApiGateway::BasePathMapping', {
+      DomainName: 'pay.shop.example',
+      BasePath: 'money',
+      Stage: { Ref: Match.stringLikeRegexp('live') },
+    });
+    present(named.service).hasOutput('ApiUrl', { Value: 'https://pay.shop.example/money' });
+    present(named.service).hasResourceProperties('AWS::ApiGateway::RestApi', {
+      DisableExecuteApiEndpoint: Match.absent(),
+    });
+  });
+
   test('stays well below the 500 resources that CloudFormation allows for a stack', () => {
     expect(Object.keys(service.toJSON()['Resources'] as object).length).toBeLessThan(400);
   });

@@ -34,6 +34,7 @@ export const StackOutput = {
   parkedRecordsQueue: 'ParkedRecordsQueueUrl',
   deadLettersFunction: 'DeadLettersFunctionName',
   deadLettersQueue: 'DeadLettersQueueUrl',
+  domainTarget: 'DomainTarget',
 } as const;
 
 export const StackName = { data: 'PayonceData', service: 'PayonceService', sandbox: 'PayonceSandbox' } as const;
