@@ -80,8 +80,8 @@ export function recordedSettings({ processors, alarmEmail, emailSender, ...other
     [`${name}.callbackScheme`, scheme],
     ...Object.entries(settings).map(([setting, value]): [string, string] => [`${name}.${setting}`, value]),
   ]);
-  const addresses = Object.entries({ alarmEmail, emailSender }).flatMap(([name, email]): [string, string][] =>
-    email === undefined ? [] : [[name, 'given']],
+  const addresses = Object.entries({ alarmEmail, emailSender }).flatMap(([name, given]): [string, string][] =>
+    given === undefined ? [] : [[name, 'given']],
   );
   return Object.fromEntries([...texts, ...ofProcessors, ...addresses]);
 }

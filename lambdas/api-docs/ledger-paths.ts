@@ -71,6 +71,7 @@ export const ledgerPaths: ZodOpenApiPathsObject = {
         'the amounts of the payment stay the same. A set can be reversed once; the correction that reverses it can itself be reversed.',
       scope: Scopes.ledgerAdmin,
       key: ['correction', 'nothing is posted twice'],
+      dryRuns: true,
       body: { schema: correctionBody },
       answers: {
         200: { description: 'A dry run: the postings that would be made.', schema: dryRun },
@@ -129,11 +130,12 @@ export const ledgerPaths: ZodOpenApiPathsObject = {
       scope: Scopes.admin,
       path: z.object({ id: payment.shape.id.meta({ description: 'The id of the payment.' }) }),
       key: ['decision', 'nothing is posted twice'],
+      dryRuns: true,
       body: { schema: decisionBody },
       answers: {
         200: {
           description: 'The payment after the decision, the refund that was decided, or a dry run.',
-          schema: z.union([payment, refund, dryRun]).meta({ id: 'Resolved' }),
+          schema: z.discriminatedUnion('object', [payment, refund, dryRun]).meta({ id: 'Resolved' }),
         },
       },
       problems: ['payment_not_in_review', 'change_not_undecided'],

@@ -50,6 +50,8 @@ interface KeyedOperation extends Operation {
   readonly located?: boolean;
   /** The route calls a processor, and takes `Prefer: wait`. @default false */
   readonly waits?: boolean;
+  /** The body can ask for a dry run, which needs no key. @default false */
+  readonly dryRuns?: boolean;
   /** Answers are deleted after their retention. @default true */
   readonly expires?: boolean;
 }
@@ -74,14 +76,14 @@ export function reading(operation: Operation): ZodOpenApiOperationObject {
 
 /** An operation that changes something, under an idempotency key. */
 export function keyed(operation: KeyedOperation): ZodOpenApiOperationObject {
-  const { path, key, body, located = false, waits = false, expires = true, problems = [] } = operation;
+  const { path, body, located = false, waits = false, expires = true, problems = [] } = operation;
   const ofKey = OF_KEY.filter((code) => expires || code !== 'idempotency_key_expired');
   const ofCall = ['idempotency_key_in_progress', 'processor_unavailable'] as const;
   return {
     ...named(operation),
     requestParams: {
       ...(path === undefined ? {} : { path }),
-      header: z.object({ 'Idempotency-Key': idempotencyKey(...key), ...(waits ? { Prefer: preferWait } : {}) }),
+      header: z.object({ 'Idempotency-Key': keyOf(operation), ...(waits ? { Prefer: preferWait } : {}) }),
     },
     ...(body === undefined ? {} : { requestBody: requestBody(operation.operationId, body) }),
     responses: {
@@ -93,6 +95,12 @@ export function keyed(operation: KeyedOperation): ZodOpenApiOperationObject {
       ...problemResponses([...ALWAYS, ...ofKey, ...OF_BODY, ...(waits ? ofCall : []), ...problems]),
     },
   };
+}
+
+/** A schema cannot make a header depend on the body. */
+function keyOf({ key: [thing, promise, more = ''], dryRuns = false }: KeyedOperation): z.ZodType {
+  if (!dryRuns) return idempotencyKey(thing, promise, more);
+  return idempotencyKey(thing, promise, `${more} Required unless \`dry_run\` is true.`).optional();
 }
 
 /** An operation that sets fields. Repeating it changes nothing, so it takes no key. */

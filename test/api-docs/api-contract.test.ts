@@ -35,7 +35,7 @@ interface Rule {
   readonly described: RegExp;
   /** @default body */
   readonly of?: 'query';
-  readonly keep: (body: Body, nowSeconds: number) => Body;
+  readonly keep: (part: Body, nowSeconds: number, header: Sent['header']) => Body;
 }
 
 const LARGEST: Rule = {
@@ -77,11 +77,17 @@ const ONE_LOOKUP: Rule = {
   keep: ({ charge_id: charge, ...query }) =>
     charge === undefined || query['reference'] !== undefined ? query : { ...query, charge_id: charge },
 };
+const KEY_OR_DRY_RUN: Rule = {
+  described: /Required unless `dry_run` is true/,
+  keep: (body, _nowSeconds, header) => ({ ...body, ...('Idempotency-Key' in header ? {} : { dry_run: true }) }),
+};
 const RULES: Readonly<Record<string, readonly Rule[]>> = {
   createPayment: [LARGEST, METADATA],
   listPayments: [ONE_LOOKUP, SHORT_RANGE],
   listOrders: [SHORT_RANGE],
   createOrder: [LARGEST],
+  createCorrection: [KEY_OR_DRY_RUN],
+  resolvePayment: [KEY_OR_DRY_RUN],
   replayWebhooks: [RANGE],
   startJobRun: [PAST],
 };
@@ -225,7 +231,7 @@ function kept({ operationId }: DescribedOperation, sent: Sent): Sent {
   const rules = RULES[operationId] ?? [];
   const nowSeconds = Math.floor(api.jobs.world.clock.nowMs() / 1000);
   const keep = (of: Rule['of'], part: Body) =>
-    rules.filter((rule) => rule.of === of).reduce((left, rule) => rule.keep(left, nowSeconds), part);
+    rules.filter((rule) => rule.of === of).reduce((left, rule) => rule.keep(left, nowSeconds, sent.header), part);
   const query = keep('query', sent.query);
   return sent.body === undefined
     ? { ...sent, query }
@@ -267,7 +273,7 @@ function* faultsIn(operation: DescribedOperation, valid: Sent): Generator<readon
   if (method === 'GET') yield ['an unknown parameter', { ...valid, query: { ...valid.query, no_such: '1' } }];
   for (const { name, in: place, required = false, schema } of parameters) {
     if (place === 'path' || name === 'Prefer') continue;
-    if (required) {
+    if (required || name === 'Idempotency-Key') {
       const { [name]: _left, ...others } = valid[place];
       yield [`no ${name}`, { ...withoutDryRun(valid), [place]: others }];
     }

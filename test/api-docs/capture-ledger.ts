@@ -69,7 +69,12 @@ export async function captureDecisions(examples: CapturedExamples): Promise<void
     reason: 'Seen on the bank statement of 3 March',
     operator: 'Ada Example',
   });
+  const dry = examples.request('resolvePayment', 'dry_run', 'Show what a decision would post', {
+    ...succeeded,
+    dry_run: true,
+  });
   for (const [name, summary, body] of [
+    ['dry_run', 'Nothing was recorded', dry],
     ['failed', 'The payment has failed', failed],
     ['succeeded', 'The payment has succeeded', succeeded],
   ] as const) {
