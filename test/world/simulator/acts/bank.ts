@@ -358,6 +358,9 @@ interface Flood extends Arguments {
   readonly count: number;
 }
 
+/** The sandbox writes a row for each new refund, in one transaction. */
+const MOST_AT_ONCE = 80;
+
 /** Many refunds of one minor unit, made at the processor. */
 const flood = act<Flood>({
   name: 'flood',
@@ -375,7 +378,10 @@ const flood = act<Flood>({
         const id = `re_${chargeId}_${index}`;
         return { id, object: 'refund', charge: chargeId, amount: 1, status: 'succeeded', metadata: {} };
       });
-      await inside.correct(chargeId, { refunds: made, amount_refunded: count });
+      for (let known = 0; known < count; known += MOST_AT_ONCE) {
+        const shown = made.slice(0, known + MOST_AT_ONCE);
+        await inside.correct(chargeId, { refunds: shown, amount_refunded: shown.length });
+      }
       // One callback tells of all of them.
       return inside.refund(chargeId, 1);
     }),
