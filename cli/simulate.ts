@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
-import type { Command } from 'commander';
+import { type Command, InvalidArgumentError } from 'commander';
 import { CliFailure, ExitCode } from './failure.ts';
 
 const SIMULATOR = fileURLToPath(new URL('../test/world/simulator/simulate.ts', import.meta.url));
@@ -11,9 +11,9 @@ export function addSimulate(program: Command): void {
   program
     .command('simulate')
     .description('plays random histories on the real handlers, in this clone, and checks every invariant')
-    .option('--seed <number>', 'the first seed', '1')
-    .option('--histories <count>', 'how many', '100')
-    .option('--minutes <count>', 'as many as fit into this time')
+    .option('--seed <number>', 'the first seed', whole, '1')
+    .option('--histories <count>', 'how many', whole, '100')
+    .option('--minutes <count>', 'as many as fit into this time', whole)
     .option('--profile <name>', 'which one; all of them in turn when left out')
     .option('--whole', 'tell findings as they were drawn, which takes less time')
     .option('--reached', 'tell what was reached: cells of the state tables, faults, acts, pairs')
@@ -29,4 +29,9 @@ export function addSimulate(program: Command): void {
       child.on('exit', ended.resolve);
       if ((await ended.promise) !== 0) throw new CliFailure(ExitCode.incomplete, 'Not all histories went well.');
     });
+}
+
+function whole(text: string): string {
+  if (!/^\d{1,15}$/.test(text)) throw new InvalidArgumentError(`${text} is not a whole number.`);
+  return text;
 }

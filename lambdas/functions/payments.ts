@@ -15,7 +15,6 @@ import { readPaymentsConfig } from '../processors/settings.ts';
 import { DynamoDbApiKeyRegistry } from '../tenants/store/tenant-registry.ts';
 import { PAYMENT_LIST_ROUTES } from '../views/http/payment-list-routes.ts';
 import { readViewsTable } from '../views/settings.ts';
-import { DynamoDbViews } from '../views/store/dynamodb-views.ts';
 import type { ListPaymentsTools } from '../views/use/list-payments.ts';
 
 export const handler = await idempotently(
@@ -28,10 +27,14 @@ export async function wire(platform: Platform & ProcessorsPlatform, runner: Oper
   const config = readPaymentsConfig(platform.variables, processors);
   const pacing = { clock, entropy };
   const { tables } = config;
+  const viewsTable = readViewsTable(platform.variables);
+  // Lists alone read it.
+  const views = async () =>
+    new (await import('../views/store/dynamodb-views.ts')).DynamoDbViews(documents, viewsTable, pacing);
   return authenticatedApi<PaymentsTools & ListPaymentsTools>([...PAYMENT_ROUTES, ...PAYMENT_LIST_ROUTES], {
     store: new DynamoDbStore(documents, tables, pacing),
     transitions: new LedgerTransitions(documents, tables, pacing),
-    views: new DynamoDbViews(documents, readViewsTable(platform.variables), pacing),
+    views: { range: async (asked) => (await views()).range(asked), read: async (row) => (await views()).read(row) },
     keys: new DynamoDbApiKeyRegistry(documents, tables.registry, pacing),
     ...(await configuredProcessors(config, platform)),
     runner,

@@ -137,10 +137,8 @@ describe('for any answers in any order', () => {
           if (order.status === 'canceled' && isSettled(order)) {
             expect(['failed', 'reversed']).toContain(order.charge.status);
             expect(['none', 'refused', 'released']).toContain(order.reservation.status);
-            expect([order.email.status, order.referral.status]).toEqual([
-              'none',
-              expect.stringMatching(/^(none|due)$/),
-            ]);
+            // The e-mail may have been sent before the money went back. A credit is given only for a completed order.
+            expect(['none', 'due']).toContain(order.referral.status);
           }
         }
       }),

@@ -31,8 +31,8 @@ export const MONEY_MUTANTS: readonly Mutant[] = [
     edits: [
       {
         file: 'lambdas/payments/use/find-out-change.ts',
-        find: "const allowed = change.kind !== 'refund' || isCovered(change, chain.state);",
-        replace: "const allowed = change.kind !== 'refund' || isCovered(change, chain.state) || true;",
+        find: "return change.kind !== 'refund' || isCovered(change, state);",
+        replace: "return change.kind !== 'refund' || isCovered(change, state) || true;",
       },
     ],
   },

@@ -34,6 +34,10 @@ const { values } = parseArgs({
     reached: { type: 'boolean', default: false },
   },
 });
+if (values.profile !== undefined && !Object.hasOwn(PROFILES, values.profile)) {
+  process.stderr.write(`There is no profile ${values.profile}; there are ${Object.keys(PROFILES).join(', ')}.\n`);
+  process.exit(2);
+}
 const profiles = values.profile === undefined ? Object.keys(PROFILES) : [values.profile];
 const firstSeed = Number(values.seed);
 const most = values.minutes === undefined ? Number(values.histories) : Number.POSITIVE_INFINITY;
