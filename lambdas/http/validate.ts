@@ -21,17 +21,13 @@ export function validateBody<Value>(schema: z.ZodType<Value>, body: JsonObject):
   return validate(schema, body, 'unknown_field');
 }
 
-/** Headers whose text is used beyond the request: it is stored, compared or sent on. */
-const KEPT_HEADERS = ['idempotency-key', 'prefer'] as const;
-
-/** Searches what a request has outside its body for sensitive content. The text itself is never quoted. */
+/** Searches the path, the query and the key of a request for sensitive content. The text itself is never quoted. */
 export function refuseSensitive({ path, query, header }: GatewayRequest): Problem | undefined {
-  const parameters = [...query].flatMap(([name, values]) => [{ param: name, texts: [name, ...values] }]);
-  const headers = KEPT_HEADERS.map((name) => ({ param: name, texts: header(name) }));
-  for (const { param, texts } of [{ param: 'path', texts: path }, ...parameters, ...headers]) {
-    for (const text of texts) {
+  const key = 'idempotency-key';
+  for (const [name, texts] of [['path', path] as const, ...query, [key, header(key)] as const]) {
+    for (const text of [name, ...texts]) {
       const kind = findSensitive(text);
-      if (kind !== undefined) return problem(`${kind}_not_allowed`, SENSITIVE_DETAIL[kind], nameOf([param]));
+      if (kind !== undefined) return problem(`${kind}_not_allowed`, SENSITIVE_DETAIL[kind], nameOf([name]));
     }
   }
   return undefined;

@@ -259,7 +259,7 @@ export interface Refund extends GivenReason {
   readonly failure?: Failure;
   /** When it was requested, or for a refund that was made at the processor, when it was recorded. Unix milliseconds. */
   readonly createdAtMs: number;
-  /** The fingerprint of the request. Absent for a refund that was made at the processor, and from old rows. */
+  /** The fingerprint of the request. Absent for a refund that no request asked for. */
   readonly request?: PrintedFingerprint;
   /** The request was answered with 202, and that answer is stored. */
   readonly answered?: true;
@@ -277,7 +277,7 @@ export interface HoldChange {
   /** Present on a void by Payonce of a hold that was not captured in time. @default requested */
   readonly reason?: 'expired';
   readonly failure?: Failure;
-  /** The fingerprint of the request. Absent from old rows. */
+  /** The fingerprint of the request. Absent for a change that no request asked for. */
   readonly request?: PrintedFingerprint;
   /** The request was answered with 202, and that answer is stored. */
   readonly answered?: true;

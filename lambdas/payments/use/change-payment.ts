@@ -130,16 +130,12 @@ class ChangeOperation implements Operation<PaymentChain, Work, Write, Refusal> {
   }
 
   lostRecord({ state, transitions }: PaymentChain): LostRecord {
-    const { operationId, command, fingerprint } = this.#request;
+    const { operationId, fingerprint } = this.#request;
     const change = this.#changeIn(state);
-    const { request, amountMinor } = change;
+    const { request } = change;
     return {
       isAnswered: change.answered === true || !isUnderWay(change, state),
-      // A change without a stored fingerprint is an old row. Its amount is compared instead.
-      isSameRequest: () =>
-        request === undefined
-          ? command.kind === 'cancel' || command.amountMinor === undefined || command.amountMinor === amountMinor
-          : isSameRequest(unprinted(request), fingerprint),
+      isSameRequest: () => request !== undefined && isSameRequest(unprinted(request), fingerprint),
       claimedAtMs: begunAtMs(transitions, operationId) ?? this.#tools.clock.nowMs(),
     };
   }
