@@ -276,7 +276,7 @@ export const mismatchList = z
   })
   .meta({ id: 'MismatchList' });
 
-const activity = z
+export const activity = z
   .looseObject({
     id: z.string().regex(ACTIVITY_ID),
     object: z.literal('activity'),

@@ -11,6 +11,7 @@ import {
   ofPaymentQuery,
 } from '../reconciling/http/ledger-schemas.ts';
 import {
+  activity,
   activityList,
   balanceList,
   correction,
@@ -164,6 +165,16 @@ export const ledgerPaths: ZodOpenApiPathsObject = {
       scope: Scopes.admin,
       query: activityQuery,
       answers: { 200: { description: 'A page of entries.', schema: activityList } },
+    }),
+  },
+  '/v1/activity/{id}': {
+    get: reading({
+      operationId: 'getActivity',
+      summary: 'Retrieve an entry of the activity log',
+      description: 'An entry never changes.',
+      scope: Scopes.admin,
+      path: z.object({ id: activity.shape.id.meta({ description: 'The id of the entry.' }) }),
+      answers: { 200: { description: 'The entry.', schema: activity } },
     }),
   },
   '/v1/admin/mismatches/{id}': {

@@ -2,6 +2,7 @@ import { describe, expect, test } from '@jest/globals';
 import { createConfig, lintFromString } from '@redocly/openapi-core';
 import * as z from 'zod';
 import {
+  activity,
   activityList,
   balanceList,
   cancellationOf,
@@ -139,6 +140,7 @@ const exact = {
   balanceList: balanceList.strict(),
   correction: correction.strict(),
   mismatchList: mismatchList.strict(),
+  activity: activity.strict(),
   activityList: activityList.strict(),
   order: order.strict(),
   paymentList: paymentList.strict(),
@@ -206,6 +208,7 @@ describe('each example of a body', () => {
     Mismatch: openMismatch.strict(),
     DryRun: dryRun.strict(),
     MismatchList: exact.mismatchList,
+    Activity: exact.activity,
     ActivityList: exact.activityList,
     CreateOrder: createOrderBody,
     Order: exact.order,

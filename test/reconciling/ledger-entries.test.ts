@@ -187,6 +187,7 @@ describe('a route of the Ledger', () => {
     ['POST', '/v1/admin/corrections', Scopes.ledgerAdmin],
     ['GET', '/v1/admin/mismatches', Scopes.admin],
     ['GET', '/v1/activity', Scopes.admin],
+    ['GET', '/v1/activity/act_1_aaaaaaaaaaaaaaaa', Scopes.admin],
   ])('%s %s needs the scope %s, and no other scope suffices', async (method, path, scope) => {
     harness.registerKey(API_KEY, { scopes: [scope] });
     harness.registerKey(OTHER_KEY, { scopes: Object.values(Scopes).filter((each) => each !== scope) });

@@ -33,7 +33,7 @@ class World {
   readonly #apis: readonly (readonly [RegExp, ApiHarness])[] = [
     [/^\/v1\/(payments|refunds|disputes|captures|cancellations)/, this.payments],
     [/^\/v1\/events/, this.events],
-    [/^\/v1\/(ledger|balances|corrections|decisions|admin\/(corrections|mismatches|payments))/, this.ledger],
+    [/^\/v1\/(activity|ledger|balances|corrections|decisions|admin\/(corrections|mismatches|payments))/, this.ledger],
     [/^\/v1\/orders/, this.orders],
     [/^\/v1\/webhook_endpoints/, this.webhooks],
     [/^\/v1\/admin\/jobs/, this.jobs],
@@ -129,6 +129,7 @@ const LISTS = [
   '/v1/disputes?limit=100',
   '/v1/events?limit=100',
   '/v1/ledger/entries',
+  '/v1/activity',
   '/v1/admin/mismatches',
   '/v1/admin/jobs',
   '/v1/admin/jobs/close-days/runs',
@@ -147,6 +148,7 @@ const PATHS: Readonly<Record<string, string>> = {
   can: '/v1/cancellations',
   cor: '/v1/corrections',
   dec: '/v1/decisions',
+  act: '/v1/activity',
   evt: '/v1/events',
   ent: '/v1/ledger/entries',
   mis: '/v1/admin/mismatches',
@@ -164,7 +166,7 @@ function pathOf(text: string, within: Json, field: string): string | undefined {
   if (/^[a-z-]+:\d{4}-\d\d-\d\dT/.test(text)) return `/v1/admin/jobs/${text.split(':')[0]}/runs/${text}`;
   if (within['object'] === 'job' && field === 'id') return `/v1/admin/jobs/${text}`;
   const path = PATHS[prefix];
-  const isId = /^[a-z]+_[a-zA-Z0-9_-]{26,}$/.test(text);
+  const isId = /^(?:act_\d+_[a-z2-7]{16}|[a-z]+_[a-zA-Z0-9_-]{26,})$/.test(text);
   invariant(path !== undefined || field !== 'id', `${text} is an id, and nothing answers under it`);
   return path !== undefined && isId ? `${path}/${text}` : undefined;
 }

@@ -30,7 +30,7 @@ export async function pageOfActivity(
   chain: ActivityChain,
   { after, limit }: { readonly after?: string; readonly limit: number },
 ): Promise<ListedActivity> {
-  const from = after === undefined ? undefined : await placeOf(log, chain, after);
+  const from = after === undefined ? undefined : (await entryOf(log, chain, after))?.sequence;
   if (after !== undefined && from === undefined) return { kind: 'unknown_cursor' };
   const page = { order: 'newest_first' as const, limit: limit + 1, ...(from === undefined ? {} : { from }) };
   const entries = await log.listActivity(chain, page);
@@ -38,11 +38,11 @@ export async function pageOfActivity(
 }
 
 /** @returns undefined when the chain has no entry of this id */
-async function placeOf(log: ActivityLog, chain: ActivityChain, id: string): Promise<number | undefined> {
-  const from = sequenceOf(id);
-  if (from === undefined) return undefined;
-  const [entry] = await log.listActivity(chain, { order: 'newest_first', from: from + 1, limit: 1 });
-  return entry !== undefined && activityId(entry) === id ? from : undefined;
+export async function entryOf(log: ActivityLog, chain: ActivityChain, id: string): Promise<ActivityEntry | undefined> {
+  const sequence = sequenceOf(id);
+  if (sequence === undefined) return undefined;
+  const [entry] = await log.listActivity(chain, { order: 'newest_first', from: sequence + 1, limit: 1 });
+  return entry !== undefined && activityId(entry) === id ? entry : undefined;
 }
 
 /** At most a megabyte, which is one query. */

@@ -21,7 +21,7 @@ import type { OpenMismatch } from '../domain/mismatch-view.ts';
 import { listMismatches, readMismatch } from '../use/mismatch-view.ts';
 import { entryId, parseEntryId } from './entry-id.ts';
 import { entriesQuery, mismatchesQuery } from './ledger-schemas.ts';
-import { getActivity } from './list-activity.ts';
+import { getActivity, getActivityEntry } from './list-activity.ts';
 import { OPERATOR_EFFECT_ROUTES } from './operator-effects.ts';
 import { postCorrection } from './post-correction.ts';
 import { postDecision } from './post-decision.ts';
@@ -221,4 +221,5 @@ export const LEDGER_ROUTES: readonly Route[] = [
   postDecision,
   ...OPERATOR_EFFECT_ROUTES,
   getActivity,
+  getActivityEntry,
 ];
