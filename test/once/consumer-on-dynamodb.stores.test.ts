@@ -58,7 +58,7 @@ async function rowsOf(eventId: string): Promise<number> {
     new QueryCommand({
       TableName: tables.views,
       KeyConditionExpression: 'pk = :pk',
-      ExpressionAttributeValues: { ':pk': `ENTRY#${eventId}` },
+      ExpressionAttributeValues: { ':pk': `TEST#${eventId}` },
       ConsistentRead: true,
     }),
   );
