@@ -12,9 +12,11 @@ export function findSensitive(text: string): SensitiveKind | undefined {
 
 /** For logs: the text without anything sensitive. */
 export function redactSensitive(text: string): string {
-  return text
+  const redacted = text
     .replaceAll(ALL_SECRETS, '[secret]')
     .replaceAll(NUMERIC_RUNS, (run) => (hasCardNumber(fold(run)) ? '[card number]' : run));
+  // What invisible characters or other forms of letters hide shows only in the folded text.
+  return findSensitive(redacted) === undefined ? redacted : '[sensitive text]';
 }
 
 /** The text with ASCII digits, and without characters that cannot be seen or that only decorate another one. */

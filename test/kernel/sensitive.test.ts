@@ -309,4 +309,13 @@ describe('redaction', () => {
       }),
     );
   });
+
+  test.each([
+    ['a card number with many invisible characters', Array.from('4242424242424242').join('\u200b'.repeat(9))],
+    ['a secret with an invisible character', 'sk_li\u200bve_0123456789abcdefghijkl'],
+    ['a secret with full-width letters', '\uff53\uff4b_live_0123456789abcdefghijkl'],
+  ])('leaves nothing of %s', (_what, text) => {
+    expect(findSensitive(text)).toBeDefined();
+    expect(findSensitive(redactSensitive(text))).toBeUndefined();
+  });
 });
