@@ -22,9 +22,11 @@ export const paymentsQuery = z
       .meta({ description: 'Only payments with this `reference`, including failed ones.' }),
     charge_id: z
       .string()
-      .regex(/^[A-Za-z0-9_.-]{1,255}$/, 'must be the id of a charge: 1 to 255 letters, digits, dots, dashes or _')
       // In the path of a request to the processor, dots alone would name another resource.
-      .refine((id) => !/^\.{1,2}$/.test(id), 'must be the id of a charge')
+      .regex(
+        /^[A-Za-z0-9_-][A-Za-z0-9_.-]{0,254}$/,
+        'must be the id of a charge: 1 to 255 letters, digits, dashes or _, and dots within',
+      )
       .optional()
       .meta({
         description:
