@@ -21,7 +21,7 @@ describeTransitionReader('dynamodb', async () => {
     append: async (transition) => {
       await client.send(new PutCommand({ TableName: tables.ledger, Item: transitionRow(transition) }));
       const details = detailsPuts(tables, transition);
-      if (details !== undefined) await client.send(new TransactWriteCommand({ TransactItems: [details] }));
+      if (details.length > 0) await client.send(new TransactWriteCommand({ TransactItems: [...details] }));
     },
   };
 });
