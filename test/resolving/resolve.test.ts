@@ -224,6 +224,26 @@ describe('the resolver', () => {
     expect(harness.processor.charges(request.paymentId)).toHaveLength(1);
   });
 
+  test('sends a charge again with the return URL of its payment', async () => {
+    const returnUrl = 'https://shop.example/done';
+    const request = paymentRequest('back', { returnUrl });
+    const silent = {
+      ...harness.processor,
+      charge: () => Promise.reject(new AmbiguousError('processor_timeout', 'no')),
+    };
+    expect(await harness.pay(request, { processor: silent })).toMatchObject({ answer: { status: 202 } });
+    const sent: (string | undefined)[] = [];
+    const processor = {
+      ...harness.processor,
+      charge: (...call: Parameters<typeof harness.processor.charge>) => {
+        sent.push(call[0].returnUrl);
+        return harness.processor.charge(...call);
+      },
+    };
+    expect(await resolveInquiries({ ...harness.changeTools, processor })).toMatchObject({ finished: 1 });
+    expect(sent).toEqual([returnUrl]);
+  });
+
   test('does not charge an old checkout: proven absent, it fails', async () => {
     const request = paymentRequest('long-ago');
     const silent = {

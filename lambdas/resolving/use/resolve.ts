@@ -290,7 +290,9 @@ async function ask(tools: ResolveTools, { operationId, claimedAtMs }: Inquiry, c
   const change = changeOf(chain.state, operationId);
   if (change !== undefined) return findOutChange({ store, processor, clock, entropy }, change, chain, underway);
   const { id: paymentId, amountMinor, currency, source, capture } = chain.first.payment;
-  const order = { operationId, paymentId, amountMinor, currency, source, capture };
+  const { returnUrl } = detailsOf(chain.first);
+  const asked = { operationId, paymentId, amountMinor, currency, source, capture };
+  const order = returnUrl === undefined ? asked : { ...asked, returnUrl };
   const fact = await settleCharge({ processor, clock, entropy }, { order, ...underway });
   // The look-up by key refuses a charge that differs from the request. By now its outcome would be known otherwise.
   const isOverdue = fact.kind === 'unknown' && clock.nowMs() > claimedAtMs + FIND_OUT_MS;
