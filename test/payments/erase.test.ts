@@ -159,6 +159,14 @@ describe('a payment', () => {
       expect(JSON.parse(bodyOf(again))).toMatchObject({ reason: null, details_erased: true });
   });
 
+  test('erased by two operators at once has one entry', async () => {
+    const { store, tools, erase } = world;
+    await createPayment(tools, request);
+    const both = await Promise.all([1, 2].map(() => erasePayment({ store, erase }, request.paymentId)));
+    const log = await world.activity.listActivity(request, { order: 'oldest_first', limit: 9 });
+    expect([both.filter(({ kind }) => kind === 'erased').length, log.length]).toEqual([1, 1]);
+  });
+
   test('is not erased before it has ended', async () => {
     await createPayment(world.tools, { ...request, source: 'tok_async' });
     const outcome = await erasePayment(world, request.paymentId);

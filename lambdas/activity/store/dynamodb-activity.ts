@@ -179,10 +179,12 @@ const MAX_ERASURES = 110;
  */
 export async function eraseDetails(tools: DetailsTools, log: DynamoDbActivity, draft: ActivityDraft): Promise<boolean> {
   const [id = ''] = draft.about;
-  for (let erased = 0; erased < MAX_ERASURES; erased += 1) {
+  let isErased = false;
+  for (let part = 0; part < MAX_ERASURES; part += 1) {
     const deletions = await eraseDetailsItems(tools, id);
-    if (deletions.length === 0) return erased > 0;
-    await log.record(draft, deletions);
+    if (deletions.length === 0) return isErased;
+    // Refused when a rival has erased a row since: then the rest is read again.
+    if (await log.record(draft, deletions)) isErased = true;
   }
   throw contention(`the details of ${id}`);
 }

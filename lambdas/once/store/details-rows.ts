@@ -69,6 +69,7 @@ export async function readDetails<Details extends object>(
   return { ...schema.parse(details), salt };
 }
 
+const ROW_EXISTS = `attribute_exists(${KeyAttribute.partition})`;
 /** A transaction has at most 100 items, and one of them records the erasure. */
 const ERASED_AT_ONCE = 99;
 
@@ -94,5 +95,6 @@ export async function eraseDetailsItems(
       }),
     ),
   );
-  return Items.map((Key) => ({ Delete: { TableName: registry, Key } }));
+  // Of two erasures at once, the second is refused, with its entry in the activity log.
+  return Items.map((Key) => ({ Delete: { TableName: registry, Key, ConditionExpression: ROW_EXISTS } }));
 }
