@@ -191,7 +191,7 @@ describe('card numbers', () => {
     const texts = fc.sample(harmless, { numRuns: 100_000, seed: 1 });
     const refused = texts.filter((text) => findSensitive(text) !== undefined);
     expect({ refused: refused.slice(0, 5), enough: refused.length < 10 }).toMatchObject({ enough: true });
-  }, 60_000);
+  });
 
   test.each(['0 ', '4 ', '0', '1234-'])('are searched in time that grows with the length of a text of %j', (unit) => {
     expect(findSensitive(unit.repeat(50_000))).toBeUndefined();

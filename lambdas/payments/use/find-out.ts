@@ -1,7 +1,7 @@
 import { AmbiguousError, RetryableError } from '../../kernel/faults.ts';
 import type { CallLimit, Clock, Entropy } from '../../kernel/world.ts';
 import type { ChargeFact } from '../domain/facts.ts';
-import { nextStep, type ProcessorAbilities } from '../domain/settlement.ts';
+import { nextStep, type ProcessorAbilities, type SettlementStep } from '../domain/settlement.ts';
 import type { ChargeOrder, ChargeOutcome, Processor } from './processor.ts';
 
 /** Timeout of one send: two sends, a look-up and the commit fit into a request. Milliseconds. */
@@ -65,18 +65,21 @@ export async function findOut<Answer>(
   let sends = 0;
   let allowed = true;
   let looked: 'absent' | 'unavailable' | undefined;
+  const timeLeftMs = (): number => answerByMs - COMMIT_RESERVE_MS - clock.nowMs();
 
   for (let taken = 0; taken < MAX_STEPS; taken += 1) {
-    const nowMs = clock.nowMs();
-    const leftMs = answerByMs - COMMIT_RESERVE_MS - nowMs;
-    const timeLeft = leftMs >= SHORTEST_SEND_MS;
-    const asFarAsKnown = { nowMs, claimedAtMs, abilities, sent, sends, looked, timeLeft };
-    let step = nextStep({ ...asFarAsKnown, allowed });
+    const next = (): SettlementStep => {
+      const nowMs = clock.nowMs();
+      const timeLeft = timeLeftMs() >= SHORTEST_SEND_MS;
+      return nextStep({ nowMs, claimedAtMs, abilities, sent, sends, looked, timeLeft, allowed });
+    };
+    let step = next();
     if (step.do === 'send') {
       const may = await mayBeSent(question, sent);
       if (may === 'unknown') return { kind: 'unknown' };
       allowed = may;
-      if (!allowed) step = nextStep({ ...asFarAsKnown, allowed });
+      // The read may have taken the time that was left.
+      step = next();
     }
     if (step.do === 'conclude') return { kind: step.fact };
     if (step.do === 'ask') {
@@ -85,7 +88,8 @@ export async function findOut<Answer>(
       looked = seen.kind;
       continue;
     }
-    if (sent === 'nothing' && !timeLeft) {
+    const leftMs = timeLeftMs();
+    if (sent === 'nothing' && leftMs < SHORTEST_SEND_MS) {
       throw new RetryableError('request_out_of_time', 'no time was left to call the processor', {
         retryAfterSeconds: 1,
       });
