@@ -27,13 +27,13 @@ export interface WebhooksProps {
 
 /** Sent at once by one execution: each mostly waits for a receiver. */
 const BATCH = 10;
-/** So many merchants' servers may be slow at once, ten times over, before others wait. */
+/** Concurrent senders. Each handles a batch of ten, so this many times ten slow servers do not delay the others. */
 const SENDERS = 20;
 
 /**
- * Names are looked up by the system's resolver, which holds one of Node's threads for as long as it waits (Node.js: "dns.lookup",
- * implementation considerations), and there are four: a few names that nobody answers for would make the others' calls late.
- * Enough for two batches, as a look-up that was given up goes on.
+ * The system's resolver holds one of Node's threads for each look-up (Node.js: "dns.lookup", implementation considerations). With
+ * the default of four, a few names without an answer would delay all other calls. This is enough for two batches, because a
+ * look-up that has timed out continues.
  */
 const THREADS = 2 * BATCH + 4;
 

@@ -17,14 +17,14 @@ export interface WatchProps {
   readonly settings: Pick<Settings, 'alarmEmail' | 'alarmTopicArn'>;
   readonly data: DataStack;
   readonly api: RestApi;
-  /** Those that are called, by their names. */
+  /** The names of the processors that are called. */
   readonly processors: readonly string[];
 }
 
 /**
- * Looks after a whole stack: alarms of every function and every job; a dashboard; and
- * somebody who is told. It is made last, because it looks after what is there. Parts with trouble of their own, such as
- * queues with dead letters, have their own alarms; those are told of too.
+ * Monitors a whole stack: alarms for every function and every job, a dashboard, and the notification of operators. It must be
+ * created last, because it monitors what exists. Rooms define further alarms, for example for their dead letters; operators are
+ * notified of those, too.
  */
 export class Watch extends Construct {
   constructor(scope: Construct, id: string, { settings, data, api, processors }: WatchProps) {

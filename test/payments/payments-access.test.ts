@@ -136,7 +136,9 @@ describe('an API key', () => {
     const away = new PaymentsApiHarness({
       keys: {
         findByHash: async () => {
-          throw new RetryableError('store_unavailable', 'the store does not take this now', { retryAfterSeconds: 2 });
+          throw new RetryableError('store_unavailable', 'the store is unavailable; nothing was written', {
+            retryAfterSeconds: 2,
+          });
         },
       },
     });

@@ -19,26 +19,26 @@ export const EventMetric = {
   parked: 'event_parked',
   /** Of the parked records: rows of the Ledger that were changed or removed, which is never allowed. */
   tampered: 'ledger_tampered',
-  /** Payments whose outcome was published as: a person must decide. */
+  /** Published payments that need an operator's decision. */
   toReview: 'payment_to_review',
-  /** Minutes that publishing again has had to pass over, because consumers forget what is older than the horizon. */
+  /** Minutes that were not republished, because consumers no longer have the records of events that old. */
   beyondReach: 'event_minutes_beyond_reach',
-  /** How old the oldest one of a batch was, from its transition. Milliseconds. */
+  /** Age of the oldest event of a batch, from its transition. Milliseconds. */
   age: 'event_age',
 } as const;
 
-/** A consumer ends here, and its lease a little later. Seconds. */
+/** Timeout of a consumer; its lease ends a little later. Seconds. */
 export const CONSUMER_TIMEOUT_SECONDS = 30;
 
-/** How long a consumer's claim keeps a redelivery out: longer than the function lives, far shorter than the queue waits. Seconds. */
+/** How long a consumer's claim excludes a redelivery: longer than the function runs, and far shorter than the queue waits. Seconds. */
 export const CONSUMER_LEASE_SECONDS = 35;
 
-/** How often a queue brings an event to a consumer before it is a dead letter. Three minutes apart. */
+/** Deliveries of an event to a consumer before it is dead-lettered, three minutes apart. */
 export const CONSUMER_TRIES = 5;
 
 /**
- * The same for who writes letters. What became of a letter that nobody answered for can be told after a quarter of an hour:
- * ten minutes by which two workers' clocks may differ, and five by which the mailer's search may lag.
+ * The same for consumers that send e-mails. The outcome of an e-mail without an answer can be determined after 15 minutes: ten
+ * minutes of clock skew between two workers, and five minutes of lag of the mailer's search.
  */
 export const LETTER_TRIES = 8;
 

@@ -3,16 +3,16 @@ import * as z from 'zod';
 import { RetryableError, TerminalError } from '../faults.ts';
 import type { Clock } from '../world.ts';
 
-/** So long after its removal a secret may still be taken; one read a minute costs next to nothing. Milliseconds. */
+/** How long a removed secret may still be used. One read per minute costs almost nothing. Milliseconds. */
 const FRESH_MS = 60_000;
 /**
- * Between two reads of a secret that somebody's callback asks for: a new secret works in seconds, and forged callbacks
- * cannot make us call Secrets Manager for each of them. Milliseconds.
+ * The minimum time between two reads that a callback with an unknown signature causes: a new secret works within seconds, and
+ * forged callbacks do not cause a call of Secrets Manager each. Milliseconds.
  */
 const RENEWAL_PAUSE_MS = 10_000;
 /**
- * How old what is known may be while Secrets Manager does not answer: most of its outages pass, and a secret that leaked
- * and was removed meanwhile does not live on for longer. Milliseconds.
+ * The maximum age of known secrets while Secrets Manager does not answer. It is longer than most outages, and limits how long a
+ * leaked secret works after its removal. Milliseconds.
  */
 const STALE_MS = 15 * 60_000;
 /** When a processor may come back. Processors choose for themselves; seconds. */

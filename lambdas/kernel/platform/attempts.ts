@@ -132,6 +132,6 @@ async function pause({ clock, entropy }: Pacing, attempt: number): Promise<void>
 function exhausted(cause: unknown, mayBeApplied: boolean): RetryableError | AmbiguousError {
   const options = { cause, retryAfterSeconds: RETRY_AFTER_SECONDS };
   return mayBeApplied
-    ? new AmbiguousError('store_ambiguous', 'the store did not say whether it wrote', options)
-    : new RetryableError('store_unavailable', 'the store does not take this now', options);
+    ? new AmbiguousError('store_ambiguous', 'it is not known whether the store applied the write', options)
+    : new RetryableError('store_unavailable', 'the store is unavailable; nothing was written', options);
 }

@@ -72,11 +72,11 @@ function decidePayment(
   const isOpen = order.charge.status === 'pending' || order.charge.status === 'review';
   if (!isOpen || order.failure !== undefined) return undefined;
   if (fact.kind === 'payment_absent') {
-    const failure = { code: NOT_ATTEMPTED, message: 'The processor was never asked.' };
+    const failure = { code: NOT_ATTEMPTED, message: 'No charge was requested from the processor.' };
     return failed('charge.failed', { ...order, charge: { status: 'failed', sinceMs: nowMs } }, failure, nowMs);
   }
   if (fact.kind === 'payment_abandoned') {
-    const failure = { code: 'payment_abandoned', message: 'The payer did not do what was asked for in time.' };
+    const failure = { code: 'payment_abandoned', message: 'The payer did not approve the payment in time.' };
     return failed('charge.abandoned', order, failure, nowMs);
   }
   switch (fact.status) {
@@ -87,7 +87,7 @@ function decidePayment(
       };
     case 'failed':
     case 'canceled': {
-      const failure = fact.failure ?? { code: 'payment_canceled', message: 'The payment was let go.' };
+      const failure = fact.failure ?? { code: 'payment_canceled', message: 'The payment was canceled.' };
       return failed('charge.failed', { ...order, charge: { status: 'failed', sinceMs: nowMs } }, failure, nowMs);
     }
     case 'needs_review':

@@ -89,7 +89,7 @@ function givenUp(order: Order, nowMs: number): Order {
   return {
     ...order,
     reservation: { status: 'given_up', sinceMs: nowMs },
-    failure: { code: 'stock_unavailable', message: 'The stock did not say whether the goods are there.' },
+    failure: { code: 'stock_unavailable', message: 'The stock did not confirm the reservation in time.' },
     failedAtMs: nowMs,
   };
 }

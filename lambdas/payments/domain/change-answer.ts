@@ -59,7 +59,7 @@ function holdChangeStatus(change: HoldChange, state: PaymentState): (typeof HOLD
   const { status } = state.payment;
   if (change.status === 'failed') return 'failed';
   if (status === reachedBy(change)) return 'succeeded';
-  // The processor took another amount than was asked for. Money was taken, so the capture has not failed.
+  // The processor charged another amount than requested. Money was taken, so the capture has not failed.
   return status === 'needs_review' || isUnderWay(change, state) ? 'pending' : 'failed';
 }
 
@@ -115,7 +115,7 @@ function holdAnswer(change: HoldChange, state: PaymentState, details: FirstDetai
   const { payment } = state;
   const body = paymentObject(payment, details);
   const isReached = payment.status === reachedBy(change);
-  // The processor took another amount than was asked for. Money was taken, so the capture has not failed.
+  // The processor charged another amount than requested. Money was taken, so the capture has not failed.
   const isInReview = payment.status === 'needs_review';
   if (isReached || isInReview || isUnderWay(change, state)) {
     return {

@@ -150,7 +150,7 @@ function settled(payment: Payment, { status = payment.status }: Append, fact: Ch
     case 'voided':
       return { ...after, cancelReason: fact.reason };
     case 'not_attempted':
-      return { ...after, failure: status === 'failed' ? NEVER_ASKED : VANISHED };
+      return { ...after, failure: status === 'failed' ? NOT_REQUESTED : VANISHED };
     case 'undecidable':
       return { ...after, failure: UNDECIDABLE };
     case 'pending':
@@ -160,19 +160,22 @@ function settled(payment: Payment, { status = payment.status }: Append, fact: Ch
   }
 }
 
-const NEVER_ASKED: Failure = { code: NOT_ATTEMPTED, message: 'The processor was never asked for this payment.' };
-const VANISHED: Failure = { code: 'charge_vanished', message: 'The processor had the charge, and has it no longer.' };
+const NOT_REQUESTED: Failure = { code: NOT_ATTEMPTED, message: 'No charge was requested from the processor.' };
+const VANISHED: Failure = {
+  code: 'charge_vanished',
+  message: 'The processor had confirmed the charge and no longer has it.',
+};
 const TAKEN_WRONG: Failure = {
   code: WRONG_AMOUNT,
-  message: 'The processor took another amount than was asked for.',
+  message: 'The processor charged another amount than requested.',
 };
 const UNDECIDABLE: Failure = {
   code: 'outcome_undecidable',
-  message: 'Whether the processor charged cannot be found out.',
+  message: 'Whether the processor charged cannot be determined.',
 };
 const LATE_SUCCESS: Failure = {
   code: 'late_success',
-  message: 'The processor charged when it was too late; the money goes back.',
+  message: 'The processor charged after the payment had ended. The money is returned.',
 };
 
 function decideFee({ chargeId, feeMinor }: FeeFact, { payment }: PaymentState): Decision {

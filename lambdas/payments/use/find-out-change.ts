@@ -88,5 +88,9 @@ function decideFound(found: Found<ChangeOutcome>, begun: PendingChange, state: P
 
 /** The decision when no request was sent and the send window has closed. */
 export function decideNeverAsked(change: PendingChange, state: PaymentState): Decision {
-  return decideChangeFailed(change, { code: NOT_ATTEMPTED, message: 'The processor was never asked.' }, state);
+  return decideChangeFailed(
+    change,
+    { code: NOT_ATTEMPTED, message: 'The change was not requested from the processor.' },
+    state,
+  );
 }
