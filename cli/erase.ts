@@ -8,6 +8,8 @@ import { eraseOrder } from '../lambdas/orders/use/erase-order.ts';
 import type { Payment } from '../lambdas/payments/domain/payment.ts';
 import { DynamoDbStore } from '../lambdas/payments/store/dynamodb-store.ts';
 import { erasePayment } from '../lambdas/payments/use/erase-payment.ts';
+import { DynamoDbViews } from '../lambdas/views/store/dynamodb-views.ts';
+import { ProjectedEvents } from '../lambdas/views/use/seen-events.ts';
 import { openTables } from './deployment.ts';
 import { CliFailure, ExitCode } from './failure.ts';
 import type { Session } from './session.ts';
@@ -23,14 +25,22 @@ export function addErase(program: Command, session: Session): void {
     .description('erases the description, the metadata and the reasons of a payment that has ended')
     .action(async (text: string) => {
       const id = read(text, parsePaymentId, 'payment');
-      const { store, erase } = await deployment(session);
-      const outcome = await erasePayment({ store, erase: erase('payment.erased') }, id);
+      const { store, seen, erase } = await deployment(session);
+      const outcome = await erasePayment({ store, seen, erase: erase('payment.erased') }, id);
       const { kind } = outcome;
       if (kind === 'not_found') throw new CliFailure(ExitCode.notFound, `There is no payment ${id}.`);
       if (outcome.kind === 'unfinished') {
         const { status } = outcome;
         const why = 'its receipt and its commission may still need the metadata';
         throw new CliFailure(ExitCode.refused, `The payment ${id} is ${status}: ${why}. Erase it when it has ended.`);
+      }
+      if (kind === 'unpublished') {
+        const why =
+          'its event payment.completed is not in the Views yet, and its receipt and commission need the metadata';
+        throw new CliFailure(
+          ExitCode.refused,
+          `The payment ${id} is not erased: ${why}. Try again in a minute; later, if the relay or the projector is behind.`,
+        );
       }
       session.show({ id, outcome: kind }, [kind === 'erased' ? 'Erased.' : 'The payment has no details to erase.']);
     });
@@ -66,7 +76,8 @@ async function deployment(session: Session) {
         about: [id],
         occurredAtMs: systemClock.nowMs(),
       });
-  return { store, orders: new DynamoDbOrders(client, tables, pacing, store), erase };
+  const seen = new ProjectedEvents(new DynamoDbViews(client, tables.views, pacing));
+  return { store, seen, orders: new DynamoDbOrders(client, tables, pacing, store), erase };
 }
 
 function read<Id>(text: string, parse: (text: string) => Id | undefined, what: string): Id {

@@ -25,7 +25,8 @@ form of the data. The Ledger is append-only; the details row can be deleted. The
 the same way.
 
 \`npx payonce erase payment <id>\` deletes the details rows of a payment that has \`succeeded\`, \`failed\` or been \`canceled\`. Before that it is refused, because
-the receipt and the commission of a later success need the metadata. \`npx payonce erase order <id>\` deletes the details row of an order that is settled and
+the receipt and the commission of a later success need the metadata. It is also refused until the projector has seen \`payment.completed\`, seconds after the success: the
+consumers then have a copy of the metadata. \`npx payonce erase order <id>\` deletes the details row of an order that is settled and
 whose answer is stored. An order and its payment are erased separately. To erase again has no further effect. The [activity log](activity.md) records who erased what.
 
 After an erasure the chain still verifies, and the amounts and postings are unchanged. Answers, events and replays of stored answers show

@@ -1,6 +1,6 @@
 import type { EventObject } from '../events/domain/event.ts';
 import type { Mode, TenantId } from '../kernel/ids.ts';
-import type { PaymentState } from '../payments/domain/payment-state.ts';
+import type { PaymentChain } from '../payments/use/payment-chain.ts';
 
 /** The affiliate's share of the amount that the merchant keeps. A constant until merchants need rules of their own. Percent. */
 const SHARE_PERCENT = 10;
@@ -96,23 +96,29 @@ function shareOf(keptMinor: number): number {
 }
 
 /**
- * Whether the Ledger confirms the amount: every event that reduces it was processed, no refund is under way, and no dispute is
- * open or lost.
+ * A commission whose lock period is over, as the Ledger decides it: `released` with the share of the amount that the merchant
+ * keeps, or `canceled` when nothing of it is left. It does not depend on the events, which may be late, nor on the metadata, which
+ * may be erased by now. Later events do not change a released commission.
+ *
+ * @returns undefined while a refund is under way or a dispute is open
  */
-export function isDue(
-  { amountMinor }: Pick<Commission, 'amountMinor'>,
-  { payment, refunds, disputes }: Pick<PaymentState, 'payment' | 'refunds' | 'disputes'>,
-): boolean {
+export function commissionDecided(
+  commission: Commission,
+  { newest, state: { payment, refunds, disputes } }: Pick<PaymentChain, 'newest' | 'state'>,
+): Commission | undefined {
   const isOwn = ({ chargeId }: { readonly chargeId: string }) => chargeId === payment.chargeId;
-  const isUnderWay = [...refunds.values()].some((refund) => isOwn(refund) && refund.status === 'pending');
-  const isDisputed = [...disputes.values()].some((dispute) => isOwn(dispute) && dispute.status !== 'won');
-  if (isUnderWay || isDisputed) return false;
-  return amountMinor === shareOf(payment.amountCapturedMinor - payment.amountRefundedMinor);
-}
-
-/** The released commission. Later events of its payment do not change it. */
-export function released(commission: Commission): Commission {
-  return { ...commission, status: 'released', sequence: AFTER_ALL };
+  const ownDisputes = [...disputes.values()].filter(isOwn);
+  if ([...refunds.values()].some((refund) => isOwn(refund) && refund.status === 'pending')) return undefined;
+  if (ownDisputes.some(({ status }) => status === 'open')) return undefined;
+  const isLost = ownDisputes.some(({ status }) => status === 'lost');
+  const amountMinor = isLost ? 0 : shareOf(payment.amountCapturedMinor - payment.amountRefundedMinor);
+  if (amountMinor > 0) return { ...commission, amountMinor, status: 'released', sequence: AFTER_ALL };
+  return {
+    ...commission,
+    amountMinor: 0,
+    status: 'canceled',
+    sequence: Math.max(commission.sequence, newest.sequence),
+  };
 }
 
 /** The first of `metadata.order`, `metadata.order_id`, the reference and the payment's id. */

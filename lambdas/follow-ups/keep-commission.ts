@@ -2,7 +2,7 @@ import type { PaymentEvent } from '../events/domain/event.ts';
 import { type Consumer, type ConsumeTools, consumeEvent, inOurTables } from '../once/use/consume-event.ts';
 import type { ConsumerWrite, RowCondition } from '../once/use/consumer-records.ts';
 import { type Consumed } from '../once/use/execute-once.ts';
-import { type Commission, type CommissionedPayment, commissionAfter, orderOf, released } from './commission.ts';
+import { type Commission, type CommissionedPayment, commissionAfter, orderOf } from './commission.ts';
 import { commissionDueKey, commissionKeys } from './commission-rows.ts';
 
 /** The handler name of the consumer. It must never change, because the effect records contain it. */
@@ -47,12 +47,12 @@ export function commissionWrites(commission: Commission): readonly ConsumerWrite
   return writesOf(commission, { kind: 'older', attribute: 'sequence', than: sequence, of });
 }
 
-/** Releases the commission if it is unchanged since it was read. */
-export function releaseWrites(locked: Commission): readonly ConsumerWrite[] {
-  return writesOf(released(locked), { kind: 'equals', attribute: 'sequence', value: locked.sequence });
+/** Writes what the Ledger decided, if the commission is unchanged since it was read. @param read with the `sequence` that was read */
+export function decidedWrites(decided: Commission, read: Pick<Commission, 'sequence'>): readonly ConsumerWrite[] {
+  return writesOf(decided, { kind: 'equals', attribute: 'sequence', value: read.sequence });
 }
 
-/** Only a locked commission has a queue entry. */
+/** An event queues the commission, canceled or not, until the Ledger decides it: after an erasure, no later event names it. */
 function writesOf(commission: Commission, when: RowCondition): readonly ConsumerWrite[] {
   const { tenantId, mode, affiliate, orderId, paymentId, amountMinor, currency, status } = commission;
   const { releasesAtMs, sequence } = commission;
@@ -60,19 +60,20 @@ function writesOf(commission: Commission, when: RowCondition): readonly Consumer
   const table = 'registry';
   const due = { table, ...commissionDueKey(commission) } as const;
   const name = { tenant: tenantId, mode, affiliate, order: orderId, payment: paymentId, releasesAtMs };
+  const isEvent = when.kind === 'older';
   return [
     {
       kind: 'put',
       row: { table, ...keys.ofOrder },
       attributes: { payment: paymentId, affiliate, sequence },
       when,
-      ...(when.kind === 'older' ? { otherwise: 'skip_all' } : {}),
+      ...(isEvent ? { otherwise: 'skip_all' } : {}),
     },
     {
       kind: 'put',
       row: { table, ...keys.own },
       attributes: { payment: paymentId, amountMinor, currency, status, releasesAtMs, sequence },
     },
-    status === 'locked' ? { kind: 'put', row: due, attributes: name } : { kind: 'delete', row: due },
+    isEvent ? { kind: 'put', row: due, attributes: name } : { kind: 'delete', row: due },
   ];
 }

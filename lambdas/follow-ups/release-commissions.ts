@@ -8,13 +8,13 @@ import type { ConsumerEffects } from '../once/use/consumer-records.ts';
 import { rounds } from '../once/use/rounds.ts';
 import { readChain } from '../payments/use/payment-chain.ts';
 import type { PaymentStore } from '../payments/use/payment-store.ts';
-import { isDue } from './commission.ts';
+import { commissionDecided } from './commission.ts';
 import type { CommissionBook, CommissionDue } from './commission-book.ts';
-import { releaseWrites } from './keep-commission.ts';
+import { decidedWrites } from './keep-commission.ts';
 
 export interface ReleaseCommissionsTools {
   readonly book: CommissionBook;
-  /** The Ledger is read, because events arrive late and no commission event reports an open dispute. */
+  /** The Ledger decides: events arrive late, none reports an open dispute, and after an erasure none names the affiliate. */
   readonly payments: Pick<PaymentStore, 'listTransitions'>;
   readonly records: Pick<ConsumerEffects, 'recordOnce'>;
   readonly clock: Pick<Clock, 'nowMs'>;
@@ -22,12 +22,12 @@ export interface ReleaseCommissionsTools {
   readonly digest: Digest;
 }
 
-/** The commission was canceled or released since the page was read, and its queue entry was removed with it. */
+/** The commission was decided since the page was read, and its queue entry was removed with it. */
 const NOTHING: JobCounts = { done: 0, left: 0, failed: 0 };
 
 /**
- * Releases commissions whose lock period is over, after the Ledger confirms the amount. A concurrent refund is not lost: one
- * of the two writes finds the order's row changed.
+ * Releases or cancels commissions whose lock period is over, as the Ledger decides. A concurrent refund is not lost: one of the two
+ * writes finds the order's row changed.
  *
  *   job     read n: locked ───────────── release, as of n ✗ ── read n + 1: less, or canceled
  *   refund  ──────────────── n + 1 ✓
@@ -55,18 +55,22 @@ async function release(
   due: CommissionDue,
 ): Promise<JobCounts> {
   const { tenantId, mode, orderId } = due;
-  const operationId = businessOperation(digest, 'release-commissions', { tenantId, mode, businessKey: orderId });
   return rounds<JobCounts>('this commission', async () => {
     const commission = await book.readCommission(due);
-    if (commission?.status !== 'locked') return NOTHING;
+    if (commission === undefined || commission.status === 'released') return NOTHING;
     const paymentId = parsePaymentId(commission.paymentId);
     const chain = paymentId === undefined ? undefined : await readChain(payments, paymentId);
     invariant(chain !== undefined, 'a commission has its payment');
-    if (!isDue(commission, chain.state)) return ONE_LEFT;
+    const decided = commissionDecided(commission, chain);
+    if (decided === undefined) return ONE_LEFT;
+    // A canceled commission can be locked again by a later event, and is then decided again.
+    const businessKey = `${commission.sequence}:${orderId}`;
+    const operationId = businessOperation(digest, 'release-commissions', { tenantId, mode, businessKey });
     const recordedAtMs = clock.nowMs();
     const expiresAtSeconds = effectExpirySeconds(recordedAtMs, entropy.fraction());
     const record = { operationId, owner: entropy.ownerToken(), recordedAtMs, expiresAtSeconds };
-    const { kind } = await records.recordOnce(record, releaseWrites(commission));
+    const { kind } = await records.recordOnce(record, decidedWrites(decided, commission));
+    if (kind === 'recorded_before') return NOTHING;
     return kind === 'recorded' ? ONE_DONE : 'again';
   });
 }

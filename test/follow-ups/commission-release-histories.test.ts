@@ -107,8 +107,9 @@ describe('a commission is released', () => {
     const harness = new ReleaseHarness();
     await harness.takeAll(EVENTS.slice(0, 3));
     harness.mature();
+    expect(harness.stands()).toEqual(['canceled', 0, 'waits']);
+    expect(await harness.release()).toMatchObject({ done: 1, failed: 0 });
     expect(harness.stands()).toEqual(['canceled', 0, 'is out']);
-    expect(await harness.release()).toMatchObject({ done: 0 });
     await harness.takeAll(EVENTS.slice(3, 4));
     expect(harness.stands()).toEqual(['locked', 60, 'waits']);
     expect(await harness.release()).toMatchObject({ done: 1 });
@@ -211,16 +212,39 @@ describe('a commission is released', () => {
   test.each<[string, Fact]>([
     ['a refund', refunded('re_1', 1000)],
     ['a lost dispute', disputed('lost')],
-  ])('not from old events alone: %s in the Ledger counts although its event is late', async (_what, fact) => {
+  ])('as the Ledger decides it: %s counts although its event is late', async (_what, fact) => {
     const harness = new ReleaseHarness(chainOfPaid('released', METADATA, [fact]));
     const [paid, late] = eventsOfPaid('released', METADATA, [fact]);
     invariant(paid !== undefined && late !== undefined, 'it was paid');
     await harness.take(paid);
     harness.happen(3);
     harness.mature();
-    expect(await harness.release()).toMatchObject({ done: 0, left: 1, failed: 0 });
+    expect(await harness.release()).toMatchObject({ done: 1, left: 0, failed: 0 });
+    expect(harness.stands()).toEqual(['canceled', 0, 'is out']);
     await harness.take(late);
     await harness.release();
     expect(harness.stands()).toEqual(['canceled', 0, 'is out']);
+  });
+
+  // The events after the erasure name no affiliate.
+  test.each<[string, number, readonly Fact[], readonly unknown[]]>([
+    ['in part: the rest is released', 1, [refunded('re_1', 400)], ['released', 60, 'is out']],
+    ['in whole: it is canceled', 1, [refunded('re_1', 1000)], ['canceled', 0, 'is out']],
+    [
+      'before, and whose refund failed then',
+      2,
+      [refunded('re_1', 1000), refunded('re_1', 1000, true)],
+      ['released', 100, 'is out'],
+    ],
+    ['by a lost dispute: it is canceled', 1, [disputed('open'), disputed('lost')], ['canceled', 0, 'is out']],
+    ['by a dispute that was won', 1, [disputed('open'), disputed('won')], ['released', 100, 'is out']],
+  ])('of a payment that was erased and refunded %s', async (_what, eventsBefore, facts, end) => {
+    const harness = new ReleaseHarness(chainOfPaid('released', {}, facts));
+    await harness.takeAll(eventsOfPaid('released', METADATA, facts).slice(0, eventsBefore));
+    await harness.takeAll(eventsOfPaid('released', {}, facts));
+    harness.mature();
+    expect(await harness.release()).toMatchObject({ done: 1, left: 0, failed: 0 });
+    expect(harness.stands()).toEqual(end);
+    expect(await harness.release()).toMatchObject({ done: 0, left: 0, failed: 0 });
   });
 });

@@ -6,7 +6,6 @@ import {
   type CommissionedPayment,
   commissionAfter,
   orderOf,
-  released,
 } from '../../lambdas/follow-ups/commission.ts';
 import { tenantId } from '../../lambdas/kernel/ids.ts';
 
@@ -90,11 +89,6 @@ describe('a commission', () => {
         expect(BigInt(amountMinor) * 10n <= kept && kept < (BigInt(amountMinor) + 1n) * 10n).toBe(true);
       }),
     );
-  });
-
-  test('that was released is newer than every event of its payment', () => {
-    const locked = after({}, 999_999);
-    expect(locked && released(locked)).toMatchObject({ status: 'released', sequence: 1_000_000, amountMinor: 100 });
   });
 });
 

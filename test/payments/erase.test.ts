@@ -1,10 +1,11 @@
 import { PutCommand, ScanCommand } from '@aws-sdk/lib-dynamodb';
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import { DynamoDbActivity, eraseDetails } from '../../lambdas/activity/store/dynamodb-activity.ts';
-import { eventOf } from '../../lambdas/events/domain/event.ts';
+import { eventOf, type PaymentEvent } from '../../lambdas/events/domain/event.ts';
 import type { Answer } from '../../lambdas/kernel/answer.ts';
 import { fingerprintOf } from '../../lambdas/kernel/fingerprint.ts';
-import { storedOperationId } from '../../lambdas/kernel/ids.ts';
+import { type PaymentId, storedOperationId } from '../../lambdas/kernel/ids.ts';
+import { invariant } from '../../lambdas/kernel/invariant.ts';
 import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
 import { idempotentRunner } from '../../lambdas/once/idempotent-runner.ts';
 import { detailsKey } from '../../lambdas/once/store/details-rows.ts';
@@ -23,6 +24,7 @@ import { erasePayment } from '../../lambdas/payments/use/erase-payment.ts';
 import { readChain } from '../../lambdas/payments/use/payment-chain.ts';
 import { DynamoDbViews } from '../../lambdas/views/store/dynamodb-views.ts';
 import { projectEvent } from '../../lambdas/views/use/project-event.ts';
+import { ProjectedEvents } from '../../lambdas/views/use/seen-events.ts';
 import { OrderHarness, orderRequest } from '../orders/order-harness.ts';
 import { BY_OPERATOR } from '../support/causes.ts';
 import { MemoryDynamoDb } from '../world/memory-dynamodb.ts';
@@ -63,26 +65,31 @@ function open() {
     );
     return JSON.stringify(found.map(({ Items }) => Items));
   };
-  return { client, store, activity, orders, views, tools, erase, everything };
+  const seen = new ProjectedEvents(views);
+  /** Publishes the outcomes of a payment, each with the details as they are now, and projects them. */
+  const publish = async (paymentId: PaymentId): Promise<readonly PaymentEvent[]> => {
+    const chain = await readChain(store, paymentId);
+    invariant(chain !== undefined, 'a payment to publish exists');
+    const outcomes = chain.transitions.filter(({ type }) => isOutcome(type));
+    const events = outcomes.map((transition) => eventOf(systemDigest, transition, detailsOf(chain.first)));
+    for (const event of events) await projectEvent({ views, runner: idempotentRunner }, event);
+    return events;
+  };
+  return { client, store, activity, orders, views, seen, tools, erase, everything, publish };
 }
 
 describe('a payment', () => {
   const request = paymentRequest('p', notes);
 
   test('is erased: its text is in no table, its chain is whole, and its amounts are there', async () => {
-    const { store, views, tools, erase, everything } = world;
+    const { store, seen, tools, erase, everything, publish } = world;
     const first = await createPayment(tools, { ...request, capture: 'manual' });
     await changePayment(tools, change(request, 'c', { kind: 'capture' }));
     await changePayment(
       tools,
       change(request, 'r', { kind: 'refund', amountMinor: 300, reason: `Returned by ${TEXT}` }),
     );
-    const paid = await readChain(store, request.paymentId);
-    for (const transition of paid?.transitions.filter(({ type }) => isOutcome(type)) ?? []) {
-      const event = eventOf(systemDigest, transition, detailsOf(paid?.first ?? transition));
-      expect(JSON.stringify(event)).toContain(TEXT);
-      await projectEvent({ views, runner: idempotentRunner }, event);
-    }
+    for (const event of await publish(request.paymentId)) expect(JSON.stringify(event)).toContain(TEXT);
     expect(await everything()).toContain(TEXT);
     expect(JSON.stringify(await createPayment(tools, { ...request, capture: 'manual' }))).toContain(TEXT);
     expect(await createPayment(tools, { ...request, capture: 'manual' })).toMatchObject({
@@ -90,7 +97,7 @@ describe('a payment', () => {
       answer: 'answer' in first ? first.answer : {},
     });
 
-    const ask = { store, erase };
+    const ask = { store, seen, erase };
     expect(await erasePayment(ask, request.paymentId)).toEqual({ kind: 'erased' });
     expect(await erasePayment(ask, request.paymentId)).toEqual({ kind: 'nothing_to_erase' });
     const log = await world.activity.listActivity(request, { order: 'oldest_first', limit: 9 });
@@ -110,7 +117,7 @@ describe('a payment', () => {
   });
 
   test('has reasons that are erased with it, of refunds and corrections', async () => {
-    const { store, tools, erase, everything, client } = world;
+    const { store, tools, everything, client } = world;
     const { clock } = tools;
     const effects = new DynamoDbEffects(client, TABLES, { clock, entropy: tools.entropy }, store);
     const desk = { ...tools, effects, digest: systemDigest };
@@ -143,7 +150,8 @@ describe('a payment', () => {
     expect(holders).toEqual(Array(2).fill(`DETAILS#${request.paymentId}`));
     expect((await everything()).split(TEXT)).toHaveLength(3);
 
-    expect(await erasePayment({ store, erase }, request.paymentId)).toEqual({ kind: 'erased' });
+    await world.publish(request.paymentId);
+    expect(await erasePayment(world, request.paymentId)).toEqual({ kind: 'erased' });
 
     expect(await everything()).not.toContain(TEXT);
     const chain = await readChain(store, request.paymentId);
@@ -160,9 +168,9 @@ describe('a payment', () => {
   });
 
   test('erased by two operators at once has one entry', async () => {
-    const { store, tools, erase } = world;
-    await createPayment(tools, request);
-    const both = await Promise.all([1, 2].map(() => erasePayment({ store, erase }, request.paymentId)));
+    await createPayment(world.tools, request);
+    await world.publish(request.paymentId);
+    const both = await Promise.all([1, 2].map(() => erasePayment(world, request.paymentId)));
     const log = await world.activity.listActivity(request, { order: 'oldest_first', limit: 9 });
     expect([both.filter(({ kind }) => kind === 'erased').length, log.length]).toEqual([1, 1]);
   });
@@ -172,6 +180,14 @@ describe('a payment', () => {
     const outcome = await erasePayment(world, request.paymentId);
     expect(outcome).toEqual({ kind: 'unfinished', status: 'processing' });
     expect(await world.everything()).toContain(TEXT);
+  });
+
+  test('is not erased before its success was published, which the receipt and the commission are made from', async () => {
+    await createPayment(world.tools, request);
+    expect(await erasePayment(world, request.paymentId)).toEqual({ kind: 'unpublished' });
+    expect(await world.everything()).toContain(TEXT);
+    await world.publish(request.paymentId);
+    expect(await erasePayment(world, request.paymentId)).toEqual({ kind: 'erased' });
   });
 
   test('whose details row was changed cannot be read', async () => {

@@ -1,9 +1,13 @@
 import type { PaymentId } from '../../kernel/ids.ts';
 import type { Payment, PaymentStatus } from '../domain/payment.ts';
+import { readChain } from './payment-chain.ts';
 import type { PaymentStore } from './payment-store.ts';
+import type { SeenEvents } from './transition-reader.ts';
 
 export interface ErasePaymentTools {
-  readonly store: Pick<PaymentStore, 'readPayment'>;
+  readonly store: Pick<PaymentStore, 'listTransitions'>;
+  /** Knows which events were published. */
+  readonly seen: SeenEvents;
   /** Deletes the details rows and records it in the activity log. @returns false when there are none */
   readonly erase: (payment: Pick<Payment, 'id' | 'tenantId' | 'mode'>) => Promise<boolean>;
 }
@@ -13,24 +17,33 @@ export type ErasePaymentOutcome =
   | { readonly kind: 'not_found' }
   /** The receipt and the commission of a later success need the metadata. */
   | { readonly kind: 'unfinished'; readonly status: PaymentStatus }
+  /** The receipt and the commission are made from the metadata in `payment.completed`, which was not published yet. */
+  | { readonly kind: 'unpublished' }
   /** The payment has no details, or they were erased before. */
   | { readonly kind: 'nothing_to_erase' }
   | { readonly kind: 'erased' };
 
+/** They are final: none of them leads to `succeeded` later. */
 const ENDED: ReadonlySet<PaymentStatus> = new Set(['succeeded', 'failed', 'canceled']);
 
 /**
- * Erases the description, the metadata and all reasons of a payment that has ended. Its chain keeps the commitment and still verifies. To
- * erase again has no further effect.
+ * Erases the description, the metadata and all reasons of a payment that has ended and whose success was published. Its chain
+ * keeps the commitment and still verifies. To erase again has no further effect.
+ *
+ *   relay    ───── reads the details ── publishes `payment.completed` with the metadata ──
+ *   erasure  ✗ unpublished ──────────────────────────────────────────────────────── ✓ seen: the consumers have their copy
  */
 export async function erasePayment(
-  { store, erase }: ErasePaymentTools,
+  { store, seen, erase }: ErasePaymentTools,
   paymentId: PaymentId,
 ): Promise<ErasePaymentOutcome> {
-  const history = await store.readPayment(paymentId);
-  if (history === undefined) return { kind: 'not_found' };
-  const { payment } = history.newest;
+  const chain = await readChain(store, paymentId);
+  if (chain === undefined) return { kind: 'not_found' };
+  const { payment } = chain.state;
   const { status } = payment;
   if (!ENDED.has(status)) return { kind: 'unfinished', status };
+  const completed = chain.transitions.filter(({ type }) => type === 'payment.completed');
+  const unseen = await seen.unseen(completed.map(({ sequence }) => ({ paymentId, sequence })));
+  if (unseen.length > 0) return { kind: 'unpublished' };
   return { kind: (await erase(payment)) ? 'erased' : 'nothing_to_erase' };
 }

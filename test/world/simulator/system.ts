@@ -25,6 +25,7 @@ import { apiKeyRowKey } from '../../../lambdas/tenants/store/tenant-registry.ts'
 import { DynamoDbLedgerWalk } from '../../../lambdas/views/store/dynamodb-ledger-walk.ts';
 import { DynamoDbViews } from '../../../lambdas/views/store/dynamodb-views.ts';
 import { rebuildBegin, rebuildViews } from '../../../lambdas/views/use/rebuild-views.ts';
+import { ProjectedEvents } from '../../../lambdas/views/use/seen-events.ts';
 import { parseBook } from '../../../lambdas/webhooks/store/webhook-items.ts';
 import { sign } from '../../../sandbox/signature.ts';
 import { createSandboxInProcess, type SandboxInProcess } from '../sandbox-in-process.ts';
@@ -248,7 +249,8 @@ export class SimulatedSystem implements RunningSystem {
         });
     const payment = parsePaymentId(id);
     if (payment !== undefined) {
-      await erasePayment({ store, erase: erase('payment.erased') }, payment);
+      const seen = new ProjectedEvents(new DynamoDbViews(documents, TABLES.views, pacing));
+      await erasePayment({ store, seen, erase: erase('payment.erased') }, payment);
       return;
     }
     const order = parseOrderId(id);
