@@ -51,11 +51,7 @@ describe('docs/state-machine.md', () => {
       ],
       ['`succeeded`: the money was captured', '`succeeded`', 'nothing: already known'],
       ['`succeeded`: the money was captured', '`failed`, `canceled`', '`payment.late_success`, posts `late_receipt`'],
-      [
-        '`succeeded`: the money was captured',
-        '`needs_review`',
-        '`payment.late_success` → `failed`, posts `late_receipt`',
-      ],
+      ['`succeeded`: the money was captured', '`needs_review`', '`payment.failed` → `failed`, posts `late_receipt`'],
     ]);
   });
 

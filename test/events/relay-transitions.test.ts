@@ -2,6 +2,7 @@ import { describe, expect, test } from '@jest/globals';
 import { BUS_CALL_INVALID, MAX_BYTES } from '../../lambdas/events/use/event-publisher.ts';
 import type { StreamRecord } from '../../lambdas/events/use/ledger-stream.ts';
 import { AmbiguousError, RetryableError, TerminalError } from '../../lambdas/kernel/faults.ts';
+import type { StrayCharge } from '../../lambdas/payments/domain/payment.ts';
 import type { Transition, TransitionPlace } from '../../lambdas/payments/domain/transition.ts';
 import { chains, RelayHarness } from './relay-harness.ts';
 
@@ -214,12 +215,18 @@ describe('the relay', () => {
 
   test('counts a late success, whichever process recorded it', async () => {
     const [created, completed] = chains(1) as [Transition, Transition];
-    const late = { ...completed, type: 'payment.late_success' } as Transition;
-    expect(await new RelayHarness([created, late]).relay()).toMatchObject({
-      published: 1,
-      lateSuccess: 1,
-      toReview: 0,
-    });
+    const subject: StrayCharge = {
+      kind: 'stray_charge',
+      chargeId: 'ch_9',
+      amountMinor: 700,
+      currency: 'EUR',
+      status: 'captured',
+    };
+    for (const type of ['payment.late_success', 'payment.failed'] as const) {
+      const late = { ...completed, type, subject };
+      const counted = { published: 1, lateSuccess: 1, toReview: 0 };
+      expect(await new RelayHarness([created, late]).relay()).toMatchObject(counted);
+    }
     expect(await new RelayHarness([created, completed]).relay()).toMatchObject({ published: 1, lateSuccess: 0 });
   });
 

@@ -114,7 +114,7 @@ describe('a payment whose charge is in progress', () => {
     expect(when(odd)).toEqual({ type: 'payment.review_required', status: 'needs_review', postings: [] });
     expect(when(odd, given(odd))).toBe('nothing');
     expect(when(SUCCEEDED, given(odd))).toBe('nothing');
-    expect(when(odd, given({ kind: 'undecidable' }))).toMatchObject({ type: 'payment.late_success', status: 'failed' });
+    expect(when(odd, given({ kind: 'undecidable' }))).toMatchObject({ type: 'payment.failed', status: 'failed' });
   });
 });
 
@@ -166,13 +166,13 @@ describe('a payment that has ended', () => {
   });
 
   test.each([
-    ['failed', DECLINED, 'failed'],
-    ['canceled', { kind: 'voided', chargeId: MINE, reason: 'requested' }, 'canceled'],
-    ['waiting for a person', { kind: 'undecidable' }, 'failed'],
-  ] as const)('%s, then charged late: the money is owed to the payer, once', (_how, ending, status) => {
+    ['failed', DECLINED, 'failed', 'payment.late_success'],
+    ['canceled', { kind: 'voided', chargeId: MINE, reason: 'requested' }, 'canceled', 'payment.late_success'],
+    ['waiting for a person', { kind: 'undecidable' }, 'failed', 'payment.failed'],
+  ] as const)('%s, then charged late: the money is owed to the payer, once', (_how, ending, status, type) => {
     const ended = given(ending);
     expect(when(SUCCEEDED, ended)).toEqual({
-      type: 'payment.late_success',
+      type,
       status,
       postings: ['debit processor_clearing 1000', 'credit late_receipts 1000'],
     });

@@ -1,13 +1,26 @@
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
+import { eventOf } from '../../lambdas/events/domain/event.ts';
+import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
 import { decide } from '../../lambdas/payments/domain/decide.ts';
 import type { Fact } from '../../lambdas/payments/domain/facts.ts';
-import { create, PAYMENT_STATUSES, type TransitionDraft } from '../../lambdas/payments/domain/payment.ts';
+import {
+  create,
+  isOutcome,
+  PAYMENT_STATUSES,
+  paymentObject,
+  type TransitionDraft,
+} from '../../lambdas/payments/domain/payment.ts';
 import { evolve, type PaymentState, stateAfter } from '../../lambdas/payments/domain/payment-state.ts';
 import { assertBalanced, netDebitMinor } from '../../lambdas/payments/domain/posting.ts';
 import { type Cell, CHARGE_TABLE, DISPUTE_TABLE, REFUND_TABLE } from '../../lambdas/payments/domain/state-tables.ts';
+import { detailsOf, nextTransition } from '../../lambdas/payments/domain/transition.ts';
+import { statusPartition } from '../../lambdas/views/domain/lists.ts';
+import { type DisputeHeadBody, isPublicType, viewsOf } from '../../lambdas/views/domain/views.ts';
+import { requestedAt } from '../support/causes.ts';
 import { paymentIdFor, pendingTransition } from './payment-fixtures.ts';
 
+const SHOWN = ['status', 'amount_captured', 'amount_refunded', 'amount_disputed', 'disputes'] as const;
 const created = create({ ...pendingTransition(paymentIdFor('tables')).payment });
 const CHARGES = ['ch_1', 'ch_2'];
 const FAILURE = { code: 'card_declined', message: 'no' };
@@ -146,6 +159,49 @@ describe('for any facts in any order', () => {
       }),
       { numRuns: 2_000 },
     );
+  });
+});
+
+describe('what merchants see of a payment', () => {
+  const placed = pendingTransition(paymentIdFor('tables'));
+  const first = detailsOf(placed);
+  const shownOf = (payment: TransitionDraft['payment']) => {
+    const object = paymentObject(payment, first);
+    return JSON.stringify(SHOWN.map((name) => object[name]));
+  };
+
+  test('changes only with events for merchants, and the lists show it', () => {
+    fc.assert(
+      fc.property(fc.array(anyFact, { maxLength: 14 }), (facts) => {
+        let newest = placed;
+        for (const draft of after(facts).drafts) {
+          const before = shownOf(newest.payment);
+          newest = nextTransition(systemDigest, newest, draft, requestedAt(created.payment.createdAtMs));
+          const { payment, type, subject } = newest;
+          if (!isPublicType(type)) expect([type, shownOf(payment)]).toEqual([type, before]);
+          if (!isOutcome(type)) continue;
+          const { heads, owner } = viewsOf(eventOf(systemDigest, newest, first));
+          const [head, dispute] = heads;
+          expect(head?.list).toBe(statusPartition(owner, payment.status, payment.id));
+          const listed = dispute && (JSON.parse(dispute.body) as DisputeHeadBody).status;
+          expect(listed).toBe(subject?.kind === 'dispute' ? subject.status : undefined);
+        }
+      }),
+      { numRuns: 1_000 },
+    );
+  });
+
+  test('changes in no cell of the tables without an event for merchants', () => {
+    const appends = (cells: readonly Cell[]) => cells.flatMap((cell) => (cell.does === 'append' ? [cell] : []));
+    const cellsOf = (table: Readonly<Record<string, Readonly<Record<string, Cell>>>>) =>
+      appends(Object.values(table).flatMap((row) => Object.values(row)));
+    const ofCharges = PAYMENT_STATUSES.flatMap((known) =>
+      appends(Object.values(CHARGE_TABLE).map((row) => row[known])).filter(({ status = known }) => status !== known),
+    );
+    const ofRefunds = cellsOf(REFUND_TABLE).filter(({ posts }) => posts !== undefined);
+    const changes = [...ofCharges, ...ofRefunds, ...cellsOf(DISPUTE_TABLE)];
+    expect(changes.length).toBeGreaterThan(30);
+    expect(changes.filter(({ type }) => !isPublicType(type))).toEqual([]);
   });
 });
 

@@ -1,7 +1,9 @@
 import { isFault } from '../../kernel/faults.ts';
 import { relayOperation } from '../../kernel/ids.ts';
 import type { OnceInProcess, OperationRunner } from '../../once/use/operation-runner.ts';
+import type { OrderTransition } from '../../orders/domain/order-transition.ts';
 import type { TransitionType } from '../../payments/domain/payment.ts';
+import type { Transition } from '../../payments/domain/transition.ts';
 import type { PayonceEvent } from '../domain/event.ts';
 import type { PublishOutcome } from './event-publisher.ts';
 import { eventOfOutcome, FirstTransitions, type LedgerEventTools } from './ledger-events.ts';
@@ -24,7 +26,7 @@ export interface Relayed {
   readonly tampered: number;
   /** The published events of payments that went into review. */
   readonly toReview: number;
-  /** The published events of late successes. */
+  /** The published events of stray charges. */
   readonly lateSuccess: number;
   /** The position of the first record that could not be processed. It and all later ones must be delivered again. */
   readonly againFrom?: string;
@@ -33,7 +35,7 @@ export interface Relayed {
 }
 
 type Prepared =
-  | { readonly kind: 'event'; readonly event: PayonceEvent }
+  | { readonly kind: 'event'; readonly event: PayonceEvent; readonly transition: Transition | OrderTransition }
   | { readonly kind: 'no_event' }
   | { readonly kind: 'poison'; readonly reason: ParkingReason; readonly detail: string }
   | { readonly kind: 'not_now' };
@@ -80,7 +82,7 @@ export async function relayTransitions(tools: RelayTools, records: readonly Stre
     else if (outcome !== undefined) counts.published += 1;
     if (poison?.reason === 'ledger_tampered') counts.tampered += 1;
     if (outcome?.kind === 'published' && is('payment.review_required', each)) counts.toReview += 1;
-    if (outcome?.kind === 'published' && is('payment.late_success', each)) counts.lateSuccess += 1;
+    if (outcome?.kind === 'published' && hasStrayCharge(each)) counts.lateSuccess += 1;
   }
   return { ...counts, ...againFrom(records, stopped), ...oldestOf(events) };
 }
@@ -91,6 +93,11 @@ function poisonOf(prepared: Prepared): Extract<Prepared, { kind: 'poison' }> | u
 
 function is(type: TransitionType, prepared: Prepared): boolean {
   return prepared.kind === 'event' && prepared.event.event.type === type;
+}
+
+function hasStrayCharge(prepared: Prepared): boolean {
+  if (prepared.kind !== 'event' || 'order' in prepared.transition) return false;
+  return prepared.transition.subject?.kind === 'stray_charge';
 }
 
 function againFrom(records: readonly StreamRecord[], index: number): Pick<Relayed, 'againFrom'> {
@@ -168,7 +175,7 @@ async function prepare(
   const { transition } = content;
   try {
     const event = await eventOfOutcome(tools.digest, transition, firsts);
-    if (event !== undefined) return { kind: 'event', event };
+    if (event !== undefined) return { kind: 'event', event, transition };
     const { id } = 'order' in transition ? transition.order : transition.payment;
     return { kind: 'poison', reason: 'first_transition_missing', detail: id };
   } catch (error) {

@@ -62,7 +62,7 @@ function decideCharge(fact: ChargeFact, state: PaymentState): Decision {
   const cell = CHARGE_TABLE[rowOf(fact, payment)][payment.status];
   if (cell.does !== 'append') return passOn(cell);
   if (isInReview(fact, payment)) return { kind: 'nothing', because: 'an operator reviews this charge' };
-  if (cell.type === 'payment.late_success') return strayFound(cell, asForeign(fact, payment), state);
+  if (cell.posts === 'late_receipt') return strayFound(cell, asForeign(fact, payment), state);
   if (cell.type === 'payment.processing' && !saysMore(fact, state)) return KNOWN;
   const after = settled(payment, cell, asMeant(fact, state));
   const { amountCapturedMinor: amountMinor, currency, feeMinor } = after;

@@ -55,8 +55,8 @@ const FAILED = append('payment.failed', 'failed');
 const CANCELED = append('payment.canceled', 'canceled');
 const REVIEW = append('payment.review_required', 'needs_review');
 const LATE = append('payment.late_success', undefined, 'late_receipt');
-/** The unknown outcome is now known, and the money comes too late to be kept. */
-const LATE_SETTLES = append('payment.late_success', 'failed', 'late_receipt');
+/** The unknown outcome is now known, and the money comes too late to be kept. The merchant learns that the payment failed. */
+const LATE_SETTLES = append('payment.failed', 'failed', 'late_receipt');
 
 const KNOWN = nothing('already known');
 const OLDER = nothing('older than the known state');

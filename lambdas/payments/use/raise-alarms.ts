@@ -12,9 +12,9 @@ export interface AlarmTools {
  */
 export function raiseAlarms(
   { alarm }: AlarmTools,
-  transitions: readonly Pick<Transition, 'type'>[],
+  transitions: readonly Pick<Transition, 'subject'>[],
   contradictions: readonly string[],
 ): void {
-  if (transitions.some(({ type }) => type === 'payment.late_success')) alarm?.('late_success');
+  if (transitions.some(({ subject }) => subject?.kind === 'stray_charge')) alarm?.('late_success');
   if (contradictions.length > 0) alarm?.('contradiction');
 }

@@ -338,14 +338,14 @@ export const MONEY_MUTANTS: readonly Mutant[] = [
     edits: [
       {
         file: 'lambdas/payments/use/raise-alarms.ts',
-        find: "if (transitions.some(({ type }) => type === 'payment.late_success')) alarm",
+        find: "if (transitions.some(({ subject }) => subject?.kind === 'stray_charge')) alarm",
         replace:
-          "if (transitions.every(({ type }) => type === 'payment.late_success') && transitions.length > 9) alarm",
+          "if (transitions.every(({ subject }) => subject?.kind === 'stray_charge') && transitions.length > 9) alarm",
       },
       {
         file: 'lambdas/events/use/relay-transitions.ts',
-        find: "if (outcome?.kind === 'published' && is('payment.late_success', each))",
-        replace: "if (outcome?.kind === 'refused' && is('payment.late_success', each))",
+        find: "if (outcome?.kind === 'published' && hasStrayCharge(each))",
+        replace: "if (outcome?.kind === 'refused' && hasStrayCharge(each))",
       },
     ],
   },

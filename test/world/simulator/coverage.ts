@@ -119,7 +119,7 @@ const SIGNS: Readonly<Record<string, (evidence: Evidence) => boolean>> = {
   F18: ({ metrics }) => metrics.has('callback_taken_in'),
   F19: ({ acts }) => acts.has('habits'),
   F20: ({ transitions }) => transitions.some(({ sequence, cause }) => sequence === 2 && cause.by === 'callback'),
-  F21: ({ transitions }) => transitions.some(({ type }) => type === 'payment.late_success'),
+  F21: ({ transitions }) => transitions.some(({ subject }) => subject?.kind === 'stray_charge'),
   F22: ({ metrics }) => metrics.has('callback_orphaned'),
   F23: ({ gates }) => gates.some((gate) => /^(?:crash_after|ambiguous_applied) .*(?:event|bus)/i.test(gate)),
   F24: ({ metrics }) => metrics.has('event_publish_failed'),

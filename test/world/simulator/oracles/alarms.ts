@@ -14,7 +14,7 @@ export function checkAlarms({ world, payments, orders }: Seen): readonly Violati
   };
   for (const [id, chain] of payments) {
     for (const { row, atMs } of chain) {
-      if (row.type === 'payment.late_success') expect('late_success', atMs, 'money came too late', id);
+      if (row.subject?.kind === 'stray_charge') expect('late_success', atMs, 'money came too late', id);
       if (row.type === 'payment.review_required') expect(EventMetric.toReview, atMs, 'it is in review', id);
     }
     for (const atMs of contradictions(chain)) expect('contradiction', atMs, 'a refund that was given up succeeded', id);
