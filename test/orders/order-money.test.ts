@@ -211,7 +211,7 @@ describe('a reversal', () => {
     expect(await ended(request)).toEqual({ status: 'canceled', kept: 0 });
     expect(chargeOf(request).refunds).toHaveLength(2);
     expect((await harness.typesOf(request)).slice(-4)).toEqual([
-      'reversal.undone',
+      'order.reopened',
       'reversal.pending',
       'reversal.succeeded',
       'order.canceled',

@@ -1,9 +1,16 @@
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
+import { orderEventOf, PUBLIC_EVENT_TYPES } from '../../lambdas/events/domain/event.ts';
 import { type OrderId, paymentOfOrder, tenantId } from '../../lambdas/kernel/ids.ts';
 import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
 import { sealOf } from '../../lambdas/kernel/sealed-details.ts';
-import { createOrderDraft, isSettled, type Order, type OrderDraft } from '../../lambdas/orders/domain/order.ts';
+import {
+  createOrderDraft,
+  isOrderOutcome,
+  isSettled,
+  type Order,
+  type OrderDraft,
+} from '../../lambdas/orders/domain/order.ts';
 import { decideOrder, type OrderFact } from '../../lambdas/orders/domain/order-facts.ts';
 import { isOrderDue } from '../../lambdas/orders/domain/order-limits.ts';
 import { nextOrderStep, type OrderCall } from '../../lambdas/orders/domain/order-steps.ts';
@@ -13,6 +20,8 @@ import {
   nextOrderTransitions,
 } from '../../lambdas/orders/domain/order-transition.ts';
 import { confirmationEmail } from '../../lambdas/orders/use/order-calls.ts';
+import { orderStatusPartition } from '../../lambdas/views/domain/lists.ts';
+import { viewsOf } from '../../lambdas/views/domain/views.ts';
 import { requestedAt } from '../support/causes.ts';
 
 const T0 = Date.UTC(2026, 2, 1, 12);
@@ -124,7 +133,7 @@ describe('for any answers in any order', () => {
       fc.property(walks, ({ drafts }) => {
         for (const [index, { type, order }] of drafts.entries()) {
           const before = drafts[index - 1]?.order;
-          const isEnd = before?.status === 'completed' || (before?.status === 'canceled' && type !== 'reversal.undone');
+          const isEnd = before?.status === 'completed' || (before?.status === 'canceled' && type !== 'order.reopened');
           if (isEnd) expect(order.status).toBe(before.status);
           if (before?.failure !== undefined) expect(order.failure).toEqual(before.failure);
           if (order.status === 'completed') {
@@ -140,6 +149,27 @@ describe('for any answers in any order', () => {
             // The e-mail may have been sent before the money went back. A credit is given only for a completed order.
             expect(['none', 'due']).toContain(order.referral.status);
           }
+        }
+      }),
+      { numRuns: 2_000 },
+    );
+  });
+
+  test('every change of the status is an event for merchants, and the lists show it', () => {
+    fc.assert(
+      fc.property(walks, ({ drafts: [placed, ...later] }) => {
+        const first = firstOrderTransition(systemDigest, placed ?? newOrder(), details, requestedAt(T0));
+        let told: Order['status'] | undefined;
+        for (const transition of [first, ...nextOrderTransitions(systemDigest, first, later, requestedAt(T0))]) {
+          const { order, type } = transition;
+          if (isOrderOutcome(type)) {
+            const event = orderEventOf(systemDigest, transition, details);
+            const { heads, owner } = viewsOf(event);
+            expect(PUBLIC_EVENT_TYPES).toContain(type);
+            expect(heads.map(({ list }) => list)).toEqual([orderStatusPartition(owner, order.status, order.id)]);
+            told = event.event.data.object['status'] as Order['status'];
+          }
+          expect([type, told]).toEqual([type, order.status]);
         }
       }),
       { numRuns: 2_000 },

@@ -1,8 +1,11 @@
 import { describe, expect, test } from '@jest/globals';
+import { receiveCallback } from '../../lambdas/callbacks/receive-callback.ts';
+import { RetryableError } from '../../lambdas/kernel/faults.ts';
 import { tenantId } from '../../lambdas/kernel/ids.ts';
 import { invariant } from '../../lambdas/kernel/invariant.ts';
 import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
 import { readChainViews } from '../../lambdas/views/use/chain-views.ts';
+import { callback } from '../callbacks/callback-harness.ts';
 import { OrdersApiHarness } from '../orders/orders-api-harness.ts';
 import { type ApiHarness, PaymentsApiHarness, type Reply } from '../payments/payments-api-harness.ts';
 import { dataOf, LedgerApiHarness } from '../reconciling/ledger-api-harness.ts';
@@ -76,6 +79,27 @@ describe('the list of orders', () => {
     await harness.resolveFor(3);
     expect(await list('status=processing')).toEqual([]);
     expect(await list('status=completed')).toEqual([last, waiting, second, first]);
+  });
+
+  test('has an order that is open again under its status while the processor is down', async () => {
+    const api = new OrdersApiHarness();
+    const { harness } = api;
+    const list = lists(api, PATH);
+    await api.order('k', { items: [{ sku: 'sku_none', quantity: 1 }] });
+    await harness.resolveFor(5);
+    const ids = await list('status=canceled');
+    const [charge] = harness.processor.inside.all;
+    harness.clock.advance(2 * 24 * 60 * 60_000);
+    await harness.processor.inside.endRefund(String(charge?.refunds[0]?.refundId), 'failed');
+    const tools = { ...harness.tools, effects: harness.store, books: harness.processor, report: () => {} };
+    await receiveCallback(tools, callback('evt_failed', String(charge?.chargeId)));
+    const down = { ...harness.processor, change: () => Promise.reject(new RetryableError('processor_away', 'no')) };
+    await harness.resolveFor(1, { processor: down });
+
+    expect(await list('status=processing')).toEqual(ids);
+    expect(await list('status=canceled')).toEqual([]);
+    await harness.resolveFor(10);
+    expect(await list('status=canceled')).toEqual(ids);
   });
 
   test('is filtered by the exact e-mail address within 31 days', async () => {

@@ -67,6 +67,7 @@ export const EventSchemas = {
   [EventNames.disputeClosed]: paymentEvent(EventNames.disputeClosed, dispute),
   [EventNames.ledgerCorrected]: paymentEvent(EventNames.ledgerCorrected, payment),
   [EventNames.orderPlaced]: orderEvent(EventNames.orderPlaced),
+  [EventNames.orderReopened]: orderEvent(EventNames.orderReopened),
   [EventNames.orderCompleted]: orderEvent(EventNames.orderCompleted),
   [EventNames.orderCanceled]: orderEvent(EventNames.orderCanceled),
   [EventNames.orderReviewRequired]: orderEvent(EventNames.orderReviewRequired),

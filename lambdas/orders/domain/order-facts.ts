@@ -81,10 +81,7 @@ function decidePayment(
   }
   switch (fact.status) {
     case 'succeeded':
-      return {
-        type: 'charge.succeeded',
-        order: { ...order, status: 'processing', charge: { status: 'succeeded', sinceMs: nowMs } },
-      };
+      return inProgress('charge.succeeded', { ...order, charge: { status: 'succeeded', sinceMs: nowMs } });
     case 'failed':
     case 'canceled': {
       const failure = fact.failure ?? { code: 'payment_canceled', message: 'The payment was canceled.' };
@@ -147,7 +144,7 @@ function decideReversal(
       // A refund by another actor does not count as an attempt of the order.
       const tried = by === 'cancel' || attempt === undefined ? {} : { attempt };
       const { type, order: open } = charged('reversal.undone', { status: 'reversal_failed', ...tried, by: 'refund' });
-      return { type, order: { ...open, status: 'processing', failedAtMs: nowMs } };
+      return inProgress(type, { ...open, failedAtMs: nowMs });
     }
   }
 }
@@ -215,6 +212,13 @@ function decideReferral(kind: `credit${string}`, order: Order): OrderDraft | und
   if (!isOpen) return undefined;
   if (kind === 'credit_refused') return become('referral.failed', 'failed');
   return status === 'pending' ? become('referral.delayed', 'delayed') : undefined;
+}
+
+/** Lists by status and merchants learn of every change of the status, so one that is not in progress is reopened by an event. */
+function inProgress(type: OrderTransitionType, order: Order): OrderDraft {
+  return order.status === 'processing'
+    ? { type, order }
+    : { type: 'order.reopened', order: { ...order, status: 'processing' } };
 }
 
 function failed(type: OrderTransitionType, order: Order, failure: Failure, failedAtMs: number): OrderDraft {

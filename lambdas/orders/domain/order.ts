@@ -119,6 +119,8 @@ export const ORDER_TRANSITION_TYPES = [
   'referral.failed',
   /** The request was answered with 202. */
   'order.processing',
+  /** In place of `charge.succeeded` or `reversal.undone`, when the order had a result or was in review. */
+  'order.reopened',
   'order.completed',
   'order.canceled',
   'order.review_required',
@@ -126,8 +128,14 @@ export const ORDER_TRANSITION_TYPES = [
 
 export type OrderTransitionType = (typeof ORDER_TRANSITION_TYPES)[number];
 
-/** The types that are published as events. The others are steps of an order. */
-const ORDER_OUTCOMES = ['order.placed', 'order.completed', 'order.canceled', 'order.review_required'] as const;
+/** The types that are published as events. They alone change an order's status; the others are steps of an order. */
+const ORDER_OUTCOMES = [
+  'order.placed',
+  'order.reopened',
+  'order.completed',
+  'order.canceled',
+  'order.review_required',
+] as const;
 export type OrderOutcomeType = (typeof ORDER_OUTCOMES)[number];
 
 export function isOrderOutcome(type: OrderTransitionType): type is OrderOutcomeType {
