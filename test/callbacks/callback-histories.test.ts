@@ -1,10 +1,9 @@
 import { describe, expect, test } from '@jest/globals';
-import { paymentRequest } from '../payments/payment-fixtures.ts';
+import { callback, paymentRequest } from '../payments/payment-fixtures.ts';
 import { Actor, FaultPlan } from '../support/fault-plan.ts';
 import { effectsOf } from '../support/faulty-ports.ts';
 import { whole } from '../support/prove.ts';
 import { Stores } from '../world/stores.ts';
-import { callback } from './callback-harness.ts';
 import { CallbackWorld, surveyCallbacks, takeIn } from './callback-histories.ts';
 import { naiveTakeIn } from './naive-callback.ts';
 

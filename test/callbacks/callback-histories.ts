@@ -11,13 +11,13 @@ import { type CreatePayment, createPayment } from '../../lambdas/payments/use/cr
 
 import type { CallbackEvent, EffectStore } from '../../lambdas/payments/use/effect-store.ts';
 import type { PaymentStore } from '../../lambdas/payments/use/payment-store.ts';
+import { callback } from '../payments/payment-fixtures.ts';
 import { countingEntropy } from '../support/counting-entropy.ts';
 import { everyNth } from '../support/fault-histories.ts';
 import { Actor, Crash, FAULT_KINDS, FaultPlan, type PlannedFault } from '../support/fault-plan.ts';
 import { booksOf } from '../support/faulty-ports.ts';
 import { SimulatedClock } from '../support/simulated-clock.ts';
 import { createSandboxInProcess, type SandboxInProcess } from '../world/sandbox-in-process.ts';
-import { callback } from './callback-harness.ts';
 
 /** The code that receives a callback: the engine, or a mutant that must be detected. */
 export type TakeIn = (actor: Actor, event: CallbackEvent, world: CallbackWorld) => Promise<unknown>;

@@ -7,13 +7,13 @@ import type { ConfiguredSource } from '../../lambdas/processors/configured-proce
 import { readSandboxEvent } from '../../lambdas/processors/sandbox/sandbox-event.ts';
 import { gatewayEvent } from '../payments/payments-api-harness.ts';
 import { SCHEMES, type SignatureSchemeName } from '../processors/signature-schemes.ts';
-import { CallbackHarness } from './callback-harness.ts';
+import { World } from '../world/world.ts';
 
 export const SECRET = 'a-secret-of-the-processor';
 
 /** The callbacks API with in-memory dependencies, and a processor that signs its callbacks. */
 export class DeployedCallbacks {
-  readonly harness = new CallbackHarness();
+  readonly harness = new World();
   readonly reports: { readonly report: RequestReport; readonly counts: readonly RequestCount[] }[] = [];
   readonly faults: unknown[] = [];
   /** The active secrets. A test may change them, as an operator does. */

@@ -1,13 +1,13 @@
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import { chargeOperation } from '../../lambdas/kernel/ids.ts';
-import { paymentIdFor, paymentRequest } from '../payments/payment-fixtures.ts';
-import { CallbackHarness, callback } from './callback-harness.ts';
+import { callback, paymentIdFor, paymentRequest } from '../payments/payment-fixtures.ts';
+import { World } from '../world/world.ts';
 
 const HOUR_MS = 60 * 60_000;
 
-let harness: CallbackHarness;
+let harness: World;
 beforeEach(() => {
-  harness = new CallbackHarness();
+  harness = new World();
 });
 
 describe('a callback that finds no payment', () => {

@@ -5,14 +5,14 @@ import { chargeOperation, storedOperationId } from '../../lambdas/kernel/ids.ts'
 import { assertBalanced } from '../../lambdas/payments/domain/posting.ts';
 import type { Effect } from '../../lambdas/payments/use/effect-store.ts';
 import type { PaymentChain } from '../../lambdas/payments/use/payment-chain.ts';
-import { paymentRequest } from '../payments/payment-fixtures.ts';
-import { CallbackHarness, callback } from './callback-harness.ts';
+import { callback, paymentRequest } from '../payments/payment-fixtures.ts';
+import { World } from '../world/world.ts';
 
 const HOUR_MS = 60 * 60_000;
 
-let harness: CallbackHarness;
+let harness: World;
 beforeEach(() => {
-  harness = new CallbackHarness();
+  harness = new World();
 });
 
 /** The result for a payment, regardless of the order of events: states, totals and the sum of each account. */
@@ -360,7 +360,7 @@ describe('callbacks out of order', () => {
       const orders = permutations(Array.from({ length: count }, (_, index) => index));
       for (const doubling of ['at once', 'at the end'] as const) {
         for (const order of orders) {
-          harness = new CallbackHarness();
+          harness = new World();
           const request = paymentRequest('permuted', { source: 'tok_async' });
           await harness.pay(request);
           const charge = harness.chargeOf(request);
@@ -385,7 +385,7 @@ describe('callbacks out of order', () => {
       fc.asyncProperty(
         fc.array(fc.record({ event: fc.nat(STORY.length - 1), after: fc.nat(STORY.length - 1) }), { maxLength: 12 }),
         async (deliveries) => {
-          harness = new CallbackHarness();
+          harness = new World();
           const request = paymentRequest('meanwhile', { source: 'tok_async' });
           await harness.pay(request);
           const charge = harness.chargeOf(request);

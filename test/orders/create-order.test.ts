@@ -8,9 +8,7 @@ import { firstBrokenOrderLink } from '../../lambdas/orders/domain/order-transiti
 import type { OrderStore } from '../../lambdas/orders/use/order-store.ts';
 import { netDebitMinor } from '../../lambdas/payments/domain/posting.ts';
 import { changePayment } from '../../lambdas/payments/use/change-payment.ts';
-import { callback } from '../callbacks/callback-harness.ts';
-import { change } from '../payments/change-harness.ts';
-import { paymentRequest } from '../payments/payment-fixtures.ts';
+import { callback, change, paymentRequest } from '../payments/payment-fixtures.ts';
 import { BY_REQUEST } from '../support/causes.ts';
 import { answerOf, OrderHarness, orderRequest } from './order-harness.ts';
 

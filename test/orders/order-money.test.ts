@@ -8,9 +8,7 @@ import { changePayment } from '../../lambdas/payments/use/change-payment.ts';
 import type { PaymentStore } from '../../lambdas/payments/use/payment-store.ts';
 import type { Processor } from '../../lambdas/payments/use/processor.ts';
 import { resolveInquiries } from '../../lambdas/resolving/use/resolve.ts';
-import { callback } from '../callbacks/callback-harness.ts';
-import { change } from '../payments/change-harness.ts';
-import { paymentRequest } from '../payments/payment-fixtures.ts';
+import { callback, change, paymentRequest } from '../payments/payment-fixtures.ts';
 import { BY_RUN } from '../support/causes.ts';
 import { OrderHarness, orderRequest } from './order-harness.ts';
 

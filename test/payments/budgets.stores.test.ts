@@ -15,12 +15,12 @@ import { engineProcess } from '../bench/bench-engine.ts';
 import { itemSizeBytes } from '../bench/bench-item-size.ts';
 import { type MeteredCall, meteredClient } from '../bench/bench-metered-client.ts';
 import { typicalPayment, typicalProcessor } from '../bench/bench-typical-payment.ts';
-import { callback } from '../callbacks/callback-harness.ts';
 import { eventsOf } from '../events/event-fixtures.ts';
 import { createTables, dynamoDbClient, localAws } from '../support/local-aws.ts';
 
 import { chainFor, type PaymentHistoryPlan } from '../views/view-histories.ts';
 import type { SandboxInProcess } from '../world/sandbox-in-process.ts';
+import { callback } from './payment-fixtures.ts';
 
 const KILOBYTE = 1024;
 

@@ -3,14 +3,13 @@ import { fingerprintOf } from '../../lambdas/kernel/fingerprint.ts';
 import { storedOperationId } from '../../lambdas/kernel/ids.ts';
 import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
 import { correctLedger } from '../../lambdas/payments/use/correct-ledger.ts';
-import { callback } from '../callbacks/callback-harness.ts';
 import { BY_OPERATOR, BY_REQUEST, BY_RUN } from '../support/causes.ts';
-import { ChangeHarness, change } from './change-harness.ts';
-import { paymentRequest } from './payment-fixtures.ts';
+import { World } from '../world/world.ts';
+import { callback, change, paymentRequest } from './payment-fixtures.ts';
 
-let harness: ChangeHarness;
+let harness: World;
 beforeEach(() => {
-  harness = new ChangeHarness();
+  harness = new World();
 });
 
 const causesOf = async (request: ReturnType<typeof paymentRequest>) =>
@@ -44,7 +43,7 @@ describe('each transition names its cause', () => {
   test('the operator of a correction', async () => {
     const request = paymentRequest('p');
     await harness.pay(request);
-    await correctLedger(harness.changeTools, {
+    await correctLedger(harness.tools, {
       cause: BY_OPERATOR,
       caller: request,
       operationId: storedOperationId('cor_1'),

@@ -3,9 +3,8 @@ import type { ChangeCommand } from '../../lambdas/payments/domain/change.ts';
 import { storeOf } from '../support/faulty-ports.ts';
 import { whole } from '../support/prove.ts';
 import { Stores } from '../world/stores.ts';
-import { change } from './change-harness.ts';
 import { type ChangeSubject, surveyChanges } from './change-histories.ts';
-import { paymentRequest } from './payment-fixtures.ts';
+import { change, paymentRequest } from './payment-fixtures.ts';
 
 const subject = (command: ChangeCommand, rival?: ChangeCommand) => (): ChangeSubject => {
   const store = new Stores();

@@ -8,9 +8,8 @@ import { DynamoDbUnfinishedWork } from '../../lambdas/resolving/store/dynamodb-u
 import { countingEntropy } from '../support/counting-entropy.ts';
 import { clientOf } from '../support/faulty-client.ts';
 import { createTables, dynamoDbClient, localAws } from '../support/local-aws.ts';
-import { change } from './change-harness.ts';
 import { type ChangeSubject, surveyChanges } from './change-histories.ts';
-import { paymentIdFor, paymentRequest } from './payment-fixtures.ts';
+import { change, paymentIdFor, paymentRequest } from './payment-fixtures.ts';
 
 /** Concurrent worlds. They share no item. */
 const CONCURRENCY = 8;

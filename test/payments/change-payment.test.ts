@@ -6,13 +6,12 @@ import { netDebitMinor } from '../../lambdas/payments/domain/posting.ts';
 import type { ChangePayment, ChangePaymentOutcome } from '../../lambdas/payments/use/change-payment.ts';
 import type { ChangeOrder } from '../../lambdas/payments/use/processor.ts';
 import { resolveInquiries } from '../../lambdas/resolving/use/resolve.ts';
-import { callback } from '../callbacks/callback-harness.ts';
-import { ChangeHarness, change } from './change-harness.ts';
-import { paymentRequest } from './payment-fixtures.ts';
+import { World } from '../world/world.ts';
+import { callback, change, paymentRequest } from './payment-fixtures.ts';
 
-let harness: ChangeHarness;
+let harness: World;
 beforeEach(() => {
-  harness = new ChangeHarness();
+  harness = new World();
 });
 
 const held = paymentRequest('held', { capture: 'manual' });
@@ -175,7 +174,7 @@ describe('a refund', () => {
     const { operationId, paymentId } = refund('k', 300);
     await harness.change(refund('k', 300), { processor: silent });
     harness.clock.advance(50 * 60_000);
-    await resolveInquiries({ ...harness.changeTools, processor: silent });
+    await resolveInquiries({ ...harness.tools, processor: silent });
     expect((await harness.chain(taken)).state.refunds.get(operationId)?.failure?.code).toBe('not_attempted');
     // The processor delayed the refund and executes it now, under Payonce's key and refund id.
     const chargeId = harness.chargeOf(taken);
@@ -354,7 +353,7 @@ describe('any sequence of changes and callbacks, raced in pairs', () => {
   test('refunds ≤ captured ≤ authorized, at the processor and in the ledger', async () => {
     await fc.assert(
       fc.asyncProperty(fc.boolean(), fc.array(fc.tuple(step, step), { maxLength: 6 }), async (manual, pairs) => {
-        harness = new ChangeHarness();
+        harness = new World();
         const request = paymentRequest('any', { capture: manual ? 'manual' : 'automatic' });
         await harness.pay(request);
         let events = 0;

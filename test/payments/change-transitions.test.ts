@@ -4,13 +4,13 @@ import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
 import { firstBrokenLink } from '../../lambdas/payments/domain/transition.ts';
 import { parseTransition, transitionRow } from '../../lambdas/payments/store/items.ts';
 import { itemSizeBytes } from '../bench/bench-item-size.ts';
-import { ChangeHarness, change } from './change-harness.ts';
-import { paymentRequest } from './payment-fixtures.ts';
+import { World } from '../world/world.ts';
+import { change, paymentRequest } from './payment-fixtures.ts';
 
 const KILOBYTE = 1024;
 
 test('every transition of a typical change costs one write unit, and is read back unchanged', async () => {
-  const harness = new ChangeHarness();
+  const harness = new World();
   const payment = paymentRequest('sizes', { reference: 'order-2026-03-01-000042' });
   await harness.pay(payment);
   await harness.processor.inside.failNextChange(1, 'tok_async');

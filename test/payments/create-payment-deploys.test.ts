@@ -8,15 +8,14 @@ import type { Processor } from '../../lambdas/payments/use/processor.ts';
 
 import { requestedAt } from '../support/causes.ts';
 import { createSandboxInProcess } from '../world/sandbox-in-process.ts';
-
+import { World } from '../world/world.ts';
 import { paymentIdFor, paymentRequest, pendingTransition } from './payment-fixtures.ts';
-import { PaymentHarness } from './payment-harness.ts';
 
 const MINUTE = 60_000;
 
-let harness: PaymentHarness;
+let harness: World;
 beforeEach(() => {
-  harness = new PaymentHarness();
+  harness = new World();
 });
 
 describe('a deploy that changes the processor while a claim is open', () => {

@@ -12,16 +12,16 @@ import type { Commit } from '../../lambdas/payments/use/payment-store.ts';
 import type { Processor } from '../../lambdas/payments/use/processor.ts';
 import { requestedAt } from '../support/causes.ts';
 import { skewed } from '../support/simulated-clock.ts';
+import { World } from '../world/world.ts';
 import { paymentIdFor, paymentRequest } from './payment-fixtures.ts';
-import { PaymentHarness } from './payment-harness.ts';
 
 const SECOND = 1_000;
 const MINUTE = 60 * SECOND;
 const NO_LOOKUP: ProcessorAbilities = { lookup: { kind: 'none' }, keyRetentionMs: 24 * 60 * MINUTE };
 
-let harness: PaymentHarness;
+let harness: World;
 beforeEach(() => {
-  harness = new PaymentHarness();
+  harness = new World();
 });
 
 describe('an owner that crashed', () => {
@@ -37,7 +37,7 @@ describe('an owner that crashed', () => {
   );
 
   test('with the charge made, at a processor without look-up: sending again with the same key determines the outcome', async () => {
-    harness = new PaymentHarness(NO_LOOKUP);
+    harness = new World({ abilities: NO_LOOKUP });
     const request = paymentRequest('died-no-lookup');
     await harness.claimThenDie(request, true);
     harness.clock.advance(MINUTE);
@@ -71,7 +71,7 @@ describe('an owner that crashed', () => {
   });
 
   test('without a conclusive look-up: an operator decides', async () => {
-    harness = new PaymentHarness(NO_LOOKUP);
+    harness = new World({ abilities: NO_LOOKUP });
     const request = paymentRequest('died-undecidable');
     await harness.claimThenDie(request, true);
     harness.clock.advance(16 * MINUTE);
@@ -234,7 +234,7 @@ describe('rivals', () => {
 
   test('a lease that ended while its owner was slow: all get the answer of the new owner', async () => {
     const request = paymentRequest('slow-owner');
-    let winner: Awaited<ReturnType<PaymentHarness['answered']>> | undefined;
+    let winner: Awaited<ReturnType<World['answered']>> | undefined;
     const slow = harness.storeWithRival(async () => {
       harness.clock.advance(26 * SECOND);
       winner = await harness.answered(request);

@@ -6,15 +6,15 @@ import { ProcessReplayCache } from '../../lambdas/once/process-records.ts';
 import type { ProcessorAbilities } from '../../lambdas/payments/domain/settlement.ts';
 import type { PaymentStore } from '../../lambdas/payments/use/payment-store.ts';
 import type { Processor } from '../../lambdas/payments/use/processor.ts';
+import { World } from '../world/world.ts';
 import { paymentIdFor, paymentRequest } from './payment-fixtures.ts';
-import { PaymentHarness } from './payment-harness.ts';
 
 const DAY = 24 * 60 * 60_000;
 const NO_LOOKUP: ProcessorAbilities = { lookup: { kind: 'none' }, keyRetentionMs: DAY };
 
-let harness: PaymentHarness;
+let harness: World;
 beforeEach(() => {
-  harness = new PaymentHarness();
+  harness = new World();
 });
 
 describe('the processor answers', () => {

@@ -9,19 +9,18 @@ import { stateAfter } from '../../lambdas/payments/domain/payment-state.ts';
 import { type DecidePayment, decidePayment } from '../../lambdas/payments/use/decide-payment.ts';
 import { readChain } from '../../lambdas/payments/use/payment-chain.ts';
 import { resolveInquiries } from '../../lambdas/resolving/use/resolve.ts';
-import { callback } from '../callbacks/callback-harness.ts';
 import { BY_OPERATOR } from '../support/causes.ts';
 import { countingEntropy } from '../support/counting-entropy.ts';
-import { ChangeHarness, change } from './change-harness.ts';
-import { paymentRequest } from './payment-fixtures.ts';
+import { World } from '../world/world.ts';
+import { callback, change, paymentRequest } from './payment-fixtures.ts';
 
-let harness: ChangeHarness;
+let harness: World;
 const entropy = countingEntropy();
 const request = paymentRequest('decided', { source: 'tok_async' });
 
 /** A payment whose captured amount differs from the requested amount. */
 beforeEach(async () => {
-  harness = new ChangeHarness();
+  harness = new World();
   await harness.pay(request);
   const charge = harness.chargeOf(request);
   await harness.processor.inside.correct(charge, { status: 'succeeded', amount_captured: 999 });
@@ -138,7 +137,7 @@ describe('an operator’s decision about a change with an undecidable outcome', 
   test('is requested by the resolver after the send window, and not before', async () => {
     const operationId = await undecided('refund');
     const processor = { ...harness.processor, abilities: BLIND, change: unheard };
-    const resolve = () => resolveInquiries({ ...harness.changeTools, processor });
+    const resolve = () => resolveInquiries({ ...harness.tools, processor });
     expect(await resolve()).toMatchObject({ waiting: 1, undecidable: 0 });
     harness.clock.advance(16 * 60_000);
     expect(await resolve()).toMatchObject({ waiting: 0, undecidable: 1 });

@@ -29,8 +29,7 @@ import { OrderHarness, orderRequest } from '../orders/order-harness.ts';
 import { BY_OPERATOR } from '../support/causes.ts';
 import { MemoryDynamoDb } from '../world/memory-dynamodb.ts';
 import { TABLE_SHAPES, TABLES } from '../world/tables.ts';
-import { change } from './change-harness.ts';
-import { paymentRequest } from './payment-fixtures.ts';
+import { change, paymentRequest } from './payment-fixtures.ts';
 
 const TEXT = 'Ada Lovelace';
 const notes = { description: `For ${TEXT}`, metadata: { name: TEXT, receipt_email: `${TEXT}@example.com` } };

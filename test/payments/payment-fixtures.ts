@@ -2,17 +2,27 @@ import type { Answer } from '../../lambdas/kernel/answer.ts';
 import { fingerprintOf } from '../../lambdas/kernel/fingerprint.ts';
 import { parseIdempotencyKey } from '../../lambdas/kernel/idempotency-key.ts';
 import type { PaymentId } from '../../lambdas/kernel/ids.ts';
-import { chargeOperation, derivePaymentId, ownerToken, tenantId } from '../../lambdas/kernel/ids.ts';
+import {
+  type ChangeKind,
+  chargeOperation,
+  deriveChangeId,
+  derivePaymentId,
+  ownerToken,
+  tenantId,
+} from '../../lambdas/kernel/ids.ts';
 import { invariant } from '../../lambdas/kernel/invariant.ts';
 import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
 import type { CompletedRecord, OpenRecord } from '../../lambdas/once/domain/idempotency.ts';
+import type { ChangeCommand } from '../../lambdas/payments/domain/change.ts';
 import { decide } from '../../lambdas/payments/domain/decide.ts';
 import type { Fact } from '../../lambdas/payments/domain/facts.ts';
 import { create } from '../../lambdas/payments/domain/payment.ts';
 import { stateAfter } from '../../lambdas/payments/domain/payment-state.ts';
 import type { Transition } from '../../lambdas/payments/domain/transition.ts';
 import { firstTransition, nextTransition, sealedNotes } from '../../lambdas/payments/domain/transition.ts';
+import type { ChangePayment } from '../../lambdas/payments/use/change-payment.ts';
 import type { CreatePayment } from '../../lambdas/payments/use/create-payment.ts';
+import type { CallbackEvent } from '../../lambdas/payments/use/effect-store.ts';
 import { BY_REQUEST, requestedAt } from '../support/causes.ts';
 
 const T0 = Date.UTC(2026, 2, 1, 12);
@@ -107,4 +117,29 @@ export function outcomeTransition(newest: Transition, fact: Fact): Transition {
   const decision = decide(fact, stateAfter([newest]));
   invariant(decision.kind === 'append', 'the fact must cause a transition');
   return nextTransition(systemDigest, newest, decision.draft, requestedAt(T0 + 900));
+}
+
+const STEP: Readonly<Record<ChangeKind, string>> = { capture: 'capture', cancel: 'cancel', refund: 'refunds' };
+
+/** A change of a payment, as its route would ask for it. */
+export function change(payment: CreatePayment, key: string, command: ChangeCommand): ChangePayment {
+  const { paymentId, tenantId: owner, mode } = payment;
+  const parsed = parseIdempotencyKey([key]);
+  invariant(parsed.kind === 'key', `${key} is not an idempotency key`);
+  const path = `/v1/payments/${paymentId}/${STEP[command.kind]}`;
+  const scope = { tenantId: owner, mode, method: 'POST', path, key: parsed.key };
+  return {
+    operationId: deriveChangeId(systemDigest, command.kind, paymentId, scope),
+    paymentId,
+    tenantId: owner,
+    mode,
+    fingerprint: fingerprintOf(systemDigest, { body: JSON.parse(JSON.stringify(command)), query: {} }),
+    requestId: 'req-change',
+    cause: BY_REQUEST,
+    command,
+  };
+}
+
+export function callback(eventId: string, chargeId: string, type = 'charge.changed'): CallbackEvent {
+  return { processorName: 'sandbox', eventId, type, chargeId };
 }

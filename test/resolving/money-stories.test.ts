@@ -9,20 +9,19 @@ import { type DecidePayment, decidePayment } from '../../lambdas/payments/use/de
 import type { PaymentStore } from '../../lambdas/payments/use/payment-store.ts';
 import { resolveClaims, resolveInquiries } from '../../lambdas/resolving/use/resolve.ts';
 import { returnCharges } from '../../lambdas/resolving/use/return-charges.ts';
-import { callback } from '../callbacks/callback-harness.ts';
-import { ChangeHarness, change } from '../payments/change-harness.ts';
-import { paymentRequest } from '../payments/payment-fixtures.ts';
+import { callback, change, paymentRequest } from '../payments/payment-fixtures.ts';
 import { BY_OPERATOR } from '../support/causes.ts';
 import { createSandboxInProcess } from '../world/sandbox-in-process.ts';
+import { World } from '../world/world.ts';
 
 /** Stories in which a bank, a payer or another user of the processor's account acts between two steps of Payonce. */
 
 const MINUTES_PER_DAY = 24 * 60;
 
-let harness: ChangeHarness;
+let harness: World;
 let events: number;
 beforeEach(() => {
-  harness = new ChangeHarness();
+  harness = new World();
   events = 0;
 });
 
@@ -303,7 +302,7 @@ describe('a payment at another processor than the default', () => {
     harness.clock.advance(60_000);
     await harness.processor.inside.goDown();
     const processors = [harness.processor, other];
-    expect(await resolveClaims({ ...harness.changeTools, processors, books: processors })).toMatchObject({
+    expect(await resolveClaims({ ...harness.tools, processors, books: processors })).toMatchObject({
       finished: 1,
     });
     expect(other.charges(request.paymentId)).toMatchObject([{ status: 'succeeded' }]);
@@ -349,7 +348,7 @@ test.each([
 });
 
 /** A deployment that no longer calls the harness's processor. */
-const moved = () => ({ ...harness.changeTools, processor: { ...harness.processor, account: 'acct_new' } });
+const moved = () => ({ ...harness.tools, processor: { ...harness.processor, account: 'acct_new' } });
 
 /** The processor cannot be asked, so the item is left to an operator and reported with its payment. */
 function expectReported({ paymentId }: CreatePayment): void {
@@ -383,7 +382,7 @@ describe('work whose processor is no longer configured waits for an operator', (
 describe('an operator’s decision about a payment', () => {
   const decide = (request: CreatePayment, changes: Partial<DecidePayment>) => {
     const { tenantId, mode, paymentId } = request;
-    const { effects, runner, clock, entropy, digest } = harness.changeTools;
+    const { effects, runner, clock, entropy, digest } = harness.tools;
     return decidePayment(
       { effects, runner, clock, entropy, digest },
       {
@@ -461,7 +460,7 @@ describe('an operator’s decision about a payment', () => {
     const { request } = await inReview('unknown');
     await decide(request, { outcome: 'succeeded', chargeId: 'ch_nowhere', takenMinor: 1000 });
     const alarms: string[] = [];
-    await resolveInquiries({ ...harness.changeTools, alarm: (what) => void alarms.push(what) });
+    await resolveInquiries({ ...harness.tools, alarm: (what) => void alarms.push(what) });
     expect(alarms).toContain('contradiction');
   });
 });

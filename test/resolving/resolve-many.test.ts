@@ -3,14 +3,14 @@ import { AmbiguousError, RetryableError } from '../../lambdas/kernel/faults.ts';
 import { resolveInquiries } from '../../lambdas/resolving/use/resolve.ts';
 import { sweepAll } from '../jobs/sweep-all.ts';
 import { OrderHarness, orderRequest } from '../orders/order-harness.ts';
-import { ChangeHarness } from '../payments/change-harness.ts';
 import { paymentRequest } from '../payments/payment-fixtures.ts';
+import { World } from '../world/world.ts';
 
 const MINUTE_MS = 60_000;
 const LATE = 'late@example.com';
 
 /** Charged, answered 202, and its callback is lost. */
-async function lostCallback(harness: ChangeHarness) {
+async function lostCallback(harness: World) {
   const request = paymentRequest('lost');
   const blind = {
     ...harness.processor,
@@ -25,7 +25,7 @@ async function lostCallback(harness: ChangeHarness) {
 }
 
 test('many payments that take days, and fill every run, do not prevent the outcome of a later one', async () => {
-  const harness = new ChangeHarness();
+  const harness = new World();
   for (let each = 0; each < 120; each += 1) await harness.pay(paymentRequest(`debit-${each}`, { source: 'tok_async' }));
   const lost = await lostCallback(harness);
   const processor = {
@@ -38,7 +38,7 @@ test('many payments that take days, and fill every run, do not prevent the outco
   const startedAtMs = harness.clock.nowMs();
   for (let minute = 1; minute <= 5; minute += 1) {
     harness.clock.advance(startedAtMs + minute * MINUTE_MS - harness.clock.nowMs());
-    await resolveInquiries({ ...harness.changeTools, processor });
+    await resolveInquiries({ ...harness.tools, processor });
   }
   expect((await harness.chain(lost)).state.payment.status).toBe('succeeded');
 });
@@ -65,11 +65,11 @@ test('orders whose e-mail is delayed for days, and fill every run, do not preven
 });
 
 test('a queue that cannot be read is reported, and does not block the following queues', async () => {
-  const harness = new ChangeHarness();
+  const harness = new World();
   const lost = await lostCallback(harness);
   const told: unknown[] = [];
   const came = await sweepAll({
-    ...harness.changeTools,
+    ...harness.tools,
     report: (error) => harness.reported.push(error),
     work: {
       staleClaims: () => Promise.reject(new RetryableError('store_unavailable', 'throttled')),

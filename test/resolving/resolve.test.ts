@@ -6,14 +6,13 @@ import { netDebitMinor } from '../../lambdas/payments/domain/posting.ts';
 import type { CreatePayment } from '../../lambdas/payments/use/create-payment.ts';
 import { resolveClaims, resolveInquiries } from '../../lambdas/resolving/use/resolve.ts';
 import { returnCharges } from '../../lambdas/resolving/use/return-charges.ts';
-import { callback } from '../callbacks/callback-harness.ts';
-import { ChangeHarness, change } from '../payments/change-harness.ts';
-import { openRecord, paymentRequest } from '../payments/payment-fixtures.ts';
+import { callback, change, openRecord, paymentRequest } from '../payments/payment-fixtures.ts';
 import { createSandboxInProcess } from '../world/sandbox-in-process.ts';
+import { World } from '../world/world.ts';
 
-let harness: ChangeHarness;
+let harness: World;
 beforeEach(() => {
-  harness = new ChangeHarness();
+  harness = new World();
 });
 
 describe('a stray charge', () => {
@@ -107,7 +106,7 @@ describe('a stray charge', () => {
     const { charge } = await lateHold();
     await harness.processor.inside.capture(charge);
     const alarms: string[] = [];
-    await returnCharges({ ...harness.changeTools, alarm: (what) => void alarms.push(what) });
+    await returnCharges({ ...harness.tools, alarm: (what) => void alarms.push(what) });
     expect(alarms).toEqual(['late_success']);
     expect(await harness.deliver(callback('h_3', charge))).toMatchObject({ transitions: [] });
   });
@@ -164,10 +163,10 @@ describe('the resolver', () => {
         '401',
       );
       harness.clock.advance(14 * 60_000);
-      expect(await resolveClaims({ ...harness.changeTools, processor: moved() })).toMatchObject({ waiting: 1 });
+      expect(await resolveClaims({ ...harness.tools, processor: moved() })).toMatchObject({ waiting: 1 });
       await expect(harness.pay(request, { processor: moved() })).rejects.toThrow('does not call');
       harness.clock.advance(2 * 60_000);
-      expect(await resolveClaims({ ...harness.changeTools, processor: moved() })).toMatchObject({ finished: 1 });
+      expect(await resolveClaims({ ...harness.tools, processor: moved() })).toMatchObject({ finished: 1 });
       expect((await harness.chain(request)).state.payment).toMatchObject({
         status: 'failed',
         failure: { code: 'not_attempted' },
@@ -184,7 +183,7 @@ describe('the resolver', () => {
       harness.clock.advance(14 * 60_000);
       await expect(harness.change(refund, { processor: moved() })).rejects.toThrow('does not call');
       harness.clock.advance(2 * 60_000);
-      expect(await resolveClaims({ ...harness.changeTools, processor: moved() })).toMatchObject({ finished: 1 });
+      expect(await resolveClaims({ ...harness.tools, processor: moved() })).toMatchObject({ finished: 1 });
       expect((await harness.chain(request)).state.refunds.get(refund.operationId)).toMatchObject({
         status: 'failed',
         failure: { code: 'not_attempted' },
@@ -200,8 +199,8 @@ describe('the resolver', () => {
     await harness.pay(request);
     const stuck = { ...openRecord(request.paymentId), operationId: chargeOperation(request.paymentId) };
     harness.store.deleteRecord(stuck.operationId);
-    const work = { ...harness.changeTools.work, staleClaims: async () => [stuck] };
-    expect(await resolveClaims({ ...harness.changeTools, work })).toMatchObject({ finished: 0, undecidable: 1 });
+    const work = { ...harness.tools.work, staleClaims: async () => [stuck] };
+    expect(await resolveClaims({ ...harness.tools, work })).toMatchObject({ finished: 0, undecidable: 1 });
     expect(harness.reported).toMatchObject([{ code: 'claim_stuck' }]);
   });
 
@@ -240,7 +239,7 @@ describe('the resolver', () => {
         return harness.processor.charge(...call);
       },
     };
-    expect(await resolveInquiries({ ...harness.changeTools, processor })).toMatchObject({ finished: 1 });
+    expect(await resolveInquiries({ ...harness.tools, processor })).toMatchObject({ finished: 1 });
     expect(sent).toEqual([returnUrl]);
   });
 
@@ -269,7 +268,7 @@ describe('the resolver', () => {
     await harness.pay(request, { processor });
     for (const minutes of [1, 16, 60]) {
       harness.clock.advance(minutes * 60_000);
-      await resolveInquiries({ ...harness.changeTools, processor });
+      await resolveInquiries({ ...harness.tools, processor });
     }
     const charge = String(processor.charges(request.paymentId)[0]?.chargeId);
     await processor.inside.approve(charge);

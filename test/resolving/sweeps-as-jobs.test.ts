@@ -3,20 +3,19 @@ import { chargeOperation } from '../../lambdas/kernel/ids.ts';
 import { resolveJob } from '../../lambdas/resolving/use/resolve-all.ts';
 import { retryOrphansJob } from '../../lambdas/resolving/use/retry-orphans.ts';
 import { sweepWebhooksJob } from '../../lambdas/webhooks/use/sweep-webhooks.ts';
-import { CallbackHarness, callback } from '../callbacks/callback-harness.ts';
 import { sweepJob } from '../jobs/sweep-job.ts';
-import { ChangeHarness } from '../payments/change-harness.ts';
-import { paymentIdFor, paymentRequest } from '../payments/payment-fixtures.ts';
+import { callback, paymentIdFor, paymentRequest } from '../payments/payment-fixtures.ts';
 import { RUN } from '../support/causes.ts';
+import { World } from '../world/world.ts';
 
 const MINUTE_MS = 60_000;
 
-function resolveJobOf(harness: ChangeHarness, told: (queue: string) => void = () => undefined) {
-  return resolveJob({ ...harness.changeTools, orders: harness.store, told });
+function resolveJobOf(harness: World, told: (queue: string) => void = () => undefined) {
+  return resolveJob({ ...harness.tools, orders: harness.store, told });
 }
 
 test('a run of the resolver finishes and counts the items of all its queues', async () => {
-  const harness = new ChangeHarness();
+  const harness = new World();
   const crashed = paymentRequest('crashed');
   const processor = {
     ...harness.processor,
@@ -38,7 +37,7 @@ test('a run of the resolver finishes and counts the items of all its queues', as
 });
 
 test('a queue that cannot be read does not block the others', async () => {
-  const harness = new ChangeHarness();
+  const harness = new World();
   const { store } = harness;
   const work = {
     staleClaims: () => Promise.reject(new Error('no')),
@@ -47,22 +46,21 @@ test('a queue that cannot be read does not block the others', async () => {
     chargesToReturn: (limit: number) => store.chargesToReturn(limit),
     closeReturn: () => Promise.resolve(),
   };
-  const job = resolveJob({ ...harness.changeTools, work, orders: harness.store, told: () => undefined });
+  const job = resolveJob({ ...harness.tools, work, orders: harness.store, told: () => undefined });
   expect(await sweepJob(job, { nowMs: harness.clock.nowMs() })).toEqual({ done: 0, left: 0, failed: 1, errors: [] });
   expect(harness.reported).toHaveLength(1);
 });
 
 test('items after the deadline are left, neither lost nor started', async () => {
-  const harness = new CallbackHarness();
+  const harness = new World();
   for (const name of ['a', 'b', 'c']) {
     const paymentId = paymentIdFor(name);
     const order = { operationId: chargeOperation(paymentId), paymentId, amountMinor: 1000 };
     const { chargeId } = await harness.processor.inside.charge(order);
     await harness.deliver(callback(`evt_${name}`, chargeId));
   }
-  const tools = { ...harness.tools, shelf: harness.store, books: [harness.processor], report: () => undefined };
   const told: object[] = [];
-  const job = retryOrphansJob(tools, (retried) => told.push(retried));
+  const job = retryOrphansJob(harness.tools, (retried) => told.push(retried));
   const nowMs = harness.clock.nowMs();
   expect(await job.handle('orphans', { ...RUN, scheduledForMs: nowMs, deadlineMs: nowMs })).toEqual({
     done: 0,

@@ -1,16 +1,15 @@
 import { expect, test } from '@jest/globals';
 import { moneyOf } from '../../../lambdas/payments/domain/charge-money.ts';
 import { CHARGE_TABLE } from '../../../lambdas/payments/domain/state-tables.ts';
-import { callback } from '../../callbacks/callback-harness.ts';
-import { ChangeHarness } from '../../payments/change-harness.ts';
-import { paymentRequest } from '../../payments/payment-fixtures.ts';
+import { callback, paymentRequest } from '../../payments/payment-fixtures.ts';
+import { World } from '../world.ts';
 import { addReached, countCells, nothingReached, reachedBy, tellReached } from './coverage.ts';
 import { watched } from './oracles/watched.ts';
 
 test('cells, faults and pairs that histories reach are counted, and the others are named', async () => {
   const before = CHARGE_TABLE.succeeded.processing;
   const cells = countCells();
-  const harness = new ChangeHarness();
+  const harness = new World();
   const { world } = watched(harness);
   const request = paymentRequest('reached', { source: 'tok_async' });
   await harness.pay(request);

@@ -12,21 +12,21 @@ import { closeDays } from '../../../../lambdas/views/use/close-days.ts';
 import { projectEvent } from '../../../../lambdas/views/use/project-event.ts';
 import { newDelivery } from '../../../../lambdas/webhooks/domain/webhook-delivery.ts';
 import { bookRow, deliveryRow } from '../../../../lambdas/webhooks/store/webhook-items.ts';
-import { ChangeHarness, change } from '../../../payments/change-harness.ts';
-import { paymentRequest } from '../../../payments/payment-fixtures.ts';
+import { change, paymentRequest } from '../../../payments/payment-fixtures.ts';
 import { countingEntropy } from '../../../support/counting-entropy.ts';
 import { TABLES } from '../../tables.ts';
+import { World } from '../../world.ts';
 import { watched } from './watched.ts';
 
 const DAY_MS = 24 * 60 * 60_000;
 const entropy = countingEntropy();
 
-let harness: ChangeHarness;
+let harness: World;
 let world: ReturnType<typeof watched>;
 let views: DynamoDbViews;
 let request: CreatePayment;
 beforeEach(async () => {
-  harness = new ChangeHarness();
+  harness = new World();
   world = watched(harness);
   const { client } = harness.store.database;
   views = new DynamoDbViews(client, TABLES.views, { clock: harness.clock, entropy });

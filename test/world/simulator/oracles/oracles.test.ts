@@ -7,12 +7,11 @@ import type { Payment, Refund, TransitionDraft } from '../../../../lambdas/payme
 import { nextTransition } from '../../../../lambdas/payments/domain/transition.ts';
 import type { CreatePayment } from '../../../../lambdas/payments/use/create-payment.ts';
 import type { ChangeOrder } from '../../../../lambdas/payments/use/processor.ts';
-import { callback } from '../../../callbacks/callback-harness.ts';
-import { ChangeHarness, change } from '../../../payments/change-harness.ts';
-import { paymentRequest } from '../../../payments/payment-fixtures.ts';
+import { callback, change, paymentRequest } from '../../../payments/payment-fixtures.ts';
 import { BY_REQUEST } from '../../../support/causes.ts';
 import type { Item } from '../../dynamodb-values.ts';
 import { TABLES } from '../../tables.ts';
+import { World } from '../../world.ts';
 import { watched } from './watched.ts';
 
 /** Each oracle with a world that violates it. */
@@ -20,11 +19,11 @@ import { watched } from './watched.ts';
 const MINUTE_MS = 60_000;
 const LIMIT = { timeoutMs: 8_000 };
 
-let harness: ChangeHarness;
+let harness: World;
 let world: ReturnType<typeof watched>;
 let events: number;
 beforeEach(() => {
-  harness = new ChangeHarness();
+  harness = new World();
   world = watched(harness);
   events = 0;
 });

@@ -4,8 +4,8 @@ import { orderStepOperation, paymentOfOrder } from '../../../../lambdas/kernel/i
 import { systemDigest } from '../../../../lambdas/kernel/platform/platform.ts';
 import type { Order, OrderTransitionType } from '../../../../lambdas/orders/domain/order.ts';
 import { nextOrderTransitions } from '../../../../lambdas/orders/domain/order-transition.ts';
-import { callback } from '../../../callbacks/callback-harness.ts';
 import { OrderHarness, orderRequest } from '../../../orders/order-harness.ts';
+import { callback } from '../../../payments/payment-fixtures.ts';
 import { BY_REQUEST } from '../../../support/causes.ts';
 import type { ShopDeed } from '../contract.ts';
 import { watched } from './watched.ts';

@@ -1,6 +1,6 @@
 import type { OrderHarness } from '../../../orders/order-harness.ts';
-import type { ChangeHarness } from '../../../payments/change-harness.ts';
 import { TABLES } from '../../tables.ts';
+import type { World } from '../../world.ts';
 import type { Observed } from '../contract.ts';
 import { Watch } from './watch.ts';
 
@@ -8,7 +8,7 @@ type Lists = 'calls' | 'rang' | 'published' | 'webhooks' | 'shop' | 'mails';
 type Writable = { -readonly [Name in Lists]: Observed[Name][number][] };
 
 /** The stores and the processor of a harness as oracles see them. What else they read is written by the test. */
-export function watched({ clock, store, processor }: ChangeHarness | OrderHarness) {
+export function watched({ clock, store, processor }: World | OrderHarness) {
   const lists: Writable = { calls: [], rang: [], published: [], webhooks: [], shop: [], mails: [] };
   const queues: Record<string, number> = {};
   const world: Observed = {
