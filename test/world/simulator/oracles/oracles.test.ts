@@ -1,6 +1,7 @@
 import { DeleteCommand, PutCommand } from '@aws-sdk/lib-dynamodb';
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import { LedgerRow, RegistryRow } from '../../../../lambdas/kernel/contract/rows.ts';
+import { RetryableError } from '../../../../lambdas/kernel/faults.ts';
 import { returnOperation, storedOperationId } from '../../../../lambdas/kernel/ids.ts';
 import { systemDigest } from '../../../../lambdas/kernel/platform/platform.ts';
 import type { Payment, Refund, TransitionDraft } from '../../../../lambdas/payments/domain/payment.ts';
@@ -222,6 +223,20 @@ describe('a processor', () => {
     const failure = { code: 'not_attempted', message: 'The processor was never asked.' };
     await append(request, { type: 'payment.failed', payment: { ...payment, status: 'failed', failure } });
     expect(world.atTheEnd()).toContain('F05 absence is proven');
+  });
+
+  test('may have a charge of somebody else that names a payment that was not attempted', async () => {
+    const request = paymentRequest('named', { source: 'tok_ok' });
+    const unreachable = new RetryableError('processor_unreachable', 'Nobody can connect.');
+    const away = { ...harness.processor, charge: () => Promise.reject(unreachable) };
+    await harness.pay(request, { processor: away }).catch(() => undefined);
+    const { paymentId } = request;
+    await harness.processor.inside.charge({ paymentId, operationId: paymentId, amountMinor: 500 });
+    harness.clock.advance(MINUTE_MS);
+    const { payment } = (await harness.chain(request)).newest;
+    const failure = { code: 'not_attempted', message: 'The processor was never asked.' };
+    await append(request, { type: 'payment.failed', payment: { ...payment, status: 'failed', failure } });
+    expect(world.atTheEnd()).not.toContain('F05 absence is proven');
   });
 });
 

@@ -88,8 +88,13 @@ export function checkBooks({ world, payments }: Seen): readonly Violation[] {
     if (newest === undefined) return [];
     const known = chargesOf(chain);
     const own = charges.get(id) ?? [];
+    // A charge that someone else made may name the payment's operation too.
+    const operation: string = chargeOperation(id as PaymentId);
+    const isSent = Object.values(world.processors).some(({ inside }) =>
+      inside.sent.some((sent) => sent.kind === 'charge' && sent.operationId === operation),
+    );
     const found = own
-      .filter(({ operationId }) => operationId === chargeOperation(id as PaymentId))
+      .filter(({ operationId }) => isSent && operationId === operation)
       .flatMap((charge) => attempted(charge, chain));
     // A charge that nobody has told of is reported by reconciliation, not by the payment.
     const told = own.filter(({ chargeId }) => known.has(chargeId) || chargeId === newest.payment.chargeId);
