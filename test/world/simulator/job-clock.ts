@@ -145,7 +145,7 @@ export class JobClock {
   /** The schedules go on after a time of faults, in which runs may have failed. */
   wakeAll(): void {
     for (const [job, wait] of this.#waits) {
-      if (!TRIGGERS[job].isQueue) continue;
+      if (!TRIGGERS[job].isQueue && job !== 'republish-events') continue;
       wait.gapMs = TRIGGERS[job].fromMs;
       this.#wakeAt(job, wait, this.#simulation.nowMs);
     }

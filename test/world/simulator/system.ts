@@ -127,7 +127,10 @@ export class SimulatedSystem implements RunningSystem {
     await this.simulation.run(untilMs);
   }
 
-  /** Ends all faults and outages, and lets the time pass in which everything must come to its end. */
+  /**
+   * Ends all faults and outages, and lets the time pass in which everything must come to its end. After a day an operator redrives
+   * the dead letters, because their alarms ring.
+   */
   async becomeQuiet(days: number): Promise<void> {
     this.deploy({ faults: {}, clockSkewMs: 0 });
     this.#parties.down.clear();
@@ -137,9 +140,16 @@ export class SimulatedSystem implements RunningSystem {
     for (let day = 1; day <= days; day += 1) {
       await this.run(this.nowMs + DAY_MS);
       this.database.deleteExpired();
+      if (day === 1) this.#redriveAll();
     }
     await this.run(untilMs);
     this.quiet = true;
+  }
+
+  #redriveAll(): void {
+    const dead = Object.keys(this.queues).filter((name) => name.endsWith('-dead'));
+    for (const name of dead) this.redrive(name);
+    if ((this.queues['letters'] ?? 0) > 0) this.at(this.nowMs, 'the letters are redriven', () => this.redriveLetters());
   }
 
   async api(request: ApiRequest): Promise<ClientCall> {

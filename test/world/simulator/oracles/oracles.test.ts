@@ -275,13 +275,15 @@ describe('what is unfinished', () => {
   test('does not stay once all is quiet', async () => {
     const { request } = await paid('left', 'tok_ok', 'manual');
     await stray('kept');
-    world.queues['WebhookQueue'] = 1;
-    world.queues['WebhookDeadLetters'] = 1;
+    world.queues['webhooks'] = 1;
+    world.queues['webhooks-dead'] = 1;
+    world.queues['relay-parked'] = 1;
     const left = world.all().filter(({ oracle }) => oracle === 'nothing is left once quiet');
     expect(left.map(({ what }) => what)).toEqual([
       'the hold was not voided',
       expect.stringContaining('1000 of the stray charge'),
-      '1 messages are in WebhookQueue',
+      '1 messages are in webhooks',
+      '1 messages are in webhooks-dead',
     ]);
     expect(left[0]?.about).toBe(request.paymentId);
   });
