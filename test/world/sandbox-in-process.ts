@@ -83,6 +83,8 @@ export interface InsideSandbox {
   read(chargeId: string): Promise<Charge>;
   /** Whether the newest state of the charge was read, or is the result of requests under keys. */
   isShown(chargeId: string): boolean;
+  /** When the books last contradicted what they had shown of the charge. Unix milliseconds; undefined when they never did. */
+  contradictedAtMs(chargeId: string): number | undefined;
   charge(order: ForeignOrder): Promise<ProcessorCharge>;
   /** Confirms a pending charge, or one that waits for its payer, or one that was declined. */
   approve(chargeId: string): Promise<void>;
@@ -203,6 +205,7 @@ export function createSandboxInProcess(options: SandboxInProcessOptions): Sandbo
       applied: history.applied,
       sent,
       isShown: (chargeId) => history.isShown(chargeId),
+      contradictedAtMs: (chargeId) => history.contradictedAtMs(chargeId),
       ...actionsOn(world, history, line.ask),
       delayNext,
       deliverDelayed,
@@ -231,6 +234,7 @@ interface History {
   readonly applied: readonly AppliedChange[];
   noteRead(call: HttpCall, answer: HttpAnswer): void;
   isShown(chargeId: string): boolean;
+  contradictedAtMs(chargeId: string): number | undefined;
 }
 
 /** A shorter read looks for one change only. */
@@ -242,8 +246,11 @@ function createHistory(clock: Clock, onEvent: SandboxInProcessOptions['onEvent']
   const shown = new Map<string, ProcessorCharge>();
   const applied: AppliedChange[] = [];
   const unread = new Set<string>();
+  const contradicted = new Map<string, number>();
   const note = (charge: Charge, isKeyed: boolean): void => {
     if (!isKeyed) unread.add(charge.id);
+    const shownBefore = versions.get(charge.id)?.at(-1)?.charge;
+    if (shownBefore !== undefined && isContradicted(shownBefore, charge)) contradicted.set(charge.id, clock.nowMs());
     versions.set(charge.id, [...(versions.get(charge.id) ?? []), { atMs: clock.nowMs(), charge }]);
     shown.set(charge.id, processorCharge(charge));
   };
@@ -260,6 +267,7 @@ function createHistory(clock: Clock, onEvent: SandboxInProcessOptions['onEvent']
       if (JSON.stringify(JSON.parse(text)) === JSON.stringify(newest)) unread.delete(id);
     },
     isShown: (chargeId) => !unread.has(chargeId),
+    contradictedAtMs: (chargeId) => contradicted.get(chargeId),
     charges: () => [...shown.values()],
     requestOf: ({ url, headers, body }) => {
       const operationId = headers['idempotency-key'];
@@ -336,6 +344,17 @@ const LONG_BEFORE_MS = 60_000;
 
 function leftOf({ amount_captured: captured, amount_refunded: refunded, disputes }: Charge): number {
   return disputes.reduce((left, { amount, status }) => left - (status === 'won' ? 0 : amount), captured - refunded);
+}
+
+/** Captured money is gone without a refund, a refund succeeds after it has failed, or a dispute that was closed ends otherwise. */
+function isContradicted(before: Charge, after: Charge): boolean {
+  const statusOf = (parts: readonly { readonly id: string; readonly status: string }[], id: string) =>
+    parts.find((part) => part.id === id)?.status;
+  return (
+    after.amount_captured < before.amount_captured ||
+    after.refunds.some(({ id, status }) => status === 'succeeded' && statusOf(before.refunds, id) === 'failed') ||
+    before.disputes.some(({ id, status }) => status !== 'open' && statusOf(after.disputes, id) !== status)
+  );
 }
 
 const KINDS: Readonly<Partial<Record<ChargeStatus, 'capture' | 'void'>>> = { succeeded: 'capture', voided: 'void' };
@@ -421,7 +440,7 @@ async function waitAs(caller: Caller | undefined, clock: Clock, milliseconds: nu
 
 type Actions = Omit<
   InsideSandbox,
-  'all' | 'applied' | 'sent' | 'isShown' | 'delayNext' | 'deliverDelayed' | 'goDown' | 'comeBack'
+  'all' | 'applied' | 'sent' | 'isShown' | 'contradictedAtMs' | 'delayNext' | 'deliverDelayed' | 'goDown' | 'comeBack'
 >;
 
 function actionsOn(world: SandboxWorld, history: History, ask: Line['ask']): Actions {

@@ -215,6 +215,15 @@ describe('a processor', () => {
     expect(world.atTheEnd()).toEqual([]);
   });
 
+  test('may contradict its own books, and that rings', async () => {
+    const { charge } = await paid('contradicted');
+    await harness.processor.inside.correct(charge, { status: 'declined', amount_captured: 0 });
+    await tell(charge);
+    expect(world.atTheEnd()).toEqual(['I9 processor and books']);
+    world.rang.push({ metric: 'contradiction', atMs: harness.clock.nowMs(), count: 1, dimensions: {} });
+    expect(world.atTheEnd()).toEqual([]);
+  });
+
   test('has no charge of a payment that is called not attempted', async () => {
     const { request, charge } = await paid('attempted', 'tok_async');
     expect(charge).not.toBe('');

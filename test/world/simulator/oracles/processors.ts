@@ -100,6 +100,8 @@ export function checkBooks({ world, payments }: Seen): readonly Violation[] {
     const told = own.filter(({ chargeId }) => known.has(chargeId) || chargeId === newest.payment.chargeId);
     const isTold = told.every(({ chargeId }) => isShown(world, newest.payment.processorName, chargeId));
     if (newest.payment.status === 'needs_review' || !isTold) return found;
+    // What the processor itself shows both ways cannot be booked. A person is told.
+    if (told.some(({ chargeId }) => isReported(world, newest.payment.processorName, chargeId))) return found;
     const heldMinor: Record<string, number> = {};
     for (const charge of told) heldMinor[charge.currency] = (heldMinor[charge.currency] ?? 0) + heldOf(charge);
     const posted = postedOn(chain);
@@ -138,6 +140,12 @@ export function heldOf({ capturedMinor, refunds, disputes }: ProcessorCharge): n
 /** Whether the product has read the newest state of the charge, or has made it itself. */
 export function isShown({ processors }: Observed, processor: string, chargeId: string): boolean {
   return processors[processor]?.inside.isShown(chargeId) === true;
+}
+
+/** Whether the processor contradicted its own books of the charge, and that rang. */
+function isReported({ processors, rang }: Observed, processor: string, chargeId: string): boolean {
+  const sinceMs = processors[processor]?.inside.contradictedAtMs(chargeId);
+  return sinceMs !== undefined && rang.some(({ metric, atMs }) => metric === 'contradiction' && atMs >= sinceMs);
 }
 
 export function byPayment({ processors }: Observed): ReadonlyMap<string, readonly ProcessorCharge[]> {
