@@ -79,7 +79,7 @@ export async function wire(
     clock,
   };
   return jobWorker({
-    work: (message) => workRun(tools, message),
+    work: (message, receives) => workRun(tools, message, receives),
     parking: configuredParking(platform, parkingQueueUrl),
     telemetry: jobs,
   });

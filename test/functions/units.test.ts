@@ -174,7 +174,7 @@ describe('delivered twice, and run by the runner both times, takes effect once:'
     });
     const tasks = { enqueue: async () => undefined };
     const tools = { runner, runs, tasks, observer: hearing(), clock, jobs: { [LONG_JOB_ID]: job } };
-    expect([await workRun(tools, run), await workRun(tools, run)]).toEqual(['succeeded', 'nothing_to_do']);
+    expect([await workRun(tools, run, 1), await workRun(tools, run, 1)]).toEqual(['succeeded', 'nothing_to_do']);
     expectTwice(1);
     expect(done).toHaveLength(1);
   });

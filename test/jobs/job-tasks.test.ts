@@ -24,7 +24,7 @@ function client(fail = false): { readonly sqs: SQSClient; readonly sent: Record<
 test('a run is sent to the queue of its job’s worker, and is received unchanged', async () => {
   const { sqs, sent } = client();
   const tasks = sqsJobTasks(sqs, QUEUES);
-  const run = (jobId: string) => ({ jobId, runId: runIdOf(jobId, Date.UTC(2026, 2, 1, 12)) });
+  const run = (jobId: string) => ({ jobId, runId: runIdOf(jobId, Date.UTC(2026, 2, 1, 12)), version: 7 });
   await tasks.enqueue(run('resolve'), 20);
   await tasks.enqueue(run('close-days'), 5_000);
   expect(sent.map(({ QueueUrl, DelaySeconds }) => [QueueUrl, DelaySeconds])).toEqual([
@@ -39,7 +39,7 @@ test('a run is sent to the queue of its job’s worker, and is received unchange
 
 test('a queue that does not answer is a fault after which the message may be sent again', async () => {
   const tasks = sqsJobTasks(client(true).sqs, QUEUES);
-  await expect(tasks.enqueue({ jobId: 'resolve', runId: 'resolve:x' }, 0)).rejects.toMatchObject({
+  await expect(tasks.enqueue({ jobId: 'resolve', runId: 'resolve:x', version: 1 }, 0)).rejects.toMatchObject({
     name: 'RetryableError',
     code: 'job_queue_unavailable',
   });
@@ -50,7 +50,7 @@ test.each([
   ['another function’s worker does', 'close-days', { payments: QUEUES.payments }],
 ])('a job that %s has no queue', async (_what, jobId, queues) => {
   const { sqs, sent } = client();
-  const enqueued = sqsJobTasks(sqs, queues).enqueue({ jobId, runId: `${jobId}:x` }, 0);
+  const enqueued = sqsJobTasks(sqs, queues).enqueue({ jobId, runId: `${jobId}:x`, version: 1 }, 0);
   await expect(enqueued).rejects.toMatchObject({ name: 'TerminalError', code: 'job_has_no_queue' });
   expect(sent).toEqual([]);
 });

@@ -2,10 +2,10 @@ import { expect, test } from '@jest/globals';
 import { jobWorker } from '../../lambdas/jobs/http/job-worker.ts';
 import { type JobMessage, jobMessageText } from '../../lambdas/jobs/use/job-message.ts';
 
-const MESSAGE: JobMessage = { jobId: 'resolve', runId: 'resolve:2026-03-01T12:00:00Z' };
+const MESSAGE: JobMessage = { jobId: 'resolve', runId: 'resolve:2026-03-01T12:00:00Z', version: 3 };
 
 function harness(
-  work: (message: JobMessage) => Promise<string> = async () => 'continued',
+  work: (message: JobMessage, receives: number) => Promise<string> = async () => 'continued',
   park = async () => undefined,
 ) {
   const parked: string[] = [];
@@ -25,7 +25,11 @@ function harness(
     },
   });
   const receive = async (...bodies: readonly string[]) => {
-    const Records = bodies.map((body, index) => ({ messageId: `m${index}`, body }));
+    const Records = bodies.map((body, index) => ({
+      messageId: `m${index}`,
+      body,
+      attributes: { ApproximateReceiveCount: '4' },
+    }));
     const { batchItemFailures } = await handler({ Records } as Parameters<typeof handler>[0]);
     return batchItemFailures.map(({ itemIdentifier }) => itemIdentifier);
   };
@@ -33,9 +37,9 @@ function harness(
 }
 
 test('a message is processed, and one log line contains the result', async () => {
-  const { receive, lines } = harness();
+  const { receive, lines } = harness(async ({ version }, receives) => `version ${version}, delivery ${receives}`);
   expect(await receive(jobMessageText(MESSAGE))).toEqual([]);
-  expect(lines).toEqual([`${MESSAGE.runId} continued`]);
+  expect(lines).toEqual([`${MESSAGE.runId} version 3, delivery 4`]);
 });
 
 test('only a failed message is redelivered', async () => {
@@ -49,15 +53,20 @@ test('only a failed message is redelivered', async () => {
   expect(faults).toHaveLength(1);
 });
 
-test.each(['', '{', '[]', '{}', '{"jobId":"resolve"}', '{"jobId":"resolve","runId":"resolve"}'])(
-  'a message that names no run is parked with the reason: %s',
-  async (body) => {
-    const { receive, parked, lines } = harness();
-    expect(await receive(body)).toEqual([]);
-    expect(parked).toEqual([`malformed ${body}`]);
-    expect(lines).toEqual([]);
-  },
-);
+test.each([
+  '',
+  '{',
+  '[]',
+  '{}',
+  '{"jobId":"resolve"}',
+  '{"jobId":"resolve","runId":"resolve","version":1}',
+  '{"jobId":"resolve","runId":"resolve:x"}',
+])('a message that names no run is parked with the reason: %s', async (body) => {
+  const { receive, parked, lines } = harness();
+  expect(await receive(body)).toEqual([]);
+  expect(parked).toEqual([`malformed ${body}`]);
+  expect(lines).toEqual([]);
+});
 
 test('a message that cannot be parked is redelivered', async () => {
   const { receive } = harness(undefined, async () => {

@@ -32,7 +32,7 @@ export interface JobWorldOptions {
 }
 
 interface Message {
-  readonly run: Pick<JobRun, 'jobId' | 'runId'>;
+  readonly run: Pick<JobRun, 'jobId' | 'runId' | 'version'>;
   readonly receives: number;
   readonly visibleAtMs: number;
 }
@@ -116,7 +116,7 @@ export class JobWorld {
     const actor = new Actor(`worker-${this.#workers}`, this.plan);
     const { work = workRun } = this.#options;
     try {
-      await work(this.#tools(actor, run.runId), run);
+      await work(this.#tools(actor, run.runId), run, receives + 1);
       if (!actor.crashed) this.#queue = this.#queue.filter((each) => each !== hidden);
     } catch (error) {
       if (!(error instanceof Error) || !/^(Crash|RetryableError|AmbiguousError)$/.test(error.name)) throw error;
@@ -147,9 +147,8 @@ export class JobWorld {
     }
   }
 
-  #send(run: Pick<JobRun, 'jobId' | 'runId'>, visibleAtMs: number): void {
-    const { jobId, runId } = run;
-    const message = { run: { jobId, runId }, receives: 0, visibleAtMs };
+  #send({ jobId, runId, version }: Message['run'], visibleAtMs: number): void {
+    const message = { run: { jobId, runId, version }, receives: 0, visibleAtMs };
     this.#queue.push(message);
     if (this.#doubled <= 0) return;
     this.#doubled -= 1;

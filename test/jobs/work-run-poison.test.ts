@@ -35,7 +35,8 @@ async function deliver(make: (die: () => Promise<never>) => Job): Promise<{
       tasks: { enqueue: async () => undefined },
       jobs: { [LONG_JOB_ID]: job },
     };
-    if ((await Promise.race([workRun(tools, accepted), death.promise])) === 'dead') {
+    const { version = 1 } = (await runs.readRun(LONG_JOB_ID, accepted.runId)) ?? {};
+    if ((await Promise.race([workRun(tools, { ...accepted, version }, 1), death.promise])) === 'dead') {
       deaths += 1;
       // The visibility timeout of an unacknowledged message.
       clock.advance(JOB_MESSAGE_HIDDEN_SECONDS * 1000);
@@ -101,7 +102,8 @@ test('a page that cannot be read for minutes skips no item, because no item cras
     jobs: { [LONG_JOB_ID]: job },
   };
   for (let delivery = 0; delivery < JOB_MESSAGE_RECEIVES; delivery += 1) {
-    await workRun(tools, accepted).catch(() => clock.advance(JOB_MESSAGE_HIDDEN_SECONDS * 1000));
+    const { version = 1 } = (await runs.readRun(LONG_JOB_ID, accepted.runId)) ?? {};
+    await workRun(tools, { ...accepted, version }, 1).catch(() => clock.advance(JOB_MESSAGE_HIDDEN_SECONDS * 1000));
   }
   expect(await runs.readRun(LONG_JOB_ID, accepted.runId)).toMatchObject({
     status: 'failed',

@@ -29,15 +29,22 @@ class Bench {
     return run;
   }
 
-  work({ runId }: Pick<JobRun, 'runId'>): Promise<Worked> {
-    const { runs, observer, clock, sent, job } = this;
+  /** @param sent the version of the message, and how often it was delivered @default the run's, once */
+  async work(
+    { runId }: Pick<JobRun, 'runId'>,
+    message: { version?: number; receives?: number } = {},
+    job = this.job,
+  ): Promise<Worked> {
+    const { runs, observer, clock, sent } = this;
+    const { version = (await runs.readRun(JOB_ID, runId))?.version ?? 1, receives = 1 } = message;
     const tasks = {
       enqueue: async ({ runId: id }: Pick<JobRun, 'runId'>, delaySeconds: number) =>
         void sent.push({ runId: id, delaySeconds }),
     };
     return workRun(
       { runner: idempotentRunner, runs, tasks, observer, clock, jobs: { [JOB_ID]: job } },
-      { jobId: JOB_ID, runId },
+      { jobId: JOB_ID, runId, version },
+      receives,
     );
   }
 
@@ -170,9 +177,11 @@ describe('a run', () => {
       tasks: { enqueue: async () => undefined },
       jobs: {},
     };
-    const message = { jobId: JOB_ID, runId: runIdOf(JOB_ID, 0) };
-    await expect(workRun(tools, message)).rejects.toThrow('this worker has no job resolve');
-    await expect(workRun(tools, { ...message, jobId: 'nonsense' })).rejects.toThrow('this worker has no job nonsense');
+    const message = { jobId: JOB_ID, runId: runIdOf(JOB_ID, 0), version: 1 };
+    await expect(workRun(tools, message, 1)).rejects.toThrow('this worker has no job resolve');
+    await expect(workRun(tools, { ...message, jobId: 'nonsense' }, 1)).rejects.toThrow(
+      'this worker has no job nonsense',
+    );
   });
 });
 
@@ -238,6 +247,47 @@ test('a page that cannot be read is retried by its message, and finally fails it
   }
   expect(await bench.work(run)).toBe('failed');
   expect(await bench.read(run)).toMatchObject({ reason: 'page_unreadable: books_away', attempts: 3 });
+});
+
+describe('a message that was sent before the run went on', () => {
+  test('ends: the worker that went on has sent the next one', async () => {
+    const bench = new Bench(countingJob(250));
+    const run = await bench.accept();
+    expect(await bench.work(run)).toBe('continued');
+    expect(await bench.work(run, { version: 1 })).toBe('nothing_to_do');
+    expect(bench.sent).toHaveLength(1);
+  });
+
+  test('sends the next one when it is delivered again, because its worker may have died before', async () => {
+    const bench = new Bench(countingJob(250));
+    const run = await bench.accept();
+    expect(await bench.work(run)).toBe('continued');
+    bench.sent.pop();
+    expect(await bench.work(run, { version: 1, receives: 2 })).toBe('waiting');
+    expect(bench.sent.map(({ delaySeconds }) => delaySeconds)).toEqual([0]);
+    expect(await bench.drain(run)).toEqual(['continued', 'succeeded']);
+  });
+
+  test('sends the next one when the page that it began was not ended, also after it was a dead letter', async () => {
+    const bench = new Bench(countingJob(1));
+    const dying: Job = { ...bench.job, page: async () => Promise.reject(new RetryableError('books_away', 'not now')) };
+    const run = await bench.accept();
+    await expect(bench.work(run, {}, dying)).rejects.toThrow('not now');
+    bench.clock.advance(100_000);
+    expect(await bench.work(run, { version: 1 })).toBe('waiting');
+    expect(await bench.work(run)).toBe('succeeded');
+  });
+
+  test('does not wait for the lock: of many messages, one waits on', async () => {
+    const bench = new Bench(countingJob(150));
+    const [first, second] = [await bench.accept(1), await bench.accept()];
+    await bench.work(first);
+    bench.sent.length = 0;
+    const came: Worked[] = [];
+    for (let message = 1; message <= 5; message += 1) came.push(await bench.work(second, { version: 1 }));
+    expect(came).toEqual(['waiting', ...Array.from({ length: 4 }, () => 'nothing_to_do')]);
+    expect(bench.sent).toHaveLength(1);
+  });
 });
 
 test('concurrent messages count as one attempt, and only the last worker continues', async () => {

@@ -4,8 +4,8 @@ import type { JobTelemetry } from './job-telemetry.ts';
 
 /** The parts of a worker, wired in its function. */
 export interface JobWorkerParts {
-  /** Processes one page of the run. @throws when the message must be delivered again */
-  readonly work: (message: JobMessage) => Promise<string>;
+  /** Processes one page of the run. @param receives at least 1 @throws when the message must be delivered again */
+  readonly work: (message: JobMessage, receives: number) => Promise<string>;
   /** Parks a message for operators. */
   readonly parking: {
     park(message: { readonly body: string; readonly reason: 'malformed'; readonly detail: string }): Promise<void>;
@@ -23,11 +23,11 @@ export function jobWorker({
   telemetry,
 }: JobWorkerParts): (event: SQSEvent) => Promise<SQSBatchResponse> {
   /** @returns whether the message is processed or parked */
-  const settle = async ({ messageId, body }: SQSRecord): Promise<boolean> => {
+  const settle = async ({ messageId, body, attributes }: SQSRecord): Promise<boolean> => {
     try {
       const message = parseJobMessage(body);
       if (message === undefined) await parking.park({ body, reason: 'malformed', detail: 'it names no run' });
-      else telemetry.worked(message, await work(message));
+      else telemetry.worked(message, await work(message, Number(attributes.ApproximateReceiveCount)));
       return true;
     } catch (error) {
       telemetry.fault(messageId, error);

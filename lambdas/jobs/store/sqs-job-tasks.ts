@@ -9,14 +9,15 @@ import type { JobTasks } from '../use/job-runs.ts';
 const LONGEST_DELAY_SECONDS = 900;
 
 /**
- * Sends one message for a run to the queue of its job's worker. A send that failed may have been applied; a second message
- * of a run does no harm.
+ * Sends one message for a run to the queue of its job's worker. A send that failed may have been applied; the second
+ * message of a run ends as soon as the run has gone on without it.
  *
  * @param queueUrls the queues that this function may write to
  */
 export function sqsJobTasks(client: SQSClient, queueUrls: Partial<Record<JobWorkerName, string>>): JobTasks {
   return {
-    enqueue: async ({ jobId, runId }, delaySeconds) => {
+    enqueue: async (run, delaySeconds) => {
+      const { jobId } = run;
       const worker = jobEntry(jobId)?.worker;
       const queueUrl = worker === undefined ? undefined : queueUrls[worker];
       if (queueUrl === undefined) throw new TerminalError('job_has_no_queue', `there is no queue for the job ${jobId}`);
@@ -24,7 +25,7 @@ export function sqsJobTasks(client: SQSClient, queueUrls: Partial<Record<JobWork
         await client.send(
           new SendMessageCommand({
             QueueUrl: queueUrl,
-            MessageBody: jobMessageText({ jobId, runId }),
+            MessageBody: jobMessageText(run),
             DelaySeconds: Math.min(LONGEST_DELAY_SECONDS, Math.max(0, Math.round(delaySeconds))),
           }),
         );

@@ -1,10 +1,12 @@
 import * as z from 'zod';
 import type { RunId } from '../domain/job-run.ts';
 
-/** The message for a worker. It names the run and contains nothing of its state. */
+/** The message for a worker. It names the run, and contains nothing of its state but the version. */
 export interface JobMessage {
   readonly jobId: string;
   readonly runId: RunId;
+  /** The run's version when the message was sent. */
+  readonly version: number;
 }
 
 const message = z.strictObject({
@@ -13,10 +15,11 @@ const message = z.strictObject({
     .string()
     .regex(/^[^:]+:.+$/)
     .transform((id) => id as RunId),
+  version: z.int().positive(),
 });
 
-export function jobMessageText({ jobId, runId }: JobMessage): string {
-  return JSON.stringify({ jobId, runId });
+export function jobMessageText({ jobId, runId, version }: JobMessage): string {
+  return JSON.stringify({ jobId, runId, version });
 }
 
 /** @returns undefined when `body` is not a job message */

@@ -66,5 +66,5 @@ export interface JobRunStore {
 /** Sends a run to its worker. Delivery is at least once. */
 export interface JobTasks {
   /** @param delaySeconds 0 to 900 */
-  enqueue(run: Pick<JobRun, 'jobId' | 'runId'>, delaySeconds: number): Promise<void>;
+  enqueue(run: Pick<JobRun, 'jobId' | 'runId' | 'version'>, delaySeconds: number): Promise<void>;
 }

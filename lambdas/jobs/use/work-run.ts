@@ -20,12 +20,12 @@ import {
   nextAttempt,
   type PageAttempt,
   pageDone,
-  type RunId,
   runFailed,
   withoutOvertaken,
   workerLivesMs,
 } from '../domain/job-run.ts';
 import type { Job } from './job.ts';
+import type { JobMessage } from './job-message.ts';
 import type { JobLock, JobRunStore, JobTasks } from './job-runs.ts';
 import { itemToPassOver, workPage } from './work-page.ts';
 
@@ -56,7 +56,7 @@ export type Worked =
   | 'waiting'
   /** Another worker has taken over, and nothing was written. */
   | 'fenced'
-  /** The run has ended, or does not exist. */
+  /** The run has ended, does not exist, or has gone on by another message. */
   | 'nothing_to_do';
 
 /** The job of one message, and the tools for it. */
@@ -67,8 +67,8 @@ interface Work {
 }
 
 /**
- * Processes one page of a run, and sends the message for the next page. Messages may be lost in a crash, duplicated or late,
- * so a message only names the run; the row of the run holds its state.
+ * Processes one page of a run, and sends the message for the next page. Messages may be duplicated or late, so a message only
+ * names the run and its version; the row of the run holds its state.
  *
  *   lock ── read ── begin (attempt counted) ── items … ── save (cursor, counts) ── next message
  *
@@ -79,12 +79,11 @@ interface Work {
  *   A ── lock 1 ── begin v2 ── items … paused ………………………… ── save v3 ✗ (token 1)
  *   B ─────────────────────────────── lock 2 ── begin v3 ── items ── save v4 ✓
  *
+ * @param receives how often the message was delivered, at least 1
  * @throws when this worker does not have the job, or a dependency fails; the message is then delivered again
  */
-export async function workRun(
-  tools: WorkRunTools,
-  { jobId, runId }: { readonly jobId: string; readonly runId: RunId },
-): Promise<Worked> {
+export async function workRun(tools: WorkRunTools, message: JobMessage, receives: number): Promise<Worked> {
+  const { jobId, runId } = message;
   const entry = jobEntry(jobId);
   const job = entry === undefined ? undefined : tools.jobs[entry.id];
   if (entry === undefined || job === undefined) throw new Error(`this worker has no job ${jobId}`);
@@ -92,7 +91,7 @@ export async function workRun(
   // There is no release: the redelivered message acquires the lock again for the same run.
   return tools.runner.run<ClaimedPage, JobRun, Worked>(runPageOperation(runId), {
     claim: async () => {
-      const claimed = await claimPage(work, runId);
+      const claimed = await claimPage(work, message, receives);
       return typeof claimed === 'string' ? { kind: 'refused', outcome: claimed } : { kind: 'claimed', held: claimed };
     },
     execute: (page) => workAttempt(work, page),
@@ -109,7 +108,8 @@ interface ClaimedPage {
 }
 
 /** @returns the claimed page, or the result of the message when there is no page to process */
-async function claimPage(work: Work, runId: RunId): Promise<ClaimedPage | Worked> {
+async function claimPage(work: Work, message: JobMessage, receives: number): Promise<ClaimedPage | Worked> {
+  const { runId } = message;
   const { tools, entry } = work;
   const { runs, clock } = tools;
   const { id: jobId } = entry;
@@ -118,12 +118,27 @@ async function claimPage(work: Work, runId: RunId): Promise<ClaimedPage | Worked
   if (found === undefined || isEnded(found)) return 'nothing_to_do';
   const livesMs = workerLivesMs(found, clock.nowMs());
   if (livesMs > 0) return waitForWorker(work, found, livesMs);
+  if (found.version !== message.version) return catchUp(work, found, receives);
   const lock = await runs.lock(entry.overlap === 'allow' ? runId : jobId, runId, times(clock));
   if (lock === undefined) return waitForLock(work, found);
   // Read again under the lock: its previous holder cannot write any more.
   const run = await runs.readRun(jobId, runId);
   if (run === undefined || isEnded(run)) return giveBack(work, run, lock);
+  if (run.version !== message.version) return catchUp(work, run, receives);
   return beginPage(work, run, lock);
+}
+
+/**
+ * The run has gone on since the message was sent. Whoever went on has a message of its own, so this one ends here: otherwise each
+ * duplicate would be sent on for as long as the run lasts, and their number would double again and again while sends are in doubt.
+ * Only a message that is delivered again, or whose page a worker began and did not end, may be the last one:
+ *
+ *   message v1 ── begin v2 ── items … ── save v3 ── ✗ ……… message v1 again ── message v3
+ */
+async function catchUp({ tools }: Work, run: JobRun, receives: number): Promise<Worked> {
+  if (receives <= 1 && run.begunAtMs === undefined) return 'nothing_to_do';
+  await tools.tasks.enqueue(run, 0);
+  return 'waiting';
 }
 
 async function beginPage(work: Work, run: JobRun, lock: JobLock): Promise<ClaimedPage | Worked> {
@@ -192,18 +207,22 @@ async function commitPage({ tools, job, entry }: Work, { run, lock }: ClaimedPag
   return 'continued';
 }
 
-/** Sends the message again with a delay until the other run has ended, at most for the maximum duration of the run. */
+/**
+ * Sends the message again with a delay until the other run has ended, at most for the maximum duration of the run. The version
+ * grows, so that of several messages of the run one waits on, and the others end.
+ */
 async function waitForLock(work: Work, run: JobRun): Promise<Worked> {
   const { tools, entry } = work;
   const { runs, tasks, clock } = tools;
-  if (!isOverdue(run, maxDurationOf(entry), clock.nowMs())) {
-    await tasks.enqueue(run, JOB_WAIT_SECONDS);
-    return 'waiting';
-  }
   // Written under a lock with the run's own name, because another run holds the job lock. If a worker begins the run now, the
   // condition on the version refuses one of the two writes.
   const own = await runs.lock(run.runId, run.runId, times(clock));
-  return own === undefined ? 'fenced' : fail(work, run, own, 'lock_not_available');
+  if (own === undefined) return 'fenced';
+  if (isOverdue(run, maxDurationOf(entry), clock.nowMs())) return fail(work, run, own, 'lock_not_available');
+  const waiting = { ...run, version: run.version + 1 };
+  if (!(await save(tools, waiting, own))) return 'fenced';
+  await tasks.enqueue(waiting, JOB_WAIT_SECONDS);
+  return 'waiting';
 }
 
 async function fail(work: Work, run: JobRun, lock: JobLock, reason: string): Promise<Worked> {
