@@ -1,13 +1,27 @@
 /**
- * Plays histories on request: a line `<seed> <profile>` on standard input is answered by a line of JSON, the names of the oracles
- * that the history violates. With `--import …/apply-mutant.ts` the product has a planted fault.
+ * Plays histories on request: a line `<seed> <profile>` on standard input is answered by a line of JSON. With
+ * `--import …/apply-mutant.ts` the product has a planted fault.
  */
 import { createInterface } from 'node:readline';
-import { generate } from '../simulator/generate.ts';
-import { play } from '../simulator/play.ts';
+import { ReachedText } from './reached-text.ts';
+
+export interface Hunted {
+  /** The names of the oracles that the history violates. */
+  readonly violated: readonly string[];
+  /** The mutants whose replaced text the product ran. Nothing is said of that with a planted fault. */
+  readonly reached: readonly string[];
+}
+
+const text = process.env['PAYONCE_MUTANT'] === undefined ? new ReachedText() : undefined;
+// The product is loaded after the coverage has begun.
+const { generate } = await import('../simulator/generate.ts');
+const { play } = await import('../simulator/play.ts');
+Error.stackTraceLimit = 8;
 
 for await (const line of createInterface({ input: process.stdin })) {
   const [seed = '', profile = ''] = line.split(' ');
   const { violations } = await play(generate(Number(seed), profile));
-  process.stdout.write(`${JSON.stringify([...new Set(violations.map(({ oracle }) => oracle))])}\n`);
+  const violated = [...new Set(violations.map(({ oracle }) => oracle))];
+  const hunted: Hunted = { violated, reached: text?.take() ?? [] };
+  process.stdout.write(`${JSON.stringify(hunted)}\n`);
 }

@@ -17,6 +17,10 @@ const { values } = parseArgs({
     rows: { type: 'string', default: '5' },
     /** Names, separated by commas. */
     only: { type: 'string' },
+    /** Profiles, separated by commas. */
+    profiles: { type: 'string' },
+    /** Mutants that are hunted at the same time. */
+    'at-once': { type: 'string', default: String(availableParallelism()) },
   },
 });
 /** Rows of histories have seeds of their own. */
@@ -24,17 +28,18 @@ const SEEDS_OF_A_ROW = 1_000_000;
 
 const say = (text: string): void => void process.stdout.write(`${text}\n`);
 
-say('| fault | finding | histories (median) | all rows | found by |');
-say('|---|---|---|---|---|');
+say('| fault | finding | histories (median) | all rows | reached in | found by |');
+say('|---|---|---|---|---|---|');
 const hunts = await findMutants({
   seeds: Array.from({ length: Number(values.rows) }, (_, row) => Number(values.seed) + row * SEEDS_OF_A_ROW),
   most: Number(values.histories),
-  atOnce: availableParallelism(),
+  atOnce: Number(values['at-once']),
   ...(values.only === undefined ? {} : { only: values.only.split(',') }),
+  ...(values.profiles === undefined ? {} : { profiles: values.profiles.split(',') }),
   told: (hunt) => {
     const all = hunt.histories.map((count) => count ?? 'never').join(', ');
     say(
-      `| ${hunt.mutant} | ${hunt.finding ?? ''} | ${medianOf(hunt) ?? 'not found'} | ${all} | ${hunt.oracle ?? ''} |`,
+      `| ${hunt.mutant} | ${hunt.finding ?? ''} | ${medianOf(hunt) ?? 'not found'} | ${all} | ${hunt.reached} | ${hunt.oracle ?? ''} |`,
     );
   },
 });
