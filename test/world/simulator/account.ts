@@ -219,8 +219,8 @@ export class Account {
       if (!events.some((each) => each === event.detailType)) continue;
       this.queues.put(queue, body, `${id} ${queue}`);
       // The bus delivers at least once.
-      const twice = this.simulation.decide(`${id} ${queue} twice`) < (this.simulation.rates.ambiguous_applied ?? 0);
-      if (twice) this.queues.put(queue, body, `${id} ${queue} again`);
+      if (this.simulation.strikes('ambiguous_applied', `${id} ${queue} twice`, 'bus delivery'))
+        this.queues.put(queue, body, `${id} ${queue} again`);
     }
   }
 

@@ -141,7 +141,7 @@ function busClient({ simulation, publish }: Surroundings, process: () => Process
     return sender.call('bus PutEventsCommand', BUS, async () => ({
       Entries: Entries.map(({ DetailType: detailType = '', Detail = '{}' }) => {
         // The bus takes some entries of a call, and not the others.
-        if (Entries.length > 1 && sender.fraction() < (simulation.rates.throttle ?? 0)) {
+        if (Entries.length > 1 && simulation.strikes('throttle', `${sender.token()} refused`, 'bus entry')) {
           return { ErrorCode: 'ThrottlingException' };
         }
         publish({ detailType, detail: JSON.parse(Detail), atMs: simulation.nowMs }, sender);

@@ -158,14 +158,12 @@ export class Queues {
         : undefined;
     for (const message of taken) {
       // The deletion of a message may be lost: then it comes again.
-      const isLost = this.#simulation.decide(`${message.name} deleted ${message.receives}`) < this.#lost;
-      if (failed !== undefined && !failed.has(message.name) && !isLost) this.#of(queue).delete(message);
+      const name = `${message.name} deleted ${message.receives}`;
+      const isDone = failed !== undefined && !failed.has(message.name);
+      if (isDone && !this.#simulation.strikes('ambiguous_lost', name, `sqs deletion from ${queue}`))
+        this.#of(queue).delete(message);
       else this.#poll(queue, message, message.visibleAtMs);
     }
-  }
-
-  get #lost(): number {
-    return this.#simulation.rates.ambiguous_lost ?? 0;
   }
 
   #answer(command: object, sender: Process): object {

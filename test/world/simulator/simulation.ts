@@ -204,19 +204,28 @@ export class Simulation {
   }
 
   /** @returns the fault that happens at a gate */
-  faultAt(process: Process, gate: number, label: string, voice: Voice): FaultKind | undefined {
+  faultAt(process: Process, gate: number, voice: Voice): FaultKind | undefined {
     let drawn = fractionOf32(mix(process.id, gate, 1));
     for (const kind of KINDS) {
       const rate = this.rates[kind] ?? 0;
       drawn -= rate;
       if (drawn >= 0) continue;
       if (kind === 'conflict' && voice.conflict === undefined) return undefined;
-      const name = `${process.name}.${gate}`;
-      if (this.#muted.has(name)) return undefined;
-      this.faults.push({ name, kind, label, of: process.of, atMs: this.nowMs });
-      return kind;
+      return this.#muted.has(faultName(process, gate)) ? undefined : kind;
     }
     return undefined;
+  }
+
+  /** Notes a fault that {@link faultAt} has drawn. It is none when its process is gone by then. */
+  struck(process: Process, gate: number, label: string, kind: FaultKind): void {
+    this.faults.push({ name: faultName(process, gate), kind, label, of: process.of, atMs: this.nowMs });
+  }
+
+  /** Whether a fault of the account itself happens, for example that a message comes twice. */
+  strikes(kind: FaultKind, name: string, label: string): boolean {
+    if (this.decide(name) >= (this.rates[kind] ?? 0) || this.#muted.has(name)) return false;
+    this.faults.push({ name, kind, label, of: 'account', atMs: this.nowMs });
+    return true;
   }
 
   /** @returns whether anything happened until then */
@@ -342,7 +351,7 @@ export class Process {
     const [least, most] = voice.lasts;
     const jitter = fractionOf32(mix(this.id, gate, 4));
     const lastsMs = least + jitter * jitter * (most - least);
-    const fault = this.#canFail ? simulation.faultAt(this, gate, label, voice) : undefined;
+    const fault = this.#canFail ? simulation.faultAt(this, gate, voice) : undefined;
     const order = mix(this.id, gate, 5);
     return this.#wait((wake, fail) => {
       const applied = (then: (result: Result) => void, orElse: (error: unknown) => void = fail): void => {
@@ -354,6 +363,7 @@ export class Process {
       };
       const strike = (): void => {
         if (this.isOver && fault !== 'slow') return;
+        if (fault !== undefined && fault !== 'slow') simulation.struck(this, gate, label, fault);
         switch (fault) {
           case undefined:
           case 'slow':
@@ -379,6 +389,7 @@ export class Process {
         }
       };
       if (fault !== 'slow') return simulation.plan(simulation.nowMs + lastsMs, order, strike);
+      if (!this.isOver) simulation.struck(this, gate, label, fault);
       this.#slowly({ voice, order, gate, strike, fail, applied, wake });
     });
   }
@@ -430,6 +441,10 @@ export class Process {
       );
     });
   }
+}
+
+function faultName({ name }: Process, gate: number): string {
+  return `${name}.${gate}`;
 }
 
 function isBefore(one: Happening, other: Happening): boolean {
