@@ -52,7 +52,7 @@ export class ReachedText {
 function placesOf({ name, edits }: Mutant): readonly (readonly [url: string, place: Place])[] {
   return edits.map(({ file, find, replace }) => {
     const url = new URL(`../../../${file}`, import.meta.url);
-    const same = [...find].findIndex((letter, index) => letter !== replace[index]);
+    const same = find.split('').findIndex((letter, index) => letter !== replace[index]);
     const offset = readFileSync(url, 'utf8').indexOf(find) + Math.max(0, same);
     return [url.href, { mutant: name, offset }];
   });

@@ -28,10 +28,14 @@ test('cells, faults and pairs that histories reach are counted, and the others a
     atMs: 1,
   };
   const history = { seed: 1, profile: 'calm', steps: [step], muted: [] };
-  const found = reachedBy({ ...world, faults: [fault] }, history, cells);
+  const ends = [
+    { step, end: '201' },
+    { step, end: '409 change_in_progress' },
+  ];
+  const found = reachedBy({ ...world, faults: [fault] }, history, { cells, ends });
   const all = nothingReached();
   addReached(all, found);
-  addReached(all, reachedBy({ ...world, faults: [] }, history, cells));
+  addReached(all, reachedBy({ ...world, faults: [] }, history, { cells, ends: [] }));
   expect(all.histories).toBe(2);
   expect(all.counts).toMatchObject({
     'cell charge pending × processing': 1,
@@ -44,5 +48,7 @@ test('cells, faults and pairs that histories reach are counted, and the others a
   expect(told).toContain('  never: charge voided × succeeded');
   expect(told).toContain('  never: refund × crash_after');
   expect(told.find((line) => line.includes('F39'))).toMatch('not reachable');
+  expect(told).toContain('act pay: 50 % of 2 steps took effect (else: 409 change_in_progress 1)');
+  expect(told).toContain('act refund: never drawn');
   expect(CHARGE_TABLE.succeeded.processing).toBe(before);
 });

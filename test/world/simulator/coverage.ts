@@ -4,7 +4,9 @@ import { parseOrderTransition } from '../../../lambdas/orders/store/order-items.
 import { CHARGE_TABLE, DISPUTE_TABLE, REFUND_TABLE } from '../../../lambdas/payments/domain/state-tables.ts';
 import type { Transition } from '../../../lambdas/payments/domain/transition.ts';
 import { parseTransition } from '../../../lambdas/payments/store/items.ts';
+import { isEffect } from './acts/objects.ts';
 import type { FaultKind, History, Observed } from './contract.ts';
+import type { StepEnd } from './perform.ts';
 
 type Table = Readonly<Record<string, Readonly<Record<string, unknown>>>>;
 
@@ -53,7 +55,7 @@ const ALL_CELLS = Object.entries(TABLES).flatMap(([table, rows]) =>
   Object.entries(rows).flatMap(([row, cells]) => Object.keys(cells).map((column) => `${table} ${row} × ${column}`)),
 );
 
-/** How many histories reached each thing. Plain JSON, so that processes can hand it over. */
+/** How many histories reached each thing, and how many steps of each act were drawn and took effect. Plain JSON. */
 export interface Reached {
   histories: number;
   readonly counts: Record<string, number>;
@@ -69,16 +71,26 @@ export function addReached(into: Reached, { histories, counts }: Reached): void 
 }
 
 /** @param cells what {@link countCells} returned; it is emptied */
-export function reachedBy(world: Observed, { steps }: History, cells: Set<string>): Reached {
+export function reachedBy(
+  world: Observed,
+  { steps }: History,
+  { cells, ends }: { readonly cells: Set<string>; readonly ends: readonly StepEnd[] },
+): Reached {
   const names = new Set<string>([...cells].map((cell) => `cell ${cell}`));
   cells.clear();
   const kinds = new Set(world.faults.map(({ kind }) => kind));
   for (const fault of faultsIn(world, steps)) names.add(`fault ${fault}`);
-  for (const { act } of steps) {
+  const counts: Record<string, number> = {};
+  for (const { step, end } of ends) {
+    const { act } = step;
+    for (const name of [`drawn ${act}`, `end ${act}: ${end}`]) counts[name] = (counts[name] ?? 0) + 1;
+    if (!isEffect(end)) continue;
+    counts[`effect ${act}`] = (counts[`effect ${act}`] ?? 0) + 1;
     names.add(`act ${act}`);
     for (const kind of kinds) names.add(`pair ${act} × ${kind}`);
   }
-  return { histories: 1, counts: Object.fromEntries([...names].map((name) => [name, 1])) };
+  for (const name of names) counts[name] = 1;
+  return { histories: 1, counts };
 }
 
 // -------------------------------------------------------------------------------------------------------------- faults
@@ -86,6 +98,7 @@ export function reachedBy(world: Observed, { steps }: History, cells: Set<string
 interface Evidence {
   readonly world: Observed;
   readonly acts: ReadonlySet<string>;
+  readonly hasSkew: boolean;
   readonly sources: ReadonlySet<string>;
   readonly transitions: readonly Transition[];
   readonly orderTypes: ReadonlySet<string>;
@@ -101,9 +114,9 @@ const SIGNS: Readonly<Record<string, (evidence: Evidence) => boolean>> = {
   F02: ({ gates }) => gates.some((gate) => gate.startsWith('crash_after')),
   F03: ({ gates }) => gates.some((gate) => /^ambiguous_applied .*TransactWrite/.test(gate)),
   F04: ({ gates, sources }) =>
-    gates.some((gate) => /^ambiguous_applied (?!dynamodb)/.test(gate)) || hasSource(sources, 'timeout_charged'),
+    gates.some((gate) => gate.startsWith('ambiguous_applied http')) || hasSource(sources, 'timeout_charged'),
   F05: ({ gates, sources }) =>
-    gates.some((gate) => /^ambiguous_lost (?!dynamodb)/.test(gate)) || hasSource(sources, 'timeout_not_charged'),
+    gates.some((gate) => gate.startsWith('ambiguous_lost http')) || hasSource(sources, 'timeout_not_charged'),
   F06: ({ sources }) => /declined|rate|malformed|error|unauthorized|flaky/.test([...sources].join(' ')),
   F07: ({ gates }) => gates.some((gate) => /^(?:throttle|conflict)/.test(gate)),
   F08: ({ world }) => overlapping(world),
@@ -111,7 +124,7 @@ const SIGNS: Readonly<Record<string, (evidence: Evidence) => boolean>> = {
   F10: ({ world }) => new Set(world.calls.map(({ key }) => key)).size < keyed(world).size,
   F11: ({ metrics }) => metrics.has('takeover'),
   F12: ({ metrics }) => metrics.has('fenced'),
-  F13: ({ acts, world }) => acts.has('deploy') && world.faults.length > 0,
+  F13: ({ hasSkew }) => hasSkew,
   F14: ({ codes }) => codes.has('idempotency_key_expired'),
   F15: ({ codes }) => codes.has('idempotency_key_expired'),
   F16: ({ gates }) => gates.some((gate) => gate.startsWith('crash')),
@@ -146,6 +159,7 @@ function faultsIn(world: Observed, steps: History['steps']): readonly string[] {
   const evidence: Evidence = {
     world,
     acts: new Set(steps.map(({ act }) => act)),
+    hasSkew: steps.some(({ act, clockSkewMs }) => act === 'faults' && clockSkewMs !== 0),
     sources: new Set(steps.flatMap(({ source }) => (typeof source === 'string' ? [source] : []))),
     transitions: database.items(tables.ledger, LedgerRow.payment).map(parseTransition),
     orderTypes: new Set(orders.map(({ type }) => type)),
@@ -194,5 +208,24 @@ export function tellReached({ histories, counts }: Reached, acts: readonly strin
     ...missing('fault', faults, UNREACHABLE_FAULTS),
     ...missing('act', acts, {}),
     ...missing('pair', pairs, {}),
+    ...effects(counts, acts),
   ];
+}
+
+/** Of each act: the share of its steps that took effect, and how the others ended. */
+function effects(counts: Reached['counts'], acts: readonly string[]): readonly string[] {
+  return acts.map((act) => {
+    const drawn = counts[`drawn ${act}`] ?? 0;
+    const effect = counts[`effect ${act}`] ?? 0;
+    const others = Object.entries(counts)
+      .flatMap(([name, count]) =>
+        name.startsWith(`end ${act}: `) ? [[name.slice(act.length + 6), count] as const] : [],
+      )
+      .filter(([end]) => !isEffect(end))
+      .toSorted(([, one], [, other]) => other - one)
+      .slice(0, 3)
+      .map(([end, count]) => `${end} ${count}`);
+    const share = drawn === 0 ? 'never drawn' : `${Math.round((100 * effect) / drawn)} % of ${drawn} steps took effect`;
+    return `act ${act}: ${share}${others.length === 0 ? '' : ` (else: ${others.join(', ')})`}`;
+  });
 }

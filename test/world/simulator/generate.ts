@@ -70,7 +70,7 @@ class Writer {
     const maker = dice.weighted(makers, ({ makes }) => (makes !== 'endpoint' ? 2 : number === 1 ? 0 : 1));
     const root = this.#draw(maker, this.#drawing(dice, undefined, []), MINUTE_MS + wait(dice, maker.pace));
     if (root === undefined || maker.makes === undefined) return;
-    const earlier = [root];
+    const earlier = [root, ...this.#follow(maker, this.#drawing(dice, root, [root]), root)];
     const acts = this.#actsAbout(maker.makes);
     const count = acts.length === 0 ? 0 : dice.whole(least, most);
     for (let act = 1; act <= count && earlier.length <= MOST_FOLLOWERS; act += 1) {
@@ -90,8 +90,15 @@ class Writer {
       const ofAct = dice.named(`act ${number}`);
       const act = ofAct.weighted(acts, ({ weight }) => weight);
       const waitMs = wait(ofAct, act.pace) * (ofAct.chance(0.5) ? -1 : 1);
-      const atMs = Math.max(1, ofAct.pick(anchors).atMs + waitMs);
-      this.#draw(act, this.#drawing(ofAct, undefined, []), atMs);
+      const anchor = ofAct.pick(anchors);
+      const drawing = this.#drawing(ofAct, undefined, []);
+      const given = act.draw(drawing);
+      if (given === undefined) continue;
+      // What lasts has begun before the other act, most of the time.
+      const lasts = Number(given['forMs'] ?? 0);
+      const beginsMs = lasts > 1 && ofAct.chance(0.6) ? -ofAct.magnitude(1, lasts) : waitMs;
+      const draft = { act: act.name, pace: act.pace, given };
+      this.#follow(act, drawing, this.#write(draft, drawing, Math.max(1, anchor.atMs + beginsMs)));
     }
   }
 

@@ -78,10 +78,12 @@ test('callbacks are lost, doubled, late and out of order, as often as the habits
   expect(deliveries.map(({ payment }) => payment)).not.toEqual(PAYMENTS);
 });
 
-test('a callback that was not taken is sent again some times, and then no more', async () => {
+test('a callback that was not taken is sent again for three days, and then no more', async () => {
   const { deliveries } = await play([], ({ payment }) => (payment === 'pay_3' ? 503 : 204));
-  expect(deliveries.filter(({ payment }) => payment === 'pay_3')).toHaveLength(6);
-  expect(deliveries).toHaveLength(PAYMENTS.length + 5);
+  const again = deliveries.filter(({ payment }) => payment === 'pay_3');
+  expect(again).toHaveLength(10);
+  expect(Math.round((again.at(-1)?.afterMs ?? 0) / 3_600_000)).toBe(72);
+  expect(deliveries).toHaveLength(PAYMENTS.length + 9);
 });
 
 test('a history lasts until its last outage has ended', () => {

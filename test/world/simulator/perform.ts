@@ -3,7 +3,7 @@ import type { CallbackHabits, Scene } from './acts/act.ts';
 import { actNamed } from './acts/all-acts.ts';
 import type { History, RunningSystem, Step } from './contract.ts';
 
-/** How a step ended: `done`, `nothing` when it met no object, a refusal, or the status of an answer. */
+/** How a step ended: `done`, `done elsewhere` on another object, `nothing` when there was none, a refusal, or the status of an answer. */
 export interface StepEnd {
   readonly step: Step;
   readonly end: string;
@@ -11,8 +11,9 @@ export interface StepEnd {
 
 const PROMPT: CallbackHabits = { lost: 0, doubled: 0, late: 0, lateMs: 0, slow: 0 };
 
-/** The waits after a callback that was not taken. Real processors go on for days; one that is lost after that is lost. */
-const AGAIN_MS = [5_000, 60_000, 600_000, 3_600_000, 21_600_000] as const;
+const HOUR_MS = 3_600_000;
+/** The waits after a callback that was not taken: for three days, as Stripe does. One that is lost after that is lost. */
+const AGAIN_MS = [5_000, 60_000, 600_000, ...[1, 6, 12, 12, 20, 21].map((hours) => hours * HOUR_MS)] as const;
 
 /** A late callback is at least this late, so that another one can overtake it. Milliseconds. */
 const LEAST_LATE_MS = 100;
@@ -25,7 +26,7 @@ export function lengthOf({ steps }: History): number {
 /** Plays the steps of a history at their times, and delivers the processors’ callbacks. @returns the ends so far, growing */
 export function perform(system: RunningSystem, { steps }: History): readonly StepEnd[] {
   const byId = new Map<unknown, Step>(steps.map((step) => [step.id, step]));
-  const scene: Scene = { system, stepOf: (id) => byId.get(id), habits: new Map() };
+  const scene: Scene = { system, stepOf: (id) => byId.get(id), steps, others: new Map(), habits: new Map() };
   const ends: StepEnd[] = [];
   const startMs = system.nowMs;
   deliverCallbacks(scene);

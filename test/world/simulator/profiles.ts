@@ -138,7 +138,16 @@ export const PROFILES = {
   disputes: {
     subjects: [1, 3],
     acts: [2, 7],
-    features: { ...CALLBACK_TROUBLE, disputes: 1, refunds: 0.8, late_success: 0.6, refund_failures: 0.5, crashes: 0.4 },
+    features: {
+      ...CALLBACK_TROUBLE,
+      disputes: 1,
+      refunds: 0.8,
+      late_success: 0.6,
+      refund_failures: 0.5,
+      crashes: 0.4,
+      doubt: 0.4,
+      silence: 0.5,
+    },
     otherwise: 0.15,
   },
   crashes: {
@@ -223,6 +232,8 @@ export const PROFILES = {
       processor_outages: 0.5,
       refunds: 0.6,
       holds: 0.4,
+      silence: 0.5,
+      doubt: 0.4,
     },
     otherwise: 0.15,
   },
@@ -239,6 +250,20 @@ export const PROFILES = {
       erasures: 0.3,
     },
     otherwise: 0.15,
+  },
+  floods: {
+    subjects: [1, 1],
+    acts: [1, 4],
+    features: {
+      floods: 1,
+      refunds: 0.7,
+      disputes: 0.6,
+      silence: 0.6,
+      late_success: 0.5,
+      refund_failures: 0.4,
+      lost_callbacks: 0.4,
+    },
+    otherwise: 0.05,
   },
   everything: { subjects: [1, 5], acts: [1, 9], features: { cron: 0.2 }, otherwise: 0.35 },
 } as const satisfies Readonly<Record<string, Profile>>;

@@ -60,9 +60,9 @@ async function violated(
   history: History,
 ): Promise<{ readonly oracles: readonly string[]; readonly faults: readonly string[] }> {
   try {
-    const { system, violations } = await play(history);
+    const { system, violations, ends } = await play(history);
     gates += system.simulation.gates;
-    addReached(reached, reachedBy(system, history, cells));
+    addReached(reached, reachedBy(system, history, { cells, ends }));
     return {
       oracles: [...new Set(violations.map(({ oracle }) => oracle))],
       faults: system.faults.map(({ name }) => name),

@@ -57,7 +57,7 @@ export interface ActOf<Given extends Arguments> {
   readonly draw: (drawing: Drawing) => Given | undefined;
   /** The acts that follow it, for example the end of a dispute. `id` is the step's own. */
   readonly leadsTo?: (drawing: Drawing, given: Given, id: number) => readonly Draft[];
-  /** @returns how it ended: `done`, `nothing` when it met no object, the refusal, or the status of an answer */
+  /** @returns how it ended: `done`, `done elsewhere` on another object, `nothing` when there was none, the refusal, or the status of an answer */
   readonly play: (scene: Scene, step: Step & Given) => Promise<string>;
   readonly tell: (step: Step & Given, telling: Telling) => string;
 }
@@ -73,6 +73,10 @@ export function act<Given extends Arguments>(definition: ActOf<Given>): Act {
 export interface Scene {
   readonly system: RunningSystem;
   readonly stepOf: (id: unknown) => Step | undefined;
+  /** In the order of time. */
+  readonly steps: readonly Step[];
+  /** By the id of a step that was done to another object than it names: the step that made that object. */
+  readonly others: Map<number, Step>;
   /** How each processor delivers its callbacks. */
   readonly habits: Map<string, CallbackHabits>;
 }

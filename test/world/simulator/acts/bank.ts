@@ -1,6 +1,7 @@
 import type { Charge, Refund } from '../../../../lambdas/kernel/contract/sandbox-api.ts';
+import type { ProcessorCharge } from '../../../../lambdas/payments/domain/processor-charge.ts';
 import { type Act, type Arguments, act, type Draft, type Drawing } from './act.ts';
-import { chargeOf, deedAt, onCharge, paymentOf } from './objects.ts';
+import { chargeOf, deedAt, leftOf, onCharge, paymentOf } from './objects.ts';
 
 /** What payers, their banks, and other users of the processor’s account do. Payonce learns of it by callbacks, or not at all. */
 
@@ -27,6 +28,16 @@ function which({ dice, earlier }: Drawing): OfCharge {
   return earlier.some(({ act: name }) => name === 'stray') && dice.chance(0.5) ? { charge: 1 } : {};
 }
 
+const isIn =
+  (...statuses: readonly ProcessorCharge['status'][]) =>
+  ({ status }: ProcessorCharge): boolean =>
+    statuses.includes(status);
+const isHold = isIn('authorized');
+const awaitsPayer = isIn('requires_action');
+/** What can be disputed, also when it was refunded before. Minor units. */
+const undisputedOf = (charge: ProcessorCharge): number => leftOf({ ...charge, refunds: [] });
+const hasLeft = (charge: ProcessorCharge): boolean => leftOf(charge) > 0;
+
 const ordinal = (charge: number | undefined): string => (charge === undefined ? '' : ` (charge ${charge + 1})`);
 
 const approve = act<OfCharge>({
@@ -37,7 +48,7 @@ const approve = act<OfCharge>({
   weight: 10,
   pace: ['seconds', 'minutes', 'hours', 'days'],
   draw: (drawing) => (sourceOf(drawing) === 'tok_action' ? {} : undefined),
-  play: (scene, step) => onCharge(scene, step, (inside, { chargeId }) => inside.approve(chargeId)),
+  play: (scene, step) => onCharge(scene, step, awaitsPayer, (inside, { chargeId }) => inside.approve(chargeId)),
   tell: ({ of }, { name }) => `the payer approves ${name(of)}`,
 });
 
@@ -49,7 +60,7 @@ const refuse = act<OfCharge>({
   weight: 3,
   pace: ['seconds', 'minutes', 'hours'],
   draw: (drawing) => (sourceOf(drawing) === 'tok_action' ? {} : undefined),
-  play: (scene, step) => onCharge(scene, step, (inside, { chargeId }) => inside.decline(chargeId)),
+  play: (scene, step) => onCharge(scene, step, awaitsPayer, (inside, { chargeId }) => inside.decline(chargeId)),
   tell: ({ of }, { name }) => `the payer refuses ${name(of)}`,
 });
 
@@ -71,8 +82,14 @@ const lateSuccess = act<OfCharge>({
     ...(has('refund_failures') && dice.chance(0.4)
       ? [{ act: 'fail_refund', pace: ['days'], given: { which: 'newest' } } as const]
       : []),
+    ...(has('floods') && dice.chance(0.5)
+      ? [{ act: 'flood', pace: ['instant', 'minutes'], given: { count: 120 } } as const]
+      : []),
   ],
-  play: (scene, step) => onCharge(scene, step, (inside, { chargeId }) => inside.approve(chargeId)),
+  play: (scene, step) =>
+    onCharge(scene, step, isIn('declined', 'pending', 'requires_action'), (inside, { chargeId }) =>
+      inside.approve(chargeId),
+    ),
   tell: ({ of }, { name }) => `the bank confirms the charge of ${name(of)} after all`,
 });
 
@@ -95,8 +112,14 @@ const dispute = act<Amount>({
         ]
       : [],
   play: (scene, step) =>
-    onCharge(scene, step, (inside, { chargeId, capturedMinor }) =>
-      inside.dispute(chargeId, step.amount === 0 ? capturedMinor : step.amount),
+    onCharge(
+      scene,
+      step,
+      (charge) => undisputedOf(charge) > 0,
+      (inside, charge) => {
+        const mostMinor = undisputedOf(charge);
+        return inside.dispute(charge.chargeId, step.amount === 0 ? mostMinor : Math.min(step.amount, mostMinor));
+      },
     ),
   tell: ({ of, amount, charge }, { name, money }) =>
     `the payer disputes ${amount === 0 ? 'all' : money(amount, of)} of ${name(of)}${ordinal(charge)}`,
@@ -115,16 +138,26 @@ const closeDispute = act<Close>({
   pace: ['hours', 'days'],
   draw: ({ dice }) => ({ outcome: dice.pick(['won', 'lost']) }),
   play: (scene, step) =>
-    onCharge(scene, step, async (inside, { disputes }) => {
-      const open = disputes.find(({ status }) => status === 'open');
-      return open === undefined ? 'nothing' : inside.closeDispute(open.disputeId, step.outcome);
-    }),
+    onCharge(
+      scene,
+      step,
+      ({ disputes }) => disputes.some(({ status }) => status === 'open'),
+      async (inside, { disputes }) => {
+        const open = disputes.find(({ status }) => status === 'open');
+        return open === undefined ? 'nothing' : inside.closeDispute(open.disputeId, step.outcome);
+      },
+    ),
   tell: ({ of, outcome, charge }, { name }) => `the dispute of ${name(of)}${ordinal(charge)} is ${outcome}`,
 });
 
 interface EndRefund extends OfCharge {
   /** `own`: one that Payonce made; `newest`: any. */
   readonly which: 'own' | 'newest';
+}
+
+function refundToFail({ refunds }: ProcessorCharge, { which: named }: Pick<EndRefund, 'which'>) {
+  const isOwn = ({ refundId }: { readonly refundId: string }): boolean => !refundId.startsWith('re_');
+  return refunds.findLast((each) => each.status !== 'failed' && (named === 'newest' || isOwn(each)));
 }
 
 const failRefund = act<EndRefund>({
@@ -139,11 +172,15 @@ const failRefund = act<EndRefund>({
       ? { which: 'newest', ...which(drawing) }
       : undefined,
   play: (scene, step) =>
-    onCharge(scene, step, async (inside, { refunds }) => {
-      const isOwn = ({ refundId }: { readonly refundId: string }) => !refundId.startsWith('re_');
-      const found = refunds.findLast((each) => each.status !== 'failed' && (step.which === 'newest' || isOwn(each)));
-      return found === undefined ? 'nothing' : inside.endRefund(found.refundId, 'failed');
-    }),
+    onCharge(
+      scene,
+      step,
+      (charge) => refundToFail(charge, step) !== undefined,
+      async (inside, charge) => {
+        const found = refundToFail(charge, step);
+        return found === undefined ? 'nothing' : inside.endRefund(found.refundId, 'failed');
+      },
+    ),
   tell: ({ of, which: refund, charge }, { name }) =>
     `the bank fails the newest ${refund === 'own' ? 'own ' : ''}refund of ${name(of)}${ordinal(charge)}`,
 });
@@ -157,10 +194,15 @@ const finishRefund = act<OfCharge>({
   pace: ['hours', 'days'],
   draw: (drawing) => (drawing.earlier.some(({ act: name }) => name.includes('refund')) ? which(drawing) : undefined),
   play: (scene, step) =>
-    onCharge(scene, step, async (inside, { refunds }) => {
-      const found = refunds.find(({ status }) => status === 'pending');
-      return found === undefined ? 'nothing' : inside.endRefund(found.refundId, 'succeeded');
-    }),
+    onCharge(
+      scene,
+      step,
+      ({ refunds }) => refunds.some(({ status }) => status === 'pending'),
+      async (inside, { refunds }) => {
+        const found = refunds.find(({ status }) => status === 'pending');
+        return found === undefined ? 'nothing' : inside.endRefund(found.refundId, 'succeeded');
+      },
+    ),
   tell: ({ of, charge }, { name }) => `the bank completes the pending refund of ${name(of)}${ordinal(charge)}`,
 });
 
@@ -172,7 +214,8 @@ const expire = act<OfCharge>({
   weight: 3,
   pace: ['hours', 'days'],
   draw: (drawing) => (isHeld(drawing) || sourceOf(drawing) === 'tok_action' ? {} : undefined),
-  play: (scene, step) => onCharge(scene, step, (inside, { chargeId }) => inside.expire(chargeId)),
+  play: (scene, step) =>
+    onCharge(scene, step, isIn('authorized', 'requires_action'), (inside, { chargeId }) => inside.expire(chargeId)),
   tell: ({ of }, { name }) => `the bank releases the hold of ${name(of)}`,
 });
 
@@ -197,11 +240,16 @@ const foreignRefund = act<ForeignRefund>({
       ? [{ act: 'fail_refund', pace: ['minutes', 'days'], given: { which: 'newest' } }]
       : [],
   play: (scene, step) =>
-    onCharge(scene, step, (inside, { chargeId }) => inside.refund(chargeId, step.amount, step.begins)),
+    onCharge(scene, step, hasLeft, (inside, charge) =>
+      inside.refund(charge.chargeId, Math.min(step.amount, leftOf(charge)), step.begins),
+    ),
   tell: ({ of, amount, begins, charge }, { name, money }) =>
     `someone refunds ${money(amount, of)} of ${name(of)}${ordinal(charge)} at the processor` +
     (begins === 'pending' ? '; it is pending' : ''),
 });
+
+/** After these a hold is rarely left. */
+const ENDS_HOLD = new Set(['capture', 'cancel', 'expire', 'foreign_capture', 'foreign_void']);
 
 const foreignCapture = act<Amount>({
   name: 'foreign_capture',
@@ -210,8 +258,14 @@ const foreignCapture = act<Amount>({
   about: 'payment',
   weight: 4,
   pace: ['seconds', 'minutes', 'hours'],
-  draw: (drawing) => (isHeld(drawing) ? { amount: share(drawing, [1, 0.5, 0.999]) } : undefined),
-  play: (scene, step) => onCharge(scene, step, (inside, { chargeId }) => inside.capture(chargeId, step.amount)),
+  draw: (drawing) =>
+    isHeld(drawing) && !drawing.earlier.some(({ act: name }) => ENDS_HOLD.has(name))
+      ? { amount: share(drawing, [1, 0.5, 0.999]) }
+      : undefined,
+  play: (scene, step) =>
+    onCharge(scene, step, isHold, (inside, { chargeId, amountMinor }) =>
+      inside.capture(chargeId, Math.min(step.amount, amountMinor)),
+    ),
   tell: ({ of, amount }, { name, money }) => `someone captures ${money(amount, of)} of ${name(of)} at the processor`,
 });
 
@@ -223,7 +277,7 @@ const foreignVoid = act<OfCharge>({
   weight: 2,
   pace: ['seconds', 'minutes', 'hours'],
   draw: (drawing) => (isHeld(drawing) ? {} : undefined),
-  play: (scene, step) => onCharge(scene, step, (inside, { chargeId }) => inside.void(chargeId)),
+  play: (scene, step) => onCharge(scene, step, isHold, (inside, { chargeId }) => inside.void(chargeId)),
   tell: ({ of }, { name }) => `someone voids ${name(of)} at the processor`,
 });
 
@@ -270,9 +324,23 @@ const wrongAmount = act<Amount>({
   pace: ['instant'],
   draw: (drawing) =>
     isHeld(drawing) || /async|action|timeout_charged|malformed/.test(sourceOf(drawing))
-      ? { amount: share(drawing, [0.999, 0.5]) }
+      ? { amount: share(drawing, [0.999, 0.5, 1.5]) }
       : undefined,
-  leadsTo: ({ dice, has }): readonly Draft[] => [
+  leadsTo: ({ dice, has, root }): readonly Draft[] => [
+    ...(has('strays') && dice.chance(0.3)
+      ? [
+          {
+            act: 'stray',
+            pace: ['minutes'],
+            given: { amount: Number(root?.['amount'] ?? 1000), named: false, source: 'tok_ok' },
+          } as const,
+          {
+            act: 'decide',
+            pace: ['minutes', 'hours'],
+            given: { outcome: 'succeeded', charge: 1, amount: 'taken', dry: false },
+          } as const,
+        ]
+      : []),
     ...(has('dashboard') && dice.chance(0.3)
       ? [{ act: 'foreign_refund', pace: ['minutes'], given: { amount: 1, begins: 'succeeded' } } as const]
       : []),
@@ -281,16 +349,18 @@ const wrongAmount = act<Amount>({
           {
             act: 'decide',
             pace: ['hours', 'days'],
-            given: { outcome: dice.pick(['succeeded', 'failed']), charge: 0, amount: 999, dry: false },
+            given: { outcome: dice.pick(['succeeded', 'failed']), charge: 0, amount: 'taken', dry: false },
           } as const,
         ]
       : []),
   ],
   play: (scene, step) =>
-    onCharge(scene, step, async (inside, { chargeId, status, refunds, disputes }) =>
-      status === 'declined' || status === 'voided' || refunds.length > 0 || disputes.length > 0
-        ? 'nothing'
-        : inside.correct(chargeId, { status: 'succeeded', amount_captured: step.amount }),
+    onCharge(
+      scene,
+      step,
+      ({ status, refunds, disputes }) =>
+        status !== 'declined' && status !== 'voided' && refunds.length === 0 && disputes.length === 0,
+      (inside, { chargeId }) => inside.correct(chargeId, { status: 'succeeded', amount_captured: step.amount }),
     ),
   tell: ({ of, amount }, { name, money }) => `the processor captures ${money(amount, of)} for ${name(of)}`,
 });
@@ -314,7 +384,7 @@ const contradict = act<Contradiction>({
     ...which(drawing),
   }),
   play: (scene, step) =>
-    onCharge(scene, step, async (inside, { chargeId }) => {
+    onCharge(scene, step, canContradict(step.what), async (inside, { chargeId }) => {
       const charge = await inside.read(chargeId);
       const changes = contradictionOf(charge, step.what);
       return changes === undefined
@@ -325,6 +395,15 @@ const contradict = act<Contradiction>({
     `the processor’s books show ${what.replaceAll('_', ' ')} for ${name(of)}${ordinal(charge)}, against what they showed` +
     (isTold ? '' : '; no callback tells'),
 });
+
+const canContradict =
+  (what: Contradiction['what']) =>
+  ({ status, refunds, disputes }: ProcessorCharge): boolean => {
+    if (what === 'refund_succeeds') return refunds.some((refund) => refund.status === 'failed');
+    if (what === 'dispute_won') return disputes.some((each) => each.status === 'lost');
+    if (what === 'dispute_lost') return disputes.some((each) => each.status === 'won');
+    return status !== what && refunds.length === 0 && disputes.length === 0;
+  };
 
 /** @returns undefined when there is nothing to contradict */
 function contradictionOf(charge: Charge, what: Contradiction['what']): Partial<Charge> | undefined {
@@ -361,6 +440,8 @@ interface Flood extends Arguments {
 /** The sandbox writes a row for each new refund, in one transaction. */
 const MOST_AT_ONCE = 80;
 
+const canFlood = ({ capturedMinor, refunds }: ProcessorCharge): boolean => capturedMinor > 1 && refunds.length === 0;
+
 /** Many refunds of one minor unit, made at the processor. */
 const flood = act<Flood>({
   name: 'flood',
@@ -370,10 +451,31 @@ const flood = act<Flood>({
   weight: 8,
   pace: ['minutes', 'hours'],
   draw: ({ dice }) => ({ count: dice.pick([120, 300]) }),
+  leadsTo: ({ dice, has, root }): readonly Draft[] => [
+    ...(has('silence') && dice.chance(0.5)
+      ? [
+          {
+            act: 'trouble',
+            pace: ['seconds'],
+            given: {
+              processor: root?.['currency'] === 'USD' && has('second_processor') ? 'second' : 'sandbox',
+              calls: 'changes',
+              count: 1,
+              source: dice.pick(['tok_timeout_charged', 'tok_timeout_not_charged']),
+            },
+          } as const,
+        ]
+      : []),
+    ...(has('refunds') && dice.chance(0.6)
+      ? [{ act: 'refund', pace: ['minutes'], given: { amount: 1 } } as const]
+      : []),
+    ...(has('disputes') && dice.chance(0.6)
+      ? [{ act: 'dispute', pace: ['hours'], given: { amount: 0 } } as const]
+      : []),
+  ],
   play: (scene, step) =>
-    onCharge(scene, step, async (inside, { chargeId, capturedMinor, refunds }) => {
+    onCharge(scene, step, canFlood, async (inside, { chargeId, capturedMinor }) => {
       const count = Math.min(step.count, capturedMinor) - 1;
-      if (count < 1 || refunds.length > 0) return 'nothing';
       const made = Array.from({ length: count }, (_, index): Refund => {
         const id = `re_${chargeId}_${index}`;
         return { id, object: 'refund', charge: chargeId, amount: 1, status: 'succeeded', metadata: {} };

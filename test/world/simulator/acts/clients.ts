@@ -1,4 +1,4 @@
-import { type Act, act, type Drawing } from './act.ts';
+import { type Act, act, type Draft, type Drawing } from './act.ts';
 import { ask, endOf, keyOf, paymentOf } from './objects.ts';
 
 /** What merchants’ systems request for their customers. */
@@ -131,6 +131,15 @@ const order = act<Order>({
         : {}),
     };
   },
+  leadsTo: ({ dice, has }, { email }): readonly Draft[] => [
+    ...(has('disputes') && dice.chance(0.2)
+      ? [{ act: 'dispute', pace: ['instant', 'seconds', 'minutes'], given: { amount: 0 } } as const]
+      : []),
+    // The mail server's refusal of the account ends, so the dead letter can be redriven.
+    ...(has('redrives') && email.startsWith('account') && dice.chance(0.8)
+      ? [{ act: 'redrive', pace: ['hours', 'days'], given: { what: 'letters' } } as const]
+      : []),
+  ],
   play: async (scene, step) => {
     const { amount, currency, source, sku, email, referrer } = step;
     const items = [{ sku, quantity: 2 }];

@@ -1,8 +1,9 @@
+import type { Payment } from '../../../../lambdas/payments/domain/payment.ts';
 import type { ClientCall, Step } from '../contract.ts';
 import type { Scene } from './act.ts';
 import { type Act, act, type Draft, type Drawing } from './act.ts';
 import { TENANTS } from './clients.ts';
-import { ask, changeOf, endOf, keyOf, rootOf } from './objects.ts';
+import { ask, chainOf, changeOf, endOf, keyOf, paymentOf, rootOf, stepsFrom } from './objects.ts';
 
 /** What merchants do with their payments, and with their webhook endpoints. */
 
@@ -21,10 +22,37 @@ function part(drawing: Drawing): number {
   return Math.max(1, Math.round(amount * dice.pick([1, 1, 1, 0.7, 0.5, 0.3, 0.001, 1.5])));
 }
 
-async function change(scene: Scene, step: Step & Change): Promise<string> {
+/** Merchants ask for what cannot be, too. */
+const FOOLISH = 0.2;
+
+const CAN = {
+  capture: ({ status }) => status === 'requires_capture',
+  cancel: ({ status }) => status === 'requires_capture' || status === 'requires_action',
+  refund: ({ status, amountCapturedMinor, amountRefundedMinor }) =>
+    status === 'succeeded' && amountCapturedMinor > amountRefundedMinor,
+} as const satisfies Readonly<Record<string, (payment: Payment) => boolean>>;
+
+/** Of the named payment if it can be, or the merchant is foolish; else of another one of which it can be. */
+async function change(scene: Scene, step: Step & Change, can: (payment: Payment) => boolean): Promise<string> {
+  const isFoolish = scene.system.decide(`step ${step.id} is foolish`) < FOOLISH;
+  const payments = (each: Step): readonly Payment[] => {
+    const paymentId = paymentOf(scene, each);
+    return paymentId === undefined
+      ? []
+      : chainOf(scene, paymentId)
+          .slice(-1)
+          .map(({ payment }) => payment);
+  };
+  const other = isFoolish
+    ? undefined
+    : stepsFrom(scene, step, ['pay', 'order']).find((each) => payments(each).some(can));
+  if (other !== undefined && other.id !== step.id) scene.others.set(step.id, other);
   const found = changeOf(scene, step);
   if (found === undefined) return 'nothing';
-  const body = step.amount === undefined ? {} : { amount: step.amount };
+  const [payment] = payments(step);
+  const leftMinor = payment === undefined ? 0 : payment.amountCapturedMinor - payment.amountRefundedMinor;
+  const mostMinor = isFoolish || leftMinor <= 0 ? Infinity : leftMinor;
+  const body = step.amount === undefined ? {} : { amount: Math.min(step.amount, mostMinor) };
   return endOf(await ask(scene, step, { method: 'POST', path: found.path, key: keyOf(step), body }));
 }
 
@@ -36,7 +64,7 @@ const capture = act<Change>({
   weight: 8,
   pace: ['seconds', 'minutes', 'hours', 'days'],
   draw: (drawing) => (isHeld(drawing) ? (drawing.dice.chance(0.6) ? {} : { amount: part(drawing) }) : undefined),
-  play: change,
+  play: (scene, step) => change(scene, step, CAN.capture),
   tell: ({ of, amount }, { name, money }) =>
     `the merchant captures ${amount === undefined ? 'all' : money(amount, of)} of ${name(of)}`,
 });
@@ -48,7 +76,7 @@ const cancel = act<Change>({
   weight: 2,
   pace: ['instant', 'seconds', 'minutes', 'hours'],
   draw: (drawing) => (isHeld(drawing) || drawing.root?.['source'] === 'tok_action' ? {} : undefined),
-  play: change,
+  play: (scene, step) => change(scene, step, CAN.cancel),
   tell: ({ of }, { name }) => `the merchant cancels ${name(of)}`,
 });
 
@@ -67,11 +95,14 @@ const refund = act<Change>({
     ...(has('refund_failures') && dice.chance(0.5)
       ? [{ act: 'fail_refund', pace: ['minutes', 'days'], given: { which: 'own' } } as const]
       : []),
+    ...(has('disputes') && dice.chance(0.3)
+      ? [{ act: 'dispute', pace: ['instant', 'seconds', 'minutes'], given: { amount: 0 } } as const]
+      : []),
     ...(has('many_refunds') && dice.chance(0.2)
       ? [{ act: 'refund', pace: ['instant', 'seconds'], given: { amount: 1 } } as const]
       : []),
   ],
-  play: change,
+  play: (scene, step) => change(scene, step, CAN.refund),
   tell: ({ of, amount }, { name, money }) =>
     `the merchant refunds ${amount === undefined ? 'what is left' : money(amount, of)} of ${name(of)}`,
 });
@@ -119,11 +150,14 @@ const endpointChange = act<EndpointChange>({
   about: 'endpoint',
   weight: 4,
   pace: ['minutes', 'hours', 'days'],
-  draw: ({ dice }) => ({
-    deed: dice.weighted(['replay', 'disable', 'enable', 'rotate', 'delete'], (deed) =>
-      deed === 'replay' ? 6 : deed === 'delete' ? 1 : 3,
-    ),
-  }),
+  draw: ({ dice, earlier }) =>
+    earlier.some(({ deed }) => deed === 'delete') && dice.chance(0.8)
+      ? undefined
+      : {
+          deed: dice.weighted(['replay', 'disable', 'enable', 'rotate', 'delete'], (deed) =>
+            deed === 'replay' ? 6 : deed === 'delete' ? 1 : 3,
+          ),
+        },
   play: async (scene, step) => {
     const id = endpointId(scene, step);
     if (id === undefined) return 'nothing';
@@ -156,17 +190,25 @@ const resend = act<Readonly<Record<string, never>>>({
   pace: ['minutes', 'hours', 'days'],
   draw: () => ({}),
   play: async (scene, step) => {
-    const id = endpointId(scene, step);
-    if (id === undefined) return 'nothing';
-    const path = `/v1/webhook_endpoints/${id}/deliveries`;
-    const { answer } = await ask(scene, step, { method: 'GET', path });
-    if (answer?.status !== 200) return 'nothing';
-    const [delivery] = (JSON.parse(answer.body) as { readonly data: readonly { readonly id: string }[] }).data;
-    if (delivery === undefined) return 'nothing';
-    return endOf(await ask(scene, step, { method: 'POST', path: `${path}/${delivery.id}/resend`, key: keyOf(step) }));
+    for (const of of stepsFrom(scene, step, ['endpoint'])) {
+      const id = endpointId(scene, of);
+      if (id === undefined || !hasDeliveries(scene, id)) continue;
+      const path = `/v1/webhook_endpoints/${id}/deliveries`;
+      const { answer } = await ask(scene, step, { method: 'GET', path }, of);
+      if (answer?.status !== 200) continue;
+      const [delivery] = (JSON.parse(answer.body) as { readonly data: readonly { readonly id: string }[] }).data;
+      if (delivery === undefined) continue;
+      const request = { method: 'POST', path: `${path}/${delivery.id}/resend`, key: keyOf(step) };
+      return endOf(await ask(scene, step, request, of));
+    }
+    return 'nothing';
   },
   tell: ({ of }, { name }) => `the merchant has the newest delivery to ${name(of)} sent again`,
 });
+
+function hasDeliveries({ system }: Scene, id: string): boolean {
+  return system.webhooks.some((webhook) => webhook.endpointId === id);
+}
 
 interface Receiver extends Readonly<Record<string, unknown>> {
   readonly status: number | 'timeout';

@@ -1,3 +1,4 @@
+import { LedgerRow } from '../../../../lambdas/kernel/contract/rows.ts';
 import { parseIdempotencyKey } from '../../../../lambdas/kernel/idempotency-key.ts';
 import {
   deriveChangeId,
@@ -12,6 +13,8 @@ import {
 import { invariant } from '../../../../lambdas/kernel/invariant.ts';
 import { systemDigest } from '../../../../lambdas/kernel/platform/platform.ts';
 import type { ProcessorCharge } from '../../../../lambdas/payments/domain/processor-charge.ts';
+import type { Transition } from '../../../../lambdas/payments/domain/transition.ts';
+import { parseTransition } from '../../../../lambdas/payments/store/items.ts';
 import type { InsideSandbox } from '../../sandbox-in-process.ts';
 import type { ApiRequest, ClientCall, Step } from '../contract.ts';
 import type { Scene } from './act.ts';
@@ -29,10 +32,11 @@ export function keyOf(step: Step): string {
 }
 
 /** The step that made the payment, the order or the endpoint which a step is about. */
-export function rootOf(scene: Pick<Scene, 'stepOf'>, step: Step): Step | undefined {
+export function rootOf(scene: Scene, step: Step): Step | undefined {
   let found: Step | undefined = step;
   // A step names an earlier one, so the chain is not longer than the history.
-  while (found !== undefined && found['of'] !== undefined) found = scene.stepOf(found['of']);
+  while (found !== undefined && found['of'] !== undefined)
+    found = scene.others.get(found.id) ?? scene.stepOf(found['of']);
   return found;
 }
 
@@ -92,15 +96,69 @@ export function chargeOf(scene: Scene, step: Step): Found | undefined {
   return chargesOf(scene, step)[Number(step['charge'] ?? 0)];
 }
 
-/** Acts at the processor on the step's charge. @returns `nothing` without one */
+/** In a state in which something can be done with it. */
+type Fits = (charge: ProcessorCharge) => boolean;
+
+/**
+ * Acts at the processor on the step's charge if it fits. Else on another one that does: of the same payment, or the oldest of all.
+ *
+ * @returns `nothing` when none fits
+ */
 export async function onCharge(
   scene: Scene,
   step: Step,
+  fits: Fits,
   deed: (inside: InsideSandbox, charge: ProcessorCharge) => Promise<unknown>,
 ): Promise<string> {
-  const found = chargeOf(scene, step);
+  const own = chargesOf(scene, step);
+  const named = own[Number(step['charge'] ?? 0)];
+  const ofOwn = [...(named === undefined ? [] : [named]), ...own].find(({ charge }) => fits(charge));
+  const found = ofOwn ?? allCharges(scene).find(({ charge }) => fits(charge));
   if (found === undefined) return 'nothing';
-  return deedAt(scene, found.processor, (inside) => deed(inside, found.charge));
+  const end = await deedAt(scene, found.processor, (inside) => deed(inside, found.charge));
+  return end === 'done' && ofOwn === undefined ? ELSEWHERE : end;
+}
+
+/** The end of a step that was done to another object than it names. */
+const ELSEWHERE = 'done elsewhere';
+
+function allCharges({ system }: Scene): readonly Found[] {
+  return Object.entries(system.processors).flatMap(([processor, { inside }]) =>
+    inside.all.map((charge) => ({ processor, charge })),
+  );
+}
+
+/** What could still be refunded: captured, less refunds that have not failed and disputes that are not won. Minor units. */
+export function leftOf({ capturedMinor, refunds, disputes }: ProcessorCharge): number {
+  const sum = (parts: readonly { readonly amountMinor: number }[]): number =>
+    parts.reduce((total, { amountMinor }) => total + amountMinor, 0);
+  const gone = [
+    ...refunds.filter(({ status }) => status !== 'failed'),
+    ...disputes.filter(({ status }) => status !== 'won'),
+  ];
+  return capturedMinor - sum(gone);
+}
+
+/** The chain of a payment, as it is in the Ledger. */
+export function chainOf({ system }: Scene, paymentId: PaymentId): readonly Transition[] {
+  return system.database.items(system.tables.ledger, `${LedgerRow.payment}${paymentId}`).map(parseTransition);
+}
+
+/** The step itself, then the others of these acts in the order of time: where one looks for an object that fits. */
+export function stepsFrom(scene: Scene, step: Step, acts: readonly string[]): readonly Step[] {
+  return [step, ...scene.steps.filter(({ act }) => acts.includes(act))];
+}
+
+/** The root of the step, when its payment is as it should be; else that of another one which is. */
+export function fittingPayment(
+  scene: Scene,
+  step: Step,
+  fits: (chain: readonly Transition[]) => boolean,
+): Step | undefined {
+  return stepsFrom(scene, step, ['pay', 'order']).find((each) => {
+    const paymentId = paymentOf(scene, each);
+    return paymentId !== undefined && fits(chainOf(scene, paymentId));
+  });
 }
 
 /** @returns `refused: …` when the sandbox’s own rules refuse the deed; `nothing` when the deed says so */
@@ -127,6 +185,17 @@ export function endOf({ answer }: ClientCall): string {
   return code === undefined ? String(answer.status) : `${answer.status} ${code}`;
 }
 
-export function ask(scene: Scene, step: Step, request: Omit<ApiRequest, 'step' | 'tenant'>): Promise<ClientCall> {
-  return scene.system.api({ step: step.id, tenant: tenantOf(scene, step), ...request });
+/** @param about the step whose tenant asks */
+export function ask(
+  scene: Scene,
+  step: Step,
+  request: Omit<ApiRequest, 'step' | 'tenant'>,
+  about = step,
+): Promise<ClientCall> {
+  return scene.system.api({ step: step.id, tenant: tenantOf(scene, about), ...request });
+}
+
+/** Whether an act had the effect that is meant by it. That a bank declines is one; a refusal, or no object, is none. */
+export function isEffect(end: string): boolean {
+  return end === 'done' || end === ELSEWHERE || /^(?:2\d\d|402|unanswered|50[24])(?: |$)/.test(end);
 }

@@ -1,6 +1,19 @@
 import { JOBS } from '../../../../lambdas/kernel/contract/jobs.ts';
-import { type Act, type Arguments, act } from './act.ts';
-import { ask, changeOf, chargesOf, endOf, keyOf, orderOf, paymentOf } from './objects.ts';
+import { FIND_OUT_MS } from '../../../../lambdas/payments/domain/settlement.ts';
+import type { Step } from '../contract.ts';
+import { type Act, type Arguments, act, type Drawing, type Scene } from './act.ts';
+import {
+  ask,
+  chainOf,
+  changeOf,
+  chargesOf,
+  endOf,
+  fittingPayment,
+  keyOf,
+  orderOf,
+  paymentOf,
+  stepsFrom,
+} from './objects.ts';
 
 /** What operators do, also what they should not do. */
 
@@ -11,8 +24,11 @@ interface Decision extends Arguments {
   readonly outcome: 'succeeded' | 'failed';
   /** The charge that is named, by its ordinal. @default none */
   readonly charge?: number;
-  readonly amount?: number;
+  /** `taken`: what the books show for the charge. @default none is named */
+  readonly amount?: number | 'taken';
   readonly dry: boolean;
+  /** Of the named payment, whatever its state. Else of another one when the named one is not in review. */
+  readonly blind?: true;
 }
 
 const decide = act<Decision>({
@@ -24,31 +40,42 @@ const decide = act<Decision>({
   pace: ['minutes', 'hours', 'days'],
   draw: ({ dice, root }) => {
     const outcome = dice.pick(['succeeded', 'failed'] as const);
-    const amount = Math.max(1, Math.round(Number(root?.['amount'] ?? 1000) * dice.pick([1, 0.999, 0.5])));
+    const amount = Math.max(1, Math.round(Number(root?.['amount'] ?? 1000) * dice.pick([1, 0.999, 0.5, 1.5])));
     return {
       outcome,
       dry: dice.chance(0.1),
       ...(dice.chance(0.6) ? { charge: dice.whole(0, 1) } : {}),
-      ...(outcome === 'succeeded' && dice.chance(0.5) ? { amount } : {}),
+      ...(outcome === 'succeeded' && dice.chance(0.8) ? { amount: dice.chance(0.6) ? 'taken' : amount } : {}),
+      ...(dice.chance(0.1) ? { blind: true } : {}),
     };
   },
   play: async (scene, step) => {
-    const paymentId = paymentOf(scene, step);
-    if (paymentId === undefined) return 'nothing';
-    const found = step.charge === undefined ? undefined : chargesOf(scene, step)[step.charge];
+    const about = step.blind
+      ? step
+      : fittingPayment(scene, step, (chain) => chain.at(-1)?.payment.status === 'needs_review');
+    const paymentId = about === undefined ? undefined : paymentOf(scene, about);
+    if (about === undefined || paymentId === undefined) return 'nothing';
+    const charges = chargesOf(scene, about);
+    const found = step.charge === undefined ? undefined : (charges[step.charge] ?? charges[0]);
+    const amount = step.amount === 'taken' ? (found ?? charges[0])?.charge.capturedMinor : step.amount;
     const body = {
       outcome: step.outcome,
       ...WHO,
       ...(found === undefined ? {} : { charge_id: found.charge.chargeId }),
-      ...(step.amount === undefined ? {} : { amount: step.amount }),
+      ...(amount === undefined || amount === 0 ? {} : { amount }),
       ...(step.dry ? { dry_run: true } : {}),
     };
     const path = `/v1/admin/payments/${paymentId}/resolve`;
-    return endOf(await ask(scene, step, { method: 'POST', path, key: keyOf(step), body, as: 'operator' }));
+    return endOf(await ask(scene, step, { method: 'POST', path, key: keyOf(step), body, as: 'operator' }, about));
   },
-  tell: ({ of, outcome, charge, amount, dry }, { name, money }) =>
-    `an operator ${dry ? 'tries to resolve' : 'resolves'} ${name(of)} as ${outcome}` +
-    `${charge === undefined ? '' : `, naming charge ${charge + 1}`}${amount === undefined ? '' : `, with ${money(amount, of)}`}`,
+  tell: ({ of, outcome, charge, amount, dry, blind }, { name, money }) => {
+    const taken = amount === 'taken' ? ', with what was taken' : `, with ${money(amount, of)}`;
+    return (
+      `an operator ${dry ? 'tries to resolve' : 'resolves'} ${name(of)} as ${outcome}` +
+      `${charge === undefined ? '' : `, naming charge ${charge + 1}`}${amount === undefined ? '' : taken}` +
+      (blind ? ', whatever its state' : '')
+    );
+  },
 });
 
 interface ChangeDecision extends Arguments {
@@ -64,23 +91,42 @@ const decideChange = act<ChangeDecision>({
   about: 'payment',
   weight: 3,
   pace: ['minutes', 'hours', 'days'],
-  draw: ({ dice, earlier }) => {
-    const changes = earlier.filter(({ act: name }) => name === 'refund' || name === 'capture' || name === 'cancel');
+  draw: ({ dice, earlier }: Drawing) => {
+    const changes = earlier.filter(({ act: name }) => CHANGES.includes(name));
     return changes.length === 0
       ? undefined
       : { of: dice.pick(changes).id, outcome: dice.pick(['succeeded', 'failed'] as const) };
   },
   play: async (scene, step) => {
     const asked = scene.stepOf(step.of);
-    const change = asked === undefined ? undefined : changeOf(scene, asked);
-    const paymentId = paymentOf(scene, step);
-    if (change === undefined || paymentId === undefined) return 'nothing';
+    const found =
+      asked === undefined ? undefined : stepsFrom(scene, asked, CHANGES).find((each) => isOpen(scene, each));
+    const change = found === undefined ? undefined : changeOf(scene, found);
+    const paymentId = found === undefined ? undefined : paymentOf(scene, found);
+    if (found === undefined || change === undefined || paymentId === undefined) return 'nothing';
     const body = { outcome: step.outcome, change: change.id, ...WHO };
     const path = `/v1/admin/payments/${paymentId}/resolve`;
-    return endOf(await ask(scene, step, { method: 'POST', path, key: keyOf(step), body, as: 'operator' }));
+    return endOf(await ask(scene, step, { method: 'POST', path, key: keyOf(step), body, as: 'operator' }, found));
   },
   tell: ({ of, outcome }, { name }) => `an operator resolves ${name(of)} as ${outcome}`,
 });
+
+const CHANGES = ['refund', 'capture', 'cancel'];
+
+/** Whether the change of a step is under way for so long that an operator may decide about it. */
+function isOpen(scene: Scene, step: Step): boolean {
+  const change = changeOf(scene, step);
+  const paymentId = paymentOf(scene, step);
+  if (change === undefined || paymentId === undefined) return false;
+  const own = chainOf(scene, paymentId).filter(
+    ({ subject }) =>
+      (subject?.kind === 'refund' && subject.refundId === change.id) ||
+      ((subject?.kind === 'capture' || subject?.kind === 'void') && subject.operationId === change.id),
+  );
+  const newest = own.at(-1)?.subject;
+  const isPending = newest !== undefined && 'status' in newest && newest.status === 'pending';
+  return isPending && (own[0]?.occurredAtMs ?? 0) + FIND_OUT_MS <= scene.system.nowMs;
+}
 
 interface Correction extends Arguments {
   /** The accounts of the two legs: never the processor’s, whose balance must stay what the processor holds. */
@@ -160,13 +206,12 @@ const redrive = act<Redrive>({
   pace: ['hours', 'days'],
   draw: ({ dice }) => ({ what: dice.pick(['queues', 'letters'] as const) }),
   play: async ({ system }, { what }) => {
-    if (what === 'letters') {
-      await system.redriveLetters();
-      return 'done';
-    }
-    const left = Object.entries(system.queues).filter(([name, count]) => count > 0 && /dead|park|dlq/i.test(name));
-    for (const [name] of left) system.redrive(name);
-    return left.length === 0 ? 'nothing' : 'done';
+    const left = Object.entries(system.queues).filter(([name, count]) => count > 0 && /dead|parked/.test(name));
+    const hasLetters = (system.queues['letters'] ?? 0) > 0;
+    // An operator redrives what there is.
+    if (hasLetters && (what === 'letters' || left.length === 0)) await system.redriveLetters();
+    else for (const [name] of left) system.redrive(name);
+    return left.length === 0 && !hasLetters ? 'nothing' : 'done';
   },
   tell: ({ what }) =>
     `an operator redrives the dead ${what === 'letters' ? 'letters of shop and mail' : 'letters of the queues'}`,

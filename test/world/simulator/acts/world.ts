@@ -1,12 +1,13 @@
 import type { FaultRates } from '../contract.ts';
 import type { Feature } from '../profiles.ts';
-import { type Act, type Arguments, act, type CallbackHabits } from './act.ts';
+import { type Act, type Arguments, act, type CallbackHabits, type Draft } from './act.ts';
 import { deedAt } from './objects.ts';
 
 /** What surrounds a deployment: its faults, the habits and the outages of other systems, and new deployments. */
 
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
+const DAY_MS = 24 * HOUR_MS;
 
 const PROCESSORS = ['sandbox', 'second'] as const;
 type ProcessorName = (typeof PROCESSORS)[number];
@@ -119,6 +120,10 @@ const partyOutage = act<PartyOutage>({
     party: dice.pick(['stock', 'stock', 'referrals', 'mail'] as const),
     forMs: dice.pick([...OUTAGES_MS, 96 * HOUR_MS]),
   }),
+  leadsTo: ({ dice, has }, { forMs }): readonly Draft[] =>
+    has('redrives') && forMs > DAY_MS && dice.chance(0.7)
+      ? [{ act: 'redrive', pace: ['days'], given: { what: 'letters' } }]
+      : [],
   play: async ({ system }, { id, party, forMs }) => {
     system.partyUp(party, false);
     system.at(system.nowMs + forMs, `step ${id} ends`, () => system.partyUp(party, true));
