@@ -185,7 +185,6 @@ export class Events extends Construct {
     ledger.grantRead(worker);
     ledger.grantFindOutcomes(worker);
     registry.grantReadDetails(worker);
-    worker.allow('AgeOfLedger', 'dynamodb:DescribeTable', ledger.table.tableArn);
     registry.grantRows(worker, 'Marks', ['dynamodb:GetItem', 'dynamodb:PutItem'], [RegistryRow.jobMark]);
   }
 

@@ -15,7 +15,7 @@ const request = z.strictObject({ sinceMs: z.int(), untilMs: z.int() });
 
 /** Publishes a range of the Ledger's outcomes again until the deadline; the caller continues at `nextMs`. */
 export const handler = idempotently(
-  { unit: 'a minute of the range', record: 'the answer, which says where the caller continues' },
+  { unit: 'a part of the range', record: 'the answer, which says where the caller continues' },
   (runner) => wire({ ...systemPlatform(), eventBridge: eventBridgeClient }, runner),
 );
 

@@ -119,7 +119,6 @@ function sweepingJobs(
     ),
     'republish-events': republishLostEvents({
       transitions,
-      age: transitions,
       lostAfterMs: lostEvents.lostAfterSeconds * 1000,
       seen: new ProjectedEvents(views),
       publisher: new EventBridgePublisher(platform.eventBridge(), lostEvents.eventBus),
@@ -128,7 +127,7 @@ function sweepingJobs(
       digest,
       report,
       beyondReach: (fromMs, untilMs) => {
-        const minutes = (untilMs - fromMs) / MINUTE_MS;
+        const minutes = Math.ceil((untilMs - fromMs) / MINUTE_MS);
         telemetry.run('republish events', { [EventMetric.beyondReach]: minutes }, { fromMs, untilMs, minutes });
       },
       ...pacing,

@@ -190,9 +190,9 @@ export function relayOperation(eventId: string): OperationId {
   return `rel_${eventId}` as OperationId;
 }
 
-/** The operation that publishes again what a minute of the Ledger holds. */
-export function republishOperation(minuteMs: number): OperationId {
-  return `rpb_${minuteMs}` as OperationId;
+/** The operation that publishes a part of the Ledger's outcomes again. @param position of the part */
+export function republishOperation(position: string): OperationId {
+  return `rpb_${position}` as OperationId;
 }
 
 /** The operation that makes the call of a dead letter again. */

@@ -1,9 +1,12 @@
 import { describe, expect, test } from '@jest/globals';
 import { republishLostEvents } from '../../lambdas/events/use/republish-lost-events.ts';
 import { RetryableError } from '../../lambdas/kernel/faults.ts';
+import { invariant } from '../../lambdas/kernel/invariant.ts';
 import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
 import { idempotentRunner } from '../../lambdas/once/idempotent-runner.ts';
+import { LedgerChains } from '../../lambdas/orders/store/ledger-chains.ts';
 import { nextTransition } from '../../lambdas/payments/domain/transition.ts';
+import { positionAt, timeOf } from '../../lambdas/payments/use/transition-reader.ts';
 import { projectEvent } from '../../lambdas/views/use/project-event.ts';
 import { ProjectedEvents } from '../../lambdas/views/use/seen-events.ts';
 import { sweepJob } from '../jobs/sweep-job.ts';
@@ -13,6 +16,7 @@ import { countingEntropy } from '../support/counting-entropy.ts';
 import { SimulatedClock } from '../support/simulated-clock.ts';
 import { MemoryViews } from '../views/memory-views.ts';
 import { Stores } from '../world/stores.ts';
+import { TABLES } from '../world/tables.ts';
 import { MemoryEventBus } from './memory-event-bus.ts';
 
 const MINUTE_MS = 60_000;
@@ -24,6 +28,8 @@ class LostEventsApiHarness {
   readonly clock = new SimulatedClock(NOON);
   readonly bus = new MemoryEventBus();
   readonly views = new MemoryViews();
+  /** Queries of the index of outcomes. */
+  queries = 0;
   readonly #stores = new Stores(this.clock);
   readonly marks = this.#stores.jobMarks;
   readonly beyondReach: (readonly [number, number])[] = [];
@@ -31,9 +37,6 @@ class LostEventsApiHarness {
   /** A payment in a form that this code does not know. */
   unreadable: string | undefined;
   #payments = 0;
-
-  /** The creation time of the Ledger. */
-  emptyBeforeMs = 0;
 
   /** A payment completes now, and its event is not published. */
   complete(): void {
@@ -58,10 +61,14 @@ class LostEventsApiHarness {
   }
 
   job(changes: { readonly views?: Pick<MemoryViews, 'read'> } = {}) {
-    const stored = this.#stores.ledger;
+    const client = this.#stores.database.clientWith((command, apply) => {
+      if (command === 'QueryCommand') this.queries += 1;
+      return apply();
+    });
+    const stored = new LedgerChains(client, TABLES, { clock: this.clock, entropy: countingEntropy() });
     return republishLostEvents({
       transitions: {
-        outcomesOfMinute: (minuteMs) => stored.outcomesOfMinute(minuteMs),
+        outcomesAfter: stored.outcomesAfter.bind(stored),
         readOrderTransition: (place) => stored.readOrderTransition(place),
         readTransition: async (place) => {
           if (place.paymentId === this.unreadable) throw new TypeError('not of a form that this code knows');
@@ -71,7 +78,6 @@ class LostEventsApiHarness {
       seen: new ProjectedEvents(changes.views ?? this.views),
       publisher: this.bus,
       marks: this.marks,
-      age: { emptyBeforeMs: async () => this.emptyBeforeMs },
       runner: idempotentRunner,
       digest: systemDigest,
       clock: this.clock,
@@ -81,8 +87,10 @@ class LostEventsApiHarness {
     });
   }
 
-  mark(): Promise<number | undefined> {
-    return this.marks.readMark('republish-events');
+  /** Unix milliseconds. */
+  async mark(): Promise<number | undefined> {
+    const mark = await this.marks.readMark('republish-events');
+    return mark === undefined ? undefined : timeOf(mark);
   }
 }
 
@@ -102,16 +110,45 @@ describe('republishing lost events', () => {
     expect(harness.bus.published).toHaveLength(1);
   });
 
-  test('begins at the creation of a Ledger that is younger than a day', async () => {
+  test('begins a day back', async () => {
     const harness = new LostEventsApiHarness();
-    harness.emptyBeforeMs = harness.clock.nowMs();
     harness.complete();
-    harness.clock.advance(30 * MINUTE_MS);
-    expect(await harness.run()).toMatchObject({ done: 1, failed: 0 });
-    const hour = new LostEventsApiHarness();
-    hour.emptyBeforeMs = hour.clock.nowMs() - 60 * MINUTE_MS;
-    const { items } = await hour.job().page(undefined, 100, { ...RUN, scheduledForMs: hour.clock.nowMs() });
-    expect(items).toHaveLength(1 + 60 - 3);
+    harness.clock.advance(MINUTE_MS);
+    harness.complete();
+    harness.clock.advance(DAY_MS - MINUTE_MS);
+    expect(await harness.run()).toMatchObject({ done: 2, failed: 0 });
+    const late = new LostEventsApiHarness();
+    late.complete();
+    late.clock.advance(DAY_MS + 1);
+    expect(await late.run()).toMatchObject({ done: 0, failed: 0 });
+  });
+
+  test('reads at most 100 times in an hour without outcomes, and as often after a quiet week', async () => {
+    const harness = new LostEventsApiHarness();
+    await harness.run();
+    for (const quietMs of [0, 7 * DAY_MS]) {
+      harness.clock.advance(quietMs);
+      if (quietMs > 0) await harness.run();
+      const before = harness.queries;
+      for (let run = 0; run < 12; run += 1) {
+        harness.clock.advance(5 * MINUTE_MS);
+        await harness.run();
+      }
+      expect(harness.queries - before).toBeGreaterThan(0);
+      expect(harness.queries - before).toBeLessThanOrEqual(100);
+    }
+  });
+
+  test('catches up after an outage of a week with eight queries for a day and for a hundred outcomes', async () => {
+    const harness = new LostEventsApiHarness();
+    await harness.run();
+    for (let day = 0; day < 7; day += 1) {
+      for (let payments = 0; payments < 100; payments += 1) harness.complete();
+      harness.clock.advance(DAY_MS);
+    }
+    const before = harness.queries;
+    expect(await harness.run({ limit: 1 })).toMatchObject({ done: 700, failed: 0 });
+    expect(harness.queries - before).toBeLessThanOrEqual(8 * (2 * 8 + 7));
   });
 
   test('loses nothing in an outage of relay, bus and sweep for a week', async () => {
@@ -125,29 +162,32 @@ describe('republishing lost events', () => {
     expect(harness.beyondReach).toEqual([]);
   });
 
-  test('returns to a failed minute, although later minutes succeeded and the next runs are late', async () => {
+  test('returns to a part that failed, although later parts succeeded and the next runs are late', async () => {
     const harness = new LostEventsApiHarness();
     await harness.run();
-    harness.complete();
-    const failing = harness.clock.nowMs();
+    const before = await harness.mark();
+    // One part, and one event more, in one millisecond.
+    for (let payments = 0; payments <= 100; payments += 1) harness.complete();
     harness.clock.advance(2 * MINUTE_MS);
     harness.complete();
     harness.clock.advance(HOUR_MS);
-    let refused = 0;
-    harness.bus.trouble = () => {
-      refused += 1;
-      // The first event's three tries.
-      return refused <= 3 ? { kind: 'not_now', code: 'ThrottlingException' } : undefined;
+    const refused = new Set<string>();
+    harness.bus.trouble = (id) => {
+      if (refused.size === 0) refused.add(id);
+      return refused.has(id) ? { kind: 'not_now', code: 'ThrottlingException' } : undefined;
     };
-    expect(await harness.run()).toMatchObject({ done: 1, failed: 1 });
-    expect(await harness.mark()).toBe(failing);
+    // The ten that are sent together, without the one that the bus refuses, and the second part.
+    expect(await harness.run()).toMatchObject({ done: 9 + 2, failed: 1 });
+    expect(await harness.mark()).toBe(before);
     harness.clock.advance(3 * DAY_MS);
+    harness.bus.trouble = () => undefined;
     await harness.project();
-    expect(await harness.run()).toMatchObject({ done: 1, failed: 0 });
-    expect(harness.bus.published).toHaveLength(2);
+    expect(await harness.run()).toMatchObject({ done: 91, failed: 0 });
+    expect(new Set(harness.bus.published.map(({ event }) => event.id)).size).toBe(102);
+    expect(await harness.mark()).toBe(harness.clock.nowMs() - 15 * MINUTE_MS);
   });
 
-  test('does not move its mark past minutes in which a writer with clock skew may still write', async () => {
+  test('does not move its mark past times in which a writer with clock skew may still write', async () => {
     const harness = new LostEventsApiHarness();
     harness.clock.advance(HOUR_MS);
     await harness.run();
@@ -194,7 +234,7 @@ describe('republishing lost events', () => {
     expect(await harness.run({ limit: 1 })).toMatchObject({ done: 2, failed: 0 });
   });
 
-  test('a minute that cannot be compared is left to the next run, and nothing is published unchecked', async () => {
+  test('a part that cannot be compared is left to the next run, and nothing is published unchecked', async () => {
     const harness = new LostEventsApiHarness();
     harness.complete();
     harness.clock.advance(30 * MINUTE_MS);
@@ -224,12 +264,14 @@ describe('republishing lost events', () => {
     expect(await harness.mark()).toBe(harness.clock.nowMs() - 15 * MINUTE_MS);
   });
 
-  test('stops within a minute at the end of its time, counts its work, and continues there', async () => {
+  test('stops within a part at the end of its time, counts its work, and continues there', async () => {
     const harness = new LostEventsApiHarness();
     for (let payments = 0; payments < 50; payments += 1) harness.complete();
     harness.clock.advance(10 * MINUTE_MS);
     const job = harness.job();
-    const step = { kind: 'minute', minuteMs: NOON } as const;
+    const { items } = await job.page(positionAt(NOON), 1, { ...RUN, scheduledForMs: harness.clock.nowMs() });
+    const step = items[0]?.thing;
+    invariant(step?.kind === 'part' && step.places.length === 50, 'the outcomes are one part');
     harness.bus.trouble = () => {
       harness.clock.advance(MINUTE_MS / 20);
       return undefined;

@@ -34,7 +34,7 @@ function harness(minutes: readonly number[], seen?: SeenEvents, broken: readonly
   void stores.write(payments.flat());
   const stored = stores.ledger;
   const transitions = {
-    outcomesOfMinute: (minuteMs: number) => stored.outcomesOfMinute(minuteMs),
+    outcomesAfter: stored.outcomesAfter.bind(stored),
     readOrderTransition: stored.readOrderTransition.bind(stored),
     readTransition: async (place: TransitionPlace) => {
       if (broken.includes(place.paymentId)) throw new TypeError('not of a form that this code knows');
@@ -108,12 +108,16 @@ describe('republishing a range', () => {
     expect(published()).toEqual([ids[0], ids[2]]);
   });
 
-  test('continues at the minute that the bus did not accept', async () => {
+  test('continues at the part that the bus did not accept', async () => {
     const { republish, bus, ids, published } = harness([0, 3, 7]);
     bus.trouble = (id) => (id === ids[1] ? { kind: 'not_now', code: 'ThrottlingException' } : undefined);
-    expect(await republish({})).toEqual({ found: 2, published: 1, nextMs: NOON + 3 * MINUTE_MS });
+    expect(await republish({ sinceMs: NOON + MINUTE_MS })).toEqual({
+      found: 2,
+      published: 1,
+      nextMs: NOON + MINUTE_MS,
+    });
     bus.trouble = () => undefined;
-    expect(await republish({ sinceMs: NOON + 3 * MINUTE_MS })).toEqual({ found: 2, published: 2 });
-    expect(published()).toEqual(ids);
+    expect(await republish({ sinceMs: NOON + MINUTE_MS })).toEqual({ found: 2, published: 2 });
+    expect(new Set(published())).toEqual(new Set(ids.slice(1)));
   });
 });

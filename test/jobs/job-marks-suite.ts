@@ -15,22 +15,22 @@ export function describeJobMarks(name: string, make: () => Promise<JobMarks>): v
   describe(`the ${name} marks of jobs`, () => {
     test('do not exist until they are set, and are set once', async () => {
       expect(await marks.readMark(job)).toBeUndefined();
-      expect(await marks.moveMark(job, undefined, 60_000)).toBe(true);
-      expect(await marks.moveMark(job, undefined, 120_000)).toBe(false);
-      expect(await marks.readMark(job)).toBe(60_000);
+      expect(await marks.moveMark(job, undefined, '60000')).toBe(true);
+      expect(await marks.moveMark(job, undefined, '120000')).toBe(false);
+      expect(await marks.readMark(job)).toBe('60000');
       expect(await marks.readMark(`${job}-other`)).toBeUndefined();
     });
 
     test('move only from their current value', async () => {
-      await marks.moveMark(job, undefined, 60_000);
-      expect(await marks.moveMark(job, 120_000, 180_000)).toBe(false);
-      expect(await marks.moveMark(job, 60_000, 120_000)).toBe(true);
-      expect(await marks.moveMark(job, 60_000, 120_000)).toBe(false);
-      expect(await marks.readMark(job)).toBe(120_000);
+      await marks.moveMark(job, undefined, '60000');
+      expect(await marks.moveMark(job, '120000', '180000')).toBe(false);
+      expect(await marks.moveMark(job, '60000', '120000')).toBe(true);
+      expect(await marks.moveMark(job, '60000', '120000')).toBe(false);
+      expect(await marks.readMark(job)).toBe('120000');
     });
 
     test('are moved by one of many concurrent writers', async () => {
-      const moved = await Promise.all([1, 2, 3, 4].map((to) => marks.moveMark(job, undefined, to * 60_000)));
+      const moved = await Promise.all([1, 2, 3, 4].map((to) => marks.moveMark(job, undefined, `${to}`)));
       expect(moved.filter(Boolean)).toHaveLength(1);
     });
   });

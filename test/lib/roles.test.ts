@@ -203,7 +203,6 @@ test('the role of JobsUpkeep may not append to the Ledger', () => {
       `dynamodb:GetItem, dynamodb:PutItem ${onlyRows('Idempotency', 'OP#biz_*')}`,
       'dynamodb:GetItem, dynamodb:Query on LedgerTable',
       'dynamodb:Query on LedgerTable',
-      'dynamodb:DescribeTable on LedgerTable',
       'dynamodb:DeleteItem, dynamodb:GetItem, dynamodb:PutItem, dynamodb:Query on Views',
       'dynamodb:DescribeTimeToLive on Registry',
       `dynamodb:Query ${rows('OWNERS')}`,

@@ -1,5 +1,5 @@
 import { PutCommand, TransactWriteCommand } from '@aws-sdk/lib-dynamodb';
-import { beforeAll, expect, test } from '@jest/globals';
+import { beforeAll } from '@jest/globals';
 import { documentClient } from '../../lambdas/kernel/platform/document-client.ts';
 import { detailsPuts, transitionRow } from '../../lambdas/payments/store/items.ts';
 import { LedgerTransitions } from '../../lambdas/payments/store/ledger-transitions.ts';
@@ -24,12 +24,4 @@ describeTransitionReader('dynamodb', async () => {
       if (details.length > 0) await client.send(new TransactWriteCommand({ TransactItems: [...details] }));
     },
   };
-});
-
-test('a new Ledger contains nothing of the day before', async () => {
-  const pacing = { clock: new SimulatedClock(), entropy: countingEntropy() };
-  const reader = new LedgerTransitions(documentClient(dynamoDbClient()), tables, pacing);
-  const emptyBeforeMs = await reader.emptyBeforeMs();
-  expect(emptyBeforeMs).toBeGreaterThan(Date.now() - 60 * 60_000);
-  expect(emptyBeforeMs).toBeLessThan(Date.now());
 });

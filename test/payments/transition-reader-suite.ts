@@ -1,7 +1,13 @@
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import type { PaymentId } from '../../lambdas/kernel/ids.ts';
-import type { Transition } from '../../lambdas/payments/domain/transition.ts';
-import type { RecentOutcomes, TransitionReader } from '../../lambdas/payments/use/transition-reader.ts';
+import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
+import { nextTransition, type OutcomePlace, type Transition } from '../../lambdas/payments/domain/transition.ts';
+import {
+  positionAt,
+  type RecentOutcomes,
+  type TransitionReader,
+} from '../../lambdas/payments/use/transition-reader.ts';
+import { requestedAt } from '../support/causes.ts';
 import { outcomeTransition, paymentIdFor, pendingTransition } from './payment-fixtures.ts';
 
 export interface TransitionReaderUnderTest {
@@ -9,20 +15,21 @@ export interface TransitionReaderUnderTest {
   readonly append: (transition: Transition) => Promise<void>;
 }
 
-/** The minute in which the fixtures' transitions are made. */
-const MINUTE = Date.UTC(2026, 2, 1, 12);
+const DAY_MS = 24 * 60 * 60_000;
+/** A day in which a suite alone writes. */
+let unusedDayMs = Date.UTC(2031, 0, 1);
 
 /** The contract of the reader of transitions, over DynamoDB in memory and over its API. */
 export function describeTransitionReader(name: string, make: () => Promise<TransitionReaderUnderTest>): void {
   let made = 0;
   let reader: TransitionReaderUnderTest['reader'];
+  let append: TransitionReaderUnderTest['append'];
   let paymentId: PaymentId;
   let first: Transition;
   let outcome: Transition;
 
   beforeEach(async () => {
-    const { append, ...rest } = await make();
-    ({ reader } = rest);
+    ({ reader, append } = await make());
     made += 1;
     paymentId = paymentIdFor(`reader-${process.pid}-${made}`);
     first = pendingTransition(paymentId);
@@ -38,16 +45,73 @@ export function describeTransitionReader(name: string, make: () => Promise<Trans
       expect(await reader.readTransition({ paymentId, sequence: 3 })).toBeUndefined();
     });
 
-    test('finds the outcomes of a minute and no pending transitions', async () => {
-      const ofPayment = (await reader.outcomesOfMinute(MINUTE)).filter(
-        (place) => 'paymentId' in place && place.paymentId === paymentId,
-      );
-      expect(ofPayment).toEqual([{ paymentId, sequence: 2 }]);
+    test('lists outcomes and no pending transitions', async () => {
+      const { occurredAtMs } = outcome;
+      const { outcomes } = await reader.outcomesAfter(positionAt(occurredAtMs), occurredAtMs + 1, 1_000);
+      const places = outcomes.map(({ place }) => place);
+      expect(places.filter((place) => 'paymentId' in place && place.paymentId === paymentId)).toEqual([
+        { paymentId, sequence: 2 },
+      ]);
     });
 
-    test('finds nothing in other minutes', async () => {
-      expect(await reader.outcomesOfMinute(MINUTE - 60_000)).toEqual([]);
-      expect(await reader.outcomesOfMinute(MINUTE + 60_000)).toEqual([]);
+    /** Payments that succeed at these times of a day that nothing else uses. */
+    async function succeedAt(offsetsMs: readonly number[]): Promise<{ dayMs: number; places: OutcomePlace[] }> {
+      unusedDayMs += 30 * DAY_MS;
+      const places: OutcomePlace[] = [];
+      for (const [index, offsetMs] of offsetsMs.entries()) {
+        const id = paymentIdFor(`reader-${process.pid}-${made}-${index}`);
+        const pending = pendingTransition(id);
+        const { type, payment, postings } = outcomeTransition(pending, { kind: 'succeeded', chargeId: 'ch_1' });
+        const at = requestedAt(unusedDayMs + offsetMs);
+        await append(nextTransition(systemDigest, pending, { type, payment, postings }, at));
+        places.push({ paymentId: id, sequence: 2 });
+      }
+      return { dayMs: unusedDayMs, places };
+    }
+
+    async function pagesOf(fromMs: number, untilMs: number, limit: number): Promise<readonly OutcomePlace[]> {
+      const found: OutcomePlace[] = [];
+      for (let position = positionAt(fromMs), pages = 0; pages < 1_000; pages += 1) {
+        const { outcomes, isLast } = await reader.outcomesAfter(position, untilMs, limit);
+        expect(outcomes.length).toBeLessThanOrEqual(limit);
+        found.push(...outcomes.map(({ place }) => place));
+        if (isLast) return found;
+        position = outcomes.at(-1)?.position ?? 'a page that is not the last has an outcome';
+      }
+      throw new Error('the walk has no end');
+    }
+
+    test('lists what lies between two times, the first inclusive and the second exclusive', async () => {
+      const { dayMs, places } = await succeedAt([0, 1_000, 1_001, DAY_MS - 1, DAY_MS]);
+      const [one, second, third, fourth, fifth] = places;
+      expect(await pagesOf(dayMs, dayMs + 1_001, 10)).toEqual([one, second]);
+      expect(await pagesOf(dayMs + 1_000, dayMs + DAY_MS, 10)).toEqual([second, third, fourth]);
+      expect(await pagesOf(dayMs + 2_000, dayMs + DAY_MS + 1, 10)).toEqual([fourth, fifth]);
+      expect(await pagesOf(dayMs + 1, dayMs + 1_000, 10)).toEqual([]);
+      expect(await pagesOf(dayMs + 1_000, dayMs + 1_000, 10)).toEqual([]);
+      expect(await pagesOf(dayMs + 1_000, dayMs, 10)).toEqual([]);
+    });
+
+    test.each([1, 3, 20, 100])('lists each once in the order of time, in pages of %i', async (limit) => {
+      // Several in one millisecond, several days, a day without any.
+      const offsets = Array.from(
+        { length: 40 },
+        (_, index) => Math.floor(index / 3) * (index < 30 ? 1_000 : DAY_MS / 4),
+      );
+      const { dayMs, places } = await succeedAt(offsets);
+      const found = await pagesOf(dayMs, dayMs + 10 * DAY_MS, limit);
+      expect(found).toHaveLength(40);
+      const timesOf = found.map((place) => offsets[places.findIndex((each) => sameAs(each, place))]);
+      expect(timesOf).toEqual(offsets.toSorted((left, right) => left - right));
+      expect(new Set(found.map((place) => JSON.stringify(place))).size).toBe(40);
+    });
+
+    test('refuses to walk through more than a month', async () => {
+      await expect(reader.outcomesAfter(positionAt(0), 32 * DAY_MS, 10)).rejects.toThrow('at most 31 days');
     });
   });
+}
+
+function sameAs(left: OutcomePlace, right: OutcomePlace): boolean {
+  return JSON.stringify(left) === JSON.stringify(right);
 }

@@ -3,9 +3,12 @@ import { RetryableError } from '../../lambdas/kernel/faults.ts';
 import { parsePaymentId, tenantId } from '../../lambdas/kernel/ids.ts';
 import { invariant } from '../../lambdas/kernel/invariant.ts';
 import type { ProcessorCharge } from '../../lambdas/payments/domain/processor-charge.ts';
+import { LedgerTransitions } from '../../lambdas/payments/store/ledger-transitions.ts';
 import type { ProcessorBooks } from '../../lambdas/payments/use/processor.ts';
 import { reconcileRecent } from '../../lambdas/reconciling/use/reconcile.ts';
 import { RUN } from '../support/causes.ts';
+import { countingEntropy } from '../support/counting-entropy.ts';
+import { TABLES } from '../world/tables.ts';
 import { ReconcileHarness } from './reconcile-harness.ts';
 
 const OTHER_KEY = 'sk_test_zyxwvutsrqponmlkjihgfe';
@@ -49,21 +52,26 @@ describe('books that agree', () => {
     expect(harness.counted).toEqual([{ confirmed: 0, suspected: 0 }]);
   });
 
-  test('are not read for minutes before the Ledger existed', async () => {
-    await harness.paid('k-1');
-    const beganMs = harness.payments.clock.nowMs();
-    const { outcomes } = harness.tools();
-    const asked: number[] = [];
-    const watched = {
-      emptyBeforeMs: async () => beganMs,
-      outcomesOfMinute: (minuteMs: number) => {
-        asked.push(minuteMs);
-        return outcomes.outcomesOfMinute(minuteMs);
-      },
-    };
-    expect(await harness.recent({ outcomes: watched })).toMatchObject({ done: 1 });
-    expect(asked.length).toBeGreaterThan(0);
-    expect(Math.min(...asked)).toBeGreaterThan(beganMs - 60_000);
+  test.each([
+    ['recent', 2],
+    ['days', 7],
+  ] as const)('cost one query for each shard of a day without outcomes (%s)', async (run, days) => {
+    let queries = 0;
+    const { store, clock } = harness.payments;
+    const client = store.database.clientWith((command, apply) => {
+      if (command === 'QueryCommand') queries += 1;
+      return apply();
+    });
+    const outcomes = new LedgerTransitions(client, TABLES, { clock, entropy: countingEntropy() });
+    await harness[run]({ outcomes });
+    expect(queries).toBe(days * 8);
+    queries = 0;
+    clock.advance(-HOUR * 60_000);
+    for (let payment = 0; payment < 10; payment += 1) await harness.paid(`k-${payment}`);
+    clock.advance(DAY * 60_000);
+    // Pages of two.
+    expect(await harness[run]({ outcomes })).toMatchObject({ done: 10 });
+    expect(queries).toBeLessThanOrEqual((days + 10 / 2 + 1) * 8);
   });
 
   test('are compared payment by payment, each once, for any history and either direction', async () => {

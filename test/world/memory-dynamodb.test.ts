@@ -14,7 +14,7 @@ describe('rows that cannot be read back', () => {
 
   test('are refused by the reader of their kind, and nothing of their transaction is written', async () => {
     const database = new MemoryDynamoDb({ tables: TABLE_SHAPES });
-    const mark = { pk: 'JOB_MARK#resolve', sk: 'MARK', atMs: 1 };
+    const mark = { pk: 'JOB_MARK#resolve', sk: 'MARK', at: '1' };
     const both = new TransactWriteCommand({
       TransactItems: [
         { Put: { TableName: TABLES.registry, Item: mark } },
@@ -31,10 +31,15 @@ describe('rows that cannot be read back', () => {
   test('are refused when an update makes them unreadable', async () => {
     const database = new MemoryDynamoDb({ tables: TABLE_SHAPES });
     const key = { pk: 'JOB_MARK#resolve', sk: 'MARK' };
-    await database.client.send(new PutCommand({ TableName: TABLES.registry, Item: { ...key, atMs: 1 } }));
-    const update = new UpdateCommand({ TableName: TABLES.registry, Key: key, UpdateExpression: 'REMOVE atMs' });
+    await database.client.send(new PutCommand({ TableName: TABLES.registry, Item: { ...key, at: '1' } }));
+    const update = new UpdateCommand({
+      TableName: TABLES.registry,
+      Key: key,
+      UpdateExpression: 'REMOVE #at',
+      ExpressionAttributeNames: { '#at': 'at' },
+    });
     await expect(database.client.send(update)).rejects.toThrow(/JOB_MARK#resolve/);
-    expect(database.items(TABLES.registry)).toEqual([{ ...key, atMs: 1 }]);
+    expect(database.items(TABLES.registry)).toEqual([{ ...key, at: '1' }]);
   });
 
   test('are refused when their kind has no reader', async () => {

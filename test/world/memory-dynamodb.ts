@@ -2,7 +2,6 @@ import {
   type AttributeValue,
   ConditionalCheckFailedException,
   type ConsumedCapacity,
-  DescribeTableCommand,
   DescribeTimeToLiveCommand,
   DynamoDBServiceException,
   IdempotentParameterMismatchException,
@@ -59,10 +58,8 @@ export interface RowChange {
 
 export interface MemoryDynamoDbOptions {
   readonly tables: readonly TableShape[];
-  /** For the age of client request tokens and of the tables. @default the time stands still at 0 */
+  /** For the age of client request tokens. @default the time stands still at 0 */
   readonly nowMs?: () => number;
-  /** Unix milliseconds. @default now */
-  readonly createdAtMs?: number;
   /** What one query or scan reads at most. @default 1 MB, as DynamoDB */
   readonly pageBytes?: number;
 }
@@ -81,15 +78,13 @@ export class MemoryDynamoDb {
   readonly unreadable: string[] = [];
   readonly #tables: ReadonlyMap<string, MemoryTable>;
   readonly #nowMs: () => number;
-  readonly #createdAtMs: number;
   readonly #pageBytes: number | undefined;
   readonly #listeners: ((changes: readonly RowChange[]) => void)[] = [];
   readonly #tokens = new Map<string, { readonly input: TransactWriteCommandInput; readonly atMs: number }>();
 
-  constructor({ tables, nowMs = () => 0, createdAtMs = nowMs(), pageBytes }: MemoryDynamoDbOptions) {
+  constructor({ tables, nowMs = () => 0, pageBytes }: MemoryDynamoDbOptions) {
     this.#tables = new Map(tables.map((shape) => [shape.name, new MemoryTable(shape)]));
     this.#nowMs = nowMs;
-    this.#createdAtMs = createdAtMs;
     this.#pageBytes = pageBytes;
     this.client = this.clientWith((_, apply) => apply());
   }
@@ -153,7 +148,6 @@ export class MemoryDynamoDb {
         return readPage('scan', this.#table(command.input.TableName), command.input, this.#pageBytes);
       }
       if (command instanceof BatchGetCommand) return this.#batchGet(command.input);
-      if (command instanceof DescribeTableCommand) return this.#describe(command.input.TableName);
       if (command instanceof DescribeTimeToLiveCommand) return this.#describeTimeToLive(command.input.TableName);
     } catch (error) {
       if (error instanceof UnreadableRowError) this.unreadable.push(error.message);
@@ -286,11 +280,6 @@ export class MemoryDynamoDb {
 
   #tell(changes: readonly RowChange[]): void {
     if (changes.length > 0) for (const listener of this.#listeners) listener(changes);
-  }
-
-  #describe(name: string | undefined): unknown {
-    const { shape } = this.#table(name);
-    return { $metadata: {}, Table: { TableName: shape.name, CreationDateTime: new Date(this.#createdAtMs) } };
   }
 
   #describeTimeToLive(name: string | undefined): unknown {

@@ -46,8 +46,7 @@ export function emptyTables(
   clock: Pick<Clock, 'nowMs'> = new SimulatedClock(),
   options: Pick<MemoryDynamoDbOptions, 'pageBytes'> = {},
 ): MemoryDynamoDb {
-  // The tables are older than all that is in them.
-  return new MemoryDynamoDb({ ...options, tables: TABLE_SHAPES, nowMs: () => clock.nowMs(), createdAtMs: 0 });
+  return new MemoryDynamoDb({ ...options, tables: TABLE_SHAPES, nowMs: () => clock.nowMs() });
 }
 
 /** The product's own stores over the tables in memory, those of payments and orders joined. */

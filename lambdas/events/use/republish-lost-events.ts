@@ -1,9 +1,10 @@
-import type { Job, JobItem } from '../../jobs/use/job.ts';
+import type { Job, JobItem, JobPage } from '../../jobs/use/job.ts';
 import type { JobMarks } from '../../jobs/use/job-marks.ts';
 import { REPLAY_HORIZON_DAYS } from '../../kernel/contract/events.ts';
 import { RetryableError } from '../../kernel/faults.ts';
-import type { LedgerAge, SeenEvents } from '../../payments/use/transition-reader.ts';
-import { type RepublishTools, republishRange } from './republish-range.ts';
+import type { OutcomePlace } from '../../payments/domain/transition.ts';
+import { type OutcomePosition, positionAt, type SeenEvents, timeOf } from '../../payments/use/transition-reader.ts';
+import { PART, type RepublishTools, republishPart } from './republish-range.ts';
 
 const MINUTE_MS = 60_000;
 const DAY_MS = 24 * 60 * MINUTE_MS;
@@ -12,7 +13,7 @@ const DAY_MS = 24 * 60 * MINUTE_MS;
 const JOB_ID = 'republish-events';
 
 /**
- * How long after its minute an event that the projector has not seen counts as lost. Relay and projector take seconds. An
+ * How long after its transition an event that the projector has not seen counts as lost. Relay and projector take seconds. An
  * event that was only slow is published twice, which does no harm. Milliseconds.
  */
 const LOST_AFTER_MS = 3 * MINUTE_MS;
@@ -24,10 +25,12 @@ const LOST_AFTER_MS = 3 * MINUTE_MS;
 const MARK_BEHIND_MS = 15 * MINUTE_MS;
 
 /**
- * How far back the first mark begins: the Stream's retention, or the age of the Ledger if it is younger. Older events are left to
- * the operator's command. Milliseconds.
+ * How far back the first mark begins: the Stream's retention. Older events are left to the operator's command. Milliseconds.
  */
 const FIRST_REACH_MS = DAY_MS;
+
+/** Number of parts of a page of work. A part takes a second, so that they fit into the page's minute. */
+const MAX_PARTS = 20;
 
 /** How far back events may be republished: as long as consumers remember events, less an hour for the run. Milliseconds. */
 const HORIZON_MS = REPLAY_HORIZON_DAYS * DAY_MS - 60 * MINUTE_MS;
@@ -35,9 +38,8 @@ const HORIZON_MS = REPLAY_HORIZON_DAYS * DAY_MS - 60 * MINUTE_MS;
 export interface RepublishLostEventsTools extends RepublishTools {
   readonly seen: SeenEvents;
   readonly marks: JobMarks;
-  readonly age: LedgerAge;
   readonly report: (error: unknown) => void;
-  /** Called with a range of minutes that was not processed in time and is skipped. Unix milliseconds, the end exclusive. */
+  /** Called with a time range that was not processed in time and is skipped. Unix milliseconds, the end exclusive. */
   readonly beyondReach: (fromMs: number, untilMs: number) => void;
   /** @default three minutes */
   readonly lostAfterMs?: number;
@@ -45,41 +47,48 @@ export interface RepublishLostEventsTools extends RepublishTools {
 
 export type RepublishStep =
   /** Sets the mark to the start of the walk. */
-  | { readonly kind: 'begin'; readonly markMs: number | undefined; readonly fromMs: number }
-  | { readonly kind: 'minute'; readonly minuteMs: number };
+  | { readonly kind: 'begin'; readonly mark: OutcomePosition | undefined; readonly from: OutcomePosition }
+  /** All outcomes after one position, up to another one. */
+  | {
+      readonly kind: 'part';
+      readonly from: OutcomePosition;
+      readonly places: readonly OutcomePlace[];
+      readonly to: OutcomePosition;
+    };
 
 /**
- * The job "republish-events". It walks from the mark to the present, minute by minute, and publishes again every event that
- * the projector has not seen. The mark advances past a minute once each of its events was seen or was accepted by the bus. A
- * minute that failed stops the mark, and later runs repeat it, however long the outage. An event that cannot be read or that
- * the bus refuses permanently does not stop the mark; it is reported.
+ * The job "republish-events". It walks through the outcomes from the mark to the present, part by part, and publishes again
+ * every event that the projector has not seen. The mark advances past a part once each of its events was seen or was accepted
+ * by the bus. A part that failed stops the mark, and later runs repeat it, however long the outage. An event that cannot be
+ * read or that the bus refuses permanently does not stop the mark; it is reported.
  *
- *   12:00 ✓ ── 12:01 ✗ the bus is down ── 12:02 ✓ ── …      mark: 12:01
- *   next run   12:01 ✓ ── 12:02 ✓ ── …                      mark: 12:03
+ *   part 1 ✓ ── part 2 ✗ the bus is down ── part 3 ✓ ── …      mark: after part 1
+ *   next run    part 2 ✓ ── part 3 ✓ ── …                      mark: after part 3
  */
 export function republishLostEvents(tools: RepublishLostEventsTools): Job<RepublishStep> {
-  const { marks, age, clock } = tools;
+  const { marks, clock } = tools;
   const lostAfterMs = tools.lostAfterMs ?? LOST_AFTER_MS;
   return {
     page: async (cursor, limit, { scheduledForMs }) => {
       // Never beyond the present, whatever the scheduled time of the run.
-      const untilMs = wholeMinute(Math.min(scheduledForMs, clock.nowMs()) - lostAfterMs);
-      if (cursor !== undefined) return minutesFrom(Number(cursor), untilMs, limit);
-      const begin = beginning(await marks.readMark(JOB_ID), await age.emptyBeforeMs(), clock.nowMs());
-      const page = minutesFrom(begin.fromMs, untilMs, Math.max(0, limit - 1));
-      return begin.markMs === begin.fromMs ? page : { ...page, items: [beginItem(begin), ...page.items] };
+      const untilMs = Math.min(scheduledForMs, clock.nowMs()) - lostAfterMs;
+      if (cursor !== undefined) return partsFrom(tools, cursor, untilMs, limit);
+      const begin = beginning(await marks.readMark(JOB_ID), clock.nowMs());
+      const { from } = begin;
+      if (begin.mark === from) return partsFrom(tools, from, untilMs, limit);
+      return { items: [{ thing: begin, name: nameOf(from), after: from }], next: from };
     },
     handle: async (step, { deadlineMs }) => {
       if (step.kind === 'begin') return setMark(tools, step);
-      const { minuteMs } = step;
-      const nextMs = minuteMs + MINUTE_MS;
-      const came = await republishRange(tools, { sinceMs: minuteMs, untilMs: nextMs, deadlineMs });
-      const { published, unpublishable = 0 } = came;
-      if (came.nextMs !== undefined) {
-        tools.report(new RetryableError('minute_unfinished', `${nameOf(minuteMs)} was not finished`));
+      const { from, places, to } = step;
+      const { published, unpublishable, isFinished } = await republishPart(tools, from, places, deadlineMs);
+      if (!isFinished) {
+        tools.report(new RetryableError('part_unfinished', `the events from ${nameOf(from)} were not all published`));
         return { done: published, left: 0, failed: unpublishable + 1 };
       }
-      if (nextMs <= clock.nowMs() - MARK_BEHIND_MS) await marks.moveMark(JOB_ID, minuteMs, nextMs);
+      const latest = positionAt(clock.nowMs() - MARK_BEHIND_MS);
+      const mark = to < latest ? to : latest;
+      if (from < mark) await marks.moveMark(JOB_ID, from, mark);
       return { done: published, left: 0, failed: unpublishable };
     },
   };
@@ -87,43 +96,43 @@ export function republishLostEvents(tools: RepublishLostEventsTools): Job<Republ
 
 async function setMark(
   { marks, beyondReach }: RepublishLostEventsTools,
-  { markMs, fromMs }: Extract<RepublishStep, { kind: 'begin' }>,
+  { mark, from }: Extract<RepublishStep, { kind: 'begin' }>,
 ) {
-  if (markMs !== undefined) beyondReach(markMs, fromMs);
-  await marks.moveMark(JOB_ID, markMs, fromMs);
+  if (mark !== undefined) beyondReach(timeOf(mark), timeOf(from));
+  await marks.moveMark(JOB_ID, mark, from);
   // Consumers have forgotten these events, so publishing them would apply them twice. They are skipped, and an alarm reports it.
-  return { done: 0, left: 0, failed: markMs === undefined ? 0 : 1 };
+  return { done: 0, left: 0, failed: mark === undefined ? 0 : 1 };
 }
 
-function beginning(
-  markMs: number | undefined,
-  emptyBeforeMs: number,
-  nowMs: number,
-): Extract<RepublishStep, { kind: 'begin' }> {
+function beginning(mark: OutcomePosition | undefined, nowMs: number): Extract<RepublishStep, { kind: 'begin' }> {
   const kind = 'begin';
-  if (markMs === undefined)
-    return { kind, markMs, fromMs: wholeMinute(Math.max(emptyBeforeMs, nowMs - FIRST_REACH_MS)) };
-  return { kind, markMs, fromMs: Math.max(markMs, wholeMinute(nowMs - HORIZON_MS)) };
+  if (mark === undefined) return { kind, mark, from: positionAt(nowMs - FIRST_REACH_MS) };
+  const reach = positionAt(nowMs - HORIZON_MS);
+  return { kind, mark, from: mark < reach ? reach : mark };
 }
 
-function beginItem(step: Extract<RepublishStep, { kind: 'begin' }>): JobItem<RepublishStep> {
-  return { thing: step, name: `from ${nameOf(step.fromMs)}`, after: String(step.fromMs) };
-}
-
-/** The minutes from `fromMs`. The cursor is the first minute that is not done. */
-function minutesFrom(fromMs: number, untilMs: number, limit: number) {
+/** The parts after a position. The last one ends at `untilMs`, whether or not it has outcomes, so that the mark advances in quiet times. */
+async function partsFrom(
+  { transitions }: RepublishLostEventsTools,
+  after: OutcomePosition,
+  untilMs: number,
+  limit: number,
+): Promise<JobPage<RepublishStep>> {
+  if (timeOf(after) >= untilMs) return { items: [] };
+  const { outcomes, isLast } = await transitions.outcomesAfter(after, untilMs, Math.min(limit, MAX_PARTS) * PART);
   const items: JobItem<RepublishStep>[] = [];
-  for (let minuteMs = fromMs; minuteMs < untilMs && items.length < limit; minuteMs += MINUTE_MS) {
-    items.push({ thing: { kind: 'minute', minuteMs }, name: nameOf(minuteMs), after: String(minuteMs + MINUTE_MS) });
+  let from = after;
+  for (let start = 0; start < outcomes.length || items.length === 0; start += PART) {
+    const part = outcomes.slice(start, start + PART);
+    const isEnd = isLast && start + PART >= outcomes.length;
+    const to = isEnd ? positionAt(untilMs) : (part.at(-1)?.position ?? from);
+    const places = part.map(({ place }) => place);
+    items.push({ thing: { kind: 'part', from, places, to }, name: nameOf(from), after: to });
+    from = to;
   }
-  const nextMs = fromMs + items.length * MINUTE_MS;
-  return { items, ...(nextMs < untilMs ? { next: String(nextMs) } : {}) };
+  return { items, ...(isLast ? {} : { next: from }) };
 }
 
-function wholeMinute(ms: number): number {
-  return Math.floor(ms / MINUTE_MS) * MINUTE_MS;
-}
-
-function nameOf(minuteMs: number): string {
-  return new Date(minuteMs).toISOString().slice(0, 'yyyy-mm-ddThh:mm'.length);
+function nameOf(position: OutcomePosition): string {
+  return new Date(timeOf(position)).toISOString();
 }

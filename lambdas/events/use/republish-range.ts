@@ -4,7 +4,13 @@ import { republishOperation } from '../../kernel/ids.ts';
 import { invariant } from '../../kernel/invariant.ts';
 import type { OperationRunner } from '../../once/use/operation-runner.ts';
 import type { OutcomePlace } from '../../payments/domain/transition.ts';
-import type { RecentOutcomes, SeenEvents } from '../../payments/use/transition-reader.ts';
+import {
+  type OutcomePosition,
+  positionAt,
+  type RecentOutcomes,
+  type SeenEvents,
+  timeOf,
+} from '../../payments/use/transition-reader.ts';
 import type { PayonceEvent } from '../domain/event.ts';
 import type { PublishOutcome } from './event-publisher.ts';
 import { type LedgerEventTools, readLedgerEvent } from './ledger-events.ts';
@@ -21,7 +27,7 @@ export interface RepublishTools extends PublishTools {
 }
 
 export interface RepublishRange {
-  /** Unix milliseconds, inclusive; as whole minutes of UTC. */
+  /** Unix milliseconds, inclusive. */
   readonly sinceMs: number;
   /** Unix milliseconds, exclusive. */
   readonly untilMs: number;
@@ -30,21 +36,22 @@ export interface RepublishRange {
 }
 
 export interface Republished {
-  /** Number of outcomes that the Ledger has in the minutes that were read. */
+  /** Number of outcomes that the Ledger has in the processed part of the range. */
   readonly found: number;
   readonly published: number;
   /** Number of events that cannot be read or that the bus refuses permanently; absent when 0. They do not block other events. */
   readonly unpublishable?: number;
-  /** The minute at which to continue; absent when the range is complete. Unix milliseconds. */
+  /** The time at which to continue; absent when the range is complete. Unix milliseconds. */
   readonly nextMs?: number;
 }
 
-const MINUTE_MS = 60_000;
+/** Number of outcomes that are checked and published together. Reading the index costs eight queries for them. */
+export const PART = 100;
 /** Number of events that are read concurrently and held in memory. */
 const READ_AT_ONCE = 20;
 
-/** The result of one minute. */
-type Minute = Required<Omit<Republished, 'nextMs'>> & {
+/** The result of one part. */
+type Part = Required<Omit<Republished, 'nextMs'>> & {
   /** False when the caller has to repeat it later. */
   readonly isFinished: boolean;
 };
@@ -57,27 +64,37 @@ type Minute = Required<Omit<Republished, 'nextMs'>> & {
  */
 export async function republishRange(tools: RepublishTools, range: RepublishRange): Promise<Republished> {
   const sum = { found: 0, published: 0, unpublishable: 0 };
-  const firstMs = Math.floor(range.sinceMs / MINUTE_MS) * MINUTE_MS;
-  for (let minuteMs = firstMs; minuteMs < range.untilMs; minuteMs += MINUTE_MS) {
-    if (tools.clock.nowMs() >= range.deadlineMs) return { ...told(sum), nextMs: minuteMs };
-    const minute = await republishMinute(tools, minuteMs, range.deadlineMs);
-    sum.found += minute.found;
-    sum.published += minute.published;
-    sum.unpublishable += minute.unpublishable;
-    if (!minute.isFinished) return { ...told(sum), nextMs: minuteMs };
+  for (let at = positionAt(range.sinceMs); ; ) {
+    if (tools.clock.nowMs() >= range.deadlineMs) return { ...told(sum), nextMs: timeOf(at) };
+    const { outcomes, isLast } = await tools.transitions.outcomesAfter(at, range.untilMs, PART);
+    const places = outcomes.map(({ place }) => place);
+    const part = await republishPart(tools, at, places, range.deadlineMs);
+    sum.found += part.found;
+    sum.published += part.published;
+    sum.unpublishable += part.unpublishable;
+    if (!part.isFinished) return { ...told(sum), nextMs: timeOf(at) };
+    const end = outcomes.at(-1);
+    if (isLast || end === undefined) return told(sum);
+    at = end.position;
   }
-  return told(sum);
 }
 
-/** Publishes one minute. It counts as done before when the projector has seen all its events. */
-function republishMinute(tools: RepublishTools, minuteMs: number, deadlineMs: number): Promise<Minute> {
-  let found = 0;
-  let missing: readonly OutcomePlace[] = [];
-  return tools.runner.record<undefined, Minute>(republishOperation(minuteMs), {
+/**
+ * Publishes those of the outcomes that the projector has not seen. The part counts as done before when it has seen all.
+ *
+ * @param position of the part, which identifies it
+ */
+export function republishPart(
+  tools: RepublishTools,
+  position: OutcomePosition,
+  places: readonly OutcomePlace[],
+  deadlineMs: number,
+): Promise<Part> {
+  const found = places.length;
+  let missing = places;
+  return tools.runner.record<undefined, Part>(republishOperation(position), {
     find: async () => {
-      const places = await tools.transitions.outcomesOfMinute(minuteMs);
-      found = places.length;
-      missing = tools.seen === undefined ? places : await tools.seen.unseen(places);
+      if (tools.seen !== undefined) missing = await tools.seen.unseen(places);
       return missing.length === 0 ? { found, published: 0, unpublishable: 0, isFinished: true } : undefined;
     },
     prepare: async () => undefined,
@@ -89,10 +106,10 @@ async function publishMissing(
   tools: RepublishTools,
   missing: readonly OutcomePlace[],
   deadlineMs: number,
-): Promise<Omit<Minute, 'found'>> {
+): Promise<Omit<Part, 'found'>> {
   const sum = { published: 0, unpublishable: 0 };
   for (let start = 0; start < missing.length; start += READ_AT_ONCE) {
-    // The next call finds the rest of this minute, provided that `seen` reports what was published.
+    // The next call finds the rest of this part, provided that `seen` reports what was published.
     const isOver = start > 0 && tools.seen !== undefined && tools.clock.nowMs() >= deadlineMs;
     if (isOver) return { ...sum, isFinished: false };
     const read = await Promise.all(missing.slice(start, start + READ_AT_ONCE).map((place) => eventAt(tools, place)));
@@ -102,7 +119,7 @@ async function publishMissing(
     for (const error of refused) tools.report?.(error);
     sum.published += outcomes.filter(({ kind }) => kind === 'published').length;
     sum.unpublishable += read.length - events.length + refused.length;
-    // The bus is unavailable: the caller repeats this minute later.
+    // The bus is unavailable: the caller repeats this part later.
     if (outcomes.some(({ kind }) => kind === 'not_now')) return { ...sum, isFinished: false };
   }
   return { ...sum, isFinished: true };

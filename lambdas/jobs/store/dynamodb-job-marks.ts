@@ -8,7 +8,7 @@ import type { Item } from '../../kernel/platform/items.ts';
 import { ROW_IS_NEW } from '../../once/store/transact-items.ts';
 import type { JobMarks } from '../use/job-marks.ts';
 
-const markItem = z.object({ atMs: z.int() });
+const markItem = z.object({ at: z.string() });
 
 /** Rows `JOB_MARK#<job id>` / `MARK` of the Registry. */
 export class DynamoDbJobMarks implements JobMarks {
@@ -22,7 +22,7 @@ export class DynamoDbJobMarks implements JobMarks {
     this.#pacing = pacing;
   }
 
-  async readMark(jobId: string): Promise<number | undefined> {
+  async readMark(jobId: string): Promise<string | undefined> {
     const output = await readWithRetries(this.#pacing, () =>
       this.#client.send(new GetCommand({ TableName: this.#table, Key: keyOf(jobId), ConsistentRead: true })),
     );
@@ -30,22 +30,24 @@ export class DynamoDbJobMarks implements JobMarks {
   }
 
   /** A lost response does no harm: the retry is refused, and the mark has the wanted value. */
-  async moveMark(jobId: string, fromMs: number | undefined, toMs: number): Promise<boolean> {
+  async moveMark(jobId: string, from: string | undefined, to: string): Promise<boolean> {
     const condition =
-      fromMs === undefined
+      from === undefined
         ? { ConditionExpression: ROW_IS_NEW }
-        : { ConditionExpression: 'atMs = :from', ExpressionAttributeValues: { ':from': fromMs } };
+        : {
+            ConditionExpression: '#at = :from',
+            ExpressionAttributeNames: { '#at': 'at' },
+            ExpressionAttributeValues: { ':from': from },
+          };
     const written = await writeConditionally(this.#pacing, () =>
-      this.#client.send(
-        new PutCommand({ TableName: this.#table, Item: { ...keyOf(jobId), atMs: toMs }, ...condition }),
-      ),
+      this.#client.send(new PutCommand({ TableName: this.#table, Item: { ...keyOf(jobId), at: to }, ...condition })),
     );
     return written.kind === 'applied';
   }
 }
 
-export function parseMark(item: Item): number {
-  return markItem.parse(item).atMs;
+export function parseMark(item: Item): string {
+  return markItem.parse(item).at;
 }
 
 function keyOf(jobId: string): Item {

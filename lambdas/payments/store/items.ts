@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { LedgerRow, RegistryRow, SortKey } from '../../kernel/contract/rows.ts';
-import { KeyAttribute, LedgerTable } from '../../kernel/contract/tables.ts';
+import { KeyAttribute, LedgerTable, OUTCOME_SHARDS } from '../../kernel/contract/tables.ts';
 import type { ChainId, OrderId, PaymentId, TenantId } from '../../kernel/ids.ts';
 import { type Item, itemSchema, shardOf } from '../../kernel/platform/items.ts';
 import { causeItem } from '../../once/store/cause-item.ts';
@@ -190,11 +190,15 @@ export function outcomeAttributes(
   id: ChainId,
   { sequence, occurredAtMs }: Pick<Transition, 'sequence' | 'occurredAtMs'>,
 ): Item {
-  const minute = new Date(occurredAtMs).toISOString().slice(0, 'yyyy-mm-ddThh:mm'.length);
   return {
-    [LedgerTable.recentOutcomesIndex.partitionKey]: `${shardOf(id)}#${minute}`,
+    [LedgerTable.recentOutcomesIndex.partitionKey]: outcomesPartition(shardOf(id) % OUTCOME_SHARDS, occurredAtMs),
     [LedgerTable.recentOutcomesIndex.sortKey]: `${occurredAtMs}#${id}#${sequence}`,
   };
+}
+
+/** Of the index of outcomes: a shard of the UTC day of `atMs`. */
+export function outcomesPartition(shard: number, atMs: number): string {
+  return `${shard}#${new Date(atMs).toISOString().slice(0, 'yyyy-mm-dd'.length)}`;
 }
 
 /** The condition lets one writer take a place in the chain. */

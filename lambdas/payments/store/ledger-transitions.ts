@@ -1,35 +1,42 @@
-import { DescribeTableCommand } from '@aws-sdk/client-dynamodb';
 import type { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
 import { GetCommand, QueryCommand } from '@aws-sdk/lib-dynamodb';
 import * as z from 'zod';
-import { INDEX_SHARDS, KeyAttribute, LedgerTable } from '../../kernel/contract/tables.ts';
+import { KeyAttribute, LedgerTable, OUTCOME_SHARDS } from '../../kernel/contract/tables.ts';
 import { type ChainId, isOrderId } from '../../kernel/ids.ts';
 import { invariant } from '../../kernel/invariant.ts';
 import { type Pacing, readWithRetries } from '../../kernel/platform/attempts.ts';
 import { type Item } from '../../kernel/platform/items.ts';
 import type { DetailsTools } from '../../once/store/details-rows.ts';
 import type { StoreTables } from '../../once/store/transact-items.ts';
-import type { OutcomePlace, Transition, TransitionPlace } from '../domain/transition.ts';
-import type { LedgerAge, RecentOutcomes, TransitionReader } from '../use/transition-reader.ts';
-import { parseTransition, paymentPartition, transitionSort, withDetails } from './items.ts';
+import type { Transition, TransitionPlace } from '../domain/transition.ts';
+import {
+  type OutcomePage,
+  type OutcomePosition,
+  positionAt,
+  type RecentOutcomes,
+  type TransitionReader,
+  timeOf,
+} from '../use/transition-reader.ts';
+import { outcomesPartition, parseTransition, paymentPartition, transitionSort, withDetails } from './items.ts';
 
-/** The index projects keys only, about 100 bytes each. A page of 1 MB holds 10,000, more than a shard has in a minute. */
-const MAX_PAGES = 10;
-
-/** The clock of the writer of the first outcomes may have been slow by this much. Milliseconds. */
-const SKEW_MS = 15 * 60_000;
+const DAY_MS = 24 * 60 * 60_000;
+/** No job looks further back. An empty day costs a query for each shard. */
+const MAX_DAYS = 31;
 
 const { name: INDEX, partitionKey, sortKey } = LedgerTable.recentOutcomesIndex;
 const placeItem = z.object({ [sortKey]: z.string().regex(/^\d+#(?:pay|ord)_[a-z2-7]{32}#\d+$/) });
 
-/** Reads a single transition, and lists the outcomes of a minute. */
-export class LedgerTransitions implements TransitionReader, RecentOutcomes, LedgerAge {
+type Outcome = OutcomePage['outcomes'][number];
+
+/** The answer for a day that is left to the next page. */
+const NOT_READ: OutcomePage = { outcomes: [], isLast: false };
+
+/** Reads a single transition, and lists outcomes in the order of time. */
+export class LedgerTransitions implements TransitionReader, RecentOutcomes {
   readonly #client: DynamoDBDocumentClient;
   readonly #table: string;
   readonly #registry: string;
   readonly #pacing: Pacing;
-  /** Cached: the creation time of a table does not change. */
-  #emptyBeforeMs: number | undefined;
 
   constructor(client: DynamoDBDocumentClient, tables: Pick<StoreTables, 'ledger' | 'registry'>, pacing: Pacing) {
     this.#client = client;
@@ -56,54 +63,56 @@ export class LedgerTransitions implements TransitionReader, RecentOutcomes, Ledg
     return output.Item;
   }
 
-  async outcomesOfMinute(minuteMs: number): Promise<readonly OutcomePlace[]> {
-    const minute = new Date(minuteMs).toISOString().slice(0, 'yyyy-mm-ddThh:mm'.length);
-    const shards = Array.from({ length: INDEX_SHARDS }, (_, shard) => shard);
-    return (await Promise.all(shards.map((shard) => this.#bucket(`${shard}#${minute}`)))).flat();
-  }
-
-  /**
-   * The creation time of the table, less the clock skew. A table restored from a backup holds rows older than its
-   * creation, so the result is 0. Unix milliseconds.
-   */
-  async emptyBeforeMs(): Promise<number> {
-    if (this.#emptyBeforeMs !== undefined) return this.#emptyBeforeMs;
-    const { Table } = await readWithRetries(this.#pacing, () =>
-      this.#client.send(new DescribeTableCommand({ TableName: this.#table })),
-    );
-    const isRestored = Table?.RestoreSummary !== undefined;
-    const madeAtMs = isRestored ? undefined : Table?.CreationDateTime?.getTime();
-    this.#emptyBeforeMs = madeAtMs === undefined ? 0 : Math.max(0, madeAtMs - SKEW_MS);
-    return this.#emptyBeforeMs;
-  }
-
-  async #bucket(bucket: string): Promise<readonly OutcomePlace[]> {
-    const found: OutcomePlace[] = [];
-    let from: Item | undefined;
-    for (let page = 0; page < MAX_PAGES; page += 1) {
-      const output = await readWithRetries(this.#pacing, () =>
-        this.#client.send(
-          new QueryCommand({
-            TableName: this.#table,
-            IndexName: INDEX,
-            KeyConditionExpression: '#bucket = :bucket',
-            ExpressionAttributeNames: { '#bucket': partitionKey },
-            ExpressionAttributeValues: { ':bucket': bucket },
-            ...(from === undefined ? {} : { ExclusiveStartKey: from }),
-          }),
-        ),
-      );
-      found.push(...(output.Items ?? []).map(placeOf));
-      from = output.LastEvaluatedKey;
-      if (from === undefined) return found;
+  async outcomesAfter(position: OutcomePosition, untilMs: number, limit: number): Promise<OutcomePage> {
+    const fromMs = timeOf(position);
+    const outcomes: Outcome[] = [];
+    if (fromMs >= untilMs) return { outcomes, isLast: true };
+    invariant(untilMs - fromMs <= MAX_DAYS * DAY_MS, `a walk through outcomes has at most ${MAX_DAYS} days`);
+    for (let dayMs = fromMs - (fromMs % DAY_MS); dayMs < untilMs; dayMs += DAY_MS) {
+      const left = limit - outcomes.length;
+      const day = left > 0 ? await this.#outcomesOfDay(dayMs, position, untilMs, left) : NOT_READ;
+      outcomes.push(...day.outcomes);
+      if (!day.isLast) return { outcomes, isLast: false };
     }
-    invariant(false, `the index bucket ${bucket} has more than ${MAX_PAGES} pages`);
+    return { outcomes, isLast: true };
+  }
+
+  /** Merges the shards of a day. Of a shard that has more rows, nothing is known after the last row that was read. */
+  async #outcomesOfDay(dayMs: number, after: OutcomePosition, untilMs: number, limit: number): Promise<OutcomePage> {
+    const shards = Array.from({ length: OUTCOME_SHARDS }, (_, shard) => outcomesPartition(shard, dayMs));
+    // The shards are about equally full, so the page has most of what is read. A few more cost nothing: a read unit is 4 KB.
+    const share = Math.ceil((2 * limit) / OUTCOME_SHARDS) + 4;
+    const parts = await Promise.all(shards.map((shard) => this.#outcomesOfShard(shard, after, untilMs, share)));
+    const [knownTo] = parts.flatMap((part) => (part.isLast ? [] : [part.outcomes.at(-1)?.position ?? after])).sort();
+    const known = parts
+      .flatMap(({ outcomes }) => outcomes)
+      .filter(({ position }) => knownTo === undefined || position <= knownTo)
+      .sort((left, right) => (left.position < right.position ? -1 : 1));
+    return { outcomes: known.slice(0, limit), isLast: knownTo === undefined && known.length <= limit };
+  }
+
+  async #outcomesOfShard(shard: string, after: OutcomePosition, untilMs: number, limit: number): Promise<OutcomePage> {
+    const { Items = [], LastEvaluatedKey } = await readWithRetries(this.#pacing, () =>
+      this.#client.send(
+        new QueryCommand({
+          TableName: this.#table,
+          IndexName: INDEX,
+          KeyConditionExpression: '#shard = :shard AND #order BETWEEN :after AND :until',
+          ExpressionAttributeNames: { '#shard': partitionKey, '#order': sortKey },
+          // A trailing NUL gives the next possible sort key.
+          ExpressionAttributeValues: { ':shard': shard, ':after': `${after}\u0000`, ':until': positionAt(untilMs) },
+          Limit: limit,
+        }),
+      ),
+    );
+    return { outcomes: Items.map(outcomeOf), isLast: LastEvaluatedKey === undefined };
   }
 }
 
-function placeOf(item: Item): OutcomePlace {
-  const [, text = '', digits] = placeItem.parse(item)[sortKey].split('#');
+function outcomeOf(item: Item): Outcome {
+  const position = placeItem.parse(item)[sortKey];
+  const [, text = '', digits] = position.split('#');
   const id = text as ChainId;
   const sequence = Number(digits);
-  return isOrderId(id) ? { orderId: id, sequence } : { paymentId: id, sequence };
+  return { place: isOrderId(id) ? { orderId: id, sequence } : { paymentId: id, sequence }, position };
 }

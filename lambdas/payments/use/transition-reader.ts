@@ -23,14 +23,34 @@ export async function readDetailed(
   return transition === undefined || first === undefined ? undefined : { transition, first: detailsOf(first) };
 }
 
-export interface RecentOutcomes {
-  /** All outcomes of one UTC minute, in no order. Read from an index that may lag by seconds. */
-  outcomesOfMinute(minuteMs: number): Promise<readonly OutcomePlace[]>;
+/** A position in the order of all outcomes: `<Unix milliseconds>`, or `<Unix milliseconds>#<id>#<sequence>`. Compared as text. */
+export type OutcomePosition = string;
+
+export interface OutcomePage {
+  /** In their order. */
+  readonly outcomes: readonly { readonly place: OutcomePlace; readonly position: OutcomePosition }[];
+  /** False when there may be more outcomes after these. */
+  readonly isLast: boolean;
 }
 
-export interface LedgerAge {
-  /** No outcome is older than this, clock skew included. 0 when it is not known. Unix milliseconds. */
-  emptyBeforeMs(): Promise<number>;
+export interface RecentOutcomes {
+  /**
+   * The next outcomes after a position and before `untilMs`. Read from an index that may lag by seconds. The cost grows with
+   * the number of outcomes and of days.
+   *
+   * @param limit the most outcomes of the page; a page that is not the last has at least one
+   */
+  outcomesAfter(position: OutcomePosition, untilMs: number, limit: number): Promise<OutcomePage>;
+}
+
+/** The position before all outcomes of this time. */
+export function positionAt(atMs: number): OutcomePosition {
+  return String(atMs);
+}
+
+/** Unix milliseconds. */
+export function timeOf(position: OutcomePosition): number {
+  return Number.parseInt(position, 10);
 }
 
 /** The events that one consumer has processed. */

@@ -3,7 +3,7 @@ import { AmbiguousError } from '../../kernel/faults.ts';
 import type { ProcessorCharge } from '../../payments/domain/processor-charge.ts';
 import type { TransitionPlace } from '../../payments/domain/transition.ts';
 import type { ProcessorBooks } from '../../payments/use/processor.ts';
-import type { LedgerAge, RecentOutcomes } from '../../payments/use/transition-reader.ts';
+import { type OutcomePosition, positionAt, type RecentOutcomes } from '../../payments/use/transition-reader.ts';
 import type { ViewStore } from '../../views/use/view-store.ts';
 import type { BooksName, OpenMismatch } from '../domain/mismatch-view.ts';
 import { someMismatches } from './mismatch-view.ts';
@@ -11,7 +11,7 @@ import { someMismatches } from './mismatch-view.ts';
 export interface PageTools {
   /** The books of every configured processor. */
   readonly books: readonly ProcessorBooks[];
-  readonly outcomes: RecentOutcomes & LedgerAge;
+  readonly outcomes: RecentOutcomes;
   readonly views: ViewStore;
 }
 
@@ -34,8 +34,8 @@ export type ToCompare =
 type Place =
   /** In a processor's list: a page and the last compared charge of it. */
   | { readonly phase: 'charges'; readonly books: string; readonly page?: string; readonly behind?: string }
-  /** In the Ledger's index of outcomes: a minute and the last compared outcome of it. */
-  | { readonly phase: 'outcomes'; readonly minuteMs: number; readonly behind?: string }
+  /** In the Ledger's index of outcomes: after one of them. */
+  | { readonly phase: 'outcomes'; readonly behind: OutcomePosition }
   /** In the view: after one of its rows. */
   | { readonly phase: 'open'; readonly behind?: string }
   | { readonly phase: 'count' };
@@ -43,8 +43,6 @@ type Place =
 export const MINUTE_MS = 60_000;
 /** A page has a hundred charges, whose refunds and disputes may need separate reads. A page of work has a minute. Milliseconds. */
 const LIST_TIMEOUT_MS = 20_000;
-/** The outcomes of a minute are 32 small queries, some ten milliseconds. Sixty minutes take a second or two. */
-const MINUTES_AT_ONCE = 60;
 
 /** Reads the next items: first of the processors' books, then of the Ledger, then of the view. @param cursor undefined at the beginning */
 export async function readPage(
@@ -77,7 +75,7 @@ export async function readPage(
 
 function firstOf(books: readonly ProcessorBooks[], { fromMs }: ReconcileWindow): Place {
   const [first] = books;
-  return first === undefined ? { phase: 'outcomes', minuteMs: fromMs } : { phase: 'charges', books: wordOf(first) };
+  return first === undefined ? outcomesFrom(fromMs) : { phase: 'charges', books: wordOf(first) };
 }
 
 async function chargesPage(
@@ -88,7 +86,7 @@ async function chargesPage(
 ): Promise<JobPage<ToCompare>> {
   // A deployment may have removed the processor of the cursor: continue with the next one.
   const books = all.find((each) => wordOf(each) >= at.books);
-  if (books === undefined) return { items: [], next: textOf({ phase: 'outcomes', minuteMs: window.fromMs }) };
+  if (books === undefined) return { items: [], next: textOf(outcomesFrom(window.fromMs)) };
   const isSame = wordOf(books) === at.books;
   const asked = {
     fromSeconds: window.fromMs / 1000,
@@ -113,7 +111,7 @@ async function chargesPage(
       ? { phase: 'charges', books: here.books, page: next }
       : following !== undefined
         ? { phase: 'charges', books: wordOf(following) }
-        : { phase: 'outcomes', minuteMs: window.fromMs };
+        : outcomesFrom(window.fromMs);
   // If the cursor's charge is no longer on the page, the whole page is repeated, which has no further effect.
   const left = charges.slice(charges.findIndex(({ chargeId }) => chargeId === at.behind) + 1);
   return pageOf(
@@ -128,33 +126,25 @@ async function chargesPage(
 }
 
 async function outcomesPage(
-  outcomes: RecentOutcomes & LedgerAge,
+  all: RecentOutcomes,
   { untilMs }: ReconcileWindow,
-  asked: Extract<Place, { phase: 'outcomes' }>,
+  { behind }: Extract<Place, { phase: 'outcomes' }>,
   limit: number,
 ): Promise<JobPage<ToCompare>> {
-  // Skips the time before the Ledger existed, which would cost tens of thousands of queries.
-  const firstMs = Math.floor((await outcomes.emptyBeforeMs()) / MINUTE_MS) * MINUTE_MS;
-  const at: typeof asked = asked.minuteMs < firstMs ? { phase: 'outcomes', minuteMs: firstMs } : asked;
-  const items: JobItem<ToCompare>[] = [];
-  const endMs = Math.min(untilMs, at.minuteMs + MINUTES_AT_ONCE * MINUTE_MS);
-  for (let minuteMs = at.minuteMs; minuteMs < endMs; minuteMs += MINUTE_MS) {
-    const behind = minuteMs === at.minuteMs ? (at.behind ?? '') : '';
-    const named = (await outcomes.outcomesOfMinute(minuteMs))
-      .flatMap((place) => ('paymentId' in place ? [place] : []))
-      .map((place) => ({ place, name: `${place.paymentId}#${String(place.sequence).padStart(6, '0')}` }))
-      .filter(({ name }) => name > behind)
-      .sort((left, right) => (left.name < right.name ? -1 : 1));
-    for (const { place, name } of named) {
-      if (items.length === limit) return pageOf(items, false, '');
-      items.push({
-        thing: { kind: 'outcome', place },
-        name,
-        after: textOf({ phase: 'outcomes', minuteMs, behind: name }),
-      });
-    }
-  }
-  return pageOf(items, true, textOf(endMs < untilMs ? { phase: 'outcomes', minuteMs: endMs } : { phase: 'open' }));
+  const { outcomes, isLast } = await all.outcomesAfter(behind, untilMs, limit);
+  const items = outcomes.flatMap(({ place, position }) => {
+    if (!('paymentId' in place)) return [];
+    const name = `${place.paymentId}#${String(place.sequence).padStart(6, '0')}`;
+    return [
+      { thing: { kind: 'outcome' as const, place }, name, after: textOf({ phase: 'outcomes', behind: position }) },
+    ];
+  });
+  const end = outcomes.at(-1)?.position ?? behind;
+  return { items, next: textOf(isLast ? { phase: 'open' } : { phase: 'outcomes', behind: end }) };
+}
+
+function outcomesFrom(fromMs: number): Place {
+  return { phase: 'outcomes', behind: positionAt(fromMs) };
 }
 
 /** @param end the cursor after the last item of this phase or page */
