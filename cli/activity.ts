@@ -30,12 +30,12 @@ export function addActivity(program: Command, session: Session): void {
   const activity = program
     .command('activity')
     .description('shows and verifies the log of what operators did')
-    .option('--tenant <id>', 'the chain of this tenant; that of the deployment when left out', readTenant)
+    .option('--tenant <id>', 'the chain of this tenant; without it, the chain of the deployment', readTenant)
     .addOption(new Option('--mode <mode>', 'of the tenant').choices(['test', 'live']).default('test'));
 
   activity
     .command('list')
-    .description('lists the newest entries: of a tenant, or of the deployment and its settings')
+    .description('lists the newest entries of a tenant, or of the deployment and its settings')
     .option('--most <n>', `how many, 1 to ${MOST_ENTRIES}`, readCountOf(MOST_ENTRIES), 20)
     .action(async ({ most }: { most: number }) => {
       const { log } = await open(session);
@@ -51,7 +51,7 @@ export function addActivity(program: Command, session: Session): void {
 
   activity
     .command('verify')
-    .description('checks the hash chains, and names the first entry that was changed, removed or inserted')
+    .description('verifies the hash chains and names the first entry that was changed, removed or inserted')
     .action(async () => {
       const { log, owners } = await open(session);
       const whose = activity.opts<Whose>();
@@ -69,7 +69,7 @@ export function addActivity(program: Command, session: Session): void {
       session.show({ data }, table(['CHAIN', 'ENTRIES', 'STATE'], rows));
       const first = data.find(({ broken }) => broken !== null);
       if (first !== undefined)
-        throw new CliFailure(ExitCode.incomplete, `The chain ${first.chain} does not hold at entry ${first.broken}.`);
+        throw new CliFailure(ExitCode.incomplete, `The chain ${first.chain} is broken at entry ${first.broken}.`);
     });
 }
 

@@ -9,7 +9,7 @@ import { documentClient } from '../lambdas/kernel/platform/document-client.ts';
 import { systemClock, systemEntropy } from '../lambdas/kernel/platform/platform.ts';
 import { CliFailure, ExitCode } from './failure.ts';
 
-/** Where AWS is and who asks. Empty: the region and credentials of the environment. */
+/** The endpoint, region and credentials of AWS clients. Empty: those of the environment. */
 export interface AwsTarget {
   readonly endpoint?: string;
   readonly region?: string;
@@ -20,7 +20,7 @@ type Stack = keyof typeof StackName;
 type Output = keyof typeof StackOutput;
 
 /**
- * Outputs of a deployed stack, in the order in which they are asked for.
+ * Outputs of a deployed stack, in the order of the requested names.
  *
  * @throws CliFailure naming the stack or the output that is missing, followed by `otherwise`
  */
@@ -49,12 +49,12 @@ async function withoutStack(client: CloudFormationClient, name: string, error: u
   const region = await client.config.region();
   return new CliFailure(
     ExitCode.notFound,
-    `There is no stack ${name} in ${region}: deploy it with "npx cdk deploy --all", or set AWS_REGION or AWS_PROFILE to where it is.`,
+    `There is no stack ${name} in ${region}: deploy it with "npx cdk deploy --all", or set AWS_REGION or AWS_PROFILE to its region.`,
     { cause: error },
   );
 }
 
-/** The tables of a deployment, as its stores take them. */
+/** The table names of a deployment, in the form that the stores require. */
 export async function openTables(target: AwsTarget) {
   const [idempotency, ledger, registry, views] = await stackOutputs(target, 'data', [
     'idempotencyTable',

@@ -18,7 +18,7 @@ import type { Session } from './session.ts';
 export function addErase(program: Command, session: Session): void {
   const group = program
     .command('erase')
-    .description('erases personal data; what is kept is listed in docs/retention.md');
+    .description('erases personal data; docs/retention.md lists the data that is kept');
 
   group
     .command('payment <id>')

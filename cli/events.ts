@@ -10,9 +10,9 @@ import { parkedWork, redrive } from './redriving.ts';
 import { invoke, republishRange } from './republishing.ts';
 import { isoTime, readSeconds, type Session, table } from './session.ts';
 
-/** Younger events may still be on their way. Milliseconds. */
+/** Younger events may still be in delivery. Milliseconds. */
 const ON_ITS_WAY_MS = 5 * 60_000;
-/** Between two looks at a task of SQS. Milliseconds. */
+/** Interval of the polls of an SQS task. Milliseconds. */
 const LOOK_AGAIN_MS = 1_000;
 
 /** Unix seconds. */
@@ -25,19 +25,25 @@ interface RedrivenQueue {
   readonly queue: string;
   readonly redriven: number;
   readonly failed: number;
-  /** Why some failed, one sentence each. */
+  /** The reasons of the failures, one sentence each. */
   readonly reasons: readonly string[];
 }
 
 /** `payonce events`. */
 export function addEvents(program: Command, session: Session): void {
-  const events = program.command('events').description('publishes events again, and redrives what failed');
+  const events = program
+    .command('events')
+    .description('republishes events, and redrives parked records and dead letters');
 
   events
     .command('republish')
-    .description('publishes the events of a range again from the Ledger; consumers recognize them by their ids')
-    .requiredOption('--created-from <seconds>', 'the beginning, in Unix seconds; at most two weeks ago', readSeconds)
-    .option('--created-to <seconds>', 'the end, exclusive; five minutes ago when left out', readSeconds)
+    .description('republishes the events of a range from the Ledger; consumers recognize them by their ids')
+    .requiredOption('--created-from <seconds>', 'the start, in Unix seconds; at most two weeks ago', readSeconds)
+    .option(
+      '--created-to <seconds>',
+      'the end, exclusive, in Unix seconds; the default is five minutes ago',
+      readSeconds,
+    )
     .action(async ({ createdFrom, createdTo }: Range) => {
       const sinceMs = createdFrom * 1000;
       const untilMs = createdTo === undefined ? Date.now() - ON_ITS_WAY_MS : createdTo * 1000;
@@ -47,7 +53,7 @@ export function addEvents(program: Command, session: Session): void {
       const [functionName] = await stackOutputs(target, 'service', ['republishFunction']);
       const range = { created_from: String(sinceMs / 1000), created_to: String(Math.floor(untilMs / 1000)) };
       await recordAction(session, 'events.republish_started', range);
-      const { found, published, unpublishable } = await session.during('Publishing events again', (report) =>
+      const { found, published, unpublishable } = await session.during('Republishing events', (report) =>
         republishRange(new LambdaClient(target), functionName, { sinceMs, untilMs }, ({ nextMs }) => {
           if (nextMs !== undefined) report(`published up to ${isoTime(nextMs)}`);
         }),
@@ -56,13 +62,15 @@ export function addEvents(program: Command, session: Session): void {
       if (unpublishable > 0)
         throw new CliFailure(
           ExitCode.incomplete,
-          `${unpublishable} events cannot be published: the log of ${functionName} says why.`,
+          `${unpublishable} events cannot be published: see the log of ${functionName}.`,
         );
     });
 
   events
     .command('redrive')
-    .description('redrives what the relay parked and what consumers gave up, after the fix; each takes effect once')
+    .description(
+      'redrives parked records of the relay and dead letters of consumers, after a fix; each takes effect once',
+    )
     .action(async () => {
       const target = await session.aws();
       await recordAction(session, 'events.redrive_started');
@@ -72,7 +80,7 @@ export function addEvents(program: Command, session: Session): void {
       const [first] = data.flatMap(({ queue, reasons }) => reasons.map((reason) => `${queue}: ${reason}`));
       if (first === undefined) return;
       const failed = data.reduce((sum, queue) => sum + queue.failed, 0);
-      throw new CliFailure(ExitCode.incomplete, `${failed} messages stay; the first reason is ${first}`);
+      throw new CliFailure(ExitCode.incomplete, `${failed} messages remain; the first reason is ${first}`);
     });
 }
 
@@ -97,7 +105,7 @@ async function redriveAll(target: AwsTarget, report: (text: string) => void): Pr
       results.push({ queue: pair.name, redriven: 0, failed: 0, reasons: [] });
       continue;
     }
-    // The other queues are redriven, and the result is shown, when SQS refuses one, for example because a task runs there.
+    // If SQS refuses a task, for example because one is running, the other queues are redriven and the result is shown.
     const { moved, failure } = await moveBack(sqs, pair, {
       wait: () => sleep(LOOK_AGAIN_MS),
       report: ({ moved: soFar, toMove }) => report(`${pair.name}: ${soFar} of ${toMove || pair.waiting} moved`),
@@ -112,7 +120,7 @@ async function redriveAll(target: AwsTarget, report: (text: string) => void): Pr
   return results;
 }
 
-/** A record goes to the relay as the Stream would bring it; of a batch that is lost, the Ledger has all. */
+/** Passes a record to the relay in the form of the Stream. The events of a lost batch are republished from the Ledger. */
 function relayAgain(lambda: LambdaClient, relay: string, republisher: string): (message: Message) => Promise<void> {
   return async ({ Body = '' }) => {
     const work = parkedWork(Body);
@@ -121,7 +129,7 @@ function relayAgain(lambda: LambdaClient, relay: string, republisher: string): (
       if (unpublishable === 0) return;
       throw new CliFailure(
         ExitCode.incomplete,
-        `${unpublishable} of its events cannot be published: the log of ${republisher} says why.`,
+        `${unpublishable} of its events cannot be published: see the log of ${republisher}.`,
       );
     }
     const { batchItemFailures } = await invoke<{ readonly batchItemFailures: readonly unknown[] }>(lambda, relay, {

@@ -2,28 +2,28 @@ import { types } from 'node:util';
 import { CommanderError } from 'commander';
 import { sentenceOf } from '../local/sentence.mjs';
 
-/** How the command ends; docs/cli.md documents each. */
+/** The exit codes, documented in docs/cli.md. */
 export const ExitCode = {
   done: 0,
-  /** Something of the work is left: it was told which. */
+  /** Done in part. The result names what remains. */
   incomplete: 1,
-  /** Unknown command or option, or a value that is not allowed. */
+  /** Unknown command or option, or an invalid value. */
   usage: 2,
-  /** No region, no credentials, no API key, or ones that are not known. */
+  /** Missing or invalid settings: region, credentials, API key, address. */
   settings: 3,
-  /** What the command works on is not there: no stack, nothing running locally, no such tenant. */
+  /** Not found: no stack, no running local stack, no such tenant, key or job. */
   notFound: 4,
-  /** AWS or the API refused. */
+  /** AWS or the API refused the request. */
   refused: 5,
   /** AWS or the API cannot be reached. */
   unreachable: 6,
-  /** A fault of the command itself. */
+  /** A bug of the command. */
   internal: 70,
 } as const;
 
 export type ExitCode = (typeof ExitCode)[keyof typeof ExitCode];
 
-/** A failure whose message is the sentence that is shown. */
+/** A failure with a message for the user, of one sentence. */
 export class CliFailure extends Error {
   override readonly name = 'CliFailure';
   readonly exitCode: ExitCode;
@@ -36,11 +36,11 @@ export class CliFailure extends Error {
 
 interface Ending {
   readonly exitCode: ExitCode;
-  /** Undefined when nothing is to be said, as after `--help`. */
+  /** Undefined if there is no message, for example after `--help`. */
   readonly sentence: string | undefined;
 }
 
-/** What is said of a failure of any kind, and the exit code. */
+/** The sentence and the exit code for a failure of any kind. */
 export function endingOf(error: unknown): Ending {
   if (error instanceof CommanderError) return endingOfUsage(error);
   if (error instanceof CliFailure) return { exitCode: error.exitCode, sentence: sentenceOf(error) };
@@ -48,7 +48,7 @@ export function endingOf(error: unknown): Ending {
   if (known !== undefined) return { exitCode: known[0], sentence: known[1] };
   return {
     exitCode: ExitCode.internal,
-    sentence: `This should not happen: ${sentenceOf(error)} (NODE_DEBUG=payonce shows where).`,
+    sentence: `Internal error: ${sentenceOf(error)} (NODE_DEBUG=payonce shows the stack).`,
   };
 }
 
@@ -68,37 +68,37 @@ const NO_CREDENTIALS = /^(CredentialsProviderError|TokenProviderError)$/;
 const UNREACHABLE =
   /^(ECONNREFUSED|ECONNRESET|ENOTFOUND|EAI_AGAIN|ETIMEDOUT|EHOSTUNREACH|ENETUNREACH|EPIPE|EPROTO|UND_ERR_.*|CERT_.*)$/;
 
-/** Failures of AWS and of the way there, as the SDK and `fetch` report them. */
+/** Failures of AWS and of the network, as the SDK and `fetch` report them. */
 function knownFailure(error: unknown): readonly [ExitCode, string] | undefined {
   if (!types.isNativeError(error)) return undefined;
   const said = sentenceOf(error);
   if (said === 'Region is missing')
     return [
       ExitCode.settings,
-      'No AWS region is set: set AWS_REGION, or AWS_PROFILE to a profile that has one; --local is for what "npm start" runs.',
+      'No AWS region is set: set AWS_REGION, or AWS_PROFILE to a profile with a region, or use --local for the stack of "npm start".',
     ];
   if (said.startsWith('Region not accepted')) return [ExitCode.settings, `The AWS region is wrong: ${said}`];
   if ('code' in error && error.code === 'ERR_INVALID_URL' && 'input' in error)
     return [
       ExitCode.settings,
-      `The AWS endpoint ${String(error.input)} is no address: correct AWS_ENDPOINT_URL, or endpoint_url of the profile.`,
+      `The AWS endpoint ${String(error.input)} is not a URL: correct AWS_ENDPOINT_URL, or endpoint_url of the profile.`,
     ];
   if (NO_CREDENTIALS.test(error.name))
     return [
       ExitCode.settings,
-      `No AWS credentials were found (${said}): set AWS_PROFILE, or log in; --local is for what "npm start" runs.`,
+      `No AWS credentials were found (${said}): set AWS_PROFILE or log in, or use --local for the stack of "npm start".`,
     ];
   if (CREDENTIALS_REFUSED.test(error.name)) return [ExitCode.settings, `AWS does not accept the credentials: ${said}`];
   const code = causeCode(error);
   if (UNREACHABLE.test(code) || error.name === 'TimeoutError' || error.message === 'fetch failed')
     return [ExitCode.unreachable, `The service cannot be reached: ${code === '' ? said : reasonOf(error)}`];
   if (error.name === 'ResourceNotFoundException' || /Stack with id .* does not exist/.test(said))
-    return [ExitCode.notFound, `AWS does not have it: ${said}`];
-  if ('$metadata' in error) return [ExitCode.refused, `AWS refused (${error.name}): ${said}`];
+    return [ExitCode.notFound, `Not found at AWS: ${said}`];
+  if ('$metadata' in error) return [ExitCode.refused, `AWS refused the request (${error.name}): ${said}`];
   return undefined;
 }
 
-/** `fetch` puts the code on the cause, the SDK on the error, and an error for several addresses on each of these. */
+/** `fetch` sets the code on the cause, the SDK sets it on the error, and an AggregateError has it on each of its errors. */
 function causeCode(error: Error): string {
   if ('code' in error && typeof error.code === 'string') return error.code;
   const inner = innerError(error);

@@ -7,7 +7,7 @@ import { isoTime, readCountOf, readSeconds, type Session, table } from './sessio
 interface ApiAccess {
   /** Without a trailing slash. */
   readonly url: string;
-  /** An operator's, with the scope `admin`. */
+  /** An API key with the scope `admin`. */
   readonly key: string;
 }
 
@@ -16,7 +16,7 @@ interface Named {
   readonly key?: string;
 }
 
-/** A request is answered within twenty seconds, or not at all. Milliseconds. */
+/** Longer than the API's limit of 20 seconds for an answer. Milliseconds. */
 const TIMEOUT_MS = 30_000;
 const MOST_RUNS = 100;
 
@@ -25,14 +25,14 @@ export function addJobs(program: Command, session: Session): void {
   const jobs = program
     .command('jobs')
     .description('lists the scheduled jobs and their runs, and starts a run, with an API key of scope admin')
-    .option('--url <address>', 'of the API; found by the stack when left out', withoutSlash)
-    .option('--key <key>', 'the API key; the variable PAYONCE_API_KEY when left out');
+    .option('--url <address>', 'base address of the API; the default is the output of the stack', withoutSlash)
+    .option('--key <key>', 'the API key; the default is the variable PAYONCE_API_KEY');
   const ask = async (method: 'GET' | 'POST', path: string, body?: object): Promise<unknown> =>
     askApi(await locate(session, jobs.opts<Named>()), method, path, { freshKey: session.freshKey, body });
 
   jobs
     .command('list')
-    .description('lists the jobs: schedule, last run, next run')
+    .description('lists the jobs with their schedule, last run and next run')
     .action(async () => {
       const document = await ask('GET', '/v1/admin/jobs');
       const rows = readAnswer(jobList, document).data.map(
@@ -40,7 +40,7 @@ export function addJobs(program: Command, session: Session): void {
           id,
           zone === null || zone === 'UTC' ? schedule : `${schedule} ${zone}`,
           last === null ? 'never ran' : `${isoTime(last.scheduled_for * 1000)} ${last.status}`,
-          next === null ? 'not known yet' : isoTime(next * 1000),
+          next === null ? 'unknown' : isoTime(next * 1000),
         ],
       );
       session.show(document, table(['JOB', 'SCHEDULE', 'LAST RUN', 'NEXT RUN'], rows));
@@ -48,8 +48,8 @@ export function addJobs(program: Command, session: Session): void {
 
   jobs
     .command('run <id>')
-    .description('starts a run of a job, for now or for a time that was missed; there is one run for each time')
-    .option('--scheduled-for <seconds>', 'the time of the run, in Unix seconds; now when left out', readSeconds)
+    .description('starts a run of a job, for now or for a missed time; there is one run for each time')
+    .option('--scheduled-for <seconds>', 'the time of the run, in Unix seconds; the default is now', readSeconds)
     .action(async (id: string, { scheduledFor }: { scheduledFor?: number }) => {
       const document = await ask('POST', runsOf(id), scheduledFor === undefined ? {} : { scheduled_for: scheduledFor });
       session.show(document, runLines([readAnswer(jobRun, document)]));
@@ -57,7 +57,7 @@ export function addJobs(program: Command, session: Session): void {
 
   jobs
     .command('runs <id>')
-    .description('lists the runs of a job, the latest first')
+    .description('lists the runs of a job, latest first')
     .option('--most <n>', `how many, 1 to ${MOST_RUNS}`, readCountOf(MOST_RUNS), 10)
     .action(async (id: string, { most }: { most: number }) => {
       const document = await ask('GET', `${runsOf(id)}?limit=${most}`);
@@ -70,18 +70,18 @@ function runsOf(id: string): string {
 }
 
 async function locate(session: Session, { url, key = process.env['PAYONCE_API_KEY'] }: Named): Promise<ApiAccess> {
-  // Never repeated: with a line break in it, `fetch` would say it in its error.
+  // The message omits the key. `fetch` would show it in its error.
   if (key !== undefined && !/^[\x21-\x7e]*$/.test(key.trim()))
-    throw new CliFailure(ExitCode.settings, 'The API key has characters that no API key has.');
+    throw new CliFailure(ExitCode.settings, 'The API key contains invalid characters.');
   const local = await session.local();
   if (local !== undefined) return { url: url ?? local.apiUrl, key: key ?? local.adminApiKey };
   if (key === undefined || key.trim() === '')
     throw new CliFailure(
       ExitCode.settings,
-      'No API key is set: name one with the scope admin in PAYONCE_API_KEY or --key.',
+      'No API key is set: set PAYONCE_API_KEY or --key to an API key with the scope admin.',
     );
   if (url !== undefined) return { url, key };
-  const [apiUrl] = await stackOutputs({}, 'service', ['apiUrl'], 'name the address of the API with --url.');
+  const [apiUrl] = await stackOutputs({}, 'service', ['apiUrl'], 'set the address of the API with --url.');
   return { url: withoutSlash(apiUrl), key };
 }
 
@@ -128,7 +128,7 @@ interface Request {
 
 const problem = z.object({ code: z.string(), detail: z.string() });
 
-/** @throws CliFailure in the API's own words when it refuses */
+/** @throws CliFailure with the API's code and detail when it refuses */
 async function askApi(
   { url, key }: ApiAccess,
   method: 'GET' | 'POST',
@@ -151,15 +151,15 @@ async function askApi(
   );
 }
 
-/** @throws CliFailure when it is not what the API of this version answers */
+/** @throws CliFailure when the answer does not have the form of this version's API */
 function readAnswer<Shape>(schema: z.ZodType<Shape>, document: unknown): Shape {
   const { success, data } = schema.safeParse(document);
   if (success) return data;
-  throw new CliFailure(ExitCode.settings, 'What answers there is not the API of this version of Payonce: check --url.');
+  throw new CliFailure(ExitCode.settings, 'The answer is not from the API of this version of Payonce: check --url.');
 }
 
 function withoutSlash(address: string): string {
   if (!/^https?:\/\//.test(address) || !URL.canParse(address))
-    throw new InvalidArgumentError(`${address} is no address; as https://api.example.`);
+    throw new InvalidArgumentError(`${address} is not a URL, for example https://api.example.`);
   return address.replace(/\/+$/, '');
 }

@@ -40,7 +40,7 @@ export function addKeys(program: Command, session: Session): void {
 
   keys
     .command('create')
-    .description('creates an API key and shows it, once')
+    .description('creates an API key and shows it once')
     .requiredOption('--tenant <id>', 'the tenant that owns the key', readTenant)
     .addOption(new Option('--mode <mode>', 'of the key').choices(['test', 'live']).default('test'))
     .option('--scopes <list>', `comma-separated: ${ALL_SCOPES.join(', ')}`, readScopes, PAYMENT_SCOPES)
@@ -58,7 +58,7 @@ export function addKeys(program: Command, session: Session): void {
     .description('revokes a key; it is refused everywhere within ten seconds')
     .action(async (key: string) => {
       const revoked = await (await open()).revokeApiKey(key);
-      if (!revoked) throw new CliFailure(ExitCode.notFound, 'There is no such key in use.');
+      if (!revoked) throw new CliFailure(ExitCode.notFound, 'There is no such active key.');
       session.show({ revoked }, ['Revoked.']);
     });
 
@@ -98,14 +98,15 @@ async function administration(session: Session): Promise<TenantAdministration> {
 }
 
 export function readTenant(text: string): TenantId {
-  if (!/^ten_\w+$/.test(text)) throw new InvalidArgumentError(`${text} is no tenant; an id is like ten_….`);
+  if (!/^ten_\w+$/.test(text)) throw new InvalidArgumentError(`${text} is not a tenant id, for example ten_….`);
   return tenantId(text);
 }
 
 function readScopes(text: string): readonly Scope[] {
   return text.split(',').map((name) => {
     const scope = ALL_SCOPES.find((known) => known === name.trim());
-    if (scope === undefined) throw new InvalidArgumentError(`${name} is no scope; there are ${ALL_SCOPES.join(', ')}.`);
+    if (scope === undefined)
+      throw new InvalidArgumentError(`${name} is not a scope; the scopes are ${ALL_SCOPES.join(', ')}.`);
     return scope;
   });
 }

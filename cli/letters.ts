@@ -12,13 +12,13 @@ import { isoTime, readCountOf, type Session, table } from './session.ts';
 export function addLetters(program: Command, session: Session): void {
   const letters = program
     .command('letters')
-    .description('lists and redrives dead letters: calls to vendors that were given up')
-    .option('--function <name>', 'the function that makes the calls; found by the stack when left out');
+    .description('lists and redrives dead letters of vendor calls')
+    .option('--function <name>', 'the function that makes the calls; the default is the output of the stack');
   const named = (): string | undefined => letters.opts<{ readonly function?: string }>().function;
 
   letters
     .command('list')
-    .description('lists what was given up, and why; never its content')
+    .description('lists the dead letters and their reasons, without their content')
     .option('--most <n>', `how many, 1 to ${MOST_LETTERS}`, readCountOf(MOST_LETTERS), MOST_LETTERS)
     .action(async ({ most }: { most: number }) => {
       const data = await order(session, named(), { action: 'list', atMost: most });
@@ -28,7 +28,7 @@ export function addLetters(program: Command, session: Session): void {
   letters
     .command('redrive')
     .description(
-      'makes the calls again, each under its own key, so that each takes effect once; what fails again stays',
+      'makes the calls again, each with its own key, so that each takes effect once; calls that fail again remain',
     )
     .option('--most <n>', `how many, 1 to ${MOST_LETTERS}`, readCountOf(MOST_LETTERS), MOST_LETTERS)
     .action(async ({ most }: { most: number }) => {
@@ -48,19 +48,19 @@ async function order(
   request: LetterOrder,
 ): Promise<readonly LetterReport[]> {
   const target = await session.aws();
-  const otherwise = 'name the function with --function, or deploy with a shop: without one, no vendor is called.';
+  const otherwise = 'set --function, or deploy with a shop: without one, no vendor is called.';
   const [functionName] =
     named === undefined
       ? await stackOutputs(target, 'service', ['deadLettersFunction'], otherwise)
       : ([named] as const);
-  // Asked once: a second run beside the first would only find what the first has not taken.
+  // One attempt: a second invocation beside the first would find only the letters that the first has not received.
   const requestHandler = { requestTimeout: REDRIVE_TIMEOUT_MINUTES * 60_000 };
   const client = new LambdaClient({ ...target, maxAttempts: 1, requestHandler });
   const { letters } = await invoke<Partial<LetterAnswer>>(client, functionName, request);
   if (letters !== undefined) return letters;
   throw new CliFailure(
     ExitCode.settings,
-    `The function ${functionName} does not answer with letters: check --function.`,
+    `The function ${functionName} does not return dead letters: check --function.`,
   );
 }
 

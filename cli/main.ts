@@ -4,7 +4,7 @@ import { payonceProgram } from './program.ts';
 
 process.on('uncaughtException', (error) => process.exit(told(error)));
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
-  // A reader that has seen enough, as `head`, is no failure.
+  // A closed pipe, for example of `head`, is not a failure.
   if (error.code === 'EPIPE') process.exit(ExitCode.done);
   process.exit(told(new CliFailure(ExitCode.incomplete, `The result cannot be written: ${error.message}`)));
 });

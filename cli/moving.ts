@@ -8,9 +8,9 @@ import {
 } from '@aws-sdk/client-sqs';
 import * as z from 'zod';
 
-/** A queue of work, and the queue that keeps what it gave up. */
+/** A work queue and its dead-letter queue. */
 export interface RedrivePair {
-  /** Of the dead-letter queue. */
+  /** ARN of the dead-letter queue. */
   readonly name: string;
   readonly deadLettersArn: string;
   readonly queueArn: string;
@@ -20,13 +20,13 @@ export interface RedrivePair {
 
 export interface Moved {
   readonly moved: number;
-  /** Why the task ended early; undefined when it moved all. */
+  /** The reason why the task ended early; undefined if it moved all messages. */
   readonly failure: string | undefined;
 }
 
 const redrivePolicy = z.object({ deadLetterTargetArn: z.string() });
 
-/** Those of the queues that have a dead-letter queue among them. */
+/** The given queues whose dead-letter queue is also given. */
 export async function redrivePairs(client: SQSClient, queueUrls: readonly string[]): Promise<readonly RedrivePair[]> {
   const queues = await Promise.all(
     queueUrls.map(async (QueueUrl) => {
@@ -50,17 +50,17 @@ export async function redrivePairs(client: SQSClient, queueUrls: readonly string
 }
 
 /**
- * Moves a queue's dead letters back to it, by a task of SQS, and waits for its end. The task is ended once it has moved twice
- * what was there at its start: what fails again comes back to the dead-letter queue while the task runs.
+ * Moves a queue's dead letters back with a message move task of SQS, and waits for its end. Messages that fail again return to
+ * the dead-letter queue during the task, so the task is canceled when it has moved twice the initial number.
  *
- * @param wait between two looks at the task
+ * @param wait waits between two polls of the task
  */
 export async function moveBack(
   client: SQSClient,
   { deadLettersArn: SourceArn, queueArn: DestinationArn }: RedrivePair,
   { wait, report }: { readonly wait: () => Promise<void>; readonly report: (task: Progress) => void },
 ): Promise<Moved> {
-  // The destination is named: consumers park messages themselves, and of such a message SQS does not know where it came from.
+  // The destination is explicit, because SQS does not know the source queue of messages that consumers parked themselves.
   const { TaskHandle } = await client.send(new StartMessageMoveTaskCommand({ SourceArn, DestinationArn }));
   for (let isCanceled = false; ; await wait()) {
     const { Results: [task] = [] } = await client.send(new ListMessageMoveTasksCommand({ SourceArn, MaxResults: 1 }));
@@ -78,7 +78,7 @@ export async function moveBack(
 
 interface Progress {
   readonly moved: number;
-  /** 0 while SQS has not counted yet. */
+  /** 0 before the first count by SQS. */
   readonly toMove: number;
 }
 

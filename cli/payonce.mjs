@@ -1,6 +1,6 @@
 #!/usr/bin/env node
-// `npx payonce <command>` in the clone. Plain JavaScript without packages: a person may have a Node that cannot run the
-// project's TypeScript, so the command runs under the Node that the install brings.
+// `npx payonce <command>` in the clone. Plain JavaScript without packages, because the user's Node may be unable to run the
+// project's TypeScript. The command runs under the Node that the install brings.
 import { spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
@@ -21,7 +21,7 @@ else {
 
 function run(node) {
   const child = spawn(node, [MAIN, ...process.argv.slice(2)], { stdio: 'inherit' });
-  // Ctrl-C reaches both: the command ends by itself, and this process tells how.
+  // Ctrl-C reaches both processes. The command ends by itself, and this process returns its exit code.
   process.on('SIGINT', () => undefined);
   for (const signal of ['SIGTERM', 'SIGHUP']) process.on(signal, () => child.kill(signal));
   child.on('error', (error) => {

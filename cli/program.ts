@@ -12,14 +12,14 @@ import { Session, type Surroundings } from './session.ts';
 import { addSimulate } from './simulate.ts';
 import { addViews } from './views.ts';
 
-/** The command line. It throws what fails: a CommanderError for what cannot be read, and what its commands throw. */
+/** The command line. It throws a CommanderError for invalid arguments, and the errors of its commands. */
 export function payonceProgram(surroundings: Surroundings): Command {
   const program = new Command('payonce')
     .description('Operates a deployed Payonce, with the AWS credentials and the region of the environment.')
-    .option('--local', 'work on what "npm start" runs on this machine')
+    .option('--local', 'use the local stack of "npm start"')
     .option('--json', 'print one JSON document')
-    .option('--directory <path>', 'where "npm start" keeps its files', PAYONCE_DIRECTORY)
-    .option('--operator <name>', 'who acts, for the activity log', userInfo().username)
+    .option('--directory <path>', 'the directory of "npm start"', PAYONCE_DIRECTORY)
+    .option('--operator <name>', "the operator's name in the activity log", userInfo().username)
     .addHelpText('after', '\nExit codes: docs/cli.md');
   const session = new Session(program, surroundings);
   for (const add of [addKeys, addTenants, addLetters, addJobs, addEvents, addViews, addErase, addActivity])
@@ -35,18 +35,18 @@ export function payonceProgram(surroundings: Surroundings): Command {
   return program;
 }
 
-/** Commands that do something, by their words, for example `keys create` or `simulate`. */
+/** Commands with an action, by their full names, for example `keys create` or `simulate`. */
 export function commandsOf(program: Command): readonly string[] {
   return program.commands.flatMap((group) =>
     group.commands.length === 0 ? [group.name()] : group.commands.map((command) => `${group.name()} ${command.name()}`),
   );
 }
 
-/** A group was named without a command of it. */
+/** The failure for a group without a command. */
 function withoutCommand(group: Command): CliFailure {
   const path = group.parent === null ? group.name() : `${group.parent.name()} ${group.name()}`;
   const names = group.commands.map((command) => command.name()).join(', ');
-  return new CliFailure(ExitCode.usage, `${path} needs a command: ${names}; --help tells more.`);
+  return new CliFailure(ExitCode.usage, `${path} needs a command: ${names} (see --help).`);
 }
 
 function withDescendants(command: Command): readonly Command[] {

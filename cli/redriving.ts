@@ -8,13 +8,13 @@ import {
 import * as z from 'zod';
 
 export interface Redriven {
-  /** Went on. */
+  /** Messages that were processed and deleted. */
   readonly done: number;
-  /** Stay where they are, to be looked at again. */
+  /** Messages that remain in the queue. */
   readonly failed: number;
 }
 
-/** What a batch of a Stream left behind that killed the relay: where it was, and not what it was (Lambda, "on-failure destination"). */
+/** The message of Lambda about a batch that crashed the relay. It contains the position in the Stream, not the records (Lambda, "on-failure destination"). */
 const lostBatch = z.object({
   DDBStreamBatchInfo: z.object({
     approximateArrivalOfFirstRecord: z.iso.datetime({ offset: true }),
@@ -23,19 +23,19 @@ const lostBatch = z.object({
 });
 
 /**
- * A transition is found by the time of its writer, and an arrival is told by AWS's: clocks differ by up to five minutes, and
- * twice that is harmless. Milliseconds.
+ * Transitions are found by their writer's clock, but the batch has AWS's times. Clocks differ by at most five minutes; twice
+ * that is harmless. Milliseconds.
  */
 const MARGIN_MS = 10 * 60_000;
 
-/** What to do with a parked message. */
+/** The work for a parked message. */
 export type ParkedWork =
-  /** Give the record to the relay once more. */
+  /** Pass the record to the relay again. */
   | { readonly kind: 'relay'; readonly record: unknown }
-  /** Publish what the Ledger has of that time. */
+  /** Republish the range of time from the Ledger. */
   | { readonly kind: 'republish'; readonly sinceMs: number; readonly untilMs: number };
 
-/** @throws SyntaxError when it is no JSON */
+/** @throws SyntaxError when the body is not JSON */
 export function parkedWork(body: string): ParkedWork {
   const content: unknown = JSON.parse(body);
   const lost = lostBatch.safeParse(content);
@@ -48,14 +48,14 @@ export function parkedWork(body: string): ParkedWork {
   };
 }
 
-/** Out of sight for others while it is worked on. Seconds. */
+/** Visibility timeout during the work. Seconds. */
 const VISIBILITY_SECONDS = 120;
-/** Who does not wait is told of what some servers have, and perhaps of nothing (SQS, "Short and long polling"). Seconds. */
+/** Long polling. A short poll queries only some servers and can miss messages (SQS, "Short and long polling"). Seconds. */
 const WAIT_SECONDS = 2;
 
 /**
- * Works on what waits in a queue now, each message once: a message that is dead-lettered again meanwhile is left for the next run. A
- * message goes only when its work is done.
+ * Processes the messages of a queue, each once: a message that is dead-lettered again in the meantime is left for the next run.
+ * A message is deleted only after its work is done.
  */
 export async function redrive(
   client: SQSClient,

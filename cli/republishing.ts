@@ -2,14 +2,14 @@ import { InvokeCommand, type LambdaClient } from '@aws-sdk/client-lambda';
 import type { RepublishAnswer, RepublishRequest } from '../lambdas/events/contract.ts';
 import { CliFailure, ExitCode } from './failure.ts';
 
-/** Without progress, this often: the bus is down. */
+/** The number of consecutive runs without progress after which the bus is considered unavailable. */
 const MAX_STANDSTILLS = 5;
 
 /**
- * Publishes a range again, run after run, until all of it is done.
+ * Republishes a range in several runs until it is complete.
  *
- * @param told after each run
- * @throws CliFailure when the function failed, or makes no progress
+ * @param told called after each run
+ * @throws CliFailure when the function fails or makes no progress
  */
 export async function republishRange(
   client: LambdaClient,
@@ -33,11 +33,11 @@ export async function republishRange(
   }
   throw new CliFailure(
     ExitCode.incomplete,
-    `The bus does not take events: go on later with --created-from ${Math.floor(sinceMs / 1000)}.`,
+    `The bus does not accept events: continue later with --created-from ${Math.floor(sinceMs / 1000)}.`,
   );
 }
 
-/** @throws CliFailure with the function's own words when it failed */
+/** @throws CliFailure with the function's error message */
 export async function invoke<Answer>(client: LambdaClient, functionName: string, payload: unknown): Promise<Answer> {
   const { FunctionError, Payload } = await client.send(
     new InvokeCommand({ FunctionName: functionName, Payload: JSON.stringify(payload) }),

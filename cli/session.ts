@@ -4,11 +4,11 @@ import { StateFile } from '../local/state-file.ts';
 import type { AwsTarget } from './deployment.ts';
 import { CliFailure, ExitCode } from './failure.ts';
 
-/** What a command takes from the world around it. */
+/** The environment of a command. */
 export interface Surroundings {
-  /** To standard output, a line or a document. */
+  /** Writes a line or a document to standard output. */
   readonly print: (text: string) => void;
-  /** Whether a person watches: progress is shown in place. */
+  /** Whether the output is a terminal, where progress is shown in place. */
   readonly isTerminal: boolean;
   readonly freshKey: () => string;
 }
@@ -20,10 +20,10 @@ interface Options {
   readonly operator: string;
 }
 
-/** What `npm start` brought up, as far as commands use it. */
+/** The fields of the local stack of `npm start` that commands use. */
 type LocalStack = NonNullable<ReturnType<StateFile['read']>>;
 
-/** One call of the command line: where it goes, and how it answers. */
+/** One call of the command line: its target and its output. */
 export class Session {
   readonly freshKey: () => string;
   readonly #program: Command;
@@ -45,10 +45,10 @@ export class Session {
     if (!local) return undefined;
     const running = await new StateFile(directory).running();
     if (running !== undefined) return running;
-    throw new CliFailure(ExitCode.notFound, `Nothing runs locally in ${directory}: start it with "npm start".`);
+    throw new CliFailure(ExitCode.notFound, `No local stack runs in ${directory}: start it with "npm start".`);
   }
 
-  /** Named in the activity log. */
+  /** The operator's name in the activity log. */
   get operator(): string {
     return this.#options.operator;
   }
@@ -66,7 +66,7 @@ export class Session {
     this.#surroundings.print(json ? JSON.stringify(document, null, 2) : lines.join('\n'));
   }
 
-  /** Runs long work, whose progress people see and programs do not. */
+  /** Runs long work. The progress is shown only on a terminal. */
   async during<Result>(title: string, work: (report: (progress: string) => void) => Promise<Result>): Promise<Result> {
     const { json = false } = this.#options;
     if (json) return work(() => undefined);
@@ -101,7 +101,7 @@ export function table(headings: readonly string[], rows: readonly (readonly stri
   );
 }
 
-/** For people: `2026-01-01T00:00:00Z`, cut to whole seconds. */
+/** A time for display, in whole seconds: `2026-01-01T00:00:00Z`. */
 export function isoTime(timeMs: number): string {
   return `${new Date(timeMs).toISOString().slice(0, 19)}Z`;
 }

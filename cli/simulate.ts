@@ -10,14 +10,14 @@ const MUTANTS = fileURLToPath(new URL('../test/world/mutants/simulate-mutants.ts
 export function addSimulate(program: Command): void {
   program
     .command('simulate')
-    .description('plays random histories on the real handlers, in this clone, and checks every invariant')
+    .description('runs random histories on the real handlers in this clone, and checks every invariant')
     .option('--seed <number>', 'the first seed', whole, '1')
     .option('--histories <count>', 'how many', whole, '100')
-    .option('--minutes <count>', 'as many as fit into this time', whole)
-    .option('--profile <name>', 'which one; all of them in turn when left out')
-    .option('--whole', 'tell findings as they were drawn, which takes less time')
-    .option('--reached', 'tell what was reached: cells of the state tables, faults, acts, pairs')
-    .option('--mutants', 'plant each known fault, and tell how many histories find it')
+    .option('--minutes <count>', 'run as many histories as fit into this time', whole)
+    .option('--profile <name>', 'the profile; without it, all profiles in turn')
+    .option('--whole', 'report findings without shrinking them, which is faster')
+    .option('--reached', 'report the coverage: cells of the state tables, faults, acts, pairs')
+    .option('--mutants', 'plant each known fault, and report how many histories find it')
     .action(async ({ mutants, ...options }: Readonly<Record<string, string | true>>) => {
       const file = mutants === undefined ? SIMULATOR : MUTANTS;
       const given = Object.entries(options).flatMap(([name, value]) =>
@@ -27,7 +27,7 @@ export function addSimulate(program: Command): void {
       const ended = Promise.withResolvers<number | null>();
       child.on('error', ended.reject);
       child.on('exit', ended.resolve);
-      if ((await ended.promise) !== 0) throw new CliFailure(ExitCode.incomplete, 'Not all histories went well.');
+      if ((await ended.promise) !== 0) throw new CliFailure(ExitCode.incomplete, 'Some histories failed.');
     });
 }
 

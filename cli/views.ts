@@ -23,29 +23,32 @@ interface Options {
 
 const MAX_SEGMENTS = 64;
 const LONGEST_SETTLE_SECONDS = 900;
-/** More than a person reads at once; the JSON document has them all. */
+/** Maximum number of differences that are printed. The JSON document contains all. */
 const MOST_SHOWN = 50;
 
 /** `payonce views`. */
 export function addViews(program: Command, session: Session): void {
-  const views = program
-    .command('views')
-    .description('rebuilds the Views, which lists, entries and balances are read from');
+  const views = program.command('views').description('rebuilds the Views, the table of lists, entries and balances');
 
   views
     .command('rebuild')
-    .description('writes the Views again from the Ledger while traffic goes on, and compares the two')
-    .option('--compare', 'compare only, and write nothing')
-    .option('--segments <count>', `segments of the tables that are read at once, 1 to ${MAX_SEGMENTS}`, readSegments, 4)
+    .description('rebuilds the Views from the Ledger during traffic, and compares the two')
+    .option('--compare', 'compare only, without writes')
+    .option(
+      '--segments <count>',
+      `segments of the tables that are read concurrently, 1 to ${MAX_SEGMENTS}`,
+      readSegments,
+      4,
+    )
     .option(
       '--settle <seconds>',
-      `how long a difference may take to come right, as events travel, 0 to ${LONGEST_SETTLE_SECONDS}`,
+      `seconds for which a difference may last until its events are projected, 0 to ${LONGEST_SETTLE_SECONDS}`,
       readSettle,
       25,
     )
     .option(
       '--state <file>',
-      'where progress is kept; an interrupted rebuild continues from there (default: in .payonce)',
+      'the file of the progress, from which an interrupted rebuild continues (default: in .payonce)',
     )
     .action((options: Options) => rebuild(session, options));
 }
@@ -54,12 +57,12 @@ async function rebuild(session: Session, { compare = false, segments, settle, st
   const { client, tables, pacing } = await openTables(await session.aws());
   const { ledger, views } = tables;
   const store = new DynamoDbStore(client, tables, pacing);
-  // One file per Ledger: progress on one says nothing about another.
+  // One file per Ledger, because progress applies to one Ledger only.
   const file = state ?? join(PAYONCE_DIRECTORY, `views-rebuild-${ledger}.json`);
   try {
     makeDirectory(dirname(file));
   } catch (cause) {
-    throw new CliFailure(ExitCode.settings, `Progress cannot be kept in ${file}: ${sentenceOf(cause)}`, { cause });
+    throw new CliFailure(ExitCode.settings, `Progress cannot be written to ${file}: ${sentenceOf(cause)}`, { cause });
   }
   if (!compare) await recordAction(session, 'views.rebuild_started');
   const begin = compare ? rebuildBegin(segments, 'compare_ledger') : savedState(file, segments);
@@ -102,15 +105,19 @@ async function rebuild(session: Session, { compare = false, segments, settle, st
   if (!compare) rmSync(file, { force: true });
 }
 
-/** @throws CliFailure when the file holds no progress of a rebuild */
+/** @throws CliFailure when the file does not contain progress of a rebuild */
 function savedState(file: string, segments: number): RebuildState {
   if (!existsSync(file)) return rebuildBegin(segments);
   try {
     return JSON.parse(readFileSync(file, 'utf8')) as RebuildState;
   } catch (cause) {
-    throw new CliFailure(ExitCode.settings, `${file} holds no progress of a rebuild: remove it to begin anew.`, {
-      cause,
-    });
+    throw new CliFailure(
+      ExitCode.settings,
+      `${file} does not contain progress of a rebuild: delete it to start from the beginning.`,
+      {
+        cause,
+      },
+    );
   }
 }
 

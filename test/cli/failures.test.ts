@@ -45,7 +45,7 @@ test.each([
   {
     words: ['tenants', 'list', '--local', '--json'],
     code: ExitCode.notFound,
-    sentence: `Nothing runs locally in ${directory}: start it with "npm start".`,
+    sentence: `No local stack runs in ${directory}: start it with "npm start".`,
   },
   {
     words: ['tenants', 'list'],
@@ -84,7 +84,7 @@ describe('every command fails with one sentence and the documented exit code', (
   test.each(commands)('payonce %s --local --json without a local stack', async (command) => {
     expect(await payonce(`${command} --local --json`)).toEqual({
       code: ExitCode.notFound,
-      sentence: `Nothing runs locally in ${directory}: start it with "npm start".`,
+      sentence: `No local stack runs in ${directory}: start it with "npm start".`,
       printed: [],
     });
   });
@@ -111,7 +111,7 @@ describe('payonce', () => {
     [
       'an endpoint',
       { ...SOMEBODY, AWS_ENDPOINT_URL: 'aws.example' },
-      'The AWS endpoint aws.example is no address: correct AWS_ENDPOINT_URL, or endpoint_url of the profile.',
+      'The AWS endpoint aws.example is not a URL: correct AWS_ENDPOINT_URL, or endpoint_url of the profile.',
     ],
   ])('reports an invalid %s', async (_, environment, sentence) => {
     const ended = await payonce('tenants list', environment);
@@ -122,7 +122,7 @@ describe('payonce', () => {
   test.each(['sk_test_secret\nmore', 'sk_ключ'])('reports an invalid API key without repeating it', async (key) => {
     expect(await payonce('jobs list --url http://127.0.0.1:65111', { PAYONCE_API_KEY: key })).toEqual({
       code: ExitCode.settings,
-      sentence: 'The API key has characters that no API key has.',
+      sentence: 'The API key contains invalid characters.',
       printed: [],
     });
   });
@@ -144,22 +144,22 @@ describe('payonce', () => {
   test.each([
     [
       '',
-      'payonce needs a command: keys, tenants, letters, jobs, events, views, erase, activity, simulate; --help tells more.',
+      'payonce needs a command: keys, tenants, letters, jobs, events, views, erase, activity, simulate (see --help).',
     ],
-    ['keys', 'payonce keys needs a command: create, revoke, list; --help tells more.'],
+    ['keys', 'payonce keys needs a command: create, revoke, list (see --help).'],
     ['kyes', "unknown command 'kyes' (Did you mean keys?)"],
     ['keys list', "required option '--tenant <id>' not specified"],
     ['simulate --seed x', "option '--seed <number>': x is not a whole number."],
     ['simulate --histories 0.5', "option '--histories <count>': 0.5 is not a whole number."],
-    ['keys list --tenant x', "option '--tenant <id>': x is no tenant; an id is like ten_…."],
+    ['keys list --tenant x', "option '--tenant <id>': x is not a tenant id, for example ten_…."],
     [
       'keys create --tenant ten_a --scopes root',
-      "option '--scopes <list>': root is no scope; there are payments:read,",
+      "option '--scopes <list>': root is not a scope; the scopes are payments:read,",
     ],
     ['views rebuild --segments 0', "option '--segments <count>': 0 is not a whole number from 1 to 64."],
     [
       'jobs list --url localhost:8080',
-      "option '--url <address>': localhost:8080 is no address; as https://api.example.",
+      "option '--url <address>': localhost:8080 is not a URL, for example https://api.example.",
     ],
     [
       'events republish --created-from then',
@@ -224,7 +224,7 @@ describe('a fault of AWS', () => {
       'AccessDenied',
       'User ada is not authorized',
       ExitCode.refused,
-      'AWS refused (AccessDenied): User ada is not authorized',
+      'AWS refused the request (AccessDenied): User ada is not authorized',
     ],
   ])('%s is one sentence', async (code, message, exitCode, sentence) => {
     answer = { status: 400, code, message };
@@ -236,7 +236,7 @@ describe('a fault of AWS', () => {
   test('a fault of the command itself is also one sentence', () => {
     expect(endingOf(new TypeError('x is not a function\n    at code'))).toEqual({
       exitCode: ExitCode.internal,
-      sentence: 'This should not happen: x is not a function (NODE_DEBUG=payonce shows where).',
+      sentence: 'Internal error: x is not a function (NODE_DEBUG=payonce shows the stack).',
     });
   });
 });

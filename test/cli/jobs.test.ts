@@ -57,7 +57,7 @@ describe('payonce jobs', () => {
     const lines = (await run('list')).map(cells);
     expect(lines[0]).toEqual(['JOB', 'SCHEDULE', 'LAST RUN', 'NEXT RUN']);
     expect(lines).toContainEqual(['close-days', 'cron(20 1 * * ? *)', `${T1} accepted`, '2026-03-02T01:20:00Z']);
-    expect(lines).toContainEqual(['resolve', 'rate(1 minute)', 'never ran', 'not known yet']);
+    expect(lines).toContainEqual(['resolve', 'rate(1 minute)', 'never ran', 'unknown']);
   });
 
   test('run requests a run, for now or for a given time, and runs lists them', async () => {
@@ -94,7 +94,7 @@ describe('payonce jobs', () => {
     try {
       expect(await ending('--url', address, 'list')).toEqual({
         exitCode: ExitCode.settings,
-        sentence: 'What answers there is not the API of this version of Payonce: check --url.',
+        sentence: 'The answer is not from the API of this version of Payonce: check --url.',
       });
       expect(printed).toEqual([]);
     } finally {
