@@ -8,7 +8,7 @@ export interface ApiDocsProps {
   readonly logs: FunctionLogs;
 }
 
-/** The description of the API, and a page that shows it. It reads nothing but its own files. */
+/** The OpenAPI document and a page that shows it. The function has no permissions besides its log. */
 export class ApiDocs extends Construct {
   readonly api: PayonceFunction;
 

@@ -17,7 +17,7 @@ export interface CallbacksProps {
   readonly memoryMb: number;
 }
 
-/** Where processors call back: it records, appends and reads, and changes nothing. */
+/** Receives the callbacks of processors. It records callbacks, appends transitions and reads; it changes no row. */
 export class Callbacks extends Construct {
   readonly api: EngineFunction;
 

@@ -23,8 +23,8 @@ export interface DataStackProps extends StackProps {
 }
 
 /**
- * Everything that must survive: four tables with four lifetimes, the event bus, the secret of callbacks, calls that were
- * given up, and the domain name of the API. Nothing here is ever replaced by a deploy of the service.
+ * The stateful resources: four tables with four lifetimes, the event bus, the secrets, the dead letters of vendor calls, and the
+ * domain name of the API. A deployment of the service never replaces them.
  */
 export class DataStack extends Stack {
   readonly idempotency: Idempotency;
@@ -32,15 +32,15 @@ export class DataStack extends Stack {
   readonly registry: Registry;
   readonly views: DataTable;
   readonly events: EventBus;
-  /** From it the secrets of merchants' webhook endpoints are derived: none of them is stored. */
+  /** The secrets of merchants' webhook endpoints are derived from it and are not stored. */
   readonly webhookRoot: ProcessorSecret;
-  /** With it the executor signs what it shows to the routes of jobs. */
+  /** The executor signs its credentials for the routes of jobs with it. */
   readonly jobCredential: ProcessorSecret;
-  /** What the processors sign with, and what their clients need; the operator puts in what a processor gives out. */
+  /** The processors' signing secrets and API keys. The operator sets the values that a processor issues. */
   readonly processors: SecretsOfProcessors;
-  /** Where orders have parties: calls to them that were given up. */
+  /** The dead letters of calls to the parties of orders. Undefined without parties. */
   readonly deadLetters?: LetterQueue;
-  /** Where e-mails go out: the token of the Postmark server; the operator puts in what Postmark gives out. */
+  /** The token of the Postmark server. The operator sets the value that Postmark issues. Undefined without e-mails. */
   readonly postmarkToken?: ProcessorSecret;
 
   constructor(scope: Construct, id: string, props: DataStackProps) {
@@ -89,7 +89,7 @@ export class DataStack extends Stack {
     new CfnOutput(this, StackOutput.eventBus, { value: this.events.bus.eventBusName });
   }
 
-  /** A DNS record of the operator points the domain to the target, which stays the same while this stack exists. */
+  /** The operator's DNS record points the domain to the target, which stays the same while this stack exists. */
   #makeDomain({ domainName, certificateArn }: DataStackProps['settings']): void {
     if (domainName === undefined || certificateArn === undefined) return;
     const domain = new DomainName(this, 'Domain', {

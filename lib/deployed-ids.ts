@@ -1,6 +1,6 @@
 import { CfnResource, type Stack } from 'aws-cdk-lib';
 
-/** By the path of a construct in the service stack: the logical id under which its resource is deployed. */
+/** Logical ids of deployed resources, by the path of the construct in the service stack. */
 const DEPLOYED: Readonly<Record<string, string>> = {
   'Events/Api/Logs': 'EventsApiLogsD70BCB45',
   'FollowUps/CommissionConsumer/Logs': 'CommissionConsumerLogs35BEE7DD',
@@ -46,7 +46,7 @@ const DEPLOYED: Readonly<Record<string, string>> = {
 export function keepDeployedIds({ node }: Stack): void {
   for (const [path, id] of Object.entries(DEPLOYED)) {
     const resource = node.findAll().find((each) => each.node.path === `${node.path}/${path}`)?.node.defaultChild;
-    // Some rooms are there by a setting alone.
+    // Some rooms exist only with a setting.
     if (resource instanceof CfnResource) resource.overrideLogicalId(id);
   }
 }

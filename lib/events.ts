@@ -20,33 +20,33 @@ export interface EventsProps {
   readonly data: Pick<DataStack, 'events' | 'ledger' | 'registry'>;
   readonly http: HttpApi;
   readonly logs: FunctionLogs;
-  /** Of the function that shows events; in MB, 128 to 10240. */
+  /** Memory of the events API's function; in MB, 128 to 10240. */
   readonly memoryMb: number;
-  /** An event that the projector has not seen for so long is published again; 10 seconds to an hour. @default 3 minutes */
+  /** An event that the projector has not processed within this time is published again; 10 seconds to an hour. @default 3 minutes */
   readonly lostAfter?: Duration;
 }
 
 /** Ten calls of the bus with ten entries each. */
 const BATCH = 100;
-/** Three tries of ten calls, each a second or two when the bus stumbles. */
+/** Three attempts of ten calls, each one to two seconds when the bus is slow. */
 const TIMEOUT = Duration.minutes(1);
-/** A batch that kills the function is halved until the culprit is alone; then it has so many tries. */
+/** A batch that crashes the function is halved until one record remains, which then has this many attempts. */
 const RETRIES = 20;
-/** The Stream forgets after 24 hours: before that, what is stuck must be known by its place. */
+/** The Stream keeps records for 24 hours. A record that cannot be published must be reported before that. */
 const LONGEST_TRIED = Duration.hours(20);
-/** From the commit to the bus it takes a second: a minute is trouble. */
+/** From the commit to the bus it takes about a second. */
 const LATE = Duration.minutes(1);
 const SOON = Duration.minutes(5);
-/** Lambda waits longer and longer between tries of a batch: minutes of silence in between are no recovery. */
+/** The waits of Lambda between attempts of a batch grow, so minutes without data do not mean recovery. */
 const MINUTES_OF_TROUBLE = { evaluationPeriods: 15, datapointsToAlarm: 3 };
 
-/** The outbox: every outcome in the Ledger is published to the bus, and a record that cannot be published is parked, complete. */
+/** The outbox: every outcome in the Ledger is published to the bus, and a record that cannot be published is parked. */
 export class Events extends Construct {
   readonly relay: PayonceFunction;
   /** Publishes a range of the Ledger again. */
   readonly republisher: PayonceFunction;
   readonly parked: Queue;
-  /** Shows events: it reads, and writes nothing. What it lists, the Views grant it. */
+  /** Serves the events API, read-only. The Views grant it the lists. */
   readonly api: PayonceFunction;
   readonly #props: EventsProps;
 
@@ -89,20 +89,20 @@ export class Events extends Construct {
     this.relay.function.addEventSource(
       // The class and its interface differ in an optional property.
       new DynamoEventSource(ledger.table as unknown as ITable, {
-        // A relay that is deployed anew misses nothing that the Stream still has.
+        // A new relay processes everything that the Stream still contains.
         startingPosition: StartingPosition.TRIM_HORIZON,
         batchSize: BATCH,
         reportBatchItemFailures: true,
         bisectBatchOnError: true,
         retryAttempts: RETRIES,
         maxRecordAge: LONGEST_TRIED,
-        // A pointer into the Stream, no more: the redrive publishes its time range again.
+        // The message contains only a position in the Stream. The redrive publishes the time range again.
         onFailure: new SqsDlq(this.parked),
         filters: [
           FilterCriteria.filter({
             eventName: FilterRule.isEqual('INSERT') as readonly string[],
             dynamodb: {
-              // Only outcomes are in this index.
+              // This index contains only outcomes.
               NewImage: { [LedgerTable.recentOutcomesIndex.partitionKey]: { S: FilterRule.exists() } },
             },
           }),
@@ -146,7 +146,7 @@ export class Events extends Construct {
     });
   }
 
-  /** What the relay and the jobs have seen that must not be, or that a person must decide. */
+  /** Alarms for states that must not occur and for payments that an operator must decide. */
   #watchStates(): void {
     const states = {
       PaymentToReview: {
@@ -173,7 +173,7 @@ export class Events extends Construct {
     }
   }
 
-  /** Lets a worker of jobs publish again what the projector has not seen. */
+  /** Allows a worker of jobs to publish events again that the projector has not processed. */
   grantRepublishLost(worker: PayonceFunction): void {
     const { data, lostAfter = Duration.minutes(3) } = this.#props;
     const { events, ledger, registry } = data;
@@ -211,7 +211,7 @@ export class Events extends Construct {
     return api;
   }
 
-  /** A function that reads transitions and puts events on the bus, and writes nothing. */
+  /** A function that reads transitions and puts events on the bus. It writes no table. */
   #publisher(id: string, own: Pick<PayonceFunctionProps, 'folder' | 'timeout' | 'environment'>): PayonceFunction {
     const { data, logs } = this.#props;
     const made = new PayonceFunction(this, id, {

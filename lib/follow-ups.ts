@@ -18,7 +18,7 @@ export interface FollowUpsProps {
 
 const { commission: COMMISSION, commissionOfOrder: COMMISSION_OF_ORDER, commissionDue: COMMISSION_DUE } = RegistryRow;
 
-/** What follows from a payment beside views and webhooks: its receipt, and the commission of the affiliate who brought the customer. */
+/** Consumers of payment events besides views and webhooks: the receipt, and the commission of the affiliate who referred the customer. */
 export class FollowUps extends Construct {
   readonly #props: FollowUpsProps;
 
@@ -29,7 +29,7 @@ export class FollowUps extends Construct {
     if (props.parties !== undefined) this.#receipts(props.parties);
   }
 
-  /** Lets a worker of jobs release commissions whose time for refunds is over. */
+  /** Allows a worker of jobs to release commissions after the refund period. */
   grantRelease(worker: PayonceFunction): void {
     const { idempotency, registry } = this.#props.data;
     idempotency.grantCommit(worker, 'businessKey');
@@ -39,7 +39,7 @@ export class FollowUps extends Construct {
     registry.grantRows(worker, 'KeepCommissions', ['dynamodb:PutItem'], [COMMISSION, COMMISSION_OF_ORDER]);
   }
 
-  /** Reads no payment and makes no payout. */
+  /** It reads no payment and makes no payout. */
   #commissions(): void {
     const { events, idempotency, registry } = this.#props.data;
     const consumer = this.#consumer('CommissionConsumer', {
@@ -56,7 +56,7 @@ export class FollowUps extends Construct {
     });
   }
 
-  /** Claims, writes to the payer, completes. */
+  /** It claims, sends the e-mail to the payer, and completes. */
   #receipts(parties: Parties): void {
     const { events, idempotency } = this.#props.data;
     const consumer = this.#consumer('ReceiptConsumer', { folder: 'receipt-consumer' });

@@ -2,17 +2,17 @@ import { isTimeZone, readSchedule } from '../lambdas/jobs/schedules.ts';
 import { ALL_SCOPES, Scopes } from '../lambdas/kernel/contract/api.ts';
 import { JOB_PAGE_SECONDS, type JobEntry } from '../lambdas/kernel/contract/jobs.ts';
 
-/** Ids are part of run-ids, and a run-id is an idempotency key of 128 characters at most. */
+/** Ids are part of run-ids, and a run-id is an idempotency key of at most 128 characters. */
 const ID = /^[a-z](?:-?[a-z0-9]){1,49}$/;
-/** A run that takes longer than a day is still at it when the next night's is due. Seconds. */
+/** A nightly run must end before the next one is due. Seconds. */
 const LONGEST_RUN_SECONDS = 24 * 60 * 60;
-/** An alarm looks back a week at most (CloudWatch PutMetricAlarm, "EvaluationPeriods"). Seconds. */
+/** A CloudWatch alarm evaluates at most a week (PutMetricAlarm, "EvaluationPeriods"). Seconds. */
 const RAREST_SECONDS = 7 * 24 * 60 * 60;
 const WORKERS: readonly string[] = ['payments', 'upkeep'];
 const OVERLAPS: readonly string[] = ['forbid', 'allow'];
 
 /**
- * Checks the registry before anything is deployed of it.
+ * Checks the registry at synthesis.
  *
  * @throws Error with a line for each fault: the entry, the field, what was given and what is allowed
  */
@@ -29,17 +29,17 @@ function faultsOf(entry: JobEntry, earlier: readonly JobEntry[]): readonly strin
     if (!holds) faults.push(`  ${id === '' ? '(no id)' : id}: ${field} ${JSON.stringify(entry[field])} ${allowed}`);
   };
   check(ID.test(id), 'id', 'must be 2 to 50 lower-case letters, digits and single hyphens, beginning with a letter');
-  check(!earlier.some((other) => other.id === id), 'id', 'must be of one entry only');
+  check(!earlier.some((other) => other.id === id), 'id', 'must be unique');
   check(/^\S.*$/.test(why), 'why', 'must say in one line why the job exists');
   checkTiming(entry, check);
   const route = `/v1/admin/jobs/${id}/runs`;
   check(path === route, 'path', `must be ${route}`);
-  check(scopes.length > 0, 'scopes', `must not be empty: ${Scopes.jobsRun} is what the route asks for`);
-  check(scopes.length === 0 || scopes.includes(Scopes.jobsRun), 'scopes', `must hold ${Scopes.jobsRun}`);
+  check(scopes.length > 0, 'scopes', `must not be empty: ${Scopes.jobsRun} is required by the route`);
+  check(scopes.length === 0 || scopes.includes(Scopes.jobsRun), 'scopes', `must contain ${Scopes.jobsRun}`);
   check(
     scopes.every((scope) => ALL_SCOPES.includes(scope)),
     'scopes',
-    `must be of ${ALL_SCOPES.join(', ')}`,
+    `must be among ${ALL_SCOPES.join(', ')}`,
   );
   check(overlap === undefined || OVERLAPS.includes(overlap), 'overlap', `must be ${OVERLAPS.join(' or ')}`);
   const range = `must be a whole number of seconds from ${JOB_PAGE_SECONDS}, a page, to ${LONGEST_RUN_SECONDS}, a day`;
@@ -64,5 +64,5 @@ function checkTiming({ schedule, timeZone, every }: JobEntry, check: Check): voi
   );
   const rate = read.kind === 'read' && read.schedule.kind === 'rate' ? read.schedule.everyMs / 1000 : undefined;
   check(rate === undefined || rate === every, 'every', `must be ${rate}, as the rate says`);
-  check(rate === undefined || timeZone === undefined, 'timeZone', 'must be left out: a rate has none');
+  check(rate === undefined || timeZone === undefined, 'timeZone', 'must be left out: a rate has no time zone');
 }

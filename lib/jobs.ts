@@ -23,21 +23,21 @@ export interface JobsProps {
   readonly processors: Processors;
   readonly http: HttpApi;
   readonly logs: FunctionLogs;
-  /** Of the workers; in MB, 128 to 10240. */
+  /** Memory of the workers; in MB, 128 to 10240. */
   readonly memoryMb: number;
-  /** Those of the deployment, for the activity log. */
+  /** The settings of the deployment, for the activity log. */
   readonly settings: Readonly<Record<string, string>>;
 }
 
-/** The variable that names the queue of each worker. */
+/** The environment variable with the queue of each worker. */
 const QUEUE_VARIABLES = {
   payments: Environment.paymentJobsQueueUrl,
   upkeep: Environment.upkeepJobsQueueUrl,
 } as const satisfies Record<JobWorkerName, string>;
 
 /**
- * Jobs that the clock runs: their schedules, the executor that asks for runs, the API that accepts them, and a worker for each
- * set of rights. What a job may reach, the room that it belongs to grants to its worker.
+ * Scheduled jobs: their schedules, the executor that requests runs, the API that accepts them, and a worker for each set of
+ * permissions. The room of a job grants its permissions to the worker.
  */
 export class Jobs extends Construct {
   readonly workers: Readonly<Record<JobWorkerName, PayonceFunction>>;
@@ -58,7 +58,7 @@ export class Jobs extends Construct {
         processors,
         appends: ['payment', 'order'],
       }),
-      // It keeps house, and appends nothing to the Ledger.
+      // It does upkeep, and appends nothing to the Ledger.
       upkeep: new PayonceFunction(this, 'Upkeep', { ...own, folder: 'upkeep-jobs', environment: engineTables(data) }),
     };
     const queues = {
@@ -70,7 +70,7 @@ export class Jobs extends Construct {
     this.schedules = new ScheduledJobs(this, 'Default', { jobs: JOBS, executor: this.#executor().function });
   }
 
-  /** The queue of a worker's runs, and the rows of its runs and of the locks under which it works at them. */
+  /** Grants a worker the queue of its runs, and the rows of its runs and locks. */
   #queueOf(name: JobWorkerName, id: string): IQueue {
     const { registry } = this.#props.data;
     const worker = this.workers[name];
@@ -81,7 +81,7 @@ export class Jobs extends Construct {
     return queue;
   }
 
-  /** Accepts runs and shows them: it writes a run that is new, and changes none. It records the settings of the deployment. */
+  /** The jobs API. It may insert runs but not change them. It records the settings of the deployment. */
   #api(queues: readonly (readonly [JobWorkerName, IQueue])[]): PayonceFunction {
     const { data, logs, settings } = this.#props;
     const api = new PayonceFunction(this, 'Api', {
@@ -109,7 +109,7 @@ export class Jobs extends Construct {
     return api;
   }
 
-  /** Asks for the runs that schedules fire for; it reaches no job and no row of one. */
+  /** Requests the runs of firings. It has no access to tables or queues of jobs. */
   #executor(): PayonceFunction {
     const { data, http, logs } = this.#props;
     const executor = new PayonceFunction(this, 'Executor', {
@@ -120,7 +120,7 @@ export class Jobs extends Construct {
       environment: {
         [Environment.idempotencyTable]: data.idempotency.tableName,
         [Environment.jobCredentialSecretId]: data.jobCredential.arn,
-        // It is no part of the API, so it may know the API's address without a circle.
+        // It is not part of the API, so a reference to the API's address is not circular.
         [Environment.apiUrl]: http.url,
       },
     });

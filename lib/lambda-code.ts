@@ -5,7 +5,7 @@ import type { Node } from 'constructs';
 import { type BuildOptions, buildSync } from 'esbuild';
 
 const ROOT = resolve(import.meta.dirname, '..');
-/** Of this process alone: two may synthesize at once. The stacks keep copies. */
+/** Temporary directory of this process, because two processes may synthesize concurrently. The stacks keep copies. */
 const OUTPUT = join(ROOT, 'dist', `lambdas-${process.pid}`);
 
 const FUNCTIONS = join('lambdas', 'functions');
@@ -15,7 +15,7 @@ const SOURCES: ReadonlyMap<string, string> = new Map([
   ['sandbox-processor', join('sandbox', 'handler.ts')],
 ]);
 
-/** Files that a function reads beside its code, from packages that are not worth bundling. */
+/** Files of packages that a function reads at run time. */
 const FILES: ReadonlyMap<string, readonly string[]> = new Map([
   [
     'api-documents',
@@ -24,8 +24,8 @@ const FILES: ReadonlyMap<string, readonly string[]> = new Map([
 ]);
 
 /**
- * The functions that call processors. The code of each processor is in chunks of its own, which a function reads where it calls
- * that processor: most deployments never read Stripe's package, a third of the whole.
+ * The functions that call processors. The code of each processor is in separate chunks, which are loaded when the processor is
+ * called: most deployments never load Stripe's package, a third of the bundle.
  */
 const CALL_PROCESSORS: readonly string[] = ['payments', 'callbacks', 'orders', 'payment-jobs', 'upkeep-jobs'];
 
@@ -42,7 +42,7 @@ const OPTIONS = {
   minify: true,
   sourcemap: 'linked',
   sourcesContent: false,
-  // Lambda hands its credentials over in the environment; the other ways to get some are a quarter of the bundle.
+  // Lambda provides credentials in the environment. The other credential providers would be a quarter of the bundle.
   alias: {
     '@aws-sdk/credential-provider-node': join(ROOT, 'lambdas', 'kernel', 'platform', 'environment-credentials.ts'),
     '@aws-lambda-powertools/jmespath': UNUSED,
@@ -56,8 +56,8 @@ const OPTIONS = {
 let bundled = false;
 
 /**
- * The code of a function. All functions are bundled once per synth, and by one call but for those with chunks: a call each
- * takes half a second more for every function. The output depends on the sources alone, so that unchanged sources are not deployed again.
+ * The code of a function. All functions are bundled once per synth. Functions without chunks are bundled by one call, because a call for
+ * each takes half a second more for every function. The output depends only on the sources, so unchanged sources are not deployed again.
  *
  * @param name a file of `lambdas/functions` without its ending, or `sandbox-processor`
  * @throws Error when there is no such function
@@ -66,7 +66,7 @@ export function lambdaCode(node: Node, name: string): Code {
   if (!SOURCES.has(name)) {
     throw new Error(`${name} is not a function; the functions are ${[...SOURCES.keys()].sort().join(', ')}`);
   }
-  // What `cdk list` and template tests do not need, they do not wait for.
+  // `cdk list` and template tests do not need the code and do not wait for it.
   const stacks: unknown = node.tryGetContext('aws:cdk:bundling-stacks');
   if (Array.isArray(stacks) && stacks.length === 0) return Code.fromInline('// not bundled');
   if (!bundled) {
@@ -77,7 +77,7 @@ export function lambdaCode(node: Node, name: string): Code {
   return Code.fromAsset(join(OUTPUT, name));
 }
 
-/** Bundles all functions into `directory`, a folder each. */
+/** Bundles each function into its own folder of `directory`. */
 export function bundle(directory: string): void {
   bundleEach(new Map([...SOURCES].filter(([name]) => !CALL_PROCESSORS.includes(name))), directory);
   for (const name of CALL_PROCESSORS) {

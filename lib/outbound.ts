@@ -15,7 +15,7 @@ export interface OutboundProps {
   readonly logs: FunctionLogs;
 }
 
-/** Calls to vendors that were given up: a function that redrives them and records the outcome in their orders, and alarms. */
+/** Dead letters of vendor calls: a function that redrives them and records the outcomes in the orders, and alarms. */
 export class Outbound extends Construct {
   readonly redrive: EngineFunction;
 

@@ -9,20 +9,20 @@ import type { Registry } from './constructs/registry.ts';
 
 export interface PartiesProps {
   readonly addresses: PartyAddresses;
-  /** Remembers what was sent to vendors that do not deduplicate. */
+  /** Stores the sending claims of calls to vendors that do not deduplicate. */
   readonly registry: Registry;
-  /** Takes the calls that were given up. */
+  /** Receives the calls that were given up. */
   readonly deadLetters: LetterQueue;
 }
 
-/** Where the parties of orders are. */
+/** The addresses of the parties of orders. */
 type PartyAddresses =
-  /** The sandbox plays all of them. @param sandboxUrl without a trailing slash */
+  /** The sandbox simulates all parties. @param sandboxUrl without a trailing slash */
   | { readonly sandboxUrl: string }
   | {
       /** Base address of the shop's stock and referrals (kernel/contract/shop-api.ts), without a trailing slash. */
       readonly shopUrl: string;
-      /** Whom e-mails come from: a sender that Postmark knows. */
+      /** The sender of e-mails: an address that is verified at Postmark. */
       readonly emailSender: string;
       /** The token of the Postmark server. */
       readonly postmarkToken: ProcessorSecret;
@@ -30,10 +30,10 @@ type PartyAddresses =
 
 const POSTMARK_URL = 'https://api.postmarkapp.com';
 
-/** Under a name that no mail ever reaches (RFC 2606). */
+/** A reserved domain that receives no e-mail (RFC 2606). */
 const SANDBOX_SENDER = 'shop@payonce.example';
 
-/** What is sent to the sandbox is booked before its function is ended, and its search is strong. Seconds. */
+/** The sandbox stores a message before its function times out, and its search is strongly consistent. Seconds. */
 const SANDBOX_LAG_SECONDS = SANDBOX_TIMEOUT_SECONDS + 1;
 
 /** The parties of orders: stock, referrals and e-mail. */
@@ -48,8 +48,8 @@ export class Parties {
   }
 
   /**
-   * Tells `grantee` who the parties are, and lets it call them: their addresses, the token of the e-mail service, its memory of
-   * what was sent, and the queue of what was given up. `readPartiesConfig` is the other end of it.
+   * Allows `grantee` to call the parties: their addresses, the token of the e-mail service, the sending claims, and the queue of
+   * dead letters. `readPartiesConfig` reads the environment that this sets.
    */
   grantCall(grantee: PayonceFunction): void {
     const { addresses, registry, deadLetters } = this.#props;

@@ -13,11 +13,11 @@ export interface PaymentsProps {
   readonly logs: FunctionLogs;
   /** In MB, 128 to 10240. */
   readonly memoryMb: number;
-  /** Payments at once, 1 to 10000, reserved out of the account's limit. @default no reservation */
+  /** Reserved concurrency, 1 to 10000, out of the account's limit. @default no reservation */
   readonly reservedConcurrency?: number;
 }
 
-/** Takes payments and changes them: it claims, calls the processor and commits. */
+/** The payments API. It claims, calls the processor and commits. */
 export class Payments extends Construct {
   readonly api: EngineFunction;
 

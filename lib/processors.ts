@@ -8,18 +8,18 @@ import { ProcessorSecret } from './constructs/processor-secret.ts';
 import { RunbookAlarm } from './constructs/runbook-alarm.ts';
 import type { CalledProcessor } from './settings.ts';
 
-/** The secrets of a processor that is called. */
+/** The secrets of a processor. */
 export interface ProcessorSecrets {
-  /** What its callbacks are signed with. */
+  /** The signing secret of its callbacks. */
   readonly callbacks: ProcessorSecret;
-  /** What its client needs, by their names in its contract. */
+  /** The secrets that its client needs, by their names in its contract. */
   readonly client: Readonly<Record<string, ProcessorSecret>>;
 }
 
 /** By the processor's name. */
 export type SecretsOfProcessors = ReadonlyMap<string, ProcessorSecrets>;
 
-/** Makes the secrets of the processors that are called; the operator puts in what a processor gives out. */
+/** Creates the secrets of the configured processors. The operator sets the values that a processor issues. */
 export function processorSecrets(
   scope: Construct,
   called: readonly CalledProcessor[],
@@ -46,20 +46,20 @@ export function secretsOf(secrets: SecretsOfProcessors, { name }: Pick<Processor
 }
 
 export interface ProcessorsProps {
-  /** Those that are called. */
+  /** The configured processors. */
   readonly called: readonly CalledProcessor[];
   readonly secrets: SecretsOfProcessors;
-  /** Which processor new payments go to; the first rule that fits counts. @default all to the first processor */
+  /** The routing of new payments; the first rule that matches applies. @default all to the first processor */
   readonly routes?: readonly RoutingRule[];
-  /** Where the sandbox is, without a trailing slash. @default it is not deployed */
+  /** Base address of the sandbox, without a trailing slash. @default it is not deployed */
   readonly sandbox?: { readonly url: string };
 }
 
 const PERIOD = Duration.minutes(5);
 
-/** The processors of a deployment: who may call them, who takes their callbacks, and an alarm for each that is away. */
+/** The processors of a deployment: the permissions to call them and to verify their callbacks, and an alarm for each that is unavailable. */
 export class Processors extends Construct {
-  /** Of those that are called. */
+  /** The names of the configured processors. */
   readonly names: readonly string[];
   readonly #props: ProcessorsProps;
 
@@ -82,7 +82,7 @@ export class Processors extends Construct {
     }
   }
 
-  /** Tells `grantee` what `readPaymentsConfig` reads of processors, and lets it read what their clients need. */
+  /** Sets what `readPaymentsConfig` reads about processors, and allows `grantee` to read the secrets of their clients. */
   grantCall(grantee: PayonceFunction): void {
     const { called, secrets, routes = [], ...stacks } = this.#props;
     for (const { processor, settings } of called) {
@@ -103,7 +103,7 @@ export class Processors extends Construct {
     grantee.tell({ [Environment.processorRoutes]: JSON.stringify(routes) });
   }
 
-  /** Lets `grantee` verify callbacks: it is told whose are taken, and may read what they are signed with. */
+  /** Allows `grantee` to verify callbacks: sets the processors and allows it to read their signing secrets. */
   grantVerifyCallbacks(grantee: PayonceFunction): void {
     const { called, secrets } = this.#props;
     const sources = called.map(({ processor, scheme }): CallbackSource => {

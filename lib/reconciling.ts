@@ -20,12 +20,12 @@ export interface ReconcilingProps {
   readonly memoryMb: number;
 }
 
-/** The books are compared every hour at least. */
+/** The books are compared at least every hour. */
 const COMPARED = Duration.hours(2);
-/** Told of every night. */
+/** Reported every night. */
 const NIGHTLY = Duration.days(1);
 
-/** Compares the books of processors with the Ledger, lists what differs, and takes what an operator sets right. */
+/** Compares the books of processors with the Ledger, lists the differences, and accepts operators' corrections. */
 export class Reconciling extends Construct {
   readonly api: EngineFunction;
   readonly #props: ReconcilingProps;
@@ -73,7 +73,7 @@ export class Reconciling extends Construct {
     });
   }
 
-  /** Lets a worker of jobs compare books and delete expired records. It appends nothing to the Ledger. */
+  /** Allows a worker of jobs to compare books and to delete expired records. It appends nothing to the Ledger. */
   grantCompare(worker: PayonceFunction): void {
     const { data, processors } = this.#props;
     processors.grantCall(worker);

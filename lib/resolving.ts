@@ -10,19 +10,19 @@ import type { Parties } from './parties.ts';
 
 export interface ResolvingProps {
   readonly data: Pick<DataStack, 'idempotency' | 'registry'>;
-  /** Go on with orders. @default there are no orders */
+  /** Finish orders, too. @default there are no orders */
   readonly parties?: Parties;
 }
 
 const SOON = Duration.minutes(5);
-/** No attempt sends later than a quarter of an hour after its claim, so nothing can keep one open for much longer. */
+/** The send window closes 15 minutes after the claim, so no claim stays open for much longer. */
 const CLAIM_OPEN = Duration.minutes(20);
-/** Within a day a processor knows, or its own people do: some payments of banks take days, and are worth a look. */
+/** Most processors know an outcome within a day. Some bank payments take days and need a look by an operator. */
 const OUTCOME_UNKNOWN = Duration.hours(24);
 
 const { reference, details, return: giveBack, inquiry, openOrder, hold, orphan, keptOrphan } = RegistryRow;
 
-/** Finishes what others began, as a retry would; its work is done by jobs, to whose worker it grants what they need. */
+/** Finishes open claims, like a retry. Jobs do the work; this construct grants permissions to their worker. */
 export class Resolving extends Construct {
   readonly #props: ResolvingProps;
 
@@ -43,12 +43,12 @@ export class Resolving extends Construct {
     });
   }
 
-  /** Lets a worker of jobs finish stale claims, send back what may not be kept, try orphans again and end holds. */
+  /** Allows a worker of jobs to finish stale claims, to return stray charges, to retry orphans and to end holds. */
   grantResolve(worker: PayonceFunction): void {
     const { data, parties } = this.#props;
     data.idempotency.grantClaim(worker);
     data.idempotency.grantFindOpenClaims(worker);
-    // It claims as the caller would, with the rows of a first claim, so that a claim is refused by what is there.
+    // It claims like a caller, with the rows of a first claim, so that an existing row refuses the claim.
     const written = [reference, details, giveBack, inquiry, openOrder, hold, keptOrphan];
     data.registry.grantRows(worker, 'WriteReferences', ['dynamodb:PutItem'], written);
     const queues = [giveBack, inquiry, openOrder, hold, orphan];

@@ -14,18 +14,18 @@ import type { ProcessorSecret } from './constructs/processor-secret.ts';
 import { TaskQueue } from './constructs/task-queue.ts';
 import type { Settings } from './settings.ts';
 
-/** One slow callback holds up no more than these. */
+/** A slow callback delays at most these tasks. */
 const TASKS_AT_ONCE = 5;
 
 export interface SandboxStackProps extends StackProps {
   readonly settings: Settings;
-  /** What it signs its callbacks with. */
+  /** The signing secret of its callbacks. */
   readonly data: { readonly callbackSecret: ProcessorSecret };
-  /** The SSM parameter that says where it calls back. @default that of the service */
+  /** The SSM parameter with the address for callbacks. @default that of the service */
   readonly callbackAddressParameter?: string;
 }
 
-/** A payment processor to try everything with: a function with books of its own behind an API of its own. */
+/** The sandbox processor: a function with its own table behind its own API. */
 export class SandboxStack extends Stack {
   /** Base address, without a trailing slash. */
   readonly url: string;
@@ -38,7 +38,7 @@ export class SandboxStack extends Stack {
       partitionKey: KeyAttribute.partition,
       sortKey: KeyAttribute.sort,
       timeToLiveAttribute: IdempotencyTable.timeToLiveAttribute,
-      // Play money: nothing to keep.
+      // Test data: nothing to keep.
       retain: false,
     });
     const processor = new PayonceFunction(this, 'Processor', {
@@ -54,13 +54,13 @@ export class SandboxStack extends Stack {
         [Environment.callbackAddressParameter]: callbackAddressParameter,
       },
     });
-    // What the sandbox does later, it does by itself: it sends callbacks, and its charges go on.
+    // The sandbox puts its delayed tasks into its own queue: callbacks, and changes of charges.
     processor.function.addEventSource(
       new SqsEventSource(tasks.queue, { batchSize: TASKS_AT_ONCE, reportBatchItemFailures: true }),
     );
     Validations.of(processor.function).acknowledge({
       id: 'Serverless::Serverless-LambdaEventSourceMappingDestination',
-      reason: 'A queue has no destination for failures: what fails too often goes to its dead-letter queue.',
+      reason: 'An event source mapping of a queue needs no failure destination: SQS dead-letters the messages.',
     });
     data.callbackSecret.grantReadTo(processor.role);
     processor.role.addToPrincipalPolicy(

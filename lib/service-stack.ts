@@ -30,11 +30,11 @@ import { Webhooks } from './webhooks.ts';
 export interface ServiceStackProps extends StackProps {
   readonly settings: Settings;
   readonly data: DataStack;
-  /** The sandbox, where it is deployed; its address is without a trailing slash. */
+  /** The sandbox, if it is deployed. Its address has no trailing slash. */
   readonly sandbox?: { readonly url: string };
 }
 
-/** Everything that a deploy may replace: the API and its functions. It puts rooms together, and each grants what it has. */
+/** The replaceable resources: the API and its functions. It connects the rooms, and each room grants access to its own resources. */
 export class ServiceStack extends Stack {
   constructor(scope: Construct, id: string, props: ServiceStackProps) {
     super(scope, id, props);
@@ -93,7 +93,7 @@ export class ServiceStack extends Stack {
     if (settings.firewall) new RequestFirewall(this, 'Firewall', { stage: http.api.deploymentStage, settings });
     if (settings.sandbox) tellCallbackAddress(this, http);
     new NeedsAPerson(this, 'NeedsAPerson', { orders: orders !== undefined });
-    // The last: it looks after all that is there.
+    // Created last, because it monitors all constructs that exist.
     new Watch(this, 'Watch', { settings, data, api: http.api, processors: processors.names });
     keepDeployedIds(this);
 
@@ -116,7 +116,7 @@ export class ServiceStack extends Stack {
   }
 }
 
-/** @returns undefined without the sandbox, unless the settings name them: then no orders are taken */
+/** @returns undefined without the sandbox and without settings for parties: then there is no orders API */
 function partiesOf({ settings, data, sandbox }: ServiceStackProps): Parties | undefined {
   const { registry, deadLetters, postmarkToken } = data;
   if (deadLetters === undefined) return undefined;
@@ -129,7 +129,7 @@ function partiesOf({ settings, data, sandbox }: ServiceStackProps): Parties | un
 function tellCallbackAddress(scope: Construct, http: HttpApi): void {
   new StringParameter(scope, 'CallbackAddress', {
     parameterName: CALLBACK_ADDRESS_PARAMETER,
-    description: 'Where the sandbox processor sends its callbacks.',
+    description: 'The address for callbacks of the sandbox processor.',
     stringValue: `${http.url}${callbackPath(sandboxContract)}`,
   });
 }

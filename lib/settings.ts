@@ -3,74 +3,74 @@ import type { RoutingRule } from '../lambdas/kernel/contract/environment.ts';
 import { type ProcessorContract, type ProcessorSetting, schemeNames } from '../lambdas/processors/contract.ts';
 import { PROCESSORS } from '../lambdas/processors/registry.ts';
 
-/** What a deployment may choose, from CDK context (`-c payonce:<name>=<value>` or cdk.json). */
+/** The settings of a deployment, from CDK context (`-c payonce:<name>=<value>` or cdk.json). */
 export interface Settings {
   /** Deploy the sandbox processor and send charges to it. @default true */
   readonly sandbox: boolean;
   /**
-   * The processors to call. The settings of each are named in its contract (lambdas/processors/<name>/contract.ts). The first of
-   * the registry is always called; when its own stack is left out, its settings are needed.
+   * The processors to call. The contract of each names its settings (lambdas/processors/<name>/contract.ts). The first of the
+   * registry is always called. If its own stack is left out, its settings are required.
    *
-   * @default the first alone
+   * @default only the first
    */
   readonly processors: readonly CalledProcessor[];
   /**
-   * Where new payments go: JSON, a list of `{ "tenant"?, "currency"?, "processor" }`; the first that fits counts.
+   * The routing of new payments: JSON, a list of `{ "tenant"?, "currency"?, "processor" }`; the first rule that matches applies.
    *
    * @default all to the first processor
    */
   readonly routes: readonly RoutingRule[];
   /**
-   * Base URL of the shop whose stock and referrals orders need (its contract: lambdas/kernel/contract/shop-api.ts), when the
-   * sandbox is left out. @default the sandbox's; without the sandbox, no orders are taken
+   * Base URL of the shop with the stock and referrals for orders (lambdas/kernel/contract/shop-api.ts), without the sandbox.
+   * @default the sandbox's; without the sandbox, there is no orders API
    */
   readonly shopUrl?: string;
-  /** Whom the e-mails of orders come from: a sender that Postmark knows; needed with `shopUrl`. @default the sandbox's */
+  /** The sender of the e-mails of orders: an address that is verified at Postmark; required with `shopUrl`. @default the sandbox's */
   readonly emailSender?: string;
-  /** Keep tables and logs when a stack is deleted, and refuse to delete tables. @default true */
+  /** Keep tables and logs when a stack is deleted, and enable deletion protection of the tables. @default true */
   readonly retainData: boolean;
-  /** Keep the events of the last two weeks in an archive, to be replayed. Costs a little for each gigabyte. @default true */
+  /** Keep the events of the last two weeks in an archive for replays. It is charged per gigabyte. @default true */
   readonly eventArchive: boolean;
-  /** An event that the projector has not seen for so long is published again; 10 to 3600 seconds. @default 180 */
+  /** An event that the projector has not processed within this time is published again; 10 to 3600 seconds. @default 180 */
   readonly eventsLostAfterSeconds: number;
-  /** Let webhooks go to loopback addresses, over plain HTTP too: for a receiver on the same machine. @default false */
+  /** Allow webhooks to loopback addresses, also over plain HTTP, for a receiver on the same machine. @default false */
   readonly allowLoopbackWebhooks: boolean;
-  /** A web ACL before the API: a size limit and a rate limit per address. Costs some USD a month. @default false */
+  /** A web ACL in front of the API, with a size limit and a rate limit per address. It has a monthly cost. @default false */
   readonly firewall: boolean;
   /**
-   * Give the account's API Gateway a role to write logs with, which it needs once in each region before any stage can log.
-   * False keeps a role that the account has already. @default true
+   * Set the role with which the account's API Gateway writes logs. It is required once in each region before a stage can log.
+   * False keeps the existing role of the account. @default true
    */
   readonly accountLogRole: boolean;
   /**
-   * The API's own domain name, beside the address that AWS gives it, for example `pay.shop.example`. It belongs to the data
-   * stack: its DNS record stays right when the service is made again. @default none
+   * A custom domain name of the API in addition to the address that AWS assigns, for example `pay.shop.example`. It belongs to the
+   * data stack, so its DNS record stays valid when the service stack is created again. @default none
    */
   readonly domainName?: string;
-  /** The ARN of the domain's certificate in AWS Certificate Manager, in the region of the stacks; needed with `domainName`. */
+  /** The ARN of the domain's certificate in AWS Certificate Manager, in the region of the stacks; required with `domainName`. */
   readonly certificateArn?: string;
   /** The first segment of the path under the domain. @default the API is at the root of the domain */
   readonly basePath?: string;
-  /** Requests per second that the API lets in, 1 to 10000. @default 200 */
+  /** Maximum requests per second of the API, 1 to 10000. @default 200 */
   readonly throttlingRate: number;
-  /** Requests that may come at once beyond the rate, 1 to 5000. @default 400 */
+  /** Burst limit of the API, in requests, 1 to 5000. @default 400 */
   readonly throttlingBurst: number;
   /** Memory of the payments function in MB, 128 to 10240. @default 512 */
   readonly memoryMb: number;
-  /** Payments at once, 1 to 10000, reserved out of the account's limit. @default no reservation */
+  /** Reserved concurrency of the payments function, 1 to 10000, out of the account's limit. @default no reservation */
   readonly reservedConcurrency?: number;
-  /** How long logs are kept, in days; one of the values that CloudWatch Logs allows. @default 90 */
+  /** Retention of logs in days; one of the values that CloudWatch Logs allows. @default 90 */
   readonly logRetentionDays: number;
   /**
-   * Where alarms are written to: an SNS topic is made, and its subscription has to be confirmed once. Costs about 1 USD a month
-   * for its key. @default no notification is sent
+   * The e-mail address for alarms. An SNS topic is created, and its subscription must be confirmed once. Its key costs about 1 USD
+   * a month. @default no notification is sent
    */
   readonly alarmEmail?: string;
   /** The ARN of an existing SNS topic for alarms; it must allow CloudWatch to publish. @default no notification is sent */
   readonly alarmTopicArn?: string;
 }
 
-/** The settings as the activity log records them: as texts, without addresses of persons. Secrets are no settings. */
+/** The settings as the activity log records them: as text, without e-mail addresses. Secrets are not settings. */
 export function recordedSettings({ processors, alarmEmail, emailSender, ...others }: Settings): Record<string, string> {
   const texts = Object.entries(others).map(([name, value]): [string, string] => [
     name,
@@ -86,12 +86,12 @@ export function recordedSettings({ processors, alarmEmail, emailSender, ...other
   return Object.fromEntries([...texts, ...ofProcessors, ...addresses]);
 }
 
-/** A processor that this deployment calls, with what was chosen for it. */
+/** A processor that this deployment calls, with its settings. */
 export interface CalledProcessor {
   readonly processor: ProcessorContract;
-  /** By their names in its contract; those that a stack of ours gives are not among them. */
+  /** By their names in its contract, without those that a stack of this app provides. */
   readonly settings: Readonly<Record<string, string>>;
-  /** How it signs its callbacks. */
+  /** The signature scheme of its callbacks. */
   readonly scheme: string;
 }
 
@@ -112,12 +112,12 @@ export const DEFAULTS: Omit<Settings, 'processors'> = {
   logRetentionDays: 90,
 };
 
-/** The values of CloudWatch Logs (PutRetentionPolicy) up to a year, and the longest. */
+/** The values of CloudWatch Logs (PutRetentionPolicy) up to a year, and the maximum. */
 const RETENTION_DAYS = [1, 3, 5, 7, 14, 30, 60, 90, 120, 150, 180, 365, 3653];
 
 interface Rule<Value> {
   readonly allowed: string;
-  /** @returns undefined when what was given is not allowed */
+  /** @returns undefined for a value that is not allowed */
   readonly read: (given: unknown) => Value | undefined;
 }
 
@@ -158,8 +158,8 @@ const RULES = {
 /**
  * Reads the settings of a deployment.
  *
- * @param processors those that may be called
- * @throws Error naming the setting, what was given and what is allowed
+ * @param processors the available processors
+ * @throws Error naming the setting, the given value and the allowed values
  */
 export function readSettings(node: Node, processors: readonly ProcessorContract[] = PROCESSORS): Settings {
   refuseUnknown(node, processors);
@@ -201,7 +201,7 @@ export function readSettings(node: Node, processors: readonly ProcessorContract[
   return settings;
 }
 
-/** Of each processor that is called what was chosen for it: of the first always, of others where a setting is given. */
+/** The settings of each processor that is called: the first always, others if one of their settings is given. */
 function readProcessors(
   node: Node,
   processors: readonly ProcessorContract[],
@@ -217,7 +217,7 @@ function readProcessors(
     });
     const [first] = given;
     if (ours !== undefined && first !== undefined) {
-      throw new Error(`${PREFIX}${first.context} is ${first.value}, but the ${ours} is on: give one or the other`);
+      throw new Error(`${PREFIX}${first.context} is ${first.value}, but the ${ours} is enabled: set one of the two`);
     }
     const settings = Object.fromEntries(given.map(({ name, value }) => [name, value]));
     if (ours !== undefined) return [{ processor, settings, scheme }];
@@ -240,12 +240,12 @@ function readScheme(
   const find = (given: unknown) => names.find((name) => name === given);
   const chosen = read(node, schemeSetting, { allowed: `one of ${names.join(', ')}`, read: find }) ?? scheme;
   if (deployedBy !== undefined && chosen !== scheme) {
-    throw new Error(`${PREFIX}${schemeSetting} is ${chosen}, but the ${deployedBy} signs in its own way`);
+    throw new Error(`${PREFIX}${schemeSetting} is ${chosen}, but the ${deployedBy} has its own signature scheme`);
   }
   return chosen;
 }
 
-/** A processor has all the settings that it needs, or is not called. */
+/** A processor has all required settings, or it is not called. */
 function refuseIncomplete(
   { settings }: ProcessorContract,
   given: Readonly<Record<string, string>>,
@@ -262,20 +262,20 @@ function ruleOf({ form }: ProcessorSetting): Rule<string> {
   return { allowed: form.allowed, read: matching(form.pattern) };
 }
 
-/** The setting that makes others' processor be called: its first one that is needed. */
+/** The setting that enables a processor other than the first: its first required one. */
 function settingOf({ settings }: ProcessorContract): string {
   const needed = Object.values(settings).find(({ optional }) => optional !== true);
   return `${PREFIX}${needed?.context ?? ''}`;
 }
 
-/** Settings that are good each, and contradict each other. */
+/** Refuses settings that are valid alone but contradict each other. */
 function refuseConflicts(settings: Settings, processors: readonly ProcessorContract[]): void {
   refusePartyConflicts(settings);
   refuseDomainConflicts(settings);
   const { alarmEmail, alarmTopicArn } = settings;
   if (alarmEmail !== undefined && alarmTopicArn !== undefined) {
     throw new Error(
-      `${PREFIX}alarmEmail is ${alarmEmail}, but alarms go to ${PREFIX}alarmTopicArn: give one or the other`,
+      `${PREFIX}alarmEmail is ${alarmEmail}, but alarms are sent to ${PREFIX}alarmTopicArn: set one of the two`,
     );
   }
   const called = new Set(settings.processors.map(({ processor }) => processor.name));
@@ -299,11 +299,11 @@ function refuseDomainConflicts({ domainName, certificateArn, basePath }: Setting
   }
 }
 
-/** Orders have all of their parties, or there are no orders. */
+/** Orders have all of their parties, or there is no orders API. */
 function refusePartyConflicts({ sandbox, shopUrl, emailSender }: Settings): void {
   for (const [name, given] of Object.entries({ shopUrl, emailSender })) {
     if (sandbox && given !== undefined) {
-      throw new Error(`${PREFIX}${name} is ${given}, but the sandbox is on, and plays the parties of orders`);
+      throw new Error(`${PREFIX}${name} is ${given}, but the sandbox is enabled and simulates the parties of orders`);
     }
   }
   if (shopUrl !== undefined && emailSender === undefined) {
@@ -322,7 +322,7 @@ function read<Value>(node: Node, name: string, rule: Rule<Value>): Value | undef
   return value;
 }
 
-/** A misspelt setting must not pass for its default. */
+/** A misspelled setting must not silently have its default. */
 function refuseUnknown(node: Node, processors: readonly ProcessorContract[]): void {
   const ofProcessors = processors.flatMap(({ settings, callbacks: { schemeSetting } }) => [
     ...Object.values(settings).map(({ context }) => context),

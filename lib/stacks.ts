@@ -10,10 +10,10 @@ import { ServiceStack } from './service-stack.ts';
 import { readSettings } from './settings.ts';
 
 /**
- * Builds what the context asks for.
+ * Creates the stacks that the context selects.
  *
- * @param processors those that may be called
- * @throws Error when a setting is wrong, with what was given and what is allowed
+ * @param processors the available processors
+ * @throws Error for an invalid setting, with the given value and the allowed values
  */
 export function buildStacks(app: App, processors: readonly ProcessorContract[] = PROCESSORS): void {
   const settings = readSettings(app.node, processors);

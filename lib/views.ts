@@ -14,7 +14,7 @@ export interface ViewsProps {
   readonly logs: FunctionLogs;
 }
 
-/** What lists and balances are read from: one function writes it, from events; others are granted the kinds of rows that they list. */
+/** The read models of lists and balances. One function writes them from events. Others may read the kinds of rows that they list. */
 export class Views extends Construct {
   readonly projector: PayonceFunction;
   readonly #data: ViewsProps['data'];
@@ -22,7 +22,7 @@ export class Views extends Construct {
   constructor(scope: Construct, id: string, { data, logs }: ViewsProps) {
     super(scope, id);
     this.#data = data;
-    // It reads no Ledger and knows no key.
+    // It has no access to the Ledger or to API keys.
     this.projector = new PayonceFunction(this, 'Projector', {
       ...logs,
       folder: 'views-projector',
@@ -34,7 +34,7 @@ export class Views extends Construct {
     new EventConsumer(this, 'Events', { bus: data.events.bus, consumer: this.projector, events: ALL_EVENTS });
   }
 
-  /** Lets each of these functions read its lists. @param api.orders undefined where no orders are taken */
+  /** Allows each of these functions to read its lists. @param api.orders undefined without an orders API */
   grantLists(api: {
     readonly payments: PayonceFunction;
     readonly orders: PayonceFunction | undefined;
@@ -45,7 +45,7 @@ export class Views extends Construct {
     const { name: index } = ViewsTable.listsIndex;
     this.#grantList(api.payments, [payment, reference, dispute]);
     views.grantRowsOfIndex(api.payments, 'ListByStatus', index, [payment]);
-    // The payments of a reference are found by its rows.
+    // Payments are found by their reference in its rows.
     views.grantRows(api.payments, 'ReadHeads', ['dynamodb:GetItem'], [payment]);
     if (api.orders !== undefined) {
       this.#grantList(api.orders, [order]);
@@ -55,12 +55,12 @@ export class Views extends Construct {
     views.grantRowsOfIndex(api.events, 'ListByType', index, [event]);
   }
 
-  /** Lets `grantee` list entries of the books and mismatches, and add entries up. */
+  /** Allows `grantee` to list entries of the books and mismatches, and to sum entries. */
   grantReadBooks(grantee: PayonceFunction): void {
     this.#grantList(grantee, [ViewsRow.book, ViewsRow.total, ViewsRow.mismatch]);
   }
 
-  /** Lets a worker of jobs keep the views of every owner: it adds days up, and lists the differences that it finds. */
+  /** Allows a worker of jobs to maintain the views of all account owners: it sums days and lists mismatches. */
   grantKeep(worker: PayonceFunction): void {
     worker.tell({ [Environment.viewsTable]: this.#data.views.tableName });
     this.#grantWrite(worker, 'KeepViews');

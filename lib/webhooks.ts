@@ -21,11 +21,11 @@ export interface WebhooksProps {
   readonly data: Pick<DataStack, 'events' | 'idempotency' | 'ledger' | 'registry' | 'views' | 'webhookRoot'>;
   readonly http: HttpApi;
   readonly logs: FunctionLogs;
-  /** Let webhooks go to loopback addresses, over plain HTTP too: for a receiver on the same machine. @default false */
+  /** Allow webhooks to loopback addresses, also over plain HTTP, for a receiver on the same machine. @default false */
   readonly allowLoopback?: boolean;
 }
 
-/** Sent at once by one execution: each mostly waits for a receiver. */
+/** Tasks that one execution handles concurrently. Most of the time is spent waiting for receivers. */
 const BATCH = 10;
 /** Concurrent senders. Each handles a batch of ten, so this many times ten slow servers do not delay the others. */
 const SENDERS = 20;
@@ -43,10 +43,10 @@ const BOOKS = [RegistryRow.webhookEndpoints];
 const DELIVERIES = [RegistryRow.webhookDelivery];
 const REPLAYS = [RegistryRow.webhookReplay];
 
-/** What merchants are told: the endpoints' API, the fan-out of events, and the sender; a job sweeps what is due. */
+/** Webhooks: the endpoints API, the fan-out of events, and the sender. A job sweeps due deliveries. */
 export class Webhooks extends Construct {
   readonly sender: PayonceFunction;
-  /** What is to be sent. */
+  /** The tasks of the sender. */
   readonly queue: Queue;
   readonly #props: WebhooksProps;
   readonly #tasks: TaskQueue;
@@ -123,7 +123,7 @@ export class Webhooks extends Construct {
     data.registry.grantRows(sender, 'WriteRows', ['dynamodb:PutItem'], rows);
     data.registry.grantRows(sender, 'ParkDeliveries', ['dynamodb:UpdateItem'], DELIVERIES);
     data.webhookRoot.grantReadTo(sender);
-    // What it sends is read from the Ledger at each attempt.
+    // It reads the event from the Ledger at each attempt.
     data.ledger.grantReadTransitions(sender);
     data.registry.grantReadDetails(sender);
     // A replay reads the tenant's own events.
@@ -132,11 +132,11 @@ export class Webhooks extends Construct {
     sender.function.addEventSource(
       new SqsEventSource(queue, { batchSize: BATCH, reportBatchItemFailures: true, maxConcurrency: SENDERS }),
     );
-    // A replay goes on page by page until its time is walked through; a delivery ends with its last attempt.
+    // A replay continues page by page to the end of its range. A delivery ends with its last attempt.
     wakesItself(sender.function);
     Validations.of(sender.function).acknowledge({
       id: 'Serverless::Serverless-LambdaEventSourceMappingDestination',
-      reason: 'A queue has no destination for failures: what fails too often goes to its dead-letter queue.',
+      reason: 'An event source mapping of a queue needs no failure destination: SQS dead-letters the messages.',
     });
     return sender;
   }
@@ -149,7 +149,7 @@ export class Webhooks extends Construct {
     };
   }
 
-  /** All of them put tasks into the queue. */
+  /** All of these functions send tasks to the queue. */
   #function(
     id: string,
     { environment = {}, ...own }: Pick<PayonceFunctionProps, 'folder' | 'timeout'> & Partial<PayonceFunctionProps>,
@@ -171,7 +171,7 @@ export class Webhooks extends Construct {
     return made;
   }
 
-  /** Lets a worker of jobs find webhooks that are due and put them into the queue again. */
+  /** Allows a worker of jobs to find due deliveries and to send them to the queue again. */
   grantSweep(worker: PayonceFunction): void {
     worker.tell({ [Environment.webhookTasksQueueUrl]: this.queue.queueUrl });
     worker.allow('Webhooks', 'sqs:SendMessage', this.queue.queueArn);

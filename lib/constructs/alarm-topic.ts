@@ -7,14 +7,14 @@ import { EmailSubscription } from 'aws-cdk-lib/aws-sns-subscriptions';
 import { Construct } from 'constructs';
 import { RunbookAlarm } from './runbook-alarm.ts';
 
-/** Where alarms go. */
+/** The SNS topic of the alarms. */
 export type AlarmTopicProps =
-  /** A topic of our own, which writes to this address. */
+  /** Create a topic with a subscription of this e-mail address. */
   | { readonly email: string }
-  /** One that is there: it must let CloudWatch publish. */
+  /** Use an existing topic. It must allow CloudWatch to publish. */
   | { readonly topicArn: string };
 
-/** Tells a topic of every alarm of the stack, when it rings and when it has ended. */
+/** Notifies a topic when an alarm of the stack starts or ends. */
 export class AlarmTopic extends Construct {
   constructor(scope: Construct, id: string, props: AlarmTopicProps) {
     super(scope, id);
@@ -29,7 +29,7 @@ export class AlarmTopic extends Construct {
     });
   }
 
-  /** AWS's own key for topics lets no alarm publish (Amazon SNS developer guide, "Enable compatibility between event sources from AWS services and encrypted topics"). */
+  /** CloudWatch cannot publish to a topic that is encrypted with the AWS managed key (Amazon SNS developer guide, "Enable compatibility between event sources from AWS services and encrypted topics"). */
   #own(email: string): ITopic {
     const { account, region, partition } = Stack.of(this);
     const alarms = new ServicePrincipal('cloudwatch.amazonaws.com');
@@ -60,7 +60,7 @@ export class AlarmTopic extends Construct {
     topic.addSubscription(new EmailSubscription(email));
     Validations.of(topic).acknowledge({
       id: 'Serverless::Serverless-SNSRedrivePolicy',
-      reason: 'Nobody would look into a queue for it: what an address does not take still rings on the dashboard.',
+      reason: 'A failed e-mail needs no queue: the alarm is also shown on the dashboard.',
     });
     return topic;
   }

@@ -8,13 +8,13 @@ export interface DataTableProps extends Pick<TableProps, 'stream' | 'timeToLiveA
   readonly partitionKey: string;
   /** @default none */
   readonly sortKey?: string;
-  /** Keep the table when its stack goes, and refuse to delete it. */
+  /** Keep the table when its stack is deleted, and enable deletion protection. */
   readonly retain: boolean;
 }
 
 /**
- * A table as money wants it: on demand, so that no load is refused that was paid for; restorable to any second of the
- * last 35 days; encrypted under the account's own DynamoDB key, whose every use CloudTrail records.
+ * A table for data of payments: on-demand capacity, point-in-time recovery for 35 days, and encryption with the AWS managed key
+ * of DynamoDB, whose use CloudTrail records.
  */
 export class DataTable extends Table {
   constructor(scope: Construct, id: string, props: DataTableProps) {
@@ -37,15 +37,15 @@ export class DataTable extends Table {
   }
 
   /**
-   * Allows actions on the rows of some kinds: a function that takes payments can make no API key, whatever it is made to do.
+   * Allows actions on rows of some kinds only. For example, the payments function cannot create API keys, even if it is compromised.
    *
-   * @param rows how their partitions begin, or whole names of partitions (kernel/contract/rows.ts); at least one
+   * @param rows prefixes or complete values of partition keys (kernel/contract/rows.ts); at least one
    */
   grantRows(grantee: IGrantable, sid: string, actions: readonly string[], rows: readonly string[]): void {
     allow(grantee, { sid, actions: [...actions], resources: [this.tableArn], conditions: ofRows(sid, rows) });
   }
 
-  /** Allows queries of an index, in partitions of some kinds. @param rows as for {@link grantRows}, of the index */
+  /** Allows queries of an index in partitions of some kinds. @param rows as for {@link grantRows}, of the index */
   grantRowsOfIndex(grantee: IGrantable, sid: string, index: string, rows: readonly string[]): void {
     const resources = [`${this.tableArn}/index/${index}`];
     allow(grantee, { sid, actions: ['dynamodb:Query'], resources, conditions: ofRows(sid, rows) });
@@ -61,9 +61,9 @@ function allow({ grantPrincipal }: IGrantable, statement: PolicyStatementProps):
   grantPrincipal.addToPrincipalPolicy(new PolicyStatement(statement));
 }
 
-/** Every read and write carries its key, so that `ForAllValues` never holds for want of a value. */
+/** Every read and write contains its key, so `ForAllValues` never holds because of a missing value. */
 export function ofRows(sid: string, rows: readonly string[]): Record<string, Record<string, string[]>> {
-  if (rows.length === 0) throw new Error(`${sid} is granted for no kind of rows; give at least one`);
+  if (rows.length === 0) throw new Error(`${sid} is granted for no kind of rows, but must be for at least one`);
   const partitions = rows.map((row) => (/[#_]$/.test(row) ? `${row}*` : row));
   return { 'ForAllValues:StringLike': { 'dynamodb:LeadingKeys': partitions } };
 }

@@ -7,13 +7,13 @@ import { PayonceFunction, type PayonceFunctionProps } from './payonce-function.t
 
 export interface EngineFunctionProps extends Omit<PayonceFunctionProps, 'environment'> {
   readonly data: Pick<DataStack, 'idempotency' | 'ledger' | 'registry'>;
-  /** Those that it may call. @default it calls none */
+  /** The processors that it may call. @default none */
   readonly processors?: Processors;
-  /** The kinds of rows that it appends to the Ledger. @default payments */
+  /** The kinds of rows that it may append to the Ledger. @default payments */
   readonly appends?: readonly LedgerKind[];
 }
 
-/** A function that appends to the Ledger. What it may claim or queue is granted to it besides. */
+/** A function that appends to the Ledger. Permissions to claim or to write queues are granted separately. */
 export class EngineFunction extends PayonceFunction {
   constructor(scope: Construct, id: string, { data, processors, appends = ['payment'], ...own }: EngineFunctionProps) {
     super(scope, id, { ...own, environment: engineTables(data) });
@@ -24,7 +24,7 @@ export class EngineFunction extends PayonceFunction {
   }
 }
 
-/** The tables that `readPaymentsConfig` asks for. */
+/** The tables that `readPaymentsConfig` needs. */
 export function engineTables({ idempotency, ledger, registry }: EngineFunctionProps['data']) {
   return {
     [Environment.idempotencyTable]: idempotency.tableName,

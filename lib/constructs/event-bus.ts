@@ -5,13 +5,13 @@ import { Construct } from 'constructs';
 import { EVENT_SOURCE, REPLAY_HORIZON_DAYS } from '../../lambdas/kernel/contract/events.ts';
 
 export interface EventBusProps {
-  /** Keep bus and archive when their stack goes. */
+  /** Keep the bus and the archive when their stack is deleted. */
   readonly retain: boolean;
-  /** Keep what goes over the bus, so that it can be replayed. */
+  /** Archive all events, so that they can be replayed. */
   readonly archive: boolean;
 }
 
-/** The bus that every event goes over, and an archive from which events can be brought again (docs/events.md). */
+/** The event bus, and an archive from which events can be replayed (docs/events.md). */
 export class EventBus extends Construct {
   readonly bus: Bus;
 

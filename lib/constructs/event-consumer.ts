@@ -15,24 +15,24 @@ export interface EventConsumerProps {
   readonly bus: EventBus;
   /** Made with `createEventHandler`; its timeout must not exceed CONSUMER_TIMEOUT_SECONDS. */
   readonly consumer: Pick<PayonceFunction, 'function' | 'role'>;
-  /** The events that reach it. Its handler names the same events. */
+  /** The events that it receives. Its handler must name the same events. */
   readonly events: readonly EventName[];
-  /** How many of its executions there may be at once, 2 to 1000. @default 10 */
+  /** Maximum number of concurrent executions, 2 to 1000. @default 10 */
   readonly concurrency?: number;
-  /** How often it is given an event, three minutes apart, before that is a dead letter. @default 5 */
+  /** Number of deliveries of an event, three minutes apart, before it is dead-lettered. @default 5 */
   readonly tries?: number;
 }
 
 const DEFAULT_CONCURRENCY = 10;
-/** Messages for one execution: it takes them at once, and each costs one transaction. */
+/** Messages for one execution. It handles them concurrently, each with one transaction. */
 const BATCH = 10;
 const EVERY_MINUTE = { period: Duration.minutes(1), statistic: 'Maximum' };
-/** A queue drops messages after two weeks: an operator must know much earlier that its consumer is behind. */
+/** SQS deletes messages after two weeks. An operator must know much earlier that the consumer is behind. */
 const LONGEST_WAIT = Duration.minutes(30);
-/** As long as EventBridge tries at all (Amazon EventBridge user guide, "Retry policy"). */
+/** The maximum of EventBridge (Amazon EventBridge user guide, "Retry policy"). */
 const DELIVER_FOR = Duration.hours(24);
 
-/** Brings events to a function: rule → queue → function, each message by itself, and dead letters that a person hears of. */
+/** Delivers events to a function: rule → queue → function. Messages fail one by one. An alarm reports dead letters. */
 export class EventConsumer extends Construct {
   readonly tasks: TaskQueue;
 
@@ -42,7 +42,7 @@ export class EventConsumer extends Construct {
     const seconds = consumer.function.timeout?.toSeconds() ?? 0;
     if (seconds > CONSUMER_TIMEOUT_SECONDS) {
       throw new Error(
-        `${id}: its function may run for ${seconds} s; at most ${CONSUMER_TIMEOUT_SECONDS} s, or a second one takes its claims over meanwhile`,
+        `${id}: the timeout of its function is ${seconds} s, but must be at most ${CONSUMER_TIMEOUT_SECONDS} s: a claim can be taken over after that`,
       );
     }
     this.tasks = new TaskQueue(this, 'Tasks', { handlerTimeout: Duration.seconds(CONSUMER_TIMEOUT_SECONDS), tries });
@@ -58,16 +58,16 @@ export class EventConsumer extends Construct {
     );
     Validations.of(consumer.function).acknowledge({
       id: 'Serverless::Serverless-LambdaEventSourceMappingDestination',
-      reason: 'A queue has no destination for failures: what fails too often goes to its dead-letter queue.',
+      reason: 'An event source mapping of a queue needs no failure destination: SQS dead-letters the messages.',
     });
-    // What the function cannot read it puts there itself, with the reason.
+    // The function itself parks unreadable messages there, with the reason.
     consumer.function.addEnvironment(Environment.parkingQueueUrl, deadLetters.queueUrl);
     consumer.role.addToPrincipalPolicy(
       new PolicyStatement({ sid: 'ParkMessages', actions: ['sqs:SendMessage'], resources: [deadLetters.queueArn] }),
     );
     new RunbookAlarm(this, 'DeadLettersWait', {
       description: `The dead-letter queue of ${id} holds events.`,
-      entry: 'events-that-could-not-be-taken',
+      entry: 'events-that-could-not-be-processed',
       metric: deadLetters.metricApproximateNumberOfMessagesVisible({ ...EVERY_MINUTE }),
       threshold: 1,
     });

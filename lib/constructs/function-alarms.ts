@@ -4,17 +4,17 @@ import type { PayonceFunction } from './payonce-function.ts';
 import { RunbookAlarm } from './runbook-alarm.ts';
 
 export interface FunctionAlarmsProps {
-  /** By what people call them. */
+  /** By the names that the alarms show. */
   readonly functions: ReadonlyMap<string, PayonceFunction>;
 }
 
 const PERIOD = Duration.minutes(5);
-/** One may be a process that died, which every caller makes up for; so many in one period are a bug or an outage. */
+/** A single error can be a crashed process, and callers retry. This number in one period indicates a bug or an outage. */
 const MANY_ERRORS = 3;
-/** Throttled for two periods on end: more than a burst. */
+/** Throttling in two consecutive periods is more than a burst. */
 const THROTTLED_PERIODS = 2;
 
-/** Tells a person of functions that end with an error, and of those that AWS does not start. */
+/** Alarms for functions that fail and for functions that are throttled. */
 export class FunctionAlarms extends Construct {
   constructor(scope: Construct, id: string, { functions }: FunctionAlarmsProps) {
     super(scope, id);

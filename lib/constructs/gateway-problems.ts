@@ -6,7 +6,7 @@ interface GatewayProblem {
   readonly code: string;
   readonly title: string;
   readonly detail: string;
-  /** When to ask again. Seconds. @default not said */
+  /** The value of `Retry-After`. Seconds. @default no header */
   readonly retryAfterSeconds?: number;
 }
 
@@ -33,8 +33,8 @@ const INTERNAL_ERROR: GatewayProblem = {
 };
 
 /**
- * What the gateway says by itself. The two defaults have a status of their own, too: a template cannot tell which one the
- * gateway chose, and a body must not contradict its answer.
+ * The answers that API Gateway generates. The two defaults set the status, too: a template cannot read the status that the
+ * gateway chose, and the body must agree with it.
  */
 const PROBLEMS: readonly (readonly [ResponseType, GatewayProblem])[] = [
   [
@@ -42,7 +42,7 @@ const PROBLEMS: readonly (readonly [ResponseType, GatewayProblem])[] = [
     { status: 400, code: 'invalid_request', title: 'Invalid request', detail: 'The request could not be understood.' },
   ],
   [ResponseType.DEFAULT_5XX, INTERNAL_ERROR],
-  // So the gateway calls a method that it does not know.
+  // The gateway's name for an unknown method or path.
   [ResponseType.MISSING_AUTHENTICATION_TOKEN, NOT_FOUND],
   [ResponseType.RESOURCE_NOT_FOUND, NOT_FOUND],
   [
@@ -64,7 +64,7 @@ const PROBLEMS: readonly (readonly [ResponseType, GatewayProblem])[] = [
   ],
   [ResponseType.THROTTLED, RATE_LIMITED],
   [ResponseType.QUOTA_EXCEEDED, RATE_LIMITED],
-  // A function that is out of concurrency, or died.
+  // The function was throttled or crashed.
   [ResponseType.INTEGRATION_FAILURE, INTERNAL_ERROR],
   [
     ResponseType.INTEGRATION_TIMEOUT,
@@ -89,7 +89,7 @@ const bodyOf = ({ status, code, title, detail }: GatewayProblem) => ({
 /** For the API's examples. */
 export const GATEWAY_PROBLEM_BODIES = PROBLEMS.map(([, problem]) => bodyOf(problem));
 
-/** Gives the gateway's own refusals the form of the API's errors (RFC 9457), so that a client parses only one. */
+/** Gives the gateway's errors the form of the API's errors (RFC 9457), so that a client parses one form only. */
 export function answerWithProblems(api: RestApi): void {
   for (const [type, problem] of PROBLEMS) {
     const { status, retryAfterSeconds } = problem;

@@ -25,12 +25,12 @@ export interface HttpApiProps {
 }
 
 /**
- * Answers from this size are compressed for callers that accept gzip: lists and the API's documents. An answer about one
- * payment is smaller and does not wait for the compression.
+ * Answers of this size or more are compressed for callers that accept gzip: lists and the API's documents. An answer with one
+ * payment is smaller and is not compressed.
  */
 const COMPRESSED_FROM = Size.kibibytes(8);
 
-/** A REST API in front of functions: throttled, its access logged, and its own refusals in the form of the API's errors. */
+/** A REST API in front of functions, with throttling, access logs, and gateway errors in the form of the API's errors. */
 export class HttpApi extends Construct {
   readonly api: RestApi;
 
@@ -45,16 +45,16 @@ export class HttpApi extends Construct {
       description,
       endpointTypes: [EndpointType.REGIONAL],
       minCompressionSize: COMPRESSED_FROM,
-      // A stage that logs is refused until its account has such a role (Amazon API Gateway, "Set up CloudWatch logging").
+      // A stage can log only when the account has such a role (Amazon API Gateway, "Set up CloudWatch logging").
       cloudWatchRole: settings.accountLogRole,
-      // It is the account's, not the stack's: one that went with its stack would leave all other APIs without logs.
+      // It belongs to the account. If it were deleted with the stack, all other APIs would lose their logs.
       ...(settings.accountLogRole ? { cloudWatchRoleRemovalPolicy: RemovalPolicy.RETAIN } : {}),
       defaultIntegration: integrationOf(fallback),
       deployOptions: {
         stageName: 'live',
         throttlingRateLimit: settings.throttlingRate,
         throttlingBurstLimit: settings.throttlingBurst,
-        // Metrics per method cost money for each method; those of the stage are there without.
+        // Metrics per method are charged for each method. The metrics of the stage are free.
         metricsEnabled: false,
         tracingEnabled: true,
         accessLogDestination: new LogGroupLogDestination(accessLog),
@@ -62,18 +62,18 @@ export class HttpApi extends Construct {
       },
     });
     this.api = api;
-    // The construct's own output of the address; the stacks have theirs, without a trailing slash.
+    // Remove the construct's output of the address. The stacks have their own, without a trailing slash.
     this.api.node.tryRemoveChild('Endpoint');
     this.api.root.addMethod('ANY');
-    // What matches no route falls through to this one, whatever lies between (Amazon API Gateway, greedy path variables).
+    // Requests that match no other route reach this one, at any depth (Amazon API Gateway, greedy path variables).
     this.api.root.addProxy({ anyMethod: true });
     answerWithProblems(this.api);
     acknowledge(this.api);
   }
 
   /**
-   * Serves the API under a domain of the data stack as well, where there is one. By name: an export of the data stack could not be
-   * removed while it is used here.
+   * Serves the API under a domain of the data stack, too, if there is one. The domain is referenced by name, because an export of
+   * the data stack could not be removed while it is imported here.
    *
    * @returns the base address for callers, without a trailing slash
    */
@@ -88,13 +88,13 @@ export class HttpApi extends Construct {
     return `https://${domainName}${basePath === undefined ? '' : `/${basePath}`}`;
   }
 
-  /** The base address that AWS gives, without a trailing slash. */
+  /** The base address assigned by AWS, without a trailing slash. */
   get url(): string {
     return `https://${this.api.restApiId}.execute-api.${this.api.env.region}.${this.api.stack.urlSuffix}/${this.api.deploymentStage.stageName}`;
   }
 
   /**
-   * Sends paths, with any method, to a function. Its router answers 404 and 405.
+   * Routes paths, with any method, to a function. Its router answers 404 and 405.
    *
    * @param paths `/v1/orders` for itself only, `/v1/orders/{proxy+}` for everything below it. The most specific path applies
    */
@@ -104,7 +104,7 @@ export class HttpApi extends Construct {
   }
 }
 
-/** One permission for each function: the default is one for each method, up to the limit of a function's policy. */
+/** One permission for each function. The default is one for each method, which can exceed the limit of a function's policy. */
 function integrationOf(handler: Function): LambdaIntegration {
   return new LambdaIntegration(handler, { scopePermissionToMethod: false });
 }
@@ -126,52 +126,53 @@ function accessLogFormat(): AccessLogFormat {
   );
 }
 
-/** Findings that hold for every API of ours; each with its reason, in the synthesized validation report. */
+/** Accepted findings that apply to every API of the app, with reasons that appear in the synthesized validation report. */
 function acknowledge(api: RestApi): void {
   Validations.of(api).acknowledge(
     {
       id: 'AwsSolutions::AwsSolutions-IAM4[Policy::arn:<AWS::Partition>:iam::aws:policy/service-role/AmazonAPIGatewayPushToCloudWatchLogs]',
       reason:
-        'The role is for every API of the account, and API Gateway refuses one that lacks what this policy holds.',
+        'The role is for every API of the account, and API Gateway rejects a role without the permissions of this policy.',
     },
     {
       id: 'AwsSolutions::AwsSolutions-APIG2',
       reason:
-        'The functions check every request, with errors that name the field: the gateway could only say that it is wrong.',
+        'The functions validate every request with errors that name the field. The gateway could only report an invalid request.',
     },
     {
       id: 'AwsSolutions::AwsSolutions-APIG3',
-      reason: 'A web ACL costs money every month: the setting payonce:firewall adds one to the API that takes money.',
+      reason: 'A web ACL has a monthly cost. The setting payonce:firewall adds one to the payments API.',
     },
     {
       id: 'AwsSolutions::AwsSolutions-APIG4',
-      reason:
-        'API keys are checked in the function, against their hashes, so that all refusals have one form and one body.',
+      reason: 'The functions check API keys against their hashes, so that all refusals have the same form.',
     },
     {
       id: 'AwsSolutions::AwsSolutions-COG4',
-      reason: 'The callers are servers with API keys, not people with passwords.',
+      reason: 'The callers are servers with API keys, not users with passwords.',
     },
     {
       id: 'AwsSolutions::AwsSolutions-APIG6',
-      reason: 'Execution logs hold bodies and headers, keys among them; the access log holds neither and is on.',
+      reason:
+        'Execution logs contain bodies and headers, including API keys. The access log is enabled and contains neither.',
     },
     {
       id: 'PCI.DSS.321::PCI.DSS.321-APIGWExecutionLoggingEnabled',
-      reason: 'Execution logs hold bodies and headers, keys among them; the access log holds neither and is on.',
+      reason:
+        'Execution logs contain bodies and headers, including API keys. The access log is enabled and contains neither.',
     },
     {
       id: 'PCI.DSS.321::PCI.DSS.321-APIGWAssociatedWithWAF',
-      reason: 'A web ACL costs money every month: the setting payonce:firewall adds one to the API that takes money.',
+      reason: 'A web ACL has a monthly cost. The setting payonce:firewall adds one to the payments API.',
     },
     {
       id: 'PCI.DSS.321::PCI.DSS.321-APIGWCacheEnabledAndEncrypted',
-      reason: 'Nothing is cached, so nothing cached is readable: a cache would serve one tenant’s answer to another.',
+      reason: 'Caching is disabled: a cache could serve one tenant’s answer to another.',
     },
     {
       id: 'PCI.DSS.321::PCI.DSS.321-APIGWSSLEnabled',
       reason:
-        'The finding is about certificates towards HTTP backends; a Lambda integration is called with signed requests.',
+        'The finding concerns client certificates for HTTP backends. Lambda integrations are called with signed requests.',
     },
   );
 }

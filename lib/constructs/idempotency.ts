@@ -6,14 +6,14 @@ import { IdempotencyTable } from '../../lambdas/kernel/contract/tables.ts';
 import { DataTable, number } from './data-table.ts';
 
 export interface IdempotencyProps {
-  /** Keep the table when its stack goes, and refuse to delete it. */
+  /** Keep the table when its stack is deleted, and enable deletion protection. */
   readonly retain: boolean;
 }
 
-/** Records that a policy tells apart from those of payments, by how their operation ids begin. */
+/** Kinds of records with their own prefix of the operation id, so that a policy can distinguish them from records of payments. */
 export type RecordKind = keyof typeof OperationPrefix;
 
-/** The table of what must happen once: a record for each, which ends some time after it was completed. */
+/** The table of idempotency records and effect records. A record expires some time after its completion. */
 export class Idempotency extends DataTable {
   constructor(scope: Construct, id: string, { retain }: IdempotencyProps) {
     const { partitionKey, timeToLiveAttribute, openClaimsIndex } = IdempotencyTable;
@@ -26,15 +26,15 @@ export class Idempotency extends DataTable {
     });
   }
 
-  /** Lets `grantee` claim, call and commit: a claim is taken over and completed by an update. */
+  /** Allows `grantee` to claim and commit. Takeovers and commits are updates. */
   grantClaim(grantee: IGrantable): void {
     this.grantActions(grantee, 'Claims', ['dynamodb:GetItem', 'dynamodb:PutItem', 'dynamodb:UpdateItem']);
   }
 
   /**
-   * Lets `grantee` write a record together with its effect, in one transaction.
+   * Allows `grantee` to write a record together with its effect in one transaction.
    *
-   * @param kind of the records that it may write. @default all
+   * @param kind the kind of records that it may write. @default all
    */
   grantCommit(grantee: IGrantable, kind?: RecordKind): void {
     const actions = ['dynamodb:GetItem', 'dynamodb:PutItem'];
@@ -42,17 +42,17 @@ export class Idempotency extends DataTable {
     else this.grantRows(grantee, 'Effects', actions, [recordsOf(kind)]);
   }
 
-  /** Lets `grantee` claim records of one kind and complete them; a claim that is refused comes back with the refusal. */
+  /** Allows `grantee` to claim records of one kind and to complete them. A refused claim returns the existing record. */
   grantClaimOf(grantee: IGrantable, kind: RecordKind): void {
     this.grantRows(grantee, 'Claims', ['dynamodb:PutItem'], [recordsOf(kind)]);
   }
 
-  /** Lets `grantee` find claims that were not completed. */
+  /** Allows `grantee` to find claims that were not completed. */
   grantFindOpenClaims(grantee: IGrantable): void {
     this.grantIndex(grantee, 'FindOpenClaims', IdempotencyTable.openClaimsIndex.name);
   }
 
-  /** Lets `grantee` walk through the table and delete what has expired. */
+  /** Allows `grantee` to scan the table and to delete expired records. */
   grantPurge(grantee: IGrantable): void {
     this.grantActions(grantee, 'Purge', ['dynamodb:Scan', 'dynamodb:DeleteItem', 'dynamodb:DescribeTimeToLive']);
   }

@@ -12,14 +12,14 @@ export interface JobAlarmsProps {
 
 const PERIOD = Duration.minutes(5);
 const HOUR_SECONDS = 3_600;
-/** What fails in one run of a job that comes every few minutes is made up for by the next ones. */
+/** If a job runs every few minutes, a failure in one run is corrected by the next runs. */
 const FAILED_PERIODS = 3;
-/** CloudWatch looks no further back than seven days (PutMetricAlarm, "EvaluationPeriods"). Hours. */
+/** The longest period that a CloudWatch alarm evaluates: seven days (PutMetricAlarm, "EvaluationPeriods"). Hours. */
 const LONGEST_LOOK_BACK = 7 * 24;
-/** Of a run that is not declared to be longer (`maxDuration`). Seconds. */
+/** Maximum duration of a run without `maxDuration`. Seconds. */
 const USUAL_DURATION = 3_600;
 
-/** Tells a person of jobs that do not run, that fail, and whose items go wrong or are passed over. */
+/** Alarms for jobs that do not run, jobs that fail, and jobs whose items fail or are skipped. */
 export class JobAlarms extends Construct {
   constructor(scope: Construct, id: string, { jobs }: JobAlarmsProps) {
     super(scope, id);
@@ -60,16 +60,18 @@ export function jobMetric({ id }: Pick<JobEntry, 'id'>, name: JobMetricName, per
   return payonceMetric({ service: JOB_SERVICE, name, period, of: { [JOB_DIMENSION]: id } });
 }
 
-/** As long as a run may take, and one period more. */
+/** The maximum duration of a run and one more period. */
 function silentForPeriods(job: JobEntry) {
   const takes = Math.ceil((job.maxDuration ?? USUAL_DURATION) / PERIOD.toSeconds());
   return { metric: jobMetric(job, JobMetric.succeeded, PERIOD), evaluationPeriods: takes + 1 };
 }
 
-/** From one run to the end of the next, and an hour more. */
+/** The time from one run to the end of the next, and one more hour. */
 function silentForHours(job: JobEntry) {
   const hours = Math.ceil((job.every + (job.maxDuration ?? USUAL_DURATION)) / HOUR_SECONDS) + 1;
   if (hours > LONGEST_LOOK_BACK)
-    throw new Error(`no alarm can tell that ${job.id} was missed: it runs more rarely than an alarm looks back`);
+    throw new Error(
+      `no alarm can detect a missed run of ${job.id}: its interval is longer than the period that an alarm evaluates`,
+    );
   return { metric: jobMetric(job, JobMetric.succeeded, Duration.hours(1)), evaluationPeriods: hours };
 }

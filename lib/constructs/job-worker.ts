@@ -17,17 +17,17 @@ import { wakesItself } from './wakes-itself.ts';
 export interface JobWorkerProps {
   /** Made with `jobWorker`; its timeout is `JOB_WORKER_TIMEOUT_SECONDS`. */
   readonly worker: Pick<PayonceFunction, 'function' | 'role'>;
-  /** How many pages, of different jobs, may be worked at at once; 2 to 1000. @default 10 */
+  /** Maximum number of pages, of different jobs, that are processed concurrently; 2 to 1000. @default 10 */
   readonly concurrency?: number;
 }
 
-/** Every job of a worker may have a page under way, and a message that finds that it must wait takes no time. */
+/** Every job of a worker may have a page in progress. A message that must wait takes no time. */
 const DEFAULT_CONCURRENCY = 10;
 const EVERY_MINUTE = { period: Duration.minutes(1), statistic: 'Maximum' };
-/** No message waits on purpose for longer than a minute and a half. */
+/** The longest intended delay of a message is 90 seconds. */
 const LONGEST_WAIT = Duration.minutes(15);
 
-/** Brings runs to a function, one at a time, and lets it send itself the message for the next page. */
+/** Delivers runs to a function one at a time, and allows it to send itself the message for the next page. */
 export class JobWorker extends Construct {
   readonly queue: Queue;
 
@@ -43,13 +43,13 @@ export class JobWorker extends Construct {
     worker.function.addEventSource(
       new SqsEventSource(queue, { batchSize: 1, reportBatchItemFailures: true, maxConcurrency: concurrency }),
     );
-    // A run ends when all is done, or when it has taken as long as it may.
+    // A run ends when all items are processed, or at its maximum duration.
     wakesItself(worker.function);
     Validations.of(worker.function).acknowledge({
       id: 'Serverless::Serverless-LambdaEventSourceMappingDestination',
-      reason: 'A queue has no destination for failures: what fails too often goes to its dead-letter queue.',
+      reason: 'An event source mapping of a queue needs no failure destination: SQS dead-letters the messages.',
     });
-    // What the function cannot read it puts there itself, with the reason.
+    // The function itself parks unreadable messages there, with the reason.
     worker.function.addEnvironment(Environment.parkingQueueUrl, deadLetters.queueUrl);
     worker.role.addToPrincipalPolicy(
       new PolicyStatement({

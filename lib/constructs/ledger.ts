@@ -6,7 +6,7 @@ import { LedgerRow } from '../../lambdas/kernel/contract/rows.ts';
 import { KeyAttribute, LedgerTable } from '../../lambdas/kernel/contract/tables.ts';
 import { DataTable, ofRows, text } from './data-table.ts';
 
-/** Everything that could change or remove a row, in whichever way the API offers. */
+/** All actions that can change or remove a row. */
 export const LEDGER_FORBIDDEN_ACTIONS = [
   'dynamodb:UpdateItem',
   'dynamodb:DeleteItem',
@@ -19,11 +19,11 @@ export const LEDGER_FORBIDDEN_ACTIONS = [
 export type LedgerKind = keyof typeof LedgerRow;
 
 export interface LedgerProps {
-  /** Keep the table when its stack goes, and refuse to delete it. */
+  /** Keep the table when its stack is deleted, and enable deletion protection. */
   readonly retain: boolean;
 }
 
-/** The append-only table of transitions: written by one kind of write, and by nothing else. */
+/** The append-only table of transitions. The only allowed write is a put inside a transaction. */
 export class Ledger extends Construct {
   readonly table: DataTable;
 
@@ -33,20 +33,20 @@ export class Ledger extends Construct {
       partitionKey: KeyAttribute.partition,
       sortKey: KeyAttribute.sort,
       retain: props.retain,
-      // Old images too: a MODIFY or REMOVE is an alarm, and must say what was lost.
+      // With old images, because the alarm for a MODIFY or REMOVE must show the lost row.
       stream: StreamViewType.NEW_AND_OLD_IMAGES,
     });
     this.table.addGlobalSecondaryIndex({
       indexName: LedgerTable.recentOutcomesIndex.name,
       partitionKey: text(LedgerTable.recentOutcomesIndex.partitionKey),
       sortKey: text(LedgerTable.recentOutcomesIndex.sortKey),
-      // A reader of the index reads the transition itself: a copy would double the write cost of a payment.
+      // Keys only: readers of the index then read the transition. A copy would double the write cost of a payment.
       projectionType: ProjectionType.KEYS_ONLY,
     });
   }
 
   /**
-   * Lets `grantee` append rows of some kinds inside a transaction, with the record that the row belongs to, and denies it every
+   * Allows `grantee` to append rows of some kinds inside a transaction, together with the record of the row, and denies every
    * other write (Amazon DynamoDB developer guide, "IAM and transactions": the condition key `dynamodb:EnclosingOperation`).
    */
   grantAppend(grantee: IGrantable, kinds: readonly LedgerKind[]): void {
@@ -67,28 +67,28 @@ export class Ledger extends Construct {
     this.#denyChanges(grantee);
   }
 
-  /** Lets `grantee` record actions in the activity log: it appends after the newest entry of a chain, and nothing else. */
+  /** Allows `grantee` to append entries to the activity log after the newest entry of a chain. */
   grantRecordActivity(grantee: IGrantable): void {
     this.grantAppend(grantee, ['activity']);
     this.table.grantRows(grantee, 'NewestActivity', ['dynamodb:Query'], [LedgerRow.activity]);
   }
 
-  /** Lets `grantee` read a payment's transitions. */
+  /** Allows `grantee` to read a payment's transitions. */
   grantRead(grantee: IGrantable): void {
     this.table.grantActions(grantee, 'LedgerRead', ['dynamodb:GetItem', 'dynamodb:Query']);
   }
 
-  /** Lets `grantee` read transitions whose places it knows, and no others. */
+  /** Allows `grantee` to read transitions by key, but no queries. */
   grantReadTransitions(grantee: IGrantable): void {
     this.table.grantActions(grantee, 'ReadTransitions', ['dynamodb:GetItem']);
   }
 
-  /** Lets `grantee` find the outcomes of a time, by their places. */
+  /** Allows `grantee` to find the keys of the outcomes in a range of time. */
   grantFindOutcomes(grantee: IGrantable): void {
     this.table.grantIndex(grantee, 'FindOutcomes', LedgerTable.recentOutcomesIndex.name);
   }
 
-  /** Stands whatever else is allowed, now or by a later mistake. */
+  /** An explicit deny overrides every allow, including one that is added by mistake later. */
   #denyChanges(grantee: IGrantable): void {
     grantee.grantPrincipal.addToPrincipalPolicy(
       new PolicyStatement({

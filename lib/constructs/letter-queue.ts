@@ -3,11 +3,11 @@ import { Queue, QueueEncryption } from 'aws-cdk-lib/aws-sqs';
 import type { Construct } from 'constructs';
 
 export interface LetterQueueProps {
-  /** Keep the queue when its stack goes. */
+  /** Keep the queue when its stack is deleted. */
   readonly retain: boolean;
 }
 
-/** As long as SQS keeps a message at all. */
+/** The maximum of SQS. */
 export const KEPT = Duration.days(14);
 
 /** Calls to vendors that were given up. No function reads it: an operator redrives the calls after fixing the cause. */

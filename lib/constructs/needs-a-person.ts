@@ -5,11 +5,11 @@ import { payonceMetric } from './payonce-metric.ts';
 import { RunbookAlarm } from './runbook-alarm.ts';
 
 export interface NeedsAPersonProps {
-  /** Whether orders are taken: without them, nothing counts what is theirs. */
+  /** Whether orders are enabled. Without them, no function counts their metrics. */
   readonly orders: boolean;
 }
 
-/** An alarm for each metric that must never be counted (`ALARMS`), for each function that may count it. */
+/** An alarm for each metric that must stay at zero (`ALARMS`), for each function that may count it. */
 export class NeedsAPerson extends Construct {
   constructor(scope: Construct, id: string, { orders }: NeedsAPersonProps) {
     super(scope, id);

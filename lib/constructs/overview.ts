@@ -27,28 +27,28 @@ export interface OverviewProps {
   readonly api: RestApi;
   readonly functions: ReadonlyMap<string, PayonceFunction>;
   readonly queues: ReadonlyMap<string, Queue>;
-  /** Names of tables, by what people call them. */
+  /** Names of tables, by the names that the dashboard shows. */
   readonly tables: Readonly<Record<string, string>>;
   readonly jobs: readonly JobEntry[];
-  /** Whose calls are counted. */
+  /** The vendors and processors whose calls are counted. */
   readonly vendors: readonly string[];
   readonly processors: readonly string[];
-  /** Those of the whole stack. */
+  /** All alarms of the stack. */
   readonly alarms: readonly RunbookAlarm[];
 }
 
 const PERIOD = Duration.minutes(5);
-/** Widgets are on a grid of 24 columns: three in a row. */
+/** A dashboard has 24 columns: three widgets in a row. */
 const WIDTH = 8;
-/** A widget shows so many alarms at most (CloudWatch, "Dashboard body structure"). */
+/** The maximum number of alarms of a widget (CloudWatch, "Dashboard body structure"). */
 const ALARMS_SHOWN = 100;
 
-/** What an operator looks at: first what rings, then money's way through the system, from requests to books. */
+/** The operator's dashboard: first the alarms, then the path of the money from the requests to the books. */
 export class Overview extends Construct {
   constructor(scope: Construct, id: string, props: OverviewProps) {
     super(scope, id);
     const dashboard = new Dashboard(this, 'Dashboard', {
-      // Dashboards are the account's, not a region's.
+      // Names of dashboards are unique in the account, not in the region.
       dashboardName: `Payonce-${Aws.REGION}`,
       defaultInterval: Duration.hours(3),
     });
@@ -76,7 +76,7 @@ function requests({ api, vendors, processors }: OverviewProps): IWidget[] {
       api.metricClientError({ period: PERIOD }),
       api.metricServerError({ period: PERIOD }),
     ]),
-    graph('The gateway: how long it takes', [
+    graph('Gateway latency', [
       api.metricLatency({ period: PERIOD, statistic: 'p50', label: 'p50' }),
       api.metricLatency({ period: PERIOD, statistic: 'p99', label: 'p99' }),
     ]),
@@ -98,8 +98,8 @@ function waiting(): IWidget[] {
       backlogMetric(BacklogMetric.openClaims),
       backlogMetric(BacklogMetric.unknownOutcomes),
     ]),
-    graph('The oldest of them, in milliseconds', ages.map(backlogMetric)),
-    graph('For a person', [
+    graph('Age of the oldest, in milliseconds', ages.map(backlogMetric)),
+    graph('Requires an operator', [
       ...counted('outbox-relay', [EventMetric.toReview]),
       ...counted('payment-jobs', ['undecidable', 'order_needs_review', 'late_success', 'contradiction']),
       ...counted('callbacks', ['late_success', 'contradiction']),
@@ -113,7 +113,7 @@ function events({ queues }: OverviewProps): IWidget[] {
     graph('Events published', counted('outbox-relay', [EventMetric.published, EventMetric.publishFailed])),
     graph('Age of events on the bus, in milliseconds', [metric('outbox-relay', EventMetric.age, 'Maximum')]),
     graph(
-      'Messages that wait, and dead letters',
+      'Waiting messages and dead letters',
       named.map(([label, queue]) => queue.metricApproximateNumberOfMessagesVisible({ period: PERIOD, label })),
     ),
   ];
@@ -133,7 +133,7 @@ function books(): IWidget[] {
   return [
     graph('Differences between processors and the Ledger', [metric(BOOKS_SERVICE, BooksMetric.mismatches, 'Maximum')]),
     graph('Rows of the Ledger that were changed', counted('outbox-relay', [EventMetric.tampered])),
-    graph('Expired records left, tables without time to live', [
+    graph('Expired records that remain, tables without time to live', [
       metric(BOOKS_SERVICE, BooksMetric.expiredLeft, 'Maximum'),
       metric(BOOKS_SERVICE, BooksMetric.ttlNotWorking, 'Maximum'),
     ]),

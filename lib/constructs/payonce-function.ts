@@ -9,24 +9,24 @@ import { RetainedLogGroup } from './retained-log-group.ts';
 
 type EnvironmentName = (typeof Environment)[keyof typeof Environment];
 
-/** How long the logs of a function are kept, and whether they outlive its stack. */
+/** Retention of a function's logs, and whether they are kept when its stack is deleted. */
 export type FunctionLogs = Pick<PayonceFunctionProps, 'logRetentionDays' | 'retainLogs'>;
 
 export interface PayonceFunctionProps {
   /** The file of `lambdas/functions` that exports its handler, without `.ts`. */
   readonly folder: string;
   readonly timeout: Duration;
-  /** In MB; CPU comes with it. */
+  /** In MB. CPU is proportional. */
   readonly memoryMb: number;
   /** @default no reservation */
   readonly reservedConcurrency?: number;
   readonly logRetentionDays: number;
-  /** Keep the logs when the stack goes. */
+  /** Keep the logs when the stack is deleted. */
   readonly retainLogs: boolean;
   readonly environment: Partial<Record<EnvironmentName, string>>;
 }
 
-/** A function as all of ours are: Node 24 on arm64, its own role that may write its own log and nothing else, its own log group. */
+/** The base of all functions: Node 24 on arm64, a role of its own that may write only its own log, and a log group of its own. */
 export class PayonceFunction extends Construct implements IGrantable {
   readonly function: Function;
   readonly role: Role;
@@ -71,7 +71,7 @@ export class PayonceFunction extends Construct implements IGrantable {
     this.role.addToPrincipalPolicy(new PolicyStatement({ sid, actions: [action], resources: [resource] }));
   }
 
-  /** Sets variables of its environment, beside those that it was made with. */
+  /** Adds variables to its environment. */
   tell(variables: Readonly<Record<string, string>>): void {
     for (const [name, value] of Object.entries(variables)) this.function.addEnvironment(name, value);
   }
@@ -80,23 +80,21 @@ export class PayonceFunction extends Construct implements IGrantable {
     Validations.of(this).acknowledge(
       {
         id: 'AwsSolutions::AwsSolutions-IAM5[Resource::*]',
-        reason:
-          'X-Ray takes segments from a role or not at all: its actions have no resources (Service Authorization Reference).',
+        reason: 'X-Ray actions do not support resource-level permissions (Service Authorization Reference).',
       },
       {
         id: 'PCI.DSS.321::PCI.DSS.321-IAMNoInlinePolicy',
         reason:
-          'A role of one function has a policy of its own: a managed one could be attached elsewhere or changed alone.',
+          'The role of one function has an inline policy: a managed policy could be attached elsewhere or changed separately.',
       },
       {
         id: 'PCI.DSS.321::PCI.DSS.321-LambdaInsideVPC',
         reason:
-          'It talks to AWS and to processors over TLS and holds no network resource; a VPC would add a NAT and no protection.',
+          'It calls AWS and processors over TLS and uses no network resource. A VPC would add a NAT gateway and no protection.',
       },
       {
         id: 'Serverless::Serverless-LambdaDLQ',
-        reason:
-          'It is invoked by the gateway and answers its caller; a dead-letter queue takes only asynchronous events.',
+        reason: 'It is invoked synchronously. A dead-letter queue receives only asynchronous events.',
       },
     );
   }

@@ -8,13 +8,13 @@ const SECRET_LETTERS = 32;
 
 export interface ProcessorSecretProps {
   readonly description: string;
-  /** Keep the secret when its stack goes. */
+  /** Keep the secret when its stack is deleted. */
   readonly retain: boolean;
 }
 
 /**
- * A secret that we share with a processor: a JSON object, each of whose values is active, whatever its name. One is made
- * here; where the processor gives out its own, it takes this one's place.
+ * A secret shared with a processor: a JSON object in which every value is active. One value is generated. If the processor
+ * issues the secret, the operator replaces the generated value.
  */
 export class ProcessorSecret extends Secret {
   constructor(scope: Construct, id: string, props: ProcessorSecretProps) {
@@ -31,21 +31,21 @@ export class ProcessorSecret extends Secret {
     Validations.of(this).acknowledge(
       {
         id: 'AwsSolutions::AwsSolutions-SMG4',
-        reason: 'The processor gives the secret out and changes it: both are active until it has switched over.',
+        reason: 'The processor issues and rotates the secret. The old and the new value are active during a rotation.',
       },
       {
         id: 'PCI.DSS.321::PCI.DSS.321-SecretsManagerUsingKMSKey',
-        reason: 'It is encrypted under the account’s key for Secrets Manager, and it is no card data.',
+        reason: 'It is encrypted with the AWS managed key of Secrets Manager and contains no card data.',
       },
     );
   }
 
-  /** By the attribute that is the ARN on whatever deploys the template (AWS: "AWS::SecretsManager::Secret", return values). */
+  /** References the secret by the attribute that is its ARN (AWS: "AWS::SecretsManager::Secret", return values), also in the local AWS. */
   get arn(): string {
     return (this.node.defaultChild as CfnSecret).attrId;
   }
 
-  /** Lets a function read it, and nothing else. */
+  /** Allows a function to read it. */
   grantReadTo({ grantPrincipal }: IGrantable): void {
     grantPrincipal.addToPrincipalPolicy(
       new PolicyStatement({ actions: ['secretsmanager:GetSecretValue'], resources: [this.arn] }),

@@ -6,17 +6,17 @@ import { IdempotencyTable, KeyAttribute, RegistryTable } from '../../lambdas/ker
 import { DataTable, number, text } from './data-table.ts';
 
 export interface RegistryProps {
-  /** Keep the table when its stack goes, and refuse to delete it. */
+  /** Keep the table when its stack is deleted, and enable deletion protection. */
   readonly retain: boolean;
 }
 
-/** The table of what is known only here and changes: keys, references, queues of unfinished work, endpoints, runs of jobs. */
+/** The table of mutable data that has no other source: API keys, references, queues of unfinished work, endpoints, runs of jobs. */
 export class Registry extends DataTable {
   constructor(scope: Construct, id: string, { retain }: RegistryProps) {
     super(scope, id, {
       partitionKey: KeyAttribute.partition,
       sortKey: KeyAttribute.sort,
-      // Of rows that end by themselves, as deliveries do; most have none and stay.
+      // For rows that expire, such as deliveries. Most rows do not expire.
       timeToLiveAttribute: IdempotencyTable.timeToLiveAttribute,
       retain,
     });
@@ -29,12 +29,12 @@ export class Registry extends DataTable {
     });
   }
 
-  /** Lets `grantee` find out whose an API key is. */
+  /** Allows `grantee` to find the owner of an API key. */
   grantReadApiKeys(grantee: IGrantable): void {
     this.grantRows(grantee, 'ReadApiKeys', ['dynamodb:GetItem'], [RegistryRow.apiKey]);
   }
 
-  /** Lets `grantee` read the personal data of payments and orders. */
+  /** Allows `grantee` to read the personal data of payments and orders. */
   grantReadDetails(grantee: IGrantable): void {
     this.grantRows(grantee, 'ReadDetails', ['dynamodb:GetItem'], [RegistryRow.details]);
   }

@@ -11,10 +11,10 @@ export interface RequestFirewallProps {
   readonly settings: Pick<Settings, 'logRetentionDays'>;
 }
 
-/** Requests of one address within five minutes; a shop's servers share few addresses, so it is generous. */
+/** Maximum number of requests of one address in five minutes. It is high, because a shop's servers share few addresses. */
 const REQUESTS_PER_ADDRESS = 20_000;
 
-/** Stops what is too large or too much before it costs an invocation. The functions judge size by themselves as well. */
+/** Blocks requests that are too large or too many before they cost an invocation. The functions check the size, too. */
 export class RequestFirewall extends Construct {
   constructor(scope: Construct, id: string, props: RequestFirewallProps) {
     super(scope, id);
@@ -22,7 +22,7 @@ export class RequestFirewall extends Construct {
       scope: 'REGIONAL',
       defaultAction: { allow: {} },
       visibilityConfig: visibility('Acl'),
-      // By default only 16 KB are looked at, and a body that is not seen to its end counts as too large.
+      // By default AWS WAF inspects only 16 KB, and a body that is not inspected to its end counts as too large.
       associationConfig: { requestBody: { API_GATEWAY: { defaultSizeInspectionLimit: 'KB_32' } } },
       customResponseBodies: {
         BodySize: problem(413, 'body_too_large', 'Content too large'),
@@ -52,10 +52,10 @@ export class RequestFirewall extends Construct {
   #logRefusals(acl: CfnWebACL, settings: RequestFirewallProps['settings']): void {
     const stack = Stack.of(this);
     const log = new RetainedLogGroup(this, 'Log', {
-      // The prefix is the service's rule.
+      // AWS WAF requires this prefix.
       name: `aws-waf-logs-${stack.stackName}`,
       retentionDays: settings.logRetentionDays,
-      // Its name is fixed: one that was kept would stand in the way of the next stack.
+      // Its name is fixed, so a retained log group would make the next deployment fail.
       retain: false,
     });
     new CfnLoggingConfiguration(this, 'Logging', {
@@ -96,7 +96,7 @@ const TOO_LARGE: CfnWebACL.StatementProperty = {
   },
 };
 
-/** Processors' events may be larger; the function that takes them has a limit of its own. */
+/** Processors' events may be larger. The callbacks function has its own limit. */
 const IS_CALLBACK: CfnWebACL.StatementProperty = {
   byteMatchStatement: {
     searchString: '/callbacks/',
@@ -106,7 +106,7 @@ const IS_CALLBACK: CfnWebACL.StatementProperty = {
   },
 };
 
-/** A firewall's answer goes before the gateway's; it knows no request id, and no media type of problems. */
+/** The firewall answers before the gateway. It has no request id and does not support the media type of problems. */
 function problem(status: number, code: string, title: string): CfnWebACL.CustomResponseBodyProperty {
   const detail = `${title}. Nothing was done.`;
   return {

@@ -3,23 +3,23 @@ import { Alarm, ComparisonOperator, TreatMissingData } from 'aws-cdk-lib/aws-clo
 import type { Construct } from 'constructs';
 
 export interface RunbookAlarmProps {
-  /** What it means, in a sentence that ends with a full stop. */
+  /** Its meaning, in a sentence that ends with a full stop. */
   readonly description: string;
-  /** The entry of docs/runbook.md that says what to do: its heading in lower case, with hyphens. */
+  /** The entry of docs/runbook.md with the steps to take: its heading in lower case, with hyphens. */
   readonly entry: string;
-  /** Without a label and without math: those are for dashboards. */
+  /** Without label and metric math, which are for dashboards. */
   readonly metric: IMetric;
-  /** It rings at this, and above. */
+  /** The alarm starts at this value and above. */
   readonly threshold: number;
   /** In periods of the metric. @default 1 */
   readonly evaluationPeriods?: number;
-  /** In how many of them it must be so, where silence may come in between. @default all */
+  /** The number of these periods that must breach the threshold. @default all */
   readonly datapointsToAlarm?: number;
-  /** What must be heard of: it rings below the threshold instead, and in silence. @default silence is good */
+  /** The alarm starts below the threshold instead, and without data. @default missing data is good */
   readonly isSignOfLife?: boolean;
 }
 
-/** An alarm as all of ours are: its description says where to read what to do. */
+/** The base of all alarms. The description links to the runbook. */
 export class RunbookAlarm extends Alarm {
   constructor(scope: Construct, id: string, props: RunbookAlarmProps) {
     const { description, entry, metric, threshold, evaluationPeriods = 1, isSignOfLife = false } = props;

@@ -12,30 +12,30 @@ import { checkJobs } from '../job-registry.ts';
 import { RunbookAlarm } from './runbook-alarm.ts';
 
 export interface ScheduledJobsProps {
-  /** Each gets a schedule of its own. */
+  /** Each job gets a schedule. */
   readonly jobs: readonly JobEntry[];
-  /** Asks for the run that a schedule has fired for. */
+  /** Requests the run of a firing. */
   readonly executor: Function;
 }
 
-/** A firing that is later than this has been overtaken: each run sweeps whatever is due. */
+/** A later firing is obsolete, because each run processes everything that is due. */
 const LATEST = Duration.hours(1);
-/** The least that the Scheduler takes (EventBridge Scheduler API reference, "RetryPolicy"). */
+/** The minimum of the Scheduler (EventBridge Scheduler API reference, "RetryPolicy"). */
 const SOONEST_GIVEN_UP = Duration.minutes(1);
-/** With the Scheduler's growing waits, more than fit into an hour: a firing is given up by its age. */
+/** With the Scheduler's growing waits this is more than fits into an hour, so the age of the firing is the limit. */
 const DELIVERY_ATTEMPTS = 20;
-/** Lambda's most, a minute and two minutes later (AWS Lambda developer guide, "Asynchronous invocation"). */
+/** The maximum of Lambda, after one and two minutes (AWS Lambda developer guide, "Asynchronous invocation"). */
 const CALL_RETRIES = 2;
 /** The maximum of SQS, so that an operator has time to look at the message. */
 const KEPT = Duration.days(14);
 
 /**
- * A schedule for each job. The Scheduler hands a firing over to Lambda and knows no more of it (AWS Lambda developer guide,
- * "Invoke a Lambda function on a schedule": asynchronously); so it tries again to hand over, and Lambda tries a failed call
- * again. What fails in both ends in one queue, which has an alarm.
+ * A schedule for each job. The Scheduler invokes Lambda asynchronously and does not learn the result (AWS Lambda developer guide,
+ * "Invoke a Lambda function on a schedule"). The Scheduler retries the invocation, and Lambda retries a failed execution.
+ * Firings that fail finally are put into one queue, which has an alarm.
  */
 export class ScheduledJobs extends Construct {
-  /** Firings that started nothing. */
+  /** Firings that started no run. */
   readonly missed: Queue;
 
   /** @throws Error when an entry is invalid, with all faults */
@@ -77,19 +77,18 @@ export class ScheduledJobs extends Construct {
   }
 
   #role(executor: Function): Role {
-    // Nobody else's schedules, should the Scheduler be made to use it (its user guide, "Confused deputy prevention").
+    // Only for schedules of this account (EventBridge Scheduler user guide, "Confused deputy prevention").
     const ours = { StringEquals: { 'aws:SourceAccount': Stack.of(this).account } };
     const assumedBy = new ServicePrincipal('scheduler.amazonaws.com', { conditions: ours });
     const role = new Role(this, 'Role', { assumedBy });
     Validations.of(role).acknowledge(
       {
         id: `AwsSolutions::AwsSolutions-IAM5[Resource::<${executor.stack.getLogicalId(executor.node.defaultChild as never)}.Arn>:*]`,
-        reason: 'The versions and aliases of the one function that the schedules run; there are none.',
+        reason: 'The wildcard covers versions and aliases of the executor, which has none.',
       },
       {
         id: 'PCI.DSS.321::PCI.DSS.321-IAMNoInlinePolicy',
-        reason:
-          'A role of the schedules has a policy of its own: a managed one could be attached elsewhere or changed alone.',
+        reason: 'The role has an inline policy: a managed policy could be attached elsewhere or changed separately.',
       },
     );
     return role;
@@ -110,7 +109,7 @@ export class ScheduledJobs extends Construct {
   }
 }
 
-/** Until the next one is due, which does the same; an hour at most. */
+/** Until the next firing, which does the same; at most an hour. */
 function usefulFor({ every }: JobEntry): Duration {
   return Duration.seconds(Math.min(LATEST.toSeconds(), Math.max(SOONEST_GIVEN_UP.toSeconds(), every)));
 }

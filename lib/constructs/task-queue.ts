@@ -3,21 +3,21 @@ import { Queue, QueueEncryption } from 'aws-cdk-lib/aws-sqs';
 import { Construct } from 'constructs';
 
 export interface TaskQueueProps {
-  /** How long the function may run that takes the messages. */
+  /** Timeout of the function that processes the messages. */
   readonly handlerTimeout: Duration;
-  /** How long a message stays hidden that was taken and not acknowledged; no less than the timeout. @default six times the timeout */
+  /** Visibility timeout of a received message; at least the function's timeout. @default six times the timeout */
   readonly hiddenFor?: Duration;
   /** The number of failures after which a message is dead-lettered. @default 5 */
   readonly tries?: number;
 }
 
-/** AWS: "Using Lambda with Amazon SQS" asks for a visibility timeout of six times the function's. */
+/** AWS: "Using Lambda with Amazon SQS" recommends a visibility timeout of six times the function's timeout. */
 const VISIBILITY_TIMES = 6;
 const DEFAULT_TRIES = 5;
-/** The maximum of SQS: a function may be down for long, and an operator needs time for dead letters. */
+/** The maximum of SQS: an outage can be long, and an operator needs time for dead letters. */
 export const KEPT = Duration.days(14);
 
-/** A queue for a function, with a place for messages that cannot be handled. */
+/** A queue for a function, with a dead-letter queue. */
 export class TaskQueue extends Construct {
   readonly queue: Queue;
   readonly deadLetters: Queue;

@@ -10,14 +10,14 @@ export interface VendorTroubleProps {
   readonly deadLetters: Queue;
 }
 
-/** A breaker that opens has seen five consecutive failures; an alert within five minutes is early enough. */
+/** A breaker opens after five consecutive failures. An alarm within five minutes is early enough. */
 const PERIOD = Duration.minutes(5);
-/** The caller repeats a single call that was given up; this many in one period are an outage. */
+/** Callers retry a single call that was given up. This number in one period indicates an outage. */
 const MANY_GIVEN_UP = 10;
-/** Four days before SQS forgets them. */
+/** Four days before SQS deletes them. */
 const OLD = Duration.days(10);
 
-/** Tells a person that a vendor is away, and that calls wait to be made again. Each alarm has its entry in docs/runbook.md. */
+/** Alarms for a vendor that is unavailable and for calls that wait for a redrive. Each has an entry in docs/runbook.md. */
 export class VendorTrouble extends Construct {
   constructor(scope: Construct, id: string, props: VendorTroubleProps) {
     super(scope, id);

@@ -56,13 +56,13 @@ export class Watch extends Construct {
   }
 }
 
-/** All parts of one kind, each by its path in the stack. */
+/** All constructs of one kind, by their paths in the stack. */
 function named<Part extends IConstruct>(stack: Stack, isOne: (node: IConstruct) => node is Part): Map<string, Part> {
   const parts = stack.node.findAll().filter(isOne);
   return new Map(parts.map((part) => [nameOf(part), part]));
 }
 
-/** `Default` is no name: it is what a room's one function is called, which goes by the name of the room. */
+/** `Default` is the construct id of a room's only function, which has the name of the room. */
 function nameOf({ node }: IConstruct): string {
   const [, ...ids] = node.path.split('/');
   return ids.filter((id) => id !== 'Default').join('-');

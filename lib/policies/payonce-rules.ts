@@ -39,7 +39,7 @@ interface Rule {
 
 const IN_TRANSACTION = '"ForAnyValue:StringEquals":{"dynamodb:EnclosingOperation":["TransactWriteItems"]}';
 
-/** What no rule pack knows: the promises of this system that a template could break. */
+/** Promises of this system that a template could break and that no rule pack checks. */
 const RULES: readonly Rule[] = [
   {
     name: 'LedgerIsAppendOnly',
@@ -62,14 +62,14 @@ const RULES: readonly Rule[] = [
   {
     name: 'LogsEnd',
     description:
-      'Every log group has a retention, and every function a log group of the stack: the one that Lambda makes has none.',
+      'Every log group has a retention, and every function has a log group of the stack, because a log group that Lambda creates has no retention.',
     violates: ({ Type, Properties = {} }) =>
       (Type === 'AWS::Logs::LogGroup' && Properties['RetentionInDays'] === undefined) ||
       (Type === 'AWS::Lambda::Function' && !JSON.stringify(Properties['LoggingConfig'] ?? {}).includes('"LogGroup":')),
   },
 ];
 
-/** Our own rules, judged on the synthesized templates, so that it does not matter which construct wrote them. */
+/** The project's own rules. They check the synthesized templates, so they apply to all constructs. */
 export class PayonceRules implements IPolicyValidationPlugin {
   readonly name = 'Payonce';
 
@@ -86,14 +86,14 @@ export class PayonceRules implements IPolicyValidationPlugin {
   }
 }
 
-/** All resources of a template that break one of our rules. */
+/** All resources of a template that break a rule. */
 export function findViolations(template: Template): readonly { readonly rule: Rule; readonly logicalId: string }[] {
   return Object.entries(template.Resources).flatMap(([logicalId, resource]) =>
     RULES.filter((rule) => rule.violates(resource)).map((rule) => ({ rule, logicalId })),
   );
 }
 
-/** Of a policy, of a role with policies in it, and of a table with a policy on it. */
+/** The statements of a policy, of a role's inline policies, and of a table's resource policy. */
 function statementsOf({ Properties = {} }: Resource): readonly Statement[] {
   const { PolicyDocument, Policies = [], ResourcePolicy } = Properties as PolicyHolder;
   const documents = [
@@ -107,7 +107,7 @@ function statementsOf({ Properties = {} }: Resource): readonly Statement[] {
 function allowsLedgerChange(statement: Statement): boolean {
   if (statement.Effect !== 'Allow' || !mayCoverLedger(statement)) return false;
   const actions = listOf(statement.Action);
-  // A list of exceptions allows all the rest.
+  // `NotAction` allows all other actions.
   if (statement.NotAction !== undefined) return true;
   if (actions.some((action) => LEDGER_FORBIDDEN_ACTIONS.includes(action) || isWildcardOnData(action))) return true;
   return actions.includes('dynamodb:PutItem') && !JSON.stringify(statement.Condition ?? {}).includes(IN_TRANSACTION);

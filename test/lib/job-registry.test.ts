@@ -62,8 +62,8 @@ describe('the registry of jobs', () => {
     ],
     ['another path', { path: '/v1/payments' }, 'path "/v1/payments" must be /v1/admin/jobs/sweep-rooms/runs'],
     ['no scope', { scopes: [] }, 'sweep-rooms: scopes [] must not be empty: jobs:run'],
-    ['a scope that is not asked for', { scopes: ['admin'] }, 'scopes ["admin"] must hold jobs:run'],
-    ['a scope that is none', { scopes: ['jobs:run', 'root'] }, 'scopes ["jobs:run","root"] must be of payments:read'],
+    ['a scope that is not asked for', { scopes: ['admin'] }, 'scopes ["admin"] must contain jobs:run'],
+    ['a scope that is none', { scopes: ['jobs:run', 'root'] }, 'scopes ["jobs:run","root"] must be among payments:read'],
     ['an overlap that is none', { overlap: 'maybe' }, 'overlap "maybe" must be forbid or allow'],
     ['less time than a page', { maxDuration: 59 }, 'maxDuration 59 must be a whole number of seconds from 60'],
     ['more time than a day', { maxDuration: 86_401 }, 'maxDuration 86401 must be'],
@@ -79,14 +79,14 @@ describe('the registry of jobs', () => {
     [
       'a rate in a time zone',
       { schedule: 'rate(1 hour)', timeZone: 'Europe/Berlin' },
-      'timeZone "Europe/Berlin" must be left out: a rate has none',
+      'timeZone "Europe/Berlin" must be left out: a rate has no time zone',
     ],
   ])('refuses %s, and says where and what is allowed', (_what, changes, fault) => {
     expect(() => checkJobs([wrong(changes)])).toThrow(fault);
   });
 
   test('rejects two jobs with the same id', () => {
-    expect(() => checkJobs([good, good])).toThrow('sweep-rooms: id "sweep-rooms" must be of one entry only');
+    expect(() => checkJobs([good, good])).toThrow('sweep-rooms: id "sweep-rooms" must be unique');
   });
 
   test('reports all faults at once', () => {

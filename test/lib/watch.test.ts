@@ -160,7 +160,7 @@ describe('a job', () => {
   });
 
   test('that runs more rarely than the longest alarm period fails the synthesis', () => {
-    expect(() => missed({ every: 31 * 86_400 })).toThrow('no alarm can tell that sweep was missed');
+    expect(() => missed({ every: 31 * 86_400 })).toThrow('no alarm can detect a missed run of sweep');
   });
 
   test('raises an alarm on missing data, unlike all other alarms', () => {
