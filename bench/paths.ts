@@ -38,7 +38,7 @@ const PATHS: readonly Path[] = [
   { name: 'first execution, with a reference', changes: { reference: 'order-6735' } },
   { name: 'first execution, money reserved only', changes: { capture: 'manual' } },
   { name: 'first execution, declined', changes: { source: 'tok_declined' } },
-  { name: 'first execution, the processor falls silent', changes: { source: 'tok_timeout_charged' } },
+  { name: 'first execution, the processor does not answer', changes: { source: 'tok_timeout_charged' } },
   { name: 'replay, cold process', after: 'other process' },
   { name: 'replay, warm process', after: 'same process' },
 ];

@@ -50,8 +50,8 @@ export function measureWeight({ environment, starts, progress }: WeightOptions):
     return {
       kilobytes: new Map(FUNCTIONS.map((name) => [name, startSize(join(directory, name)) / 1000])),
       imports: [
-        { beside: 'as it comes, with every way to find credentials', ratio: payments / alone },
-        { beside: 'with credentials from the environment only, as ours', ratio: payments / ours },
+        { beside: 'with all credential providers', ratio: payments / alone },
+        { beside: 'with credentials from the environment only, as in Payonce', ratio: payments / ours },
       ],
     };
   } finally {

@@ -27,25 +27,25 @@ the same way.
 \`npx payonce erase payment <id>\` deletes the details rows of a payment that has \`succeeded\`, \`failed\` or been \`canceled\`. Before that it is refused, because
 the receipt and the commission of a later success need the metadata. It is also refused until the projector has seen \`payment.completed\`, seconds after the success: the
 consumers then have a copy of the metadata. \`npx payonce erase order <id>\` deletes the details row of an order that is settled and
-whose answer is stored. An order and its payment are erased separately. To erase again has no further effect. The [activity log](activity.md) records who erased what.
+whose answer is stored. An order and its payment are erased separately. A repeated erasure has no further effect. The [activity log](activity.md) records each erasure and its operator.
 
 After an erasure the chain still verifies, and the amounts and postings are unchanged. Answers, events and replays of stored answers show
 \`"details_erased": true\`, with \`description\` null, \`metadata\` empty and no \`return_url\`, or \`email\` and \`referrer\` null; refunds and corrections show a null \`reason\`. Stored answers, Views and deliveries of webhooks
 hold no copy: they are completed from the details row when they are shown or sent.
 
-A read compares the details row with the commitment. A row that was changed is refused as a fault: the request fails, the alarm for failed requests rings, and the
+A read compares the details row with the commitment. A row that was changed is a fault: the request fails, the alarm for failed requests starts, and the
 relay parks the record.
 
-## Copies that end by themselves
+## Copies that expire
 
-| where | what | days, at most |
+| place | content | maximum age in days |
 |---|---|---|
 ${COPIES.map(({ where, holds, days }) => `| ${where} | ${holds} | ${days} |`).join('\n')}
 
 ## What is kept
 
-\`reference\`, \`source\` and the names of operators are part of the chain for ever: a reference must not contain personal data of payers. The names of operators
-are in the activity log, too. A commission keeps the \`affiliate\` and the order that the metadata named, because it is owed to the affiliate. What was sent to
-the processor, to the mailer, to the shop and to webhook endpoints is theirs to erase.
+\`reference\`, \`source\` and the names of operators are a permanent part of the chain. A reference must not contain personal data of payers. The names of operators
+are in the activity log, too. A commission keeps the \`affiliate\` and the order that the metadata named, because it is owed to the affiliate. The processor, the
+mailer, the shop and the receivers of webhooks must erase their own copies.
 `;
 }

@@ -29,7 +29,7 @@ describe('the benchmark counts', () => {
       ['first execution, with a reference', 'first 201', 2, 2, 13],
       ['first execution, money reserved only', 'first 201', 2, 2, 13],
       ['first execution, declined', 'first 402', 2, 2, 11],
-      ['first execution, the processor falls silent', 'first 201', 2, 2, 11],
+      ['first execution, the processor does not answer', 'first 201', 2, 2, 11],
       ['replay, cold process', 'replay 201', 1, 0, undefined],
       ['replay, warm process', 'replay 201', 0, 0, 0],
     ]);

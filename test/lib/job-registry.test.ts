@@ -63,7 +63,11 @@ describe('the registry of jobs', () => {
     ['another path', { path: '/v1/payments' }, 'path "/v1/payments" must be /v1/admin/jobs/sweep-rooms/runs'],
     ['no scope', { scopes: [] }, 'sweep-rooms: scopes [] must not be empty: jobs:run'],
     ['a scope that is not asked for', { scopes: ['admin'] }, 'scopes ["admin"] must contain jobs:run'],
-    ['a scope that is none', { scopes: ['jobs:run', 'root'] }, 'scopes ["jobs:run","root"] must be among payments:read'],
+    [
+      'a scope that is none',
+      { scopes: ['jobs:run', 'root'] },
+      'scopes ["jobs:run","root"] must be among payments:read',
+    ],
     ['an overlap that is none', { overlap: 'maybe' }, 'overlap "maybe" must be forbid or allow'],
     ['less time than a page', { maxDuration: 59 }, 'maxDuration 59 must be a whole number of seconds from 60'],
     ['more time than a day', { maxDuration: 86_401 }, 'maxDuration 86401 must be'],
