@@ -54,10 +54,18 @@ interface SentRequest {
   /** Minor units. */
   readonly amountMinor: number;
   readonly atMs: number;
+  /** When its caller sent it. It may have been on its way for long. */
+  readonly askedAtMs: number;
   /** It was applied before, so sending it again only finds that out. */
   readonly isRepeated: boolean;
-  /** What the books show, and had shown a minute before: captured, less refunds and open or lost disputes. Minor units. */
+  /** What the books show, and had shown 20 seconds before it was sent: captured, less refunds and open or lost disputes. Minor units. */
   readonly leftBeforeMinor: number;
+}
+
+/** A call of a simulated network. */
+export interface TimedCall extends HttpCall {
+  /** When the caller sent it. @default when it arrives */
+  readonly askedAtMs?: number;
 }
 
 /** A charge made at the processor without Payonce. */
@@ -228,7 +236,7 @@ interface History {
   charges(): readonly ProcessorCharge[];
   newest(partId: string): Charge;
   /** @returns undefined for a call without a key */
-  requestOf(call: HttpCall): SentRequest | undefined;
+  requestOf(call: TimedCall): SentRequest | undefined;
   /** What a look-up shows while books lag: the charges as they were that long ago. */
   asOf(answer: HttpAnswer, call: HttpCall, abilities: ProcessorAbilities): HttpAnswer;
   readonly applied: readonly AppliedChange[];
@@ -269,7 +277,7 @@ function createHistory(clock: Clock, onEvent: SandboxInProcessOptions['onEvent']
     isShown: (chargeId) => !unread.has(chargeId),
     contradictedAtMs: (chargeId) => contradicted.get(chargeId),
     charges: () => [...shown.values()],
-    requestOf: ({ url, headers, body }) => {
+    requestOf: ({ url, headers, body, askedAtMs = clock.nowMs() }) => {
       const operationId = headers['idempotency-key'];
       if (operationId === undefined) return undefined;
       const [, chargeId, kind] = /charges\/([^/]+)\/(capture|void|refunds)$/.exec(url) ?? [];
@@ -279,7 +287,7 @@ function createHistory(clock: Clock, onEvent: SandboxInProcessOptions['onEvent']
       const charge = charges.find((each) => each?.id === chargeId);
       const earlier = versions
         .get(chargeId ?? '')
-        ?.findLast((version) => version.atMs <= atMs - LONG_BEFORE_MS)?.charge;
+        ?.findLast((version) => version.atMs <= askedAtMs - LONG_BEFORE_MS)?.charge;
       return {
         kind: kind === undefined ? 'charge' : kind === 'refunds' ? 'refund' : (kind as AppliedChange['kind']),
         operationId,
@@ -287,6 +295,7 @@ function createHistory(clock: Clock, onEvent: SandboxInProcessOptions['onEvent']
         chargeId,
         amountMinor: amount,
         atMs,
+        askedAtMs,
         isRepeated:
           applied.some((each) => each.operationId === operationId) ||
           (kind === undefined && charges.some((each) => each?.metadata['operation'] === operationId)),
@@ -340,7 +349,7 @@ function createHistory(clock: Clock, onEvent: SandboxInProcessOptions['onEvent']
   };
 }
 
-const LONG_BEFORE_MS = 60_000;
+const LONG_BEFORE_MS = 20_000;
 
 function leftOf({ amount_captured: captured, amount_refunded: refunded, disputes }: Charge): number {
   return disputes.reduce((left, { amount, status }) => left - (status === 'won' ? 0 : amount), captured - refunded);

@@ -11,6 +11,7 @@ import type { AttemptResult } from '../../../lambdas/webhooks/domain/webhook-del
 import type { WebhookRequest } from '../../../lambdas/webhooks/use/webhooks.ts';
 import { throttled, timedOut, transactionConflict, writeConflict } from '../../support/faulty-client.ts';
 import type { MemoryDynamoDb } from '../memory-dynamodb.ts';
+import type { TimedCall } from '../sandbox-in-process.ts';
 import type { Published, Rang } from './contract.ts';
 import { Secret, type WholePlatform } from './functions.ts';
 import type { Queues } from './queues.ts';
@@ -173,7 +174,7 @@ function secretsClient(process: () => Process): SecretsManagerClient {
 }
 
 /** One HTTP call. What the called system answers after the caller's time has the caller time out. */
-function sendFrom({ send }: Surroundings, process: Process, call: HttpCall): Promise<HttpAnswer> {
+function sendFrom({ send, simulation }: Surroundings, process: Process, call: HttpCall): Promise<HttpAnswer> {
   const { party = 'processor', timeoutMs } = call;
   const voice: Voice = {
     throttle: () => new RetryableError(`${party}_unreachable`, `The ${party} cannot be reached.`),
@@ -181,5 +182,6 @@ function sendFrom({ send }: Surroundings, process: Process, call: HttpCall): Pro
     lasts: HTTP_MS,
     timeoutMs,
   };
-  return process.call(`http ${call.method} ${new URL(call.url).pathname}`, voice, () => send(call));
+  const timed: TimedCall = { ...call, askedAtMs: simulation.nowMs };
+  return process.call(`http ${call.method} ${new URL(call.url).pathname}`, voice, () => send(timed));
 }
