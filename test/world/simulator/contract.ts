@@ -128,6 +128,8 @@ export interface Observed {
   readonly nowMs: number;
   /** All faults have ended, and forty days have passed. */
   readonly quiet: boolean;
+  /** Undefined while there may be faults and outages. */
+  readonly faultsEndedAtMs?: number;
   readonly database: MemoryDynamoDb;
   readonly tables: typeof TABLES;
   /** By name of the processor. */

@@ -61,6 +61,7 @@ export class SimulatedSystem implements RunningSystem {
   readonly rang: Rang[] = [];
   readonly reported: { readonly of: string; readonly error: unknown; readonly atMs: number }[] = [];
   quiet = false;
+  faultsEndedAtMs?: number;
   #jobs: JobClock | undefined;
   settings: Settings = FIRST_SETTINGS;
   readonly #parties: Parties;
@@ -133,6 +134,7 @@ export class SimulatedSystem implements RunningSystem {
    */
   async becomeQuiet(days: number): Promise<void> {
     this.deploy({ faults: {}, clockSkewMs: 0 });
+    this.faultsEndedAtMs = this.nowMs;
     this.#parties.down.clear();
     this.#receivers.answers.clear();
     this.#jobs?.wakeAll();

@@ -1,14 +1,20 @@
-/** What needs a person has rung. */
+/** What needs a person has rung, once. */
 import { EventMetric } from '../../../../lambdas/kernel/contract/events.ts';
 import type { Transition } from '../../../../lambdas/payments/domain/transition.ts';
-import type { Violation } from '../contract.ts';
+import type { Observed, Violation } from '../contract.ts';
 import type { Seen, Written } from './seen.ts';
+
+/** An alarm that comes later than this belongs to something else. Milliseconds. */
+const SOON_MS = 24 * 60 * 60_000;
+const MINUTE_MS = 60_000;
 
 /** Once quiet. */
 export function checkAlarms({ world, payments, orders }: Seen): readonly Violation[] {
   const found: Violation[] = [];
   const expect = (metric: string, sinceMs: number, what: string, about: string): void => {
-    const hasRung = world.rang.some((each) => each.metric === metric && each.atMs >= sinceMs - 60_000);
+    const hasRung = world.rang.some(
+      (each) => each.metric === metric && each.atMs >= sinceMs - MINUTE_MS && each.atMs <= sinceMs + SOON_MS,
+    );
     if (!hasRung)
       found.push({ oracle: 'what needs a person has rung', what: `${what}, and ${metric} did not ring`, about });
   };
@@ -24,7 +30,23 @@ export function checkAlarms({ world, payments, orders }: Seen): readonly Violati
       if (row.type === 'order.review_required') expect('order_needs_review', atMs, 'it is in review', id);
     }
   }
-  return found;
+  return [...found, ...rungOnce(world, [...payments.values()].flat())];
+}
+
+/** The relay counts what it publishes: once, unless a fault has it publish again. */
+function rungOnce({ rang, faults }: Observed, written: readonly Written<Transition>[]): readonly Violation[] {
+  if (faults.length > 0) return [];
+  const rows = written.map(({ row }) => row);
+  const due = {
+    late_success: rows.filter(({ subject }) => subject?.kind === 'stray_charge').length,
+    [EventMetric.toReview]: rows.filter(({ type }) => type === 'payment.review_required').length,
+  };
+  return Object.entries(due).flatMap(([metric, times]) => {
+    const ofRelay = rang.filter((each) => each.metric === metric && each.dimensions['service'] === 'outbox-relay');
+    const count = ofRelay.reduce((total, each) => total + each.count, 0);
+    if (count <= times) return [];
+    return [{ oracle: 'what needs a person rings once', what: `${metric} rang ${count} times for ${times}` }];
+  });
 }
 
 /** When a refund succeeded that Payonce or an operator had given up. */

@@ -303,6 +303,22 @@ describe('what is unfinished', () => {
     expect(world.now()).toEqual([]);
     expect(world.atTheEnd()).toContain('nothing is left once quiet');
   });
+
+  test('is no claim that waits for its answer long after the faults have ended', async () => {
+    const I7 = 'I7 every claim is answered in time';
+    const request = paymentRequest('late');
+    const dying = { ...harness.processor, charge: () => Promise.reject(new Error('the process is gone')) };
+    await harness.pay(request, { processor: dying }).catch(() => undefined);
+    harness.clock.advance(40 * MINUTE_MS);
+    expect(world.atTheEnd()).toContain(I7);
+    await harness.pay(request);
+    expect(world.atTheEnd()).not.toContain(I7);
+    const late = paymentRequest('later');
+    await harness.pay(late, { processor: dying }).catch(() => undefined);
+    harness.clock.advance(50 * MINUTE_MS);
+    await harness.pay(late);
+    expect(world.atTheEnd()).toContain(I7);
+  });
 });
 
 describe('an answer', () => {
@@ -355,8 +371,16 @@ describe('an answer', () => {
   });
 });
 
-test('late money that has not rung is a violation', async () => {
+test('late money that has not rung, or twice, is a violation', async () => {
+  const dimensions = { service: 'outbox-relay' };
   await stray('silent');
+  const rings = { metric: 'late_success', atMs: harness.clock.nowMs(), count: 1, dimensions };
   await harness.returnCharges();
   expect(world.atTheEnd()).toEqual(['what needs a person has rung']);
+  world.rang.push({ ...rings, atMs: rings.atMs + 2 * 24 * 60 * MINUTE_MS });
+  expect(world.atTheEnd()).toEqual(['what needs a person has rung']);
+  world.rang[0] = rings;
+  expect(world.atTheEnd()).toEqual([]);
+  world.rang.push(rings);
+  expect(world.atTheEnd()).toEqual(['what needs a person rings once']);
 });

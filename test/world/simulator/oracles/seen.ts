@@ -1,5 +1,5 @@
 import type { Answer } from '../../../../lambdas/kernel/answer.ts';
-import { IdempotencyRow, LedgerRow } from '../../../../lambdas/kernel/contract/rows.ts';
+import { IdempotencyRow, LedgerRow, RegistryRow } from '../../../../lambdas/kernel/contract/rows.ts';
 import type { OrderTransition } from '../../../../lambdas/orders/domain/order-transition.ts';
 import { parseOrderTransition } from '../../../../lambdas/orders/store/order-items.ts';
 import type { Transition } from '../../../../lambdas/payments/domain/transition.ts';
@@ -32,6 +32,10 @@ export class Seen {
   readonly answers = new Map<string, StoredAnswer[]>();
   /** Operations that are claimed and not answered. */
   readonly claims = new Set<string>();
+  /** By operation: when its newest claim was made, and when it was answered. */
+  readonly claimed = new Map<string, { readonly fromMs: number; readonly untilMs?: number }>();
+  /** By key: every version of an affiliate's commission, oldest first. */
+  readonly commissions = new Map<string, Written<Item>[]>();
   /** Payments and orders that were written since the last look. */
   readonly changed = new Set<string>();
   /** What is wrong whenever it happens. */
@@ -40,7 +44,7 @@ export class Seen {
   constructor(world: Observed) {
     this.world = world;
     const { database, tables } = world;
-    for (const table of [tables.ledger, tables.idempotency]) {
+    for (const table of [tables.ledger, tables.idempotency, tables.registry]) {
       for (const item of database.items(table)) this.#take({ table, after: item });
     }
     database.listen((changes) => changes.forEach((change) => this.#take(change)));
@@ -55,6 +59,9 @@ export class Seen {
     const { tables, nowMs } = this.world;
     if (table === tables.ledger) this.#takeLedger(before, after, nowMs);
     if (table === tables.idempotency) this.#takeRecord(before, after, nowMs);
+    const isCommission = table === tables.registry && partitionOf(after).startsWith(RegistryRow.commission);
+    if (isCommission && after !== undefined)
+      append(this.commissions, `${partitionOf(after)} ${String(after['sk'])}`, { row: after, atMs: nowMs });
   }
 
   #takeLedger(before: Item | undefined, after: Item | undefined, atMs: number): void {
@@ -74,6 +81,9 @@ export class Seen {
     const isOpen = after?.['status'] === 'INPROGRESS';
     if (isOpen) this.claims.add(operation);
     else this.claims.delete(operation);
+    const { fromMs = atMs, untilMs } = this.claimed.get(operation) ?? {};
+    if (isOpen) this.claimed.set(operation, { fromMs: untilMs === undefined ? fromMs : atMs });
+    else if (untilMs === undefined) this.claimed.set(operation, { fromMs, untilMs: atMs });
     if (before?.['status'] === 'COMPLETED' && after !== undefined) {
       const what = 'the record of a completed operation was written again';
       this.#wrong.push({ oracle: 'I3 one stored answer', what, about: operation });

@@ -96,6 +96,22 @@ export function checkOrderQueued(
   return [{ oracle: ORACLE, what: `the order, ${status}, is in no queue`, about: id }];
 }
 
+/**
+ * The longest time after the end of the faults until a claim has its answer: the send window of a claim that was released, then two
+ * runs of the resolver. Milliseconds.
+ */
+const ANSWER_MS = 45 * 60_000;
+
+/** I7. Once quiet. The claims of effects and runs have no caller who waits. */
+export function checkAnswered({ claimed, world: { faultsEndedAtMs = 0 } }: Seen): readonly Violation[] {
+  return [...claimed].flatMap(([operation, { fromMs, untilMs = Number.POSITIVE_INFINITY }]) => {
+    const waitedMs = untilMs - Math.max(fromMs, faultsEndedAtMs);
+    if (!/^(?:pay|ord|cap|can|ref)_/.test(operation) || waitedMs <= ANSWER_MS) return [];
+    const what = `it waited ${Math.round(waitedMs / 60_000)} minutes for its answer after the faults had ended`;
+    return [{ oracle: 'I7 every claim is answered in time', what, about: operation }];
+  });
+}
+
 /** Once quiet. */
 export function checkNothingLeft({ world, payments, orders, claims }: Seen): readonly Violation[] {
   const found: Violation[] = [];

@@ -2,11 +2,12 @@ import type { Observed, Violation } from '../contract.ts';
 import { checkAlarms } from './alarms.ts';
 import { byKey, checkKey, checkStored } from './answers.ts';
 import { checkPayment } from './books.ts';
+import { checkCommissions } from './commissions.ts';
 import { checkEvents } from './events.ts';
 import { checkOrder, checkOrdersEnd } from './orders.ts';
 import { checkBooks, checkProcessors } from './processors.ts';
 import { Seen } from './seen.ts';
-import { checkNothingLeft, checkOrderQueued, checkQueued, queuedIn } from './unfinished.ts';
+import { checkAnswered, checkNothingLeft, checkOrderQueued, checkQueued, queuedIn } from './unfinished.ts';
 
 /** The oracles of one history. It is made before the history begins, and looks at the world after each step. */
 export class Watch {
@@ -50,6 +51,8 @@ export class Watch {
     found.push(
       ...checkBooks(seen),
       ...checkNothingLeft(seen),
+      ...checkAnswered(seen),
+      ...checkCommissions(seen),
       ...checkOrdersEnd(seen),
       ...checkAlarms(seen),
       ...checkEvents(seen),

@@ -1,0 +1,88 @@
+import { PutCommand } from '@aws-sdk/lib-dynamodb';
+import { beforeEach, describe, expect, test } from '@jest/globals';
+import { RegistryRow } from '../../../../lambdas/kernel/contract/rows.ts';
+import type { CreatePayment } from '../../../../lambdas/payments/use/create-payment.ts';
+import { callback, change, paymentRequest } from '../../../payments/payment-fixtures.ts';
+import { TABLES } from '../../tables.ts';
+import { World } from '../../world.ts';
+import { watched } from './watched.ts';
+
+const ORACLE = 'commissions follow the money';
+const MINUTE_MS = 60_000;
+const DAY_MS = 24 * 60 * MINUTE_MS;
+
+let harness: World;
+let world: ReturnType<typeof watched>;
+let request: CreatePayment;
+let releasesAtMs: number;
+beforeEach(async () => {
+  harness = new World();
+  world = watched(harness);
+  request = paymentRequest('commissioned');
+  await harness.pay(request);
+  harness.clock.advance(MINUTE_MS);
+  releasesAtMs = harness.clock.nowMs() + 30 * DAY_MS;
+});
+
+const refund = (amountMinor: number) => harness.change(change(request, 'part', { kind: 'refund', amountMinor }));
+
+async function write(status: string, amountMinor: number): Promise<void> {
+  harness.clock.advance(MINUTE_MS);
+  const { paymentId, tenantId, mode } = request;
+  const key = { pk: `${RegistryRow.commission}${tenantId}#${mode}#aff_friend`, sk: paymentId };
+  const Item = { ...key, payment: paymentId, amountMinor, currency: 'EUR', status, releasesAtMs, sequence: 1 };
+  await harness.store.database.client.send(new PutCommand({ TableName: TABLES.registry, Item }));
+}
+
+const wrong = () => world.all().flatMap(({ oracle, what }) => (oracle === ORACLE ? [what] : []));
+
+describe('a commission', () => {
+  test('is a tenth of what is kept, decided once', async () => {
+    await refund(205);
+    await write('locked', 79);
+    expect(wrong()).toEqual([]);
+    await write('released', 79);
+    expect(wrong()).toEqual([]);
+  });
+
+  test('is no tenth of what was given back', async () => {
+    await refund(205);
+    await write('released', 100);
+    expect(wrong()).toEqual(['100 was released, and 79 was due']);
+  });
+
+  test('is not changed after its release', async () => {
+    await write('released', 100);
+    await refund(500);
+    expect(wrong()).toEqual([]);
+    await write('locked', 50);
+    expect(wrong()).toEqual(['it was changed after its release']);
+  });
+
+  test('is not released while a dispute is open', async () => {
+    const charge = harness.chargeOf(request);
+    await harness.processor.inside.dispute(charge, 400);
+    await harness.deliver(callback('opened', charge));
+    await write('released', 100);
+    expect(wrong()).toEqual(['it was released while money was on its way']);
+  });
+
+  test('is not canceled while money is kept', async () => {
+    await write('canceled', 0);
+    expect(wrong()).toEqual(['it is canceled, and 100 is due']);
+  });
+
+  test('is decided when its lock period is over', async () => {
+    await write('locked', 100);
+    harness.clock.advance(33 * DAY_MS);
+    expect(wrong()).toEqual(['it is locked after its lock period']);
+  });
+
+  test('is there when the payment named an affiliate', () => {
+    const { paymentId } = request;
+    const body = { amount: 1000, metadata: { affiliate: 'aff_friend' } };
+    const answer = { status: 201, headers: {}, body: JSON.stringify({ id: paymentId }), atMs: 2 };
+    world.calls.push({ step: 1, tenant: 'acme', method: 'POST', path: '/v1/payments', body, sentAtMs: 1, answer });
+    expect(wrong()).toEqual(['it named an affiliate and has no commission']);
+  });
+});

@@ -1,0 +1,78 @@
+/** Commissions follow the money: an affiliate gets a tenth of what the merchant keeps, decided once when the lock period is over. */
+import type { Transition } from '../../../../lambdas/payments/domain/transition.ts';
+import type { Item } from '../../dynamodb-values.ts';
+import type { ClientCall, Violation } from '../contract.ts';
+import { chargesOf, leftOf } from './money.ts';
+import type { Seen, Written } from './seen.ts';
+
+const ORACLE = 'commissions follow the money';
+const DAY_MS = 24 * 60 * 60_000;
+/** The longest time between the look at the chain and the write that decides. Milliseconds. */
+const LOOK_MS = 20_000;
+
+type Chain = readonly Written<Transition>[];
+
+/** Once quiet. */
+export function checkCommissions(seen: Seen): readonly Violation[] {
+  const found = [...seen.commissions.values()].flatMap((versions) => {
+    const [first] = versions;
+    const payment = String(first?.row['payment']);
+    const chain = seen.payments.get(payment) ?? [];
+    return wrongIn(versions, chain, seen.world.nowMs).map((what) => ({ oracle: ORACLE, what, about: payment }));
+  });
+  return [...found, ...seen.world.calls.flatMap((call) => missing(call, seen))];
+}
+
+function wrongIn(versions: readonly Written<Item>[], chain: Chain, nowMs: number): readonly string[] {
+  const decided = versions.findIndex(({ row }) => row['status'] === 'released');
+  const newest = versions.at(-1);
+  if (newest === undefined) return [];
+  if (decided !== -1) {
+    if (decided < versions.length - 1) return ['it was changed after its release'];
+    const then = during(chain, newest.atMs);
+    if (then.every(({ isOpen }) => isOpen)) return ['it was released while money was on its way'];
+    const dues = then.map(({ dueMinor }) => dueMinor);
+    const amountMinor = Number(newest.row['amountMinor']);
+    return dues.includes(amountMinor) ? [] : [`${amountMinor} was released, and ${dues.join(' or ')} was due`];
+  }
+  const { dueMinor, isOpen } = stateOf(chain);
+  if (isOpen) return [];
+  if (newest.row['status'] === 'canceled') return dueMinor === 0 ? [] : [`it is canceled, and ${dueMinor} is due`];
+  return nowMs > Number(newest.row['releasesAtMs']) + 2 * DAY_MS ? ['it is locked after its lock period'] : [];
+}
+
+/** What the chain said from the look until the write. */
+function during(chain: Chain, atMs: number): readonly ReturnType<typeof stateOf>[] {
+  const times = chain.flatMap((each) => (each.atMs < atMs && each.atMs > atMs - LOOK_MS ? [each.atMs] : []));
+  return [atMs - LOOK_MS, ...times].map((untilMs) => stateOf(chain.filter((each) => each.atMs <= untilMs)));
+}
+
+/** A commission is due of what is kept; nothing is due once a dispute was lost. */
+function stateOf(chain: Chain): { readonly dueMinor: number; readonly isOpen: boolean } {
+  const charge = chargesOf(chain).get(chain.at(-1)?.row.payment.chargeId ?? '');
+  if (charge === undefined) return { dueMinor: 0, isOpen: false };
+  const { capturedMinor, disputes } = charge;
+  const { refundedMinor, pendingMinor } = leftOf(charge);
+  const statuses = [...disputes.values()].map(({ status }) => status);
+  const keptMinor = statuses.includes('lost') ? 0 : capturedMinor - refundedMinor;
+  return {
+    dueMinor: Math.floor(Math.max(0, keptMinor) / 10),
+    isOpen: pendingMinor > 0 || statuses.includes('open'),
+  };
+}
+
+/** A payment that named an affiliate, succeeded and has no commission, nor has another payment of its order. */
+function missing(
+  { tenant, path, body, answer }: ClientCall,
+  { world, payments, commissions }: Seen,
+): readonly Violation[] {
+  const { metadata, reference } = (body ?? {}) as { metadata?: { affiliate?: string }; reference?: string };
+  const { id } = JSON.parse(answer?.body.startsWith('{') === true ? answer.body : '{}') as { id?: string };
+  const chain = payments.get(id ?? '');
+  const newest = chain?.at(-1)?.row.payment;
+  if (metadata?.affiliate === undefined || path !== '/v1/payments' || newest?.status !== 'succeeded') return [];
+  const { tenantId = '', mode = '' } = world.tenants[tenant] ?? {};
+  const name = `COMMISSION#${tenantId}#${mode}#${metadata.affiliate} ${reference ?? id}`;
+  if (commissions.has(name) || newest.amountCapturedMinor < 10) return [];
+  return [{ oracle: ORACLE, what: 'it named an affiliate and has no commission', about: newest.id }];
+}
