@@ -56,9 +56,11 @@ interface SentRequest {
   readonly atMs: number;
   /** When its caller sent it. It may have been on its way for long. */
   readonly askedAtMs: number;
+  /** The function that sent it. Undefined outside of the simulator. */
+  readonly by: string | undefined;
   /** It was applied before, so sending it again only finds that out. */
   readonly isRepeated: boolean;
-  /** What the books show, and had shown 20 seconds before it was sent: captured, less refunds and open or lost disputes. Minor units. */
+  /** What the books show, and had shown 30 seconds before it was sent: captured, less refunds and open or lost disputes. Minor units. */
   readonly leftBeforeMinor: number;
 }
 
@@ -66,6 +68,8 @@ interface SentRequest {
 export interface TimedCall extends HttpCall {
   /** When the caller sent it. @default when it arrives */
   readonly askedAtMs?: number;
+  /** The function that sent it. */
+  readonly by?: string;
 }
 
 /** A charge made at the processor without Payonce. */
@@ -277,7 +281,7 @@ function createHistory(clock: Clock, onEvent: SandboxInProcessOptions['onEvent']
     isShown: (chargeId) => !unread.has(chargeId),
     contradictedAtMs: (chargeId) => contradicted.get(chargeId),
     charges: () => [...shown.values()],
-    requestOf: ({ url, headers, body, askedAtMs = clock.nowMs() }) => {
+    requestOf: ({ url, headers, body, by, askedAtMs = clock.nowMs() }) => {
       const operationId = headers['idempotency-key'];
       if (operationId === undefined) return undefined;
       const [, chargeId, kind] = /charges\/([^/]+)\/(capture|void|refunds)$/.exec(url) ?? [];
@@ -296,6 +300,7 @@ function createHistory(clock: Clock, onEvent: SandboxInProcessOptions['onEvent']
         amountMinor: amount,
         atMs,
         askedAtMs,
+        by,
         isRepeated:
           applied.some((each) => each.operationId === operationId) ||
           (kind === undefined && charges.some((each) => each?.metadata['operation'] === operationId)),
@@ -349,7 +354,7 @@ function createHistory(clock: Clock, onEvent: SandboxInProcessOptions['onEvent']
   };
 }
 
-const LONG_BEFORE_MS = 20_000;
+const LONG_BEFORE_MS = 30_000;
 
 function leftOf({ amount_captured: captured, amount_refunded: refunded, disputes }: Charge): number {
   return disputes.reduce((left, { amount, status }) => left - (status === 'won' ? 0 : amount), captured - refunded);

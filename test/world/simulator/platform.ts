@@ -182,6 +182,6 @@ function sendFrom({ send, simulation }: Surroundings, process: Process, call: Ht
     lasts: HTTP_MS,
     timeoutMs,
   };
-  const timed: TimedCall = { ...call, askedAtMs: simulation.nowMs };
+  const timed: TimedCall = { ...call, askedAtMs: simulation.nowMs, by: process.of };
   return process.call(`http ${call.method} ${new URL(call.url).pathname}`, voice, () => send(timed));
 }

@@ -1,6 +1,5 @@
 /** What the processors did, against what the Ledger says: I1, I9, and no money sent that is gone. */
 import { ViewsRow } from '../../../../lambdas/kernel/contract/rows.ts';
-import { LEASE_SECONDS } from '../../../../lambdas/kernel/contract/timing.ts';
 import { chargeOperation, type PaymentId } from '../../../../lambdas/kernel/ids.ts';
 import type { ProcessorCharge } from '../../../../lambdas/payments/domain/processor-charge.ts';
 import type { Transition } from '../../../../lambdas/payments/domain/transition.ts';
@@ -61,10 +60,10 @@ function checkSend(sent: Sent, chain: readonly Written<Transition>[]): readonly 
     const what = `a refund of ${sent.amountMinor} was sent although ${goneMinor} of ${known.capturedMinor} was gone`;
     return [{ oracle: 'money is decided on again before a send', what, about: paymentId }];
   }
-  // A later owner looks at the books first. A return has no other owner than the resolver.
-  const isLater = begunAtMs === undefined || atMs - begunAtMs > LEASE_SECONDS * 1_000;
+  // The resolver looks at the books before it goes on with what others began. A return has no other owner.
+  const isLater = begunAtMs === undefined || sent.by === 'payment-jobs';
   if (!isLater || sent.amountMinor <= sent.leftBeforeMinor) return [];
-  const what = `a refund of ${sent.amountMinor} was sent although the books had shown ${sent.leftBeforeMinor} for minutes`;
+  const what = `a refund of ${sent.amountMinor} was sent although the books had shown ${sent.leftBeforeMinor} before`;
   return [{ oracle: 'the books are read before a later send', what, about: paymentId }];
 }
 
