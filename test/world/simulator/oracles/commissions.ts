@@ -15,8 +15,7 @@ type Chain = readonly Written<Transition>[];
 /** Once quiet. */
 export function checkCommissions(seen: Seen): readonly Violation[] {
   const found = [...seen.commissions.values()].flatMap((versions) => {
-    const [first] = versions;
-    const payment = String(first?.row['payment']);
+    const payment = versions[0]?.row['payment'] as string;
     const chain = seen.payments.get(payment) ?? [];
     return wrongIn(versions, chain, seen.world.nowMs).map((what) => ({ oracle: ORACLE, what, about: payment }));
   });

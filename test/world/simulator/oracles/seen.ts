@@ -6,6 +6,7 @@ import type { Transition } from '../../../../lambdas/payments/domain/transition.
 import { parseTransition } from '../../../../lambdas/payments/store/items.ts';
 import type { Item } from '../../dynamodb-values.ts';
 import type { RowChange } from '../../memory-dynamodb.ts';
+import { nameOfRow } from '../account.ts';
 import type { Observed, Violation } from '../contract.ts';
 
 /** A row, and when it was written in the time of the world. Unix milliseconds. */
@@ -60,8 +61,7 @@ export class Seen {
     if (table === tables.ledger) this.#takeLedger(before, after, nowMs);
     if (table === tables.idempotency) this.#takeRecord(before, after, nowMs);
     const isCommission = table === tables.registry && partitionOf(after).startsWith(RegistryRow.commission);
-    if (isCommission && after !== undefined)
-      append(this.commissions, `${partitionOf(after)} ${String(after['sk'])}`, { row: after, atMs: nowMs });
+    if (isCommission && after !== undefined) append(this.commissions, nameOfRow(after), { row: after, atMs: nowMs });
   }
 
   #takeLedger(before: Item | undefined, after: Item | undefined, atMs: number): void {
