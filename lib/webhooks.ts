@@ -29,6 +29,8 @@ export interface WebhooksProps {
 const BATCH = 10;
 /** Concurrent senders. Each handles a batch of ten, so this many times ten slow servers do not delay the others. */
 const SENDERS = 20;
+/** Runs of lanes and pages of replays at once. A run makes up to ten calls at once. */
+const LANE_WORKERS = 20;
 
 /**
  * The system's resolver holds one of Node's threads for each look-up (Node.js: "dns.lookup", implementation considerations). With
@@ -42,6 +44,7 @@ const EVERY_MINUTE = { period: Duration.minutes(1) };
 const BOOKS = [RegistryRow.webhookEndpoints];
 const DELIVERIES = [RegistryRow.webhookDelivery];
 const REPLAYS = [RegistryRow.webhookReplay];
+const LANES = [RegistryRow.webhookLane];
 
 /** Webhooks: the endpoints API, the fan-out of events, and the sender. A job sweeps due deliveries. */
 export class Webhooks extends Construct {
@@ -50,11 +53,15 @@ export class Webhooks extends Construct {
   readonly queue: Queue;
   readonly #props: WebhooksProps;
   readonly #tasks: TaskQueue;
+  readonly #lanes: TaskQueue;
 
   constructor(scope: Construct, id: string, props: WebhooksProps) {
     super(scope, id);
     this.#props = props;
-    this.#tasks = new TaskQueue(this, 'Tasks', { handlerTimeout: Duration.seconds(WEBHOOK_SENDER_TIMEOUT_SECONDS) });
+    const handlerTimeout = Duration.seconds(WEBHOOK_SENDER_TIMEOUT_SECONDS);
+    this.#tasks = new TaskQueue(this, 'Tasks', { handlerTimeout });
+    const { deadLetters } = this.#tasks;
+    this.#lanes = new TaskQueue(this, 'Lanes', { handlerTimeout, deadLetters });
     this.queue = this.#tasks.queue;
     const api = this.#api();
     props.http.route(['/v1/webhook_endpoints', '/v1/webhook_endpoints/{proxy+}'], api.function);
@@ -117,7 +124,7 @@ export class Webhooks extends Construct {
         [Environment.nodeThreads]: String(THREADS),
       },
     });
-    const rows = [...BOOKS, ...DELIVERIES, ...REPLAYS];
+    const rows = [...BOOKS, ...DELIVERIES, ...REPLAYS, ...LANES];
     data.registry.grantRows(sender, 'ReadRows', ['dynamodb:GetItem'], rows);
     data.registry.grantRows(sender, 'ListDeliveries', ['dynamodb:Query'], DELIVERIES);
     data.registry.grantRows(sender, 'WriteRows', ['dynamodb:PutItem'], rows);
@@ -128,13 +135,16 @@ export class Webhooks extends Construct {
     data.registry.grantReadDetails(sender);
     // A replay reads the tenant's own events.
     data.views.grantRows(sender, 'ListEvents', ['dynamodb:Query'], [ViewsRow.event]);
-    const { queue } = this.#tasks;
-    sender.function.addEventSource(
-      new SqsEventSource(queue, { batchSize: BATCH, reportBatchItemFailures: true, maxConcurrency: SENDERS }),
+    data.registry.grantIndex(sender, 'FindLanes', RegistryTable.dueIndex.name);
+    const { function: own } = sender;
+    const source = { reportBatchItemFailures: true };
+    own.addEventSource(new SqsEventSource(this.#tasks.queue, { ...source, batchSize: BATCH, maxConcurrency: SENDERS }));
+    own.addEventSource(
+      new SqsEventSource(this.#lanes.queue, { ...source, batchSize: 1, maxConcurrency: LANE_WORKERS }),
     );
     // A replay continues page by page to the end of its range. A delivery ends with its last attempt.
-    wakesItself(sender.function);
-    Validations.of(sender.function).acknowledge({
+    wakesItself(own);
+    Validations.of(own).acknowledge({
       id: 'Serverless::Serverless-LambdaEventSourceMappingDestination',
       reason: 'An event source mapping of a queue needs no failure destination: SQS dead-letters the messages.',
     });
@@ -155,7 +165,7 @@ export class Webhooks extends Construct {
     { environment = {}, ...own }: Pick<PayonceFunctionProps, 'folder' | 'timeout'> & Partial<PayonceFunctionProps>,
   ): PayonceFunction {
     const { data, logs } = this.#props;
-    const { queue } = this.#tasks;
+    const [tasks, lanes] = [this.#tasks.queue, this.#lanes.queue];
     const made = new PayonceFunction(this, id, {
       memoryMb: 256,
       ...logs,
@@ -163,18 +173,27 @@ export class Webhooks extends Construct {
       environment: {
         [Environment.idempotencyTable]: data.idempotency.tableName,
         [Environment.registryTable]: data.registry.tableName,
-        [Environment.webhookTasksQueueUrl]: queue.queueUrl,
+        [Environment.webhookTasksQueueUrl]: tasks.queueUrl,
+        [Environment.webhookLanesQueueUrl]: lanes.queueUrl,
         ...environment,
       },
     });
-    made.allow('Tasks', 'sqs:SendMessage', queue.queueArn);
+    made.allow('Tasks', 'sqs:SendMessage', tasks.queueArn, lanes.queueArn);
     return made;
   }
 
   /** Allows a worker of jobs to find due deliveries and to send them to the queue again. */
   grantSweep(worker: PayonceFunction): void {
-    worker.tell({ [Environment.webhookTasksQueueUrl]: this.queue.queueUrl });
-    worker.allow('Webhooks', 'sqs:SendMessage', this.queue.queueArn);
-    this.#props.data.registry.grantIndex(worker, 'FindDueWebhooks', RegistryTable.dueIndex.name);
+    const [tasks, lanes] = [this.#tasks.queue, this.#lanes.queue];
+    worker.tell({
+      [Environment.webhookTasksQueueUrl]: tasks.queueUrl,
+      [Environment.webhookLanesQueueUrl]: lanes.queueUrl,
+    });
+    worker.allow('Webhooks', 'sqs:SendMessage', tasks.queueArn, lanes.queueArn);
+    const { registry } = this.#props.data;
+    registry.grantRows(worker, 'MoveDueWebhooks', ['dynamodb:UpdateItem'], [...DELIVERIES, ...REPLAYS, ...LANES]);
+    registry.grantRows(worker, 'OpenLanes', ['dynamodb:GetItem', 'dynamodb:PutItem'], LANES);
+    registry.grantRows(worker, 'ReadDueWebhooks', ['dynamodb:GetItem'], DELIVERIES);
+    registry.grantIndex(worker, 'FindDueWebhooks', RegistryTable.dueIndex.name);
   }
 }

@@ -108,10 +108,12 @@ function sweepingJobs(
   const lostEvents = readLostEventsConfig(platform.variables);
   const telemetry = standardTelemetry(NAME, platform.instruments);
   const report = (error: unknown): void => telemetry.fault(NAME, error);
+  const deliveries = new DynamoDbWebhooks(documents, webhooks.tables, pacing, report);
   return {
     'sweep-webhooks': sweepWebhooksJob(
       {
-        due: new DynamoDbWebhooks(documents, webhooks.tables, pacing, report),
+        webhooks: deliveries,
+        due: deliveries,
         tasks: configuredTasks(platform, webhooks),
         clock,
       },

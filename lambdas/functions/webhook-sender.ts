@@ -37,8 +37,12 @@ export async function wire(platform: Platform & Queues & Secrets & Posting, runn
   const views = new DynamoDbViews(documents, config.viewsTable, pacing);
   const pastEvents: PastEvents = (range) => eventsOfRange(views, range);
   const transitions = new LedgerChains(documents, { ...config.tables, ledger: config.ledgerTable }, pacing);
+  const webhooks = new DynamoDbWebhooks(documents, config.tables, pacing, (error) =>
+    telemetry.fault('read a lane', error),
+  );
   const tools = {
-    webhooks: new DynamoDbWebhooks(documents, config.tables, pacing),
+    webhooks,
+    due: webhooks,
     pastEvents,
     bodies: async (eventId: string) => {
       const found = await readEvent({ transitions, digest }, eventId);

@@ -8,6 +8,7 @@ const base = z.object({
   [Environment.idempotencyTable]: tableName,
   [Environment.registryTable]: tableName,
   [Environment.webhookTasksQueueUrl]: queueUrl,
+  [Environment.webhookLanesQueueUrl]: queueUrl,
 });
 const calling = base.extend({
   [Environment.webhookRootSecretId]: secretId,
@@ -18,7 +19,10 @@ const reading = answering.extend({ [Environment.viewsTable]: tableName });
 
 export interface WebhookConfig {
   readonly tables: { readonly idempotency: string; readonly registry: string };
+  /** Of attempts. */
   readonly tasksQueueUrl: string;
+  /** Of runs of lanes and pages of replays: few messages that take long. */
+  readonly lanesQueueUrl: string;
 }
 
 export interface CallingConfig extends WebhookConfig {
@@ -61,5 +65,6 @@ function configOf(data: z.infer<typeof base>): WebhookConfig {
   return {
     tables: { idempotency: data[Environment.idempotencyTable], registry: data[Environment.registryTable] },
     tasksQueueUrl: data[Environment.webhookTasksQueueUrl],
+    lanesQueueUrl: data[Environment.webhookLanesQueueUrl],
   };
 }

@@ -67,8 +67,8 @@ export class PayonceFunction extends Construct implements IGrantable {
   }
 
   /** Allows one action on one resource. */
-  allow(sid: string, action: string, resource: string): void {
-    this.role.addToPrincipalPolicy(new PolicyStatement({ sid, actions: [action], resources: [resource] }));
+  allow(sid: string, action: string, ...resources: string[]): void {
+    this.role.addToPrincipalPolicy(new PolicyStatement({ sid, actions: [action], resources }));
   }
 
   /** Adds variables to its environment. */

@@ -9,6 +9,8 @@ export interface TaskQueueProps {
   readonly hiddenFor?: Duration;
   /** The number of failures after which a message is dead-lettered. @default 5 */
   readonly tries?: number;
+  /** Where messages go that cannot be handled. @default a queue of its own */
+  readonly deadLetters?: Queue;
 }
 
 /** AWS: "Using Lambda with Amazon SQS" recommends a visibility timeout of six times the function's timeout. */
@@ -25,15 +27,7 @@ export class TaskQueue extends Construct {
   constructor(scope: Construct, id: string, props: TaskQueueProps) {
     super(scope, id);
     const { handlerTimeout, hiddenFor, tries = DEFAULT_TRIES } = props;
-    this.deadLetters = new Queue(this, 'DeadLetters', {
-      encryption: QueueEncryption.SQS_MANAGED,
-      enforceSSL: true,
-      retentionPeriod: KEPT,
-    });
-    Validations.of(this.deadLetters).acknowledge({
-      id: 'Serverless::Serverless-SQSRedrivePolicy',
-      reason: 'This is the dead-letter queue.',
-    });
+    this.deadLetters = props.deadLetters ?? this.#makeDeadLetters();
     this.queue = new Queue(this, 'Queue', {
       encryption: QueueEncryption.SQS_MANAGED,
       enforceSSL: true,
@@ -41,5 +35,18 @@ export class TaskQueue extends Construct {
       visibilityTimeout: hiddenFor ?? Duration.seconds(handlerTimeout.toSeconds() * VISIBILITY_TIMES),
       deadLetterQueue: { queue: this.deadLetters, maxReceiveCount: tries },
     });
+  }
+
+  #makeDeadLetters(): Queue {
+    const queue = new Queue(this, 'DeadLetters', {
+      encryption: QueueEncryption.SQS_MANAGED,
+      enforceSSL: true,
+      retentionPeriod: KEPT,
+    });
+    Validations.of(queue).acknowledge({
+      id: 'Serverless::Serverless-SQSRedrivePolicy',
+      reason: 'This is the dead-letter queue.',
+    });
+    return queue;
   }
 }

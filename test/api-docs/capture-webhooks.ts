@@ -60,7 +60,7 @@ async function captureDeliveries(examples: CapturedExamples, harness: WebhookHar
 
   const was = await store.readDelivery(id, waiting.id);
   invariant(was !== undefined, 'the delivery was written');
-  const { dueAtMs: _due, ...rest } = was;
+  const { dueAtMs: _due, sweepAtMs: _sweep, ...rest } = was;
   const now: Delivery = {
     ...rest,
     revision: rest.revision + 1,

@@ -119,6 +119,7 @@ describe('every function', () => {
     [Environment.lostAfterSeconds]: '180',
     [Environment.parkingQueueUrl]: queue,
     [Environment.webhookTasksQueueUrl]: queue,
+    [Environment.webhookLanesQueueUrl]: queue,
     [Environment.webhookRootSecretId]: 'root',
     [Environment.webhookLoopback]: 'false',
     [Environment.jobCredentialSecretId]: 'credential',

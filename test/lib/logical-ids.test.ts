@@ -117,6 +117,7 @@ const SERVICE = [
   'SQS::Queue ViewsEventsTasksQueue3FBEEF03',
   'SQS::Queue WebhooksEventsTasksDeadLettersBC492487',
   'SQS::Queue WebhooksEventsTasksQueue3F720847',
+  'SQS::Queue WebhooksLanesQueue699B5731',
   'SQS::Queue WebhooksTasksDeadLettersADFB1DC5',
   'SQS::Queue WebhooksTasksQueue3FF90A69',
   'SQS::QueuePolicy CommissionEventsTasksDeadLettersPolicy225BF992',
@@ -133,6 +134,7 @@ const SERVICE = [
   'SQS::QueuePolicy ViewsEventsTasksQueuePolicy1132BA56',
   'SQS::QueuePolicy WebhooksEventsTasksDeadLettersPolicyA07A3A66',
   'SQS::QueuePolicy WebhooksEventsTasksQueuePolicy5A393A8C',
+  'SQS::QueuePolicy WebhooksLanesQueuePolicyCA2F744E',
   'SQS::QueuePolicy WebhooksTasksDeadLettersPolicy86ABB36E',
   'SQS::QueuePolicy WebhooksTasksQueuePolicy279C8CA0',
 ];

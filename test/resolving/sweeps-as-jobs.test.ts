@@ -6,6 +6,7 @@ import { sweepWebhooksJob } from '../../lambdas/webhooks/use/sweep-webhooks.ts';
 import { sweepJob } from '../jobs/sweep-job.ts';
 import { callback, paymentIdFor, paymentRequest } from '../payments/payment-fixtures.ts';
 import { RUN } from '../support/causes.ts';
+import { Stores } from '../world/stores.ts';
 import { World } from '../world/world.ts';
 
 const MINUTE_MS = 60_000;
@@ -72,16 +73,18 @@ test('items after the deadline are left, neither lost nor started', async () => 
 });
 
 test('the job also enqueues due webhooks', async () => {
-  const tasks = [{ kind: 'replay' as const, replayId: 'whr_1' }];
+  const task = { kind: 'replay' as const, replayId: 'whr_1' };
+  const due = [{ task, sweepAtMs: 0 }];
   const enqueued: unknown[] = [];
   const job = sweepWebhooksJob(
     {
-      due: { due: async () => tasks },
+      webhooks: new Stores().webhooks,
+      due: { due: async () => due.splice(0), dueInLane: async () => [], move: async () => true },
       tasks: { enqueue: async (all) => void enqueued.push(...all) },
       clock: { nowMs: () => 0 },
     },
     () => undefined,
   );
   expect(await sweepJob(job, { nowMs: 0 })).toMatchObject({ done: 1, left: 0, failed: 0 });
-  expect(enqueued).toEqual(tasks);
+  expect(enqueued).toEqual([task]);
 });

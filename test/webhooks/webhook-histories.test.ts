@@ -94,7 +94,7 @@ describe('faults of the queue', () => {
     world.loseMessages();
     await world.drain();
     expect(world.arrivals).toHaveLength(0);
-    await world.pass(1);
+    await world.pass(3);
     expect(world.arrivals).toHaveLength(1);
   });
 

@@ -1,8 +1,15 @@
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import { ownerToken, storedOperationId, tenantId } from '../../lambdas/kernel/ids.ts';
 import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
-import { askedFor, type Delivery, newDelivery } from '../../lambdas/webhooks/domain/webhook-delivery.ts';
+import {
+  askedFor,
+  type Delivery,
+  dropped,
+  dueFrom,
+  newDelivery,
+} from '../../lambdas/webhooks/domain/webhook-delivery.ts';
 import { type EndpointBook, rotated, withEndpoint } from '../../lambdas/webhooks/domain/webhook-endpoint.ts';
+import { woken } from '../../lambdas/webhooks/domain/webhook-lane.ts';
 import type { WebhookReplay } from '../../lambdas/webhooks/domain/webhook-replay.ts';
 import { messageOf } from '../../lambdas/webhooks/use/fan-out-webhooks.ts';
 import type { DueWebhooks, WebhookStore } from '../../lambdas/webhooks/use/webhooks.ts';
@@ -14,6 +21,8 @@ let made = 0;
 export function describeWebhookStore(name: string, open: () => Promise<WebhookStore & DueWebhooks>): void {
   describe(`webhooks in ${name}`, () => {
     const nowMs = Date.UTC(2026, 2, 1, 12);
+    /** When the sweep queues what is due now. */
+    const { sweepAtMs: dueMs } = dueFrom(nowMs, nowMs);
     let store: WebhookStore & DueWebhooks;
     let owner: { tenantId: ReturnType<typeof tenantId>; mode: 'test' };
     let run = '';
@@ -32,7 +41,9 @@ export function describeWebhookStore(name: string, open: () => Promise<WebhookSt
       recordedAtMs: nowMs,
     });
     const mine = async () =>
-      (await store.due(nowMs + 1_000, 8_000)).filter((task) => JSON.stringify(task).includes(endpointNamed(run).id));
+      (await store.due(dueMs + 1_000, 8_000)).filter(({ task }) =>
+        JSON.stringify(task).includes(endpointNamed(run).id),
+      );
 
     test('an endpoint book is empty at first, and is read unchanged', async () => {
       const was = await store.readBook(owner);
@@ -77,8 +88,9 @@ export function describeWebhookStore(name: string, open: () => Promise<WebhookSt
       const now = delivery('due');
       await store.write({ deliveries: [{ now }] });
       expect(await store.readDelivery(now.endpointId, now.id)).toEqual(now);
-      expect(await store.due(nowMs - 1, 8_000)).not.toContainEqual(expect.objectContaining({ deliveryId: now.id }));
-      expect(await mine()).toEqual([{ kind: 'attempt', endpointId: now.endpointId, deliveryId: now.id }]);
+      const task = { kind: 'attempt', endpointId: now.endpointId, deliveryId: now.id };
+      expect(await store.due(dueMs - 1, 8_000)).not.toContainEqual({ task, sweepAtMs: dueMs });
+      expect(await mine()).toEqual([{ task, sweepAtMs: dueMs }]);
     });
 
     test('the due row follows its delivery, and is removed with it', async () => {
@@ -87,26 +99,54 @@ export function describeWebhookStore(name: string, open: () => Promise<WebhookSt
       const later = { ...askedFor(was, nowMs + 5_000), attempts: [{ startedAtMs: nowMs, durationMs: 3, status: 500 }] };
       await store.write({ deliveries: [{ was, now: later }] });
       expect(await mine()).toEqual([]);
-      const { dueAtMs: _due, ...rest } = later;
+      const { dueAtMs: _due, sweepAtMs: _sweep, ...rest } = later;
       const done: Delivery = { ...rest, revision: 3, status: 'delivered', deliveredAtMs: nowMs, excerpt: 'ok' };
       await store.write({ deliveries: [{ was: later, now: done }] });
       expect(await store.readDelivery(done.endpointId, done.id)).toEqual(done);
-      const due = await store.due(nowMs + 10_000, 8_000);
-      expect(due).not.toContainEqual(expect.objectContaining({ deliveryId: done.id }));
+      const due = await store.due(dueMs + 10_000, 8_000);
+      expect(due.filter(({ task }) => task.kind === 'attempt' && task.deliveryId === done.id)).toEqual([]);
     });
 
-    test('an endpoint with many due deliveries does not hide the later ones of others, and gets a bounded share', async () => {
-      const hanging = Array.from({ length: 160 }, (_, place) => delivery(`hanging-${place}`, nowMs + place));
-      await Promise.all(hanging.map((now) => store.write({ deliveries: [{ now }] })));
-      const other = { ...endpointNamed(run), id: `${endpointNamed(run).id}other` };
-      const message = messageOf(eventNamed(`${run}-other`, nowMs));
-      const late = { ...newDelivery(systemDigest, owner, other, message, nowMs), dueAtMs: nowMs + 500 };
-      await store.write({ deliveries: [{ now: late }] });
-      const due = (await store.due(nowMs + 1_000, 80)).filter((task) => task.kind === 'attempt');
-      expect(due).toContainEqual({ kind: 'attempt', endpointId: other.id, deliveryId: late.id });
-      const own = due.filter(({ endpointId }) => endpointId === endpointNamed(run).id);
-      expect(own.length).toBeGreaterThan(0);
-      expect(own.length).toBeLessThanOrEqual(10);
+    test('a due delivery is moved once, and is found at its new place', async () => {
+      const now = delivery('moved');
+      await store.write({ deliveries: [{ now }] });
+      const [due] = await mine();
+      if (due === undefined) throw new Error('there is a due delivery');
+      const moves = await Promise.all([1, 2].map(() => store.move(due, { sweepAtMs: dueMs + 5_000 })));
+      expect(moves.filter((isMoved) => isMoved)).toHaveLength(1);
+      expect(await mine()).toEqual([]);
+      expect(await store.due(dueMs + 5_000, 8_000)).toContainEqual({ ...due, sweepAtMs: dueMs + 5_000 });
+      expect(await store.readDelivery(now.endpointId, now.id)).toEqual({ ...now, sweepAtMs: dueMs + 5_000 });
+    });
+
+    test('a delivery that is moved into its lane is found there only, and a finished one cannot be moved', async () => {
+      const now = delivery('apart');
+      await store.write({ deliveries: [{ now }] });
+      const [due] = await mine();
+      if (due === undefined) throw new Error('there is a due delivery');
+      expect(await store.move(due, { sweepAtMs: due.sweepAtMs, apart: true })).toBe(true);
+      expect(await mine()).toEqual([]);
+      expect(await store.dueInLane(now.endpointId, 5)).toEqual([due]);
+      const was = await store.readDelivery(now.endpointId, now.id);
+      if (was === undefined) throw new Error('there is a delivery');
+      expect(was).toEqual({ ...now, apart: true });
+      await store.write({ deliveries: [{ was, now: dropped(was) }] });
+      expect(await store.dueInLane(now.endpointId, 5)).toEqual([]);
+      expect(await store.move(due, { sweepAtMs: dueMs })).toBe(false);
+      expect(await store.readDelivery(now.endpointId, now.id)).toEqual(dropped(was));
+    });
+
+    test('a lane is read unchanged, and is due until it has ended', async () => {
+      const { id } = endpointNamed(run);
+      expect(await store.readLane(id)).toBeUndefined();
+      const now = woken(undefined, owner, id, nowMs);
+      expect(await store.write({ lane: { now } })).toEqual({ kind: 'written' });
+      expect(await store.write({ lane: { now } })).toEqual({ kind: 'changed' });
+      expect(await store.readLane(id)).toEqual(now);
+      expect(await mine()).toEqual([{ task: { kind: 'lane', endpointId: id }, sweepAtMs: dueMs }]);
+      const { dueAtMs: _due, sweepAtMs: _sweep, ...ended } = { ...now, revision: 2 };
+      await store.write({ lane: { was: now, now: ended } });
+      expect(await mine()).toEqual([]);
     });
 
     test('an unreadable delivery is due no longer once it is parked, and its row is kept', async () => {
@@ -140,17 +180,18 @@ export function describeWebhookStore(name: string, open: () => Promise<WebhookSt
         events: ['payment.completed'],
         cursor: '1:2',
         sent: 3,
-        dueAtMs: nowMs,
+        ...dueFrom(nowMs, nowMs),
         createdAtMs: nowMs,
       };
       await store.write({ replay: { now: was } });
       expect(await store.readReplay(was.id)).toEqual(was);
-      expect(await store.due(nowMs, 8_000)).toContainEqual({ kind: 'replay', replayId: was.id });
-      const { dueAtMs: _due, ...rest } = was;
+      const due = { task: { kind: 'replay', replayId: was.id }, sweepAtMs: dueMs };
+      expect(await store.due(dueMs, 8_000)).toContainEqual(due);
+      const { dueAtMs: _due, sweepAtMs: _sweep, ...rest } = was;
       const now: WebhookReplay = { ...rest, revision: 2, status: 'completed' };
       expect(await store.write({ replay: { was, now } })).toEqual({ kind: 'written' });
       expect(await store.write({ replay: { was, now } })).toEqual({ kind: 'changed' });
-      expect(await store.due(nowMs, 8_000)).not.toContainEqual({ kind: 'replay', replayId: was.id });
+      expect(await store.due(dueMs, 8_000)).not.toContainEqual(due);
     });
   });
 }

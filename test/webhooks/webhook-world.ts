@@ -8,6 +8,7 @@ import { fanOut, messageOf } from '../../lambdas/webhooks/use/fan-out-webhooks.t
 import { replayPage } from '../../lambdas/webhooks/use/replay-webhooks.ts';
 import { type SendOutcome, sendWebhook } from '../../lambdas/webhooks/use/send-webhook.ts';
 import { sweepWebhooks } from '../../lambdas/webhooks/use/sweep-webhooks.ts';
+import { runLane } from '../../lambdas/webhooks/use/webhook-lanes.ts';
 import type {
   DueWebhooks,
   PastEvents,
@@ -81,6 +82,7 @@ export class WebhookWorld {
     const { clock, entropy, reports } = this;
     return {
       webhooks: this.#storeFor?.(actor) ?? this.#storeOf(actor),
+      due: this.#dueOf(actor),
       transport: this.#transportOf(actor),
       tasks: this.#tasksOf(actor),
       pastEvents: this.#pastOf(actor),
@@ -123,6 +125,7 @@ export class WebhookWorld {
       const work = async (actor: Actor): Promise<void> => {
         const { task } = message;
         if (task.kind === 'replay') await replayPage(this.tools(actor), task.replayId);
+        else if (task.kind === 'lane') outcomes.push(...(await runLane(this.tools(actor), task.endpointId)));
         else outcomes.push(await sendWebhook(this.tools(actor), task.endpointId, task.deliveryId));
       };
       const done = await this.#living('sender', work);
@@ -133,7 +136,8 @@ export class WebhookWorld {
 
   async sweep(): Promise<number> {
     const { store, clock } = this;
-    return sweepWebhooks({ due: store, clock, tasks: this.#tasksOf(new Actor('sweeper', new FaultPlan())) });
+    const tasks = this.#tasksOf(new Actor('sweeper', new FaultPlan()));
+    return sweepWebhooks({ webhooks: store, due: store, clock, tasks });
   }
 
   /** Time goes on by minutes: the queue is drained, and what is due is swept. */
@@ -147,8 +151,8 @@ export class WebhookWorld {
 
   /** Time jumps to whatever is due next. @returns false when nothing is */
   async jump(deliveries: () => Promise<readonly Delivery[]>): Promise<boolean> {
-    const due = (await deliveries()).flatMap(({ dueAtMs, leaseExpiresAtMs = 0 }) =>
-      dueAtMs === undefined ? [] : [Math.max(dueAtMs, leaseExpiresAtMs)],
+    const due = (await deliveries()).flatMap(({ sweepAtMs, leaseExpiresAtMs = 0 }) =>
+      sweepAtMs === undefined ? [] : [Math.max(sweepAtMs, leaseExpiresAtMs)],
     );
     if (due.length === 0) return false;
     this.clock.advance(Math.max(0, Math.min(...due) - this.clock.nowMs()));
@@ -195,6 +199,16 @@ export class WebhookWorld {
       park: (endpoint, id) => actor.call('park', VOICE, () => store.park(endpoint, id)),
       listDeliveries: (endpoint, page) => actor.call('list', VOICE, () => store.listDeliveries(endpoint, page)),
       readReplay: (id) => actor.call('readReplay', VOICE, () => store.readReplay(id)),
+      readLane: (id) => actor.call('readLane', VOICE, () => store.readLane(id)),
+    };
+  }
+
+  #dueOf(actor: Actor): DueWebhooks {
+    const { store } = this;
+    return {
+      due: (nowMs, limit) => store.due(nowMs, limit),
+      dueInLane: (id, limit) => actor.call('dueInLane', VOICE, () => store.dueInLane(id, limit)),
+      move: (due, to) => store.move(due, to),
     };
   }
 

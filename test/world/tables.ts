@@ -30,7 +30,7 @@ import { parseTenant } from '../../lambdas/tenants/store/tenant-administration.t
 import { parseOwner } from '../../lambdas/tenants/store/tenant-owners.ts';
 import { parseApiKey } from '../../lambdas/tenants/store/tenant-registry.ts';
 import { parseViewRow } from '../../lambdas/views/store/dynamodb-views.ts';
-import { parseBook, parseDelivery, parseReplay } from '../../lambdas/webhooks/store/webhook-items.ts';
+import { parseBook, parseDelivery, parseLane, parseReplay } from '../../lambdas/webhooks/store/webhook-items.ts';
 import type { Item } from './dynamodb-values.ts';
 import type { TableShape } from './memory-table.ts';
 
@@ -114,6 +114,7 @@ export const TABLE_SHAPES: readonly TableShape[] = [
       [RegistryRow.webhookEndpoints]: parseBook,
       [RegistryRow.webhookDelivery]: parseDelivery,
       [RegistryRow.webhookReplay]: parseReplay,
+      [RegistryRow.webhookLane]: parseLane,
       [RegistryRow.commission]: commission,
       [RegistryRow.commissionOfOrder]: (item) => newestOfOrder.parse(item),
       [RegistryRow.commissionDue]: parseCommissionDue,

@@ -20,6 +20,7 @@ export const Environment = {
   parkingQueueUrl: 'PARKING_QUEUE_URL',
   /** The queue of webhooks that are to be sent, and of replays that go on. */
   webhookTasksQueueUrl: 'WEBHOOK_TASKS_QUEUE_URL',
+  webhookLanesQueueUrl: 'WEBHOOK_LANES_QUEUE_URL',
   /** The secret with the root keys from which the secrets of webhook endpoints are derived. */
   webhookRootSecretId: 'WEBHOOK_ROOT_SECRET_ID',
   /** `true` lets webhooks go to loopback addresses, over plain HTTP too. */

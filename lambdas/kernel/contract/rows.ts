@@ -49,6 +49,7 @@ export const RegistryRow = {
   webhookEndpoints: 'WEBHOOKS#',
   webhookDelivery: 'WEBHOOK_DELIVERY#',
   webhookReplay: 'WEBHOOK_REPLAY#',
+  webhookLane: 'WEBHOOK_LANE#',
   commission: 'COMMISSION#',
   commissionOfOrder: 'COMMISSION_ORDER#',
   commissionDue: 'COMMISSION_DUE#',

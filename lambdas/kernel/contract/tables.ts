@@ -35,10 +35,10 @@ export const LedgerTable = {
 export const RegistryTable = {
   dueIndex: {
     name: 'webhook-due',
-    /** String, a shard. Only of rows that are due at some time. */
+    /** String, a shard of the queue that the sweep reads, or of the lane of one endpoint. Only of rows that are due at some time. */
     partitionKey: 'dueIn',
     /** Number, Unix milliseconds. */
-    sortKey: 'dueAtMs',
+    sortKey: 'sweepAtMs',
   },
 } as const;
 

@@ -37,6 +37,10 @@ export interface Delivery extends WebhookOwner, WebhookMessage {
   readonly tries: number;
   /** When the next attempt is due, also while it runs. Absent when no attempt is due. Unix milliseconds. */
   readonly dueAtMs?: number;
+  /** When the sweep queues the delivery, or its lane tries it. Set with `dueAtMs`. Unix milliseconds. */
+  readonly sweepAtMs?: number;
+  /** It waits in the lane of its endpoint and has no message of its own. */
+  readonly apart?: true;
   /** While an attempt runs: when a rival may take it over. Unix milliseconds. */
   readonly leaseExpiresAtMs?: number;
   /** The due attempt is a resend outside the schedule. No retry follows it. */
@@ -58,8 +62,10 @@ export interface Delivery extends WebhookOwner, WebhookMessage {
 export const RETRY_WAITS_SECONDS: readonly number[] = [5, 300, 1_800, 7_200, 18_000, 36_000, 50_400, 64_800, 80_695];
 /** Each wait varies by up to this fraction, so that deliveries that failed together are not retried together. */
 const JITTER = 0.1;
+/** Duration of a whole schedule. Milliseconds. */
+export const SCHEDULE_MS = RETRY_WAITS_SECONDS.reduce((sum, each) => sum + each, 0) * 1000;
 /** Minimum duration of a whole schedule, with the shortest jitter. Milliseconds. */
-const SHORTEST_SCHEDULE_MS = RETRY_WAITS_SECONDS.reduce((sum, each) => sum + each, 0) * 1000 * (1 - JITTER);
+const SHORTEST_SCHEDULE_MS = SCHEDULE_MS * (1 - JITTER);
 
 /**
  * Lease of one attempt: the ten seconds of the call, the writes before and after it, and a margin for clock differences.
@@ -73,6 +79,30 @@ const MAX_ATTEMPTS_KEPT = 24;
 
 /** Longer than any range replay or automatic redelivery reaches back. */
 export const DELIVERY_KEPT_SECONDS = 90 * 24 * 60 * 60;
+
+/** SQS delays a message by at most 15 minutes (Amazon SQS, "Delay queues"). The sweep handles longer waits. */
+export const LONGEST_DELAY_MS = 15 * 60_000;
+/** A message that has not been processed for so long after its time is probably lost: the sweep queues another one. */
+const MESSAGE_LOST_MS = 2 * 60_000;
+
+/** The due time, and when the sweep looks at it: later if a message is under way. */
+export function dueFrom(dueAtMs: number, nowMs: number): { readonly dueAtMs: number; readonly sweepAtMs: number } {
+  const hasMessage = dueAtMs - nowMs <= LONGEST_DELAY_MS;
+  return { dueAtMs, sweepAtMs: hasMessage ? dueAtMs + MESSAGE_LOST_MS : dueAtMs };
+}
+
+/** In the lane of its endpoint: without a message. */
+export function setApart(delivery: Delivery): Delivery {
+  const { dueAtMs } = delivery;
+  return dueAtMs === undefined ? delivery : { ...delivery, apart: true, sweepAtMs: dueAtMs };
+}
+
+/** An attempt that takes this long delays other deliveries. Half of the limit of a call. */
+const SLOW_MS = 5_000;
+
+export function isSlow({ startedAtMs }: { readonly startedAtMs: number }, nowMs: number): boolean {
+  return nowMs - startedAtMs >= SLOW_MS;
+}
 
 const TIME_DIGITS = 13;
 const DELIVERY_LETTERS = 32;
@@ -91,12 +121,12 @@ export function isDeliveryId(text: string): boolean {
 export function newDelivery(
   digest: Digest,
   owner: WebhookOwner,
-  endpoint: Pick<WebhookEndpoint, 'id'>,
+  endpoint: Pick<WebhookEndpoint, 'id' | 'slow'>,
   message: WebhookMessage,
   nowMs: number,
 ): Delivery {
   const { eventId, type, occurredAtMs, body } = message;
-  return {
+  const made: Delivery = {
     tenantId: owner.tenantId,
     mode: owner.mode,
     eventId,
@@ -108,10 +138,11 @@ export function newDelivery(
     revision: 1,
     status: 'pending',
     tries: 0,
-    dueAtMs: nowMs,
+    ...dueFrom(nowMs, nowMs),
     attempts: [],
     createdAtMs: nowMs,
   };
+  return endpoint.slow === undefined ? made : setApart(made);
 }
 
 export function isDue({ dueAtMs, leaseExpiresAtMs = 0 }: Delivery, nowMs: number): boolean {
@@ -138,7 +169,8 @@ export function begun(delivery: Delivery, nowMs: number): Delivery {
 /** Requests one more attempt now. A waiting attempt is brought forward. A running attempt already satisfies the request. */
 export function askedFor(delivery: Delivery, nowMs: number): Delivery {
   if (delivery.running === true && !isDue(delivery, nowMs)) return delivery;
-  const next: Delivery = { ...delivery, revision: delivery.revision + 1, dueAtMs: nowMs };
+  const asked: Delivery = { ...delivery, revision: delivery.revision + 1, ...dueFrom(nowMs, nowMs) };
+  const next = delivery.apart === true ? setApart(asked) : asked;
   return delivery.status === 'pending' ? next : { ...next, extra: true };
 }
 
@@ -152,9 +184,23 @@ export function replayed(delivery: Delivery, nowMs: number): Delivery {
 
 /** Its endpoint was deleted or disabled: no attempt is due. A delivered delivery stays `delivered`. */
 export function dropped(delivery: Delivery): Delivery {
-  const { dueAtMs: _due, leaseExpiresAtMs: _lease, extra: _extra, running: _running, ...rest } = delivery;
+  const rest = idle(delivery);
   const status = delivery.status === 'pending' ? endOf(delivery, 'canceled') : delivery.status;
   return { ...rest, revision: delivery.revision + 1, status };
+}
+
+/** Without what belongs to a due or running attempt. */
+function idle(delivery: Delivery): Delivery {
+  const {
+    dueAtMs: _due,
+    sweepAtMs: _sweep,
+    apart: _apart,
+    leaseExpiresAtMs: _lease,
+    extra: _extra,
+    running: _running,
+    ...rest
+  } = delivery;
+  return rest;
 }
 
 /** A delivery that succeeded once stays `delivered`, also when a later resend fails. */
@@ -194,7 +240,7 @@ export function afterAttempt(
   if (waitSeconds === undefined)
     return { delivery: { ...settled, status: endOf(delivery, 'failed') }, disable: 'failing' };
   const waitMs = Math.round(waitSeconds * 1000 * (1 - JITTER + 2 * JITTER * random));
-  return { delivery: { ...settled, dueAtMs: nowMs + waitMs } };
+  return { delivery: { ...settled, ...dueFrom(nowMs + waitMs, nowMs) } };
 }
 
 const GONE = 410;
@@ -215,14 +261,7 @@ function noted(
   { startedAtMs, result }: { readonly startedAtMs: number; readonly result: AttemptResult },
   nowMs: number,
 ): Delivery {
-  const {
-    dueAtMs: _due,
-    leaseExpiresAtMs: _lease,
-    extra: _extra,
-    running: _running,
-    excerpt: _excerpt,
-    ...rest
-  } = delivery;
+  const { excerpt: _excerpt, ...rest } = idle(delivery);
   const attempt: Attempt = {
     startedAtMs,
     durationMs: Math.max(0, nowMs - startedAtMs),

@@ -41,6 +41,8 @@ export interface WebhookEndpoint {
   readonly events: readonly (WebhookEventType | '*')[];
   readonly description?: string;
   readonly disabled?: Disabled;
+  /** An attempt took so long that it would delay others: its deliveries wait in its lane until it answers quickly. */
+  readonly slow?: { readonly sinceMs: number };
   /** Newest first. */
   readonly secrets: readonly SecretVersion[];
   readonly createdAtMs: number;

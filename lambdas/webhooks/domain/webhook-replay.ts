@@ -20,6 +20,8 @@ export interface WebhookReplay extends WebhookOwner {
   readonly sent: number;
   /** Set while a page remains to be processed. Unix milliseconds. */
   readonly dueAtMs?: number;
+  /** When the sweep queues it. Set with `dueAtMs`. Unix milliseconds. */
+  readonly sweepAtMs?: number;
   readonly createdAtMs: number;
 }
 

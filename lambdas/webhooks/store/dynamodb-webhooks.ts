@@ -10,7 +10,7 @@ import { KeyAttribute, RegistryTable } from '../../kernel/contract/tables.ts';
 import type { OperationId } from '../../kernel/ids.ts';
 import { invariant } from '../../kernel/invariant.ts';
 import { type Pacing, readWithRetries, writeConditionally } from '../../kernel/platform/attempts.ts';
-import { type Item } from '../../kernel/platform/items.ts';
+import type { Item } from '../../kernel/platform/items.ts';
 import { failOnUnreadable, readableRows, type Unreadable, unreadableRow } from '../../kernel/platform/queue-rows.ts';
 import type { EffectRecord } from '../../once/domain/idempotency.ts';
 import { effectRecordItem, parseEffectRecord, recordKey } from '../../once/store/record-items.ts';
@@ -18,15 +18,16 @@ import type { StoreTables, TransactItem } from '../../once/store/transact-items.
 import { isRefused, itemOf, RECORD_IS_NEW, ROW_IS_NEW, transactOnce } from '../../once/store/transact-items.ts';
 import type { Delivery } from '../domain/webhook-delivery.ts';
 import type { EndpointBook, WebhookOwner } from '../domain/webhook-endpoint.ts';
+import type { WebhookLane } from '../domain/webhook-lane.ts';
 import type { WebhookReplay } from '../domain/webhook-replay.ts';
 import type {
   DeliveryPage,
+  DueWebhook,
   DueWebhooks,
   Revised,
   WebhookChange,
   WebhookChangeOutcome,
   WebhookStore,
-  WebhookTask,
 } from '../use/webhooks.ts';
 import {
   bookKey,
@@ -35,9 +36,14 @@ import {
   deliveryKey,
   deliveryRow,
   duePartition,
+  keyOfTask,
+  laneKey,
+  lanePartition,
+  laneRow,
   parseBook,
   parseDelivery,
   parseDue,
+  parseLane,
   parseReplay,
   replayKey,
   replayRow,
@@ -46,13 +52,6 @@ import {
 
 /** A function that records requests in the activity log has the Ledger, too. */
 type WebhookTables = Pick<StoreTables, 'idempotency' | 'registry'> & Partial<Pick<StoreTables, 'ledger'>>;
-
-/** One endpoint gets at most this part of a run. */
-const ENDPOINTS_PER_RUN = 8;
-/** Keys that one read of the due queue returns at least. */
-const SHORTEST_DUE_PAGE = 100;
-/** With the pages of a run of 4,000 tasks, 40,000 due rows are looked through: some 1,000 read units. */
-const MAX_DUE_PAGES = 10;
 
 /** Endpoints, deliveries, replays and the due queue are in the Registry table, effect records in the Idempotency table. */
 export class DynamoDbWebhooks implements WebhookStore, DueWebhooks {
@@ -167,41 +166,67 @@ export class DynamoDbWebhooks implements WebhookStore, DueWebhooks {
     return found === undefined ? undefined : parseReplay(found);
   }
 
-  async due(nowMs: number, limit: number): Promise<readonly WebhookTask[]> {
-    const shards = Array.from({ length: WEBHOOK_SHARDS }, (_, shard) => shard);
-    const atMost = Math.max(1, Math.floor(limit / WEBHOOK_SHARDS));
-    return (await Promise.all(shards.map((shard) => this.#dueIn(shard, nowMs, atMost)))).flat();
+  async readLane(endpointId: string): Promise<WebhookLane | undefined> {
+    const found = await this.#get(this.#tables.registry, laneKey(endpointId));
+    return found === undefined ? undefined : parseLane(found);
   }
 
-  /** Reads on past the deliveries of endpoints that have their share. */
-  async #dueIn(shard: number, nowMs: number, atMost: number): Promise<readonly WebhookTask[]> {
+  async due(nowMs: number, limit: number): Promise<readonly DueWebhook[]> {
+    return this.#dueIn((shard) => duePartition(shard), nowMs, Math.max(1, Math.floor(limit / WEBHOOK_SHARDS)));
+  }
+
+  async dueInLane(endpointId: string, limit: number): Promise<readonly DueWebhook[]> {
+    const found = await this.#dueIn((shard) => duePartition(shard, endpointId), Number.MAX_SAFE_INTEGER, limit);
+    return found.toSorted((left, right) => left.sweepAtMs - right.sweepAtMs).slice(0, limit);
+  }
+
+  /**
+   * The place that was read is the condition, so of two sweeps one queues the row:
+   *
+   *   A ── read at 12:00 ── to 12:10 ✓ ── queue
+   *   B ──── read at 12:00 ──── to 12:10 ✗
+   */
+  async move(
+    { task, sweepAtMs }: DueWebhook,
+    to: { readonly sweepAtMs: number; readonly apart?: true },
+  ): Promise<boolean> {
+    const { partitionKey, sortKey } = RegistryTable.dueIndex;
+    const lane = to.apart === true && task.kind === 'attempt' ? lanePartition(task) : undefined;
+    const update = new UpdateCommand({
+      TableName: this.#tables.registry,
+      Key: keyOfTask(task),
+      UpdateExpression: lane === undefined ? 'SET #at = :to' : 'SET #at = :to, #due = :lane, apart = :apart',
+      ConditionExpression: 'attribute_exists(#due) AND #at = :at',
+      ExpressionAttributeNames: { '#due': partitionKey, '#at': sortKey },
+      ExpressionAttributeValues: {
+        ':at': sweepAtMs,
+        ':to': to.sweepAtMs,
+        ...(lane === undefined ? {} : { ':lane': lane, ':apart': true }),
+      },
+    });
+    // After a lost answer the repetition finds the row moved: it is queued in the next round.
+    const { kind } = await writeConditionally(this.#pacing, () => this.#client.send(update));
+    return kind === 'applied';
+  }
+
+  async #dueIn(partition: (shard: number) => string, untilMs: number, limit: number): Promise<readonly DueWebhook[]> {
     const { name, partitionKey, sortKey } = RegistryTable.dueIndex;
-    const share = Math.max(1, Math.floor(atMost / ENDPOINTS_PER_RUN));
-    const taken = new Map<string, number>();
-    const tasks: WebhookTask[] = [];
-    let from: Item | undefined;
-    for (let page = 0; page < MAX_DUE_PAGES && tasks.length < atMost; page += 1) {
-      const { Items = [], LastEvaluatedKey } = await this.#page({
-        IndexName: name,
-        KeyConditionExpression: '#due = :due AND #at <= :now',
-        ExpressionAttributeNames: { '#due': partitionKey, '#at': sortKey },
-        ExpressionAttributeValues: { ':due': duePartition(shard), ':now': nowMs },
-        Limit: Math.max(atMost, SHORTEST_DUE_PAGE),
-        ...(from === undefined ? {} : { ExclusiveStartKey: from }),
-      });
-      for (const task of readableRows(Items, parseDue, this.#unreadable)) {
-        const whose = task.kind === 'attempt' ? task.endpointId : task.replayId;
-        const before = taken.get(whose) ?? 0;
-        taken.set(whose, before + 1);
-        if (before < share && tasks.length < atMost) tasks.push(task);
-      }
-      from = LastEvaluatedKey;
-      if (from === undefined) break;
-    }
-    return tasks;
+    const shards = Array.from({ length: WEBHOOK_SHARDS }, (_, shard) => shard);
+    const pages = await Promise.all(
+      shards.map((shard) =>
+        this.#page({
+          IndexName: name,
+          KeyConditionExpression: '#due = :due AND #at <= :until',
+          ExpressionAttributeNames: { '#due': partitionKey, '#at': sortKey },
+          ExpressionAttributeValues: { ':due': partition(shard), ':until': untilMs },
+          Limit: limit,
+        }),
+      ),
+    );
+    return pages.flatMap(({ Items = [] }) => readableRows(Items, parseDue, this.#unreadable));
   }
 
-  #itemsOf({ record, book, deliveries = [], replay }: WebhookChange): TransactItem[] {
+  #itemsOf({ record, book, deliveries = [], replay, lane }: WebhookChange): TransactItem[] {
     const items: TransactItem[] = [];
     if (record !== undefined) {
       items.push({
@@ -216,6 +241,7 @@ export class DynamoDbWebhooks implements WebhookStore, DueWebhooks {
     if (book !== undefined) items.push(this.#revised(bookRow(book.now), book));
     for (const each of deliveries) items.push(this.#revised(deliveryRow(each.now), each));
     if (replay !== undefined) items.push(this.#revised(replayRow(replay.now), replay));
+    if (lane !== undefined) items.push(this.#revised(laneRow(lane.now), lane));
     return items;
   }
 

@@ -11,8 +11,9 @@ import {
   type WebhookEndpoint,
   type WebhookOwner,
 } from '../domain/webhook-endpoint.ts';
+import type { WebhookLane } from '../domain/webhook-lane.ts';
 import type { WebhookReplay } from '../domain/webhook-replay.ts';
-import type { WebhookTask } from '../use/webhooks.ts';
+import type { DueWebhook, WebhookTask } from '../use/webhooks.ts';
 
 /**
  * Parts of the deliveries of one endpoint, and of the due queue. A delivery costs three units in its partition (made, claimed,
@@ -37,6 +38,7 @@ const bookItem = itemSchema<EndpointBook>()({
         reason: z.enum(['requested', 'gone', 'failing']),
       }).exactOptional(),
       secrets: z.array(z.object({ root: z.string(), version: z.int(), expiresAtMs: z.int().exactOptional() })),
+      slow: z.object({ sinceMs: z.int() }).exactOptional(),
       createdAtMs: z.int(),
     }),
   ),
@@ -54,6 +56,8 @@ const deliveryItem = itemSchema<Delivery>()({
   status: z.enum(['pending', 'delivered', 'failed', 'canceled']),
   tries: z.int(),
   dueAtMs: z.int().exactOptional(),
+  sweepAtMs: z.int().exactOptional(),
+  apart: z.literal(true).exactOptional(),
   leaseExpiresAtMs: z.int().exactOptional(),
   extra: z.literal(true).exactOptional(),
   running: z.literal(true).exactOptional(),
@@ -82,15 +86,33 @@ const replayItem = itemSchema<WebhookReplay>()({
   cursor: z.string().exactOptional(),
   sent: z.int(),
   dueAtMs: z.int().exactOptional(),
+  sweepAtMs: z.int().exactOptional(),
   createdAtMs: z.int(),
+});
+
+const laneItem = itemSchema<WebhookLane>()({
+  ...owner,
+  endpointId: z.string(),
+  revision: z.int().min(1),
+  hung: z.int(),
+  wokenAtMs: z.int(),
+  emptySinceMs: z.int().exactOptional(),
+  dueAtMs: z.int().exactOptional(),
+  sweepAtMs: z.int().exactOptional(),
+  leaseExpiresAtMs: z.int().exactOptional(),
 });
 
 /** An entry of the due queue is the key of its row. */
 const dueEntry = z.object({
   [KeyAttribute.partition]: z
     .string()
-    .regex(new RegExp(`^(${RegistryRow.webhookDelivery}[^#]+#\\d+|${RegistryRow.webhookReplay}[^#]+)$`)),
+    .regex(
+      new RegExp(
+        `^(${RegistryRow.webhookDelivery}[^#]+#\\d+|(?:${RegistryRow.webhookReplay}|${RegistryRow.webhookLane})[^#]+)$`,
+      ),
+    ),
   [KeyAttribute.sort]: z.string(),
+  [RegistryTable.dueIndex.sortKey]: z.int(),
 });
 
 export function bookKey({ tenantId: tenant, mode }: WebhookOwner): Item {
@@ -123,7 +145,7 @@ export function deliveryKey({ endpointId, id }: Pick<Delivery, 'endpointId' | 'i
 /** The expiry counts from the latest due time, so a pending delivery does not expire. */
 export function deliveryRow(delivery: Delivery): Item {
   const fromMs = Math.max(delivery.createdAtMs, delivery.dueAtMs ?? 0);
-  return { ...deliveryKey(delivery), ...delivery, ...expiry(fromMs), ...dueIn(delivery) };
+  return { ...deliveryKey(delivery), ...delivery, ...expiry(fromMs), ...dueIn(delivery, delivery.id) };
 }
 
 export function parseDelivery(item: Item): Delivery {
@@ -136,7 +158,7 @@ export function replayKey(id: string): Item {
 
 export function replayRow(replay: WebhookReplay): Item {
   const fromMs = Math.max(replay.createdAtMs, replay.dueAtMs ?? 0);
-  return { ...replayKey(replay.id), ...replay, ...expiry(fromMs), ...dueIn(replay) };
+  return { ...replayKey(replay.id), ...replay, ...expiry(fromMs), ...dueIn(replay, replay.id) };
 }
 
 export function parseReplay(item: Item): WebhookReplay {
@@ -147,20 +169,63 @@ function expiry(fromMs: number): Item {
   return { [IdempotencyTable.timeToLiveAttribute]: Math.ceil(fromMs / 1000) + DELIVERY_KEPT_SECONDS };
 }
 
-export function duePartition(shard: number): string {
-  return String(shard);
+export function laneKey(endpointId: string): Item {
+  return { [KeyAttribute.partition]: `${RegistryRow.webhookLane}${endpointId}`, [KeyAttribute.sort]: 'LANE' };
 }
 
-/** Puts the row into the due queue while it has a due time. */
-function dueIn({ id, dueAtMs }: { readonly id: string; readonly dueAtMs?: number }): Item {
+export function laneRow(lane: WebhookLane): Item {
+  const fromMs = Math.max(lane.wokenAtMs, lane.dueAtMs ?? 0);
+  return { ...laneKey(lane.endpointId), ...lane, ...expiry(fromMs), ...dueIn(lane, lane.endpointId) };
+}
+
+export function parseLane(item: Item): WebhookLane {
+  return laneItem.parse(item);
+}
+
+/** @param lane the endpoint in whose lane the rows are @default the queue of the sweep */
+export function duePartition(shard: number, lane?: string): string {
+  return lane === undefined ? String(shard) : `${lane}#${shard}`;
+}
+
+interface Due {
+  readonly dueAtMs?: number;
+  readonly apart?: true;
+  readonly endpointId: string;
+}
+
+/** Puts the row into the due queue, or into the lane of its endpoint, while it has a due time. */
+function dueIn({ dueAtMs, apart, endpointId }: Due, id: string): Item {
   if (dueAtMs === undefined) return {};
-  return { [RegistryTable.dueIndex.partitionKey]: duePartition(shardOf(id) % WEBHOOK_SHARDS) };
+  const partition = duePartition(shardOf(id) % WEBHOOK_SHARDS, apart === true ? endpointId : undefined);
+  return { [RegistryTable.dueIndex.partitionKey]: partition };
 }
 
-export function parseDue(item: Item): WebhookTask {
-  const { pk, sk } = dueEntry.parse(item);
+export function parseDue(item: Item): DueWebhook {
+  const { pk, sk, [RegistryTable.dueIndex.sortKey]: sweepAtMs } = dueEntry.parse(item);
   const [kind, id = ''] = pk.split('#');
-  return `${kind}#` === RegistryRow.webhookReplay
-    ? { kind: 'replay', replayId: id }
-    : { kind: 'attempt', endpointId: id, deliveryId: sk };
+  if (`${kind}#` === RegistryRow.webhookReplay) return { task: { kind: 'replay', replayId: id }, sweepAtMs };
+  if (`${kind}#` === RegistryRow.webhookLane) return { task: { kind: 'lane', endpointId: id }, sweepAtMs };
+  return { task: { kind: 'attempt', endpointId: id, deliveryId: sk }, sweepAtMs };
+}
+
+export function keyOfTask(task: WebhookTask): Item {
+  switch (task.kind) {
+    case 'attempt':
+      return deliveryKey({ endpointId: task.endpointId, id: task.deliveryId });
+    case 'replay':
+      return replayKey(task.replayId);
+    case 'lane':
+      return laneKey(task.endpointId);
+  }
+}
+
+/** Where a delivery is in the lane of its endpoint. */
+export function lanePartition({
+  endpointId,
+  deliveryId,
+}: {
+  readonly endpointId: string;
+  readonly deliveryId: string;
+}): string {
+  return duePartition(shardOf(deliveryId) % WEBHOOK_SHARDS, endpointId);
 }

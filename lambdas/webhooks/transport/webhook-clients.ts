@@ -15,13 +15,18 @@ const CLIENT = {
 /** Concurrent calls: enough for the sweep to finish in time, few enough for one process. */
 const MOST_AT_ONCE = 10;
 
-/** The queue of webhook tasks from a function's settings. */
-export function configuredTasks({ sqs }: Queues, { tasksQueueUrl }: { readonly tasksQueueUrl: string }): WebhookTasks {
-  return sqsWebhookTasks(sqs(CLIENT), tasksQueueUrl);
+interface QueueUrls {
+  readonly tasksQueueUrl: string;
+  readonly lanesQueueUrl: string;
+}
+
+/** The queues of webhook tasks from a function's settings. */
+export function configuredTasks({ sqs }: Queues, urls: QueueUrls): WebhookTasks {
+  return sqsWebhookTasks(sqs(CLIENT), urls);
 }
 
 /** One message per call, so that no batch fails in part. The sweep enqueues lost tasks again. */
-function sqsWebhookTasks(client: SQSClient, queueUrl: string): WebhookTasks {
+function sqsWebhookTasks(client: SQSClient, { tasksQueueUrl, lanesQueueUrl }: QueueUrls): WebhookTasks {
   return {
     enqueue: async (tasks, delaySeconds) => {
       for (let from = 0; from < tasks.length; from += MOST_AT_ONCE) {
@@ -29,7 +34,7 @@ function sqsWebhookTasks(client: SQSClient, queueUrl: string): WebhookTasks {
           tasks.slice(from, from + MOST_AT_ONCE).map((each) =>
             client.send(
               new SendMessageCommand({
-                QueueUrl: queueUrl,
+                QueueUrl: each.kind === 'attempt' ? tasksQueueUrl : lanesQueueUrl,
                 MessageBody: JSON.stringify(each),
                 DelaySeconds: delaySeconds,
               }),

@@ -36,7 +36,7 @@ export function fanOut(tools: FanOutTools, event: PayonceEvent): Promise<'fanned
       const wanted = deliveriesFor(digest, book, messageOf(event), clock.nowMs());
       const written = await Promise.all(wanted.map((now) => webhooks.write({ deliveries: [{ now }] })));
       const made = wanted.filter((_, index) => written[index]?.kind === 'written');
-      await enqueueAtOnce(tools, made.map(attemptOf));
+      await enqueueAtOnce(tools, made.flatMap(messagesOf));
       return { kind: 'done', outcome: made.length === 0 && wanted.length > 0 ? 'before' : 'fanned_out' };
     },
   });
@@ -57,8 +57,9 @@ export function messageOf({ event, occurredAtMs }: PayonceEvent): WebhookMessage
   return { eventId: event.id, type: event.type, occurredAtMs };
 }
 
-export function attemptOf({ endpointId, id }: Delivery): WebhookTask {
-  return { kind: 'attempt', endpointId, deliveryId: id };
+/** A delivery that waits in a lane has no message. */
+export function messagesOf({ endpointId, id, apart }: Delivery): readonly WebhookTask[] {
+  return apart === true ? [] : [{ kind: 'attempt', endpointId, deliveryId: id }];
 }
 
 /** The tasks are in the due queue already, so a failure here only delays them until the next sweep. */

@@ -5,14 +5,22 @@ import { replayOperation } from '../../kernel/ids.ts';
 import type { Clock } from '../../kernel/world.ts';
 import { commitOnce } from '../../once/use/execute-once.ts';
 import type { OperationRunner } from '../../once/use/operation-runner.ts';
-import { type Delivery, newDelivery, replayed, type WebhookMessage } from '../domain/webhook-delivery.ts';
+import {
+  type Delivery,
+  dueFrom,
+  newDelivery,
+  replayed,
+  setApart,
+  type WebhookMessage,
+} from '../domain/webhook-delivery.ts';
 import { endpointOf, type WebhookEndpoint, wants } from '../domain/webhook-endpoint.ts';
 import { replayObject, replays, type WebhookReplay } from '../domain/webhook-replay.ts';
-import { attemptOf, enqueueAtOnce } from './fan-out-webhooks.ts';
+import { enqueueAtOnce } from './fan-out-webhooks.ts';
 import type { AskTools, ResendRefusal } from './resend-webhook.ts';
+import { wakeLane } from './wake-lane.ts';
 import { takeWebhookEffect, type WebhookEffectOutcome } from './webhook-effect.ts';
 import { answerOf, type KeyedRequest } from './webhook-endpoints.ts';
-import type { PastEvents, Revised, WebhookStore, WebhookTasks } from './webhooks.ts';
+import type { PastEvents, Revised, WebhookStore, WebhookTask, WebhookTasks } from './webhooks.ts';
 
 export interface ReplayWebhooks extends KeyedRequest {
   readonly endpointId: string;
@@ -49,7 +57,7 @@ export async function acceptReplay(
         untilMs,
         ...(events === undefined ? {} : { events }),
         sent: 0,
-        dueAtMs: nowMs,
+        ...dueFrom(nowMs, nowMs),
         createdAtMs: nowMs,
       };
       const activity: ActivityDraft = {
@@ -79,7 +87,7 @@ export interface ReplayTools {
 /** Each delivery takes up to three writes with its due rows, and a transaction is limited to 100 (DynamoDB, "TransactWriteItems"). */
 const EVENTS_PER_PAGE = 25;
 
-type PageOutcome = 'nothing_due' | 'page' | 'ended';
+export type PageOutcome = 'nothing_due' | 'page' | 'ended';
 
 /**
  * Processes one page of a replay. The replay's row is the record: one transaction writes the deliveries of a page and the
@@ -122,11 +130,13 @@ async function writePage(tools: ReplayTools, was: WebhookReplay): Promise<PageOu
   const now: WebhookReplay =
     page.cursor === undefined
       ? { ...ended(was, 'completed'), sent }
-      : { ...was, revision: was.revision + 1, sent, cursor: page.cursor, dueAtMs: clock.nowMs() };
+      : { ...was, revision: was.revision + 1, sent, cursor: page.cursor, ...dueFrom(clock.nowMs(), clock.nowMs()) };
+  // Before the write: a lane that was woken outlives the writer.
+  if (deliveries.length > 0) await wakeLane(tools, was, was.endpointId);
   const outcome = await webhooks.write({ replay: { was, now }, deliveries });
   if (outcome.kind !== 'written') return 'changed';
-  const due = deliveries.map((each) => attemptOf(each.now));
-  await enqueueAtOnce(tools, now.status === 'running' ? [...due, { kind: 'replay', replayId: was.id }] : due);
+  const lane: readonly WebhookTask[] = deliveries.length > 0 ? [{ kind: 'lane', endpointId: was.endpointId }] : [];
+  await enqueueAtOnce(tools, now.status === 'running' ? [...lane, { kind: 'replay', replayId: was.id }] : lane);
   return now.status === 'running' ? 'page' : 'ended';
 }
 
@@ -146,7 +156,9 @@ async function deliveriesOf(
     wanted.map(async (message) => {
       const fresh = newDelivery(digest, replay, endpoint, message, nowMs);
       const was = await webhooks.readDelivery(endpoint.id, fresh.id);
-      return was === undefined ? { now: fresh } : { was, now: replayed(was, nowMs) };
+      if (was === undefined) return { now: setApart(fresh) };
+      const now = replayed(was, nowMs);
+      return { was, now: now === was ? was : setApart(now) };
     }),
   );
   // A running attempt already satisfies the replay, so its delivery stays unchanged.
@@ -154,6 +166,6 @@ async function deliveriesOf(
 }
 
 function ended(replay: WebhookReplay, status: 'completed' | 'canceled'): WebhookReplay {
-  const { dueAtMs: _due, ...rest } = replay;
+  const { dueAtMs: _due, sweepAtMs: _sweep, ...rest } = replay;
   return { ...rest, revision: replay.revision + 1, status };
 }

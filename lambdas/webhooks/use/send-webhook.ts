@@ -13,7 +13,11 @@ import {
   disabledMessage,
   dropped,
   isDue,
+  isSlow,
   LATEST_START_MS,
+  LONGEST_DELAY_MS,
+  SCHEDULE_MS,
+  setApart,
   takesSome,
 } from '../domain/webhook-delivery.ts';
 import {
@@ -23,7 +27,8 @@ import {
   type WebhookEndpoint,
   withEndpoint,
 } from '../domain/webhook-endpoint.ts';
-import { attemptOf, deliveriesFor, enqueueAtOnce } from './fan-out-webhooks.ts';
+import { deliveriesFor, enqueueAtOnce, messagesOf } from './fan-out-webhooks.ts';
+import { wakeLane } from './wake-lane.ts';
 import type {
   EventBodies,
   WebhookChange,
@@ -52,17 +57,20 @@ export type SendOutcome =
   | 'nothing_due'
   /** Its endpoint was deleted or disabled. */
   | 'dropped'
+  /** Its endpoint is slow: it waits in the lane of its endpoint. */
+  | 'set_apart'
   /** Too much of the lease had passed to send safely. Nothing was sent; the sweep retries when the lease ends. */
   | 'too_late'
   /** A rival has taken over since. Its result is recorded; this one is not. */
   | 'superseded'
   | 'delivered'
+  /** As `delivered`, after a time in which it would delay other deliveries. */
+  | 'delivered_late'
   | 'tried_in_vain'
+  /** As `tried_in_vain`, after such a time. */
+  | 'hung'
   /** The last scheduled attempt failed, or the endpoint answered 410: the endpoint was disabled. */
   | 'disabled';
-
-/** SQS delays a message by at most 15 minutes (Amazon SQS, "Delay queues"). The sweep handles longer waits. Seconds. */
-const LONGEST_DELAY_SECONDS = 900;
 
 /** Number of the endpoint's latest deliveries that are checked for a success before it is disabled. */
 const LATEST_LOOKED_AT = 100;
@@ -78,11 +86,26 @@ const LATEST_LOOKED_AT = 100;
  * @throws RetryableError, AmbiguousError when the store fails: the sweep enqueues the delivery again
  */
 export function sendWebhook(tools: SendTools, endpointId: string, deliveryId: string): Promise<SendOutcome> {
+  return run(tools, { endpointId, deliveryId, apart: false });
+}
+
+/** As {@link sendWebhook}, from the lane of the endpoint: it may be slow. */
+export function sendApart(tools: SendTools, endpointId: string, deliveryId: string): Promise<SendOutcome> {
+  return run(tools, { endpointId, deliveryId, apart: true });
+}
+
+interface Which {
+  readonly endpointId: string;
+  readonly deliveryId: string;
+  readonly apart: boolean;
+}
+
+function run(tools: SendTools, which: Which): Promise<SendOutcome> {
   // There is no release: the lease ends, and the sweep enqueues the delivery again.
-  return tools.runner.run<Claimed, Sent, SendOutcome>(attemptOperation(endpointId, deliveryId), {
-    claim: () => claim(tools, endpointId, deliveryId),
+  return tools.runner.run<Claimed, Sent, SendOutcome>(attemptOperation(which.endpointId, which.deliveryId), {
+    claim: () => claim(tools, which),
     execute: (claimed) => send(tools, claimed),
-    commit: async (sent, { delivery }) => (sent === 'too_late' ? sent : record(tools, delivery, sent)),
+    commit: async (sent, claimed) => (sent === 'too_late' ? sent : record(tools, claimed, sent)),
   });
 }
 
@@ -98,8 +121,7 @@ type Sent = { readonly startedAtMs: number; readonly result: AttemptResult } | '
 
 async function claim(
   { webhooks, clock }: SendTools,
-  endpointId: string,
-  deliveryId: string,
+  { endpointId, deliveryId, apart }: Which,
 ): Promise<ClaimStep<Claimed, SendOutcome>> {
   const delivery = await readOrPark(webhooks, endpointId, deliveryId);
   const atMs = clock.nowMs();
@@ -108,6 +130,11 @@ async function claim(
   if (endpoint === undefined || endpoint.disabled !== undefined) {
     await webhooks.write({ deliveries: [{ was: delivery, now: dropped(delivery) }] });
     return { kind: 'refused', outcome: 'dropped' };
+  }
+  if (endpoint.slow !== undefined && !apart) {
+    const waits = { ...setApart(delivery), revision: delivery.revision + 1 };
+    if (delivery.apart !== true) await webhooks.write({ deliveries: [{ was: delivery, now: waits }] });
+    return { kind: 'refused', outcome: 'set_apart' };
   }
   const taken = begun(delivery, atMs);
   const outcome = await webhooks.write({ deliveries: [{ was: delivery, now: taken }] });
@@ -170,12 +197,16 @@ function headersOf(
 
 async function record(
   tools: SendTools,
-  taken: Delivery,
+  { delivery: taken, endpoint: { slow } }: Claimed,
   attempt: { readonly startedAtMs: number; readonly result: AttemptResult },
 ): Promise<SendOutcome> {
   const { webhooks, clock, entropy } = tools;
   const nowMs = clock.nowMs();
-  const { delivery, disable: reason } = afterAttempt(taken, attempt, nowMs, entropy.fraction());
+  const after = afterAttempt(taken, attempt, nowMs, entropy.fraction());
+  const late = isSlow(attempt, nowMs);
+  const isApart = slow !== undefined || (late && (await keepApart(tools, taken, nowMs)));
+  const delivery = isApart ? setApart(after.delivery) : after.delivery;
+  const reason = after.disable ?? (hasNotAnswered(slow, attempt.result, nowMs) ? 'failing' : undefined);
   const disable = reason === 'failing' && (await takesOthers(webhooks, taken, nowMs)) ? undefined : reason;
   return rounds<SendOutcome>('these endpoints', async () => {
     const disabling = disable === undefined ? {} : await disabled(tools, taken, { atMs: nowMs, reason: disable });
@@ -185,9 +216,9 @@ async function record(
       await followUp(tools, delivery, nowMs);
       await enqueueAtOnce(
         tools,
-        told.map(({ now }) => attemptOf(now)),
+        told.flatMap(({ now }) => messagesOf(now)),
       );
-      return outcomeOf(delivery, attempt.result, disable);
+      return outcomeOf(delivery, attempt.result, { disable, late });
     }
     // If the change includes the book, the conflict can be in the book. Only a changed delivery means that a rival took over.
     const found = disable === undefined ? undefined : await webhooks.readDelivery(taken.endpointId, taken.id);
@@ -195,10 +226,50 @@ async function record(
   });
 }
 
-function outcomeOf(delivery: Delivery, result: AttemptResult, disable: Disabled['reason'] | undefined): SendOutcome {
+/** Its deliveries wait apart for so long that none of them may end its schedule. */
+function hasNotAnswered(slow: WebhookEndpoint['slow'], result: AttemptResult, nowMs: number): boolean {
+  return slow !== undefined && nowMs - slow.sinceMs > SCHEDULE_MS && !isAccepted(result);
+}
+
+function isAccepted(result: AttemptResult): boolean {
+  return result.kind === 'answered' && result.status >= 200 && result.status < 300;
+}
+
+function outcomeOf(
+  delivery: Delivery,
+  result: AttemptResult,
+  { disable, late }: { readonly disable: Disabled['reason'] | undefined; readonly late: boolean },
+): SendOutcome {
   if (disable !== undefined) return 'disabled';
-  const taken = result.kind === 'answered' && result.status >= 200 && result.status < 300;
-  return taken && delivery.status === 'delivered' ? 'delivered' : 'tried_in_vain';
+  if (isAccepted(result) && delivery.status === 'delivered') return late ? 'delivered_late' : 'delivered';
+  return late ? 'hung' : 'tried_in_vain';
+}
+
+/**
+ * Keeps the deliveries of the endpoint apart from now on. Not in the transaction of the attempt: many attempts hang at once, and
+ * the first one suffices. The lane is woken before, so it outlives who reads the endpoint as slow.
+ *
+ * @returns false when this failed; the next slow attempt repeats it
+ */
+async function keepApart(
+  tools: SendTools,
+  { tenantId, mode, endpointId }: Delivery,
+  sinceMs: number,
+): Promise<boolean> {
+  const { webhooks, report } = tools;
+  try {
+    const was = await webhooks.readBook({ tenantId, mode });
+    const known = endpointOf(was, endpointId);
+    if (known === undefined) return false;
+    if (known.slow !== undefined) return true;
+    await wakeLane(tools, { tenantId, mode }, endpointId);
+    await webhooks.write({ book: { was, now: withEndpoint(was, { ...known, slow: { sinceMs } }) } });
+    await enqueueAtOnce(tools, [{ kind: 'lane', endpointId }]);
+    return true;
+  } catch (error) {
+    report(error);
+    return false;
+  }
 }
 
 /** Whether the endpoint accepts other events. One event that it cannot process must not disable it. */
@@ -223,6 +294,6 @@ async function disabled(
 
 async function followUp(tools: SendTools, delivery: Delivery, nowMs: number): Promise<void> {
   if (delivery.dueAtMs === undefined) return;
-  const delaySeconds = Math.ceil((delivery.dueAtMs - nowMs) / 1000);
-  if (delaySeconds <= LONGEST_DELAY_SECONDS) await enqueueAtOnce(tools, [attemptOf(delivery)], delaySeconds);
+  const waitMs = delivery.dueAtMs - nowMs;
+  if (waitMs <= LONGEST_DELAY_MS) await enqueueAtOnce(tools, messagesOf(delivery), Math.ceil(waitMs / 1000));
 }

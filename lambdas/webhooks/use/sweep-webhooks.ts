@@ -1,34 +1,109 @@
 import type { Job } from '../../jobs/use/job.ts';
 import { piecesJob } from '../../jobs/use/pieces-job.ts';
+import { TerminalError } from '../../kernel/faults.ts';
 import type { Clock } from '../../kernel/world.ts';
-import type { DueWebhooks, WebhookTasks } from './webhooks.ts';
+import type { Delivery } from '../domain/webhook-delivery.ts';
+import { wakeLane } from './wake-lane.ts';
+import type { DueWebhook, DueWebhooks, WebhookStore, WebhookTask, WebhookTasks } from './webhooks.ts';
 
 export interface SweepWebhooksTools {
+  readonly webhooks: WebhookStore;
   readonly due: DueWebhooks;
   readonly tasks: WebhookTasks;
   readonly clock: Pick<Clock, 'nowMs'>;
 }
 
-/** About the number of tasks that the senders process in a minute. The rest remains due for the next run. */
-const MAX_DUE = 4_000;
+/** Rows that are moved and queued at a time. */
+const PAGE = 400;
+/** Bounds a run whose deadline does not: 80,000 rows. */
+const MAX_PAGES = 200;
+/** A row that was queued is queued again after this time if it is still due. */
+const ROUND_MS = 10 * 60_000;
+/** Of one endpoint, a run queues this many deliveries with those of others. The rest goes to the lane of the endpoint. */
+const SHARE = 100;
 
 /**
- * Enqueues due tasks: retries with long waits, and tasks whose message was lost. A task that is enqueued twice takes effect
- * once.
+ * Queues due tasks: retries with long waits, and tasks whose message was lost. Each is moved to a later time first, so it is
+ * queued once in a round, and no backlog hides what is behind it. A task that is queued twice takes effect once.
  *
- * @returns the number of enqueued tasks
+ * @returns the number of rows that were queued or moved to a lane
  */
-export async function sweepWebhooks(tools: SweepWebhooksTools): Promise<number> {
-  const tasks = await tools.due.due(tools.clock.nowMs(), MAX_DUE);
-  if (tasks.length > 0) await tools.tasks.enqueue(tasks, 0);
-  return tasks.length;
+export async function sweepWebhooks(tools: SweepWebhooksTools, deadlineMs = Infinity): Promise<number> {
+  const { due, tasks, clock } = tools;
+  const shares = new Map<string, number>();
+  const lanes = new Set<string>();
+  let swept = 0;
+  for (let page = 0; page < MAX_PAGES && clock.nowMs() < deadlineMs; page += 1) {
+    const found = await due.due(clock.nowMs(), PAGE);
+    const crowded = found.filter(({ task }) => task.kind === 'attempt' && counted(shares, task.endpointId) > SHARE);
+    for (const { task } of crowded) if (task.kind === 'attempt') await openLane(tools, lanes, task);
+    const moved = await Promise.all(found.map((each) => take(tools, each, lanes, crowded.includes(each))));
+    const here = moved.filter((each) => each !== undefined);
+    await tasks.enqueue(here.flat(), 0);
+    const { length } = here;
+    swept += length;
+    // The index lags behind: what a rival or the page before has moved may be in it still.
+    if (length === 0) break;
+  }
+  await tasks.enqueue(
+    [...lanes].map((endpointId) => ({ kind: 'lane' as const, endpointId })),
+    0,
+  );
+  return swept;
 }
 
-/** {@link sweepWebhooks} as a job. @param told receives the number of enqueued tasks */
+function counted(shares: Map<string, number>, endpointId: string): number {
+  const share = (shares.get(endpointId) ?? 0) + 1;
+  shares.set(endpointId, share);
+  return share;
+}
+
+/** Wakes the lane of the endpoint, once in a run. Without the delivery, its owner is not known, and it stays in the queue. */
+async function openLane(
+  tools: SweepWebhooksTools,
+  lanes: Set<string>,
+  { endpointId, deliveryId }: Extract<WebhookTask, { readonly kind: 'attempt' }>,
+): Promise<void> {
+  if (lanes.has(endpointId)) return;
+  const delivery = await readableDelivery(tools, endpointId, deliveryId);
+  if (delivery === undefined) return;
+  await wakeLane(tools, delivery, endpointId);
+  lanes.add(endpointId);
+}
+
+/** A delivery that cannot be read is left to the sender, which parks it. */
+async function readableDelivery(
+  { webhooks }: SweepWebhooksTools,
+  endpointId: string,
+  deliveryId: string,
+): Promise<Delivery | undefined> {
+  try {
+    return await webhooks.readDelivery(endpointId, deliveryId);
+  } catch (error) {
+    if (error instanceof TerminalError) return undefined;
+    throw error;
+  }
+}
+
+/** @returns what is to be queued; undefined when the row is no longer at its place */
+async function take(
+  { due, clock }: SweepWebhooksTools,
+  each: DueWebhook,
+  lanes: ReadonlySet<string>,
+  isCrowded: boolean,
+): Promise<readonly WebhookTask[] | undefined> {
+  const { task } = each;
+  if (isCrowded && task.kind === 'attempt' && lanes.has(task.endpointId)) {
+    return (await due.move(each, { sweepAtMs: each.sweepAtMs, apart: true })) ? [] : undefined;
+  }
+  return (await due.move(each, { sweepAtMs: clock.nowMs() + ROUND_MS })) ? [task] : undefined;
+}
+
+/** {@link sweepWebhooks} as a job. @param told receives the number of rows */
 export function sweepWebhooksJob(tools: SweepWebhooksTools, told: (swept: number) => void): Job<string> {
   return piecesJob({
-    due: async () => {
-      const swept = await sweepWebhooks(tools);
+    due: async ({ deadlineMs }) => {
+      const swept = await sweepWebhooks(tools, deadlineMs);
       told(swept);
       return { done: swept, left: 0, failed: 0 };
     },

@@ -154,7 +154,9 @@ export async function updateEndpoint(
 }
 
 function changed(known: WebhookEndpoint, change: EndpointChange, nowMs: number): WebhookEndpoint {
-  const { description: oldDescription, disabled: oldDisabled, ...rest } = known;
+  const { description: oldDescription, disabled: oldDisabled, slow, ...rest } = known;
+  // A server that was mended or exchanged need not wait for the next look of its lane.
+  const isNew = change.url !== undefined || change.enabled === true;
   const description = change.description === undefined ? oldDescription : (change.description ?? undefined);
   const disabled =
     change.enabled === undefined ? oldDisabled : change.enabled ? undefined : (oldDisabled ?? off(nowMs));
@@ -164,6 +166,7 @@ function changed(known: WebhookEndpoint, change: EndpointChange, nowMs: number):
     ...(change.events === undefined ? {} : { events: change.events }),
     ...(description === undefined ? {} : { description }),
     ...(disabled === undefined ? {} : { disabled }),
+    ...(slow === undefined || isNew ? {} : { slow }),
   };
 }
 

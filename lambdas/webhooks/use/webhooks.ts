@@ -4,6 +4,7 @@ import type { EffectRecord } from '../../once/domain/idempotency.ts';
 import type { EventRange } from '../../views/use/read-event.ts';
 import type { AttemptResult, Delivery, WebhookMessage } from '../domain/webhook-delivery.ts';
 import type { EndpointBook, SecretVersion, WebhookOwner } from '../domain/webhook-endpoint.ts';
+import type { WebhookLane } from '../domain/webhook-lane.ts';
 import type { WebhookReplay } from '../domain/webhook-replay.ts';
 
 /** A row and its next revision. */
@@ -20,6 +21,7 @@ export interface WebhookChange {
   readonly book?: Revised<EndpointBook>;
   readonly deliveries?: readonly Revised<Delivery>[];
   readonly replay?: Revised<WebhookReplay>;
+  readonly lane?: Revised<WebhookLane>;
   /** The entry of a request in the activity log. */
   readonly activity?: ActivityDraft;
 }
@@ -44,6 +46,7 @@ export interface WebhookStore {
   /** Newest event first. */
   listDeliveries(endpointId: string, page: DeliveryPage): Promise<readonly Delivery[]>;
   readReplay(replayId: string): Promise<WebhookReplay | undefined>;
+  readLane(endpointId: string): Promise<WebhookLane | undefined>;
 }
 
 export interface DeliveryPage {
@@ -52,18 +55,31 @@ export interface DeliveryPage {
   readonly limit: number;
 }
 
-/** An attempt of a delivery, or a page of a replay. Running it twice has one effect. */
+/** An attempt of a delivery, a page of a replay, or a run of a lane. Running it twice has one effect. */
 export type WebhookTask =
   | { readonly kind: 'attempt'; readonly endpointId: string; readonly deliveryId: string }
-  | { readonly kind: 'replay'; readonly replayId: string };
+  | { readonly kind: 'replay'; readonly replayId: string }
+  | { readonly kind: 'lane'; readonly endpointId: string };
 
-/** The due queue. Each due row is written in one transaction with its delivery or replay, so none can be missing. */
+/** A task in the queue of the sweep, or in a lane. */
+export interface DueWebhook {
+  readonly task: WebhookTask;
+  /** Its place in the queue. Unix milliseconds. */
+  readonly sweepAtMs: number;
+}
+
+/** The queue of the sweep, and the lanes. Each row has its place in one of them in itself, so none can be missing. */
 export interface DueWebhooks {
+  /** At most `limit` rows that the sweep has to queue at `nowMs`, oldest first in each shard. */
+  due(nowMs: number, limit: number): Promise<readonly DueWebhook[]>;
+  /** The first deliveries in the lane of an endpoint, oldest first, also those that are not yet due. */
+  dueInLane(endpointId: string, limit: number): Promise<readonly DueWebhook[]>;
   /**
-   * Tasks that are due at `nowMs`, oldest first in each shard. Of one endpoint at most an eighth of `limit`, so that an endpoint
-   * that does not answer does not hide the deliveries of others.
+   * Moves a row to another time, or into the lane of its endpoint.
+   *
+   * @returns false when it is no longer at its place: a rival has moved it, or it is done
    */
-  due(nowMs: number, limit: number): Promise<readonly WebhookTask[]>;
+  move(due: DueWebhook, to: { readonly sweepAtMs: number; readonly apart?: true }): Promise<boolean>;
 }
 
 /** Enqueues tasks for immediate processing. The sweep finds a lost task in the due queue within a minute. */

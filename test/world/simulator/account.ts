@@ -58,6 +58,13 @@ const QUEUES: Readonly<Record<string, QueueShape>> = {
     tries: 5,
     deadLetters: 'webhooks-dead',
   },
+  'webhook-lanes': {
+    consumer: 'webhook-sender',
+    batch: 1,
+    hiddenMs: 6 * WEBHOOK_SENDER_TIMEOUT_SECONDS * 1_000,
+    tries: 5,
+    deadLetters: 'webhooks-dead',
+  },
   'webhooks-dead': {},
   'relay-parked': {},
   letters: {},

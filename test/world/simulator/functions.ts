@@ -64,6 +64,7 @@ export const VARIABLES: Readonly<Record<string, string>> = {
   [Environment.lostAfterSeconds]: '180',
   [Environment.parkingQueueUrl]: queueUrl('none'),
   [Environment.webhookTasksQueueUrl]: queueUrl('webhooks'),
+  [Environment.webhookLanesQueueUrl]: queueUrl('webhook-lanes'),
   [Environment.webhookRootSecretId]: Secret.webhookRoot,
   [Environment.webhookLoopback]: 'false',
   [Environment.jobCredentialSecretId]: Secret.jobs,

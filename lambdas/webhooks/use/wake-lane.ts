@@ -1,0 +1,20 @@
+import type { Clock } from '../../kernel/world.ts';
+import { rounds } from '../../once/use/rounds.ts';
+import type { WebhookOwner } from '../domain/webhook-endpoint.ts';
+import { isAwake, woken } from '../domain/webhook-lane.ts';
+import type { WebhookStore } from './webhooks.ts';
+
+/** Announces deliveries to the lane of their endpoint. Called before they are written: a lane outlives who has woken it. @throws RetryableError, AmbiguousError */
+export async function wakeLane(
+  { webhooks, clock }: { readonly webhooks: WebhookStore; readonly clock: Pick<Clock, 'nowMs'> },
+  owner: WebhookOwner,
+  endpointId: string,
+): Promise<void> {
+  await rounds('this lane', async () => {
+    const was = await webhooks.readLane(endpointId);
+    if (was !== undefined && isAwake(was, clock.nowMs())) return undefined;
+    const now = woken(was, owner, endpointId, clock.nowMs());
+    const outcome = await webhooks.write({ lane: was === undefined ? { now } : { was, now } });
+    return outcome.kind === 'written' ? undefined : 'again';
+  });
+}

@@ -1,0 +1,124 @@
+import { TerminalError } from '../../kernel/faults.ts';
+import { rounds } from '../../once/use/rounds.ts';
+import { LONGEST_DELAY_MS } from '../domain/webhook-delivery.ts';
+import { endpointOf, withEndpoint } from '../domain/webhook-endpoint.ts';
+import {
+  afterRun,
+  claimedLane,
+  LANE_RUN_MS,
+  LANE_WIDTH,
+  type LaneRun,
+  type WebhookLane,
+} from '../domain/webhook-lane.ts';
+import { enqueueAtOnce } from './fan-out-webhooks.ts';
+import { type SendOutcome, type SendTools, sendApart } from './send-webhook.ts';
+import type { DueWebhooks } from './webhooks.ts';
+
+export interface LaneTools extends SendTools {
+  readonly due: DueWebhooks;
+}
+
+/**
+ * Works at the lane of an endpoint: tries deliveries that are due, page by page, until one hangs, none is due or its time is
+ * over. The lane's row is claimed, so one run works at a time.
+ *
+ * @returns the outcomes of the attempts
+ * @throws RetryableError, AmbiguousError when the store fails: the sweep queues the lane again
+ */
+export async function runLane(tools: LaneTools, endpointId: string): Promise<readonly SendOutcome[]> {
+  const { webhooks, clock } = tools;
+  const held = await rounds<WebhookLane | undefined>('this lane', async () => {
+    const was = await webhooks.readLane(endpointId);
+    const now = was && claimedLane(was, clock.nowMs());
+    if (was === undefined || now === undefined) return undefined;
+    return (await webhooks.write({ lane: { was, now } })).kind === 'written' ? now : 'again';
+  });
+  if (held === undefined) return [];
+  const { outcomes, run } = await workAt(tools, held);
+  const next = await rounds<WebhookLane | undefined>('this lane', async () => {
+    const was = await webhooks.readLane(endpointId);
+    if (was?.leaseExpiresAtMs !== held.leaseExpiresAtMs || was === undefined) return undefined;
+    const now = afterRun(was, held, run, clock.nowMs());
+    return (await webhooks.write({ lane: { was, now } })).kind === 'written' ? now : 'again';
+  });
+  const waitMs = (next?.dueAtMs ?? Infinity) - clock.nowMs();
+  const delaySeconds = Math.max(0, Math.ceil(waitMs / 1000));
+  if (waitMs <= LONGEST_DELAY_MS) await enqueueAtOnce(tools, [{ kind: 'lane', endpointId }], delaySeconds);
+  return outcomes;
+}
+
+/** Longer than the lease of an attempt. */
+const SET_BACK_MS = 2 * 60_000;
+
+/** Attempts that had a result. */
+const TRIED: readonly SendOutcome[] = ['dropped', 'delivered', 'delivered_late', 'tried_in_vain', 'hung', 'disabled'];
+
+/** Bounds a run beside its time. */
+const MAX_PAGES = 100;
+
+async function workAt(
+  tools: LaneTools,
+  held: WebhookLane,
+): Promise<{ readonly outcomes: readonly SendOutcome[]; readonly run: LaneRun }> {
+  const { due, clock } = tools;
+  const width = held.hung > 0 ? 1 : LANE_WIDTH;
+  const beganAtMs = clock.nowMs();
+  const outcomes: SendOutcome[] = [];
+  const seen = new Set<string>();
+  let nextAtMs: number | undefined;
+  let isGoingOn = true;
+  for (let pages = 0; isGoingOn && pages < MAX_PAGES; pages += 1) {
+    // The index lags behind: deliveries of the page before may be in it still.
+    const found = await due.dueInLane(held.endpointId, 2 * width + 1);
+    const fresh = found.flatMap(({ task, sweepAtMs }) =>
+      task.kind === 'attempt' && !seen.has(task.deliveryId) ? [{ id: task.deliveryId, sweepAtMs }] : [],
+    );
+    const page = fresh.filter(({ sweepAtMs }) => sweepAtMs <= clock.nowMs()).slice(0, width);
+    for (const { id } of page) seen.add(id);
+    const ended = await Promise.allSettled(page.map(({ id }) => sendApart(tools, held.endpointId, id)));
+    for (const [index, each] of ended.entries()) {
+      const entry = page[index];
+      if (each.status === 'fulfilled') outcomes.push(each.value);
+      else if (entry !== undefined) await setBack(tools, held.endpointId, entry, each.reason);
+    }
+    nextAtMs = fresh[page.length]?.sweepAtMs ?? (page.length === 0 ? found[0]?.sweepAtMs : clock.nowMs());
+    const isOk = ended.every(
+      (each) => each.status === 'fulfilled' && TRIED.includes(each.value) && each.value !== 'hung',
+    );
+    isGoingOn = isOk && page.length === width && width > 1 && clock.nowMs() - beganAtMs < LANE_RUN_MS;
+  }
+  const tried = outcomes.filter((each) => TRIED.includes(each)).length;
+  const hung = outcomes.includes('hung');
+  const isQuick = !hung && !outcomes.includes('delivered_late') && (tried > 0 || nextAtMs === undefined);
+  const isSlow = await slowAfter(tools, held, isQuick);
+  return { outcomes, run: { hung, tried, isSlow, ...(nextAtMs === undefined ? {} : { nextAtMs }) } };
+}
+
+/** After a failure of Payonce, the deliveries behind this one have their turn. One that cannot be read gets a dead letter. */
+async function setBack(
+  tools: LaneTools,
+  endpointId: string,
+  { id: deliveryId, sweepAtMs }: { readonly id: string; readonly sweepAtMs: number },
+  reason: unknown,
+): Promise<void> {
+  const task = { kind: 'attempt', endpointId, deliveryId } as const;
+  tools.report(reason);
+  if (reason instanceof TerminalError) await enqueueAtOnce(tools, [task]);
+  await tools.due.move({ task, sweepAtMs }, { sweepAtMs: tools.clock.nowMs() + SET_BACK_MS });
+}
+
+/** Lets an endpoint that answers quickly, or that has nothing to answer, out of its lane. @returns whether it is still slow */
+async function slowAfter(
+  { webhooks }: LaneTools,
+  { tenantId, mode, endpointId }: WebhookLane,
+  isQuick: boolean,
+): Promise<boolean> {
+  return rounds<boolean>('these endpoints', async () => {
+    const was = await webhooks.readBook({ tenantId, mode });
+    const endpoint = endpointOf(was, endpointId);
+    if (endpoint?.slow === undefined || !isQuick) return endpoint?.slow !== undefined;
+    const { slow: _slow, ...rest } = endpoint;
+    const outcome = await webhooks.write({ book: { was, now: withEndpoint(was, rest) } });
+    return outcome.kind === 'written' ? false : 'again';
+  });
+}

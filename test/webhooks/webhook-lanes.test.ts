@@ -1,0 +1,303 @@
+import { describe, expect, test } from '@jest/globals';
+import type { SQSEvent } from 'aws-lambda';
+import { TerminalError } from '../../lambdas/kernel/faults.ts';
+import { tenantId } from '../../lambdas/kernel/ids.ts';
+import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
+import type { Clock } from '../../lambdas/kernel/world.ts';
+import { idempotentRunner } from '../../lambdas/once/idempotent-runner.ts';
+import { type Delivery, newDelivery } from '../../lambdas/webhooks/domain/webhook-delivery.ts';
+import type { WebhookEndpoint } from '../../lambdas/webhooks/domain/webhook-endpoint.ts';
+import { runWebhookTasks } from '../../lambdas/webhooks/http/webhook-tasks.ts';
+import { fanOut, messageOf } from '../../lambdas/webhooks/use/fan-out-webhooks.ts';
+import { sweepWebhooks } from '../../lambdas/webhooks/use/sweep-webhooks.ts';
+import { updateEndpoint } from '../../lambdas/webhooks/use/webhook-endpoints.ts';
+import type { WebhookTask } from '../../lambdas/webhooks/use/webhooks.ts';
+import { BY_REQUEST } from '../support/causes.ts';
+import { countingEntropy } from '../support/counting-entropy.ts';
+import { Stores } from '../world/stores.ts';
+import { endpointNamed, eventNamed, SECRETS } from './webhook-fixtures.ts';
+
+const SECOND_MS = 1_000;
+const MINUTE_MS = 60_000;
+const START_MS = Date.UTC(2026, 2, 1, 12);
+
+/** Time that goes on when every process waits. */
+class Timeline implements Clock {
+  #nowMs = START_MS;
+  readonly #waits: { readonly atMs: number; readonly go: () => void }[] = [];
+
+  nowMs(): number {
+    return this.#nowMs;
+  }
+
+  sleep(ms: number): Promise<void> {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const wait = { atMs: this.#nowMs + ms, go: resolve };
+    const place = this.#waits.findLastIndex(({ atMs }) => atMs <= wait.atMs);
+    this.#waits.splice(place + 1, 0, wait);
+    return promise;
+  }
+
+  async until(atMs: number): Promise<void> {
+    for (;;) {
+      await new Promise(setImmediate);
+      const next = this.#waits[0];
+      if (next === undefined || next.atMs > atMs) break;
+      this.#waits.shift();
+      this.#nowMs = Math.max(this.#nowMs, next.atMs);
+      next.go();
+    }
+    this.#nowMs = atMs;
+  }
+}
+
+/** As deployed: messages of a batch, and how many executions run at once. */
+const TASKS = { batch: 10, atOnce: 20 };
+const LANES = { batch: 1, atOnce: 20 };
+/** What an execution takes beside its calls. */
+const WORK_MS = 30;
+
+/** The sweep, the senders with their two queues, and receivers that take their time. */
+class Site {
+  readonly clock = new Timeline();
+  readonly store = new Stores(this.clock).webhooks;
+  readonly failed: unknown[] = [];
+  readonly failedMessages: unknown[] = [];
+  /** How long each endpoint's receiver takes, by its URL; `hangs` is ended by the sender after ten seconds. */
+  readonly answersIn = new Map<string, number | 'hangs'>();
+  readonly arrivals: { readonly url: string; readonly eventId: string; readonly atMs: number }[] = [];
+  calls = 0;
+  mostMessages = 0;
+  readonly #queues = { attempt: [] as WebhookTask[], other: [] as WebhookTask[] };
+  readonly #running = { attempt: 0, other: 0 };
+
+  readonly tools = {
+    webhooks: this.store,
+    due: this.store,
+    secrets: SECRETS,
+    transport: { post: (request: { url: string; headers: Readonly<Record<string, string>> }) => this.#post(request) },
+    bodies: async () => '{}',
+    pastEvents: async () => ({ events: [] }),
+    tasks: {
+      enqueue: async (tasks: readonly WebhookTask[], delaySeconds: number) => this.#enqueue(tasks, delaySeconds),
+    },
+    runner: idempotentRunner,
+    clock: this.clock,
+    entropy: countingEntropy(),
+    digest: systemDigest,
+    report: (error: unknown) => void this.failed.push(error),
+    telemetry: { run: () => undefined, fault: (_what: string, error: unknown) => void this.failed.push(error) },
+  };
+
+  async add(endpoint: WebhookEndpoint, answersIn: number | 'hangs'): Promise<void> {
+    this.answersIn.set(endpoint.url, answersIn);
+    const was = await this.store.readBook(ownerOf(endpoint));
+    await this.store.write({ book: { was, now: { ...was, revision: 1, endpoints: [endpoint] } } });
+  }
+
+  /** Deliveries whose messages were lost. */
+  async addDue(endpoint: WebhookEndpoint, count: number): Promise<void> {
+    for (let made = 0; made < count; made += 1) {
+      const message = messageOf(eventNamed(`${endpoint.id}-${made}`, START_MS));
+      const now = newDelivery(systemDigest, ownerOf(endpoint), endpoint, message, this.clock.nowMs() - 3 * MINUTE_MS);
+      await this.store.write({ deliveries: [{ now }] });
+    }
+  }
+
+  publish(endpoint: WebhookEndpoint, name: string): Promise<unknown> {
+    return fanOut(this.tools, eventNamed(name, this.clock.nowMs(), 'payment.completed', ownerOf(endpoint)));
+  }
+
+  /** Time passes with a sweep each minute. */
+  async pass(minutes: number): Promise<void> {
+    for (let minute = 0; minute < minutes; minute += 1) {
+      await sweepWebhooks({ ...this.tools, webhooks: this.store, due: this.store });
+      await this.clock.until(this.clock.nowMs() + MINUTE_MS);
+    }
+  }
+
+  async deliveriesOf({ id }: WebhookEndpoint, limit = 2_000): Promise<readonly Delivery[]> {
+    return this.store.listDeliveries(id, { limit });
+  }
+
+  async #post({ url, headers }: { url: string; headers: Readonly<Record<string, string>> }) {
+    this.calls += 1;
+    const takes = this.answersIn.get(url) ?? 0;
+    if (takes === 'hangs') {
+      await this.clock.sleep(10 * SECOND_MS);
+      return { kind: 'unanswered', error: 'timeout' } as const;
+    }
+    await this.clock.sleep(takes);
+    this.arrivals.push({ url, eventId: headers['webhook-id'] ?? '', atMs: this.clock.nowMs() });
+    return { kind: 'answered', status: 204, excerpt: '' } as const;
+  }
+
+  async #enqueue(tasks: readonly WebhookTask[], delaySeconds: number): Promise<void> {
+    const add = (): void => {
+      for (const task of tasks) this.#queues[task.kind === 'attempt' ? 'attempt' : 'other'].push(task);
+      this.mostMessages = Math.max(this.mostMessages, this.#queues.attempt.length);
+      this.#work('attempt', TASKS);
+      this.#work('other', LANES);
+    };
+    if (delaySeconds === 0) add();
+    else void this.clock.sleep(delaySeconds * SECOND_MS).then(add);
+  }
+
+  #work(queue: 'attempt' | 'other', { batch, atOnce }: typeof TASKS): void {
+    while (this.#running[queue] < atOnce && this.#queues[queue].length > 0) {
+      const taken = this.#queues[queue].splice(0, batch);
+      this.#running[queue] += 1;
+      void this.#execute(taken).finally(() => {
+        this.#running[queue] -= 1;
+        this.#work(queue, { batch, atOnce });
+      });
+    }
+  }
+
+  async #execute(tasks: readonly WebhookTask[]): Promise<void> {
+    await this.clock.sleep(WORK_MS);
+    const Records = tasks.map((task, index) => ({ messageId: String(index), body: JSON.stringify(task) }));
+    const { batchItemFailures } = await runWebhookTasks(this.tools, { Records } as SQSEvent);
+    for (const { itemIdentifier } of batchItemFailures) this.failedMessages.push(tasks[Number(itemIdentifier)]);
+  }
+}
+
+/** Each endpoint belongs to a tenant of its own. */
+function ownerOf({ id }: WebhookEndpoint) {
+  return { tenantId: tenantId(`ten_${id.slice(3, 20)}`), mode: 'test' } as const;
+}
+
+const HANGING = endpointNamed('hanging');
+const LONE = endpointNamed('lone');
+const NORMAL = endpointNamed('normal');
+
+/** How long the deliveries of the others take, in milliseconds: the slowest one. */
+async function slowest(hangingDue: number): Promise<{ lone: number; normal: number; site: Site }> {
+  const site = new Site();
+  await site.add(HANGING, 'hangs');
+  await site.add(LONE, 80);
+  await site.add(NORMAL, 80);
+  await site.addDue(HANGING, hangingDue);
+  await site.addDue(LONE, 1_000);
+  const published = new Map<string, number>();
+  const publishing = (async () => {
+    for (let second = 0; second < 5 * 60; second += 1) {
+      const name = `normal-${second}`;
+      published.set(eventNamed(name).event.id, site.clock.nowMs());
+      await site.publish(NORMAL, name);
+      if (hangingDue > 0) await site.publish(HANGING, `more-${second}`);
+      await site.clock.sleep(SECOND_MS);
+    }
+  })();
+  await site.pass(6);
+  await publishing;
+  const at = ({ url }: WebhookEndpoint) => site.arrivals.filter((each) => each.url === url);
+  expect([at(LONE).length, at(NORMAL).length, site.failed]).toEqual([1_000, 300, []]);
+  const normal = at(NORMAL).map(({ eventId, atMs }) => atMs - (published.get(eventId) ?? 0));
+  return { lone: Math.max(...at(LONE).map(({ atMs }) => atMs)) - START_MS, normal: Math.max(...normal), site };
+}
+
+describe('an endpoint that does not answer', () => {
+  test('with 20,000 due deliveries makes those of a lone endpoint and of a normal one no later', async () => {
+    const without = await slowest(0);
+    const beside = await slowest(20_000);
+    expect(beside.normal).toBeLessThanOrEqual(without.normal + SECOND_MS);
+    expect(beside.lone).toBeLessThanOrEqual(without.lone + SECOND_MS);
+    // It is asked now and then, and its deliveries are not queued meanwhile.
+    expect(beside.site.calls).toBeLessThan(1_300 + 150);
+    expect(beside.site.mostMessages).toBeLessThan(500);
+    const { endpoints } = await beside.site.store.readBook(ownerOf(HANGING));
+    expect(endpoints[0]?.slow).toBeDefined();
+  }, 300_000);
+
+  test('gets all deliveries when it answers again, each once, and then has no lane', async () => {
+    const site = new Site();
+    await site.add(HANGING, 'hangs');
+    await site.addDue(HANGING, 500);
+    await site.pass(30);
+    expect(site.arrivals).toEqual([]);
+    expect((await site.deliveriesOf(HANGING)).every(({ status, tries }) => status === 'pending' && tries < 10)).toBe(
+      true,
+    );
+    site.answersIn.set(HANGING.url, 50);
+    await site.pass(6 * 60);
+    expect(site.arrivals).toHaveLength(500);
+    expect((await site.deliveriesOf(HANGING)).every(({ status }) => status === 'delivered')).toBe(true);
+    const { endpoints } = await site.store.readBook(ownerOf(HANGING));
+    expect(endpoints[0]?.slow).toBeUndefined();
+    expect((await site.store.readLane(HANGING.id))?.dueAtMs).toBeUndefined();
+    expect(await site.store.due(Number.MAX_SAFE_INTEGER, 8)).toEqual([]);
+  });
+
+  test('is disabled after three days although its deliveries have tries left', async () => {
+    const site = new Site();
+    await site.add(HANGING, 'hangs');
+    await site.addDue(HANGING, 300);
+    await site.pass(3 * 24 * 60 + 60);
+    const { endpoints } = await site.store.readBook(ownerOf(HANGING));
+    expect(endpoints[0]?.disabled?.reason).toBe('failing');
+    await site.pass(60);
+    expect(new Set((await site.deliveriesOf(HANGING)).map(({ status }) => status))).toEqual(new Set(['canceled']));
+    expect(await site.store.dueInLane(HANGING.id, 5)).toEqual([]);
+  }, 120_000);
+
+  test('with a delivery that Payonce cannot send, gets the others, and a dead letter names it', async () => {
+    const site = new Site();
+    await site.add(HANGING, 'hangs');
+    await site.addDue(HANGING, 30);
+    await site.pass(4);
+    const [unreadable] = await site.deliveriesOf(HANGING);
+    const readDelivery = site.store.readDelivery.bind(site.store);
+    site.store.readDelivery = async (endpointId, id) => {
+      if (id === unreadable?.id) throw new TerminalError('row_unreadable', 'written by another version');
+      return readDelivery(endpointId, id);
+    };
+    site.answersIn.set(HANGING.url, 50);
+    await site.pass(60);
+    expect(new Set(site.arrivals.map(({ eventId }) => eventId)).size).toBe(29);
+    expect(site.failedMessages).toContainEqual({ kind: 'attempt', endpointId: HANGING.id, deliveryId: unreadable?.id });
+    expect(await site.store.dueInLane(HANGING.id, 5)).toEqual([]);
+  });
+
+  test('is not slow any more when it has another URL', async () => {
+    const site = new Site();
+    await site.add(HANGING, 'hangs');
+    await site.publish(HANGING, 'first');
+    await site.clock.until(site.clock.nowMs() + 5 * MINUTE_MS);
+    const change = { url: NORMAL.url };
+    const addresses = { refusal: async () => undefined };
+    const acted = { owner: ownerOf(HANGING), cause: BY_REQUEST, endpointId: HANGING.id };
+    await updateEndpoint({ ...site.tools, addresses }, { ...acted, change });
+    await site.publish(HANGING, 'second');
+    await site.clock.until(site.clock.nowMs() + SECOND_MS);
+    expect(site.arrivals).toHaveLength(1);
+  });
+
+  test('a single slow answer costs its next deliveries no more than moments', async () => {
+    const site = new Site();
+    await site.add(NORMAL, 6 * SECOND_MS);
+    await site.publish(NORMAL, 'slow');
+    await site.clock.until(site.clock.nowMs() + 10 * SECOND_MS);
+    site.answersIn.set(NORMAL.url, 50);
+    await site.publish(NORMAL, 'next');
+    await site.clock.until(site.clock.nowMs() + SECOND_MS);
+    expect(site.arrivals).toHaveLength(2);
+  });
+});
+
+test('of two overlapping sweeps, one queues a row, and it is queued again only in a later round', async () => {
+  const site = new Site();
+  await site.add(NORMAL, 50);
+  await site.addDue(NORMAL, 90);
+  const queued: WebhookTask[] = [];
+  const tools = {
+    ...site.tools,
+    tasks: { enqueue: async (tasks: readonly WebhookTask[]) => void queued.push(...tasks) },
+  };
+  await Promise.all([sweepWebhooks(tools), sweepWebhooks(tools)]);
+  await sweepWebhooks(tools);
+  expect(queued).toHaveLength(90);
+  await site.clock.until(site.clock.nowMs() + 11 * MINUTE_MS);
+  await sweepWebhooks(tools);
+  expect(queued).toHaveLength(180);
+});
