@@ -223,6 +223,29 @@ describe('the resolver', () => {
     expect(harness.processor.charges(request.paymentId)).toHaveLength(1);
   });
 
+  test('waits for a processor that is away for hours, and reports no failure', async () => {
+    const request = paymentRequest('away');
+    let asked = 0;
+    const no = () => {
+      asked += 1;
+      return Promise.reject(new RetryableError('processor_unreachable', 'no'));
+    };
+    const charge = () => Promise.reject(new AmbiguousError('processor_timeout', 'no'));
+    const away = { ...harness.processor, charge, findCharge: no, chargesOfPayment: no, readCharge: no };
+    await harness.pay(request, { processor: away });
+    harness.clock.advance(3 * 60 * 60_000);
+    const books = [away];
+    asked = 0;
+    // After an hour it looks every quarter of an hour.
+    for (let minute = 0; minute < 15; minute += 1) {
+      harness.clock.advance(60_000);
+      const counts = await resolveInquiries({ ...harness.changeTools, processor: away, books });
+      expect(counts).toEqual({ finished: 0, waiting: 1, undecidable: 0, failed: 0 });
+    }
+    expect(asked).toBeGreaterThan(0);
+    expect(harness.reported).toEqual([]);
+  });
+
   test('sends a charge again with the return URL of its payment', async () => {
     const returnUrl = 'https://shop.example/done';
     const request = paymentRequest('back', { returnUrl });

@@ -1,5 +1,5 @@
 import type { Cause } from '../../kernel/cause.ts';
-import { TerminalError } from '../../kernel/faults.ts';
+import { AmbiguousError, RetryableError, TerminalError } from '../../kernel/faults.ts';
 import { inquiryOperation, type OperationId, type PaymentId } from '../../kernel/ids.ts';
 import { invariant } from '../../kernel/invariant.ts';
 import { fromTurn, isInquiryDue } from '../../kernel/looks.ts';
@@ -297,7 +297,12 @@ async function ask(tools: ResolveTools, { operationId, claimedAtMs }: Inquiry, c
   // The look-up by key refuses a charge that differs from the request. By now its outcome would be known otherwise.
   const isOverdue = fact.kind === 'unknown' && clock.nowMs() > claimedAtMs + FIND_OUT_MS;
   const books = pinnedBooks(tools, chain.first);
-  if (isOverdue && books !== undefined) await recordChargesOf(tools, operationId, chain, books);
+  if (isOverdue && books !== undefined) {
+    await recordChargesOf(tools, operationId, chain, books).catch((error: unknown) => {
+      // The processor is away: its books are read at the next look.
+      if (!(error instanceof RetryableError || error instanceof AmbiguousError)) throw error;
+    });
+  }
   return ({ state }) => decide(fact, state);
 }
 
