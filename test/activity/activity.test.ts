@@ -105,6 +105,15 @@ describe('a chain of the activity log', () => {
     expect(await verifyActivity({ log, digest: systemDigest }, OTHER)).toEqual({ entries: 0 });
   });
 
+  test('is verified and listed in full although DynamoDB ends a page early', async () => {
+    database = new MemoryDynamoDb({ tables: TABLE_SHAPES, nowMs: () => clock.nowMs(), pageBytes: 2_000 });
+    log = new DynamoDbActivity(database.client, TABLES, pacing);
+    for (let index = 0; index < 60; index += 1) await log.record(draft(SHOP, String(index)));
+    expect(await verifyActivity({ log, digest: systemDigest }, SHOP)).toEqual({ entries: 60 });
+    const page = await pageOfActivity(log, SHOP, { limit: 50 });
+    expect(page.kind === 'found' && [page.entries.length, page.hasMore]).toEqual([50, true]);
+  });
+
   test('is listed page by page, newest first, and not from the entry of another tenant', async () => {
     for (const about of ['a', 'b', 'c']) await log.record(draft(SHOP, about));
     await log.record(draft(OTHER, 'other'));

@@ -147,7 +147,7 @@ export class DynamoDbActivity implements ActivityLog {
     return newest;
   }
 
-  /** An entry is below ten kilobytes, so a page of 101 is one query. */
+  /** A query ends after one megabyte, so a page of large entries takes several. */
   async listActivity(chain: ActivityChain, { order, from, limit }: ActivityPage): Promise<readonly ActivityEntry[]> {
     const isAscending = order === 'oldest_first';
     const input = {
@@ -160,10 +160,20 @@ export class DynamoDbActivity implements ActivityLog {
       },
       ScanIndexForward: isAscending,
       ConsistentRead: true,
-      Limit: limit,
     };
-    const { Items = [] } = await readWithRetries(this.#pacing, () => this.#client.send(new QueryCommand(input)));
-    return Items.map(parseActivity);
+    const items: Item[] = [];
+    let after: Item | undefined;
+    // Each query returns an item at least, or is the last.
+    for (let queries = 0; queries < limit; queries += 1) {
+      const rest = { Limit: limit - items.length, ...(after === undefined ? {} : { ExclusiveStartKey: after }) };
+      const { Items = [], LastEvaluatedKey } = await readWithRetries(this.#pacing, () =>
+        this.#client.send(new QueryCommand({ ...input, ...rest })),
+      );
+      items.push(...Items);
+      after = LastEvaluatedKey;
+      if (after === undefined || items.length >= limit) break;
+    }
+    return items.map(parseActivity);
   }
 }
 

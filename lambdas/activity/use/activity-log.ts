@@ -45,7 +45,6 @@ export async function entryOf(log: ActivityLog, chain: ActivityChain, id: string
   return entry !== undefined && activityId(entry) === id ? entry : undefined;
 }
 
-/** At most a megabyte, which is one query. */
 const VERIFIED_AT_ONCE = 100;
 
 export interface VerifiedChain {
