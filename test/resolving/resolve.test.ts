@@ -239,7 +239,7 @@ describe('the resolver', () => {
     // After an hour it looks every quarter of an hour.
     for (let minute = 0; minute < 15; minute += 1) {
       harness.clock.advance(60_000);
-      const counts = await resolveInquiries({ ...harness.changeTools, processor: away, books });
+      const counts = await resolveInquiries({ ...harness.tools, processor: away, books });
       expect(counts).toEqual({ finished: 0, waiting: 1, undecidable: 0, failed: 0 });
     }
     expect(asked).toBeGreaterThan(0);

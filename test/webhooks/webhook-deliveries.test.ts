@@ -104,7 +104,7 @@ describe('an endpoint that accepts no event', () => {
     await world.drain();
     const change = { enabled: false };
     const tools = { webhooks: world.store, addresses: { refusal: async () => undefined }, clock: world.clock };
-    await updateEndpoint(tools, { owner: OWNER, endpointId: ENDPOINT.id, change });
+    await updateEndpoint(tools, { owner: OWNER, cause: BY_REQUEST, endpointId: ENDPOINT.id, change });
     await world.publish(eventNamed('second'));
     await world.pass(10);
     expect(world.arrivals).toHaveLength(1);
@@ -202,6 +202,7 @@ describe('a resend', () => {
       caller: OWNER,
       operationId: storedOperationId(`wh_${key}`),
       fingerprint,
+      cause: BY_REQUEST,
       endpointId: ENDPOINT.id,
       deliveryId: delivery?.id ?? '',
     });
@@ -259,7 +260,7 @@ describe('a range replay', () => {
     const event = eventNamed('missed', world.clock.nowMs());
     const tools = { webhooks: world.store, addresses: { refusal: async () => undefined }, clock: world.clock };
     const enable = (enabled: boolean) =>
-      updateEndpoint(tools, { owner: OWNER, endpointId: ENDPOINT.id, change: { enabled } });
+      updateEndpoint(tools, { owner: OWNER, cause: BY_REQUEST, endpointId: ENDPOINT.id, change: { enabled } });
     world.answer = refusing(503);
     await world.publish(event);
     await world.drain();

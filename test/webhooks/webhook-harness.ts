@@ -18,7 +18,9 @@ const PUBLIC: Resolve = async () => [{ address: '93.184.216.34', family: 4 }];
 /** The API of webhook endpoints with everything behind it in memory. */
 export class WebhookHarness extends ApiHarness {
   readonly clock = new SimulatedClock();
-  readonly store = new Stores(this.clock).webhooks;
+  readonly #stores = new Stores(this.clock);
+  readonly database = this.#stores.database;
+  readonly store = this.#stores.webhooks;
   readonly enqueued: WebhookTask[] = [];
   readonly #changes: Partial<WebhookApiTools>;
 

@@ -1,11 +1,14 @@
 import { describe, expect, test } from '@jest/globals';
 import { Webhook } from 'standardwebhooks';
+import { parseActivity } from '../../lambdas/activity/store/dynamodb-activity.ts';
+import { LedgerRow } from '../../lambdas/kernel/contract/rows.ts';
 import { tenantId } from '../../lambdas/kernel/ids.ts';
 import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
 import { newDelivery } from '../../lambdas/webhooks/domain/webhook-delivery.ts';
 import { messageOf } from '../../lambdas/webhooks/use/fan-out-webhooks.ts';
 import type { WebhookChange } from '../../lambdas/webhooks/use/webhooks.ts';
 import type { Reply } from '../payments/payments-api-harness.ts';
+import { TABLES } from '../world/tables.ts';
 import { eventNamed } from './webhook-fixtures.ts';
 import { WebhookHarness } from './webhook-harness.ts';
 
@@ -52,6 +55,23 @@ describe('an endpoint', () => {
     expect(shown.text).not.toContain('whsec_');
     expect(JSON.stringify(written)).not.toContain(secretOf(made).slice('whsec_'.length));
     expect(JSON.stringify(written)).not.toContain('whsec_');
+  });
+
+  test('is created, changed, rotated and deleted with an entry in the activity log, once', async () => {
+    const harness = new WebhookHarness();
+    const path = `/${idOf(await harness.create('k'))}`;
+    await harness.create('k');
+    for (const key of ['r', 'r']) await harness.send('POST', `${path}/rotate_secret`, key, {});
+    await harness.send('PATCH', path, undefined, { url: 'https://other.co.uk/hooks' });
+    for (const key of ['d', 'd', 'e']) await harness.send('DELETE', path, key);
+    const entries = harness.database.items(TABLES.ledger, LedgerRow.activity).map(parseActivity);
+    expect(entries.map(({ action, about }) => [action, about])).toEqual([
+      ['webhook_endpoint.created', [path.slice(1)]],
+      ['webhook_endpoint.secret_rotated', [path.slice(1)]],
+      ['webhook_endpoint.updated', [path.slice(1)]],
+      ['webhook_endpoint.deleted', [path.slice(1)]],
+    ]);
+    expect(new Set(entries.map(({ actor }) => actor.by))).toEqual(new Set(['request']));
   });
 
   test('is not created under a key that created another one', async () => {

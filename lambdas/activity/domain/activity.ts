@@ -11,6 +11,10 @@ export const TENANT_ACTIONS = [
   'decision.made',
   'payment.erased',
   'order.erased',
+  'webhook_endpoint.created',
+  'webhook_endpoint.updated',
+  'webhook_endpoint.secret_rotated',
+  'webhook_endpoint.deleted',
   'webhooks.replay_requested',
 ] as const;
 

@@ -105,7 +105,7 @@ async function update(call: Call): Promise<Handled> {
   const change = Object.fromEntries(
     Object.entries(body.value).filter(([, value]) => value !== undefined),
   ) as EndpointChange;
-  const outcome = await updateEndpoint(tools, { owner: caller, endpointId: id, change });
+  const outcome = await updateEndpoint(tools, { owner: caller, cause: causedByRequest(call), endpointId: id, change });
   return outcome.kind === 'updated' ? found(endpointObject(outcome.endpoint, caller)) : handled(call, outcome);
 }
 
@@ -234,7 +234,6 @@ async function replay(call: Call): Promise<Handled> {
     fromMs: from * 1000,
     untilMs: to * 1000,
     ...(events === undefined ? {} : { events }),
-    cause: causedByRequest(call),
   });
   return handled(call, outcome);
 }
@@ -255,7 +254,7 @@ function readKeyed<Body>(call: Call, method: 'POST' | 'DELETE', schema: z.ZodTyp
   const scope: KeyScope = { tenantId, mode, method, path: `/${request.path.join('/')}`, key };
   const operationId = webhookOperation(tools.digest, scope);
   call.seen.operationId = operationId;
-  return valid({ request: { caller, operationId, fingerprint }, scope, body });
+  return valid({ request: { caller, operationId, fingerprint, cause: causedByRequest(call) }, scope, body });
 }
 
 type Outcome =

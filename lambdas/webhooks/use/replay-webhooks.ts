@@ -1,5 +1,4 @@
 import type { ActivityDraft } from '../../activity/domain/activity.ts';
-import type { RequestCause } from '../../kernel/cause.ts';
 import type { Digest } from '../../kernel/digest.ts';
 import { replayOperation } from '../../kernel/ids.ts';
 import type { Clock } from '../../kernel/world.ts';
@@ -30,7 +29,6 @@ export interface ReplayWebhooks extends KeyedRequest {
   /** Unix milliseconds, exclusive. */
   readonly untilMs: number;
   readonly events?: WebhookReplay['events'];
-  readonly cause: RequestCause;
 }
 
 /** Accepts a range replay. The worker processes its pages later. @throws as `takeWebhookEffect` */

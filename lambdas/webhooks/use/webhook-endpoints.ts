@@ -1,4 +1,6 @@
+import type { Action, ActivityDraft } from '../../activity/domain/activity.ts';
 import { type Answer, JSON_TYPE } from '../../kernel/answer.ts';
+import type { RequestCause } from '../../kernel/cause.ts';
 import type { Fingerprint } from '../../kernel/fingerprint.ts';
 import type { OperationId } from '../../kernel/ids.ts';
 import type { Clock } from '../../kernel/world.ts';
@@ -28,6 +30,7 @@ export interface KeyedRequest {
   readonly caller: Owner;
   readonly operationId: OperationId;
   readonly fingerprint: Fingerprint;
+  readonly cause: RequestCause;
 }
 
 type Wishes = Pick<WebhookEndpoint, 'url' | 'events' | 'description'>;
@@ -47,7 +50,7 @@ export async function createEndpoint(
   tools: EndpointTools,
   request: CreateEndpoint,
 ): Promise<WebhookEffectOutcome<CreateRefusal>> {
-  const { caller, endpointId, url, events, description } = request;
+  const { caller, cause, endpointId, url, events, description } = request;
   return takeWebhookEffect<CreateRefusal>(tools, {
     ...request,
     decide: async () => {
@@ -55,18 +58,22 @@ export async function createEndpoint(
       if (reason !== undefined) return { kind: 'url_refused', reason };
       const book = await tools.webhooks.readBook(caller);
       if (book.endpoints.length >= MAX_ENDPOINTS) return { kind: 'limit_reached', limit: MAX_ENDPOINTS };
+      const nowMs = tools.clock.nowMs();
       const endpoint: WebhookEndpoint = {
         id: endpointId,
         url,
         events,
         ...(description === undefined ? {} : { description }),
         secrets: [{ root: await tools.secrets.newestRoot(), version: 1 }],
-        createdAtMs: tools.clock.nowMs(),
+        createdAtMs: nowMs,
       };
       const answer = secretAnswer(201, endpoint, caller);
       return {
         kind: 'change',
-        change: { book: { was: book, now: withEndpoint(book, endpoint) } },
+        change: {
+          book: { was: book, now: withEndpoint(book, endpoint) },
+          activity: entryOf('webhook_endpoint.created', { owner: caller, cause, endpointId, nowMs }),
+        },
         answer: { ...answer, headers: { ...answer.headers, location: `/v1/webhook_endpoints/${endpointId}` } },
       };
     },
@@ -84,17 +91,21 @@ export async function rotateSecret(
   tools: WebhookTools,
   request: RotateSecret,
 ): Promise<WebhookEffectOutcome<NotFound>> {
-  const { caller, endpointId, overlapSeconds } = request;
+  const { caller, cause, endpointId, overlapSeconds } = request;
   return takeWebhookEffect<NotFound>(tools, {
     ...request,
     decide: async () => {
       const book = await tools.webhooks.readBook(caller);
       const known = endpointOf(book, endpointId);
       if (known === undefined) return { kind: 'not_found' };
-      const endpoint = rotated(known, await tools.secrets.newestRoot(), tools.clock.nowMs(), overlapSeconds);
+      const nowMs = tools.clock.nowMs();
+      const endpoint = rotated(known, await tools.secrets.newestRoot(), nowMs, overlapSeconds);
       return {
         kind: 'change',
-        change: { book: { was: book, now: withEndpoint(book, endpoint) } },
+        change: {
+          book: { was: book, now: withEndpoint(book, endpoint) },
+          activity: entryOf('webhook_endpoint.secret_rotated', { owner: caller, cause, endpointId, nowMs }),
+        },
         answer: secretAnswer(200, endpoint, caller),
       };
     },
@@ -106,7 +117,7 @@ export async function deleteEndpoint(
   tools: WebhookTools,
   request: KeyedRequest & { readonly endpointId: string },
 ): Promise<WebhookEffectOutcome<NotFound>> {
-  const { caller, endpointId: id } = request;
+  const { caller, cause, endpointId: id } = request;
   return takeWebhookEffect<NotFound>(tools, {
     ...request,
     decide: async () => {
@@ -114,11 +125,32 @@ export async function deleteEndpoint(
       if (endpointOf(book, id) === undefined) return { kind: 'not_found' };
       return {
         kind: 'change',
-        change: { book: { was: book, now: withoutEndpoint(book, id) } },
+        change: {
+          book: { was: book, now: withoutEndpoint(book, id) },
+          activity: entryOf('webhook_endpoint.deleted', {
+            owner: caller,
+            cause,
+            endpointId: id,
+            nowMs: tools.clock.nowMs(),
+          }),
+        },
         answer: answerOf(200, { id, object: 'webhook_endpoint', deleted: true }),
       };
     },
   });
+}
+
+interface Acted {
+  readonly owner: WebhookOwner;
+  readonly cause: RequestCause;
+  readonly endpointId: string;
+  readonly nowMs: number;
+}
+
+/** The entry in the activity log, written with the endpoint. */
+function entryOf(action: Action, { owner, cause, endpointId, nowMs }: Acted): ActivityDraft {
+  const { tenantId, mode } = owner;
+  return { chain: { tenantId, mode }, action, actor: cause, about: [endpointId], occurredAtMs: nowMs };
 }
 
 /** The fields to change. Absent fields stay as they are. */
@@ -139,16 +171,21 @@ export async function updateEndpoint(
     readonly addresses: WebhookAddresses;
     readonly clock: Pick<Clock, 'nowMs'>;
   },
-  { owner, endpointId, change }: { owner: WebhookOwner; endpointId: string; change: EndpointChange },
+  { change, ...acted }: Omit<Acted, 'nowMs'> & { readonly change: EndpointChange },
 ): Promise<UpdateOutcome> {
+  const { owner, endpointId } = acted;
   const reason = change.url === undefined ? undefined : await tools.addresses.refusal(change.url);
   return rounds<UpdateOutcome>('these endpoints', async () => {
     const book: EndpointBook = await tools.webhooks.readBook(owner);
     const known = endpointOf(book, endpointId);
     if (known === undefined) return { kind: 'not_found' };
     if (reason !== undefined) return { kind: 'url_refused', reason };
-    const endpoint = changed(known, change, tools.clock.nowMs());
-    const outcome = await tools.webhooks.write({ book: { was: book, now: withEndpoint(book, endpoint) } });
+    const nowMs = tools.clock.nowMs();
+    const endpoint = changed(known, change, nowMs);
+    const outcome = await tools.webhooks.write({
+      book: { was: book, now: withEndpoint(book, endpoint) },
+      activity: entryOf('webhook_endpoint.updated', { ...acted, nowMs }),
+    });
     return outcome.kind === 'written' ? { kind: 'updated', endpoint } : 'again';
   });
 }
