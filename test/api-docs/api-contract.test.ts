@@ -1,8 +1,8 @@
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { CURRENCIES, largestAmountMinor } from '../../lambdas/kernel/currency.ts';
+import { Api } from '../world/api.ts';
 import { type DescribedOperation, mismatch, type Node, operations } from './described-api.ts';
-import { InMemoryApi } from './in-memory-api.ts';
 
 /** The parts of a request that a route validates. Absent parts are not sent. */
 interface Sent {
@@ -198,11 +198,11 @@ const bodyKey = (required: boolean): readonly 'body'[] => (required ? ['body'] :
 
 // --------------------------------------------------------------------------------------------------------------- tests
 
-let api: InMemoryApi;
+let api: Api;
 let keys = 0;
 
 beforeEach(() => {
-  api = new InMemoryApi();
+  api = new Api();
   keys = 0;
 });
 
@@ -214,12 +214,10 @@ async function send({ method, path }: DescribedOperation, sent: Sent): Promise<r
   const headers = Object.fromEntries(Object.entries(sent.header).map(([name, value]) => [name, String(value)]));
   const body = sent.body === undefined ? null : JSON.stringify(sent.body);
   const type = body === null ? {} : { 'Content-Type': 'application/json' };
-  const reply = await api.ask(
-    method,
-    query.size === 0 ? address : `${address}?${query.toString()}`,
-    { ...type, ...headers },
-    body,
-  );
+  const reply = await api.ask(method, query.size === 0 ? address : `${address}?${query.toString()}`, {
+    headers: { ...type, ...headers },
+    event: { body },
+  });
   const { code = '' } = reply.body as { readonly code?: string };
   return [
     reply.status,
@@ -229,7 +227,7 @@ async function send({ method, path }: DescribedOperation, sent: Sent): Promise<r
 
 function kept({ operationId }: DescribedOperation, sent: Sent): Sent {
   const rules = RULES[operationId] ?? [];
-  const nowSeconds = Math.floor(api.jobs.world.clock.nowMs() / 1000);
+  const nowSeconds = Math.floor(api.clock.nowMs() / 1000);
   const keep = (of: Rule['of'], part: Body) =>
     rules.filter((rule) => rule.of === of).reduce((left, rule) => rule.keep(left, nowSeconds, sent.header), part);
   const query = keep('query', sent.query);

@@ -1,10 +1,9 @@
 import { invariant } from '../../lambdas/kernel/invariant.ts';
-import { JobsApiHarness, RUNS } from '../jobs/jobs-api-harness.ts';
-import { dataOf } from '../reconciling/ledger-api-harness.ts';
+import { Api, dataOf, RUNS } from '../world/api.ts';
 import type { CapturedExamples } from './captured-examples.ts';
 
 export async function captureJobs(examples: CapturedExamples): Promise<void> {
-  const harness = new JobsApiHarness();
+  const harness = new Api();
   const now = examples.request('startJobRun', 'now', 'For the current time', {});
   const time = { scheduled_for: 1_772_366_400 };
   examples.request('startJobRun', 'time', 'For a time that was missed', time);
@@ -22,9 +21,9 @@ export async function captureJobs(examples: CapturedExamples): Promise<void> {
 }
 
 /** Saves the only run as a worker does that starts 2.5 s later and takes 2.5 s. */
-async function endRun({ world }: JobsApiHarness): Promise<void> {
-  const { runs } = world;
-  const [run, ...more] = world.allRuns();
+async function endRun({ store }: Api): Promise<void> {
+  const runs = store.jobRuns;
+  const [run, ...more] = store.allRuns();
   invariant(run !== undefined && more.length === 0, 'both requests are for the same run');
   const { scheduledForMs: atMs } = run;
   const lock = await runs.lock(run.jobId, run.runId, { nowMs: atMs, leaseExpiresAtMs: atMs + 1 });

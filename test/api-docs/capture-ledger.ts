@@ -4,33 +4,33 @@ import { readChain } from '../../lambdas/payments/use/payment-chain.ts';
 import { compareBooks } from '../../lambdas/reconciling/domain/compare-books.ts';
 import { keepLook } from '../../lambdas/reconciling/use/mismatch-view.ts';
 import { ChangedPayment, NO_CHARGE_FOUND } from '../payments/provoked-changes.ts';
-import { dataOf, LedgerApiHarness } from '../reconciling/ledger-api-harness.ts';
 import { lookedAt } from '../reconciling/mismatch-fixtures.ts';
+import { Api, dataOf } from '../world/api.ts';
 import type { CapturedExamples } from './captured-examples.ts';
 
 export async function captureLedger(examples: CapturedExamples): Promise<void> {
-  const harness = new LedgerApiHarness();
+  const harness = new Api();
   await harness.paid('k');
   const entries = await harness.get('/v1/ledger/entries');
   examples.answer('listLedgerEntries', 'payment', 'A captured payment', entries);
   const entry = await harness.get(`/v1/ledger/entries/${String(dataOf(entries)[0]?.['id'])}`);
   examples.answer('getLedgerEntry', 'debit', 'An entry of a captured payment', entry);
 
-  const books = new LedgerApiHarness();
+  const books = new Api();
   const paid = await books.paid('k');
-  const { inside } = books.payments.processor;
+  const { inside } = books.processor;
   const [charge] = inside.all;
   invariant(charge !== undefined, 'the payment has a charge');
   await inside.correct(charge.chargeId, { fee: 59 });
   await inside.refund(charge.chargeId, 400);
-  await books.learn(paid);
+  await books.world.learn(paid);
   const balances = await books.get('/v1/balances');
   examples.answer('listBalances', 'merchant', '10.00 captured, 4.00 refunded, a fee of 0.59', balances);
 }
 
 export async function captureCorrections(examples: CapturedExamples): Promise<void> {
   const why = { reason: 'Booked twice by hand', operator: 'Ada Example' };
-  const reversed = new LedgerApiHarness();
+  const reversed = new Api();
   const reversal = examples.request('createCorrection', 'reversal', 'Reverse a set of postings', {
     payment: await reversed.paid('k'),
     ...why,
@@ -52,7 +52,7 @@ export async function captureCorrections(examples: CapturedExamples): Promise<vo
   const [entry] = dataOf(activity);
   const shownEntry = await reversed.get(`/v1/activity/${String(entry?.['id'])}`);
   examples.answer('getActivity', 'correction', 'A correction was made', shownEntry);
-  const adjusted = new LedgerApiHarness();
+  const adjusted = new Api();
   const postings = examples.request('createCorrection', 'postings', 'Add a set of postings', {
     payment: await adjusted.paid('k'),
     ...why,
@@ -96,8 +96,8 @@ export async function captureDecisions(examples: CapturedExamples): Promise<void
 
 /** The processor lists a second charge, which the Ledger does not have; two comparisons an hour apart confirm the mismatch. */
 export async function captureMismatches(examples: CapturedExamples): Promise<void> {
-  const harness = new LedgerApiHarness();
-  const { store, processor, clock } = harness.payments;
+  const harness = new Api();
+  const { store, processor, clock } = harness;
   const nowMs = clock.nowMs();
   const paymentId = await harness.paid('k');
   const chain = await readChain(store, paymentId);

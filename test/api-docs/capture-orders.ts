@@ -1,4 +1,4 @@
-import { OrdersApiHarness } from '../orders/orders-api-harness.ts';
+import { Api } from '../world/api.ts';
 import type { CapturedExamples } from './captured-examples.ts';
 
 export async function captureOrders(examples: CapturedExamples): Promise<void> {
@@ -10,9 +10,9 @@ export async function captureOrders(examples: CapturedExamples): Promise<void> {
     email: 'ada@example.com',
     referrer: 'ref_friend',
   });
-  const api = new OrdersApiHarness();
+  const api = new Api();
   const completed = await api.order('k-1', body);
-  api.harness.mailer.trouble = 'down';
+  api.world.mailer.trouble = 'down';
   const late = await api.order('k-2', body);
   for (const [name, summary, reply] of [
     ['completed', 'Paid, reserved, confirmed and credited', completed],

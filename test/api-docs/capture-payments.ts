@@ -1,8 +1,6 @@
 import { invariant } from '../../lambdas/kernel/invariant.ts';
-import { PaymentsApiHarness } from '../payments/payments-api-harness.ts';
 import { held, taken } from '../payments/provoked-changes.ts';
-import { dataOf } from '../reconciling/ledger-api-harness.ts';
-import { EventsApiHarness } from '../views/events-api-harness.ts';
+import { Api, dataOf } from '../world/api.ts';
 import type { CapturedExamples } from './captured-examples.ts';
 import { deskAtSandbox, silent } from './provoked-problems.ts';
 
@@ -40,11 +38,8 @@ export async function capturePayments(examples: CapturedExamples): Promise<void>
 }
 
 export async function captureLists(examples: CapturedExamples): Promise<void> {
-  const behind = new PaymentsApiHarness();
-  const { store, clock, processor } = behind;
-  const named = { ...processor, name: 'sandbox' };
-  const harness = new PaymentsApiHarness({ store, clock, processor: named });
-  const events = new EventsApiHarness(behind);
+  const events = new Api();
+  const harness = events.beside({ processor: { ...events.processor, name: 'sandbox' } });
   await harness.pay('k-1');
   const [event] = dataOf(examples.answer('listEvents', 'page', 'All events', await events.get('/v1/events')));
   invariant(event !== undefined, 'the payment has an event');

@@ -6,13 +6,13 @@ import { messageOf } from '../../lambdas/webhooks/use/fan-out-webhooks.ts';
 import { DeployedCallbacks, eventBody } from '../callbacks/deployed-callbacks.ts';
 import { paymentRequest } from '../payments/payment-fixtures.ts';
 import { eventNamed } from '../webhooks/webhook-fixtures.ts';
-import { WebhookHarness } from '../webhooks/webhook-harness.ts';
+import { Api } from '../world/api.ts';
 import type { CapturedExamples } from './captured-examples.ts';
 
 const URL = 'https://shop.co.uk/hooks';
 
 export async function captureWebhooks(examples: CapturedExamples): Promise<void> {
-  const harness = new WebhookHarness();
+  const harness = new Api();
   const all = examples.request('createWebhookEndpoint', 'all', 'All events', { url: URL, events: ['*'] });
   const some = examples.request('createWebhookEndpoint', 'some', 'Some events', {
     url: URL,
@@ -49,8 +49,8 @@ export async function captureWebhooks(examples: CapturedExamples): Promise<void>
 }
 
 /** A delivery that waits and is sent at once on request, and later has succeeded at its second attempt. */
-async function captureDeliveries(examples: CapturedExamples, harness: WebhookHarness, id: string): Promise<void> {
-  const { store } = harness;
+async function captureDeliveries(examples: CapturedExamples, harness: Api, id: string): Promise<void> {
+  const store = harness.store.webhooks;
   const atMs = harness.clock.nowMs();
   const owner = { tenantId: tenantId('ten_desk'), mode: 'test' } as const;
   const waiting = newDelivery(systemDigest, owner, { id }, messageOf(eventNamed('shown', atMs)), atMs);

@@ -4,9 +4,8 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import createClient from 'openapi-fetch';
 import openapiTS, { astToString } from 'openapi-typescript';
 import ts from 'typescript';
-import { API_KEY } from '../payments/payments-api-harness.ts';
+import { API_KEY, Api } from '../world/api.ts';
 import { document } from './described-api.ts';
-import { InMemoryApi } from './in-memory-api.ts';
 
 const ROOT = resolve(import.meta.dirname, '..', '..');
 
@@ -81,7 +80,7 @@ describe('a client that is generated from the document', () => {
   });
 
   test('pays, refunds and lists', async () => {
-    const { fetch } = new InMemoryApi();
+    const { fetch } = new Api();
     const client = createClient({
       baseUrl: 'https://api.example',
       headers: { Authorization: `Bearer ${API_KEY}` },

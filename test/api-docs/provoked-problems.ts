@@ -2,15 +2,15 @@ import type { ProblemCode } from '../../lambdas/http/problems.ts';
 import { MAX_BODY_BYTES } from '../../lambdas/kernel/contract/limits.ts';
 import { AmbiguousError, RetryableError, TerminalError } from '../../lambdas/kernel/faults.ts';
 import { invariant } from '../../lambdas/kernel/invariant.ts';
+import type { OrderTools } from '../../lambdas/orders/use/order-calls.ts';
 import type { PaymentStore } from '../../lambdas/payments/use/payment-store.ts';
 import type { Processor } from '../../lambdas/payments/use/processor.ts';
+import { MAX_ENDPOINTS } from '../../lambdas/webhooks/domain/webhook-endpoint.ts';
 import { DeployedCallbacks } from '../callbacks/deployed-callbacks.ts';
-import { PROVOKED_ORDERS } from '../orders/orders-api-harness.ts';
-import { API_KEY, PaymentsApiHarness, type Reply } from '../payments/payments-api-harness.ts';
 import { PROVOKED_CHANGES } from '../payments/provoked-changes.ts';
-import { LedgerApiHarness } from '../reconciling/ledger-api-harness.ts';
-import { PROVOKED_WEBHOOKS } from '../webhooks/webhook-harness.ts';
+import { API_KEY, Api, type Reply } from '../world/api.ts';
 import type { Stores } from '../world/stores.ts';
+import { World } from '../world/world.ts';
 
 /** Problems that the gateway answers before the function is called. */
 export const GATEWAY_CODES = ['forbidden', 'rate_limited', 'timeout'] as const;
@@ -18,13 +18,9 @@ type GatewayCode = (typeof GATEWAY_CODES)[number];
 type Provoked = Pick<Reply, 'body'>;
 
 /** The API with a processor that has the name of the sandbox's. */
-export function deskAtSandbox(processor: Partial<Processor> = {}): PaymentsApiHarness {
-  const harness = new PaymentsApiHarness();
-  return new PaymentsApiHarness({
-    store: harness.store,
-    clock: harness.clock,
-    processor: { ...harness.processor, name: 'sandbox', ...processor },
-  });
+export function deskAtSandbox(processor: Partial<Processor> = {}): Api {
+  const harness = new Api();
+  return harness.beside({ processor: { ...harness.processor, name: 'sandbox', ...processor } });
 }
 
 export const silent: Partial<Processor> = {
@@ -58,13 +54,12 @@ const failingStore = (error: Error) =>
 const leg = (account: string, direction: string, amount: number) => ({ account, direction, amount });
 
 const failingLedger = (fault: Error) =>
-  new LedgerApiHarness({ ledger: { entries: () => Promise.reject(fault), balances: () => Promise.reject(fault) } });
+  new Api({ ledger: { entries: () => Promise.reject(fault), balances: () => Promise.reject(fault) } });
 
 /** The owner dies before it commits; meanwhile the processor lets go of what it had accepted. */
 async function letGo(): Promise<Reply> {
-  const harness = new PaymentsApiHarness();
+  const harness = new Api();
   const processor = { ...harness.processor, name: 'sandbox' };
-  const tools = { store: harness.store, clock: harness.clock, processor };
   const dying: PaymentStore = new Proxy(harness.store, {
     get: (store, name: keyof Stores) => {
       if (name === 'commit') return () => Promise.reject(new Error('the process is gone'));
@@ -72,16 +67,74 @@ async function letGo(): Promise<Reply> {
       return typeof own === 'function' ? (own.bind(store) as unknown) : own;
     },
   });
-  await new PaymentsApiHarness({ ...tools, store: dying }).pay('k', { capture: 'manual' });
+  await harness.beside({ processor, store: dying }).pay('k', { capture: 'manual' });
   const [{ chargeId, paymentId } = {}] = harness.processor.inside.all;
   invariant(chargeId !== undefined && paymentId !== undefined, 'the processor was asked');
   await harness.processor.inside.expire(chargeId);
-  await new LedgerApiHarness({}, harness).learn(paymentId);
+  await harness.world.learn(paymentId);
   harness.clock.advance(MINUTE);
-  return new PaymentsApiHarness(tools).pay('k', { capture: 'manual' });
+  return harness.beside({ processor }).pay('k', { capture: 'manual' });
 }
 
 const MINUTE = 60_000;
+
+const GONE = { items: [{ sku: 'sku_none', quantity: 2 }] };
+
+/** How to be answered with each problem that orders alone have. */
+const PROVOKED_ORDERS = {
+  out_of_stock: () => new Api().order('k', GONE),
+  order_not_attempted: notAttempted,
+  order_canceled: givenUp,
+} as const;
+
+/** Refused before anything was sent, and asked for again when nobody may send any more. */
+async function notAttempted(): Promise<Reply> {
+  const api = new Api();
+  await api.order('k', { source: 'tok_unauthorized' });
+  api.clock.advance(16 * 60_000);
+  return api.order('k', { source: 'tok_unauthorized' });
+}
+
+/** The owner dies when it has paid; the stock is silent for an hour, and the client asks again then. */
+async function givenUp(): Promise<Reply> {
+  const harness = new World();
+  const { stock } = harness.shop;
+  const away: OrderTools['stock'] = {
+    ...stock,
+    reserve: async (...call) => {
+      await stock.reserve(...call);
+      throw new AmbiguousError('shop_timeout', 'No answer in time.');
+    },
+  };
+  const orders: OrderTools['orders'] = {
+    claimOrder: (claim) => harness.store.claimOrder(claim),
+    commitOrder: () => Promise.reject(new Error('the process is gone')),
+    appendToOrder: (append) => harness.store.appendToOrder(append),
+    listOrderTransitions: (id, page) => harness.store.listOrderTransitions(id, page),
+    openOrders: (limit) => harness.store.openOrders(limit),
+    closeOrder: (open) => harness.store.closeOrder(open),
+  };
+  await new Api({ orders, stock: away }, harness).order('k');
+  harness.clock.advance(61 * 60_000);
+  return new Api({}, harness).order('k');
+}
+
+/** How to be answered with the problems that only these routes have. */
+const PROVOKED_WEBHOOKS = {
+  url_not_allowed: () => new Api().create('k', { url: 'https://169.254.169.254/latest' }),
+  webhook_endpoint_limit: async () => {
+    const harness = new Api();
+    for (let made = 0; made < MAX_ENDPOINTS; made += 1) await harness.create(`k-${made}`);
+    return harness.create('k');
+  },
+  webhook_endpoint_disabled: async () => {
+    const harness = new Api();
+    const { body } = await harness.create('k');
+    const path = `/${String(body['id'])}`;
+    await harness.send('PATCH', path, undefined, { enabled: false });
+    return harness.send('POST', `${path}/replay`, 'r', { created_from: 0, created_to: 10 });
+  },
+};
 
 /** Requests that are answered with each problem, except those that the gateway itself answers. */
 export const PROVOKED: Readonly<Record<Exclude<ProblemCode, GatewayCode>, () => Promise<Provoked>>> = {
@@ -95,7 +148,7 @@ export const PROVOKED: Readonly<Record<Exclude<ProblemCode, GatewayCode>, () => 
   card_number_not_allowed: () => deskAtSandbox().pay('k', { metadata: { note: '4242 4242 4242 4242' } }),
   secret_not_allowed: () => deskAtSandbox().pay('k', { description: 'sk_live_0123456789abcdefghijkl' }),
   unbalanced: async () => {
-    const harness = new LedgerApiHarness();
+    const harness = new Api();
     const payment = await harness.paid('k');
     return harness.correct('c', { payment, postings: [leg('refunds', 'debit', 12), leg('fees', 'credit', 10)] });
   },
@@ -117,10 +170,8 @@ export const PROVOKED: Readonly<Record<Exclude<ProblemCode, GatewayCode>, () => 
   method_not_allowed: () => deskAtSandbox().ask('DELETE', '/v1/payments'),
   idempotency_key_in_progress: async () => {
     const rival = Promise.withResolvers<Reply>();
-    const asked = new PaymentsApiHarness();
-    const first = new PaymentsApiHarness({
-      store: asked.store,
-      clock: asked.clock,
+    const asked = new Api();
+    const first = asked.beside({
       processor: {
         ...asked.processor,
         charge: async (order, limit) => {
@@ -133,13 +184,13 @@ export const PROVOKED: Readonly<Record<Exclude<ProblemCode, GatewayCode>, () => 
     return rival.promise;
   },
   idempotency_key_expired: async () => {
-    const harness = new PaymentsApiHarness();
+    const harness = new Api();
     await harness.pay('k');
     harness.clock.advance(30 * 24 * 60 * MINUTE);
     return harness.pay('k');
   },
   already_reversed: async () => {
-    const harness = new LedgerApiHarness();
+    const harness = new Api();
     const payment = await harness.paid('k');
     await harness.correct('c-1', { payment, reverses: 2 });
     return harness.correct('c-2', { payment, reverses: 2 });
@@ -150,12 +201,11 @@ export const PROVOKED: Readonly<Record<Exclude<ProblemCode, GatewayCode>, () => 
     return harness.pay('another', { reference: 'order-6735' });
   },
   payment_not_attempted: async () => {
-    const harness = new PaymentsApiHarness();
-    const tools = { store: harness.store, clock: harness.clock };
+    const harness = new Api();
     const named = { ...harness.processor, name: 'sandbox' };
-    await new PaymentsApiHarness({ ...tools, processor: { ...named, ...refusing } }).pay('k');
+    await harness.beside({ processor: { ...named, ...refusing } }).pay('k');
     harness.clock.advance(60 * MINUTE);
-    return new PaymentsApiHarness({ ...tools, processor: named }).pay('k');
+    return harness.beside({ processor: named }).pay('k');
   },
   body_too_large: () => deskAtSandbox().post('x'.repeat(MAX_BODY_BYTES + 1)),
   unsupported_media_type: () => deskAtSandbox().post('{}', { headers: { 'Content-Type': 'text/plain' } }),
@@ -164,9 +214,9 @@ export const PROVOKED: Readonly<Record<Exclude<ProblemCode, GatewayCode>, () => 
     await harness.pay('k');
     return harness.pay('k', { amount: 2000 });
   },
-  internal_error: () => new PaymentsApiHarness({ store: failingStore(new Error('a bug')) }).pay('k'),
+  internal_error: () => new Api({ store: failingStore(new Error('a bug')) }).pay('k'),
   balance_too_large: () => failingLedger(new TerminalError('balance_too_large', 'beyond')).get('/v1/balances'),
   processor_unavailable: () => deskAtSandbox(refusing).pay('k'),
   temporarily_unavailable: () =>
-    new PaymentsApiHarness({ store: failingStore(new RetryableError('store_unavailable', 'throttled')) }).pay('k'),
+    new Api({ store: failingStore(new RetryableError('store_unavailable', 'throttled')) }).pay('k'),
 };

@@ -5,8 +5,8 @@ import type { SandboxEvent } from '../../lambdas/kernel/contract/sandbox-api.ts'
 import type { RequestCount, RequestReport } from '../../lambdas/kernel/platform/telemetry.ts';
 import type { ConfiguredSource } from '../../lambdas/processors/configured-processors.ts';
 import { readSandboxEvent } from '../../lambdas/processors/sandbox/sandbox-event.ts';
-import { gatewayEvent } from '../payments/payments-api-harness.ts';
 import { SCHEMES, type SignatureSchemeName } from '../processors/signature-schemes.ts';
+import { gatewayEvent } from '../world/api.ts';
 import { World } from '../world/world.ts';
 
 export const SECRET = 'a-secret-of-the-processor';

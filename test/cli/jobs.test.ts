@@ -3,11 +3,10 @@ import { text } from 'node:stream/consumers';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { ExitCode, endingOf } from '../../cli/failure.ts';
 import { payonceProgram } from '../../cli/program.ts';
-import { JobsApiHarness } from '../jobs/jobs-api-harness.ts';
-import { API_KEY } from '../payments/payments-api-harness.ts';
 import { listenOnLoopback, stopListening } from '../sandbox/sandbox-listen.ts';
+import { API_KEY, Api } from '../world/api.ts';
 
-let harness: JobsApiHarness;
+let harness: Api;
 let url: string;
 let printed: string[];
 
@@ -29,7 +28,7 @@ afterAll(async () => {
   await stopListening(server);
 });
 beforeEach(() => {
-  harness = new JobsApiHarness();
+  harness = new Api();
   printed = [];
 });
 

@@ -2,21 +2,19 @@ import { beforeEach, describe, expect, test } from '@jest/globals';
 import { PUBLIC_EVENT_TYPES } from '../../lambdas/events/domain/event.ts';
 import { Scopes } from '../../lambdas/kernel/contract/api.ts';
 import { tenantId } from '../../lambdas/kernel/ids.ts';
-import { PaymentsApiHarness, type Reply } from '../payments/payments-api-harness.ts';
-import { dataOf, LedgerApiHarness } from '../reconciling/ledger-api-harness.ts';
-import { EventsApiHarness } from '../views/events-api-harness.ts';
+import { Api, dataOf, type Reply } from '../world/api.ts';
 
 const PATH = '/v1/events';
 const OTHER_KEY = 'sk_test_zyxwvutsrqponmlkjihgfe';
 const LIVE_KEY = 'sk_live_0123456789abcdefghijkl';
 const CREATED = Date.UTC(2026, 2, 1, 12) / 1000;
 
-let payments: PaymentsApiHarness;
-let harness: EventsApiHarness;
+let payments: Api;
+let harness: Api;
 
 beforeEach(() => {
-  payments = new PaymentsApiHarness();
-  harness = new EventsApiHarness(payments);
+  payments = new Api();
+  harness = new Api({}, payments.world);
 });
 
 const as = (key: string) => ({ headers: { Authorization: `Bearer ${key}` } });
@@ -51,7 +49,7 @@ describe('the list of events', () => {
   });
 
   test('omits internal events, and does not return them by id either', async () => {
-    const ledger = new LedgerApiHarness({}, payments);
+    const ledger = new Api({}, payments.world);
     const id = await paid('k-1');
     await ledger.correct('c', { payment: id, reverses: 2 });
     const corrected = payments.store.allTransitions().find(({ type }) => type === 'ledger.corrected');

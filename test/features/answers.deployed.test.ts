@@ -1,7 +1,7 @@
 import { beforeAll, beforeEach, expect } from '@jest/globals';
 import { autoBindSteps, loadFeature, type StepDefinitions } from 'jest-cucumber';
-import type { Reply } from '../payments/payments-api-harness.ts';
 import { createTables, dynamoDbClient } from '../support/local-aws.ts';
+import type { Reply } from '../world/api.ts';
 import { DeployedPayments, deskPaymentId } from './deployed-payments.ts';
 import { HeldPayment } from './held-payment.ts';
 

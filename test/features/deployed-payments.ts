@@ -6,10 +6,10 @@ import type { StoreTables } from '../../lambdas/once/store/transact-items.ts';
 import type { ReplayCache } from '../../lambdas/once/use/operation-runner.ts';
 import { DynamoDbStore } from '../../lambdas/payments/store/dynamodb-store.ts';
 import { paymentIdFor } from '../payments/payment-fixtures.ts';
-import { PaymentsApiHarness, type PaymentsApiTools } from '../payments/payments-api-harness.ts';
 import { countingEntropy } from '../support/counting-entropy.ts';
 import { dynamoDbClient } from '../support/local-aws.ts';
 import { SimulatedClock } from '../support/simulated-clock.ts';
+import { Api, type ApiWorldTools } from '../world/api.ts';
 import { createSandboxInProcess, type SandboxInProcess } from '../world/sandbox-in-process.ts';
 
 const NO_CACHE: ReplayCache = { get: () => undefined, put: () => undefined };
@@ -40,8 +40,8 @@ export class DeployedPayments {
   }
 
   /** A process that remembers nothing: all that it knows is in DynamoDB. */
-  process(client: DynamoDBClient, changes: Partial<PaymentsApiTools> = {}): PaymentsApiHarness {
-    return new PaymentsApiHarness({
+  process(client: DynamoDBClient, changes: Partial<ApiWorldTools> = {}): Api {
+    return new Api({
       store: this.store(client),
       processor: this.processor,
       clock: this.clock,

@@ -1,6 +1,6 @@
 import type { Clock } from '../../lambdas/kernel/world.ts';
-import type { Reply } from '../payments/payments-api-harness.ts';
 import { dynamoDbClient } from '../support/local-aws.ts';
+import type { Reply } from '../world/api.ts';
 import type { DeployedPayments } from './deployed-payments.ts';
 
 /** A request that has come as far as the processor, and stays there until it is let go: no timer decides. */

@@ -5,14 +5,14 @@ import { cronExecutor } from '../../lambdas/jobs/http/executor.ts';
 import { httpJobRoutes, signer } from '../../lambdas/jobs/store/http-job-routes.ts';
 import { callOnce } from '../../lambdas/outbound/http-call.ts';
 import { listenOnLoopback, stopListening } from '../sandbox/sandbox-listen.ts';
-import { JobsApiHarness } from './jobs-api-harness.ts';
+import { Api } from '../world/api.ts';
 
 const T12 = '2026-03-01T12:00:00Z';
 const RUN_ID = `close-days:${T12}`;
 
 /** The API over real HTTP. */
 const site = {
-  harness: new JobsApiHarness(),
+  harness: new Api(),
   asked: [] as { readonly path: string; readonly headers: IncomingMessage['headers']; readonly body: string }[],
   respond: undefined as ((response: ServerResponse) => void) | undefined,
 };
@@ -43,7 +43,7 @@ afterAll(async () => {
   await stopListening(server);
 });
 beforeEach(() => {
-  site.harness = new JobsApiHarness();
+  site.harness = new Api();
   site.asked = [];
   site.respond = undefined;
   runs = [];
@@ -53,7 +53,8 @@ beforeEach(() => {
 function executor(url = apiUrl): (event: unknown) => Promise<unknown> {
   const { world, credentials } = site.harness;
   return cronExecutor({
-    ...world.asking(world.actor('executor')),
+    ...world.tools,
+    records: world.store.consumed,
     routes: httpJobRoutes({ apiUrl: url, sign: signer(credentials), send: callOnce }),
     telemetry: {
       request: () => undefined,
@@ -78,7 +79,7 @@ describe('a schedule that fires', () => {
         body: JSON.stringify({ scheduled_for: 1772366400 }),
       },
     ]);
-    expect(site.harness.world.allRuns()).toMatchObject([{ runId: RUN_ID, status: 'accepted' }]);
+    expect(site.harness.store.allRuns()).toMatchObject([{ runId: RUN_ID, status: 'accepted' }]);
     expect(site.harness.world.enqueued).toEqual([RUN_ID]);
     expect(runs).toEqual([[RUN_ID, {}, { asked: 1 }]]);
   });
@@ -125,7 +126,7 @@ describe('a schedule that fires', () => {
     await expect(fire({ job: 'close-days', scheduledTime: T12 })).rejects.toMatchObject({ name: 'AmbiguousError' });
     site.respond = undefined;
     await fire({ job: 'close-days', scheduledTime: T12 });
-    expect(site.harness.world.allRuns()).toHaveLength(1);
+    expect(site.harness.store.allRuns()).toHaveLength(1);
   });
 
   test('without a listening server fails', async () => {

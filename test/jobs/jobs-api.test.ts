@@ -3,20 +3,19 @@ import { Scopes } from '../../lambdas/kernel/contract/api.ts';
 import { JOBS } from '../../lambdas/kernel/contract/jobs.ts';
 import { RetryableError } from '../../lambdas/kernel/faults.ts';
 import { tenantId } from '../../lambdas/kernel/ids.ts';
-import { dataOf } from '../reconciling/ledger-api-harness.ts';
-import { JobsApiHarness, RUNS, unixSeconds } from './jobs-api-harness.ts';
+import { Api, dataOf, RUNS, unixSeconds } from '../world/api.ts';
 
 const T12 = '2026-03-01T12:00:00Z';
 const RUN_ID = `close-days:${T12}`;
 const OTHER_KEY = 'sk_test_zyxwvutsrqponmlkjihgfe';
 
-let harness: JobsApiHarness;
+let harness: Api;
 
 beforeEach(() => {
-  harness = new JobsApiHarness();
+  harness = new Api();
 });
 
-const runs = () => harness.world.allRuns();
+const runs = () => harness.store.allRuns();
 
 describe('a request for a run by the schedule', () => {
   test('is answered 202 with the run and its location', async () => {
@@ -65,7 +64,7 @@ describe('a request for a run by the schedule', () => {
     expect(JSON.stringify(harness.reports)).not.toContain('eyJ');
   });
 
-  test.each<readonly [string, Parameters<JobsApiHarness['fire']>[1], number, string, string | undefined]>([
+  test.each<readonly [string, Parameters<Api['fire']>[1], number, string, string | undefined]>([
     ['a credential for another path', { path: '/v1/admin/jobs/resolve/runs' }, 401, 'unauthorized', undefined],
     ['a credential without the scope', { scopes: ['payments:read'] }, 403, 'insufficient_scope', undefined],
     [
@@ -116,7 +115,7 @@ describe('a request for a run by the schedule', () => {
         if (broken) throw new RetryableError('job_queue_unavailable', 'the queue is away');
       },
     };
-    harness = new JobsApiHarness({ tasks });
+    harness = new Api({ tasks });
     expect(await harness.fire(T12)).toMatchObject({ status: 503, body: { code: 'temporarily_unavailable' } });
     broken = false;
     expect(await harness.fire(T12)).toMatchObject({ status: 202, headers: { 'Idempotency-Replayed': 'true' } });
@@ -124,7 +123,7 @@ describe('a request for a run by the schedule', () => {
   });
 });
 
-async function credentialOf(from: JobsApiHarness): Promise<{ readonly headers: Readonly<Record<string, string>> }> {
+async function credentialOf(from: Api): Promise<{ readonly headers: Readonly<Record<string, string>> }> {
   const { signJobCredential } = await import('../../lambdas/jobs/job-credential.ts');
   const token = await signJobCredential(from.credentials, { path: RUNS, runId: RUN_ID, scopes: [Scopes.jobsRun] });
   return { headers: { Authorization: `Bearer ${token}` } };
@@ -290,7 +289,7 @@ describe('the list of a job’s runs', () => {
     const [run] = runs();
     if (run === undefined) throw new Error('no run was accepted');
     const nowMs = harness.world.clock.nowMs();
-    const lock = await harness.world.runs.lock(run.jobId, run.runId, { nowMs, leaseExpiresAtMs: nowMs + 1 });
+    const lock = await harness.store.jobRuns.lock(run.jobId, run.runId, { nowMs, leaseExpiresAtMs: nowMs + 1 });
     if (lock === undefined) throw new Error('the lock is held');
     const ended = {
       ...run,
@@ -304,7 +303,7 @@ describe('the list of a job’s runs', () => {
       reason: 'too_long',
       version: 2,
     } as const;
-    await harness.world.runs.save(ended, lock, nowMs);
+    await harness.store.jobRuns.save(ended, lock, nowMs);
     const shown = {
       id: `close-days:${at(1)}`,
       object: 'job_run',

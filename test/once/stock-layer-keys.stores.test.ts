@@ -5,10 +5,10 @@ import { documentClient } from '../../lambdas/kernel/platform/document-client.ts
 import { idempotentRunner } from '../../lambdas/once/idempotent-runner.ts';
 import type { OperationSteps } from '../../lambdas/once/use/operation-runner.ts';
 import { DynamoDbStore } from '../../lambdas/payments/store/dynamodb-store.ts';
-import { PaymentsApiHarness, type Reply } from '../payments/payments-api-harness.ts';
 import { countingEntropy } from '../support/counting-entropy.ts';
 import { createTables, dynamoDbClient } from '../support/local-aws.ts';
 import { SimulatedClock } from '../support/simulated-clock.ts';
+import { Api, type Reply } from '../world/api.ts';
 import { lambdaContext, stockLayer } from './stock-payment.ts';
 
 /** An order as it comes in over HTTP. */
@@ -71,13 +71,13 @@ describe('the stock layer with a key from a header', () => {
 });
 
 /** The payments API on the DynamoDB API. */
-function onDynamoDb(): PaymentsApiHarness {
+function onDynamoDb(): Api {
   const pacing = { clock: new SimulatedClock(), entropy: countingEntropy() };
-  return new PaymentsApiHarness({ store: new DynamoDbStore(documentClient(dynamoDbClient()), tables, pacing) });
+  return new Api({ store: new DynamoDbStore(documentClient(dynamoDbClient()), tables, pacing) });
 }
 
 describe('the payments API with a key from a header', () => {
-  const pay = (harness: PaymentsApiHarness, headers: Readonly<Record<string, string>>): Promise<Reply> =>
+  const pay = (harness: Api, headers: Readonly<Record<string, string>>): Promise<Reply> =>
     harness.ask('POST', '/v1/payments', {
       headers: { 'content-type': 'application/json', ...headers },
       event: { body: JSON.stringify({ amount: 1000, currency: 'EUR', source: 'tok_ok' }) },

@@ -15,7 +15,7 @@ import { SqsLetterBox } from '../../lambdas/outbound/store/sqs-letter-box.ts';
 import { redriveLetters } from '../../lambdas/outbound/use/redrive-letters.ts';
 import { CREDENTIALS } from '../../local/emulator-environment.ts';
 import { createTables, dynamoDbClient, localAws } from '../support/local-aws.ts';
-import { OrderHarness } from './order-harness.ts';
+import { World } from '../world/world.ts';
 
 const LIMIT = { timeoutMs: 15_000 };
 const { awsEndpoint: endpoint, region, sandboxUrl } = localAws();
@@ -119,7 +119,7 @@ describe('the parties of orders on the deployed sandbox', () => {
     expect(kept?.letter).toMatchObject({ vendor: 'postmark', reason: 'postmark_account', mayBeApplied: false });
     if (kept !== undefined) await box.putBack(kept);
 
-    const redrive = await configuredRedrive(config, { ...new OrderHarness().tools, ...tools() });
+    const redrive = await configuredRedrive(config, { ...new World().tools, ...tools() });
     const run = { deadlineMs: systemClock.nowMs() + 60_000, atMost: 10 };
     const reports = await redriveLetters(
       { ...redrive, runner: idempotentRunner, clock: systemClock, report: () => {} },

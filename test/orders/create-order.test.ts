@@ -10,11 +10,12 @@ import { netDebitMinor } from '../../lambdas/payments/domain/posting.ts';
 import { changePayment } from '../../lambdas/payments/use/change-payment.ts';
 import { callback, change, paymentRequest } from '../payments/payment-fixtures.ts';
 import { BY_REQUEST } from '../support/causes.ts';
-import { answerOf, OrderHarness, orderRequest } from './order-harness.ts';
+import { World } from '../world/world.ts';
+import { answerOf, orderRequest } from './order-fixtures.ts';
 
-let harness: OrderHarness;
+let harness: World;
 beforeEach(() => {
-  harness = new OrderHarness();
+  harness = new World();
 });
 
 const counted = async (request: ReturnType<typeof orderRequest>) => ({

@@ -2,7 +2,7 @@ import { describe, expect, test } from '@jest/globals';
 import { storedOperationId } from '../../lambdas/kernel/ids.ts';
 import type { CreateOrder } from '../../lambdas/orders/use/create-order.ts';
 import { whole } from '../support/prove.ts';
-import { orderRequest } from './order-harness.ts';
+import { orderRequest } from './order-fixtures.ts';
 import {
   brokenOrderPromises,
   callsOf,

@@ -4,11 +4,11 @@ import { AmbiguousError, RetryableError } from '../../lambdas/kernel/faults.ts';
 import type { CreateOrder } from '../../lambdas/orders/use/create-order.ts';
 import { everyNth } from '../support/fault-histories.ts';
 import { Actor, Crash, FAULT_KINDS, FaultPlan, type PlannedFault } from '../support/fault-plan.ts';
-import type { OrderHarness } from './order-harness.ts';
+import type { World } from '../world/world.ts';
 
 /** Who makes orders, and who finishes them: the engine, or what it is compared with. */
 export interface OrderSubject {
-  readonly harness: OrderHarness;
+  readonly harness: World;
   readonly request: CreateOrder;
   /** How the order ends when nothing goes wrong. */
   readonly ends: 'fulfilled' | 'undone';

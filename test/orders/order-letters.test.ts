@@ -11,20 +11,21 @@ import { redriveLetters } from '../../lambdas/outbound/use/redrive-letters.ts';
 import { MemoryLetterBox } from '../outbound/memory-letter-box.ts';
 import { type SandboxServer, serveSandbox } from '../sandbox/sandbox-server.ts';
 import { createTestSandbox, type TestSandbox } from '../sandbox/sandbox-world.ts';
+import { World } from '../world/world.ts';
 import { type ConnectedParties, connectParties } from './connected-parties.ts';
-import { OrderHarness, orderRequest } from './order-harness.ts';
+import { orderRequest } from './order-fixtures.ts';
 
 const LATE_BOUND_MS = 3 * 24 * 60 * 60_000;
 const HIDDEN_MS = 6 * 60_000;
 
-let harness: OrderHarness;
+let harness: World;
 let sandbox: TestSandbox;
 let server: SandboxServer;
 let letters: MemoryLetterBox;
 let claims: ConnectedParties['claims'];
 
 beforeEach(async () => {
-  harness = new OrderHarness();
+  harness = new World();
   sandbox = createTestSandbox();
   server = await serveSandbox(sandbox.handler);
   letters = new MemoryLetterBox(harness.clock);

@@ -9,15 +9,15 @@ import type { PaymentStore } from '../../lambdas/payments/use/payment-store.ts';
 import type { Processor } from '../../lambdas/payments/use/processor.ts';
 import { resolveInquiries } from '../../lambdas/resolving/use/resolve.ts';
 import { callback, change, paymentRequest } from '../payments/payment-fixtures.ts';
-import { BY_RUN } from '../support/causes.ts';
-import { OrderHarness, orderRequest } from './order-harness.ts';
+import { World } from '../world/world.ts';
+import { orderRequest } from './order-fixtures.ts';
 
 const MINUTE_MS = 60_000;
 const DAY_MINUTES = 24 * 60;
 
-let harness: OrderHarness;
+let harness: World;
 beforeEach(() => {
-  harness = new OrderHarness();
+  harness = new World();
 });
 
 const paymentIdOf = ({ orderId }: CreateOrder) => paymentOfOrder(systemDigest, orderId);
@@ -74,11 +74,7 @@ describe('an order whose payment was refunded directly', () => {
     await harness.order(request);
     await harness.processor.inside.approve(chargeOf(request).chargeId);
     await resolveInquiries({
-      cause: BY_RUN,
       ...harness.tools,
-      effects: harness.store,
-      work: harness.store,
-      books: [harness.processor],
     });
     expect(await giveBack(request)).toMatchObject({ answer: { status: 201 } });
     await harness.resolveFor(20);

@@ -10,8 +10,8 @@ import { MemoryLetterBox } from '../outbound/memory-letter-box.ts';
 import { type SandboxServer, serveSandbox } from '../sandbox/sandbox-server.ts';
 import { createTestSandbox, type TestSandbox } from '../sandbox/sandbox-world.ts';
 import { SimulatedClock } from '../support/simulated-clock.ts';
+import { World } from '../world/world.ts';
 import { type ConnectedParties, connectParties } from './connected-parties.ts';
-import { OrderHarness } from './order-harness.ts';
 
 const LIMIT = { timeoutMs: 600_000 };
 const ORDER = 'ord_1' as OrderId;
@@ -175,7 +175,7 @@ describe('the mailer', () => {
         {
           letters,
           makeAgain: (one, limit, id) =>
-            makeAgain({ ...new OrderHarness().tools, ...connect('throw', parties.claims) }, one, limit, id),
+            makeAgain({ ...new World().tools, ...connect('throw', parties.claims) }, one, limit, id),
           runner: idempotentRunner,
           clock,
           report: () => {},

@@ -23,7 +23,7 @@ import type { OpenOrder, PaymentStore } from '../../lambdas/payments/use/payment
 import type { UnfinishedWork } from '../../lambdas/payments/use/unfinished-work.ts';
 import { completedRecord, openRecord } from '../payments/payment-fixtures.ts';
 import { requestedAt } from '../support/causes.ts';
-import { orderRequest } from './order-harness.ts';
+import { orderRequest } from './order-fixtures.ts';
 
 export interface OrderStoreUnderTest {
   readonly orders: OrderStore;

@@ -10,8 +10,8 @@ import type { OrderTools } from '../../lambdas/orders/use/order-calls.ts';
 import { type ACCOUNTS, netDebitMinor } from '../../lambdas/payments/domain/posting.ts';
 import type { Actor, FaultVoice } from '../support/fault-plan.ts';
 import { processorOf } from '../support/faulty-ports.ts';
+import { World } from '../world/world.ts';
 import { orderToolsOf, partiesOf } from './faulty-order-ports.ts';
-import { OrderHarness } from './order-harness.ts';
 import type { OrderSubject } from './order-histories.ts';
 
 /** Breaks the engine on purpose, to see that the promises see it. */
@@ -22,7 +22,7 @@ export function engine(
   request: CreateOrder,
   ends: OrderSubject['ends'],
   mutant: Mutant = (tools) => tools,
-  harness: OrderHarness = new OrderHarness(),
+  harness: World = new World(),
 ): OrderSubject {
   return {
     harness,
@@ -37,7 +37,7 @@ export function engine(
   };
 }
 
-async function enginePromises(harness: OrderHarness, request: CreateOrder, quiet: boolean): Promise<readonly string[]> {
+async function enginePromises(harness: World, request: CreateOrder, quiet: boolean): Promise<readonly string[]> {
   const transitions = await harness.transitions(request.orderId);
   const newest = transitions.at(-1)?.order;
   if (newest === undefined) return [];
@@ -77,7 +77,7 @@ const QUARTER_MS = HOUR_MS / 4;
 
 /** An order that was paid, and whose process died before it asked the stock: whoever comes next goes on from there. */
 export async function paid(request: CreateOrder, ends: OrderSubject['ends']): Promise<OrderSubject> {
-  const harness = new OrderHarness();
+  const harness = new World();
   const reserve = () => Promise.reject(new Error('the process is gone'));
   await createOrder({ ...harness.tools, stock: { ...harness.shop.stock, reserve } }, request).catch(() => undefined);
   harness.clock.advance(BEYOND_LEASE_MS);
@@ -86,7 +86,7 @@ export async function paid(request: CreateOrder, ends: OrderSubject['ends']): Pr
 
 /** An order that was paid, whose stock has reserved and not said so for an hour: it is undone, by the resolver alone. */
 export async function givenUp(request: CreateOrder): Promise<OrderSubject> {
-  const harness = new OrderHarness();
+  const harness = new World();
   const { stock } = harness.shop;
   const reserve: typeof stock.reserve = async (...call) => {
     await stock.reserve(...call);
@@ -117,7 +117,7 @@ const VOICE: FaultVoice = {
  * Nothing is written before a call, and every attempt makes its own keys.
  */
 export function naive(request: CreateOrder, ends: OrderSubject['ends']): OrderSubject {
-  const harness = new OrderHarness();
+  const harness = new World();
   const answers = new Map<string, Answer>();
   let made = 0;
   const freshKey = () => {
@@ -142,7 +142,7 @@ export function naive(request: CreateOrder, ends: OrderSubject['ends']): OrderSu
 
 async function naiveRun(
   actor: Actor,
-  harness: OrderHarness,
+  harness: World,
   { orderId, amountMinor, currency, source, items, email, referrer = '' }: CreateOrder,
   freshKey: () => ReturnType<typeof storedOperationId>,
 ): Promise<Answer> {

@@ -4,23 +4,23 @@ import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
 import { firstBrokenOrderLink } from '../../lambdas/orders/domain/order-transition.ts';
 import { firstBrokenLink } from '../../lambdas/payments/domain/transition.ts';
 import type { ChargeOrder } from '../../lambdas/payments/use/processor.ts';
-import { OrderHarness } from './order-harness.ts';
-import { OrdersApiHarness } from './orders-api-harness.ts';
+import { Api } from '../world/api.ts';
+import { World } from '../world/world.ts';
 
 /** The page to which the payer of an order comes back after an action. */
 
 const LIVE_KEY = 'sk_live_0123456789abcdefghijkl';
 const PAGE = 'https://shop.example/done?order=secret-1';
 
-let behind: OrderHarness;
+let behind: World;
 let charged: ChargeOrder[];
-let api: OrdersApiHarness;
+let api: Api;
 
 beforeEach(() => {
-  behind = new OrderHarness();
+  behind = new World();
   charged = [];
   const { processor } = behind;
-  api = new OrdersApiHarness(
+  api = new Api(
     {
       processor: {
         ...processor,
@@ -55,7 +55,7 @@ describe('the return URL of an order', () => {
     expect(JSON.stringify(database.items('Idempotency'))).not.toContain('secret-1');
     expect(JSON.stringify(database.items('Registry', 'DETAILS#'))).toContain('secret-1');
     expect(firstBrokenOrderLink(systemDigest, await behind.transitions(orderId))).toBeUndefined();
-    const chain = await behind.payment({ orderId } as never);
+    const chain = await behind.payment({ orderId });
     expect(firstBrokenLink(systemDigest, chain.transitions)).toBeUndefined();
     expect(chain.first.first).toMatchObject({ returnUrl: PAGE, metadata: { order: orderId } });
     expect((await behind.store.readRecord(orderOperation(orderId)))?.status).toBe('COMPLETED');

@@ -1,15 +1,16 @@
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import { ALL_SCOPES, Scopes } from '../../lambdas/kernel/contract/api.ts';
 import { AmbiguousError } from '../../lambdas/kernel/faults.ts';
-import { tenantId } from '../../lambdas/kernel/ids.ts';
+import { orderOperation, parseOrderId, tenantId } from '../../lambdas/kernel/ids.ts';
+import { invariant } from '../../lambdas/kernel/invariant.ts';
 import type { OrderTools } from '../../lambdas/orders/use/order-calls.ts';
-import { OrderHarness } from './order-harness.ts';
-import { forget, OrdersApiHarness } from './orders-api-harness.ts';
+import { Api } from '../world/api.ts';
+import { World } from '../world/world.ts';
 
 const OTHER_KEY = 'sk_test_zyxwvutsrqponmlkjihgfe';
-let api: OrdersApiHarness;
+let api: Api;
 beforeEach(() => {
-  api = new OrdersApiHarness();
+  api = new Api();
 });
 
 describe('POST /v1/orders', () => {
@@ -20,11 +21,11 @@ describe('POST /v1/orders', () => {
     const again = await api.order('k');
     expect(again.text).toBe(first.text);
     expect(again.headers['Idempotency-Replayed']).toBe('true');
-    expect(api.harness.mailer.outbox).toHaveLength(1);
+    expect(api.world.mailer.outbox).toHaveLength(1);
   });
 
   test('raises the alarm of an order in review, even if the response to the commit is lost', async () => {
-    const harness = new OrderHarness();
+    const harness = new World();
     const { store } = harness;
     const commits = (commitOrder: OrderTools['orders']['commitOrder']): OrderTools['orders'] => ({
       claimOrder: (claim) => store.claimOrder(claim),
@@ -36,16 +37,13 @@ describe('POST /v1/orders', () => {
     });
     await harness.processor.inside.failNextChange(9, 'tok_declined');
     const gone = { items: [{ sku: 'sku_none', quantity: 1 }] };
-    await new OrdersApiHarness({ orders: commits(() => Promise.reject(new Error('killed'))) }, harness).order(
-      'k',
-      gone,
-    );
+    await new Api({ orders: commits(() => Promise.reject(new Error('killed'))) }, harness).order('k', gone);
     harness.clock.advance(4 * 24 * 60 * 60_000);
     const lossy = commits(async (commit) => {
       await store.commitOrder(commit);
       throw new AmbiguousError('store_ambiguous', 'no answer');
     });
-    const second = new OrdersApiHarness({ orders: lossy }, harness);
+    const second = new Api({ orders: lossy }, harness);
     expect((await second.order('k', gone)).status).toBe(503);
     expect(second.reports.at(-1)?.counts).toEqual(['unavailable', 'order_needs_review']);
   });
@@ -58,14 +56,16 @@ describe('POST /v1/orders', () => {
 
   test('with a key whose answer is no longer stored is 409 and names the order', async () => {
     const first = await api.order('k');
-    forget(api, first);
-    const late = await new OrdersApiHarness({}, api.harness).order('k');
+    const orderId = parseOrderId(String(first.body['id']));
+    invariant(orderId !== undefined, 'the answer has the order');
+    api.store.deleteRecord(orderOperation(orderId));
+    const late = await new Api({}, api.world).order('k');
     expect(late).toMatchObject({ status: 409, body: { code: 'idempotency_key_expired', order_id: first.body['id'] } });
   });
 
   test('that another process executes is 409, and may be retried', async () => {
-    const { stock } = api.harness.shop;
-    const other = new OrdersApiHarness({}, api.harness);
+    const { stock } = api.world.shop;
+    const other = new Api({}, api.world);
     const meanwhile: unknown[] = [];
     const slow = {
       ...stock,
@@ -74,14 +74,14 @@ describe('POST /v1/orders', () => {
         return stock.reserve(...call);
       },
     };
-    expect((await new OrdersApiHarness({ stock: slow }, api.harness).order('k')).status).toBe(201);
+    expect((await new Api({ stock: slow }, api.world).order('k')).status).toBe(201);
     expect(meanwhile).toMatchObject([
       { status: 409, headers: { 'Retry-After': '1' }, body: { code: 'idempotency_key_in_progress' } },
     ]);
   });
 
   test('that another process executes is waited for with Prefer: wait, and its answer is replayed', async () => {
-    const { stock } = api.harness.shop;
+    const { stock } = api.world.shop;
     const reached = Promise.withResolvers<void>();
     const answered = Promise.withResolvers<void>();
     const slow = {
@@ -92,23 +92,23 @@ describe('POST /v1/orders', () => {
         return stock.reserve(...call);
       },
     };
-    const first = new OrdersApiHarness({ stock: slow }, api.harness).order('k');
+    const first = new Api({ stock: slow }, api.world).order('k');
     await reached.promise;
     const clock = {
-      nowMs: () => api.harness.clock.nowMs(),
+      nowMs: () => api.world.clock.nowMs(),
       sleep: async (milliseconds: number) => {
-        api.harness.clock.advance(milliseconds);
+        api.world.clock.advance(milliseconds);
         answered.resolve();
         await first;
       },
     };
-    const waited = await new OrdersApiHarness({ clock }, api.harness).order('k', {}, { headers: { prefer: 'wait=8' } });
+    const waited = await new Api({ clock }, api.world).order('k', {}, { headers: { prefer: 'wait=8' } });
     expect(waited).toMatchObject({
       status: 201,
       headers: { 'Preference-Applied': 'wait=8', 'Idempotency-Replayed': 'true' },
     });
     expect(waited.text).toBe((await first).text);
-    expect(api.harness.mailer.outbox).toHaveLength(1);
+    expect(api.world.mailer.outbox).toHaveLength(1);
   });
 
   test('that is declined is 402 with the order, for every repeated request', async () => {
@@ -148,10 +148,10 @@ describe('POST /v1/orders', () => {
   });
 
   test('whose processor is unavailable is 503, and continues with the same key', async () => {
-    await api.harness.processor.inside.goDown();
+    await api.world.processor.inside.goDown();
     const refused = await api.order('k');
     expect(refused).toMatchObject({ status: 503, headers: { 'Retry-After': '10' } });
-    await api.harness.processor.inside.comeBack();
+    await api.world.processor.inside.comeBack();
     expect((await api.order('k')).status).toBe(201);
   });
 });
@@ -162,9 +162,9 @@ describe('GET /v1/orders/{id}', () => {
     expect(made.status).toBe(202);
     const path = `/v1/orders/${String(made.body['id'])}`;
     expect((await api.get(path)).text).toBe(made.text);
-    const [charge] = api.harness.processor.inside.all;
-    await api.harness.processor.inside.approve(charge?.chargeId ?? '');
-    await api.harness.resolveFor(2);
+    const [charge] = api.world.processor.inside.all;
+    await api.world.processor.inside.approve(charge?.chargeId ?? '');
+    await api.world.resolveFor(2);
     expect((await api.get(path)).body).toMatchObject({ status: 'completed', notifications: { email: 'sent' } });
   });
 

@@ -14,24 +14,24 @@ import {
 } from '../../lambdas/payments/use/correct-ledger.ts';
 import type { EffectStore } from '../../lambdas/payments/use/effect-store.ts';
 import { readChain } from '../../lambdas/payments/use/payment-chain.ts';
-import { LedgerApiHarness } from '../reconciling/ledger-api-harness.ts';
 import { BY_OPERATOR } from '../support/causes.ts';
 import { countingEntropy } from '../support/counting-entropy.ts';
+import { Api } from '../world/api.ts';
 import { TABLES } from '../world/tables.ts';
 
-let harness: LedgerApiHarness;
+let harness: Api;
 let payment: PaymentId;
 
 beforeEach(async () => {
-  harness = new LedgerApiHarness();
+  harness = new Api();
   payment = await harness.paid('k-1');
 });
 
 const entropy = countingEntropy();
 
-const run = (key: string, changes: Partial<CorrectLedger> = {}, effects: EffectStore = harness.payments.store) =>
+const run = (key: string, changes: Partial<CorrectLedger> = {}, effects: EffectStore = harness.store) =>
   correctLedger(
-    { effects, runner: idempotentRunner, clock: harness.payments.clock, entropy, digest: systemDigest },
+    { effects, runner: idempotentRunner, clock: harness.clock, entropy, digest: systemDigest },
     {
       cause: BY_OPERATOR,
       caller: { tenantId: tenantId('ten_desk'), mode: 'test' },
@@ -47,7 +47,7 @@ const run = (key: string, changes: Partial<CorrectLedger> = {}, effects: EffectS
 
 /** A store that calls `act`, at most `times` times, immediately before the write. */
 function storeWithRival(act: () => Promise<unknown>, times = 1): EffectStore {
-  const { store } = harness.payments;
+  const { store } = harness;
   let acted = 0;
   return {
     readEffect: (operationId) => store.readEffect(operationId),
@@ -63,7 +63,7 @@ function storeWithRival(act: () => Promise<unknown>, times = 1): EffectStore {
 }
 
 const chain = async () => {
-  const found = await readChain(harness.payments.store, payment);
+  const found = await readChain(harness.store, payment);
   if (found === undefined) throw new Error('the payment is there');
   return found;
 };
@@ -73,7 +73,7 @@ const bytesOf = (outcome: CorrectLedgerOutcome) => ('answer' in outcome ? outcom
 describe('one key', () => {
   test('makes one correction, and its answer is replayed byte for byte', async () => {
     const first = await run('a');
-    harness.payments.clock.advance(60_000);
+    harness.clock.advance(60_000);
     const second = await run('a');
 
     expect(first.kind).toBe('first');
@@ -106,7 +106,7 @@ describe('one key', () => {
   });
 
   test('whose rival writes between the two reads replays the rival’s correction, too', async () => {
-    const { store } = harness.payments;
+    const { store } = harness;
     let rival: Promise<CorrectLedgerOutcome> | undefined;
     const overtaken: EffectStore = {
       ...storeWithRival(async () => undefined),
@@ -125,7 +125,7 @@ describe('one key', () => {
   });
 
   test('is not lost when the result of the write is unknown: a repeated request replays it', async () => {
-    const { store } = harness.payments;
+    const { store } = harness;
     const silent: EffectStore = {
       ...storeWithRival(async () => undefined),
       recordEffect: async (effect) => {
@@ -148,10 +148,10 @@ describe('one key', () => {
 
   test('is replayed permanently; if its record was removed by hand, it is refused and never repeated', async () => {
     await run('a');
-    harness.payments.clock.advance(4_000 * 24 * 60 * 60 * 1000);
+    harness.clock.advance(4_000 * 24 * 60 * 60 * 1000);
     expect((await run('a')).kind).toBe('replay');
 
-    harness.payments.store.deleteRecord(storedOperationId('cor_a'));
+    harness.store.deleteRecord(storedOperationId('cor_a'));
     expect(await run('a')).toEqual({ kind: 'key_expired', paymentId: payment });
     expect(await types()).toHaveLength(3);
   });
@@ -165,7 +165,7 @@ describe('one key', () => {
 });
 
 const recorded = () => {
-  const { store, clock } = harness.payments;
+  const { store, clock } = harness;
   const log = new DynamoDbActivity(store.database.client, TABLES, { clock, entropy });
   const owner = { tenantId: tenantId('ten_desk'), mode: 'test' } as const;
   return log.listActivity(owner, { order: 'oldest_first', limit: 100 });
@@ -252,11 +252,11 @@ describe('two keys', () => {
 
 describe('a correction', () => {
   test('does not change the payment', async () => {
-    const before = await harness.payments.get(`/v1/payments/${payment}`);
+    const before = await harness.get(`/v1/payments/${payment}`);
     await run('a');
     await run('b', { change: { kind: 'reverse', sequence: 3 } });
 
-    expect((await harness.payments.get(`/v1/payments/${payment}`)).text).toBe(before.text);
+    expect((await harness.get(`/v1/payments/${payment}`)).text).toBe(before.text);
   });
 
   test.each([
@@ -267,6 +267,6 @@ describe('a correction', () => {
   ])('of a payment %s is not found, and writes nothing', async (_whose, changes) => {
     expect(await run('a', changes)).toEqual({ kind: 'not_found' });
     expect(await types()).toHaveLength(2);
-    expect(await harness.payments.store.readEffect(storedOperationId('cor_a'))).toBeUndefined();
+    expect(await harness.store.readEffect(storedOperationId('cor_a'))).toBeUndefined();
   });
 });

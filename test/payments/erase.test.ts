@@ -25,10 +25,11 @@ import { readChain } from '../../lambdas/payments/use/payment-chain.ts';
 import { DynamoDbViews } from '../../lambdas/views/store/dynamodb-views.ts';
 import { projectEvent } from '../../lambdas/views/use/project-event.ts';
 import { ProjectedEvents } from '../../lambdas/views/use/seen-events.ts';
-import { OrderHarness, orderRequest } from '../orders/order-harness.ts';
+import { orderRequest } from '../orders/order-fixtures.ts';
 import { BY_OPERATOR } from '../support/causes.ts';
 import { MemoryDynamoDb } from '../world/memory-dynamodb.ts';
 import { TABLE_SHAPES, TABLES } from '../world/tables.ts';
+import { World } from '../world/world.ts';
 import { change, paymentRequest } from './payment-fixtures.ts';
 
 const TEXT = 'Ada Lovelace';
@@ -40,7 +41,7 @@ beforeEach(() => {
 });
 
 function open() {
-  const harness = new OrderHarness();
+  const harness = new World();
   const { client } = new MemoryDynamoDb({ tables: TABLE_SHAPES, nowMs: () => harness.clock.nowMs() });
   const { clock } = harness;
   const pacing = { clock, entropy: harness.tools.entropy };

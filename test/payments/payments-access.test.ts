@@ -2,17 +2,17 @@ import { beforeEach, describe, expect, test } from '@jest/globals';
 import { Scopes } from '../../lambdas/kernel/contract/api.ts';
 import { RetryableError } from '../../lambdas/kernel/faults.ts';
 import { tenantId } from '../../lambdas/kernel/ids.ts';
-import { API_KEY, PaymentsApiHarness, type Reply } from './payments-api-harness.ts';
+import { API_KEY, Api, type Reply } from '../world/api.ts';
 
 /** Access: S06 and S15, and the existing routes. */
 
 const UNKNOWN_ID = `pay_${'a'.repeat(32)}`;
 const OTHER_KEY = 'sk_test_zyxwvutsrqponmlkjihgfe';
 
-let harness: PaymentsApiHarness;
+let harness: Api;
 
 beforeEach(() => {
-  harness = new PaymentsApiHarness();
+  harness = new Api();
 });
 
 const as = (key: string) => ({ headers: { Authorization: `Bearer ${key}` } });
@@ -133,7 +133,7 @@ describe('an API key', () => {
   });
 
   test('that cannot be looked up now is 503: access is denied', async () => {
-    const away = new PaymentsApiHarness({
+    const away = new Api({
       keys: {
         findByHash: async () => {
           throw new RetryableError('store_unavailable', 'the store is unavailable; nothing was written', {

@@ -1,10 +1,10 @@
 import { beforeEach, describe, expect, test } from '@jest/globals';
-import { PaymentsApiHarness } from './payments-api-harness.ts';
+import { Api } from '../world/api.ts';
 
-let harness: PaymentsApiHarness;
+let harness: Api;
 
 beforeEach(() => {
-  harness = new PaymentsApiHarness();
+  harness = new Api();
 });
 
 describe('a payment over HTTP', () => {

@@ -1,14 +1,14 @@
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import { MAX_BODY_BYTES } from '../../lambdas/kernel/contract/limits.ts';
 import type { PaymentStore } from '../../lambdas/payments/use/payment-store.ts';
-import { API_KEY, PaymentsApiHarness } from './payments-api-harness.ts';
+import { API_KEY, Api } from '../world/api.ts';
 
 /** The content of a body: S07, S08, S09, S10, S12, S14 and S17, through the whole route. */
 
-let harness: PaymentsApiHarness;
+let harness: Api;
 
 beforeEach(() => {
-  harness = new PaymentsApiHarness();
+  harness = new Api();
 });
 
 /** A store that must not be called: the requests are refused before the claim. */
@@ -18,7 +18,7 @@ const untouched = new Proxy({} as PaymentStore, {
   },
 });
 
-const refusing = () => new PaymentsApiHarness({ store: untouched });
+const refusing = () => new Api({ store: untouched });
 
 describe('an amount', () => {
   test.each([

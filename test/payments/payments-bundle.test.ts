@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { bundle } from '../../lib/lambda-code.ts';
 import { startFiles, startSize } from '../support/start-size.ts';
-import { gatewayEvent } from './payments-api-harness.ts';
+import { gatewayEvent } from '../world/api.ts';
 
 let directory: string;
 

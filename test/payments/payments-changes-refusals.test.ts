@@ -1,8 +1,7 @@
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import { Scopes } from '../../lambdas/kernel/contract/api.ts';
 import { tenantId } from '../../lambdas/kernel/ids.ts';
-import { dataOf } from '../reconciling/ledger-api-harness.ts';
-import { PaymentsApiHarness, type Reply } from './payments-api-harness.ts';
+import { Api, dataOf, type Reply } from '../world/api.ts';
 
 /** The refusals of captures, cancellations and refunds, and the access to them. */
 
@@ -10,10 +9,10 @@ const UNKNOWN = 'a'.repeat(32);
 const OTHER_KEY = 'sk_test_zyxwvutsrqponmlkjihgfe';
 const as = (key: string) => ({ headers: { Authorization: `Bearer ${key}` } });
 
-let harness: PaymentsApiHarness;
+let harness: Api;
 
 beforeEach(() => {
-  harness = new PaymentsApiHarness();
+  harness = new Api();
 });
 
 const paid = async (body: Readonly<Record<string, unknown>> = {}) => {
@@ -155,9 +154,7 @@ describe('a payment', () => {
     const id = await paid();
     const rival = Promise.withResolvers<Reply>();
     const { processor } = harness;
-    const first = new PaymentsApiHarness({
-      store: harness.store,
-      clock: harness.clock,
+    const first = harness.beside({
       processor: {
         ...processor,
         change: async (...call) => {

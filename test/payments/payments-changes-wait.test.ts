@@ -1,14 +1,12 @@
 import { expect, test } from '@jest/globals';
-import { PaymentsApiHarness } from './payments-api-harness.ts';
+import { Api } from '../world/api.ts';
 
 test('with Prefer: wait, a change in progress in another process is waited for, and its answer is replayed', async () => {
-  const harness = new PaymentsApiHarness();
+  const harness = new Api();
   const id = String((await harness.pay('pay')).body['id']);
   const asked = Promise.withResolvers<void>();
   const answered = Promise.withResolvers<void>();
-  const slow = new PaymentsApiHarness({
-    store: harness.store,
-    clock: harness.clock,
+  const slow = harness.beside({
     processor: {
       ...harness.processor,
       change: async (...call: Parameters<typeof harness.processor.change>) => {
@@ -21,7 +19,7 @@ test('with Prefer: wait, a change in progress in another process is waited for, 
   const first = slow.change(`${id}/refunds`, 'r', { amount: 300 });
   await asked.promise;
   expect(await harness.change(`${id}/refunds`, 'r', { amount: 300 })).toMatchObject({ status: 409 });
-  const sleepy = new PaymentsApiHarness({
+  const sleepy = new Api({
     store: harness.store,
     processor: harness.processor,
     clock: {

@@ -4,8 +4,7 @@ import { AmbiguousError, RetryableError } from '../../lambdas/kernel/faults.ts';
 import { type PaymentId, parsePaymentId, tenantId } from '../../lambdas/kernel/ids.ts';
 import { invariant } from '../../lambdas/kernel/invariant.ts';
 import type { Processor } from '../../lambdas/payments/use/processor.ts';
-import { dataOf, LedgerApiHarness } from '../reconciling/ledger-api-harness.ts';
-import { PaymentsApiHarness, type Reply } from './payments-api-harness.ts';
+import { Api, dataOf, type Reply } from '../world/api.ts';
 
 /** Captures, cancellations and refunds over HTTP. */
 
@@ -14,12 +13,12 @@ const OTHER_KEY = 'sk_test_zyxwvutsrqponmlkjihgfe';
 const emptyBody = { event: { body: '' } };
 const as = (key: string) => ({ headers: { Authorization: `Bearer ${key}` } });
 
-let harness: PaymentsApiHarness;
-let ledger: LedgerApiHarness;
+let harness: Api;
+let ledger: Api;
 
 beforeEach(() => {
-  harness = new PaymentsApiHarness();
-  ledger = new LedgerApiHarness({}, harness);
+  harness = new Api();
+  ledger = new Api({}, harness.world);
 });
 
 async function paid(body: Readonly<Record<string, unknown>> = {}, key = 'pay'): Promise<PaymentId> {
@@ -47,12 +46,8 @@ function refundedAtProcessor(id: PaymentId): number {
 }
 
 /** The same payments at a processor with other answers. */
-function deskWith(processor: Partial<Processor>): PaymentsApiHarness {
-  return new PaymentsApiHarness({
-    store: harness.store,
-    clock: harness.clock,
-    processor: { ...harness.processor, ...processor },
-  });
+function deskWith(processor: Partial<Processor>): Api {
+  return harness.beside({ processor: { ...harness.processor, ...processor } });
 }
 
 /** The meaning of an answer: all but the headers that name this request and say that it is a replay. */
@@ -217,7 +212,7 @@ describe('a refund', () => {
     const id = await paid();
     await harness.change(`${id}/refunds`, 'k', { amount: 300, reason: 'Returned' });
     await harness.processor.inside.refund(chargeOf(id), 200);
-    await ledger.learn(id);
+    await ledger.world.learn(id);
 
     expect(await refundsOf(id)).toMatchObject([
       { amount: 300, reason: 'Returned', created: harness.clock.nowMs() / 1000 },
@@ -232,7 +227,7 @@ describe('a refund', () => {
   test('is limited to the money that the payer’s bank has not taken back', async () => {
     const id = await paid();
     await harness.processor.inside.dispute(chargeOf(id), 600);
-    await ledger.learn(id);
+    await ledger.world.learn(id);
 
     expect((await harness.change(`${id}/refunds`, 'k', { amount: 401 })).body).toMatchObject({ amount_left: 400 });
     expect((await harness.change(`${id}/refunds`, 'k')).body).toMatchObject({ amount: 400 });
@@ -251,7 +246,7 @@ describe('a refund', () => {
       ['failed', 0],
     ] as const) {
       await harness.processor.inside.endRefund(refundId, status);
-      await ledger.learn(id);
+      await ledger.world.learn(id);
       expect((await harness.get(`/v1/refunds/${refundId}`)).body).toMatchObject({ status });
       expect(await show(id)).toMatchObject({ amount_refunded: given });
       expect((await harness.change(`${id}/refunds`, 'k', { amount: 300 })).text).toBe(accepted.text);
@@ -381,7 +376,7 @@ describe.each([
     expect(reply.headers['Location']).toBe(`../../..${before}`);
     expect((await harness.get(before)).text).toBe(reply.text);
 
-    await ledger.learn(id);
+    await ledger.world.learn(id);
     expect((await harness.get(before)).body).toMatchObject({ status: step === 'cancel' ? 'canceled' : 'succeeded' });
     expect(meaning(await ask('k'))).toEqual(meaning(reply));
     expect(processor.inside.applied).toHaveLength(1);

@@ -1,12 +1,12 @@
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import { AmbiguousError, RetryableError, TerminalError } from '../../lambdas/kernel/faults.ts';
 import type { PaymentStore } from '../../lambdas/payments/use/payment-store.ts';
-import { PaymentsApiHarness } from './payments-api-harness.ts';
+import { Api } from '../world/api.ts';
 
-let harness: PaymentsApiHarness;
+let harness: Api;
 
 beforeEach(() => {
-  harness = new PaymentsApiHarness();
+  harness = new Api();
 });
 
 /** The store of the harness, whose claim fails. */
@@ -21,7 +21,7 @@ const deskWithClaim = (claim: PaymentStore['claim']) => {
     readPayment: (paymentId) => store.readPayment(paymentId),
     listTransitions: (paymentId, page) => store.listTransitions(paymentId, page),
   };
-  return new PaymentsApiHarness({ store: failing, clock: harness.clock, processor: harness.processor });
+  return new Api({ store: failing, clock: harness.clock, processor: harness.processor });
 };
 
 describe('a processor that cannot be called', () => {

@@ -1,16 +1,16 @@
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import { tenantId } from '../../lambdas/kernel/ids.ts';
 import type { Processor } from '../../lambdas/payments/use/processor.ts';
-import { PaymentsApiHarness, type Reply } from './payments-api-harness.ts';
+import { Api, type Reply } from '../world/api.ts';
 
 /** One test for each row of the table of HTTP behaviour, and what belongs to it. */
 
 const DAY = 24 * 60 * 60 * 1_000;
 
-let harness: PaymentsApiHarness;
+let harness: Api;
 
 beforeEach(() => {
-  harness = new PaymentsApiHarness();
+  harness = new Api();
 });
 
 const chargesOf = ({ body }: Reply) => harness.processor.charges(String(body['id'])).length;
@@ -109,7 +109,7 @@ describe('the first execution', () => {
 
   test('is 202 with a Location when the outcome is not known in time, permanently for this key', async () => {
     const unanswered = { ...harness.processor, charge: timedOut, findCharge: unavailable };
-    const away = new PaymentsApiHarness({ store: harness.store, clock: harness.clock, processor: unanswered });
+    const away = harness.beside({ processor: unanswered });
 
     const accepted = await away.pay('k-1');
     const again = await harness.pay('k-1');
@@ -122,7 +122,7 @@ describe('the first execution', () => {
   });
 });
 
-const silent = new PaymentsApiHarness().processor;
+const silent = new Api().processor;
 
 const timedOut: Processor['charge'] = async (order, limit) => {
   await silent.inside.failNext(1, 'tok_timeout_not_charged');
@@ -151,11 +151,7 @@ describe('a replay', () => {
 
   test('is the same from a process without the key in its cache', async () => {
     const first = await harness.pay('k-1');
-    const elsewhere = new PaymentsApiHarness({
-      store: harness.store,
-      clock: harness.clock,
-      processor: harness.processor,
-    });
+    const elsewhere = harness.beside({ processor: harness.processor });
 
     expect(meaning(await elsewhere.pay('k-1'))).toEqual(meaning(first));
     expect(chargesOf(first)).toBe(1);
@@ -196,7 +192,7 @@ describe('a duplicate while the first request runs', () => {
         return harness.processor.charge(order, limit);
       },
     };
-    const first = new PaymentsApiHarness({ store: harness.store, clock: harness.clock, processor: held });
+    const first = harness.beside({ processor: held });
     return { first, asked: asked.promise, answer: answered.resolve };
   };
 
@@ -219,7 +215,7 @@ describe('a duplicate while the first request runs', () => {
     const { first, asked, answer } = heldHarness();
     const running = first.pay('k-1');
     await asked;
-    const waiting = new PaymentsApiHarness({
+    const waiting = new Api({
       store: harness.store,
       processor: harness.processor,
       clock: {

@@ -1,21 +1,20 @@
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import { type PaymentId, paymentOfPart, tenantId } from '../../lambdas/kernel/ids.ts';
 import { invariant } from '../../lambdas/kernel/invariant.ts';
-import { dataOf, LedgerApiHarness } from '../reconciling/ledger-api-harness.ts';
-import { PaymentsApiHarness } from './payments-api-harness.ts';
+import { Api, dataOf } from '../world/api.ts';
 
 /** Refunds and disputes over HTTP, with those that Payonce did not request. */
 
 const OTHER_KEY = 'sk_test_zyxwvutsrqponmlkjihgfe';
 
-let harness: PaymentsApiHarness;
-let ledger: LedgerApiHarness;
+let harness: Api;
+let ledger: Api;
 let id: PaymentId;
 let chargeId: string;
 
 beforeEach(async () => {
-  harness = new PaymentsApiHarness();
-  ledger = new LedgerApiHarness({}, harness);
+  harness = new Api();
+  ledger = new Api({}, harness.world);
   id = await ledger.paid('pay');
   const [charge] = harness.processor.charges(id);
   invariant(charge !== undefined, 'it was charged');
@@ -29,7 +28,7 @@ const nowSeconds = () => harness.clock.nowMs() / 1000;
 describe('a refund', () => {
   test('that was made at the processor answers GET under its shown id, with the time of its recording', async () => {
     await harness.processor.inside.refund(chargeId, 200);
-    await ledger.learn(id);
+    await ledger.world.learn(id);
     const recorded = nowSeconds();
     harness.clock.advance(5000);
     const [refund] = await partsOf('refunds');
@@ -39,19 +38,19 @@ describe('a refund', () => {
 
   test('keeps its time when it fails later', async () => {
     const refundId = await harness.processor.inside.refund(chargeId, 200);
-    await ledger.learn(id);
+    await ledger.world.learn(id);
     const recorded = nowSeconds();
     harness.clock.advance(5000);
     await harness.processor.inside.endRefund(refundId, 'failed');
-    await ledger.learn(id);
+    await ledger.world.learn(id);
     expect(await partsOf('refunds')).toMatchObject([{ status: 'failed', created: recorded }]);
   });
 
   test('that returns a stray charge answers GET too, in the currency of that charge', async () => {
     const operationId = `rtn_${id.slice('pay_'.length)}${'a'.repeat(26)}`;
     const stray = { chargeId: 'ch_9', amountMinor: 700, currency: 'USD' };
-    await ledger.record(id, { kind: 'foreign_charge', status: 'captured', ...stray });
-    await ledger.record(id, {
+    await ledger.world.record(id, { kind: 'foreign_charge', status: 'captured', ...stray });
+    await ledger.world.record(id, {
       kind: 'refund',
       refundId: operationId,
       chargeId: 'ch_9',
@@ -76,7 +75,7 @@ describe('a dispute', () => {
     expect(await shown()).toMatchObject({ amount_disputed: 0 });
     expect(await shown()).not.toHaveProperty('disputes');
     const disputeId = await harness.processor.inside.dispute(chargeId, 600);
-    await ledger.learn(id);
+    await ledger.world.learn(id);
     const opened = nowSeconds();
     const [dispute] = await partsOf('disputes');
     expect(dispute).toMatchObject({ object: 'dispute', amount: 600, status: 'open', created: opened, payment: id });
@@ -84,7 +83,7 @@ describe('a dispute', () => {
 
     harness.clock.advance(5000);
     await harness.processor.inside.closeDispute(disputeId, 'lost');
-    await ledger.learn(id);
+    await ledger.world.learn(id);
     const lost = { ...dispute, status: 'lost' };
     expect((await harness.get(`/v1/disputes/${String(dispute?.['id'])}`)).body).toEqual(lost);
     expect(await shown()).toMatchObject({ status: 'succeeded', amount_disputed: 600, disputes: [lost] });
@@ -92,15 +91,15 @@ describe('a dispute', () => {
 
   test('that is won no longer counts, and stays listed on its payment', async () => {
     const disputeId = await harness.processor.inside.dispute(chargeId, 600);
-    await ledger.learn(id);
+    await ledger.world.learn(id);
     await harness.processor.inside.closeDispute(disputeId, 'won');
-    await ledger.learn(id);
+    await ledger.world.learn(id);
     expect(await shown()).toMatchObject({ amount_disputed: 0, disputes: [{ status: 'won', amount: 600 }] });
   });
 
   test('stays on the payment through later transitions', async () => {
     await harness.processor.inside.dispute(chargeId, 600);
-    await ledger.learn(id);
+    await ledger.world.learn(id);
     await harness.change(`${id}/refunds`, 'r', { amount: 100 });
     expect(await shown()).toMatchObject({ amount_refunded: 100, amount_disputed: 600, disputes: [{ status: 'open' }] });
   });
@@ -109,7 +108,7 @@ describe('a dispute', () => {
 test('parts of another tenant’s payment and unknown ids are not found', async () => {
   await harness.processor.inside.dispute(chargeId, 600);
   await harness.processor.inside.refund(chargeId, 100);
-  await ledger.learn(id);
+  await ledger.world.learn(id);
   harness.registerKey(OTHER_KEY, { tenantId: tenantId('ten_other') });
   const other = { headers: { Authorization: `Bearer ${OTHER_KEY}` } };
   for (const what of ['refunds', 'disputes']) {

@@ -1,21 +1,21 @@
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import type { ChargeOrder } from '../../lambdas/payments/use/processor.ts';
-import { PaymentsApiHarness } from './payments-api-harness.ts';
+import { Api } from '../world/api.ts';
 
 /** The page to which a payer comes back after an action. */
 
 const LIVE_KEY = 'sk_live_0123456789abcdefghijkl';
 const PAGE = 'https://shop.example/done?order=secret-1';
 
-let behind: PaymentsApiHarness;
+let behind: Api;
 let orders: ChargeOrder[];
-let harness: PaymentsApiHarness;
+let harness: Api;
 
 beforeEach(() => {
-  behind = new PaymentsApiHarness();
+  behind = new Api();
   const { processor, store, clock } = behind;
   orders = [];
-  harness = new PaymentsApiHarness({
+  harness = new Api({
     store,
     clock,
     processor: {
@@ -59,7 +59,7 @@ describe('a return URL', () => {
     'on the loopback, %s, is accepted in test mode and refused in live mode',
     async (url) => {
       expect((await pay(url)).status).toBe(202);
-      const live = new PaymentsApiHarness();
+      const live = new Api();
       live.registerKey(LIVE_KEY, { mode: 'live' });
       const asked = { headers: { Authorization: `Bearer ${LIVE_KEY}` } };
       expect(await live.pay('https', { return_url: PAGE }, asked)).toMatchObject({ status: 201 });

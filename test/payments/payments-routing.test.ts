@@ -4,18 +4,18 @@ import { routeTo } from '../../lambdas/payments/domain/routing.ts';
 import type { Processor } from '../../lambdas/payments/use/processor.ts';
 import { type StripeDouble, serveStripe } from '../processors/stripe-double.ts';
 import { clientAt } from '../processors/stripe-double-client.ts';
+import { Api } from '../world/api.ts';
 import { Stores } from '../world/stores.ts';
-import { PaymentsApiHarness } from './payments-api-harness.ts';
 
 let stripe: StripeDouble;
 let client: Processor;
-let harness: PaymentsApiHarness;
+let harness: Api;
 let store: Stores;
 const RULES = [{ currency: 'USD', processor: 'stripe' }];
 
 /** Dollars go to Stripe, all else to the processor in memory; a later deployment may have other rules. */
-function deployed(rules: typeof RULES): PaymentsApiHarness {
-  const made: PaymentsApiHarness = new PaymentsApiHarness({
+function deployed(rules: typeof RULES): Api {
+  const made: Api = new Api({
     store,
     get processors() {
       return [client, made.processor];
@@ -42,7 +42,7 @@ const onlyPayment = async (from: Stores) => {
 };
 
 const dollars = { currency: 'USD', source: 'pm_card_visa' };
-const refund = (from: PaymentsApiHarness, payment: unknown, key: string) =>
+const refund = (from: Api, payment: unknown, key: string) =>
   from.ask('POST', `/v1/payments/${String(payment)}/refunds`, {
     headers: { 'Content-Type': 'application/json', 'Idempotency-Key': key },
     event: { body: '{"amount":300}' },
@@ -77,7 +77,7 @@ describe('a payment is routed by the rules', () => {
 
   test('and is not refunded by a deployment that no longer calls its processor', async () => {
     const first = await harness.pay('usd', dollars);
-    const without = new PaymentsApiHarness({ store });
+    const without = new Api({ store });
     const reply = await refund(without, first.body['id'], 'r-1');
     expect([reply.status, reply.body['code']]).toEqual([503, 'processor_unavailable']);
     expect((await refund(harness, first.body['id'], 'r-1')).status).toBe(201);

@@ -3,7 +3,7 @@ import { RetryableError } from '../../lambdas/kernel/faults.ts';
 import { systemInstruments } from '../../lambdas/kernel/platform/instruments.ts';
 import { standardTelemetry } from '../../lambdas/kernel/platform/telemetry.ts';
 import type { PaymentStore } from '../../lambdas/payments/use/payment-store.ts';
-import { API_KEY, PaymentsApiHarness } from './payments-api-harness.ts';
+import { API_KEY, Api } from '../world/api.ts';
 
 /** What a request holds and no log may: all that the function writes is searched for it. */
 const SECRETS = {
@@ -43,7 +43,7 @@ const broken = new Proxy({} as PaymentStore, {
   },
 });
 
-async function everyKindOfRequest(harness: PaymentsApiHarness): Promise<void> {
+async function everyKindOfRequest(harness: Api): Promise<void> {
   const body = {
     source: SECRETS.source,
     reference: SECRETS.reference,
@@ -68,8 +68,8 @@ describe('the output of the function', () => {
   test('contains nothing of a body, no unmasked key and no source, for any outcome', async () => {
     const telemetry = standardTelemetry('payments', systemInstruments);
 
-    await everyKindOfRequest(new PaymentsApiHarness({ telemetry }));
-    await everyKindOfRequest(new PaymentsApiHarness({ telemetry, store: broken }));
+    await everyKindOfRequest(new Api({ telemetry }));
+    await everyKindOfRequest(new Api({ telemetry, store: broken }));
 
     expect(lines().filter(({ message }) => message === 'request')).toHaveLength(22);
     expect(lines().filter(({ message }) => message === 'fault').length).toBeGreaterThan(0);
@@ -77,9 +77,7 @@ describe('the output of the function', () => {
   });
 
   test('contains a fault with its code, its stack and its causes', async () => {
-    await new PaymentsApiHarness({ telemetry: standardTelemetry('payments', systemInstruments), store: broken }).pay(
-      'k-1',
-    );
+    await new Api({ telemetry: standardTelemetry('payments', systemInstruments), store: broken }).pay('k-1');
 
     expect(lines().find(({ message }) => message === 'fault')).toMatchObject({
       level: 'ERROR',
@@ -94,7 +92,7 @@ describe('the output of the function', () => {
   });
 
   test('counts in the embedded metric format, under the namespace Payonce', async () => {
-    const harness = new PaymentsApiHarness({ telemetry: standardTelemetry('payments', systemInstruments) });
+    const harness = new Api({ telemetry: standardTelemetry('payments', systemInstruments) });
     await harness.pay('k-1');
     await harness.pay('k-1');
 

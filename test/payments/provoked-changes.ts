@@ -4,22 +4,21 @@ import { parsePaymentId } from '../../lambdas/kernel/ids.ts';
 import { invariant } from '../../lambdas/kernel/invariant.ts';
 import { MAX_REFUNDS } from '../../lambdas/payments/domain/change.ts';
 import type { Processor } from '../../lambdas/payments/use/processor.ts';
-import { LedgerApiHarness } from '../reconciling/ledger-api-harness.ts';
+import { Api, type Reply } from '../world/api.ts';
 import type { InsideSandbox } from '../world/sandbox-in-process.ts';
-import { PaymentsApiHarness, type Reply } from './payments-api-harness.ts';
 
 /** A payment at a processor that has the name of the sandbox's, before anything of it is changed. */
 export class ChangedPayment {
   readonly id: string;
-  readonly #behind: PaymentsApiHarness;
+  readonly #behind: Api;
 
   static async of(body: Readonly<Record<string, unknown>>): Promise<ChangedPayment> {
-    const behind = new PaymentsApiHarness();
+    const behind = new Api();
     const made = await deskOver(behind).pay('k', body);
     return new ChangedPayment(behind, String(made.body['id']));
   }
 
-  private constructor(behind: PaymentsApiHarness, id: string) {
+  private constructor(behind: Api, id: string) {
     this.#behind = behind;
     this.id = id;
   }
@@ -34,12 +33,12 @@ export class ChangedPayment {
     return charge.chargeId;
   }
 
-  get harness(): PaymentsApiHarness {
+  get harness(): Api {
     return this.deskWith({});
   }
 
   /** The same world, through a processor that answers otherwise. */
-  deskWith(processor: Partial<Processor>): PaymentsApiHarness {
+  deskWith(processor: Partial<Processor>): Api {
     return deskOver(this.#behind, processor);
   }
 
@@ -59,7 +58,7 @@ export class ChangedPayment {
   async learn(): Promise<void> {
     const id = parsePaymentId(this.id);
     invariant(id !== undefined, 'it was made');
-    await this.ledger.learn(id);
+    await this.ledger.world.learn(id);
   }
 
   /** What an operator says of it, for the reason given. */
@@ -70,16 +69,13 @@ export class ChangedPayment {
     });
   }
 
-  get ledger(): LedgerApiHarness {
-    return new LedgerApiHarness({}, this.#behind);
+  get ledger(): Api {
+    return this.#behind;
   }
 }
 
-function deskOver(
-  { store, clock, processor }: PaymentsApiHarness,
-  otherwise: Partial<Processor> = {},
-): PaymentsApiHarness {
-  return new PaymentsApiHarness({ store, clock, processor: { ...processor, name: 'sandbox', ...otherwise } });
+function deskOver(behind: Api, otherwise: Partial<Processor> = {}): Api {
+  return behind.beside({ processor: { ...behind.processor, name: 'sandbox', ...otherwise } });
 }
 
 const HOUR = 3_600_000;

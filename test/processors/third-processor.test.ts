@@ -7,8 +7,8 @@ import { configuredSources, connectProcessors } from '../../lambdas/processors/c
 import { describeProcessor, type ProcessorDescriptor } from '../../lambdas/processors/descriptor.ts';
 import { PROCESSORS } from '../../lambdas/processors/registry.ts';
 import { readCallbacksConfig } from '../../lambdas/processors/settings.ts';
-import { gatewayEvent, PaymentsApiHarness } from '../payments/payments-api-harness.ts';
 import { SimulatedClock } from '../support/simulated-clock.ts';
+import { Api, gatewayEvent } from '../world/api.ts';
 import { Stores } from '../world/stores.ts';
 import { tillhouseContract } from './tillhouse/contract.ts';
 import { tillhouse } from './tillhouse/descriptor.ts';
@@ -48,7 +48,7 @@ async function deployed(double: TillhouseDouble) {
     secrets,
     breakerOpened: () => undefined,
   });
-  const harness = new PaymentsApiHarness({ store, clock, ...processors });
+  const harness = new Api({ store, clock, ...processors });
   const callbacks = callbacksApi({
     sources: await configuredSources(config.sources, processors.books, REGISTRY),
     secrets,
@@ -65,7 +65,7 @@ async function deployed(double: TillhouseDouble) {
 }
 
 let double: TillhouseDouble;
-let harness: PaymentsApiHarness;
+let harness: Api;
 let deliver: Awaited<ReturnType<typeof deployed>>['deliver'];
 let clock: SimulatedClock;
 

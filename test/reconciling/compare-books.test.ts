@@ -27,23 +27,23 @@ describe('books that agree', () => {
     const failing = await harness.inside.refund(harness.chargeOf(back).chargeId, 500);
     const all = [given, open, won, lost, back];
     for (const id of all) await harness.inside.correct(harness.chargeOf(id).chargeId, { fee: 59 });
-    for (const id of all) await harness.learn(id);
+    for (const id of all) await harness.world.learn(id);
     await harness.inside.closeDispute(wonDispute, 'won');
     await harness.inside.closeDispute(lostDispute, 'lost');
     await harness.inside.endRefund(failing, 'failed');
     await harness.inside.correct(harness.chargeOf(back).chargeId, { fee: 30 });
-    for (const id of all) await harness.learn(id);
+    for (const id of all) await harness.world.learn(id);
 
     expect(await harness.mismatches()).toEqual([]);
   });
 
   test('have no mismatch when the fee equals the captured amount', async () => {
     const payment = await harness.paid('k-1', { amount: 59 });
-    await harness.record(payment, { kind: 'fee', chargeId: harness.chargeOf(payment).chargeId, feeMinor: 59 });
+    await harness.world.record(payment, { kind: 'fee', chargeId: harness.chargeOf(payment).chargeId, feeMinor: 59 });
     const late = await harness.paid('k-2', { amount: 59, source: 'tok_async' });
     await harness.inside.approve(harness.chargeOf(late).chargeId);
     await harness.inside.correct(harness.chargeOf(late).chargeId, { fee: 59 });
-    await harness.learn(late);
+    await harness.world.learn(late);
 
     expect(await harness.mismatches()).toEqual([]);
   });
@@ -57,7 +57,7 @@ describe('money at the processor that the Ledger does not have', () => {
     expect(await harness.mismatches()).toMatchObject([
       { paymentId: payment, paymentStatus: 'processing', kind: 'missing_in_ledger', processorMinor: 1000 },
     ]);
-    await harness.learn(payment);
+    await harness.world.learn(payment);
     expect(await harness.mismatches()).toEqual([]);
   });
 });
@@ -70,7 +70,7 @@ describe('money in the Ledger that the processor does not have', () => {
       { processorMinor: 600, ledgerMinor: 1000, kind: 'amounts_differ' },
     ]);
 
-    await harness.learn(payment);
+    await harness.world.learn(payment);
     expect(await harness.mismatches()).toEqual([]);
 
     await harness.inside.endRefund(refund, 'failed');
@@ -82,7 +82,7 @@ describe('money in the Ledger that the processor does not have', () => {
   test('results from a wrong correction and is gone after its reversal', async () => {
     const payment = await harness.paid('k-1');
     await harness.inside.correct(harness.chargeOf(payment).chargeId, { fee: 59 });
-    await harness.learn(payment);
+    await harness.world.learn(payment);
     await harness.correct('c-1', { payment, reverses: 2 });
     expect(await harness.mismatches()).toMatchObject([
       { processorMinor: 1000, ledgerMinor: 0, kind: 'amounts_differ' },

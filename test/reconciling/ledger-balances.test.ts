@@ -2,24 +2,24 @@ import { beforeEach, describe, expect, test } from '@jest/globals';
 import { tenantId } from '../../lambdas/kernel/ids.ts';
 import { takenAt } from '../views/ledger-reader-suite.ts';
 import { MemoryLedgerReader } from '../views/memory-ledger-reader.ts';
-import { dataOf, LedgerApiHarness } from './ledger-api-harness.ts';
+import { Api, dataOf } from '../world/api.ts';
 
-let harness: LedgerApiHarness;
+let harness: Api;
 
 beforeEach(() => {
-  harness = new LedgerApiHarness();
+  harness = new Api();
 });
 
 describe('the balances', () => {
   test('show each account in its normal direction, by currency and then in the order of the chart', async () => {
     const euros = await harness.paid('k-1');
     await harness.paid('k-2', { amount: 300, currency: 'CHF' });
-    const { inside } = harness.payments.processor;
-    const [charge] = harness.payments.processor.charges(euros);
+    const { inside } = harness.processor;
+    const [charge] = harness.processor.charges(euros);
     await inside.correct(charge?.chargeId ?? '', { fee: 59 });
     await inside.refund(charge?.chargeId ?? '', 400);
     await inside.dispute(charge?.chargeId ?? '', 100);
-    await harness.learn(euros);
+    await harness.world.learn(euros);
 
     const { body } = await harness.get('/v1/balances');
 
@@ -81,7 +81,7 @@ describe('the balances', () => {
     const owner = { tenantId: tenantId('ten_desk'), mode: 'test' as const };
     const huge = (key: string) => takenAt(owner, key, 1, { amountMinor: 9_007_199_254_740_991, feeMinor: 0 });
     const withSum = (...keys: readonly string[]) =>
-      new LedgerApiHarness({ ledger: new MemoryLedgerReader(() => keys.flatMap(huge)) });
+      new Api({ ledger: new MemoryLedgerReader(() => keys.flatMap(huge)) });
 
     const exact = await withSum('a').get('/v1/balances');
     const beyond = await withSum('a', 'b').get('/v1/balances');

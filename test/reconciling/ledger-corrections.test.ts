@@ -1,21 +1,21 @@
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import { ALL_SCOPES } from '../../lambdas/kernel/contract/api.ts';
 import { type PaymentId, tenantId } from '../../lambdas/kernel/ids.ts';
-import { dataOf, LedgerApiHarness } from './ledger-api-harness.ts';
+import { Api, dataOf } from '../world/api.ts';
 
 const OTHER_KEY = 'sk_test_zyxwvutsrqponmlkjihgfe';
 const as = (key: string) => ({ headers: { Authorization: `Bearer ${key}` } });
 
-let harness: LedgerApiHarness;
+let harness: Api;
 let payment: PaymentId;
 
 beforeEach(async () => {
-  harness = new LedgerApiHarness();
+  harness = new Api();
   payment = await harness.paid('k-1');
 });
 
 const leg = (account: string, direction: string, amount: number) => ({ account, direction, amount });
-const transitions = async () => dataOf(await harness.payments.get(`/v1/payments/${payment}/transitions`));
+const transitions = async () => dataOf(await harness.get(`/v1/payments/${payment}/transitions`));
 
 describe('a correction over HTTP', () => {
   test('that reverses is made, shown, and listed in the entries and the transitions', async () => {
@@ -92,13 +92,14 @@ describe('a correction over HTTP', () => {
 
   test('repeated with the same key is replayed byte for byte, and made once', async () => {
     const first = await harness.correct('c-1', { payment, reverses: 2 });
-    harness.payments.clock.advance(3_600_000);
+    harness.clock.advance(3_600_000);
     const again = await harness.correct('"c-1"', { payment, reverses: 2 });
 
     expect([again.status, again.text]).toEqual([201, first.text]);
     expect(again.headers['Idempotency-Replayed']).toBe('true');
     expect(await transitions()).toHaveLength(3);
-    expect(harness.reports.map(({ counts }) => counts)).toEqual([['first'], ['replay']]);
+    const corrections = harness.reports.filter(({ report }) => report.route === '/v1/admin/corrections');
+    expect(corrections.map(({ counts }) => counts)).toEqual([['first'], ['replay']]);
   });
 
   test('under a used key with another body is 422, and the first stays', async () => {
@@ -121,7 +122,7 @@ describe('a correction over HTTP', () => {
 
   test('under a key from years ago is replayed, and not made again', async () => {
     const first = await harness.correct('c-1', { payment, reverses: 2 });
-    harness.payments.clock.advance(4_000 * 24 * 3_600_000);
+    harness.clock.advance(4_000 * 24 * 3_600_000);
 
     const late = await harness.correct('c-1', { payment, reverses: 2 });
 

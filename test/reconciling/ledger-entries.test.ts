@@ -2,18 +2,17 @@ import { beforeEach, describe, expect, test } from '@jest/globals';
 import { Scopes } from '../../lambdas/kernel/contract/api.ts';
 import { RetryableError } from '../../lambdas/kernel/faults.ts';
 import { tenantId } from '../../lambdas/kernel/ids.ts';
-import { API_KEY, type Reply } from '../payments/payments-api-harness.ts';
-import { dataOf, LedgerApiHarness } from './ledger-api-harness.ts';
+import { API_KEY, Api, dataOf, type Reply } from '../world/api.ts';
 
 const OTHER_KEY = 'sk_test_zyxwvutsrqponmlkjihgfe';
 const UNKNOWN_ID = `pay_${'a'.repeat(32)}`;
 const PATH = '/v1/ledger/entries';
 const CREATED = Date.UTC(2026, 2, 1, 12) / 1000;
 
-let harness: LedgerApiHarness;
+let harness: Api;
 
 beforeEach(() => {
-  harness = new LedgerApiHarness();
+  harness = new Api();
 });
 
 const as = (key: string) => ({ headers: { Authorization: `Bearer ${key}` } });
@@ -77,7 +76,7 @@ describe('the entries of the Ledger', () => {
 
   test('can be filtered by payment, account and day, and by all of them together', async () => {
     const first = await harness.paid('k-1');
-    harness.payments.clock.advance(12 * 60 * 60 * 1000 - 1000);
+    harness.clock.advance(12 * 60 * 60 * 1000 - 1000);
     const next = await harness.paid('k-2');
     const asked = async (search: string) => dataOf(await harness.get(`${PATH}?${search}`));
 
@@ -133,7 +132,7 @@ describe('the entries of the Ledger', () => {
   });
 
   test('that cannot be read now are 503', async () => {
-    const away = new LedgerApiHarness({
+    const away = new Api({
       ledger: {
         entries: () => Promise.reject(new RetryableError('store_unavailable', 'throttled', { retryAfterSeconds: 2 })),
         balances: () => Promise.reject(new Error('a bug')),

@@ -3,16 +3,16 @@ import { ALL_SCOPES } from '../../lambdas/kernel/contract/api.ts';
 import { tenantId } from '../../lambdas/kernel/ids.ts';
 import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
 import { keepLook } from '../../lambdas/reconciling/use/mismatch-view.ts';
-import { dataOf, LedgerApiHarness } from './ledger-api-harness.ts';
+import { Api, dataOf } from '../world/api.ts';
 import { apartBy, lookedAt } from './mismatch-fixtures.ts';
 
 const PATH = '/v1/admin/mismatches';
 const NOW = Date.UTC(2026, 2, 1, 12) / 1000;
 
-let harness: LedgerApiHarness;
+let harness: Api;
 
 beforeEach(() => {
-  harness = new LedgerApiHarness();
+  harness = new Api();
 });
 
 describe('the open mismatches', () => {

@@ -11,17 +11,17 @@ import {
 import { type ReconcileTools, reconcileDays, reconcileRecent } from '../../lambdas/reconciling/use/reconcile.ts';
 import { ALL_MISMATCHES } from '../../lambdas/views/domain/lists.ts';
 import { type FinishedJob, finishJob } from '../jobs/finish-job.ts';
-import { LedgerApiHarness } from './ledger-api-harness.ts';
+import { Api } from '../world/api.ts';
 
 const MINUTE_MS = 60_000;
 
 /** The comparisons that the clock runs, on the harness's store, processor and clock, and somebody who changes things at the processor. */
-export class ReconcileHarness extends LedgerApiHarness {
+export class ReconcileHarness extends Api {
   readonly told: string[] = [];
   readonly counted: MismatchCounts[] = [];
 
   tools(changes: Partial<ReconcileTools> = {}): ReconcileTools {
-    const { store, processor, clock } = this.payments;
+    const { store, processor, clock } = this;
     return {
       books: [processor],
       outcomes: store.ledger,
@@ -47,11 +47,11 @@ export class ReconcileHarness extends LedgerApiHarness {
   }
 
   get inside() {
-    return this.payments.processor.inside;
+    return this.processor.inside;
   }
 
   chargeOf(payment: PaymentId): ProcessorCharge {
-    const [charge] = this.payments.processor.charges(payment);
+    const [charge] = this.processor.charges(payment);
     invariant(charge !== undefined, 'the payment was charged');
     return charge;
   }
@@ -71,7 +71,7 @@ export class ReconcileHarness extends LedgerApiHarness {
   }
 
   wait(minutes: number): void {
-    this.payments.clock.advance(minutes * MINUTE_MS);
+    this.clock.advance(minutes * MINUTE_MS);
   }
 
   /** In the list of all. */
@@ -89,7 +89,7 @@ export class ReconcileHarness extends LedgerApiHarness {
 
   /** A run is for a whole minute, and comes a second after it. */
   #scheduled(): number {
-    const { clock } = this.payments;
+    const { clock } = this;
     clock.advance(MINUTE_MS - (clock.nowMs() % MINUTE_MS) + 1_000);
     return clock.nowMs() - 1_000;
   }

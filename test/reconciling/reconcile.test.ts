@@ -57,7 +57,7 @@ describe('books that agree', () => {
     ['days', 7],
   ] as const)('cost one query for each shard of a day without outcomes (%s)', async (run, days) => {
     let queries = 0;
-    const { store, clock } = harness.payments;
+    const { store, clock } = harness;
     const client = store.database.clientWith((command, apply) => {
       if (command === 'QueryCommand') queries += 1;
       return apply();
@@ -78,12 +78,12 @@ describe('books that agree', () => {
     const payment = await harness.paid('k-1');
     const { chargeId } = harness.chargeOf(payment);
     await harness.inside.refund(chargeId, 100);
-    await harness.learn(payment);
+    await harness.world.learn(payment);
     harness.wait(5);
     await harness.inside.refund(chargeId, 200);
-    await harness.learn(payment);
+    await harness.world.learn(payment);
     const compared: string[] = [];
-    const { processor } = harness.payments;
+    const { processor } = harness;
     const books: ProcessorBooks = {
       ...processor,
       chargesOfPayment: (id, limit) => {
@@ -104,7 +104,7 @@ describe('a difference', () => {
   test('is suspected by one look, confirmed by a second one, and removed by the first that finds no difference', async () => {
     const payment = await harness.paid('k-1');
     const stray = await harness.chargeBeside(payment, 700);
-    const firstSeen = harness.payments.clock.nowMs();
+    const firstSeen = harness.clock.nowMs();
 
     await harness.recent();
     expect(harness.differences()).toMatchObject([
@@ -130,7 +130,7 @@ describe('a difference', () => {
     expect(open.firstSeenAtMs - firstSeen).toBeLessThanOrEqual(2 * 60_000);
     expect(open.lastSeenAtMs - open.firstSeenAtMs).toBeGreaterThanOrEqual(HOUR * 60_000);
 
-    await harness.learn(payment);
+    await harness.world.learn(payment);
     harness.wait(HOUR);
     await harness.recent();
 
@@ -147,7 +147,7 @@ describe('a difference', () => {
     const payment = await harness.paid('k-1');
     await harness.inside.refund(harness.chargeOf(payment).chargeId, 400);
     await harness.recent();
-    await harness.learn(payment);
+    await harness.world.learn(payment);
     harness.wait(HOUR);
     await harness.recent();
 
@@ -187,8 +187,8 @@ describe('a difference', () => {
   });
 
   test('is one row for each currency, in its owner’s list; every tenant and mode is compared', async () => {
-    harness.payments.registerKey(OTHER_KEY, { tenantId: tenantId('ten_other') });
-    harness.payments.registerKey(LIVE_KEY, { mode: 'live' });
+    harness.registerKey(OTHER_KEY, { tenantId: tenantId('ten_other') });
+    harness.registerKey(LIVE_KEY, { mode: 'live' });
     const ours = await harness.paid('k-1');
     await harness.chargeBeside(ours, 700);
     await harness.chargeBeside(ours, 700, 'USD');
@@ -215,7 +215,7 @@ describe('a difference', () => {
     await harness.recent();
     expect(harness.differences()).toMatchObject([{ status: 'confirmed', subject: wrong }]);
 
-    const { processor } = harness.payments;
+    const { processor } = harness;
     const renamed = (charge: ProcessorCharge) =>
       charge.chargeId === stray.chargeId ? { ...charge, paymentId: right } : charge;
     const books: ProcessorBooks = {
@@ -251,7 +251,7 @@ describe('a difference', () => {
 
   test('of money that only the Ledger has is found by its outcome', async () => {
     const payment = await harness.paid('k-1');
-    const { processor } = harness.payments;
+    const { processor } = harness;
     const empty: ProcessorBooks = {
       ...processor,
       readCharge: async () => undefined,
@@ -273,7 +273,7 @@ describe('a difference', () => {
     await harness.recent();
     expect(harness.differences()).toMatchObject([{ status: 'confirmed' }]);
 
-    await harness.learn(payment);
+    await harness.world.learn(payment);
     harness.wait(2 * DAY);
     await harness.recent();
     expect(harness.differences()).toEqual([]);
@@ -284,7 +284,7 @@ describe('a charge without a payment', () => {
   test('is listed for operators, each by itself, with the payment id that it names, until it is refunded', async () => {
     invariant(UNKNOWN !== undefined, 'it has the form of an id');
     const named = await harness.chargeBeside(UNKNOWN, 300);
-    const { processor } = harness.payments;
+    const { processor } = harness;
     const { paymentId: _name, operationId: _operation, ...nameless } = { ...named, chargeId: 'ch_nameless' };
     const all = () => processor.inside.all;
     let extra = [nameless, { ...nameless, chargeId: 'ch_declined', status: 'declined' as const, capturedMinor: 0 }];
@@ -315,7 +315,7 @@ describe('a charge without a payment', () => {
 
   test('that names a payment at another account is a mismatch of that payment there', async () => {
     const payment = await harness.paid('k-1');
-    const { processor } = harness.payments;
+    const { processor } = harness;
     const other: ProcessorBooks = { ...processor, account: 'acct_other' };
 
     await harness.recent({ books: [processor, other] });
@@ -335,8 +335,8 @@ describe('a run', () => {
     const payments = [await harness.paid('k-1'), await harness.paid('k-2'), await harness.paid('k-3')];
     const asked: (string | undefined)[] = [];
     const books = [
-      paged(harness.payments.processor, asked),
-      { ...harness.payments.processor, account: 'acct_z', listCharges: async () => ({ charges: [] }) },
+      paged(harness.processor, asked),
+      { ...harness.processor, account: 'acct_z', listCharges: async () => ({ charges: [] }) },
     ];
     for (const limit of [1, 2, 50]) {
       const run = await harness.recent({ books }, { limit });
@@ -352,7 +352,7 @@ describe('a run', () => {
 
   test('continues with the next processor, or with the Ledger, when a processor is no longer configured', async () => {
     const payment = await harness.paid('k-1');
-    const { processor } = harness.payments;
+    const { processor } = harness;
     const second = {
       ...processor,
       name: 'second',
@@ -368,7 +368,7 @@ describe('a run', () => {
   });
 
   test('fails when a read fails, and writes nothing into the view', async () => {
-    const { processor } = harness.payments;
+    const { processor } = harness;
     await harness.paid('k-1');
     const away: ProcessorBooks = {
       ...processor,
@@ -381,7 +381,7 @@ describe('a run', () => {
 
   test('reads a charge by id when the processor’s search does not include it yet', async () => {
     await harness.paid('k-1');
-    const behind: ProcessorBooks = { ...harness.payments.processor, chargesOfPayment: async () => [] };
+    const behind: ProcessorBooks = { ...harness.processor, chargesOfPayment: async () => [] };
 
     await harness.recent({ books: [behind] });
     expect(harness.differences()).toEqual([]);
@@ -393,7 +393,7 @@ describe('a run', () => {
     harness.wait(1);
     const job = reconcileRecent(harness.tools());
     expect(job.atOnce).toBeGreaterThan(1);
-    const nowMs = harness.payments.clock.nowMs();
+    const nowMs = harness.clock.nowMs();
     const { items } = await job.page(undefined, 100, { ...RUN, scheduledForMs: nowMs });
     const run = { ...RUN, scheduledForMs: nowMs, deadlineMs: nowMs + 60_000 };
     await Promise.all(items.map(({ thing }) => job.handle(thing, run)));

@@ -2,7 +2,7 @@ import { expect, test } from '@jest/globals';
 import { AmbiguousError, RetryableError } from '../../lambdas/kernel/faults.ts';
 import { resolveInquiries } from '../../lambdas/resolving/use/resolve.ts';
 import { sweepAll } from '../jobs/sweep-all.ts';
-import { OrderHarness, orderRequest } from '../orders/order-harness.ts';
+import { orderRequest } from '../orders/order-fixtures.ts';
 import { paymentRequest } from '../payments/payment-fixtures.ts';
 import { World } from '../world/world.ts';
 
@@ -44,7 +44,7 @@ test('many payments that take days, and fill every run, do not prevent the outco
 });
 
 test('orders whose e-mail is delayed for days, and fill every run, do not prevent a later one from being settled', async () => {
-  const harness = new OrderHarness();
+  const harness = new World();
   const timeout = () => new AmbiguousError('postmark_timeout', 'no');
   const mailer = {
     send: async (...call: Parameters<typeof harness.mailer.send>) => {

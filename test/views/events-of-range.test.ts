@@ -33,7 +33,7 @@ describe('the events of a range of time', () => {
     await fc.assert(
       fc.asyncProperty(ranges, async ({ plans, limit, fromMs, lengthMs }) => {
         const written = plans.flatMap(chainFor);
-        const { views } = await projected(written);
+        const views = await projected(written);
         const range = { tenantId: 'ten_a' as never, mode: 'test', fromMs, untilMs: fromMs + lengthMs } as const;
         const found: string[] = [];
         let cursor: string | undefined;

@@ -5,55 +5,27 @@ import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
 import { keepLook } from '../../lambdas/reconciling/use/mismatch-view.ts';
 import { newDelivery } from '../../lambdas/webhooks/domain/webhook-delivery.ts';
 import { messageOf } from '../../lambdas/webhooks/use/fan-out-webhooks.ts';
-import { JobsApiHarness } from '../jobs/jobs-api-harness.ts';
-import { OrdersApiHarness } from '../orders/orders-api-harness.ts';
-import { type ApiHarness, PaymentsApiHarness } from '../payments/payments-api-harness.ts';
-import { dataOf, LedgerApiHarness } from '../reconciling/ledger-api-harness.ts';
 import { apartBy, lookedAt } from '../reconciling/mismatch-fixtures.ts';
-import { WebhookHarness } from '../webhooks/webhook-harness.ts';
-import { EventsApiHarness } from './events-api-harness.ts';
+import { Api, dataOf } from '../world/api.ts';
 
 type Json = Readonly<Record<string, unknown>>;
 
-/** All APIs on one store, one processor and one clock. Jobs and webhooks have stores of their own. */
-class World {
-  readonly payments = new PaymentsApiHarness();
-  readonly ledger = new LedgerApiHarness({}, this.payments);
-  readonly events = new EventsApiHarness(this.payments);
-  readonly orders = new OrdersApiHarness({
-    store: this.payments.store,
-    orders: this.payments.store,
-    processor: this.payments.processor,
-    clock: this.payments.clock,
-  });
-  readonly webhooks = new WebhookHarness();
-  readonly jobs = new JobsApiHarness();
+/** All APIs on one world, and all that they answered. */
+class Asking {
+  readonly api = new Api();
   /** All that was answered, and bodies of webhooks. */
   readonly shown: unknown[] = [];
-  readonly #apis: readonly (readonly [RegExp, ApiHarness])[] = [
-    [/^\/v1\/(payments|refunds|disputes|captures|cancellations)/, this.payments],
-    [/^\/v1\/events/, this.events],
-    [/^\/v1\/(activity|ledger|balances|corrections|decisions|admin\/(corrections|mismatches|payments))/, this.ledger],
-    [/^\/v1\/orders/, this.orders],
-    [/^\/v1\/webhook_endpoints/, this.webhooks],
-    [/^\/v1\/admin\/jobs/, this.jobs],
-  ];
 
-  async ask(method: 'GET' | 'POST', path: string, body?: Json): Promise<Json> {
-    const [, api] = this.#apis.find(([pattern]) => pattern.test(path)) ?? [];
-    invariant(api !== undefined, `an API has ${path}`);
-    const headers = { 'Content-Type': 'application/json', 'Idempotency-Key': `key-${this.shown.length}` };
-    const reply =
-      body === undefined
-        ? await api.get(path)
-        : await api.ask(method, path, { headers, event: { body: JSON.stringify(body) } });
+  async ask(path: string, body?: Json): Promise<Json> {
+    const key = `key-${this.shown.length}`;
+    const reply = body === undefined ? await this.api.get(path) : await this.api.write(path, key, body);
     this.shown.push(reply.body);
     return { ...reply.body, http: reply.status };
   }
 
   async pay(body: Json = {}): Promise<string> {
-    const paid = await this.ask('POST', '/v1/payments', { amount: 1000, currency: 'EUR', source: 'tok_ok', ...body });
-    this.payments.clock.advance(1000);
+    const paid = await this.ask('/v1/payments', { amount: 1000, currency: 'EUR', source: 'tok_ok', ...body });
+    this.api.clock.advance(1000);
     return String(((paid['payment'] as Json | undefined) ?? paid)['id']);
   }
 
@@ -61,32 +33,32 @@ class World {
   async atProcessor(id: string, happen: (chargeId: string) => Promise<unknown>): Promise<void> {
     const paymentId = parsePaymentId(id);
     invariant(paymentId !== undefined, 'it is a payment');
-    const [charge] = this.payments.processor.charges(paymentId);
+    const [charge] = this.api.processor.charges(paymentId);
     invariant(charge !== undefined, 'it was charged');
     await happen(charge.chargeId);
-    await this.ledger.learn(paymentId);
+    await this.api.world.learn(paymentId);
   }
 }
 
 /** Payments, refunds of every origin, disputes, corrections, decisions, orders, a mismatch, webhooks and runs. */
-async function history(): Promise<World> {
-  const world = new World();
-  const { inside } = world.payments.processor;
+async function history(): Promise<Asking> {
+  const world = new Asking();
+  const { inside } = world.api.processor;
   const operator = { reason: 'Told by the bank', operator: 'Ada Example' };
   const paid = await world.pay({ reference: 'order-1', metadata: { name: 'Ada' } });
-  await world.ask('POST', `/v1/payments/${paid}/refunds`, { amount: 300 });
+  await world.ask(`/v1/payments/${paid}/refunds`, { amount: 300 });
   await world.atProcessor(paid, (charge) => inside.refund(charge, 200));
-  await world.ask('POST', '/v1/admin/corrections', { payment: paid, ...operator, reverses: 2 });
+  await world.ask('/v1/admin/corrections', { payment: paid, ...operator, reverses: 2 });
   const stray = await world.pay();
   const returned = { refundId: `rtn_${stray.slice('pay_'.length)}${'a'.repeat(26)}`, createdAtMs: 0 };
   const amount = { chargeId: 'ch_9', amountMinor: 700 };
-  await world.ledger.record(parsePaymentId(stray) as never, {
+  await world.api.world.record(parsePaymentId(stray) as never, {
     kind: 'foreign_charge',
     status: 'captured',
     currency: 'USD',
     ...amount,
   });
-  await world.ledger.record(parsePaymentId(stray) as never, {
+  await world.api.world.record(parsePaymentId(stray) as never, {
     kind: 'refund',
     status: 'succeeded',
     ...returned,
@@ -95,31 +67,33 @@ async function history(): Promise<World> {
   const disputed = await world.pay();
   await world.atProcessor(disputed, (charge) => inside.dispute(charge, 400));
   const held = await world.pay({ capture: 'manual' });
-  await world.ask('POST', `/v1/payments/${held}/capture`, { amount: 300 });
+  await world.ask(`/v1/payments/${held}/capture`, { amount: 300 });
   const released = await world.pay({ capture: 'manual' });
-  await world.ask('POST', `/v1/payments/${released}/cancel`, {});
+  await world.ask(`/v1/payments/${released}/cancel`, {});
   await world.pay({ source: 'tok_declined' });
   const reviewed = await world.pay({ source: 'tok_async' });
   await world.atProcessor(reviewed, (charge) => inside.correct(charge, { status: 'succeeded', amount_captured: 999 }));
   const decision = { outcome: 'succeeded', charge_id: 'ch_1', amount: 999, ...operator };
-  await world.ask('POST', `/v1/admin/payments/${reviewed}/resolve`, decision);
+  await world.ask(`/v1/admin/payments/${reviewed}/resolve`, decision);
 
   const order = { amount: 2000, currency: 'EUR', items: [{ sku: 'sku_tea', quantity: 1 }], email: 'ada@example.com' };
-  await world.ask('POST', '/v1/orders', { ...order, source: 'tok_ok' });
-  await world.ask('POST', '/v1/orders', { ...order, source: 'tok_declined' });
-  await keepLook({ views: world.ledger.views, digest: systemDigest }, lookedAt('k'), apartBy(1250), 1);
-  await world.jobs.run('k', { scheduled_for: 1_772_366_400 });
+  await world.ask('/v1/orders', { ...order, source: 'tok_ok' });
+  await world.ask('/v1/orders', { ...order, source: 'tok_declined' });
+  await keepLook({ views: world.api.views, digest: systemDigest }, lookedAt('k'), apartBy(1250), 1);
+  await world.api.run('k', { scheduled_for: 1_772_366_400 });
 
-  const endpoint = await world.ask('POST', '/v1/webhook_endpoints', { url: 'https://shop.co.uk/hooks', events: ['*'] });
+  const endpoint = await world.ask('/v1/webhook_endpoints', { url: 'https://shop.co.uk/hooks', events: ['*'] });
   const of = { id: String(endpoint['id']) };
-  const nowMs = world.webhooks.clock.nowMs();
-  for (const event of dataOf({ body: await world.ask('GET', '/v1/events?limit=100') })) {
+  const nowMs = world.api.clock.nowMs();
+  for (const event of dataOf({ body: await world.ask('/v1/events?limit=100') })) {
     const owner = { tenantId: tenantId('ten_desk'), mode: 'test' } as const;
     const message = messageOf({ tenant: owner.tenantId, mode: owner.mode, occurredAtMs: nowMs, event } as never);
-    await world.webhooks.store.write({ deliveries: [{ now: newDelivery(systemDigest, owner, of, message, nowMs) }] });
+    await world.api.store.webhooks.write({
+      deliveries: [{ now: newDelivery(systemDigest, owner, of, message, nowMs) }],
+    });
   }
   const range = { created_from: 1, created_to: 1000 };
-  await world.ask('POST', `/v1/webhook_endpoints/${of.id}/replay`, range);
+  await world.ask(`/v1/webhook_endpoints/${of.id}/replay`, range);
   return world;
 }
 
@@ -162,7 +136,11 @@ function pathOf(text: string, within: Json, field: string): string | undefined {
   if (FOREIGN.test(text)) return undefined;
   const [, prefix = ''] = /^([a-z]+)_[A-Za-z0-9]/.exec(text) ?? [];
   const parts: Readonly<Record<string, string>> = { dlv: 'deliveries', rpl: 'replays' };
-  if (prefix in parts) return `/v1/webhook_endpoints/${String(within['endpoint'])}/${parts[prefix]}/${text}`;
+  if (prefix in parts) {
+    // An activity is about a replay and its endpoint.
+    const { endpoint = (within['about'] as readonly string[]).find((id) => id.startsWith('we_')) } = within;
+    return `/v1/webhook_endpoints/${String(endpoint)}/${parts[prefix]}/${text}`;
+  }
   if (/^[a-z-]+:\d{4}-\d\d-\d\dT/.test(text)) return `/v1/admin/jobs/${text.split(':')[0]}/runs/${text}`;
   if (within['object'] === 'job' && field === 'id') return `/v1/admin/jobs/${text}`;
   const path = PATHS[prefix];
@@ -184,14 +162,13 @@ function idsIn(value: unknown, within: Json = {}, field = ''): readonly (readonl
 
 test('every id that an answer, an event or a webhook shows answers GET with its object', async () => {
   const world = await history();
-  for (const path of LISTS) await world.ask('GET', path);
-  for (const payment of dataOf({ body: await world.ask('GET', '/v1/payments?limit=100') })) {
-    for (const list of ['corrections', 'decisions'])
-      await world.ask('GET', `/v1/${list}?payment=${String(payment['id'])}`);
-    for (const list of LISTS_OF_PAYMENT) await world.ask('GET', `/v1/payments/${String(payment['id'])}/${list}`);
+  for (const path of LISTS) await world.ask(path);
+  for (const payment of dataOf({ body: await world.ask('/v1/payments?limit=100') })) {
+    for (const list of ['corrections', 'decisions']) await world.ask(`/v1/${list}?payment=${String(payment['id'])}`);
+    for (const list of LISTS_OF_PAYMENT) await world.ask(`/v1/payments/${String(payment['id'])}/${list}`);
   }
-  for (const endpoint of dataOf({ body: await world.ask('GET', '/v1/webhook_endpoints') }))
-    await world.ask('GET', `/v1/webhook_endpoints/${String(endpoint['id'])}/deliveries`);
+  for (const endpoint of dataOf({ body: await world.ask('/v1/webhook_endpoints') }))
+    await world.ask(`/v1/webhook_endpoints/${String(endpoint['id'])}/deliveries`);
 
   const followed = new Map<string, unknown>();
   // Answers show further ids; there are only a few rounds of them.
@@ -199,7 +176,7 @@ test('every id that an answer, an event or a webhook shows answers GET with its 
     const next = new Map(idsIn(world.shown.splice(0)).filter(([path]) => !followed.has(path)));
     if (next.size === 0) break;
     for (const [path, id] of next) {
-      const answer = await world.ask('GET', path);
+      const answer = await world.ask(path);
       followed.set(path, id);
       expect([path, answer['http'], answer['id']]).toEqual([path, 200, id]);
     }

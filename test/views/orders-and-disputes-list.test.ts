@@ -5,20 +5,18 @@ import { tenantId } from '../../lambdas/kernel/ids.ts';
 import { invariant } from '../../lambdas/kernel/invariant.ts';
 import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
 import { readChainViews } from '../../lambdas/views/use/chain-views.ts';
-import { OrdersApiHarness } from '../orders/orders-api-harness.ts';
 import { callback } from '../payments/payment-fixtures.ts';
-import { type ApiHarness, PaymentsApiHarness, type Reply } from '../payments/payments-api-harness.ts';
-import { dataOf, LedgerApiHarness } from '../reconciling/ledger-api-harness.ts';
+import { Api, dataOf, type Reply } from '../world/api.ts';
 import { ProjectedViews } from './projected-views.ts';
 
 const OTHER_KEY = 'sk_test_zyxwvutsrqponmlkjihgfe';
 const LIVE_KEY = 'sk_live_0123456789abcdefghijkl';
 
 const idsOf = (reply: Reply) => dataOf(reply).map(({ id }) => String(id));
-const lists = (api: ApiHarness, path: string) => async (search: string) => idsOf(await api.get(`${path}?${search}`));
+const lists = (api: Api, path: string) => async (search: string) => idsOf(await api.get(`${path}?${search}`));
 
 /** The ids of all pages, of two objects each. */
-async function walked(api: ApiHarness, path: string, cursor: 'starting_after' | 'ending_before', start: string) {
+async function walked(api: Api, path: string, cursor: 'starting_after' | 'ending_before', start: string) {
   const ids: string[] = [];
   let next = start;
   for (let pages = 0; pages < 20 && next !== ''; pages += 1) {
@@ -30,7 +28,7 @@ async function walked(api: ApiHarness, path: string, cursor: 'starting_after' | 
   return cursor === 'starting_after' ? ids : ids.toReversed();
 }
 
-async function isHiddenFromOthers(api: ApiHarness, path: string, id: string): Promise<void> {
+async function isHiddenFromOthers(api: Api, path: string, id: string): Promise<void> {
   api.registerKey(OTHER_KEY, { tenantId: tenantId('ten_other') });
   api.registerKey(LIVE_KEY, { mode: 'live' });
   for (const key of [OTHER_KEY, LIVE_KEY]) {
@@ -45,8 +43,8 @@ describe('the list of orders', () => {
   const PATH = '/v1/orders';
 
   async function ordered() {
-    const api = new OrdersApiHarness();
-    const { clock } = api.harness;
+    const api = new Api();
+    const { clock } = api.world;
     const ids: string[] = [];
     const sources = ['tok_ok', 'tok_ok', 'tok_declined', 'tok_async', 'tok_ok'];
     for (const [index, source] of sources.entries()) {
@@ -72,7 +70,7 @@ describe('the list of orders', () => {
     const from = Math.floor(Number(dataOf(await api.get(PATH)).at(-1)?.['created']));
     expect(await list(`created_from=${from + 1}&created_to=${from + 3}`)).toEqual([declined, second]);
 
-    const { harness } = api;
+    const harness = api.world;
     const [charge] = harness.processor.inside.all.filter(({ status }) => status === 'pending');
     invariant(charge !== undefined, 'one charge is pending');
     await harness.processor.inside.approve(charge.chargeId);
@@ -82,8 +80,8 @@ describe('the list of orders', () => {
   });
 
   test('has an order that is open again under its status while the processor is down', async () => {
-    const api = new OrdersApiHarness();
-    const { harness } = api;
+    const api = new Api();
+    const harness = api.world;
     const list = lists(api, PATH);
     await api.order('k', { items: [{ sku: 'sku_none', quantity: 1 }] });
     await harness.resolveFor(5);
@@ -133,8 +131,8 @@ describe('the list of disputes', () => {
 
   /** Three payments; the first has two disputes, the last has none. */
   async function disputed() {
-    const api = new PaymentsApiHarness();
-    const ledger = new LedgerApiHarness({}, api);
+    const api = new Api();
+    const ledger = new Api({}, api.world);
     const { inside } = api.processor;
     const payments = [await ledger.paid('k-1'), await ledger.paid('k-2'), await ledger.paid('k-3')];
     const opened: string[] = [];
@@ -147,12 +145,12 @@ describe('the list of disputes', () => {
       const charge = inside.all[payment];
       invariant(id !== undefined && charge !== undefined, 'it was charged');
       opened.push(await inside.dispute(charge.chargeId, amount));
-      await ledger.learn(id);
+      await ledger.world.learn(id);
       api.clock.advance(1000);
     }
     const close = async (index: number, status: 'won' | 'lost') => {
       await inside.closeDispute(opened[index] ?? '', status);
-      for (const id of payments) await ledger.learn(id);
+      for (const id of payments) await ledger.world.learn(id);
     };
     const ids = idsOf(await api.get(PATH));
     return { api, payments, opened, ids, close, list: lists(api, PATH) };
@@ -198,9 +196,7 @@ describe('the list of disputes', () => {
     const [id] = payments;
     const tools = { store: api.store, orders: api.store, digest: systemDigest };
     const said = await readChainViews(tools, id as never);
-    const rows = views.views
-      .all()
-      .filter(({ partition, chainId }) => partition.startsWith('DISPUTE#') && chainId === id);
+    const rows = views.all().filter(({ partition, chainId }) => partition.startsWith('DISPUTE#') && chainId === id);
     const heads = said?.events.flatMap(({ heads: all }) => all.slice(1)) ?? [];
     // The won dispute is implied as it was opened too; the newest row is stored.
     expect(heads).toHaveLength(3);

@@ -1,18 +1,17 @@
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import { RetryableError } from '../../lambdas/kernel/faults.ts';
 import { tenantId } from '../../lambdas/kernel/ids.ts';
-import { API_KEY, PaymentsApiHarness, type Reply } from '../payments/payments-api-harness.ts';
-import { dataOf } from '../reconciling/ledger-api-harness.ts';
+import { API_KEY, Api, dataOf, type Reply } from '../world/api.ts';
 
 const PATH = '/v1/payments';
 const OTHER_KEY = 'sk_test_zyxwvutsrqponmlkjihgfe';
 const LIVE_KEY = 'sk_live_0123456789abcdefghijkl';
 const CREATED = Date.UTC(2026, 2, 1, 12) / 1000;
 
-let harness: PaymentsApiHarness;
+let harness: Api;
 
 beforeEach(() => {
-  harness = new PaymentsApiHarness();
+  harness = new Api();
 });
 
 const as = (key: string) => ({ headers: { Authorization: `Bearer ${key}` } });
@@ -128,7 +127,7 @@ describe('the list of payments', () => {
       ...harness.processor,
       readCharge: () => Promise.reject(new RetryableError('processor_unreachable', 'down')),
     };
-    const reply = await new PaymentsApiHarness({ books: [down] }).get(`${PATH}?charge_id=ch_1`);
+    const reply = await new Api({ books: [down] }).get(`${PATH}?charge_id=ch_1`);
     expect([reply.status, reply.body['code']]).toEqual([503, 'processor_unavailable']);
   });
 

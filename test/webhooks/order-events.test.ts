@@ -16,9 +16,10 @@ import { projectEvent } from '../../lambdas/views/use/project-event.ts';
 import { listEvents, readOwnEvent } from '../../lambdas/views/use/read-event.ts';
 import { ProjectedEvents } from '../../lambdas/views/use/seen-events.ts';
 import { MemoryEventBus } from '../events/memory-event-bus.ts';
-import { OrderHarness, orderRequest } from '../orders/order-harness.ts';
+import { orderRequest } from '../orders/order-fixtures.ts';
 import { countingEntropy } from '../support/counting-entropy.ts';
 import { MemoryViews } from '../views/memory-views.ts';
+import { World } from '../world/world.ts';
 import { endpointNamed } from './webhook-fixtures.ts';
 import { WebhookWorld } from './webhook-world.ts';
 
@@ -36,12 +37,12 @@ function recordOf(transition: OrderTransition): unknown {
   );
 }
 
-let orders: OrderHarness;
+let orders: World;
 let webhooks: WebhookWorld;
 let views: MemoryViews;
 
 beforeEach(() => {
-  orders = new OrderHarness();
+  orders = new World();
   webhooks = new WebhookWorld();
   views = new MemoryViews();
 });

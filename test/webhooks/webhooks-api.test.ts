@@ -7,25 +7,24 @@ import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
 import { newDelivery } from '../../lambdas/webhooks/domain/webhook-delivery.ts';
 import { messageOf } from '../../lambdas/webhooks/use/fan-out-webhooks.ts';
 import type { WebhookChange } from '../../lambdas/webhooks/use/webhooks.ts';
-import type { Reply } from '../payments/payments-api-harness.ts';
+import { Api, type Reply } from '../world/api.ts';
 import { TABLES } from '../world/tables.ts';
 import { eventNamed } from './webhook-fixtures.ts';
-import { WebhookHarness } from './webhook-harness.ts';
 
 const OWNER = { tenantId: tenantId('ten_desk'), mode: 'test' } as const;
 const idOf = ({ body }: Reply): string => String(body['id']);
 const secretOf = ({ body }: Reply): string => String(body['secret']);
 
-async function deliveryAt(harness: WebhookHarness, endpoint: string, name = 'shown', atMs = harness.clock.nowMs()) {
+async function deliveryAt(harness: Api, endpoint: string, name = 'shown', atMs = harness.clock.nowMs()) {
   const message = messageOf(eventNamed(name, atMs));
   const now = newDelivery(systemDigest, OWNER, { id: endpoint }, message, atMs);
-  await harness.store.write({ deliveries: [{ now }] });
+  await harness.store.webhooks.write({ deliveries: [{ now }] });
   return now;
 }
 
 describe('an endpoint', () => {
   test('is created once, and a replay returns the same answer with the same secret', async () => {
-    const harness = new WebhookHarness();
+    const harness = new Api();
     const first = await harness.create('k', { description: 'Orders' });
     const again = await harness.create('k', { description: 'Orders' });
     expect(first.status).toBe(201);
@@ -38,15 +37,15 @@ describe('an endpoint', () => {
 
   test('shows its secret in no other answer, and no row contains it', async () => {
     const written: WebhookChange[] = [];
-    const harness = new WebhookHarness();
-    const watched = new WebhookHarness({
-      webhooks: Object.assign(Object.create(harness.store) as typeof harness.store, {
+    const harness = new Api();
+    const watched = new Api({
+      webhooks: Object.assign(Object.create(harness.store.webhooks) as typeof harness.store.webhooks, {
         write: async (change: WebhookChange) => {
           written.push(change);
-          return harness.store.write(change);
+          return harness.store.webhooks.write(change);
         },
-        readBook: harness.store.readBook.bind(harness.store),
-        readEffect: harness.store.readEffect.bind(harness.store),
+        readBook: harness.store.webhooks.readBook.bind(harness.store),
+        readEffect: harness.store.webhooks.readEffect.bind(harness.store),
       }),
     });
     const made = await watched.create('k');
@@ -58,13 +57,13 @@ describe('an endpoint', () => {
   });
 
   test('is created, changed, rotated and deleted with an entry in the activity log, once', async () => {
-    const harness = new WebhookHarness();
+    const harness = new Api();
     const path = `/${idOf(await harness.create('k'))}`;
     await harness.create('k');
     for (const key of ['r', 'r']) await harness.send('POST', `${path}/rotate_secret`, key, {});
     await harness.send('PATCH', path, undefined, { url: 'https://other.co.uk/hooks' });
     for (const key of ['d', 'd', 'e']) await harness.send('DELETE', path, key);
-    const entries = harness.database.items(TABLES.ledger, LedgerRow.activity).map(parseActivity);
+    const entries = harness.store.database.items(TABLES.ledger, LedgerRow.activity).map(parseActivity);
     expect(entries.map(({ action, about }) => [action, about])).toEqual([
       ['webhook_endpoint.created', [path.slice(1)]],
       ['webhook_endpoint.secret_rotated', [path.slice(1)]],
@@ -75,14 +74,14 @@ describe('an endpoint', () => {
   });
 
   test('is not created under a key that created another one', async () => {
-    const harness = new WebhookHarness();
+    const harness = new Api();
     await harness.create('k');
     const other = await harness.create('k', { events: ['payment.completed'] });
     expect([other.status, other.body['code']]).toEqual([422, 'idempotency_key_payload_mismatch']);
   });
 
   test('is created for each of two keys that race for the same book', async () => {
-    const harness = new WebhookHarness();
+    const harness = new Api();
     const replies = await Promise.all(['a', 'b', 'c'].map((key) => harness.create(key)));
     expect(replies.map(({ status }) => status)).toEqual([201, 201, 201]);
     expect((await harness.get('/v1/webhook_endpoints')).body['data']).toHaveLength(3);
@@ -97,18 +96,18 @@ describe('an endpoint', () => {
     [{ secret: 'mine' }, 'unknown_field', 'secret'],
     [{ tenant_id: 'ten_other' }, 'unknown_field', 'tenant_id'],
   ])('with %j is refused, naming the field', async (body, code, param) => {
-    const reply = await new WebhookHarness().create('k', body);
+    const reply = await new Api().create('k', body);
     expect([reply.status, reply.body['code'], reply.body['param']]).toEqual([400, code, param]);
   });
 
   test('can be created under a key that was refused before', async () => {
-    const harness = new WebhookHarness();
+    const harness = new Api();
     expect((await harness.create('k', { url: 'https://10.0.0.1/' })).status).toBe(400);
     expect((await harness.create('k')).status).toBe(201);
   });
 
   test('is changed, disabled and enabled by PATCH', async () => {
-    const harness = new WebhookHarness();
+    const harness = new Api();
     const path = `/${idOf(await harness.create('k', { description: 'Orders' }))}`;
     const off = await harness.send('PATCH', path, undefined, { enabled: false, description: null });
     expect(off.body).toMatchObject({ enabled: false, disabled: { reason: 'requested' }, description: null });
@@ -119,7 +118,7 @@ describe('an endpoint', () => {
   });
 
   test('is deleted once, and a replay returns the same answer', async () => {
-    const harness = new WebhookHarness();
+    const harness = new Api();
     const path = `/${idOf(await harness.create('k'))}`;
     const first = await harness.send('DELETE', path, 'd');
     expect([first.status, first.body['deleted']]).toEqual([200, true]);
@@ -132,7 +131,7 @@ describe('an endpoint', () => {
   });
 
   test('of another tenant is not found by any request', async () => {
-    const harness = new WebhookHarness();
+    const harness = new Api();
     const path = `/${idOf(await harness.create('k'))}`;
     const { id } = await deliveryAt(harness, path.slice(1));
     const stranger = 'sk_test_strangerstrangerstranger';
@@ -153,7 +152,7 @@ describe('an endpoint', () => {
 
 describe('a rotation', () => {
   test('creates a secret once per key, and the old secret signs for the requested overlap', async () => {
-    const harness = new WebhookHarness();
+    const harness = new Api();
     const made = await harness.create('k');
     const path = `/${idOf(made)}`;
     const first = await harness.send('POST', `${path}/rotate_secret`, 'r', { overlap_seconds: 60 });
@@ -168,7 +167,7 @@ describe('a rotation', () => {
 
 describe('deliveries', () => {
   test('are listed newest first, in pages whose cursors are valid for their endpoint only', async () => {
-    const harness = new WebhookHarness();
+    const harness = new Api();
     const endpoint = idOf(await harness.create('k'));
     const other = idOf(await harness.create('k-2'));
     const ids: string[] = [];
@@ -185,7 +184,7 @@ describe('deliveries', () => {
   });
 
   test('are resent once per key', async () => {
-    const harness = new WebhookHarness();
+    const harness = new Api();
     const endpoint = idOf(await harness.create('k'));
     const delivery = await deliveryAt(harness, endpoint);
     const path = `/${endpoint}/deliveries/${delivery.id}/resend`;
@@ -194,18 +193,18 @@ describe('deliveries', () => {
     expect(first.status).toBe(202);
     expect(again.text).toBe(first.text);
     expect(harness.enqueued).toEqual([{ kind: 'attempt', endpointId: endpoint, deliveryId: delivery.id }]);
-    expect((await harness.store.readDelivery(endpoint, delivery.id))?.revision).toBe(2);
+    expect((await harness.store.webhooks.readDelivery(endpoint, delivery.id))?.revision).toBe(2);
   });
 });
 
 test('a malformed delivery id is not found, and the store is not read', async () => {
-  const harness = new WebhookHarness();
+  const harness = new Api();
   const asked: string[] = [];
-  const watched = new WebhookHarness({
-    webhooks: Object.assign(Object.create(harness.store) as typeof harness.store, {
-      write: harness.store.write.bind(harness.store),
-      readBook: harness.store.readBook.bind(harness.store),
-      readEffect: harness.store.readEffect.bind(harness.store),
+  const watched = new Api({
+    webhooks: Object.assign(Object.create(harness.store.webhooks) as typeof harness.store.webhooks, {
+      write: harness.store.webhooks.write.bind(harness.store),
+      readBook: harness.store.webhooks.readBook.bind(harness.store),
+      readEffect: harness.store.webhooks.readEffect.bind(harness.store),
       readDelivery: async (_endpoint: string, id: string) => {
         asked.push(id);
         return undefined;
@@ -225,7 +224,7 @@ test('a malformed delivery id is not found, and the store is not read', async ()
 
 describe('a replay', () => {
   test('is accepted once per key', async () => {
-    const harness = new WebhookHarness();
+    const harness = new Api();
     const endpoint = idOf(await harness.create('k'));
     const asked = { created_from: 1_772_366_400, created_to: 1_772_452_800 };
     const first = await harness.send('POST', `/${endpoint}/replay`, 'r', asked);
@@ -241,7 +240,7 @@ describe('a replay', () => {
     [{ created_from: 0 }, 'created_to'],
     [{ created_from: 0.5, created_to: 10 }, 'created_from'],
   ])('of %j is refused', async (body, param) => {
-    const harness = new WebhookHarness();
+    const harness = new Api();
     const endpoint = idOf(await harness.create('k'));
     const reply = await harness.send('POST', `/${endpoint}/replay`, 'r', body);
     expect([reply.status, reply.body['param']]).toEqual([400, param]);

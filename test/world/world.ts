@@ -3,10 +3,28 @@ import {
   type ReceiveCallbackTools,
   receiveCallback,
 } from '../../lambdas/callbacks/receive-callback.ts';
+import type { JobRun, RunId } from '../../lambdas/jobs/domain/job-run.ts';
+import {
+  type OrderId,
+  ownerToken,
+  type PaymentId,
+  paymentOfOrder,
+  storedOperationId,
+} from '../../lambdas/kernel/ids.ts';
+import { invariant } from '../../lambdas/kernel/invariant.ts';
 import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
 import type { Entropy } from '../../lambdas/kernel/world.ts';
 import { idempotentRunner } from '../../lambdas/once/idempotent-runner.ts';
 import type { ReplayCache } from '../../lambdas/once/use/operation-runner.ts';
+import type { Order } from '../../lambdas/orders/domain/order.ts';
+import type { OrderTransition } from '../../lambdas/orders/domain/order-transition.ts';
+import { type CreateOrder, type CreateOrderOutcome, createOrder } from '../../lambdas/orders/use/create-order.ts';
+import type { OrderTools } from '../../lambdas/orders/use/order-calls.ts';
+import type { ReferralProgram, StockKeeper } from '../../lambdas/orders/use/order-parties.ts';
+import { decide } from '../../lambdas/payments/domain/decide.ts';
+import type { Fact } from '../../lambdas/payments/domain/facts.ts';
+import { factsOf } from '../../lambdas/payments/domain/processor-charge.ts';
+import { nextTransition } from '../../lambdas/payments/domain/transition.ts';
 import {
   type ChangePayment,
   type ChangePaymentOutcome,
@@ -29,21 +47,29 @@ import {
 } from '../../lambdas/resolving/use/resolve.ts';
 import { type RetriedOrphans, retryOrphans } from '../../lambdas/resolving/use/retry-orphans.ts';
 import { returnCharges } from '../../lambdas/resolving/use/return-charges.ts';
-import { BY_RUN } from '../support/causes.ts';
+import type { WebhookTask } from '../../lambdas/webhooks/use/webhooks.ts';
+import { sweepAll } from '../jobs/sweep-all.ts';
+import { MemoryMailer } from '../orders/memory-mailer.ts';
+import { createShopParties, type ShopParties } from '../orders/shop-parties.ts';
+import { BY_RUN, requestedAt } from '../support/causes.ts';
 import { countingEntropy } from '../support/counting-entropy.ts';
 import { SimulatedClock } from '../support/simulated-clock.ts';
+import { MemoryViews } from '../views/memory-views.ts';
 import { createSandboxInProcess, type SandboxInProcess, type SandboxInProcessOptions } from './sandbox-in-process.ts';
 import { Stores } from './stores.ts';
 
-/** What the use cases of payments are given. */
-export interface WorldTools extends ResolveTools {
+/** What the use cases of payments and orders are given. */
+export interface WorldTools extends ResolveTools, OrderTools {
   readonly shelf: OrphanShelf;
+  readonly report: (error: unknown) => void;
 }
 
 type Changes = Partial<WorldTools>;
 type OfPayment = Pick<CreatePayment, 'paymentId'>;
+type OfOrder = Pick<CreateOrder, 'orderId'>;
 
 const NO_CACHE: ReplayCache = { get: () => undefined, put: () => undefined };
+const MINUTE_MS = 60_000;
 const GONE = 'the process is gone';
 
 /** One clock, the product's stores over tables in memory, the sandbox in process, and the use cases on them. */
@@ -52,15 +78,28 @@ export class World {
   readonly store = new Stores(this.clock);
   readonly processor: SandboxInProcess;
   readonly entropy: Entropy = countingEntropy();
+  /** The Views without what events project: see `Api`. */
+  readonly views = new MemoryViews(this.store.database);
+  readonly mailer = new MemoryMailer();
+  readonly stock: StockKeeper = {
+    reserve: (order, limit) => this.shop.stock.reserve(order, limit),
+    release: (id, limit) => this.shop.stock.release(id, limit),
+  };
+  readonly referrals: ReferralProgram = { credit: (order, limit) => this.shop.referrals.credit(order, limit) };
+  /** What the resolver has counted, by name. */
+  readonly counted = new Map<string, number>();
   /** Errors of single items. */
   readonly reported: unknown[] = [];
+  /** Messages to the queues of jobs and webhooks. */
+  readonly enqueued: (RunId | WebhookTask)[] = [];
+  #shop: ShopParties | undefined;
 
   constructor(sandbox: Omit<SandboxInProcessOptions, 'clock'> = {}) {
     this.processor = createSandboxInProcess({ clock: this.clock, ...sandbox });
   }
 
   get tools(): WorldTools {
-    const { store, processor, clock, entropy, reported } = this;
+    const { store, processor, stock, referrals, mailer, clock, entropy, reported } = this;
     return {
       cause: BY_RUN,
       store,
@@ -69,12 +108,30 @@ export class World {
       shelf: store,
       processor,
       books: [processor],
+      orders: store,
+      stock,
+      referrals,
+      mailer,
       runner: idempotentRunner,
       replays: NO_CACHE,
       clock,
       entropy,
       digest: systemDigest,
       report: (error) => reported.push(error),
+    };
+  }
+
+  get shop(): ShopParties {
+    this.#shop ??= createShopParties();
+    return this.#shop;
+  }
+
+  /** The queue of jobs and the queue of webhooks. */
+  get tasks() {
+    return {
+      enqueue: async (asked: Pick<JobRun, 'runId'> | readonly WebhookTask[]): Promise<void> => {
+        this.enqueued.push(...('runId' in asked ? [asked.runId] : asked));
+      },
     };
   }
 
@@ -171,8 +228,12 @@ export class World {
     return chain;
   }
 
-  async typesOf({ paymentId }: OfPayment): Promise<readonly string[]> {
-    const transitions = await this.store.listTransitions(paymentId, { afterSequence: 0, limit: 100 });
+  async typesOf(of: OfPayment | OfOrder): Promise<readonly string[]> {
+    const page = { afterSequence: 0, limit: 100 };
+    const transitions =
+      'paymentId' in of
+        ? await this.store.listTransitions(of.paymentId, page)
+        : await this.store.listOrderTransitions(of.orderId, page);
     return transitions.map(({ type }) => type);
   }
 
@@ -195,11 +256,90 @@ export class World {
       .reduce((sum, { amountMinor }) => sum + amountMinor, 0);
   }
 
+  /** Takes in what the processor now says of a payment, as callbacks would bring it about. */
+  async learn(paymentId: PaymentId): Promise<void> {
+    for (const charge of this.processor.charges(paymentId)) {
+      for (const fact of factsOf(charge, paymentId, this.clock.nowMs())) await this.record(paymentId, fact);
+    }
+  }
+
+  /** Appends what the fact causes, if it causes anything. */
+  async record(paymentId: PaymentId, fact: Fact): Promise<void> {
+    const nowMs = this.clock.nowMs();
+    const { newest, state } = await this.chain({ paymentId });
+    const decision = decide(fact, state);
+    if (decision.kind !== 'append') return;
+    const name = `${paymentId}_${newest.sequence}`;
+    const outcome = await this.store.recordEffect({
+      record: {
+        operationId: storedOperationId(`cb_${name}`),
+        paymentId,
+        owner: ownerToken(`fact-${name}`),
+        recordedAtMs: nowMs,
+        expiresAtSeconds: nowMs / 1000 + 86_400,
+      },
+      transitions: [nextTransition(systemDigest, newest, decision.draft, requestedAt(nowMs))],
+    });
+    invariant(outcome.kind === 'recorded', 'nobody else writes');
+  }
+
   /** A refund on the processor's own page, of what is left at most. */
   async refundByHand(payment: OfPayment, amountMinor: number): Promise<void> {
     await this.processor.inside.refund(this.chargeOf(payment), amountMinor).catch((error: Error) => {
       if (!error.message.startsWith('the sandbox refused')) throw error;
     });
+  }
+
+  order(request: CreateOrder, changes: Changes = {}): Promise<CreateOrderOutcome> {
+    return createOrder({ ...this.tools, ...changes }, request);
+  }
+
+  /** One run of the resolver over all of its queues. */
+  async resolve(changes: Changes = {}): Promise<void> {
+    const { stock, referrals, mailer, ...tools } = { ...this.tools, ...changes };
+    await sweepAll({
+      ...tools,
+      parties: { stock, referrals, mailer },
+      told: (_queue, { finished, failed, undecidable }, inReview) => {
+        const counts = { resolved: finished, unavailable: failed, undecidable, order_needs_review: inReview };
+        for (const [what, times] of Object.entries(counts)) {
+          this.counted.set(what, (this.counted.get(what) ?? 0) + times);
+        }
+      },
+    });
+  }
+
+  /** The resolver runs every minute for so long. */
+  async resolveFor(minutes: number, changes: Changes = {}): Promise<void> {
+    for (let minute = 0; minute < minutes; minute += 1) {
+      this.clock.advance(MINUTE_MS);
+      await this.resolve(changes);
+    }
+  }
+
+  transitions(orderId: OrderId): Promise<readonly OrderTransition[]> {
+    return this.store.listOrderTransitions(orderId, { afterSequence: 0, limit: 100 });
+  }
+
+  async read({ orderId }: OfOrder): Promise<Order> {
+    const newest = (await this.transitions(orderId)).at(-1);
+    if (newest === undefined) throw new Error('there is no such order');
+    return newest.order;
+  }
+
+  payment({ orderId }: OfOrder): Promise<PaymentChain> {
+    return this.chain({ paymentId: paymentOfOrder(systemDigest, orderId) });
+  }
+
+  /** What the processor has kept of an order, by its own list. Minor units. */
+  keptMinor({ orderId }: OfOrder): number {
+    const payment = { paymentId: paymentOfOrder(systemDigest, orderId) };
+    return this.capturedAtProcessor(payment) - this.refundedAtProcessor(payment);
+  }
+
+  charges({ orderId }: OfOrder): number {
+    return this.processor.charges(paymentOfOrder(systemDigest, orderId)).filter(({ status }) => status !== 'declined')
+      .length;
   }
 }
 

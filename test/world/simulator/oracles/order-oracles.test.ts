@@ -4,20 +4,21 @@ import { orderStepOperation, paymentOfOrder } from '../../../../lambdas/kernel/i
 import { systemDigest } from '../../../../lambdas/kernel/platform/platform.ts';
 import type { Order, OrderTransitionType } from '../../../../lambdas/orders/domain/order.ts';
 import { nextOrderTransitions } from '../../../../lambdas/orders/domain/order-transition.ts';
-import { OrderHarness, orderRequest } from '../../../orders/order-harness.ts';
+import { orderRequest } from '../../../orders/order-fixtures.ts';
 import { callback } from '../../../payments/payment-fixtures.ts';
 import { BY_REQUEST } from '../../../support/causes.ts';
+import { World } from '../../world.ts';
 import type { ShopDeed } from '../contract.ts';
 import { watched } from './watched.ts';
 
 const MINUTE_MS = 60_000;
 
-let harness: OrderHarness;
+let harness: World;
 let world: ReturnType<typeof watched>;
 const request = orderRequest('watched');
 const { orderId } = request;
 beforeEach(async () => {
-  harness = new OrderHarness();
+  harness = new World();
   world = watched(harness);
   await harness.order(request);
 });

@@ -1,4 +1,3 @@
-import type { OrderHarness } from '../../../orders/order-harness.ts';
 import { TABLES } from '../../tables.ts';
 import type { World } from '../../world.ts';
 import type { Observed } from '../contract.ts';
@@ -7,8 +6,8 @@ import { Watch } from './watch.ts';
 type Lists = 'calls' | 'rang' | 'published' | 'webhooks' | 'shop' | 'mails';
 type Writable = { -readonly [Name in Lists]: Observed[Name][number][] };
 
-/** The stores and the processor of a harness as oracles see them. What else they read is written by the test. */
-export function watched({ clock, store, processor }: World | OrderHarness) {
+/** The stores and the processor of a world as oracles see them. What else they read is written by the test. */
+export function watched({ clock, store, processor }: World) {
   const lists: Writable = { calls: [], rang: [], published: [], webhooks: [], shop: [], mails: [] };
   const queues: Record<string, number> = {};
   const world: Observed = {

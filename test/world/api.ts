@@ -1,0 +1,371 @@
+import { createHash } from 'node:crypto';
+import { DynamoDbActivity } from '../../lambdas/activity/store/dynamodb-activity.ts';
+import { type ApiTools, authenticatedApi } from '../../lambdas/http/authenticated-api.ts';
+import type { GatewayEvent, GatewayResult } from '../../lambdas/http/gateway-request.ts';
+import type { JobsApiTools } from '../../lambdas/jobs/http/job-routes.ts';
+import type { signJobCredential } from '../../lambdas/jobs/job-credential.ts';
+import { ALL_SCOPES } from '../../lambdas/kernel/contract/api.ts';
+import { type PaymentId, parsePaymentId, tenantId } from '../../lambdas/kernel/ids.ts';
+import { invariant } from '../../lambdas/kernel/invariant.ts';
+import type { RequestCount, RequestReport, Telemetry } from '../../lambdas/kernel/platform/telemetry.ts';
+import { ProcessReplayCache } from '../../lambdas/once/process-records.ts';
+import type { OrderTools } from '../../lambdas/orders/use/order-calls.ts';
+import type { PaymentsTools } from '../../lambdas/payments/http/post-payment.ts';
+import type { LedgerTools } from '../../lambdas/reconciling/http/ledger-routes.ts';
+import type { ApiKeyRecord, ApiKeyRegistry } from '../../lambdas/tenants/api-key-registry.ts';
+import type { ListOrdersTools } from '../../lambdas/views/use/list-orders.ts';
+import type { ListPaymentsTools } from '../../lambdas/views/use/list-payments.ts';
+import type { ReadEventTools } from '../../lambdas/views/use/read-event.ts';
+import { ViewLedgerReader } from '../../lambdas/views/use/view-ledger-reader.ts';
+import type { WebhookApiTools } from '../../lambdas/webhooks/http/webhook-routes.ts';
+import { webhookAddresses } from '../../lambdas/webhooks/transport/webhook-addresses.ts';
+import { undescribed } from '../api-docs/described-api.ts';
+import { countingEntropy } from '../support/counting-entropy.ts';
+import { ProjectedViews } from '../views/projected-views.ts';
+import { SECRETS } from '../webhooks/webhook-fixtures.ts';
+import { Stores } from './stores.ts';
+import { TABLES } from './tables.ts';
+import { World } from './world.ts';
+
+export const RUNS = '/v1/admin/jobs/close-days/runs';
+export const API_KEY = 'sk_test_0123456789abcdefghijkl';
+
+export interface Reply {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly text: string;
+  /** The parsed text; empty when there is none. */
+  readonly body: Readonly<Record<string, unknown>>;
+}
+
+/** What a test says of a request; the rest is as the gateway gives it for a good one. */
+export interface Asked {
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly event?: Partial<GatewayEvent>;
+}
+
+/** What the routes of all APIs are given. */
+export type ApiWorldTools = ApiTools &
+  PaymentsTools &
+  ListPaymentsTools &
+  OrderTools &
+  ListOrdersTools &
+  LedgerTools &
+  JobsApiTools &
+  ReadEventTools &
+  WebhookApiTools;
+
+type Handler = (event: GatewayEvent) => Promise<GatewayResult>;
+
+/** One function per kind of path, as the stacks deploy them; each loads its own routes. */
+const FUNCTIONS: readonly (readonly [RegExp, (tools: ApiWorldTools) => Promise<Handler>])[] = [
+  [/^\/v1\/admin\/jobs/, async (tools) => (await import('../../lambdas/jobs/http/job-routes.ts')).jobsApi(tools)],
+  [
+    /^\/v1\/(?:activity|ledger|balances|corrections|decisions|admin)/,
+    async (tools) =>
+      authenticatedApi((await import('../../lambdas/reconciling/http/ledger-routes.ts')).LEDGER_ROUTES, tools),
+  ],
+  [
+    /^\/v1\/events/,
+    async (tools) => authenticatedApi((await import('../../lambdas/views/http/event-routes.ts')).EVENT_ROUTES, tools),
+  ],
+  [
+    /^\/v1\/webhook_endpoints/,
+    async (tools) =>
+      authenticatedApi((await import('../../lambdas/webhooks/http/webhook-routes.ts')).WEBHOOK_ROUTES, tools),
+  ],
+  [
+    /^\/v1\/orders/,
+    async (tools) => {
+      const { ORDER_ROUTES } = await import('../../lambdas/orders/http/order-routes.ts');
+      const { getOrders } = await import('../../lambdas/views/http/order-list.ts');
+      return authenticatedApi<OrderTools & ListOrdersTools>([...ORDER_ROUTES, getOrders], tools);
+    },
+  ],
+  [
+    /^/,
+    async (tools) => {
+      const { PAYMENT_ROUTES } = await import('../../lambdas/payments/http/payment-routes.ts');
+      const { PAYMENT_LIST_ROUTES } = await import('../../lambdas/views/http/payment-list-routes.ts');
+      const routes = [...PAYMENT_ROUTES, ...PAYMENT_LIST_ROUTES];
+      return authenticatedApi<PaymentsTools & ListPaymentsTools>(routes, tools);
+    },
+  ],
+];
+
+const TEA = {
+  amount: 2_000,
+  currency: 'EUR',
+  source: 'tok_ok',
+  items: [{ sku: 'sku_tea', quantity: 2 }],
+  email: 'ada@example.com',
+  referrer: 'ref_friend',
+};
+
+let processes = 0;
+
+/** All APIs on one world, as one process of each function serves them, and a client with a key for everything. */
+export class Api<Of extends World = World> {
+  readonly world: Of;
+  readonly reports: { readonly report: RequestReport; readonly counts: readonly RequestCount[] }[] = [];
+  readonly faults: unknown[] = [];
+  /** Every hash of a key that was looked up. */
+  readonly lookups: string[] = [];
+  readonly #known = new Map<string, ApiKeyRecord>();
+  readonly #changes: Partial<ApiWorldTools>;
+  readonly #handlers = new Map<RegExp, Promise<Handler>>();
+  readonly #secrets = {
+    active: async () => ['0123456789abcdefghijABCDEFGHIJ01'],
+    renewed: async () => undefined,
+  };
+  #tools: ApiWorldTools | undefined;
+  #requests = 0;
+
+  /** @param changes what these processes have otherwise than the world */
+  constructor(changes: Partial<ApiWorldTools> = {}, world: Of = new World() as Of) {
+    this.world = world;
+    this.#changes = changes;
+    this.registerKey(API_KEY, {});
+  }
+
+  get clock() {
+    return this.world.clock;
+  }
+  get store() {
+    return this.world.store;
+  }
+  get processor() {
+    return this.world.processor;
+  }
+  get views() {
+    return this.world.views;
+  }
+  get enqueued() {
+    return this.world.enqueued;
+  }
+
+  get credentials(): Parameters<typeof signJobCredential>[0] {
+    return { secrets: this.#secrets, secretId: 'job-credential', clock: this.world.clock };
+  }
+
+  /** Other processes on the same world. */
+  beside(changes: Partial<ApiWorldTools> = {}): Api<Of> {
+    return new Api({ ...this.#changes, ...changes }, this.world);
+  }
+
+  /** For everything of `ten_desk` in test mode, unless `changes` says otherwise. */
+  registerKey(key: string, changes: Partial<ApiKeyRecord>): void {
+    const hash = createHash('sha256').update(key).digest('hex');
+    this.#known.set(hash, { tenantId: tenantId('ten_desk'), mode: 'test', scopes: ALL_SCOPES, ...changes });
+  }
+
+  get(path: string, asked: Asked = {}): Promise<Reply> {
+    return this.ask('GET', path, asked);
+  }
+
+  async ask(method: string, path: string, { headers, event }: Asked = {}): Promise<Reply> {
+    const asked = event?.path ?? path;
+    this.#requests += 1;
+    const result = await (await this.#handlerOf(asked))({
+      ...gatewayEvent(method, path, { Authorization: `Bearer ${API_KEY}`, ...headers }),
+      requestContext: { requestId: `req-${this.#requests}` },
+      ...event,
+    });
+    const parsed: unknown = result.body === '' ? {} : JSON.parse(result.body);
+    const reply = {
+      status: result.statusCode,
+      headers: Object.fromEntries(Object.entries(result.headers ?? {}).map(([name, value]) => [name, String(value)])),
+      text: result.body,
+      body: parsed as Record<string, unknown>,
+    };
+    const fault = undescribed(method, asked, reply);
+    invariant(fault === undefined, `the API documents are wrong: ${fault}`);
+    return reply;
+  }
+
+  /** For a client that takes a `fetch`. */
+  readonly fetch = async (request: Request): Promise<Response> => {
+    const { pathname, search } = new URL(request.url);
+    const body = await request.text();
+    const event = { body: body === '' ? null : body };
+    const reply = await this.ask(request.method, `${pathname}${search}`, {
+      headers: Object.fromEntries(request.headers),
+      event,
+    });
+    return new Response(reply.text, { status: reply.status, headers: reply.headers });
+  };
+
+  /** Posts with a key, and a body unless there is none. */
+  write(path: string, key: string, body?: unknown, { headers, event }: Asked = {}): Promise<Reply> {
+    const type = body === undefined ? {} : { 'Content-Type': 'application/json' };
+    return this.ask('POST', path, {
+      headers: { ...type, 'Idempotency-Key': key, ...headers },
+      event: { body: body === undefined ? null : JSON.stringify(body), ...event },
+    });
+  }
+
+  /** Pays with 10.00 EUR from `tok_ok`, unless `body` says otherwise. */
+  pay(key: string, body: Readonly<Record<string, unknown>> = {}, asked: Asked = {}): Promise<Reply> {
+    return this.write('/v1/payments', key, { amount: 1000, currency: 'EUR', source: 'tok_ok', ...body }, asked);
+  }
+
+  /** Pays, and waits a second. @returns the payment's id */
+  async paid(key: string, body: Readonly<Record<string, unknown>> = {}, asked: Asked = {}): Promise<PaymentId> {
+    const reply = await this.pay(key, body, asked);
+    const { payment = reply.body } = reply.body as { payment?: Record<string, unknown> };
+    const id = parsePaymentId(String((payment as Record<string, unknown>)['id']));
+    invariant(id !== undefined, `no payment was made: ${reply.text}`);
+    this.world.clock.advance(1000);
+    return id;
+  }
+
+  /** Posts a payment's body as it is. */
+  post(body: string, { headers, event }: Asked = {}): Promise<Reply> {
+    return this.ask('POST', '/v1/payments', {
+      headers: { 'Content-Type': 'application/json', 'Idempotency-Key': 'a-key', ...headers },
+      event: { body, ...event },
+    });
+  }
+
+  /** @param of which payment and what, for example `pay_…/refunds` */
+  change(of: string, key: string, body?: Readonly<Record<string, unknown>>, asked: Asked = {}): Promise<Reply> {
+    return this.write(`/v1/payments/${of}`, key, body, asked);
+  }
+
+  /** Orders tea for 20.00 EUR with a referrer, unless `body` says otherwise. */
+  order(key: string, body: Readonly<Record<string, unknown>> = {}, asked: Asked = {}): Promise<Reply> {
+    return this.write('/v1/orders', key, { ...TEA, ...body }, asked);
+  }
+
+  /** Corrects the books, by default as an operator who gives a reason. */
+  correct(key: string, body: Readonly<Record<string, unknown>>, asked: Asked = {}): Promise<Reply> {
+    const sent = { reason: 'Booked twice', operator: 'Ada Example', ...body };
+    return this.write('/v1/admin/corrections', key, sent, asked);
+  }
+
+  /** Asks for a run of a job. */
+  run(key: string, body?: Readonly<Record<string, unknown>>, asked: Asked = {}, path = RUNS): Promise<Reply> {
+    return this.write(path, key, body, asked);
+  }
+
+  /** Asks for a run as the executor does, unless `changes` says otherwise. */
+  async fire(
+    scheduledFor: string,
+    changes: { path?: string; credited?: string; scopes?: readonly string[]; key?: string; body?: object } = {},
+  ): Promise<Reply> {
+    const { signJobCredential } = await import('../../lambdas/jobs/job-credential.ts');
+    const runId = `close-days:${scheduledFor}`;
+    const { path = RUNS, credited = runId, scopes = ['jobs:run'], key = runId } = changes;
+    const token = await signJobCredential(this.credentials, { path, runId: credited, scopes });
+    const headers = { Authorization: `Bearer ${token}` };
+    return this.run(key, { scheduled_for: unixSeconds(scheduledFor), ...changes.body }, { headers }, RUNS);
+  }
+
+  /** Calls the API of webhook endpoints, with a key and a body or without. */
+  send(method: string, path: string, key?: string, body?: unknown, { headers, event }: Asked = {}): Promise<Reply> {
+    return this.ask(method, `/v1/webhook_endpoints${path}`, {
+      headers: {
+        ...(body === undefined ? {} : { 'Content-Type': 'application/json' }),
+        ...(key === undefined ? {} : { 'Idempotency-Key': key }),
+        ...headers,
+      },
+      event: { body: body === undefined ? null : JSON.stringify(body), ...event },
+    });
+  }
+
+  /** Creates a webhook endpoint, a good one unless `body` says otherwise. */
+  create(key: string, body: Readonly<Record<string, unknown>> = {}, asked: Asked = {}): Promise<Reply> {
+    return this.send('POST', '', key, { url: 'https://shop.co.uk/hooks', events: ['*'], ...body }, asked);
+  }
+
+  #handlerOf(path: string): Promise<Handler> {
+    const [pattern, open] = FUNCTIONS.find(([each]) => each.test(path)) ?? [];
+    invariant(pattern !== undefined && open !== undefined, 'the last pattern fits all');
+    const handler = this.#handlers.get(pattern) ?? open((this.#tools ??= this.#open()));
+    this.#handlers.set(pattern, handler);
+    return handler;
+  }
+
+  #open(): ApiWorldTools {
+    processes += 1;
+    const { world } = this;
+    const { store = world.store } = this.#changes;
+    const behind = store instanceof Stores ? store : world.store;
+    const views = new ProjectedViews(behind);
+    const entropy = countingEntropy(`process-${processes}`);
+    const { clock } = world;
+    return {
+      ...world.tools,
+      replays: new ProcessReplayCache(),
+      entropy,
+      telemetry: this.#telemetry,
+      keys: this.#keys,
+      report: (error) => this.faults.push(error),
+      views,
+      transitions: behind.ledger,
+      ledger: new ViewLedgerReader(views),
+      activity: new DynamoDbActivity(behind.database.client, TABLES, { clock, entropy }),
+      runs: world.store.jobRuns,
+      tasks: world.tasks,
+      verify: async (token, path) =>
+        (await import('../../lambdas/jobs/job-credential.ts')).verifyJobCredential(this.credentials, token, path),
+      webhooks: world.store.webhooks,
+      secrets: SECRETS,
+      addresses: webhookAddresses(async () => [{ address: '93.184.216.34', family: 4 }], { allowLoopback: false }),
+      ...this.#changes,
+    };
+  }
+
+  readonly #telemetry: Telemetry = {
+    request: (report, counts) => this.reports.push({ report, counts }),
+    run: () => undefined,
+    fault: (_requestId, error) => this.faults.push(error),
+  };
+
+  readonly #keys: ApiKeyRegistry = {
+    findByHash: async (hash) => {
+      this.lookups.push(hash);
+      return this.#known.get(hash);
+    },
+  };
+}
+
+/** @param time ISO 8601 */
+export function unixSeconds(time: string): number {
+  return Math.floor(Date.parse(time) / 1000);
+}
+
+/** The objects of a list. */
+export function dataOf(reply: Pick<Reply, 'body'>): readonly Readonly<Record<string, unknown>>[] {
+  const { data } = reply.body;
+  if (!Array.isArray(data)) throw new Error(`no list: ${JSON.stringify(reply.body)}`);
+  return data as Record<string, unknown>[];
+}
+/** An event of a REST API with Lambda proxy integration (payload version 1.0), as far as the functions read it. */
+export function gatewayEvent(
+  method: string,
+  address: string,
+  headers: Readonly<Record<string, string>> = {},
+): GatewayEvent {
+  const [path = '', search] = address.split('?');
+  const query = [...new URLSearchParams(search)];
+  const names = query.map(([name]) => name);
+  return {
+    httpMethod: method,
+    resource: '/{proxy+}',
+    path,
+    pathParameters: { proxy: path.replace(/^\//, '') },
+    headers: { ...headers },
+    multiValueHeaders: Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, [value]])),
+    queryStringParameters: search === undefined ? null : Object.fromEntries(query),
+    multiValueQueryStringParameters:
+      search === undefined
+        ? null
+        : Object.fromEntries(
+            names.map((name) => [name, query.filter(([each]) => each === name).map(([, text]) => text)]),
+          ),
+    body: null,
+    isBase64Encoded: false,
+    requestContext: { requestId: 'req-0' },
+  };
+}
