@@ -20,8 +20,7 @@ import { createSandbox } from '../../sandbox/routes.ts';
 import { eventsOf } from '../events/event-fixtures.ts';
 import { MemoryEventBus } from '../events/memory-event-bus.ts';
 import { chains, RelayHarness } from '../events/relay-harness.ts';
-import { countingJob, hearing, LONG_JOB_ID, recordOf } from '../jobs/job-fixtures.ts';
-import { JobRunsWorld } from '../jobs/job-runs-world.ts';
+import { asking, countingJob, hearing, LONG_JOB_ID, recordOf } from '../jobs/job-fixtures.ts';
 import { MemoryLetterBox } from '../outbound/memory-letter-box.ts';
 import { BY_REQUEST } from '../support/causes.ts';
 import { countingEntropy } from '../support/counting-entropy.ts';
@@ -31,6 +30,7 @@ import { endpointNamed, eventNamed, OWNER } from '../webhooks/webhook-fixtures.t
 import { WebhookWorld } from '../webhooks/webhook-world.ts';
 import { emptyBooks } from '../world/sandbox-books.ts';
 import { Stores } from '../world/stores.ts';
+import { World } from '../world/world.ts';
 
 const ENDPOINT = endpointNamed('orders');
 
@@ -180,11 +180,11 @@ describe('delivered twice, and run by the runner both times, takes effect once:'
   });
 
   test('a firing of a schedule at the executor', async () => {
-    const world = new JobRunsWorld();
+    const world = new World();
     const entry = jobEntry('close-days');
     invariant(entry !== undefined, 'there is such a job');
     const atMs = world.clock.nowMs();
-    const ask = async (name: string) => askForRun({ ...world.asking(world.actor(name)), runner }, entry, atMs);
+    const ask = async (name: string) => askForRun({ ...asking(world, world.actor(name)), runner }, entry, atMs);
     expect([(await ask('a')).kind, (await ask('b')).kind]).toEqual(['asked', 'asked_before']);
     expectTwice(1);
   });

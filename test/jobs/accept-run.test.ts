@@ -4,7 +4,8 @@ import { fingerprintOf } from '../../lambdas/kernel/fingerprint.ts';
 import { storedOperationId } from '../../lambdas/kernel/ids.ts';
 import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
 import { FAULT_KINDS, FaultPlan } from '../support/fault-plan.ts';
-import { clocked, JobRunsWorld } from './job-runs-world.ts';
+import { World } from '../world/world.ts';
+import { clocked, endRun } from './job-fixtures.ts';
 
 const JOB = 'close-days';
 const NOW = Date.UTC(2026, 2, 1, 12);
@@ -20,80 +21,80 @@ const byHand = (key: string, scheduledForMs?: number): AcceptRun => ({
 
 describe('accepting a run', () => {
   test('stores the run, enqueues it, and answers with its location', async () => {
-    const world = new JobRunsWorld();
-    const outcome = await acceptRun(world.accepting(world.actor('a')), clocked(JOB, NOW));
+    const world = new World();
+    const outcome = await acceptRun(world.toolsOf(world.actor('a')), clocked(JOB, NOW));
 
     expect(outcome).toMatchObject({ kind: 'first', runId: RUN_ID, answer: { status: 202 } });
-    expect(world.allRuns()).toMatchObject([{ runId: RUN_ID, status: 'accepted', scheduledForMs: NOW }]);
+    expect(world.store.allRuns()).toMatchObject([{ runId: RUN_ID, status: 'accepted', scheduledForMs: NOW }]);
     expect(world.enqueued).toEqual([RUN_ID]);
   });
 
   test('again returns the stored answer, and enqueues the run again until it has ended', async () => {
-    const world = new JobRunsWorld();
-    const accept = () => acceptRun(world.accepting(world.actor('a')), clocked(JOB, NOW));
+    const world = new World();
+    const accept = () => acceptRun(world.toolsOf(world.actor('a')), clocked(JOB, NOW));
     const first = await accept();
     world.clock.advance(3_600_000);
-    const [run] = world.allRuns();
+    const [run] = world.store.allRuns();
     const again = await accept();
     expect(again).toEqual({ ...first, kind: 'replay' });
     expect(world.enqueued).toEqual([RUN_ID, RUN_ID]);
 
-    if (run !== undefined) await world.end(run);
+    if (run !== undefined) await endRun(world, run);
     expect(await accept()).toEqual(again);
     expect(world.enqueued).toEqual([RUN_ID, RUN_ID]);
-    expect(world.allRuns()).toMatchObject([{ status: 'succeeded' }]);
+    expect(world.store.allRuns()).toMatchObject([{ status: 'succeeded' }]);
   });
 
   test('for ten concurrent copies of one request creates one run, and all get the same answer', async () => {
-    const world = new JobRunsWorld();
+    const world = new World();
     const outcomes = await Promise.all(
-      Array.from({ length: 10 }, (_, index) => acceptRun(world.accepting(world.actor(`a${index}`)), clocked(JOB, NOW))),
+      Array.from({ length: 10 }, (_, index) => acceptRun(world.toolsOf(world.actor(`a${index}`)), clocked(JOB, NOW))),
     );
     expect(outcomes.filter(({ kind }) => kind === 'first')).toHaveLength(1);
     expect(new Set(outcomes.map((outcome) => ('answer' in outcome ? outcome.answer.body : outcome.kind))).size).toBe(1);
-    expect(world.allRuns()).toHaveLength(1);
+    expect(world.store.allRuns()).toHaveLength(1);
   });
 
   test('under the keys of two operators and by the schedule creates one run per scheduled time', async () => {
-    const world = new JobRunsWorld();
+    const world = new World();
     const asked = [clocked(JOB, NOW), byHand('anna', NOW), byHand('ben', NOW + 999)];
-    const outcomes = await Promise.all(asked.map((each) => acceptRun(world.accepting(world.actor('a')), each)));
+    const outcomes = await Promise.all(asked.map((each) => acceptRun(world.toolsOf(world.actor('a')), each)));
 
     expect(outcomes.map(({ kind }) => kind)).toEqual(['first', 'first', 'first']);
-    expect(world.allRuns()).toHaveLength(1);
+    expect(world.store.allRuns()).toHaveLength(1);
     expect(new Set(world.enqueued)).toEqual(new Set([RUN_ID]));
   });
 
   test('that has ended, under another key, returns its result and does not repeat the work', async () => {
-    const world = new JobRunsWorld();
-    await acceptRun(world.accepting(world.actor('a')), clocked(JOB, NOW));
-    for (const run of world.allRuns()) await world.end(run);
-    const outcome = await acceptRun(world.accepting(world.actor('a')), byHand('anna', NOW));
+    const world = new World();
+    await acceptRun(world.toolsOf(world.actor('a')), clocked(JOB, NOW));
+    for (const run of world.store.allRuns()) await endRun(world, run);
+    const outcome = await acceptRun(world.toolsOf(world.actor('a')), byHand('anna', NOW));
 
     expect(outcome).toMatchObject({ kind: 'first', answer: { body: expect.stringContaining('"status":"succeeded"') } });
     expect(world.enqueued).toEqual([RUN_ID]);
   });
 
   test('for the current time keeps its second when the request is repeated later', async () => {
-    const world = new JobRunsWorld();
+    const world = new World();
     world.clock.advance(123);
-    const first = await acceptRun(world.accepting(world.actor('a')), byHand('anna'));
+    const first = await acceptRun(world.toolsOf(world.actor('a')), byHand('anna'));
     world.clock.advance(90_000);
-    const again = await acceptRun(world.accepting(world.actor('a')), byHand('anna'));
+    const again = await acceptRun(world.toolsOf(world.actor('a')), byHand('anna'));
 
     expect(first).toMatchObject({ kind: 'first', runId: RUN_ID });
     expect(again).toEqual({ ...first, kind: 'replay' });
-    expect(world.allRuns()).toHaveLength(1);
+    expect(world.store.allRuns()).toHaveLength(1);
     expect(world.enqueued).toEqual([RUN_ID, RUN_ID]);
   });
 
   test('under a used key with another body is refused, and nothing is enqueued', async () => {
-    const world = new JobRunsWorld();
-    await acceptRun(world.accepting(world.actor('a')), byHand('anna', NOW));
-    const other = await acceptRun(world.accepting(world.actor('a')), byHand('anna', NOW - DAY));
+    const world = new World();
+    await acceptRun(world.toolsOf(world.actor('a')), byHand('anna', NOW));
+    const other = await acceptRun(world.toolsOf(world.actor('a')), byHand('anna', NOW - DAY));
 
     expect(other).toEqual({ kind: 'payload_mismatch' });
-    expect(world.allRuns()).toHaveLength(1);
+    expect(world.store.allRuns()).toHaveLength(1);
     expect(world.enqueued).toHaveLength(1);
   });
 
@@ -103,23 +104,23 @@ describe('accepting a run', () => {
     ['thirty days ago', NOW - 30 * DAY, 'first'],
     ['longer ago', NOW - 30 * DAY - 1, 'too_old'],
   ])('for a time that is %s: %s', async (_what, scheduledForMs, kind) => {
-    const world = new JobRunsWorld();
-    expect(await acceptRun(world.accepting(world.actor('a')), byHand('anna', scheduledForMs))).toMatchObject({ kind });
-    expect(world.allRuns()).toHaveLength(kind === 'first' ? 1 : 0);
+    const world = new World();
+    expect(await acceptRun(world.toolsOf(world.actor('a')), byHand('anna', scheduledForMs))).toMatchObject({ kind });
+    expect(world.store.allRuns()).toHaveLength(kind === 'first' ? 1 : 0);
   });
 
   test('for a time that was recent enough at the first request is replayed when it no longer is', async () => {
-    const world = new JobRunsWorld();
-    await acceptRun(world.accepting(world.actor('a')), byHand('anna', NOW - 30 * DAY));
+    const world = new World();
+    await acceptRun(world.toolsOf(world.actor('a')), byHand('anna', NOW - 30 * DAY));
     world.clock.advance(DAY);
-    const again = await acceptRun(world.accepting(world.actor('a')), byHand('anna', NOW - 30 * DAY));
+    const again = await acceptRun(world.toolsOf(world.actor('a')), byHand('anna', NOW - 30 * DAY));
     expect(again).toMatchObject({ kind: 'replay' });
   });
 
   test('is remembered for at least thirty days', async () => {
-    const world = new JobRunsWorld();
-    await acceptRun(world.accepting(world.actor('a')), clocked(JOB, NOW));
-    const record = await world.runs.readAccepted(clocked(JOB, NOW).operationId);
+    const world = new World();
+    await acceptRun(world.toolsOf(world.actor('a')), clocked(JOB, NOW));
+    const record = await world.store.jobRuns.readAccepted(clocked(JOB, NOW).operationId);
     expect(record?.expiresAtSeconds).toBeGreaterThanOrEqual((NOW + 30 * DAY) / 1000);
   });
 });
@@ -132,13 +133,13 @@ describe('accepting a run, with every fault at every point, and one repeated req
   );
 
   test.each(plans)('point %i %s: one run, which reaches its worker', async (point, kind) => {
-    const world = new JobRunsWorld(new FaultPlan([{ point, kind }]));
-    const first = await acceptRun(world.accepting(world.actor('a')), clocked(JOB, NOW)).catch(() => undefined);
+    const world = new World({}, new FaultPlan([{ point, kind }]));
+    const first = await acceptRun(world.toolsOf(world.actor('a')), clocked(JOB, NOW)).catch(() => undefined);
     world.plan.active = false;
-    const again = await acceptRun(world.accepting(world.actor('b')), clocked(JOB, NOW));
+    const again = await acceptRun(world.toolsOf(world.actor('b')), clocked(JOB, NOW));
 
     expect(world.plan.calls.length).toBeGreaterThanOrEqual(POINTS);
-    expect(world.allRuns()).toHaveLength(1);
+    expect(world.store.allRuns()).toHaveLength(1);
     expect(world.enqueued.length).toBeGreaterThanOrEqual(1);
     expect(again).toMatchObject({ runId: RUN_ID });
     if (first !== undefined) expect(again).toEqual({ ...first, kind: 'replay' });

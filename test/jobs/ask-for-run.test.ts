@@ -3,7 +3,8 @@ import { askForRun } from '../../lambdas/jobs/use/ask-for-run.ts';
 import { type JobEntry, jobEntry } from '../../lambdas/kernel/contract/jobs.ts';
 import { invariant } from '../../lambdas/kernel/invariant.ts';
 import { FAULT_KINDS, FaultPlan } from '../support/fault-plan.ts';
-import { JobRunsWorld } from './job-runs-world.ts';
+import { World } from '../world/world.ts';
+import { asking } from './job-fixtures.ts';
 
 const NOW = Date.UTC(2026, 2, 1, 12);
 const RUN_ID = 'close-days:2026-03-01T12:00:00Z';
@@ -14,20 +15,20 @@ function entry(): JobEntry {
   return found;
 }
 
-const asks = ({ plan }: JobRunsWorld) => plan.calls.filter((call) => call.endsWith('.ask')).length;
+const asks = ({ plan }: World) => plan.calls.filter((call) => call.endsWith('.ask')).length;
 
 describe('the executor', () => {
   test('requests the run of the scheduled time, regardless of the current time', async () => {
-    const world = new JobRunsWorld();
+    const world = new World();
     world.clock.advance(47_123);
-    expect(await askForRun(world.asking(world.actor('a')), entry(), NOW)).toEqual({ runId: RUN_ID, kind: 'asked' });
-    expect(world.allRuns()).toMatchObject([{ runId: RUN_ID }]);
+    expect(await askForRun(asking(world, world.actor('a')), entry(), NOW)).toEqual({ runId: RUN_ID, kind: 'asked' });
+    expect(world.store.allRuns()).toMatchObject([{ runId: RUN_ID }]);
   });
 
   test('makes no call when an earlier firing of the same time has requested the run', async () => {
-    const world = new JobRunsWorld();
-    await askForRun(world.asking(world.actor('a')), entry(), NOW);
-    const again = await askForRun(world.asking(world.actor('b')), entry(), NOW);
+    const world = new World();
+    await askForRun(asking(world, world.actor('a')), entry(), NOW);
+    const again = await askForRun(asking(world, world.actor('b')), entry(), NOW);
 
     expect(again).toEqual({ runId: RUN_ID, kind: 'asked_before' });
     expect(asks(world)).toBe(1);
@@ -35,31 +36,31 @@ describe('the executor', () => {
   });
 
   test('fired ten times at once starts one run', async () => {
-    const world = new JobRunsWorld();
+    const world = new World();
     const firings = Array.from({ length: 10 }, (_, index) =>
-      askForRun(world.asking(world.actor(`a${index}`)), entry(), NOW),
+      askForRun(asking(world, world.actor(`a${index}`)), entry(), NOW),
     );
     expect(new Set((await Promise.all(firings)).map(({ runId }) => runId))).toEqual(new Set([RUN_ID]));
-    expect(world.allRuns()).toHaveLength(1);
+    expect(world.store.allRuns()).toHaveLength(1);
   });
 
   test('requests another run at the next scheduled time', async () => {
-    const world = new JobRunsWorld();
+    const world = new World();
     for (const at of [NOW, NOW + 60_000]) {
       world.clock.advance(60_000);
-      await askForRun(world.asking(world.actor('a')), entry(), at);
+      await askForRun(asking(world, world.actor('a')), entry(), at);
     }
-    expect(world.allRuns()).toHaveLength(2);
+    expect(world.store.allRuns()).toHaveLength(2);
   });
 
   test('throws what the route throws and remembers nothing, so that the firing is redelivered', async () => {
     // Its second call is the route.
-    const world = new JobRunsWorld(new FaultPlan([{ point: 2, kind: 'throttle' }]));
-    await expect(askForRun(world.asking(world.actor('a')), entry(), NOW)).rejects.toMatchObject({
+    const world = new World({}, new FaultPlan([{ point: 2, kind: 'throttle' }]));
+    await expect(askForRun(asking(world, world.actor('a')), entry(), NOW)).rejects.toMatchObject({
       name: 'RetryableError',
     });
-    expect(world.consumptions()).toEqual([]);
-    expect(world.allRuns()).toEqual([]);
+    expect(world.store.consumptions()).toEqual([]);
+    expect(world.store.allRuns()).toEqual([]);
   });
 });
 
@@ -71,15 +72,15 @@ describe('the executor, with every fault at every point, and fired once more', (
   );
 
   test.each(plans)('point %i %s: one run, which reaches its worker', async (point, kind) => {
-    const world = new JobRunsWorld(new FaultPlan([{ point, kind }]));
-    await askForRun(world.asking(world.actor('a')), entry(), NOW).catch(() => undefined);
+    const world = new World({}, new FaultPlan([{ point, kind }]));
+    await askForRun(asking(world, world.actor('a')), entry(), NOW).catch(() => undefined);
     world.plan.active = false;
-    const again = await askForRun(world.asking(world.actor('b')), entry(), NOW);
+    const again = await askForRun(asking(world, world.actor('b')), entry(), NOW);
 
     expect(again.runId).toBe(RUN_ID);
     expect(world.plan.calls.length).toBeGreaterThanOrEqual(POINTS);
-    expect(world.allRuns()).toMatchObject([{ runId: RUN_ID, status: 'accepted' }]);
+    expect(world.store.allRuns()).toMatchObject([{ runId: RUN_ID, status: 'accepted' }]);
     expect(world.enqueued.length).toBeGreaterThanOrEqual(1);
-    expect(await askForRun(world.asking(world.actor('c')), entry(), NOW)).toMatchObject({ kind: 'asked_before' });
+    expect(await askForRun(asking(world, world.actor('c')), entry(), NOW)).toMatchObject({ kind: 'asked_before' });
   });
 });

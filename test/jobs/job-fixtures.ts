@@ -1,10 +1,19 @@
-import type { JobRun } from '../../lambdas/jobs/domain/job-run.ts';
+import { type JobRun, runIdOf } from '../../lambdas/jobs/domain/job-run.ts';
+import { type AcceptRun, acceptRun } from '../../lambdas/jobs/use/accept-run.ts';
+import type { AskForRunTools } from '../../lambdas/jobs/use/ask-for-run.ts';
 import type { Job, JobCounts, JobItem } from '../../lambdas/jobs/use/job.ts';
 import { ONE_DONE } from '../../lambdas/jobs/use/job.ts';
 import type { JobObserver } from '../../lambdas/jobs/use/work-run.ts';
 import type { JobId } from '../../lambdas/kernel/contract/jobs.ts';
-import { type OperationId, ownerToken } from '../../lambdas/kernel/ids.ts';
+import { fingerprintOf } from '../../lambdas/kernel/fingerprint.ts';
+import { clockedRunOperation, type OperationId, ownerToken } from '../../lambdas/kernel/ids.ts';
+import { invariant } from '../../lambdas/kernel/invariant.ts';
+import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
 import type { EffectRecord } from '../../lambdas/once/domain/idempotency.ts';
+
+import type { Actor } from '../support/fault-plan.ts';
+import { seenBy } from '../support/faulty-ports.ts';
+import type { World } from '../world/world.ts';
 
 /** May take ten minutes, and never overlaps. */
 export const JOB_ID = 'resolve' satisfies JobId;
@@ -54,4 +63,36 @@ export function hearing(): JobObserver & {
     },
     report: (error, _run, item) => void reports.push([item, error]),
   };
+}
+
+/** A request by the schedule: the same however often. */
+export function clocked(jobId: string, scheduledForMs: number): AcceptRun {
+  return {
+    operationId: clockedRunOperation(systemDigest, runIdOf(jobId, scheduledForMs)),
+    fingerprint: fingerprintOf(systemDigest, { body: { scheduled_for: scheduledForMs }, query: {} }),
+    jobId,
+    scheduledForMs,
+  };
+}
+
+/** The executor's tools; its calls reach a route that is a process of its own. */
+export function asking(world: World, actor: Actor): AskForRunTools {
+  const routes: AskForRunTools['routes'] = {
+    ask: async ({ runId, scheduledForMs }) => {
+      const [jobId = ''] = runId.split(':');
+      const { kind } = await acceptRun(world.toolsOf(world.actor('route')), clocked(jobId, scheduledForMs));
+      invariant(kind === 'first' || kind === 'replay', `the route said ${kind}`);
+    },
+  };
+  return { ...world.toolsOf(actor), routes: seenBy(actor, routes, 'ask') };
+}
+
+/** Ends the run as a worker does. */
+export async function endRun({ clock, store: { jobRuns } }: World, run: JobRun): Promise<void> {
+  const nowMs = clock.nowMs();
+  const lock = await jobRuns.lock(run.jobId, run.runId, { nowMs, leaseExpiresAtMs: nowMs + 60_000 });
+  invariant(lock !== undefined, 'nobody holds the lock');
+  const times = { startedAtMs: nowMs, endedAtMs: nowMs };
+  const ended = { ...run, ...times, status: 'succeeded', version: run.version + 1 } as const;
+  invariant(await jobRuns.save(ended, lock, nowMs), 'nobody else has saved');
 }

@@ -9,9 +9,7 @@ import { type CreateOrder, createOrder } from '../../lambdas/orders/use/create-o
 import type { OrderTools } from '../../lambdas/orders/use/order-calls.ts';
 import { type ACCOUNTS, netDebitMinor } from '../../lambdas/payments/domain/posting.ts';
 import type { Actor, FaultVoice } from '../support/fault-plan.ts';
-import { processorOf } from '../support/faulty-ports.ts';
 import { World } from '../world/world.ts';
-import { orderToolsOf, partiesOf } from './faulty-order-ports.ts';
 import type { OrderSubject } from './order-histories.ts';
 
 /** Breaks the engine on purpose, to see that the promises see it. */
@@ -29,10 +27,14 @@ export function engine(
     request,
     ends,
     handle: async (actor) => {
-      const outcome = await createOrder(mutant(orderToolsOf(actor, harness.tools)), request);
+      const outcome = await createOrder(mutant(harness.toolsOf(actor)), request);
       return outcome.kind === 'first' || outcome.kind === 'replay' ? outcome.answer : undefined;
     },
-    finish: async (actor) => harness.resolve(mutant(orderToolsOf(actor, harness.tools))),
+    finish: async (actor) => {
+      // The processor's books and single effects are struck in histories of their own.
+      const { effects, books } = harness.tools;
+      await harness.resolve({ ...mutant(harness.toolsOf(actor)), effects, books });
+    },
     more: (quiet) => enginePromises(harness, request, quiet),
   };
 }
@@ -146,8 +148,7 @@ async function naiveRun(
   { orderId, amountMinor, currency, source, items, email, referrer = '' }: CreateOrder,
   freshKey: () => ReturnType<typeof storedOperationId>,
 ): Promise<Answer> {
-  const processor = processorOf(actor, harness.processor);
-  const { stock, mailer, referrals } = partiesOf(actor, { ...harness.shop, mailer: harness.mailer });
+  const { processor, stock, mailer, referrals } = harness.toolsOf(actor);
   const limit = { timeoutMs: 8_000 };
   const paymentId = paymentOfOrder(systemDigest, orderId);
   const order = { operationId: freshKey(), paymentId, amountMinor, currency, source, capture: 'automatic' as const };

@@ -6,7 +6,7 @@ beforeEach(() => {
   world = new HoldWorld();
 });
 
-const status = async () => (await world.chain()).state.payment;
+const status = async () => (await world.chain(world.request)).state.payment;
 const overdue = () => world.clock.advance(7 * DAY_MS + 2 * HOUR_MS + 1);
 const NOTHING = { done: 0, left: 0, failed: 0 };
 

@@ -1,58 +1,38 @@
-import { receiveCallback } from '../../lambdas/callbacks/receive-callback.ts';
 import { invariant } from '../../lambdas/kernel/invariant.ts';
 import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
-import { idempotentRunner } from '../../lambdas/once/idempotent-runner.ts';
 import type { ChangeCommand } from '../../lambdas/payments/domain/change.ts';
 import { netDebitMinor } from '../../lambdas/payments/domain/posting.ts';
 import { firstBrokenLink } from '../../lambdas/payments/domain/transition.ts';
-import { changePayment } from '../../lambdas/payments/use/change-payment.ts';
-import { createPayment } from '../../lambdas/payments/use/create-payment.ts';
-import { readChain } from '../../lambdas/payments/use/payment-chain.ts';
-import type { Hold, PaymentStore } from '../../lambdas/payments/use/payment-store.ts';
-import type { Processor, ProcessorBooks } from '../../lambdas/payments/use/processor.ts';
-import type { DueQueue } from '../../lambdas/resolving/use/due-queue.ts';
 import { expireAuthorizationsJob } from '../../lambdas/resolving/use/expire-authorizations.ts';
-import { type ResolveTools, resolveClaims, resolveInquiries } from '../../lambdas/resolving/use/resolve.ts';
-import { returnCharges } from '../../lambdas/resolving/use/return-charges.ts';
+import { resolveInquiries } from '../../lambdas/resolving/use/resolve.ts';
 import { sweepJob } from '../jobs/sweep-job.ts';
 import { callback, change, paymentRequest } from '../payments/payment-fixtures.ts';
-import { BY_RUN } from '../support/causes.ts';
-import { countingEntropy } from '../support/counting-entropy.ts';
 import { type Actor, Crash } from '../support/fault-plan.ts';
-import { booksOf, effectsOf, PORT_VOICE, processorOf, storeOf } from '../support/faulty-ports.ts';
-import { SimulatedClock } from '../support/simulated-clock.ts';
-import { createSandboxInProcess, type SandboxInProcess } from '../world/sandbox-in-process.ts';
-import { Stores } from '../world/stores.ts';
+import { World, type WorldTools } from '../world/world.ts';
 
 export const HOUR_MS = 60 * 60_000;
 export const DAY_MS = 24 * HOUR_MS;
 const MINUTE_MS = 60_000;
 
-/** What one process sees; everything, without faults, when there is no actor. */
-interface Ports {
-  readonly store: PaymentStore;
-  readonly effects: ResolveTools['effects'];
-  readonly processor: Processor;
-  readonly books: ProcessorBooks;
-  readonly holds: DueQueue<Hold>;
-}
-
 /** A payment whose money is set aside, and everybody who may end that. */
-export class HoldWorld {
-  readonly clock = new SimulatedClock();
-  readonly store = new Stores(this.clock);
-  readonly processor: SandboxInProcess = createSandboxInProcess({ clock: this.clock });
+export class HoldWorld extends World {
   readonly request = paymentRequest('held', { capture: 'manual' });
-  readonly reported: unknown[] = [];
-  readonly #entropy = countingEntropy();
-  /** What a look into the processor’s books takes. */
+  /** The duration of a look into the processor's books. */
   slowReadsMs = 0;
   #events = 0;
 
-  /** Set aside now. */
-  async authorize(source?: string): Promise<void> {
-    const request = source === undefined ? this.request : { ...this.request, source };
-    await createPayment(this.#tools(this.#ports()), request);
+  override get tools(): WorldTools {
+    const { processor, clock } = this;
+    const readCharge: typeof processor.readCharge = (...call) => {
+      clock.advance(this.slowReadsMs);
+      return processor.readCharge(...call);
+    };
+    return { ...super.tools, books: [{ ...processor, readCharge }] };
+  }
+
+  /** Sets the money aside. */
+  async authorize(source = this.request.source): Promise<void> {
+    await this.pay({ ...this.request, source });
   }
 
   get chargeId(): string {
@@ -63,8 +43,7 @@ export class HoldWorld {
 
   /** One run of the job. */
   expire(actor?: Actor) {
-    const ports = this.#ports(actor);
-    const job = expireAuthorizationsJob({ ...this.#tools(ports), holds: ports.holds });
+    const job = expireAuthorizationsJob(actor === undefined ? this.tools : this.toolsOf(actor));
     return sweepJob(job, { nowMs: this.clock.nowMs() });
   }
 
@@ -76,7 +55,7 @@ export class HoldWorld {
   }
 
   ask(command: ChangeCommand) {
-    return changePayment(this.#tools(this.#ports()), change(this.request, `merchant-${command.kind}`, command));
+    return this.change(change(this.request, `merchant-${command.kind}`, command));
   }
 
   /** The processor lets it go by itself, and says so. */
@@ -89,42 +68,29 @@ export class HoldWorld {
 
   async callBack(): Promise<void> {
     this.#events += 1;
-    const { clock, processor, store } = this;
-    const tools = { effects: store, books: processor, runner: idempotentRunner, clock, entropy: this.#entropy };
-    await receiveCallback({ ...tools, digest: systemDigest }, callback(`evt_${this.#events}`, this.chargeId));
+    await this.deliver(callback(`evt_${this.#events}`, this.chargeId));
   }
 
   /** An hour of the resolver's runs, without those that would find their queue empty. */
   async resolveForAnHour(): Promise<void> {
-    const tools = {
-      ...this.#tools(this.#ports()),
-      cause: BY_RUN,
-      work: this.store,
-      report: (error: unknown) => this.reported.push(error),
-    };
+    const { tools, store } = this;
     for (let half = 0; half < 2; half += 1) {
       this.clock.advance(30 * MINUTE_MS);
-      if (this.store.openClaims() > 0) await resolveClaims(tools);
+      if (store.openClaims() > 0) await this.resolveClaims();
       // In fifteen minutes each is due once, as long as there is any.
-      for (let look = 0; look < 15 && this.store.queued('inquiry') > 0; look += 1)
+      for (let look = 0; look < 15 && store.queued('inquiry') > 0; look += 1)
         await resolveInquiries(tools, this.clock.nowMs() + look * MINUTE_MS);
-      if (this.store.queued('return') > 0) await returnCharges(tools);
+      if (store.queued('return') > 0) await this.returnCharges();
     }
   }
 
-  async chain() {
-    const chain = await readChain(this.store, this.request.paymentId);
-    invariant(chain !== undefined, 'the payment is there');
-    return chain;
-  }
-
-  async types(): Promise<readonly string[]> {
-    return (await this.chain()).transitions.map(({ type }) => type);
+  types(): Promise<readonly string[]> {
+    return this.typesOf(this.request);
   }
 
   /** What must never be; and, once all is quiet, what must be. */
   async violations(quiet = false): Promise<readonly string[]> {
-    const { transitions, state } = await this.chain();
+    const { transitions, state } = await this.chain(this.request);
     const { payment } = state;
     const found: string[] = [];
     const [charge, ...more] = this.processor.charges(payment.id);
@@ -146,41 +112,5 @@ export class HoldWorld {
       found.push(`canceled: ${payment.cancelReason}`);
     if (this.store.holdsLeft().length > 0) found.push('it never leaves the queue');
     return found;
-  }
-
-  #ports(actor?: Actor): Ports {
-    const { store, processor } = this;
-    const books: ProcessorBooks = {
-      ...processor,
-      readCharge: (...call) => {
-        this.clock.advance(this.slowReadsMs);
-        return processor.readCharge(...call);
-      },
-    };
-    if (actor === undefined) return { store, effects: store, processor, books, holds: store.holds };
-    return {
-      store: storeOf(actor, store),
-      effects: effectsOf(actor, store),
-      processor: processorOf(actor, processor),
-      books: booksOf(actor, processor),
-      holds: {
-        dueBefore: (...call) => actor.call('dueBefore', PORT_VOICE, () => store.holds.dueBefore(...call)),
-        close: (hold) => actor.call('close', PORT_VOICE, () => store.holds.close(hold)),
-      },
-    };
-  }
-
-  #tools({ store, effects, processor, books }: Ports) {
-    return {
-      store,
-      effects,
-      processor,
-      books: [books],
-      runner: idempotentRunner,
-      replays: { get: () => undefined, put: () => undefined },
-      clock: this.clock,
-      entropy: this.#entropy,
-      digest: systemDigest,
-    };
   }
 }

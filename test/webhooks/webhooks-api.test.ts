@@ -44,8 +44,8 @@ describe('an endpoint', () => {
           written.push(change);
           return harness.store.webhooks.write(change);
         },
-        readBook: harness.store.webhooks.readBook.bind(harness.store),
-        readEffect: harness.store.webhooks.readEffect.bind(harness.store),
+        readBook: harness.store.webhooks.readBook.bind(harness.store.webhooks),
+        readEffect: harness.store.webhooks.readEffect.bind(harness.store.webhooks),
       }),
     });
     const made = await watched.create('k');
@@ -202,9 +202,9 @@ test('a malformed delivery id is not found, and the store is not read', async ()
   const asked: string[] = [];
   const watched = new Api({
     webhooks: Object.assign(Object.create(harness.store.webhooks) as typeof harness.store.webhooks, {
-      write: harness.store.webhooks.write.bind(harness.store),
-      readBook: harness.store.webhooks.readBook.bind(harness.store),
-      readEffect: harness.store.webhooks.readEffect.bind(harness.store),
+      write: harness.store.webhooks.write.bind(harness.store.webhooks),
+      readBook: harness.store.webhooks.readBook.bind(harness.store.webhooks),
+      readEffect: harness.store.webhooks.readEffect.bind(harness.store.webhooks),
       readDelivery: async (_endpoint: string, id: string) => {
         asked.push(id);
         return undefined;

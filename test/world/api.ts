@@ -305,8 +305,6 @@ export class Api<Of extends World = World> {
       transitions: behind.ledger,
       ledger: new ViewLedgerReader(views),
       activity: new DynamoDbActivity(behind.database.client, TABLES, { clock, entropy }),
-      runs: world.store.jobRuns,
-      tasks: world.tasks,
       verify: async (token, path) =>
         (await import('../../lambdas/jobs/job-credential.ts')).verifyJobCredential(this.credentials, token, path),
       webhooks: world.store.webhooks,

@@ -4,6 +4,7 @@ import {
   receiveCallback,
 } from '../../lambdas/callbacks/receive-callback.ts';
 import type { JobRun, RunId } from '../../lambdas/jobs/domain/job-run.ts';
+import type { JobRunStore } from '../../lambdas/jobs/use/job-runs.ts';
 import {
   type OrderId,
   ownerToken,
@@ -15,6 +16,7 @@ import { invariant } from '../../lambdas/kernel/invariant.ts';
 import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
 import type { Entropy } from '../../lambdas/kernel/world.ts';
 import { idempotentRunner } from '../../lambdas/once/idempotent-runner.ts';
+import type { ConsumerClaims, ConsumerEffects } from '../../lambdas/once/use/consumer-records.ts';
 import type { ReplayCache } from '../../lambdas/once/use/operation-runner.ts';
 import type { Order } from '../../lambdas/orders/domain/order.ts';
 import type { OrderTransition } from '../../lambdas/orders/domain/order-transition.ts';
@@ -37,8 +39,9 @@ import {
 } from '../../lambdas/payments/use/create-payment.ts';
 import type { CallbackEvent } from '../../lambdas/payments/use/effect-store.ts';
 import { type PaymentChain, readChain } from '../../lambdas/payments/use/payment-chain.ts';
-import type { PaymentStore } from '../../lambdas/payments/use/payment-store.ts';
+import type { Hold, PaymentStore } from '../../lambdas/payments/use/payment-store.ts';
 import type { OrphanShelf } from '../../lambdas/payments/use/unfinished-work.ts';
+import type { DueQueue } from '../../lambdas/resolving/use/due-queue.ts';
 import {
   type Resolved,
   type ResolveTools,
@@ -53,15 +56,26 @@ import { MemoryMailer } from '../orders/memory-mailer.ts';
 import { createShopParties, type ShopParties } from '../orders/shop-parties.ts';
 import { BY_RUN, requestedAt } from '../support/causes.ts';
 import { countingEntropy } from '../support/counting-entropy.ts';
+import { Actor, FaultPlan } from '../support/fault-plan.ts';
+import { booksOf, effectsOf, ordersOf, processorOf, seenBy, storeOf } from '../support/faulty-ports.ts';
 import { SimulatedClock } from '../support/simulated-clock.ts';
 import { MemoryViews } from '../views/memory-views.ts';
 import { createSandboxInProcess, type SandboxInProcess, type SandboxInProcessOptions } from './sandbox-in-process.ts';
 import { Stores } from './stores.ts';
 
-/** What the use cases of payments and orders are given. */
+/** What the use cases of payments, orders and runs of jobs are given. */
 export interface WorldTools extends ResolveTools, OrderTools {
   readonly shelf: OrphanShelf;
+  readonly holds: DueQueue<Hold>;
+  readonly runs: JobRunStore;
+  readonly tasks: Queue;
+  readonly records: ConsumerEffects & ConsumerClaims;
   readonly report: (error: unknown) => void;
+}
+
+/** The queue of jobs and the queue of webhooks. */
+interface Queue {
+  enqueue(asked: Pick<JobRun, 'runId'> | readonly WebhookTask[], delaySeconds?: number): Promise<void>;
 }
 
 type Changes = Partial<WorldTools>;
@@ -74,6 +88,7 @@ const GONE = 'the process is gone';
 
 /** One clock, the product's stores over tables in memory, the sandbox in process, and the use cases on them. */
 export class World {
+  readonly plan: FaultPlan;
   readonly clock = new SimulatedClock();
   readonly store = new Stores(this.clock);
   readonly processor: SandboxInProcess;
@@ -94,7 +109,8 @@ export class World {
   readonly enqueued: (RunId | WebhookTask)[] = [];
   #shop: ShopParties | undefined;
 
-  constructor(sandbox: Omit<SandboxInProcessOptions, 'clock'> = {}) {
+  constructor(sandbox: Omit<SandboxInProcessOptions, 'clock'> = {}, plan = new FaultPlan()) {
+    this.plan = plan;
     this.processor = createSandboxInProcess({ clock: this.clock, ...sandbox });
   }
 
@@ -106,6 +122,14 @@ export class World {
       effects: store,
       work: store,
       shelf: store,
+      holds: store.holds,
+      runs: store.jobRuns,
+      records: store.consumed,
+      tasks: {
+        enqueue: async (asked) => {
+          this.enqueued.push(...('runId' in asked ? [asked.runId] : asked));
+        },
+      },
       processor,
       books: [processor],
       orders: store,
@@ -126,12 +150,31 @@ export class World {
     return this.#shop;
   }
 
-  /** The queue of jobs and the queue of webhooks. */
-  get tasks() {
+  /** A process; what it calls can be struck by the world's plan. */
+  actor(name: string): Actor {
+    return new Actor(name, this.plan);
+  }
+
+  /** The tools of a process: each call of another system is a point at which it can be struck. */
+  toolsOf(actor: Actor): WorldTools {
+    const tools = this.tools;
+    const { effects, holds, stock, referrals, mailer } = tools;
+    const runs = ['accept', 'readAccepted', 'readRun', 'listRuns', 'lock', 'save'] as const;
+    const records = ['readEffect', 'recordOnce', 'claim', 'complete', 'fail'] as const;
     return {
-      enqueue: async (asked: Pick<JobRun, 'runId'> | readonly WebhookTask[]): Promise<void> => {
-        this.enqueued.push(...('runId' in asked ? [asked.runId] : asked));
-      },
+      ...tools,
+      store: storeOf(actor, tools.store),
+      effects: effectsOf(actor, effects),
+      orders: ordersOf(actor, tools.orders),
+      processor: processorOf(actor, tools.processor),
+      books: tools.books.map((books) => booksOf(actor, books)),
+      stock: seenBy(actor, stock, 'reserve', 'release'),
+      referrals: seenBy(actor, referrals, 'credit'),
+      mailer: seenBy(actor, mailer, 'send'),
+      holds: seenBy(actor, holds, 'dueBefore', 'close'),
+      runs: seenBy(actor, tools.runs, ...runs),
+      tasks: seenBy(actor, tools.tasks, 'enqueue'),
+      records: seenBy(actor, tools.records, ...records),
     };
   }
 
