@@ -1,6 +1,12 @@
+import { expect, test } from '@jest/globals';
+import type { PaymentId } from '../../lambdas/kernel/ids.ts';
+import { tenantId } from '../../lambdas/kernel/ids.ts';
 import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
 import { idempotentRunner } from '../../lambdas/once/idempotent-runner.ts';
+import type { Account } from '../../lambdas/payments/domain/posting.ts';
 import type { Transition } from '../../lambdas/payments/domain/transition.ts';
+import { bookPartition, bookPlace } from '../../lambdas/views/domain/lists.ts';
+import type { BookEntry } from '../../lambdas/views/domain/views.ts';
 import { closeDays } from '../../lambdas/views/use/close-days.ts';
 import { projectEvent } from '../../lambdas/views/use/project-event.ts';
 import { ViewLedgerReader } from '../../lambdas/views/use/view-ledger-reader.ts';
@@ -32,3 +38,21 @@ function describeViews(name: string, clockMs?: number): void {
 
 describeViews('the views');
 describeViews('the views, with their days closed', Date.UTC(2026, 2, 5));
+
+test('an entry of an account is found behind thousands of sets of postings without the account', async () => {
+  const owner = { tenantId: tenantId('ten_1'), mode: 'test' as const };
+  const views = new MemoryViews();
+  const paymentId = `pay_${'a'.repeat(32)}` as PaymentId;
+  const SETS = 3_500;
+  const rows = Array.from({ length: SETS }, (_, index) => {
+    const account: Account = index === SETS - 1 ? 'processor_clearing' : 'refunds';
+    const leg = { account, direction: 'debit' as const, amountMinor: 1, currency: 'EUR', leg: 0 };
+    const set: BookEntry = { occurredAtMs: index, paymentId, sequence: 2, type: 'ledger.corrected', legs: [leg] };
+    const key = { partition: bookPartition(owner, 'all', paymentId), sort: bookPlace(set) };
+    return { ...key, chainId: paymentId, sequence: 2, body: JSON.stringify(set) };
+  });
+  await views.put(rows);
+  const reader = new ViewLedgerReader(views);
+  const entries = await reader.entries({ ...owner, account: 'processor_clearing', limit: 1 });
+  expect(entries).toMatchObject([{ occurredAtMs: SETS - 1, account: 'processor_clearing' }]);
+});

@@ -1,5 +1,7 @@
+import { invariant } from '../../kernel/invariant.ts';
+import { placeOf } from '../../kernel/places.ts';
 import { addedSums, exactMinor, NO_SUMS, type Sums } from '../../payments/domain/sums.ts';
-import { bookList, bookPlace, FIRST_PLACE, LAST_PLACE, placeOf } from '../domain/lists.ts';
+import { bookList, bookPlace, FIRST_PLACE, LAST_PLACE } from '../domain/lists.ts';
 import { ACCOUNT_OF_ALL, bookEntryOf, DAY_MS, type ViewRow } from '../domain/views.ts';
 import { closedSums, sumEntries, totalRows } from './close-days.ts';
 import {
@@ -15,6 +17,8 @@ import type { ViewStore } from './view-store.ts';
 
 /** Only sets of postings without the account, of which there are few in the book of all, lead to a further page. */
 const MAX_PAGES = 1_000;
+/** Rows of such a page at least: a megabyte is about a thousand. */
+const LEAST_PAGE = 500;
 
 /**
  * Reads the books from the Views. A page of entries reads about its own size; a balance reads the totals of closed days and
@@ -34,17 +38,20 @@ export class ViewLedgerReader implements LedgerReader {
     const resumed = after === undefined ? FIRST_PLACE : bookPlace(after);
     const until = untilMs === undefined ? LAST_PLACE : placeOf(untilMs);
     const list = bookList(query, account === undefined || account === ACCOUNT_OF_ALL ? 'all' : account);
+    let rowsAtOnce = limit + 1;
     const entries: LedgerEntry[] = [];
     let from = begin > resumed ? begin : resumed;
-    for (let page = 0; page < MAX_PAGES && entries.length < limit; page += 1) {
-      const rows = await mergedRows(this.#views, { ...list, from, until, limit: limit + 1 });
+    for (let page = 0; entries.length < limit; page += 1) {
+      invariant(page < MAX_PAGES, `the book of ${account ?? 'all'} has an entry within its last ${MAX_PAGES} pages`);
+      const rows = await mergedRows(this.#views, { ...list, from, until, limit: rowsAtOnce });
       entries.push(
         ...rows
           .flatMap((row) => entriesOf(row))
           .filter((entry) => account === undefined || entry.account === account)
           .filter((entry) => after === undefined || byPosition(after, entry) < 0),
       );
-      if (rows.length <= limit) break;
+      if (rows.length < rowsAtOnce) break;
+      rowsAtOnce = Math.max(rowsAtOnce, LEAST_PAGE);
       // A trailing space gives the next possible sort key.
       from = `${rows.at(-1)?.sort ?? from} `;
     }
