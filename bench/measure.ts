@@ -1,6 +1,8 @@
 import { GetFunctionConfigurationCommand, LambdaClient } from '@aws-sdk/client-lambda';
 import { CREDENTIALS } from '../local/emulator-environment.ts';
 import type { LocalAws } from '../local/local-aws.ts';
+import { capacityTable, paidCapacity } from '../test/bench/bench-capacity.ts';
+import { eventUnits } from '../test/bench/bench-event-units.ts';
 import { measureByHand, measureEngine, measureOthers } from './paths.ts';
 import { report } from './report.ts';
 import { measureSpeed, type Size } from './speed.ts';
@@ -20,7 +22,8 @@ export async function measure(aws: LocalAws, { size, progress }: MeasureOptions)
   const others = await measureOthers(config, aws.tables);
   const speed = await measureSpeed(config, aws.tables, { size, progress });
   const weight = measureWeight({ environment: await environmentOf(aws), starts: size.starts, progress });
-  return report({ engine, byHand, others, ...speed, weight });
+  const capacity = capacityTable(await paidCapacity(1), await paidCapacity(1_000), await eventUnits());
+  return report({ engine, capacity, byHand, others, ...speed, weight });
 }
 
 /** The environment of the deployed payments function, without this process's environment. */

@@ -1,0 +1,145 @@
+import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
+import { idempotentRunner } from '../../lambdas/once/idempotent-runner.ts';
+import { ProcessReplayCache } from '../../lambdas/once/process-records.ts';
+import { DynamoDbStore } from '../../lambdas/payments/store/dynamodb-store.ts';
+import { createPayment } from '../../lambdas/payments/use/create-payment.ts';
+import { DynamoDbViews } from '../../lambdas/views/store/dynamodb-views.ts';
+import { projectEvent } from '../../lambdas/views/use/project-event.ts';
+import { DynamoDbWebhooks } from '../../lambdas/webhooks/store/dynamodb-webhooks.ts';
+import { fanOut } from '../../lambdas/webhooks/use/fan-out-webhooks.ts';
+import { sendWebhook } from '../../lambdas/webhooks/use/send-webhook.ts';
+import type { WebhookTask } from '../../lambdas/webhooks/use/webhooks.ts';
+import { eventsOf } from '../events/event-fixtures.ts';
+import { countingEntropy } from '../support/counting-entropy.ts';
+import { SimulatedClock } from '../support/simulated-clock.ts';
+import { endpointNamed, SECRETS } from '../webhooks/webhook-fixtures.ts';
+import { MemoryDynamoDb } from '../world/memory-dynamodb.ts';
+import { TABLE_SHAPES, TABLES } from '../world/tables.ts';
+import type { EventUnits } from './bench-event-units.ts';
+import { PartitionMeter } from './bench-partition-meter.ts';
+import { typicalPayment, typicalProcessor } from './bench-typical-payment.ts';
+
+/** Pays, projects, fans out and delivers: every write of a payment with a reference and one webhook endpoint. */
+export async function paidCapacity(payments: number): Promise<PartitionMeter> {
+  const clock = new SimulatedClock();
+  const database = new MemoryDynamoDb({ tables: TABLE_SHAPES, nowMs: () => clock.nowMs() });
+  const meter = new PartitionMeter(TABLE_SHAPES);
+  const client = database.clientWith((command, apply) => {
+    meter.transaction = command === 'TransactWriteCommand';
+    return apply();
+  });
+  database.listen((changes) => meter.note(changes));
+  const pacing = { clock, entropy: countingEntropy() };
+  const store = new DynamoDbStore(client, TABLES, pacing);
+  const webhooks = new DynamoDbWebhooks(client, TABLES, pacing);
+  const tasks: WebhookTask[] = [];
+  const tools = {
+    ...pacing,
+    store,
+    webhooks,
+    views: new DynamoDbViews(client, TABLES.views, pacing),
+    processor: typicalProcessor(),
+    runner: idempotentRunner,
+    replays: new ProcessReplayCache(),
+    digest: systemDigest,
+    secrets: SECRETS,
+    tasks: { enqueue: async (more: readonly WebhookTask[]) => void tasks.push(...more) },
+    transport: { post: async () => ({ kind: 'answered', status: 200, excerpt: 'x'.repeat(256) }) as const },
+    bodies: async () => '{}',
+    report: (error: unknown) => {
+      throw error;
+    },
+  };
+  const { tenantId, mode } = typicalPayment('hot');
+  const was = await webhooks.readBook({ tenantId, mode });
+  await webhooks.write({ book: { was, now: { ...was, revision: 1, endpoints: [endpointNamed('hot')] } } });
+  meter.units.clear();
+  for (let index = 0; index < payments; index += 1) {
+    const request = typicalPayment(`hot-${index}`, { reference: `order-${index}` });
+    await createPayment(tools, request);
+    const chain = await store.listTransitions(request.paymentId, { afterSequence: 0, limit: 10 });
+    for (const event of eventsOf(systemDigest, chain)) {
+      await projectEvent(tools, event);
+      await fanOut(tools, event);
+    }
+    for (const task of tasks.splice(0)) {
+      if (task.kind !== 'attempt') continue;
+      const result = await sendWebhook(tools, task.endpointId, task.deliveryId);
+      if (result !== 'delivered') throw new Error(`the webhook was ${result}`);
+    }
+  }
+  return meter;
+}
+
+/** Names of the meter: a table or an index, and the beginning of its partitions. */
+const busiestOf = (meter: PartitionMeter, ...places: readonly string[]): number =>
+  Math.max(
+    ...meter.busiest().flatMap(([place, units]) => (places.some((each) => place.startsWith(each)) ? [units] : [])),
+  );
+
+/**
+ * The capacity table of docs/benchmarks.md. "Before" is of the rows of an earlier version, which is no longer there to count.
+ *
+ * @param one the units of one payment @param many those of a thousand, in a second
+ */
+export function capacityTable(one: PartitionMeter, many: PartitionMeter, events: readonly EventUnits[]): string {
+  const references = one.of('Registry', 'REF#');
+  const rows: readonly (readonly [string, string, number, number, string])[] = [
+    [
+      'a payment with a reference',
+      '13 units (counted)',
+      one.of('Idempotency') + one.of('Ledger') + references,
+      13,
+      'units',
+    ],
+    ['its event in the Views', '12 to 25 units (counted)', one.of('Views'), 9, 'units'],
+    ...events.map(
+      ({ event, units, limit }) => [`\`${event}\` in the Views`, 'in no list', units, limit, 'units'] as const,
+    ),
+    ['a delivery, at first success', '22 units (counted)', one.of('Registry') - references, 8, 'units'],
+    [
+      'busiest partition of references',
+      '2,000 units/s (counted: 2 a payment)',
+      busiestOf(many, 'Registry REF#', 'Views REFERENCE#'),
+      500,
+      'units/s',
+    ],
+    [
+      '… of the deliveries of the endpoint',
+      '12,000 units/s (counted: 12 a delivery)',
+      busiestOf(many, 'Registry WEBHOOK_DELIVERY#'),
+      500,
+      'units/s',
+    ],
+    [
+      '… of due webhooks',
+      '1,112 units/s (estimated: one partition instead of four)',
+      busiestOf(many, 'Registry/webhook-due'),
+      500,
+      'units/s',
+    ],
+    [
+      '… of a list of payments',
+      '500 to 1,000 units/s (estimated: 2 to 4 for each of its payments)',
+      busiestOf(many, 'Views PAYMENT#', 'Views/lists PAYMENT#'),
+      500,
+      'units/s',
+    ],
+    [
+      '… of lists of events and entries',
+      '285 to 570 units/s (estimated: 1 to 2 for each)',
+      busiestOf(many, 'Views EVENT#', 'Views/lists EVENT#', 'Views BOOK#'),
+      500,
+      'units/s',
+    ],
+    [
+      '… of the indexes of open claims and recent outcomes',
+      '84 units/s (counted)',
+      busiestOf(many, 'Idempotency/', 'Ledger/'),
+      500,
+      'units/s',
+    ],
+  ];
+  const lines = rows.map(([what, before, now, limit, unit]) => `| ${what} | ${before} | ${now} ${unit} | ${limit} |`);
+  return ['| what | before | now | limit |', '|---|---|---|---|', ...lines].join('\n');
+}
