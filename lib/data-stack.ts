@@ -34,6 +34,8 @@ export class DataStack extends Stack {
   readonly events: EventBus;
   /** The secrets of merchants' webhook endpoints are derived from it and are not stored. */
   readonly webhookRoot: ProcessorSecret;
+  /** E-mail addresses are hashed with it. Payments and orders are found under the hashes. */
+  readonly emailKeys: ProcessorSecret;
   /** The executor signs its credentials for the routes of jobs with it. */
   readonly jobCredential: ProcessorSecret;
   /** The processors' signing secrets and API keys. The operator sets the values that a processor issues. */
@@ -63,6 +65,10 @@ export class DataStack extends Stack {
     this.processors = processorSecrets(this, props.settings.processors, retain);
     this.webhookRoot = new ProcessorSecret(this, 'WebhookRoot', {
       description: 'Root keys from which webhook secrets are derived. Append new keys at the end; remove none.',
+      retain,
+    });
+    this.emailKeys = new ProcessorSecret(this, 'EmailKeys', {
+      description: 'Hashes e-mail addresses for lists. The first value is for new rows; every value finds rows.',
       retain,
     });
     this.jobCredential = new ProcessorSecret(this, 'JobCredential', {

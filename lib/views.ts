@@ -3,14 +3,14 @@ import { Construct } from 'constructs';
 import { ALL_EVENTS } from '../lambdas/events/contract.ts';
 import { Environment } from '../lambdas/kernel/contract/environment.ts';
 import { CONSUMER_TIMEOUT_SECONDS } from '../lambdas/kernel/contract/events.ts';
-import { RegistryRow, ViewsRow } from '../lambdas/kernel/contract/rows.ts';
+import { EmailRow, RegistryRow, ViewsRow } from '../lambdas/kernel/contract/rows.ts';
 import { ViewsTable } from '../lambdas/kernel/contract/tables.ts';
 import { EventConsumer } from './constructs/event-consumer.ts';
 import { type FunctionLogs, PayonceFunction } from './constructs/payonce-function.ts';
 import type { DataStack } from './data-stack.ts';
 
 export interface ViewsProps {
-  readonly data: Pick<DataStack, 'events' | 'registry' | 'views'>;
+  readonly data: Pick<DataStack, 'emailKeys' | 'events' | 'registry' | 'views'>;
   readonly logs: FunctionLogs;
 }
 
@@ -34,7 +34,11 @@ export class Views extends Construct {
     new EventConsumer(this, 'Events', { bus: data.events.bus, consumer: this.projector, events: ALL_EVENTS });
   }
 
-  /** Allows each of these functions to read its lists. @param api.orders undefined without an orders API */
+  /**
+   * Allows each of these functions to read its lists, and to hash e-mail addresses.
+   *
+   * @param api.orders undefined without an orders API
+   */
   grantLists(api: {
     readonly payments: PayonceFunction;
     readonly orders: PayonceFunction | undefined;
@@ -47,9 +51,11 @@ export class Views extends Construct {
     views.grantRowsOfIndex(api.payments, 'ListByStatus', index, [payment]);
     // Payments are found by their reference in its rows.
     views.grantRows(api.payments, 'ReadHeads', ['dynamodb:GetItem'], [payment]);
+    this.#grantEmails(api.payments, EmailRow.payment);
     if (api.orders !== undefined) {
       this.#grantList(api.orders, [order]);
       views.grantRowsOfIndex(api.orders, 'ListByStatus', index, [order]);
+      this.#grantEmails(api.orders, EmailRow.order);
     }
     this.#grantList(api.events, [event]);
     views.grantRowsOfIndex(api.events, 'ListByType', index, [event]);
@@ -65,6 +71,13 @@ export class Views extends Construct {
     worker.tell({ [Environment.viewsTable]: this.#data.views.tableName });
     this.#grantWrite(worker, 'KeepViews');
     this.#data.registry.grantRows(worker, 'FindOwners', ['dynamodb:Query'], [RegistryRow.owners]);
+  }
+
+  #grantEmails(grantee: PayonceFunction, kind: (typeof EmailRow)[keyof typeof EmailRow]): void {
+    const { emailKeys, registry } = this.#data;
+    grantee.tell({ [Environment.emailKeysSecretId]: emailKeys.arn });
+    emailKeys.grantReadTo(grantee);
+    registry.grantFindByEmail(grantee, kind);
   }
 
   #grantList(grantee: PayonceFunction, rows: readonly string[]): void {

@@ -21,7 +21,8 @@ export function retentionPage(): string {
 
 \`description\`, \`metadata\` and \`return_url\` of a payment, and \`email\` and \`referrer\` of an order, are in a details row of their own (\`DETAILS#<id>\` in the
 Registry). The chain in the Ledger holds only a commitment to them: SHA-256 over a random salt of 128 bits, which is in the details row, and the canonical
-form of the data. The Ledger is append-only; the details row can be deleted. The reason of a refund, a correction or a decision is in a details row of its own in
+form of the data. The Ledger is append-only; the details row can be deleted. It also has a keyed hash of the e-mail address, by which an index finds it
+([0063](decisions/0063-e-mail-addresses-by-keyed-hash.md)); the entry of the index goes with the row. The reason of a refund, a correction or a decision is in a details row of its own in
 the same way.
 
 \`npx payonce erase payment <id>\` deletes the details rows of a payment that has \`succeeded\`, \`failed\` or been \`canceled\`. Before that it is refused, because

@@ -1,4 +1,5 @@
 import { authenticatedApi } from '../http/authenticated-api.ts';
+import { keyedEmailHashes } from '../kernel/platform/keyed-email-hashes.ts';
 import { secrets } from '../kernel/platform/secrets-manager.ts';
 import { queues } from '../kernel/platform/sqs.ts';
 import { type Platform, systemPlatform } from '../kernel/platform/system-platform.ts';
@@ -6,11 +7,10 @@ import { standardTelemetry } from '../kernel/platform/telemetry.ts';
 import { idempotently } from '../once/idempotently.ts';
 import { ProcessReplayCache } from '../once/process-records.ts';
 import type { OperationRunner } from '../once/use/operation-runner.ts';
-import { ORDER_ROUTES } from '../orders/http/order-routes.ts';
+import { ORDER_ROUTES, type OrderRouteTools } from '../orders/http/order-routes.ts';
 import { configuredParties, type PartiesTools } from '../orders/parties/configured-parties.ts';
 import { readPartiesConfig } from '../orders/parties/settings.ts';
 import { DynamoDbOrders } from '../orders/store/dynamodb-orders.ts';
-import type { OrderTools } from '../orders/use/order-calls.ts';
 import { callOnce } from '../outbound/http-call.ts';
 import { DynamoDbStore } from '../payments/store/dynamodb-store.ts';
 import { configuredProcessors, type ProcessorsPlatform } from '../processors/configured-processors.ts';
@@ -20,6 +20,7 @@ import { DynamoDbApiKeyRegistry } from '../tenants/store/tenant-registry.ts';
 import { getOrders } from '../views/http/order-list.ts';
 import { readViewsTable } from '../views/settings.ts';
 import { DynamoDbViews } from '../views/store/dynamodb-views.ts';
+import { emailIndex } from '../views/store/email-index.ts';
 import type { ListOrdersTools } from '../views/use/list-orders.ts';
 
 export const handler = await idempotently(
@@ -40,10 +41,12 @@ export async function wire(
   const { tables } = config;
   const telemetry = standardTelemetry('orders', platform.instruments);
   const store = new DynamoDbStore(documents, tables, pacing);
-  return authenticatedApi<OrderTools & ListOrdersTools>([...ORDER_ROUTES, getOrders], {
+  return authenticatedApi<OrderRouteTools & ListOrdersTools>([...ORDER_ROUTES, getOrders], {
     store,
     orders: new DynamoDbOrders(documents, tables, pacing, store),
     views: new DynamoDbViews(documents, readViewsTable(platform.variables), pacing),
+    emailHashes: keyedEmailHashes(platform.variables, platform),
+    emailIndex: emailIndex(documents, tables.registry, pacing),
     keys: new DynamoDbApiKeyRegistry(documents, tables.registry, pacing),
     ...(await configuredProcessors(config, platform)),
     ...(await configuredParties(parties, platform)),

@@ -1,4 +1,5 @@
 import { authenticatedApi } from '../http/authenticated-api.ts';
+import type { EmailHashes } from '../kernel/email-hashes.ts';
 import { type Platform, secretsLater, systemPlatform } from '../kernel/platform/system-platform.ts';
 import { standardTelemetry } from '../kernel/platform/telemetry.ts';
 import { idempotently } from '../once/idempotently.ts';
@@ -28,6 +29,10 @@ export async function wire(platform: Platform & ProcessorsPlatform, runner: Oper
   const pacing = { clock, entropy };
   const { tables } = config;
   const viewsTable = readViewsTable(platform.variables);
+  // Payments with an e-mail address alone need them.
+  const hashes = async () =>
+    (await import('../kernel/platform/keyed-email-hashes.ts')).keyedEmailHashes(platform.variables, platform);
+  let emailHashes: Promise<EmailHashes> | undefined;
   // Lists alone read it.
   const views = async () =>
     new (await import('../views/store/dynamodb-views.ts')).DynamoDbViews(documents, viewsTable, pacing);
@@ -35,6 +40,11 @@ export async function wire(platform: Platform & ProcessorsPlatform, runner: Oper
     store: new DynamoDbStore(documents, tables, pacing),
     transitions: new LedgerTransitions(documents, tables, pacing),
     views: { range: async (asked) => (await views()).range(asked), read: async (row) => (await views()).read(row) },
+    emailHashes: { of: async (...asked) => (await (emailHashes ??= hashes())).of(...asked) },
+    emailIndex: {
+      range: async (asked) =>
+        (await import('../views/store/email-index.ts')).emailIndex(documents, tables.registry, pacing).range(asked),
+    },
     keys: new DynamoDbApiKeyRegistry(documents, tables.registry, pacing),
     ...(await configuredProcessors(config, platform)),
     runner,

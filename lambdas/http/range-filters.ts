@@ -1,18 +1,18 @@
 import * as z from 'zod';
 import { wholeNumber } from './validate.ts';
 
-/** Filters without an index. They are not part of `lists.ts`, which functions load at their start. */
+/** Filters of few callers. They are not part of `lists.ts`, which functions load at their start. */
 
 const NEEDS_RANGE = 'needs `created_from` and `created_to`, at most 31 days after `created_from`.';
 
-/** A filter by an exact e-mail address. Nothing is stored for it. @param whose what has the address, for the description */
+/** A filter by an exact e-mail address. @param whose what has the address, for the description */
 export const emailFilter = (whose: string) =>
   z
     .string()
     .regex(/^[\x21-\x3f\x41-\x7e]{1,64}@[\x21-\x3f\x41-\x7e]{1,189}$/, 'must be an e-mail address')
     .optional()
     .meta({
-      description: `Only ${whose}; the case of letters is ignored. It ${NEEDS_RANGE}`,
+      description: `Only ${whose}; the case of letters is ignored.`,
       example: 'ada@example.com',
     });
 

@@ -1,7 +1,7 @@
 import { ProjectionType } from 'aws-cdk-lib/aws-dynamodb';
 import type { IGrantable } from 'aws-cdk-lib/aws-iam';
 import type { Construct } from 'constructs';
-import { RegistryRow } from '../../lambdas/kernel/contract/rows.ts';
+import { type EmailRow, RegistryRow } from '../../lambdas/kernel/contract/rows.ts';
 import { IdempotencyTable, KeyAttribute, RegistryTable } from '../../lambdas/kernel/contract/tables.ts';
 import { DataTable, number, text } from './data-table.ts';
 
@@ -20,13 +20,24 @@ export class Registry extends DataTable {
       timeToLiveAttribute: IdempotencyTable.timeToLiveAttribute,
       retain,
     });
-    const { name, partitionKey, sortKey } = RegistryTable.dueIndex;
+    const { dueIndex, emailIndex } = RegistryTable;
     this.addGlobalSecondaryIndex({
-      indexName: name,
-      partitionKey: text(partitionKey),
-      sortKey: number(sortKey),
+      indexName: dueIndex.name,
+      partitionKey: text(dueIndex.partitionKey),
+      sortKey: number(dueIndex.sortKey),
       projectionType: ProjectionType.KEYS_ONLY,
     });
+    this.addGlobalSecondaryIndex({
+      indexName: emailIndex.name,
+      partitionKey: text(emailIndex.partitionKey),
+      sortKey: text(emailIndex.sortKey),
+      projectionType: ProjectionType.KEYS_ONLY,
+    });
+  }
+
+  /** Allows `grantee` to find payments or orders by an e-mail address. */
+  grantFindByEmail(grantee: IGrantable, kind: (typeof EmailRow)[keyof typeof EmailRow]): void {
+    this.grantRowsOfIndex(grantee, 'FindByEmail', RegistryTable.emailIndex.name, [kind]);
   }
 
   /** Allows `grantee` to find the owner of an API key. */

@@ -67,7 +67,7 @@ const SHORT_RANGE: Rule = {
   of: 'query',
   described: /needs `created_from` and `created_to`, at most 31 days after `created_from`/,
   keep: (query) => {
-    if (query['amount'] === undefined && query['email'] === undefined) return query;
+    if (query['amount'] === undefined) return query;
     return { ...query, created_from: 1, created_to: 1 + (Number(query['created_to'] ?? 0) % (31 * 86_400)) };
   },
 };

@@ -121,6 +121,7 @@ describe('every function', () => {
     [Environment.webhookTasksQueueUrl]: queue,
     [Environment.webhookLanesQueueUrl]: queue,
     [Environment.webhookRootSecretId]: 'root',
+    [Environment.emailKeysSecretId]: 'email-keys',
     [Environment.webhookLoopback]: 'false',
     [Environment.jobCredentialSecretId]: 'credential',
     [Environment.apiUrl]: 'https://api.example',

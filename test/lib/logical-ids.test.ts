@@ -65,6 +65,7 @@ const DATA = [
   'SQS::Queue DeadLettersBBF8BAAB',
   'SQS::QueuePolicy DeadLettersPolicy05322138',
   'SecretsManager::Secret CallbackSecret05E8C519',
+  'SecretsManager::Secret EmailKeysE9920BCA',
   'SecretsManager::Secret JobCredential65BBA099',
   'SecretsManager::Secret WebhookRootA8BEBEA5',
 ];

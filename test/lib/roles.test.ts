@@ -12,7 +12,7 @@ const listOf = (value: string | readonly string[]): readonly string[] => (typeof
 function told({ Action, Resource, Condition = {} }: Statement): string {
   const text = JSON.stringify(Resource);
   const [, on = text] =
-    /(LedgerTable|Idempotency|Registry|Views|CallbackSecret|Logs|DeadLetters|Queue|Books)/.exec(text) ?? [];
+    /(LedgerTable|Idempotency|Registry|Views|CallbackSecret|EmailKeys|Logs|DeadLetters|Queue|Books)/.exec(text) ?? [];
   const conditions = Object.entries(Condition).flatMap(([operator, operands]) =>
     Object.entries(operands).map(([key, values]) => ` if ${operator} ${key} ${listOf(values).join(', ')}`),
   );
@@ -73,6 +73,9 @@ const ROLES: readonly (readonly [string, readonly string[]])[] = [
       // Of the index.
       `dynamodb:Query ${onlyRows('Views', 'PAYMENT#*')}`,
       `dynamodb:GetItem ${onlyRows('Views', 'PAYMENT#*')}`,
+      // Of the index of e-mail addresses.
+      `dynamodb:Query ${rows('EMAIL_PAYMENT#*')}`,
+      'secretsmanager:GetSecretValue on EmailKeys',
     ],
   ],
   [
@@ -97,6 +100,9 @@ const ROLES: readonly (readonly [string, readonly string[]])[] = [
       `dynamodb:Query ${onlyRows('Views', 'ORDER#*')}`,
       // Of the index.
       `dynamodb:Query ${onlyRows('Views', 'ORDER#*')}`,
+      // Of the index of e-mail addresses.
+      `dynamodb:Query ${rows('EMAIL_ORDER#*')}`,
+      'secretsmanager:GetSecretValue on EmailKeys',
       ...CALLS_PARTIES,
     ],
   ],

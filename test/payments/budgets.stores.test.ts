@@ -95,6 +95,15 @@ describe('the first execution of a payment', () => {
     expect(unitsOf(calls)).toBeLessThanOrEqual(15);
   });
 
+  test('costs one unit more with a receipt_email, for the index of the row of its own', async () => {
+    const { tools, calls } = meteredProcess();
+    const metadata = { receipt_email: 'ada@example.com', note: 'n'.repeat(400) };
+    const emailHash = 'abcdefghabcdefghabcdefghabcdefgh';
+    await createPayment(tools, typicalPayment(freshKey(), { reference: 'order-6737', metadata, emailHash }));
+    expect(calls).toHaveLength(2);
+    expect(unitsOf(calls)).toBeLessThanOrEqual(16);
+  });
+
   test('costs at most 13 when it is only authorized: the entry in the queue of holds costs two', async () => {
     const { tools, calls } = meteredProcess();
     const outcome = await createPayment(tools, typicalPayment(freshKey(), { capture: 'manual' }));

@@ -33,7 +33,13 @@ import { World } from '../world/world.ts';
 import { change, paymentRequest } from './payment-fixtures.ts';
 
 const TEXT = 'Ada Lovelace';
-const notes = { description: `For ${TEXT}`, metadata: { name: TEXT, receipt_email: `${TEXT}@example.com` } };
+/** The keyed hash of an e-mail address. */
+const HASH = 'abcdefghabcdefghabcdefghabcdefgh';
+const notes = {
+  description: `For ${TEXT}`,
+  metadata: { name: TEXT, receipt_email: `${TEXT}@example.com` },
+  emailHash: HASH,
+};
 
 let world: ReturnType<typeof open>;
 beforeEach(() => {
@@ -91,6 +97,7 @@ describe('a payment', () => {
     );
     for (const event of await publish(request.paymentId)) expect(JSON.stringify(event)).toContain(TEXT);
     expect(await everything()).toContain(TEXT);
+    expect(await everything()).toContain(HASH);
     expect(JSON.stringify(await createPayment(tools, { ...request, capture: 'manual' }))).toContain(TEXT);
     expect(await createPayment(tools, { ...request, capture: 'manual' })).toMatchObject({
       kind: 'replay',
@@ -104,6 +111,7 @@ describe('a payment', () => {
     expect(log).toMatchObject([{ action: 'payment.erased', about: [request.paymentId] }]);
 
     expect(await everything()).not.toContain(TEXT);
+    expect(await everything()).not.toContain(HASH);
     const chain = await readChain(store, request.paymentId);
     expect(firstBrokenLink(systemDigest, chain?.transitions ?? [])).toBeUndefined();
     expect(chain?.state.payment).toMatchObject({ amountCapturedMinor: 1000, amountRefundedMinor: 300 });

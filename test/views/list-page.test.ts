@@ -1,6 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import { createdPlace, idOf } from '../../lambdas/views/domain/lists.ts';
+import { createdPlace } from '../../lambdas/kernel/places.ts';
+import { idOf } from '../../lambdas/views/domain/lists.ts';
 import type { ViewRow } from '../../lambdas/views/domain/views.ts';
 import { type Listed, MOST_EXAMINED, shownPage } from '../../lambdas/views/use/list-page.ts';
 import { MemoryViews } from './memory-views.ts';

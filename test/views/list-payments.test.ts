@@ -8,6 +8,7 @@ import { projectEvent } from '../../lambdas/views/use/project-event.ts';
 import type { ViewRange } from '../../lambdas/views/use/view-store.ts';
 import { eventsOf } from '../events/event-fixtures.ts';
 import { Stores } from '../world/stores.ts';
+import { emailTools } from './email-tools.ts';
 import { takenAt } from './ledger-reader-suite.ts';
 import { MemoryViews } from './memory-views.ts';
 import { chainFor } from './view-histories.ts';
@@ -49,7 +50,11 @@ async function listedWhileMoving(reads: number, filters: { readonly status?: Pay
   const query = { reference: 'order-1', limit: 10, ...filters };
   const store = new Stores();
   await store.write(chain);
-  const outcome = await listPayments({ views: moving, store, transitions: store.ledger, books: [] }, OWNER, query);
+  const outcome = await listPayments(
+    { views: moving, store, transitions: store.ledger, books: [], ...emailTools(store) },
+    OWNER,
+    query,
+  );
   if (outcome.kind !== 'found') throw new Error('there is no cursor');
   return outcome.rows.map(({ chainId }) => chainId);
 }
@@ -83,7 +88,7 @@ test.each<[string, { readonly status?: PaymentStatus }]>([
   };
   const store = new Stores();
   await store.write(chains.flat());
-  const tools = { views: counted, store, transitions: store.ledger, books: [] };
+  const tools = { views: counted, store, transitions: store.ledger, books: [], ...emailTools(store) };
   const outcome = await listPayments(tools, OWNER, { limit: 10, ...filter });
   expect(outcome).toMatchObject({ kind: 'found', hasMore: true, rows: { length: 10 } });
   expect(queries).toBeLessThanOrEqual(4);

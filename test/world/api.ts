@@ -9,7 +9,7 @@ import { type PaymentId, parsePaymentId, tenantId } from '../../lambdas/kernel/i
 import { invariant } from '../../lambdas/kernel/invariant.ts';
 import type { RequestCount, RequestReport, Telemetry } from '../../lambdas/kernel/platform/telemetry.ts';
 import { ProcessReplayCache } from '../../lambdas/once/process-records.ts';
-import type { OrderTools } from '../../lambdas/orders/use/order-calls.ts';
+import type { OrderRouteTools } from '../../lambdas/orders/http/order-routes.ts';
 import type { PaymentsTools } from '../../lambdas/payments/http/post-payment.ts';
 import type { LedgerTools } from '../../lambdas/reconciling/http/ledger-routes.ts';
 import type { ApiKeyRecord, ApiKeyRegistry } from '../../lambdas/tenants/api-key-registry.ts';
@@ -21,6 +21,7 @@ import type { WebhookApiTools } from '../../lambdas/webhooks/http/webhook-routes
 import { webhookAddresses } from '../../lambdas/webhooks/transport/webhook-addresses.ts';
 import { undescribed } from '../api-docs/described-api.ts';
 import { countingEntropy } from '../support/counting-entropy.ts';
+import { emailTools } from '../views/email-tools.ts';
 import { ProjectedViews } from '../views/projected-views.ts';
 import { SECRETS } from '../webhooks/webhook-fixtures.ts';
 import { Stores } from './stores.ts';
@@ -48,7 +49,7 @@ export interface Asked {
 export type ApiWorldTools = ApiTools &
   PaymentsTools &
   ListPaymentsTools &
-  OrderTools &
+  OrderRouteTools &
   ListOrdersTools &
   LedgerTools &
   JobsApiTools &
@@ -79,7 +80,7 @@ const FUNCTIONS: readonly (readonly [RegExp, (tools: ApiWorldTools) => Promise<H
     async (tools) => {
       const { ORDER_ROUTES } = await import('../../lambdas/orders/http/order-routes.ts');
       const { getOrders } = await import('../../lambdas/views/http/order-list.ts');
-      return authenticatedApi<OrderTools & ListOrdersTools>([...ORDER_ROUTES, getOrders], tools);
+      return authenticatedApi<OrderRouteTools & ListOrdersTools>([...ORDER_ROUTES, getOrders], tools);
     },
   ],
   [
@@ -302,6 +303,7 @@ export class Api<Of extends World = World> {
       keys: this.#keys,
       report: (error) => this.faults.push(error),
       views,
+      ...emailTools(behind),
       transitions: behind.ledger,
       ledger: new ViewLedgerReader(views),
       activity: new DynamoDbActivity(behind.database.client, TABLES, { clock, entropy }),

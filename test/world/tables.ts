@@ -44,7 +44,7 @@ const KEY = {
 const { openClaimsIndex } = IdempotencyTable;
 const { recentOutcomesIndex } = LedgerTable;
 const { listsIndex } = ViewsTable;
-const { dueIndex } = RegistryTable;
+const { dueIndex, emailIndex } = RegistryTable;
 
 /** Read by its condition alone. */
 const newestOfOrder = z.object({ affiliate: z.string(), sequence: z.int() });
@@ -92,6 +92,10 @@ export const TABLE_SHAPES: readonly TableShape[] = [
       [dueIndex.name]: {
         partition: { name: dueIndex.partitionKey, type: 'S' },
         sort: { name: dueIndex.sortKey, type: 'N' },
+      },
+      [emailIndex.name]: {
+        partition: { name: emailIndex.partitionKey, type: 'S' },
+        sort: { name: emailIndex.sortKey, type: 'S' },
       },
     },
     timeToLive: IdempotencyTable.timeToLiveAttribute,

@@ -23,6 +23,8 @@ export const Environment = {
   webhookLanesQueueUrl: 'WEBHOOK_LANES_QUEUE_URL',
   /** The secret with the root keys from which the secrets of webhook endpoints are derived. */
   webhookRootSecretId: 'WEBHOOK_ROOT_SECRET_ID',
+  /** The secret with the keys of the hashes under which e-mail addresses are found. */
+  emailKeysSecretId: 'EMAIL_KEYS_SECRET_ID',
   /** `true` lets webhooks go to loopback addresses, over plain HTTP too. */
   webhookLoopback: 'WEBHOOK_LOOPBACK',
   /** The secret with which the executor signs what it shows to the routes of jobs. */

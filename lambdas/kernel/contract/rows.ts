@@ -55,6 +55,9 @@ export const RegistryRow = {
   commissionDue: 'COMMISSION_DUE#',
 } as const;
 
+/** Partitions of the index `emails` of the Registry. */
+export const EmailRow = { payment: 'EMAIL_PAYMENT#', order: 'EMAIL_ORDER#' } as const;
+
 /** Partitions of the Views. */
 export const ViewsRow = {
   payment: 'PAYMENT#',

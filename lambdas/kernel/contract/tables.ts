@@ -31,7 +31,7 @@ export const LedgerTable = {
   },
 } as const;
 
-/** Registry: rows that a sweep must find when they are due. */
+/** Registry: rows that a sweep must find when they are due, and payments and orders by an e-mail address. */
 export const RegistryTable = {
   dueIndex: {
     name: 'webhook-due',
@@ -39,6 +39,13 @@ export const RegistryTable = {
     partitionKey: 'dueIn',
     /** Number, Unix milliseconds. */
     sortKey: 'sweepAtMs',
+  },
+  emailIndex: {
+    name: 'emails',
+    /** String, of {@link EmailRow}, a keyed hash and a shard. Only of the details of what has an e-mail address. */
+    partitionKey: 'emailOf',
+    /** String, a place in a list. */
+    sortKey: 'place',
   },
 } as const;
 

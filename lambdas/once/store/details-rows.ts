@@ -1,10 +1,12 @@
 import type { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
 import { GetCommand, QueryCommand } from '@aws-sdk/lib-dynamodb';
 import * as z from 'zod';
-import { RegistryRow } from '../../kernel/contract/rows.ts';
-import { KeyAttribute } from '../../kernel/contract/tables.ts';
+import { type EmailRow, RegistryRow } from '../../kernel/contract/rows.ts';
+import { KeyAttribute, RegistryTable } from '../../kernel/contract/tables.ts';
 import { sameBytes } from '../../kernel/digest.ts';
+import { emailPartition } from '../../kernel/email-hashes.ts';
 import { invariant } from '../../kernel/invariant.ts';
+import { createdPlace } from '../../kernel/places.ts';
 import { type Pacing, readWithRetries } from '../../kernel/platform/attempts.ts';
 import type { Item } from '../../kernel/platform/items.ts';
 import { systemDigest } from '../../kernel/platform/platform.ts';
@@ -27,17 +29,37 @@ export function parseDetails(item: Item): z.infer<typeof detailsRow> {
   return detailsRow.parse(item);
 }
 
-/** Written in the transaction of the transition that has the commitment. @param part as for {@link detailsKey} */
+/** The keyed hash under which the index of e-mail addresses has a payment or an order, and its place there. */
+export interface FoundByEmail {
+  readonly kind: (typeof EmailRow)[keyof typeof EmailRow];
+  readonly hash: string;
+  /** Unix milliseconds. */
+  readonly createdAtMs: number;
+}
+
+/** @returns the attributes that put the details row into the index. Deleting the row removes it from there. */
+export function emailAttributes(id: string, { kind, hash, createdAtMs }: FoundByEmail): Item {
+  const { partitionKey, sortKey } = RegistryTable.emailIndex;
+  return {
+    [partitionKey]: emailPartition(kind, hash, id),
+    [sortKey]: createdPlace(Math.floor(createdAtMs / 1000), id),
+  };
+}
+
+/**
+ * Written in the transaction of the transition that has the commitment.
+ *
+ * @param part as for {@link detailsKey} @param found further attributes, by which an index finds the row
+ */
 export function detailsItem(
   { registry }: Pick<StoreTables, 'registry'>,
   id: string,
   salt: Uint8Array,
   details: object,
-  part?: string,
+  { part, found = {} }: { readonly part?: string; readonly found?: Item } = {},
 ): TransactItem {
-  return {
-    Put: { TableName: registry, Item: { ...detailsKey(id, part), salt, details }, ConditionExpression: ROW_IS_NEW },
-  };
+  const Item = { ...detailsKey(id, part), salt, details, ...found };
+  return { Put: { TableName: registry, Item, ConditionExpression: ROW_IS_NEW } };
 }
 
 export interface DetailsTools {

@@ -39,6 +39,8 @@ export interface StoredOrderDetails {
 export interface OrderDetails extends StoredOrderDetails, Partial<OrderContacts>, Partial<Pick<Seal, 'salt'>> {
   /** Present after the details row was erased. */
   readonly detailsErased?: true;
+  /** The keyed hash of the e-mail address, of a new order: the row of the contacts is found under it. */
+  readonly emailHash?: string;
 }
 
 /** One row of an order's chain in the Ledger: the order after it, and its link. The postings are in the payment's chain. */

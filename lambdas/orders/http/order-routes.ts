@@ -7,6 +7,7 @@ import { emptyQuery, validateQuery } from '../../http/validate.ts';
 import type { Answer } from '../../kernel/answer.ts';
 import { Scopes } from '../../kernel/contract/api.ts';
 import type { AlarmMetric } from '../../kernel/contract/metrics.ts';
+import type { EmailHashes } from '../../kernel/email-hashes.ts';
 import { deriveOrderId, orderOperation } from '../../kernel/ids.ts';
 import type { RequestCount } from '../../kernel/platform/telemetry.ts';
 import { awaitFirst } from '../../once/use/await-first.ts';
@@ -20,9 +21,13 @@ import { createOrderBody } from './order-schemas.ts';
 
 const PATH = '/v1/orders';
 
-const postOrder: Route<OrderTools> = { method: 'POST', path: PATH, scope: Scopes.paymentsWrite, handle };
+export interface OrderRouteTools extends OrderTools {
+  readonly emailHashes: EmailHashes;
+}
 
-async function handle(call: Call<OrderTools>): Promise<Handled> {
+const postOrder: Route<OrderRouteTools> = { method: 'POST', path: PATH, scope: Scopes.paymentsWrite, handle };
+
+async function handle(call: Call<OrderRouteTools>): Promise<Handled> {
   const { request } = call;
   const parsed = readRequest(call);
   if (parsed.kind === 'refused') return refusal(parsed.problem, request);
@@ -31,8 +36,9 @@ async function handle(call: Call<OrderTools>): Promise<Handled> {
   const notes: RunNotes = { takenOver: false, fenced: false };
   const tools = { ...call.tools, alarm: (what: AlarmMetric) => void call.seen.alarms.add(what) };
   const wait = preferredWaitSeconds(request.header('prefer'));
+  const [emailHash] = await tools.emailHashes.of(call.caller, parsed.value.email);
   const outcome = await awaitFirst(tools, operationId, (wait ?? 0) * 1000, () =>
-    createOrder(tools, parsed.value, notes),
+    createOrder(tools, { ...parsed.value, emailHash }, notes),
   );
   return {
     answer: preferenceApplied(orderOutcomeAnswer(outcome, request.requestId), wait),
@@ -96,7 +102,7 @@ function countsOf(outcome: CreateOrderOutcome, notes: RunNotes): readonly Reques
   return counts;
 }
 
-const getOrder: Route<OrderTools> = {
+const getOrder: Route<OrderRouteTools> = {
   method: 'GET',
   path: '/v1/orders/{id}',
   scope: Scopes.paymentsRead,

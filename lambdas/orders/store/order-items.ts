@@ -1,11 +1,11 @@
 import * as z from 'zod';
-import { LedgerRow } from '../../kernel/contract/rows.ts';
+import { EmailRow, LedgerRow } from '../../kernel/contract/rows.ts';
 import { KeyAttribute } from '../../kernel/contract/tables.ts';
 import { type OrderId, type PaymentId, type TenantId } from '../../kernel/ids.ts';
 import { invariant } from '../../kernel/invariant.ts';
 import { type Item, itemSchema } from '../../kernel/platform/items.ts';
 import { causeItem } from '../../once/store/cause-item.ts';
-import { type DetailsTools, detailsItem, readDetails } from '../../once/store/details-rows.ts';
+import { type DetailsTools, detailsItem, emailAttributes, readDetails } from '../../once/store/details-rows.ts';
 import type { StoreTables, TransactItem } from '../../once/store/transact-items.ts';
 import { outcomeAttributes, transitionSort } from '../../payments/store/items.ts';
 import {
@@ -99,9 +99,11 @@ const contactsItem = itemSchema<OrderContacts>()({
 
 /** The details row of a new order. */
 export function contactsPut(tables: StoreTables, { order, first }: OrderTransition): TransactItem {
-  const { email, salt, ...contacts } = first ?? {};
+  const { email, salt, emailHash: hash, ...contacts } = first ?? {};
   invariant(email !== undefined && salt !== undefined, 'a new order has its contacts');
-  return detailsItem(tables, order.id, salt, contactsOf({ ...contacts, email }));
+  const { id, createdAtMs } = order;
+  const found = hash === undefined ? {} : emailAttributes(id, { kind: EmailRow.order, hash, createdAtMs });
+  return detailsItem(tables, id, salt, contactsOf({ ...contacts, email }), { found });
 }
 
 /** The transition with the order's contacts, if it is a first transition. @throws InvariantViolation as `readDetails` */

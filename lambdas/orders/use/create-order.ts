@@ -50,6 +50,8 @@ export interface CreateOrder {
   readonly source: string;
   readonly items: readonly OrderLine[];
   readonly email: string;
+  /** The keyed hash of `email`. */
+  readonly emailHash?: string;
   readonly referrer?: string;
   readonly returnUrl?: string;
 }
@@ -177,13 +179,14 @@ class OrderOperation implements Operation<OrderChain, Driven, OrderAppend, Refus
 
   #first(createdAtMs: number): OrderTransition {
     const { orderId, tenantId, mode, amountMinor, currency, requestId, fingerprint } = this.#request;
-    const { source, items, referrer, cause } = this.#request;
+    const { source, items, referrer, cause, emailHash } = this.#request;
     const { paymentId } = this.key;
     const order = { id: orderId, tenantId, mode, amountMinor, currency, paymentId, createdAtMs };
     const { digest, entropy } = this.#tools;
     const contacts = contactsOf(this.#request);
     const seal = sealOf(digest, contacts, entropy.salt());
-    const details = { requestId, fingerprint, source, items, ...contacts, ...seal };
+    const found = emailHash === undefined ? {} : { emailHash };
+    const details = { requestId, fingerprint, source, items, ...contacts, ...seal, ...found };
     const draft = createOrderDraft(order, referrer);
     return firstOrderTransition(digest, draft, details, { occurredAtMs: createdAtMs, cause });
   }

@@ -34,7 +34,10 @@ export interface StoredDetails {
 }
 
 /** The stored details with the notes, which are in a row of their own. The hash covers only the commitment to the notes. */
-export interface FirstDetails extends StoredDetails, ShownNotes, Partial<Pick<Seal, 'salt'>> {}
+export interface FirstDetails extends StoredDetails, ShownNotes, Partial<Pick<Seal, 'salt'>> {
+  /** The keyed hash of the `receipt_email`, of a new payment: the row of the notes is found under it. */
+  readonly emailHash?: string;
+}
 
 /** One row of the Ledger: the payment after it, its postings, its event and its link in the hash chain. */
 export interface Transition {

@@ -4,9 +4,11 @@ import { preferenceApplied, preferredWaitSeconds } from '../../http/prefer-wait.
 import { type Parsed, problem, valid } from '../../http/problems.ts';
 import type { Problem } from '../../kernel/answer.ts';
 import { Scopes } from '../../kernel/contract/api.ts';
+import type { EmailHashes } from '../../kernel/email-hashes.ts';
 import { chargeOperation, derivePaymentId, type TenantId } from '../../kernel/ids.ts';
 import { awaitFirst } from '../../once/use/await-first.ts';
 import type { RunNotes } from '../../once/use/execute-once.ts';
+import { RECEIPT_EMAIL } from '../domain/payment.ts';
 import { type CreatePayment, type CreatePaymentTools, createPayment } from '../use/create-payment.ts';
 
 import type { Processor } from '../use/processor.ts';
@@ -19,6 +21,7 @@ const PATH = '/v1/payments';
 export interface PaymentsTools extends CreatePaymentTools {
   /** Selects the processor of a new payment. @default `processor` */
   readonly choose?: (payment: { readonly tenantId: TenantId; readonly currency: string }) => Processor;
+  readonly emailHashes: EmailHashes;
 }
 
 export const postPayment: Route<PaymentsTools> = { method: 'POST', path: PATH, scope: Scopes.paymentsWrite, handle };
@@ -36,8 +39,11 @@ async function handle(call: Call<PaymentsTools>): Promise<Handled> {
   if (misfit !== undefined && (await tools.store.readRecord(call.seen.operationId)) === undefined) {
     return refusal(misfit, request);
   }
+  const email = parsed.value.metadata?.[RECEIPT_EMAIL];
+  const [emailHash] = email === undefined ? [] : await tools.emailHashes.of(call.caller, email);
+  const asked = { ...parsed.value, ...(emailHash === undefined ? {} : { emailHash }) };
   const outcome = await awaitFirst(tools, call.seen.operationId, (wait ?? 0) * 1000, () =>
-    createPayment({ ...tools, processor }, parsed.value, notes),
+    createPayment({ ...tools, processor }, asked, notes),
   );
   return {
     answer: preferenceApplied(outcomeAnswer(outcome, request.requestId), wait),

@@ -1,10 +1,10 @@
 import * as z from 'zod';
-import { LedgerRow, RegistryRow, SortKey } from '../../kernel/contract/rows.ts';
+import { EmailRow, LedgerRow, RegistryRow, SortKey } from '../../kernel/contract/rows.ts';
 import { KeyAttribute, LedgerTable, OUTCOME_SHARDS } from '../../kernel/contract/tables.ts';
 import type { ChainId, OrderId, PaymentId, TenantId } from '../../kernel/ids.ts';
 import { type Item, itemSchema, shardOf } from '../../kernel/platform/items.ts';
 import { causeItem } from '../../once/store/cause-item.ts';
-import { type DetailsTools, detailsItem, readDetails } from '../../once/store/details-rows.ts';
+import { type DetailsTools, detailsItem, emailAttributes, readDetails } from '../../once/store/details-rows.ts';
 import type { StoreTables, TransactItem } from '../../once/store/transact-items.ts';
 import { ROW_IS_NEW } from '../../once/store/transact-items.ts';
 import { mapReasons, reasonsOf, withoutReasons } from '../domain/given-reason.ts';
@@ -216,9 +216,15 @@ const reasonItem = z.object({ reason: z.string() });
 
 /** The details rows of a new transition: the notes of a new payment, and new reasons. */
 export function detailsPuts(tables: StoreTables, { payment, first, subject }: Transition): TransactItem[] {
-  const notes = first?.salt === undefined ? [] : [detailsItem(tables, payment.id, first.salt, notesOf(first))];
+  const { salt: ofNotes, emailHash: hash } = first ?? {};
+  const { createdAtMs } = payment;
+  const found = hash === undefined ? {} : emailAttributes(payment.id, { kind: EmailRow.payment, hash, createdAtMs });
+  const notes =
+    first === undefined || ofNotes === undefined
+      ? []
+      : [detailsItem(tables, payment.id, ofNotes, notesOf(first), { found })];
   const reasons = reasonsOf(subject).flatMap(({ id, given: { reason, salt } }) =>
-    salt === undefined ? [] : [detailsItem(tables, payment.id, salt, { reason }, id)],
+    salt === undefined ? [] : [detailsItem(tables, payment.id, salt, { reason }, { part: id })],
   );
   return [...notes, ...reasons];
 }

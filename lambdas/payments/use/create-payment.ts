@@ -63,6 +63,8 @@ export interface CreatePayment extends PaymentTerms, PaymentNotes {
   readonly receivedAtMs?: number;
   /** Claim time of the enclosing order; sends stop 15 minutes after it. Unix milliseconds. @default now */
   readonly claimedAtMs?: number;
+  /** The keyed hash of the `receipt_email`. */
+  readonly emailHash?: string;
   /** The order of Payonce that the payment belongs to. Its metadata then name that order. */
   readonly orderId?: OrderId;
 }
@@ -238,7 +240,7 @@ class PaymentOperation implements Operation<PaymentChain, Work, Write, Refusal> 
 
   #pending(nowMs: number): Transition {
     const { digest, processor, entropy } = this.#tools;
-    const { paymentId, tenantId, mode, requestId, fingerprint, cause, orderId, returnUrl } = this.#request;
+    const { paymentId, tenantId, mode, requestId, fingerprint, cause, orderId, returnUrl, emailHash } = this.#request;
     const draft = create({
       id: paymentId,
       tenantId,
@@ -253,6 +255,7 @@ class PaymentOperation implements Operation<PaymentChain, Work, Write, Refusal> 
       ...(orderId !== undefined && returnUrl === undefined
         ? notesOfOrder(ofOrder)
         : sealedNotes(digest, { ...notesOf(this.#request), ...notesOfOrder(ofOrder) }, entropy.salt())),
+      ...(emailHash === undefined ? {} : { emailHash }),
       requestId,
       fingerprint,
       processor: { account: processor.account, endpoint: processor.endpoint, apiVersion: processor.apiVersion },

@@ -1,5 +1,6 @@
 import { base32, type Digest } from '../../kernel/digest.ts';
-import { ALL_MISMATCHES, mismatchPartition, placeOf, type ViewKey, type ViewOwner } from '../../views/domain/lists.ts';
+import { placeOf } from '../../kernel/places.ts';
+import { ALL_MISMATCHES, mismatchPartition, type ViewKey, type ViewOwner } from '../../views/domain/lists.ts';
 import { type ViewRow } from '../../views/domain/views.ts';
 import type { Mismatch } from './compare-books.ts';
 

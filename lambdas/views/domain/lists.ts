@@ -1,7 +1,7 @@
 import type { PublicEventType } from '../../events/domain/event.ts';
 import { ViewsRow } from '../../kernel/contract/rows.ts';
 import type { ChainId, Mode, OrderId, PaymentId, TenantId } from '../../kernel/ids.ts';
-import { invariant } from '../../kernel/invariant.ts';
+import { listShardOf, placeOf, sharded, TIME_DIGITS } from '../../kernel/places.ts';
 import type { OrderStatus } from '../../orders/domain/order.ts';
 import type { PaymentStatus } from '../../payments/domain/payment.ts';
 import type { Account } from '../../payments/domain/posting.ts';
@@ -47,23 +47,6 @@ export interface ViewList {
   readonly indexed?: true;
 }
 
-/**
- * Number of partitions of each list of a tenant. A partition accepts 1,000 write units per second (Amazon DynamoDB developer
- * guide, "Burst and adaptive capacity"); a page costs one query per partition.
- */
-const LIST_SHARDS = 4;
-
-function sharded(partitionOf: (shard: number) => string): readonly string[] {
-  return Array.from({ length: LIST_SHARDS }, (_, shard) => partitionOf(shard));
-}
-
-const BASE32_ALPHABET = 'abcdefghijklmnopqrstuvwxyz234567';
-
-/** The last letter of the id selects the shard. Ids are derived from a hash, so their letters are evenly distributed. */
-function shardOf(id: ChainId): number {
-  return BASE32_ALPHABET.indexOf(id.at(-1) ?? 'a') % LIST_SHARDS;
-}
-
 function owned({ tenantId, mode }: ViewOwner): string {
   return `${tenantId}#${mode}`;
 }
@@ -71,11 +54,11 @@ function owned({ tenantId, mode }: ViewOwner): string {
 // ------------------------------------------------------------------------------------------------------------- payments
 
 export function paymentPartition(owner: ViewOwner, id: PaymentId): string {
-  return paymentShard(owner, shardOf(id));
+  return paymentShard(owner, listShardOf(id));
 }
 
 export function statusPartition(owner: ViewOwner, status: PaymentStatus, id: PaymentId): string {
-  return statusShard(owner, status, shardOf(id));
+  return statusShard(owner, status, listShardOf(id));
 }
 
 /** No shards: at most one payment of a reference has not failed, and the failed ones are few. */
@@ -99,11 +82,11 @@ function statusShard(owner: ViewOwner, status: PaymentStatus, shard: number): st
 // --------------------------------------------------------------------------------------------------- orders and disputes
 
 export function orderPartition(owner: ViewOwner, id: OrderId): string {
-  return orderShard(owner, shardOf(id));
+  return orderShard(owner, listShardOf(id));
 }
 
 export function orderStatusPartition(owner: ViewOwner, status: OrderStatus, id: OrderId): string {
-  return orderStatusShard(owner, status, shardOf(id));
+  return orderStatusShard(owner, status, listShardOf(id));
 }
 
 export function orderList(owner: ViewOwner, status: OrderStatus | undefined): ViewList {
@@ -131,11 +114,11 @@ export function eventPlace({ occurredAtMs, id }: { readonly occurredAtMs: number
 }
 
 export function eventPartition(owner: ViewOwner, chainId: ChainId): string {
-  return eventShard(owner, shardOf(chainId));
+  return eventShard(owner, listShardOf(chainId));
 }
 
 export function typePartition(owner: ViewOwner, type: PublicEventType, chainId: ChainId): string {
-  return typeShard(owner, type, shardOf(chainId));
+  return typeShard(owner, type, listShardOf(chainId));
 }
 
 export function eventList(owner: ViewOwner, type: PublicEventType | undefined): ViewList {
@@ -167,7 +150,7 @@ export function bookPlace({
 }
 
 export function bookPartition(owner: ViewOwner, book: Account | 'all', paymentId: PaymentId): string {
-  return bookShard(owner, book, shardOf(paymentId));
+  return bookShard(owner, book, listShardOf(paymentId));
 }
 
 export function bookList(owner: ViewOwner, book: Account | 'all'): ViewList {
@@ -209,24 +192,9 @@ export function isOfComparison({ partition }: Pick<ViewKey, 'partition'>): boole
 
 // --------------------------------------------------------------------------------------------------------------- places
 
-/** Fifteen digits of milliseconds last until the year 33658. The text sorts by time. */
-const TIME_DIGITS = 15;
-
 /** Sort keys before and after all rows of a partition. */
 export const FIRST_PLACE = '0';
 export const LAST_PLACE = ':';
-
-/** The place of a payment, an order or a dispute. Those of the same second are sorted by id. @param createdSeconds Unix seconds */
-export function createdPlace(createdSeconds: number, id: string): string {
-  return placeOf(createdSeconds * 1000, id);
-}
-
-/** @param ms Unix milliseconds */
-export function placeOf(ms: number, id?: string): string {
-  invariant(Number.isSafeInteger(ms) && ms >= 0, `${ms} is not a time`);
-  const time = String(ms).padStart(TIME_DIGITS, '0');
-  return id === undefined ? time : `${time}#${id}`;
-}
 
 /** @returns the Unix milliseconds of a place */
 export function timeOf(place: string): number {

@@ -1,6 +1,7 @@
 import type { OrderEvent, PaymentEvent, PayonceEvent, PublicEventType } from '../../events/domain/event.ts';
 import { PUBLIC_EVENT_TYPES } from '../../events/domain/event.ts';
 import type { ChainId, OrderId, PaymentId } from '../../kernel/ids.ts';
+import { createdPlace } from '../../kernel/places.ts';
 import type { OrderStatus } from '../../orders/domain/order.ts';
 import type { Dispute, OutcomeType, PaymentStatus } from '../../payments/domain/payment.ts';
 import type { Account, Posting } from '../../payments/domain/posting.ts';
@@ -8,7 +9,6 @@ import { ACCOUNTS } from '../../payments/domain/posting.ts';
 import {
   bookPartition,
   bookPlace,
-  createdPlace,
   disputePartition,
   eventPartition,
   eventPlace,

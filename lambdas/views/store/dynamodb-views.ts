@@ -1,21 +1,19 @@
 import type { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
-import { DeleteCommand, GetCommand, PutCommand, QueryCommand, ScanCommand } from '@aws-sdk/lib-dynamodb';
+import { DeleteCommand, GetCommand, PutCommand, ScanCommand } from '@aws-sdk/lib-dynamodb';
 import * as z from 'zod';
 import { KeyAttribute, ViewsTable } from '../../kernel/contract/tables.ts';
 import type { ChainId } from '../../kernel/ids.ts';
-import { invariant } from '../../kernel/invariant.ts';
 import { type Pacing, readWithRetries, writeConditionally } from '../../kernel/platform/attempts.ts';
 import type { Item } from '../../kernel/platform/items.ts';
 import { type TransactItem, transactOnce } from '../../once/store/transact-items.ts';
 import type { ViewKey } from '../domain/lists.ts';
 import type { ViewRow } from '../domain/views.ts';
 import type { RowChange, ViewRange, ViewStore, ViewWalk, WalkPage, WalkStep } from '../use/view-store.ts';
+import { queryRange } from './query-range.ts';
 
 const { partition: PK, sort: SK } = KeyAttribute;
 const { name: INDEX, partitionKey: LIST } = ViewsTable.listsIndex;
 
-/** A query returns at most 1 MB. A page of a thousand rows of at most 4 kB takes four queries. */
-const MAX_QUERIES = 16;
 /** Rows per step of a walk: a few hundred kilobytes. */
 const WALK_PAGE = 200;
 
@@ -84,30 +82,15 @@ export class DynamoDbViews implements ViewStore, ViewWalk {
   }
 
   async range(range: ViewRange): Promise<readonly ViewRow[]> {
-    const { partition, indexed, from, until, descending = false, limit, consistent = false } = range;
-    // DynamoDB rejects a range that ends before it begins.
-    if (from >= until) return [];
-    const rows: ViewRow[] = [];
-    let next: Item | undefined;
-    for (let query = 0; query < MAX_QUERIES; query += 1) {
-      const input = {
-        TableName: this.#table,
-        ...(indexed === undefined ? {} : { IndexName: INDEX }),
-        KeyConditionExpression: '#pk = :pk AND #sk BETWEEN :from AND :until',
-        ExpressionAttributeNames: { '#pk': indexed === undefined ? PK : LIST, '#sk': SK },
-        ExpressionAttributeValues: { ':pk': partition, ':from': from, ':until': until },
-        ScanIndexForward: !descending,
-        ConsistentRead: consistent,
-        // BETWEEN includes its end, which is outside the range.
-        Limit: limit + 1 - rows.length,
-        ...(next === undefined ? {} : { ExclusiveStartKey: next }),
-      };
-      const page = await readWithRetries(this.#pacing, () => this.#client.send(new QueryCommand(input)));
-      rows.push(...(page.Items ?? []).map(parseViewRow).filter(({ sort }) => sort !== until));
-      next = page.LastEvaluatedKey;
-      if (rows.length >= limit || next === undefined) return rows.slice(0, limit);
-    }
-    invariant(false, `a page of ${limit} rows of ${partition} exceeds the maximum size`);
+    const source = {
+      client: this.#client,
+      pacing: this.#pacing,
+      table: this.#table,
+      ...(range.indexed === undefined ? { partitionKey: PK } : { index: INDEX, partitionKey: LIST }),
+      sortKey: SK,
+      parse: parseViewRow,
+    };
+    return queryRange(source, range);
   }
 
   async walk({ segment, segments, after }: WalkStep): Promise<WalkPage<ViewRow>> {

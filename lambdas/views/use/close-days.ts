@@ -1,17 +1,10 @@
 import type { OwnerToken } from '../../kernel/ids.ts';
 import { invariant } from '../../kernel/invariant.ts';
+import { placeOf } from '../../kernel/places.ts';
 import type { Clock, Entropy } from '../../kernel/world.ts';
 import { ACCOUNTS, type Account } from '../../payments/domain/posting.ts';
 import { addedSums, NO_SUMS, type Sums, sumKey, sumsOf } from '../../payments/domain/sums.ts';
-import {
-  bookList,
-  FIRST_PLACE,
-  LAST_PLACE,
-  placeOf,
-  totalKey,
-  totalsPartition,
-  type ViewOwner,
-} from '../domain/lists.ts';
+import { bookList, FIRST_PLACE, LAST_PLACE, totalKey, totalsPartition, type ViewOwner } from '../domain/lists.ts';
 import { bookEntryOf, DAY_MS, dayOf, type ViewRow } from '../domain/views.ts';
 import { mergedRows } from './merged-rows.ts';
 import type { ViewStore } from './view-store.ts';

@@ -1,9 +1,10 @@
 import { partId, paymentOfPart } from '../../kernel/ids.ts';
+import { createdPlace } from '../../kernel/places.ts';
 import { type Dispute, disputeObject } from '../../payments/domain/payment.ts';
 import type { PaymentStore } from '../../payments/use/payment-store.ts';
 import { readPayment } from '../../payments/use/read-payment.ts';
 import type { Owner } from '../../tenants/owners.ts';
-import { createdPlace, disputePartition, idOf } from '../domain/lists.ts';
+import { disputePartition, idOf } from '../domain/lists.ts';
 import type { DisputeHeadBody, ViewRow } from '../domain/views.ts';
 import { type ListOutcome, type ListPage, listFrom, shownPage } from './list-page.ts';
 import type { ViewStore } from './view-store.ts';

@@ -1,10 +1,13 @@
+import { EmailRow } from '../../kernel/contract/rows.ts';
+import { type EmailHashes, emailPartitions } from '../../kernel/email-hashes.ts';
 import { type ChainId, isOrderId } from '../../kernel/ids.ts';
+import { createdPlace } from '../../kernel/places.ts';
 import type { OrderStatus } from '../../orders/domain/order.ts';
 import { orderObject } from '../../orders/domain/order-answer.ts';
 import { readOrder } from '../../orders/use/order-chain.ts';
 import type { OrderStore } from '../../orders/use/order-store.ts';
 import type { Owner } from '../../tenants/owners.ts';
-import { createdPlace, orderList } from '../domain/lists.ts';
+import { orderList } from '../domain/lists.ts';
 import type { ViewRow } from '../domain/views.ts';
 import { type ListOutcome, type ListPage, listFrom, shownPage } from './list-page.ts';
 import type { ViewStore } from './view-store.ts';
@@ -12,12 +15,15 @@ import type { ViewStore } from './view-store.ts';
 export interface ListOrdersTools {
   readonly views: Pick<ViewStore, 'range'>;
   readonly orders: Pick<OrderStore, 'listOrderTransitions'>;
+  readonly emailHashes: EmailHashes;
+  /** Lists orders by the hashes of their addresses. */
+  readonly emailIndex: Pick<ViewStore, 'range'>;
 }
 
 /** The cursors are order ids from the request, not validated. */
 export interface ListOrders extends ListPage {
   readonly status?: OrderStatus;
-  /** Compared with the addresses of the orders, which are read for it. The case of letters is ignored. */
+  /** The case of letters is ignored. */
   readonly email?: string;
 }
 
@@ -28,7 +34,7 @@ export interface ListOrders extends ListPage {
  * @throws RetryableError when it cannot be read now
  */
 export async function listOrders(
-  { views, orders }: ListOrdersTools,
+  { views, orders, emailHashes, emailIndex }: ListOrdersTools,
   caller: Owner,
   { status, email, after, before, ...page }: ListOrders,
 ): Promise<ListOutcome> {
@@ -46,9 +52,9 @@ export async function listOrders(
     const body = await shown(row.chainId);
     return body === undefined ? undefined : { ...row, body };
   };
-  // Few orders have the address, so they are read many at a time.
-  const picked = email === undefined ? { show } : { pick: show, show: async (row: ViewRow) => row };
-  return listFrom({ after, before, placed }, (cursors) =>
-    shownPage(views, orderList(caller, status), { ...page, ...cursors }, picked),
-  );
+  return listFrom({ after, before, placed }, async (cursors) => {
+    if (email === undefined) return shownPage(views, orderList(caller, status), { ...page, ...cursors }, { show });
+    const list = { partitions: emailPartitions(EmailRow.order, await emailHashes.of(caller, email)) };
+    return shownPage(emailIndex, list, { ...page, ...cursors }, { show });
+  });
 }

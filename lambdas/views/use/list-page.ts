@@ -1,4 +1,5 @@
-import { FIRST_PLACE, idOf, LAST_PLACE, placeOf, type ViewList } from '../domain/lists.ts';
+import { placeOf } from '../../kernel/places.ts';
+import { FIRST_PLACE, idOf, LAST_PLACE, type ViewList } from '../domain/lists.ts';
 import type { ViewRow } from '../domain/views.ts';
 import { mergedRows } from './merged-rows.ts';
 import type { ViewStore } from './view-store.ts';
@@ -60,7 +61,9 @@ export async function shownPage(
     ...(next === undefined ? {} : { next: idOf(next.sort) }),
   });
   for (let examined = 0; examined < MOST_EXAMINED; ) {
-    const limit = at === undefined ? page.limit : Math.min(CHUNK, MOST_EXAMINED - examined);
+    // With a filter, one row more shows whether there are more, when all match.
+    const first = page.limit + (pick === undefined ? 0 : 1);
+    const limit = at === undefined ? first : Math.min(CHUNK, MOST_EXAMINED - examined);
     const chunk = await listPage(views, list, { ...page, ...(at === undefined ? {} : cursorAt(at, upwards)), limit });
     const inOrder = upwards ? chunk.rows.toReversed() : chunk.rows;
     const picked = pick === undefined ? inOrder : await Promise.all(inOrder.map(pick));

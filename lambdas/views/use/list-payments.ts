@@ -1,11 +1,14 @@
+import { EmailRow } from '../../kernel/contract/rows.ts';
+import { type EmailHashes, emailPartitions } from '../../kernel/email-hashes.ts';
 import { isOrderId } from '../../kernel/ids.ts';
+import { createdPlace } from '../../kernel/places.ts';
 import { type Payment, type PaymentStatus, paymentObject, RECEIPT_EMAIL } from '../../payments/domain/payment.ts';
 import type { PaymentStore } from '../../payments/use/payment-store.ts';
 import type { ProcessorBooks } from '../../payments/use/processor.ts';
 import { readPayment } from '../../payments/use/read-payment.ts';
 import { readDetailed, type TransitionReader } from '../../payments/use/transition-reader.ts';
 import type { Owner } from '../../tenants/owners.ts';
-import { createdPlace, paymentList, paymentPartition, referencePartition, type ViewKey } from '../domain/lists.ts';
+import { paymentList, paymentPartition, referencePartition, type ViewKey, type ViewList } from '../domain/lists.ts';
 import type { HeadBody, ViewRow } from '../domain/views.ts';
 import { type ListOutcome, type ListPage, listFrom, shownPage } from './list-page.ts';
 import type { ViewStore } from './view-store.ts';
@@ -14,6 +17,9 @@ export interface ListPaymentsTools {
   readonly views: Pick<ViewStore, 'range' | 'read'>;
   readonly store: PaymentStore;
   readonly transitions: TransitionReader;
+  readonly emailHashes: EmailHashes;
+  /** Lists payments by the hashes of their `receipt_email`. */
+  readonly emailIndex: Pick<ViewStore, 'range'>;
   /** Of all processors that this deployment calls. */
   readonly books: readonly ProcessorBooks[];
 }
@@ -23,7 +29,7 @@ export interface ListPayments extends ListPage {
   readonly status?: PaymentStatus;
   /** Minor units. */
   readonly amountMinor?: number;
-  /** Compared with the `receipt_email` of payments, which are read for it. The case of letters is ignored. */
+  /** The `receipt_email`. The case of letters is ignored. */
   readonly email?: string;
   readonly reference?: string;
   /** Not together with `reference`. */
@@ -44,7 +50,7 @@ export async function listPayments(
   caller: Owner,
   { status, amountMinor, email, reference, chargeId, after, before, ...page }: ListPayments,
 ): Promise<ListOutcome> {
-  const { views, store, transitions } = tools;
+  const { views, store, transitions, emailHashes, emailIndex } = tools;
   const placed = async (id: string): Promise<string | undefined> => {
     const found = await readPayment(store, caller, id);
     return found.kind === 'not_found' ? undefined : keyOf(caller, found.payment).sort;
@@ -58,23 +64,28 @@ export async function listPayments(
       ? undefined
       : views.read({ partition: paymentPartition(caller, chainId), sort });
   const show = async (row: ViewRow) => (email === undefined ? shown(transitions, row) : row);
-  const isLooked = reference !== undefined || chargeId !== undefined;
+  const isLooked = reference !== undefined || chargeId !== undefined || email !== undefined;
   const pick = async (row: ViewRow): Promise<ViewRow | undefined> => {
     const head = isLooked ? await headOf(row) : row;
     if (head === undefined || !matches(head)) return undefined;
     if (email === undefined) return head;
-    // Few payments have the address, so they are read many at a time; `show` has nothing left to read.
+    // The details may be erased, or a reference may have several addresses. `show` has nothing left to read.
     const found = await shown(transitions, head);
     return found !== undefined && hasEmail(found, email) ? found : undefined;
   };
-  const list =
-    reference === undefined ? paymentList(caller, status) : { partitions: [referencePartition(caller, reference)] };
+  const listed = async (): Promise<{ readonly from: Pick<ViewStore, 'range'>; readonly list: ViewList }> => {
+    if (chargeId !== undefined) return { from: only(await rowOfCharge(tools, caller, chargeId)), list: CHARGE };
+    if (reference !== undefined) return { from: views, list: { partitions: [referencePartition(caller, reference)] } };
+    if (email === undefined) return { from: views, list: paymentList(caller, status) };
+    const hashes = await emailHashes.of(caller, email);
+    return { from: emailIndex, list: { partitions: emailPartitions(EmailRow.payment, hashes) } };
+  };
   return listFrom({ after, before, placed }, async (cursors) => {
-    const from = chargeId === undefined ? views : only(await rowOfCharge(tools, caller, chargeId));
-    const isFiltered = isLooked || amountMinor !== undefined || email !== undefined;
+    const { from, list } = await listed();
+    const isFiltered = isLooked || amountMinor !== undefined;
     return shownPage(
       from,
-      chargeId === undefined ? list : CHARGE,
+      list,
       { ...page, ...cursors },
       {
         ...(isFiltered ? { pick } : {}),

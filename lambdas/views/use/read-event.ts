@@ -1,7 +1,8 @@
 import { type PayonceEvent, type PublicEventType, parseEventId } from '../../events/domain/event.ts';
 import { type LedgerEventTools, readLedgerEvent } from '../../events/use/ledger-events.ts';
+import { placeOf } from '../../kernel/places.ts';
 import type { Owner } from '../../tenants/owners.ts';
-import { eventList, eventPlace, idOf, placeOf, timeOf, type ViewOwner } from '../domain/lists.ts';
+import { eventList, eventPlace, idOf, timeOf, type ViewOwner } from '../domain/lists.ts';
 import { type EventBody, isPublicType } from '../domain/views.ts';
 import { type ListOutcome, type ListPage, listFrom, shownPage } from './list-page.ts';
 import { mergedRows } from './merged-rows.ts';

@@ -47,7 +47,12 @@ export const Address = {
   parties: 'https://parties.example',
 } as const;
 
-export const Secret = { callbacks: 'callbacks', webhookRoot: 'webhook-root', jobs: 'job-credential' } as const;
+export const Secret = {
+  callbacks: 'callbacks',
+  webhookRoot: 'webhook-root',
+  emailKeys: 'email-keys',
+  jobs: 'job-credential',
+} as const;
 
 /** The variables of every function, without those of one deployment. */
 export const VARIABLES: Readonly<Record<string, string>> = {
@@ -66,6 +71,7 @@ export const VARIABLES: Readonly<Record<string, string>> = {
   [Environment.webhookTasksQueueUrl]: queueUrl('webhooks'),
   [Environment.webhookLanesQueueUrl]: queueUrl('webhook-lanes'),
   [Environment.webhookRootSecretId]: Secret.webhookRoot,
+  [Environment.emailKeysSecretId]: Secret.emailKeys,
   [Environment.webhookLoopback]: 'false',
   [Environment.jobCredentialSecretId]: Secret.jobs,
   [Environment.deploymentSettings]: JSON.stringify({ sandbox: 'true' }),

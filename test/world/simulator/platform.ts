@@ -156,6 +156,7 @@ function busClient({ simulation, publish }: Surroundings, process: () => Process
 const SECRET_TEXTS: Readonly<Record<string, string>> = {
   [Secret.callbacks]: 'simulated-callback-secret',
   [Secret.webhookRoot]: 'simulated-webhook-root-key-0123456789',
+  [Secret.emailKeys]: 'simulated-email-key-0123456789',
   [Secret.jobs]: 'simulated-job-credential-0123456789',
 };
 

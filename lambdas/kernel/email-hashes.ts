@@ -1,0 +1,35 @@
+import type { EmailRow } from './contract/rows.ts';
+import type { Mode, TenantId } from './ids.ts';
+import { listShardOf, sharded } from './places.ts';
+
+/**
+ * Keyed hashes of e-mail addresses: payments and orders are found under them. Without the deployment's keys, a hash does not
+ * tell a guess of the address from another.
+ */
+export interface EmailHashes {
+  /**
+   * The case of letters is ignored. The first hash is for new rows; each finds rows.
+   *
+   * @throws RetryableError when the keys cannot be read now
+   */
+  of(
+    owner: { readonly tenantId: TenantId; readonly mode: Mode },
+    email: string,
+  ): Promise<readonly [string, ...string[]]>;
+}
+
+type EmailKind = (typeof EmailRow)[keyof typeof EmailRow];
+
+/** The partition of the index in which the payment or the order with this id is. */
+export function emailPartition(kind: EmailKind, hash: string, id: string): string {
+  return partitionOf(kind, hash, listShardOf(id));
+}
+
+/** All partitions with the payments or orders of an address. */
+export function emailPartitions(kind: EmailKind, hashes: readonly string[]): readonly string[] {
+  return hashes.flatMap((hash) => sharded((shard) => partitionOf(kind, hash, shard)));
+}
+
+function partitionOf(kind: EmailKind, hash: string, shard: number): string {
+  return `${kind}${hash}#${shard}`;
+}

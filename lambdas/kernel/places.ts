@@ -1,0 +1,34 @@
+import { BASE32_ALPHABET } from './digest.ts';
+import { invariant } from './invariant.ts';
+
+/** The sort keys and shards of lists that are sorted by time. */
+
+/**
+ * Number of partitions of each list of a tenant. A partition accepts 1,000 write units per second (Amazon DynamoDB developer
+ * guide, "Burst and adaptive capacity"); a page costs one query per partition.
+ */
+const LIST_SHARDS = 4;
+
+export function sharded(partitionOf: (shard: number) => string): readonly string[] {
+  return Array.from({ length: LIST_SHARDS }, (_, shard) => partitionOf(shard));
+}
+
+/** The last letter of the id selects the shard. Ids are derived from a hash, so their letters are evenly distributed. */
+export function listShardOf(id: string): number {
+  return BASE32_ALPHABET.indexOf(id.at(-1) ?? 'a') % LIST_SHARDS;
+}
+
+/** Fifteen digits of milliseconds last until the year 33658. The text sorts by time. */
+export const TIME_DIGITS = 15;
+
+/** The place of a payment, an order or a dispute. Those of the same second are sorted by id. @param createdSeconds Unix seconds */
+export function createdPlace(createdSeconds: number, id: string): string {
+  return placeOf(createdSeconds * 1000, id);
+}
+
+/** @param ms Unix milliseconds */
+export function placeOf(ms: number, id?: string): string {
+  invariant(Number.isSafeInteger(ms) && ms >= 0, `${ms} is not a time`);
+  const time = String(ms).padStart(TIME_DIGITS, '0');
+  return id === undefined ? time : `${time}#${id}`;
+}

@@ -1,0 +1,40 @@
+import { createHmac } from 'node:crypto';
+import * as z from 'zod';
+import { Environment } from '../contract/environment.ts';
+import { base32 } from '../digest.ts';
+import type { EmailHashes } from '../email-hashes.ts';
+import { invariant } from '../invariant.ts';
+import type { Clock } from '../world.ts';
+import type { ActiveSecrets } from './active-secrets.ts';
+import type { Secrets } from './secrets-manager.ts';
+import { readVariables, secretId, type Variables } from './variables.ts';
+
+/** 160 bits. */
+const LETTERS = 32;
+const variables = z.object({ [Environment.emailKeysSecretId]: secretId });
+
+/**
+ * HMAC-SHA256 over owner and address, under the keys of the deployment's secret. The keys are read at the first use.
+ *
+ * @throws Error naming the variable when it is missing
+ */
+export function keyedEmailHashes(
+  environment: Variables,
+  { secretsManager, clock }: Secrets & { readonly clock: Clock },
+): EmailHashes {
+  const id = readVariables(variables, environment)[Environment.emailKeysSecretId];
+  // Loaded at the first use, so that a start does not read the Secrets Manager client.
+  const load = async () => new (await import('./active-secrets.ts')).ActiveSecrets(await secretsManager(), clock);
+  let known: Promise<ActiveSecrets> | undefined;
+  return {
+    of: async ({ tenantId, mode }, email) => {
+      const keys = await (await (known ??= load())).active(id);
+      const text = JSON.stringify([tenantId, mode, email.toLowerCase()]);
+      const [first, ...older] = keys.map((key) =>
+        base32(createHmac('sha256', key).update(text).digest()).slice(0, LETTERS),
+      );
+      invariant(first !== undefined, 'a secret has at least one key');
+      return [first, ...older];
+    },
+  };
+}

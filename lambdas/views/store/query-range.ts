@@ -1,0 +1,51 @@
+import type { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
+import { QueryCommand } from '@aws-sdk/lib-dynamodb';
+import { invariant } from '../../kernel/invariant.ts';
+import { type Pacing, readWithRetries } from '../../kernel/platform/attempts.ts';
+import type { Item } from '../../kernel/platform/items.ts';
+import type { ViewRow } from '../domain/views.ts';
+import type { ViewRange } from '../use/view-store.ts';
+
+/** A table or an index with text keys whose items are rows of lists. */
+export interface RowSource {
+  readonly client: DynamoDBDocumentClient;
+  readonly pacing: Pacing;
+  readonly table: string;
+  /** @default the table */
+  readonly index?: string;
+  readonly partitionKey: string;
+  readonly sortKey: string;
+  readonly parse: (item: Item) => ViewRow;
+}
+
+/** A query returns at most 1 MB. A page of a thousand rows of at most 4 kB takes four queries. */
+const MAX_QUERIES = 16;
+
+/** As `ViewStore.range`. */
+export async function queryRange(source: RowSource, range: ViewRange): Promise<readonly ViewRow[]> {
+  const { client, pacing, table, index, partitionKey, sortKey, parse } = source;
+  const { partition, from, until, descending = false, limit, consistent = false } = range;
+  // DynamoDB rejects a range that ends before it begins.
+  if (from >= until) return [];
+  const rows: ViewRow[] = [];
+  let next: Item | undefined;
+  for (let query = 0; query < MAX_QUERIES; query += 1) {
+    const input = {
+      TableName: table,
+      ...(index === undefined ? {} : { IndexName: index }),
+      KeyConditionExpression: '#pk = :pk AND #sk BETWEEN :from AND :until',
+      ExpressionAttributeNames: { '#pk': partitionKey, '#sk': sortKey },
+      ExpressionAttributeValues: { ':pk': partition, ':from': from, ':until': until },
+      ScanIndexForward: !descending,
+      ConsistentRead: consistent,
+      // BETWEEN includes its end, which is outside the range.
+      Limit: limit + 1 - rows.length,
+      ...(next === undefined ? {} : { ExclusiveStartKey: next }),
+    };
+    const page = await readWithRetries(pacing, () => client.send(new QueryCommand(input)));
+    rows.push(...(page.Items ?? []).map(parse).filter(({ sort }) => sort !== until));
+    next = page.LastEvaluatedKey;
+    if (rows.length >= limit || next === undefined) return rows.slice(0, limit);
+  }
+  invariant(false, `a page of ${limit} rows of ${partition} exceeds the maximum size`);
+}
