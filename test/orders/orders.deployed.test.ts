@@ -134,6 +134,8 @@ describe('personal data', () => {
     const bought = await order('erased');
     expect(await inTables(name)).toEqual(['registry']);
     expect(await inTables(recipient('erased'))).toEqual(['registry']);
+    const byEmail = async () => (await api.send('GET', `/v1/orders?email=${recipient('erased')}`)).json['data'];
+    expect(await byEmail()).toMatchObject([{ id: bought.json['id'] }]);
 
     // Refused until the projector has seen payment.completed.
     await until(async () => {
@@ -148,6 +150,7 @@ describe('personal data', () => {
 
     expect(await inTables(name)).toEqual([]);
     expect(await inTables(recipient('erased'))).toEqual([]);
+    expect(await byEmail()).toEqual([]);
     expect((await api.send('GET', `/v1/payments/${id}`)).json).toMatchObject({
       amount_captured: 1000,
       amount_refunded: 300,
