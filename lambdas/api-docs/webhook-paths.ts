@@ -105,7 +105,7 @@ export const webhookPaths: ZodOpenApiPathsObject = {
       key: ['replay', PROMISE],
       body: { schema: replayBody },
       answers: { 202: { description: 'The replay was accepted and runs in the background.', schema: webhookReplay } },
-      problems: ['webhook_endpoint_disabled'],
+      problems: ['webhook_endpoint_disabled', 'webhook_replay_running'],
     }),
   },
   '/v1/webhook_endpoints/{id}/deliveries': {

@@ -31,6 +31,7 @@ export const PROBLEMS = {
   idempotency_key_in_progress: { status: 409, title: 'Request in progress' },
   webhook_endpoint_limit: { status: 409, title: 'Too many webhook endpoints' },
   webhook_endpoint_disabled: { status: 409, title: 'Webhook endpoint disabled' },
+  webhook_replay_running: { status: 409, title: 'Webhook replay running' },
   idempotency_key_expired: { status: 409, title: 'Idempotency-Key expired' },
   already_reversed: { status: 409, title: 'Already reversed' },
   reference_already_used: { status: 409, title: 'Reference already used' },

@@ -134,6 +134,13 @@ const PROVOKED_WEBHOOKS = {
     await harness.send('PATCH', path, undefined, { enabled: false });
     return harness.send('POST', `${path}/replay`, 'r', { created_from: 0, created_to: 10 });
   },
+  webhook_replay_running: async () => {
+    const harness = new Api();
+    const { body } = await harness.create('k');
+    const path = `/${String(body['id'])}/replay`;
+    await harness.send('POST', path, 'r', { created_from: 0, created_to: 10 });
+    return harness.send('POST', path, 's', { created_from: 0, created_to: 10 });
+  },
 };
 
 /** Requests that are answered with each problem, except those that the gateway itself answers. */

@@ -276,6 +276,28 @@ describe('a range replay', () => {
     expect((await deliveriesOf(world)())[0]?.status).toBe('delivered');
   });
 
+  test('is refused while another one of the endpoint runs, and accepted under the same key afterwards', async () => {
+    const world = await worldWith(ENDPOINT);
+    const fromMs = world.clock.nowMs();
+    world.past = [eventNamed('past', fromMs)];
+    const ask = (key: string) =>
+      acceptReplay(world.tools(world.actor('api')), {
+        caller: OWNER,
+        operationId: storedOperationId(`wh_${key}`),
+        fingerprint,
+        endpointId: ENDPOINT.id,
+        replayId: `rpl_${key}`,
+        fromMs,
+        untilMs: fromMs + 1,
+        cause: BY_REQUEST,
+      });
+    expect((await ask('a')).kind).toBe('first');
+    expect(await ask('b')).toEqual({ kind: 'replay_running', replayId: 'rpl_a' });
+    expect((await ask('a')).kind).toBe('replay');
+    await world.drain();
+    expect((await ask('b')).kind).toBe('first');
+  });
+
   test('delivers each event once, whichever process crashes', async () => {
     for (const point of Array.from({ length: 40 }, (_, index) => index + 1)) {
       const world = await worldWith(ENDPOINT);

@@ -43,6 +43,8 @@ export interface WebhookEndpoint {
   readonly disabled?: Disabled;
   /** An attempt took so long that it would delay others: its deliveries wait in its lane until it answers quickly. */
   readonly slow?: { readonly sinceMs: number };
+  /** Id of the range replay that is running. Another one is refused until it ends. */
+  readonly replay?: string;
   /** Newest first. */
   readonly secrets: readonly SecretVersion[];
   readonly createdAtMs: number;

@@ -261,7 +261,8 @@ type Outcome =
   | { readonly kind: 'first' | 'replay'; readonly answer: Answer }
   | { readonly kind: 'payload_mismatch' | 'not_found' | 'endpoint_disabled' }
   | { readonly kind: 'url_refused'; readonly reason: string }
-  | { readonly kind: 'limit_reached'; readonly limit: number };
+  | { readonly kind: 'limit_reached'; readonly limit: number }
+  | { readonly kind: 'replay_running'; readonly replayId: string };
 
 /** Maps outcomes to answers. */
 function handled({ request: { requestId } }: Call, outcome: Outcome): Handled {
@@ -282,6 +283,11 @@ function answerOf(outcome: Outcome, requestId: string): Answer {
       return refuse('not_found', 'There is no such webhook endpoint, delivery or replay.');
     case 'endpoint_disabled':
       return refuse('webhook_endpoint_disabled', 'This webhook endpoint is disabled: nothing is sent to it.');
+    case 'replay_running':
+      return refuse(
+        'webhook_replay_running',
+        `The replay ${outcome.replayId} of this webhook endpoint is running. Retry when it has ended.`,
+      );
     case 'url_refused':
       return refuse('url_not_allowed', `url ${outcome.reason}.`, 'url');
     case 'limit_reached':

@@ -39,6 +39,7 @@ const bookItem = itemSchema<EndpointBook>()({
       }).exactOptional(),
       secrets: z.array(z.object({ root: z.string(), version: z.int(), expiresAtMs: z.int().exactOptional() })),
       slow: z.object({ sinceMs: z.int() }).exactOptional(),
+      replay: z.string().exactOptional(),
       createdAtMs: z.int(),
     }),
   ),

@@ -12,14 +12,20 @@ import {
   setApart,
   type WebhookMessage,
 } from '../domain/webhook-delivery.ts';
-import { endpointOf, type WebhookEndpoint, wants } from '../domain/webhook-endpoint.ts';
+import {
+  type EndpointBook,
+  endpointOf,
+  type WebhookEndpoint,
+  wants,
+  withEndpoint,
+} from '../domain/webhook-endpoint.ts';
 import { replayObject, replays, type WebhookReplay } from '../domain/webhook-replay.ts';
 import { enqueueAtOnce } from './fan-out-webhooks.ts';
 import type { AskTools, ResendRefusal } from './resend-webhook.ts';
 import { wakeLane } from './wake-lane.ts';
 import { takeWebhookEffect, type WebhookEffectOutcome } from './webhook-effect.ts';
 import { answerOf, type KeyedRequest } from './webhook-endpoints.ts';
-import type { PastEvents, Revised, WebhookStore, WebhookTask, WebhookTasks } from './webhooks.ts';
+import type { PastEvents, Revised, WebhookChange, WebhookStore, WebhookTask, WebhookTasks } from './webhooks.ts';
 
 export interface ReplayWebhooks extends KeyedRequest {
   readonly endpointId: string;
@@ -31,18 +37,23 @@ export interface ReplayWebhooks extends KeyedRequest {
   readonly events?: WebhookReplay['events'];
 }
 
+/** In order of precedence. */
+export type ReplayRefusal = ResendRefusal | { readonly kind: 'replay_running'; readonly replayId: string };
+
 /** Accepts a range replay. The worker processes its pages later. @throws as `takeWebhookEffect` */
 export async function acceptReplay(
   tools: AskTools,
   request: ReplayWebhooks,
-): Promise<WebhookEffectOutcome<ResendRefusal>> {
+): Promise<WebhookEffectOutcome<ReplayRefusal>> {
   const { caller, endpointId, replayId, fromMs, untilMs, events, cause } = request;
-  const outcome = await takeWebhookEffect<ResendRefusal>(tools, {
+  const outcome = await takeWebhookEffect<ReplayRefusal>(tools, {
     ...request,
     decide: async () => {
-      const endpoint = endpointOf(await tools.webhooks.readBook(caller), endpointId);
+      const book = await tools.webhooks.readBook(caller);
+      const endpoint = endpointOf(book, endpointId);
       if (endpoint === undefined) return { kind: 'not_found' };
       if (endpoint.disabled !== undefined) return { kind: 'endpoint_disabled' };
+      if (endpoint.replay !== undefined) return { kind: 'replay_running', replayId: endpoint.replay };
       const nowMs = tools.clock.nowMs();
       const now: WebhookReplay = {
         tenantId: caller.tenantId,
@@ -65,7 +76,9 @@ export async function acceptReplay(
         about: [replayId, endpointId],
         occurredAtMs: nowMs,
       };
-      return { kind: 'change', change: { replay: { now }, activity }, answer: answerOf(202, replayObject(now)) };
+      const running = { was: book, now: withEndpoint(book, { ...endpoint, replay: replayId }) };
+      const change = { book: running, replay: { now }, activity };
+      return { kind: 'change', change, answer: answerOf(202, replayObject(now)) };
     },
   });
   if (outcome.kind === 'first') await enqueueAtOnce(tools, [{ kind: 'replay', replayId }]);
@@ -117,10 +130,11 @@ async function readRunning({ webhooks }: ReplayTools, replayId: string): Promise
 
 async function writePage(tools: ReplayTools, was: WebhookReplay): Promise<PageOutcome | 'changed'> {
   const { webhooks, clock } = tools;
-  const endpoint = endpointOf(await webhooks.readBook(was), was.endpointId);
+  const book = await webhooks.readBook(was);
+  const endpoint = endpointOf(book, was.endpointId);
   if (endpoint === undefined || endpoint.disabled !== undefined) {
-    await webhooks.write({ replay: { was, now: ended(was, 'canceled') } });
-    return 'ended';
+    const canceled = await webhooks.write({ replay: { was, now: ended(was, 'canceled') }, ...released(book, was) });
+    return canceled.kind === 'written' ? 'ended' : 'changed';
   }
   const page = await tools.pastEvents({ ...ranged(was), limit: EVENTS_PER_PAGE });
   const deliveries = await deliveriesOf(tools, was, endpoint, page.events);
@@ -131,11 +145,20 @@ async function writePage(tools: ReplayTools, was: WebhookReplay): Promise<PageOu
       : { ...was, revision: was.revision + 1, sent, cursor: page.cursor, ...dueFrom(clock.nowMs(), clock.nowMs()) };
   // Before the write: a lane that was woken outlives the writer.
   if (deliveries.length > 0) await wakeLane(tools, was, was.endpointId);
-  const outcome = await webhooks.write({ replay: { was, now }, deliveries });
+  const end = now.status === 'running' ? {} : released(book, was);
+  const outcome = await webhooks.write({ replay: { was, now }, deliveries, ...end });
   if (outcome.kind !== 'written') return 'changed';
   const lane: readonly WebhookTask[] = deliveries.length > 0 ? [{ kind: 'lane', endpointId: was.endpointId }] : [];
   await enqueueAtOnce(tools, now.status === 'running' ? [...lane, { kind: 'replay', replayId: was.id }] : lane);
   return now.status === 'running' ? 'page' : 'ended';
+}
+
+/** Lets the endpoint have another replay. */
+function released(book: EndpointBook, { endpointId, id }: WebhookReplay): Pick<WebhookChange, 'book'> {
+  const endpoint = endpointOf(book, endpointId);
+  if (endpoint?.replay !== id) return {};
+  const { replay: _ended, ...rest } = endpoint;
+  return { book: { was: book, now: withEndpoint(book, rest) } };
 }
 
 function ranged({ tenantId, mode, fromMs, untilMs, cursor }: WebhookReplay) {
