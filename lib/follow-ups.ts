@@ -10,7 +10,7 @@ import type { DataStack } from './data-stack.ts';
 import type { Parties } from './parties.ts';
 
 export interface FollowUpsProps {
-  readonly data: Pick<DataStack, 'events' | 'idempotency' | 'registry'>;
+  readonly data: Pick<DataStack, 'events' | 'idempotency' | 'ledger' | 'registry'>;
   /** Send the receipts. @default no receipts are sent */
   readonly parties?: Parties;
   readonly logs: FunctionLogs;
@@ -56,11 +56,16 @@ export class FollowUps extends Construct {
     });
   }
 
-  /** It claims, sends the e-mail to the payer, and completes. */
+  /** It claims, reads the payment, sends the e-mail to the payer, and completes. */
   #receipts(parties: Parties): void {
-    const { events, idempotency } = this.#props.data;
-    const consumer = this.#consumer('ReceiptConsumer', { folder: 'receipt-consumer' });
+    const { events, idempotency, ledger, registry } = this.#props.data;
+    const consumer = this.#consumer('ReceiptConsumer', {
+      folder: 'receipt-consumer',
+      environment: { [Environment.ledgerTable]: ledger.table.tableName },
+    });
     idempotency.grantClaimOf(consumer, 'businessKey');
+    ledger.grantRead(consumer);
+    registry.grantReadDetails(consumer);
     parties.grantCall(consumer);
     new EventConsumer(this, 'ReceiptEvents', {
       bus: events.bus,

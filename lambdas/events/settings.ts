@@ -49,6 +49,17 @@ export function readPublisherConfig(environment: Variables): PublisherConfig {
   return { tables, eventBus: data[Environment.eventBus] };
 }
 
+/** The settings of the consumer that sends receipts, which reads payments. @throws Error as {@link readConsumerConfig} */
+export function readReceiptConfig(environment: Variables) {
+  const { tables, parkingQueueUrl } = readConsumerConfig(environment);
+  const ledger = z.object({ [Environment.ledgerTable]: tableName, [Environment.registryTable]: tableName });
+  const data = readVariables(ledger, environment);
+  return {
+    tables: { ...tables, ledger: data[Environment.ledgerTable], registry: data[Environment.registryTable] },
+    parkingQueueUrl,
+  };
+}
+
 /** The settings of the relay. @throws Error as {@link readPublisherConfig} */
 export function readRelayConfig(environment: Variables): PublisherConfig & Pick<ConsumerConfig, 'parkingQueueUrl'> {
   const data = readVariables(z.object({ [Environment.parkingQueueUrl]: queueUrl }), environment);

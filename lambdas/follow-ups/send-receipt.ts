@@ -1,8 +1,19 @@
 import type { PaymentEvent } from '../events/domain/event.ts';
+import { parsePaymentId } from '../kernel/ids.ts';
+import { invariant } from '../kernel/invariant.ts';
 import { type Consumer, type ConsumeTools, consumeEvent, outside } from '../once/use/consume-event.ts';
 import { type Consumed } from '../once/use/execute-once.ts';
 import type { EmailOutcome, Mailer } from '../orders/use/order-parties.ts';
-import { type PaidPayment, RECEIPT_TAG, type ReceiptAddress, receiptAddress, receiptEmail } from './receipt.ts';
+import { readChain } from '../payments/use/payment-chain.ts';
+import type { PaymentStore } from '../payments/use/payment-store.ts';
+import {
+  isReceiptDue,
+  type PaidPayment,
+  RECEIPT_TAG,
+  type ReceiptAddress,
+  receiptAddress,
+  receiptEmail,
+} from './receipt.ts';
 
 /** A `payment.completed` event. */
 export type PaidEvent = PaymentEvent & { readonly payment: PaidPayment };
@@ -12,6 +23,8 @@ type UnsentReceipt = Extract<EmailOutcome['kind'] | ReceiptAddress['kind'], 'ref
 
 export interface ReceiptTools extends ConsumeTools {
   readonly mailer: Mailer;
+  /** Read before each attempt: the event may be old. */
+  readonly payments: Pick<PaymentStore, 'listTransitions'>;
   /** Called for a receipt that is not retried automatically. */
   readonly unsent: (payment: string, why: UnsentReceipt) => void;
 }
@@ -24,7 +37,11 @@ const SEND_TIMEOUT_MS = 20_000;
 
 /**
  * Sends the receipt of a payment once, if its metadata ask for one. A receipt that the mailer refuses, one whose outcome is
- * undecidable, and one with a malformed address are recorded as done and reported.
+ * undecidable, and one with a malformed address are recorded as done and reported. A receipt that is not due any more is recorded as
+ * done.
+ *
+ *   event   payment.completed ───────────────────── in the queue ── read: nothing is left ── not sent
+ *   refund  ────────────────── all of the charge ✓
  *
  * @throws RetryableError, AmbiguousError, TerminalError from the mailer and the store: the event must be delivered again
  */
@@ -35,13 +52,17 @@ export async function sendReceipt(tools: ReceiptTools, event: PaidEvent): Promis
   return consumeEvent<PaidEvent>(tools, receiptConsumer(tools), event);
 }
 
-function receiptConsumer({ digest, mailer, unsent }: ReceiptTools): Consumer<PaidEvent> {
+function receiptConsumer({ digest, mailer, payments, unsent }: ReceiptTools): Consumer<PaidEvent> {
   return {
     handler: RECEIPTS,
     key: ({ payment }) => `receipt:${payment.id}`,
     handle: outside(async ({ payment }, { operationId }) => {
       const address = receiptAddress(digest, payment);
       if (address.kind !== 'address') return unsent(payment.id, 'malformed');
+      const paymentId = parsePaymentId(payment.id);
+      const chain = paymentId === undefined ? undefined : await readChain(payments, paymentId);
+      invariant(chain !== undefined, 'a payment that was completed is in the Ledger');
+      if (!isReceiptDue(chain)) return;
       const email = { operationId, to: address.to, tag: RECEIPT_TAG, ...receiptEmail(payment) };
       const { kind } = await mailer.send(email, { timeoutMs: SEND_TIMEOUT_MS });
       if (kind !== 'sent') unsent(payment.id, kind);

@@ -1,6 +1,6 @@
 import { createEventHandler } from '../events/http/event-handler.ts';
 import { consumerTelemetry, unsentLetters } from '../events/http/event-telemetry.ts';
-import { readConsumerConfig } from '../events/settings.ts';
+import { readReceiptConfig } from '../events/settings.ts';
 import { configuredParking } from '../events/store/sqs-parking.ts';
 import { RECEIPT_EVENTS } from '../follow-ups/contract.ts';
 import { RECEIPTS, sendReceipt } from '../follow-ups/send-receipt.ts';
@@ -13,6 +13,7 @@ import type { OperationRunner } from '../once/use/operation-runner.ts';
 import { configuredParties, type PartiesTools } from '../orders/parties/configured-parties.ts';
 import { readPartiesConfig } from '../orders/parties/settings.ts';
 import { callOnce } from '../outbound/http-call.ts';
+import { DynamoDbStore } from '../payments/store/dynamodb-store.ts';
 
 export const handler = await idempotently(
   { unit: 'the receipt of a payment', record: 'its claim, completed once the e-mail is sent' },
@@ -21,13 +22,14 @@ export const handler = await idempotently(
 
 export async function wire(platform: Platform & PartiesTools, runner: OperationRunner) {
   const { documents, clock, entropy, digest, instruments } = platform;
-  const { tables, parkingQueueUrl } = readConsumerConfig(platform.variables);
+  const { tables, parkingQueueUrl } = readReceiptConfig(platform.variables);
   const parties = readPartiesConfig(platform.variables);
   if (parties === undefined) throw new Error('receipts need the settings of a mailer: the environment has none');
   const pacing = { clock, entropy };
   const tools = {
     ...(await configuredParties(parties, platform)),
     records: new DynamoDbConsumerRecords(documents, tables, pacing),
+    payments: new DynamoDbStore(documents, tables, pacing),
     runner,
     digest,
     unsent: unsentLetters('receipt-consumer', instruments),

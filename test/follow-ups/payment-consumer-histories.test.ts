@@ -8,7 +8,7 @@ import { invariant } from '../../lambdas/kernel/invariant.ts';
 import type { Mailer } from '../../lambdas/orders/use/order-parties.ts';
 import { ConsumerWorld, recordsOf } from '../once/consumer-world.ts';
 import { MemoryMailer } from '../orders/memory-mailer.ts';
-import { eventsOfPaid, refunded } from '../payments/paid-chain.ts';
+import { chainOfPaid, eventsOfPaid, ledgerOf, refunded } from '../payments/paid-chain.ts';
 import { type HistoryRun, surveyFaults } from '../support/fault-histories.ts';
 import { Actor, FaultPlan, type PlannedFault } from '../support/fault-plan.ts';
 import { PORT_VOICE } from '../support/faulty-ports.ts';
@@ -97,6 +97,7 @@ function receiptHarness(key: (operationId: string) => string = (own) => own): Ha
         {
           ...world.tools(actor),
           mailer: mailerOf(actor, rekeyed),
+          payments: ledgerOf(chainOfPaid('receipt-history', { receipt_email: 'ada@example.com' })),
           unsent: (_payment, why) => void unsent.push(why),
         },
         event,

@@ -7,7 +7,7 @@ import { createMailer } from '../../lambdas/orders/parties/mailer.ts';
 import { DEFAULT_MAX_LAG_MS } from '../../lambdas/orders/parties/postmark.ts';
 import { sendOnce } from '../../lambdas/outbound/send-once.ts';
 import { policyOf } from '../outbound/letter-histories.ts';
-import { eventsOfPaid } from '../payments/paid-chain.ts';
+import { chainOfPaid, eventsOfPaid, ledgerOf } from '../payments/paid-chain.ts';
 import { countingEntropy } from '../support/counting-entropy.ts';
 import { Actor, FAULT_KINDS, FaultPlan } from '../support/fault-plan.ts';
 import { PORT_VOICE } from '../support/faulty-ports.ts';
@@ -30,7 +30,9 @@ async function sentAfter(strike: (typeof FAULT_KINDS)[number]) {
   const claims = stores.sendingClaims('mailer');
   const sent: number[] = [];
   const plan = new FaultPlan([{ point: 1, kind: strike }]);
-  const [event] = eventsOfPaid('receipt', { receipt_email: 'ada@example.com' });
+  const metadata = { receipt_email: 'ada@example.com' };
+  const [event] = eventsOfPaid('receipt', metadata);
+  const payments = ledgerOf(chainOfPaid('receipt', metadata));
   if (event === undefined) throw new Error('it was paid');
   for (let attempt = 1; attempt <= LETTER_TRIES; attempt += 1) {
     const actor = new Actor(`delivery-${attempt}`, plan);
@@ -62,7 +64,7 @@ async function sentAfter(strike: (typeof FAULT_KINDS)[number]) {
       },
       { clock },
     );
-    const tools = { records, runner: idempotentRunner, clock, entropy, digest: systemDigest, mailer };
+    const tools = { records, runner: idempotentRunner, clock, entropy, digest: systemDigest, mailer, payments };
     try {
       const { kind } = await sendReceipt({ ...tools, unsent }, event);
       if (kind !== 'busy' && !actor.crashed) return { acknowledged: true, letters: sent.length };

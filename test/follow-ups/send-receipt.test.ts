@@ -1,11 +1,12 @@
 import { describe, expect, test } from '@jest/globals';
 import type { ReceiptTools } from '../../lambdas/follow-ups/send-receipt.ts';
 import { type PaidEvent, sendReceipt } from '../../lambdas/follow-ups/send-receipt.ts';
-import { TerminalError } from '../../lambdas/kernel/faults.ts';
+import { RetryableError, TerminalError } from '../../lambdas/kernel/faults.ts';
 import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
 import { idempotentRunner } from '../../lambdas/once/idempotent-runner.ts';
+import type { Fact } from '../../lambdas/payments/domain/facts.ts';
 import { MemoryMailer } from '../orders/memory-mailer.ts';
-import { eventsOfPaid } from '../payments/paid-chain.ts';
+import { chainOfPaid, disputed, eventsOfPaid, ledgerOf, refunded } from '../payments/paid-chain.ts';
 import { countingEntropy } from '../support/counting-entropy.ts';
 import { SimulatedClock } from '../support/simulated-clock.ts';
 import { Stores } from '../world/stores.ts';
@@ -23,7 +24,8 @@ class ReceiptHarness {
   send(event: PaidEvent, changes: Partial<ReceiptTools> = {}) {
     const { clock, records, mailer } = this;
     const unsent: ReceiptTools['unsent'] = (payment, why) => this.told.push(`${payment} ${why}`);
-    const tools = { records, mailer, unsent, clock, entropy: this.#entropy };
+    const payments = ledgerOf(chainOfPaid('receipt', {}));
+    const tools = { records, mailer, payments, unsent, clock, entropy: this.#entropy };
     return sendReceipt({ ...tools, runner: idempotentRunner, digest: systemDigest, ...changes }, event);
   }
 }
@@ -93,6 +95,53 @@ describe('a receipt', () => {
       throw new TerminalError('postmark_unauthorized', 'Who are you?');
     };
     await expect(harness.send(paid(), { mailer: { send } })).rejects.toMatchObject({ code: 'postmark_unauthorized' });
+    expect(await harness.send(paid())).toEqual({ kind: 'done' });
+    expect(harness.mailer.outbox).toHaveLength(1);
+  });
+
+  const pending: Fact = {
+    kind: 'refund',
+    refundId: 're_1',
+    chargeId: 'ch_1',
+    amountMinor: 1000,
+    status: 'pending',
+    createdAtMs: 0,
+  };
+  test.each<[string, number, readonly Fact[]]>([
+    ['was refunded', 0, [refunded('re_1', 1000)]],
+    ['is being refunded', 0, [pending]],
+    ['was refunded and disputed', 0, [refunded('re_1', 400), disputed('open', 600)]],
+    ['is disputed', 0, [disputed('open')]],
+    ['was lost in a dispute', 0, [disputed('open'), disputed('lost')]],
+    ['was refunded in part', 1, [refunded('re_1', 400)]],
+    ['has a refund that failed', 1, [refunded('re_1', 1000, true)]],
+    ['has a dispute that was won', 1, [disputed('open'), disputed('won')]],
+  ])('of a charge that %s before it is sent: %i e-mails', async (_what, count, facts) => {
+    const harness = new ReceiptHarness();
+    const payments = ledgerOf(chainOfPaid('receipt', {}, facts));
+    expect(await harness.send(paid(), { payments })).toEqual({ kind: 'done' });
+    expect(await harness.send(paid())).toEqual({ kind: 'done_before' });
+    expect([harness.mailer.outbox.length, harness.mailer.calls]).toEqual([count, count]);
+    expect(harness.told).toEqual([]);
+  });
+
+  test('whose address was erased while its event was in the queue is not sent', async () => {
+    const harness = new ReceiptHarness();
+    const chain = chainOfPaid('receipt', {}).map(({ first, ...each }) =>
+      first === undefined ? each : { ...each, first: { ...first, detailsErased: true as const } },
+    );
+    expect(await harness.send(paid(), { payments: ledgerOf(chain) })).toEqual({ kind: 'done' });
+    expect(harness.mailer.calls).toBe(0);
+  });
+
+  test('is sent at a later delivery when the Ledger cannot be read', async () => {
+    const harness = new ReceiptHarness();
+    const listTransitions = async () => {
+      throw new RetryableError('store_unavailable', 'the Ledger is down');
+    };
+    await expect(harness.send(paid(), { payments: { listTransitions } })).rejects.toMatchObject({
+      code: 'store_unavailable',
+    });
     expect(await harness.send(paid())).toEqual({ kind: 'done' });
     expect(harness.mailer.outbox).toHaveLength(1);
   });

@@ -184,6 +184,8 @@ const VIEWERS: readonly (readonly [string, readonly string[]])[] = [
     'FollowUpsReceiptConsumer',
     [
       `dynamodb:PutItem ${onlyRows('Idempotency', 'OP#biz_*')}`,
+      'dynamodb:GetItem, dynamodb:Query on LedgerTable',
+      `dynamodb:GetItem ${rows('DETAILS#*')}`,
       `dynamodb:DeleteItem, dynamodb:PutItem, dynamodb:UpdateItem ${rows('SENDING#*')}`,
     ],
   ],

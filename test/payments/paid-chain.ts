@@ -6,6 +6,7 @@ import { decide } from '../../lambdas/payments/domain/decide.ts';
 import type { Fact } from '../../lambdas/payments/domain/facts.ts';
 import { stateAfter } from '../../lambdas/payments/domain/payment-state.ts';
 import { detailsOf, nextTransition, type Transition } from '../../lambdas/payments/domain/transition.ts';
+import type { PaymentStore } from '../../lambdas/payments/use/payment-store.ts';
 import { eventsOf } from '../events/event-fixtures.ts';
 import { requestedAt } from '../support/causes.ts';
 import { paymentIdFor, pendingTransition } from './payment-fixtures.ts';
@@ -21,13 +22,13 @@ export function refunded(refundId: string, amountMinor: number, failed = false):
     : { ...refund, status: 'succeeded' };
 }
 
-/** What becomes known of a dispute over all of it. */
-export function disputed(status: 'open' | 'won' | 'lost'): Fact {
+/** What becomes known of a dispute. */
+export function disputed(status: 'open' | 'won' | 'lost', amountMinor = 1000): Fact {
   return {
     kind: 'dispute',
     disputeId: 'dp_1',
     chargeId: 'ch_1',
-    amountMinor: 1000,
+    amountMinor,
     status,
     createdAtMs: RECORDED_AT_MS,
   };
@@ -48,6 +49,14 @@ export function chainOfPaid(
     chain.push(nextTransition(systemDigest, newest, decision.draft, requestedAt(newest.occurredAtMs + 900)));
   }
   return chain;
+}
+
+/** The Ledger with these transitions of one payment. */
+export function ledgerOf(chain: readonly Transition[]): Pick<PaymentStore, 'listTransitions'> {
+  return {
+    listTransitions: async (id, { afterSequence }) =>
+      chain.filter(({ payment, sequence }) => payment.id === id && sequence > afterSequence),
+  };
 }
 
 /** The events of such a payment, as a consumer reads them. */
