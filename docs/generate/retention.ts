@@ -1,4 +1,5 @@
 import { REPLAY_HORIZON_DAYS } from '../../lambdas/kernel/contract/events.ts';
+import { RECORDS_KEPT_DAYS } from '../../lambdas/once/domain/idempotency.ts';
 import { KEPT as LETTERS_KEPT } from '../../lib/constructs/letter-queue.ts';
 import { KEPT as TASKS_KEPT } from '../../lib/constructs/task-queue.ts';
 import { DEFAULTS } from '../../lib/settings.ts';
@@ -8,6 +9,12 @@ const RECOVERY_DAYS = 35;
 
 /** Where personal data remains after an erasure, and for how many days at most. */
 const COPIES: readonly { readonly where: string; readonly holds: string; readonly days: number }[] = [
+  {
+    where: 'Records of requests',
+    holds:
+      'a SHA-256 of the request, with which a guess of all of its text can be confirmed; DynamoDB deletes an expired row within a few days',
+    days: RECORDS_KEPT_DAYS,
+  },
   { where: 'Archive of the event bus', holds: 'the event', days: REPLAY_HORIZON_DAYS },
   { where: 'Queues of consumers and their dead letters', holds: 'the event', days: TASKS_KEPT.toDays() },
   { where: 'Dead letters of vendors', holds: 'the e-mail that was not sent', days: LETTERS_KEPT.toDays() },
@@ -33,6 +40,10 @@ whose answer is stored. An order and its payment are erased separately. A repeat
 After an erasure the chain still verifies, and the amounts and postings are unchanged. Answers, events and replays of stored answers show
 \`"details_erased": true\`, with \`description\` null, \`metadata\` empty and no \`return_url\`, or \`email\` and \`referrer\` null; refunds and corrections show a null \`reason\`. Stored answers, Views and deliveries of webhooks
 hold no copy: they are completed from the details row when they are shown or sent.
+
+The Ledger holds no fingerprint of a request, because a fingerprint without a secret confirms a guess of erased text. When the record of a request is lost, a
+retry is compared with the chain: the terms, and the text by its commitment. After an erasure only the terms are compared, so a retry with other text gets the same
+answer. The permanent record of a correction or a decision has a fingerprint without the reason.
 
 A read compares the details row with the commitment. A row that was changed is a fault: the request fails, the alarm for failed requests starts, and the
 relay parks the record.

@@ -16,7 +16,7 @@ import { emptyQuery, validateBody, validateQuery } from './validate.ts';
 export interface KeyedRequest<Body> {
   readonly key: IdempotencyKey;
   readonly body: Body;
-  /** Computed from the body as sent, without defaults. */
+  /** Computed from the body as sent, without defaults and without the fields that are left out. */
   readonly fingerprint: Fingerprint;
 }
 
@@ -24,19 +24,22 @@ export interface KeyedRequest<Body> {
  * Validates key, query and body, in this order. Nothing is stored before all are valid.
  *
  * @param readBody reads the body @default the body is required
+ * @param leftOut personal fields that the fingerprint leaves out, because its record is permanent @default none
  */
 export function readKeyedRequest<Body>(
   digest: Digest,
   request: GatewayRequest,
   schema: z.ZodType<Body>,
   readBody: (request: GatewayRequest) => Parsed<JsonObject> = readJsonObject,
+  leftOut: readonly string[] = [],
 ): Parsed<KeyedRequest<Body>> {
   const key = readIdempotencyKey(request);
   if (key.kind === 'refused') return key;
   const read = readBodyWithoutQuery(request, schema, readBody);
   if (read.kind === 'refused') return read;
   const { sent, body } = read.value;
-  const fingerprint = fingerprintOf(digest, { body: sent, query: Object.fromEntries(request.query) });
+  const printed = Object.fromEntries(Object.entries(sent).filter(([name]) => !leftOut.includes(name)));
+  const fingerprint = fingerprintOf(digest, { body: printed, query: Object.fromEntries(request.query) });
   return valid({ key: key.value, body, fingerprint });
 }
 

@@ -1,30 +1,14 @@
 import type { Digest } from './digest.ts';
 import { sameBytes } from './digest.ts';
-import { hex } from './hash-chain.ts';
 
 /**
  * What a request asked for, as a digest: a key used again with another fingerprint is a client's mistake. Stored with
- * its version and compared under that version, so that a deploy that changes the rule breaks no honest retry.
+ * its version and compared under that version, so that a deploy that changes the rule breaks no honest retry. It confirms a guess
+ * of the request, so that no permanent row has the fingerprint of personal data.
  */
 export interface Fingerprint {
   readonly version: number;
   readonly sha256: Uint8Array;
-}
-
-/** As it is kept inside a transition, and hashed with it: the digest in hexadecimal. */
-export interface PrintedFingerprint {
-  readonly version: number;
-  readonly sha256: string;
-}
-
-export function printed({ version, sha256 }: Fingerprint): PrintedFingerprint {
-  return { version, sha256: hex(sha256) };
-}
-
-/** What `printed` has made of it, back. */
-export function unprinted({ version, sha256 }: PrintedFingerprint): Fingerprint {
-  const pairs = sha256.match(/../g) ?? [];
-  return { version, sha256: Uint8Array.from(pairs, (pair) => Number.parseInt(pair, 16)) };
 }
 
 /** The request as it was sent: parsed, before any default was added. */

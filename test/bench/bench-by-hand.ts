@@ -33,7 +33,7 @@ export async function payByHand(tools: CreatePaymentTools, request: CreatePaymen
     createdAtMs: claimedAtMs,
   });
   const { account, endpoint, apiVersion } = processor;
-  const details = { requestId, fingerprint, processor: { account, endpoint, apiVersion } };
+  const details = { requestId, processor: { account, endpoint, apiVersion } };
   const pending = firstTransition(digest, draft, details, requestedAt(claimedAtMs));
   const key = { operationId, paymentId, fingerprint };
   const owner = entropy.ownerToken();

@@ -340,6 +340,16 @@ describe('late effects', () => {
     };
     await expect(harness.order(request, { orders: dying })).rejects.toThrow('the process is gone');
     harness.store.deleteRecord(orderOperation(request.orderId));
+    for (const changed of [
+      { amountMinor: 3 },
+      { currency: 'USD' },
+      { source: 'tok_other' },
+      { items: [{ sku: 'sku_tea', quantity: 3 }] },
+      { email: 'eve@example.com' },
+      { referrer: 'ref_other' },
+      { returnUrl: 'https://shop.example/other' },
+    ])
+      expect(await harness.order({ ...request, ...changed })).toEqual({ kind: 'payload_mismatch' });
     expect(answerOf(await harness.order(request)).status).toBe(201);
     harness.store.deleteRecord(orderOperation(request.orderId));
     expect(await harness.order(request)).toEqual({ kind: 'order_key_expired', orderId: request.orderId });

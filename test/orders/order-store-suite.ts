@@ -188,13 +188,13 @@ export function describeOrderStore(name: string, make: () => Promise<OrderStoreU
 }
 
 function firstOf(orderId: OrderId): OrderTransition {
-  const { tenantId, mode, amountMinor, currency, fingerprint, source, items, email, referrer } = orderRequest('any');
+  const { tenantId, mode, amountMinor, currency, source, items, email, referrer } = orderRequest('any');
   const createdAtMs = openRecord(paymentOfOrder(systemDigest, orderId)).claimedAtMs;
   const paymentId = paymentOfOrder(systemDigest, orderId);
   const order = { id: orderId, tenantId, mode, amountMinor, currency, paymentId, createdAtMs };
   const contacts = { email, ...(referrer ? { referrer } : {}) };
   const seal = sealOf(systemDigest, contacts, new Uint8Array(16));
-  const details = { requestId: 'req-1', fingerprint, source, items, ...contacts, ...seal };
+  const details = { requestId: 'req-1', source, items, ...contacts, ...seal };
   return firstOrderTransition(systemDigest, createOrderDraft(order, referrer), details, requestedAt(createdAtMs));
 }
 

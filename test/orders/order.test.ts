@@ -36,7 +36,6 @@ function newOrder(referrer?: string): OrderDraft {
 
 const details = {
   requestId: 'req-1',
-  fingerprint: { version: 1, sha256: systemDigest.sha256('a request') },
   source: 'tok_ok',
   items: [{ sku: 'sku_tea', quantity: 2 }],
   email: 'ada@example.com',

@@ -1,11 +1,14 @@
+import { DeleteCommand } from '@aws-sdk/lib-dynamodb';
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { AmbiguousError, RetryableError } from '../../lambdas/kernel/faults.ts';
+import { detailsKey } from '../../lambdas/once/store/details-rows.ts';
 import { isUnderWay } from '../../lambdas/payments/domain/change.ts';
 import { netDebitMinor } from '../../lambdas/payments/domain/posting.ts';
 import type { ChangePayment, ChangePaymentOutcome } from '../../lambdas/payments/use/change-payment.ts';
 import type { ChangeOrder } from '../../lambdas/payments/use/processor.ts';
 import { resolveInquiries } from '../../lambdas/resolving/use/resolve.ts';
+import { TABLES } from '../world/tables.ts';
 import { World } from '../world/world.ts';
 import { callback, change, paymentRequest } from './payment-fixtures.ts';
 
@@ -228,6 +231,19 @@ describe('a refund', () => {
       expect(await harness.change(other)).toEqual({ kind: 'payload_mismatch' });
     }
     expect(statusOf(await harness.change(refund('k', 300)))).toBe(201);
+    expect(harness.refundedAtProcessor(taken)).toBe(300);
+  });
+
+  test('whose record and reason are lost is compared without the reason', async () => {
+    const reasoned = (reason: string, amountMinor = 300) => change(taken, 'k', { kind: 'refund', amountMinor, reason });
+    await harness.dieAfterChange(reasoned('Returned by Ada'));
+    harness.store.deleteRecord(refund('k').operationId);
+    expect(await harness.change(reasoned('Returned by Eve'))).toEqual({ kind: 'payload_mismatch' });
+    await harness.store.database.client.send(
+      new DeleteCommand({ TableName: TABLES.registry, Key: detailsKey(taken.paymentId, refund('k').operationId) }),
+    );
+    expect(await harness.change(reasoned('Returned by Ada', 301))).toEqual({ kind: 'payload_mismatch' });
+    expect(statusOf(await harness.change(reasoned('Returned by Eve')))).toBe(201);
     expect(harness.refundedAtProcessor(taken)).toBe(300);
   });
 

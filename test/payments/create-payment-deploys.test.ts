@@ -100,14 +100,6 @@ describe('a record that is lost', () => {
     harness.store.deleteRecord(chargeOperation(request.paymentId));
     expect(await harness.pay(request)).toEqual({ kind: 'key_expired', paymentId: request.paymentId });
   });
-
-  test('and was written by newer code: it is left to newer code', async () => {
-    const request = paymentRequest('newer-lost');
-    const newer = { ...request, fingerprint: { version: 2, sha256: systemDigest.sha256('another') } };
-    await harness.claimThenDie(newer, true);
-    harness.store.deleteRecord(chargeOperation(request.paymentId));
-    await expect(harness.pay(request)).rejects.toMatchObject({ code: 'fingerprint_version_unknown' });
-  });
 });
 
 describe('an answer', () => {

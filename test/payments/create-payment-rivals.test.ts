@@ -113,12 +113,22 @@ describe('an owner that crashed', () => {
     expect((await harness.answered(request, { processor })).status).toBe(201);
   });
 
-  test('with its record deleted, and another body: refused', async () => {
-    const request = paymentRequest('died-deleted-mismatch');
+  test.each<[string, Partial<CreatePayment>]>([
+    ['amount', { amountMinor: 5 }],
+    ['currency', { currency: 'USD' }],
+    ['source', { source: 'tok_other' }],
+    ['capture', { capture: 'manual' }],
+    ['reference', { reference: 'r-2' }],
+    ['description', { description: 'Three shirts' }],
+    ['metadata', { metadata: { order: '6736' } }],
+    ['return_url', { returnUrl: 'https://shop.example/other' }],
+  ])('with its record deleted, and another %s: refused, and the same request is answered', async (_field, changed) => {
+    const notes = { description: 'Two shirts', metadata: { order: '6735' }, reference: 'r-1' };
+    const request = paymentRequest('died-deleted-mismatch', notes);
     await harness.claimThenDie(request, true);
     harness.store.deleteRecord(chargeOperation(request.paymentId));
-    const other = { ...request, fingerprint: { version: 1, sha256: systemDigest.sha256('other') } };
-    expect(await harness.pay(other)).toEqual({ kind: 'payload_mismatch' });
+    expect(await harness.pay({ ...request, ...changed })).toEqual({ kind: 'payload_mismatch' });
+    expect((await harness.answered(request)).status).toBe(201);
   });
 });
 

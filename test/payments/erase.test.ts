@@ -1,40 +1,58 @@
 import { PutCommand, ScanCommand } from '@aws-sdk/lib-dynamodb';
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import { DynamoDbActivity, eraseDetails } from '../../lambdas/activity/store/dynamodb-activity.ts';
-import { eventOf, type PaymentEvent } from '../../lambdas/events/domain/event.ts';
+import { eventOf, nameOfEvent, type PaymentEvent } from '../../lambdas/events/domain/event.ts';
+import { type PaymentEventOf, readEvent } from '../../lambdas/events/http/event-schemas.ts';
+import { keepCommission } from '../../lambdas/follow-ups/keep-commission.ts';
+import { releaseCommissionsJob } from '../../lambdas/follow-ups/release-commissions.ts';
+import { sendReceipt } from '../../lambdas/follow-ups/send-receipt.ts';
+import { DynamoDbCommissions } from '../../lambdas/follow-ups/store/dynamodb-commissions.ts';
 import type { Answer } from '../../lambdas/kernel/answer.ts';
 import { fingerprintOf } from '../../lambdas/kernel/fingerprint.ts';
+import { hex } from '../../lambdas/kernel/hash-chain.ts';
 import { type PaymentId, storedOperationId } from '../../lambdas/kernel/ids.ts';
 import { invariant } from '../../lambdas/kernel/invariant.ts';
 import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
+import { RECORDS_KEPT_DAYS } from '../../lambdas/once/domain/idempotency.ts';
 import { idempotentRunner } from '../../lambdas/once/idempotent-runner.ts';
 import { detailsKey } from '../../lambdas/once/store/details-rows.ts';
+import { DynamoDbConsumerRecords } from '../../lambdas/once/store/dynamodb-consumer-records.ts';
 import { firstBrokenOrderLink } from '../../lambdas/orders/domain/order-transition.ts';
 import { DynamoDbOrders } from '../../lambdas/orders/store/dynamodb-orders.ts';
 import { createOrder } from '../../lambdas/orders/use/create-order.ts';
 import { eraseOrder } from '../../lambdas/orders/use/erase-order.ts';
+import { decide } from '../../lambdas/payments/domain/decide.ts';
+import type { Fact } from '../../lambdas/payments/domain/facts.ts';
 import { isOutcome, type Payment } from '../../lambdas/payments/domain/payment.ts';
-import { detailsOf, firstBrokenLink } from '../../lambdas/payments/domain/transition.ts';
+import { detailsOf, firstBrokenLink, nextTransition } from '../../lambdas/payments/domain/transition.ts';
 import { DynamoDbEffects } from '../../lambdas/payments/store/dynamodb-effects.ts';
 import { DynamoDbStore } from '../../lambdas/payments/store/dynamodb-store.ts';
 import { changePayment } from '../../lambdas/payments/use/change-payment.ts';
 import { type CorrectLedger, correctLedger } from '../../lambdas/payments/use/correct-ledger.ts';
-import { createPayment } from '../../lambdas/payments/use/create-payment.ts';
-import { erasePayment } from '../../lambdas/payments/use/erase-payment.ts';
+import { type CreatePayment, createPayment } from '../../lambdas/payments/use/create-payment.ts';
+import { type ErasePaymentOutcome, erasePayment } from '../../lambdas/payments/use/erase-payment.ts';
 import { readChain } from '../../lambdas/payments/use/payment-chain.ts';
 import { DynamoDbViews } from '../../lambdas/views/store/dynamodb-views.ts';
 import { projectEvent } from '../../lambdas/views/use/project-event.ts';
 import { ProjectedEvents } from '../../lambdas/views/use/seen-events.ts';
+import { sweepJob } from '../jobs/sweep-job.ts';
+import { MemoryMailer } from '../orders/memory-mailer.ts';
 import { orderRequest } from '../orders/order-fixtures.ts';
 import { BY_OPERATOR } from '../support/causes.ts';
 import { MemoryDynamoDb } from '../world/memory-dynamodb.ts';
 import { TABLE_SHAPES, TABLES } from '../world/tables.ts';
 import { World } from '../world/world.ts';
+import { disputed, refunded } from './paid-chain.ts';
 import { change, paymentRequest } from './payment-fixtures.ts';
 
 const TEXT = 'Ada Lovelace';
 /** The keyed hash of an e-mail address. */
 const HASH = 'abcdefghabcdefghabcdefghabcdefgh';
+const ACTION: Fact = { kind: 'action_required', chargeId: 'ch_1', actionUrl: 'https://bank.example/approve' };
+const AUTHORIZED: Fact = { kind: 'authorized', chargeId: 'ch_1' };
+const DECLINED: Fact = { kind: 'declined', failure: { code: 'card_declined', message: 'no' } };
+const PAID: Fact = { kind: 'succeeded', chargeId: 'ch_1' };
+const REFUNDED = refunded('re_1', 400);
 const notes = {
   description: `For ${TEXT}`,
   metadata: { name: TEXT, receipt_email: `${TEXT}@example.com` },
@@ -48,7 +66,8 @@ beforeEach(() => {
 
 function open() {
   const harness = new World();
-  const { client } = new MemoryDynamoDb({ tables: TABLE_SHAPES, nowMs: () => harness.clock.nowMs() });
+  const database = new MemoryDynamoDb({ tables: TABLE_SHAPES, nowMs: () => harness.clock.nowMs() });
+  const { client } = database;
   const { clock } = harness;
   const pacing = { clock, entropy: harness.tools.entropy };
   const store = new DynamoDbStore(client, TABLES, pacing);
@@ -69,7 +88,11 @@ function open() {
     const found = await Promise.all(
       Object.values(TABLES).map((TableName) => client.send(new ScanCommand({ TableName }))),
     );
-    return JSON.stringify(found.map(({ Items }) => Items));
+    const print = (_key: string, value: unknown) => (value instanceof Uint8Array ? hex(value) : value);
+    return JSON.stringify(
+      found.map(({ Items }) => Items),
+      print,
+    );
   };
   const seen = new ProjectedEvents(views);
   /** Publishes the outcomes of a payment, each with the details as they are now, and projects them. */
@@ -81,7 +104,39 @@ function open() {
     for (const event of events) await projectEvent({ views, runner: idempotentRunner }, event);
     return events;
   };
-  return { client, store, activity, orders, views, seen, tools, erase, everything, publish };
+  const effects = new DynamoDbEffects(client, TABLES, pacing, store);
+  /** Records what became known of a payment. */
+  const learn = async (paymentId: PaymentId, facts: readonly Fact[]): Promise<void> => {
+    for (const fact of facts) {
+      const chain = await readChain(store, paymentId);
+      invariant(chain !== undefined, 'a payment to learn of exists');
+      const decision = decide(fact, chain.state);
+      invariant(decision.kind === 'append', 'each fact must cause a transition');
+      const occasion = { occurredAtMs: clock.nowMs(), cause: BY_OPERATOR };
+      const transition = nextTransition(systemDigest, chain.newest, decision.draft, occasion);
+      const operationId = storedOperationId(`evt_${transition.sequence}`);
+      const record = { operationId, owner: tools.entropy.ownerToken(), recordedAtMs: clock.nowMs() };
+      await effects.recordEffect({ record, transitions: [transition] });
+    }
+  };
+  const records = new DynamoDbConsumerRecords(client, TABLES, pacing);
+  return {
+    client,
+    database,
+    clock,
+    store,
+    activity,
+    orders,
+    views,
+    seen,
+    tools,
+    effects,
+    records,
+    erase,
+    everything,
+    publish,
+    learn,
+  };
 }
 
 describe('a payment', () => {
@@ -125,13 +180,11 @@ describe('a payment', () => {
   });
 
   test('has reasons that are erased with it, of refunds and corrections', async () => {
-    const { store, tools, everything, client } = world;
-    const { clock } = tools;
-    const effects = new DynamoDbEffects(client, TABLES, { clock, entropy: tools.entropy }, store);
+    const { store, tools, everything, client, effects } = world;
     const desk = { ...tools, effects, digest: systemDigest };
     await createPayment(tools, paymentRequest('p'));
     const refund = change(request, 'r', { kind: 'refund', amountMinor: 300, reason: `Returned by ${TEXT}` });
-    const refunded = await changePayment(tools, refund);
+    const given = await changePayment(tools, refund);
     const correction: CorrectLedger = {
       caller: request,
       cause: BY_OPERATOR,
@@ -145,7 +198,7 @@ describe('a payment', () => {
     const corrected = await correctLedger(desk, correction);
     const bodyOf = (outcome: object) => ('answer' in outcome ? (outcome.answer as Answer).body : '');
     for (const [first, again] of [
-      [refunded, await changePayment(tools, refund)],
+      [given, await changePayment(tools, refund)],
       [corrected, await correctLedger(desk, correction)],
     ]) {
       expect(again?.kind).toBe('replay');
@@ -175,6 +228,24 @@ describe('a payment', () => {
       expect(JSON.parse(bodyOf(again))).toMatchObject({ reason: null, details_erased: true });
   });
 
+  test('leaves nothing that confirms a guess of its text, once the answers to its requests have expired', async () => {
+    const { tools, clock, database, everything } = world;
+    await createPayment(tools, request);
+    const reason = `Returned by ${TEXT}`;
+    const refund = change(request, 'r', { kind: 'refund', amountMinor: 300, reason });
+    await changePayment(tools, refund);
+    await world.publish(request.paymentId);
+    expect(await erasePayment(world, request.paymentId)).toEqual({ kind: 'erased' });
+    // The amount and the token are in the chain, so that only the text would have to be guessed.
+    const guesses = [request.fingerprint, refund.fingerprint].map(({ sha256 }) => hex(sha256));
+    const { Items: ledger } = await world.client.send(new ScanCommand({ TableName: TABLES.ledger }));
+    const inLedger = JSON.stringify(ledger, (_key, each: unknown) => (each instanceof Uint8Array ? hex(each) : each));
+    for (const guess of guesses) expect(inLedger).not.toContain(guess);
+    clock.advance(RECORDS_KEPT_DAYS * 24 * 60 * 60_000);
+    database.deleteExpired();
+    for (const guess of guesses) expect(await everything()).not.toContain(guess);
+  });
+
   test('erased by two operators at once has one entry', async () => {
     await createPayment(world.tools, request);
     await world.publish(request.paymentId);
@@ -196,6 +267,113 @@ describe('a payment', () => {
     expect(await world.everything()).toContain(TEXT);
     await world.publish(request.paymentId);
     expect(await erasePayment(world, request.paymentId)).toEqual({ kind: 'erased' });
+  });
+
+  test.each<[string, Partial<CreatePayment>, readonly Fact[], ErasePaymentOutcome]>([
+    ['its outcome is unknown', {}, [], { kind: 'unfinished', status: 'processing' }],
+    ['it waits for the payer', {}, [ACTION], { kind: 'unfinished', status: 'requires_action' }],
+    ['it is authorized', { capture: 'manual' }, [AUTHORIZED], { kind: 'unfinished', status: 'requires_capture' }],
+    ['it is in review', {}, [{ ...PAID, capturedMinor: 999 }], { kind: 'unfinished', status: 'needs_review' }],
+    ['it failed', {}, [DECLINED], { kind: 'erased' }],
+    ['it failed, and money came late', {}, [DECLINED, PAID], { kind: 'erased' }],
+    ['it succeeded, unpublished', {}, [PAID], { kind: 'unpublished' }],
+    ['it was refunded, unpublished', {}, [PAID, REFUNDED], { kind: 'unpublished' }],
+  ])('erased while %s', async (_moment, changes, facts, outcome) => {
+    await createPayment(world.tools, { ...request, source: 'tok_async', ...changes });
+    await world.learn(request.paymentId, facts);
+    expect(await erasePayment(world, request.paymentId)).toEqual(outcome);
+    await world.publish(request.paymentId);
+    const isEnded = outcome.kind !== 'unfinished';
+    const again = outcome.kind === 'erased' ? 'nothing_to_erase' : isEnded ? 'erased' : 'unfinished';
+    expect((await erasePayment(world, request.paymentId)).kind).toBe(again);
+    expect((await world.everything()).includes(TEXT)).toBe(!isEnded);
+    const chain = await readChain(world.store, request.paymentId);
+    expect(firstBrokenLink(systemDigest, chain?.transitions ?? [])).toBeUndefined();
+  });
+
+  // What happens before and after the erasure, and what each consumer makes of the events of both times.
+  test.each<[string, readonly Fact[], readonly Fact[], { readonly receipts: number; readonly commission: unknown }]>([
+    ['nothing', [], [], { receipts: 0, commission: ['released', 100] }],
+    [
+      'a refund in part, then another',
+      [REFUNDED],
+      [refunded('re_2', 300)],
+      { receipts: 0, commission: ['released', 30] },
+    ],
+    ['a whole refund afterwards', [], [refunded('re_2', 1000)], { receipts: 0, commission: ['canceled', 0] }],
+    [
+      'a refund that failed afterwards',
+      [REFUNDED],
+      [refunded('re_1', 400, true)],
+      { receipts: 0, commission: ['released', 100] },
+    ],
+    [
+      'a dispute that is lost afterwards',
+      [disputed('open')],
+      [disputed('lost')],
+      { receipts: 0, commission: ['canceled', 0] },
+    ],
+    [
+      'a stray charge afterwards',
+      [],
+      [{ kind: 'succeeded', chargeId: 'ch_2' }],
+      { receipts: 0, commission: ['released', 100] },
+    ],
+  ])('erased between %s: consumers', async (_what, before, after, expected) => {
+    const { tools, records, clock, client, store } = world;
+    const metadata = { affiliate: 'aff_7', order: 'o1', receipt_email: 'ada.lovelace@example.com' };
+    await createPayment(tools, { ...request, metadata, source: 'tok_async' });
+    await world.learn(request.paymentId, [PAID, ...before]);
+    const old = await world.publish(request.paymentId);
+    expect(await erasePayment(world, request.paymentId)).toEqual({ kind: 'erased' });
+    await world.learn(request.paymentId, after);
+    // Also as republished after an outage.
+    const late = await world.publish(request.paymentId);
+    expect(JSON.stringify(late)).not.toMatch(/aff_7|ada\.lovelace/);
+    const mailer = new MemoryMailer();
+    const unsent = (payment: string, why: string) => invariant(false, `${payment} ${why}`);
+    const consumer = { ...tools, records, mailer, unsent, payments: store };
+    for (const detail of [...late, ...old]) {
+      const read = readEvent(nameOfEvent(detail.event), JSON.parse(JSON.stringify(detail)));
+      invariant(read.kind === 'event', 'an event of a payment is readable');
+      const event = read.event as PaymentEventOf;
+      await keepCommission(consumer, event);
+      if (event.event.type === 'payment.completed') await sendReceipt(consumer, event);
+    }
+    clock.advance(31 * 24 * 60 * 60_000);
+    const unreadable = (error: unknown): never => {
+      throw error;
+    };
+    const book = new DynamoDbCommissions({
+      client,
+      table: TABLES.registry,
+      pacing: { clock, entropy: tools.entropy },
+      unreadable,
+    });
+    await sweepJob(releaseCommissionsJob({ ...consumer, book }), { nowMs: clock.nowMs() });
+    const row = await book.readCommission({ ...request, affiliate: 'aff_7', orderId: 'o1' });
+    expect({ receipts: mailer.outbox.length, commission: [row?.status, row?.amountMinor] }).toEqual(expected);
+    expect(await world.everything()).not.toContain('ada.lovelace');
+  });
+
+  test('whose refund is under way is erased, and the refund ends once', async () => {
+    const { tools, store } = world;
+    await createPayment(tools, request);
+    await world.publish(request.paymentId);
+    const command = { kind: 'refund', amountMinor: 300, reason: `Returned by ${TEXT}` } as const;
+    const refund = change(request, 'r', command);
+    const gone = { ...tools.processor, change: () => Promise.reject(new Error('the process is gone')) };
+    await expect(changePayment({ ...tools, processor: gone }, refund)).rejects.toThrow('the process is gone');
+    expect(await erasePayment(world, request.paymentId)).toEqual({ kind: 'erased' });
+    expect(await world.everything()).not.toContain(TEXT);
+    world.clock.advance(60_000);
+    const ended = await changePayment(tools, refund);
+    expect('answer' in ended ? JSON.parse(ended.answer.body) : {}).toMatchObject({ amount: 300, details_erased: true });
+    expect(await changePayment(tools, { ...refund, fingerprint: request.fingerprint })).toEqual({
+      kind: 'payload_mismatch',
+    });
+    expect((await readChain(store, request.paymentId))?.state.payment.amountRefundedMinor).toBe(300);
+    expect(await world.everything()).not.toContain(TEXT);
   });
 
   test('whose details row was changed cannot be read', async () => {

@@ -106,7 +106,6 @@ export function pendingTransition(paymentId: PaymentId, reference?: string): Tra
     {
       ...sealedNotes(systemDigest, { description: 'two shirts', metadata: { order: '6735' } }, new Uint8Array(16)),
       requestId: 'req-fixture',
-      fingerprint: { version: 1, sha256: systemDigest.sha256('a request') },
       processor: { account: 'sandbox', endpoint: 'https://sandbox.example', apiVersion: '1' },
     },
     requestedAt(T0),

@@ -1,7 +1,12 @@
+import { DeleteCommand } from '@aws-sdk/lib-dynamodb';
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import { ALL_SCOPES } from '../../lambdas/kernel/contract/api.ts';
+import { fingerprintOf } from '../../lambdas/kernel/fingerprint.ts';
 import { type PaymentId, tenantId } from '../../lambdas/kernel/ids.ts';
+import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
+import { detailsKey } from '../../lambdas/once/store/details-rows.ts';
 import { Api, dataOf } from '../world/api.ts';
+import { TABLES } from '../world/tables.ts';
 
 const OTHER_KEY = 'sk_test_zyxwvutsrqponmlkjihgfe';
 const as = (key: string) => ({ headers: { Authorization: `Bearer ${key}` } });
@@ -108,6 +113,26 @@ describe('a correction over HTTP', () => {
 
     expect(other.status).toBe(422);
     expect(other.body).toMatchObject({ code: 'idempotency_key_payload_mismatch' });
+    expect(await transitions()).toHaveLength(3);
+  });
+
+  test('leaves nothing that confirms a guess of its reason, and is 422 with another reason until that is erased', async () => {
+    const body = { payment, reverses: 2, operator: 'Ada Example', reason: 'Asked for by Ada' };
+    const { body: made } = await harness.correct('c-1', body);
+    const { sha256 } = fingerprintOf(systemDigest, { body, query: {} });
+    const { store } = harness.world;
+    const items = Object.values(TABLES).map((table) => store.database.items(table));
+    const rows = JSON.stringify(items, (_key, value: unknown) =>
+      value instanceof Uint8Array ? Buffer.from(value).toString('hex') : value,
+    );
+    expect(rows).toContain('Asked for by Ada');
+    expect(rows).not.toContain(Buffer.from(sha256).toString('hex'));
+
+    const Key = detailsKey(payment, String(made['id']));
+    await store.database.client.send(new DeleteCommand({ TableName: TABLES.registry, Key }));
+    const guessed = await harness.correct('c-1', { ...body, reason: 'Another' });
+    expect([guessed.status, guessed.body]).toMatchObject([201, { reason: null, details_erased: true }]);
+    expect((await harness.correct('c-1', { ...body, reverses: 1 })).status).toBe(422);
     expect(await transitions()).toHaveLength(3);
   });
 

@@ -53,6 +53,9 @@ const PAYMENT_RETENTION_SECONDS = 7 * 24 * 60 * 60;
 /** Retention is extended by up to this share, so that records made together do not expire together. */
 const RETENTION_JITTER = 0.1;
 
+/** The record of a keyed request, with the fingerprint of all of it, is gone after this. DynamoDB may delete it later. Days. */
+export const RECORDS_KEPT_DAYS = Math.ceil((PAYMENT_RETENTION_SECONDS * (1 + RETENTION_JITTER)) / (24 * 60 * 60));
+
 /** How long an effect record is kept: longer than any transport redelivers. The payment's chain keeps the effect permanently. */
 const EFFECT_RETENTION_SECONDS = 30 * 24 * 60 * 60;
 

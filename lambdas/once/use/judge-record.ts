@@ -43,7 +43,7 @@ export function judgeEffect(
 }
 
 /** @throws RetryableError when a newer version of the code made the stored fingerprint; that version must decide */
-export function isSameRequest(stored: Fingerprint, mine: Fingerprint): boolean {
+function isSameRequest(stored: Fingerprint, mine: Fingerprint): boolean {
   switch (compareFingerprints(stored, mine)) {
     case 'same':
       return true;

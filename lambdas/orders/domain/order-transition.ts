@@ -1,10 +1,9 @@
 import type { Cause, Occasion } from '../../kernel/cause.ts';
-import type { Digest } from '../../kernel/digest.ts';
+import { type Digest, sameBytes } from '../../kernel/digest.ts';
 import { everyField } from '../../kernel/fields.ts';
-import { type Fingerprint, printed } from '../../kernel/fingerprint.ts';
 import { brokenLink, hex, linkHash, NO_PREDECESSOR } from '../../kernel/hash-chain.ts';
 import { invariant } from '../../kernel/invariant.ts';
-import type { Seal } from '../../kernel/sealed-details.ts';
+import { type Seal, sealOf } from '../../kernel/sealed-details.ts';
 import type { Order, OrderDraft, OrderTransitionType } from './order.ts';
 
 export interface OrderLine {
@@ -28,7 +27,6 @@ export function contactsOf({ email, referrer, returnUrl }: OrderContacts): Order
 export interface StoredOrderDetails {
   /** The id of the request that created the order. Later answers contain it, so that all answers are the same bytes. */
   readonly requestId: string;
-  readonly fingerprint: Fingerprint;
   readonly source: string;
   readonly items: readonly OrderLine[];
   /** The commitment to the contacts. */
@@ -90,14 +88,30 @@ function seal(digest: Digest, unsealed: Unsealed, prevHash: Uint8Array): OrderTr
 
 function contentOf({ first, ...rest }: Unsealed): Readonly<Record<string, unknown>> {
   if (first === undefined) return rest;
-  const { commitment, fingerprint, ...stored } = storedOrderDetails(first);
-  return { ...rest, first: { ...stored, fingerprint: printed(fingerprint), commitment: hex(commitment) } };
+  const { commitment, ...stored } = storedOrderDetails(first);
+  return { ...rest, first: { ...stored, commitment: hex(commitment) } };
 }
 
 /** What the row of the first transition holds. */
 export function storedOrderDetails(details: OrderDetails): StoredOrderDetails {
-  const { requestId, fingerprint, source, items, commitment } = details;
-  return { requestId, fingerprint, source, items, commitment };
+  const { requestId, source, items, commitment } = details;
+  return { requestId, source, items, commitment };
+}
+
+/**
+ * Whether a request asks for this order. The record of the request is gone, and the chain has no fingerprint of it, so the terms are
+ * compared, and the contacts by their commitment. After an erasure, the contacts are not compared.
+ */
+export function isOrderedBy(
+  digest: Digest,
+  { order, details }: { readonly order: Order; readonly details: OrderDetails },
+  request: Pick<Order, 'amountMinor' | 'currency'> & Pick<StoredOrderDetails, 'source' | 'items'> & OrderContacts,
+): boolean {
+  const terms = ({ amountMinor, currency, source, items }: Omit<typeof request, 'email'>) =>
+    digest.canonicalJson({ amountMinor, currency, source, items });
+  if (terms({ ...order, ...details }) !== terms(request)) return false;
+  const { commitment, salt } = details;
+  return salt === undefined || sameBytes(sealOf(digest, contactsOf(request), salt).commitment, commitment);
 }
 
 /** Checks one order's transitions, oldest first. @returns the sequence of the first wrong one, or undefined */

@@ -68,7 +68,6 @@ const orderTransitionItem = itemSchema<OrderTransition>()({
   order: orderItem,
   first: itemSchema<StoredOrderDetails>()({
     requestId: z.string(),
-    fingerprint: z.object({ version: z.int(), sha256: bytes }),
     source: z.string(),
     items: z.array(z.object({ sku: z.string(), quantity: z.int().min(1) })),
     commitment: bytes,

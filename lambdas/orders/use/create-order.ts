@@ -16,7 +16,6 @@ import {
   type Operation,
   type RunNotes,
 } from '../../once/use/execute-once.ts';
-import { isSameRequest } from '../../once/use/judge-record.ts';
 import type { CommitOutcome, ExpectedRecord } from '../../once/use/record-store.ts';
 import { createOrderDraft, isSettled } from '../domain/order.ts';
 import { contactsFields, orderAnswer } from '../domain/order-answer.ts';
@@ -24,6 +23,7 @@ import { saysProcessing } from '../domain/order-steps.ts';
 import {
   contactsOf,
   firstOrderTransition,
+  isOrderedBy,
   nextOrderTransitions,
   type OrderLine,
   type OrderTransition,
@@ -117,11 +117,11 @@ class OrderOperation implements Operation<OrderChain, Driven, OrderAppend, Refus
     }
   }
 
-  lostRecord({ order, details }: OrderChain): LostRecord {
+  lostRecord(chain: OrderChain): LostRecord {
     return {
-      isAnswered: order.answered,
-      isSameRequest: () => isSameRequest(details.fingerprint, this.#request.fingerprint),
-      claimedAtMs: order.createdAtMs,
+      isAnswered: chain.order.answered,
+      isSameRequest: () => isOrderedBy(this.#tools.digest, chain, this.#request),
+      claimedAtMs: chain.order.createdAtMs,
     };
   }
 
@@ -178,7 +178,7 @@ class OrderOperation implements Operation<OrderChain, Driven, OrderAppend, Refus
   }
 
   #first(createdAtMs: number): OrderTransition {
-    const { orderId, tenantId, mode, amountMinor, currency, requestId, fingerprint } = this.#request;
+    const { orderId, tenantId, mode, amountMinor, currency, requestId } = this.#request;
     const { source, items, referrer, cause, emailHash } = this.#request;
     const { paymentId } = this.key;
     const order = { id: orderId, tenantId, mode, amountMinor, currency, paymentId, createdAtMs };
@@ -186,7 +186,7 @@ class OrderOperation implements Operation<OrderChain, Driven, OrderAppend, Refus
     const contacts = contactsOf(this.#request);
     const seal = sealOf(digest, contacts, entropy.salt());
     const found = emailHash === undefined ? {} : { emailHash };
-    const details = { requestId, fingerprint, source, items, ...contacts, ...seal, ...found };
+    const details = { requestId, source, items, ...contacts, ...seal, ...found };
     const draft = createOrderDraft(order, referrer);
     return firstOrderTransition(digest, draft, details, { occurredAtMs: createdAtMs, cause });
   }

@@ -1,4 +1,3 @@
-import { type Fingerprint, printed } from '../../kernel/fingerprint.ts';
 import type { OperationId } from '../../kernel/ids.ts';
 import { moneyOf } from './charge-money.ts';
 import type { Decision } from './decide.ts';
@@ -62,7 +61,8 @@ function decideCapture(requested: number | undefined, operationId: OperationId, 
   if (isHoldChanging(state)) return { kind: 'change_in_progress' };
   const amountMinor = requested ?? payment.amountMinor;
   if (amountMinor > payment.amountMinor) return { kind: 'exceeds', leftMinor: payment.amountMinor };
-  return begin('capture.pending', payment, { kind: 'capture', operationId, amountMinor, status: 'pending' });
+  const capture: PendingChange = { kind: 'capture', operationId, amountMinor, status: 'pending' };
+  return begin('capture.pending', payment, requested === undefined ? { ...capture, wholeAmount: true } : capture);
 }
 
 function decideCancel(
@@ -105,6 +105,7 @@ function decideRefund(
     amountMinor,
     status: 'pending',
     createdAtMs,
+    ...(requested === undefined ? { wholeAmount: true } : {}),
   };
   return begin('refund.pending', payment, reason === undefined ? refund : { ...refund, reason });
 }
@@ -131,11 +132,30 @@ export function decideChangeFailed(change: PendingChange, failure: Failure, stat
   return { kind: 'append', draft: { type, payment: state.payment, postings: [], subject } };
 }
 
-/** Adds the request fingerprint to a pending transition, so that the request is recognized if its record is lost. */
-export function askedBy(draft: TransitionDraft, fingerprint: Fingerprint): TransitionDraft {
-  const { subject } = draft;
-  const isChange = subject?.kind === 'refund' || subject?.kind === 'capture' || subject?.kind === 'void';
-  return isChange ? { ...draft, subject: { ...subject, request: printed(fingerprint) } } : draft;
+/** The command that a pending change was begun with. A reason that was erased is missing. */
+export function commandOf(change: HoldChange | Refund): ChangeCommand {
+  const amount = change.wholeAmount ? {} : { amountMinor: change.amountMinor };
+  switch (change.kind) {
+    case 'capture':
+      return { kind: 'capture', ...amount };
+    case 'void':
+      return { kind: 'cancel' };
+    case 'refund':
+      return { kind: 'refund', ...amount, ...(change.reason === undefined ? {} : { reason: change.reason }) };
+  }
+}
+
+/**
+ * Whether a command asks for the pending change of its id. The record of the request is gone, and the chain has no fingerprint of
+ * it, so the fields are compared. A reason that was erased is not.
+ */
+export function isBegunBy(change: HoldChange | Refund, command: ChangeCommand): boolean {
+  const begun = commandOf(change);
+  if (begun.kind === 'cancel' || command.kind === 'cancel') return begun.kind === command.kind;
+  if (begun.kind !== command.kind || begun.amountMinor !== command.amountMinor) return false;
+  if (change.kind !== 'refund' || command.kind !== 'refund') return true;
+  const isErased = change.commitment !== undefined && change.reason === undefined;
+  return isErased || change.reason === command.reason;
 }
 
 /**

@@ -1,6 +1,5 @@
 import { jsonFields } from '../../kernel/answer.ts';
 import { apiObject, everyField, shownField } from '../../kernel/fields.ts';
-import type { PrintedFingerprint } from '../../kernel/fingerprint.ts';
 import { type Mode, type PaymentId, partId, type TenantId } from '../../kernel/ids.ts';
 import type { Seal } from '../../kernel/sealed-details.ts';
 import type { Posting } from './posting.ts';
@@ -259,8 +258,8 @@ export interface Refund extends GivenReason {
   readonly failure?: Failure;
   /** When it was requested, or for a refund that was made at the processor, when it was recorded. Unix milliseconds. */
   readonly createdAtMs: number;
-  /** The fingerprint of the request. Absent for a refund that no request asked for. */
-  readonly request?: PrintedFingerprint;
+  /** The request named no amount. */
+  readonly wholeAmount?: true;
   /** The request was answered with 202, and that answer is stored. */
   readonly answered?: true;
   /** Present when an operator decided the outcome. */
@@ -277,8 +276,8 @@ export interface HoldChange {
   /** Present on a void by Payonce of a hold that was not captured in time. @default requested */
   readonly reason?: 'expired';
   readonly failure?: Failure;
-  /** The fingerprint of the request. Absent for a change that no request asked for. */
-  readonly request?: PrintedFingerprint;
+  /** The request named no amount. */
+  readonly wholeAmount?: true;
   /** The request was answered with 202, and that answer is stored. */
   readonly answered?: true;
   /** Present when an operator decided the outcome. */

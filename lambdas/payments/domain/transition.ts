@@ -1,8 +1,6 @@
 import type { Cause, Occasion } from '../../kernel/cause.ts';
-import type { Digest } from '../../kernel/digest.ts';
+import { type Digest, sameBytes } from '../../kernel/digest.ts';
 import { everyField } from '../../kernel/fields.ts';
-import type { Fingerprint } from '../../kernel/fingerprint.ts';
-import { printed } from '../../kernel/fingerprint.ts';
 import { brokenLink, hex, linkHash, NO_PREDECESSOR } from '../../kernel/hash-chain.ts';
 import type { OrderId, PaymentId } from '../../kernel/ids.ts';
 import { invariant } from '../../kernel/invariant.ts';
@@ -10,12 +8,15 @@ import { type Seal, sealOf } from '../../kernel/sealed-details.ts';
 import { mapReasons, withoutReasons } from './given-reason.ts';
 import {
   notesFields,
+  notesOf,
   type Payment,
   type PaymentNotes,
+  type PaymentTerms,
   type ShownNotes,
   type Subject,
   type TransitionDraft,
   type TransitionType,
+  termsOf,
 } from './payment.ts';
 import type { Posting } from './posting.ts';
 import { assertBalanced } from './posting.ts';
@@ -24,7 +25,6 @@ import { assertBalanced } from './posting.ts';
 export interface StoredDetails {
   /** The id of the request that created the payment. Later answers contain it, so that all answers are the same bytes. */
   readonly requestId: string;
-  readonly fingerprint: Fingerprint;
   /** The processor account that the charge was sent to. Later attempts use it even if the settings have changed. */
   readonly processor: { readonly account: string; readonly endpoint: string; readonly apiVersion: string };
   /** The order of Payonce that the payment belongs to. */
@@ -87,12 +87,8 @@ function hashOf(digest: Digest, unsealed: Unsealed, prevHash: Uint8Array): Uint8
   const { first, subject, ...others } = unsealed;
   const rest = subject === undefined ? others : { ...others, subject: covered(subject) };
   if (first === undefined) return linkHash(digest, rest, prevHash);
-  const { commitment, fingerprint, ...stored } = storedDetails(first);
-  const details = {
-    ...stored,
-    fingerprint: printed(fingerprint),
-    ...(commitment === undefined ? {} : { commitment: hex(commitment) }),
-  };
+  const { commitment, ...stored } = storedDetails(first);
+  const details = { ...stored, ...(commitment === undefined ? {} : { commitment: hex(commitment) }) };
   return linkHash(digest, { ...rest, first: details }, prevHash);
 }
 
@@ -115,8 +111,8 @@ export function firstBrokenLink(digest: Digest, transitions: readonly Transition
 }
 
 /** What the row of the first transition holds. */
-export function storedDetails({ requestId, fingerprint, processor, orderId, commitment }: FirstDetails): StoredDetails {
-  return everyField<StoredDetails>({ requestId, fingerprint, processor, orderId, commitment });
+export function storedDetails({ requestId, processor, orderId, commitment }: FirstDetails): StoredDetails {
+  return everyField<StoredDetails>({ requestId, processor, orderId, commitment });
 }
 
 /** The notes with a seal, if there are any. @param salt fresh for each payment */
@@ -124,6 +120,34 @@ export function sealedNotes(digest: Digest, notes: PaymentNotes, salt: Uint8Arra
   const { description, metadata = {}, returnUrl } = notes;
   if (description === undefined && returnUrl === undefined && Object.keys(metadata).length === 0) return {};
   return { ...notes, ...sealOf(digest, notes, salt) };
+}
+
+/** The notes of a new payment, sealed. @param salt fresh for each payment */
+export function notesOfNew(
+  digest: Digest,
+  { orderId, ...request }: PaymentNotes & Pick<StoredDetails, 'orderId'>,
+  salt: Uint8Array,
+): PaymentNotes & Partial<Seal> {
+  const ofOrder = notesOfOrder(orderId === undefined ? {} : { orderId });
+  if (orderId !== undefined && request.returnUrl === undefined) return ofOrder;
+  return sealedNotes(digest, { ...notesOf(request), ...ofOrder }, salt);
+}
+
+/**
+ * Whether a request asks for the payment that the chain begins with. The record of the request is gone, and the chain has no
+ * fingerprint of it, so the terms are compared, and the notes by their commitment. After an erasure, the notes are not compared.
+ */
+export function isRequestedBy(
+  digest: Digest,
+  first: Transition,
+  request: PaymentTerms & PaymentNotes & Pick<StoredDetails, 'orderId'>,
+): boolean {
+  const terms = (of: PaymentTerms) => digest.canonicalJson(termsOf(of));
+  if (terms(first.payment) !== terms(request)) return false;
+  const { commitment, salt = new Uint8Array(), detailsErased } = detailsOf(first);
+  if (detailsErased) return true;
+  const { commitment: asked } = notesOfNew(digest, request, salt);
+  return asked === undefined || commitment === undefined ? asked === commitment : sameBytes(asked, commitment);
 }
 
 /** The fields of an answer with the payment that hold personal data, as JSON text; undefined when there are none. */

@@ -86,9 +86,8 @@ const decisionItem = itemSchema<Omit<OperatorDecision, 'salt'>>()({
   operator: z.string(),
 });
 
-/** Absent from rows that were written before these fields existed. */
 const requestFields = {
-  request: z.object({ version: z.int(), sha256: z.string() }).exactOptional(),
+  wholeAmount: z.literal(true).exactOptional(),
   answered: z.literal(true).exactOptional(),
 };
 
@@ -153,7 +152,6 @@ const transitionItem = itemSchema<Transition>()({
   subject: subjectItem.exactOptional(),
   first: itemSchema<StoredDetails>()({
     requestId: z.string(),
-    fingerprint: z.object({ version: z.int(), sha256: bytes }),
     processor: z.object({ account: z.string(), endpoint: z.string(), apiVersion: z.string() }),
     orderId: z
       .string()

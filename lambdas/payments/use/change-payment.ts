@@ -1,7 +1,7 @@
 import type { Cause } from '../../kernel/cause.ts';
 import { REQUEST_BUDGET_SECONDS } from '../../kernel/contract/timing.ts';
 import { RetryableError } from '../../kernel/faults.ts';
-import { type Fingerprint, unprinted } from '../../kernel/fingerprint.ts';
+import type { Fingerprint } from '../../kernel/fingerprint.ts';
 import type { Mode, OperationId, PaymentId, TenantId } from '../../kernel/ids.ts';
 import { invariant } from '../../kernel/invariant.ts';
 import type { CompletedRecord, OpenRecord } from '../../once/domain/idempotency.ts';
@@ -16,16 +16,15 @@ import {
   type Operation,
   type RunNotes,
 } from '../../once/use/execute-once.ts';
-import { isSameRequest } from '../../once/use/judge-record.ts';
 import type { CommitOutcome, ExpectedRecord } from '../../once/use/record-store.ts';
 import {
   answeredAsPending,
-  askedBy,
   begunAtMs,
   type ChangeCommand,
   type ChangeRefusal,
   changeOf,
   decideChange,
+  isBegunBy,
   isUnderWay,
 } from '../domain/change.ts';
 import { changeAnswer, changeAnswerFields } from '../domain/change-answer.ts';
@@ -108,7 +107,7 @@ class ChangeOperation implements Operation<PaymentChain, Work, Write, Refusal> {
 
   async claim(open: (claimedAtMs: number, nowMs: number) => OpenRecord): Promise<Attempt<PaymentChain, Refusal>> {
     const { store, digest, clock, entropy } = this.#tools;
-    const { operationId, command, fingerprint, cause } = this.#request;
+    const { operationId, command, cause } = this.#request;
     const chain = await this.#readOwnChain();
     if (chain === undefined) return { kind: 'refused', outcome: { kind: 'not_found' } };
     if (changeOf(chain.state, operationId) !== undefined) return { kind: 'begun', subject: chain };
@@ -119,7 +118,7 @@ class ChangeOperation implements Operation<PaymentChain, Work, Write, Refusal> {
     const processor = pinnedProcessor(this.#tools, chain.first);
     if (processor === undefined) throw elsewhere();
     await processor.ready();
-    const draft = withSealedReasons(digest, askedBy(decision.draft, fingerprint), entropy.salt());
+    const draft = withSealedReasons(digest, decision.draft, entropy.salt());
     const pending = nextTransition(digest, chain.newest, draft, { occurredAtMs: nowMs, cause });
     const record = open(nowMs, nowMs);
     const outcome = await store.claim({ record, pending });
@@ -130,12 +129,11 @@ class ChangeOperation implements Operation<PaymentChain, Work, Write, Refusal> {
   }
 
   lostRecord({ state, transitions }: PaymentChain): LostRecord {
-    const { operationId, fingerprint } = this.#request;
+    const { operationId, command } = this.#request;
     const change = this.#changeIn(state);
-    const { request } = change;
     return {
       isAnswered: change.answered === true || !isUnderWay(change, state),
-      isSameRequest: () => request !== undefined && isSameRequest(unprinted(request), fingerprint),
+      isSameRequest: () => isBegunBy(change, command),
       claimedAtMs: begunAtMs(transitions, operationId) ?? this.#tools.clock.nowMs(),
     };
   }

@@ -22,6 +22,7 @@ export interface CorrectLedger extends Omit<CorrectionRequest, 'correctionId'> {
   readonly cause: OperatorCause;
   /** Derived from tenant, mode, method, path and idempotency key. It is also the id of the correction. */
   readonly operationId: OperationId;
+  /** Of the request without the reason. */
   readonly fingerprint: Fingerprint;
   /** The payment id from the request, not yet parsed. */
   readonly payment: string;
@@ -44,7 +45,7 @@ export async function previewCorrection(
 
 /** Adds a correction to a payment's chain, exactly once. @throws as `takeEffect` */
 export async function correctLedger(tools: KeyedEffectTools, request: CorrectLedger): Promise<CorrectLedgerOutcome> {
-  const { caller, cause, operationId, fingerprint, payment } = request;
+  const { caller, cause, operationId, fingerprint, payment, reason } = request;
   return takeEffect<CorrectionRefusal>(tools, {
     caller,
     cause,
@@ -52,6 +53,8 @@ export async function correctLedger(tools: KeyedEffectTools, request: CorrectLed
     operationId,
     fingerprint,
     payment,
+    reason,
+    recordedReason: ({ state }) => state.corrections.get(operationId)?.reason,
     decide: (chain) => decideCorrection({ ...request, correctionId: operationId }, chain),
     answer: correctionAnswer,
     personalFields: ({ state }) => reasonFields(state.corrections.get(operationId) ?? {}),

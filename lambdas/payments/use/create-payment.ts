@@ -20,23 +20,22 @@ import {
   type Operation,
   type RunNotes,
 } from '../../once/use/execute-once.ts';
-import { isSameRequest } from '../../once/use/judge-record.ts';
 import type { CommitOutcome, ExpectedRecord } from '../../once/use/record-store.ts';
 import { decide } from '../domain/decide.ts';
 import type { ChargeFact } from '../domain/facts.ts';
 import { storedWithout } from '../domain/given-reason.ts';
 import type { Payment, PaymentNotes, PaymentTerms } from '../domain/payment.ts';
-import { create, freesReference, isAwaited, isUnresolved, notesOf, termsOf } from '../domain/payment.ts';
+import { create, freesReference, isAwaited, isUnresolved, termsOf } from '../domain/payment.ts';
 import { creationAnswer } from '../domain/payment-answer.ts';
 import { isSendWindowClosed } from '../domain/settlement.ts';
 import type { FirstDetails, Transition } from '../domain/transition.ts';
 import {
   detailsOf,
   firstTransition,
+  isRequestedBy,
   nextTransition,
-  notesOfOrder,
+  notesOfNew,
   personalFields,
-  sealedNotes,
 } from '../domain/transition.ts';
 import { settleCharge } from './find-out.ts';
 import { chainOf, type PaymentChain, readChain } from './payment-chain.ts';
@@ -107,7 +106,9 @@ export async function withPersonalFields<Outcome extends { readonly kind: string
   return { ...outcome, answer: putBack(outcome.answer, text) };
 }
 
-function isReplay(outcome: { readonly kind: string }): outcome is { readonly kind: 'replay'; readonly answer: Answer } {
+export function isReplay(outcome: {
+  readonly kind: string;
+}): outcome is { readonly kind: 'replay'; readonly answer: Answer } {
   return outcome.kind === 'replay';
 }
 
@@ -176,7 +177,7 @@ class PaymentOperation implements Operation<PaymentChain, Work, Write, Refusal> 
     return {
       // 202 `processing` counts as an answer: it was stored.
       isAnswered: !isUnresolved(newest.payment) || state.saidProcessing,
-      isSameRequest: () => isSameRequest(detailsOf(first).fingerprint, this.#request.fingerprint),
+      isSameRequest: () => isRequestedBy(this.#tools.digest, first, this.#request),
       claimedAtMs: this.#claimedAt(first.occurredAtMs),
     };
   }
@@ -240,7 +241,7 @@ class PaymentOperation implements Operation<PaymentChain, Work, Write, Refusal> 
 
   #pending(nowMs: number): Transition {
     const { digest, processor, entropy } = this.#tools;
-    const { paymentId, tenantId, mode, requestId, fingerprint, cause, orderId, returnUrl, emailHash } = this.#request;
+    const { paymentId, tenantId, mode, requestId, cause, orderId, emailHash } = this.#request;
     const draft = create({
       id: paymentId,
       tenantId,
@@ -249,15 +250,11 @@ class PaymentOperation implements Operation<PaymentChain, Work, Write, Refusal> 
       processorName: processor.name,
       createdAtMs: nowMs,
     });
-    const ofOrder = orderId === undefined ? {} : { orderId };
     const details: FirstDetails = {
-      ...ofOrder,
-      ...(orderId !== undefined && returnUrl === undefined
-        ? notesOfOrder(ofOrder)
-        : sealedNotes(digest, { ...notesOf(this.#request), ...notesOfOrder(ofOrder) }, entropy.salt())),
+      ...(orderId === undefined ? {} : { orderId }),
+      ...notesOfNew(digest, this.#request, entropy.salt()),
       ...(emailHash === undefined ? {} : { emailHash }),
       requestId,
-      fingerprint,
       processor: { account: processor.account, endpoint: processor.endpoint, apiVersion: processor.apiVersion },
     };
     return firstTransition(digest, draft, details, { occurredAtMs: nowMs, cause });

@@ -29,6 +29,7 @@ export interface DecidePayment extends Omit<DecisionRequest, 'decisionId'> {
   readonly cause: OperatorCause;
   /** Derived from tenant, mode, method, path and idempotency key. It is also the id of the decision. */
   readonly operationId: OperationId;
+  /** Of the request without the reason. */
   readonly fingerprint: Fingerprint;
   /** The payment id from the request, not yet parsed. */
   readonly payment: string;
@@ -45,7 +46,7 @@ export type DecidePaymentOutcome = KeyedEffectOutcome<DecisionRefusal>;
  * @throws as `takeEffect`
  */
 export async function decidePayment(tools: KeyedEffectTools, request: DecidePayment): Promise<DecidePaymentOutcome> {
-  const { caller, cause, operationId, fingerprint, payment } = request;
+  const { caller, cause, operationId, fingerprint, payment, reason } = request;
   return takeEffect<DecisionRefusal>(tools, {
     caller,
     cause,
@@ -53,6 +54,8 @@ export async function decidePayment(tools: KeyedEffectTools, request: DecidePaym
     operationId,
     fingerprint,
     payment,
+    reason,
+    recordedReason: ({ state }) => state.decisions.get(operationId)?.reason,
     decide: (chain) => decideOn({ ...request, decisionId: operationId }, chain, tools.clock.nowMs()),
     // The decision is the operator's word. The processor's books are compared with it at once: money that the payment must not
     // have is returned, and refunds and disputes that were made meanwhile are recorded.

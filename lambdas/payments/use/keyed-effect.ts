@@ -13,7 +13,7 @@ import type { Owner } from '../../tenants/owners.ts';
 import { storedWithout, withSealedReasons } from '../domain/given-reason.ts';
 import type { TransitionDraft } from '../domain/payment.ts';
 import { nextTransition, type Transition } from '../domain/transition.ts';
-import { withPersonalFields } from './create-payment.ts';
+import { isReplay, withPersonalFields } from './create-payment.ts';
 import type { EffectStore } from './effect-store.ts';
 import { chainOf, type PaymentChain, readChain, readOwnChain } from './payment-chain.ts';
 import type { Inquiry } from './payment-store.ts';
@@ -35,9 +35,14 @@ export interface KeyedEffect<Refusal> {
   readonly action: Action;
   /** Derived from tenant, mode, method, path and idempotency key. */
   readonly operationId: OperationId;
+  /** Of the request without the reason, because the record of the effect is permanent. */
   readonly fingerprint: Fingerprint;
   /** The payment id from the request, not yet parsed. */
   readonly payment: string;
+  /** From the request. The fingerprint leaves it out. */
+  readonly reason: string;
+  /** The reason that the effect has in the chain. @returns undefined after it was erased */
+  readonly recordedReason: (chain: PaymentChain) => string | undefined;
   /** Pure. It is called again on the new chain when a rival has appended. */
   readonly decide: (
     chain: PaymentChain,
@@ -115,10 +120,12 @@ export async function takeEffect<Refusal extends { readonly kind: string }>(
       return { kind: 'again', prepared: await readChain(effects, paymentId) };
     },
   });
-  return withPersonalFields(taken, async () => {
-    const chain = await readOwnChain(effects, effect.caller, parsePaymentId(effect.payment));
-    return chain === undefined ? undefined : effect.personalFields(chain);
-  });
+  if (!isReplay(taken)) return taken;
+  const chain = await readOwnChain(effects, effect.caller, parsePaymentId(effect.payment));
+  invariant(chain !== undefined, 'a payment with an effect is readable');
+  const recorded = effect.recordedReason(chain);
+  if (recorded !== undefined && recorded !== effect.reason) return { kind: 'payload_mismatch' };
+  return withPersonalFields(taken, async () => effect.personalFields(chain));
 }
 
 /** What a keyed effect would append to the chain now. */

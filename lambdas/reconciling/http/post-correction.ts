@@ -1,6 +1,7 @@
 import type * as z from 'zod';
 import { type Call, causedByRequest, type Handled, type Route, refusal } from '../../http/authenticated-api.ts';
 import { problemAnswer } from '../../http/http-answer.ts';
+import { readJsonObject } from '../../http/json-body.ts';
 import { keyedCounts, payloadMismatch, readDryRun, readKeyedRequest, replayed } from '../../http/keyed-request.ts';
 import { type Parsed, problem, valid } from '../../http/problems.ts';
 import type { Answer } from '../../kernel/answer.ts';
@@ -57,7 +58,7 @@ function requestedCorrection({ payment, reason, operator, reverses, postings = [
 
 function readRequest({ tools: { digest }, ...call }: Call<KeyedEffectTools>): Parsed<CorrectLedger> {
   const { caller, request } = call;
-  const read = readKeyedRequest(digest, request, correctionBody);
+  const read = readKeyedRequest(digest, request, correctionBody, readJsonObject, ['reason']);
   if (read.kind === 'refused') return read;
   const { key, fingerprint, body } = read.value;
   return valid({

@@ -1,6 +1,7 @@
 import type * as z from 'zod';
 import { type Call, causedByRequest, type Handled, type Route, refusal } from '../../http/authenticated-api.ts';
 import { problemAnswer } from '../../http/http-answer.ts';
+import { readJsonObject } from '../../http/json-body.ts';
 import { keyedCounts, payloadMismatch, readDryRun, readKeyedRequest, replayed } from '../../http/keyed-request.ts';
 import { type Parsed, problem, valid } from '../../http/problems.ts';
 import type { Answer } from '../../kernel/answer.ts';
@@ -59,7 +60,7 @@ function requestedDecision({ outcome, change, charge_id: chargeId, amount: taken
 
 function readRequest({ tools: { digest }, ...call }: Call<KeyedEffectTools>): Parsed<DecidePayment> {
   const { caller, request, id } = call;
-  const read = readKeyedRequest(digest, request, decisionBody);
+  const read = readKeyedRequest(digest, request, decisionBody, readJsonObject, ['reason']);
   if (read.kind === 'refused') return read;
   const { key, fingerprint, body } = read.value;
   const path = `/v1/admin/payments/${id}/resolve`;

@@ -4,6 +4,7 @@ import { invariant } from '../../kernel/invariant.ts';
 import type { OpenRecord } from '../../once/domain/idempotency.ts';
 import { isSettled, type Order } from '../../orders/domain/order.ts';
 import { isOrderDue, REVIEW_WATCH_MS } from '../../orders/domain/order-limits.ts';
+import { contactsOf } from '../../orders/domain/order-transition.ts';
 import { createOrder } from '../../orders/use/create-order.ts';
 import { appendDrafts, driveOrder, keepLearnt, mustRead } from '../../orders/use/drive-order.ts';
 import { NothingBegun, type OrderTools } from '../../orders/use/order-calls.ts';
@@ -32,11 +33,11 @@ export async function finishOrderClaim(
   if (orderId === undefined) return undefined;
   const { order, details } = await mustRead(tools, orderId);
   const { tenantId, mode, amountMinor, currency } = order;
-  const { requestId, source, items, email, referrer } = details;
+  const { requestId, source, items, email } = details;
   invariant(email !== undefined, 'the address of an order is not erased before its answer is stored');
   const { cause } = tools;
-  const asked = { cause, orderId, tenantId, mode, fingerprint, requestId, amountMinor, currency, source, items, email };
-  const outcome = await createOrder(tools, { ...asked, ...(referrer === undefined ? {} : { referrer }) });
+  const asked = { cause, orderId, tenantId, mode, fingerprint, requestId, amountMinor, currency, source, items };
+  const outcome = await createOrder(tools, { ...asked, ...contactsOf({ ...details, email }) });
   return cameOfClaim(outcome.kind, { operationId }, tools.report);
 }
 

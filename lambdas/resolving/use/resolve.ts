@@ -6,9 +6,8 @@ import { fromTurn, isInquiryDue } from '../../kernel/looks.ts';
 import { effectExpirySeconds, type OpenRecord } from '../../once/domain/idempotency.ts';
 import { rounds } from '../../once/use/rounds.ts';
 import type { CreateOrderOutcome } from '../../orders/use/create-order.ts';
-import { type ChangeCommand, changeOf, isUnderWay } from '../../payments/domain/change.ts';
+import { changeOf, commandOf, isUnderWay } from '../../payments/domain/change.ts';
 import { type Decision, decide } from '../../payments/domain/decide.ts';
-import type { HoldChange, Refund } from '../../payments/domain/payment.ts';
 import { isAwaited, notesOf, termsOf } from '../../payments/domain/payment.ts';
 import { FIND_OUT_MS, SEND_WINDOW_MS } from '../../payments/domain/settlement.ts';
 import { detailsOf, nextTransition } from '../../payments/domain/transition.ts';
@@ -118,6 +117,7 @@ async function finish(allTools: ResolveTools, record: OpenRecord, { first, state
     cause,
     ...termsOf(first.payment),
     ...notesOf(details),
+    ...(details.orderId === undefined ? {} : { orderId: details.orderId }),
   });
   return outcome.kind;
 }
@@ -137,18 +137,6 @@ async function lookBeforeRefund(
   const books = pinnedBooks(tools, first);
   if (refund?.status !== 'pending' || books === undefined) return;
   await recordCharge(tools, first.payment.id, operationId, () => readCharge(books, refund.chargeId));
-}
-
-function commandOf(change: HoldChange | Refund): ChangeCommand {
-  const { amountMinor } = change;
-  switch (change.kind) {
-    case 'capture':
-      return { kind: 'capture', amountMinor };
-    case 'void':
-      return { kind: 'cancel' };
-    case 'refund':
-      return { kind: 'refund', amountMinor };
-  }
 }
 
 /**
