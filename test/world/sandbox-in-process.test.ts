@@ -166,6 +166,12 @@ describe('the sandbox in process', () => {
     ]);
   });
 
+  test('a user of the dashboard can meet the same failures, which have an error of their own', async () => {
+    const { chargeId } = await charged();
+    await processor.inside.failNextChange(1, 'tok_malformed');
+    await expect(processor.inside.refund(chargeId, 100)).rejects.toThrow(/^the sandbox answered .* with no JSON/);
+  });
+
   test('tells its events, and what it will do by itself', async () => {
     const events: string[] = [];
     const later: { afterMs: number; what: () => Promise<void> }[] = [];

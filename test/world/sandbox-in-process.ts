@@ -427,8 +427,11 @@ function createLine(
       const headers = { 'content-type': 'application/json' };
       const { status, text } = await deliver({ url: SANDBOX_URL + path, method, headers, body: JSON.stringify(body) });
       if (status >= 300) throw new Error(`the sandbox refused ${path}: ${text}`);
-      const answered: unknown = JSON.parse(text);
-      return answered;
+      try {
+        return JSON.parse(text) as unknown;
+      } catch {
+        throw new Error(`the sandbox answered ${path} with no JSON: ${text}`);
+      }
     },
     delayNext: (count) => {
       toDelay = count;
