@@ -70,6 +70,8 @@ function nextStep(
   // A hold that was captured meanwhile has an entry of its own, written with the fact of its capture.
   if (money === undefined) return rest(isWithoutMoney(charge) ? 'finished' : 'waiting');
   if (money.leftMinor > 0) {
+    // The books have shown the money and show none any more. Nobody can tell what they will show next.
+    if (isWithoutMoney(charge)) return rest('undecidable');
     const returns = [...state.refunds.values()].filter(
       (refund) => refund.chargeId === chargeId && isReturn(refund.refundId),
     );

@@ -141,10 +141,11 @@ export function isShown({ processors }: Observed, processor: string, chargeId: s
   return processors[processor]?.inside.isShown(chargeId) === true;
 }
 
-/** Whether the processor contradicted its own books of the charge, and that rang. */
+/** Whether the processor contradicted its own books of the charge, and that rang: for late money, when it cannot be returned. */
 function isReported({ processors, rang }: Observed, processor: string, chargeId: string): boolean {
   const sinceMs = processors[processor]?.inside.contradictedAtMs(chargeId);
-  return sinceMs !== undefined && rang.some(({ metric, atMs }) => metric === 'contradiction' && atMs >= sinceMs);
+  const isAbout = (metric: string): boolean => metric === 'contradiction' || metric === 'undecidable';
+  return sinceMs !== undefined && rang.some(({ metric, atMs }) => isAbout(metric) && atMs >= sinceMs);
 }
 
 export function byPayment({ processors }: Observed): ReadonlyMap<string, readonly ProcessorCharge[]> {
