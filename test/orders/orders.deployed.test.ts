@@ -3,7 +3,7 @@ import { paginateScan } from '@aws-sdk/lib-dynamodb';
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import { ANY_POSTMARK_TOKEN } from '../../lambdas/kernel/contract/mail-api.ts';
 import { LEASE_SECONDS } from '../../lambdas/kernel/contract/timing.ts';
-import type { OrderId, PaymentId } from '../../lambdas/kernel/ids.ts';
+import { type OrderId, type PaymentId, paymentOfOrder } from '../../lambdas/kernel/ids.ts';
 import { documentClient } from '../../lambdas/kernel/platform/document-client.ts';
 import { systemClock, systemDigest, systemEntropy } from '../../lambdas/kernel/platform/platform.ts';
 import { firstBrokenOrderLink } from '../../lambdas/orders/domain/order-transition.ts';
@@ -12,6 +12,7 @@ import { firstBrokenLink } from '../../lambdas/payments/domain/transition.ts';
 import { DynamoDbStore } from '../../lambdas/payments/store/dynamodb-store.ts';
 import type { LocalAws } from '../../local/local-aws.ts';
 import { runJob } from '../jobs/run-job.ts';
+import { expectedOrderId } from '../payments/expected-payment-id.ts';
 import { type ApiAnswer, ApiClient } from '../support/api-client.ts';
 import { payonce } from '../support/command-line.ts';
 import { workersOf } from '../support/lambda-workers.ts';
@@ -20,9 +21,13 @@ import { until } from '../support/until.ts';
 
 let aws: LocalAws;
 let api: ApiClient;
-beforeAll(() => {
+/** No takeover before. Other tests run until then. */
+let leaseEndsAtMs: number;
+beforeAll(async () => {
   aws = localAws();
   api = new ApiClient(aws, aws.apiKey);
+  await crashAfterCharge();
+  leaseEndsAtMs = Date.now() + (LEASE_SECONDS + 1) * 1_000;
 });
 
 const run = crypto.randomUUID().slice(0, 8);
@@ -60,6 +65,19 @@ async function counted(key: string, { id, payment }: Record<string, unknown>) {
   };
 }
 
+/** The stock reserves and does not answer, so the process waits. */
+const SILENT_STOCK = { items: [{ sku: 'sku_timeout', quantity: 1 }] };
+
+async function crashAfterCharge(): Promise<void> {
+  const dying = order('killed', SILENT_STOCK);
+  const payment = paymentOfOrder(systemDigest, expectedOrderId(aws.tenantId, `${run}-killed`));
+  await until(async () => ((await api.charges(payment)).length > 0 ? true : undefined));
+  const pids = workersOf(aws.ordersFunction);
+  expect(pids.length).toBeGreaterThan(0);
+  for (const pid of pids) process.kill(pid, 'SIGKILL');
+  expect((await dying).status).toBeGreaterThanOrEqual(500);
+}
+
 /** Runs now what the schedule runs every minute. */
 const resolve = () => runJob(aws, 'resolve');
 
@@ -80,24 +98,6 @@ describe('an order on the deployed stack', () => {
     const gone = await order('gone', { items: [{ sku: 'sku_none', quantity: 1 }] });
     expect([gone.status, gone.json['code']]).toEqual([409, 'out_of_stock']);
     expect(await counted('gone', gone.json['order'] as Record<string, unknown>)).toEqual(NOTHING_LEFT);
-  });
-
-  test('whose process crashed after the charge is finished by a sweep, without its client', async () => {
-    const dying = order('killed', { items: [{ sku: 'sku_timeout', quantity: 1 }] });
-    // It waits for the stock: paid, and reserved without a word.
-    await sleep(3_000);
-    const pids = workersOf(aws.ordersFunction);
-    expect(pids.length).toBeGreaterThan(0);
-    for (const pid of pids) process.kill(pid, 'SIGKILL');
-    expect((await dying).status).toBeGreaterThanOrEqual(500);
-    await sleep((LEASE_SECONDS + 1) * 1_000);
-    await resolve();
-    const replay = await until(async () => {
-      const answer = await order('killed', { items: [{ sku: 'sku_timeout', quantity: 1 }] });
-      return answer.status === 409 ? undefined : answer;
-    });
-    expect([replay.status, replay.headers.get('idempotency-replayed')]).toEqual([201, 'true']);
-    expect(await counted('killed', replay.json)).toEqual(ONCE);
   });
 });
 
@@ -181,5 +181,21 @@ describe('personal data', () => {
     });
     const newest = await payonce(aws, 'activity', 'list', '--most', '100');
     expect(newest.said).toMatch(/settings\.seen +start/);
+  });
+});
+
+describe('an order whose process crashed after the charge', () => {
+  test('is finished by a sweep, without its client', async () => {
+    await sleep(Math.max(0, leaseEndsAtMs - Date.now()));
+    await resolve();
+    const replay = await until(async () => {
+      const answer = await order('killed', SILENT_STOCK);
+      return answer.status === 409 ? undefined : answer;
+    });
+    expect(replay.headers.get('idempotency-replayed')).toBe('true');
+    // On a busy machine the stock may answer too late for the first sweep, which then stores 202. A later one completes the order.
+    expect([201, 202]).toContain(replay.status);
+    await until(async () => ((await shown(replay.json['id']))['status'] === 'completed' ? true : undefined));
+    expect(await counted('killed', replay.json)).toEqual(ONCE);
   });
 });

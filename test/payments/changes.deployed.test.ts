@@ -1,14 +1,10 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import pMap from 'p-map';
-import { LEASE_SECONDS } from '../../lambdas/kernel/contract/timing.ts';
 import type { LocalAws } from '../../local/local-aws.ts';
 import { runJob } from '../jobs/run-job.ts';
 import { type ApiAnswer, ApiClient } from '../support/api-client.ts';
-import { workersOf } from '../support/lambda-workers.ts';
 import { localAws } from '../support/local-aws.ts';
 import { until } from '../support/until.ts';
-import { expectedPaymentId } from './expected-payment-id.ts';
 
 let aws: LocalAws;
 let api: ApiClient;
@@ -102,22 +98,6 @@ describe('the deployed API', () => {
 });
 
 describe('without any retry of the client', () => {
-  test('a payment whose process crashed after the charge is finished by a sweep', async () => {
-    const post = { key: 'sweep-killed', body: { source: 'tok_timeout_charged' } };
-    const payment = expectedPaymentId(aws.tenantId, post.key);
-    const dying = api.pay(post);
-    await until(async () => ((await api.charges(payment)).length > 0 ? true : undefined));
-    for (const pid of workersOf(aws.paymentsFunction)) process.kill(pid, 'SIGKILL');
-    expect((await dying).status).toBeGreaterThanOrEqual(500);
-    // No takeover before the end of the lease. After it, the schedule or this call takes over.
-    await sleep((LEASE_SECONDS + 1) * 1_000);
-    await resolve();
-    await until(async () => ((await shown(payment))['status'] === 'succeeded' ? true : undefined));
-    const replay = await api.payUntilAnswered(post);
-    expect([replay.status, replay.headers.get('idempotency-replayed')]).toEqual([201, 'true']);
-    expect(await api.charges(payment)).toHaveLength(1);
-  });
-
   test('a late success is returned to the payer', async () => {
     const answer = await api.pay({ key: 'sweep-late', body: { source: 'tok_callback_late_success' } });
     const { id } = answer.json['payment'] as { id: string };

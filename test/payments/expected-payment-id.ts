@@ -1,11 +1,19 @@
 import { parseIdempotencyKey } from '../../lambdas/kernel/idempotency-key.ts';
-import { derivePaymentId, type PaymentId, tenantId } from '../../lambdas/kernel/ids.ts';
+import { deriveOrderId, derivePaymentId, type OrderId, type PaymentId, tenantId } from '../../lambdas/kernel/ids.ts';
 import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
 
-/** The id of the payment that this key makes: known before it is there, because it is derived. */
+/** The id of the payment of this key. It is derived, so it is known before the payment exists. */
 export function expectedPaymentId(tenant: string, key: string): PaymentId {
+  return derivePaymentId(systemDigest, scopeOf(tenant, '/v1/payments', key));
+}
+
+/** The same for an order. */
+export function expectedOrderId(tenant: string, key: string): OrderId {
+  return deriveOrderId(systemDigest, scopeOf(tenant, '/v1/orders', key));
+}
+
+function scopeOf(tenant: string, path: string, key: string) {
   const parsed = parseIdempotencyKey([key]);
-  if (parsed.kind !== 'key') throw new Error(`${key} is no key`);
-  const scope = { tenantId: tenantId(tenant), mode: 'test' as const, method: 'POST', path: '/v1/payments' };
-  return derivePaymentId(systemDigest, { ...scope, key: parsed.key });
+  if (parsed.kind !== 'key') throw new Error(`${key} is not an idempotency key`);
+  return { tenantId: tenantId(tenant), mode: 'test' as const, method: 'POST', path, key: parsed.key };
 }
