@@ -26,8 +26,7 @@ import {
   SHOP_CALLBACK_PARAMETER,
 } from './contract.ts';
 
-/** Without the template rules, which take most of the time: these stacks are not deployed to a real account. */
-const APP = `CDK_VALIDATION=false node '${join(import.meta.dirname, 'app.ts')}'`;
+const APP = `node '${join(import.meta.dirname, 'app.ts')}'`;
 
 /** The deployed stacks of the demonstration. */
 export interface DeployedDemo {
