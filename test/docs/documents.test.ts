@@ -1,6 +1,8 @@
 import { existsSync, globSync, readFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
+import { JOBS } from '../../lambdas/kernel/contract/jobs.ts';
+import { BacklogMetric } from '../../lambdas/resolving/contract.ts';
 import { magicSource } from '../../sandbox/magic-sources.ts';
 
 const PROJECT = resolve(import.meta.dirname, '..', '..');
@@ -49,6 +51,9 @@ describe('TypeScript examples of the documents', () => {
   });
 });
 
+/** Besides one for each job: the backlog, and the mismatches. */
+const REPORTED_WITHOUT_REQUESTS = Object.keys(BacklogMetric).length + 1;
+
 describe('docs/costs.md', () => {
   const page = read('docs/costs.md');
   const cells = (row: string) => row.split('|').map((cell) => cell.trim());
@@ -56,10 +61,12 @@ describe('docs/costs.md', () => {
     rows.trim().split('\n').map(cells),
   );
   const totals = tables.map((rows) => Number(/[\d.]+/.exec(rows.at(-1)?.[4] ?? '')?.[0]));
-  const [request = 0, callback = 0, fewest = 0, most = 0, webhook = 0] = totals;
+  const [request = 0, callback = 0, fewest = 0, most = 0, webhook = 0, run = 0] = totals;
+  const idle = [...page.matchAll(/^\| ([^|*]+?) \| ([\d.]+) \| ([\d.]+) \| ([\d.]+) \|$/gm)].slice(-6);
+  const idleTotal = Number(/\*\*([\d.]+)\*\*(?![^]*\*\*)/.exec(page)?.[1]);
 
   test('multiplies and adds without an error, with the prices of its list', () => {
-    expect(tables).toHaveLength(5);
+    expect(tables).toHaveLength(6);
     for (const [index, rows] of tables.entries()) {
       const parts = rows.slice(0, -1).map(([, what, number, price, usd]) => {
         expect(page).toMatch(new RegExp(`^\\| an? .+ \\| ${price} \\|$`, 'm'));
@@ -72,6 +79,16 @@ describe('docs/costs.md', () => {
     expect(page).toContain(`${(request + 1.25 + callback + most).toFixed(2)} USD per million one by one`);
   });
 
+  test('adds up the items of an idle deployment', () => {
+    const runsPerMonth = JOBS.map(({ every }) => (730 * 3_600) / every).reduce((sum, runs) => sum + runs);
+    expect(idle.at(-1)?.slice(2, 4)).toEqual([(runsPerMonth / 1_000).toFixed(1), String(run / 1_000)]);
+    const hourly = JOBS.filter(({ every }) => every <= 3_600).length;
+    expect(idle.find(([row]) => /custom metrics/.test(row))?.[2]).toBe(String(hourly + REPORTED_WITHOUT_REQUESTS));
+    for (const [row, , number, each, perMonth] of idle)
+      expect([row, (Number(number) * Number(each)).toFixed(2)]).toEqual([row, perMonth]);
+    expect(idle.reduce((sum, [, , , , perMonth]) => sum + Number(perMonth), 0).toFixed(2)).toBe(idleTotal.toFixed(2));
+  });
+
   test('has the figures of the README', () => {
     const readme = read('README.md');
     const figure = (about: RegExp) =>
@@ -80,6 +97,9 @@ describe('docs/costs.md', () => {
     expect(figure(/the request of a payment/)).toBe(`about ${Math.round(request)}`);
     expect(figure(/a callback/)).toBe(`about ${Math.round(callback)}`);
     expect(figure(/a webhook/)).toBe(`about ${Math.round(webhook)}`);
+    expect(readme).toMatch(
+      new RegExp(`^\\| an idle deployment: .* \\| about ${Math.round(idleTotal)} USD per month \\|$`, 'm'),
+    );
     const [low, high] = [request + callback + fewest, request + 1.25 + callback + most];
     expect(figure(/a payment with one callback/)).toBe(`${Math.round(low)} to ${Math.round(high)}`);
   });

@@ -6,7 +6,8 @@ const runbook = readFileSync(new URL('../../docs/runbook.md', import.meta.url), 
 const entries = [...runbook.matchAll(/^## (.+)$/gm)].map(([, heading = '']) =>
   heading.toLowerCase().replaceAll(' ', '-'),
 );
-const alarms = Object.values(await synthesize()).flatMap(
+const stacks = Object.values(await synthesize());
+const alarms = stacks.flatMap(
   (template) =>
     Object.entries(template?.findResources('AWS::CloudWatch::Alarm') ?? {}) as [
       string,
@@ -28,4 +29,19 @@ test('every alarm names an existing entry of the runbook', () => {
 test('every entry of the runbook belongs to an alarm and occurs once', () => {
   expect(new Set(entries).size).toBe(entries.length);
   expect(entries.filter((entry) => !named.includes(entry))).toEqual([]);
+});
+
+test('docs/costs.md and the README count what an idle deployment has', () => {
+  const costs = readFileSync(new URL('../../docs/costs.md', import.meta.url), 'utf8');
+  const readme = readFileSync(new URL('../../README.md', import.meta.url), 'utf8');
+  const count = (type: string, isMeant: (resource: string) => boolean = () => true) =>
+    stacks
+      .flatMap((stack) => Object.values(stack?.findResources(type) ?? {}).map((each) => JSON.stringify(each)))
+      .filter(isMeant).length;
+  expect(costs).toMatch(new RegExp(`^\\| alarms \\| ${alarms.length} \\|`, 'm'));
+  expect(costs).toMatch(new RegExp(`^\\| dashboards \\| ${count('AWS::CloudWatch::Dashboard')} \\|`, 'm'));
+  expect(costs).toMatch(new RegExp(`^\\| secrets \\| ${count('AWS::SecretsManager::Secret')} \\|`, 'm'));
+  const polled = count('AWS::Lambda::EventSourceMapping', (mapping) => !mapping.includes('Stream'));
+  expect(costs).toMatch(new RegExp(`^\\| queues that Lambda polls: .* \\| ${polled} \\|`, 'm'));
+  expect(readme).toContain(`an idle deployment: ${alarms.length} alarms`);
 });
