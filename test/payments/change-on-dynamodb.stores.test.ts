@@ -8,6 +8,7 @@ import { DynamoDbUnfinishedWork } from '../../lambdas/resolving/store/dynamodb-u
 import { countingEntropy } from '../support/counting-entropy.ts';
 import { clientOf } from '../support/faulty-client.ts';
 import { createTables, dynamoDbClient, localAws } from '../support/local-aws.ts';
+import { whole } from '../support/prove.ts';
 import { type ChangeSubject, surveyChanges } from './change-histories.ts';
 import { change, paymentIdFor, paymentRequest } from './payment-fixtures.ts';
 
@@ -53,8 +54,9 @@ describe('a change, its retry and a rival on the DynamoDB API keep every guarant
     ['two refunds of 70 out of 100', { kind: 'refund', amountMinor: 700 }, { kind: 'refund', amountMinor: 700 }],
     ['a capture and a cancellation', { kind: 'capture' }, { kind: 'cancel' }],
   ])('%s, with every single fault at every call of the SDK and of the processor', async (_what, command, rival) => {
-    const found = await surveyChanges(subject(command, rival), { faults: 1, concurrency: CONCURRENCY });
+    const oneOf = whole(1, { slice: 4 });
+    const found = await surveyChanges(subject(command, rival), { faults: 1, concurrency: CONCURRENCY, oneOf });
     expect(found.findings.slice(0, 3)).toEqual([]);
-    expect(found.histories).toBeGreaterThan(200);
+    expect(found.histories).toBeGreaterThan(200 / oneOf);
   });
 });
