@@ -97,6 +97,8 @@ export interface InsideSandbox {
   isShown(chargeId: string): boolean;
   /** When the books last contradicted what they had shown of the charge. Unix milliseconds; undefined when they never did. */
   contradictedAtMs(chargeId: string): number | undefined;
+  /** When the charge changed last. Unix milliseconds; undefined when there is no such charge. */
+  changedAtMs(chargeId: string): number | undefined;
   charge(order: ForeignOrder): Promise<ProcessorCharge>;
   /** Confirms a pending charge, or one that waits for its payer, or one that was declined. */
   approve(chargeId: string): Promise<void>;
@@ -218,6 +220,7 @@ export function createSandboxInProcess(options: SandboxInProcessOptions): Sandbo
       sent,
       isShown: (chargeId) => history.isShown(chargeId),
       contradictedAtMs: (chargeId) => history.contradictedAtMs(chargeId),
+      changedAtMs: (chargeId) => history.changedAtMs(chargeId),
       ...actionsOn(world, history, line.ask),
       delayNext,
       deliverDelayed,
@@ -247,6 +250,7 @@ interface History {
   noteRead(call: HttpCall, answer: HttpAnswer): void;
   isShown(chargeId: string): boolean;
   contradictedAtMs(chargeId: string): number | undefined;
+  changedAtMs(chargeId: string): number | undefined;
 }
 
 /** A shorter read looks for one change only. */
@@ -280,6 +284,7 @@ function createHistory(clock: Clock, onEvent: SandboxInProcessOptions['onEvent']
     },
     isShown: (chargeId) => !unread.has(chargeId),
     contradictedAtMs: (chargeId) => contradicted.get(chargeId),
+    changedAtMs: (chargeId) => versions.get(chargeId)?.at(-1)?.atMs,
     charges: () => [...shown.values()],
     requestOf: ({ url, headers, body, by, askedAtMs = clock.nowMs() }) => {
       const operationId = headers['idempotency-key'];
@@ -457,7 +462,16 @@ async function waitAs(caller: Caller | undefined, clock: Clock, milliseconds: nu
 
 type Actions = Omit<
   InsideSandbox,
-  'all' | 'applied' | 'sent' | 'isShown' | 'contradictedAtMs' | 'delayNext' | 'deliverDelayed' | 'goDown' | 'comeBack'
+  | 'all'
+  | 'applied'
+  | 'sent'
+  | 'isShown'
+  | 'contradictedAtMs'
+  | 'changedAtMs'
+  | 'delayNext'
+  | 'deliverDelayed'
+  | 'goDown'
+  | 'comeBack'
 >;
 
 function actionsOn(world: SandboxWorld, history: History, ask: Line['ask']): Actions {

@@ -68,6 +68,15 @@ export interface Published {
   readonly atMs: number;
 }
 
+/** An event of a processor that was posted to the callbacks function, however often. */
+export interface CallbackPosted {
+  readonly processor: string;
+  readonly chargeId: string;
+  readonly firstAtMs: number;
+  /** It was answered with 2xx at least once. */
+  readonly isTaken: boolean;
+}
+
 /** What the shop did. */
 export interface ShopDeed {
   readonly kind: 'reserved' | 'committed' | 'released' | 'credited' | 'refused';
@@ -139,6 +148,7 @@ export interface Observed {
   readonly calls: readonly ClientCall[];
   readonly rang: readonly Rang[];
   readonly published: readonly Published[];
+  readonly callbacks: readonly CallbackPosted[];
   readonly webhooks: readonly WebhookReceived[];
   readonly shop: readonly ShopDeed[];
   readonly mails: readonly Mail[];

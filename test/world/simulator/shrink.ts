@@ -122,7 +122,7 @@ function isAbout(steps: readonly Step[], step: Step, root: number): boolean {
 const FIXED = new Set(['id', 'actor', 'act', 'of']);
 /** Arguments that are probabilities. */
 const SHARES = new Set(['lost', 'doubled', 'late', 'slow']);
-const OPTIONAL = new Set(['reference', 'wait', 'referrer', 'charge', 'dollars', 'receipt', 'affiliate']);
+const OPTIONAL = new Set(['reference', 'wait', 'stranger', 'referrer', 'charge', 'dollars', 'receipt', 'affiliate']);
 const SECOND_MS = 1_000;
 const MINUTE_MS = 60 * SECOND_MS;
 const HOUR_MS = 60 * MINUTE_MS;

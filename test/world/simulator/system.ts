@@ -31,7 +31,16 @@ import { sign } from '../../../sandbox/signature.ts';
 import { createSandboxInProcess, type SandboxInProcess } from '../sandbox-in-process.ts';
 import { TABLES } from '../tables.ts';
 import { Account, type Deployment } from './account.ts';
-import type { ApiRequest, ClientCall, Observed, Rang, RunningSystem, Settings, SimulatedTenant } from './contract.ts';
+import type {
+  ApiRequest,
+  CallbackPosted,
+  ClientCall,
+  Observed,
+  Rang,
+  RunningSystem,
+  Settings,
+  SimulatedTenant,
+} from './contract.ts';
 import { Address, Secret, VARIABLES } from './functions.ts';
 import { JobClock } from './job-clock.ts';
 import { Parties, Receivers, unreachable } from './parties.ts';
@@ -41,6 +50,8 @@ import { type Process, Simulation } from './simulation.ts';
 
 const START_MS = Date.UTC(2026, 2, 2, 9);
 const DAY_MS = 86_400_000;
+/** Of the days. Expired rows are deleted within a few days (Amazon DynamoDB developer guide, "Time to live"). */
+const EXPIRY_SHARE = 0.5;
 const FIRST_SETTINGS: Settings = { defaultProcessor: 'sandbox', routes: [], cron: false, faults: {}, clockSkewMs: 0 };
 /** Pages of one republishing; letters of one redrive. */
 const MOST_PAGES = 50;
@@ -64,6 +75,7 @@ export class SimulatedSystem implements RunningSystem {
   faultsEndedAtMs?: number;
   #jobs: JobClock | undefined;
   settings: Settings = FIRST_SETTINGS;
+  readonly #callbacks = new Map<string, { -readonly [Name in keyof CallbackPosted]: CallbackPosted[Name] }>();
   readonly #parties: Parties;
   readonly #receivers: Receivers;
   #take: Parameters<RunningSystem['onCallback']>[0] = (processor, event) => this.#callBack(processor, event);
@@ -96,6 +108,7 @@ export class SimulatedSystem implements RunningSystem {
     const jobs = new JobClock(system.simulation, system.database, (job, atMs) => system.#fire(job, atMs));
     system.account.onParked = () => jobs.wake('republish-events');
     system.#jobs = jobs;
+    system.#expire(1);
     return system;
   }
 
@@ -107,6 +120,9 @@ export class SimulatedSystem implements RunningSystem {
   }
   get published(): Observed['published'] {
     return this.account.published;
+  }
+  get callbacks(): Observed['callbacks'] {
+    return [...this.#callbacks.values()];
   }
   get webhooks(): Observed['webhooks'] {
     return this.#receivers.received;
@@ -138,13 +154,9 @@ export class SimulatedSystem implements RunningSystem {
     this.#parties.down.clear();
     this.#receivers.answers.clear();
     this.#jobs?.wakeAll();
-    const untilMs = this.nowMs + days * DAY_MS;
-    for (let day = 1; day <= days; day += 1) {
-      await this.run(this.nowMs + DAY_MS);
-      this.database.deleteExpired();
-      if (day === 1) this.#redriveAll();
-    }
-    await this.run(untilMs);
+    await this.run(this.nowMs + DAY_MS);
+    this.#redriveAll();
+    await this.run(this.nowMs + (days - 1) * DAY_MS);
     this.quiet = true;
   }
 
@@ -152,6 +164,15 @@ export class SimulatedSystem implements RunningSystem {
     const dead = Object.keys(this.queues).filter((name) => name.endsWith('-dead'));
     for (const name of dead) this.redrive(name);
     if ((this.queues['letters'] ?? 0) > 0) this.at(this.nowMs, 'the letters are redriven', () => this.redriveLetters());
+  }
+
+  /** DynamoDB deletes expired rows once in a while, within some days. */
+  #expire(day: number): void {
+    const name = `expiry of day ${day}`;
+    this.simulation.plan(START_MS + day * DAY_MS, Math.floor(this.decide(name) * 2 ** 32), () => {
+      if (this.decide(`${name} comes`) < EXPIRY_SHARE) this.database.deleteExpired();
+      this.#expire(day + 1);
+    });
   }
 
   async api(request: ApiRequest): Promise<ClientCall> {
@@ -190,7 +211,17 @@ export class SimulatedSystem implements RunningSystem {
     const signature = sign(secretText(Secret.callbacks), Math.floor(this.nowMs / 1_000), body);
     const headers = { 'content-type': 'application/json', [SIGNATURE_HEADER]: signature };
     const request = gatewayEvent({ method: 'POST', path: `/callbacks/${processor}`, headers, body }, by.token());
-    return (await this.account.request(`${by.name} ${by.token()}`, request, by)).status;
+    const name = `${processor} ${event.id}`;
+    const posted = this.#callbacks.get(name) ?? {
+      processor,
+      chargeId: event.data.charge,
+      firstAtMs: this.nowMs,
+      isTaken: false,
+    };
+    this.#callbacks.set(name, posted);
+    const { status } = await this.account.request(`${by.name} ${by.token()}`, request, by);
+    posted.isTaken ||= status < 300;
+    return status;
   }
 
   deploy(settings: Partial<Settings>): void {

@@ -156,6 +156,8 @@ interface Retry extends Readonly<Record<string, unknown>> {
   /** Whether the body differs from the first one’s. */
   readonly changed: boolean;
   readonly wait?: number;
+  /** It is another tenant that sends it. */
+  readonly stranger?: true;
 }
 
 const RETRIED = new Set(['pay', 'order', 'capture', 'cancel', 'refund']);
@@ -171,6 +173,7 @@ const retry = act<Retry>({
     of: dice.pick(earlier.filter(({ act: name }) => RETRIED.has(name))).id,
     changed: has('changed_bodies') && dice.chance(0.2),
     ...(dice.chance(0.3) ? { wait: dice.whole(1, 8) } : {}),
+    ...(dice.chance(0.1) ? { stranger: true } : {}),
   }),
   play: async (scene, step) => {
     const first = scene.system.calls.find(({ step: id, method }) => id === step.of && method === 'POST');
@@ -178,12 +181,12 @@ const retry = act<Retry>({
     const { method, path, key, body } = first;
     const sent = step.changed ? { ...(body as object), amount: 7 } : body;
     const prefer = step.wait === undefined ? {} : { prefer: `wait=${step.wait}` };
-    return endOf(
-      await ask(scene, step, { method, path, ...(key === undefined ? {} : { key }), body: sent, ...prefer }),
-    );
+    const tenant = TENANTS.find((name) => (name === first.tenant) !== (step.stranger ?? false));
+    const request = { method, path, ...(key === undefined ? {} : { key }), body: sent, ...prefer };
+    return endOf(await ask(scene, step, { ...(tenant === undefined ? {} : { tenant }), ...request }));
   },
-  tell: ({ of, changed, wait }, { name }) =>
-    `the client sends the request for ${name(of)} again${changed ? ' with another amount' : ''}` +
+  tell: ({ of, changed, wait, stranger }, { name }) =>
+    `${stranger ? 'another tenant' : 'the client'} sends the request for ${name(of)} again${changed ? ' with another amount' : ''}` +
     (wait === undefined ? '' : `, and waits ${wait} s`),
 });
 

@@ -64,6 +64,10 @@ const capture = act<Change>({
   weight: 8,
   pace: ['seconds', 'minutes', 'hours', 'days'],
   draw: (drawing) => (isHeld(drawing) ? (drawing.dice.chance(0.6) ? {} : { amount: part(drawing) }) : undefined),
+  leadsTo: (drawing): readonly Draft[] =>
+    drawing.has('wrong_amounts') && drawing.dice.chance(0.4)
+      ? [{ act: 'wrong_amount', pace: ['instant', 'seconds'], given: { amount: Math.ceil(amountOf(drawing) * 1.5) } }]
+      : [],
   play: (scene, step) => change(scene, step, CAN.capture),
   tell: ({ of, amount }, { name, money }) =>
     `the merchant captures ${amount === undefined ? 'all' : money(amount, of)} of ${name(of)}`,

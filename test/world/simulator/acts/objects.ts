@@ -185,11 +185,11 @@ export function endOf({ answer }: ClientCall): string {
   return code === undefined ? String(answer.status) : `${answer.status} ${code}`;
 }
 
-/** @param about the step whose tenant asks */
+/** @param about the step whose tenant asks, unless the request names one */
 export function ask(
   scene: Scene,
   step: Step,
-  request: Omit<ApiRequest, 'step' | 'tenant'>,
+  request: Omit<ApiRequest, 'step' | 'tenant'> & Partial<Pick<ApiRequest, 'tenant'>>,
   about = step,
 ): Promise<ClientCall> {
   return scene.system.api({ step: step.id, tenant: tenantOf(scene, about), ...request });

@@ -123,6 +123,18 @@ function parsed(body: string): Readonly<Record<string, unknown>> {
   }
 }
 
+/** F10: nobody is told of what belongs to another tenant. */
+export function checkTenants({ world, payments, orders }: Seen): readonly Violation[] {
+  return world.calls.flatMap(({ tenant, answer }) => {
+    const [id = ''] =
+      /(?:pay|ord)_[a-z2-7]{32}/.exec(answer !== undefined && answer.status < 300 ? answer.body : '') ?? [];
+    const owner = payments.get(id)?.[0]?.row.payment.tenantId ?? orders.get(id)?.[0]?.row.order.tenantId;
+    const asking = world.tenants[tenant]?.tenantId;
+    if (owner === undefined || asking === undefined || owner === asking) return [];
+    return [{ oracle: 'F10 tenants are apart', what: `${tenant} was told of what belongs to ${owner}`, about: id }];
+  });
+}
+
 /** I4: a stored answer says what the chain has said by then. */
 export function checkStored(
   operation: string,

@@ -4,7 +4,7 @@ import { systemDigest } from '../../../../lambdas/kernel/platform/platform.ts';
 import type { PaymentStatus } from '../../../../lambdas/payments/domain/payment.ts';
 import { firstBrokenLink, type Transition } from '../../../../lambdas/payments/domain/transition.ts';
 import type { Violation } from '../contract.ts';
-import { chargesOf, dueOn, leftOf, postedOn, sum } from './money.ts';
+import { chargesOf, dueOn, leftOf, postedOn } from './money.ts';
 import type { Written } from './seen.ts';
 
 type Chain = readonly Written<Transition>[];
@@ -76,13 +76,22 @@ function postings(chain: Chain): readonly Violation[] {
   return found;
 }
 
-/** What our own refunds reserve or have given back never exceeds what was captured. */
+/** At no time did what our own refunds reserve or have given back exceed what was captured. */
 function reservations(chain: Chain): readonly Violation[] {
-  return [...chargesOf(chain)].flatMap(([chargeId, { capturedMinor, refunds }]) => {
-    const own = [...refunds].filter(([id, { status }]) => isOwnRefund(id) && status !== 'failed');
-    const promisedMinor = sum(own.map(([, refund]) => refund));
-    if (promisedMinor <= capturedMinor) return [];
-    const what = `refunds of ${promisedMinor} are under way or done for ${chargeId}, which took ${capturedMinor}`;
+  const charges = chargesOf(chain);
+  const promised = new Map<string, number>();
+  const promisedMinor = new Map<string, number>();
+  return chain.flatMap(({ row }) => {
+    const { subject } = row;
+    if (subject?.kind !== 'refund' || !isOwnRefund(subject.refundId)) return [];
+    const { refundId, chargeId, amountMinor, status } = subject;
+    const nowMinor = status === 'failed' ? 0 : amountMinor;
+    const sumMinor = (promisedMinor.get(chargeId) ?? 0) + nowMinor - (promised.get(refundId) ?? 0);
+    promised.set(refundId, nowMinor);
+    promisedMinor.set(chargeId, sumMinor);
+    const { capturedMinor = Number.POSITIVE_INFINITY } = charges.get(chargeId) ?? {};
+    if (sumMinor <= capturedMinor) return [];
+    const what = `refunds of ${sumMinor} were under way or done for ${chargeId}, which took ${capturedMinor}`;
     return [{ oracle: 'F31 refunds are reserved', what }];
   });
 }

@@ -122,6 +122,10 @@ describe('the chain of a payment', () => {
       await append(request, { type: 'refund.pending', subject: refundOf(refundId, charge) });
     }
     expect(world.now()).toContain('F31 refunds are reserved');
+    // It does not matter that one of them failed since.
+    const failed = refundOf(`ref_${'a'.repeat(58)}`, charge, { status: 'failed' });
+    await append(request, { type: 'refund.failed', subject: failed });
+    expect(world.now()).toContain('F31 refunds are reserved');
   });
 
   test('may not have two changes of its hold under way', async () => {
@@ -355,6 +359,15 @@ describe('an answer', () => {
     expect(world.atTheEnd()).toEqual(['F15 expired key']);
   });
 
+  test('tells no tenant of what belongs to another', async () => {
+    const { request } = await paid('mine');
+    const body = { id: request.paymentId };
+    world.calls.push(call(404, body, { tenant: 'stranger' }));
+    expect(world.atTheEnd()).toEqual([]);
+    world.calls.push(call(201, body, { tenant: 'stranger' }));
+    expect(world.atTheEnd()).toEqual(['F10 tenants are apart']);
+  });
+
   test('is stored once', async () => {
     const { request } = await paid('stored');
     const [row] = harness.store.database.items(TABLES.idempotency, `OP#${request.paymentId}`);
@@ -383,4 +396,20 @@ test('late money that has not rung, or twice, is a violation', async () => {
   expect(world.atTheEnd()).toEqual([]);
   world.rang.push(rings);
   expect(world.atTheEnd()).toEqual(['what needs a person rings once']);
+});
+
+test('a callback that was taken has the charge read', async () => {
+  const { charge } = await paid('heard');
+  const posted = { processor: 'sandbox', chargeId: charge, isTaken: true };
+  world.callbacks.push({ ...posted, firstAtMs: harness.clock.nowMs() });
+  expect(world.atTheEnd()).toEqual([]);
+  await harness.clock.sleep(1_000);
+  await harness.processor.inside.dispute(charge, 300);
+  expect(world.atTheEnd()).toEqual([]);
+  world.callbacks.push({ ...posted, firstAtMs: harness.clock.nowMs(), isTaken: false });
+  expect(world.atTheEnd()).toEqual([]);
+  world.callbacks.push({ ...posted, firstAtMs: harness.clock.nowMs() });
+  expect(world.atTheEnd()).toEqual(['F18 a callback that was taken is heeded']);
+  await tell(charge);
+  expect(world.atTheEnd()).toEqual([]);
 });

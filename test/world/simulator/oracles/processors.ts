@@ -115,6 +115,20 @@ export function checkBooks({ world, payments }: Seen): readonly Violation[] {
   });
 }
 
+/** Once quiet: of a charge whose callback was taken, the newest state was read, unless it changed after that event. */
+export function checkCallbacks({ world, payments }: Seen): readonly Violation[] {
+  const paymentOf = new Map<string, string>();
+  for (const [id, charges] of byPayment(world)) for (const { chargeId } of charges) paymentOf.set(chargeId, id);
+  return world.callbacks.flatMap(({ processor, chargeId, firstAtMs, isTaken }) => {
+    const id = paymentOf.get(chargeId) ?? '';
+    const changedAtMs = world.processors[processor]?.inside.changedAtMs(chargeId);
+    const isNewest = changedAtMs !== undefined && firstAtMs >= changedAtMs;
+    if (!isTaken || !isNewest || !payments.has(id) || isShown(world, processor, chargeId)) return [];
+    const what = `a callback about ${chargeId} was taken, and the charge was not read`;
+    return [{ oracle: 'F18 a callback that was taken is heeded', what, about: id }];
+  });
+}
+
 /** The confirmed mismatches, each as text. They ring at every run of the comparison. */
 function mismatches({ database, tables }: Observed): readonly string[] {
   return database.items(tables.views, ViewsRow.allMismatches).flatMap(({ body }) => {

@@ -1,11 +1,11 @@
 import type { Observed, Violation } from '../contract.ts';
 import { checkAlarms } from './alarms.ts';
-import { byKey, checkKey, checkStored } from './answers.ts';
+import { byKey, checkKey, checkStored, checkTenants } from './answers.ts';
 import { checkPayment } from './books.ts';
 import { checkCommissions } from './commissions.ts';
 import { checkEvents } from './events.ts';
 import { checkOrder, checkOrdersEnd } from './orders.ts';
-import { checkBooks, checkProcessors } from './processors.ts';
+import { checkBooks, checkCallbacks, checkProcessors } from './processors.ts';
 import { Seen } from './seen.ts';
 import { checkAnswered, checkNothingLeft, checkOrderQueued, checkQueued, queuedIn } from './unfinished.ts';
 
@@ -47,9 +47,11 @@ export class Watch {
       }
     }
     for (const calls of byKey(seen.world.calls).values()) found.push(...checkKey(calls, seen.answers));
+    found.push(...checkTenants(seen));
     for (const [id, chain] of seen.orders) found.push(...checkOrder(id, chain, seen));
     found.push(
       ...checkBooks(seen),
+      ...checkCallbacks(seen),
       ...checkNothingLeft(seen),
       ...checkAnswered(seen),
       ...checkCommissions(seen),
