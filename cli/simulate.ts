@@ -14,10 +14,22 @@ export function addSimulate(program: Command): void {
     .option('--seed <number>', 'the first seed', whole, '1')
     .option('--histories <count>', 'how many', whole, '100')
     .option('--minutes <count>', 'run as many histories as fit into this time', whole)
-    .option('--profile <name>', 'the profile; without it, all profiles in turn')
+    .option(
+      '--profile <name>',
+      'the profile, or with --mutants several, separated by commas; without it, all profiles in turn',
+    )
     .option('--whole', 'report findings without shrinking them, which is faster')
     .option('--reached', 'report the coverage: cells of the state tables, faults, acts, pairs')
     .option('--mutants', 'plant each known fault, and report how many histories find it')
+    .option('--stories', 'with --mutants: play the kept stories instead of random histories')
+    .option('--only <names>', 'with --mutants: the faults to plant, separated by commas')
+    .option(
+      '--rows <count>',
+      'with --mutants: rows of histories with seeds of their own; the median is reported',
+      whole,
+    )
+    .option('--processes <count>', 'with --mutants: faults at the same time; by default as many as cores', whole)
+    .option('--write', 'write the result to docs/proof')
     .action(async ({ mutants, ...options }: Readonly<Record<string, string | true>>) => {
       const file = mutants === undefined ? SIMULATOR : MUTANTS;
       const given = Object.entries(options).flatMap(([name, value]) =>

@@ -18,8 +18,8 @@ const SECTIONS: Readonly<Record<string, () => string>> = { diagram, charges, ref
  *
  * @throws Error naming the part that has no place or several places in the document
  */
-export function fill(document: string): string {
-  return Object.entries(SECTIONS).reduce((text, [name, make]) => {
+export function fill(document: string, sections = SECTIONS): string {
+  return Object.entries(sections).reduce((text, [name, make]) => {
     const [begin, end] = [`<!-- made from the code: ${name} -->\n`, `<!-- end: ${name} -->\n`];
     const [before, after, ...more] = text.split(begin);
     const rest = after?.split(end);
@@ -135,10 +135,10 @@ function bookings(): string {
 
 // --------------------------------------------------------------------------------------------------------------- Markdown
 
-function markdownTable(head: readonly string[], rows: readonly (readonly string[])[]): string {
+export function markdownTable(head: readonly string[], rows: readonly (readonly string[])[]): string {
   return [head, head.map(() => '---'), ...rows].map((cells) => `| ${cells.join(' | ')} |`).join('\n');
 }
 
-function code(text: string): string {
+export function code(text: string): string {
   return `\`${text}\``;
 }

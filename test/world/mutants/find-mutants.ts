@@ -1,13 +1,14 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { createInterface, type Interface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
-import { PROFILES } from '../simulator/profiles.ts';
+import { generate } from '../simulator/generate.ts';
+import { STORIES, storyNamed } from '../stories/story.ts';
 import type { Hunted } from './hunted.ts';
+import { hasNeeded, type Mutant } from './mutant.ts';
 import { MUTANTS } from './mutants.ts';
 
 const HUNTED = fileURLToPath(new URL('./hunted.ts', import.meta.url));
 const APPLY = fileURLToPath(new URL('./apply-mutant.ts', import.meta.url));
-const NAMES = Object.keys(PROFILES).filter((name) => name !== 'calm');
 
 /** How many histories it took until an oracle was violated. */
 export interface Hunt {
@@ -28,10 +29,10 @@ export interface HuntOptions {
   readonly seeds: readonly number[];
   /** Histories of one row. */
   readonly most: number;
-  /** Names of mutants. @default all */
-  readonly only?: readonly string[];
-  /** Histories of these profiles in turn. @default all but `calm` */
-  readonly profiles?: readonly string[];
+  /** Names of mutants. */
+  readonly only: readonly string[];
+  /** Histories of these profiles in turn. */
+  readonly profiles: readonly string[];
   /** Mutants that are hunted at the same time. */
   readonly atOnce: number;
   readonly told: (hunt: Hunt) => void;
@@ -40,16 +41,16 @@ export interface HuntOptions {
 /**
  * Hunts every mutant. A history counts only if the product without the fault does not violate the same oracle in it. The product
  * without a fault plays each history first, once for all mutants: a history in which it does not run the text that a fault
- * replaces cannot show the fault, and is not played with it.
+ * replaces cannot show the fault, and is not played with it. One that lacks what the fault needs is not played at all.
  */
 export async function findMutants(options: HuntOptions): Promise<readonly Hunt[]> {
   const { only, atOnce, told } = options;
-  const left = MUTANTS.filter(({ name }) => only === undefined || only.includes(name));
+  const left = MUTANTS.filter(({ name }) => only.includes(name));
   const hunts: Hunt[] = [];
   using sound = new SoundPlayer();
   const work = async (): Promise<void> => {
     for (let mutant = left.shift(); mutant !== undefined; mutant = left.shift()) {
-      const ended = { mutant: mutant.name, finding: mutant.finding, ...(await hunt(mutant.name, sound, options)) };
+      const ended = { mutant: mutant.name, finding: mutant.finding, ...(await hunt(mutant, sound, options)) };
       hunts.push(ended);
       told(ended);
     }
@@ -59,11 +60,11 @@ export async function findMutants(options: HuntOptions): Promise<readonly Hunt[]
 }
 
 async function hunt(
-  mutant: string,
+  mutant: Mutant,
   sound: SoundPlayer,
-  { seeds, most, profiles = NAMES }: HuntOptions,
+  { seeds, most, profiles }: HuntOptions,
 ): Promise<Omit<Hunt, 'mutant' | 'finding'>> {
-  using faulty = new Player(mutant);
+  using faulty = new Player(mutant.name);
   const histories: (number | undefined)[] = [];
   let found: Pick<Hunt, 'oracle' | 'seed' | 'profile'> = { oracle: undefined, seed: undefined, profile: undefined };
   let reached = 0;
@@ -72,10 +73,11 @@ async function hunt(
     for (let played = 1; played <= most && count === undefined; played += 1) {
       const seed = first + played;
       const profile = profiles[seed % profiles.length] ?? 'everything';
-      const known = await sound.play(seed, profile);
-      if (!known.reached.includes(mutant)) continue;
+      if (!hasNeeded(mutant, generate(seed, profile))) continue;
+      const known = await sound.play(`${seed} ${profile}`);
+      if (!known.reached.includes(mutant.name)) continue;
       reached += 1;
-      const { violated } = await faulty.play(seed, profile);
+      const { violated } = await faulty.play(`${seed} ${profile}`);
       const oracle = violated.find((name) => !known.violated.includes(name));
       if (oracle === undefined) continue;
       count = played;
@@ -85,6 +87,39 @@ async function hunt(
   }
   histories.sort((one, other) => (one ?? most + 1) - (other ?? most + 1));
   return { histories, ...found, reached };
+}
+
+/** What the kept stories show of a mutant. */
+export interface Told {
+  readonly mutant: string;
+  /** The first story that shows it, and the oracle; undefined when none does. */
+  readonly story: string | undefined;
+  readonly oracle: string | undefined;
+}
+
+/** Plays the kept stories with each mutant. */
+export async function findInStories(only: readonly string[], told: (found: Told) => void): Promise<readonly Told[]> {
+  using sound = new SoundPlayer();
+  const all: Told[] = [];
+  for (const mutant of MUTANTS.filter(({ name }) => only.includes(name))) {
+    const found = { mutant: mutant.name, ...(await storyOf(mutant, sound)) };
+    all.push(found);
+    told(found);
+  }
+  return all;
+}
+
+async function storyOf(mutant: Mutant, sound: SoundPlayer): Promise<Omit<Told, 'mutant'>> {
+  using faulty = new Player(mutant.name);
+  for (const story of STORIES) {
+    if (!hasNeeded(mutant, storyNamed(story).history)) continue;
+    const known = await sound.play(`story ${story}`);
+    if (!known.reached.includes(mutant.name)) continue;
+    const { violated } = await faulty.play(`story ${story}`);
+    const oracle = violated.find((name) => !known.violated.includes(name));
+    if (oracle !== undefined) return { story, oracle };
+  }
+  return { story: undefined, oracle: undefined };
 }
 
 /** The median; undefined when more than half were not found. */
@@ -98,14 +133,13 @@ class SoundPlayer {
   readonly #played = new Map<string, Promise<Hunted>>();
   #last: Promise<unknown> = Promise.resolve();
 
-  play(seed: number, profile: string): Promise<Hunted> {
-    const name = `${seed} ${profile}`;
-    const known = this.#played.get(name);
+  play(history: string): Promise<Hunted> {
+    const known = this.#played.get(history);
     if (known !== undefined) return known;
     // One after the other: a player takes one history at a time.
-    const played = this.#last.then(() => this.#player.play(seed, profile));
+    const played = this.#last.then(() => this.#player.play(history));
     this.#last = played;
-    this.#played.set(name, played);
+    this.#played.set(history, played);
     return played;
   }
 
@@ -125,12 +159,12 @@ class Player {
   }
 
   /** That the process has ended counts as a violated oracle. */
-  async play(seed: number, profile: string): Promise<Hunted> {
+  async play(history: string): Promise<Hunted> {
     const { child, lines } = this.#started();
     const answer = Promise.withResolvers<Hunted | undefined>();
     lines.once('line', (line) => answer.resolve(JSON.parse(line) as Hunted));
     lines.once('close', () => answer.resolve(undefined));
-    child.stdin?.write(`${seed} ${profile}\n`);
+    child.stdin?.write(`${history}\n`);
     const played = await answer.promise;
     lines.removeAllListeners('line').removeAllListeners('close');
     if (played !== undefined) return played;

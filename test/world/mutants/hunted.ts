@@ -1,8 +1,9 @@
 /**
- * Plays histories on request: a line `<seed> <profile>` on standard input is answered by a line of JSON. With
+ * Plays histories on request: a line `<seed> <profile>`, or `story <name>`, on standard input is answered by a line of JSON. With
  * `--import …/apply-mutant.ts` the product has a planted fault.
  */
 import { createInterface } from 'node:readline';
+import { storyNamed } from '../stories/story.ts';
 import { ReachedText } from './reached-text.ts';
 
 export interface Hunted {
@@ -20,7 +21,7 @@ Error.stackTraceLimit = 8;
 
 for await (const line of createInterface({ input: process.stdin })) {
   const [seed = '', profile = ''] = line.split(' ');
-  const { violations } = await play(generate(Number(seed), profile));
+  const { violations } = await play(seed === 'story' ? storyNamed(profile).history : generate(Number(seed), profile));
   const violated = [...new Set(violations.map(({ oracle }) => oracle))];
   const hunted: Hunted = { violated, reached: text?.take() ?? [] };
   process.stdout.write(`${JSON.stringify(hunted)}\n`);

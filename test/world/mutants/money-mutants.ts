@@ -6,6 +6,7 @@ export const MONEY_MUTANTS: readonly Mutant[] = [
     name: 'returns-ignore-disputes',
     finding: 'B01',
     fault: 'A stray charge is returned in full although a dispute holds or has taken its money.',
+    needs: ['dispute'],
     edits: [
       {
         file: 'lambdas/resolving/use/return-charges.ts',
@@ -28,6 +29,7 @@ export const MONEY_MUTANTS: readonly Mutant[] = [
     name: 'refund-sent-after-dispute',
     finding: 'B02',
     fault: 'A refund whose owner died is sent although a dispute has taken the money since.',
+    needs: ['refund', 'dispute|foreign_refund|flood'],
     edits: [
       {
         file: 'lambdas/payments/use/find-out-change.ts',
@@ -40,6 +42,7 @@ export const MONEY_MUTANTS: readonly Mutant[] = [
     name: 'no-look-before-refund',
     finding: 'B02',
     fault: 'A later owner of a refund does not read the processor’s books before it sends.',
+    needs: ['refund', 'dispute|foreign_refund|flood'],
     edits: [
       {
         file: 'lambdas/resolving/use/resolve.ts',
@@ -52,6 +55,7 @@ export const MONEY_MUTANTS: readonly Mutant[] = [
     name: 'failed-return-not-queued',
     finding: 'B03',
     fault: 'A return that the bank fails later, or whose dispute is won, is not queued again.',
+    needs: ['fail_refund|close_dispute|contradict'],
     edits: [
       {
         file: 'lambdas/payments/use/queued-with.ts',
@@ -64,6 +68,7 @@ export const MONEY_MUTANTS: readonly Mutant[] = [
     name: 'decision-without-look-at-books',
     finding: 'B06',
     fault: 'After an operator’s decision the processor’s books are not compared.',
+    needs: ['decide'],
     edits: [
       {
         file: 'lambdas/payments/use/keyed-effect.ts',
@@ -76,6 +81,7 @@ export const MONEY_MUTANTS: readonly Mutant[] = [
     name: 'decision-names-stray',
     finding: 'B06',
     fault: 'An operator can name a stray charge, which is returned all the same.',
+    needs: ['stray', 'decide'],
     edits: [
       {
         file: 'lambdas/payments/domain/operator-decision.ts',
@@ -88,6 +94,7 @@ export const MONEY_MUTANTS: readonly Mutant[] = [
     name: 'decision-books-more',
     finding: 'B06',
     fault: 'An operator can book more than the payment’s amount.',
+    needs: ['decide'],
     edits: [
       {
         file: 'lambdas/payments/domain/operator-decision.ts',
@@ -100,6 +107,7 @@ export const MONEY_MUTANTS: readonly Mutant[] = [
     name: 'foreign-refund-not-queued',
     finding: 'B07',
     fault: 'A pending refund that was made at the processor is not looked up when its callback is lost.',
+    needs: ['foreign_refund'],
     edits: [
       {
         file: 'lambdas/payments/use/queued-with.ts',
@@ -112,6 +120,7 @@ export const MONEY_MUTANTS: readonly Mutant[] = [
     name: 'open-dispute-not-queued',
     finding: 'B07',
     fault: 'An open dispute is not looked up when the callback about its end is lost.',
+    needs: ['dispute'],
     edits: [
       {
         file: 'lambdas/payments/use/queued-with.ts',
@@ -124,6 +133,7 @@ export const MONEY_MUTANTS: readonly Mutant[] = [
     name: 'look-up-below-refunds',
     finding: 'B08',
     fault: 'The answer to a look-up of a charge with many refunds is too long to be read.',
+    needs: ['flood'],
     edits: [
       {
         file: 'lambdas/processors/sandbox/sandbox-change.ts',
@@ -137,6 +147,7 @@ export const MONEY_MUTANTS: readonly Mutant[] = [
     name: 'breaker-of-the-default',
     finding: 'B09',
     fault: 'While the default processor’s breaker is open, payments at another processor are not finished.',
+    needs: ['processor_outage', 'deploy'],
     edits: [
       {
         file: 'lambdas/resolving/use/resolve.ts',
@@ -154,6 +165,7 @@ export const MONEY_MUTANTS: readonly Mutant[] = [
     name: 'former-processor-unreachable',
     finding: 'B10',
     fault: 'After a change of the routes, payments at the former processor are not called there any more.',
+    needs: ['deploy', 'deploy'],
     edits: [
       {
         file: 'lambdas/payments/use/pinned-processor.ts',
@@ -166,6 +178,7 @@ export const MONEY_MUTANTS: readonly Mutant[] = [
     name: 'all-facts-in-one-transaction',
     finding: 'B11',
     fault: 'More new facts of a charge than one transaction holds are never recorded.',
+    needs: ['flood'],
     edits: [
       {
         file: 'lambdas/payments/use/record-charge.ts',
@@ -178,6 +191,7 @@ export const MONEY_MUTANTS: readonly Mutant[] = [
     name: 'capture-of-wrong-amount-failed',
     finding: 'B13',
     fault: 'A capture that takes another amount is answered as failed, although money was taken.',
+    needs: ['wrong_amount', 'capture'],
     edits: [
       {
         file: 'lambdas/payments/domain/change-answer.ts',
@@ -190,6 +204,7 @@ export const MONEY_MUTANTS: readonly Mutant[] = [
     name: 'chain-shorter-than-refunds',
     finding: 'B14',
     fault: 'A payment with many refunds has more transitions than a chain may have.',
+    needs: ['flood'],
     edits: [
       {
         file: 'lambdas/payments/use/payment-chain.ts',
@@ -202,6 +217,7 @@ export const MONEY_MUTANTS: readonly Mutant[] = [
   {
     name: 'pending-refunds-not-reserved',
     fault: 'A pending refund does not reserve its amount.',
+    needs: ['refund', 'refund'],
     edits: [
       {
         file: 'lambdas/payments/domain/charge-money.ts',
@@ -213,6 +229,7 @@ export const MONEY_MUTANTS: readonly Mutant[] = [
   {
     name: 'hold-changes-together',
     fault: 'A capture and a cancellation of one hold can be under way at the same time.',
+    needs: ['capture|cancel', 'capture|cancel'],
     edits: [
       {
         file: 'lambdas/payments/domain/change.ts',
@@ -324,6 +341,7 @@ export const MONEY_MUTANTS: readonly Mutant[] = [
   {
     name: 'contradiction-without-alarm',
     fault: 'A fact that contradicts the payment raises no alarm.',
+    needs: ['contradict|decide_change|trouble'],
     edits: [
       {
         file: 'lambdas/payments/use/raise-alarms.ts',
@@ -363,6 +381,7 @@ export const MONEY_MUTANTS: readonly Mutant[] = [
   {
     name: 'won-dispute-booked-twice',
     fault: 'The postings of a won dispute have the wrong sign.',
+    needs: ['dispute'],
     edits: [
       {
         file: 'lambdas/payments/domain/bookings.ts',
@@ -374,6 +393,7 @@ export const MONEY_MUTANTS: readonly Mutant[] = [
   {
     name: 'undone-refund-booked-twice',
     fault: 'The postings of a refund that fails after its success have the wrong sign.',
+    needs: ['fail_refund'],
     edits: [
       {
         file: 'lambdas/payments/domain/bookings.ts',
@@ -396,6 +416,7 @@ export const MONEY_MUTANTS: readonly Mutant[] = [
   {
     name: 'reference-freed-too-early',
     fault: 'Two payments that succeed can hold one reference.',
+    needs: ['pay', 'pay'],
     edits: [
       {
         file: 'lambdas/payments/domain/payment.ts',

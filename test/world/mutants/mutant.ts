@@ -1,3 +1,5 @@
+import type { History } from '../simulator/contract.ts';
+
 /** A planted fault: text of the product that is replaced. A history must show it. */
 export interface Mutant {
   /** Lower case, with hyphens. */
@@ -7,6 +9,11 @@ export interface Mutant {
   /** The finding that is open again, for example `B01`. @default a kind of fault that no finding names */
   readonly finding?: string;
   readonly edits: readonly Edit[];
+  /**
+   * Without these steps a history cannot show the fault, so it is not played with it. Each is the name of an act, or some with `|`
+   * between them; one that is there twice needs two steps. @default any history can
+   */
+  readonly needs?: readonly string[];
 }
 
 export interface Edit {
@@ -15,6 +22,15 @@ export interface Edit {
   /** Occurs exactly once in the file. */
   readonly find: string;
   readonly replace: string;
+}
+
+export function hasNeeded({ needs = [] }: Mutant, { steps }: Pick<History, 'steps'>): boolean {
+  const left = steps.map(({ act }) => act);
+  return needs.every((acts) => {
+    const place = left.findIndex((act) => acts.split('|').includes(act));
+    if (place !== -1) left.splice(place, 1);
+    return place !== -1;
+  });
 }
 
 /** @throws Error unless each `find` occurs exactly once */

@@ -2,7 +2,8 @@ import { readFileSync } from 'node:fs';
 import { describe, expect, test } from '@jest/globals';
 import { parseSync } from '@swc/core';
 import ts from 'typescript';
-import { edited } from './mutant.ts';
+import { ACTS } from '../simulator/acts/all-acts.ts';
+import { edited, hasNeeded } from './mutant.ts';
 import { filesOf, MUTANTS, mutated } from './mutants.ts';
 
 /** Names in a text, without those in strings. */
@@ -21,6 +22,21 @@ test('no two mutants have one name, and a name goes into a command', () => {
   const names = MUTANTS.map(({ name }) => name);
   expect(new Set(names).size).toBe(names.length);
   expect(names.filter((name) => !/^[a-z]+(?:-[a-z]+)+$/.test(name))).toEqual([]);
+});
+
+test('what a mutant needs are acts, and a step is counted once', () => {
+  const acts = new Set(ACTS.map(({ name }) => name));
+  expect(
+    MUTANTS.flatMap(({ needs = [] }) => needs.flatMap((each) => each.split('|'))).filter((name) => !acts.has(name)),
+  ).toEqual([]);
+  const steps = ['pay', 'refund', 'dispute'].map((act, id) => ({ id, atMs: id, actor: 'x', act }));
+  const needing = (...needs: readonly string[]) => hasNeeded({ name: 'x', fault: 'x', edits: [], needs }, { steps });
+  expect([needing(), needing('flood|dispute', 'refund'), needing('refund', 'refund'), needing('flood')]).toEqual([
+    true,
+    true,
+    false,
+    false,
+  ]);
 });
 
 test('an edit whose text is missing or occurs twice is refused', () => {

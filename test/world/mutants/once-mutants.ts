@@ -39,6 +39,7 @@ export const ONCE_MUTANTS: readonly Mutant[] = [
   {
     name: 'expired-answer-replayed',
     fault: 'A key past its retention is answered as long as its record is still there.',
+    needs: ['retry'],
     edits: [
       {
         file: 'lambdas/once/use/judge-record.ts',
@@ -50,6 +51,7 @@ export const ONCE_MUTANTS: readonly Mutant[] = [
   {
     name: 'lost-record-answered-again',
     fault: 'When the record of an answered key is gone, the key is executed and answered again.',
+    needs: ['retry'],
     edits: [
       {
         file: 'lambdas/once/use/execute-once.ts',
@@ -61,6 +63,7 @@ export const ONCE_MUTANTS: readonly Mutant[] = [
   {
     name: 'other-body-replayed',
     fault: 'A key with another body gets the stored answer.',
+    needs: ['retry'],
     edits: [
       {
         file: 'lambdas/once/use/judge-record.ts',
@@ -71,13 +74,14 @@ export const ONCE_MUTANTS: readonly Mutant[] = [
     ],
   },
   {
-    name: 'key-scope-without-method-path',
-    fault: 'One key for two routes of a payment names one change.',
+    name: 'key-scope-without-tenant',
+    fault: 'One key of two tenants names one payment.',
+    needs: ['retry'],
     edits: [
       {
         file: 'lambdas/kernel/ids.ts',
-        find: 'const letters = derived(digest, scopeParts(scope)).slice(0, CHANGE_LETTERS);',
-        replace: 'const letters = derived(digest, [scope.key, paymentId]).slice(0, CHANGE_LETTERS);',
+        find: 'return [scope.tenantId, scope.mode,',
+        replace: 'return [scope.mode,',
       },
     ],
   },
@@ -183,6 +187,7 @@ export const ONCE_MUTANTS: readonly Mutant[] = [
   {
     name: 'deliveries-told-apart-by-time',
     fault: 'Two events of one millisecond are one delivery at an endpoint.',
+    needs: ['endpoint'],
     edits: [
       {
         file: 'lambdas/webhooks/domain/webhook-delivery.ts',
@@ -194,6 +199,7 @@ export const ONCE_MUTANTS: readonly Mutant[] = [
   {
     name: 'redirect-counts-as-taken',
     fault: 'A webhook that the endpoint refused counts as delivered.',
+    needs: ['endpoint', 'receiver'],
     edits: [
       {
         file: 'lambdas/webhooks/domain/webhook-delivery.ts',
@@ -205,6 +211,7 @@ export const ONCE_MUTANTS: readonly Mutant[] = [
   {
     name: 'crashed-attempt-forgotten',
     fault: 'A delivery whose sender died is never sent again.',
+    needs: ['endpoint', 'faults'],
     edits: [
       {
         file: 'lambdas/webhooks/domain/webhook-delivery.ts',
@@ -217,6 +224,7 @@ export const ONCE_MUTANTS: readonly Mutant[] = [
     name: 'attempt-zero-written',
     finding: 'B04',
     fault: 'An order whose refund by the merchant fails later gets rows that its reader refuses.',
+    needs: ['order', 'refund', 'fail_refund'],
     edits: [
       {
         file: 'lambdas/orders/domain/order-facts.ts',
@@ -229,6 +237,7 @@ export const ONCE_MUTANTS: readonly Mutant[] = [
     name: 'goods-for-disputed-money',
     finding: 'B05',
     fault: 'Goods are given for money that is disputed or on its way back.',
+    needs: ['order', 'dispute|refund|foreign_refund'],
     edits: [
       {
         file: 'lambdas/orders/use/order-calls.ts',
@@ -246,6 +255,7 @@ export const ONCE_MUTANTS: readonly Mutant[] = [
     name: 'no-second-look-before-goods',
     finding: 'B05',
     fault: 'An order does not read its payment again before the customer is told.',
+    needs: ['order', 'dispute|refund|foreign_refund'],
     edits: [
       {
         file: 'lambdas/orders/use/drive-order.ts',
@@ -257,6 +267,7 @@ export const ONCE_MUTANTS: readonly Mutant[] = [
   {
     name: 'goods-not-released',
     fault: 'A canceled order keeps its reservation.',
+    needs: ['order'],
     edits: [
       {
         file: 'lambdas/orders/domain/order-steps.ts',
@@ -273,6 +284,7 @@ export const ONCE_MUTANTS: readonly Mutant[] = [
   {
     name: 'order-not-opened-again',
     fault: 'An order whose refund fails days after its cancellation keeps the money.',
+    needs: ['order', 'fail_refund|close_dispute'],
     edits: [
       {
         file: 'lambdas/payments/use/queued-with.ts',
@@ -285,6 +297,7 @@ export const ONCE_MUTANTS: readonly Mutant[] = [
     name: 'redriven-letter-not-told',
     finding: 'B12',
     fault: 'An order does not learn that its dead letter took effect.',
+    needs: ['order', 'redrive'],
     edits: [
       {
         file: 'lambdas/orders/use/call-for-order-again.ts',
@@ -296,6 +309,7 @@ export const ONCE_MUTANTS: readonly Mutant[] = [
   {
     name: 'order-review-without-alarm',
     fault: 'An order that needs a person raises no alarm.',
+    needs: ['order'],
     edits: [
       {
         file: 'lambdas/orders/use/drive-order.ts',

@@ -7,7 +7,10 @@
  */
 import { availableParallelism } from 'node:os';
 import { parseArgs } from 'node:util';
-import { findMutants, medianOf } from './find-mutants.ts';
+import { PROFILES } from '../simulator/profiles.ts';
+import { findInStories, findMutants, medianOf } from './find-mutants.ts';
+import { writeHunt, writeTold } from './hunt-rows.ts';
+import { MUTANTS } from './mutants.ts';
 
 const { values } = parseArgs({
   options: {
@@ -17,30 +20,61 @@ const { values } = parseArgs({
     rows: { type: 'string', default: '5' },
     /** Names, separated by commas. */
     only: { type: 'string' },
-    /** Profiles, separated by commas. */
-    profiles: { type: 'string' },
+    /** Names, separated by commas. */
+    profile: { type: 'string' },
     /** Mutants that are hunted at the same time. */
-    'at-once': { type: 'string', default: String(availableParallelism()) },
+    processes: { type: 'string', default: String(availableParallelism()) },
+    /** Plays the kept stories instead of random histories. */
+    stories: { type: 'boolean', default: false },
+    /** Keeps the rows for docs/proof.md. */
+    write: { type: 'boolean', default: false },
   },
 });
 /** Rows of histories have seeds of their own. */
 const SEEDS_OF_A_ROW = 1_000_000;
 
 const say = (text: string): void => void process.stdout.write(`${text}\n`);
+const knownOf = (given: string | undefined, known: readonly string[]): readonly string[] => {
+  const names = given?.split(',') ?? known;
+  const unknown = names.filter((name) => !known.includes(name));
+  if (unknown.length === 0) return names;
+  process.stderr.write(`There is no ${unknown.join(', ')}; there are ${known.join(', ')}.\n`);
+  process.exit(2);
+};
 
+const most = Number(values.histories);
+// Nothing goes wrong in calm histories, so they show few faults.
+const profiles = knownOf(
+  values.profile,
+  Object.keys(PROFILES).filter((name) => name !== 'calm'),
+);
+const only = knownOf(
+  values.only,
+  MUTANTS.map(({ name }) => name),
+);
+if (values.stories) {
+  const told = await findInStories(only, (found) => {
+    if (values.write) writeTold(found);
+    say(`${found.mutant}: ${found.story === undefined ? 'no story shows it' : `${found.story}: ${found.oracle}`}`);
+  });
+  const unseen = told.filter(({ story }) => story === undefined);
+  say(`\n${told.length} faults planted; ${unseen.length} are shown by no story`);
+  process.exit();
+}
 say('| fault | finding | histories (median) | all rows | reached in | found by |');
 say('|---|---|---|---|---|---|');
 const hunts = await findMutants({
   seeds: Array.from({ length: Number(values.rows) }, (_, row) => Number(values.seed) + row * SEEDS_OF_A_ROW),
-  most: Number(values.histories),
-  atOnce: Number(values['at-once']),
-  ...(values.only === undefined ? {} : { only: values.only.split(',') }),
-  ...(values.profiles === undefined ? {} : { profiles: values.profiles.split(',') }),
+  most,
+  profiles,
+  only,
+  atOnce: Number(values.processes),
   told: (hunt) => {
+    if (values.write) writeHunt(hunt, { most, profiles });
     const all = hunt.histories.map((count) => count ?? 'never').join(', ');
-    say(
-      `| ${hunt.mutant} | ${hunt.finding ?? ''} | ${medianOf(hunt) ?? 'not found'} | ${all} | ${hunt.reached} | ${hunt.oracle ?? ''} |`,
-    );
+    const { mutant, finding = '', reached, oracle = '', profile } = hunt;
+    const by = profile === undefined ? oracle : `${oracle} (${profile})`;
+    say(`| ${mutant} | ${finding} | ${medianOf(hunt) ?? 'not found'} | ${all} | ${reached} | ${by} |`);
   },
 });
 const survivors = hunts.filter((hunt) => medianOf(hunt) === undefined);

@@ -4,6 +4,7 @@ import { parseOrderTransition } from '../../../lambdas/orders/store/order-items.
 import { CHARGE_TABLE, DISPUTE_TABLE, REFUND_TABLE } from '../../../lambdas/payments/domain/state-tables.ts';
 import type { Transition } from '../../../lambdas/payments/domain/transition.ts';
 import { parseTransition } from '../../../lambdas/payments/store/items.ts';
+import { ACTS } from './acts/all-acts.ts';
 import { isEffect } from './acts/objects.ts';
 import type { FaultKind, History, Observed } from './contract.ts';
 import type { StepEnd } from './perform.ts';
@@ -188,44 +189,71 @@ function overlapping({ calls }: Observed): boolean {
 
 // ---------------------------------------------------------------------------------------------------------------- report
 
-/** The report, as lines. @param acts the names of all acts */
-export function tellReached({ histories, counts }: Reached, acts: readonly string[]): readonly string[] {
-  const missing = (prefix: string, all: readonly string[], reasons: Readonly<Record<string, string>>): string[] => {
-    const left = all.filter((name) => counts[`${prefix} ${name}`] === undefined);
-    const isKnown = (name: string): boolean => reasons[name] !== undefined;
-    const head = `${prefix}s reached: ${all.length - left.length} of ${all.length}`;
-    return [
-      head,
-      ...left.filter((name) => !isKnown(name)).map((name) => `  never: ${name}`),
-      ...left.filter(isKnown).map((name) => `  not reachable: ${name}: ${reasons[name]}`),
-    ];
+type Kind = 'cell' | 'fault' | 'act' | 'pair';
+
+/** All that can be reached, by kind. */
+function allOf(kind: Kind): readonly string[] {
+  const acts = ACTS.map(({ name }) => name);
+  switch (kind) {
+    case 'cell':
+      return ALL_CELLS;
+    case 'fault':
+      return [...Object.keys(SIGNS), ...Object.keys(UNREACHABLE_FAULTS)].toSorted();
+    case 'act':
+      return acts;
+    case 'pair':
+      return acts.flatMap((act) => FAULT_KINDS.map((fault) => `${act} × ${fault}`));
+  }
+}
+
+const REASONS: Readonly<Partial<Record<Kind, Readonly<Record<string, string>>>>> = {
+  cell: UNREACHABLE_CELLS,
+  fault: UNREACHABLE_FAULTS,
+};
+
+/** What was reached of one kind, what was not although it can be, and what cannot be. */
+export function sorted(kind: Kind, { counts }: Reached) {
+  const all = allOf(kind);
+  const reasons = REASONS[kind] ?? {};
+  const left = all.filter((name) => counts[`${kind} ${name}`] === undefined);
+  return {
+    all,
+    reached: all
+      .filter((name) => !left.includes(name))
+      .map((name) => ({ name, count: counts[`${kind} ${name}`] ?? 0 })),
+    never: left.filter((name) => reasons[name] === undefined),
+    unreachable: left.flatMap((name) => (reasons[name] === undefined ? [] : [{ name, why: reasons[name] }])),
   };
-  const faults = [...Object.keys(SIGNS), ...Object.keys(UNREACHABLE_FAULTS)].toSorted();
-  const pairs = acts.flatMap((act) => FAULT_KINDS.map((kind) => `${act} × ${kind}`));
+}
+
+/** The report, as lines. */
+export function tellReached(reached: Reached): readonly string[] {
+  const kinds: readonly Kind[] = ['cell', 'fault', 'act', 'pair'];
   return [
-    `${histories} histories`,
-    ...missing('cell', ALL_CELLS, UNREACHABLE_CELLS),
-    ...missing('fault', faults, UNREACHABLE_FAULTS),
-    ...missing('act', acts, {}),
-    ...missing('pair', pairs, {}),
-    ...effects(counts, acts),
+    `${reached.histories} histories`,
+    ...kinds.flatMap((kind) => {
+      const { all, reached: found, never, unreachable } = sorted(kind, reached);
+      return [
+        `${kind}s reached: ${found.length} of ${all.length}`,
+        ...(kind === 'pair' ? [] : found.map(({ name, count }) => `  in ${count}: ${name}`)),
+        ...never.map((name) => `  never: ${name}`),
+        ...unreachable.map(({ name, why }) => `  not reachable: ${name}: ${why}`),
+      ];
+    }),
+    ...ACTS.map(({ name }) => `act ${name}: ${effectOf(name, reached)}`),
   ];
 }
 
-/** Of each act: the share of its steps that took effect, and how the others ended. */
-function effects(counts: Reached['counts'], acts: readonly string[]): readonly string[] {
-  return acts.map((act) => {
-    const drawn = counts[`drawn ${act}`] ?? 0;
-    const effect = counts[`effect ${act}`] ?? 0;
-    const others = Object.entries(counts)
-      .flatMap(([name, count]) =>
-        name.startsWith(`end ${act}: `) ? [[name.slice(act.length + 6), count] as const] : [],
-      )
-      .filter(([end]) => !isEffect(end))
-      .toSorted(([, one], [, other]) => other - one)
-      .slice(0, 3)
-      .map(([end, count]) => `${end} ${count}`);
-    const share = drawn === 0 ? 'never drawn' : `${Math.round((100 * effect) / drawn)} % of ${drawn} steps took effect`;
-    return `act ${act}: ${share}${others.length === 0 ? '' : ` (else: ${others.join(', ')})`}`;
-  });
+/** The share of an act's steps that took effect, and how the others ended. */
+export function effectOf(act: string, { counts }: Reached): string {
+  const drawn = counts[`drawn ${act}`] ?? 0;
+  const effect = counts[`effect ${act}`] ?? 0;
+  const others = Object.entries(counts)
+    .flatMap(([name, count]) => (name.startsWith(`end ${act}: `) ? [[name.slice(act.length + 6), count] as const] : []))
+    .filter(([end]) => !isEffect(end))
+    .toSorted(([, one], [, other]) => other - one)
+    .slice(0, 3)
+    .map(([end, count]) => `${end} ${count}`);
+  const share = drawn === 0 ? 'never drawn' : `${Math.round((100 * effect) / drawn)} % of ${drawn} steps took effect`;
+  return `${share}${others.length === 0 ? '' : ` (else: ${others.join(', ')})`}`;
 }

@@ -5,9 +5,9 @@
  *
  * `payonce simulate` runs this file.
  */
+import { writeFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { parseArgs } from 'node:util';
-import { ACTS } from './acts/all-acts.ts';
 import type { History } from './contract.ts';
 import { addReached, countCells, nothingReached, reachedBy, tellReached } from './coverage.ts';
 import { generate } from './generate.ts';
@@ -19,6 +19,7 @@ import { tell } from './tell.ts';
 /** Runs of one history to find a shorter one. */
 const MOST_SHRINKING_RUNS = 150;
 const PROGRESS_MS = 10_000;
+const REACHED = new URL('../../../docs/proof/reached.json', import.meta.url);
 /** Error objects of injected faults are many; the beginning of a stack is enough. */
 Error.stackTraceLimit = 8;
 
@@ -32,6 +33,8 @@ const { values } = parseArgs({
     whole: { type: 'boolean', default: false },
     /** Tells what was reached, and what never. */
     reached: { type: 'boolean', default: false },
+    /** Keeps what was reached for docs/proof.md. */
+    write: { type: 'boolean', default: false },
   },
 });
 if (values.profile !== undefined && !Object.hasOwn(PROFILES, values.profile)) {
@@ -112,12 +115,8 @@ say(
   `${histories} histories; ${Math.round(cpuMs / histories)} ms of CPU and ${Math.round(gates / histories)} calls each, ` +
     `one of ${availableParallelism()} cores`,
 );
-if (values.reached)
-  for (const line of tellReached(
-    reached,
-    ACTS.map(({ name }) => name),
-  ))
-    say(line);
+if (values.reached) for (const line of tellReached(reached)) say(line);
+if (values.write) writeFileSync(REACHED, `${JSON.stringify(reached, null, 2)}\n`);
 for (const [oracle, { history, times }] of found) {
   say(`\n${times} of ${histories} histories violate this:`);
   await tellShortest(oracle, history);

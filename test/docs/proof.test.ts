@@ -1,0 +1,28 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { expect, test } from '@jest/globals';
+import { FINDINGS, proofPage } from '../../docs/generate/proof.ts';
+import { readHuntRows } from '../world/mutants/hunt-rows.ts';
+import { MUTANTS } from '../world/mutants/mutants.ts';
+
+const PAGE = readFileSync(new URL('../../docs/proof.md', import.meta.url), 'utf8');
+
+test('docs/proof.md is up to date: if not, run npm run docs:tables', () => {
+  expect(PAGE).toBe(proofPage(PAGE));
+});
+
+test('each mutant has a row, and each row a mutant', () => {
+  for (const { name } of MUTANTS) expect(PAGE).toContain(`\n| \`${name}\` |`);
+  const names = new Set(MUTANTS.map(({ name }) => name));
+  expect(readHuntRows().filter(({ mutant }) => !names.has(mutant))).toEqual([]);
+});
+
+test('each finding has a row, a test that exists, and a story that exists', () => {
+  const numbers = Array.from({ length: 16 }, (_, index) => `B${String(index + 1).padStart(2, '0')}`);
+  expect(FINDINGS.map(({ finding }) => finding)).toEqual(numbers);
+  expect(MUTANTS.flatMap(({ finding = 'B01' }) => finding).filter((finding) => !numbers.includes(finding))).toEqual([]);
+  for (const { test: named, story } of FINDINGS) {
+    const [file = '', name = ''] = named.split(' › ');
+    expect(readFileSync(file, 'utf8').replaceAll(/\\'/g, "'")).toContain(name);
+    if (story !== undefined) expect(existsSync(`test/world/stories/${story}.json`)).toBe(true);
+  }
+});
