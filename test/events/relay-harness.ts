@@ -4,16 +4,13 @@ import type { Parking, StreamRecord } from '../../lambdas/events/use/ledger-stre
 import { type Relayed, type RelayTools, relayTransitions } from '../../lambdas/events/use/relay-transitions.ts';
 import { isFault } from '../../lambdas/kernel/faults.ts';
 import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
-import { idempotentRunner } from '../../lambdas/once/idempotent-runner.ts';
 import { ProcessRecords } from '../../lambdas/once/process-records.ts';
 import { isOutcome } from '../../lambdas/payments/domain/payment.ts';
 import { detailsOf, type Transition } from '../../lambdas/payments/domain/transition.ts';
 import { outcomeTransition, paymentIdFor, pendingTransition } from '../payments/payment-fixtures.ts';
-import { countingEntropy } from '../support/counting-entropy.ts';
 import { type Actor, Crash } from '../support/fault-plan.ts';
-import { PORT_VOICE } from '../support/faulty-ports.ts';
-import { SimulatedClock } from '../support/simulated-clock.ts';
-import { Stores } from '../world/stores.ts';
+import { seenBy } from '../support/faulty-ports.ts';
+import { World } from '../world/world.ts';
 import { MemoryEventBus } from './memory-event-bus.ts';
 
 /** A relay, the Stream that it reads and the bus that it writes to. */
@@ -24,31 +21,28 @@ const BATCH = 3;
 /** Lambda's own bound for one batch. */
 const MAX_TRIES = 20;
 
-export class RelayHarness {
-  readonly clock = new SimulatedClock();
+/** The Stream of a world's Ledger, and the bus. */
+export class RelayHarness extends World {
   readonly bus = new MemoryEventBus();
   readonly parked: { readonly body: string; readonly reason: string; readonly detail: string }[] = [];
-  readonly reported: unknown[] = [];
-  readonly transitions: readonly Transition[];
+  readonly ledger: readonly Transition[];
   readonly records: StreamRecord[];
-  readonly #stores = new Stores(this.clock);
   readonly #how: Relay;
-  readonly #entropy = countingEntropy();
+  readonly #parking: Parking = { park: async (one) => void this.parked.push(one) };
   #relayed = new ProcessRecords<PublishOutcome>();
 
   constructor(transitions: readonly Transition[] = chains(2), how: Relay = relayTransitions) {
-    this.transitions = transitions;
-    void this.#stores.write(transitions);
+    super();
+    this.ledger = transitions;
+    void this.store.write(transitions);
     this.records = transitions.map(recordOf);
     this.#how = how;
   }
 
   /** The ids of the events that must come out. */
   get expected(): readonly string[] {
-    return this.transitions.flatMap((transition) => {
-      const first = this.transitions.find(
-        ({ payment, sequence }) => payment.id === transition.payment.id && sequence === 1,
-      );
+    return this.ledger.flatMap((transition) => {
+      const first = this.ledger.find(({ payment, sequence }) => payment.id === transition.payment.id && sequence === 1);
       if (!isOutcome(transition.type) || first === undefined) return [];
       return [eventOf(systemDigest, transition, detailsOf(first)).event.id];
     });
@@ -64,12 +58,13 @@ export class RelayHarness {
   }
 
   relay(records: readonly StreamRecord[] = this.records, actor?: Actor): Promise<Relayed> {
-    const all = this.#stores.ledger;
+    const all = this.store.ledger;
+    if (actor === undefined) return this.relayWith({}, records);
     return this.relayWith(
       {
-        publisher: actor === undefined ? this.bus : publisherOf(actor, this.bus),
-        transitions: actor === undefined ? all : readerOf(actor, all),
-        parking: parkingOf(actor, this.parked),
+        publisher: seenBy(actor, this.bus as EventPublisher, 'publish'),
+        transitions: seenBy(actor, all as RelayTools['transitions'], 'readTransition', 'readOrderTransition'),
+        parking: seenBy(actor, this.#parking, 'park'),
       },
       records,
     );
@@ -77,15 +72,11 @@ export class RelayHarness {
 
   relayWith(changes: Partial<RelayTools>, records: readonly StreamRecord[] = this.records): Promise<Relayed> {
     const tools = {
-      runner: idempotentRunner,
+      ...this.tools,
       relayed: this.#relayed,
       publisher: this.bus,
-      transitions: this.#stores.ledger,
-      parking: parkingOf(undefined, this.parked),
-      digest: systemDigest,
-      clock: this.clock,
-      entropy: this.#entropy,
-      report: (error: unknown) => void this.reported.push(error),
+      transitions: this.store.ledger,
+      parking: this.#parking,
     };
     return this.#how({ ...tools, ...changes }, records);
   }
@@ -125,20 +116,4 @@ function recordOf(transition: Transition, index: number): StreamRecord {
     whole: JSON.stringify({ record: index }),
     content: kind ? { kind: 'no_event' } : { kind: 'transition', transition },
   };
-}
-
-function publisherOf(actor: Actor, bus: EventPublisher): EventPublisher {
-  return { publish: (events) => actor.call('publish', PORT_VOICE, () => bus.publish(events)) };
-}
-
-function readerOf(actor: Actor, reader: RelayTools['transitions']): RelayTools['transitions'] {
-  return {
-    readTransition: (place) => actor.call('readTransition', PORT_VOICE, () => reader.readTransition(place)),
-    readOrderTransition: (place) => actor.call('readTransition', PORT_VOICE, () => reader.readOrderTransition(place)),
-  };
-}
-
-function parkingOf(actor: Actor | undefined, parked: Parameters<Parking['park']>[0][]): Parking {
-  const park = async (one: Parameters<Parking['park']>[0]): Promise<void> => void parked.push(one);
-  return { park: (one) => (actor === undefined ? park(one) : actor.call('park', PORT_VOICE, () => park(one))) };
 }

@@ -259,8 +259,8 @@ describe('the relay', () => {
     const reader = {
       ...NO_ORDERS,
       readTransition: async ({ paymentId }: { paymentId: string }) => {
-        if (paymentId === harness.transitions[1]?.payment.id) throw new RetryableError('store_unavailable', 'not now');
-        return harness.transitions[0];
+        if (paymentId === harness.ledger[1]?.payment.id) throw new RetryableError('store_unavailable', 'not now');
+        return harness.ledger[0];
       },
     };
     expect(await harness.relayWith({ transitions: reader })).toMatchObject({

@@ -133,7 +133,7 @@ describe('accepting a run, with every fault at every point, and one repeated req
   );
 
   test.each(plans)('point %i %s: one run, which reaches its worker', async (point, kind) => {
-    const world = new World({}, new FaultPlan([{ point, kind }]));
+    const world = new World({ plan: new FaultPlan([{ point, kind }]) });
     const first = await acceptRun(world.toolsOf(world.actor('a')), clocked(JOB, NOW)).catch(() => undefined);
     world.plan.active = false;
     const again = await acceptRun(world.toolsOf(world.actor('b')), clocked(JOB, NOW));

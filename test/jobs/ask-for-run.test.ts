@@ -55,7 +55,7 @@ describe('the executor', () => {
 
   test('throws what the route throws and remembers nothing, so that the firing is redelivered', async () => {
     // Its second call is the route.
-    const world = new World({}, new FaultPlan([{ point: 2, kind: 'throttle' }]));
+    const world = new World({ plan: new FaultPlan([{ point: 2, kind: 'throttle' }]) });
     await expect(askForRun(asking(world, world.actor('a')), entry(), NOW)).rejects.toMatchObject({
       name: 'RetryableError',
     });
@@ -72,7 +72,7 @@ describe('the executor, with every fault at every point, and fired once more', (
   );
 
   test.each(plans)('point %i %s: one run, which reaches its worker', async (point, kind) => {
-    const world = new World({}, new FaultPlan([{ point, kind }]));
+    const world = new World({ plan: new FaultPlan([{ point, kind }]) });
     await askForRun(asking(world, world.actor('a')), entry(), NOW).catch(() => undefined);
     world.plan.active = false;
     const again = await askForRun(asking(world, world.actor('b')), entry(), NOW);

@@ -44,10 +44,10 @@ async function runHistory(history: History, faults: readonly PlannedFault[]): Pr
   const calls = [...plan.calls];
   await world.judge(runs);
   // Late messages find nothing to do.
-  const before = await Promise.all(runs.map((run) => world.read(run)));
+  const before = await Promise.all(runs.map((run) => world.runNow(run)));
   world.sendLate(runs);
   await world.drain();
-  const after = await Promise.all(runs.map((run) => world.read(run)));
+  const after = await Promise.all(runs.map((run) => world.runNow(run)));
   if (JSON.stringify(before) !== JSON.stringify(after)) world.violations.push('a late message changed a run');
   return { calls, violations: world.violations };
 }

@@ -6,10 +6,10 @@ import { type WorkRunTools, workRun } from '../../lambdas/jobs/use/work-run.ts';
 import type { JobId } from '../../lambdas/kernel/contract/jobs.ts';
 import { ownerToken } from '../../lambdas/kernel/ids.ts';
 import { idempotentRunner } from '../../lambdas/once/idempotent-runner.ts';
-import { Actor, FaultPlan } from '../support/fault-plan.ts';
-import { PORT_VOICE } from '../support/faulty-ports.ts';
-import { SimulatedClock, skewed } from '../support/simulated-clock.ts';
-import { Stores } from '../world/stores.ts';
+import { type Actor, FaultPlan } from '../support/fault-plan.ts';
+import { PORT_VOICE, seenBy } from '../support/faulty-ports.ts';
+import { skewed } from '../support/simulated-clock.ts';
+import { World } from '../world/world.ts';
 import { countingJob, hearing, LONG_JOB_ID, recordOf } from './job-fixtures.ts';
 
 export interface JobWorldOptions {
@@ -43,16 +43,14 @@ const ITEM_MS = 30_000;
 const MOST_DELIVERIES = 400;
 
 /** Runs of a job, a queue that redelivers, workers that come and go, and the owner of what the items do. */
-export class JobWorld {
-  readonly clock = new SimulatedClock();
-  readonly plan: FaultPlan;
+export class JobWorld extends World {
   readonly observer = hearing();
   /** By run and item: the owner knows what it has done. */
   readonly effects = new Set<string>();
   readonly violations: string[] = [];
   readonly #options: JobWorldOptions;
   readonly #jobId: JobId;
-  readonly #store: JobRunStore;
+  readonly #runs: JobRunStore;
   readonly #held = new Map<string, JobLock>();
   readonly #written = new Map<RunId, JobRun>();
   #queue: Message[] = [];
@@ -61,10 +59,10 @@ export class JobWorld {
   #doubled: number;
 
   constructor(options: JobWorldOptions, plan: FaultPlan = new FaultPlan()) {
-    this.plan = plan;
+    super({ plan });
     this.#options = options;
     this.#jobId = options.jobId ?? LONG_JOB_ID;
-    this.#store = options.store ?? new Stores(this.clock).jobRuns;
+    this.#runs = options.store ?? this.store.jobRuns;
     this.#doubled = options.doubled ?? 0;
   }
 
@@ -75,8 +73,8 @@ export class JobWorld {
     const record = recordOf(run);
     this.#last = run.runId;
     const outcomes = [
-      await this.#store.accept(record, run),
-      await this.#store.accept({ ...record, owner: ownerToken('again') }, run),
+      await this.#runs.accept(record, run),
+      await this.#runs.accept({ ...record, owner: ownerToken('again') }, run),
     ];
     if (outcomes[1]?.kind !== 'recorded_before') this.violations.push('fired twice, accepted twice');
     for (const _ of outcomes) this.#send(run, nowMs + minute * 60_000);
@@ -113,10 +111,10 @@ export class JobWorld {
     const hidden = { run, receives: receives + 1, visibleAtMs };
     this.#queue = this.#queue.map((each) => (each === message ? hidden : each));
     this.#workers += 1;
-    const actor = new Actor(`worker-${this.#workers}`, this.plan);
+    const actor = this.actor(`worker-${this.#workers}`);
     const { work = workRun } = this.#options;
     try {
-      await work(this.#tools(actor, run.runId), run, receives + 1);
+      await work(this.#toolsOf(actor, run.runId), run, receives + 1);
       if (!actor.crashed) this.#queue = this.#queue.filter((each) => each !== hidden);
     } catch (error) {
       if (!(error instanceof Error) || !/^(Crash|RetryableError|AmbiguousError)$/.test(error.name)) throw error;
@@ -128,15 +126,15 @@ export class JobWorld {
     for (const run of runs) this.#send(run, this.clock.nowMs());
   }
 
-  async read(run: JobRun): Promise<JobRun> {
-    return (await this.#store.readRun(run.jobId, run.runId)) ?? run;
+  async runNow(run: JobRun): Promise<JobRun> {
+    return (await this.#runs.readRun(run.jobId, run.runId)) ?? run;
   }
 
   /** What must hold once all is quiet. */
   async judge(runs: readonly JobRun[]): Promise<void> {
     const { items, mayGiveUp = false } = this.#options;
     for (const accepted of runs) {
-      const run = await this.read(accepted);
+      const run = await this.runNow(accepted);
       if (mayGiveUp && run.status === 'failed') continue;
       if (run.status !== 'succeeded') this.violations.push(`a run is ${run.status}: ${run.reason ?? ''}`);
       const counted = run.done + run.left + run.failed;
@@ -163,7 +161,7 @@ export class JobWorld {
     return this.#options.reordered === true ? due.at(-1) : due[0];
   }
 
-  #tools(actor: Actor, runId: RunId): WorkRunTools {
+  #toolsOf(actor: Actor, runId: RunId): WorkRunTools {
     const { skews: all = [0], lastSkews = all } = this.#options;
     const skews = runId === this.#last ? lastSkews : all;
     const clock = skewed(this.clock, skews[this.#workers % skews.length] ?? 0);
@@ -178,10 +176,10 @@ export class JobWorld {
   }
 
   #tasksOf(actor: Actor): JobTasks {
-    return {
-      enqueue: (run, delaySeconds) =>
-        actor.call('enqueue', PORT_VOICE, async () => this.#send(run, this.clock.nowMs() + delaySeconds * 1000)),
+    const tasks: JobTasks = {
+      enqueue: async (run, delaySeconds) => this.#send(run, this.clock.nowMs() + delaySeconds * 1000),
     };
+    return seenBy(actor, tasks, 'enqueue');
   }
 
   #jobOf(actor: Actor): Job<string> {
@@ -197,17 +195,17 @@ export class JobWorld {
   }
 
   #storeOf(actor: Actor): WorkRunTools['runs'] {
-    const call = <Result>(label: string, apply: () => Promise<Result>) => actor.call(label, PORT_VOICE, apply);
-    return {
-      readRun: (jobId, runId) => call('readRun', () => this.#store.readRun(jobId, runId)),
-      lock: (name, runId, times) => call('lock', () => this.#lock(name, runId, times)),
-      save: (run, lock, leaseExpiresAtMs) => call('save', () => this.#save(run, lock, leaseExpiresAtMs)),
+    const runs: WorkRunTools['runs'] = {
+      readRun: (jobId, runId) => this.#runs.readRun(jobId, runId),
+      lock: (name, runId, times) => this.#lock(name, runId, times),
+      save: (run, lock, leaseExpiresAtMs) => this.#save(run, lock, leaseExpiresAtMs),
     };
+    return seenBy(actor, runs, 'readRun', 'lock', 'save');
   }
 
   /** Keeps books of its own of who holds what. */
   async #lock(...[name, runId, times]: Parameters<JobRunStore['lock']>): Promise<JobLock | undefined> {
-    const lock = await this.#store.lock(name, runId, times);
+    const lock = await this.#runs.lock(name, runId, times);
     if (lock === undefined) return undefined;
     // After the call: what was written before it has been noted by now.
     const held = this.#held.get(name);
@@ -221,7 +219,7 @@ export class JobWorld {
 
   async #save(...[run, lock, leaseExpiresAtMs]: Parameters<JobRunStore['save']>): Promise<boolean> {
     const before = this.#written.get(run.runId);
-    const saved = await this.#store.save(run, lock, leaseExpiresAtMs);
+    const saved = await this.#runs.save(run, lock, leaseExpiresAtMs);
     if (!saved) return false;
     const held = this.#held.get(lock.name);
     if (held?.token !== lock.token) this.violations.push('a worker wrote that had been taken over');

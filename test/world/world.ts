@@ -14,7 +14,7 @@ import {
 } from '../../lambdas/kernel/ids.ts';
 import { invariant } from '../../lambdas/kernel/invariant.ts';
 import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
-import type { Entropy } from '../../lambdas/kernel/world.ts';
+import type { Clock, Entropy } from '../../lambdas/kernel/world.ts';
 import { idempotentRunner } from '../../lambdas/once/idempotent-runner.ts';
 import type { ConsumerClaims, ConsumerEffects } from '../../lambdas/once/use/consumer-records.ts';
 import type { ReplayCache } from '../../lambdas/once/use/operation-runner.ts';
@@ -78,6 +78,14 @@ interface Queue {
   enqueue(asked: Pick<JobRun, 'runId'> | readonly WebhookTask[], delaySeconds?: number): Promise<void>;
 }
 
+export interface WorldOptions extends Omit<SandboxInProcessOptions, 'clock'> {
+  readonly plan?: FaultPlan;
+  /** @default over tables in memory */
+  readonly store?: Stores;
+  /** The stores as one process sees them, struck where they call. @default `store`, whose own calls are struck */
+  readonly storeFor?: (actor: Actor, clock: Clock) => Stores;
+}
+
 type Changes = Partial<WorldTools>;
 type OfPayment = Pick<CreatePayment, 'paymentId'>;
 type OfOrder = Pick<CreateOrder, 'orderId'>;
@@ -90,11 +98,11 @@ const GONE = 'the process is gone';
 export class World {
   readonly plan: FaultPlan;
   readonly clock = new SimulatedClock();
-  readonly store = new Stores(this.clock);
+  readonly store: Stores;
   readonly processor: SandboxInProcess;
   readonly entropy: Entropy = countingEntropy();
   /** The Views without what events project: see `Api`. */
-  readonly views = new MemoryViews(this.store.database);
+  readonly views: MemoryViews;
   readonly mailer = new MemoryMailer();
   readonly stock: StockKeeper = {
     reserve: (order, limit) => this.shop.stock.reserve(order, limit),
@@ -108,9 +116,13 @@ export class World {
   /** Messages to the queues of jobs and webhooks. */
   readonly enqueued: (RunId | WebhookTask)[] = [];
   #shop: ShopParties | undefined;
+  readonly #storeFor: WorldOptions['storeFor'];
 
-  constructor(sandbox: Omit<SandboxInProcessOptions, 'clock'> = {}, plan = new FaultPlan()) {
+  constructor({ plan = new FaultPlan(), store, storeFor, ...sandbox }: WorldOptions = {}) {
     this.plan = plan;
+    this.store = store ?? new Stores(this.clock);
+    this.views = new MemoryViews(this.store.database);
+    this.#storeFor = storeFor;
     this.processor = createSandboxInProcess({ clock: this.clock, ...sandbox });
   }
 
@@ -118,13 +130,7 @@ export class World {
     const { store, processor, stock, referrals, mailer, clock, entropy, reported } = this;
     return {
       cause: BY_RUN,
-      store,
-      effects: store,
-      work: store,
-      shelf: store,
-      holds: store.holds,
-      runs: store.jobRuns,
-      records: store.consumed,
+      ...portsOf(store),
       tasks: {
         enqueue: async (asked) => {
           this.enqueued.push(...('runId' in asked ? [asked.runId] : asked));
@@ -132,7 +138,6 @@ export class World {
       },
       processor,
       books: [processor],
-      orders: store,
       stock,
       referrals,
       mailer,
@@ -157,24 +162,17 @@ export class World {
 
   /** The tools of a process: each call of another system is a point at which it can be struck. */
   toolsOf(actor: Actor): WorldTools {
-    const tools = this.tools;
-    const { effects, holds, stock, referrals, mailer } = tools;
-    const runs = ['accept', 'readAccepted', 'readRun', 'listRuns', 'lock', 'save'] as const;
-    const records = ['readEffect', 'recordOnce', 'claim', 'complete', 'fail'] as const;
+    const { tools } = this;
+    const own = this.#storeFor?.(actor, this.clock);
     return {
       ...tools,
-      store: storeOf(actor, tools.store),
-      effects: effectsOf(actor, effects),
-      orders: ordersOf(actor, tools.orders),
+      ...(own === undefined ? struckPorts(actor, tools) : portsOf(own)),
       processor: processorOf(actor, tools.processor),
       books: tools.books.map((books) => booksOf(actor, books)),
-      stock: seenBy(actor, stock, 'reserve', 'release'),
-      referrals: seenBy(actor, referrals, 'credit'),
-      mailer: seenBy(actor, mailer, 'send'),
-      holds: seenBy(actor, holds, 'dueBefore', 'close'),
-      runs: seenBy(actor, tools.runs, ...runs),
+      stock: seenBy(actor, tools.stock, 'reserve', 'release'),
+      referrals: seenBy(actor, tools.referrals, 'credit'),
+      mailer: seenBy(actor, tools.mailer, 'send'),
       tasks: seenBy(actor, tools.tasks, 'enqueue'),
-      records: seenBy(actor, tools.records, ...records),
     };
   }
 
@@ -390,4 +388,22 @@ export class World {
 async function dies(work: Promise<unknown>): Promise<void> {
   const ended = await work.catch((error: Error) => error.message);
   if (ended !== GONE) throw new Error(`the process did not die: ${JSON.stringify(ended)}`);
+}
+
+/** The ports that the stores are behind. */
+function portsOf(store: Stores) {
+  const { holds, jobRuns: runs, consumed: records } = store;
+  return { store, effects: store, work: store, shelf: store, orders: store, holds, runs, records };
+}
+
+/** The same, struck call by call; sweeps read their queues without faults. */
+function struckPorts(actor: Actor, { store, effects, orders, holds, runs, records }: WorldTools) {
+  return {
+    store: storeOf(actor, store),
+    effects: effectsOf(actor, effects),
+    orders: ordersOf(actor, orders),
+    holds: seenBy(actor, holds, 'dueBefore', 'close'),
+    runs: seenBy(actor, runs, 'accept', 'readAccepted', 'readRun', 'listRuns', 'lock', 'save'),
+    records: seenBy(actor, records, 'readEffect', 'recordOnce', 'claim', 'complete', 'fail'),
+  };
 }
