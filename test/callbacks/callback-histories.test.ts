@@ -1,17 +1,11 @@
 import { describe, expect, test } from '@jest/globals';
 import { callback, paymentRequest } from '../payments/payment-fixtures.ts';
 import { Actor, FaultPlan } from '../support/fault-plan.ts';
-import { effectsOf } from '../support/faulty-ports.ts';
 import { whole } from '../support/prove.ts';
-import { Stores } from '../world/stores.ts';
 import { CallbackWorld, surveyCallbacks, takeIn } from './callback-histories.ts';
 import { naiveTakeIn } from './naive-callback.ts';
 
-const inMemory = (): CallbackWorld => {
-  const store = new Stores();
-  const stores = { payments: store, effects: store, effectsFor: (actor: Actor) => effectsOf(actor, store) };
-  return new CallbackWorld(stores, paymentRequest('callback-history', { source: 'tok_async' }));
-};
+const inMemory = () => new CallbackWorld({}, paymentRequest('callback-history', { source: 'tok_async' }));
 
 describe('a callback, its redelivery and a rival have one effect', () => {
   test('with every single fault at every call', async () => {

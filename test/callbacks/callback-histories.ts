@@ -1,68 +1,42 @@
 import pMap from 'p-map';
-import { receiveCallback } from '../../lambdas/callbacks/receive-callback.ts';
 import { AmbiguousError, RetryableError } from '../../lambdas/kernel/faults.ts';
 import { callbackOperation } from '../../lambdas/kernel/ids.ts';
+import { invariant } from '../../lambdas/kernel/invariant.ts';
 import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
-import { idempotentRunner } from '../../lambdas/once/idempotent-runner.ts';
-import type { ReplayCache } from '../../lambdas/once/use/operation-runner.ts';
 import { assertBalanced } from '../../lambdas/payments/domain/posting.ts';
 import { firstBrokenLink } from '../../lambdas/payments/domain/transition.ts';
-import { type CreatePayment, createPayment } from '../../lambdas/payments/use/create-payment.ts';
-
-import type { CallbackEvent, EffectStore } from '../../lambdas/payments/use/effect-store.ts';
-import type { PaymentStore } from '../../lambdas/payments/use/payment-store.ts';
+import type { CreatePayment } from '../../lambdas/payments/use/create-payment.ts';
+import type { CallbackEvent } from '../../lambdas/payments/use/effect-store.ts';
 import { callback } from '../payments/payment-fixtures.ts';
-import { countingEntropy } from '../support/counting-entropy.ts';
 import { everyNth } from '../support/fault-histories.ts';
 import { Actor, Crash, FAULT_KINDS, FaultPlan, type PlannedFault } from '../support/fault-plan.ts';
-import { booksOf } from '../support/faulty-ports.ts';
-import { SimulatedClock } from '../support/simulated-clock.ts';
-import { createSandboxInProcess, type SandboxInProcess } from '../world/sandbox-in-process.ts';
+import { World, type WorldOptions } from '../world/world.ts';
 
 /** The code that receives a callback: the engine, or a mutant that must be detected. */
 export type TakeIn = (actor: Actor, event: CallbackEvent, world: CallbackWorld) => Promise<unknown>;
 
-export interface CallbackStores {
-  readonly payments: PaymentStore;
-  /** The effects without faults, for assertions. */
-  readonly effects: EffectStore;
-  /** The effects as one process sees them, with faults. */
-  readonly effectsFor: (actor: Actor) => EffectStore;
-}
-
-const NO_CACHE: ReplayCache = { get: () => undefined, put: () => undefined };
-
 /** A payment whose charge has succeeded. The processor redelivers its callback until it is acknowledged. */
-export class CallbackWorld {
-  readonly clock = new SimulatedClock();
-  readonly processor: SandboxInProcess = createSandboxInProcess({ clock: this.clock });
-  readonly stores: CallbackStores;
-  readonly entropy = countingEntropy();
+export class CallbackWorld extends World {
   /** The id of the delivered event. */
   readonly eventId: string;
   readonly #request: CreatePayment;
 
-  constructor(stores: CallbackStores, request: CreatePayment, eventId = 'evt_1') {
-    this.stores = stores;
+  constructor(options: WorldOptions, request: CreatePayment, eventId = 'evt_1') {
+    super(options);
     this.eventId = eventId;
     this.#request = request;
   }
 
   /** Creates a payment that waits for its callback; its charge has succeeded. @returns the charge's id */
   async prepare(): Promise<string> {
-    const tools = { store: this.stores.payments, processor: this.processor, runner: idempotentRunner };
-    await createPayment(
-      { ...tools, replays: NO_CACHE, clock: this.clock, entropy: this.entropy, digest: systemDigest },
-      this.#request,
-    );
-    const [charge] = this.processor.charges(this.#request.paymentId);
-    if (charge === undefined) throw new Error('there is no charge');
-    await this.processor.inside.approve(charge.chargeId);
-    return charge.chargeId;
+    await this.pay(this.#request);
+    const charge = this.chargeOf(this.#request);
+    await this.processor.inside.approve(charge);
+    return charge;
   }
 
   async violations(acknowledged: readonly CallbackEvent[]): Promise<readonly string[]> {
-    const { effects } = this.stores;
+    const effects = this.store;
     const transitions = await effects.listTransitions(this.#request.paymentId, { afterSequence: 0, limit: 100 });
     const found: string[] = [];
     const sets = transitions.filter(({ postings }) => postings.length > 0);
@@ -79,18 +53,12 @@ export class CallbackWorld {
 }
 
 /** Receives the callback with the engine. */
-export const takeIn: TakeIn = (actor, event, { stores, processor, clock, entropy }) =>
-  receiveCallback(
-    {
-      effects: stores.effectsFor(actor),
-      books: booksOf(actor, processor),
-      runner: idempotentRunner,
-      clock,
-      entropy,
-      digest: systemDigest,
-    },
-    event,
-  );
+export const takeIn: TakeIn = (actor, event, world) => {
+  const { effects, books } = world.toolsOf(actor);
+  const [asked] = books;
+  invariant(asked !== undefined, 'a callback needs books');
+  return world.deliver(event, { effects, books: asked });
+};
 
 interface History {
   readonly faults: readonly PlannedFault[];

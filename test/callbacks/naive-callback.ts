@@ -10,8 +10,9 @@ import type { TakeIn } from './callback-histories.ts';
  * The naive handler: reads whether the event was recorded, posts if not, and then records the event. The check is not a
  * condition of the write, and the posting and the record are two writes. It appends at the next free place of the chain.
  */
-export const naiveTakeIn: TakeIn = async (actor, event, { stores, processor, clock }) => {
-  const effects = stores.effectsFor(actor);
+export const naiveTakeIn: TakeIn = async (actor, event, world) => {
+  const { processor, clock } = world;
+  const { effects } = world.toolsOf(actor);
   const operationId = callbackOperation(systemDigest, event.processorName, event.eventId);
   if ((await effects.readEffect(operationId)) !== undefined) return;
   const charge = await processor.readCharge(event.chargeId, { timeoutMs: 1_000 });

@@ -9,11 +9,12 @@ import { idempotentRunner } from '../../lambdas/once/idempotent-runner.ts';
 import type { Fact } from '../../lambdas/payments/domain/facts.ts';
 import type { Transition } from '../../lambdas/payments/domain/transition.ts';
 import { sweepJob } from '../jobs/sweep-job.ts';
-import { recordsOf } from '../once/consumer-world.ts';
+import { RECORD_CALLS } from '../once/consumer-world.ts';
 import { chainOfPaid, disputed, eventsOfPaid, refunded } from '../payments/paid-chain.ts';
 import { countingEntropy } from '../support/counting-entropy.ts';
 import { surveyFaults } from '../support/fault-histories.ts';
 import { Actor, FaultPlan } from '../support/fault-plan.ts';
+import { seenBy } from '../support/faulty-ports.ts';
 import { SimulatedClock } from '../support/simulated-clock.ts';
 import { Stores } from '../world/stores.ts';
 
@@ -73,7 +74,7 @@ class ReleaseHarness {
               payment.id === paymentId && sequence > afterSequence && sequence <= this.#happened,
           ),
       },
-      records: actor === undefined ? records : recordsOf(actor, records),
+      records: actor === undefined ? records : seenBy(actor, records, ...RECORD_CALLS),
       clock,
       entropy: this.#entropy,
       digest: systemDigest,

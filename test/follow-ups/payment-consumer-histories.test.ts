@@ -6,12 +6,12 @@ import { sendReceipt } from '../../lambdas/follow-ups/send-receipt.ts';
 import { businessOperation } from '../../lambdas/kernel/ids.ts';
 import { invariant } from '../../lambdas/kernel/invariant.ts';
 import type { Mailer } from '../../lambdas/orders/use/order-parties.ts';
-import { ConsumerWorld, recordsOf } from '../once/consumer-world.ts';
+import { ConsumerWorld, RECORD_CALLS } from '../once/consumer-world.ts';
 import { MemoryMailer } from '../orders/memory-mailer.ts';
 import { chainOfPaid, eventsOfPaid, ledgerOf, refunded } from '../payments/paid-chain.ts';
 import { type HistoryRun, surveyFaults } from '../support/fault-histories.ts';
 import { Actor, FaultPlan, type PlannedFault } from '../support/fault-plan.ts';
-import { PORT_VOICE } from '../support/faulty-ports.ts';
+import { PORT_VOICE, seenBy } from '../support/faulty-ports.ts';
 import { Stores } from '../world/stores.ts';
 
 /** Deliveries before the queue moves a message to its dead-letter queue. */
@@ -95,7 +95,7 @@ function receiptHarness(key: (operationId: string) => string = (own) => own): Ha
     take: (actor, event) =>
       sendReceipt(
         {
-          ...world.tools(actor),
+          ...world.toolsOf(actor),
           mailer: mailerOf(actor, rekeyed),
           payments: ledgerOf(chainOfPaid('receipt-history', { receipt_email: 'ada@example.com' })),
           unsent: (_payment, why) => void unsent.push(why),
@@ -141,13 +141,13 @@ const ROW = { table: 'registry', partition: 'COMMISSION#ten_fixture#test#aff_7',
 
 type Keep = (world: ConsumerWorld, actor: Actor, event: PaymentEventOf) => Promise<{ readonly kind: string }>;
 
-const keep: Keep = (world, actor, event) => keepCommission(world.tools(actor), event);
+const keep: Keep = (world, actor, event) => keepCommission(world.toolsOf(actor), event);
 
 /** Writes the state of each event, whatever the order. */
 const naiveKeep: Keep = async (world, actor, event) => {
   const commission = commissionAfter(event, event.payment);
   invariant(commission !== undefined, 'there is one');
-  const { records, digest, entropy } = world.tools(actor);
+  const { records, digest, entropy } = world.toolsOf(actor);
   const { tenant: tenantId, mode } = event;
   const operationId = businessOperation(digest, 'naive', { tenantId, mode, businessKey: event.event.id });
   const writes = commissionWrites(commission).map(({ when: _when, ...write }) => write);
@@ -157,7 +157,10 @@ const naiveKeep: Keep = async (world, actor, event) => {
 
 function commissionHarness(how: Keep): Harness {
   const memory = new Stores();
-  const world = new ConsumerWorld({ recordsFor: (actor) => recordsOf(actor, memory.consumed), rowsOf: async () => 0 });
+  const world = new ConsumerWorld({
+    recordsFor: (actor) => seenBy(actor, memory.consumed, ...RECORD_CALLS),
+    rowsOf: async () => 0,
+  });
   return {
     world,
     take: (actor, event) => how(world, actor, event),

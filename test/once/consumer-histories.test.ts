@@ -85,7 +85,7 @@ describe.each([
       await relay.relay();
       for (const event of relay.bus.published.splice(0) as PaymentEvent[])
         expect(await deliver(how, reading, new FaultPlan(), event, world)).toEqual({ acknowledged: true });
-      const events = eventsOf(systemDigest, relay.transitions);
+      const events = eventsOf(systemDigest, relay.ledger);
       const effects = await Promise.all(events.map((event) => world.effects(event)));
       expect(effects.map(({ rows, calls }) => rows + calls)).toEqual(relay.expected.map(() => 1));
     }

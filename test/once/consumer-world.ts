@@ -1,24 +1,16 @@
 import { eventOf, type PaymentEvent } from '../../lambdas/events/domain/event.ts';
 import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
-import { idempotentRunner } from '../../lambdas/once/idempotent-runner.ts';
-import {
-  type Consumer,
-  type ConsumeTools,
-  consumeEvent,
-  inOurTables,
-  outside,
-} from '../../lambdas/once/use/consume-event.ts';
+import { type Consumer, consumeEvent, inOurTables, outside } from '../../lambdas/once/use/consume-event.ts';
 import type { ConsumerClaims, ConsumerEffects, ConsumerWrite } from '../../lambdas/once/use/consumer-records.ts';
 import { type Consumed } from '../../lambdas/once/use/execute-once.ts';
 import { detailsOf } from '../../lambdas/payments/domain/transition.ts';
 import { outcomeTransition, paymentIdFor, pendingTransition } from '../payments/payment-fixtures.ts';
-import { countingEntropy } from '../support/counting-entropy.ts';
 import { Actor, type FaultPlan } from '../support/fault-plan.ts';
 import { PORT_VOICE } from '../support/faulty-ports.ts';
-import { SimulatedClock } from '../support/simulated-clock.ts';
-import { Stores } from '../world/stores.ts';
+import { World, type WorldTools } from '../world/world.ts';
 
 type Records = ConsumerEffects & ConsumerClaims;
+export const RECORD_CALLS = ['readEffect', 'recordOnce', 'claim', 'complete', 'fail'] as const;
 
 export interface StoredRecords {
   /** As one process sees them. */
@@ -34,20 +26,15 @@ export type Consume = (actor: Actor, event: PaymentEvent, world: ConsumerWorld) 
 const VISIBILITY_MS = 180_000;
 
 /** Consumers, the records of what they did, and something outside that counts what was asked of it. */
-export class ConsumerWorld {
-  readonly clock = new SimulatedClock();
-  readonly entropy = countingEntropy();
+export class ConsumerWorld extends World {
   /** What took effect outside, by the key that it was asked under: a key that is known has no second effect. */
   readonly outside = new Map<string, string>();
-  readonly #stored: StoredRecords;
+  readonly #stored: StoredRecords | undefined;
   #written = 0;
 
   constructor(stored?: StoredRecords) {
-    const memory = new Stores(this.clock);
-    this.#stored = stored ?? {
-      recordsFor: (actor) => recordsOf(actor, memory.consumed),
-      rowsOf: async (id) => memory.allRows().filter((row) => row['event'] === id).length,
-    };
+    super();
+    this.#stored = stored;
   }
 
   /** A row that is another one each time: nothing but the record keeps it from being written twice. */
@@ -63,34 +50,35 @@ export class ConsumerWorld {
     });
   }
 
-  tools(actor: Actor): ConsumeTools {
-    const { clock, entropy } = this;
-    return { records: this.#stored.recordsFor(actor), runner: idempotentRunner, clock, entropy, digest: systemDigest };
+  override toolsOf(actor: Actor): WorldTools {
+    const tools = super.toolsOf(actor);
+    return { ...tools, records: this.#stored?.recordsFor(actor) ?? tools.records };
   }
 
   /** How often the event took effect, in our tables and outside. */
   async effects({ event }: PaymentEvent): Promise<{ readonly rows: number; readonly calls: number }> {
     const calls = [...this.outside.values()].filter((id) => id === event.id).length;
-    return { rows: await this.#stored.rowsOf(event.id), calls };
+    const memory = () => this.store.allRows().filter((row) => row['event'] === event.id).length;
+    return { rows: (await this.#stored?.rowsOf(event.id)) ?? memory(), calls };
   }
 }
 
 /** The ledger's entries, for example. */
 export const inTables: Consume = (actor, event, world) => {
   const handle = inOurTables<PaymentEvent>(async (each) => [world.entry(each)]);
-  return consumeEvent(world.tools(actor), { handler: 'entries', handle }, event);
+  return consumeEvent(world.toolsOf(actor), { handler: 'entries', handle }, event);
 };
 
 /** A letter, for example. */
 export const outsideOf: Consume = (actor, event, world) => {
   const handle = outside<PaymentEvent>((each, { operationId }) => world.callOutside(actor, operationId, each));
   const consumer: Consumer<PaymentEvent> = { handler: 'letters', handle };
-  return consumeEvent(world.tools(actor), consumer, event);
+  return consumeEvent(world.toolsOf(actor), consumer, event);
 };
 
 /** Checks, then acts, then remembers: three calls. */
 export const naiveInTables: Consume = async (actor, event, world) => {
-  const { records } = world.tools(actor);
+  const { records } = world.toolsOf(actor);
   const operationId = systemOperation(`naive:${event.event.id}`);
   if ((await records.readEffect(operationId)) !== undefined) return { kind: 'done_before' };
   const record = { owner: world.entropy.ownerToken(), recordedAtMs: world.clock.nowMs() };
@@ -101,7 +89,7 @@ export const naiveInTables: Consume = async (actor, event, world) => {
 
 /** Calls with a key of its own making each time. */
 export const naiveOutside: Consume = async (actor, event, world) => {
-  const { records } = world.tools(actor);
+  const { records } = world.toolsOf(actor);
   const operationId = systemOperation(`naive:${event.event.id}`);
   if ((await records.readEffect(operationId)) !== undefined) return { kind: 'done_before' };
   await world.callOutside(actor, crypto.randomUUID(), event);
@@ -139,16 +127,4 @@ export async function deliver(
   }
   world.clock.advance(VISIBILITY_MS);
   return { acknowledged: false };
-}
-
-/** The records as one process sees them. */
-export function recordsOf(actor: Actor, records: Records): Records {
-  const call = <Result>(label: string, apply: () => Promise<Result>) => actor.call(label, PORT_VOICE, apply);
-  return {
-    readEffect: (operationId) => call('readEffect', () => records.readEffect(operationId)),
-    recordOnce: (record, writes) => call('recordOnce', () => records.recordOnce(record, writes)),
-    claim: (pending, replaces) => call('claim', () => records.claim(pending, replaces)),
-    complete: (record) => call('complete', () => records.complete(record)),
-    fail: (pending) => call('fail', () => records.fail(pending)),
-  };
 }

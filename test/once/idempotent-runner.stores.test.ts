@@ -140,6 +140,6 @@ describe('with POWERTOOLS_IDEMPOTENCY_DISABLED set', () => {
     const request = paymentRequest('runner-disabled');
     const world = engineWorld(tables, new FaultPlan());
     await expect(world.attempt('bare', request)).rejects.toMatchObject({ name: 'InvariantViolation' });
-    expect(world.charges(request)).toBe(0);
+    expect(world.taken(request)).toBe(0);
   });
 });

@@ -1,15 +1,12 @@
 import { jest } from '@jest/globals';
 import type { Answer } from '../../lambdas/kernel/answer.ts';
 import { invariant } from '../../lambdas/kernel/invariant.ts';
-import { documentClient } from '../../lambdas/kernel/platform/document-client.ts';
 import type { StoreTables } from '../../lambdas/once/store/transact-items.ts';
-import { DynamoDbStore } from '../../lambdas/payments/store/dynamodb-store.ts';
-import { PaymentWorld } from '../payments/payment-world.ts';
-import { countingEntropy } from '../support/counting-entropy.ts';
+import type { LocalAws } from '../../local/local-aws.ts';
+import { PaymentWorld, type Seen } from '../payments/payment-world.ts';
 import type { FaultPlan } from '../support/fault-plan.ts';
-import { dynamoDbClient } from '../support/local-aws.ts';
-import type { Seen } from '../support/world.ts';
-import { StockPowertoolsWorld, type StockWorldOptions, sdkClientOf } from './stock-powertools-world.ts';
+import { storesOn } from '../support/local-aws.ts';
+import { StockPowertoolsWorld, type StockWorldOptions } from './stock-powertools-world.ts';
 
 /** The calls of an undisturbed first attempt, by number: what a plan of faults names. */
 export const STOCK_CALLS = { claim: 1, charge: 2, post: 3, save: 4 } as const;
@@ -25,18 +22,8 @@ export function stockWorld(
 }
 
 /** The engine in the same treatment: faults strike the calls of its SDK. */
-export function engineWorld(tables: StoreTables, plan: FaultPlan): PaymentWorld {
-  const storeOn = (client: ReturnType<typeof dynamoDbClient>) =>
-    new DynamoDbStore(documentClient(client), tables, {
-      clock: { nowMs: () => world.clock.nowMs(), sleep: (ms) => world.clock.sleep(ms) },
-      entropy: countingEntropy(),
-    });
-  const world: PaymentWorld = new PaymentWorld({
-    plan,
-    truth: storeOn(dynamoDbClient()),
-    storeFor: (actor) => storeOn(sdkClientOf(actor)),
-  });
-  return world;
+export function engineWorld(tables: LocalAws['tables'], plan: FaultPlan): PaymentWorld {
+  return new PaymentWorld({ plan, ...storesOn(tables) });
 }
 
 /** The answer that the client was given; there must be one. */

@@ -1,8 +1,8 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, jest, test } from '@jest/globals';
 import { paymentRequest } from '../payments/payment-fixtures.ts';
+import type { PaymentWorld } from '../payments/payment-world.ts';
 import { type FaultKind, FaultPlan } from '../support/fault-plan.ts';
 import { createTables } from '../support/local-aws.ts';
-import type { World } from '../support/world.ts';
 import { answerOf, ENGINE_CALLS, engineWorld, STOCK_CALLS, stockWorld } from './stock-beside-engine.ts';
 import { fakeDate } from './stock-date.ts';
 
@@ -31,8 +31,8 @@ afterEach(() => {
 const struckAt = (point: number, kind: FaultKind): FaultPlan => new FaultPlan([{ point, kind }]);
 
 /** The first attempt is held before its charge, its lease ends, and a rival does the whole payment meanwhile. */
-async function withRivalInTheMiddle(world: World, plan: FaultPlan, charge: number) {
-  let rivalSaw: Awaited<ReturnType<World['attempt']>> | undefined;
+async function withRivalInTheMiddle(world: PaymentWorld, plan: FaultPlan, charge: number) {
+  let rivalSaw: Awaited<ReturnType<PaymentWorld['attempt']>> | undefined;
   plan.interruption = {
     point: charge,
     act: async () => {
@@ -99,9 +99,9 @@ describe('an owner that resumes after its lease has ended and a rival has finish
     const world = stockWorld(tables, plan);
     const { rivalSaw } = await withRivalInTheMiddle(world, plan, STOCK_CALLS.charge);
     expect(answerOf(rivalSaw).status).toBe(201);
-    expect(world.charges(request)).toBe(1);
+    expect(world.taken(request)).toBe(1);
     expect(answerOf(await world.attempt('replay', request)).body).not.toBe(answerOf(rivalSaw).body);
-    expect(world.charges(request)).toBe(2);
+    expect(world.taken(request)).toBe(2);
   });
 
   test('releases nothing in Payonce when it fails', async () => {
@@ -130,7 +130,7 @@ describe('a declined payment that is sent again with its key', () => {
     expect(declined.status).toBe(402);
     expect(answerOf(await world.attempt('retry', request))).toEqual(declined);
     expect(world.processor.sends(request.paymentId)).toBe(1);
-    expect(world.charges(request)).toBe(0);
+    expect(world.taken(request)).toBe(0);
   });
 });
 
@@ -143,7 +143,7 @@ describe('a process that crashes when no remaining time is configured', () => {
     expect(await world.attempt('retry', request)).toEqual({ kind: 'refused', reason: 'in_progress' });
     world.clock.advance(SIX_DAYS_MS);
     expect(await world.attempt('late-retry', request)).toEqual({ kind: 'refused', reason: 'in_progress' });
-    expect(world.charges(request)).toBe(0);
+    expect(world.taken(request)).toBe(0);
   });
 
   test('leaves a lease in Payonce that ends in seconds: it belongs to the claim, not to the invocation', async () => {
@@ -160,7 +160,7 @@ describe('a claim that is written and whose response is lost', () => {
     const world = stockWorld(tables, struckAt(STOCK_CALLS.claim, 'ambiguous_applied'));
     expect((await world.attempt('first', request)).kind).toBe('unanswered');
     expect(await world.attempt('retry', request)).toEqual({ kind: 'refused', reason: 'in_progress' });
-    expect(world.charges(request)).toBe(0);
+    expect(world.taken(request)).toBe(0);
   });
 
   test('is recognized in Payonce as its own, and the same attempt continues', async () => {

@@ -3,11 +3,10 @@ import { PAYMENTS_TIMEOUT_SECONDS } from '../../lambdas/kernel/contract/timing.t
 import type { Clock } from '../../lambdas/kernel/world.ts';
 import type { StoreTables } from '../../lambdas/once/store/transact-items.ts';
 import type { CreatePayment } from '../../lambdas/payments/use/create-payment.ts';
+import { PaymentWorld, type Seen } from '../payments/payment-world.ts';
 import type { Actor, FaultPlan } from '../support/fault-plan.ts';
-import { clientOf } from '../support/faulty-client.ts';
 import { processorOf } from '../support/faulty-ports.ts';
-import { dynamoDbClient, localAws } from '../support/local-aws.ts';
-import { type Seen, World } from '../support/world.ts';
+import { clientSeenBy, dynamoDbClient } from '../support/local-aws.ts';
 import { payWithStockLayer, type StockTools } from './stock-payment.ts';
 
 export interface StockWorldOptions {
@@ -21,11 +20,11 @@ export interface StockWorldOptions {
 }
 
 /** Processes that run the ordinary handler inside the stock DynamoDB layer of Powertools. */
-export class StockPowertoolsWorld extends World {
+export class StockPowertoolsWorld extends PaymentWorld {
   readonly #options: StockWorldOptions;
 
   constructor(options: StockWorldOptions) {
-    super(options.plan);
+    super({ plan: options.plan });
     this.#options = options;
   }
 
@@ -34,7 +33,7 @@ export class StockPowertoolsWorld extends World {
     setDate(clock.nowMs());
     return payWithStockLayer(
       {
-        client: sdkClientOf(actor),
+        client: clientSeenBy(actor),
         tables,
         processor: processorOf(actor, this.processor),
         remainingTimeMs,
@@ -42,6 +41,10 @@ export class StockPowertoolsWorld extends World {
       },
       request,
     );
+  }
+
+  protected override async more(): Promise<readonly string[]> {
+    return [];
   }
 
   protected override async postingSets(request: CreatePayment): Promise<number> {
@@ -55,14 +58,4 @@ export class StockPowertoolsWorld extends World {
     );
     return output.Count ?? 0;
   }
-}
-
-/** The local DynamoDB API as one process sees it. */
-export function sdkClientOf(actor: Actor): ReturnType<typeof clientOf> {
-  return clientOf(actor, {
-    endpoint: localAws().awsEndpoint,
-    region: 'us-east-1',
-    credentials: { accessKeyId: 'test', secretAccessKey: 'test' },
-    requestHandler: dynamoDbClient().config.requestHandler,
-  });
 }

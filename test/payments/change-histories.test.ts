@@ -1,22 +1,15 @@
 import { describe, expect, test } from '@jest/globals';
 import type { ChangeCommand } from '../../lambdas/payments/domain/change.ts';
-import { storeOf } from '../support/faulty-ports.ts';
 import { whole } from '../support/prove.ts';
-import { Stores } from '../world/stores.ts';
 import { type ChangeSubject, surveyChanges } from './change-histories.ts';
 import { change, paymentRequest } from './payment-fixtures.ts';
 
 const subject = (command: ChangeCommand, rival?: ChangeCommand) => (): ChangeSubject => {
-  const store = new Stores();
   const payment = paymentRequest('changed', { capture: command.kind === 'refund' ? 'automatic' : 'manual' });
   return {
     payment,
     change: change(payment, 'mine', command),
     ...(rival === undefined ? {} : { rival: change(payment, 'rival', rival) }),
-    truth: store,
-    effects: store,
-    work: store,
-    storeFor: (actor) => storeOf(actor, store),
   };
 };
 

@@ -2,73 +2,49 @@ import pMap from 'p-map';
 import type { Answer } from '../../lambdas/kernel/answer.ts';
 import { AmbiguousError, RetryableError } from '../../lambdas/kernel/faults.ts';
 import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
-import { idempotentRunner } from '../../lambdas/once/idempotent-runner.ts';
-import type { ReplayCache } from '../../lambdas/once/use/operation-runner.ts';
 import { isUnderWay } from '../../lambdas/payments/domain/change.ts';
 import { assertBalanced, netDebitMinor } from '../../lambdas/payments/domain/posting.ts';
 import { firstBrokenLink } from '../../lambdas/payments/domain/transition.ts';
-import { type ChangePayment, changePayment } from '../../lambdas/payments/use/change-payment.ts';
+import type { ChangePayment } from '../../lambdas/payments/use/change-payment.ts';
 
-import { type CreatePayment, createPayment } from '../../lambdas/payments/use/create-payment.ts';
+import type { CreatePayment } from '../../lambdas/payments/use/create-payment.ts';
 
-import type { EffectStore } from '../../lambdas/payments/use/effect-store.ts';
-import { readChain } from '../../lambdas/payments/use/payment-chain.ts';
-import type { PaymentStore } from '../../lambdas/payments/use/payment-store.ts';
 import type { UnfinishedWork } from '../../lambdas/payments/use/unfinished-work.ts';
 import { resolveInquiries } from '../../lambdas/resolving/use/resolve.ts';
-import { BY_RUN } from '../support/causes.ts';
-import { countingEntropy } from '../support/counting-entropy.ts';
 import { everyNth } from '../support/fault-histories.ts';
-import { Actor, Crash, FAULT_KINDS, FaultPlan, type PlannedFault } from '../support/fault-plan.ts';
-import { processorOf } from '../support/faulty-ports.ts';
-import { SimulatedClock } from '../support/simulated-clock.ts';
-import { createSandboxInProcess, type SandboxInProcess } from '../world/sandbox-in-process.ts';
+import { Crash, FAULT_KINDS, FaultPlan, type PlannedFault } from '../support/fault-plan.ts';
+import { World, type WorldOptions } from '../world/world.ts';
 
 export interface ChangeSubject {
   readonly payment: CreatePayment;
   readonly change: ChangePayment;
   /** What a rival asks for at the same time; the same change when it is left out. */
   readonly rival?: ChangePayment;
-  readonly truth: PaymentStore;
-  readonly effects: EffectStore;
-  readonly work: UnfinishedWork;
-  readonly storeFor: (actor: Actor) => PaymentStore;
+  /** @default in memory */
+  readonly stores?: Pick<WorldOptions, 'store' | 'storeFor'>;
 }
 
-const NO_CACHE: ReplayCache = { get: () => undefined, put: () => undefined };
 const BEYOND_LEASE_MS = 26_000;
 
 /** A payment whose charge is there, and processes that change it. */
-class ChangeWorld {
-  readonly clock = new SimulatedClock();
-  readonly processor: SandboxInProcess = createSandboxInProcess({ clock: this.clock });
+class ChangeWorld extends World {
   readonly answers = new Map<string, Set<string>>();
-  readonly #entropy = countingEntropy();
   readonly #subject: ChangeSubject;
 
-  constructor(subject: ChangeSubject) {
+  constructor(subject: ChangeSubject, plan: FaultPlan) {
+    super({ ...subject.stores, plan });
     this.#subject = subject;
   }
 
-  #tools(store: PaymentStore, processor = this.processor as Parameters<typeof processorOf>[1]) {
-    const { clock } = this;
-    const pure = { runner: idempotentRunner, replays: NO_CACHE, clock, entropy: this.#entropy, digest: systemDigest };
-    return { store, processor, ...pure };
-  }
-
-  async prepare(): Promise<void> {
-    await createPayment(this.#tools(this.#subject.truth), this.#subject.payment);
-  }
-
   /** One process takes the change, and may die of it. */
-  async attempt(name: string, plan: FaultPlan, change: ChangePayment): Promise<Answer | undefined> {
-    const actor = new Actor(name, plan);
-    const tools = this.#tools(this.#subject.storeFor(actor), processorOf(actor, this.processor));
+  async attempt(name: string, asked: ChangePayment): Promise<Answer | undefined> {
+    const actor = this.actor(name);
+    const { store, processor } = this.toolsOf(actor);
     try {
-      const outcome = await changePayment(tools, change);
+      const outcome = await this.change(asked, { store, processor });
       if (outcome.kind !== 'first' && outcome.kind !== 'replay') return undefined;
-      const seen = this.answers.get(change.operationId) ?? new Set();
-      this.answers.set(change.operationId, seen.add(JSON.stringify(outcome.answer)));
+      const seen = this.answers.get(asked.operationId) ?? new Set();
+      this.answers.set(asked.operationId, seen.add(JSON.stringify(outcome.answer)));
       return outcome.answer;
     } catch (error) {
       const known = error instanceof RetryableError || error instanceof AmbiguousError || error instanceof Crash;
@@ -79,31 +55,21 @@ class ChangeWorld {
 
   /** What was answered "not known yet" is found out by the resolver; of this payment alone, as others share the queues. */
   async findOut(): Promise<void> {
-    const { truth, effects, work, payment } = this.#subject;
+    const { work, ...tools } = this.tools;
+    const { paymentId } = this.#subject.payment;
     const own: UnfinishedWork = {
       staleClaims: (nowMs, limit) => work.staleClaims(nowMs, limit),
-      inquiries: async (limit) =>
-        (await work.inquiries(limit)).filter(({ paymentId }) => paymentId === payment.paymentId),
+      inquiries: async (limit) => (await work.inquiries(limit)).filter((inquiry) => inquiry.paymentId === paymentId),
       closeInquiry: (inquiry) => work.closeInquiry(inquiry),
       chargesToReturn: (limit) => work.chargesToReturn(limit),
       closeReturn: (charge) => work.closeReturn(charge),
     };
-    const books = [this.processor];
-    await resolveInquiries({
-      ...this.#tools(truth),
-      cause: BY_RUN,
-      effects,
-      work: own,
-      books,
-      report: () => undefined,
-    });
+    await resolveInquiries({ ...tools, work: own });
   }
 
   async violations(quiet: boolean): Promise<readonly string[]> {
-    const { payment, truth } = this.#subject;
-    const chain = await readChain(truth, payment.paymentId);
-    if (chain === undefined) return ['the payment is gone'];
-    const { transitions, state } = chain;
+    const { payment } = this.#subject;
+    const { transitions, state } = await this.chain(payment);
     const found: string[] = [];
     const [charge] = this.processor.charges(payment.paymentId);
     const refunded = (charge?.refunds ?? [])
@@ -144,9 +110,9 @@ interface Finding {
 
 async function runHistory(make: () => ChangeSubject, history: History): Promise<Finding> {
   const subject = make();
-  const world = new ChangeWorld(subject);
-  await world.prepare();
   const plan = new FaultPlan(history.faults);
+  const world = new ChangeWorld(subject, plan);
+  await world.pay(subject.payment);
   const violations: string[] = [];
   const look = async (when: string, quiet = false): Promise<void> => {
     violations.push(...(await world.violations(quiet)).map((violation) => `${when}: ${violation}`));
@@ -157,21 +123,21 @@ async function runHistory(make: () => ChangeSubject, history: History): Promise<
       point: history.rivalAt,
       act: async () => {
         if (history.leaseEnded === true) world.clock.advance(BEYOND_LEASE_MS);
-        await world.attempt('rival', plan, rival);
+        await world.attempt('rival', rival);
         await look('after the rival');
       },
     };
   }
-  await world.attempt('first', plan, change);
+  await world.attempt('first', change);
   await look('after the first attempt');
   world.clock.advance(BEYOND_LEASE_MS);
-  await world.attempt('retry', plan, change);
+  await world.attempt('retry', change);
   await look('after the retry');
   const calls = [...plan.calls];
   plan.active = false;
   for (const each of new Set([change, rival])) {
     for (let round = 0; round < 3; round += 1) {
-      if ((await world.attempt(`settler-${round}`, plan, each)) !== undefined) break;
+      if ((await world.attempt(`settler-${round}`, each)) !== undefined) break;
       world.clock.advance(30_000);
     }
   }

@@ -1,20 +1,12 @@
 import { beforeAll, describe, expect, test } from '@jest/globals';
-import { documentClient } from '../../lambdas/kernel/platform/document-client.ts';
-import type { Clock } from '../../lambdas/kernel/world.ts';
 import type { ChangeCommand } from '../../lambdas/payments/domain/change.ts';
-import { DynamoDbEffects } from '../../lambdas/payments/store/dynamodb-effects.ts';
-import { DynamoDbStore } from '../../lambdas/payments/store/dynamodb-store.ts';
-import { DynamoDbUnfinishedWork } from '../../lambdas/resolving/store/dynamodb-unfinished.ts';
-import { countingEntropy } from '../support/counting-entropy.ts';
-import { clientOf } from '../support/faulty-client.ts';
-import { createTables, dynamoDbClient, localAws } from '../support/local-aws.ts';
+import { createTables, storesOn } from '../support/local-aws.ts';
 import { whole } from '../support/prove.ts';
 import { type ChangeSubject, surveyChanges } from './change-histories.ts';
 import { change, paymentIdFor, paymentRequest } from './payment-fixtures.ts';
 
 /** Concurrent worlds. They share no item. */
 const CONCURRENCY = 8;
-const STILL: Clock = { nowMs: () => 0, sleep: async () => undefined };
 
 let tables: Awaited<ReturnType<typeof createTables>>;
 let made = 0;
@@ -23,12 +15,7 @@ beforeAll(async () => {
 });
 
 function subject(command: ChangeCommand, rival?: ChangeCommand): () => ChangeSubject {
-  const pacing = { clock: STILL, entropy: countingEntropy() };
-  const client = documentClient(dynamoDbClient());
-  const truth = new DynamoDbStore(client, tables, pacing);
-  const { awsEndpoint: endpoint } = localAws();
-  const { requestHandler } = dynamoDbClient().config;
-  const credentials = { accessKeyId: 'test', secretAccessKey: 'test' };
+  const stores = storesOn(tables);
   return () => {
     made += 1;
     const key = `changed-${made}`;
@@ -38,13 +25,7 @@ function subject(command: ChangeCommand, rival?: ChangeCommand): () => ChangeSub
       payment,
       change: change(payment, 'mine', command),
       ...(rival === undefined ? {} : { rival: change(payment, 'rival', rival) }),
-      truth,
-      effects: new DynamoDbEffects(client, tables, pacing, truth),
-      work: new DynamoDbUnfinishedWork(client, tables, pacing, truth),
-      storeFor: (actor) => {
-        const struck = clientOf(actor, { endpoint, region: 'us-east-1', credentials, requestHandler });
-        return new DynamoDbStore(documentClient(struck), tables, { clock: STILL, entropy: countingEntropy() });
-      },
+      stores,
     };
   };
 }

@@ -5,11 +5,9 @@ import type { ProcessorAbilities } from '../../lambdas/payments/domain/settlemen
 import type { PaymentStore } from '../../lambdas/payments/use/payment-store.ts';
 import type { Processor } from '../../lambdas/payments/use/processor.ts';
 import type { FaultPlan } from '../support/fault-plan.ts';
-import { storeOf } from '../support/faulty-ports.ts';
 import { ALONE, brokenPromises, type MakeWorld, survey } from '../support/histories.ts';
 import { NaiveWorld } from '../support/naive-world.ts';
 import { whole } from '../support/prove.ts';
-import { Stores } from '../world/stores.ts';
 import { paymentRequest } from './payment-fixtures.ts';
 import { type Mutation, PaymentWorld } from './payment-world.ts';
 
@@ -22,9 +20,7 @@ interface Variant {
 const engine =
   ({ source = 'tok_ok', ...variant }: Variant = {}): MakeWorld =>
   (plan: FaultPlan) => {
-    const store = new Stores();
-    const world = new PaymentWorld({ plan, storeFor: (actor) => storeOf(actor, store), truth: store, ...variant });
-    return { world, request: paymentRequest('history', { source }) };
+    return { world: new PaymentWorld({ plan, ...variant }), request: paymentRequest('history', { source }) };
   };
 
 const KEPT_A_DAY = 24 * 60 * 60_000;
@@ -65,7 +61,7 @@ describe('the same histories detect', () => {
     brokenPromises(await survey(engine({ mutation }), { faults: 1 }));
 
   test('a handler that checks and then acts', async () => {
-    const naive: MakeWorld = (plan) => ({ world: new NaiveWorld(plan), request: paymentRequest('history') });
+    const naive: MakeWorld = (plan) => ({ world: new NaiveWorld({ plan }), request: paymentRequest('history') });
     expect(brokenPromises(await survey(naive, { faults: 1 }))).toEqual(
       expect.arrayContaining(['I1', 'I2', 'I3', 'I4']),
     );

@@ -1,11 +1,11 @@
 import pMap from 'p-map';
 import type { CreatePayment } from '../../lambdas/payments/use/create-payment.ts';
+import type { PaymentWorld } from '../payments/payment-world.ts';
 import { everyNth } from './fault-histories.ts';
 import { FAULT_KINDS, type FaultKind, FaultPlan, type PlannedFault } from './fault-plan.ts';
-import type { World } from './world.ts';
 
 /** A world whose calls follow the plan. */
-export type MakeWorld = (plan: FaultPlan) => { readonly world: World; readonly request: CreatePayment };
+export type MakeWorld = (plan: FaultPlan) => { readonly world: PaymentWorld; readonly request: CreatePayment };
 
 /** How a rival meets the first attempt. */
 interface Race {

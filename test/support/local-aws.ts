@@ -1,7 +1,12 @@
 import { readFileSync } from 'node:fs';
 import { CreateTableCommand, DescribeTableCommand, DynamoDBClient } from '@aws-sdk/client-dynamodb';
+import { documentClient } from '../../lambdas/kernel/platform/document-client.ts';
+import type { Clock } from '../../lambdas/kernel/world.ts';
 import { CREDENTIALS } from '../../local/emulator-environment.ts';
 import type { LocalAws } from '../../local/local-aws.ts';
+import { Stores } from '../world/stores.ts';
+import type { Actor } from './fault-plan.ts';
+import { clientOf } from './faulty-client.ts';
 
 /** The local AWS that the run's global setup brought up. */
 export function localAws(): LocalAws {
@@ -18,6 +23,24 @@ export function dynamoDbClient(): DynamoDBClient {
   const { awsEndpoint: endpoint, region } = localAws();
   shared ??= new DynamoDBClient({ endpoint, region, credentials: CREDENTIALS, maxAttempts: 1 });
   return shared;
+}
+
+/** The DynamoDB API as one process sees it: each call of the SDK is a point at which it can be struck. */
+export function clientSeenBy(actor: Pick<Actor, 'call'>): DynamoDBClient {
+  const { awsEndpoint: endpoint, region } = localAws();
+  const { requestHandler } = dynamoDbClient().config;
+  return clientOf(actor, { endpoint, region, credentials: CREDENTIALS, requestHandler });
+}
+
+const STILL: Clock = { nowMs: () => 0, sleep: async () => undefined };
+
+/** The product's stores on the DynamoDB API: as every process sees them, and as one process does. */
+export function storesOn(tables: LocalAws['tables']) {
+  const on = (client: DynamoDBClient, clock: Clock) => new Stores(clock, { client: documentClient(client) }, tables);
+  return {
+    store: on(dynamoDbClient(), STILL),
+    storeFor: (actor: Actor, clock: Clock) => on(clientSeenBy(actor), clock),
+  };
 }
 
 let made = 0;

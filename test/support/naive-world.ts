@@ -2,9 +2,9 @@ import type { Answer } from '../../lambdas/kernel/answer.ts';
 import { AmbiguousError, RetryableError } from '../../lambdas/kernel/faults.ts';
 import { storedOperationId } from '../../lambdas/kernel/ids.ts';
 import type { CreatePayment } from '../../lambdas/payments/use/create-payment.ts';
+import { PaymentWorld, type Seen } from '../payments/payment-world.ts';
 import type { Actor, FaultVoice } from './fault-plan.ts';
 import { processorOf } from './faulty-ports.ts';
-import { type Seen, World } from './world.ts';
 
 const VOICE: FaultVoice = {
   throttle: () => new RetryableError('injected_throttle', 'nothing was applied'),
@@ -15,7 +15,7 @@ const VOICE: FaultVoice = {
  * The handler that everybody writes first: look whether the key was seen, charge, save. Check, then act; and the answer,
  * the charge and the posting are three writes.
  */
-export class NaiveWorld extends World {
+export class NaiveWorld extends PaymentWorld {
   readonly #answers = new Map<string, Answer>();
   readonly #postings: string[] = [];
   #attempts = 0;
@@ -35,6 +35,10 @@ export class NaiveWorld extends World {
     await actor.call('post', VOICE, async () => this.#postings.push(key));
     await actor.call('saveAnswer', VOICE, async () => this.#answers.set(key, answer));
     return { kind: 'answered', answer };
+  }
+
+  protected override async more(): Promise<readonly string[]> {
+    return [];
   }
 
   protected override async postingSets(request: CreatePayment): Promise<number> {

@@ -49,8 +49,9 @@ export function emptyTables(
   return new MemoryDynamoDb({ ...options, tables: TABLE_SHAPES, nowMs: () => clock.nowMs() });
 }
 
-/** The product's own stores over the tables in memory, those of payments and orders joined. */
+/** The product's own stores, by default over tables in memory; those of payments and orders joined. */
 export class Stores extends DynamoDbStore implements EffectStore, OrphanShelf, UnfinishedWork, OrderStore {
+  /** Only of tables in memory. */
   readonly database: MemoryDynamoDb;
   readonly ledger: LedgerChains;
   readonly holds: DynamoDbDueQueue<Hold>;
@@ -64,25 +65,29 @@ export class Stores extends DynamoDbStore implements EffectStore, OrphanShelf, U
   readonly #work: DynamoDbUnfinishedWork;
   readonly #orders: DynamoDbOrders;
 
-  constructor(clock: Clock = new SimulatedClock(), database = emptyTables(clock)) {
+  constructor(
+    clock: Clock = new SimulatedClock(),
+    database: Pick<MemoryDynamoDb, 'client'> = emptyTables(clock),
+    tables: Readonly<Record<keyof typeof TABLES, string>> = TABLES,
+  ) {
     const { client } = database;
     const pacing = { clock, entropy: countingEntropy() };
-    super(client, TABLES, pacing);
-    this.database = database;
+    super(client, tables, pacing);
+    this.database = database as MemoryDynamoDb;
     this.#pacing = pacing;
-    this.ledger = new LedgerChains(client, TABLES, pacing);
-    this.#effects = new DynamoDbEffects(client, TABLES, pacing, this);
-    this.#work = new DynamoDbUnfinishedWork(client, TABLES, pacing, this);
-    this.#orders = new DynamoDbOrders(client, TABLES, pacing, this);
-    this.jobRuns = new DynamoDbJobRuns(client, TABLES, pacing);
-    this.jobMarks = new DynamoDbJobMarks(client, TABLES.registry, pacing);
-    this.consumed = new DynamoDbConsumerRecords(client, TABLES, pacing);
+    this.ledger = new LedgerChains(client, tables, pacing);
+    this.#effects = new DynamoDbEffects(client, tables, pacing, this);
+    this.#work = new DynamoDbUnfinishedWork(client, tables, pacing, this);
+    this.#orders = new DynamoDbOrders(client, tables, pacing, this);
+    this.jobRuns = new DynamoDbJobRuns(client, tables, pacing);
+    this.jobMarks = new DynamoDbJobMarks(client, tables.registry, pacing);
+    this.consumed = new DynamoDbConsumerRecords(client, tables, pacing);
     const unreadable = (error: unknown): never => {
       throw error;
     };
-    const queues = { client, table: TABLES.registry, pacing, unreadable };
+    const queues = { client, table: tables.registry, pacing, unreadable };
     this.holds = new DynamoDbDueQueue(queues, HOLDS);
-    this.webhooks = new DynamoDbWebhooks(client, TABLES, pacing);
+    this.webhooks = new DynamoDbWebhooks(client, tables, pacing);
     this.commissions = new DynamoDbCommissions(queues);
   }
 
