@@ -84,7 +84,6 @@ const KEY_OR_DRY_RUN: Rule = {
 const RULES: Readonly<Record<string, readonly Rule[]>> = {
   createPayment: [LARGEST, METADATA],
   listPayments: [ONE_LOOKUP, SHORT_RANGE],
-  listOrders: [SHORT_RANGE],
   createOrder: [LARGEST],
   createCorrection: [KEY_OR_DRY_RUN],
   resolvePayment: [KEY_OR_DRY_RUN],
