@@ -116,17 +116,23 @@ describe('a stray charge with a dispute', () => {
   });
 });
 
-test('a stray charge of which the processor’s books show no money any more is left to an operator', async () => {
-  const { request, charge } = await succeedsLate('gone');
-  await tell(charge);
-  await harness.processor.inside.correct(charge, { status: 'declined', amount_captured: 0 });
-  expect(await harness.returnCharges()).toMatchObject({ undecidable: 1 });
-  expect(harness.processor.inside.sent.filter(({ kind }) => kind === 'refund')).toEqual([]);
-  // The books show the money again.
-  await harness.processor.inside.correct(charge, { status: 'succeeded', amount_captured: 1000 });
-  expect(await harness.returnCharges()).toMatchObject({ finished: 1 });
-  await expectBooksToAgree(request);
-});
+test.each([
+  ['no money', { status: 'declined', amount_captured: 0 }],
+  ['less money', { amount_captured: 999 }],
+] as const)(
+  'a stray charge of which the processor’s books show %s any more is left to an operator',
+  async (_what, changes) => {
+    const { request, charge } = await succeedsLate('gone');
+    await tell(charge);
+    await harness.processor.inside.correct(charge, changes);
+    expect(await harness.returnCharges()).toMatchObject({ undecidable: 1 });
+    expect(harness.processor.inside.sent.filter(({ kind }) => kind === 'refund')).toEqual([]);
+    // The books show the money again.
+    await harness.processor.inside.correct(charge, { status: 'succeeded', amount_captured: 1000 });
+    expect(await harness.returnCharges()).toMatchObject({ finished: 1 });
+    await expectBooksToAgree(request);
+  },
+);
 
 test('a return that the bank fails three days after its success is made again', async () => {
   const { request, charge } = await succeedsLate('bounced');

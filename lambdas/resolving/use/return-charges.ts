@@ -70,8 +70,8 @@ function nextStep(
   // A hold that was captured meanwhile has an entry of its own, written with the fact of its capture.
   if (money === undefined) return rest(isWithoutMoney(charge) ? 'finished' : 'waiting');
   if (money.leftMinor > 0) {
-    // The books have shown the money and show none any more. Nobody can tell what they will show next.
-    if (isWithoutMoney(charge)) return rest('undecidable');
+    // The books have shown more money than they show now. Nobody can tell what they will show next.
+    if (shownMinor(charge) < money.leftMinor) return rest('undecidable');
     const returns = [...state.refunds.values()].filter(
       (refund) => refund.chargeId === chargeId && isReturn(refund.refundId),
     );
@@ -81,6 +81,15 @@ function nextStep(
   }
   // A dispute that is won, and a refund that fails after it succeeded, put the charge into the queue again.
   return rest(money.pendingMinor > 0 ? 'waiting' : 'finished');
+}
+
+/** What the books show that could be given back: captured, less refunds that have not failed and disputes that are not won. */
+function shownMinor({ capturedMinor, refunds, disputes }: ProcessorCharge): number {
+  const gone = [
+    ...refunds.filter(({ status }) => status !== 'failed'),
+    ...disputes.filter(({ status }) => status !== 'won'),
+  ];
+  return gone.reduce((left, { amountMinor }) => left - amountMinor, capturedMinor);
 }
 
 function isWithoutMoney({ status }: ProcessorCharge): boolean {

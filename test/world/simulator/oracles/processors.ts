@@ -31,7 +31,9 @@ export function checkProcessors({ world, payments }: Seen): readonly Violation[]
     }
     for (const each of inside.sent) {
       const chain = payments.get(each.paymentId);
-      if (chain !== undefined) found.push(...checkSend(each, chain));
+      // A refund that was begun is sent, and refused there, when its charge is shown both ways. That has rung.
+      const isContradicted = each.operationId.startsWith('ref_') && isReported(world, name, each.chargeId);
+      if (chain !== undefined && !isContradicted) found.push(...checkSend(each, chain));
     }
     return found;
   });
@@ -156,7 +158,7 @@ export function isShown({ processors }: Observed, processor: string, chargeId: s
 }
 
 /** Whether the processor contradicted its own books of the charge, and that rang: for late money, when it cannot be returned. */
-function isReported({ processors, rang }: Observed, processor: string, chargeId: string): boolean {
+function isReported({ processors, rang }: Observed, processor: string, chargeId = ''): boolean {
   const sinceMs = processors[processor]?.inside.contradictedAtMs(chargeId);
   const isAbout = (metric: string): boolean => metric === 'contradiction' || metric === 'undecidable';
   return sinceMs !== undefined && rang.some(({ metric, atMs }) => isAbout(metric) && atMs >= sinceMs);
