@@ -5,7 +5,7 @@ import type { OrderTransition } from '../../../../lambdas/orders/domain/order-tr
 import type { Transition } from '../../../../lambdas/payments/domain/transition.ts';
 import type { Violation } from '../contract.ts';
 import { chargesOf, leftOf } from './money.ts';
-import { byPayment, heldOf, isShown } from './processors.ts';
+import { byPayment, heldOf, isReported, isShown } from './processors.ts';
 import type { Seen, Written } from './seen.ts';
 
 /** The time between the last look at the payment and the deed: a call may take it. Milliseconds. */
@@ -89,7 +89,8 @@ export function checkOrdersEnd(seen: Seen): readonly Violation[] {
     if (order.status === 'canceled') {
       if (reserved > 0) wrong('is canceled, and its goods are reserved');
       const isTold = own.every((charge) => isShown(world, paymentProcessor, charge.chargeId));
-      if (keptMinor > 0 && !isInReview && isTold) wrong(`is canceled, and ${keptMinor} is kept`);
+      const isForPerson = own.some((charge) => isReported(world, paymentProcessor, charge.chargeId));
+      if (keptMinor > 0 && !isInReview && isTold && !isForPerson) wrong(`is canceled, and ${keptMinor} is kept`);
     }
     const has = (what: Deed['what']): boolean => deedsFor(id, seen).some((deed) => deed.what === what);
     if (has('mail') && order.email.status === 'failed') wrong('shows that no mail was sent, and one was');

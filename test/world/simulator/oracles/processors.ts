@@ -158,7 +158,7 @@ export function isShown({ processors }: Observed, processor: string, chargeId: s
 }
 
 /** Whether the processor contradicted its own books of the charge, and that rang: for late money, when it cannot be returned. */
-function isReported({ processors, rang }: Observed, processor: string, chargeId = ''): boolean {
+export function isReported({ processors, rang }: Observed, processor: string, chargeId = ''): boolean {
   const sinceMs = processors[processor]?.inside.contradictedAtMs(chargeId);
   const isAbout = (metric: string): boolean => metric === 'contradiction' || metric === 'undecidable';
   return sinceMs !== undefined && rang.some(({ metric, atMs }) => isAbout(metric) && atMs >= sinceMs);
