@@ -10,6 +10,7 @@ import type { WebhookEndpoint } from '../../lambdas/webhooks/domain/webhook-endp
 import { runWebhookTasks } from '../../lambdas/webhooks/http/webhook-tasks.ts';
 import { fanOut, messageOf } from '../../lambdas/webhooks/use/fan-out-webhooks.ts';
 import { sweepWebhooks } from '../../lambdas/webhooks/use/sweep-webhooks.ts';
+import { wakeLane } from '../../lambdas/webhooks/use/wake-lane.ts';
 import { updateEndpoint } from '../../lambdas/webhooks/use/webhook-endpoints.ts';
 import type { WebhookTask } from '../../lambdas/webhooks/use/webhooks.ts';
 import { BY_REQUEST } from '../support/causes.ts';
@@ -64,7 +65,7 @@ class Site {
   readonly failed: unknown[] = [];
   readonly failedMessages: unknown[] = [];
   /** How long each endpoint's receiver takes, by its URL; `hangs` is ended by the sender after ten seconds. */
-  readonly answersIn = new Map<string, number | 'hangs'>();
+  readonly answersIn = new Map<string, number | 'hangs' | 'fails'>();
   readonly arrivals: { readonly url: string; readonly eventId: string; readonly atMs: number }[] = [];
   calls = 0;
   mostMessages = 0;
@@ -127,6 +128,7 @@ class Site {
       await this.clock.sleep(10 * SECOND_MS);
       return { kind: 'unanswered', error: 'timeout' } as const;
     }
+    if (takes === 'fails') return { kind: 'answered', status: 500, excerpt: '' } as const;
     await this.clock.sleep(takes);
     this.arrivals.push({ url, eventId: headers['webhook-id'] ?? '', atMs: this.clock.nowMs() });
     return { kind: 'answered', status: 204, excerpt: '' } as const;
@@ -257,6 +259,41 @@ describe('an endpoint that does not answer', () => {
     expect(new Set(site.arrivals.map(({ eventId }) => eventId)).size).toBe(29);
     expect(site.failedMessages).toContainEqual({ kind: 'attempt', endpointId: HANGING.id, deliveryId: unreadable?.id });
     expect(await site.store.dueInLane(HANGING.id, 5)).toEqual([]);
+  });
+
+  test('gets a retry from its lane on time although another delivery is due in hours', async () => {
+    const site = new Site();
+    await site.add(HANGING, 'hangs');
+    const far = newDelivery(
+      systemDigest,
+      ownerOf(HANGING),
+      { ...HANGING, slow: { sinceMs: START_MS } },
+      messageOf(eventNamed('far', START_MS)),
+      START_MS + 20 * 60 * MINUTE_MS,
+    );
+    await site.store.write({ deliveries: [{ now: far }] });
+    await site.publish(HANGING, 'near');
+    await site.clock.until(site.clock.nowMs() + 5 * SECOND_MS);
+    site.answersIn.set(HANGING.url, 'fails');
+    await site.pass(3);
+    site.answersIn.set(HANGING.url, 50);
+    await site.pass(30);
+    expect(site.arrivals).toHaveLength(1);
+  });
+
+  test('gets a delivery that is written to its lane after a run that found only one that is due in hours', async () => {
+    const site = new Site();
+    await site.add(HANGING, 50);
+    const endpoint = { ...HANGING, slow: { sinceMs: START_MS } };
+    const apart = (name: string, dueAtMs: number) =>
+      newDelivery(systemDigest, ownerOf(HANGING), endpoint, messageOf(eventNamed(name, START_MS)), dueAtMs);
+    await site.store.write({ deliveries: [{ now: apart('far', START_MS + 20 * 60 * MINUTE_MS) }] });
+    await wakeLane({ webhooks: site.store, clock: site.clock }, ownerOf(HANGING), HANGING.id);
+    await site.tools.tasks.enqueue([{ kind: 'lane', endpointId: HANGING.id }], 0);
+    await site.clock.until(site.clock.nowMs() + SECOND_MS);
+    await site.store.write({ deliveries: [{ now: apart('late', site.clock.nowMs()) }] });
+    await site.pass(15);
+    expect(site.arrivals).toHaveLength(1);
   });
 
   test('is not slow any more when it has another URL', async () => {

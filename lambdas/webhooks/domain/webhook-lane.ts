@@ -97,8 +97,11 @@ export function afterRun(lane: WebhookLane, held: WebhookLane, run: LaneRun, now
   if (run.hung) return { ...next, ...dueFrom(nowMs + waitAfter(hung), nowMs) };
   if (lane.wokenAtMs > held.wokenAtMs) return { ...next, ...dueFrom(nowMs, nowMs) };
   const soonestMs = run.tried > 0 ? nowMs : nowMs + IDLE_WAIT_MS;
-  const atMs = Math.min(run.nextAtMs ?? Infinity, run.isSlow ? nowMs + LOOK_MS : Infinity);
-  if (atMs !== Infinity) return { ...next, ...dueFrom(Math.max(atMs, soonestMs), nowMs) };
+  if (run.isSlow || run.nextAtMs !== undefined) {
+    // A delivery that is written now can be due before the first one that the run found.
+    const atMs = Math.min(run.nextAtMs ?? Infinity, nowMs + (run.isSlow ? LOOK_MS : LINGER_MS));
+    return { ...next, ...dueFrom(Math.max(atMs, soonestMs), nowMs) };
+  }
   const emptySinceMs = lane.emptySinceMs ?? nowMs;
   const endsAtMs = emptySinceMs + LINGER_MS;
   return nowMs >= endsAtMs ? next : { ...next, emptySinceMs, ...dueFrom(endsAtMs, nowMs) };

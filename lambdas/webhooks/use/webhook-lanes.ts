@@ -81,7 +81,8 @@ async function workAt(
       if (each.status === 'fulfilled') outcomes.push(each.value);
       else if (entry !== undefined) await setBack(tools, held.endpointId, entry, each.reason);
     }
-    nextAtMs = fresh[page.length]?.sweepAtMs ?? (page.length === 0 ? found[0]?.sweepAtMs : clock.nowMs());
+    // What was tried can be due again before what is behind it: the lane is read again.
+    nextAtMs = page.length === 0 ? found[0]?.sweepAtMs : clock.nowMs();
     const isOk = ended.every(
       (each) => each.status === 'fulfilled' && TRIED.includes(each.value) && each.value !== 'hung',
     );
