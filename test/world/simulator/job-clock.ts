@@ -8,6 +8,7 @@ import type { Item } from '../dynamodb-values.ts';
 import type { MemoryDynamoDb, RowChange } from '../memory-dynamodb.ts';
 import { TABLES } from '../tables.ts';
 import { nameOfRow } from './account.ts';
+import { PROCESSOR_ABILITIES } from './processors.ts';
 import type { Simulation } from './simulation.ts';
 
 /**
@@ -22,11 +23,14 @@ interface Trigger {
   readonly dueMs: (change: RowChange, nowMs: number) => number | undefined;
   /** Whether rows that concern it are left. Else it ends with the longest distance. */
   readonly isQueue: boolean;
-  /** It walks through all minutes, whatever they hold, which takes long: it fires by the clock in this share of the histories. */
+  /** Whether a row that concerned it still does after a change. @default until it is deleted */
+  readonly isLeft?: (row: Item, table: string) => boolean;
+  /** It looks at everything of a time, in many pages: it fires by the clock in this share of the histories. */
   readonly share?: number;
 }
 
 const MINUTE_MS = 60_000;
+const WALKS = 0.1;
 const HOUR_MS = 60 * MINUTE_MS;
 const DAY_MS = 24 * HOUR_MS;
 
@@ -39,14 +43,22 @@ const inQueue =
     const partition = partitionOf(change);
     return prefixes.some((prefix) => partition.startsWith(prefix)) ? nowMs : undefined;
   };
-const WALKS = 0.01;
 
-/** Rows of queues by time begin with it (lambdas/kernel/due-sort.ts). */
-const byTime = (prefix: string) => (change: RowChange, nowMs: number) =>
-  inQueue(prefix)(change, nowMs) === undefined ? undefined : Number(textOf(change, KeyAttribute.sort).slice(0, 13));
+/** Rows of queues by time begin with it (lambdas/kernel/due-sort.ts). They are due so long after it. */
+const byTime =
+  (prefix: string, afterMs = 0) =>
+  (change: RowChange, nowMs: number) =>
+    inQueue(prefix)(change, nowMs) === undefined
+      ? undefined
+      : Number(textOf(change, KeyAttribute.sort).slice(0, 13)) + afterMs;
+
+/** No hold is looked at earlier: the shortest validity, and the margin of the job. */
+const HOLD_MS =
+  Math.min(...Object.values(PROCESSOR_ABILITIES).map(({ holdValidityMs }) => holdValidityMs)) + 2 * HOUR_MS;
 
 const isOpenClaim = (item: RowChange['after']): boolean =>
   item?.[IdempotencyTable.openClaimsIndex.partitionKey] !== undefined;
+const dueAtOf = (item: RowChange['after']): unknown => item?.[RegistryTable.dueIndex.sortKey];
 const isOutcome = ({ table, after }: RowChange): boolean =>
   table === TABLES.ledger && after?.[LedgerTable.recentOutcomesIndex.partitionKey] !== undefined;
 const afterOutcome =
@@ -74,22 +86,24 @@ function nextLook(row: Item, fromMs: number): number {
 const TRIGGERS: Readonly<Record<JobId, Trigger>> = {
   resolve: {
     fromMs: MINUTE_MS,
-    toMs: 12 * HOUR_MS,
+    toMs: 2 * DAY_MS,
     isQueue: true,
     dueMs: (change, nowMs) =>
       isOpenClaim(change.before) || isOpenClaim(change.after) ? nowMs : unfinished(change, nowMs),
+    isLeft: (row, table) => table !== TABLES.idempotency || isOpenClaim(row),
   },
   'retry-orphans': { fromMs: MINUTE_MS, toMs: 12 * HOUR_MS, isQueue: true, dueMs: inQueue(RegistryRow.orphan) },
-  'expire-authorizations': { fromMs: HOUR_MS, toMs: DAY_MS, isQueue: true, dueMs: byTime(RegistryRow.hold) },
+  'expire-authorizations': { fromMs: HOUR_MS, toMs: DAY_MS, isQueue: true, dueMs: byTime(RegistryRow.hold, HOLD_MS) },
   'release-commissions': { fromMs: HOUR_MS, toMs: DAY_MS, isQueue: true, dueMs: byTime(RegistryRow.commissionDue) },
   'sweep-webhooks': {
     fromMs: MINUTE_MS,
     toMs: DAY_MS,
     isQueue: true,
-    dueMs: (change) => {
-      const dueAtMs = (change.after ?? change.before)?.[RegistryTable.dueIndex.sortKey];
-      return change.table === TABLES.registry && typeof dueAtMs === 'number' ? dueAtMs : undefined;
+    dueMs: ({ table, before, after }) => {
+      const dueAtMs = dueAtOf(after) ?? dueAtOf(before);
+      return table === TABLES.registry && typeof dueAtMs === 'number' ? dueAtMs : undefined;
     },
+    isLeft: (row) => dueAtOf(row) !== undefined,
   },
   'republish-events': {
     share: WALKS,
@@ -170,11 +184,9 @@ export class JobClock {
       if (dueMs === undefined) continue;
       wait.hasChanged = true;
       const name = nameOfRow(change.after ?? change.before ?? {});
-      const isThere =
-        job === 'resolve' && change.table === TABLES.idempotency
-          ? isOpenClaim(change.after)
-          : change.after !== undefined;
-      if (trigger.isQueue && !isThere) wait.rows.delete(name);
+      const { after, table } = change;
+      const isLeft = after !== undefined && (trigger.isLeft?.(after, table) ?? true);
+      if (trigger.isQueue && !isLeft) wait.rows.delete(name);
       else if (trigger.isQueue) wait.rows.set(name, { dueMs, row: job === 'resolve' ? change.after : undefined });
       wait.gapMs = trigger.fromMs;
       this.#wakeAt(job, wait, dueMs);
