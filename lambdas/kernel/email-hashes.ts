@@ -18,6 +18,26 @@ export interface EmailHashes {
   ): Promise<readonly [string, ...string[]]>;
 }
 
+/**
+ * The hash for a new row. A request that has begun has its row, so a retry gets its answer while the keys cannot be read.
+ *
+ * @throws as {@link EmailHashes.of}, when the request has not begun
+ */
+export async function hashOfNew(
+  hashes: EmailHashes,
+  owner: Parameters<EmailHashes['of']>[0],
+  email: string,
+  hasBegun: () => Promise<boolean>,
+): Promise<{ readonly emailHash?: string }> {
+  try {
+    const [emailHash] = await hashes.of(owner, email);
+    return { emailHash };
+  } catch (error) {
+    if (await hasBegun()) return {};
+    throw error;
+  }
+}
+
 type EmailKind = (typeof EmailRow)[keyof typeof EmailRow];
 
 /** The partition of the index in which the payment or the order with this id is. */

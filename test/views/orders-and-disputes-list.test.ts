@@ -100,6 +100,16 @@ describe('the list of orders', () => {
     expect(await list('status=canceled')).toEqual(ids);
   });
 
+  test('cannot be found by an address without its keys, but a retry of an order that has begun gets its answer', async () => {
+    const away = { of: () => Promise.reject(new RetryableError('secrets_unavailable', 'down')) };
+    const api = new Api();
+    const first = await api.order('k-begun');
+    const without = api.beside({ emailHashes: away });
+    expect((await without.order('k-new')).status).toBe(503);
+    const again = await without.order('k-begun');
+    expect([again.status, again.body]).toEqual([first.status, first.body]);
+  });
+
   test('is filtered by the exact e-mail address', async () => {
     const { api, ids, list } = await ordered();
     const { body } = await api.order('grace', { email: 'Grace@example.com' });

@@ -224,6 +224,14 @@ describe('the list of payments', () => {
     expect([(await api.pay('k-2')).status, api.processor.inside.all.length]).toEqual([201, 1]);
   });
 
+  test('cannot be found by an address without its keys, but a retry of a request that has begun gets its answer', async () => {
+    const away = { of: () => Promise.reject(new RetryableError('secrets_unavailable', 'down')) };
+    const body = { metadata: { receipt_email: 'ada@example.com' } };
+    const first = await harness.pay('k-1', body);
+    const again = await harness.beside({ emailHashes: away }).pay('k-1', body);
+    expect([again.status, again.body]).toEqual([201, first.body]);
+  });
+
   test('of a rare status does not read the payments of other statuses', async () => {
     const ids = await many(40);
     const rare = await paid('rare', { capture: 'manual' });

@@ -7,7 +7,7 @@ import { emptyQuery, validateQuery } from '../../http/validate.ts';
 import type { Answer } from '../../kernel/answer.ts';
 import { Scopes } from '../../kernel/contract/api.ts';
 import type { AlarmMetric } from '../../kernel/contract/metrics.ts';
-import type { EmailHashes } from '../../kernel/email-hashes.ts';
+import { type EmailHashes, hashOfNew } from '../../kernel/email-hashes.ts';
 import { deriveOrderId, orderOperation } from '../../kernel/ids.ts';
 import type { RequestCount } from '../../kernel/platform/telemetry.ts';
 import { awaitFirst } from '../../once/use/await-first.ts';
@@ -36,9 +36,10 @@ async function handle(call: Call<OrderRouteTools>): Promise<Handled> {
   const notes: RunNotes = { takenOver: false, fenced: false };
   const tools = { ...call.tools, alarm: (what: AlarmMetric) => void call.seen.alarms.add(what) };
   const wait = preferredWaitSeconds(request.header('prefer'));
-  const [emailHash] = await tools.emailHashes.of(call.caller, parsed.value.email);
+  const hasBegun = async () => (await tools.store.readRecord(operationId)) !== undefined;
+  const keyed = await hashOfNew(tools.emailHashes, call.caller, parsed.value.email, hasBegun);
   const outcome = await awaitFirst(tools, operationId, (wait ?? 0) * 1000, () =>
-    createOrder(tools, { ...parsed.value, emailHash }, notes),
+    createOrder(tools, { ...parsed.value, ...keyed }, notes),
   );
   return {
     answer: preferenceApplied(orderOutcomeAnswer(outcome, request.requestId), wait),

@@ -4,7 +4,7 @@ import { preferenceApplied, preferredWaitSeconds } from '../../http/prefer-wait.
 import { type Parsed, problem, valid } from '../../http/problems.ts';
 import type { Problem } from '../../kernel/answer.ts';
 import { Scopes } from '../../kernel/contract/api.ts';
-import type { EmailHashes } from '../../kernel/email-hashes.ts';
+import { type EmailHashes, hashOfNew } from '../../kernel/email-hashes.ts';
 import { chargeOperation, derivePaymentId, type TenantId } from '../../kernel/ids.ts';
 import { awaitFirst } from '../../once/use/await-first.ts';
 import type { RunNotes } from '../../once/use/execute-once.ts';
@@ -30,19 +30,19 @@ async function handle(call: Call<PaymentsTools>): Promise<Handled> {
   const parsed = readRequest(call);
   if (parsed.kind === 'refused') return refusal(parsed.problem, call.request);
   const { tools, request } = call;
-  call.seen.operationId = chargeOperation(parsed.value.paymentId);
+  const operationId = chargeOperation(parsed.value.paymentId);
+  call.seen.operationId = operationId;
   const wait = preferredWaitSeconds(request.header('prefer'));
   const notes: RunNotes = { takenOver: false, fenced: false };
   const processor = tools.choose?.(parsed.value) ?? tools.processor;
   const misfit = sourceProblem(processor, parsed.value.source);
   // Only a new payment is refused. A payment that has begun continues, and a retry gets its answer.
-  if (misfit !== undefined && (await tools.store.readRecord(call.seen.operationId)) === undefined) {
-    return refusal(misfit, request);
-  }
+  const hasBegun = async () => (await tools.store.readRecord(operationId)) !== undefined;
+  if (misfit !== undefined && !(await hasBegun())) return refusal(misfit, request);
   const email = parsed.value.metadata?.[RECEIPT_EMAIL];
-  const [emailHash] = email === undefined ? [] : await tools.emailHashes.of(call.caller, email);
-  const asked = { ...parsed.value, ...(emailHash === undefined ? {} : { emailHash }) };
-  const outcome = await awaitFirst(tools, call.seen.operationId, (wait ?? 0) * 1000, () =>
+  const keyed = email === undefined ? {} : await hashOfNew(tools.emailHashes, call.caller, email, hasBegun);
+  const asked = { ...parsed.value, ...keyed };
+  const outcome = await awaitFirst(tools, operationId, (wait ?? 0) * 1000, () =>
     createPayment({ ...tools, processor }, asked, notes),
   );
   return {
