@@ -33,10 +33,11 @@ test('an orphan that cannot be parsed is reported, and does not block the others
 });
 
 test('a due webhook that cannot be parsed is reported, and does not block the others', async () => {
-  const task = { kind: 'replay', replayId: 'whr_1' };
-  const client = holding('0', [{ pk: 'OF_A_FORM_TO_COME#1' }, { pk: 'WEBHOOK_REPLAY#whr_1', sk: 'REPLAY' }]);
+  const due = { task: { kind: 'replay', replayId: 'whr_1' }, sweepAtMs: 1 };
+  const unreadable = { pk: 'OF_A_FORM_TO_COME#1', sweepAtMs: 1 };
+  const client = holding('0', [unreadable, { pk: 'WEBHOOK_REPLAY#whr_1', sk: 'REPLAY', sweepAtMs: 1 }]);
   const told: unknown[] = [];
   const webhooks = new DynamoDbWebhooks(client, TABLES, pacing, (error) => told.push(error));
-  expect(await webhooks.due(Date.UTC(2026, 2, 1), 100)).toEqual([task]);
+  expect(await webhooks.due(Date.UTC(2026, 2, 1), 100)).toEqual([due]);
   expect(told).toMatchObject([{ code: 'row_unreadable' }]);
 });
