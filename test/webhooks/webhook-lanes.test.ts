@@ -261,6 +261,28 @@ describe('an endpoint that does not answer', () => {
     expect(await site.store.dueInLane(HANGING.id, 5)).toEqual([]);
   });
 
+  test('gets a delivery that could not be read in its lane, once its dead letter is redriven after a fix', async () => {
+    const site = new Site();
+    await site.add(HANGING, 'hangs');
+    await site.addDue(HANGING, 3);
+    await site.pass(1);
+    const unreadable = (await site.deliveriesOf(HANGING)).find(({ apart }) => apart === true);
+    const readDelivery = site.store.readDelivery.bind(site.store);
+    site.store.readDelivery = async (endpointId, id) => {
+      if (id === unreadable?.id) throw new TerminalError('row_unreadable', 'written by another version');
+      return readDelivery(endpointId, id);
+    };
+    await site.pass(30);
+    const letter = { kind: 'attempt', endpointId: HANGING.id, deliveryId: unreadable?.id ?? '' } as const;
+    expect(site.failedMessages).toContainEqual(letter);
+    site.store.readDelivery = readDelivery;
+    await site.tools.tasks.enqueue([letter], 0);
+    await site.pass(1);
+    site.answersIn.set(HANGING.url, 50);
+    await site.pass(12 * 60);
+    expect(site.arrivals).toHaveLength(3);
+  });
+
   test('gets a retry from its lane on time although another delivery is due in hours', async () => {
     const site = new Site();
     await site.add(HANGING, 'hangs');

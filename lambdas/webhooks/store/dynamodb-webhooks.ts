@@ -130,7 +130,8 @@ export class DynamoDbWebhooks implements WebhookStore, DueWebhooks {
         new UpdateCommand({
           TableName: this.#tables.registry,
           Key: deliveryKey({ endpointId, id: deliveryId }),
-          UpdateExpression: 'REMOVE #due',
+          // When its message is redriven, a slow endpoint gets it into its lane again.
+          UpdateExpression: 'REMOVE #due, apart',
           ConditionExpression: 'attribute_exists(#due)',
           ExpressionAttributeNames: { '#due': RegistryTable.dueIndex.partitionKey },
         }),
