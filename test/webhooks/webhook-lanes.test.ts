@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import type { SQSEvent } from 'aws-lambda';
-import { TerminalError } from '../../lambdas/kernel/faults.ts';
+import { RetryableError, TerminalError } from '../../lambdas/kernel/faults.ts';
 import { tenantId } from '../../lambdas/kernel/ids.ts';
 import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
 import type { Clock } from '../../lambdas/kernel/world.ts';
@@ -281,6 +281,32 @@ describe('an endpoint that does not answer', () => {
     site.answersIn.set(HANGING.url, 50);
     await site.pass(12 * 60);
     expect(site.arrivals).toHaveLength(3);
+  });
+
+  test('has a dead letter for a delivery that cannot be read although the queue is away when it is found', async () => {
+    const site = new Site();
+    await site.add(HANGING, 'hangs');
+    await site.addDue(HANGING, 3);
+    await site.pass(1);
+    const unreadable = (await site.deliveriesOf(HANGING)).find(({ apart }) => apart === true);
+    const letter = { kind: 'attempt', endpointId: HANGING.id, deliveryId: unreadable?.id ?? '' } as const;
+    const readDelivery = site.store.readDelivery.bind(site.store);
+    site.store.readDelivery = async (endpointId, id) => {
+      if (id === letter.deliveryId) throw new TerminalError('row_unreadable', 'written by another version');
+      return readDelivery(endpointId, id);
+    };
+    const enqueue = site.tools.tasks.enqueue.bind(site.tools.tasks);
+    let refused = 0;
+    site.tools.tasks.enqueue = async (tasks, delaySeconds) => {
+      if (tasks.some((task) => task.kind === 'attempt') && refused === 0) {
+        refused += 1;
+        throw new RetryableError('injected_throttle', 'the queue is away');
+      }
+      return enqueue(tasks, delaySeconds);
+    };
+    await site.pass(60);
+    expect(refused).toBe(1);
+    expect(site.failedMessages).toContainEqual(letter);
   });
 
   test('gets a retry from its lane on time although another delivery is due in hours', async () => {

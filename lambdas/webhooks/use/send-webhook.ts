@@ -123,7 +123,10 @@ async function claim(
   { webhooks, clock }: SendTools,
   { endpointId, deliveryId, apart }: Which,
 ): Promise<ClaimStep<Claimed, SendOutcome>> {
-  const delivery = await readOrPark(webhooks, endpointId, deliveryId);
+  // In a lane it has no message yet that could become its dead letter. The lane queues one.
+  const delivery = await (apart
+    ? webhooks.readDelivery(endpointId, deliveryId)
+    : readOrPark(webhooks, endpointId, deliveryId));
   const atMs = clock.nowMs();
   if (delivery === undefined || !isDue(delivery, atMs)) return { kind: 'refused', outcome: 'nothing_due' };
   const endpoint = endpointOf(await webhooks.readBook(delivery), endpointId);
