@@ -1,5 +1,6 @@
 import type { RoutingRule } from '../kernel/contract/environment.ts';
 import { RetryableError } from '../kernel/faults.ts';
+import type { TenantId } from '../kernel/ids.ts';
 import { invariant } from '../kernel/invariant.ts';
 import type { ActiveSecrets } from '../kernel/platform/active-secrets.ts';
 import type { Instruments } from '../kernel/platform/instruments.ts';
@@ -7,7 +8,6 @@ import type { Secrets } from '../kernel/platform/secrets-manager.ts';
 import type { Clock } from '../kernel/world.ts';
 import type { SendRequest } from '../outbound/http-call.ts';
 import { outboundTelemetry } from '../outbound/outbound-telemetry.ts';
-import { routeTo } from '../payments/domain/routing.ts';
 import type { Processor, ProcessorBooks } from '../payments/use/processor.ts';
 import type { CallbackSource } from './contract.ts';
 import type { ConnectedProcessor, ProcessorDescriptor } from './descriptor.ts';
@@ -147,4 +147,15 @@ export async function configuredSources(
     return [{ ...source, signature, readEvent, books: own }];
   });
   return (await Promise.all(configured)).flat();
+}
+
+/** The processor of a new payment, by the first matching rule. An existing payment stays at its processor. */
+export function routeTo(
+  rules: readonly RoutingRule[],
+  payment: { readonly tenantId: TenantId; readonly currency: string },
+  otherwise: string,
+): string {
+  const fits = ({ tenant, currency }: RoutingRule): boolean =>
+    (tenant === undefined || tenant === payment.tenantId) && (currency === undefined || currency === payment.currency);
+  return rules.find(fits)?.processor ?? otherwise;
 }

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { tenantId } from '../../lambdas/kernel/ids.ts';
-import { routeTo } from '../../lambdas/payments/domain/routing.ts';
 import type { Processor } from '../../lambdas/payments/use/processor.ts';
+import { routeTo } from '../../lambdas/processors/configured-processors.ts';
 import { type StripeDouble, serveStripe } from '../processors/stripe-double.ts';
 import { clientAt } from '../processors/stripe-double-client.ts';
 import { Api } from '../world/api.ts';
