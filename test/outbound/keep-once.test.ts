@@ -1,6 +1,5 @@
 import { beforeEach, describe, expect, test } from '@jest/globals';
-import { keepOnce } from '../../lambdas/outbound/keep-once.ts';
-import type { DeadLetter, DeadLetters } from '../../lambdas/outbound/use/dead-letters.ts';
+import { type DeadLetter, type DeadLetters, keepOnce } from '../../lambdas/outbound/use/dead-letters.ts';
 
 describe('a process that gives up one call repeatedly', () => {
   let put: string[];
