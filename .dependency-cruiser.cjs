@@ -25,11 +25,11 @@ const ROOMS = [
 ];
 
 const TOOLS = '^(bin|lib|local|cli|test|bench|demo)/';
-/** What synthesis and run time must agree on: names of tables, rows, metrics, environment variables, jobs. */
+/** Names that synthesis and run time share: tables, rows, metrics, environment variables, jobs. */
 const CONTRACT = ['^lambdas/kernel/contract/', '^lambdas/.+/contract\\.ts$'];
-/** Processors with their code left out, which is loaded when it is needed: the list of them is read at synth too. */
+/** Processors' descriptors. Synthesis reads them too, so they load the processors' code only when it is needed. */
 const DESCRIPTORS = ['^lambdas/processors/(registry|descriptor)\\.ts$', '^lambdas/processors/[^/]+/descriptor\\.ts$'];
-/** What a schedule means is read in one place, or the check at synth would be of something else than what runs. */
+/** Schedules are parsed in one place, so that synthesis validates what run time executes. */
 const SCHEDULES = '^lambdas/jobs/schedules\\.ts$';
 const AWS_PLACES = ['^lambdas/[^/]+/(store|transport|parties)/', '^lambdas/kernel/platform/', '^lambdas/functions/'];
 
@@ -42,7 +42,7 @@ const orderOfRooms = ROOMS.map((room, index) => ({
   to: { path: '^lambdas/', pathNot: `^lambdas/(${ROOMS.slice(0, index + 1).join('|')})/` },
 }));
 
-/** Of each room: what a layer may not see, of its own room and of any other. */
+/** The layers that a layer of any room may not see, in its own room and in all others. */
 const layer = (name, hidden) => ({
   name: `${name}-does-not-see-outer-layers`,
   severity: 'error',

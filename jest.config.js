@@ -12,19 +12,19 @@ const common = {
     ],
   },
   modulePathIgnorePatterns: ['<rootDir>/(cdk\\.out|dist|\\.payonce)/'],
-  // Beside what else the project's tools make: the default is the system's temporary folder.
+  // The default is the system's temporary folder.
   cacheDirectory: '<rootDir>/node_modules/.cache/jest',
   globalSetup: '<rootDir>/test/support/global-setup.ts',
   globalTeardown: '<rootDir>/test/support/global-teardown.ts',
 };
 
 /**
- * `unit` needs nothing but Node. Each of the other two starts a local AWS of its own with the stacks deployed on it, so that they
- * can run at the same time: `stores` computes, on tables and queues of its own and by the thousand, and starts and stops a local AWS as a
- * person does; `deployed` calls what is deployed, kills it, and waits for what comes.
+ * `unit` needs only Node. Each of the other two starts its own local AWS with the stacks deployed on it, so that both can run at the
+ * same time. `stores` tests the stores on tables and queues of its own, and starts and stops a local AWS as `npm start` does.
+ * `deployed` calls the deployed functions, kills them, and waits for their effects.
  */
 const config = {
-  // No measure of speed: it ends a test that hangs, on a machine however busy.
+  // Only ends a test that hangs, on a machine of any speed.
   testTimeout: 900_000,
   // Jest keeps every suite's modules alive. A worker that holds more than this is replaced before garbage collection slows it.
   workerIdleMemoryLimit: '1.5GB',

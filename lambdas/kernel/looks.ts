@@ -13,7 +13,7 @@ const OUTCOME_LOOKS: Looks = [
   [Number.POSITIVE_INFINITY, 15],
 ];
 
-/** A payer acts at once or, mostly, never; a processor tells of it by a callback, and the look is for a lost one. */
+/** Most payers act at once or never. A callback reports the action; a look finds it when the callback was lost. */
 const PAYER_LOOKS: Looks = [
   [DAY_MS, 15],
   [7 * DAY_MS, 60],

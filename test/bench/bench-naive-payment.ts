@@ -8,8 +8,8 @@ import type { Processor } from '../../lambdas/payments/use/processor.ts';
 let attempts = 0;
 
 /**
- * The handler that everybody writes first: look whether the key was seen, charge, post, save. Check, then act: whoever
- * looks before the other has saved acts as well.
+ * A typical first handler: check whether the key was seen, charge, post, save. A rival that checks before the save charges
+ * too.
  */
 export async function payNaively(
   client: DynamoDBClient,

@@ -14,14 +14,14 @@ const PAYONCE = resolve(import.meta.dirname, '..', '..', 'cli', 'payonce.mjs');
 const directory = mkdtempSync(join(tmpdir(), 'payonce-cli-'));
 afterAll(() => rmSync(directory, { recursive: true }));
 
-/** Of a person who has set up nothing. */
+/** The environment of a machine without AWS settings. */
 const BARE = {
   PATH: process.env['PATH'] ?? '',
   AWS_CONFIG_FILE: '/nonexistent/config',
   AWS_SHARED_CREDENTIALS_FILE: '/nonexistent/credentials',
   AWS_EC2_METADATA_DISABLED: 'true',
 };
-const SOMEBODY = { AWS_ACCESS_KEY_ID: 'AKIATEST', AWS_SECRET_ACCESS_KEY: 'secret', AWS_REGION: 'eu-west-1' };
+const WITH_CREDENTIALS = { AWS_ACCESS_KEY_ID: 'AKIATEST', AWS_SECRET_ACCESS_KEY: 'secret', AWS_REGION: 'eu-west-1' };
 
 const { env } = process;
 afterEach(() => {
@@ -57,7 +57,7 @@ test.each([
   async ({ words, code, sentence }) => {
     await expect(
       promisify(execFile)(process.execPath, [PAYONCE, '--directory', directory, ...words], {
-        env: { ...BARE, ...SOMEBODY, AWS_ENDPOINT_URL: 'http://127.0.0.1:65111' },
+        env: { ...BARE, ...WITH_CREDENTIALS, AWS_ENDPOINT_URL: 'http://127.0.0.1:65111' },
       }),
     ).rejects.toMatchObject({ code, stdout: '', stderr: `${sentence}\n` });
   },
@@ -107,10 +107,10 @@ describe('payonce', () => {
   });
 
   test.each([
-    ['a region', { ...SOMEBODY, AWS_REGION: 'eu west' }, 'The AWS region is wrong: Region not accepted: '],
+    ['a region', { ...WITH_CREDENTIALS, AWS_REGION: 'eu west' }, 'The AWS region is wrong: Region not accepted: '],
     [
       'an endpoint',
-      { ...SOMEBODY, AWS_ENDPOINT_URL: 'aws.example' },
+      { ...WITH_CREDENTIALS, AWS_ENDPOINT_URL: 'aws.example' },
       'The AWS endpoint aws.example is not a URL: correct AWS_ENDPOINT_URL, or endpoint_url of the profile.',
     ],
   ])('reports an invalid %s', async (_, environment, sentence) => {
@@ -228,7 +228,7 @@ describe('a fault of AWS', () => {
     ],
   ])('%s is one sentence', async (code, message, exitCode, sentence) => {
     answer = { status: 400, code, message };
-    const ended = await payonce('tenants list', { ...SOMEBODY, AWS_ENDPOINT_URL: endpoint });
+    const ended = await payonce('tenants list', { ...WITH_CREDENTIALS, AWS_ENDPOINT_URL: endpoint });
     expect(ended).toMatchObject({ code: exitCode, printed: [] });
     expect(ended.sentence).toContain(sentence);
   });

@@ -30,7 +30,7 @@ describe('a parked record', () => {
   });
 });
 
-/** SQS with two messages, which tells a call that does not wait only of those on the servers that it happens to ask: here of none. */
+/** SQS with two messages. Short polling asks only some of the servers, here those without a message; long polling asks all. */
 function spreadQueue(): SQSClient {
   const left = ['a', 'b'];
   const answers: Readonly<Record<string, (input: Readonly<Record<string, unknown>>) => unknown>> = {

@@ -93,7 +93,6 @@ describe('the list of events', () => {
   });
 });
 
-/** S06. */
 describe("another tenant's events", () => {
   test.each([
     ['another tenant', OTHER_KEY, { tenantId: tenantId('ten_other') }],

@@ -1,7 +1,7 @@
 import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { dynamoDbClient, localAws } from '../support/local-aws.ts';
 
-/** Holds whoever comes until all who are expected have come. */
+/** Holds each arrival until the expected number have arrived. */
 export class MeetingPoint {
   readonly #all = Promise.withResolvers<void>();
   #missing: number;
@@ -17,7 +17,7 @@ export class MeetingPoint {
   }
 }
 
-/** DynamoDB as one worker sees it, whose first call is answered only when all have made theirs: so nobody is too late for a race. */
+/** A worker's client. Its first call is answered only after all workers have made theirs, so that all take part in the race. */
 export function clientMeetingAt(point: MeetingPoint): DynamoDBClient {
   const client = new DynamoDBClient({
     endpoint: localAws().awsEndpoint,

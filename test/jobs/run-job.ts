@@ -13,10 +13,10 @@ export interface ShownRun {
 }
 
 /**
- * Has a job run now, as an operator does. A run is for a whole second: one that somebody has asked for in this very second
- * may have looked too early, so the next second's is asked for.
+ * Requests a run of a job, as an operator does. A run is of a whole second. A run that was requested earlier in the same second
+ * may have read too early, so the run of the next second is requested.
  *
- * @returns where the run is shown
+ * @returns the address of the run
  */
 export async function startJob(aws: LocalAws, jobId: string): Promise<string> {
   const operator = new ApiClient(aws, aws.adminApiKey);

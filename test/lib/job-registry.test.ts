@@ -13,7 +13,7 @@ const good: JobEntry = {
   scopes: [Scopes.jobsRun],
   worker: 'upkeep',
 };
-/** As somebody writes it whom the compiler does not stop. */
+/** An entry that the compiler did not check. */
 const wrong = (changes: Readonly<Record<string, unknown>>): JobEntry => ({ ...good, ...changes });
 
 describe('the registry of jobs', () => {

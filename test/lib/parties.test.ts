@@ -38,7 +38,7 @@ describe('the parties of orders', () => {
       POSTMARK_TOKEN_SECRET_ID: { 'Fn::ImportValue': expect.stringContaining('PostmarkToken') },
       EMAIL_SENDER: 'orders@shop.example',
     });
-    // What Postmark's search may lack, it says nothing of: the adapter's own margin counts.
+    // Postmark does not document the delay of its search, so the adapter's default applies.
     expect(variables).not.toHaveProperty('POSTMARK_LAG_SECONDS');
     const readers = [...statementsByOwner(service)].filter(([, statements]) =>
       JSON.stringify(statements).includes('PostmarkToken'),

@@ -150,7 +150,6 @@ describe('the entries of the Ledger', () => {
   });
 });
 
-/** S06. */
 describe("another tenant's entries", () => {
   test.each([
     ['another tenant', OTHER_KEY, { tenantId: tenantId('ten_other') }],

@@ -15,12 +15,12 @@ export interface PlannedFault {
   readonly kind: FaultKind;
 }
 
-/** The process is gone: nothing that it does afterwards reaches anything. */
+/** The process has crashed: its later calls have no effect. */
 export class Crash extends Error {
   override readonly name = 'Crash';
 }
 
-/** How a dependency says that it did not take a call, or that nobody knows. */
+/** The errors of a dependency: the call was not applied, or its outcome is unknown. */
 export interface FaultVoice {
   readonly throttle: () => Error;
   readonly ambiguous: () => Error;

@@ -1,7 +1,7 @@
-/** Closes every run with one plain line, for whoever reads only the last. */
+/** Ends every run with one line of totals. */
 class SummaryReporter {
   onRunComplete(_contexts, { numPassedTests, numFailedTests, numFailedTestSuites }) {
-    // A suite that could not be loaded has no failed test, and has failed all the same.
+    // A suite that could not be loaded has failed without a failed test.
     process.stdout.write(`${numPassedTests} passed, ${Math.max(numFailedTests, numFailedTestSuites)} failed\n`);
   }
 }

@@ -265,7 +265,6 @@ describe('the list of payments', () => {
   });
 });
 
-/** S06. */
 describe("another tenant's payments", () => {
   test.each([
     ['another tenant', OTHER_KEY, { tenantId: tenantId('ten_other') }],

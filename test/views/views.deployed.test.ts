@@ -115,7 +115,7 @@ describe('a payment on the deployed stack', () => {
   });
 });
 
-/** F38. A rebuild ends with a comparison. No events are in flight here, so nothing needs time to settle. */
+/** A rebuild ends with a comparison. No events are in flight here, so nothing needs time to settle. */
 test('a comparison reports rows lost from the views, and a rebuild restores them', async () => {
   const paid = String((await api.pay({ key: 'views-lost' })).json['id']);
   const before = await until(async () => {

@@ -129,9 +129,9 @@ async function claimPage(work: Work, message: JobMessage, receives: number): Pro
 }
 
 /**
- * The run has gone on since the message was sent. Whoever went on has a message of its own, so this one ends here: otherwise each
- * duplicate would be sent on for as long as the run lasts, and their number would double again and again while sends are in doubt.
- * Only a message that is delivered again, or whose page a worker began and did not end, may be the last one:
+ * The run has continued since the message was sent. The worker that continued it has sent its own message, so this one ends here.
+ * Otherwise each duplicate would be sent on until the run ends, and their number would double whenever the result of a send is
+ * unknown. Only a redelivered message, or one whose page a worker began and did not end, may be the last message of the run:
  *
  *   message v1 ── begin v2 ── items … ── save v3 ── ✗ ……… message v1 again ── message v3
  */

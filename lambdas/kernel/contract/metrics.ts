@@ -1,4 +1,4 @@
-/** Metrics, as the functions count them and the stacks watch them. */
+/** The metrics that functions count and stacks watch. */
 export const METRIC_NAMESPACE = 'Payonce';
 
 /** A metric that raises an alarm whenever it is counted. */
@@ -13,16 +13,16 @@ export interface AlarmEntry {
   readonly ofOrders?: true;
 }
 
-/** Each names something that must not happen, and that an operator must hear of when it does. An alarm is added here. */
+/** Events that must not happen. Each has an alarm. */
 export const ALARMS = {
-  /** It is recorded, and queued to be sent back. */
+  /** The charge is recorded and queued for its return. */
   late_success: {
     description: 'A processor took money for a payment that had ended, or took it twice. The resolver sends it back.',
     entry: 'late-success',
-    // The relay sees what every other function writes, a request that takes over an old key among them.
+    // The relay sees the writes of all other functions, including a request that takes over an old claim.
     countedBy: ['callbacks', 'payment-jobs', 'outbox-relay'],
   },
-  /** Nothing was made of it; or what was given up has been done, and that was booked. */
+  /** The fact was not posted, except that of a refund that was given up and succeeded later. */
   contradiction: {
     description: 'A processor reported a fact that contradicts the payment.',
     entry: 'contradiction',
@@ -46,15 +46,15 @@ export type AlarmMetric = keyof typeof ALARMS;
 
 /** What is counted for each vendor that is called. */
 export type OutboundMetric =
-  /** The first thing sent for a call. */
+  /** The first request of a call. */
   | 'outbound_call'
-  /** Whatever is sent for it after that, look-ups too. */
+  /** Each further request of the call, including look-ups. */
   | 'outbound_retry'
   | 'outbound_probe'
   | 'outbound_gave_up'
   | 'outbound_breaker_opened'
   | 'outbound_dead_lettered'
-  /** It could not be kept either; the fault was thrown instead. */
+  /** The dead letter could not be stored; the fault was thrown instead. */
   | 'outbound_dead_letter_failed';
 
 /** Which vendor a count is of; all functions that call it count together, under one name of a service. */

@@ -104,7 +104,7 @@ export class ActiveSecrets {
       if (known !== undefined && this.#within(STALE_MS, known.readAtMs)) return known.secrets;
       throw unavailable(secretId, error);
     }
-    // What stands there now is what counts: a malformed text does not leave the old secrets in force.
+    // Only the current text counts: if it is malformed, the old secrets are not accepted any more.
     entry.known = undefined;
     const secrets = activeSecrets(secretId, text);
     entry.known = { secrets, readAtMs };

@@ -1,10 +1,10 @@
-/** What needs a person has rung, once. */
+/** Each event that requires an operator raised its alarm, once. */
 import { EventMetric } from '../../../../lambdas/kernel/contract/events.ts';
 import type { Transition } from '../../../../lambdas/payments/domain/transition.ts';
 import type { Observed, Violation } from '../contract.ts';
 import type { Seen, Written } from './seen.ts';
 
-/** An alarm that comes later than this belongs to something else. Milliseconds. */
+/** A later alarm belongs to another event. Milliseconds. */
 const SOON_MS = 24 * 60 * 60_000;
 const MINUTE_MS = 60_000;
 
