@@ -2,8 +2,12 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 
 /** Runs a script of `package.json` on this terminal, and returns its exit code. */
-export async function runNpmScript(name: string, environment: Readonly<Record<string, string>> = {}): Promise<number> {
-  const child = spawn('npm', ['run', name], {
+export async function runNpmScript(
+  name: string,
+  environment: Readonly<Record<string, string>> = {},
+  values: readonly string[] = [],
+): Promise<number> {
+  const child = spawn('npm', ['run', name, '--', ...values], {
     stdio: 'inherit',
     env: { ...process.env, ...environment },
     // npm is a batch file on Windows.
