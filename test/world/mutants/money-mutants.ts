@@ -312,6 +312,17 @@ export const MONEY_MUTANTS: readonly Mutant[] = [
     ],
   },
   {
+    name: 'returns-more-than-shown',
+    fault: 'A stray charge is returned although the processor’s books show less money than the chain.',
+    edits: [
+      {
+        file: 'lambdas/resolving/use/return-charges.ts',
+        find: 'if (shownMinor(charge) < money.leftMinor)',
+        replace: 'if (shownMinor(charge) < 0)',
+      },
+    ],
+  },
+  {
     name: 'stray-not-queued',
     fault: 'A callback records a stray charge and does not queue its return.',
     edits: [

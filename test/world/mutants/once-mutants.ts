@@ -307,6 +307,17 @@ export const ONCE_MUTANTS: readonly Mutant[] = [
     ],
   },
   {
+    name: 'job-messages-add-up',
+    fault: 'Each duplicate of a waiting run’s message is sent on.',
+    edits: [
+      {
+        file: 'lambdas/jobs/use/work-run.ts',
+        find: 'if (receives <= 1 && run.begunAtMs === undefined)',
+        replace: 'if (receives <= 0 && run.begunAtMs === undefined)',
+      },
+    ],
+  },
+  {
     name: 'order-review-without-alarm',
     fault: 'An order that needs a person raises no alarm.',
     needs: ['order'],

@@ -301,6 +301,13 @@ describe('what is unfinished', () => {
     expect(left[0]?.about).toBe(request.paymentId);
   });
 
+  test('is no crowd of messages for the runs of jobs', () => {
+    world.queues['upkeep-jobs'] = 100;
+    expect(world.now()).toEqual([]);
+    world.queues['upkeep-jobs'] = 101;
+    expect(world.now()).toEqual(['the messages of a run end']);
+  });
+
   test('is no claim without an answer', async () => {
     const dying = { ...harness.processor, charge: () => Promise.reject(new Error('the process is gone')) };
     await harness.pay(paymentRequest('dead'), { processor: dying }).catch(() => undefined);

@@ -96,6 +96,17 @@ export function checkOrderQueued(
   return [{ oracle: ORACLE, what: `the order, ${status}, is in no queue`, about: id }];
 }
 
+/** A run needs one message, and a duplicate ends soon. More than this are never under way. */
+const MOST_MESSAGES = 100;
+
+/** After every step: duplicates of the messages of runs do not add up. */
+export function checkMessages({ queues }: Observed): readonly Violation[] {
+  return Object.entries(queues).flatMap(([queue, messages]) => {
+    if (!queue.endsWith('-jobs') || messages <= MOST_MESSAGES) return [];
+    return [{ oracle: 'the messages of a run end', what: `${messages} messages are in ${queue}` }];
+  });
+}
+
 /**
  * The longest time after the end of the faults until a claim has its answer: the send window of a claim that was released, then two
  * runs of the resolver. Milliseconds.

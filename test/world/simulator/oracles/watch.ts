@@ -7,7 +7,14 @@ import { checkEvents } from './events.ts';
 import { checkOrder, checkOrdersEnd } from './orders.ts';
 import { checkBooks, checkCallbacks, checkProcessors } from './processors.ts';
 import { Seen } from './seen.ts';
-import { checkAnswered, checkNothingLeft, checkOrderQueued, checkQueued, queuedIn } from './unfinished.ts';
+import {
+  checkAnswered,
+  checkMessages,
+  checkNothingLeft,
+  checkOrderQueued,
+  checkQueued,
+  queuedIn,
+} from './unfinished.ts';
 
 /** The oracles of one history. It is made before the history begins, and looks at the world after each step. */
 export class Watch {
@@ -32,7 +39,7 @@ export class Watch {
     changed.clear();
     for (const [id, chain] of payments) found.push(...checkQueued(id, chain, queued, claims));
     for (const [id, chain] of orders) found.push(...checkOrderQueued(id, chain, queued, this.#seen));
-    found.push(...checkReferences(this.#seen), ...checkProcessors(this.#seen));
+    found.push(...checkReferences(this.#seen), ...checkProcessors(this.#seen), ...checkMessages(world));
     return found;
   }
 
