@@ -7,6 +7,8 @@ import { SimulatedClock } from '../support/simulated-clock.ts';
 import { createSandboxInProcess, type SandboxInProcess } from './sandbox-in-process.ts';
 
 const LIMIT = { timeoutMs: 8_000 };
+/** Of a look-up. */
+const SHORT = { timeoutMs: 2_000 };
 const MINUTE_MS = 60_000;
 
 describeProcessor('sandbox in process', async () => {
@@ -94,14 +96,16 @@ describe('the sandbox in process', () => {
 
   test('books that lag show a charge and a refund after their lag', async () => {
     processor = createSandboxInProcess({ clock, abilities: { lookup: { kind: 'eventual', maxLagMs: MINUTE_MS } } });
-    const { order, refund } = await charged();
+    const { order, chargeId, refund } = await charged();
     await processor.change(refund, LIMIT);
     clock.advance(MINUTE_MS - 1);
     expect(await processor.findCharge(order, LIMIT)).toEqual({ kind: 'absent' });
-    expect(await processor.findChange(refund, LIMIT)).toEqual({ kind: 'absent' });
+    expect(await processor.findChange(refund, SHORT)).toEqual({ kind: 'absent' });
+    // A read by the charge’s id is no search.
+    expect((await processor.readCharge(chargeId, LIMIT))?.refunds).toHaveLength(1);
     clock.advance(1);
     expect(await processor.findCharge(order, LIMIT)).toMatchObject({ kind: 'succeeded' });
-    expect(await processor.findChange(refund, LIMIT)).toMatchObject({ kind: 'applied' });
+    expect(await processor.findChange(refund, SHORT)).toMatchObject({ kind: 'applied' });
   });
 
   test('while it is down the client’s breaker is open and nothing is sent', async () => {

@@ -244,7 +244,7 @@ interface History {
   newest(partId: string): Charge;
   /** @returns undefined for a call without a key */
   requestOf(call: TimedCall): SentRequest | undefined;
-  /** What a look-up shows while books lag: the charges as they were that long ago. */
+  /** What a look-up shows while books lag: the charges as they were that long ago. A read by the charge's id does not lag. */
   asOf(answer: HttpAnswer, call: HttpCall, abilities: ProcessorAbilities): HttpAnswer;
   readonly applied: readonly AppliedChange[];
   noteRead(call: HttpCall, answer: HttpAnswer): void;
@@ -347,8 +347,10 @@ function createHistory(clock: Clock, onEvent: SandboxInProcessOptions['onEvent']
         return outcome;
       },
     }),
-    asOf: (answer, { method }, { lookup }) => {
+    asOf: (answer, { method, url, timeoutMs }, { lookup }) => {
       if (lookup.kind !== 'eventual' || method !== 'GET' || answer.status !== 200) return answer;
+      // Only searches lag. A charge that is read by its id is shown as it is.
+      if (timeoutMs >= READ_TIMEOUT_MS && isOfOneCharge(url)) return answer;
       const untilMs = clock.nowMs() - lookup.maxLagMs;
       const body = JSON.parse(answer.text) as Charge | { readonly data: readonly Charge[] };
       const old = 'data' in body ? { ...body, data: body.data.flatMap((each) => before(untilMs, each)) } : body;
@@ -357,6 +359,10 @@ function createHistory(clock: Clock, onEvent: SandboxInProcessOptions['onEvent']
       return { ...answer, text: JSON.stringify(charge) };
     },
   };
+}
+
+function isOfOneCharge(url: string): boolean {
+  return /charges\/[^/?]+$/.test(url);
 }
 
 const LONG_BEFORE_MS = 30_000;
