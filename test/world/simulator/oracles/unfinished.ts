@@ -168,7 +168,7 @@ function isAmbiguous(charges: readonly { readonly operationId?: string }[]): boo
   return new Set(operations).size < operations.length;
 }
 
-/** The processor has refused the return several times, or a refund there is not known: it rings at each run. */
+/** The processor has refused the return several times, or a refund there is not known: it rings at each run, every other day at least. */
 function isForPerson({ rang, nowMs }: Observed): boolean {
-  return rang.some(({ metric, atMs }) => metric === 'undecidable' && atMs > nowMs - DAY_MS);
+  return rang.some(({ metric, atMs }) => metric === 'undecidable' && atMs > nowMs - 3 * DAY_MS);
 }
