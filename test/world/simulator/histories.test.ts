@@ -4,7 +4,7 @@ import { play } from './play.ts';
 import { PROFILES } from './profiles.ts';
 
 /** Of each profile. `npm run prove` plays fresh seeds for minutes. */
-const HISTORIES = 8;
+const HISTORIES = 4;
 
 test.each(Object.keys(PROFILES))('random histories of the profile %s violate no oracle', async (profile) => {
   for (let seed = 1; seed <= HISTORIES; seed += 1) {
