@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import { DeleteCommand } from '@aws-sdk/lib-dynamodb';
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import { ALL_SCOPES } from '../../lambdas/kernel/contract/api.ts';
@@ -9,6 +10,7 @@ import { Api, dataOf } from '../world/api.ts';
 import { TABLES } from '../world/tables.ts';
 
 const OTHER_KEY = 'sk_test_zyxwvutsrqponmlkjihgfe';
+const ADMIN_KEY = 'sk_test_adminadminadminadmin00';
 const as = (key: string) => ({ headers: { Authorization: `Bearer ${key}` } });
 
 let harness: Api;
@@ -250,5 +252,44 @@ describe('a correction over HTTP', () => {
     expect(foreign.status).toBe(404);
     expect(foreign.body).toMatchObject({ code: 'not_found', detail: 'There is no such payment.' });
     expect(await transitions()).toHaveLength(3);
+  });
+});
+
+describe('the example of a correction in README.md', () => {
+  /** `curl` with a JSON body, as the section about the books writes it. */
+  const CURL = /^curl -X POST "\$API(\/v1\/admin\/corrections)" ((?:-H (?:"[^"]*"|'[^']*') ?)+)\\\n {2}-d '([^']+)'/gm;
+
+  test('creates a difference, shows its reversal without a write, and reverses it', async () => {
+    const readme = readFileSync(new URL('../../README.md', import.meta.url), 'utf8');
+    const requests = [...readme.matchAll(CURL)].map(([, path = '', headers = '', body = '']) => ({
+      path,
+      headers: Object.fromEntries(
+        [...headers.matchAll(/-H ["']([^:]+): ([^"']+)["']/g)].map(([, name = '', value = '']) => [
+          name,
+          value.replace('$ADMIN', ADMIN_KEY),
+        ]),
+      ),
+      body: body.replace('pay_…', payment),
+    }));
+    expect(requests).toHaveLength(3);
+    harness.registerKey(ADMIN_KEY, { scopes: ['ledger:admin', 'admin'] });
+    const balances = async () =>
+      new Map(dataOf(await harness.get('/v1/balances')).map((row) => [row['account'], row['balance']]));
+    const before = await balances();
+    const seen = [];
+    for (const { path, headers, body } of requests) {
+      const { status, body: answer } = await harness.ask('POST', path, { headers, event: { body } });
+      seen.push({ status, answer, balances: await balances(), transitions: (await transitions()).length });
+    }
+
+    expect(seen).toMatchObject([
+      { status: 201, answer: { object: 'correction', sequence: 3 }, transitions: 3 },
+      { status: 200, answer: { object: 'dry_run' }, transitions: 3 },
+      { status: 201, answer: { object: 'correction', reverses: 3 }, transitions: 4 },
+    ]);
+    const [made, shown, reversed] = seen;
+    expect(made?.balances.get('fees')).toBe(150);
+    expect(shown?.balances).toEqual(made?.balances);
+    expect(reversed?.balances).toEqual(new Map([...before, ['fees', 0], ['corrections', 0]]));
   });
 });
