@@ -146,7 +146,7 @@ export const webhookPaths: ZodOpenApiPathsObject = {
       operationId: 'resendWebhook',
       summary: 'Send an event again',
       description:
-        'Makes one more attempt now, whatever the result of the earlier ones. A scheduled attempt is brought forward.',
+        'Makes one more attempt now, whatever the result of the earlier ones. A scheduled attempt is brought forward. If the endpoint is slow, the attempt waits for its turn among the other webhooks of the endpoint.',
       path: deliveryPath,
       key: ['attempt', PROMISE],
       answers: { 202: { description: 'The delivery. The attempt follows.', schema: webhookDelivery } },

@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import type { SQSEvent } from 'aws-lambda';
 import { RetryableError, TerminalError } from '../../lambdas/kernel/faults.ts';
-import { tenantId } from '../../lambdas/kernel/ids.ts';
+import { storedOperationId, tenantId } from '../../lambdas/kernel/ids.ts';
 import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
 import type { Clock } from '../../lambdas/kernel/world.ts';
 import { idempotentRunner } from '../../lambdas/once/idempotent-runner.ts';
@@ -9,6 +9,7 @@ import { type Delivery, newDelivery } from '../../lambdas/webhooks/domain/webhoo
 import type { WebhookEndpoint } from '../../lambdas/webhooks/domain/webhook-endpoint.ts';
 import { runWebhookTasks } from '../../lambdas/webhooks/http/webhook-tasks.ts';
 import { fanOut, messageOf } from '../../lambdas/webhooks/use/fan-out-webhooks.ts';
+import { resendWebhook } from '../../lambdas/webhooks/use/resend-webhook.ts';
 import { sweepWebhooks } from '../../lambdas/webhooks/use/sweep-webhooks.ts';
 import { wakeLane } from '../../lambdas/webhooks/use/wake-lane.ts';
 import { updateEndpoint } from '../../lambdas/webhooks/use/webhook-endpoints.ts';
@@ -172,6 +173,7 @@ function ownerOf({ id }: WebhookEndpoint) {
 const HANGING = endpointNamed('hanging');
 const LONE = endpointNamed('lone');
 const NORMAL = endpointNamed('normal');
+const FINGERPRINT = { version: 1, sha256: new Uint8Array(32) };
 
 /** How long the deliveries of the others take, in milliseconds: the slowest one. */
 async function slowest(hangingDue: number): Promise<{ lone: number; normal: number; site: Site }> {
@@ -229,6 +231,25 @@ describe('an endpoint that does not answer', () => {
     expect(endpoints[0]?.slow).toBeUndefined();
     expect((await site.store.readLane(HANGING.id))?.dueAtMs).toBeUndefined();
     expect(await site.store.due(Number.MAX_SAFE_INTEGER, 8)).toEqual([]);
+  });
+
+  test('gets a resend when its lane makes its next attempt, within a quarter of an hour', async () => {
+    const site = new Site();
+    await site.add(HANGING, 0);
+    await site.publish(HANGING, 'delivered');
+    await site.pass(1);
+    site.answersIn.set(HANGING.url, 'hangs');
+    await site.publish(HANGING, 'waits');
+    await site.pass(3 * 60);
+    site.answersIn.set(HANGING.url, 50);
+    const delivered = (await site.deliveriesOf(HANGING)).find(({ status }) => status === 'delivered');
+    const asked = { operationId: storedOperationId('wh_again'), fingerprint: FINGERPRINT, cause: BY_REQUEST };
+    const resend = { ...asked, caller: ownerOf(HANGING), endpointId: HANGING.id, deliveryId: delivered?.id ?? '' };
+    expect((await resendWebhook(site.tools, resend)).kind).toBe('first');
+    await site.clock.until(site.clock.nowMs() + SECOND_MS);
+    expect(site.arrivals).toHaveLength(1);
+    await site.pass(15);
+    expect(site.arrivals.filter(({ eventId }) => eventId === delivered?.eventId)).toHaveLength(2);
   });
 
   test('is disabled after three days although its deliveries have tries left', async () => {
