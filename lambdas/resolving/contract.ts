@@ -7,7 +7,7 @@ export const BacklogMetric = {
   openClaims: 'open_claims',
   /** Age of the oldest of these claims; 0 when there is none. Milliseconds. */
   oldestClaim: 'oldest_open_claim',
-  /** Payments and changes that were answered 202 and whose outcome is still unknown. Payments that wait for their payer are not counted. */
+  /** Payments and changes that were answered 202 and whose outcome is still unknown. What waits for a payer or a bank is not counted, unless it waits for an operator. */
   unknownOutcomes: 'unknown_outcomes',
   /** Time since the claim of the oldest of these; 0 when there is none. Milliseconds. */
   oldestUnknown: 'oldest_unknown_outcome',

@@ -86,6 +86,7 @@ const ROLES: readonly (readonly [string, readonly string[]])[] = [
       'dynamodb:Query on Idempotency',
       `dynamodb:PutItem ${rows('REF#*', 'DETAILS#*', 'RETURN#*', 'INQUIRY#*', 'ORDER#*', 'HOLD#*', 'ORPHAN_KEPT#*')}`,
       `dynamodb:DeleteItem, dynamodb:Query ${rows('RETURN#*', 'INQUIRY#*', 'ORDER#*', 'HOLD#*', 'ORPHAN#*')}`,
+      `dynamodb:UpdateItem ${rows('INQUIRY#*')}`,
       ...WORKS_AT_RUNS,
       ...CALLS_PARTIES,
     ],

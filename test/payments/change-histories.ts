@@ -61,6 +61,7 @@ class ChangeWorld extends World {
       staleClaims: (nowMs, limit) => work.staleClaims(nowMs, limit),
       inquiries: async (limit) => (await work.inquiries(limit)).filter((inquiry) => inquiry.paymentId === paymentId),
       closeInquiry: (inquiry) => work.closeInquiry(inquiry),
+      markInquiry: (...marked) => work.markInquiry(...marked),
       chargesToReturn: (limit) => work.chargesToReturn(limit),
       closeReturn: (charge) => work.closeReturn(charge),
     };

@@ -7,6 +7,8 @@ import { netDebitMinor } from '../../lambdas/payments/domain/posting.ts';
 import type { CreatePayment } from '../../lambdas/payments/use/create-payment.ts';
 import { type DecidePayment, decidePayment } from '../../lambdas/payments/use/decide-payment.ts';
 import type { PaymentStore } from '../../lambdas/payments/use/payment-store.ts';
+import { BacklogMetric } from '../../lambdas/resolving/contract.ts';
+import { type Backlog, observedWork } from '../../lambdas/resolving/use/observed-work.ts';
 import { resolveClaims, resolveInquiries } from '../../lambdas/resolving/use/resolve.ts';
 import { returnCharges } from '../../lambdas/resolving/use/return-charges.ts';
 import { callback, change, paymentRequest } from '../payments/payment-fixtures.ts';
@@ -381,12 +383,37 @@ describe('work whose processor is no longer configured waits for an operator', (
     await tell(charge);
     harness.clock.advance(24 * 60 * 60_000);
     let undecidable = 0;
-    for (let minute = 0; minute < MINUTES_PER_DAY; minute += 1) {
+    for (let minute = 0; minute < 3 * MINUTES_PER_DAY; minute += 1) {
       undecidable += (await resolveInquiries(moved())).undecidable;
       harness.clock.advance(60_000);
     }
-    expect(undecidable).toBeGreaterThan(0);
+    expect(undecidable).toBe(1);
     expectReported(request);
+  });
+
+  test('an unknown outcome rings once each time that its processor disappears, stays in the queue, and is finished afterwards', async () => {
+    const request = paymentRequest('unknown_elsewhere', { source: 'tok_async' });
+    await harness.pay(request);
+    const undecidable = async (tools: () => typeof harness.tools) => {
+      let rung = 0;
+      for (let minute = 0; minute < 3 * 60; minute += 1) {
+        harness.clock.advance(60_000);
+        rung += (await resolveInquiries(tools())).undecidable;
+      }
+      return rung;
+    };
+    expect(await undecidable(moved)).toBe(1);
+    expect(harness.reported).toHaveLength(1);
+    const work = observedWork(harness.store, harness.clock, (backlog) => void backlogs.push(backlog));
+    const backlogs: Backlog[] = [];
+    expect(await work.inquiries(9)).toMatchObject([{ paymentId: request.paymentId, undecidable: true }]);
+    expect(backlogs).toMatchObject([{ [BacklogMetric.unknownOutcomes]: 1 }]);
+    expect(await undecidable(() => harness.tools)).toBe(0);
+    expect(await undecidable(moved)).toBe(1);
+    await harness.processor.inside.approve(harness.chargeOf(request));
+    expect(await undecidable(() => harness.tools)).toBe(0);
+    expect(await harness.store.inquiries(9)).toEqual([]);
+    expect((await harness.chain(request)).state.payment.status).toBe('succeeded');
   });
 
   test('a stray charge to return', async () => {
@@ -472,6 +499,21 @@ describe('an operator’s decision about a payment', () => {
     await decide(request, {});
     expect(await resolveInquiries(moved())).toMatchObject({ undecidable: 1, waiting: 0 });
     expectReported(request);
+  });
+
+  test('waits for a processor that is away, and is looked at until its books were read', async () => {
+    const { request } = await inReview('away');
+    await decide(request, {});
+    const chargesOfPayment = () => Promise.reject(new RetryableError('processor_unreachable', 'no'));
+    const away = { ...harness.processor, chargesOfPayment };
+    for (let minute = 0; minute < 3 * 60; minute += 1) {
+      expect(await resolveInquiries({ ...harness.tools, books: [away] })).toMatchObject({ failed: 0 });
+      harness.clock.advance(60_000);
+    }
+    expect(harness.reported).toEqual([]);
+    expect(await harness.store.inquiries(9)).toHaveLength(1);
+    await live(1);
+    expect(await harness.store.inquiries(9)).toEqual([]);
   });
 
   test('that names a charge unknown to the processor raises an alarm', async () => {

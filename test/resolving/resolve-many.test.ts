@@ -75,6 +75,7 @@ test('a queue that cannot be read is reported, and does not block the following 
       staleClaims: () => Promise.reject(new RetryableError('store_unavailable', 'throttled')),
       inquiries: (limit) => harness.store.inquiries(limit),
       closeInquiry: (inquiry) => harness.store.closeInquiry(inquiry),
+      markInquiry: (...marked) => harness.store.markInquiry(...marked),
       chargesToReturn: (limit) => harness.store.chargesToReturn(limit),
       closeReturn: (charge) => harness.store.closeReturn(charge),
     },

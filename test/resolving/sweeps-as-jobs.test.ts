@@ -44,6 +44,7 @@ test('a queue that cannot be read does not block the others', async () => {
     staleClaims: () => Promise.reject(new Error('no')),
     inquiries: (limit: number) => store.inquiries(limit),
     closeInquiry: () => Promise.resolve(),
+    markInquiry: () => Promise.resolve(),
     chargesToReturn: (limit: number) => store.chargesToReturn(limit),
     closeReturn: () => Promise.resolve(),
   };

@@ -66,8 +66,13 @@ export function describeUnfinishedWork(name: string, make: () => Promise<Unfinis
       const inquiry: Inquiry = { operationId: chargeOperation(id), paymentId: id, claimedAtMs };
       await payments.commit({ record: completedRecord(id), expects: 'open', inquiry });
       expect(await work.inquiries(LIMIT)).toContainEqual(inquiry);
+      await work.markInquiry(inquiry, true);
+      expect(await work.inquiries(LIMIT)).toContainEqual({ ...inquiry, undecidable: true });
+      await work.markInquiry({ ...inquiry, claimedAtMs: claimedAtMs - 1 }, false);
+      expect(await work.inquiries(LIMIT)).toContainEqual({ ...inquiry, undecidable: true });
       await work.closeInquiry(inquiry);
       await work.closeInquiry(inquiry);
+      await work.markInquiry(inquiry, false);
       expect(await work.inquiries(LIMIT)).not.toContainEqual(inquiry);
     });
 

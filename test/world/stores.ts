@@ -122,6 +122,9 @@ export class Stores extends DynamoDbStore implements EffectStore, OrphanShelf, U
   closeInquiry(inquiry: Inquiry): Promise<void> {
     return this.#work.closeInquiry(inquiry);
   }
+  markInquiry(...marked: Parameters<UnfinishedWork['markInquiry']>): Promise<void> {
+    return this.#work.markInquiry(...marked);
+  }
 
   chargesToReturn(limit: number): Promise<readonly ChargeToReturn[]> {
     return this.#work.chargesToReturn(limit);

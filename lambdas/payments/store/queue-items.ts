@@ -103,6 +103,7 @@ const inquiryFields = itemSchema<Inquiry>()({
   paymentId: z.string().transform((id) => id as PaymentId),
   claimedAtMs: z.int(),
   waitsFor: z.enum(['payer', 'bank', 'books']).exactOptional(),
+  undecidable: z.boolean().exactOptional(),
 });
 
 export function inquiriesPartition(shard: number): string {

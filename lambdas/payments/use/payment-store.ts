@@ -88,6 +88,8 @@ export interface Inquiry {
    * all charges of the payment are read and recorded, because an operator has decided about it.
    */
   readonly waitsFor?: 'payer' | 'bank' | 'books';
+  /** The latest look could not determine the outcome. Its alarm has rung, and an operator acts. @default false */
+  readonly undecidable?: boolean;
 }
 
 /** The queue entry for an order that was answered and is not settled, or that a failed refund opened again. */

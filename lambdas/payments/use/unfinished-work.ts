@@ -12,6 +12,8 @@ export interface UnfinishedWork {
   inquiries(limit: number): Promise<readonly Inquiry[]>;
   /** Deletes the entry only if it is unchanged: a look that was queued again since stays. */
   closeInquiry(inquiry: Inquiry): Promise<void>;
+  /** Sets whether the entry waits for an operator. No effect on an entry that was closed or queued again since. */
+  markInquiry(inquiry: Inquiry, undecidable: boolean): Promise<void>;
   chargesToReturn(limit: number): Promise<readonly ChargeToReturn[]>;
   /** Deletes the entry only if it is unchanged: a hold that was captured and queued again since stays. */
   closeReturn(charge: ChargeToReturn): Promise<void>;

@@ -1,5 +1,5 @@
 import type { DeleteCommandInput, DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
-import { DeleteCommand, QueryCommand } from '@aws-sdk/lib-dynamodb';
+import { DeleteCommand, QueryCommand, UpdateCommand } from '@aws-sdk/lib-dynamodb';
 import { IdempotencyTable, INDEX_SHARDS } from '../../kernel/contract/tables.ts';
 import { isFault } from '../../kernel/faults.ts';
 import { fromTurn, turnOf } from '../../kernel/looks.ts';
@@ -84,6 +84,21 @@ export class DynamoDbUnfinishedWork implements UnfinishedWork {
       ExpressionAttributeNames: { '#claimedAtMs': 'claimedAtMs' },
       ExpressionAttributeValues: { ':claimedAtMs': inquiry.claimedAtMs },
     });
+  }
+
+  async markInquiry(inquiry: Inquiry, undecidable: boolean): Promise<void> {
+    await writeConditionally(this.#pacing, () =>
+      this.#client.send(
+        new UpdateCommand({
+          TableName: this.#tables.registry,
+          Key: inquiryKey(inquiry),
+          UpdateExpression: 'SET #undecidable = :undecidable',
+          ConditionExpression: '#claimedAtMs = :claimedAtMs',
+          ExpressionAttributeNames: { '#claimedAtMs': 'claimedAtMs', '#undecidable': 'undecidable' },
+          ExpressionAttributeValues: { ':claimedAtMs': inquiry.claimedAtMs, ':undecidable': undecidable },
+        }),
+      ),
+    );
   }
 
   async chargesToReturn(limit: number): Promise<readonly ChargeToReturn[]> {

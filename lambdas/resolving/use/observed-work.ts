@@ -24,12 +24,15 @@ export function observedWork(
     inquiries: async (limit) => {
       const inquiries = await work.inquiries(limit);
       // A payer and a bank take their time: a dispute lasts for weeks.
-      const unknown = inquiries.filter(({ waitsFor }) => waitsFor !== 'payer' && waitsFor !== 'bank');
+      const unknown = inquiries.filter(
+        ({ waitsFor, undecidable }) => (waitsFor !== 'payer' && waitsFor !== 'bank') || undecidable === true,
+      );
       const oldest = ageOfOldest(unknown, clock.nowMs());
       tell({ [BacklogMetric.unknownOutcomes]: unknown.length, [BacklogMetric.oldestUnknown]: oldest });
       return inquiries;
     },
     closeInquiry: (inquiry) => work.closeInquiry(inquiry),
+    markInquiry: (...marked) => work.markInquiry(...marked),
     chargesToReturn: (limit) => work.chargesToReturn(limit),
     closeReturn: (charge) => work.closeReturn(charge),
   };

@@ -1,6 +1,6 @@
 import type { Cause } from '../../kernel/cause.ts';
 import { AmbiguousError, RetryableError, TerminalError } from '../../kernel/faults.ts';
-import { inquiryOperation, type OperationId, type PaymentId } from '../../kernel/ids.ts';
+import { inquiryOperation, type OperationId } from '../../kernel/ids.ts';
 import { invariant } from '../../kernel/invariant.ts';
 import { fromTurn, isInquiryDue } from '../../kernel/looks.ts';
 import { effectExpirySeconds, type OpenRecord } from '../../once/domain/idempotency.ts';
@@ -153,7 +153,11 @@ export async function resolveInquiries(
     if (!isInquiryDue(inquiry, startedAtMs)) return 'waiting';
     const came = await inquire(tools, inquiry);
     if (came === 'finished') await tools.work.closeInquiry(inquiry);
-    return came;
+    else if ((came === 'undecidable') !== (inquiry.undecidable === true)) {
+      await tools.work.markInquiry(inquiry, came === 'undecidable');
+    }
+    // The alarm has rung at the look that marked it.
+    return came === 'undecidable' && inquiry.undecidable === true ? 'waiting' : came;
   });
 }
 
@@ -173,7 +177,7 @@ async function inquire(tools: ResolveTools, inquiry: Inquiry): Promise<Came> {
       await lookBeforeRefund(tools, inquiry.operationId, chain);
       return 'again';
     }
-    if (pinnedProcessor(tools, chain.first) === undefined) return elsewhere(tools, inquiry.paymentId);
+    if (pinnedProcessor(tools, chain.first) === undefined) return elsewhere(tools, inquiry);
     // Look up again after every conflict: the answer must not be older than the state on which the decision is made.
     const decision = (await ask(tools, inquiry, chain))(chain);
     if (decision?.kind !== 'append') return decision?.kind === 'review' ? 'undecidable' : 'waiting';
@@ -214,13 +218,13 @@ function chargeToLookAt({ operationId, waitsFor }: Inquiry, { state }: PaymentCh
 /** The charge exists, so nothing is sent. The processor's books show what the payer or the bank has decided. */
 async function lookAtCharge(
   tools: ResolveTools,
-  { operationId }: Inquiry,
+  inquiry: Inquiry,
   chain: PaymentChain,
   chargeId: string,
 ): Promise<Came> {
-  const { id } = chain.state.payment;
+  const { operationId, paymentId: id } = inquiry;
   const books = pinnedBooks(tools, chain.first);
-  if (books === undefined) return elsewhere(tools, id);
+  if (books === undefined) return elsewhere(tools, inquiry);
   await recordCharge(tools, id, operationId, () => readCharge(books, chargeId));
   const after = await readChain(tools.store, id);
   return after === undefined || isOpen(operationId, after) ? 'waiting' : 'finished';
@@ -233,17 +237,28 @@ const BOOKS_LAG_MS = 2 * 60 * 60_000;
  * Records every charge of a payment that an operator has decided about, again until the processor's search has caught up. Money
  * that the payment must not have becomes a stray charge, which is returned.
  */
-async function lookAtBooks(tools: ResolveTools, { operationId, paymentId, claimedAtMs }: Inquiry): Promise<Came> {
+async function lookAtBooks(tools: ResolveTools, inquiry: Inquiry): Promise<Came> {
+  const { operationId, paymentId, claimedAtMs } = inquiry;
   const chain = await readChain(tools.store, paymentId);
   invariant(chain !== undefined, 'a decided payment exists');
   const books = pinnedBooks(tools, chain.first);
-  if (books === undefined) return elsewhere(tools, paymentId);
-  await recordChargesOf(tools, operationId, chain, books);
-  return tools.clock.nowMs() > claimedAtMs + BOOKS_LAG_MS ? 'finished' : 'waiting';
+  if (books === undefined) return elsewhere(tools, inquiry);
+  const isRead = await recordChargesOf(tools, operationId, chain, books);
+  return isRead && tools.clock.nowMs() > claimedAtMs + BOOKS_LAG_MS ? 'finished' : 'waiting';
 }
 
-/** Records every charge of a payment that its processor's books show. */
-async function recordChargesOf(
+/** Records every charge of a payment that its processor's books show. @returns false when the processor is away: its books are read at the next look */
+async function recordChargesOf(...request: Parameters<typeof readChargesOf>): Promise<boolean> {
+  try {
+    await readChargesOf(...request);
+    return true;
+  } catch (error) {
+    if (error instanceof RetryableError || error instanceof AmbiguousError) return false;
+    throw error;
+  }
+}
+
+async function readChargesOf(
   tools: ResolveTools,
   operationId: OperationId,
   { state }: PaymentChain,
@@ -261,9 +276,13 @@ async function recordChargesOf(
   }
 }
 
-/** No run can ask a processor that this deployment does not call. An operator must configure it again, or decide. */
-export function elsewhere({ report }: Pick<ResolveTools, 'report'>, paymentId: PaymentId): Came {
-  report(new TerminalError('processor_elsewhere', `this deployment does not call the processor of ${paymentId}`));
+/** No run can ask a processor that this deployment does not call. An operator must configure it again, or decide. Reported once. */
+export function elsewhere(
+  { report }: Pick<ResolveTools, 'report'>,
+  { paymentId, undecidable }: Pick<Inquiry, 'paymentId' | 'undecidable'>,
+): Came {
+  if (undecidable !== true)
+    report(new TerminalError('processor_elsewhere', `this deployment does not call the processor of ${paymentId}`));
   return 'undecidable';
 }
 
@@ -285,12 +304,7 @@ async function ask(tools: ResolveTools, { operationId, claimedAtMs }: Inquiry, c
   // The look-up by key refuses a charge that differs from the request. By now its outcome would be known otherwise.
   const isOverdue = fact.kind === 'unknown' && clock.nowMs() > claimedAtMs + FIND_OUT_MS;
   const books = pinnedBooks(tools, chain.first);
-  if (isOverdue && books !== undefined) {
-    await recordChargesOf(tools, operationId, chain, books).catch((error: unknown) => {
-      // The processor is away: its books are read at the next look.
-      if (!(error instanceof RetryableError || error instanceof AmbiguousError)) throw error;
-    });
-  }
+  if (isOverdue && books !== undefined) await recordChargesOf(tools, operationId, chain, books);
   return ({ state }) => decide(fact, state);
 }
 

@@ -26,7 +26,7 @@ export async function returnCharges(tools: ResolveTools): Promise<Resolved> {
     invariant(chain !== undefined, 'a stray charge has its payment');
     const processor = pinnedProcessor(tools, chain.first);
     const books = pinnedBooks(tools, chain.first);
-    if (processor === undefined || books === undefined) return elsewhere(tools, owed.paymentId);
+    if (processor === undefined || books === undefined) return elsewhere(tools, { paymentId: owed.paymentId });
     const look = async (): Promise<NextStep> => {
       const asked = returnOperation(tools.digest, owed.paymentId, owed.chargeId, { attempt: 0, amountMinor: 0 });
       const charge = await recordCharge(tools, owed.paymentId, asked, () => readCharge(books, owed.chargeId));
