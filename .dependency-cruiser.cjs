@@ -31,7 +31,7 @@ const CONTRACT = ['^lambdas/kernel/contract/', '^lambdas/.+/contract\\.ts$'];
 const DESCRIPTORS = ['^lambdas/processors/(registry|descriptor)\\.ts$', '^lambdas/processors/[^/]+/descriptor\\.ts$'];
 /** Schedules are parsed in one place, so that synthesis validates what run time executes. */
 const SCHEDULES = '^lambdas/jobs/schedules\\.ts$';
-const AWS_PLACES = ['^lambdas/[^/]+/(store|transport|parties)/', '^lambdas/kernel/platform/', '^lambdas/functions/'];
+const AWS_PLACES = ['^lambdas/[^/]+/(store|transport|parties)/', '^lambdas/kernel/platform/'];
 
 const packages = (...names) => names.map((name) => `^node_modules/${name}(/|$)`);
 
