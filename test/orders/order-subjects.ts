@@ -77,7 +77,7 @@ const HOUR_MS = 60 * 60_000;
 const MINUTE_MS = 60_000;
 const QUARTER_MS = HOUR_MS / 4;
 
-/** An order that was paid, and whose process died before it asked the stock: whoever comes next goes on from there. */
+/** A paid order whose process died before it asked the stock. The next drive continues there. */
 export async function paid(request: CreateOrder, ends: OrderSubject['ends']): Promise<OrderSubject> {
   const harness = new World();
   const reserve = () => Promise.reject(new Error('the process is gone'));
