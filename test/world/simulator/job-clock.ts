@@ -86,7 +86,7 @@ function nextLook(row: Item, fromMs: number): number {
 const TRIGGERS: Readonly<Record<JobId, Trigger>> = {
   resolve: {
     fromMs: MINUTE_MS,
-    toMs: 2 * DAY_MS,
+    toMs: 12 * HOUR_MS,
     isQueue: true,
     dueMs: (change, nowMs) =>
       isOpenClaim(change.before) || isOpenClaim(change.after) ? nowMs : unfinished(change, nowMs),
