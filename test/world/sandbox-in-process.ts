@@ -371,12 +371,13 @@ function leftOf({ amount_captured: captured, amount_refunded: refunded, disputes
   return disputes.reduce((left, { amount, status }) => left - (status === 'won' ? 0 : amount), captured - refunded);
 }
 
-/** Captured money is gone without a refund, a refund succeeds after it has failed, or a dispute that was closed ends otherwise. */
+/** A hold was declined, another amount was captured than the books had shown, a refund succeeds after it has failed, or a dispute that was closed ends otherwise. */
 function isContradicted(before: Charge, after: Charge): boolean {
   const statusOf = (parts: readonly { readonly id: string; readonly status: string }[], id: string) =>
     parts.find((part) => part.id === id)?.status;
   return (
-    after.amount_captured < before.amount_captured ||
+    (before.status === 'authorized' && after.status === 'declined') ||
+    (before.amount_captured > 0 && after.amount_captured !== before.amount_captured) ||
     after.refunds.some(({ id, status }) => status === 'succeeded' && statusOf(before.refunds, id) === 'failed') ||
     before.disputes.some(({ id, status }) => status !== 'open' && statusOf(after.disputes, id) !== status)
   );

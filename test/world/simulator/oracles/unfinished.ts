@@ -12,7 +12,7 @@ import {
 } from '../../../../lambdas/payments/store/queue-items.ts';
 import type { Observed, Violation } from '../contract.ts';
 import { chargesOf, leftOf } from './money.ts';
-import { byPayment } from './processors.ts';
+import { byPayment, isReported } from './processors.ts';
 import type { Seen, Written } from './seen.ts';
 
 const ORACLE = 'whatever is unfinished is in a queue';
@@ -136,7 +136,8 @@ export function checkNothingLeft({ world, payments, orders, claims }: Seen): rea
     const own = charges.get(id) ?? [];
     const isPendingThere = own.some(({ status }) => status === 'pending' || status === 'requires_action');
     if (newest.status === 'processing' && !isPendingThere && !isAmbiguous(own)) left('the payment is processing', id);
-    if (newest.status === 'requires_capture') left('the hold was not voided', id);
+    const isForPerson = isReported(world, newest.processorName, newest.chargeId);
+    if (newest.status === 'requires_capture' && !isForPerson) left('the hold was not voided', id);
     for (const [chargeId, charge] of chargesOf(chain)) {
       for (const [refundId, { status }] of charge.refunds) {
         const there = own.flatMap(({ refunds }) => refunds).find((refund) => refund.refundId === refundId);
@@ -147,7 +148,7 @@ export function checkNothingLeft({ world, payments, orders, claims }: Seen): rea
         if (there?.status === 'authorized') left(`the stray hold ${chargeId} was not voided`, id);
       }
       const { leftMinor } = leftOf(charge);
-      if (!charge.isOwn && leftMinor > 0 && !isForPerson(world)) {
+      if (!charge.isOwn && leftMinor > 0 && !isTried(world)) {
         left(`${leftMinor} of the stray charge ${chargeId} was not returned`, id);
       }
     }
@@ -169,6 +170,6 @@ function isAmbiguous(charges: readonly { readonly operationId?: string }[]): boo
 }
 
 /** The processor has refused the return several times, or a refund there is not known: it rings at each run, every other day at least. */
-function isForPerson({ rang, nowMs }: Observed): boolean {
+function isTried({ rang, nowMs }: Observed): boolean {
   return rang.some(({ metric, atMs }) => metric === 'undecidable' && atMs > nowMs - 3 * DAY_MS);
 }
