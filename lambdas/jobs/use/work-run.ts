@@ -118,13 +118,13 @@ async function claimPage(work: Work, message: JobMessage, receives: number): Pro
   if (found === undefined || isEnded(found)) return 'nothing_to_do';
   const livesMs = workerLivesMs(found, clock.nowMs());
   if (livesMs > 0) return waitForWorker(work, found, livesMs);
-  if (found.version !== message.version) return catchUp(work, found, receives);
+  if (found.version !== message.version) return catchUp(work, found, message, receives);
   const lock = await runs.lock(entry.overlap === 'allow' ? runId : jobId, runId, times(clock));
   if (lock === undefined) return waitForLock(work, found);
   // Read again under the lock: its previous holder cannot write any more.
   const run = await runs.readRun(jobId, runId);
   if (run === undefined || isEnded(run)) return giveBack(work, run, lock);
-  if (run.version !== message.version) return catchUp(work, run, receives);
+  if (run.version !== message.version) return catchUp(work, run, message, receives);
   return beginPage(work, run, lock);
 }
 
@@ -135,8 +135,9 @@ async function claimPage(work: Work, message: JobMessage, receives: number): Pro
  *
  *   message v1 ── begin v2 ── items … ── save v3 ── ✗ ……… message v1 again ── message v3
  */
-async function catchUp({ tools }: Work, run: JobRun, receives: number): Promise<Worked> {
-  if (receives <= 1 && run.begunAtMs === undefined) return 'nothing_to_do';
+async function catchUp({ tools }: Work, run: JobRun, { version }: JobMessage, receives: number): Promise<Worked> {
+  const isOfPage = run.begunAtMs !== undefined && version === run.version - 1;
+  if (receives <= 1 && !isOfPage) return 'nothing_to_do';
   await tools.tasks.enqueue(run, 0);
   return 'waiting';
 }

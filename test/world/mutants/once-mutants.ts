@@ -312,8 +312,8 @@ export const ONCE_MUTANTS: readonly Mutant[] = [
     edits: [
       {
         file: 'lambdas/jobs/use/work-run.ts',
-        find: 'if (receives <= 1 && run.begunAtMs === undefined)',
-        replace: 'if (receives <= 0 && run.begunAtMs === undefined)',
+        find: 'if (receives <= 1 && !isOfPage)',
+        replace: 'if (receives <= 0 && !isOfPage)',
       },
     ],
   },
