@@ -120,6 +120,8 @@ export interface InsideSandbox {
   failNext(count: number, source: string): Promise<void>;
   /** The next `count` captures, voids and refunds behave like the first send of `source`. */
   failNextChange(count: number, source: string): Promise<void>;
+  /** Whether some call was made to fail by the two above. */
+  readonly hasFailing: boolean;
   /** The next `count` charges, captures, voids and refunds are delivered by `deliverDelayed`; their caller times out. */
   delayNext(count: number): void;
   deliverDelayed(): Promise<void>;
@@ -205,6 +207,7 @@ export function createSandboxInProcess(options: SandboxInProcessOptions): Sandbo
     },
   });
   const { sends, delayNext, deliverDelayed, connection } = line;
+  const actions = actionsOn(world, history, line.ask);
   return {
     ...client,
     ...books,
@@ -221,7 +224,10 @@ export function createSandboxInProcess(options: SandboxInProcessOptions): Sandbo
       isShown: (chargeId) => history.isShown(chargeId),
       contradictedAtMs: (chargeId) => history.contradictedAtMs(chargeId),
       changedAtMs: (chargeId) => history.changedAtMs(chargeId),
-      ...actionsOn(world, history, line.ask),
+      ...actions,
+      get hasFailing() {
+        return actions.hasFailing;
+      },
       delayNext,
       deliverDelayed,
       goDown: async () => {
@@ -489,6 +495,7 @@ function actionsOn(world: SandboxWorld, history: History, ask: Line['ask']): Act
       throw new Error(`the sandbox did not ${to}: the charge is ${before.status}`);
   };
   const idIn = (made: unknown): string => (made as { readonly id: string }).id;
+  let hasFailing = false;
   return {
     charge: async ({ paymentId, operationId, amountMinor, currency = 'EUR', source = 'tok_ok' }) => {
       const metadata = {
@@ -524,7 +531,16 @@ function actionsOn(world: SandboxWorld, history: History, ask: Line['ask']): Act
       const events = tells === undefined ? [] : [newEvent(world, charge, { type: tells })];
       await world.books.change(seen, { charge, events });
     },
-    failNext: async (count, source) => void (await ask('/control/failures', { count, source }, 'PUT')),
-    failNextChange: async (count, source) => void (await ask('/control/change-failures', { count, source }, 'PUT')),
+    get hasFailing() {
+      return hasFailing;
+    },
+    failNext: async (count, source) => {
+      hasFailing = true;
+      await ask('/control/failures', { count, source }, 'PUT');
+    },
+    failNextChange: async (count, source) => {
+      hasFailing = true;
+      await ask('/control/change-failures', { count, source }, 'PUT');
+    },
   };
 }

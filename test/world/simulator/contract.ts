@@ -43,6 +43,8 @@ export interface ClientAnswer {
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string;
   readonly atMs: number;
+  /** The processors that no fault and no outage has kept from answering for an hour. @default none */
+  readonly well?: readonly string[];
 }
 
 /** A metric that a function published. */

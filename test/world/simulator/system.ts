@@ -54,6 +54,8 @@ import { type Process, Simulation } from './simulation.ts';
 
 const START_MS = Date.UTC(2026, 2, 2, 9);
 const DAY_MS = 86_400_000;
+/** Breakers have closed by then. */
+const WELL_MS = 3_600_000;
 /** Of the days. Expired rows are deleted within a few days (Amazon DynamoDB developer guide, "Time to live"). */
 const EXPIRY_SHARE = 0.5;
 const FIRST_SETTINGS: Settings = { defaultProcessor: 'sandbox', routes: [], cron: false, faults: {}, clockSkewMs: 0 };
@@ -80,6 +82,8 @@ export class SimulatedSystem implements RunningSystem {
   #jobs: JobClock | undefined;
   settings: Settings = FIRST_SETTINGS;
   readonly #callbacks = new Map<string, { -readonly [Name in keyof CallbackPosted]: CallbackPosted[Name] }>();
+  /** By processor, and for all of them: when a fault or an outage began or ended. */
+  readonly #troubledAtMs = new Map<string, number>();
   readonly #parties: Parties;
   readonly #receivers: Receivers;
   #take: Parameters<RunningSystem['onCallback']>[0] = (processor, event) => this.#callBack(processor, event);
@@ -197,7 +201,7 @@ export class SimulatedSystem implements RunningSystem {
     const answer = await (request.patienceMs === undefined
       ? answering
       : client.until(Promise.race([answering, this.#after(request.patienceMs, client)])));
-    if (answer !== undefined) call.answer = answer;
+    if (answer !== undefined) call.answer = { ...answer, well: this.#well() };
     return call;
   }
 
@@ -228,7 +232,16 @@ export class SimulatedSystem implements RunningSystem {
     return status;
   }
 
+  #well(): readonly string[] {
+    return Object.entries(this.processors).flatMap(([name, { inside }]) => {
+      const sinceMs = Math.max(this.#troubledAtMs.get(name) ?? 0, this.#troubledAtMs.get('all') ?? 0);
+      const isAway = this.#parties.down.has(name) || Object.keys(this.settings.faults).length > 0;
+      return isAway || inside.hasFailing || this.nowMs - sinceMs < WELL_MS ? [] : [name];
+    });
+  }
+
   deploy(settings: Partial<Settings>): void {
+    if (settings.faults !== undefined) this.#troubledAtMs.set('all', this.nowMs);
     this.settings = { ...this.settings, ...settings };
     this.simulation.rates = this.settings.faults;
     this.account.deployment = deploymentOf(this.settings);
@@ -361,6 +374,7 @@ export class SimulatedSystem implements RunningSystem {
   }
 
   #upOrDown(name: string, isUp: boolean): void {
+    this.#troubledAtMs.set(name, this.nowMs);
     if (isUp) this.#parties.down.delete(name);
     else this.#parties.down.add(name);
   }

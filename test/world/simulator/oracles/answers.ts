@@ -106,7 +106,7 @@ function withoutPersonal(body: string): string {
 }
 
 function expiryOf({ operation }: Answered, stored: Seen['answers']): number {
-  const seconds = stored.get(operation ?? '')?.at(-1)?.expiresAtSeconds;
+  const seconds = stored.get(operation ?? '')?.at(0)?.expiresAtSeconds;
   return seconds === undefined ? Number.POSITIVE_INFINITY : seconds * 1_000;
 }
 
@@ -121,6 +121,18 @@ function parsed(body: string): Readonly<Record<string, unknown>> {
   } catch {
     return {};
   }
+}
+
+/** F32, B09, B10: a request about a payment is not refused because of a processor, while the payment's own one is well. */
+export function checkWell({ world, payments }: Seen): readonly Violation[] {
+  return world.calls.flatMap(({ path, answer }) => {
+    if (answer?.status !== 503 || !answer.body.includes('"processor_')) return [];
+    const id = /^\/v1\/payments\/(pay_[a-z2-7]{32})\//.exec(path)?.[1] ?? '';
+    const processor = payments.get(id)?.[0]?.row.payment.processorName;
+    if (processor === undefined || answer.well?.includes(processor) !== true) return [];
+    const what = `${path} was refused with 503 while ${processor} was well`;
+    return [{ oracle: 'F32 a processor that is well is called', what, about: id }];
+  });
 }
 
 /** F10: nobody is told of what belongs to another tenant. */

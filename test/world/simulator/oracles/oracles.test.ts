@@ -375,6 +375,16 @@ describe('an answer', () => {
     expect(world.atTheEnd()).toEqual(['F10 tenants are apart']);
   });
 
+  test('does not refuse a change because of a processor that is well', async () => {
+    const { request } = await paid('well');
+    const changes = { path: `/v1/payments/${request.paymentId}/refunds` };
+    const refusal = call(503, { code: 'processor_unavailable' }, changes);
+    world.calls.push(refusal);
+    expect(world.atTheEnd()).toEqual([]);
+    world.calls.push({ ...refusal, answer: { ...refusal.answer, well: ['sandbox'] } });
+    expect(world.atTheEnd()).toEqual(['F32 a processor that is well is called']);
+  });
+
   test('is stored once', async () => {
     const { request } = await paid('stored');
     const [row] = harness.store.database.items(TABLES.idempotency, `OP#${request.paymentId}`);
