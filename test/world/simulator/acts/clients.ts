@@ -26,6 +26,9 @@ const SOURCES = {
   late_success: ['tok_declined', 'tok_async_declined', 'tok_callback_late_success'],
 } as const;
 
+/** Longer than an order tries to send its e-mail. */
+const MAIL_AWAY_MS = 96 * 3_600_000;
+
 export const TENANTS = ['shop', 'studio'] as const;
 
 function drawMoney({ dice, has }: Drawing): Money {
@@ -135,9 +138,12 @@ const order = act<Order>({
     ...(has('disputes') && dice.chance(0.2)
       ? [{ act: 'dispute', pace: ['instant', 'seconds', 'minutes'], given: { amount: 0 } } as const]
       : []),
-    // The mail server's refusal of the account ends, so the dead letter can be redriven.
+    // The account is accepted later, but the mail server is away until the order has given up: the dead letter can be redriven.
     ...(has('redrives') && email.startsWith('account') && dice.chance(0.8)
-      ? [{ act: 'redrive', pace: ['hours', 'days'], given: { what: 'letters' } } as const]
+      ? [
+          { act: 'party_outage', pace: ['seconds'], given: { party: 'mail', forMs: MAIL_AWAY_MS } } as const,
+          { act: 'redrive', pace: ['days'], given: { what: 'letters' } } as const,
+        ]
       : []),
   ],
   play: async (scene, step) => {
