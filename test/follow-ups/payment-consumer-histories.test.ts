@@ -95,7 +95,7 @@ function receiptHarness(key: (operationId: string) => string = (own) => own): Ha
     take: (actor, event) =>
       sendReceipt(
         {
-          ...world.toolsOf(actor),
+          ...world.consumeTools(actor),
           mailer: mailerOf(actor, rekeyed),
           payments: ledgerOf(chainOfPaid('receipt-history', { receipt_email: 'ada@example.com' })),
           unsent: (_payment, why) => void unsent.push(why),
@@ -141,13 +141,13 @@ const ROW = { table: 'registry', partition: 'COMMISSION#ten_fixture#test#aff_7',
 
 type Keep = (world: ConsumerWorld, actor: Actor, event: PaymentEventOf) => Promise<{ readonly kind: string }>;
 
-const keep: Keep = (world, actor, event) => keepCommission(world.toolsOf(actor), event);
+const keep: Keep = (world, actor, event) => keepCommission(world.consumeTools(actor), event);
 
 /** Writes the state of each event, whatever the order. */
 const naiveKeep: Keep = async (world, actor, event) => {
   const commission = commissionAfter(event, event.payment);
   invariant(commission !== undefined, 'there is one');
-  const { records, digest, entropy } = world.toolsOf(actor);
+  const { records, digest, entropy } = world.consumeTools(actor);
   const { tenant: tenantId, mode } = event;
   const operationId = businessOperation(digest, 'naive', { tenantId, mode, businessKey: event.event.id });
   const writes = commissionWrites(commission).map(({ when: _when, ...write }) => write);

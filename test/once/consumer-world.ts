@@ -1,13 +1,20 @@
 import { eventOf, type PaymentEvent } from '../../lambdas/events/domain/event.ts';
 import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
-import { type Consumer, consumeEvent, inOurTables, outside } from '../../lambdas/once/use/consume-event.ts';
+import { idempotentRunner } from '../../lambdas/once/idempotent-runner.ts';
+import {
+  type Consumer,
+  type ConsumeTools,
+  consumeEvent,
+  inOurTables,
+  outside,
+} from '../../lambdas/once/use/consume-event.ts';
 import type { ConsumerClaims, ConsumerEffects, ConsumerWrite } from '../../lambdas/once/use/consumer-records.ts';
 import { type Consumed } from '../../lambdas/once/use/execute-once.ts';
 import { detailsOf } from '../../lambdas/payments/domain/transition.ts';
 import { outcomeTransition, paymentIdFor, pendingTransition } from '../payments/payment-fixtures.ts';
 import { Actor, type FaultPlan } from '../support/fault-plan.ts';
-import { PORT_VOICE } from '../support/faulty-ports.ts';
-import { World, type WorldTools } from '../world/world.ts';
+import { PORT_VOICE, seenBy } from '../support/faulty-ports.ts';
+import { World } from '../world/world.ts';
 
 type Records = ConsumerEffects & ConsumerClaims;
 export const RECORD_CALLS = ['readEffect', 'recordOnce', 'claim', 'complete', 'fail'] as const;
@@ -50,9 +57,10 @@ export class ConsumerWorld extends World {
     });
   }
 
-  override toolsOf(actor: Actor): WorldTools {
-    const tools = super.toolsOf(actor);
-    return { ...tools, records: this.#stored?.recordsFor(actor) ?? tools.records };
+  consumeTools(actor: Actor): ConsumeTools {
+    const { clock, entropy } = this;
+    const records = this.#stored?.recordsFor(actor) ?? seenBy(actor, this.store.consumed, ...RECORD_CALLS);
+    return { records, runner: idempotentRunner, clock, entropy, digest: systemDigest };
   }
 
   /** How often the event took effect, in our tables and outside. */
@@ -66,19 +74,19 @@ export class ConsumerWorld extends World {
 /** The ledger's entries, for example. */
 export const inTables: Consume = (actor, event, world) => {
   const handle = inOurTables<PaymentEvent>(async (each) => [world.entry(each)]);
-  return consumeEvent(world.toolsOf(actor), { handler: 'entries', handle }, event);
+  return consumeEvent(world.consumeTools(actor), { handler: 'entries', handle }, event);
 };
 
 /** A letter, for example. */
 export const outsideOf: Consume = (actor, event, world) => {
   const handle = outside<PaymentEvent>((each, { operationId }) => world.callOutside(actor, operationId, each));
   const consumer: Consumer<PaymentEvent> = { handler: 'letters', handle };
-  return consumeEvent(world.toolsOf(actor), consumer, event);
+  return consumeEvent(world.consumeTools(actor), consumer, event);
 };
 
 /** Checks, then acts, then remembers: three calls. */
 export const naiveInTables: Consume = async (actor, event, world) => {
-  const { records } = world.toolsOf(actor);
+  const { records } = world.consumeTools(actor);
   const operationId = systemOperation(`naive:${event.event.id}`);
   if ((await records.readEffect(operationId)) !== undefined) return { kind: 'done_before' };
   const record = { owner: world.entropy.ownerToken(), recordedAtMs: world.clock.nowMs() };
@@ -89,7 +97,7 @@ export const naiveInTables: Consume = async (actor, event, world) => {
 
 /** Calls with a key of its own making each time. */
 export const naiveOutside: Consume = async (actor, event, world) => {
-  const { records } = world.toolsOf(actor);
+  const { records } = world.consumeTools(actor);
   const operationId = systemOperation(`naive:${event.event.id}`);
   if ((await records.readEffect(operationId)) !== undefined) return { kind: 'done_before' };
   await world.callOutside(actor, crypto.randomUUID(), event);

@@ -99,7 +99,6 @@ export class World {
   readonly plan: FaultPlan;
   readonly clock = new SimulatedClock();
   readonly store: Stores;
-  readonly processor: SandboxInProcess;
   readonly entropy: Entropy = countingEntropy();
   /** The Views without what events project: see `Api`. */
   readonly views: MemoryViews;
@@ -117,13 +116,21 @@ export class World {
   readonly enqueued: (RunId | WebhookTask)[] = [];
   #shop: ShopParties | undefined;
   readonly #storeFor: WorldOptions['storeFor'];
+  readonly #sandbox: Omit<SandboxInProcessOptions, 'clock'>;
+  #processor: SandboxInProcess | undefined;
 
   constructor({ plan = new FaultPlan(), store, storeFor, ...sandbox }: WorldOptions = {}) {
     this.plan = plan;
     this.store = store ?? new Stores(this.clock);
     this.views = new MemoryViews(this.store.database);
     this.#storeFor = storeFor;
-    this.processor = createSandboxInProcess({ clock: this.clock, ...sandbox });
+    this.#sandbox = sandbox;
+  }
+
+  /** Made when it is first asked for: thousands of worlds need none. */
+  get processor(): SandboxInProcess {
+    this.#processor ??= createSandboxInProcess({ clock: this.clock, ...this.#sandbox });
+    return this.#processor;
   }
 
   get tools(): WorldTools {
