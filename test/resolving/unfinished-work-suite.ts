@@ -8,6 +8,7 @@ import {
 } from '../../lambdas/kernel/ids.ts';
 import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
 import { QUEUE_SHARDS } from '../../lambdas/kernel/platform/queue-rows.ts';
+import { inquiryKey } from '../../lambdas/payments/store/queue-items.ts';
 import type { EffectStore } from '../../lambdas/payments/use/effect-store.ts';
 import type { ChargeToReturn, Inquiry, PaymentStore } from '../../lambdas/payments/use/payment-store.ts';
 import type { UnfinishedWork } from '../../lambdas/payments/use/unfinished-work.ts';
@@ -123,6 +124,33 @@ export function describeUnfinishedWork(name: string, make: () => Promise<Unfinis
         expect(ids.filter((each) => !seen.has(each))).toEqual([]);
         nextRun();
         expect((await work.inquiries(3)).length).toBeLessThanOrEqual(3);
+      },
+      MANY_CALLS_MS,
+    );
+
+    test(
+      'return an inquiry that lies close behind another one, although only one of its shard fits into a read',
+      async () => {
+        const near = new Map<string, PaymentId[]>();
+        let pair: readonly PaymentId[] = [];
+        for (let each = 0; pair.length < 2; each += 1) {
+          const one = paymentIdFor(`near-${made}-${each}`);
+          const { pk } = inquiryKey({ operationId: chargeOperation(one), paymentId: one, claimedAtMs });
+          const place = `${String(pk)} ${one.slice(0, 'pay_ab'.length)}`;
+          pair = [...(near.get(place) ?? []), one];
+          near.set(place, [...pair]);
+        }
+        for (const each of pair) {
+          await payments.claim({ record: openRecord(each), pending: pendingTransition(each) });
+          const inquiry: Inquiry = { operationId: chargeOperation(each), paymentId: each, claimedAtMs };
+          await payments.commit({ record: completedRecord(each), expects: 'open', inquiry });
+        }
+        const seen = new Set<PaymentId>();
+        for (let run = 0; run < RUNS && seen.size < pair.length; run += 1) {
+          nextRun();
+          for (const { paymentId } of await work.inquiries(8)) if (pair.includes(paymentId)) seen.add(paymentId);
+        }
+        expect(pair.filter((each) => !seen.has(each))).toEqual([]);
       },
       MANY_CALLS_MS,
     );

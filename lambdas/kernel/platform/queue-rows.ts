@@ -38,8 +38,8 @@ export interface Queue<Row> {
 }
 
 /**
- * Reads a part of each shard, at most `limit` rows in total. Each minute begins at another place, so that a row that does not fit
- * into one read is in a later one, even if other rows stay in the queue for ever.
+ * Reads a part of each shard, at most `limit` rows in total. Each minute begins at another place, and every other minute reads
+ * backwards, so that a row that does not fit into one read is in a later one, even if other rows stay in the queue for ever.
  */
 export async function readQueue<Row>(tools: QueueTools, queue: Queue<Row>, limit: number): Promise<readonly Row[]> {
   const share = Math.max(1, Math.floor(limit / QUEUE_SHARDS));
@@ -48,12 +48,13 @@ export async function readQueue<Row>(tools: QueueTools, queue: Queue<Row>, limit
   // Also the shards take turns: a small limit does not reach all of them at once.
   const first = Math.floor(nowMs / MINUTE_MS);
   const shards = Array.from({ length: QUEUE_SHARDS }, (_, each) => (first + each) % QUEUE_SHARDS);
+  const [near, far] = first % 2 === 0 ? (['>=', '<'] as const) : (['<=', '>'] as const);
   const parts = await Promise.all(
     shards.map(async (shard) => {
-      const behind = await readPart(tools, queue.partition(shard), { from, is: '>=', limit: share });
-      if (behind.length >= share) return behind;
-      const before = await readPart(tools, queue.partition(shard), { from, is: '<', limit: share - behind.length });
-      return [...behind, ...before];
+      const next = await readPart(tools, queue.partition(shard), { from, is: near, limit: share });
+      if (next.length >= share) return next;
+      const rest = await readPart(tools, queue.partition(shard), { from, is: far, limit: share - next.length });
+      return [...next, ...rest];
     }),
   );
   return readableRows(parts.flat().slice(0, limit), queue.parse, tools.unreadable);
@@ -85,7 +86,7 @@ export function unreadableRow(item: Item, cause: unknown): TerminalError {
 async function readPart(
   { client, table, pacing }: QueueTools,
   partition: string,
-  { from, is, limit }: { readonly from: string; readonly is: '>=' | '<'; readonly limit: number },
+  { from, is, limit }: { readonly from: string; readonly is: '>=' | '<' | '<=' | '>'; readonly limit: number },
 ): Promise<readonly Item[]> {
   const input: QueryCommandInput = {
     TableName: table,
@@ -93,19 +94,25 @@ async function readPart(
     ExpressionAttributeNames: { '#pk': KeyAttribute.partition, '#sk': KeyAttribute.sort },
     ExpressionAttributeValues: { ':pk': partition, ':from': from },
     ConsistentRead: true,
+    ScanIndexForward: is === '>=' || is === '<',
     Limit: limit,
   };
   const output = await readWithRetries(pacing, () => client.send(new QueryCommand(input)));
   return output.Items ?? [];
 }
 
+/** Enough letters that a start lies between any two rows at some time. */
+const START_LETTERS = 10;
+
 /** @param turn from 0 up to, not including, 1 */
 function startOf(prefixes: readonly string[], turn: number): string {
-  const letters = BASE32_ALPHABET.length;
-  const place = Math.floor(turn * prefixes.length * letters * letters);
-  const prefix = prefixes[Math.floor(place / (letters * letters))] ?? '';
-  const first = BASE32_ALPHABET[Math.floor(place / letters) % letters] ?? '';
-  return `${prefix}${first}${BASE32_ALPHABET[place % letters] ?? ''}`;
+  let rest = turn * prefixes.length;
+  let start = prefixes[Math.floor(rest)] ?? '';
+  for (let letter = 0; letter < START_LETTERS; letter += 1) {
+    rest = (rest % 1) * BASE32_ALPHABET.length;
+    start += BASE32_ALPHABET[Math.floor(rest)] ?? '';
+  }
+  return start;
 }
 
 /** One kind of queue by time. */
