@@ -160,6 +160,8 @@ test('payments while processes crash: processor, Ledger, lists, events and webho
     const of = (type: string) => all.filter((event) => event['type'] === type).length;
     return [of('payment.completed'), of('refund.completed'), webhooks().size - all.length];
   }, [PAYMENTS, refunds, 0]);
+  // The projector writes an event before the lists of its payment, and may have been killed between them.
+  await untilAll(async () => [(await listed(api, '/v1/payments')).length], [PAYMENTS]);
   const payments = await listed(api, '/v1/payments');
   expect(payments.map(({ id }) => String(id)).sort()).toEqual(paid);
   expect(payments.filter(({ amount_refunded }) => amount_refunded === 1000)).toHaveLength(refunds);
