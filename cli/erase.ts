@@ -39,7 +39,7 @@ export function addErase(program: Command, session: Session): void {
           'its event payment.completed is not in the Views yet, and its receipt and commission need the metadata';
         throw new CliFailure(
           ExitCode.refused,
-          `The payment ${id} is not erased: ${why}. Try again in a minute; later, if the relay or the projector is behind.`,
+          `The payment ${id} is not erased: ${why}. Try again in a minute. If that does not help, redrive parked events or rebuild the Views.`,
         );
       }
       session.show({ id, outcome: kind }, [kind === 'erased' ? 'Erased.' : 'The payment has no details to erase.']);

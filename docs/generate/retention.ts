@@ -34,7 +34,7 @@ the same way.
 
 \`npx payonce erase payment <id>\` deletes the details rows of a payment that has \`succeeded\`, \`failed\` or been \`canceled\`. Before that it is refused, because
 the receipt and the commission of a later success need the metadata. It is also refused until the projector has seen \`payment.completed\`, seconds after the success: the
-consumers then have a copy of the metadata. \`npx payonce erase order <id>\` deletes the details row of an order that is settled and
+consumers then have a copy of the metadata. If the event is parked, redrive it first (\`npx payonce events redrive\`). \`npx payonce erase order <id>\` deletes the details row of an order that is settled and
 whose answer is stored. An order and its payment are erased separately. A repeated erasure has no further effect. The [activity log](activity.md) records each erasure and its operator.
 
 After an erasure the chain still verifies, and the amounts and postings are unchanged. Answers, events and replays of stored answers show
