@@ -25,6 +25,8 @@ export interface UnfinishedWorkUnderTest {
 const LIMIT = 1_000;
 /** After this many runs, one per minute, every waiting item was read once. */
 const RUNS = 5_000;
+/** Too few for a start between two ids that begin alike: a read that goes backwards finds the second one. */
+const FEW_RUNS = 500;
 const MANY_CALLS_MS = 60_000;
 
 /** The contract of every UnfinishedWork. */
@@ -146,7 +148,7 @@ export function describeUnfinishedWork(name: string, make: () => Promise<Unfinis
           await payments.commit({ record: completedRecord(each), expects: 'open', inquiry });
         }
         const seen = new Set<PaymentId>();
-        for (let run = 0; run < RUNS && seen.size < pair.length; run += 1) {
+        for (let run = 0; run < FEW_RUNS && seen.size < pair.length; run += 1) {
           nextRun();
           for (const { paymentId } of await work.inquiries(8)) if (pair.includes(paymentId)) seen.add(paymentId);
         }
