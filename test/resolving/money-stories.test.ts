@@ -391,16 +391,16 @@ describe('work whose processor is no longer configured waits for an operator', (
     expectReported(request);
   });
 
-  test('an unknown outcome rings once each time that its processor disappears, stays in the queue, and is finished afterwards', async () => {
+  test('an unknown outcome raises one alarm each time that its processor disappears, stays in the queue, and is finished afterwards', async () => {
     const request = paymentRequest('unknown_elsewhere', { source: 'tok_async' });
     await harness.pay(request);
     const undecidable = async (tools: () => typeof harness.tools) => {
-      let rung = 0;
+      let alarms = 0;
       for (let minute = 0; minute < 3 * 60; minute += 1) {
         harness.clock.advance(60_000);
-        rung += (await resolveInquiries(tools())).undecidable;
+        alarms += (await resolveInquiries(tools())).undecidable;
       }
-      return rung;
+      return alarms;
     };
     expect(await undecidable(moved)).toBe(1);
     expect(harness.reported).toHaveLength(1);

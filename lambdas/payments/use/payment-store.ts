@@ -88,7 +88,7 @@ export interface Inquiry {
    * all charges of the payment are read and recorded, because an operator has decided about it.
    */
   readonly waitsFor?: 'payer' | 'bank' | 'books';
-  /** The latest look could not determine the outcome. Its alarm has rung, and an operator acts. @default false */
+  /** The latest look could not determine the outcome. It raised an alarm, and an operator acts. @default false */
   readonly undecidable?: boolean;
 }
 

@@ -156,7 +156,7 @@ export async function resolveInquiries(
     else if ((came === 'undecidable') !== (inquiry.undecidable === true)) {
       await tools.work.markInquiry(inquiry, came === 'undecidable');
     }
-    // The alarm has rung at the look that marked it.
+    // The look that marked it raised the alarm.
     return came === 'undecidable' && inquiry.undecidable === true ? 'waiting' : came;
   });
 }
