@@ -1,5 +1,7 @@
+import { exec } from 'node:child_process';
 import { existsSync, globSync, readFileSync } from 'node:fs';
-import { join, resolve } from 'node:path';
+import { delimiter, join, resolve } from 'node:path';
+import { promisify } from 'node:util';
 import { describe, expect, test } from '@jest/globals';
 import { ExitCode, endingOf } from '../../cli/failure.ts';
 import { commandsOf, payonceProgram } from '../../cli/program.ts';
@@ -54,39 +56,79 @@ describe('commands in documents', () => {
   });
 });
 
-/**
- * Who runs each command that the README names. The others of this file are run here: `payonce`, with `--help` and without what
- * they need.
- */
-const RUN_ELSEWHERE: Readonly<Record<string, string>> = {
-  'npm ci': 'package-lock.json',
-  'npm start': 'test/lifecycle/local.stores.test.ts',
-  'npm stop': 'test/lifecycle/local.stores.test.ts',
-  'npm test': 'package.json',
-  'npm run check': 'package.json',
-  'npm run prove': 'test/run/prove.ts',
-  'npm run test:busy': 'test/run/busy.ts',
-  'npm run test:unit': 'package.json',
-  'npm run test:aws': 'package.json',
-  'npm run jest': 'package.json',
-  'npm run demo': 'test/demo/demo.deployed.test.ts',
-  'npm run bench': 'test/bench/short.stores.test.ts',
-  'npm run docs:tables': 'test/docs/state-machine.test.ts',
-  'npx cdk bootstrap': 'local/cdk.ts',
-  'npx cdk deploy': 'local/cdk.ts',
+/** Commands of the README that other programs run, with the words that run them there. */
+const RUN_ELSEWHERE: Readonly<Record<string, readonly [file: string, words: string]>> = {
+  'npm ci': ['.ci/run', 'npm ci'],
+  'npm test': ['.ci/run', 'npm test'],
+  'npx cdk bootstrap': ['local/cdk.ts', "'bootstrap'"],
+  'npx cdk deploy': ['local/cdk.ts', "'deploy'"],
 };
+/** Programs of the project that the README names. They are started here; `RUN_WHOLE` names the suites that run them whole. */
+const PROGRAMS = ['start', 'stop', 'demo', 'bench', 'docs:tables', 'prove', 'test:busy', 'test:aws'];
+const RUN_WHOLE: Readonly<Record<string, readonly [file: string, words: string]>> = {
+  start: ['test/lifecycle/local.stores.test.ts', "'start.ts'"],
+  stop: ['test/lifecycle/local.stores.test.ts', "'stop.ts'"],
+  demo: ['test/demo/demo.deployed.test.ts', 'sideBySide('],
+  bench: ['test/bench/short.stores.test.ts', 'measure('],
+  'docs:tables': ['test/docs/state-machine.test.ts', 'fill('],
+};
+
+/** The scripts that a script of package.json starts, with itself. */
+function startedBy(name: string): readonly string[] {
+  const [file] = /test\/run\/\w+\.ts/.exec(scripts[name] ?? '') ?? [];
+  const text = file === undefined ? (scripts[name] ?? '') : read(file);
+  const named = [...text.matchAll(/(?:npm run |npm:|')([\w:]+)/g)].map(([, each = '']) => each);
+  return [name, ...named.filter((each) => each in scripts && each !== name).flatMap(startedBy)];
+}
+
+/** Runs a script of package.json in the project, as npm does. */
+async function runScript(name: string, ...words: readonly string[]) {
+  const script = scripts[name]?.replace('npm run jest --', scripts['jest'] ?? '');
+  const env = { ...process.env, PATH: [join(PROJECT, 'node_modules', '.bin'), process.env['PATH']].join(delimiter) };
+  return promisify(exec)([script, ...words].join(' '), { cwd: PROJECT, env }).then(
+    (ended) => ({ code: 0, ...ended }),
+    (error: unknown) => error as { readonly code: number; readonly stdout: string; readonly stderr: string },
+  );
+}
 
 describe('each command that the README names is run', () => {
   const named = commandsIn(read('README.md'));
   const ofPayonce = named
     .filter((command) => command.startsWith('npx payonce '))
     .map((command) => command.split(' ').slice(2));
+  const ofCi = startedBy('test');
 
-  test('by its own suite, or by this one', () => {
+  test('by the continuous integration, by a suite, or here', () => {
     expect(named.length).toBeGreaterThan(15);
-    const elsewhere = named.filter((command) => !command.startsWith('npx payonce '));
-    expect(elsewhere.filter((command) => RUN_ELSEWHERE[command] === undefined)).toEqual([]);
-    expect(Object.values(RUN_ELSEWHERE).filter((file) => !existsSync(join(PROJECT, file)))).toEqual([]);
+    const run = new Set([...ofCi, ...PROGRAMS].map((name) => `npm run ${name}`));
+    const elsewhere = named
+      .filter((command) => !command.startsWith('npx payonce '))
+      .filter((command) => !run.has(command.replace(/^npm (?=start$|stop$)/, 'npm run ')));
+    expect(elsewhere.toSorted()).toEqual(Object.keys(RUN_ELSEWHERE).toSorted());
+    for (const [file, words] of [...Object.values(RUN_ELSEWHERE), ...Object.values(RUN_WHOLE)])
+      expect(read(file)).toContain(words);
+  });
+
+  test('npm test runs all checks and all projects of jest; npm run prove runs these and the simulator', async () => {
+    const suites = ['test:unit', 'test:aws', 'test:stores', 'test:deployed'];
+    const checks = ['types', 'lint', 'synth', 'boundaries', 'dead', 'format'];
+    expect(new Set(ofCi)).toEqual(new Set(['test', 'check', ...checks, ...suites, 'jest']));
+    const { stdout } = await runScript('prove', '--list');
+    expect(stdout.match(/(?<=^npm run )\S+/gm)).toEqual(['test:unit', 'test:aws', 'simulate']);
+  });
+
+  test.each(['unit', 'stores', 'deployed'])('npm run test:%s finds its tests', async (project) => {
+    const { code, stdout } = await runScript(`test:${project}`, '--listTests', 'test/payments');
+    expect(code).toBe(0);
+    const files = stdout.match(/\S+\.ts$/gm) ?? [];
+    expect(files.length).toBeGreaterThan(3);
+    for (const file of files) expect(/\.(stores|deployed)\.test\.ts$/.exec(file)?.[1] ?? 'unit').toBe(project);
+  });
+
+  test.each([...PROGRAMS, 'simulate'])('npm run %s refuses an unknown option in one sentence', async (name) => {
+    const { code, stdout, stderr } = await runScript(name, '--no-such-option');
+    expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
+    expect(stderr).toMatch(/^.*[Uu]nknown option '--no-such-option'.*\n$/);
   });
 
   test.each(ofPayonce)('payonce %s %s shows its help', async (...words) => {

@@ -1,6 +1,7 @@
 /** Runs `npm test`, or the script that is named, beside a busy loop on each core: no test may depend on how fast a machine is. */
 import { spawn } from 'node:child_process';
 import { availableParallelism } from 'node:os';
+import { Command } from 'commander';
 import { runNpmScript } from './npm-script.ts';
 
 /** At normal priority, so that it takes half of a core from whatever else wants it. It ends with this process. */
@@ -12,7 +13,10 @@ process.once('disconnect', () => process.exit());
   setImmediate(work);
 })();`;
 
-const [script = 'test'] = process.argv.slice(2);
+const [script = 'test'] = new Command('npm run test:busy --')
+  .description('Runs a script while another program keeps every core busy.')
+  .argument('[script]', 'the script of package.json; without it, test')
+  .parse().args;
 const loops = Array.from({ length: availableParallelism() }, () =>
   spawn(process.execPath, ['--eval', BUSY_LOOP], { stdio: ['ignore', 'inherit', 'inherit', 'ipc'] }),
 );

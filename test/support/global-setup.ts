@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { StartFailure } from '../../local/failure.ts';
 import type { RunningLocalAws } from '../../local/local-aws.ts';
 import { startLocalAws } from '../../local/local-aws.ts';
 import { openRunFolder } from './run-folder.ts';
@@ -30,7 +31,13 @@ export default async function globalSetup(
 ): Promise<void> {
   openRunFolder();
   const port = TEST_PORTS.get(displayName?.name ?? '');
-  await (port === undefined ? startSynthServer() : startAws(port));
+  await (port === undefined ? startSynthServer() : startAws(port).catch(withoutStack));
+}
+
+/** Jest prints the stack of an error of the setup. The sentence of a local AWS that cannot start needs none. */
+function withoutStack(error: unknown): never {
+  if (error instanceof StartFailure) error.stack = error.message;
+  throw error;
 }
 
 async function startSynthServer(): Promise<void> {
