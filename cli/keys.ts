@@ -1,11 +1,22 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
-import { keyIdOf } from '../lambdas/kernel/cause.ts';
+import type { KeyId } from '../lambdas/kernel/cause.ts';
 import { ALL_SCOPES, PAYMENT_SCOPES, type Scope } from '../lambdas/kernel/contract/api.ts';
 import { type Mode, type TenantId, tenantId } from '../lambdas/kernel/ids.ts';
-import { TenantAdministration, UnknownTenantError } from '../lambdas/tenants/store/tenant-administration.ts';
+import {
+  type ApiKeySummary,
+  idOfApiKey,
+  keyIdIn,
+  TenantAdministration,
+  UnknownTenantError,
+} from '../lambdas/tenants/store/tenant-administration.ts';
 import { openTables } from './deployment.ts';
 import { CliFailure, ExitCode } from './failure.ts';
-import { isoTime, type Session, table } from './session.ts';
+import { isoTime, readCountOf, type Session, table } from './session.ts';
+
+const DAY_MS = 24 * 60 * 60 * 1000;
+const readDays = readCountOf(3650);
+/** A month. */
+const MOST_HOURS = 744;
 
 /** `payonce tenants`. */
 export function addTenants(program: Command, session: Session): void {
@@ -35,30 +46,55 @@ export function addTenants(program: Command, session: Session): void {
 
 /** `payonce keys`. */
 export function addKeys(program: Command, session: Session): void {
-  const keys = program.command('keys').description('lists, creates and revokes the API keys of a tenant');
+  const keys = program.command('keys').description('lists, creates, rolls and revokes the API keys of a tenant');
   const open = async (): Promise<TenantAdministration> => administration(session);
 
   keys
     .command('create')
     .description('creates an API key and shows it once')
     .requiredOption('--tenant <id>', 'the tenant that owns the key', readTenant)
+    .requiredOption('--name <text>', 'what the key is for, for example "web shop"', readName)
     .addOption(new Option('--mode <mode>', 'of the key').choices(['test', 'live']).default('test'))
     .option('--scopes <list>', `comma-separated: ${ALL_SCOPES.join(', ')}`, readScopes, PAYMENT_SCOPES)
-    .action(async (options: { tenant: TenantId; mode: Mode; scopes: readonly Scope[] }) => {
-      const { tenant, mode, scopes } = options;
-      const key = await (await open()).createApiKey({ tenantId: tenant, mode, scopes }).catch((error: unknown) => {
+    .option(
+      '--expires-in <days>',
+      'the key is refused after so many days; the default is that it does not expire',
+      readDays,
+    )
+    .action(async (options: NewKeyOptions) => {
+      const { tenant, mode, scopes, name, expiresIn } = options;
+      const expiry = expiresIn === undefined ? {} : { expiresAtMs: Date.now() + expiresIn * DAY_MS };
+      const wanted = { tenantId: tenant, mode, scopes, name, ...expiry };
+      const key = await (await open()).createApiKey(wanted).catch((error: unknown) => {
         if (!(error instanceof UnknownTenantError)) throw error;
         throw new CliFailure(ExitCode.notFound, error.message, { cause: error });
       });
-      session.show({ key, tenant, mode, scopes }, [key]);
+      session.show({ id: idOfApiKey(key), key, tenant, mode, scopes, name }, [key]);
+    });
+
+  keys
+    .command('roll <key>')
+    .description(
+      'replaces a key, given itself or its id, by a new one, which is shown once; the old one ends after the overlap',
+    )
+    .option(
+      '--overlap <hours>',
+      `how long the old key stays valid, 0 to ${MOST_HOURS}`,
+      (text) => (text === '0' ? 0 : readCountOf(MOST_HOURS)(text)),
+      24,
+    )
+    .action(async (text: string, { overlap }: { overlap: number }) => {
+      const key = await (await open()).rollApiKey(readKey(text), overlap * 60 * 60);
+      if (key === undefined) throw noSuchKey();
+      session.show({ id: idOfApiKey(key), key, replaces: readKey(text) }, [key]);
     });
 
   keys
     .command('revoke <key>')
-    .description('revokes a key; it is refused everywhere within ten seconds')
-    .action(async (key: string) => {
-      const revoked = await (await open()).revokeApiKey(key);
-      if (!revoked) throw new CliFailure(ExitCode.notFound, 'There is no such active key.');
+    .description('revokes a key, given itself or its id; it is refused everywhere within ten seconds')
+    .action(async (text: string) => {
+      const revoked = await (await open()).revokeApiKey(readKey(text));
+      if (!revoked) throw noSuchKey();
       session.show({ revoked }, ['Revoked.']);
     });
 
@@ -68,28 +104,53 @@ export function addKeys(program: Command, session: Session): void {
     .requiredOption('--tenant <id>', 'the tenant that owns the keys', readTenant)
     .action(async ({ tenant }: { tenant: TenantId }) => {
       const found = await (await open()).listApiKeys(tenant);
-      const rows = found.map(({ keyHash, hint, mode, scopes, createdAtMs, revokedAtMs }) => [
-        keyIdOf(Buffer.from(keyHash, 'hex')),
-        `…${hint}`,
-        mode,
-        isoTime(createdAtMs),
-        revokedAtMs === undefined ? 'in use' : `revoked ${isoTime(revokedAtMs)}`,
-        scopes.join(','),
+      const nowMs = Date.now();
+      const rows = found.map((key) => [
+        key.id,
+        `…${key.hint}`,
+        key.name,
+        key.mode,
+        isoTime(key.createdAtMs),
+        key.lastUsedOn ?? 'never',
+        stateOf(key, nowMs),
+        key.scopes.join(','),
       ]);
-      session.show(
-        {
-          data: found.map(({ keyHash, hint, mode, scopes, createdAtMs, revokedAtMs }) => ({
-            id: keyIdOf(Buffer.from(keyHash, 'hex')),
-            hint,
-            mode,
-            scopes,
-            created: seconds(createdAtMs),
-            revoked: revokedAtMs === undefined ? null : seconds(revokedAtMs),
-          })),
-        },
-        found.length === 0 ? ['No keys.'] : table(['ID', 'KEY', 'MODE', 'CREATED', 'STATE', 'SCOPES'], rows),
-      );
+      const headings = ['ID', 'KEY', 'NAME', 'MODE', 'CREATED', 'LAST USED', 'STATE', 'SCOPES'];
+      session.show({ data: found.map(document) }, found.length === 0 ? ['No keys.'] : table(headings, rows));
     });
+}
+
+interface NewKeyOptions {
+  readonly tenant: TenantId;
+  readonly mode: Mode;
+  readonly scopes: readonly Scope[];
+  readonly name: string;
+  readonly expiresIn?: number;
+}
+
+function document(key: ApiKeySummary): object {
+  const { id, name, hint, mode, scopes, createdAtMs, lastUsedOn, expiresAtMs, revokedAtMs } = key;
+  return {
+    id,
+    name,
+    hint,
+    mode,
+    scopes,
+    created: seconds(createdAtMs),
+    last_used: lastUsedOn ?? null,
+    expires: expiresAtMs === undefined ? null : seconds(expiresAtMs),
+    revoked: revokedAtMs === undefined ? null : seconds(revokedAtMs),
+  };
+}
+
+function stateOf({ revokedAtMs, expiresAtMs }: ApiKeySummary, nowMs: number): string {
+  if (revokedAtMs !== undefined) return `revoked ${isoTime(revokedAtMs)}`;
+  if (expiresAtMs === undefined) return 'in use';
+  return `${expiresAtMs <= nowMs ? 'expired' : 'in use until'} ${isoTime(expiresAtMs)}`;
+}
+
+function noSuchKey(): CliFailure {
+  return new CliFailure(ExitCode.notFound, 'There is no such active key.');
 }
 
 async function administration(session: Session): Promise<TenantAdministration> {
@@ -100,6 +161,18 @@ async function administration(session: Session): Promise<TenantAdministration> {
 export function readTenant(text: string): TenantId {
   if (!/^ten_\w+$/.test(text)) throw new InvalidArgumentError(`${text} is not a tenant id, for example ten_….`);
   return tenantId(text);
+}
+
+function readKey(text: string): KeyId {
+  const id = keyIdIn(text);
+  if (id === undefined)
+    throw new CliFailure(ExitCode.usage, 'This is neither an API key nor the id of one, for example key_….');
+  return id;
+}
+
+function readName(text: string): string {
+  if (text.trim() === '' || text.length > 100) throw new InvalidArgumentError('A name has 1 to 100 characters.');
+  return text.trim();
 }
 
 function readScopes(text: string): readonly Scope[] {

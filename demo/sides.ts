@@ -11,7 +11,7 @@ import { invariant } from '../lambdas/kernel/invariant.ts';
 import { documentClient } from '../lambdas/kernel/platform/document-client.ts';
 import { systemDigest } from '../lambdas/kernel/platform/platform.ts';
 import { paymentPartition as ledgerPartition, parseTransition } from '../lambdas/payments/store/items.ts';
-import { TenantAdministration } from '../lambdas/tenants/store/tenant-administration.ts';
+import { idOfApiKey, TenantAdministration } from '../lambdas/tenants/store/tenant-administration.ts';
 import { CREDENTIALS } from '../local/emulator-environment.ts';
 import type { LocalAws } from '../local/local-aws.ts';
 import { type EventKind, paymentPartition, ReceiptRow, SHOP_EVENT_SOURCE, SHOP_POSTING } from './contract.ts';
@@ -29,14 +29,14 @@ export async function withSides<Result>(
   const client = documentClient(new DynamoDBClient(target));
   const administration = new TenantAdministration(client, aws.tables, 'demo');
   const tenantId = await administration.createTenant('Demo');
-  const apiKey = await administration.createApiKey({ tenantId, mode: 'test', scopes: PAYMENT_SCOPES });
+  const apiKey = await administration.createApiKey({ name: 'Demo', tenantId, mode: 'test', scopes: PAYMENT_SCOPES });
   try {
     return await use({
       naive: naiveSide(target, client, demo),
       payonce: payonceSide(target, client, { aws, demo, tenantId, apiKey }),
     });
   } finally {
-    await administration.revokeApiKey(apiKey);
+    await administration.revokeApiKey(idOfApiKey(apiKey));
   }
 }
 

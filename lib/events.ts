@@ -205,7 +205,7 @@ export class Events extends Construct {
       },
     });
     data.ledger.grantReadTransitions(api);
-    data.registry.grantReadApiKeys(api);
+    data.registry.grantAuthenticate(api);
     data.registry.grantReadDetails(api);
     http.route(['/v1/events', '/v1/events/{proxy+}'], api.function);
     return api;

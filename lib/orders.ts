@@ -36,7 +36,7 @@ export class Orders extends Construct {
       appends: ['payment', 'order'],
     });
     data.idempotency.grantClaim(this.api);
-    data.registry.grantReadApiKeys(this.api);
+    data.registry.grantAuthenticate(this.api);
     const { details, return: giveBack, inquiry, openOrder, hold } = RegistryRow;
     data.registry.grantRows(this.api, 'Queue', ['dynamodb:PutItem'], [details, giveBack, inquiry, openOrder, hold]);
     parties.grantCall(this.api);

@@ -34,7 +34,7 @@ export class Payments extends Construct {
       processors,
     });
     data.idempotency.grantClaim(this.api);
-    data.registry.grantReadApiKeys(this.api);
+    data.registry.grantAuthenticate(this.api);
     const { reference, details, hold, inquiry, return: giveBack } = RegistryRow;
     data.registry.grantRows(
       this.api,

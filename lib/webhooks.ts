@@ -94,7 +94,8 @@ export class Webhooks extends Construct {
     data.idempotency.grantCommit(api);
     data.ledger.grantRecordActivity(api);
     const rows = [...BOOKS, ...DELIVERIES, ...REPLAYS];
-    data.registry.grantRows(api, 'ReadRows', ['dynamodb:GetItem'], [RegistryRow.apiKey, ...rows]);
+    data.registry.grantAuthenticate(api);
+    data.registry.grantRows(api, 'ReadRows', ['dynamodb:GetItem'], rows);
     data.registry.grantRows(api, 'ListDeliveries', ['dynamodb:Query'], DELIVERIES);
     data.registry.grantRows(api, 'WriteRows', ['dynamodb:PutItem'], rows);
     data.webhookRoot.grantReadTo(api);

@@ -233,7 +233,7 @@ async function tenantWithKeys(
   const tenantId = inUse.length > 0 && known ? asTenant(known.tenantId) : await administration.createTenant('Local');
   return {
     tenantId,
-    apiKey: await administration.createApiKey({ tenantId, mode: 'test', scopes: PAYMENT_SCOPES }),
-    adminApiKey: await administration.createApiKey({ tenantId, mode: 'test', scopes: ALL_SCOPES }),
+    apiKey: await administration.createApiKey({ name: 'Shop', tenantId, mode: 'test', scopes: PAYMENT_SCOPES }),
+    adminApiKey: await administration.createApiKey({ name: 'Operator', tenantId, mode: 'test', scopes: ALL_SCOPES }),
   };
 }

@@ -5,6 +5,7 @@ declare const brand: unique symbol;
 /** `key_…`: names an API key in records without revealing it. */
 export type KeyId = string & { readonly [brand]: 'KeyId' };
 
+export const KEY_ID = /^key_[a-z2-7]{16}$/;
 /** 80 bits: 16 letters. */
 const KEY_ID_BYTES = 10;
 

@@ -1,3 +1,4 @@
+import type { KeyId } from '../kernel/cause.ts';
 import type { Scope } from '../kernel/contract/api.ts';
 import type { Mode, TenantId } from '../kernel/ids.ts';
 
@@ -5,10 +6,22 @@ export interface ApiKeyRecord {
   readonly tenantId: TenantId;
   readonly mode: Mode;
   readonly scopes: readonly Scope[];
+  /** The key is refused from this time on. @default never */
+  readonly expiresAtMs?: number;
   readonly revokedAtMs?: number;
 }
 
 export interface ApiKeyRegistry {
   /** @param keyHash lower-case hexadecimal SHA-256 of the presented key */
   findByHash(keyHash: string): Promise<ApiKeyRecord | undefined>;
+  /** Stores the last day on which a key was used. @param day `YYYY-MM-DD`, in UTC */
+  noteUse(id: KeyId, day: string): Promise<void>;
+}
+
+/** Whether the key was revoked or has expired. */
+export function hasEnded(
+  { revokedAtMs, expiresAtMs }: Pick<ApiKeyRecord, 'revokedAtMs' | 'expiresAtMs'>,
+  nowMs: number,
+): boolean {
+  return revokedAtMs !== undefined || (expiresAtMs !== undefined && expiresAtMs <= nowMs);
 }

@@ -2,7 +2,7 @@ import { type KeyId, keyIdOf } from '../kernel/cause.ts';
 import type { Scope } from '../kernel/contract/api.ts';
 import type { Digest } from '../kernel/digest.ts';
 import type { Clock } from '../kernel/world.ts';
-import type { ApiKeyRecord, ApiKeyRegistry } from './api-key-registry.ts';
+import { type ApiKeyRecord, type ApiKeyRegistry, hasEnded } from './api-key-registry.ts';
 import type { Owner } from './owners.ts';
 
 /** The authenticated tenant and mode. A request can only access their data. */
@@ -48,23 +48,40 @@ export async function authenticate(
   const mode = API_KEY.exec(key)?.groups?.['mode'];
   if (mode === undefined || others.length > 0) return { kind: 'unauthorized' };
   const hash = tools.digest.sha256(key);
-  const record = await lookUp(tools, hex(hash));
-  if (record === undefined || record.revokedAtMs !== undefined || record.mode !== mode) return { kind: 'unauthorized' };
-  const caller = { tenantId: record.tenantId, mode: record.mode, keyId: keyIdOf(hash) };
+  const keyId = keyIdOf(hash);
+  const record = await lookUp(tools, hex(hash), keyId);
+  if (record === undefined || hasEnded(record, tools.clock.nowMs()) || record.mode !== mode) {
+    return { kind: 'unauthorized' };
+  }
+  const caller = { tenantId: record.tenantId, mode: record.mode, keyId };
   return { kind: record.scopes.includes(scope) ? 'authenticated' : 'insufficient_scope', caller };
 }
 
-async function lookUp({ keys, found, clock }: AuthenticateTools, hash: string): Promise<ApiKeyRecord | undefined> {
+async function lookUp(
+  { keys, found, clock }: AuthenticateTools,
+  hash: string,
+  id: KeyId,
+): Promise<ApiKeyRecord | undefined> {
   const known = found.get(hash, clock.nowMs());
   if (known !== undefined) return known;
   const record = await keys.findByHash(hash);
-  if (record !== undefined && record.revokedAtMs === undefined) found.put(hash, record, clock.nowMs());
+  const nowMs = clock.nowMs();
+  if (record === undefined || hasEnded(record, nowMs)) return record;
+  found.put(hash, record, nowMs);
+  const day = new Date(nowMs).toISOString().slice(0, 'YYYY-MM-DD'.length);
+  if (!found.isNoted(hash, day)) {
+    // A use that is not stored fails no request. The next process, or the next day, stores it.
+    await keys.noteUse(id, day).catch(() => undefined);
+    found.noted(hash, day);
+  }
   return record;
 }
 
 /** A cache of recently found keys in this process. Unknown keys are not cached, because any client could fill it with them. */
 export class FoundKeys {
   readonly #found = new Map<string, { readonly record: ApiKeyRecord; readonly atMs: number }>();
+  /** The day on which this process stored the last use of a key. */
+  readonly #noted = new Map<string, string>();
 
   get(hash: string, nowMs: number): ApiKeyRecord | undefined {
     const entry = this.#found.get(hash);
@@ -81,6 +98,15 @@ export class FoundKeys {
     const [oldest] = this.#found.keys();
     if (this.#found.size >= MAX_FOUND && oldest !== undefined) this.#found.delete(oldest);
     this.#found.set(hash, { record, atMs: nowMs });
+  }
+
+  isNoted(hash: string, day: string): boolean {
+    return this.#noted.get(hash) === day;
+  }
+
+  noted(hash: string, day: string): void {
+    if (this.#noted.size >= MAX_FOUND) this.#noted.clear();
+    this.#noted.set(hash, day);
   }
 }
 

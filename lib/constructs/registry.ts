@@ -40,9 +40,10 @@ export class Registry extends DataTable {
     this.grantRowsOfIndex(grantee, 'FindByEmail', RegistryTable.emailIndex.name, [kind]);
   }
 
-  /** Allows `grantee` to find the owner of an API key. */
-  grantReadApiKeys(grantee: IGrantable): void {
+  /** Allows `grantee` to authenticate by API key: to find the owner of a key, and to store the day of its last use. */
+  grantAuthenticate(grantee: IGrantable): void {
     this.grantRows(grantee, 'ReadApiKeys', ['dynamodb:GetItem'], [RegistryRow.apiKey]);
+    this.grantRows(grantee, 'NoteUseOfApiKeys', ['dynamodb:UpdateItem'], [RegistryRow.apiKeyUse]);
   }
 
   /** Allows `grantee` to read the personal data of payments and orders. */

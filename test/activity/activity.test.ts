@@ -18,7 +18,7 @@ import { LedgerRow } from '../../lambdas/kernel/contract/rows.ts';
 import { storedOperationId, tenantId } from '../../lambdas/kernel/ids.ts';
 import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
 import { idempotentRunner } from '../../lambdas/once/idempotent-runner.ts';
-import { TenantAdministration } from '../../lambdas/tenants/store/tenant-administration.ts';
+import { idOfApiKey, TenantAdministration } from '../../lambdas/tenants/store/tenant-administration.ts';
 import { DynamoDbWebhooks } from '../../lambdas/webhooks/store/dynamodb-webhooks.ts';
 import { acceptReplay } from '../../lambdas/webhooks/use/replay-webhooks.ts';
 import { BY_OPERATOR, BY_REQUEST } from '../support/causes.ts';
@@ -144,9 +144,14 @@ describe('tenants and API keys', () => {
   test('are recorded with the name of the operator, each change once', async () => {
     const administration = new TenantAdministration(database.client, TABLES, 'ada');
     const shop = await administration.createTenant('Shop');
-    const key = await administration.createApiKey({ tenantId: shop, mode: 'test', scopes: PAYMENT_SCOPES });
-    expect(await administration.revokeApiKey(key)).toBe(true);
-    expect(await administration.revokeApiKey(key)).toBe(false);
+    const key = await administration.createApiKey({
+      name: 'Test',
+      tenantId: shop,
+      mode: 'test',
+      scopes: PAYMENT_SCOPES,
+    });
+    expect(await administration.revokeApiKey(idOfApiKey(key))).toBe(true);
+    expect(await administration.revokeApiKey(idOfApiKey(key))).toBe(false);
 
     expect(await log.listActivity('deployment', ALL)).toMatchObject([
       { action: 'tenant.created', about: [shop], actor: { by: 'command', operator: 'ada' } },
@@ -154,7 +159,7 @@ describe('tenants and API keys', () => {
     const ofShop = await log.listActivity({ tenantId: shop, mode: 'test' }, ALL);
     const about = [expect.stringMatching(/^key_[a-z2-7]{16}$/)];
     expect(ofShop).toMatchObject([
-      { action: 'api_key.created', about, details: { scopes: 'payments:read payments:write' } },
+      { action: 'api_key.created', about, details: { name: 'Test', scopes: 'payments:read payments:write' } },
       { action: 'api_key.revoked', about: ofShop[0]?.about },
     ]);
     expect(JSON.stringify(ofShop)).not.toContain(key.slice('sk_test_'.length));
@@ -162,8 +167,10 @@ describe('tenants and API keys', () => {
 
   test('that are refused are not recorded', async () => {
     const administration = new TenantAdministration(database.client, TABLES, 'ada');
-    await expect(administration.createApiKey({ ...SHOP, scopes: PAYMENT_SCOPES })).rejects.toThrow('no tenant');
-    expect(await administration.revokeApiKey('sk_test_nobody')).toBe(false);
+    await expect(administration.createApiKey({ name: 'Test', ...SHOP, scopes: PAYMENT_SCOPES })).rejects.toThrow(
+      'no tenant',
+    );
+    expect(await administration.revokeApiKey(idOfApiKey('sk_test_nobody'))).toBe(false);
     expect(database.items(TABLES.ledger)).toEqual([]);
     expect(database.items(TABLES.registry)).toEqual([]);
   });

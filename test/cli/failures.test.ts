@@ -66,8 +66,9 @@ test.each([
 
 describe('every command fails with one sentence and the documented exit code', () => {
   const arguments_: Readonly<Record<string, string>> = {
-    'keys create': '--tenant ten_a',
+    'keys create': '--tenant ten_a --name shop',
     'keys list': '--tenant ten_a',
+    'keys roll': 'sk_test_a',
     'keys revoke': 'sk_test_a',
     'tenants create': 'Shop',
     'jobs run': 'resolve',
@@ -146,14 +147,14 @@ describe('payonce', () => {
       '',
       'payonce needs a command: keys, tenants, letters, jobs, events, views, erase, activity, simulate (see --help).',
     ],
-    ['keys', 'payonce keys needs a command: create, revoke, list (see --help).'],
+    ['keys', 'payonce keys needs a command: create, roll, revoke, list (see --help).'],
     ['kyes', "unknown command 'kyes' (Did you mean keys?)"],
     ['keys list', "required option '--tenant <id>' not specified"],
     ['simulate --seed x', "option '--seed <number>': x is not a whole number."],
     ['simulate --histories 0.5', "option '--histories <count>': 0.5 is not a whole number."],
     ['keys list --tenant x', "option '--tenant <id>': x is not a tenant id, for example ten_…."],
     [
-      'keys create --tenant ten_a --scopes root',
+      'keys create --tenant ten_a --name shop --scopes root',
       "option '--scopes <list>': root is not a scope; the scopes are payments:read,",
     ],
     ['views rebuild --segments 0', "option '--segments <count>': 0 is not a whole number from 1 to 64."],

@@ -157,7 +157,9 @@ describe('the role of', () => {
       [
         ...ALWAYS,
         'dynamodb:GetItem, dynamodb:PutItem on Idempotency of OP#run_*',
-        'dynamodb:GetItem on Registry of KEY#*, JOB#*',
+        'dynamodb:GetItem on Registry of KEY#*',
+        'dynamodb:UpdateItem on Registry of KEY_USE#*',
+        'dynamodb:GetItem on Registry of JOB#*',
         'dynamodb:PutItem, dynamodb:Query on Registry of JOB#*',
         'dynamodb:PutItem on Ledger of ACT#*',
         'dynamodb:Query on Ledger of ACT#*',

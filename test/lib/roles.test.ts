@@ -68,6 +68,7 @@ const ROLES: readonly (readonly [string, readonly string[]])[] = [
       appendsRows('PAY#*'),
       'dynamodb:GetItem, dynamodb:PutItem, dynamodb:UpdateItem on Idempotency',
       `dynamodb:GetItem ${rows('KEY#*')}`,
+      `dynamodb:UpdateItem ${rows('KEY_USE#*')}`,
       `dynamodb:PutItem ${rows('REF#*', 'DETAILS#*', 'RETURN#*', 'INQUIRY#*', 'HOLD#*')}`,
       `dynamodb:Query ${onlyRows('Views', 'PAYMENT#*', 'REFERENCE#*', 'DISPUTE#*')}`,
       // Of the index.
@@ -97,6 +98,7 @@ const ROLES: readonly (readonly [string, readonly string[]])[] = [
       appendsRows('PAY#*', 'ORD#*'),
       'dynamodb:GetItem, dynamodb:PutItem, dynamodb:UpdateItem on Idempotency',
       `dynamodb:GetItem ${rows('KEY#*')}`,
+      `dynamodb:UpdateItem ${rows('KEY_USE#*')}`,
       `dynamodb:PutItem ${rows('DETAILS#*', 'RETURN#*', 'INQUIRY#*', 'ORDER#*', 'HOLD#*')}`,
       `dynamodb:Query ${onlyRows('Views', 'ORDER#*')}`,
       // Of the index.
@@ -122,6 +124,7 @@ const ROLES: readonly (readonly [string, readonly string[]])[] = [
       appendsRows('PAY#*', 'ACT#*'),
       'dynamodb:GetItem, dynamodb:PutItem on Idempotency',
       `dynamodb:GetItem ${rows('KEY#*')}`,
+      `dynamodb:UpdateItem ${rows('KEY_USE#*')}`,
       `dynamodb:PutItem ${rows('INQUIRY#*', 'RETURN#*', 'ORDER#*', 'DETAILS#*')}`,
       `dynamodb:Query ${onlyRows('Views', 'BOOK#*', 'TOTAL#*', 'MISMATCH#*')}`,
     ],
@@ -167,6 +170,7 @@ const VIEWERS: readonly (readonly [string, readonly string[]])[] = [
     [
       'dynamodb:GetItem on LedgerTable',
       `dynamodb:GetItem ${rows('KEY#*')}`,
+      `dynamodb:UpdateItem ${rows('KEY_USE#*')}`,
       `dynamodb:GetItem ${rows('DETAILS#*')}`,
       `dynamodb:Query ${onlyRows('Views', 'EVENT#*')}`,
       // Of the index.

@@ -28,7 +28,9 @@ const ROLES: readonly (readonly [string, readonly string[]])[] = [
     'WebhooksApi',
     [
       'dynamodb:GetItem, dynamodb:PutItem on Idempotency',
-      'dynamodb:GetItem on Registry of KEY#*, WEBHOOKS#*, WEBHOOK_DELIVERY#*, WEBHOOK_REPLAY#*',
+      'dynamodb:GetItem on Registry of KEY#*',
+      'dynamodb:UpdateItem on Registry of KEY_USE#*',
+      'dynamodb:GetItem on Registry of WEBHOOKS#*, WEBHOOK_DELIVERY#*, WEBHOOK_REPLAY#*',
       'dynamodb:Query on Registry of WEBHOOK_DELIVERY#*',
       'dynamodb:PutItem on Registry of WEBHOOKS#*, WEBHOOK_DELIVERY#*, WEBHOOK_REPLAY#*',
       'dynamodb:PutItem on Ledger of ACT#*',

@@ -1,7 +1,8 @@
 import { beforeEach, describe, expect, test } from '@jest/globals';
-import { Scopes } from '../../lambdas/kernel/contract/api.ts';
+import { ALL_SCOPES, Scopes } from '../../lambdas/kernel/contract/api.ts';
 import { RetryableError } from '../../lambdas/kernel/faults.ts';
 import { tenantId } from '../../lambdas/kernel/ids.ts';
+import { idOfApiKey } from '../../lambdas/tenants/store/tenant-administration.ts';
 import { API_KEY, Api, type Reply } from '../world/api.ts';
 
 /** Access: S06 and S15, and the existing routes. */
@@ -27,10 +28,12 @@ function withoutRequestId({ status, body }: Reply) {
 describe('an API key', () => {
   test('that is invalid is 401 with the same body for every reason', async () => {
     harness.registerKey('sk_test_revokedrevokedrevoked', { revokedAtMs: harness.clock.nowMs() });
+    harness.registerKey('sk_test_expiredexpiredexpired', { expiresAtMs: harness.clock.nowMs() });
     harness.registerKey('sk_live_wrongmodewrongmodewrong', { mode: 'test' });
     const bad = [
       as('sk_test_unknownunknownunknown'),
       as('sk_test_revokedrevokedrevoked'),
+      as('sk_test_expiredexpiredexpired'),
       as('sk_live_wrongmodewrongmodewrong'),
       as('sk_test_short'),
       as(`${API_KEY} `.repeat(2)),
@@ -50,6 +53,35 @@ describe('an API key', () => {
     expect(new Set(replies.map((reply) => JSON.stringify(withoutRequestId(reply)))).size).toBe(1);
     expect(replies[0]?.body).toMatchObject({ status: 401, code: 'unauthorized' });
     for (const { headers } of replies) expect(headers['WWW-Authenticate']).toBe('Bearer');
+  });
+
+  test('that expires is refused from that time on, although it is cached', async () => {
+    harness.registerKey(OTHER_KEY, { expiresAtMs: harness.clock.nowMs() + 5_000 });
+    const status = async () => (await harness.get('/v1/balances', as(OTHER_KEY))).status;
+    expect(await status()).toBe(200);
+    harness.clock.advance(4_999);
+    expect(await status()).toBe(200);
+    harness.clock.advance(1);
+    expect(await status()).toBe(401);
+  });
+
+  test('has the day of its last use stored once a day, and an invalid one has not', async () => {
+    harness.registerKey('sk_test_revokedrevokedrevoked', { revokedAtMs: harness.clock.nowMs() });
+    await harness.get('/v1/balances', as('sk_test_revokedrevokedrevoked'));
+    for (let hour = 0; hour < 30; hour += 1) {
+      await harness.get('/v1/balances');
+      harness.clock.advance(60 * 60 * 1000);
+    }
+    const id = idOfApiKey(API_KEY);
+    expect(harness.uses).toEqual([`${id} 2026-03-01`, `${id} 2026-03-02`]);
+  });
+
+  test('is valid although the day of its last use cannot be stored', async () => {
+    const keys = {
+      findByHash: async () => ({ tenantId: tenantId('ten_desk'), mode: 'test' as const, scopes: ALL_SCOPES }),
+    };
+    const noteUse = () => Promise.reject(new RetryableError('store_unavailable', 'the store is unavailable'));
+    expect((await new Api({ keys: { ...keys, noteUse } }).get('/v1/balances')).status).toBe(200);
   });
 
   test('that is malformed is never looked up', async () => {
@@ -135,6 +167,7 @@ describe('an API key', () => {
   test('that cannot be looked up now is 503: access is denied', async () => {
     const away = new Api({
       keys: {
+        noteUse: async () => undefined,
         findByHash: async () => {
           throw new RetryableError('store_unavailable', 'the store is unavailable; nothing was written', {
             retryAfterSeconds: 2,

@@ -3,7 +3,7 @@ import pMap from 'p-map';
 import { PAYMENT_SCOPES, Scopes } from '../../lambdas/kernel/contract/api.ts';
 import { tenantId } from '../../lambdas/kernel/ids.ts';
 import { documentClient } from '../../lambdas/kernel/platform/document-client.ts';
-import { TenantAdministration } from '../../lambdas/tenants/store/tenant-administration.ts';
+import { idOfApiKey, TenantAdministration } from '../../lambdas/tenants/store/tenant-administration.ts';
 import type { LocalAws } from '../../local/local-aws.ts';
 import { operations } from '../api-docs/described-api.ts';
 import { ApiClient } from '../support/api-client.ts';
@@ -169,7 +169,12 @@ describe('a tenant', () => {
   test('sees nothing of another, and its keys are separate', async () => {
     const administration = new TenantAdministration(documentClient(dynamoDbClient()), aws.tables, 'test');
     const other = await administration.createTenant('Other');
-    const otherKey = await administration.createApiKey({ tenantId: other, mode: 'test', scopes: PAYMENT_SCOPES });
+    const otherKey = await administration.createApiKey({
+      name: 'Test',
+      tenantId: other,
+      mode: 'test',
+      scopes: PAYMENT_SCOPES,
+    });
     const stranger = new ApiClient(aws, otherKey);
 
     const mine = await api.pay({ key: 'e2e-shared' });
@@ -187,9 +192,19 @@ describe('a tenant', () => {
   test('with a key that is unknown, revoked or without the scope gets no information', async () => {
     const administration = new TenantAdministration(documentClient(dynamoDbClient()), aws.tables, 'test');
     const owner = tenantId(aws.tenantId);
-    const reader = await administration.createApiKey({ tenantId: owner, mode: 'test', scopes: [Scopes.paymentsRead] });
-    const revoked = await administration.createApiKey({ tenantId: owner, mode: 'test', scopes: PAYMENT_SCOPES });
-    expect(await administration.revokeApiKey(revoked)).toBe(true);
+    const reader = await administration.createApiKey({
+      name: 'Test',
+      tenantId: owner,
+      mode: 'test',
+      scopes: [Scopes.paymentsRead],
+    });
+    const revoked = await administration.createApiKey({
+      name: 'Test',
+      tenantId: owner,
+      mode: 'test',
+      scopes: PAYMENT_SCOPES,
+    });
+    expect(await administration.revokeApiKey(idOfApiKey(revoked))).toBe(true);
 
     const answerTo = async (key: string) => {
       const { status, json } = await new ApiClient(aws, key).pay({ key: 'e2e-stranger' });

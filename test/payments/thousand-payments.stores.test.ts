@@ -54,7 +54,10 @@ const setVisibility = (QueueUrl: string, VisibilityTimeout: string) =>
 async function newMerchant(): Promise<ApiClient> {
   const administration = new TenantAdministration(documentClient(dynamoDbClient()), aws.tables, 'test');
   const tenantId = await administration.createTenant('A thousand');
-  return new ApiClient(aws, await administration.createApiKey({ tenantId, mode: 'test', scopes: PAYMENT_SCOPES }));
+  return new ApiClient(
+    aws,
+    await administration.createApiKey({ name: 'Test', tenantId, mode: 'test', scopes: PAYMENT_SCOPES }),
+  );
 }
 
 type Listed = Record<string, unknown>;

@@ -62,7 +62,8 @@ describe('on dynamodb', () => {
     const made = tenants.flatMap((tenant) =>
       (['test', 'live', 'test'] as const).map((mode) => [tenant, mode] as const),
     );
-    for (const [tenant, mode] of made) await administration.createApiKey({ tenantId: tenant, mode, scopes: [] });
+    for (const [tenant, mode] of made)
+      await administration.createApiKey({ name: 'Test', tenantId: tenant, mode, scopes: [] });
     const owners = new DynamoDbOwners(client(), tables.registry, pacing);
 
     const told: string[] = [];

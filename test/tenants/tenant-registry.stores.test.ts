@@ -5,7 +5,7 @@ import { ALL_SCOPES, PAYMENT_SCOPES, Scopes } from '../../lambdas/kernel/contrac
 import { type TenantId, tenantId } from '../../lambdas/kernel/ids.ts';
 import { documentClient } from '../../lambdas/kernel/platform/document-client.ts';
 import { systemClock, systemEntropy } from '../../lambdas/kernel/platform/platform.ts';
-import { TenantAdministration } from '../../lambdas/tenants/store/tenant-administration.ts';
+import { idOfApiKey, TenantAdministration } from '../../lambdas/tenants/store/tenant-administration.ts';
 import { DynamoDbApiKeyRegistry } from '../../lambdas/tenants/store/tenant-registry.ts';
 import { createTables, dynamoDbClient } from '../support/local-aws.ts';
 
@@ -25,13 +25,18 @@ beforeAll(async () => {
 
 const find = (key: string) => registry.findByHash(createHash('sha256').update(key).digest('hex'));
 const paymentsKey = (): Promise<string> =>
-  administration.createApiKey({ tenantId: shop, mode: 'test', scopes: PAYMENT_SCOPES });
+  administration.createApiKey({ name: 'Test', tenantId: shop, mode: 'test', scopes: PAYMENT_SCOPES });
 
 describe('an API key', () => {
   test('is found immediately by its hash, with its tenant, mode and scopes', async () => {
-    const key = await administration.createApiKey({ tenantId: shop, mode: 'live', scopes: [Scopes.paymentsRead] });
+    const key = await administration.createApiKey({
+      name: 'Test',
+      tenantId: shop,
+      mode: 'live',
+      scopes: [Scopes.paymentsRead],
+    });
     expect(key).toMatch(/^sk_live_[\w-]{43}$/);
-    expect(await find(key)).toEqual({ tenantId: shop, mode: 'live', scopes: ['payments:read'] });
+    expect(await find(key)).toMatchObject({ tenantId: shop, mode: 'live', scopes: ['payments:read'] });
     expect(await find(`${key.slice(0, -1)}${key.endsWith('A') ? 'B' : 'A'}`)).toBeUndefined();
   });
 
@@ -51,15 +56,68 @@ describe('an API key', () => {
 
   test('is found as revoked after its revocation, and cannot be revoked again', async () => {
     const key = await paymentsKey();
-    expect(await administration.revokeApiKey(key)).toBe(true);
+    expect(await administration.revokeApiKey(idOfApiKey(key))).toBe(true);
     const record = await find(key);
     expect(record?.revokedAtMs).toEqual(expect.any(Number));
-    expect(await administration.revokeApiKey(key)).toBe(false);
+    expect(await administration.revokeApiKey(idOfApiKey(key))).toBe(false);
     expect(await find(key)).toEqual(record);
   });
 
+  test('is listed by its id with its name, expiry and the day of its last use', async () => {
+    const tenant = await administration.createTenant('Listed');
+    const expiresAtMs = Date.now() + 60_000;
+    const key = await administration.createApiKey({
+      name: 'Web shop',
+      tenantId: tenant,
+      mode: 'test',
+      scopes: PAYMENT_SCOPES,
+      expiresAtMs,
+    });
+    const id = idOfApiKey(key);
+    const [unused] = await administration.listApiKeys(tenant);
+    expect(unused).toMatchObject({ id, name: 'Web shop', expiresAtMs });
+    expect(unused?.lastUsedOn).toBeUndefined();
+    await registry.noteUse(id, '2026-03-01');
+    await registry.noteUse(id, '2026-03-02');
+    expect(await administration.listApiKeys(tenant)).toMatchObject([{ id, lastUsedOn: '2026-03-02' }]);
+  });
+
+  test('that is rolled gets a successor with its name, scopes and lifetime, and ends after the overlap', async () => {
+    const lifetimeMs = 24 * 60 * 60 * 1000;
+    const old = await administration.createApiKey({
+      name: 'Web shop',
+      tenantId: shop,
+      mode: 'test',
+      scopes: [Scopes.paymentsRead],
+      expiresAtMs: Date.now() + lifetimeMs,
+    });
+    const successor = await administration.rollApiKey(idOfApiKey(old), 60);
+    const [before, after] = [await find(old), await find(successor ?? '')];
+    expect(before?.expiresAtMs).toBeGreaterThan(Date.now() + 50_000);
+    expect(before?.expiresAtMs).toBeLessThanOrEqual(Date.now() + 60_000);
+    expect(after).toMatchObject({ tenantId: shop, mode: 'test', scopes: ['payments:read'], name: 'Web shop' });
+    expect(after?.expiresAtMs).toBeGreaterThan(Date.now() + lifetimeMs - 50_000);
+  });
+
+  test('that has ended is not rolled, and a roll does not lengthen the life of a key', async () => {
+    const old = await administration.createApiKey({
+      name: 'Web shop',
+      tenantId: shop,
+      mode: 'test',
+      scopes: [],
+      expiresAtMs: Date.now() + 5_000,
+    });
+    const id = idOfApiKey(old);
+    const { expiresAtMs } = (await find(old)) ?? {};
+    expect(await administration.rollApiKey(id, 3_600)).toEqual(expect.any(String));
+    expect((await find(old))?.expiresAtMs).toBe(expiresAtMs);
+    expect(await administration.rollApiKey(id, 0)).toEqual(expect.any(String));
+    expect(await administration.rollApiKey(id, 0)).toBeUndefined();
+    expect(await administration.rollApiKey(idOfApiKey('sk_test_nobody'), 0)).toBeUndefined();
+  });
+
   test('that does not exist is not revoked, and nothing is stored for it', async () => {
-    expect(await administration.revokeApiKey('sk_test_nobody')).toBe(false);
+    expect(await administration.revokeApiKey(idOfApiKey('sk_test_nobody'))).toBe(false);
     expect(await find('sk_test_nobody')).toBeUndefined();
   });
 
@@ -68,7 +126,13 @@ describe('an API key', () => {
     await client.send(
       new PutCommand({
         TableName: table,
-        Item: { pk: `KEY#${keyHash}`, sk: 'KEY', tenantId: shop, mode: 'test', scopes: ['everything'] },
+        Item: {
+          pk: `KEY#${idOfApiKey('sk_test_odd')}`,
+          sk: 'KEY',
+          tenantId: shop,
+          mode: 'test',
+          scopes: ['everything'],
+        },
       }),
     );
     await expect(registry.findByHash(keyHash)).rejects.toThrow(/scopes/);
@@ -80,8 +144,8 @@ describe('a tenant', () => {
     const mine = await administration.createTenant('Mine');
     const other = await administration.createTenant('Mine');
     expect(mine).not.toBe(other);
-    const key = await administration.createApiKey({ tenantId: mine, mode: 'test', scopes: ALL_SCOPES });
-    await administration.createApiKey({ tenantId: other, mode: 'test', scopes: ALL_SCOPES });
+    const key = await administration.createApiKey({ name: 'Test', tenantId: mine, mode: 'test', scopes: ALL_SCOPES });
+    await administration.createApiKey({ name: 'Test', tenantId: other, mode: 'test', scopes: ALL_SCOPES });
     const listed = await administration.listApiKeys(mine);
     expect(listed).toMatchObject([{ mode: 'test', scopes: ALL_SCOPES, hint: key.slice(-4) }]);
     expect(JSON.stringify(listed)).not.toContain(key);
@@ -90,7 +154,7 @@ describe('a tenant', () => {
   test('must exist to get a key', async () => {
     const stranger = tenantId(`ten_${'a'.repeat(16)}`);
     await expect(
-      administration.createApiKey({ tenantId: stranger, mode: 'test', scopes: PAYMENT_SCOPES }),
+      administration.createApiKey({ name: 'Test', tenantId: stranger, mode: 'test', scopes: PAYMENT_SCOPES }),
     ).rejects.toThrow(`There is no tenant ${stranger}.`);
     expect(await administration.listApiKeys(stranger)).toEqual([]);
   });

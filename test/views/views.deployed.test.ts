@@ -24,7 +24,7 @@ beforeAll(async () => {
   tenant = await administration.createTenant('Views');
   api = new ApiClient(
     aws,
-    await administration.createApiKey({ tenantId: tenant, mode: 'test', scopes: PAYMENT_SCOPES }),
+    await administration.createApiKey({ name: 'Test', tenantId: tenant, mode: 'test', scopes: PAYMENT_SCOPES }),
   );
 });
 

@@ -112,6 +112,8 @@ export class Api<Of extends World = World> {
   readonly faults: unknown[] = [];
   /** Every hash of a key that was looked up. */
   readonly lookups: string[] = [];
+  /** Every last use that was stored, with its day. */
+  readonly uses: string[] = [];
   readonly #known = new Map<string, ApiKeyRecord>();
   readonly #changes: Partial<ApiWorldTools>;
   readonly #handlers = new Map<RegExp, Promise<Handler>>();
@@ -326,6 +328,9 @@ export class Api<Of extends World = World> {
     findByHash: async (hash) => {
       this.lookups.push(hash);
       return this.#known.get(hash);
+    },
+    noteUse: async (id, day) => {
+      this.uses.push(`${id} ${day}`);
     },
   };
 }

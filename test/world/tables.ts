@@ -26,9 +26,8 @@ import {
   parseOpenOrder,
   parseOrphan,
 } from '../../lambdas/payments/store/queue-items.ts';
-import { parseTenant } from '../../lambdas/tenants/store/tenant-administration.ts';
+import { parseApiKey, parseApiKeyUse, parseTenant } from '../../lambdas/tenants/store/tenant-administration.ts';
 import { parseOwner } from '../../lambdas/tenants/store/tenant-owners.ts';
-import { parseApiKey } from '../../lambdas/tenants/store/tenant-registry.ts';
 import { parseViewRow } from '../../lambdas/views/store/dynamodb-views.ts';
 import { parseBook, parseDelivery, parseLane, parseReplay } from '../../lambdas/webhooks/store/webhook-items.ts';
 import type { Item } from './dynamodb-values.ts';
@@ -101,6 +100,8 @@ export const TABLE_SHAPES: readonly TableShape[] = [
     timeToLive: IdempotencyTable.timeToLiveAttribute,
     readers: {
       [RegistryRow.apiKey]: parseApiKey,
+      [RegistryRow.apiKeys]: (item) => item,
+      [RegistryRow.apiKeyUse]: parseApiKeyUse,
       [RegistryRow.tenant]: parseTenant,
       [RegistryRow.owners]: parseOwner,
       [RegistryRow.reference]: parseReferenceHolder,

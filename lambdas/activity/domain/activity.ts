@@ -6,6 +6,7 @@ import type { Mode, TenantId } from '../../kernel/ids.ts';
 /** Actions in the chain of a tenant and a mode. Each entry is written in the transaction of the action. */
 export const TENANT_ACTIONS = [
   'api_key.created',
+  'api_key.rolled',
   'api_key.revoked',
   'correction.made',
   'decision.made',

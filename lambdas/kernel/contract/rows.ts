@@ -27,7 +27,12 @@ export const LedgerRow = {
 
 /** Partitions of the Registry. */
 export const RegistryRow = {
+  /** By the key's id, which is derived from its hash. */
   apiKey: 'KEY#',
+  /** The ids of the keys of a tenant. */
+  apiKeys: 'KEYS#',
+  /** The last day on which a key was used. Apart from the key, so that no API can change a key. */
+  apiKeyUse: 'KEY_USE#',
   tenant: 'TENANT#',
   /** One partition. */
   owners: 'OWNERS',

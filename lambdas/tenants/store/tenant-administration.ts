@@ -1,21 +1,22 @@
 import { createHash, randomBytes } from 'node:crypto';
 import type { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
-import { paginateScan, type ScanCommandInput } from '@aws-sdk/lib-dynamodb';
+import { GetCommand, paginateQuery, paginateScan, type ScanCommandInput } from '@aws-sdk/lib-dynamodb';
 import * as z from 'zod';
 import type { ActivityDraft } from '../../activity/domain/activity.ts';
 import { DynamoDbActivity } from '../../activity/store/dynamodb-activity.ts';
-import { type KeyId, keyIdOf } from '../../kernel/cause.ts';
+import { KEY_ID, type KeyId } from '../../kernel/cause.ts';
 import type { Scope } from '../../kernel/contract/api.ts';
 import { RegistryRow } from '../../kernel/contract/rows.ts';
 import { KeyAttribute } from '../../kernel/contract/tables.ts';
 import { base32 } from '../../kernel/digest.ts';
 import type { Mode, TenantId } from '../../kernel/ids.ts';
 import { tenantId } from '../../kernel/ids.ts';
-import type { Pacing } from '../../kernel/platform/attempts.ts';
+import { type Pacing, readWithRetries } from '../../kernel/platform/attempts.ts';
 import { systemClock, systemEntropy } from '../../kernel/platform/platform.ts';
 import { ROW_IS_NEW, type StoreTables, type TransactItem } from '../../once/store/transact-items.ts';
+import { type ApiKeyRecord, hasEnded } from '../api-key-registry.ts';
 import { ownerRow } from './tenant-owners.ts';
-import { apiKeyRowKey, DynamoDbApiKeyRegistry } from './tenant-registry.ts';
+import { apiKeyItem, apiKeyRowKey, apiKeyUseKey, idOfKeyHash } from './tenant-registry.ts';
 
 const PACING: Pacing = { clock: systemClock, entropy: systemEntropy };
 
@@ -29,16 +30,28 @@ export interface NewApiKey {
   readonly tenantId: TenantId;
   readonly mode: Mode;
   readonly scopes: readonly Scope[];
+  /** What the key is for. */
+  readonly name: string;
+  /** @default it does not expire */
+  readonly expiresAtMs?: number;
+}
+
+/** A key as it is stored. */
+interface StoredApiKey extends ApiKeyRecord {
+  /** Lower-case hexadecimal SHA-256 of the key. The key itself is not stored, so read access to the table does not reveal it. */
+  readonly keyHash: string;
+  /** What the key is for. */
+  readonly name: string;
+  /** The last characters of the key. */
+  readonly hint: string;
+  readonly createdAtMs: number;
 }
 
 /** A key's properties without the key itself. */
-export interface ApiKeySummary {
-  readonly keyHash: string;
-  readonly mode: string;
-  readonly scopes: readonly string[];
-  readonly hint: string;
-  readonly createdAtMs: number;
-  readonly revokedAtMs?: number;
+export interface ApiKeySummary extends StoredApiKey {
+  readonly id: KeyId;
+  /** `YYYY-MM-DD`, in UTC. Absent when it was never used. */
+  readonly lastUsedOn?: string;
 }
 
 export interface TenantSummary {
@@ -47,15 +60,9 @@ export interface TenantSummary {
   readonly createdAtMs: number;
 }
 
+const storedApiKeyItem = apiKeyItem.extend({ name: z.string(), hint: z.string(), createdAtMs: z.int() });
+const apiKeyUseItem = z.object({ usedOn: z.string() });
 const tenantItem = z.object({ name: z.string(), createdAtMs: z.int() });
-const apiKeySummaryItem = z.object({
-  mode: z.string(),
-  scopes: z.array(z.string()),
-  hint: z.string(),
-  createdAtMs: z.int(),
-  revokedAtMs: z.int().exactOptional(),
-});
-
 export class UnknownTenantError extends Error {
   override readonly name = 'UnknownTenantError';
 
@@ -65,7 +72,7 @@ export class UnknownTenantError extends Error {
 }
 
 /**
- * Creates tenants, and creates and revokes API keys, for an operator. Each change is written in one transaction with its entry in
+ * Creates tenants, and creates, rolls and revokes API keys, for an operator. Each change is written in one transaction with its entry in
  * the activity log. No deployed function has the permissions for it.
  */
 export class TenantAdministration {
@@ -73,18 +80,25 @@ export class TenantAdministration {
   readonly #table: string;
   readonly #activity: DynamoDbActivity;
   readonly #operator: string;
+  readonly #pacing: Pacing;
 
   /** @param operator named in the activity log */
-  constructor(client: DynamoDBDocumentClient, tables: Pick<StoreTables, 'ledger' | 'registry'>, operator: string) {
+  constructor(
+    client: DynamoDBDocumentClient,
+    tables: Pick<StoreTables, 'ledger' | 'registry'>,
+    operator: string,
+    pacing: Pacing = PACING,
+  ) {
     this.#client = client;
     this.#table = tables.registry;
-    this.#activity = new DynamoDbActivity(client, tables, PACING);
+    this.#activity = new DynamoDbActivity(client, tables, pacing);
     this.#operator = operator;
+    this.#pacing = pacing;
   }
 
   async createTenant(name: string): Promise<TenantId> {
     const id = tenantId(`ten_${base32(randomBytes(TENANT_BYTES))}`);
-    const row = { ...tenantRowKey(id), name, createdAtMs: Date.now() };
+    const row = { ...tenantRowKey(id), name, createdAtMs: this.#pacing.clock.nowMs() };
     await this.#write([this.#newRow(row)], { chain: 'deployment', action: 'tenant.created', about: [id] });
     return id;
   }
@@ -93,23 +107,22 @@ export class TenantAdministration {
    * @returns the key. It cannot be read again, because only its hash is stored
    * @throws UnknownTenantError if the tenant does not exist
    */
-  async createApiKey({ tenantId: owner, mode, scopes }: NewApiKey): Promise<string> {
-    const key = `sk_${mode}_${randomBytes(KEY_BYTES).toString('base64url')}`;
-    const keyHash = hashOfApiKey(key);
-    const row = { ...apiKeyRowKey(keyHash), tenantId: owner, mode, scopes, createdAtMs: Date.now() };
+  async createApiKey(wanted: NewApiKey): Promise<string> {
+    const { tenantId: owner, mode, scopes } = wanted;
+    const { key, row } = this.#newKey(wanted);
     const present = `attribute_exists(${KeyAttribute.partition})`;
     const isWritten = await this.#write(
       [
         { ConditionCheck: { TableName: this.#table, Key: tenantRowKey(owner), ConditionExpression: present } },
-        this.#newRow({ ...row, hint: key.slice(-HINT_LENGTH) }),
+        ...this.#newKeyRows(row),
         // Payments require an API key, so these rows list all account owners without a scan.
         { Put: { TableName: this.#table, Item: ownerRow(owner, mode) } },
       ],
       {
         chain: { tenantId: owner, mode },
         action: 'api_key.created',
-        about: [idOfHash(keyHash)],
-        details: { scopes: scopes.join(' ') },
+        about: [idOfKeyHash(row.keyHash)],
+        details: { name: wanted.name, scopes: scopes.join(' '), ...expiry(wanted) },
       },
     );
     if (!isWritten) throw new UnknownTenantError(owner);
@@ -117,23 +130,73 @@ export class TenantAdministration {
   }
 
   /**
+   * Replaces a key by a new one with the same name, scopes and lifetime. The old one stays valid for the overlap, so that its user
+   * can change over.
+   *
+   * @param overlapSeconds 0 ends the old key at once
+   * @returns the new key; undefined if there is no such valid key
+   */
+  async rollApiKey(id: KeyId, overlapSeconds: number): Promise<string | undefined> {
+    const old = await this.#findKey(id);
+    const nowMs = this.#pacing.clock.nowMs();
+    if (old === undefined || hasEnded(old, nowMs)) return undefined;
+    const { tenantId: owner, mode, scopes, name, createdAtMs, expiresAtMs } = old;
+    const lifetime = expiresAtMs === undefined ? {} : { expiresAtMs: nowMs + expiresAtMs - createdAtMs };
+    const { key, row } = this.#newKey({ tenantId: owner, mode, scopes, name, ...lifetime });
+    const endsAtMs = Math.min(expiresAtMs ?? Number.MAX_SAFE_INTEGER, nowMs + overlapSeconds * 1000);
+    const isWritten = await this.#write([this.#update(id, 'expiresAtMs', endsAtMs), ...this.#newKeyRows(row)], {
+      chain: old,
+      action: 'api_key.rolled',
+      about: [idOfKeyHash(row.keyHash), id],
+      details: { old_key_expires: new Date(endsAtMs).toISOString(), ...expiry(lifetime) },
+    });
+    return isWritten ? key : undefined;
+  }
+
+  /**
    * Takes effect immediately for processes that have not cached the key, and within ten seconds for the others.
    *
    * @returns false if the key does not exist or was revoked before
    */
-  async revokeApiKey(key: string): Promise<boolean> {
-    const keyHash = hashOfApiKey(key);
-    const found = await new DynamoDbApiKeyRegistry(this.#client, this.#table, PACING).findByHash(keyHash);
+  async revokeApiKey(id: KeyId): Promise<boolean> {
+    const found = await this.#findKey(id);
     if (found === undefined) return false;
-    const update = {
-      TableName: this.#table,
-      Key: apiKeyRowKey(keyHash),
-      UpdateExpression: 'SET revokedAtMs = :now',
-      ConditionExpression: `attribute_exists(${KeyAttribute.partition}) AND attribute_not_exists(revokedAtMs)`,
-      ExpressionAttributeValues: { ':now': Date.now() },
+    const revocation = this.#update(id, 'revokedAtMs', this.#pacing.clock.nowMs());
+    return this.#write([revocation], { chain: found, action: 'api_key.revoked', about: [id] });
+  }
+
+  #newKey({ tenantId: owner, mode, scopes, name, expiresAtMs }: NewApiKey) {
+    const key = `sk_${mode}_${randomBytes(KEY_BYTES).toString('base64url')}`;
+    const row: StoredApiKey = {
+      keyHash: hashOfApiKey(key),
+      tenantId: owner,
+      mode,
+      scopes,
+      name,
+      hint: key.slice(-HINT_LENGTH),
+      createdAtMs: this.#pacing.clock.nowMs(),
+      ...(expiresAtMs === undefined ? {} : { expiresAtMs }),
     };
-    const about = [idOfHash(keyHash)];
-    return this.#write([{ Update: update }], { chain: found, action: 'api_key.revoked', about });
+    return { key, row };
+  }
+
+  #newKeyRows(row: StoredApiKey): readonly TransactItem[] {
+    const id = idOfKeyHash(row.keyHash);
+    const place = { [KeyAttribute.partition]: `${RegistryRow.apiKeys}${row.tenantId}`, [KeyAttribute.sort]: id };
+    return [this.#newRow({ ...apiKeyRowKey(id), ...row }), this.#newRow(place)];
+  }
+
+  /** Changes a key that was not revoked. */
+  #update(id: KeyId, field: 'expiresAtMs' | 'revokedAtMs', timeMs: number): TransactItem {
+    return {
+      Update: {
+        TableName: this.#table,
+        Key: apiKeyRowKey(id),
+        UpdateExpression: `SET ${field} = :time`,
+        ConditionExpression: `attribute_exists(${KeyAttribute.partition}) AND attribute_not_exists(revokedAtMs)`,
+        ExpressionAttributeValues: { ':time': timeMs },
+      },
+    };
   }
 
   #newRow(row: Record<string, unknown>): TransactItem {
@@ -146,7 +209,7 @@ export class TenantAdministration {
     activity: Pick<ActivityDraft, 'chain' | 'action' | 'about' | 'details'>,
   ): Promise<boolean> {
     const actor = { by: 'command' as const, operator: this.#operator };
-    return this.#activity.record({ ...activity, actor, occurredAtMs: Date.now() }, change);
+    return this.#activity.record({ ...activity, actor, occurredAtMs: this.#pacing.clock.nowMs() }, change);
   }
 
   /** Uses a scan, because operators rarely list tenants, and an index would cost more. */
@@ -163,14 +226,39 @@ export class TenantAdministration {
     return tenants.toSorted((left, right) => left.createdAtMs - right.createdAtMs);
   }
 
-  /** All keys of a tenant. Uses a scan. */
+  /** All keys of a tenant, oldest first. */
   async listApiKeys(owner: TenantId): Promise<readonly ApiKeySummary[]> {
-    const items = await this.#scan({
-      FilterExpression: 'begins_with(#pk, :prefix) AND tenantId = :tenant',
+    const ids: KeyId[] = [];
+    const input = {
+      TableName: this.#table,
+      KeyConditionExpression: '#pk = :keys',
       ExpressionAttributeNames: { '#pk': KeyAttribute.partition },
-      ExpressionAttributeValues: { ':prefix': RegistryRow.apiKey, ':tenant': owner },
-    });
-    return items.map(summaryOf);
+      ExpressionAttributeValues: { ':keys': `${RegistryRow.apiKeys}${owner}` },
+      ConsistentRead: true,
+    };
+    for await (const { Items = [] } of paginateQuery({ client: this.#client }, input))
+      ids.push(...Items.map((item) => item[KeyAttribute.sort] as KeyId));
+    const found = await Promise.all(ids.map((id) => this.#summaryOf(id)));
+    return found.flat().toSorted((left, right) => left.createdAtMs - right.createdAtMs);
+  }
+
+  async #summaryOf(id: KeyId): Promise<readonly ApiKeySummary[]> {
+    const key = await this.#findKey(id);
+    if (key === undefined) return [];
+    const use = await this.#read(apiKeyUseKey(id));
+    return [{ id, ...key, ...(use === undefined ? {} : { lastUsedOn: parseApiKeyUse(use).usedOn }) }];
+  }
+
+  async #findKey(id: KeyId): Promise<StoredApiKey | undefined> {
+    const item = await this.#read(apiKeyRowKey(id));
+    return item === undefined ? undefined : parseApiKey(item);
+  }
+
+  async #read(key: Record<string, string>): Promise<Record<string, unknown> | undefined> {
+    const { Item } = await readWithRetries(this.#pacing, () =>
+      this.#client.send(new GetCommand({ TableName: this.#table, Key: key, ConsistentRead: true })),
+    );
+    return Item;
   }
 
   async #scan(filter: Omit<ScanCommandInput, 'TableName'>): Promise<readonly Record<string, unknown>[]> {
@@ -181,13 +269,32 @@ export class TenantAdministration {
   }
 }
 
+/** @param text a key, or its id @returns undefined when `text` has the form of neither */
+export function keyIdIn(text: string): KeyId | undefined {
+  if (KEY_ID.test(text)) return text as KeyId;
+  return text.startsWith('sk_') ? idOfApiKey(text) : undefined;
+}
+
+export function idOfApiKey(key: string): KeyId {
+  return idOfKeyHash(hashOfApiKey(key));
+}
+
 /** The lower-case hexadecimal SHA-256 of a key, by which the key is found. */
 export function hashOfApiKey(key: string): string {
   return createHash('sha256').update(key).digest('hex');
 }
 
-function idOfHash(keyHash: string): KeyId {
-  return keyIdOf(Buffer.from(keyHash, 'hex'));
+export function parseApiKey(item: Record<string, unknown>): StoredApiKey {
+  const row = storedApiKeyItem.parse(item);
+  return { ...row, tenantId: tenantId(row.tenantId) };
+}
+
+export function parseApiKeyUse(item: Record<string, unknown>): z.infer<typeof apiKeyUseItem> {
+  return apiKeyUseItem.parse(item);
+}
+
+function expiry({ expiresAtMs }: { readonly expiresAtMs?: number }): Readonly<Record<string, string>> {
+  return expiresAtMs === undefined ? {} : { expires: new Date(expiresAtMs).toISOString() };
 }
 
 function tenantRowKey(id: TenantId): Record<string, string> {
@@ -196,9 +303,4 @@ function tenantRowKey(id: TenantId): Record<string, string> {
 
 export function parseTenant(item: Record<string, unknown>): Omit<TenantSummary, 'id'> {
   return tenantItem.parse(item);
-}
-
-function summaryOf(item: Record<string, unknown>): ApiKeySummary {
-  const keyHash = String(item[KeyAttribute.partition]).slice(RegistryRow.apiKey.length);
-  return { keyHash, ...apiKeySummaryItem.parse(item) };
 }

@@ -1,6 +1,7 @@
 import type { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
-import { GetCommand } from '@aws-sdk/lib-dynamodb';
+import { GetCommand, UpdateCommand } from '@aws-sdk/lib-dynamodb';
 import * as z from 'zod';
+import { type KeyId, keyIdOf } from '../../kernel/cause.ts';
 import { ALL_SCOPES } from '../../kernel/contract/api.ts';
 import { RegistryRow } from '../../kernel/contract/rows.ts';
 import { KeyAttribute } from '../../kernel/contract/tables.ts';
@@ -9,16 +10,22 @@ import type { Pacing } from '../../kernel/platform/attempts.ts';
 import { readWithRetries } from '../../kernel/platform/attempts.ts';
 import type { ApiKeyRecord, ApiKeyRegistry } from '../api-key-registry.ts';
 
-const apiKeyItem = z.object({
+export const apiKeyItem = z.object({
+  keyHash: z.string(),
   tenantId: z.string(),
   mode: z.enum(['test', 'live']),
   scopes: z.array(z.enum(ALL_SCOPES)),
+  expiresAtMs: z.int().exactOptional(),
   revokedAtMs: z.int().exactOptional(),
 });
 
-/** The row key of an API key. Only the SHA-256 of a key is stored, so read access to the table does not reveal keys. */
-export function apiKeyRowKey(keyHash: string): Record<string, string> {
-  return { [KeyAttribute.partition]: `${RegistryRow.apiKey}${keyHash}`, [KeyAttribute.sort]: 'KEY' };
+export function apiKeyRowKey(id: KeyId): Record<string, string> {
+  return { [KeyAttribute.partition]: `${RegistryRow.apiKey}${id}`, [KeyAttribute.sort]: 'KEY' };
+}
+
+/** The row of the last use of a key. */
+export function apiKeyUseKey(id: KeyId): Record<string, string> {
+  return { [KeyAttribute.partition]: `${RegistryRow.apiKeyUse}${id}`, [KeyAttribute.sort]: 'USE' };
 }
 
 export class DynamoDbApiKeyRegistry implements ApiKeyRegistry {
@@ -34,14 +41,22 @@ export class DynamoDbApiKeyRegistry implements ApiKeyRegistry {
 
   /** A consistent read: a new key works immediately, and a revoked key is rejected immediately. */
   async findByHash(keyHash: string): Promise<ApiKeyRecord | undefined> {
+    const Key = apiKeyRowKey(idOfKeyHash(keyHash));
     const { Item } = await readWithRetries(this.#pacing, () =>
-      this.#client.send(new GetCommand({ TableName: this.#table, Key: apiKeyRowKey(keyHash), ConsistentRead: true })),
+      this.#client.send(new GetCommand({ TableName: this.#table, Key, ConsistentRead: true })),
     );
-    return Item === undefined ? undefined : parseApiKey(Item);
+    if (Item === undefined) return undefined;
+    const { keyHash: stored, ...key } = apiKeyItem.parse(Item);
+    return stored === keyHash ? { ...key, tenantId: tenantId(key.tenantId) } : undefined;
+  }
+
+  async noteUse(id: KeyId, day: string): Promise<void> {
+    const set = { UpdateExpression: 'SET usedOn = :day', ExpressionAttributeValues: { ':day': day } };
+    await this.#client.send(new UpdateCommand({ TableName: this.#table, Key: apiKeyUseKey(id), ...set }));
   }
 }
 
-export function parseApiKey(item: Record<string, unknown>): ApiKeyRecord {
-  const row = apiKeyItem.parse(item);
-  return { ...row, tenantId: tenantId(row.tenantId) };
+/** The id of a key contains a part of its hash, so a key is found by its id, and its id by the key. */
+export function idOfKeyHash(keyHash: string): KeyId {
+  return keyIdOf(Buffer.from(keyHash, 'hex'));
 }

@@ -25,7 +25,7 @@ import type { Payment } from '../../../lambdas/payments/domain/payment.ts';
 import { DynamoDbStore } from '../../../lambdas/payments/store/dynamodb-store.ts';
 import { erasePayment } from '../../../lambdas/payments/use/erase-payment.ts';
 import { ownerRow } from '../../../lambdas/tenants/store/tenant-owners.ts';
-import { apiKeyRowKey } from '../../../lambdas/tenants/store/tenant-registry.ts';
+import { apiKeyRowKey, idOfKeyHash } from '../../../lambdas/tenants/store/tenant-registry.ts';
 import { DynamoDbLedgerWalk } from '../../../lambdas/views/store/dynamodb-ledger-walk.ts';
 import { DynamoDbViews } from '../../../lambdas/views/store/dynamodb-views.ts';
 import { rebuildBegin, rebuildViews } from '../../../lambdas/views/use/rebuild-views.ts';
@@ -495,8 +495,9 @@ export class SimulatedSystem implements RunningSystem {
       [operatorKey, ALL_SCOPES],
     ];
     for (const [key, scopes] of keys) {
-      const row = { tenantId: owner, mode, scopes, createdAtMs: this.nowMs, hint: key.slice(-4) };
-      await put({ ...apiKeyRowKey(createHash('sha256').update(key).digest('hex')), ...row });
+      const keyHash = createHash('sha256').update(key).digest('hex');
+      const row = { keyHash, tenantId: owner, mode, scopes, name: 'key', hint: key.slice(-4), createdAtMs: this.nowMs };
+      await put({ ...apiKeyRowKey(idOfKeyHash(keyHash)), ...row });
     }
   }
 }
