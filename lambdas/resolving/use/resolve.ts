@@ -8,6 +8,7 @@ import { rounds } from '../../once/use/rounds.ts';
 import type { CreateOrderOutcome } from '../../orders/use/create-order.ts';
 import { changeOf, commandOf, isUnderWay } from '../../payments/domain/change.ts';
 import { type Decision, decide } from '../../payments/domain/decide.ts';
+import type { ChargeFact } from '../../payments/domain/facts.ts';
 import { isAwaited, notesOf, termsOf } from '../../payments/domain/payment.ts';
 import { FIND_OUT_MS, SEND_WINDOW_MS } from '../../payments/domain/settlement.ts';
 import { detailsOf, nextTransition } from '../../payments/domain/transition.ts';
@@ -258,14 +259,16 @@ async function recordChargesOf(...request: Parameters<typeof readChargesOf>): Pr
   }
 }
 
+/** @param isSearched whether charges beside the payment's own, if that is known, are looked for */
 async function readChargesOf(
   tools: ResolveTools,
   operationId: OperationId,
   { state }: PaymentChain,
   books: ProcessorBooks,
+  isSearched = true,
 ): Promise<void> {
   const { id: paymentId, chargeId } = state.payment;
-  const found = await books.chargesOfPayment(paymentId, { timeoutMs: BOOKS_TIMEOUT_MS });
+  const found = isSearched ? await books.chargesOfPayment(paymentId, { timeoutMs: BOOKS_TIMEOUT_MS }) : [];
   for (const id of new Set([
     ...found.map((charge) => charge.chargeId),
     ...(chargeId === undefined ? [] : [chargeId]),
@@ -286,6 +289,9 @@ export function elsewhere(
   return 'undecidable';
 }
 
+/** What leaves a payment in `processing`. */
+const OPEN_FACTS: ReadonlySet<string> = new Set(['unknown', 'pending', 'undecidable'] satisfies ChargeFact['kind'][]);
+
 type DecideOn = (chain: PaymentChain) => Decision | undefined;
 
 /** Looks up the charge or the change at the processor, and returns a function that decides on a chain. */
@@ -301,10 +307,13 @@ async function ask(tools: ResolveTools, { operationId, claimedAtMs }: Inquiry, c
   const asked = { operationId, paymentId, amountMinor, currency, source, capture };
   const order = returnUrl === undefined ? asked : { ...asked, returnUrl };
   const fact = await settleCharge({ processor, clock, entropy }, { order, ...underway });
-  // The look-up by key refuses a charge that differs from the request. By now its outcome would be known otherwise.
-  const isOverdue = fact.kind === 'unknown' && clock.nowMs() > claimedAtMs + FIND_OUT_MS;
   const books = pinnedBooks(tools, chain.first);
-  if (isOverdue && books !== undefined) await recordChargesOf(tools, operationId, chain, books);
+  // The look-up by key refuses a charge that differs from the request, and tells how a charge began, not how it ended. By now the
+  // end would be known otherwise.
+  const isOverdue = clock.nowMs() > claimedAtMs + FIND_OUT_MS;
+  if (isOverdue && books !== undefined && OPEN_FACTS.has(fact.kind)) {
+    await recordChargesOf(tools, operationId, chain, books, fact.kind === 'unknown');
+  }
   return ({ state }) => decide(fact, state);
 }
 
