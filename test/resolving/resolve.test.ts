@@ -302,18 +302,21 @@ describe('the resolver', () => {
   test.each([
     ['finds it by key', {}],
     ['cannot look it up', { abilities: { lookup: { kind: 'none' } as const, keyRetentionMs: 86_400_000 } }],
-  ])('ends with a charge that was voided while it was pending, although no callback told: the processor %s', async (_how, options) => {
-    const world = new World(options);
-    const request = paymentRequest('voided', { source: 'tok_async' });
-    await world.pay(request);
-    await world.processor.inside.correct(world.chargeOf(request), { status: 'voided' });
-    world.clock.advance(16 * 60_000);
-    expect(await world.resolveInquiries()).toMatchObject({ waiting: 1 });
-    world.clock.advance(30 * 60_000);
-    await world.resolveInquiries();
-    expect((await world.chain(request)).state.payment.status).toBe('canceled');
-    expect(await world.resolveInquiries()).toMatchObject({ finished: 1 });
-  });
+  ])(
+    'ends with a charge that was voided while it was pending, although no callback told: the processor %s',
+    async (_how, options) => {
+      const world = new World(options);
+      const request = paymentRequest('voided', { source: 'tok_async' });
+      await world.pay(request);
+      await world.processor.inside.correct(world.chargeOf(request), { status: 'voided' });
+      world.clock.advance(16 * 60_000);
+      expect(await world.resolveInquiries()).toMatchObject({ waiting: 1 });
+      world.clock.advance(30 * 60_000);
+      await world.resolveInquiries();
+      expect((await world.chain(request)).state.payment.status).toBe('canceled');
+      expect(await world.resolveInquiries()).toMatchObject({ finished: 1 });
+    },
+  );
 
   test('looks up a payment that takes days at growing intervals, and ends when a callback settles it', async () => {
     const request = paymentRequest('days', { source: 'tok_async' });

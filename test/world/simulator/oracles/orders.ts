@@ -5,7 +5,7 @@ import type { OrderTransition } from '../../../../lambdas/orders/domain/order-tr
 import type { Transition } from '../../../../lambdas/payments/domain/transition.ts';
 import type { Violation } from '../contract.ts';
 import { chargesOf, leftOf } from './money.ts';
-import { byPayment, heldOf, isReported, isShown } from './processors.ts';
+import { byPayment, heldOf, isReported, isShown, isTried } from './processors.ts';
 import type { Seen, Written } from './seen.ts';
 
 /** The time between the last look at the payment and the deed: a call may take it. Milliseconds. */
@@ -80,10 +80,13 @@ export function checkOrdersEnd(seen: Seen): readonly Violation[] {
     const wrong = (what: string): void => void found.push({ oracle: 'F30 settled or undone', what, about: id });
     const reserved =
       deedsFor(id, seen).filter(({ what }) => what === 'goods').length - releasedFor(order.reservation, seen);
-    const chargeId = payments.get(order.paymentId)?.at(-1)?.row.payment.chargeId;
-    const own = (charges.get(order.paymentId) ?? []).filter((charge) => charge.chargeId === chargeId);
-    const keptMinor = own.reduce((total, charge) => total + heldOf(charge), 0);
-    const payment = payments.get(order.paymentId)?.at(-1)?.row.payment;
+    const ofPayment = payments.get(order.paymentId) ?? [];
+    const payment = ofPayment.at(-1)?.row.payment;
+    const own = (charges.get(order.paymentId) ?? []).filter(({ chargeId }) => chargeId === payment?.chargeId);
+    const known = chargesOf(ofPayment).get(payment?.chargeId ?? '');
+    // Late money whose return the bank has refused several times has rung, and waits for a person.
+    const isLeft = known?.isOwn === false && leftOf(known).leftMinor > 0 && isTried(world);
+    const keptMinor = isLeft ? 0 : own.reduce((total, charge) => total + heldOf(charge), 0);
     const isInReview = payment?.status === 'needs_review';
     const paymentProcessor = payment?.processorName ?? '';
     if (order.status === 'canceled') {

@@ -9,6 +9,7 @@ import type { Seen, Written } from './seen.ts';
 
 /** Two clocks differ by at most this. Milliseconds. */
 const SKEW_MS = 10 * 60_000;
+const DAY_MS = 24 * 60 * 60_000;
 /** Nobody sends later than this after the claim. Milliseconds. */
 const SEND_WINDOW_MS = 15 * 60_000;
 /** The longest time between a look at the chain and the send that it allows, with calls that are repeated. Milliseconds. */
@@ -162,6 +163,11 @@ export function isReported({ processors, rang }: Observed, processor: string, ch
   const sinceMs = processors[processor]?.inside.contradictedAtMs(chargeId);
   const isAbout = (metric: string): boolean => metric === 'contradiction' || metric === 'undecidable';
   return sinceMs !== undefined && rang.some(({ metric, atMs }) => isAbout(metric) && atMs >= sinceMs);
+}
+
+/** The processor has refused the return several times, or a refund there is not known: it rings at each run, every other day at least. */
+export function isTried({ rang, nowMs }: Observed): boolean {
+  return rang.some(({ metric, atMs }) => metric === 'undecidable' && atMs > nowMs - 3 * DAY_MS);
 }
 
 export function byPayment({ processors }: Observed): ReadonlyMap<string, readonly ProcessorCharge[]> {

@@ -12,7 +12,7 @@ import {
 } from '../../../../lambdas/payments/store/queue-items.ts';
 import type { Observed, Violation } from '../contract.ts';
 import { chargesOf, leftOf } from './money.ts';
-import { byPayment, isReported } from './processors.ts';
+import { byPayment, isReported, isTried } from './processors.ts';
 import type { Seen, Written } from './seen.ts';
 
 const ORACLE = 'whatever is unfinished is in a queue';
@@ -135,7 +135,7 @@ export function checkNothingLeft({ world, payments, orders, claims }: Seen): rea
     if (newest === undefined) continue;
     const own = charges.get(id) ?? [];
     const isPendingThere = own.some(({ status }) => status === 'pending' || status === 'requires_action');
-    if (newest.status === 'processing' && !isPendingThere && !isAmbiguous(own)) left('the payment is processing', id);
+    if (newest.status === 'processing' && !isPendingThere) left('the payment is processing', id);
     const isForPerson = isReported(world, newest.processorName, newest.chargeId);
     if (newest.status === 'requires_capture' && !isForPerson) left('the hold was not voided', id);
     for (const [chargeId, charge] of chargesOf(chain)) {
@@ -161,15 +161,4 @@ export function checkNothingLeft({ world, payments, orders, claims }: Seen): rea
     if (messages > 0 && !/parked|jobs|letters/i.test(queue)) left(`${messages} messages are in ${queue}`);
   }
   return found;
-}
-
-/** Two charges under one key: nobody can tell which is the payment’s. */
-function isAmbiguous(charges: readonly { readonly operationId?: string }[]): boolean {
-  const operations = charges.flatMap(({ operationId }) => (operationId === undefined ? [] : [operationId]));
-  return new Set(operations).size < operations.length;
-}
-
-/** The processor has refused the return several times, or a refund there is not known: it rings at each run, every other day at least. */
-function isTried({ rang, nowMs }: Observed): boolean {
-  return rang.some(({ metric, atMs }) => metric === 'undecidable' && atMs > nowMs - 3 * DAY_MS);
 }
