@@ -37,10 +37,10 @@ describe('a callback, its redelivery and a rival on the DynamoDB API have one ef
       faults: 2,
       rivals: false,
       concurrency: CONCURRENCY,
-      oneOf: whole(1, { slice: 7 }),
+      oneOf: whole(1, { slice: 14 }),
     });
     expect(found.findings.slice(0, 3)).toEqual([]);
-    expect(found.histories).toBeGreaterThan(whole(300, { slice: 50 }));
+    expect(found.histories).toBeGreaterThan(whole(300, { slice: 25 }));
   });
 
   test('a handler that reads and then writes without a condition is detected', async () => {

@@ -41,8 +41,8 @@ describe('a payment, its retry and a rival on the DynamoDB API keep every guaran
     const { store } = storesOn(tables);
     const make = worldOn({ store });
     const races = [{}, { rivalAt: 2, leaseEnded: true }, { rivalAt: 3, leaseEnded: true }];
-    const found = await survey(make, { faults: 2, races, concurrency: CONCURRENCY, oneOf: whole(1, { slice: 7 }) });
+    const found = await survey(make, { faults: 2, races, concurrency: CONCURRENCY, oneOf: whole(1, { slice: 14 }) });
     expect(found.findings.slice(0, 3)).toEqual([]);
-    expect(found.histories).toBeGreaterThan(whole(1_500, { slice: 250 }));
+    expect(found.histories).toBeGreaterThan(whole(1_500, { slice: 125 }));
   });
 });

@@ -18,11 +18,11 @@ import { whole } from '../support/prove.ts';
 import { until } from '../support/until.ts';
 import { serveWebhookReceiver } from '../webhooks/webhook-receiver.ts';
 
-const PAYMENTS = whole(1_000, { slice: 120 });
+const PAYMENTS = whole(1_000, { slice: 60 });
 const AT_ONCE = 6;
 /** The share of payments that are refunded: one of this many. */
 const REFUND_EVERY = 20;
-const KILL_EVERY_PAYMENTS = whole(25, { slice: 15 });
+const KILL_EVERY_PAYMENTS = whole(25, { slice: 10 });
 /** A queue that waits for minutes before it brings a message again would only lengthen the test. */
 const BRING_AGAIN_SECONDS = '20';
 /** A message that came before the lease of a crashed attempt ends would be used up, and the sweep would take minutes. */

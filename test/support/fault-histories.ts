@@ -55,7 +55,11 @@ export async function surveyFaults(
   return { histories, findings };
 }
 
-/** A slice of an enumeration: one of so many, evenly spread over all of it. */
+/**
+ * A slice of an enumeration: one of so many, evenly spread over all of it.
+ *
+ * @param nth has no factor in common with the number of kinds of faults; otherwise the slice has the same kind everywhere
+ */
 export function everyNth<Item>(all: readonly Item[], nth: number): readonly Item[] {
   return all.filter((_, index) => index % nth === 0);
 }
