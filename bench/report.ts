@@ -44,8 +44,8 @@ of at most one kilobyte, 4 units (three items and 6 units with a reference).
 ## One tenant at 1,000 payments a second
 
 Each payment has a reference, and the tenant has one webhook endpoint. Write units from the rows that the real stores write to DynamoDB in memory, indexes included.
-\`test/bench/hot-partitions.test.ts\` counts "now" and holds the limits. A partition takes 1,000 write units a second. "Before" is of the rows of
-an earlier version: counted where the cell says so, estimated from the rows elsewhere. A \`receipt_email\`
+\`test/bench/hot-partitions.test.ts\` counts "now" and holds the limits. A partition takes 1,000 write units a second. "Before" describes
+an earlier version: counted where the cell says so, otherwise estimated from its rows. A \`receipt_email\`
 adds one unit to the row of a payment's notes, for its index.
 
 ${capacity}
@@ -84,7 +84,7 @@ money without these.
 
 The time of one payment through the engine, sequentially, with the processor in memory.
 
-| against | engine's time over theirs |
+| compared with | time of the engine / time of the other |
 |---|---|
 ${rows(overhead, ({ subject, timeRatio }) => [subject, timeRatio.toFixed(2)])}
 
@@ -92,7 +92,7 @@ ${rows(overhead, ({ subject, timeRatio }) => [subject, timeRatio.toFixed(2)])}
 
 Payments completed in the same time, with 32 in flight, on the same store in the same run.
 
-| beside | engine's throughput over theirs |
+| compared with | throughput of the engine / throughput of the other |
 |---|---|
 ${rows(throughput, ({ subject, timeRatio }) => [subject, (1 / timeRatio).toFixed(2)])}
 

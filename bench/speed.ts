@@ -80,11 +80,11 @@ export async function measureSpeed(
     invariant(seen.kind === 'answered' && seen.answer.status === 201, `the stock layer did not take ${key}`);
   };
 
-  progress('overhead over the same calls by hand');
+  progress('time, compared with the same calls by hand');
   const skeletonRatio = await pairedRatio(engine, (key) => payByHand(tools, typicalPayment(key)), size.pairs);
-  progress('overhead over the bare two writes');
+  progress('time, compared with the bare two writes');
   const overhead = await ratios(engine, [['the bare two writes', bareWrites]], ONE_AT_A_TIME, size);
-  progress('throughput beside the other handlers');
+  progress('throughput, compared with other handlers');
   const others: readonly [string, Pay][] = [
     ['naive handler (check, then act)', naive],
     ['plain Powertools handler', stock],

@@ -28,14 +28,19 @@ export function retentionPage(): string {
 
 \`description\`, \`metadata\` and \`return_url\` of a payment, and \`email\` and \`referrer\` of an order, are in a details row of their own (\`DETAILS#<id>\` in the
 Registry). The chain in the Ledger holds only a commitment to them: SHA-256 over a random salt of 128 bits, which is in the details row, and the canonical
-form of the data. The Ledger is append-only; the details row can be deleted. It also has a keyed hash of the e-mail address, by which an index finds it
-([0063](decisions/0063-e-mail-addresses-by-keyed-hash.md)); the entry of the index goes with the row. The reason of a refund, a correction or a decision is in a details row of its own in
-the same way.
+form of the data. The Ledger is append-only; the details row can be deleted. The reason of a refund, a correction or a decision is in a details row of its own.
+A details row also has a keyed hash of the e-mail address. An index finds the row by this hash, and its entry is deleted with the row
+([0063](decisions/0063-e-mail-addresses-by-keyed-hash.md)).
 
-\`npx payonce erase payment <id>\` deletes the details rows of a payment that has \`succeeded\`, \`failed\` or been \`canceled\`. Before that it is refused, because
-the receipt and the commission of a later success need the metadata. It is also refused until the projector has seen \`payment.completed\`, seconds after the success: the
-consumers then have a copy of the metadata. If the event is parked, redrive it first (\`npx payonce events redrive\`). \`npx payonce erase order <id>\` deletes the details row of an order that is settled and
-whose answer is stored. An order and its payment are erased separately. A repeated erasure has no further effect. The [activity log](activity.md) records each erasure and its operator.
+| command | deletes |
+|---|---|
+| \`npx payonce erase payment <id>\` | the details rows of a payment that is \`succeeded\`, \`failed\` or \`canceled\` |
+| \`npx payonce erase order <id>\` | the details row of an order that is settled and whose answer is stored |
+
+Before that, the erasure of a payment is refused, because the receipt and the commission of a later success need the metadata. It is also refused until the projector has
+processed \`payment.completed\`, some seconds after the success: by then the consumers have a copy of the metadata. If the event is parked, redrive it first
+(\`npx payonce events redrive\`). An order and its payment are erased separately. A repeated erasure has no further effect. The [activity log](activity.md) records each
+erasure and its operator.
 
 After an erasure the chain still verifies, and the amounts and postings are unchanged. Answers, events and replays of stored answers show
 \`"details_erased": true\`, with \`description\` null, \`metadata\` empty and no \`return_url\`, or \`email\` and \`referrer\` null; refunds and corrections show a null \`reason\`. Stored answers, Views and deliveries of webhooks
