@@ -8,6 +8,7 @@ import { CliFailure, ExitCode } from './failure.ts';
 import { addJobs } from './jobs.ts';
 import { addKeys, addTenants } from './keys.ts';
 import { addLetters } from './letters.ts';
+import { addLimits } from './limits.ts';
 import { Session, type Surroundings } from './session.ts';
 import { addSimulate } from './simulate.ts';
 import { addViews } from './views.ts';
@@ -22,7 +23,7 @@ export function payonceProgram(surroundings: Surroundings): Command {
     .option('--operator <name>', "the operator's name in the activity log", userInfo().username)
     .addHelpText('after', '\nExit codes: docs/cli.md');
   const session = new Session(program, surroundings);
-  for (const add of [addKeys, addTenants, addLetters, addJobs, addEvents, addViews, addErase, addActivity])
+  for (const add of [addKeys, addTenants, addLimits, addLetters, addJobs, addEvents, addViews, addErase, addActivity])
     add(program, session);
   addSimulate(program);
   for (const command of withDescendants(program))

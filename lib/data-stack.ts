@@ -18,7 +18,15 @@ import type { Settings } from './settings.ts';
 export interface DataStackProps extends StackProps {
   readonly settings: Pick<
     Settings,
-    'retainData' | 'eventArchive' | 'processors' | 'sandbox' | 'shopUrl' | 'domainName' | 'certificateArn'
+    | 'retainData'
+    | 'eventArchive'
+    | 'tenantRate'
+    | 'tenantBurst'
+    | 'processors'
+    | 'sandbox'
+    | 'shopUrl'
+    | 'domainName'
+    | 'certificateArn'
   >;
 }
 
@@ -50,7 +58,10 @@ export class DataStack extends Stack {
     const retain = props.settings.retainData;
     this.idempotency = new Idempotency(this, 'Idempotency', { retain });
     this.ledger = new Ledger(this, 'Ledger', { retain });
-    this.registry = new Registry(this, 'Registry', { retain });
+    this.registry = new Registry(this, 'Registry', {
+      retain,
+      tenantLimit: { rate: props.settings.tenantRate, burst: props.settings.tenantBurst },
+    });
     this.views = new DataTable(this, 'Views', {
       partitionKey: KeyAttribute.partition,
       sortKey: KeyAttribute.sort,

@@ -55,6 +55,13 @@ export interface Settings {
   readonly throttlingRate: number;
   /** Burst limit of the API, in requests, 1 to 5000. @default 400 */
   readonly throttlingBurst: number;
+  /**
+   * Maximum requests per second of one tenant in one mode, 1 to 10000: payments and reads each, and a tenth of it for administration.
+   * `payonce limits set` gives a tenant another one. @default 100
+   */
+  readonly tenantRate: number;
+  /** Burst limit of one tenant, in requests, 1 to 10000. @default 200 */
+  readonly tenantBurst: number;
   /** Memory of the payments function in MB, 128 to 10240. @default 512 */
   readonly memoryMb: number;
   /** Reserved concurrency of the payments function, 1 to 10000, out of the account's limit. @default no reservation */
@@ -108,6 +115,8 @@ export const DEFAULTS: Omit<Settings, 'processors'> = {
   accountLogRole: true,
   throttlingRate: 200,
   throttlingBurst: 400,
+  tenantRate: 100,
+  tenantBurst: 200,
   memoryMb: 512,
   logRetentionDays: 90,
 };
@@ -142,6 +151,8 @@ const RULES = {
   basePath: { allowed: 'one segment of letters, digits, - and _', read: matching(/^[A-Za-z0-9_-]{1,64}$/) },
   throttlingRate: whole(1, 10_000),
   throttlingBurst: whole(1, 5_000),
+  tenantRate: whole(1, 10_000),
+  tenantBurst: whole(1, 10_000),
   memoryMb: whole(128, 10_240),
   reservedConcurrency: whole(1, 10_000),
   logRetentionDays: {
@@ -185,6 +196,8 @@ export function readSettings(node: Node, processors: readonly ProcessorContract[
     accountLogRole: read(node, 'accountLogRole', RULES.accountLogRole) ?? DEFAULTS.accountLogRole,
     throttlingRate: read(node, 'throttlingRate', RULES.throttlingRate) ?? DEFAULTS.throttlingRate,
     throttlingBurst: read(node, 'throttlingBurst', RULES.throttlingBurst) ?? DEFAULTS.throttlingBurst,
+    tenantRate: read(node, 'tenantRate', RULES.tenantRate) ?? DEFAULTS.tenantRate,
+    tenantBurst: read(node, 'tenantBurst', RULES.tenantBurst) ?? DEFAULTS.tenantBurst,
     memoryMb: read(node, 'memoryMb', RULES.memoryMb) ?? DEFAULTS.memoryMb,
     logRetentionDays: read(node, 'logRetentionDays', RULES.logRetentionDays) ?? DEFAULTS.logRetentionDays,
     ...(reservedConcurrency === undefined ? {} : { reservedConcurrency }),

@@ -1,6 +1,6 @@
 import type { JobMetricName } from '../../lambdas/jobs/contract.ts';
 import type { EventMetric } from '../../lambdas/kernel/contract/events.ts';
-import type { AlarmMetric, OutboundMetric } from '../../lambdas/kernel/contract/metrics.ts';
+import type { AlarmMetric, OutboundMetric, TENANT_LIMITED } from '../../lambdas/kernel/contract/metrics.ts';
 import type { RequestCount } from '../../lambdas/kernel/platform/telemetry.ts';
 import type { BooksMetric } from '../../lambdas/reconciling/contract.ts';
 import type { BacklogMetricName } from '../../lambdas/resolving/contract.ts';
@@ -20,6 +20,7 @@ const REQUESTS: Readonly<Record<Exclude<RequestCount, AlarmMetric | ValueOf<type
   fenced: 'Commits that were rejected because a rival had taken over the claim.',
   unavailable: 'Requests that were answered 503, and queue entries that the resolver could not process.',
   failure: 'Requests that were answered 500.',
+  rate_limited: 'Requests that were answered 429 because the limit of their tenant was used up.',
   callback_taken_in: 'Callbacks that were recorded with their effect.',
   callback_redelivered: 'Callbacks that had been recorded before.',
   callback_orphaned: 'Callbacks without a matching payment, stored as orphans.',
@@ -32,6 +33,10 @@ const REQUESTS: Readonly<Record<Exclude<RequestCount, AlarmMetric | ValueOf<type
   webhook_dropped: 'Deliveries that were canceled because their endpoint was deleted or disabled.',
   webhook_swept: 'Due deliveries and replays that the sweep put into the queue.',
   webhook_endpoint_disabled: 'Endpoints that were disabled because they failed for three days or answered 410.',
+};
+
+const LIMITS: Readonly<Record<typeof TENANT_LIMITED, Meaning>> = {
+  tenant_limited: 'Requests that were answered 429 because the limit of their tenant was used up.',
 };
 
 const ALARMS: Readonly<Record<AlarmMetric, Meaning>> = {
@@ -103,6 +108,7 @@ const GROUPS: readonly (readonly [
   Readonly<Record<string, Meaning>>,
 ])[] = [
   ['Requests, callbacks and webhooks', '`service`: the function', 'Sum', REQUESTS],
+  ['Limits of tenants', '`service` = `limits`; once without and once with `tenant`', 'Sum', LIMITS],
   ['For a person', '`service`: the function', 'Sum', ALARMS],
   ['Events', '`service`: the relay, a consumer or `upkeep-jobs`', 'Sum; Maximum of `event_age`', EVENTS],
   ['Vendors and processors', '`service` = `vendors`, and `vendor`', 'Sum', VENDORS],

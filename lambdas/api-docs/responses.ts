@@ -104,12 +104,30 @@ const allow = z
   .optional()
   .meta({ description: 'The methods of this path.', example: 'GET, HEAD', header: { id: 'Allow' } });
 
+const rateLimit = z
+  .string()
+  .optional()
+  .meta({
+    description:
+      'The limit that is used up: `r` requests are left, and more in `t` seconds (draft-ietf-httpapi-ratelimit-headers-11).',
+    example: '"payments";r=0;t=1',
+    header: { id: 'RateLimit' },
+  });
+const rateLimitPolicy = z
+  .string()
+  .optional()
+  .meta({
+    description: 'The limit of the tenant: `q` requests in `w` seconds.',
+    example: '"payments";q=200;w=2',
+    header: { id: 'RateLimit-Policy' },
+  });
+
 /** Headers that problems of a status may carry. */
 const PROBLEM_HEADERS: Readonly<Record<number, z.ZodRawShape>> = {
   402: { 'Idempotency-Replayed': replayed, 'Preference-Applied': preferenceApplied },
   405: { Allow: allow },
   409: { 'Retry-After': retryAfter, 'Idempotency-Replayed': replayed, 'Preference-Applied': preferenceApplied },
-  429: { 'Retry-After': retryAfter },
+  429: { 'Retry-After': retryAfter, RateLimit: rateLimit, 'RateLimit-Policy': rateLimitPolicy },
   503: { 'Retry-After': retryAfter },
 };
 

@@ -2,6 +2,7 @@ import { authenticatedApi } from '../http/authenticated-api.ts';
 import { type Platform, systemPlatform } from '../kernel/platform/system-platform.ts';
 import { standardTelemetry } from '../kernel/platform/telemetry.ts';
 import { LedgerChains } from '../orders/store/ledger-chains.ts';
+import { tenantLimits } from '../tenants/store/dynamodb-limits.ts';
 import { DynamoDbApiKeyRegistry } from '../tenants/store/tenant-registry.ts';
 import { EVENT_ROUTES } from '../views/http/event-routes.ts';
 import { readEventsConfig } from '../views/settings.ts';
@@ -18,6 +19,7 @@ export function wire(platform: Platform) {
     transitions: new LedgerChains(documents, tables, pacing),
     views: new DynamoDbViews(documents, tables.views, pacing),
     keys: new DynamoDbApiKeyRegistry(documents, tables.registry, pacing),
+    limits: tenantLimits(platform, tables.registry),
     telemetry: standardTelemetry('events', platform.instruments),
     digest,
     clock,

@@ -13,6 +13,7 @@ import { type Platform, type Queues, systemPlatform } from '../kernel/platform/s
 import { standardTelemetry } from '../kernel/platform/telemetry.ts';
 import { idempotently } from '../once/idempotently.ts';
 import type { OperationRunner } from '../once/use/operation-runner.ts';
+import { tenantLimits } from '../tenants/store/dynamodb-limits.ts';
 import { DynamoDbApiKeyRegistry } from '../tenants/store/tenant-registry.ts';
 
 export const handler = await idempotently(
@@ -30,6 +31,7 @@ export async function wire(platform: Platform & Queues & Secrets, runner: Operat
     runs: new DynamoDbJobRuns(documents, tables, pacing),
     tasks: configuredJobTasks(platform, queueUrls),
     keys: new DynamoDbApiKeyRegistry(documents, tables.registry, pacing),
+    limits: tenantLimits(platform, tables.registry),
     verify: (token, path) => verifyJobCredential(credentials, token, path),
     runner,
     digest,

@@ -10,6 +10,7 @@ import type { OperationRunner } from '../once/use/operation-runner.ts';
 import { DynamoDbEffects } from '../payments/store/dynamodb-effects.ts';
 import { DynamoDbStore } from '../payments/store/dynamodb-store.ts';
 import { LEDGER_ROUTES } from '../reconciling/http/ledger-routes.ts';
+import { tenantLimits } from '../tenants/store/dynamodb-limits.ts';
 import { DynamoDbApiKeyRegistry } from '../tenants/store/tenant-registry.ts';
 import { DynamoDbViews } from '../views/store/dynamodb-views.ts';
 import { ViewLedgerReader } from '../views/use/view-ledger-reader.ts';
@@ -42,6 +43,7 @@ export function wire(platform: Platform, runner: OperationRunner) {
     activity: new DynamoDbActivity(documents, tables, pacing),
     effects: new DynamoDbEffects(documents, tables, pacing, new DynamoDbStore(documents, tables, pacing)),
     keys: new DynamoDbApiKeyRegistry(documents, tables.registry, pacing),
+    limits: tenantLimits(platform, tables.registry),
     runner,
     telemetry: standardTelemetry('ledger', platform.instruments),
     digest,

@@ -16,6 +16,7 @@ import { DynamoDbStore } from '../payments/store/dynamodb-store.ts';
 import { configuredProcessors, type ProcessorsPlatform } from '../processors/configured-processors.ts';
 import { PROCESSORS } from '../processors/registry.ts';
 import { readPaymentsConfig } from '../processors/settings.ts';
+import { tenantLimits } from '../tenants/store/dynamodb-limits.ts';
 import { DynamoDbApiKeyRegistry } from '../tenants/store/tenant-registry.ts';
 import { getOrders } from '../views/http/order-list.ts';
 import { readViewsTable } from '../views/settings.ts';
@@ -48,6 +49,7 @@ export async function wire(
     emailHashes: keyedEmailHashes(platform.variables, platform),
     emailIndex: emailIndex(documents, tables.registry, pacing),
     keys: new DynamoDbApiKeyRegistry(documents, tables.registry, pacing),
+    limits: tenantLimits(platform, tables.registry),
     ...(await configuredProcessors(config, platform)),
     ...(await configuredParties(parties, platform)),
     runner,

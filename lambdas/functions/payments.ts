@@ -13,6 +13,7 @@ import { LedgerTransitions } from '../payments/store/ledger-transitions.ts';
 import { configuredProcessors, type ProcessorsPlatform } from '../processors/configured-processors.ts';
 import { PROCESSORS } from '../processors/registry.ts';
 import { readPaymentsConfig } from '../processors/settings.ts';
+import { tenantLimits } from '../tenants/store/dynamodb-limits.ts';
 import { DynamoDbApiKeyRegistry } from '../tenants/store/tenant-registry.ts';
 import { PAYMENT_LIST_ROUTES } from '../views/http/payment-list-routes.ts';
 import { readViewsTable } from '../views/settings.ts';
@@ -46,6 +47,7 @@ export async function wire(platform: Platform & ProcessorsPlatform, runner: Oper
         (await import('../views/store/email-index.ts')).emailIndex(documents, tables.registry, pacing).range(asked),
     },
     keys: new DynamoDbApiKeyRegistry(documents, tables.registry, pacing),
+    limits: tenantLimits(platform, tables.registry),
     ...(await configuredProcessors(config, platform)),
     runner,
     replays: new ProcessReplayCache(),

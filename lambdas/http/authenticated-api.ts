@@ -5,8 +5,11 @@ import type { AlarmMetric } from '../kernel/contract/metrics.ts';
 import type { Digest } from '../kernel/digest.ts';
 import type { OperationId, TenantId } from '../kernel/ids.ts';
 import type { RequestCount, Telemetry } from '../kernel/platform/telemetry.ts';
+import type { Waiting } from '../once/use/await-first.ts';
 import type { ApiKeyRegistry } from '../tenants/api-key-registry.ts';
 import { authenticate, type Caller, FoundKeys } from '../tenants/authenticate.ts';
+import { type Admitted, type LimitKind, limitKindOf, type TenantLimits } from '../tenants/limits.ts';
+import type { Owner } from '../tenants/owners.ts';
 import { type GatewayEvent, type GatewayRequest, type GatewayResult, gatewayRequest } from './gateway-request.ts';
 import { faultAnswer, gatewayResult, isPassing, jsonAnswer, type ProblemExtras, problemAnswer } from './http-answer.ts';
 import { problem } from './problems.ts';
@@ -22,6 +25,8 @@ export interface Call<Tools, Who = Caller> {
   /** All path parameters by name. */
   readonly pieces: Readonly<Record<string, string>>;
   readonly receivedAtMs: number;
+  /** Takes a place for a request that waits for another one of its tenant. @returns undefined when there is none */
+  readonly enterWait: Waiting['enter'];
   /** Filled as soon as values are known, so that the log has them even when the request fails. */
   readonly seen: Seen;
 }
@@ -70,6 +75,7 @@ export type Admit<Who> = (authorization: readonly string[], scope: Scope, path: 
 /** The tools of every API. Routes can need more. */
 export interface ApiTools {
   readonly keys: ApiKeyRegistry;
+  readonly limits: Pick<TenantLimits, 'admit' | 'enterWait'>;
   readonly clock: { nowMs(): number };
   readonly digest: Pick<Digest, 'sha256'>;
   readonly telemetry: Telemetry;
@@ -89,7 +95,7 @@ export function byApiKey({ keys, clock, digest }: ApiTools): Admit<Caller> {
 }
 
 /** An API of these routes for the callers that `admit` accepts. */
-export function apiFor<Tools, Who extends { readonly tenantId?: TenantId }>(
+export function apiFor<Tools, Who extends Partial<Owner>>(
   admit: Admit<Who>,
   routes: readonly Route<Tools, Who>[],
   tools: Tools & ApiTools,
@@ -171,11 +177,11 @@ export function findRoute<Entry extends Pick<Route<never>, 'method' | 'path'>>(
   return { kind: 'refused', path: first.route.path, handled: refusal(refused, request, { headers: { allow } }) };
 }
 
-/** Checks route, method, key and scope, in this order, then calls the route. */
-async function dispatch<Tools, Who extends { readonly tenantId?: TenantId }>(
+/** Checks route, method, key, scope and limit, in this order, then calls the route. */
+async function dispatch<Tools, Who extends Partial<Owner>>(
   admit: Admit<Who>,
   routes: readonly Route<Tools, Who>[],
-  asked: Pick<Call<Tools, Who>, 'tools' | 'request' | 'receivedAtMs' | 'seen'>,
+  asked: Pick<Call<Tools & ApiTools, Who>, 'tools' | 'request' | 'receivedAtMs' | 'seen'>,
 ): Promise<Handled> {
   const { request, seen } = asked;
   const matched = findRoute(routes, request);
@@ -194,9 +200,64 @@ async function dispatch<Tools, Who extends { readonly tenantId?: TenantId }>(
   if (who.kind === 'insufficient_scope') {
     return refusal(problem('insufficient_scope', 'This API key lacks the scope that this route needs.'), request);
   }
+  const overLimit = await refuseOverLimit(asked, who.caller, limitKindOf(route.method, route.scope));
+  if (overLimit !== undefined) return overLimit;
   const sensitive = refuseSensitive(request);
   if (sensitive !== undefined) return refusal(sensitive, request);
-  return route.handle({ ...asked, caller: who.caller, id: pieces['id'] ?? '', pieces });
+  const enterWait: Waiting['enter'] = async (waitMs) => placeToWait(asked, who.caller, waitMs);
+  return route.handle({ ...asked, caller: who.caller, id: pieces['id'] ?? '', pieces, enterWait });
+}
+
+/**
+ * Counts the request against the limit of its tenant, before anything is claimed or stored for it. Callers without a tenant have no
+ * limit. If the limits cannot be read, requests are not refused: the tables that they need may be well.
+ */
+async function refuseOverLimit(
+  { tools, request }: { readonly tools: ApiTools; readonly request: GatewayRequest },
+  { tenantId, mode }: Partial<Owner>,
+  kind: LimitKind,
+): Promise<Handled | undefined> {
+  if (tenantId === undefined || mode === undefined) return undefined;
+  const admitted = await tools.limits.admit({ tenantId, mode, kind }).catch((error: unknown) => {
+    if (!isPassing(error)) throw error;
+    tools.telemetry.fault(request.requestId, error);
+    return { kind: 'admitted' } as const;
+  });
+  return admitted.kind === 'admitted'
+    ? undefined
+    : { ...refusal(OVER_LIMIT, request, { headers: limitHeaders(kind, admitted) }), counts: ['rate_limited'] };
+}
+
+/** Without the places, no request waits. A place that is not given back is free again when its time is over. */
+async function placeToWait(
+  { tools, request }: { readonly tools: ApiTools; readonly request: GatewayRequest },
+  { tenantId, mode }: Partial<Owner>,
+  waitMs: number,
+): ReturnType<Waiting['enter']> {
+  if (tenantId === undefined || mode === undefined) return undefined;
+  const unlessPassing = (error: unknown) => {
+    if (!isPassing(error)) throw error;
+    tools.telemetry.fault(request.requestId, error);
+    return undefined;
+  };
+  const leave = await tools.limits.enterWait({ tenantId, mode }, waitMs).catch(unlessPassing);
+  return leave === undefined ? undefined : async () => leave().catch(unlessPassing);
+}
+
+const OVER_LIMIT = problem(
+  'rate_limited',
+  'The limit of this tenant is used up. The request had no effect; retry it later.',
+);
+
+/** `Retry-After`, and the fields of draft-ietf-httpapi-ratelimit-headers-11, sections 4 and 5. */
+function limitHeaders(kind: LimitKind, { limit, retryAfterMs }: Extract<Admitted, { kind: 'limited' }>) {
+  const seconds = Math.max(1, Math.ceil(retryAfterMs / 1000));
+  const window = Math.ceil(limit.burst / limit.rate);
+  return {
+    'retry-after': String(seconds),
+    'ratelimit-policy': `"${kind}";q=${limit.rate * window};w=${window}`,
+    ratelimit: `"${kind}";r=0;t=${seconds}`,
+  };
 }
 
 /** @returns the path parameters by name; undefined when the path does not match */

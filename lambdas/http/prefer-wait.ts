@@ -1,4 +1,5 @@
 import type { Answer } from '../kernel/answer.ts';
+import type { Waiting } from '../once/use/await-first.ts';
 
 /** The wait and the work must fit into the function's timeout. Seconds. */
 const LONGEST_WAIT_SECONDS = 8;
@@ -22,8 +23,26 @@ export function preferredWaitSeconds(values: readonly string[]): number | undefi
   return undefined;
 }
 
-/** Adds `Preference-Applied` (RFC 7240, section 3). @param wait seconds; undefined when the caller did not ask for it */
-export function preferenceApplied(answer: Answer, wait: number | undefined): Answer {
-  if (wait === undefined) return answer;
-  return { ...answer, headers: { ...answer.headers, 'preference-applied': `wait=${wait}` } };
+/** The preference of one request. */
+export interface PreferredWait extends Waiting {
+  /** Adds `Preference-Applied` (RFC 7240, section 3) if the caller asked for a wait, and was not refused one. */
+  readonly applied: (answer: Answer) => Answer;
+}
+
+/** @param enterWait takes a place for a waiting request; without one, the request is answered at once */
+export function preferredWait(values: readonly string[], enterWait: Waiting['enter']): PreferredWait {
+  const seconds = preferredWaitSeconds(values);
+  let isRefused = false;
+  return {
+    waitMs: (seconds ?? 0) * 1000,
+    enter: async (waitMs) => {
+      const leave = await enterWait(waitMs);
+      isRefused = leave === undefined;
+      return leave;
+    },
+    applied: (answer) =>
+      seconds === undefined || isRefused
+        ? answer
+        : { ...answer, headers: { ...answer.headers, 'preference-applied': `wait=${seconds}` } },
+  };
 }

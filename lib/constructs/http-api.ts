@@ -30,6 +30,21 @@ export interface HttpApiProps {
  */
 const COMPRESSED_FROM = Size.kibibytes(8);
 
+/**
+ * Paths whose requests do not count against the throttling of the rest: a flood of payments holds up neither the processors'
+ * callbacks nor the jobs, and a reader of the documents nobody. API Gateway throttles each of these methods by itself. An `ANY`
+ * method is named by the verbs that it takes, because a setting for `ANY` is rejected.
+ */
+const OWN_THROTTLES = [
+  '/callbacks/{proxy+}/POST',
+  '/v1/admin/jobs/GET',
+  '/v1/admin/jobs/{proxy+}/GET',
+  '/v1/admin/jobs/{proxy+}/POST',
+  '/docs/GET',
+  '/docs/{proxy+}/GET',
+  '/v1/openapi.json/GET',
+];
+
 /** A REST API in front of functions, with throttling, access logs, and gateway errors in the form of the API's errors. */
 export class HttpApi extends Construct {
   readonly api: RestApi;
@@ -54,6 +69,12 @@ export class HttpApi extends Construct {
         stageName: 'live',
         throttlingRateLimit: settings.throttlingRate,
         throttlingBurstLimit: settings.throttlingBurst,
+        methodOptions: Object.fromEntries(
+          OWN_THROTTLES.map((method) => [
+            method,
+            { throttlingRateLimit: settings.throttlingRate, throttlingBurstLimit: settings.throttlingBurst },
+          ]),
+        ),
         // Metrics per method are charged for each method. The metrics of the stage are free.
         metricsEnabled: false,
         tracingEnabled: true,

@@ -1,18 +1,25 @@
 import { ProjectionType } from 'aws-cdk-lib/aws-dynamodb';
 import type { IGrantable } from 'aws-cdk-lib/aws-iam';
 import type { Construct } from 'constructs';
+import { Environment } from '../../lambdas/kernel/contract/environment.ts';
+import type { RateLimit } from '../../lambdas/kernel/contract/limits.ts';
 import { type EmailRow, RegistryRow } from '../../lambdas/kernel/contract/rows.ts';
 import { IdempotencyTable, KeyAttribute, RegistryTable } from '../../lambdas/kernel/contract/tables.ts';
 import { DataTable, number, text } from './data-table.ts';
+import type { PayonceFunction } from './payonce-function.ts';
 
 export interface RegistryProps {
   /** Keep the table when its stack is deleted, and enable deletion protection. */
   readonly retain: boolean;
+  /** Of the payments and reads of each tenant without a limit of its own. */
+  readonly tenantLimit: RateLimit;
 }
 
 /** The table of mutable data that has no other source: API keys, references, queues of unfinished work, endpoints, runs of jobs. */
 export class Registry extends DataTable {
-  constructor(scope: Construct, id: string, { retain }: RegistryProps) {
+  readonly #limit: RateLimit;
+
+  constructor(scope: Construct, id: string, { retain, tenantLimit }: RegistryProps) {
     super(scope, id, {
       partitionKey: KeyAttribute.partition,
       sortKey: KeyAttribute.sort,
@@ -20,6 +27,7 @@ export class Registry extends DataTable {
       timeToLiveAttribute: IdempotencyTable.timeToLiveAttribute,
       retain,
     });
+    this.#limit = tenantLimit;
     const { dueIndex, emailIndex } = RegistryTable;
     this.addGlobalSecondaryIndex({
       indexName: dueIndex.name,
@@ -40,10 +48,12 @@ export class Registry extends DataTable {
     this.grantRowsOfIndex(grantee, 'FindByEmail', RegistryTable.emailIndex.name, [kind]);
   }
 
-  /** Allows `grantee` to authenticate by API key: to find the owner of a key, and to store the day of its last use. */
-  grantAuthenticate(grantee: IGrantable): void {
-    this.grantRows(grantee, 'ReadApiKeys', ['dynamodb:GetItem'], [RegistryRow.apiKey]);
-    this.grantRows(grantee, 'NoteUseOfApiKeys', ['dynamodb:UpdateItem'], [RegistryRow.apiKeyUse]);
+  /** Allows `api` to admit callers by API key: to find the owner of a key, to store the day of its last use, and to count its requests. */
+  grantAuthenticate(api: PayonceFunction): void {
+    this.grantRows(api, 'ReadApiKeys', ['dynamodb:GetItem'], [RegistryRow.apiKey]);
+    this.grantRows(api, 'NoteUseOfApiKeys', ['dynamodb:UpdateItem'], [RegistryRow.apiKeyUse]);
+    this.grantRows(api, 'CountRequests', ['dynamodb:UpdateItem'], [RegistryRow.limit]);
+    api.tell({ [Environment.tenantLimit]: JSON.stringify(this.#limit) });
   }
 
   /** Allows `grantee` to read the personal data of payments and orders. */

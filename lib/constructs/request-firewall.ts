@@ -14,6 +14,9 @@ export interface RequestFirewallProps {
 /** Maximum number of requests of one address in five minutes. It is high, because a shop's servers share few addresses. */
 const REQUESTS_PER_ADDRESS = 20_000;
 
+/** AWS WAF counts the requests of five minutes and looks at them every few seconds, so a blocked address waits a while. */
+const RETRY_AFTER_SECONDS = 60;
+
 /** Blocks requests that are too large or too many before they cost an invocation. The functions check the size, too. */
 export class RequestFirewall extends Construct {
   constructor(scope: Construct, id: string, props: RequestFirewallProps) {
@@ -39,7 +42,15 @@ export class RequestFirewall extends Construct {
         {
           name: 'RatePerAddress',
           priority: 1,
-          action: { block: { customResponse: { responseCode: 429, customResponseBodyKey: 'RatePerAddress' } } },
+          action: {
+            block: {
+              customResponse: {
+                responseCode: 429,
+                customResponseBodyKey: 'RatePerAddress',
+                responseHeaders: [{ name: 'Retry-After', value: String(RETRY_AFTER_SECONDS) }],
+              },
+            },
+          },
           visibilityConfig: visibility('RatePerAddress'),
           statement: { rateBasedStatement: { aggregateKeyType: 'IP', limit: REQUESTS_PER_ADDRESS } },
         },

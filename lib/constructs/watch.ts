@@ -1,8 +1,9 @@
-import { Stack } from 'aws-cdk-lib';
+import { Duration, Stack } from 'aws-cdk-lib';
 import type { RestApi } from 'aws-cdk-lib/aws-apigateway';
 import { Queue } from 'aws-cdk-lib/aws-sqs';
 import { Construct, type IConstruct } from 'constructs';
 import { JOBS } from '../../lambdas/kernel/contract/jobs.ts';
+import { LIMITS_SERVICE, TENANT_LIMITED } from '../../lambdas/kernel/contract/metrics.ts';
 import { VENDORS } from '../../lambdas/orders/contract.ts';
 import type { DataStack } from '../data-stack.ts';
 import type { Settings } from '../settings.ts';
@@ -11,7 +12,11 @@ import { FunctionAlarms } from './function-alarms.ts';
 import { JobAlarms } from './job-alarms.ts';
 import { Overview } from './overview.ts';
 import { PayonceFunction } from './payonce-function.ts';
+import { payonceMetric } from './payonce-metric.ts';
 import { RunbookAlarm } from './runbook-alarm.ts';
+
+/** Fewer refusals in five minutes are a client that slows down as it should. */
+const LIMITED_REQUESTS = 100;
 
 export interface WatchProps {
   readonly settings: Pick<Settings, 'alarmEmail' | 'alarmTopicArn'>;
@@ -36,6 +41,13 @@ export class Watch extends Construct {
     if (data.deadLetters !== undefined) queues.set('Vendors-DeadLetters', data.deadLetters);
     new FunctionAlarms(this, 'Functions', { functions });
     new JobAlarms(this, 'Jobs', { jobs: JOBS });
+    new RunbookAlarm(this, 'TenantLimited', {
+      description: 'Requests of a tenant are refused because its limit is used up.',
+      entry: 'a-tenant-is-limited',
+      metric: payonceMetric({ service: LIMITS_SERVICE, name: TENANT_LIMITED, period: Duration.minutes(5) }),
+      threshold: LIMITED_REQUESTS,
+      evaluationPeriods: 2,
+    });
     new Overview(this, 'Overview', {
       api,
       functions,

@@ -68,6 +68,9 @@ describe('every command fails with one sentence and the documented exit code', (
   const arguments_: Readonly<Record<string, string>> = {
     'keys create': '--tenant ten_a --name shop',
     'keys list': '--tenant ten_a',
+    'limits list': '--tenant ten_a',
+    'limits set': '--tenant ten_a --kind reads --rate 1 --burst 1',
+    'limits reset': '--tenant ten_a --kind reads',
     'keys roll': 'sk_test_a',
     'keys revoke': 'sk_test_a',
     'tenants create': 'Shop',
@@ -145,7 +148,7 @@ describe('payonce', () => {
   test.each([
     [
       '',
-      'payonce needs a command: keys, tenants, letters, jobs, events, views, erase, activity, simulate (see --help).',
+      'payonce needs a command: keys, tenants, limits, letters, jobs, events, views, erase, activity, simulate (see --help).',
     ],
     ['keys', 'payonce keys needs a command: create, roll, revoke, list (see --help).'],
     ['kyes', "unknown command 'kyes' (Did you mean keys?)"],

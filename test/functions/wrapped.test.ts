@@ -112,6 +112,7 @@ describe('every function', () => {
     [Environment.idempotencyTable]: 'Idempotency',
     [Environment.ledgerTable]: 'Ledger',
     [Environment.registryTable]: 'Registry',
+    [Environment.tenantLimit]: '{"rate":100,"burst":200}',
     [Environment.viewsTable]: 'Views',
     PROCESSOR_URL: 'https://processor.example',
     [Environment.callbackSources]: '[]',

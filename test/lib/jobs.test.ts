@@ -159,6 +159,7 @@ describe('the role of', () => {
         'dynamodb:GetItem, dynamodb:PutItem on Idempotency of OP#run_*',
         'dynamodb:GetItem on Registry of KEY#*',
         'dynamodb:UpdateItem on Registry of KEY_USE#*',
+        'dynamodb:UpdateItem on Registry of LIMIT#*',
         'dynamodb:GetItem on Registry of JOB#*',
         'dynamodb:PutItem, dynamodb:Query on Registry of JOB#*',
         'dynamodb:PutItem on Ledger of ACT#*',

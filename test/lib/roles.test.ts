@@ -69,6 +69,7 @@ const ROLES: readonly (readonly [string, readonly string[]])[] = [
       'dynamodb:GetItem, dynamodb:PutItem, dynamodb:UpdateItem on Idempotency',
       `dynamodb:GetItem ${rows('KEY#*')}`,
       `dynamodb:UpdateItem ${rows('KEY_USE#*')}`,
+      `dynamodb:UpdateItem ${rows('LIMIT#*')}`,
       `dynamodb:PutItem ${rows('REF#*', 'DETAILS#*', 'RETURN#*', 'INQUIRY#*', 'HOLD#*')}`,
       `dynamodb:Query ${onlyRows('Views', 'PAYMENT#*', 'REFERENCE#*', 'DISPUTE#*')}`,
       // Of the index.
@@ -99,6 +100,7 @@ const ROLES: readonly (readonly [string, readonly string[]])[] = [
       'dynamodb:GetItem, dynamodb:PutItem, dynamodb:UpdateItem on Idempotency',
       `dynamodb:GetItem ${rows('KEY#*')}`,
       `dynamodb:UpdateItem ${rows('KEY_USE#*')}`,
+      `dynamodb:UpdateItem ${rows('LIMIT#*')}`,
       `dynamodb:PutItem ${rows('DETAILS#*', 'RETURN#*', 'INQUIRY#*', 'ORDER#*', 'HOLD#*')}`,
       `dynamodb:Query ${onlyRows('Views', 'ORDER#*')}`,
       // Of the index.
@@ -125,6 +127,7 @@ const ROLES: readonly (readonly [string, readonly string[]])[] = [
       'dynamodb:GetItem, dynamodb:PutItem on Idempotency',
       `dynamodb:GetItem ${rows('KEY#*')}`,
       `dynamodb:UpdateItem ${rows('KEY_USE#*')}`,
+      `dynamodb:UpdateItem ${rows('LIMIT#*')}`,
       `dynamodb:PutItem ${rows('INQUIRY#*', 'RETURN#*', 'ORDER#*', 'DETAILS#*')}`,
       `dynamodb:Query ${onlyRows('Views', 'BOOK#*', 'TOTAL#*', 'MISMATCH#*')}`,
     ],
@@ -171,6 +174,7 @@ const VIEWERS: readonly (readonly [string, readonly string[]])[] = [
       'dynamodb:GetItem on LedgerTable',
       `dynamodb:GetItem ${rows('KEY#*')}`,
       `dynamodb:UpdateItem ${rows('KEY_USE#*')}`,
+      `dynamodb:UpdateItem ${rows('LIMIT#*')}`,
       `dynamodb:GetItem ${rows('DETAILS#*')}`,
       `dynamodb:Query ${onlyRows('Views', 'EVENT#*')}`,
       // Of the index.

@@ -20,6 +20,8 @@ describe('settings', () => {
       accountLogRole: true,
       throttlingRate: 200,
       throttlingBurst: 400,
+      tenantRate: 100,
+      tenantBurst: 200,
       memoryMb: 512,
       logRetentionDays: 90,
     });

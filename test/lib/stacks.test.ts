@@ -9,6 +9,7 @@ import { getOrders } from '../../lambdas/views/http/order-list.ts';
 import { PAYMENT_LIST_ROUTES } from '../../lambdas/views/http/payment-list-routes.ts';
 import { WEBHOOK_ROUTES } from '../../lambdas/webhooks/http/webhook-routes.ts';
 import { DataStack } from '../../lib/data-stack.ts';
+import { DEFAULTS } from '../../lib/settings.ts';
 import { synthesize } from '../support/synth.ts';
 import { present, routesOf } from './templates.ts';
 import { testApp } from './test-app.ts';
@@ -61,8 +62,7 @@ describe('the tables', () => {
 
   test('are in a stack with termination protection, unless data may be deleted', () => {
     const protectedBy = (retainData: boolean) =>
-      new DataStack(testApp(), 'Data', { settings: { sandbox: true, processors: [], retainData, eventArchive: true } })
-        .terminationProtection;
+      new DataStack(testApp(), 'Data', { settings: { ...DEFAULTS, processors: [], retainData } }).terminationProtection;
     expect(protectedBy(true)).toBe(true);
     expect(protectedBy(false)).toBe(false);
   });
@@ -79,9 +79,31 @@ describe('the API', () => {
   test('is throttled, and its access log has no query, header, body or path', () => {
     service.hasResourceProperties('AWS::ApiGateway::Stage', {
       StageName: 'live',
-      MethodSettings: [Match.objectLike({ ThrottlingRateLimit: 200, ThrottlingBurstLimit: 400 })],
+      MethodSettings: Match.arrayWith([
+        Match.objectLike({ ResourcePath: '/*', ThrottlingRateLimit: 200, ThrottlingBurstLimit: 400 }),
+      ]),
       AccessLogSetting: { Format: Match.not(Match.stringLikeRegexp('querystring|header|body|context.path')) },
     });
+  });
+
+  test.each([
+    ['/~1callbacks~1{proxy+}', 'POST'],
+    ['/~1v1~1admin~1jobs~1{proxy+}', 'POST'],
+    ['/~1docs', 'GET'],
+    ['/~1v1~1openapi.json', 'GET'],
+  ])('throttles %s by itself', (ResourcePath, HttpMethod) => {
+    const limits = { ThrottlingRateLimit: 200, ThrottlingBurstLimit: 400 };
+    service.hasResourceProperties('AWS::ApiGateway::Stage', {
+      MethodSettings: Match.arrayWith([Match.objectLike({ ResourcePath, HttpMethod, ...limits })]),
+    });
+  });
+
+  test('tells each function of the API the limit of a tenant', async () => {
+    const { service: limited } = await synthesize({ 'payonce:tenantRate': '7', 'payonce:tenantBurst': '9' });
+    const functions = present(limited).findResources('AWS::Lambda::Function', {
+      Properties: { Environment: { Variables: Match.objectLike({ TENANT_LIMIT: '{"rate":7,"burst":9}' }) } },
+    });
+    expect(Object.keys(functions)).toHaveLength(6);
   });
 
   test.each([
@@ -226,6 +248,21 @@ describe('the API', () => {
                   },
                 },
               ],
+            },
+          },
+        }),
+      ]),
+    });
+    walled.hasResourceProperties('AWS::WAFv2::WebACL', {
+      Rules: Match.arrayWith([
+        Match.objectLike({
+          Name: 'RatePerAddress',
+          Action: {
+            Block: {
+              CustomResponse: Match.objectLike({
+                ResponseCode: 429,
+                ResponseHeaders: [{ Name: 'Retry-After', Value: '60' }],
+              }),
             },
           },
         }),

@@ -4,7 +4,7 @@ import { Stack } from 'aws-cdk-lib';
 import { Match, Template } from 'aws-cdk-lib/assertions';
 import { JOB_SERVICE } from '../../lambdas/jobs/contract.ts';
 import { JOBS, type JobEntry } from '../../lambdas/kernel/contract/jobs.ts';
-import { OUTBOUND_SERVICE } from '../../lambdas/kernel/contract/metrics.ts';
+import { LIMITS_SERVICE, OUTBOUND_SERVICE } from '../../lambdas/kernel/contract/metrics.ts';
 import { BOOKS_SERVICE } from '../../lambdas/reconciling/contract.ts';
 import { BACKLOG_SERVICE } from '../../lambdas/resolving/contract.ts';
 import { JobAlarms } from '../../lib/constructs/job-alarms.ts';
@@ -105,7 +105,7 @@ describe('what is watched', () => {
 
   test('only by names under which a function counts', () => {
     const handlers = globSync('lambdas/functions/*.ts').map((file) => readFileSync(file, 'utf8'));
-    const names = new Set([BACKLOG_SERVICE, BOOKS_SERVICE, JOB_SERVICE, OUTBOUND_SERVICE]);
+    const names = new Set([BACKLOG_SERVICE, BOOKS_SERVICE, JOB_SERVICE, LIMITS_SERVICE, OUTBOUND_SERVICE]);
     for (const [, told = ''] of handlers.join('\n').matchAll(/(?:[tT]elemetry\(|NAME = )'([a-z-]+)'/g)) names.add(told);
     const own = alarms.filter(({ Namespace }) => Namespace === 'Payonce');
     const services = own.flatMap(({ Dimensions = [] }) =>

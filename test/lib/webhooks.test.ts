@@ -30,6 +30,7 @@ const ROLES: readonly (readonly [string, readonly string[]])[] = [
       'dynamodb:GetItem, dynamodb:PutItem on Idempotency',
       'dynamodb:GetItem on Registry of KEY#*',
       'dynamodb:UpdateItem on Registry of KEY_USE#*',
+      'dynamodb:UpdateItem on Registry of LIMIT#*',
       'dynamodb:GetItem on Registry of WEBHOOKS#*, WEBHOOK_DELIVERY#*, WEBHOOK_REPLAY#*',
       'dynamodb:Query on Registry of WEBHOOK_DELIVERY#*',
       'dynamodb:PutItem on Registry of WEBHOOKS#*, WEBHOOK_DELIVERY#*, WEBHOOK_REPLAY#*',

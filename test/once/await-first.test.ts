@@ -61,7 +61,9 @@ const toolsWith = (changes: Partial<CreatePaymentTools> = {}): CreatePaymentTool
 
 const waiting = (seconds: number, changes: Partial<CreatePaymentTools> = {}, asked: CreatePayment = request) => {
   const tools = toolsWith({ clock: watched, ...changes });
-  return awaitFirst(tools, OPERATION, seconds * 1000, () => createPayment(tools, asked));
+  return awaitFirst(tools, OPERATION, { waitMs: seconds * 1000, enter: async () => async () => undefined }, () =>
+    createPayment(tools, asked),
+  );
 };
 
 /** The first request has claimed and waits for the processor, which answers on release. */

@@ -5,6 +5,7 @@ const GOOD = {
   LEDGER_TABLE: 'Ledger-1',
   REGISTRY_TABLE: 'Registry-1',
   VIEWS_TABLE: 'Views-1',
+  TENANT_LIMIT: '{"rate":100,"burst":200}',
 };
 const TOUCHED = [...Object.keys(GOOD), 'POWERTOOLS_IDEMPOTENCY_DISABLED'];
 

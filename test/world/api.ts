@@ -13,6 +13,8 @@ import type { OrderRouteTools } from '../../lambdas/orders/http/order-routes.ts'
 import type { PaymentsTools } from '../../lambdas/payments/http/post-payment.ts';
 import type { LedgerTools } from '../../lambdas/reconciling/http/ledger-routes.ts';
 import type { ApiKeyRecord, ApiKeyRegistry } from '../../lambdas/tenants/api-key-registry.ts';
+import { TenantLimits } from '../../lambdas/tenants/limits.ts';
+import { DynamoDbLimits } from '../../lambdas/tenants/store/dynamodb-limits.ts';
 import type { ListOrdersTools } from '../../lambdas/views/use/list-orders.ts';
 import type { ListPaymentsTools } from '../../lambdas/views/use/list-payments.ts';
 import type { ReadEventTools } from '../../lambdas/views/use/read-event.ts';
@@ -102,6 +104,9 @@ const TEA = {
   email: 'ada@example.com',
   referrer: 'ref_friend',
 };
+
+/** High enough for every test that is not about limits. */
+const NO_LIMIT = { rate: 1_000_000, burst: 1_000_000 };
 
 let processes = 0;
 
@@ -303,6 +308,7 @@ export class Api<Of extends World = World> {
       entropy,
       telemetry: this.#telemetry,
       keys: this.#keys,
+      limits: new TenantLimits(new DynamoDbLimits(behind.database.client, TABLES.registry, NO_LIMIT), clock),
       report: (error) => this.faults.push(error),
       views,
       ...emailTools(behind),

@@ -26,6 +26,7 @@ import {
   parseOpenOrder,
   parseOrphan,
 } from '../../lambdas/payments/store/queue-items.ts';
+import { parseLimit } from '../../lambdas/tenants/store/dynamodb-limits.ts';
 import { parseApiKey, parseApiKeyUse, parseTenant } from '../../lambdas/tenants/store/tenant-administration.ts';
 import { parseOwner } from '../../lambdas/tenants/store/tenant-owners.ts';
 import { parseViewRow } from '../../lambdas/views/store/dynamodb-views.ts';
@@ -105,6 +106,7 @@ export const TABLE_SHAPES: readonly TableShape[] = [
       [RegistryRow.tenant]: parseTenant,
       [RegistryRow.owners]: parseOwner,
       [RegistryRow.reference]: parseReferenceHolder,
+      [RegistryRow.limit]: parseLimit,
       [RegistryRow.details]: parseDetails,
       [RegistryRow.return]: parseChargeToReturn,
       [RegistryRow.inquiry]: parseInquiry,

@@ -8,6 +8,7 @@ export const TENANT_ACTIONS = [
   'api_key.created',
   'api_key.rolled',
   'api_key.revoked',
+  'limit.changed',
   'correction.made',
   'decision.made',
   'payment.erased',

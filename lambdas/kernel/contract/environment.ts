@@ -4,6 +4,8 @@ export const Environment = {
   ledgerTable: 'LEDGER_TABLE',
   registryTable: 'REGISTRY_TABLE',
   viewsTable: 'VIEWS_TABLE',
+  /** JSON, `RateLimit`: of the payments and reads of each tenant without a limit of its own. */
+  tenantLimit: 'TENANT_LIMIT',
   /** JSON, an object of texts: the settings of the deployment without secrets and addresses of persons, for the activity log. */
   deploymentSettings: 'DEPLOYMENT_SETTINGS',
   /** JSON, `RoutingRule[]`: which processor new payments go to; the first rule that fits counts. */

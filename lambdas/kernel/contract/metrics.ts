@@ -60,3 +60,8 @@ export type OutboundMetric =
 /** Which vendor a count is of; all functions that call it count together, under one name of a service. */
 export const VENDOR_DIMENSION = 'vendor';
 export const OUTBOUND_SERVICE = 'vendors';
+
+/** Requests beyond the limit of their tenant: of all functions together, and beside that with the tenant as a dimension. */
+export const TENANT_LIMITED = 'tenant_limited';
+export const LIMITS_SERVICE = 'limits';
+export const TENANT_DIMENSION = 'tenant';

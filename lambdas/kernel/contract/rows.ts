@@ -37,6 +37,8 @@ export const RegistryRow = {
   /** One partition. */
   owners: 'OWNERS',
   reference: 'REF#',
+  /** What a tenant has used of its limits. */
+  limit: 'LIMIT#',
   /** Personal data of one payment or order. Deleting the row erases it. */
   details: 'DETAILS#',
   /** Queues of unfinished work, by time. */

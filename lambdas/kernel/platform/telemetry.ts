@@ -1,6 +1,6 @@
 import { MetricUnit } from '@aws-lambda-powertools/metrics';
 import type { EventMetric } from '../contract/events.ts';
-import type { AlarmMetric } from '../contract/metrics.ts';
+import { type AlarmMetric, LIMITS_SERVICE, TENANT_DIMENSION, TENANT_LIMITED } from '../contract/metrics.ts';
 import { redactSensitive } from '../sensitive.ts';
 import type { Instruments } from './instruments.ts';
 
@@ -15,6 +15,7 @@ export type RequestCount =
   | 'fenced'
   | 'unavailable'
   | 'failure'
+  | 'rate_limited'
   | 'callback_taken_in'
   | 'callback_redelivered'
   | 'callback_orphaned'
@@ -63,11 +64,20 @@ export interface Telemetry {
 export function standardTelemetry(serviceName: string, instruments: Instruments): Telemetry {
   const logger = instruments.logger(serviceName);
   const metrics = instruments.metrics(serviceName);
+  // Once for the alarm, and once for the tenant.
+  const countLimited = (tenant: string) => {
+    for (const dimension of [undefined, tenant]) {
+      const one = instruments.metrics(LIMITS_SERVICE).singleMetric();
+      if (dimension !== undefined) one.addDimension(TENANT_DIMENSION, dimension);
+      one.addMetric(TENANT_LIMITED, MetricUnit.Count, 1);
+    }
+  };
   return {
     request: (report, counts) => {
       logger.info('request', { ...report });
       for (const count of counts) metrics.addMetric(count, MetricUnit.Count, 1);
       if (counts.length > 0) metrics.publishStoredMetrics();
+      if (counts.includes('rate_limited') && report.tenantId !== undefined) countLimited(report.tenantId);
     },
     run: (name, counts, details) => {
       logger.info('run', { run: name, ...details });

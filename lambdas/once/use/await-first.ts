@@ -8,6 +8,18 @@ export interface AwaitFirstTools {
   readonly clock: Clock;
 }
 
+/** The wishes and the room of a request that waits for another one. */
+export interface Waiting {
+  /** The longest wait; 0 answers at once. Milliseconds. */
+  readonly waitMs: number;
+  /**
+   * Takes one of the places for waiting requests, because each holds an execution.
+   *
+   * @returns a function that gives the place back; undefined when there is none, and the request is answered at once
+   */
+  readonly enter: (waitMs: number) => Promise<(() => Promise<void>) | undefined>;
+}
+
 /** The first read comes soon, because most requests take less than a second. The pauses double up to the longest. Milliseconds. */
 const FIRST_PAUSE_MS = 100;
 const LONGEST_PAUSE_MS = 800;
@@ -18,18 +30,35 @@ const MAX_LOOKS = 24;
  * Runs an operation. While another request with the same key is in progress, waits for it and replays its answer. If its
  * lease ends meanwhile, this request takes over, as any retry would.
  *
- * @param waitMs the longest wait; 0 answers at once. Milliseconds
  * @param attempt runs the operation, or replays its answer
  * @throws what `attempt` throws
  */
 export async function awaitFirst<Outcome extends { readonly kind: string }>(
   { store, clock }: AwaitFirstTools,
   operationId: OperationId,
-  waitMs: number,
+  { waitMs, enter }: Waiting,
   attempt: () => Promise<Outcome>,
 ): Promise<Outcome> {
   const untilMs = clock.nowMs() + waitMs;
-  let outcome = await attempt();
+  const outcome = await attempt();
+  if (outcome.kind !== 'in_progress' || waitMs <= 0) return outcome;
+  const leave = await enter(waitMs);
+  if (leave === undefined) return outcome;
+  try {
+    return await lookUntil({ store, clock }, operationId, untilMs, outcome, attempt);
+  } finally {
+    await leave();
+  }
+}
+
+async function lookUntil<Outcome extends { readonly kind: string }>(
+  { store, clock }: AwaitFirstTools,
+  operationId: OperationId,
+  untilMs: number,
+  first: Outcome,
+  attempt: () => Promise<Outcome>,
+): Promise<Outcome> {
+  let outcome = first;
   let pauseMs = FIRST_PAUSE_MS;
   for (let look = 0; look < MAX_LOOKS && outcome.kind === 'in_progress'; look += 1) {
     const leftMs = untilMs - clock.nowMs();

@@ -1,7 +1,7 @@
 import { type Call, causedByRequest, found, type Handled, type Route, refusal } from '../../http/authenticated-api.ts';
 import { problemAnswer } from '../../http/http-answer.ts';
 import { inProgress, payloadMismatch, readKeyedRequest, replayed } from '../../http/keyed-request.ts';
-import { preferenceApplied, preferredWaitSeconds } from '../../http/prefer-wait.ts';
+import { preferredWait } from '../../http/prefer-wait.ts';
 import { type Parsed, problem, valid } from '../../http/problems.ts';
 import { emptyQuery, validateQuery } from '../../http/validate.ts';
 import type { Answer } from '../../kernel/answer.ts';
@@ -35,14 +35,14 @@ async function handle(call: Call<OrderRouteTools>): Promise<Handled> {
   call.seen.operationId = operationId;
   const notes: RunNotes = { takenOver: false, fenced: false };
   const tools = { ...call.tools, alarm: (what: AlarmMetric) => void call.seen.alarms.add(what) };
-  const wait = preferredWaitSeconds(request.header('prefer'));
+  const wait = preferredWait(request.header('prefer'), call.enterWait);
   const hasBegun = async () => (await tools.store.readRecord(operationId)) !== undefined;
   const keyed = await hashOfNew(tools.emailHashes, call.caller, parsed.value.email, hasBegun);
-  const outcome = await awaitFirst(tools, operationId, (wait ?? 0) * 1000, () =>
+  const outcome = await awaitFirst(tools, operationId, wait, () =>
     createOrder(tools, { ...parsed.value, ...keyed }, notes),
   );
   return {
-    answer: preferenceApplied(orderOutcomeAnswer(outcome, request.requestId), wait),
+    answer: wait.applied(orderOutcomeAnswer(outcome, request.requestId)),
     outcome: outcome.kind,
     counts: countsOf(outcome, notes),
   };

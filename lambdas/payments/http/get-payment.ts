@@ -1,17 +1,10 @@
 import { type Call, found, type Handled, type Route, refusal } from '../../http/authenticated-api.ts';
-import { DEFAULT_PAGE } from '../../http/lists.ts';
 import { problem } from '../../http/problems.ts';
 import { emptyQuery, validateQuery } from '../../http/validate.ts';
-import { causeObject } from '../../kernel/cause.ts';
 import { Scopes } from '../../kernel/contract/api.ts';
-import { partId } from '../../kernel/ids.ts';
-import { holdChangeNoun } from '../domain/change-answer.ts';
-import { type Payment, paymentObject, type Subject } from '../domain/payment.ts';
-import { postingObject } from '../domain/posting.ts';
-import type { Transition } from '../domain/transition.ts';
+import { paymentObject } from '../domain/payment.ts';
 import type { PaymentStore } from '../use/payment-store.ts';
-import { listTransitions, readPayment } from '../use/read-payment.ts';
-import { transitionPageQuery } from './payment-schemas.ts';
+import { readPayment } from '../use/read-payment.ts';
 
 interface ReadTools {
   readonly store: PaymentStore;
@@ -25,7 +18,7 @@ export const getTransitions: Route<ReadTools> = {
   method: 'GET',
   path: `${PATH}/transitions`,
   scope: Scopes.paymentsRead,
-  handle: list,
+  handle: async (call) => (await import('./list-transitions.ts')).listOfTransitions(call),
 };
 
 async function show(call: Call<ReadTools>): Promise<Handled> {
@@ -34,54 +27,6 @@ async function show(call: Call<ReadTools>): Promise<Handled> {
   const outcome = await readPayment(call.tools.store, call.caller, call.id);
   if (outcome.kind === 'not_found') return noSuchPayment(call);
   return found(paymentObject(outcome.payment, outcome.details));
-}
-
-async function list(call: Call<ReadTools>): Promise<Handled> {
-  const query = validateQuery(transitionPageQuery, call.request.query);
-  if (query.kind === 'refused') return refusal(query.problem, call.request);
-  const { limit = DEFAULT_PAGE, starting_after: afterSequence = 0 } = query.value;
-  const outcome = await listTransitions(call.tools.store, call.caller, call.id, { afterSequence, limit });
-  if (outcome.kind === 'not_found') return noSuchPayment(call);
-  return found({ object: 'list', data: outcome.transitions.map(transitionObject), has_more: outcome.hasMore });
-}
-
-/** Amounts in minor units, the time in Unix seconds. */
-function transitionObject({
-  sequence,
-  type,
-  occurredAtMs,
-  cause,
-  payment,
-  subject,
-  postings,
-}: Transition): Record<string, unknown> {
-  return {
-    sequence,
-    type,
-    created: Math.floor(occurredAtMs / 1000),
-    caused_by: causeObject(cause),
-    subject: subject === undefined ? null : subjectObject(subject, payment),
-    postings: postings.map(postingObject),
-  };
-}
-
-/** What the transition is about, by its id, with the reason that was given for it. */
-function subjectObject(subject: Subject, { id }: Payment): Record<string, unknown> {
-  switch (subject.kind) {
-    case 'refund':
-      return { object: 'refund', id: partId('refund', id, subject.refundId), reason: subject.reason ?? null };
-    case 'capture':
-    case 'void':
-      return { object: holdChangeNoun(subject), id: subject.operationId, reason: subject.reason ?? null };
-    case 'dispute':
-      return { object: 'dispute', id: partId('dispute', id, subject.disputeId), reason: null };
-    case 'stray_charge':
-      return { object: 'stray_charge', id: subject.chargeId, reason: null };
-    case 'correction':
-      return { object: 'correction', id: subject.correctionId, reason: subject.reason ?? null };
-    case 'decision':
-      return { object: 'decision', id: subject.decisionId, reason: subject.reason ?? null };
-  }
 }
 
 /** A missing payment and a payment of another tenant or mode get the same answer. It does not repeat the id. */

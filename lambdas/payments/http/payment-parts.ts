@@ -1,7 +1,6 @@
-import { type Call, found, type Handled, type Route, refusal } from '../../http/authenticated-api.ts';
+import { type Call, found, type Handled, refusal } from '../../http/authenticated-api.ts';
 import { problem } from '../../http/problems.ts';
 import { emptyQuery, validateQuery } from '../../http/validate.ts';
-import { Scopes } from '../../kernel/contract/api.ts';
 import { parsePaymentId, paymentOfPart, storedOperationId } from '../../kernel/ids.ts';
 import { begunAtMs } from '../domain/change.ts';
 import { holdChangeObject, refundObject } from '../domain/change-answer.ts';
@@ -13,43 +12,15 @@ interface PartTools {
   readonly store: PaymentStore;
 }
 
+export type Part = 'refund' | 'dispute' | 'capture' | 'cancellation';
+
 /** Objects of one kind of a payment, in the order in which they became known. */
-interface Parts {
-  readonly noun: string;
-  readonly shown: (chain: PaymentChain) => readonly Readonly<Record<string, unknown>>[];
-}
-
-const REFUNDS: Parts = {
-  noun: 'refund',
-  shown: ({ state }) => [...state.refunds.values()].map((refund) => refundObject(refund, state.payment)),
+const SHOWN: Readonly<Record<Part, (chain: PaymentChain) => readonly Readonly<Record<string, unknown>>[]>> = {
+  refund: ({ state }) => [...state.refunds.values()].map((refund) => refundObject(refund, state.payment)),
+  dispute: ({ state }) => [...state.disputes.values()].map((dispute) => disputeObject(dispute, state.payment)),
+  capture: (chain) => holdChangesOf(chain, 'capture'),
+  cancellation: (chain) => holdChangesOf(chain, 'void'),
 };
-
-const DISPUTES: Parts = {
-  noun: 'dispute',
-  shown: ({ state }) => [...state.disputes.values()].map((dispute) => disputeObject(dispute, state.payment)),
-};
-
-const CAPTURES: Parts = { noun: 'capture', shown: (chain) => holdChangesOf(chain, 'capture') };
-
-const CANCELLATIONS: Parts = { noun: 'cancellation', shown: (chain) => holdChangesOf(chain, 'void') };
-
-/** The parts of payments by id and by payment. */
-export const PART_ROUTES: readonly Route<PartTools>[] = [REFUNDS, DISPUTES, CAPTURES, CANCELLATIONS].flatMap(
-  (parts): Route<PartTools>[] => [
-    {
-      method: 'GET',
-      path: `/v1/payments/{id}/${parts.noun}s`,
-      scope: Scopes.paymentsRead,
-      handle: (call) => list(call, parts),
-    },
-    {
-      method: 'GET',
-      path: `/v1/${parts.noun}s/{id}`,
-      scope: Scopes.paymentsRead,
-      handle: (call) => show(call, parts),
-    },
-  ],
-);
 
 function holdChangesOf({ state, transitions }: PaymentChain, kind: HoldChange['kind']) {
   return [...state.holdChanges.values()]
@@ -61,18 +32,18 @@ function holdChangesOf({ state, transitions }: PaymentChain, kind: HoldChange['k
 }
 
 /** The id contains its payment's id, so no index is needed. */
-async function show({ tools, caller, request, id }: Call<PartTools>, { noun, shown }: Parts): Promise<Handled> {
+export async function showPart({ tools, caller, request, id }: Call<PartTools>, noun: Part): Promise<Handled> {
   const query = validateQuery(emptyQuery, request.query);
   if (query.kind === 'refused') return refusal(query.problem, request);
   const chain = await readOwnChain(tools.store, caller, paymentOfPart(id));
-  const part = chain === undefined ? undefined : shown(chain).find((each) => each['id'] === id);
+  const part = chain === undefined ? undefined : SHOWN[noun](chain).find((each) => each['id'] === id);
   return part === undefined ? refusal(problem('not_found', `There is no such ${noun}.`), request) : found(part);
 }
 
-async function list({ tools, caller, request, id }: Call<PartTools>, { shown }: Parts): Promise<Handled> {
+export async function listParts({ tools, caller, request, id }: Call<PartTools>, noun: Part): Promise<Handled> {
   const query = validateQuery(emptyQuery, request.query);
   if (query.kind === 'refused') return refusal(query.problem, request);
   const chain = await readOwnChain(tools.store, caller, parsePaymentId(id));
   if (chain === undefined) return refusal(problem('not_found', 'There is no such payment.'), request);
-  return found({ object: 'list', data: shown(chain), has_more: false });
+  return found({ object: 'list', data: SHOWN[noun](chain), has_more: false });
 }

@@ -2,19 +2,17 @@ import type * as z from 'zod';
 import { type Call, causedByRequest, type Handled, type Route, refusal } from '../../http/authenticated-api.ts';
 import { readOptionalJsonObject } from '../../http/json-body.ts';
 import { readKeyedRequest } from '../../http/keyed-request.ts';
-import { preferenceApplied, preferredWaitSeconds } from '../../http/prefer-wait.ts';
+import { preferredWait } from '../../http/prefer-wait.ts';
 import { type Parsed, problem, valid } from '../../http/problems.ts';
 import { Scopes } from '../../kernel/contract/api.ts';
 import { type ChangeKind, deriveChangeId, type PaymentId, parsePaymentId } from '../../kernel/ids.ts';
 import { awaitFirst } from '../../once/use/await-first.ts';
 import type { RunNotes } from '../../once/use/execute-once.ts';
 import type { ChangeCommand } from '../domain/change.ts';
-import { type ChangePayment, changePayment } from '../use/change-payment.ts';
-
+import type { ChangePayment } from '../use/change-payment.ts';
 import type { CreatePaymentTools } from '../use/create-payment.ts';
-import { changeOutcomeAnswer } from './change-outcome-answer.ts';
 import { getPayment, getTransitions } from './get-payment.ts';
-import { PART_ROUTES } from './payment-parts.ts';
+import type { Part } from './payment-parts.ts';
 import { cancelBody, captureBody, refundBody } from './payment-schemas.ts';
 import { type PaymentsTools, postPayment } from './post-payment.ts';
 import { runCounts } from './run-counts.ts';
@@ -61,6 +59,24 @@ const postRefund = route({
   }),
 });
 
+const PARTS: readonly Part[] = ['refund', 'dispute', 'capture', 'cancellation'];
+
+/** The parts of payments by payment and by id. Their code is in a chunk of its own. */
+const PART_ROUTES = PARTS.flatMap((noun): Route<CreatePaymentTools>[] => [
+  {
+    method: 'GET',
+    path: `/v1/payments/{id}/${noun}s`,
+    scope: Scopes.paymentsRead,
+    handle: async (call) => (await import('./payment-parts.ts')).listParts(call, noun),
+  },
+  {
+    method: 'GET',
+    path: `/v1/${noun}s/{id}`,
+    scope: Scopes.paymentsRead,
+    handle: async (call) => (await import('./payment-parts.ts')).showPart(call, noun),
+  },
+]);
+
 /** The routes of the payments API, for any store and processor. The list of payments belongs to the Views. */
 export const PAYMENT_ROUTES: readonly Route<PaymentsTools>[] = [
   postPayment,
@@ -80,12 +96,15 @@ async function handle<Body>(kind: Kind<Body>, call: Call<CreatePaymentTools>): P
   if (parsed.kind === 'refused') return refusal(parsed.problem, request);
   call.seen.operationId = parsed.value.operationId;
   const notes: RunNotes = { takenOver: false, fenced: false };
-  const wait = preferredWaitSeconds(request.header('prefer'));
-  const outcome = await awaitFirst(tools, parsed.value.operationId, (wait ?? 0) * 1000, () =>
+  const wait = preferredWait(request.header('prefer'), call.enterWait);
+  // In a chunk of their own: most processes only create payments.
+  const { changePayment } = await import('../use/change-payment.ts');
+  const { changeOutcomeAnswer } = await import('./change-outcome-answer.ts');
+  const outcome = await awaitFirst(tools, parsed.value.operationId, wait, () =>
     changePayment(tools, parsed.value, notes),
   );
   return {
-    answer: preferenceApplied(changeOutcomeAnswer(kind.kind, outcome, request.requestId), wait),
+    answer: wait.applied(changeOutcomeAnswer(kind.kind, outcome, request.requestId)),
     outcome: outcome.kind === 'refused' ? outcome.refusal.kind : outcome.kind,
     counts: runCounts(outcome, notes),
   };

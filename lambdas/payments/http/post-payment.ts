@@ -1,6 +1,6 @@
 import { type Call, causedByRequest, type Handled, type Route, refusal } from '../../http/authenticated-api.ts';
 import { readKeyedRequest } from '../../http/keyed-request.ts';
-import { preferenceApplied, preferredWaitSeconds } from '../../http/prefer-wait.ts';
+import { preferredWait } from '../../http/prefer-wait.ts';
 import { type Parsed, problem, valid } from '../../http/problems.ts';
 import type { Problem } from '../../kernel/answer.ts';
 import { Scopes } from '../../kernel/contract/api.ts';
@@ -32,7 +32,7 @@ async function handle(call: Call<PaymentsTools>): Promise<Handled> {
   const { tools, request } = call;
   const operationId = chargeOperation(parsed.value.paymentId);
   call.seen.operationId = operationId;
-  const wait = preferredWaitSeconds(request.header('prefer'));
+  const wait = preferredWait(request.header('prefer'), call.enterWait);
   const notes: RunNotes = { takenOver: false, fenced: false };
   const processor = tools.choose?.(parsed.value) ?? tools.processor;
   const misfit = sourceProblem(processor, parsed.value.source);
@@ -42,11 +42,11 @@ async function handle(call: Call<PaymentsTools>): Promise<Handled> {
   const email = parsed.value.metadata?.[RECEIPT_EMAIL];
   const keyed = email === undefined ? {} : await hashOfNew(tools.emailHashes, call.caller, email, hasBegun);
   const asked = { ...parsed.value, ...keyed };
-  const outcome = await awaitFirst(tools, operationId, (wait ?? 0) * 1000, () =>
+  const outcome = await awaitFirst(tools, operationId, wait, () =>
     createPayment({ ...tools, processor }, asked, notes),
   );
   return {
-    answer: preferenceApplied(outcomeAnswer(outcome, request.requestId), wait),
+    answer: wait.applied(outcomeAnswer(outcome, request.requestId)),
     outcome: outcome.kind,
     counts: runCounts(outcome, notes),
   };

@@ -60,6 +60,7 @@ export const VARIABLES: Readonly<Record<string, string>> = {
   [Environment.idempotencyTable]: TABLES.idempotency,
   [Environment.ledgerTable]: TABLES.ledger,
   [Environment.registryTable]: TABLES.registry,
+  [Environment.tenantLimit]: JSON.stringify({ rate: 100, burst: 200 }),
   [Environment.viewsTable]: TABLES.views,
   PROCESSOR_URL: Address.sandbox,
   [Environment.callbackSources]: JSON.stringify(

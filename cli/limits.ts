@@ -1,0 +1,66 @@
+import { type Command, InvalidArgumentError, Option } from 'commander';
+import type { RateLimit } from '../lambdas/kernel/contract/limits.ts';
+import type { Mode, TenantId } from '../lambdas/kernel/ids.ts';
+import { LIMIT_KINDS, type LimitKind } from '../lambdas/tenants/limits.ts';
+import { LimitAdministration } from '../lambdas/tenants/store/limit-administration.ts';
+import { openTables } from './deployment.ts';
+import { readTenant } from './keys.ts';
+import { type Session, table } from './session.ts';
+
+interface OfTenant {
+  readonly tenant: TenantId;
+  readonly mode: Mode;
+}
+
+/** As for the settings of the deployment. */
+const HIGHEST = 10_000;
+
+/** `payonce limits`. */
+export function addLimits(program: Command, session: Session): void {
+  const limits = program.command('limits').description('lists and changes the request limits of a tenant');
+  const open = async (): Promise<LimitAdministration> => {
+    const { client, tables } = await openTables(await session.aws());
+    return new LimitAdministration(client, tables, session.operator);
+  };
+  const ofTenant = (name: string, description: string) =>
+    limits
+      .command(name)
+      .description(description)
+      .requiredOption('--tenant <id>', 'the tenant', readTenant)
+      .addOption(new Option('--mode <mode>', 'of the requests').choices(['test', 'live']).default('test'));
+  const ofKind = (name: string, description: string) =>
+    ofTenant(name, description).addOption(
+      new Option('--kind <kind>', 'of the requests').choices(LIMIT_KINDS).makeOptionMandatory(),
+    );
+  const show = (shown: { readonly kind: LimitKind; readonly own?: RateLimit }[], { tenant, mode }: OfTenant) => {
+    const rows = shown.map(({ kind, own }) =>
+      own === undefined ? [kind, 'as deployed', 'as deployed'] : [kind, String(own.rate), String(own.burst)],
+    );
+    session.show({ tenant, mode, data: shown }, table(['KIND', 'RATE', 'BURST'], rows));
+  };
+
+  ofTenant('list', 'lists the limits of a tenant, in requests per second').action(async (of: OfTenant) =>
+    show([...(await (await open()).list({ tenantId: of.tenant, mode: of.mode }))], of),
+  );
+
+  ofKind('set', 'gives a tenant a limit of its own')
+    .requiredOption('--rate <number>', 'requests per second', readNumber)
+    .requiredOption('--burst <number>', 'requests at once after a pause', readNumber)
+    .action(async ({ kind, rate, burst, ...of }: OfTenant & RateLimit & { kind: LimitKind }) => {
+      await (await open()).set({ tenantId: of.tenant, mode: of.mode, kind }, { rate, burst });
+      show([{ kind, own: { rate, burst } }], of);
+    });
+
+  ofKind('reset', 'gives a tenant the limit of the deployment again').action(
+    async ({ kind, ...of }: OfTenant & { kind: LimitKind }) => {
+      await (await open()).set({ tenantId: of.tenant, mode: of.mode, kind }, undefined);
+      show([{ kind }], of);
+    },
+  );
+}
+
+function readNumber(text: string): number {
+  if (!/^[1-9]\d{0,4}$/.test(text) || Number(text) > HIGHEST)
+    throw new InvalidArgumentError(`${text} is not a whole number from 1 to ${HIGHEST}.`);
+  return Number(text);
+}

@@ -1,0 +1,61 @@
+import { type Call, found, type Handled, refusal } from '../../http/authenticated-api.ts';
+import { DEFAULT_PAGE } from '../../http/lists.ts';
+import { problem } from '../../http/problems.ts';
+import { validateQuery } from '../../http/validate.ts';
+import { causeObject } from '../../kernel/cause.ts';
+import { partId } from '../../kernel/ids.ts';
+import { holdChangeNoun } from '../domain/change-answer.ts';
+import type { Payment, Subject } from '../domain/payment.ts';
+import { postingObject } from '../domain/posting.ts';
+import type { Transition } from '../domain/transition.ts';
+import type { PaymentStore } from '../use/payment-store.ts';
+import { listTransitions } from '../use/read-payment.ts';
+import { transitionPageQuery } from './payment-schemas.ts';
+
+export async function listOfTransitions(call: Call<{ readonly store: PaymentStore }>): Promise<Handled> {
+  const query = validateQuery(transitionPageQuery, call.request.query);
+  if (query.kind === 'refused') return refusal(query.problem, call.request);
+  const { limit = DEFAULT_PAGE, starting_after: afterSequence = 0 } = query.value;
+  const outcome = await listTransitions(call.tools.store, call.caller, call.id, { afterSequence, limit });
+  if (outcome.kind === 'not_found') return refusal(problem('not_found', 'There is no such payment.'), call.request);
+  return found({ object: 'list', data: outcome.transitions.map(transitionObject), has_more: outcome.hasMore });
+}
+
+/** Amounts in minor units, the time in Unix seconds. */
+function transitionObject({
+  sequence,
+  type,
+  occurredAtMs,
+  cause,
+  payment,
+  subject,
+  postings,
+}: Transition): Record<string, unknown> {
+  return {
+    sequence,
+    type,
+    created: Math.floor(occurredAtMs / 1000),
+    caused_by: causeObject(cause),
+    subject: subject === undefined ? null : subjectObject(subject, payment),
+    postings: postings.map(postingObject),
+  };
+}
+
+/** What the transition is about, by its id, with the reason that was given for it. */
+function subjectObject(subject: Subject, { id }: Payment): Record<string, unknown> {
+  switch (subject.kind) {
+    case 'refund':
+      return { object: 'refund', id: partId('refund', id, subject.refundId), reason: subject.reason ?? null };
+    case 'capture':
+    case 'void':
+      return { object: holdChangeNoun(subject), id: subject.operationId, reason: subject.reason ?? null };
+    case 'dispute':
+      return { object: 'dispute', id: partId('dispute', id, subject.disputeId), reason: null };
+    case 'stray_charge':
+      return { object: 'stray_charge', id: subject.chargeId, reason: null };
+    case 'correction':
+      return { object: 'correction', id: subject.correctionId, reason: subject.reason ?? null };
+    case 'decision':
+      return { object: 'decision', id: subject.decisionId, reason: subject.reason ?? null };
+  }
+}

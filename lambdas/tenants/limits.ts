@@ -1,0 +1,150 @@
+import type { Scope } from '../kernel/contract/api.ts';
+import { Scopes } from '../kernel/contract/api.ts';
+import type { RateLimit } from '../kernel/contract/limits.ts';
+import type { Clock } from '../kernel/world.ts';
+import type { Owner } from './owners.ts';
+
+/** What a limit applies to. Each kind of each tenant and mode has a bucket of its own, so that reads do not use up payments. */
+export const LIMIT_KINDS = ['payments', 'reads', 'admin'] as const;
+export type LimitKind = (typeof LIMIT_KINDS)[number];
+
+export interface Bucket extends Owner {
+  readonly kind: LimitKind;
+}
+
+/** Safe methods are reads; the scope tells payments from administration. */
+export function limitKindOf(method: string, scope: Scope): LimitKind {
+  if (scope !== Scopes.paymentsRead && scope !== Scopes.paymentsWrite) return 'admin';
+  return method === 'GET' ? 'reads' : 'payments';
+}
+
+/** What the store knows of a bucket. Units are in their names. */
+export interface BucketState {
+  /** When the bucket is full again. A request moves it forward by the time in which the rate makes one token. Unix microseconds. */
+  readonly fullAtUs: number;
+  /** The tenant's own limit. @default the limit of the deployment */
+  readonly own?: RateLimit;
+}
+
+/** A request for tokens. All times are of the caller's clock. */
+export interface TokensAsked {
+  /** The tokens to take while at least half of the burst is left, and else. */
+  readonly ample: number;
+  readonly scarce: number;
+  /** What the caller last knew of the bucket. */
+  readonly known?: BucketState;
+  readonly nowMs: number;
+}
+
+export type TokensTaken = { readonly limit: RateLimit; readonly state: BucketState } & (
+  | { readonly kind: 'taken'; readonly tokens: number; readonly isAmple: boolean }
+  | { readonly kind: 'refused'; readonly retryAfterMs: number }
+);
+
+/** The buckets that all processes share. */
+export interface BucketStore {
+  /** @throws RetryableError if the store does not answer; tokens may be lost then */
+  take(bucket: Bucket, asked: TokensAsked): Promise<TokensTaken>;
+  /**
+   * Takes one of the places of a tenant's waiting requests.
+   *
+   * @returns a function that gives the place back; undefined if all are taken
+   */
+  takeWaitingPlace(owner: Owner, untilMs: number, nowMs: number): Promise<(() => Promise<void>) | undefined>;
+}
+
+export type Admitted =
+  | { readonly kind: 'admitted' }
+  | { readonly kind: 'limited'; readonly limit: RateLimit; readonly retryAfterMs: number };
+
+/** Most tokens that one process holds of one bucket. */
+const LARGEST_BATCH = 8;
+/** A batch is at most what the rate makes in a tenth of a second: a low limit has batches of one. */
+const BATCHES_PER_SECOND = 10;
+/** How long a process may use the tokens that it took. Milliseconds. */
+const SCARCE_FOR_MS = 1_000;
+const AMPLE_FOR_MS = 60_000;
+/** A process asks again after at most this, so that it learns of a raised limit. Milliseconds. */
+const REFUSED_FOR_MS = 1_000;
+/** Buckets that a process remembers. Beyond that, the one that asked the store first is forgotten with its tokens. */
+const MOST_BUCKETS = 500;
+
+interface Held {
+  readonly fromMs: number;
+  readonly untilMs: number;
+  readonly taken: number;
+  tokens: number;
+  readonly last: TokensTaken;
+}
+
+/**
+ * Limits the requests of each tenant, mode and kind to `rate` per second with bursts of `burst`, over all processes
+ * (docs/decisions/0065-limits-per-tenant.md). A process takes tokens in batches, so that a limit does not cost a write for each
+ * request. Tokens are counted when they are taken, and are not given back.
+ */
+export class TenantLimits {
+  readonly #store: BucketStore;
+  readonly #clock: Pick<Clock, 'nowMs'>;
+  readonly #held = new Map<string, Held>();
+
+  constructor(store: BucketStore, clock: Pick<Clock, 'nowMs'>) {
+    this.#store = store;
+    this.#clock = clock;
+  }
+
+  /** @throws RetryableError if the store does not answer */
+  async admit(bucket: Bucket): Promise<Admitted> {
+    const name = `${bucket.tenantId}#${bucket.mode}#${bucket.kind}`;
+    const nowMs = this.#clock.nowMs();
+    const held = this.#held.get(name);
+    // A clock that was set back must not extend the time.
+    const isCurrent = held !== undefined && held.fromMs <= nowMs && nowMs < held.untilMs;
+    if (isCurrent && held.last.kind === 'refused') return limited(held.last, held.untilMs - nowMs);
+    if (isCurrent && held.tokens > 0) {
+      held.tokens -= 1;
+      return { kind: 'admitted' };
+    }
+    const last = await this.#store.take(bucket, { ...sizes(held), nowMs });
+    this.#hold(name, last, nowMs);
+    return last.kind === 'taken' ? { kind: 'admitted' } : limited(last, last.retryAfterMs);
+  }
+
+  /** @returns undefined if the tenant has as many waiting requests as it may have */
+  async enterWait(owner: Owner, waitMs: number): Promise<(() => Promise<void>) | undefined> {
+    const nowMs = this.#clock.nowMs();
+    return this.#store.takeWaitingPlace(owner, nowMs + waitMs, nowMs);
+  }
+
+  #hold(name: string, last: TokensTaken, fromMs: number): void {
+    this.#held.delete(name);
+    const [oldest] = this.#held.keys();
+    if (this.#held.size >= MOST_BUCKETS && oldest !== undefined) this.#held.delete(oldest);
+    if (last.kind === 'refused') {
+      const untilMs = fromMs + Math.min(last.retryAfterMs, REFUSED_FOR_MS);
+      this.#held.set(name, { fromMs, untilMs, taken: 0, tokens: 0, last });
+      return;
+    }
+    const untilMs = fromMs + (last.isAmple ? AMPLE_FOR_MS : SCARCE_FOR_MS);
+    this.#held.set(name, { fromMs, untilMs, taken: last.tokens, tokens: last.tokens - 1, last });
+  }
+}
+
+/**
+ * While tokens are scarce, a process takes twice what it used of the last batch if that was all, and else what it used. So at most
+ * half of what a steady process takes stays unused.
+ */
+function sizes(held: Held | undefined): Pick<TokensAsked, 'ample' | 'scarce' | 'known'> {
+  if (held === undefined) return { ample: LARGEST_BATCH, scarce: 1 };
+  const used = held.taken - held.tokens;
+  const scarce = Math.max(1, held.tokens === 0 ? used * 2 : used);
+  return { ample: LARGEST_BATCH, scarce, known: held.last.state };
+}
+
+/** @returns the number of tokens that a process may take at once */
+export function batchOf(asked: number, { rate }: RateLimit): number {
+  return Math.max(1, Math.min(asked, LARGEST_BATCH, Math.floor(rate / BATCHES_PER_SECOND)));
+}
+
+function limited({ limit }: TokensTaken, retryAfterMs: number): Admitted {
+  return { kind: 'limited', limit, retryAfterMs };
+}

@@ -1,0 +1,239 @@
+import { ConditionalCheckFailedException } from '@aws-sdk/client-dynamodb';
+import { type DynamoDBDocumentClient, UpdateCommand, type UpdateCommandInput } from '@aws-sdk/lib-dynamodb';
+import { unmarshall } from '@aws-sdk/util-dynamodb';
+import * as z from 'zod';
+import { Environment } from '../../kernel/contract/environment.ts';
+import { MOST_WAITS, type RateLimit } from '../../kernel/contract/limits.ts';
+import { RegistryRow } from '../../kernel/contract/rows.ts';
+import { KeyAttribute } from '../../kernel/contract/tables.ts';
+import { RetryableError } from '../../kernel/faults.ts';
+import type { Platform } from '../../kernel/platform/system-platform.ts';
+import { jsonOf, readVariables } from '../../kernel/platform/variables.ts';
+import {
+  type Bucket,
+  type BucketState,
+  type BucketStore,
+  batchOf,
+  type LimitKind,
+  TenantLimits,
+  type TokensAsked,
+  type TokensTaken,
+} from '../limits.ts';
+import type { Owner } from '../owners.ts';
+
+/** Rivals that change the same row make a process look again. */
+const MOST_LOOKS = 5;
+/** A bucket that is full later than this after its burst was written by a clock that is wrong, or under a higher limit. Microseconds. */
+const FAR_AHEAD_US = 10_000_000;
+
+const positive = z.int().min(1);
+const bucketItem = /* @__PURE__ */ z.object({
+  fullAtUs: z.int().min(0).default(0),
+  rate: positive.optional(),
+  burst: positive.optional(),
+});
+const limitsSetting = /* @__PURE__ */ z.object({
+  [Environment.tenantLimit]: jsonOf(z.object({ rate: positive, burst: positive })),
+});
+
+/** The limits of the deployment for the functions of its API. */
+export function tenantLimits({ documents, variables, clock }: Platform, registryTable: string): TenantLimits {
+  const { [Environment.tenantLimit]: limit } = readVariables(limitsSetting, variables);
+  return new TenantLimits(new DynamoDbLimits(documents, registryTable, limit), clock);
+}
+
+export function limitRowKey({ tenantId, mode }: Owner, name: LimitKind | 'waits'): Record<string, string> {
+  return {
+    [KeyAttribute.partition]: `${RegistryRow.limit}${tenantId}#${mode}#${name}`,
+    [KeyAttribute.sort]: 'LIMIT',
+  };
+}
+
+/** One row for each bucket. Its partition takes a write for each batch. */
+export class DynamoDbLimits implements BucketStore {
+  readonly #client: DynamoDBDocumentClient;
+  readonly #table: string;
+  readonly #default: RateLimit;
+
+  /** @param limit of a tenant without a limit of its own; administration has a tenth of it */
+  constructor(client: DynamoDBDocumentClient, registryTable: string, limit: RateLimit) {
+    this.#client = client;
+    this.#table = registryTable;
+    this.#default = limit;
+  }
+
+  /**
+   * The time of the bucket is in the row and moves forward only, whatever the clocks of the processes:
+   *
+   *   tokens that were used       burst
+   *   ├──────────┬────────────────┤
+   *   now        fullAt           now + burst, the latest `fullAt` that a write may make
+   *
+   * A process that writes at the same time changes `fullAt`, but not beyond the same bound, so both can succeed.
+   */
+  async take(bucket: Bucket, asked: TokensAsked): Promise<TokensTaken> {
+    let state = asked.known ?? { fullAtUs: 0 };
+    for (let look = 0; look < MOST_LOOKS; look += 1) {
+      const limit = state.own ?? this.#defaultOf(bucket.kind);
+      // After a collision, one token is most likely still there.
+      const plan = planOf(state, limit, look > 1 ? { ...asked, ample: 1, scarce: 1 } : asked);
+      // What the process knew may be old, so only the row itself refuses.
+      const isFresh = look > 0;
+      if (plan.kind === 'refused' && isFresh) return { ...plan, limit, state };
+      const step = plan.kind === 'refused' ? { ...ONE_TOKEN, latestUs: latestOf(limit, asked.nowMs) } : plan;
+      const written = await this.#write(bucket, state, limit, step, asked.nowMs);
+      if (written.kind === 'refused') {
+        state = written.state;
+        continue;
+      }
+      const after = { ...state, fullAtUs: written.fullAtUs };
+      if (step.kind === 'set_back') state = after;
+      else return { kind: 'taken', tokens: step.tokens, isAmple: step.isAmple, limit, state: after };
+    }
+    // So many rivals are a flood: their requests count, and this one has to wait.
+    const limit = state.own ?? this.#defaultOf(bucket.kind);
+    return { kind: 'refused', retryAfterMs: Math.ceil(tokenUsOf(limit) / 1000), limit, state };
+  }
+
+  async #write(
+    bucket: Bucket,
+    state: BucketState,
+    limit: RateLimit,
+    step: Exclude<Plan, { kind: 'refused' }>,
+    nowMs: number,
+  ): Promise<{ kind: 'applied'; fullAtUs: number } | { kind: 'refused'; state: BucketState }> {
+    const change = changeOf(state, limit, step, nowMs * 1000);
+    // A limit that an operator has changed meanwhile is read before it is applied.
+    const isSameLimit = state.own === undefined ? 'attribute_not_exists(#rate)' : '#rate = :rate AND #burst = :burst';
+    const own = state.own === undefined ? {} : { ':rate': state.own.rate, ':burst': state.own.burst };
+    const names = state.own === undefined ? { '#rate': 'rate' } : { '#rate': 'rate', '#burst': 'burst' };
+    const written = await this.#update({
+      Key: limitRowKey(bucket, bucket.kind),
+      UpdateExpression: change.update,
+      ConditionExpression: `(${change.condition}) AND ${isSameLimit}`,
+      ExpressionAttributeNames: names,
+      ExpressionAttributeValues: { ...change.values, ...own },
+      ReturnValues: 'UPDATED_NEW',
+    });
+    if (written.kind === 'applied') return { kind: 'applied', fullAtUs: Number(written.item['fullAtUs']) };
+    const { fullAtUs, rate, burst } = parseLimit(written.item);
+    const found = rate === undefined || burst === undefined ? {} : { own: { rate, burst } };
+    return { kind: 'refused', state: { fullAtUs, ...found } };
+  }
+
+  /** Each place has an attribute of the tenant's row: until when it is taken. */
+  async takeWaitingPlace(owner: Owner, untilMs: number, nowMs: number): Promise<(() => Promise<void>) | undefined> {
+    const Key = limitRowKey(owner, 'waits');
+    let place = Math.floor(nowMs) % MOST_WAITS;
+    for (let look = 0; look < MOST_LOOKS; look += 1) {
+      const names = { '#place': `place${place}` };
+      const taken = await this.#update({
+        Key,
+        UpdateExpression: 'SET #place = :until',
+        ConditionExpression: 'attribute_not_exists(#place) OR #place <= :now',
+        ExpressionAttributeNames: names,
+        ExpressionAttributeValues: { ':until': untilMs, ':now': nowMs },
+      });
+      if (taken.kind === 'applied') {
+        return async () => {
+          await this.#update({
+            Key,
+            UpdateExpression: 'REMOVE #place',
+            // Its time may be over, and another request in it.
+            ConditionExpression: '#place = :until',
+            ExpressionAttributeNames: names,
+            ExpressionAttributeValues: { ':until': untilMs },
+          });
+        };
+      }
+      const free = Array.from({ length: MOST_WAITS }, (_, each) => each).find(
+        (each) => Number(taken.item[`place${each}`] ?? 0) <= nowMs,
+      );
+      if (free === undefined) return undefined;
+      place = free;
+    }
+    return undefined;
+  }
+
+  /** One attempt: a request must not wait for its limit. */
+  async #update(
+    update: Omit<UpdateCommandInput, 'TableName'>,
+  ): Promise<{ readonly kind: 'applied' | 'refused'; readonly item: Readonly<Record<string, unknown>> }> {
+    try {
+      const { Attributes = {} } = await this.#client.send(
+        new UpdateCommand({ TableName: this.#table, ReturnValuesOnConditionCheckFailure: 'ALL_OLD', ...update }),
+      );
+      return { kind: 'applied', item: Attributes };
+    } catch (error) {
+      if (error instanceof ConditionalCheckFailedException) {
+        return { kind: 'refused', item: error.Item === undefined ? {} : unmarshall(error.Item) };
+      }
+      throw new RetryableError('limits_unavailable', 'the store of the limits did not answer', { cause: error });
+    }
+  }
+
+  #defaultOf(kind: LimitKind): RateLimit {
+    return kind === 'admin' ? tenthOf(this.#default) : this.#default;
+  }
+}
+
+export function parseLimit(item: Readonly<Record<string, unknown>>) {
+  return bucketItem.parse(item);
+}
+
+type Plan =
+  | { readonly kind: 'take'; readonly tokens: number; readonly isAmple: boolean; readonly latestUs: number }
+  | { readonly kind: 'set_back' }
+  | { readonly kind: 'refused'; readonly retryAfterMs: number };
+
+const ONE_TOKEN = { kind: 'take', tokens: 1, isAmple: false } as const;
+
+function planOf({ fullAtUs }: BucketState, limit: RateLimit, { ample, scarce, nowMs }: TokensAsked): Plan {
+  const nowUs = nowMs * 1000;
+  const tokenUs = tokenUsOf(limit);
+  const latestUs = latestOf(limit, nowMs);
+  if (fullAtUs > latestUs + FAR_AHEAD_US) return { kind: 'set_back' };
+  const fromUs = Math.max(fullAtUs, nowUs);
+  const many = batchOf(ample, limit);
+  const halfUs = nowUs + Math.floor((limit.burst * tokenUs) / 2);
+  if (fromUs + many * tokenUs <= halfUs) return { kind: 'take', tokens: many, isAmple: true, latestUs: halfUs };
+  const left = Math.floor((latestUs - fromUs) / tokenUs);
+  if (left >= 1) return { ...ONE_TOKEN, tokens: Math.min(batchOf(scarce, limit), left), latestUs };
+  return { kind: 'refused', retryAfterMs: Math.max(1, Math.ceil((fromUs + tokenUs - latestUs) / 1000)) };
+}
+
+function changeOf(
+  { fullAtUs }: BucketState,
+  limit: RateLimit,
+  step: Exclude<Plan, { kind: 'refused' }>,
+  nowUs: number,
+) {
+  if (step.kind === 'set_back') {
+    const latest = nowUs + limit.burst * tokenUsOf(limit);
+    const values = { ':next': latest, ':seen': fullAtUs };
+    return { update: 'SET fullAtUs = :next', condition: 'fullAtUs = :seen', values };
+  }
+  const costUs = step.tokens * tokenUsOf(limit);
+  if (fullAtUs < nowUs) {
+    const condition = 'attribute_not_exists(fullAtUs) OR fullAtUs < :now';
+    return { update: 'SET fullAtUs = :next', condition, values: { ':next': nowUs + costUs, ':now': nowUs } };
+  }
+  return {
+    update: 'ADD fullAtUs :cost',
+    condition: 'fullAtUs BETWEEN :now AND :last',
+    values: { ':cost': costUs, ':now': nowUs, ':last': step.latestUs - costUs },
+  };
+}
+
+/** The time in which the rate makes one token, rounded up. Microseconds. */
+function tokenUsOf({ rate }: RateLimit): number {
+  return Math.ceil(1_000_000 / rate);
+}
+
+function latestOf(limit: RateLimit, nowMs: number): number {
+  return nowMs * 1000 + limit.burst * tokenUsOf(limit);
+}
+
+function tenthOf({ rate, burst }: RateLimit): RateLimit {
+  return { rate: Math.max(1, Math.floor(rate / 10)), burst: Math.max(1, Math.floor(burst / 10)) };
+}

@@ -1,0 +1,125 @@
+import { beforeEach, describe, expect, test } from '@jest/globals';
+import { RetryableError } from '../../lambdas/kernel/faults.ts';
+import { tenantId } from '../../lambdas/kernel/ids.ts';
+import type { systemInstruments } from '../../lambdas/kernel/platform/instruments.ts';
+import { standardTelemetry } from '../../lambdas/kernel/platform/telemetry.ts';
+import { TenantLimits } from '../../lambdas/tenants/limits.ts';
+import { DynamoDbLimits } from '../../lambdas/tenants/store/dynamodb-limits.ts';
+import { Api } from '../world/api.ts';
+import { TABLES } from '../world/tables.ts';
+import { World } from '../world/world.ts';
+
+const LIMIT = { rate: 10, burst: 20 };
+const OTHER = 'sk_test_zyxwvutsrqponmlkjihgfe';
+const asOther = { headers: { Authorization: `Bearer ${OTHER}` } };
+
+let api: Api;
+
+beforeEach(() => {
+  const world = new World();
+  const store = new DynamoDbLimits(world.store.database.client, TABLES.registry, LIMIT);
+  api = new Api({ limits: new TenantLimits(store, world.clock) }, world);
+  api.registerKey(OTHER, { tenantId: tenantId('ten_other') });
+});
+
+async function flood(requests: number): Promise<void> {
+  for (let request = 0; request < requests; request += 1) await api.pay(`flood-${request}`);
+}
+
+describe('a tenant beyond its limit', () => {
+  test('is answered 429 before anything is claimed, charged or stored, and the same key works later', async () => {
+    await flood(LIMIT.burst);
+    const before = JSON.stringify(api.store.database.items(TABLES.ledger));
+
+    const refused = await api.pay('k-refused', { reference: 'order-1' });
+
+    expect(refused).toMatchObject({
+      status: 429,
+      body: { code: 'rate_limited' },
+      headers: { 'Retry-After': '1', Ratelimit: '"payments";r=0;t=1', 'Ratelimit-Policy': '"payments";q=20;w=2' },
+    });
+    expect(JSON.stringify(api.store.database.items(TABLES.ledger))).toBe(before);
+    expect(api.store.database.items(TABLES.idempotency)).toHaveLength(LIMIT.burst);
+    expect(api.reports.at(-1)).toMatchObject({ report: { outcome: 'rate_limited' }, counts: ['rate_limited'] });
+
+    api.clock.advance(1_000);
+    expect((await api.pay('k-refused', { reference: 'order-1' })).status).toBe(201);
+  });
+
+  test('can read, and other tenants can pay', async () => {
+    await flood(LIMIT.burst + 5);
+
+    expect((await api.pay('k-1')).status).toBe(429);
+    expect((await api.get('/v1/payments/pay_x')).status).toBe(404);
+    expect((await api.pay('k-1', {}, asOther)).status).toBe(201);
+  });
+
+  test('is counted once for the alarm and once under its name', async () => {
+    const written: string[] = [];
+    const metrics: (typeof systemInstruments)['metrics'] = (service) => ({
+      addMetric: () => undefined,
+      publishStoredMetrics: () => undefined,
+      singleMetric: () => {
+        const dimensions = [service];
+        return {
+          addDimension: (name, value) => dimensions.push(`${name}=${value}`),
+          addMetric: (name) => written.push(`${name} ${dimensions.join(' ')}`),
+        };
+      },
+    });
+    const logger = () => ({ info: () => undefined, warn: () => undefined, error: () => undefined });
+    await flood(LIMIT.burst);
+    const counted = api.beside({ telemetry: standardTelemetry('payments', { logger, metrics }) });
+
+    expect((await counted.pay('k-1')).status).toBe(429);
+
+    expect(written).toEqual(['tenant_limited limits', 'tenant_limited limits tenant=ten_desk']);
+  });
+
+  test('has a tenth of its limit for administration', async () => {
+    expect((await api.get('/v1/activity')).status).toBe(200);
+    expect((await api.get('/v1/activity')).status).toBe(200);
+    const refused = await api.get('/v1/activity');
+    expect(refused).toMatchObject({ status: 429, headers: { 'Ratelimit-Policy': '"admin";q=2;w=2' } });
+  });
+
+  test('is not counted without a valid key', async () => {
+    const wrong = { headers: { Authorization: 'Bearer sk_test_unknownunknownunknown' } };
+    for (let request = 0; request < LIMIT.burst * 2; request += 1)
+      expect((await api.pay('k-1', {}, wrong)).status).toBe(401);
+    expect((await api.pay('k-1')).status).toBe(201);
+  });
+});
+
+test('limits that cannot be read refuse nobody, and the fault is logged', async () => {
+  const away = async () => Promise.reject(new RetryableError('limits_unavailable', 'away'));
+  const beside = api.beside({ limits: { admit: away, enterWait: away } });
+  expect((await beside.pay('k-1')).status).toBe(201);
+  expect(beside.faults).toHaveLength(1);
+});
+
+test('a request that finds no place to wait is answered at once, without Preference-Applied', async () => {
+  const asked = Promise.withResolvers<void>();
+  const answered = Promise.withResolvers<void>();
+  const charge: Api['processor']['charge'] = async (...order) => {
+    asked.resolve();
+    await answered.promise;
+    return api.processor.charge(...order);
+  };
+  const first = api.beside({ processor: { ...api.processor, charge } }).pay('k-1');
+  await asked.promise;
+  const waits = { headers: { Prefer: 'wait=8' } };
+  const full = api.beside({
+    limits: { admit: async () => ({ kind: 'admitted' }), enterWait: async () => undefined },
+  });
+  const atMs = api.clock.nowMs();
+
+  const refused = await full.pay('k-1', {}, waits);
+
+  expect(refused).toMatchObject({ status: 409, body: { code: 'idempotency_key_in_progress' } });
+  expect(refused.headers).not.toHaveProperty('Preference-Applied');
+  expect(api.clock.nowMs()).toBe(atMs);
+  expect((await api.pay('k-1', {}, waits)).headers).toMatchObject({ 'Preference-Applied': 'wait=8' });
+  answered.resolve();
+  expect((await first).status).toBe(201);
+});

@@ -1,0 +1,198 @@
+import type { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
+import { beforeAll, describe, expect, test } from '@jest/globals';
+import { MOST_WAITS, type RateLimit } from '../../lambdas/kernel/contract/limits.ts';
+import { tenantId } from '../../lambdas/kernel/ids.ts';
+import { type Admitted, type Bucket, TenantLimits } from '../../lambdas/tenants/limits.ts';
+import { DynamoDbLimits } from '../../lambdas/tenants/store/dynamodb-limits.ts';
+import { LimitAdministration } from '../../lambdas/tenants/store/limit-administration.ts';
+import { SimulatedClock, skewed } from '../support/simulated-clock.ts';
+
+interface Subject {
+  readonly client: DynamoDBDocumentClient;
+  readonly tables: { readonly registry: string; readonly ledger: string };
+}
+
+let buckets = 0;
+function freshBucket(kind: Bucket['kind'] = 'payments'): Bucket {
+  buckets += 1;
+  return { tenantId: tenantId(`ten_limits${buckets}`), mode: 'test', kind };
+}
+
+const count = (admitted: readonly Admitted[]) => admitted.filter(({ kind }) => kind === 'admitted').length;
+
+const LIMITS: readonly RateLimit[] = [
+  { rate: 2, burst: 3 },
+  { rate: 30, burst: 10 },
+  { rate: 100, burst: 200 },
+];
+
+/**
+ * The limits of tenants on the DynamoDB API.
+ *
+ * @param limits of the test of many processes, which lasts `seconds` of simulated time
+ */
+export function describeLimits(
+  name: string,
+  open: () => Promise<Subject>,
+  { limits = LIMITS, seconds = 5 }: { readonly limits?: readonly RateLimit[]; readonly seconds?: number } = {},
+): void {
+  describe(`limits of tenants, ${name}`, () => {
+    let subject: Subject;
+    let clock: SimulatedClock;
+    let writes = 0;
+    beforeAll(async () => {
+      subject = await open();
+    });
+
+    /** A process with a clock of its own, and its calls counted. */
+    const process = (limit: RateLimit, offsetMs = 0): TenantLimits => {
+      const store = new DynamoDbLimits(subject.client, subject.tables.registry, limit);
+      const take: DynamoDbLimits['take'] = async (...asked) => {
+        writes += 1;
+        return store.take(...asked);
+      };
+      return new TenantLimits({ take, takeWaitingPlace: store.takeWaitingPlace.bind(store) }, skewed(clock, offsetMs));
+    };
+
+    test('admit the burst at once, then the rate, and say when to come back', async () => {
+      clock = new SimulatedClock();
+      const bucket = freshBucket();
+      const one = process({ rate: 5, burst: 10 });
+      const first: Admitted[] = [];
+      for (let request = 0; request < 12; request += 1) first.push(await one.admit(bucket));
+      expect(count(first)).toBe(10);
+      expect(first.at(-1)).toEqual({ kind: 'limited', limit: { rate: 5, burst: 10 }, retryAfterMs: 200 });
+
+      clock.advance(200);
+      expect((await one.admit(bucket)).kind).toBe('admitted');
+      expect((await one.admit(bucket)).kind).toBe('limited');
+    });
+
+    test('of a kind and a mode leave the others as they are', async () => {
+      clock = new SimulatedClock();
+      const bucket = freshBucket();
+      const one = process({ rate: 1, burst: 1 });
+      await one.admit(bucket);
+      expect((await one.admit(bucket)).kind).toBe('limited');
+      expect((await one.admit({ ...bucket, kind: 'reads' })).kind).toBe('admitted');
+      expect((await one.admit({ ...bucket, mode: 'live' })).kind).toBe('admitted');
+      expect((await one.admit(freshBucket())).kind).toBe('admitted');
+    });
+
+    test.each(limits)(
+      'admit at most rate × time + burst over twenty processes whose clocks differ: %j',
+      async (limit) => {
+        clock = new SimulatedClock();
+        const bucket = freshBucket();
+        const skewMs = 40;
+        const processes = Array.from({ length: 20 }, (_, index) => process(limit, ((index % 5) - 2) * (skewMs / 2)));
+        let admitted = 0;
+        for (let step = 0; step < seconds * 10; step += 1) {
+          // All ask at the same time, so that their writes interleave; more than the limit admits.
+          const asked = processes.flatMap((each) => [each.admit(bucket), each.admit(bucket)]);
+          admitted += count(await Promise.all(asked));
+          clock.advance(100);
+        }
+        expect(admitted).toBeLessThanOrEqual(limit.rate * (seconds + (2 * skewMs) / 1000) + limit.burst);
+        // What processes took and did not use: at most half.
+        expect(admitted).toBeGreaterThanOrEqual((limit.rate * (seconds - 1) + limit.burst) / 2);
+      },
+    );
+
+    test('cost a write for eight requests while a tenant is far from its limit', async () => {
+      clock = new SimulatedClock();
+      const bucket = freshBucket();
+      const one = process({ rate: 100, burst: 200 });
+      writes = 0;
+      for (let request = 0; request < 80; request += 1) {
+        expect((await one.admit(bucket)).kind).toBe('admitted');
+        clock.advance(5_000);
+      }
+      expect(writes).toBe(10);
+    });
+
+    test('that are low cost a write for each request', async () => {
+      clock = new SimulatedClock();
+      const bucket = freshBucket();
+      const one = process({ rate: 5, burst: 100 });
+      writes = 0;
+      for (let request = 0; request < 5; request += 1) await one.admit(bucket);
+      expect(writes).toBe(5);
+    });
+
+    test('are asked of the store once a second at most while requests are refused', async () => {
+      clock = new SimulatedClock();
+      const bucket = freshBucket();
+      const one = process({ rate: 1, burst: 1 });
+      await one.admit(bucket);
+      writes = 0;
+      for (let request = 0; request < 100; request += 1) {
+        expect((await one.admit(bucket)).kind).toBe('limited');
+        clock.advance(9);
+      }
+      expect(writes).toBe(1);
+    });
+
+    test('of a tenant of its own replace those of the deployment within a second, and are taken away again', async () => {
+      clock = new SimulatedClock();
+      const bucket = freshBucket();
+      const administration = new LimitAdministration(subject.client, subject.tables, 'test');
+      const one = process({ rate: 1, burst: 1 });
+      await one.admit(bucket);
+      expect((await one.admit(bucket)).kind).toBe('limited');
+
+      await administration.set(bucket, { rate: 10, burst: 50 });
+      const own = { rate: 10, burst: 50 };
+      expect(await administration.list(bucket)).toEqual([
+        { kind: 'payments', own },
+        { kind: 'reads' },
+        { kind: 'admin' },
+      ]);
+      clock.advance(1_000);
+      const many: Admitted[] = [];
+      for (let request = 0; request < 60; request += 1) many.push(await one.admit(bucket));
+      expect(count(many)).toBe(50);
+
+      await administration.set(bucket, undefined);
+      clock.advance(60_000);
+      expect((await one.admit(bucket)).kind).toBe('admitted');
+      expect((await one.admit(bucket)).kind).toBe('limited');
+    });
+
+    test('recover from a clock that was an hour ahead', async () => {
+      clock = new SimulatedClock();
+      const bucket = freshBucket();
+      const limit = { rate: 10, burst: 10 };
+      await process(limit, 3_600_000).admit(bucket);
+      const one = process(limit);
+      expect((await one.admit(bucket)).kind).toBe('limited');
+      clock.advance(1_000);
+      expect((await one.admit(bucket)).kind).toBe('admitted');
+    });
+
+    test(`let ${MOST_WAITS} requests of a tenant wait at the same time`, async () => {
+      clock = new SimulatedClock();
+      const owner = freshBucket();
+      const waits = await Promise.all(
+        Array.from({ length: MOST_WAITS + 3 }, () => process({ rate: 1, burst: 1 }).enterWait(owner, 8_000)),
+      );
+      const places = waits.filter((leave) => leave !== undefined);
+      expect(places.length).toBeLessThanOrEqual(MOST_WAITS);
+      const one = process({ rate: 1, burst: 1 });
+      for (let more = places.length; more < MOST_WAITS; more += 1)
+        expect(await one.enterWait(owner, 8_000)).toBeDefined();
+      expect(await one.enterWait(owner, 8_000)).toBeUndefined();
+      expect(await one.enterWait(freshBucket(), 8_000)).toBeDefined();
+
+      await places[0]?.();
+      const again = await one.enterWait(owner, 8_000);
+      expect(again).toBeDefined();
+      expect(await one.enterWait(owner, 8_000)).toBeUndefined();
+
+      // A request that died gives nothing back.
+      clock.advance(8_000);
+      expect(await one.enterWait(owner, 8_000)).toBeDefined();
+      await again?.();
+    });
+  });
+}
