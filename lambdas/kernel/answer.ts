@@ -1,4 +1,4 @@
-/** What a client gets, and what is stored and replayed verbatim: status, the headers that carry meaning, and the body's text. */
+/** An answer to a client, as it is stored and replayed verbatim: status, the relevant headers, and the body's text. */
 export interface Answer {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;

@@ -25,7 +25,7 @@ export function base32(bytes: Uint8Array): string {
   return bits === 0 ? text : text + BASE32_ALPHABET[(buffer << (5 - bits)) & 31];
 }
 
-/** Equality of two digests. Not in constant time: for values that are no secrets. */
+/** Equality of two digests. Not in constant time: only for values that are not secret. */
 export function sameBytes(left: Uint8Array, right: Uint8Array): boolean {
   return left.length === right.length && left.every((byte, index) => byte === right[index]);
 }

@@ -3,8 +3,8 @@ import type { Mode, TenantId } from './ids.ts';
 import { listShardOf, sharded } from './places.ts';
 
 /**
- * Keyed hashes of e-mail addresses: payments and orders are found under them. Without the deployment's keys, a hash does not
- * tell a guess of the address from another.
+ * Keyed hashes of e-mail addresses, under which payments and orders are found. Without the deployment's keys, a hash does not
+ * confirm a guess of the address.
  */
 export interface EmailHashes {
   /**

@@ -1,11 +1,11 @@
 /**
- * Faults: the world failed. Thrown by adapters only, classed by what may have happened, recognised by `code`.
- * Outcomes that are expected (a decline, a refused condition) are returned, never thrown.
+ * Faults: a failure of the environment. Thrown by adapters only, classified by what may have happened, recognized by `code`.
+ * Expected outcomes (a decline, a rejected condition) are returned, never thrown.
  */
 
 interface FaultOptions {
   readonly cause?: unknown;
-  /** When trying again may help, in seconds. */
+  /** The time after which a retry may succeed. Seconds. */
   readonly retryAfterSeconds?: number;
 }
 
@@ -21,22 +21,22 @@ abstract class Fault extends Error {
   }
 }
 
-/** Nothing was applied: the same call may be made again. */
+/** Nothing was applied. The same call can be repeated. */
 export class RetryableError extends Fault {
   override readonly name = 'RetryableError';
 }
 
-/** It may have been applied: look it up by our own key before acting; never retry blindly, never call it failed. */
+/** It may have been applied. Look it up by Payonce's own key before acting. It must not be retried blindly or treated as failed. */
 export class AmbiguousError extends Fault {
   override readonly name = 'AmbiguousError';
 }
 
-/** Trying again cannot help: set it aside and raise an alarm. */
+/** A retry cannot succeed: park it and raise an alarm. */
 export class TerminalError extends Fault {
   override readonly name = 'TerminalError';
 }
 
-/** Whether the world failed, and not this program. */
+/** Whether the environment failed, and not this program. */
 export function isFault(error: unknown): error is RetryableError | AmbiguousError | TerminalError {
   return error instanceof Fault;
 }

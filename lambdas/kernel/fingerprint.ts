@@ -2,9 +2,9 @@ import type { Digest } from './digest.ts';
 import { sameBytes } from './digest.ts';
 
 /**
- * What a request asked for, as a digest: a key used again with another fingerprint is a client's mistake. Stored with
- * its version and compared under that version, so that a deploy that changes the rule breaks no honest retry. It confirms a guess
- * of the request, so that no permanent row has the fingerprint of personal data.
+ * A digest of the request. A key that is used again with another fingerprint is a client's mistake. It is stored with its
+ * version and compared under that version, so that a deploy that changes the rule rejects no valid retry. Because it confirms a
+ * guess of the request, no permanent row has the fingerprint of personal data.
  */
 export interface Fingerprint {
   readonly version: number;
@@ -21,7 +21,7 @@ const FINGERPRINT_VERSION = 1;
 
 export type FingerprintComparison = 'same' | 'different' | 'unknown_version';
 
-/** SHA-256 over the canonical form (RFC 8785) of body and query: key order, white space and number form do not count. */
+/** SHA-256 over the canonical form (RFC 8785) of body and query: key order, white space and number format do not matter. */
 export function fingerprintOf(digest: Digest, request: FingerprintedRequest): Fingerprint {
   return {
     version: FINGERPRINT_VERSION,
@@ -29,7 +29,7 @@ export function fingerprintOf(digest: Digest, request: FingerprintedRequest): Fi
   };
 }
 
-/** A version that this code does not know was written by newer code during a deploy: it decides, not we. */
+/** An unknown version was written by newer code during a deploy, which must decide about the request. */
 export function compareFingerprints(stored: Fingerprint, mine: Fingerprint): FingerprintComparison {
   if (stored.version !== mine.version) return 'unknown_version';
   return sameBytes(stored.sha256, mine.sha256) ? 'same' : 'different';

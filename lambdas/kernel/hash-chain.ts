@@ -1,7 +1,7 @@
 import type { Digest } from './digest.ts';
 import { sameBytes } from './digest.ts';
 
-/** How rows that are only ever added are chained: each hash covers the one before it, so that nothing is changed unseen. */
+/** The hash chain of append-only rows. Each hash covers the previous one, so that a change is detected. */
 
 /** Before the first link: 32 zero bytes. */
 export const NO_PREDECESSOR: Uint8Array = new Uint8Array(32);

@@ -22,14 +22,14 @@ export function isOrderId(id: ChainId): id is OrderId {
 /** Names one thing that must happen once; the key at the processor, the same on every attempt. A payment's own id is the operation id of its charge. */
 export type OperationId = Branded<'OperationId'>;
 
-/** Who holds a claim: fresh for every attempt, so that a stale owner's write fails its condition (a fencing token). */
+/** The owner of a claim: new for every attempt, so that a stale owner's write fails its condition (a fencing token). */
 export type OwnerToken = Branded<'OwnerToken'>;
 
 export type TenantId = Branded<'TenantId'>;
 
 export type Mode = 'test' | 'live';
 
-/** What an idempotency key is good for: one tenant, one mode, one method, one resolved path. */
+/** The range in which an idempotency key is unique: one tenant, mode, method and resolved path. */
 export interface KeyScope {
   readonly tenantId: TenantId;
   readonly mode: Mode;
@@ -39,19 +39,19 @@ export interface KeyScope {
   readonly key: IdempotencyKey;
 }
 
-/** 160 of the 256 bits: beyond guessing and beyond chance collisions, and 32 letters long. */
+/** 160 of the 256 bits, 32 letters: cannot be guessed and does not collide. */
 const ID_BYTES = 20;
 export const PAYMENT_ID = /^pay_[a-z2-7]{32}$/;
 
 /**
- * The payment that this request makes, permanently: derived, not minted, so that the idempotency record, the
- * payment and the processor's key find each other without an index, and a lost record cannot become a second charge.
+ * The id of the payment that this request makes. It is derived from the request, so that the idempotency record, the
+ * payment and the processor's key are found without an index, and a lost record cannot become a second charge.
  */
 export function derivePaymentId(digest: Digest, scope: KeyScope): PaymentId {
   return `pay_${derived(digest, scopeParts(scope))}` as PaymentId;
 }
 
-/** The operation that charges a payment goes by the payment's own id. */
+/** The operation that charges a payment has the payment's id. */
 export function chargeOperation(paymentId: PaymentId): OperationId {
   return paymentId as string as OperationId;
 }
@@ -63,8 +63,8 @@ export type ChangeKind = keyof typeof CHANGE_PREFIXES;
 const CHANGE_LETTERS = 26;
 
 /**
- * The capture, cancellation or refund that this request makes, permanently. It names its payment, so that both are
- * found by it without an index.
+ * The id of the capture, cancellation or refund that this request makes. It contains the payment's id, so that both are
+ * found without an index.
  */
 export function deriveChangeId(digest: Digest, kind: ChangeKind, paymentId: PaymentId, scope: KeyScope): OperationId {
   const letters = derived(digest, scopeParts(scope)).slice(0, CHANGE_LETTERS);
@@ -93,7 +93,7 @@ export function paymentOfPart(text: string): PaymentId | undefined {
   return payment === undefined ? undefined : (`pay_${payment}` as PaymentId);
 }
 
-/** The order that this request creates: permanently the same. */
+/** The id of the order that this request creates. It never changes. */
 export function deriveOrderId(digest: Digest, scope: KeyScope): OrderId {
   return `ord_${derived(digest, scopeParts(scope))}` as OrderId;
 }
@@ -105,7 +105,7 @@ export function parseOrderId(text: string): OrderId | undefined {
   return ORDER_ID.test(text) ? (text as OrderId) : undefined;
 }
 
-/** The operation that makes an order goes by the order's own id. */
+/** The operation that makes an order has the order's id. */
 export function orderOperation(orderId: OrderId): OperationId {
   return orderId as string as OperationId;
 }
@@ -115,7 +115,7 @@ export function paymentOfOrder(digest: Digest, orderId: OrderId): PaymentId {
   return `pay_${derived(digest, ['payment_of_order', orderId])}` as PaymentId;
 }
 
-/** The change that gives an order's money back. @param attempt 1 for the first; the next only when that one has provably failed */
+/** The change that returns an order's money. @param attempt 1 for the first; the next one only after the previous one provably failed */
 export function reversalOfOrder(
   digest: Digest,
   kind: 'cancel' | 'refund',

@@ -1,4 +1,4 @@
-/** When what takes long is looked at, and who comes first: so that nothing is starved, however much of it there is. */
+/** When unfinished work is looked up, and in which order, so that no entry of a long queue is starved. */
 
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
@@ -13,14 +13,14 @@ const OUTCOME_LOOKS: Looks = [
   [Number.POSITIVE_INFINITY, 15],
 ];
 
-/** Most payers act at once or never. A callback reports the action; a look finds it when the callback was lost. */
+/** Most payers act immediately or never. A callback reports the action. The look-up finds it if the callback was lost. */
 const PAYER_LOOKS: Looks = [
   [DAY_MS, 15],
   [7 * DAY_MS, 60],
   [Number.POSITIVE_INFINITY, 24 * 60],
 ];
 
-/** A bank decides in days or months and tells by a callback; the look is for a lost one. */
+/** A bank decides in days or months. A callback reports the decision. The look-up finds it if the callback was lost. */
 const BANK_LOOKS: Looks = [
   [DAY_MS, 60],
   [Number.POSITIVE_INFINITY, 24 * 60],
@@ -34,7 +34,7 @@ export interface Looked {
   readonly waitsFor?: 'payer' | 'bank' | 'books';
 }
 
-/** Whether an inquiry is made in this minute. Those of one age are spread over the minutes by their names. */
+/** Whether an inquiry is due in this minute. Inquiries of the same age are spread over the minutes by their ids. */
 export function isInquiryDue({ operationId, claimedAtMs, waitsFor }: Looked, nowMs: number): boolean {
   const ageMs = nowMs - claimedAtMs;
   const every = LOOKS[waitsFor ?? 'answer'].find(([belowAgeMs]) => ageMs < belowAgeMs)?.[1] ?? 1;
@@ -44,25 +44,25 @@ export function isInquiryDue({ operationId, claimedAtMs, waitsFor }: Looked, now
 /** Longer than the longest wait between two looks. Minutes. */
 const SPREAD_MINUTES = 24 * 60;
 
-/** By how many minutes what has this name is moved against others. */
+/** The offset of an id against others. Minutes. */
 function spreadOf(name: string): number {
   let spread = 0;
   for (const letter of name) spread = (spread * 31 + (letter.codePointAt(0) ?? 0)) % SPREAD_MINUTES;
   return spread;
 }
 
-/** The golden ratio: its multiples leave no gap for long ("three-distance theorem"), whatever the length of the row. */
+/** The golden ratio. Its multiples soon leave no large gap ("three-distance theorem"), for any number of entries. */
 const GOLDEN = (Math.sqrt(5) - 1) / 2;
 
 /**
- * Where the run of this minute begins in a row of things, from 0 up to, not including, 1. Consecutive minutes begin far from
- * each other and soon everywhere, so that what a run has no time for is among the first of a later one.
+ * The position at which the run of this minute begins in a queue, from 0 up to, not including, 1. Consecutive minutes begin far
+ * from each other and soon at every position, so that entries for which a run has no time are among the first of a later run.
  */
 export function turnOf(nowMs: number): number {
   return (Math.floor(nowMs / MINUTE_MS) * GOLDEN) % 1;
 }
 
-/** The same things, beginning where it is their turn. */
+/** The same entries, beginning at the position of this minute. */
 export function fromTurn<Thing>(things: readonly Thing[], nowMs: number): readonly Thing[] {
   const start = Math.floor(turnOf(nowMs) * things.length);
   return [...things.slice(start), ...things.slice(0, start)];

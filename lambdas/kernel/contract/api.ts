@@ -1,10 +1,10 @@
-/** What a key may do. `ledger:admin` and `admin` are for operators; a merchant's key carries only payment scopes. */
+/** The permissions of a key. `ledger:admin` and `admin` are for operators; a merchant's key has only payment scopes. */
 export const Scopes = {
   paymentsRead: 'payments:read',
   paymentsWrite: 'payments:write',
   ledgerAdmin: 'ledger:admin',
   admin: 'admin',
-  /** Of the executor's own credential: to have jobs run by the clock. */
+  /** Only in the executor's credential: to request scheduled runs. */
   jobsRun: 'jobs:run',
 } as const;
 

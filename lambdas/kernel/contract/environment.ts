@@ -8,19 +8,19 @@ export const Environment = {
   tenantLimit: 'TENANT_LIMIT',
   /** JSON, an object of texts: the settings of the deployment without secrets and addresses of persons, for the activity log. */
   deploymentSettings: 'DEPLOYMENT_SETTINGS',
-  /** JSON, `RoutingRule[]`: which processor new payments go to; the first rule that fits counts. */
+  /** JSON, `RoutingRule[]`: the processor of new payments; the first matching rule applies. */
   processorRoutes: 'PROCESSOR_ROUTES',
-  /** JSON, `CallbackSource[]`: whose callbacks are taken, and how they are verified. */
+  /** JSON, `CallbackSource[]`: the sources of accepted callbacks, and how these are verified. */
   callbackSources: 'CALLBACK_SOURCES',
-  /** Read by Node.js itself: how many threads it has for what blocks, looking up names for one. */
+  /** Read by Node.js: the number of threads for blocking work such as DNS look-ups. */
   nodeThreads: 'UV_THREADPOOL_SIZE',
   /** The name of the bus that events are put on. */
   eventBus: 'EVENT_BUS',
-  /** An event that the projector has not seen for so long is published again. Seconds. */
+  /** An event that the projector has not processed within this time is republished. Seconds. */
   lostAfterSeconds: 'LOST_AFTER_SECONDS',
   /** The queue in which a function parks a record that it cannot read, complete and with the reason. */
   parkingQueueUrl: 'PARKING_QUEUE_URL',
-  /** The queue of webhooks that are to be sent, and of replays that go on. */
+  /** The queue of webhooks to send and replays to continue. */
   webhookTasksQueueUrl: 'WEBHOOK_TASKS_QUEUE_URL',
   webhookLanesQueueUrl: 'WEBHOOK_LANES_QUEUE_URL',
   /** The secret with the root keys from which the secrets of webhook endpoints are derived. */
@@ -29,7 +29,7 @@ export const Environment = {
   emailKeysSecretId: 'EMAIL_KEYS_SECRET_ID',
   /** `true` lets webhooks go to loopback addresses, over plain HTTP too. */
   webhookLoopback: 'WEBHOOK_LOOPBACK',
-  /** The secret with which the executor signs what it shows to the routes of jobs. */
+  /** The secret with which the executor signs its credentials. */
   jobCredentialSecretId: 'JOB_CREDENTIAL_SECRET_ID',
   /** Base URL of our own API, without a trailing slash. */
   apiUrl: 'API_URL',
@@ -38,7 +38,7 @@ export const Environment = {
   upkeepJobsQueueUrl: 'UPKEEP_JOBS_QUEUE_URL',
   /** The sandbox processor's own books. */
   sandboxTable: 'SANDBOX_TABLE',
-  /** The queue of what the sandbox does later: deliveries, and charges that go on by themselves. */
+  /** The queue of the sandbox's delayed work: deliveries and charges that change later. */
   sandboxTasksQueueUrl: 'SANDBOX_TASKS_QUEUE_URL',
   /** The secret with which the sandbox signs its callbacks. */
   sandboxSecretId: 'SANDBOX_SECRET_ID',
@@ -46,7 +46,7 @@ export const Environment = {
   callbackAddressParameter: 'CALLBACK_ADDRESS_PARAMETER',
 } as const;
 
-/** Sends the new payments that it fits to one processor; what it leaves open, it does not ask about. */
+/** Selects the processor of the new payments that it matches. A field that is absent matches every payment. */
 export interface RoutingRule {
   readonly tenant?: string;
   /** ISO 4217, upper case. */
@@ -54,5 +54,5 @@ export interface RoutingRule {
   readonly processor: string;
 }
 
-/** Powertools turns all idempotency off when this variable is set, so a function that finds it refuses to start. */
+/** Powertools disables idempotency when this variable is set, so a function refuses to start with it. */
 export const POWERTOOLS_IDEMPOTENCY_DISABLED = 'POWERTOOLS_IDEMPOTENCY_DISABLED';

@@ -7,17 +7,17 @@ export const EVENT_SOURCE = 'payonce';
 export const EventMetric = {
   /** Put on the bus. */
   published: 'event_published',
-  /** Could not be put on the bus now; the Stream brings it again. */
+  /** Could not be published now. The Stream redelivers it. */
   publishFailed: 'event_publish_failed',
   /** Took effect at a consumer. */
   consumed: 'event_consumed',
-  /** Had taken effect before: delivered again. */
+  /** A redelivery: it had taken effect before. */
   consumedBefore: 'event_consumed_before',
-  /** A consumer failed or was busy; the queue brings it again. */
+  /** A consumer failed or was busy. The queue redelivers it. */
   consumeFailed: 'event_consume_failed',
-  /** Parked whole, with the reason: it cannot be read, or the bus refuses it. An operator must be alerted. */
+  /** Parked as a complete record with the reason, because it cannot be read or the bus refuses it. Raises an alarm. */
   parked: 'event_parked',
-  /** Of the parked records: rows of the Ledger that were changed or removed, which is never allowed. */
+  /** Parked records of Ledger rows that were changed or removed. */
   tampered: 'ledger_tampered',
   /** Published payments that need an operator's decision. */
   toReview: 'payment_to_review',

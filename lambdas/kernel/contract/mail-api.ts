@@ -1,7 +1,7 @@
 /**
- * The HTTP contract of an e-mail service beside the sandbox processor. It speaks the dialect of Postmark (its documentation:
- * "Email API", "Messages API", "Server API", "API error codes"), as far as it is used here, and sends nothing: it keeps
- * what it was asked to send, so that every e-mail can be counted at its owner. JSON over plain HTTP.
+ * The HTTP contract of the sandbox's e-mail service: the part of Postmark's API that Payonce uses (Postmark's documentation:
+ * "Email API", "Messages API", "Server API", "API error codes"). It sends nothing and stores every e-mail, so that tests
+ * can count them. JSON over plain HTTP.
  *
  *   POST /email                               SendEmail → 200 SentEmail | 422 EmailError
  *   GET  /messages/outbound?count=&offset=    EmailSearch, newest first; `count` 1 to 500, `offset` from 0, both required,
@@ -10,12 +10,12 @@
  *   GET  /messages/outbound/{id}/details      EmailDetails, with its text | 404
  *   GET  /server                              200 { "ID": 1, "Name": "Sandbox" }; a read, used as the breaker's probe
  *
- * Every call carries the header `X-Postmark-Server-Token`; any value is taken, none is 401. As with Postmark there is
- * nothing against doubles: two equal requests are two e-mails. Unlike with Postmark, the search is strong (what was answered
- * is there), lists nothing without a filter, and nothing is ever forgotten.
+ * Every call needs the header `X-Postmark-Server-Token` with any value; without it the answer is 401. Like Postmark, it does not
+ * deduplicate: two equal requests are two e-mails. Unlike Postmark's, its search is strongly consistent and lists nothing
+ * without a filter, and e-mails are kept permanently.
  *
  * EmailError codes: 10 without a token (401), 300 `Invalid email request` naming the field, 402 `Invalid JSON`, 406 an
- * inactive recipient, 412 the account may not send yet, 600 a search that is not understood.
+ * inactive recipient, 412 the account is pending approval, 600 an invalid search.
  * 404 and 405 have the processor's form.
  *
  * Magic recipients, for tests and demonstrations, at any domain. `first` is the first send of an e-mail, which is known by

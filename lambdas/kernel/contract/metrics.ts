@@ -3,13 +3,13 @@ export const METRIC_NAMESPACE = 'Payonce';
 
 /** A metric that raises an alarm whenever it is counted. */
 export interface AlarmEntry {
-  /** What it means, in sentences that end with a full stop. */
+  /** Its meaning, in complete sentences. */
   readonly description: string;
   /** The entry of docs/runbook.md that says what to do: its heading in lower case, with hyphens. */
   readonly entry: string;
-  /** Which functions count it, by the names that their telemetry gives them. */
+  /** The functions that count it, by their service names in the telemetry. */
   readonly countedBy: readonly string[];
-  /** Only where orders are taken. @default everywhere */
+  /** Only in deployments that take orders. @default in all */
   readonly ofOrders?: true;
 }
 

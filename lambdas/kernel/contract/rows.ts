@@ -1,19 +1,19 @@
 /**
- * How the keys of rows begin: one entry for each kind of row. Stores write and read by them, and the stacks grant access by
- * them (`dynamodb:LeadingKeys`), so that a function reaches the kinds of rows that it needs and no others. Rows that are
+ * The prefixes of the keys of rows: one entry for each kind of row. Stores write and read with them, and the stacks grant access
+ * by them (`dynamodb:LeadingKeys`), so that a function reaches only the kinds of rows that it needs. Rows that are
  * stored keep their prefixes permanently. A test refuses a prefix that is written anywhere else.
  */
 
 /** Partitions of the Idempotency table. */
 export const IdempotencyRow = { record: 'OP#' } as const;
 
-/** How the operation ids of records begin that a policy tells apart. */
+/** Prefixes of the operation ids that policies distinguish. */
 export const OperationPrefix = {
   /** What a consumer or a job did once under a business key: no record of a payment. */
   businessKey: 'biz_',
   /** A run of a job that was accepted. */
   acceptedRun: 'run_',
-  /** A run that the executor asked for. */
+  /** A request of the executor for a run. */
   askedRun: 'rca_',
 } as const;
 

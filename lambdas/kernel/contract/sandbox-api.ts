@@ -4,44 +4,44 @@
  *
  *   POST /charges                  header `Idempotency-Key`; CreateCharge → 201 Charge | 402 ProcessorError (with the declined charge's id)
  *   GET  /charges/{id}             Charge | 404
- *   GET  /charges?key=<key>        ChargeList; strong: what was answered is there
- *   GET  /charges?payment=<id>     ChargeList of all charges whose metadata.payment is that id; strong
- *   GET  /charges?created_from=<s>&created_to=<s>   ChargeList by time of making, oldest first, from inclusive, to
+ *   GET  /charges?key=<key>        ChargeList; strongly consistent
+ *   GET  /charges?payment=<id>     ChargeList of all charges with this metadata.payment; strongly consistent
+ *   GET  /charges?created_from=<s>&created_to=<s>   ChargeList by time of creation, oldest first, from inclusive, to
  *                                  exclusive, Unix seconds, at most 31 days apart; `cursor=<next>` for the next page
  *   POST /charges/{id}/capture     header `Idempotency-Key`; { amount? } → 200 Charge
  *   POST /charges/{id}/void        header `Idempotency-Key`; → 200 Charge
  *   POST /charges/{id}/refunds     header `Idempotency-Key`; { amount?, metadata? } → 201 Refund
  *   GET  /actions/{charge id}      a page on which the payer approves or refuses
- *   POST /actions/{charge id}      form or JSON { decision: "approve" | "refuse" }; the page says how it went
- *   GET  /events?charge=<id>       EventList, oldest first, with how often each was sent and taken
+ *   POST /actions/{charge id}      form or JSON { decision: "approve" | "refuse" }; the page shows the result
+ *   GET  /events?charge=<id>       EventList, oldest first, with the number of its sends and acknowledgements
  *   GET  /health                   200 { "status": "ok" }; a read, used as the circuit breaker's probe
  *
- * For tests and demonstrations, none of which a real processor has:
+ * For tests and demonstrations; a real processor has none of these:
  *
  *   PUT  /control/failures              SwitchedFailures → 200; the next `count` calls of POST /charges behave like `source`
  *   GET  /control/failures              SwitchedFailures
  *   PUT  /control/change-failures       the same for captures, voids and refunds; a refund like `tok_async` begins pending
  *   GET  /control/change-failures       SwitchedFailures
- *   POST /control/events/{id}/resend    { id?: "same" | "new", copies?: 1 to 10 } → 202 SandboxEvent; copies go out at once
- *   POST /control/charges/{id}/dispute  { amount? } → 201 Dispute; without an amount, all that was captured
+ *   POST /control/events/{id}/resend    { id?: "same" | "new", copies?: 1 to 10 } → 202 SandboxEvent; copies are sent concurrently
+ *   POST /control/charges/{id}/dispute  { amount? } → 201 Dispute; without an amount, the captured amount
  *   POST /control/disputes/{id}/close   { outcome: "won" | "lost" } → 200 Dispute
- *   POST /control/refunds/{id}/succeed  → 200 Refund; a pending refund has succeeded
- *   POST /control/refunds/{id}/fail     → 200 Refund; money that was given back is back
- *   POST /control/charges/{id}/expire   → 200 Charge, voided with the reason `expired`; only an authorized one, or one
+ *   POST /control/refunds/{id}/succeed  → 200 Refund; a pending refund succeeds
+ *   POST /control/refunds/{id}/fail     → 200 Refund; the refund fails and its money is captured again
+ *   POST /control/charges/{id}/expire   → 200 Charge, voided with the reason `expired`; only an authorized charge, or one
  *                                       that waits for its payer (then `abandoned`)
  *
- * Keys: optional, as with the large processors; a call without one takes effect each time, which is how a naive caller
- * charges twice. A known key answers with what it made, under another body 422 `idempotency_key_mismatch`; a key is
- * honoured for 24 hours, after which it makes a new charge (`?key=` then lists both) or a new change. A refused capture,
- * void or refund is 400 and leaves its key unused. A refund of what an open or lost dispute has taken
+ * Keys are optional, as at large processors; a call without one takes effect each time, so a naive caller
+ * charges twice. A known key is answered with its object, or with 422 `idempotency_key_mismatch` if the body differs. A key is
+ * honored for 24 hours; after that it makes a new charge (`?key=` then lists both) or a new change. A refused capture,
+ * void or refund is 400 and does not use up its key. A refund of money that an open or lost dispute has taken
  * is refused as `charge_disputed`.
  *
  * Errors are a ProcessorError: 400 `invalid_request`, `invalid_json`, `invalid_source`, 404 `not_found`,
  * 405 `method_not_allowed` with Allow, 409 `busy` (nothing was done), 422 `idempotency_key_mismatch`.
  *
- * Callbacks: every change of a charge, a refund or a dispute is an event, posted as JSON to the address that the sandbox
- * was given, until it is answered 2xx: at once, then after growing waits. Each is signed over its raw bytes (SIGNATURE_HEADER).
- * An event names what changed; its receiver reads the charge, which is authoritative.
+ * Callbacks: every change of a charge, a refund or a dispute is an event. It is posted as JSON to the configured address until
+ * it is answered 2xx: immediately, then after growing waits. Each callback is signed over its raw bytes (SIGNATURE_HEADER).
+ * An event names the changed object; its receiver reads the charge, which is authoritative.
  */
 export type ChargeStatus = 'pending' | 'requires_action' | 'authorized' | 'succeeded' | 'declined' | 'voided';
 
@@ -53,7 +53,7 @@ export interface CreateCharge {
   readonly source: string;
   readonly capture: 'automatic' | 'manual';
   readonly metadata: Readonly<Record<string, string>>;
-  /** Where the payer goes after the decision. @default nowhere: the page says how it went */
+  /** The URL to which the payer returns after the decision. @default none: the page shows the result */
   readonly return_url?: string | undefined;
 }
 
@@ -64,15 +64,15 @@ export interface Charge {
   readonly amount_captured: number;
   readonly amount_refunded: number;
   readonly currency: string;
-  /** As ordered: tells what the call that made the charge came to, whatever became of the charge since. */
+  /** As requested. It determines the answer to the call that made the charge, whatever happened to the charge later. */
   readonly capture: 'automatic' | 'manual';
   readonly status: ChargeStatus;
   readonly failure: { readonly code: string; readonly message: string } | null;
-  /** What the processor keeps for its work, in minor units; null while it has not said. */
+  /** The processor's fee in minor units; null until it is reported. */
   readonly fee: number | null;
-  /** Where the payer approves or refuses; null unless the status is `requires_action`. */
+  /** The page on which the payer approves or refuses; null unless the status is `requires_action`. */
   readonly action_url: string | null;
-  /** Why it was voided; null unless it was. */
+  /** The reason of the void; null if it is not voided. */
   readonly void_reason: VoidReason | null;
   /** Oldest first. */
   readonly refunds: readonly Refund[];
@@ -88,7 +88,7 @@ type VoidReason = 'requested' | 'expired' | 'abandoned';
 
 export interface ChargeList {
   readonly data: readonly Charge[];
-  /** Of the list by time: what the next page begins with; null on the last, and in the other lists. */
+  /** The cursor of the next page of the list by time; null on the last page and in other lists. */
   readonly next: string | null;
 }
 
@@ -98,11 +98,11 @@ export interface Refund {
   readonly charge: string;
   readonly amount: number;
   readonly status: 'pending' | 'succeeded' | 'failed';
-  /** As given when it was made; `operation` names ours. */
+  /** The metadata of the request; `operation` is Payonce's operation id. */
   readonly metadata: Readonly<Record<string, string>>;
 }
 
-/** The payer's bank takes the money back until it is decided who keeps it: a dispute that is won brings it back. */
+/** The payer's bank takes the money back. If the dispute is won, the money returns. */
 export interface Dispute {
   readonly id: string;
   readonly object: 'dispute';
@@ -118,7 +118,7 @@ export interface ProcessorError {
 export interface SwitchedFailures {
   /** How many of the next calls are affected; 0 switches it off. */
   readonly count: number;
-  /** The magic source whose first-send trouble those calls show, for example `tok_timeout_charged`. */
+  /** The magic source whose failure these calls simulate, for example `tok_timeout_charged`. */
   readonly source: string;
 }
 

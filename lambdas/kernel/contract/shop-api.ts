@@ -1,26 +1,24 @@
 /**
- * The HTTP contract of two small services beside the sandbox processor, which stand in for a shop's own: its stock, and
- * the credits for those who bring customers. JSON over plain HTTP. Both keep books of their own, so that every effect
- * can be counted at its owner.
+ * The HTTP contract of the sandbox's shop: its stock, and the credits of its referral program. JSON over plain HTTP. Both have
+ * books of their own, so that tests can count every effect.
  *
  *   POST /stock/reservations               header `Idempotency-Key`; CreateReservation → 201 Reservation | 409 `out_of_stock`
- *   POST /stock/reservations/{id}/release  → 200 Reservation, released; as often as it is asked for
- *   GET  /stock/reservations?order=<id>    ReservationList of all that were made for that order, released ones included
+ *   POST /stock/reservations/{id}/release  → 200 Reservation, released; can be repeated
+ *   GET  /stock/reservations?order=<id>    ReservationList of the order, including released ones
  *   POST /referrals/credits                header `Idempotency-Key`; CreateCredit → 201 Credit | 422 `unknown_referrer`
- *   GET  /referrals/credits?order=<id>     CreditList of all that were given for that order
+ *   GET  /referrals/credits?order=<id>     CreditList of the order
  *
- * The lists are oldest first, and strong: what was answered is there.
+ * The lists are oldest first and strongly consistent.
  *
- * Keys: optional; a call without one takes effect each time. A known key answers with what it made, as that is by now
- * (a reservation may have been released), under another body 422 `idempotency_key_mismatch`. Keys are never forgotten,
- * and each service has its own. A refusal leaves its key unused.
+ * Keys are optional; a call without one takes effect each time. A known key is answered with the current state of its object
+ * (a reservation may have been released), or with 422 `idempotency_key_mismatch` if the body differs. Keys are kept
+ * permanently, separately for each service. A refused call does not use up its key.
  *
- * Errors have the processor's form: 400 `invalid_request`, `invalid_json`, 404 `not_found`, 405 `method_not_allowed` with
+ * Errors have the format of the processor's errors: 400 `invalid_request`, `invalid_json`, 404 `not_found`, 405 `method_not_allowed` with
  * Allow, 422 `idempotency_key_mismatch`, and those below.
  *
- * Magic names, for tests and demonstrations. Everything else is in stock, and known. `first` is the first send of a key (a
- * call without a key is always a first one). Of several items, a sku that is not in stock decides, else the first with a
- * trouble.
+ * Magic names, for tests and demonstrations. All other names are in stock and known. A call without a key always counts as a
+ * first send. Of several items, one that is not in stock determines the answer, otherwise the first magic one.
  *
  * | sku           | referrer     | first send                                 | later sends   |
  * |---------------|--------------|--------------------------------------------|---------------|

@@ -31,7 +31,7 @@ export const LedgerTable = {
   },
 } as const;
 
-/** Registry: rows that a sweep must find when they are due, and payments and orders by an e-mail address. */
+/** Registry: rows that a sweep finds when they are due, and payments and orders by e-mail address. */
 export const RegistryTable = {
   dueIndex: {
     name: 'webhook-due',

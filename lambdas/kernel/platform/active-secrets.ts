@@ -15,26 +15,26 @@ const RENEWAL_PAUSE_MS = 10_000;
  * leaked secret works after its removal. Milliseconds.
  */
 const STALE_MS = 15 * 60_000;
-/** When a processor may come back. Processors choose for themselves; seconds. */
+/** The time after which a processor may retry. Processors choose their own times. Seconds. */
 const RETRY_AFTER_SECONDS = 10;
 
 interface Known {
   readonly secrets: readonly string[];
-  /** When the read began, so that nothing is thought to be newer than it is. Unix milliseconds. */
+  /** The start of the read, so that the secrets are not considered newer than they are. Unix milliseconds. */
   readonly readAtMs: number;
 }
 
 interface Entry {
   known?: Known | undefined;
-  /** When the last read began, whatever came of it. Unix milliseconds. */
+  /** The start of the last read, whether it succeeded or not. Unix milliseconds. */
   triedAtMs?: number;
   /** The read in progress; concurrent callers wait for it. */
   reading?: Promise<readonly string[]> | undefined;
 }
 
 /**
- * The secrets with which processors sign, as they stand in Secrets Manager, remembered for a short while. One per
- * process; one entry for each secret that is configured. Retries are off in the client: the processor sends again.
+ * The processors' signing secrets, read from Secrets Manager and cached for a short time. One instance for each
+ * process, with one entry for each configured secret. The client does not retry, because the processor sends again.
  */
 export class ActiveSecrets {
   readonly #client: SecretsManagerClient;
@@ -47,7 +47,7 @@ export class ActiveSecrets {
   }
 
   /**
-   * Those that are active, read at most 60 s ago, or 15 minutes while they cannot be read.
+   * The active secrets, read at most 60 s ago, or 15 minutes ago while they cannot be read.
    *
    * @throws RetryableError `secrets_unavailable` when they cannot be read now, TerminalError `secret_malformed` when the
    *   secret's text is none of the forms
@@ -56,14 +56,14 @@ export class ActiveSecrets {
     const entry = this.#entry(secretId);
     const { known } = entry;
     if (known !== undefined && this.#within(FRESH_MS, known.readAtMs)) return known.secrets;
-    // In an outage, too, callbacks do not make us call for each of them.
+    // In an outage, too, a callback does not cause a call each time.
     const triedNow = entry.reading === undefined && this.#within(RENEWAL_PAUSE_MS, entry.triedAtMs);
     if (triedNow && known !== undefined && this.#within(STALE_MS, known.readAtMs)) return known.secrets;
     return this.#read(secretId, entry);
   }
 
   /**
-   * Read anew, for when none of the active ones matches; undefined when that was done less than 10 s ago.
+   * Reads them again, if none of the active ones matches. Undefined if this was done less than 10 s ago.
    *
    * @throws as `active`
    */
@@ -112,13 +112,13 @@ export class ActiveSecrets {
   }
 }
 
-/** White space around a secret is a slip of the hand, with which every signature would be a mismatch. */
+/** White space around a secret is a typing mistake that would make every signature invalid. */
 const secret = z.string().refine((text) => text !== '' && text.trim() === text);
 const namedSecrets = z.record(z.string(), secret).refine((named) => Object.keys(named).length > 0);
 
 function activeSecrets(secretId: string, text = ''): readonly string[] {
   const parsed = parsedJson(text);
-  // What begins like an object and is none is a slip of the hand as well.
+  // Text that begins like a JSON object and is not one is a typing mistake, too.
   const plain = parsed === undefined && !text.startsWith('{');
   const secrets = plain ? secret.transform((only) => [only]) : namedSecrets.transform((named) => Object.values(named));
   const read = secrets.safeParse(plain ? text : parsed);

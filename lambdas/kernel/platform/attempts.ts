@@ -11,7 +11,7 @@ import type { Clock, Entropy } from '../world.ts';
 const MAX_ATTEMPTS = 5;
 const FIRST_WAIT_MS = 50;
 const LONGEST_WAIT_MS = 1_000;
-/** After this a client may come back. Seconds. */
+/** The time after which a client may retry. Seconds. */
 const RETRY_AFTER_SECONDS = 2;
 
 export interface Pacing {
@@ -19,9 +19,9 @@ export interface Pacing {
   readonly entropy: Entropy;
 }
 
-/** What a failed call says about its effect. */
+/** The effect of a failed call. */
 type FailureClass =
-  /** Refused by a condition: an outcome, with what stood in the way. */
+  /** Rejected by a condition: an outcome, with the existing item. */
   | { readonly kind: 'condition'; readonly reasons: readonly CancellationReason[] }
   /** A rival is writing the same item at this moment; nothing was applied. */
   | { readonly kind: 'conflict' }
@@ -54,14 +54,14 @@ function classify(error: unknown): FailureClass {
   }
   if (THROTTLES.has(error.name)) return { kind: 'throttled' };
   if (error.name === 'TransactionConflictException') return { kind: 'conflict' };
-  // The same token's first sending is still under way.
+  // The first send with the same token is still in progress.
   if (error.name === 'TransactionInProgressException') return { kind: 'ambiguous' };
   return (error.$metadata.httpStatusCode ?? 500) >= 500 ? { kind: 'ambiguous' } : { kind: 'terminal' };
 }
 
 function classifyCancellation(reasons: readonly CancellationReason[]): FailureClass {
   const codes = reasons.map((reason) => reason.Code ?? 'None');
-  // A rival is in the middle of its own transaction: what its other items show may be half of the truth.
+  // A rival's transaction is in progress: its other items may show only part of it.
   if (codes.includes('TransactionConflict')) return { kind: 'conflict' };
   if (codes.includes('ConditionalCheckFailed')) return { kind: 'condition', reasons };
   return codes.some((code) => CANCELED_BY_LOAD.has(code)) ? { kind: 'throttled' } : { kind: 'terminal' };

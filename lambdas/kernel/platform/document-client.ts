@@ -1,11 +1,11 @@
 import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
 
-/** One call gets this long: a healthy one takes some milliseconds, and a request has seconds for several. Milliseconds. */
+/** Time limit of one call. A normal call takes some milliseconds, and a request has seconds for several. Milliseconds. */
 const REQUEST_TIMEOUT_MS = 2_000;
 const CONNECTION_TIMEOUT_MS = 1_000;
 
-/** A client that does not retry by itself: retries belong to one layer, which knows what a repeated write means. */
+/** A client that does not retry. Retries are made in one layer, which knows the effect of a repeated write. */
 export function documentClient(client: DynamoDBClient = plainClient()): DynamoDBDocumentClient {
   return DynamoDBDocumentClient.from(client);
 }

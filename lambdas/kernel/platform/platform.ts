@@ -21,7 +21,7 @@ export const systemEntropy: Entropy = {
 };
 
 export const systemDigest: Digest = {
-  // A plain Uint8Array: a Buffer would compare unequal to what the store gives back.
+  // A plain Uint8Array: a Buffer would compare unequal to the value that the store returns.
   sha256: (text) => new Uint8Array(createHash('sha256').update(text, 'utf8').digest()),
   canonicalJson: (value) => {
     const text = canonicalize(value);

@@ -8,8 +8,8 @@ import { type Pacing, readWithRetries } from './attempts.ts';
 import type { Item } from './items.ts';
 
 /**
- * Queues are short on a good day and wide on a bad one: an entry costs three write units in its life, and a thousand a second
- * stay below half of what a partition takes.
+ * Queues are usually short, and long in an outage. An entry costs three write units in its life. A thousand entries a second
+ * stay below half of a partition's capacity.
  */
 export const QUEUE_SHARDS = 8;
 
@@ -32,20 +32,20 @@ export interface QueueTools {
 
 export interface Queue<Row> {
   readonly partition: (shard: number) => string;
-  /** How the sort keys begin; base32 follows. */
+  /** The prefix of the sort keys; base32 follows. */
   readonly prefixes: readonly string[];
   readonly parse: (item: Item) => Row;
 }
 
 /**
  * Reads a part of each shard, at most `limit` rows in total. Each minute begins at another place, and every other minute reads
- * backwards, so that a row that does not fit into one read is in a later one, even if other rows stay in the queue for ever.
+ * backwards, so that a row that does not fit into one read is in a later one, even if other rows stay in the queue permanently.
  */
 export async function readQueue<Row>(tools: QueueTools, queue: Queue<Row>, limit: number): Promise<readonly Row[]> {
   const share = Math.max(1, Math.floor(limit / QUEUE_SHARDS));
   const nowMs = tools.pacing.clock.nowMs();
   const from = startOf(queue.prefixes, turnOf(nowMs));
-  // Also the shards take turns: a small limit does not reach all of them at once.
+  // The shards take turns, too: a small limit does not reach all of them in one read.
   const first = Math.floor(nowMs / MINUTE_MS);
   const shards = Array.from({ length: QUEUE_SHARDS }, (_, each) => (first + each) % QUEUE_SHARDS);
   const [near, far] = first % 2 === 0 ? (['>=', '<'] as const) : (['<=', '>'] as const);

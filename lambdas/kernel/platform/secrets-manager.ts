@@ -4,7 +4,7 @@ export interface Secrets {
   readonly secretsManager: () => Promise<SecretsManagerClient>;
 }
 
-/** A client that does not retry by itself, and waits no longer than a request can. */
+/** A client that does not retry and whose timeout fits into a request. */
 export function secretsManager(): SecretsManagerClient {
   return new SecretsManagerClient({
     maxAttempts: 1,

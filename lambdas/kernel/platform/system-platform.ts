@@ -9,7 +9,7 @@ import { systemClock, systemDigest, systemEntropy } from './platform.ts';
 import type { Secrets } from './secrets-manager.ts';
 import type { Variables } from './variables.ts';
 
-/** What every function gets from outside its code. What only some need is beside it, so that the others do not bundle it. */
+/** The platform that every function receives. Parts that only some functions need are separate, so that the others do not bundle them. */
 export interface Platform extends Pacing {
   readonly variables: Variables;
   readonly digest: Digest;

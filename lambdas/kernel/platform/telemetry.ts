@@ -31,11 +31,11 @@ export type RequestCount =
   | typeof EventMetric.beyondReach
   | AlarmMetric;
 
-/** What is known of a request once it is answered. Never a body, an idempotency key in clear, an API key or a source. */
+/** The facts of an answered request. Never a body, an idempotency key in clear text, an API key or a source. */
 export interface RequestReport {
   readonly requestId: string;
   readonly method: string;
-  /** The route's pattern, never the path as called: what a client put into the path stays out. */
+  /** The pattern of the route, never the path as called, which contains the client's text. */
   readonly route: string;
   readonly status: number;
   /** A payment's outcome, or the code of the problem. */
@@ -44,7 +44,7 @@ export interface RequestReport {
   readonly tenantId?: string;
   readonly operationId?: string;
   readonly paymentId?: string;
-  /** Why the outcome needs a person. */
+  /** Why an operator must decide the outcome. */
   readonly because?: readonly string[];
 }
 
@@ -57,7 +57,7 @@ export interface Telemetry {
     counts: Readonly<Partial<Record<RequestCount, number>>>,
     details: Readonly<Record<string, number>>,
   ): void;
-  /** A fault of the world or a bug, with its stack. */
+  /** A fault or a bug, with its stack. */
   fault(requestId: string, error: unknown): void;
 }
 
@@ -91,10 +91,10 @@ export function standardTelemetry(serviceName: string, instruments: Instruments)
   };
 }
 
-/** Causes deeper than this say nothing new. */
+/** Deeper causes add no information. */
 const DEEPEST_CAUSE = 4;
 
-/** Only what an error is and where: other properties may hold what a client sent. */
+/** Only the kind of an error and its place: other properties may contain data of a client. */
 function describe(error: unknown, depth: number): Record<string, unknown> {
   if (!(error instanceof Error)) return { name: typeof error };
   const { name, message, stack = message, cause } = error;

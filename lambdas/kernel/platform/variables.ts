@@ -1,6 +1,6 @@
 import * as z from 'zod';
 
-/** How functions read what they were deployed with: once, at start, and wholly or not at all. */
+/** Functions read their settings once, at the start, and fail if one is missing or invalid. */
 
 export type Variables = Readonly<Record<string, string | undefined>>;
 
