@@ -372,6 +372,8 @@ describe('a refund', () => {
 
   test('keeps its amount', () => {
     expect(when(refund('succeeded', { amountMinor: 301 }), given(SUCCEEDED, refund('pending')))).toBe('review');
+    expect(when(refund('succeeded', { amountMinor: 301 }), given(SUCCEEDED, refund('succeeded')))).toBe('review');
+    expect(when(refund('succeeded', { chargeId: 'ch_9' }), given(SUCCEEDED, refund('succeeded')))).toBe('review');
   });
 });
 
@@ -404,6 +406,12 @@ describe('a dispute', () => {
       postings: ['credit disputes 1000', 'debit processor_clearing 1000'],
     });
     expect(when(dispute('lost'), given(SUCCEEDED, dispute('open'), dispute('won')))).toBe('review');
+  });
+
+  test('keeps its amount', () => {
+    const state = given(SUCCEEDED, dispute('open'));
+    expect(when({ ...dispute('open'), amountMinor: 900 } as Fact, state)).toBe('review');
+    expect(when({ ...dispute('lost'), amountMinor: 900 } as Fact, state)).toBe('review');
   });
 
   test('of which only the end is reported has the same effect', () => {

@@ -242,11 +242,11 @@ function strayFound(cell: Append, fact: ForeignChargeFact, { payment, strayCharg
 
 function decideRefund(fact: RefundFact, state: PaymentState): Decision {
   const known = state.refunds.get(fact.refundId);
-  const cell = REFUND_TABLE[refundRowOf(fact)][known === undefined ? 'none' : refundRowOf(known)];
-  if (cell.does !== 'append') return passOn(cell);
   if (known !== undefined && (known.amountMinor !== fact.amountMinor || known.chargeId !== fact.chargeId)) {
     return review('a refund keeps its amount and its charge');
   }
+  const cell = REFUND_TABLE[refundRowOf(fact)][known === undefined ? 'none' : refundRowOf(known)];
+  if (cell.does !== 'append') return passOn(cell);
   const money = moneyOf(fact.chargeId, state);
   if (money === undefined) return review('a refund of a charge that has no money');
   const { account, capturedMinor, refundedMinor, currency } = money;
@@ -285,11 +285,11 @@ function refundRowOf({ status, failure }: RefundFact): Exclude<RefundStatus, 'no
 
 function decideDispute(fact: DisputeFact, state: PaymentState): Decision {
   const known = state.disputes.get(fact.disputeId);
-  const cell = DISPUTE_TABLE[fact.status][known?.status ?? 'none'];
-  if (cell.does !== 'append') return passOn(cell);
   if (known !== undefined && (known.amountMinor !== fact.amountMinor || known.chargeId !== fact.chargeId)) {
     return review('a dispute keeps its amount and its charge');
   }
+  const cell = DISPUTE_TABLE[fact.status][known?.status ?? 'none'];
+  if (cell.does !== 'append') return passOn(cell);
   const disputed = moneyOf(fact.chargeId, state);
   if (disputed === undefined) return review('a dispute over a charge that has no money');
   const postings = book(cell.posts, { amountMinor: fact.amountMinor, currency: disputed.currency });
