@@ -1,12 +1,17 @@
 import { Duration } from 'aws-cdk-lib';
 import { Construct } from 'constructs';
 import { Environment, type RoutingRule } from '../lambdas/kernel/contract/environment.ts';
-import type { CallbackSource, ProcessorContract, SecretConstruct } from '../lambdas/processors/contract.ts';
+import {
+  type CallbackSource,
+  inMode,
+  type ProcessorContract,
+  type SecretConstruct,
+} from '../lambdas/processors/contract.ts';
 import type { PayonceFunction } from './constructs/payonce-function.ts';
 import { vendorMetric } from './constructs/payonce-metric.ts';
 import { ProcessorSecret } from './constructs/processor-secret.ts';
 import { RunbookAlarm } from './constructs/runbook-alarm.ts';
-import type { CalledProcessor } from './settings.ts';
+import type { CalledProcessor, Mode } from './settings.ts';
 
 /** The secrets of a processor. */
 export interface ProcessorSecrets {
@@ -16,7 +21,7 @@ export interface ProcessorSecrets {
   readonly client: Readonly<Record<string, ProcessorSecret>>;
 }
 
-/** By the processor's name. */
+/** By the processor's name and mode. */
 export type SecretsOfProcessors = ReadonlyMap<string, ProcessorSecrets>;
 
 /** Creates the secrets of the configured processors. The operator sets the values that a processor issues. */
@@ -25,32 +30,40 @@ export function processorSecrets(
   called: readonly CalledProcessor[],
   retain: boolean,
 ): SecretsOfProcessors {
-  const made = ({ construct, description }: SecretConstruct) =>
-    new ProcessorSecret(scope, construct, { description, retain });
+  const made = ({ construct, description }: SecretConstruct, mode: Mode) =>
+    new ProcessorSecret(scope, inMode(construct, mode), { description: `${description} For ${mode} mode.`, retain });
   return new Map(
-    called.map(({ processor: { name, callbacks, secrets } }) => [
-      name,
+    called.map(({ processor: { name, callbacks, secrets }, mode }) => [
+      keyOf(name, mode),
       {
-        callbacks: made(callbacks.secret),
-        client: Object.fromEntries(Object.entries(secrets).map(([secret, setting]) => [secret, made(setting)])),
+        callbacks: made(callbacks.secret, mode),
+        client: Object.fromEntries(Object.entries(secrets).map(([secret, setting]) => [secret, made(setting, mode)])),
       },
     ]),
   );
 }
 
-/** @throws Error when the processor is not called */
-export function secretsOf(secrets: SecretsOfProcessors, { name }: Pick<ProcessorContract, 'name'>): ProcessorSecrets {
-  const found = secrets.get(name);
-  if (found === undefined) throw new Error(`the processor ${name} is not called, so it has no secrets`);
+/** @throws Error when the processor is not called in this mode */
+export function secretsOf(
+  secrets: SecretsOfProcessors,
+  { name }: Pick<ProcessorContract, 'name'>,
+  mode: Mode,
+): ProcessorSecrets {
+  const found = secrets.get(keyOf(name, mode));
+  if (found === undefined) throw new Error(`the processor ${name} is not called in ${mode} mode, so it has no secrets`);
   return found;
+}
+
+function keyOf(name: string, mode: Mode): string {
+  return `${name}/${mode}`;
 }
 
 export interface ProcessorsProps {
   /** The configured processors. */
   readonly called: readonly CalledProcessor[];
   readonly secrets: SecretsOfProcessors;
-  /** The routing of new payments; the first rule that matches applies. @default all to the first processor */
-  readonly routes?: readonly RoutingRule[];
+  /** The routing of new payments; the first rule that matches applies, and what none matches is refused. */
+  readonly routes: readonly RoutingRule[];
   /** Base address of the sandbox, without a trailing slash. @default it is not deployed */
   readonly sandbox?: { readonly url: string };
 }
@@ -67,10 +80,12 @@ export class Processors extends Construct {
   constructor(scope: Construct, id: string, props: ProcessorsProps) {
     super(scope, id);
     this.#props = props;
-    this.names = props.called.map(({ processor }) => processor.name);
-    const lost = props.routes?.find(({ processor }) => !this.names.includes(processor));
+    this.names = [...new Set(props.called.map(({ processor }) => processor.name))];
+    const isCalled = (route: RoutingRule) =>
+      props.called.some(({ processor, mode }) => processor.name === route.processor && mode === route.mode);
+    const lost = props.routes.find((route) => !isCalled(route));
     if (lost !== undefined) {
-      throw new Error(`a route leads to the processor ${lost.processor}; only ${this.names.join(', ')} are called`);
+      throw new Error(`a route leads to the processor ${lost.processor}, which is not called in ${lost.mode} mode`);
     }
     for (const name of this.names) {
       new RunbookAlarm(this, `${name}-BreakerOpened`, {
@@ -84,19 +99,19 @@ export class Processors extends Construct {
 
   /** Sets what `readPaymentsConfig` reads about processors, and allows `grantee` to read the secrets of their clients. */
   grantCall(grantee: PayonceFunction): void {
-    const { called, secrets, routes = [], ...stacks } = this.#props;
-    for (const { processor, settings } of called) {
+    const { called, secrets, routes, ...stacks } = this.#props;
+    for (const { processor, mode, settings } of called) {
       const given = processor.deployedBy === undefined ? undefined : stacks[processor.deployedBy];
       const values: Readonly<Record<string, string | undefined>> = { ...settings, ...given };
       for (const [name, { variable }] of Object.entries(processor.settings)) {
         const value = values[name];
-        if (value !== undefined) grantee.tell({ [variable]: value });
+        if (value !== undefined) grantee.tell({ [inMode(variable, mode)]: value });
       }
-      const { client } = secretsOf(secrets, processor);
+      const { client } = secretsOf(secrets, processor, mode);
       for (const [name, { variable }] of Object.entries(processor.secrets)) {
         const secret = client[name];
         if (secret === undefined) throw new Error(`the processor ${processor.name} has no secret ${name}`);
-        grantee.tell({ [variable]: secret.arn });
+        grantee.tell({ [inMode(variable, mode)]: secret.arn });
         secret.grantReadTo(grantee);
       }
     }
@@ -106,10 +121,10 @@ export class Processors extends Construct {
   /** Allows `grantee` to verify callbacks: sets the processors and allows it to read their signing secrets. */
   grantVerifyCallbacks(grantee: PayonceFunction): void {
     const { called, secrets } = this.#props;
-    const sources = called.map(({ processor, scheme }): CallbackSource => {
-      const { callbacks } = secretsOf(secrets, processor);
+    const sources = called.map(({ processor, mode, scheme }): CallbackSource => {
+      const { callbacks } = secretsOf(secrets, processor, mode);
       callbacks.grantReadTo(grantee);
-      return { name: processor.name, scheme, secretId: callbacks.arn };
+      return { name: processor.name, mode, scheme, secretId: callbacks.arn };
     });
     grantee.tell({ [Environment.callbackSources]: JSON.stringify(sources) });
   }

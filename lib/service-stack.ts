@@ -111,9 +111,18 @@ export class ServiceStack extends Stack {
     for (const [name, made] of Object.entries(functions)) {
       new CfnOutput(this, name, { value: made.function.functionName });
     }
+    new CfnOutput(this, StackOutput.processors, { value: calledProcessors(settings) });
     new CfnOutput(this, StackOutput.apiUrl, { value: http.serve(settings) });
     new CfnOutput(this, StackOutput.parkedRecordsQueue, { value: events.parked.queueUrl });
   }
+}
+
+/** For the person who deploys. */
+function calledProcessors({ processors }: Settings): string {
+  if (processors.length === 0) {
+    return 'NONE: payments are answered 503 no_processor_configured. Set payonce:sandbox, payonce:stripeAccount or payonce:processorUrl.';
+  }
+  return processors.map(({ processor, mode }) => `${processor.name} (${mode})`).join(', ');
 }
 
 /** @returns undefined without the sandbox and without settings for parties: then there is no orders API */
@@ -130,6 +139,6 @@ function tellCallbackAddress(scope: Construct, http: HttpApi): void {
   new StringParameter(scope, 'CallbackAddress', {
     parameterName: CALLBACK_ADDRESS_PARAMETER,
     description: 'The address for callbacks of the sandbox processor.',
-    stringValue: `${http.url}${callbackPath(sandboxContract)}`,
+    stringValue: `${http.url}${callbackPath(sandboxContract, 'test')}`,
   });
 }

@@ -1,23 +1,24 @@
 import type { Node } from 'constructs';
 import type { RoutingRule } from '../lambdas/kernel/contract/environment.ts';
-import { type ProcessorContract, type ProcessorSetting, schemeNames } from '../lambdas/processors/contract.ts';
+import { inMode, type ProcessorContract, type ProcessorSetting, schemeNames } from '../lambdas/processors/contract.ts';
 import { PROCESSORS } from '../lambdas/processors/registry.ts';
 
 /** The settings of a deployment, from CDK context (`-c payonce:<name>=<value>` or cdk.json). */
 export interface Settings {
-  /** Deploy the sandbox processor and send charges to it. @default true */
+  /** Deploy the sandbox processor and send test payments to it. It holds no real money. @default false */
   readonly sandbox: boolean;
   /**
-   * The processors to call. The contract of each names its settings (lambdas/processors/<name>/contract.ts). The first of the
-   * registry is always called. If its own stack is left out, its settings are required.
+   * The processors to call, once for each mode. The contract of each names its settings (lambdas/processors/<name>/contract.ts).
+   * The sandbox is called if it is deployed.
    *
-   * @default only the first
+   * @default none: payments are answered 503 `no_processor_configured`
    */
   readonly processors: readonly CalledProcessor[];
   /**
-   * The routing of new payments: JSON, a list of `{ "tenant"?, "currency"?, "processor" }`; the first rule that matches applies.
+   * The routing of new payments: JSON, a list of `{ "mode"?, "tenant"?, "currency"?, "processor" }`; the first rule that matches
+   * applies. A rule without a mode applies to the modes in which its processor is called. What no rule matches is refused.
    *
-   * @default all to the first processor
+   * @default all to the only processor of the mode
    */
   readonly routes: readonly RoutingRule[];
   /**
@@ -83,9 +84,9 @@ export function recordedSettings({ processors, alarmEmail, emailSender, ...other
     name,
     typeof value === 'string' ? value : JSON.stringify(value),
   ]);
-  const ofProcessors = processors.flatMap(({ processor: { name }, settings, scheme }): [string, string][] => [
-    [`${name}.callbackScheme`, scheme],
-    ...Object.entries(settings).map(([setting, value]): [string, string] => [`${name}.${setting}`, value]),
+  const ofProcessors = processors.flatMap(({ processor: { name }, mode, settings, scheme }): [string, string][] => [
+    [`${name}.${mode}.callbackScheme`, scheme],
+    ...Object.entries(settings).map(([setting, value]): [string, string] => [`${name}.${mode}.${setting}`, value]),
   ]);
   const addresses = Object.entries({ alarmEmail, emailSender }).flatMap(([name, given]): [string, string][] =>
     given === undefined ? [] : [[name, 'given']],
@@ -93,9 +94,12 @@ export function recordedSettings({ processors, alarmEmail, emailSender, ...other
   return Object.fromEntries([...texts, ...ofProcessors, ...addresses]);
 }
 
-/** A processor that this deployment calls, with its settings. */
+export type Mode = RoutingRule['mode'];
+
+/** A processor that this deployment calls in a mode, with its settings. */
 export interface CalledProcessor {
   readonly processor: ProcessorContract;
+  readonly mode: Mode;
   /** By their names in its contract, without those that a stack of this app provides. */
   readonly settings: Readonly<Record<string, string>>;
   /** The signature scheme of its callbacks. */
@@ -105,7 +109,7 @@ export interface CalledProcessor {
 const PREFIX = 'payonce:';
 
 export const DEFAULTS: Omit<Settings, 'processors'> = {
-  sandbox: true,
+  sandbox: false,
   routes: [],
   retainData: true,
   eventArchive: true,
@@ -183,9 +187,10 @@ export function readSettings(node: Node, processors: readonly ProcessorContract[
   const certificateArn = read(node, 'certificateArn', RULES.certificateArn);
   const basePath = read(node, 'basePath', RULES.basePath);
   const sandbox = read(node, 'sandbox', RULES.sandbox) ?? DEFAULTS.sandbox;
+  const called = readProcessors(node, processors, { sandbox });
   const settings: Settings = {
     sandbox,
-    processors: readProcessors(node, processors, { sandbox }),
+    processors: called,
     retainData: read(node, 'retainData', RULES.retainData) ?? DEFAULTS.retainData,
     eventArchive: read(node, 'eventArchive', RULES.eventArchive) ?? DEFAULTS.eventArchive,
     eventsLostAfterSeconds:
@@ -208,65 +213,73 @@ export function readSettings(node: Node, processors: readonly ProcessorContract[
     ...(basePath === undefined ? {} : { basePath }),
     ...(alarmEmail === undefined ? {} : { alarmEmail }),
     ...(alarmTopicArn === undefined ? {} : { alarmTopicArn }),
-    routes: read(node, ROUTES, routes(processors)) ?? DEFAULTS.routes,
+    routes: readRoutes(node, processors, called),
   };
-  refuseConflicts(settings, processors);
+  refuseConflicts(settings);
   return settings;
 }
 
-/** The settings of each processor that is called: the first always, others if one of their settings is given. */
+/** The settings of each processor that is called, in each mode. */
 function readProcessors(
   node: Node,
   processors: readonly ProcessorContract[],
   deployed: Pick<Settings, 'sandbox'>,
 ): readonly CalledProcessor[] {
-  return processors.flatMap((processor, index) => {
-    const { deployedBy } = processor;
-    const ours = deployedBy !== undefined && deployed[deployedBy] ? deployedBy : undefined;
-    const scheme = readScheme(node, processor, processors, ours);
-    const given = Object.entries(processor.settings).flatMap(([name, setting]) => {
-      const value = read(node, setting.context, ruleOf(setting));
-      return value === undefined ? [] : [{ name, context: setting.context, value }];
-    });
-    const [first] = given;
-    if (ours !== undefined && first !== undefined) {
-      throw new Error(`${PREFIX}${first.context} is ${first.value}, but the ${ours} is enabled: set one of the two`);
-    }
-    const settings = Object.fromEntries(given.map(({ name, value }) => [name, value]));
-    if (ours !== undefined) return [{ processor, settings, scheme }];
-    if (index > 0 && first === undefined) return [];
-    const because =
-      first === undefined ? `${deployedBy ?? 'processor'} is false` : `${first.context} is ${first.value}`;
-    refuseIncomplete(processor, settings, because);
-    return [{ processor, settings, scheme }];
-  });
+  return processors.flatMap((processor) =>
+    processor.modes.flatMap((mode): CalledProcessor[] => {
+      const { deployedBy, callbacks } = processor;
+      if (deployedBy !== undefined) {
+        return deployed[deployedBy] ? [{ processor, mode, settings: {}, scheme: callbacks.scheme }] : [];
+      }
+      const scheme = readScheme(node, processor, mode, processors);
+      const given = Object.entries(processor.settings).flatMap(([name, setting]) => {
+        const context = inMode(setting.context, mode);
+        const value = read(node, context, ruleOf(setting));
+        return value === undefined ? [] : [{ name, context, value }];
+      });
+      const [first] = given;
+      if (first === undefined) {
+        refuseSchemeAlone(node, processor, mode);
+        return [];
+      }
+      const settings = Object.fromEntries(given.map(({ name, value }) => [name, value]));
+      refuseIncomplete(processor, mode, settings, `${first.context} is ${first.value}`);
+      return [{ processor, mode, settings, scheme }];
+    }),
+  );
 }
 
 function readScheme(
   node: Node,
   { callbacks: { scheme, schemeSetting } }: ProcessorContract,
+  mode: Mode,
   processors: readonly ProcessorContract[],
-  deployedBy: string | undefined,
 ): string {
   if (schemeSetting === undefined) return scheme;
   const names = schemeNames(processors);
   const find = (given: unknown) => names.find((name) => name === given);
-  const chosen = read(node, schemeSetting, { allowed: `one of ${names.join(', ')}`, read: find }) ?? scheme;
-  if (deployedBy !== undefined && chosen !== scheme) {
-    throw new Error(`${PREFIX}${schemeSetting} is ${chosen}, but the ${deployedBy} has its own signature scheme`);
-  }
-  return chosen;
+  return read(node, inMode(schemeSetting, mode), { allowed: `one of ${names.join(', ')}`, read: find }) ?? scheme;
 }
 
-/** A processor has all required settings, or it is not called. */
+function refuseSchemeAlone(node: Node, processor: ProcessorContract, mode: Mode): void {
+  const { schemeSetting } = processor.callbacks;
+  const name = schemeSetting === undefined ? undefined : `${PREFIX}${inMode(schemeSetting, mode)}`;
+  if (name === undefined || node.tryGetContext(name) === undefined) return;
+  throw new Error(`${name} is given, but there is no ${settingOf(processor, mode)}`);
+}
+
+/** A processor has all required settings of a mode, or it is not called in this mode. */
 function refuseIncomplete(
   { settings }: ProcessorContract,
+  mode: Mode,
   given: Readonly<Record<string, string>>,
   because: string,
 ): void {
   for (const [name, setting] of Object.entries(settings)) {
     if (setting.optional === true || given[name] !== undefined) continue;
-    throw new Error(`${PREFIX}${because}, so ${PREFIX}${setting.context} must be ${ruleOf(setting).allowed}`);
+    throw new Error(
+      `${PREFIX}${because}, so ${PREFIX}${inMode(setting.context, mode)} must be ${ruleOf(setting).allowed}`,
+    );
   }
 }
 
@@ -275,14 +288,56 @@ function ruleOf({ form }: ProcessorSetting): Rule<string> {
   return { allowed: form.allowed, read: matching(form.pattern) };
 }
 
-/** The setting that enables a processor other than the first: its first required one. */
-function settingOf({ settings }: ProcessorContract): string {
+/** The setting that enables a processor in a mode: that of its stack, or its first required one. */
+function settingOf({ settings, deployedBy }: ProcessorContract, mode: Mode): string {
   const needed = Object.values(settings).find(({ optional }) => optional !== true);
-  return `${PREFIX}${needed?.context ?? ''}`;
+  return `${PREFIX}${deployedBy ?? inMode(needed?.context ?? '', mode)}`;
+}
+
+/** A rule as it is given. Without a mode it applies to the modes in which its processor is called. */
+interface GivenRule extends Omit<RoutingRule, 'mode'> {
+  readonly mode?: Mode;
+}
+
+/**
+ * The routing rules, each with its mode. A mode that no given rule applies to sends all payments to its only processor.
+ *
+ * @throws Error when a rule leads to a processor that is not called, or a mode has several processors and no rule
+ */
+function readRoutes(
+  node: Node,
+  processors: readonly ProcessorContract[],
+  called: readonly CalledProcessor[],
+): readonly RoutingRule[] {
+  const given = read(node, ROUTES, routes(processors)) ?? [];
+  const rules = given.flatMap((rule): readonly RoutingRule[] => {
+    const modes = called.filter(({ processor }) => processor.name === rule.processor).map(({ mode }) => mode);
+    const fitting = rule.mode === undefined ? modes : modes.filter((mode) => mode === rule.mode);
+    if (fitting.length > 0) return fitting.map((mode) => ({ ...rule, mode }));
+    const lost = processors.find(({ name }) => name === rule.processor);
+    const { mode = lost?.modes[0] ?? 'test' } = rule;
+    if (lost?.modes.includes(mode) === false) {
+      throw new Error(
+        `${PREFIX}${ROUTES} sends ${mode} payments to ${lost.name}, which is for ${lost.modes.join(', ')}`,
+      );
+    }
+    const setting = lost === undefined ? '' : settingOf(lost, mode);
+    throw new Error(`${PREFIX}${ROUTES} sends payments to ${rule.processor}, but there is no ${setting}`);
+  });
+  const implied = (['test', 'live'] as const).flatMap((mode): readonly RoutingRule[] => {
+    const names = called.filter((each) => each.mode === mode).map(({ processor }) => processor.name);
+    const [only, ...more] = names;
+    if (only === undefined || rules.some((rule) => rule.mode === mode)) return [];
+    if (more.length === 0) return [{ mode, processor: only }];
+    throw new Error(
+      `${names.join(' and ')} are called in ${mode} mode, so ${PREFIX}${ROUTES} must say which payments each of them gets`,
+    );
+  });
+  return [...rules, ...implied];
 }
 
 /** Refuses settings that are valid alone but contradict each other. */
-function refuseConflicts(settings: Settings, processors: readonly ProcessorContract[]): void {
+function refuseConflicts(settings: Settings): void {
   refusePartyConflicts(settings);
   refuseDomainConflicts(settings);
   const { alarmEmail, alarmTopicArn } = settings;
@@ -290,13 +345,6 @@ function refuseConflicts(settings: Settings, processors: readonly ProcessorContr
     throw new Error(
       `${PREFIX}alarmEmail is ${alarmEmail}, but alarms are sent to ${PREFIX}alarmTopicArn: set one of the two`,
     );
-  }
-  const called = new Set(settings.processors.map(({ processor }) => processor.name));
-  const lost = processors.find(
-    ({ name }) => !called.has(name) && settings.routes.some(({ processor }) => processor === name),
-  );
-  if (lost !== undefined) {
-    throw new Error(`${PREFIX}routes sends payments to ${lost.name}, but there is no ${settingOf(lost)}`);
   }
 }
 
@@ -337,10 +385,14 @@ function read<Value>(node: Node, name: string, rule: Rule<Value>): Value | undef
 
 /** A misspelled setting must not silently have its default. */
 function refuseUnknown(node: Node, processors: readonly ProcessorContract[]): void {
-  const ofProcessors = processors.flatMap(({ settings, callbacks: { schemeSetting } }) => [
-    ...Object.values(settings).map(({ context }) => context),
-    ...(schemeSetting === undefined ? [] : [schemeSetting]),
-  ]);
+  const ofProcessors = processors
+    .filter(({ deployedBy }) => deployedBy === undefined)
+    .flatMap(({ modes, settings, callbacks: { schemeSetting } }) => {
+      const names = Object.values(settings).map(({ context }) => context);
+      return [...names, ...(schemeSetting === undefined ? [] : [schemeSetting])].flatMap((name) =>
+        modes.map((mode) => inMode(name, mode)),
+      );
+    });
   const known = [...Object.keys(RULES), ...ofProcessors, ROUTES].map((name) => `${PREFIX}${name}`);
   const given = Object.keys(node.getAllContext() as Record<string, unknown>);
   const unknown = given.find((name) => name.startsWith(PREFIX) && !known.includes(name));
@@ -383,18 +435,19 @@ function matching(form: RegExp): Rule<string>['read'] {
 }
 
 const ROUTES = 'routes';
-const ROUTE_FIELDS = new Set(['tenant', 'currency', 'processor']);
+const ROUTE_FIELDS = new Set(['mode', 'tenant', 'currency', 'processor']);
 
-function routes(processors: readonly ProcessorContract[]): Rule<readonly RoutingRule[]> {
+function routes(processors: readonly ProcessorContract[]): Rule<readonly GivenRule[]> {
   const names = new Set(processors.map(({ name }) => name));
-  const isRoute = (rule: unknown): rule is RoutingRule => {
+  const isRoute = (rule: unknown): rule is GivenRule => {
     if (typeof rule !== 'object' || rule === null) return false;
     const fields = Object.entries(rule);
     const known = fields.every(([name, value]) => ROUTE_FIELDS.has(name) && typeof value === 'string');
-    return known && 'processor' in rule && names.has(String(rule.processor));
+    const ofMode = !('mode' in rule) || rule.mode === 'test' || rule.mode === 'live';
+    return known && ofMode && 'processor' in rule && names.has(String(rule.processor));
   };
   return {
-    allowed: 'JSON, a list of { "tenant"?, "currency"?, "processor" }',
+    allowed: 'JSON, a list of { "mode"?, "tenant"?, "currency"?, "processor" }',
     read: (given) => {
       const rules: unknown = typeof given === 'string' ? parsedJson(given) : given;
       return Array.isArray(rules) && rules.every(isRoute) ? rules : undefined;

@@ -25,7 +25,7 @@ export function buildStacks(app: App, processors: readonly ProcessorContract[] =
   }
   const sandbox = new SandboxStack(app, StackName.sandbox, {
     settings,
-    data: { callbackSecret: secretsOf(data.processors, sandboxContract).callbacks },
+    data: { callbackSecret: secretsOf(data.processors, sandboxContract, 'test').callbacks },
     description: 'Payonce: sandbox processor',
   });
   new ServiceStack(app, StackName.service, { ...service, sandbox: { url: sandbox.url } });

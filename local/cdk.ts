@@ -30,6 +30,7 @@ export interface CdkApp {
 
 const PAYONCE: CdkApp = {
   context: {
+    'payonce:sandbox': 'true',
     // The emulator's CloudFormation does not support event archives.
     'payonce:eventArchive': 'false',
     // Relay and projector take a tenth of a second here. A short period shows the effect of stopping one of them.

@@ -15,7 +15,7 @@ import { IdempotencyTable } from '../lambdas/kernel/contract/tables.ts';
 import { tenantId as asTenant } from '../lambdas/kernel/ids.ts';
 import { documentClient } from '../lambdas/kernel/platform/document-client.ts';
 import { PartiesEnvironment } from '../lambdas/orders/contract.ts';
-import { callbackPath } from '../lambdas/processors/contract.ts';
+import { callbackPath, inMode } from '../lambdas/processors/contract.ts';
 import { sandboxContract } from '../lambdas/processors/sandbox/contract.ts';
 import { hashOfApiKey, TenantAdministration } from '../lambdas/tenants/store/tenant-administration.ts';
 import { bootstrap, type CdkApp, deploy, type StackOutputs } from './cdk.ts';
@@ -130,7 +130,7 @@ async function describe(emulator: Emulator, outputs: StackOutputs, known: LocalK
   const apiUrl = reachable(endpoint, read('service', 'apiUrl'));
   const sandboxUrl = reachable(endpoint, read('sandbox', 'sandboxUrl'));
   await pointToThisMachine(endpoint, { apiUrl, sandboxUrl });
-  await pointCallbacksTo(endpoint, `${apiUrl}${callbackPath(sandboxContract)}`);
+  await pointCallbacksTo(endpoint, `${apiUrl}${callbackPath(sandboxContract, 'test')}`);
   return {
     awsEndpoint: endpoint,
     region: REGION,
@@ -160,7 +160,7 @@ interface Addresses {
 /** Replaces the AWS addresses of the templates in the functions' environments by local ones. The sandbox acts as processor, shop and e-mail service. */
 async function pointToThisMachine(endpoint: string, { apiUrl, sandboxUrl }: Addresses): Promise<void> {
   const addresses: Readonly<Record<string, string>> = {
-    [sandboxContract.settings.url.variable]: sandboxUrl,
+    [inMode(sandboxContract.settings.url.variable, 'test')]: sandboxUrl,
     [PartiesEnvironment.shopUrl]: sandboxUrl,
     [PartiesEnvironment.postmarkUrl]: sandboxUrl,
     [Environment.apiUrl]: apiUrl,

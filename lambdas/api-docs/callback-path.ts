@@ -13,7 +13,7 @@ export const received = z.looseObject({ received: z.literal(true) }).meta({ id: 
 
 /** Where processors send their events, for the operator who configures a processor. */
 export const callbackPath: ZodOpenApiPathsObject = {
-  '/callbacks/{processor}': {
+  '/callbacks/{processor}/{mode}': {
     post: {
       operationId: 'receiveCallback',
       summary: 'Receive an event of a processor',
@@ -24,6 +24,9 @@ export const callbackPath: ZodOpenApiPathsObject = {
       requestParams: {
         path: z.object({
           processor: z.string().meta({ description: 'The name of the processor.', example: 'sandbox' }),
+          mode: z
+            .enum(['test', 'live'])
+            .meta({ description: 'The mode of its events. Each mode has its own signing secret.' }),
         }),
       },
       requestBody: {

@@ -59,6 +59,9 @@ interface KeyedOperation extends Operation {
 /** Captured from the handlers by `npm run docs:tables` (`test/api-docs/capture-examples.ts`). */
 const examples: Readonly<Record<string, Readonly<Record<string, Examples>>>> = captured.operations;
 
+/** The problems of a new payment that no processor gets. */
+export const NO_PROCESSOR = ['livemode_not_available', 'no_processor_for_payment', 'no_processor_configured'] as const;
+
 /** An operation that reads. */
 export function reading(operation: Operation): ZodOpenApiOperationObject {
   const { path, query, problems = [] } = operation;

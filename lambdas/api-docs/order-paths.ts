@@ -5,7 +5,7 @@ import { order } from '../orders/http/order-object.ts';
 import { createOrderBody } from '../orders/http/order-schemas.ts';
 import { ordersQuery } from '../views/http/order-list.ts';
 import { LAGS, orderList } from './list-schemas.ts';
-import { keyed, reading } from './operations.ts';
+import { keyed, NO_PROCESSOR, reading } from './operations.ts';
 
 /** Orders: payments with the steps around them. */
 export const orderPaths: ZodOpenApiPathsObject = {
@@ -40,7 +40,7 @@ export const orderPaths: ZodOpenApiPathsObject = {
           schema: order,
         },
       },
-      problems: ['payment_failed', 'order_not_attempted', 'out_of_stock', 'order_canceled'],
+      problems: ['payment_failed', 'order_not_attempted', 'out_of_stock', 'order_canceled', ...NO_PROCESSOR],
     }),
   },
   '/v1/orders/{id}': {

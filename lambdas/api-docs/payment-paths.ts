@@ -7,7 +7,7 @@ import { eventsQuery } from '../views/http/event-routes.ts';
 import { paymentsQuery } from '../views/http/payment-lists.ts';
 import { transitionList } from './answer-schemas.ts';
 import { event, eventList, LAGS, paymentList } from './list-schemas.ts';
-import { keyed, reading } from './operations.ts';
+import { keyed, NO_PROCESSOR, reading } from './operations.ts';
 
 const path = z.object({ id: payment.shape.id.meta({ description: 'The id of the payment.' }) });
 
@@ -41,7 +41,13 @@ export const paymentPaths: ZodOpenApiPathsObject = {
           schema: payment,
         },
       },
-      problems: ['payment_failed', 'payment_canceled', 'reference_already_used', 'payment_not_attempted'],
+      problems: [
+        'payment_failed',
+        'payment_canceled',
+        'reference_already_used',
+        'payment_not_attempted',
+        ...NO_PROCESSOR,
+      ],
     }),
   },
   '/v1/payments/{id}': {

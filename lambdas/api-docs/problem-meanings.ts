@@ -27,6 +27,8 @@ export const MEANINGS: Readonly<Record<ProblemCode, string>> = {
   refund_failed:
     'The processor refused the refund; no money was returned. The answer contains the refund, and is final for this key.',
   insufficient_scope: 'The API key is valid, but lacks the scope that this route needs.',
+  livemode_not_available:
+    'The deployment calls processors in test mode only, for example the sandbox, which holds no real money. Nothing was begun. Use a test key.',
   forbidden: 'The firewall before the API refused the request.',
   not_found: 'The path or object does not exist, or this API key has no access to it.',
   method_not_allowed: 'The path exists, and the Allow header names its methods.',
@@ -63,9 +65,13 @@ export const MEANINGS: Readonly<Record<ProblemCode, string>> = {
   unsupported_media_type: 'The body must be application/json in UTF-8.',
   idempotency_key_payload_mismatch:
     'The key belongs to a request with another body. Its stored answer is unchanged; use a new key.',
+  no_processor_for_payment:
+    'No routing rule of the deployment matches the mode and the currency of the payment. Nothing was begun, and the key stays unused.',
   rate_limited: 'The request had no effect. Retry with the same key after Retry-After.',
   internal_error: 'The service failed. Retry with the same key: the request takes effect at most once.',
   balance_too_large: 'A sum is beyond the integers that JSON carries exactly (2^53 - 1), and is not answered rounded.',
+  no_processor_configured:
+    'The deployment calls no payment processor. Its operator must configure one; then the same key can succeed.',
   processor_unavailable: 'The payment processor cannot be reached now. Retry with the same key after Retry-After.',
   temporarily_unavailable: 'The request could not be served now. Retry with the same key after Retry-After.',
   timeout: 'The gateway got no answer in time. Retry with the same key: the request takes effect at most once.',

@@ -17,7 +17,7 @@ export interface CallbacksApiTools extends Omit<ReceiveCallbackTools, 'books'> {
   readonly telemetry: Telemetry;
 }
 
-const ROUTE = '/callbacks/{processor}';
+const ROUTE = '/callbacks/{processor}/{mode}';
 
 /**
  * The endpoint for processors' callbacks. Checks the route, the size, the signature and the event, in this order. Nothing is
@@ -31,10 +31,10 @@ export function callbacksApi(tools: CallbacksApiTools): (event: GatewayEvent) =>
 }
 
 async function handle(tools: CallbacksApiTools, request: GatewayRequest, seen: Seen): Promise<Handled> {
-  const [first, name, ...deeper] = request.path;
-  const source = tools.sources.find((each) => each.name === name);
+  const [first, name, mode, ...deeper] = request.path;
+  const source = tools.sources.find((each) => each.name === name && each.mode === mode);
   if (first !== 'callbacks' || source === undefined || deeper.length > 0) {
-    return refusal(problem('not_found', 'This processor does not exist.'), request);
+    return refusal(problem('not_found', 'This deployment does not call this processor in this mode.'), request);
   }
   if (request.method !== 'POST') {
     return refusal(problem('method_not_allowed', 'This path accepts POST only.'), request, { allow: 'POST' });

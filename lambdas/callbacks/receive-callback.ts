@@ -9,10 +9,10 @@ import type { OperationRunner } from '../once/use/operation-runner.ts';
 import type { TransitionType } from '../payments/domain/payment.ts';
 import type { ProcessorCharge } from '../payments/domain/processor-charge.ts';
 import type { Transition } from '../payments/domain/transition.ts';
-import { detailsOf } from '../payments/domain/transition.ts';
 import { decideAll } from '../payments/use/decide-all.ts';
 import type { CallbackEvent, EffectStore, OrphanedCallback } from '../payments/use/effect-store.ts';
 import { type PaymentChain, readChain } from '../payments/use/payment-chain.ts';
+import { isSentTo } from '../payments/use/pinned-processor.ts';
 import type { ProcessorBooks } from '../payments/use/processor.ts';
 import { queuedWith } from '../payments/use/queued-with.ts';
 import { type AlarmTools, raiseAlarms } from '../payments/use/raise-alarms.ts';
@@ -50,7 +50,7 @@ const READ_TIMEOUT_MS = 5_000;
  * @throws RetryableError or AmbiguousError if the callback may not be stored: the processor must deliver it again
  */
 export async function receiveCallback(tools: ReceiveCallbackTools, event: CallbackEvent): Promise<CallbackOutcome> {
-  const operationId = callbackOperation(tools.digest, event.processorName, event.eventId);
+  const operationId = callbackOperation(tools.digest, sourceOf(event), event.eventId);
   return commitOnce(tools.runner, new CallbackEffect(tools, operationId, event));
 }
 
@@ -136,10 +136,9 @@ class CallbackEffect implements Effect<Progress, CallbackOutcome> {
     return this.#tools.books.readCharge(this.#event.chargeId, { timeoutMs: READ_TIMEOUT_MS });
   }
 
-  /** The books of another processor or account cannot settle the payment, even if a charge there has its id. */
-  #isOfThisAccount({ first }: PaymentChain): boolean {
-    const { name, account } = this.#tools.books;
-    return first.payment.processorName === name && detailsOf(first).processor.account === account;
+  /** The books of another processor, mode or account cannot settle the payment, even if a charge there has its id. */
+  #isOfThisAccount(chain: PaymentChain): boolean {
+    return isSentTo(chain, this.#tools.books);
   }
 
   /** Stores the callback as an orphan, so that it can be acknowledged. It is never posted. A retried orphan stays stored. */
@@ -173,4 +172,9 @@ class CallbackEffect implements Effect<Progress, CallbackOutcome> {
       expiresAtSeconds: effectExpirySeconds(nowMs, this.#tools.entropy.fraction()),
     };
   }
+}
+
+/** A processor and a mode: the issuer of event ids. */
+export function sourceOf({ processorName, mode }: CallbackEvent): string {
+  return `${processorName}/${mode}`;
 }

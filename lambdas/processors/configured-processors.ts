@@ -1,6 +1,6 @@
 import type { RoutingRule } from '../kernel/contract/environment.ts';
 import { RetryableError } from '../kernel/faults.ts';
-import type { TenantId } from '../kernel/ids.ts';
+import type { Mode } from '../kernel/ids.ts';
 import { invariant } from '../kernel/invariant.ts';
 import type { ActiveSecrets } from '../kernel/platform/active-secrets.ts';
 import type { Instruments } from '../kernel/platform/instruments.ts';
@@ -8,6 +8,7 @@ import type { Secrets } from '../kernel/platform/secrets-manager.ts';
 import type { Clock } from '../kernel/world.ts';
 import type { SendRequest } from '../outbound/http-call.ts';
 import { outboundTelemetry } from '../outbound/outbound-telemetry.ts';
+import type { ChooseProcessor, NoProcessor } from '../payments/use/pinned-processor.ts';
 import type { Processor, ProcessorBooks } from '../payments/use/processor.ts';
 import type { CallbackSource } from './contract.ts';
 import type { ConnectedProcessor, ProcessorDescriptor } from './descriptor.ts';
@@ -15,9 +16,10 @@ import type { ReadEvent } from './event-body.ts';
 import type { SignatureScheme } from './signatures/signature.ts';
 import { signatureScheme } from './signatures/verify-callback.ts';
 
-/** A processor that this deployment calls, with its settings. */
+/** A processor that this deployment calls in a mode, with its settings. */
 export interface ConfiguredProcessor {
   readonly processor: ProcessorDescriptor;
+  readonly mode: Mode;
   /** By setting name in the processor's contract. */
   readonly settings: Readonly<Record<string, string>>;
   /** Ids in Secrets Manager, by secret name in the processor's contract. */
@@ -25,19 +27,17 @@ export interface ConfiguredProcessor {
 }
 
 export interface ProcessorsConfig {
-  /** The first is the default: it gets the payments that no routing rule matches. */
   readonly processors: readonly ConfiguredProcessor[];
   readonly routes: readonly RoutingRule[];
 }
 
 /** The connected processors of this deployment, and the routing of new payments. */
 export interface Processors {
-  /** The default: it gets the new payments that no routing rule matches. */
-  readonly processor: Processor;
-  /** All of them, the default included. */
+  /** A payment gets a processor only from `choose`. */
+  readonly processor: NoProcessor;
   readonly processors: readonly Processor[];
   readonly books: readonly ProcessorBooks[];
-  readonly choose: (payment: Parameters<typeof routeTo>[1]) => Processor;
+  readonly choose: ChooseProcessor;
 }
 
 /** What the processors need of the platform. */
@@ -77,30 +77,49 @@ export async function configuredProcessors(
 /**
  * Loads the code of each configured processor and connects it. No other function loads this code.
  *
- * @throws when a routing rule names a processor that this deployment does not call (from `choose`)
+ * @throws from `choose`, as `routing`
  */
 export async function connectProcessors(
   { processors, routes }: ProcessorsConfig,
   tools: ConnectTools,
 ): Promise<Processors> {
-  const [first, ...others] = await Promise.all(processors.map((each) => connect(each, tools)));
-  invariant(first !== undefined, 'a deployment must call at least one processor');
-  const all = [first, ...others];
+  const all = await Promise.all(processors.map((each) => connect(each, tools)));
+  const clients = all.map(({ client }) => client);
   return {
-    processor: first.client,
-    processors: all.map(({ client }) => client),
+    processor: 'no_processor_for_payment',
+    processors: clients,
     books: all.map(({ books }) => books),
-    choose: (payment) => {
-      const name = routeTo(routes, payment, first.client.name);
-      const chosen = all.find(({ client }) => client.name === name);
-      invariant(chosen !== undefined, `a rule sends payments to ${name}, which this deployment does not call`);
-      return chosen.client;
-    },
+    choose: routing(routes, clients),
+  };
+}
+
+/**
+ * The processor of a new payment, by the first matching rule. There is no default. An existing payment stays at its processor.
+ *
+ * @throws when a rule names a processor that is not called in its mode (from the returned function)
+ */
+export function routing(rules: readonly RoutingRule[], clients: readonly Processor[]): ChooseProcessor {
+  return (payment) => {
+    if (clients.length === 0) return 'no_processor_configured';
+    const ofMode = clients.filter(({ mode }) => mode === payment.mode);
+    if (ofMode.length === 0) return payment.mode === 'live' ? 'livemode_not_available' : 'no_processor_for_payment';
+    const fits = ({ tenant, mode, currency }: RoutingRule): boolean =>
+      mode === payment.mode &&
+      (tenant === undefined || tenant === payment.tenantId) &&
+      (currency === undefined || currency === payment.currency);
+    const rule = rules.find(fits);
+    if (rule === undefined) return 'no_processor_for_payment';
+    const chosen = ofMode.find(({ name }) => name === rule.processor);
+    invariant(
+      chosen !== undefined,
+      `a rule sends payments to ${rule.processor}, which is not called in ${rule.mode} mode`,
+    );
+    return chosen;
   };
 }
 
 function connect(
-  { processor, settings, secretIds }: ConfiguredProcessor,
+  { processor, mode, settings, secretIds }: ConfiguredProcessor,
   { clock, send, secrets, breakerOpened }: ConnectTools,
 ): Promise<ConnectedProcessor> {
   const reader = (secretId: string) => async (): Promise<string> => {
@@ -109,6 +128,7 @@ function connect(
     return secret;
   };
   return processor.connect({
+    mode,
     settings,
     secrets: Object.fromEntries(Object.entries(secretIds).map(([name, id]) => [name, reader(id)])),
     clock,
@@ -138,24 +158,13 @@ export async function configuredSources(
 ): Promise<readonly ConfiguredSource[]> {
   const configured = sources.map(async (source) => {
     const processor = processors.find(({ name }) => name === source.name);
-    const own = books.find(({ name }) => name === source.name);
+    const own = books.find(({ name, mode }) => name === source.name && mode === source.mode);
     if (processor === undefined || own === undefined) return [];
     const [signature, readEvent] = await Promise.all([
       signatureScheme(source.scheme, processors),
-      processor.eventReader(),
+      processor.eventReader(source.mode),
     ]);
     return [{ ...source, signature, readEvent, books: own }];
   });
   return (await Promise.all(configured)).flat();
-}
-
-/** The processor of a new payment, by the first matching rule. An existing payment stays at its processor. */
-export function routeTo(
-  rules: readonly RoutingRule[],
-  payment: { readonly tenantId: TenantId; readonly currency: string },
-  otherwise: string,
-): string {
-  const fits = ({ tenant, currency }: RoutingRule): boolean =>
-    (tenant === undefined || tenant === payment.tenantId) && (currency === undefined || currency === payment.currency);
-  return rules.find(fits)?.processor ?? otherwise;
 }

@@ -1,3 +1,4 @@
+import type { Mode } from '../kernel/ids.ts';
 import type { Processor, SourceForm } from '../payments/use/processor.ts';
 
 /**
@@ -5,9 +6,11 @@ import type { Processor, SourceForm } from '../payments/use/processor.ts';
  * callback sources from it; the functions read their environment by it. Each processor's folder has one.
  */
 export interface ProcessorContract {
-  /** Stored in each payment, and part of the callback path `POST /callbacks/<name>`. Lower-case letters, digits, dashes. */
+  /** Stored in each payment, and part of the callback path `POST /callbacks/<name>/<mode>`. Lower-case letters, digits, dashes. */
   readonly name: string;
-  /** Settings per deployment. A deployment calls the processors whose settings it has, and always the first of the registry. */
+  /** The modes in which it can be called. Each mode has its own settings, secrets and callbacks. */
+  readonly modes: readonly Mode[];
+  /** Settings per deployment and mode. A deployment calls a processor in the modes whose settings it has. */
   readonly settings: Readonly<Record<string, ProcessorSetting>>;
   /** Secrets that its client needs. The operator sets the values in Secrets Manager; no template contains them. */
   readonly secrets: Readonly<Record<string, ProcessorSecretSetting>>;
@@ -17,8 +20,8 @@ export interface ProcessorContract {
   /** The values of `source` that the processor accepts for a new payment, a subset of those that the API accepts. */
   readonly source: SourceForm;
   /**
-   * The setting by which Payonce deploys this processor as a stack of its own. The stack then provides the settings and signs
-   * callbacks by the processor's own scheme.
+   * The setting by which Payonce deploys this processor as a stack of its own. The stack provides the settings, so they are
+   * not settings of the deployment.
    *
    * @default the processor is an external system
    */
@@ -26,9 +29,9 @@ export interface ProcessorContract {
 }
 
 export interface ProcessorSetting {
-  /** Its name in CDK context, after `payonce:`. */
+  /** Its name in CDK context, after `payonce:`, in live mode. @see inMode */
   readonly context: string;
-  /** The functions' environment variable. */
+  /** The functions' environment variable in live mode. @see inMode */
   readonly variable: string;
   readonly form: SettingForm;
   /** @default the processor cannot be called without it */
@@ -40,12 +43,12 @@ type SettingForm =
   'address' | { readonly pattern: RegExp; readonly allowed: string };
 
 interface ProcessorSecretSetting extends SecretConstruct {
-  /** The functions' environment variable that holds the secret's id. */
+  /** The functions' environment variable that holds the secret's id, in live mode. @see inMode */
   readonly variable: string;
 }
 
 export interface SecretConstruct {
-  /** The construct id in the data stack. It must never change: the secret would be replaced, and its value lost. */
+  /** The construct id in the data stack, in live mode. It must never change: the secret would be replaced, and its value lost. */
   readonly construct: string;
   readonly description: string;
 }
@@ -59,10 +62,11 @@ interface ProcessorCallbacks {
   readonly secret: SecretConstruct;
 }
 
-/** A processor that may send callbacks to `POST /callbacks/<name>`. */
+/** A processor that may send callbacks to `POST /callbacks/<name>/<mode>`. */
 export interface CallbackSource {
   /** The processor's name, as stored in payments. */
   readonly name: string;
+  readonly mode: Mode;
   /** The name of its signature scheme. */
   readonly scheme: string;
   /**
@@ -81,7 +85,18 @@ export function schemeNames(processors: readonly ProcessorContract[]): readonly 
   return [...new Set([...processors.map(({ callbacks }) => callbacks.scheme), ...GENERAL_SCHEMES])];
 }
 
-/** The path of the processor's callbacks, relative to the API's base URL. */
-export function callbackPath({ name }: Pick<ProcessorContract, 'name'>): string {
-  return `/callbacks/${name}`;
+/** The path of the processor's callbacks in a mode, relative to the API's base URL. */
+export function callbackPath({ name }: Pick<ProcessorContract, 'name'>, mode: Mode): string {
+  return `/callbacks/${name}/${mode}`;
+}
+
+/**
+ * The name of a setting, an environment variable or a construct in a mode. The names in a contract are those of live mode; in
+ * test mode they begin with `test`: `testStripeAccount`, `TEST_STRIPE_ACCOUNT`, `TestStripeKey`.
+ */
+export function inMode(name: string, mode: Mode): string {
+  if (mode === 'live') return name;
+  if (/^[A-Z0-9_]+$/.test(name)) return `TEST_${name}`;
+  const isLower = /^[a-z]/.test(name);
+  return `${isLower ? 'test' : 'Test'}${name.slice(0, 1).toUpperCase()}${name.slice(1)}`;
 }

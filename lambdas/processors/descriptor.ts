@@ -1,8 +1,9 @@
+import type { Mode } from '../kernel/ids.ts';
 import type { Clock } from '../kernel/world.ts';
 import type { SendRequest } from '../outbound/http-call.ts';
 import type { Processor, ProcessorBooks } from '../payments/use/processor.ts';
 import type { ProcessorContract, ProcessorSetting } from './contract.ts';
-import type { ReadEvent } from './event-body.ts';
+import type { EventSource, ReadEvent } from './event-body.ts';
 import type { SignatureScheme } from './signatures/signature.ts';
 
 /**
@@ -13,8 +14,8 @@ export interface ProcessorDescriptor extends ProcessorContract {
   readonly connect: (configured: Configured) => Promise<ConnectedProcessor>;
   /** The processor's own scheme, or the general one that its contract names. */
   readonly signature: () => Promise<SignatureScheme>;
-  /** @returns the function that reads a body whose signature was verified */
-  readonly eventReader: () => Promise<(body: Uint8Array) => ReadEvent>;
+  /** @returns the function that reads a body whose signature was verified with the secret of a mode */
+  readonly eventReader: (mode: Mode) => Promise<(body: Uint8Array) => ReadEvent>;
 }
 
 export interface ConnectedProcessor {
@@ -23,6 +24,8 @@ export interface ConnectedProcessor {
 }
 
 interface Configured {
+  /** The mode of the settings and the secrets. */
+  readonly mode: Mode;
   /** By setting name in the contract. */
   readonly settings: Readonly<Record<string, string>>;
   /** Functions that read the current values, by secret name in the contract. */
@@ -36,7 +39,10 @@ interface Configured {
 /** `Configured` for one contract: each setting and each secret is a property under its name. */
 export type Connection<Contract extends ProcessorContract> = SettingValues<Contract['settings']> & {
   readonly [Name in keyof Contract['secrets']]: () => Promise<string>;
-} & Pick<Configured, 'clock' | 'send' | 'onBreakerOpened'>;
+} & Pick<Configured, 'mode' | 'clock' | 'send' | 'onBreakerOpened'> & {
+    /** The processor's name. */
+    readonly name: string;
+  };
 
 type SettingValues<Settings extends Readonly<Record<string, ProcessorSetting>>> = {
   readonly [Name in keyof Settings as Settings[Name] extends { readonly optional: true } ? never : Name]: string;
@@ -49,7 +55,7 @@ export interface ProcessorCode<Contract extends ProcessorContract, ClientOptions
   readonly client: () => Promise<(options: ClientOptions) => Processor>;
   readonly books: () => Promise<(options: BooksOptions) => ProcessorBooks>;
   readonly signature: () => Promise<SignatureScheme<Contract['callbacks']['scheme']>>;
-  readonly readEvent: () => Promise<(processorName: string, body: Uint8Array) => ReadEvent>;
+  readonly readEvent: () => Promise<(source: EventSource, body: Uint8Array) => ReadEvent>;
 }
 
 /** The settings and secrets of the contract that neither the client nor the books use. Must be `never`. */
@@ -73,13 +79,13 @@ export function describeProcessor<const Contract extends ProcessorContract, Clie
     connect: async ({ settings, secrets, ...tools }) => {
       const [client, books] = await Promise.all([code.client(), code.books()]);
       // `readPaymentsConfig` has read the settings and the secrets by this contract.
-      const connection = { ...settings, ...secrets, ...tools } as ClientOptions & BooksOptions;
+      const connection = { ...settings, ...secrets, ...tools, name: contract.name } as ClientOptions & BooksOptions;
       return { client: { ...client(connection), source: contract.source }, books: books(connection) };
     },
     signature: code.signature,
-    eventReader: async () => {
+    eventReader: async (mode) => {
       const read = await code.readEvent();
-      return (body) => read(contract.name, body);
+      return (body) => read({ processorName: contract.name, mode }, body);
     },
   };
 }

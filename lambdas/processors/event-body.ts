@@ -4,6 +4,9 @@ import type { CallbackEvent } from '../payments/use/effect-store.ts';
 /** The id of an event or a charge: short enough for a key, and safe to log. */
 export const id = z.string().regex(/^[\x21-\x7e]{1,255}$/, 'must be 1 to 255 visible ASCII characters');
 
+/** The processor whose signature was verified, and the mode of the secret. */
+export type EventSource = Pick<CallbackEvent, 'processorName' | 'mode'>;
+
 /** The content of a callback's body. */
 export type ReadEvent =
   | { readonly kind: 'event'; readonly event: CallbackEvent }

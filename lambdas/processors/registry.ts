@@ -1,9 +1,6 @@
 import type { ProcessorDescriptor } from './descriptor.ts';
-import { sandbox } from './sandbox/descriptor.ts';
+import { external, sandbox } from './sandbox/descriptor.ts';
 import { stripe } from './stripe/descriptor.ts';
 
-/**
- * The processors that a deployment may call. The first is the default: it gets the payments that no routing rule matches, so
- * every deployment calls it. A deployment calls another one if it has settings for it.
- */
-export const PROCESSORS: readonly ProcessorDescriptor[] = [sandbox, stripe];
+/** The processors that a deployment may call. It calls each in the modes for which it has settings. */
+export const PROCESSORS: readonly ProcessorDescriptor[] = [sandbox, external, stripe];

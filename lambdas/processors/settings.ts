@@ -1,8 +1,9 @@
 import * as z from 'zod';
 import { Environment } from '../kernel/contract/environment.ts';
+import type { Mode } from '../kernel/ids.ts';
 import { baseUrl, jsonOf, readVariables, secretId, tableName, type Variables } from '../kernel/platform/variables.ts';
 import type { ConfiguredProcessor, ProcessorsConfig } from './configured-processors.ts';
-import { type CallbackSource, type ProcessorContract, type ProcessorSetting, schemeNames } from './contract.ts';
+import { type CallbackSource, inMode, type ProcessorContract, type ProcessorSetting, schemeNames } from './contract.ts';
 import type { ProcessorDescriptor } from './descriptor.ts';
 
 /** The configuration of every function that appends to the Ledger. */
@@ -11,9 +12,12 @@ export interface PaymentsConfig extends ProcessorsConfig {
   readonly tables: { readonly idempotency: string; readonly ledger: string; readonly registry: string };
 }
 
+const mode = z.enum(['test', 'live']);
+
 const routingRules = jsonOf(
   z.array(
     z.strictObject({
+      mode,
       tenant: z.string().min(1).exactOptional(),
       currency: z
         .string()
@@ -46,28 +50,31 @@ export function readPaymentsConfig(environment: Variables, processors: readonly 
       ledger: data[Environment.ledgerTable],
       registry: data[Environment.registryTable],
     },
-    processors: processors.flatMap((processor, index) => {
-      const isCalled = index === 0 || variablesOf(processor).some((name) => environment[name] !== undefined);
-      return isCalled ? [readProcessor(processor, environment)] : [];
-    }),
+    processors: processors.flatMap((processor) =>
+      processor.modes.flatMap((each) => {
+        const isCalled = variablesOf(processor, each).some((name) => environment[name] !== undefined);
+        return isCalled ? [readProcessor(processor, each, environment)] : [];
+      }),
+    ),
     routes: data[Environment.processorRoutes] ?? [],
   };
 }
 
-function variablesOf({ settings, secrets }: ProcessorContract): readonly string[] {
-  return [...Object.values(settings), ...Object.values(secrets)].map(({ variable }) => variable);
+function variablesOf({ settings, secrets }: ProcessorContract, ofMode: Mode): readonly string[] {
+  return [...Object.values(settings), ...Object.values(secrets)].map(({ variable }) => inMode(variable, ofMode));
 }
 
-/** Called if any variable of the processor is set. All its required variables must then be set. */
-function readProcessor(processor: ProcessorDescriptor, environment: Variables): ConfiguredProcessor {
+/** Called if any variable of the processor in this mode is set. All its required variables must then be set. */
+function readProcessor(processor: ProcessorDescriptor, ofMode: Mode, environment: Variables): ConfiguredProcessor {
   const settings = Object.entries(processor.settings).flatMap(([name, setting]) => {
-    if (setting.optional === true && environment[setting.variable] === undefined) return [];
-    return [[name, readVariable(setting.variable, valueOf(setting), environment)] as const];
+    const variable = inMode(setting.variable, ofMode);
+    if (setting.optional === true && environment[variable] === undefined) return [];
+    return [[name, readVariable(variable, valueOf(setting), environment)] as const];
   });
   const secrets = Object.entries(processor.secrets).map(
-    ([name, { variable }]) => [name, readVariable(variable, secretId, environment)] as const,
+    ([name, { variable }]) => [name, readVariable(inMode(variable, ofMode), secretId, environment)] as const,
   );
-  return { processor, settings: Object.fromEntries(settings), secretIds: Object.fromEntries(secrets) };
+  return { processor, mode: ofMode, settings: Object.fromEntries(settings), secretIds: Object.fromEntries(secrets) };
 }
 
 function valueOf({ form }: ProcessorSetting): z.ZodType<string> {
@@ -88,6 +95,7 @@ const callbackSources = (processors: readonly ProcessorDescriptor[]) =>
     z.array(
       z.strictObject({
         name: z.string().regex(/^[a-z][a-z0-9-]{0,30}$/),
+        mode,
         scheme: z.enum(schemeNames(processors)),
         secretId: z.string().min(1),
       }),

@@ -4,6 +4,7 @@ import { AmbiguousError, RetryableError, TerminalError } from '../../lambdas/ker
 import { invariant } from '../../lambdas/kernel/invariant.ts';
 import type { OrderTools } from '../../lambdas/orders/use/order-calls.ts';
 import type { PaymentStore } from '../../lambdas/payments/use/payment-store.ts';
+import type { NoProcessor } from '../../lambdas/payments/use/pinned-processor.ts';
 import type { Processor } from '../../lambdas/payments/use/processor.ts';
 import { MAX_ENDPOINTS } from '../../lambdas/webhooks/domain/webhook-endpoint.ts';
 import { DeployedCallbacks } from '../callbacks/deployed-callbacks.ts';
@@ -143,6 +144,8 @@ const PROVOKED_WEBHOOKS = {
   },
 };
 
+const unrouted = (why: NoProcessor) => new Api({ choose: () => why }).pay('k');
+
 /** Requests that are answered with each problem, except those that the gateway itself answers. */
 export const PROVOKED: Readonly<Record<Exclude<ProblemCode, GatewayCode>, () => Promise<Provoked>>> = {
   ...PROVOKED_CHANGES,
@@ -173,6 +176,9 @@ export const PROVOKED: Readonly<Record<Exclude<ProblemCode, GatewayCode>, () => 
     harness.registerKey(API_KEY, { scopes: [] });
     return harness.pay('k');
   },
+  livemode_not_available: () => unrouted('livemode_not_available'),
+  no_processor_for_payment: () => unrouted('no_processor_for_payment'),
+  no_processor_configured: () => unrouted('no_processor_configured'),
   not_found: () => deskAtSandbox().get('/v1/payments/x'),
   method_not_allowed: () => deskAtSandbox().ask('DELETE', '/v1/payments'),
   idempotency_key_in_progress: async () => {

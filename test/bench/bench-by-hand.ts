@@ -8,6 +8,7 @@ import { stateAfter } from '../../lambdas/payments/domain/payment-state.ts';
 import { detailsOf, firstTransition, nextTransition } from '../../lambdas/payments/domain/transition.ts';
 import type { CreatePayment, CreatePaymentTools } from '../../lambdas/payments/use/create-payment.ts';
 import { settleCharge } from '../../lambdas/payments/use/find-out.ts';
+import { processorFor } from '../../lambdas/payments/use/pinned-processor.ts';
 import { requestedAt } from '../support/causes.ts';
 
 const WEEK_SECONDS = 7 * 24 * 60 * 60;
@@ -17,7 +18,9 @@ const WEEK_SECONDS = 7 * 24 * 60 * 60;
  * the same commit. What the skeleton adds, takeover, replay and rivals, is left out; what it costs is the difference.
  */
 export async function payByHand(tools: CreatePaymentTools, request: CreatePayment): Promise<void> {
-  const { store, processor, digest, clock, entropy } = tools;
+  const { store, digest, clock, entropy } = tools;
+  const processor = processorFor(tools, request);
+  invariant(typeof processor !== 'string', 'the bench has a processor');
   const { paymentId, tenantId, mode, fingerprint, requestId, amountMinor, currency, source, capture } = request;
   const claimedAtMs = clock.nowMs();
   const operationId = chargeOperation(paymentId);
@@ -44,7 +47,7 @@ export async function payByHand(tools: CreatePaymentTools, request: CreatePaymen
 
   const order = { operationId, paymentId, amountMinor, currency, source, capture };
   const answerByMs = claimedAtMs + REQUEST_BUDGET_SECONDS * 1000;
-  const fact = await settleCharge(tools, { order, claimedAtMs, sent: 'nothing', answerByMs });
+  const fact = await settleCharge({ processor, clock, entropy }, { order, claimedAtMs, sent: 'nothing', answerByMs });
   const decision = decide(fact, stateAfter([pending]));
   invariant(decision.kind === 'append', 'the charge must cause a transition');
   const nowMs = clock.nowMs();

@@ -1,4 +1,5 @@
 import pMap from 'p-map';
+import { sourceOf } from '../../lambdas/callbacks/receive-callback.ts';
 import { AmbiguousError, RetryableError } from '../../lambdas/kernel/faults.ts';
 import { callbackOperation } from '../../lambdas/kernel/ids.ts';
 import { invariant } from '../../lambdas/kernel/invariant.ts';
@@ -43,8 +44,9 @@ export class CallbackWorld extends World {
     if (sets.length > 1) found.push(`I2: ${sets.length} sets of postings`);
     for (const { postings } of sets) assertBalanced(postings);
     if (firstBrokenLink(systemDigest, transitions) !== undefined) found.push('I8: the chain is broken');
-    for (const { processorName, eventId } of acknowledged) {
-      const record = await effects.readEffect(callbackOperation(systemDigest, processorName, eventId));
+    for (const event of acknowledged) {
+      const { eventId } = event;
+      const record = await effects.readEffect(callbackOperation(systemDigest, sourceOf(event), eventId));
       if (record === undefined) found.push(`${eventId} was acknowledged and is not stored`);
       if (sets.length === 0) found.push(`${eventId} was acknowledged and nothing is posted`);
     }

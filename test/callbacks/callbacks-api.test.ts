@@ -181,10 +181,12 @@ describe('other schemes verify the same events', () => {
 
 describe('invalid requests', () => {
   test.each([
-    ['/callbacks/nobody', 'POST', 404],
+    ['/callbacks/nobody/test', 'POST', 404],
+    ['/callbacks/memory', 'POST', 404],
+    ['/callbacks/memory/live', 'POST', 404],
     ['/callbacks', 'POST', 404],
-    ['/callbacks/memory/deeper', 'POST', 404],
-    ['/callbacks/memory', 'GET', 405],
+    ['/callbacks/memory/test/deeper', 'POST', 404],
+    ['/callbacks/memory/test', 'GET', 405],
   ])('%s %s is %d', async (path, method, status) => {
     expect((await site.post({}, path, method)).status).toBe(status);
   });

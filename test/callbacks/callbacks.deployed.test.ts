@@ -64,7 +64,7 @@ async function callBack(event: Record<string, unknown>, signWith = secret): Prom
   const body = JSON.stringify(event);
   const seconds = Math.floor(Date.now() / 1000);
   const mac = createHmac('sha256', signWith).update(`${seconds}.${body}`).digest('hex');
-  const answer = await fetch(`${aws.apiUrl}/callbacks/sandbox`, {
+  const answer = await fetch(`${aws.apiUrl}/callbacks/sandbox/test`, {
     method: 'POST',
     headers: { 'content-type': 'application/json', 'sandbox-signature': `t=${seconds},v1=${mac}` },
     body,
@@ -270,7 +270,7 @@ describe('unauthorized callbacks', () => {
     const charge = await chargeOf(answer.json['id']);
     await postToSandbox(`/charges/${charge}/refunds`, { amount: 10 });
     expect(await callBack(eventOf('evt_forged', charge), 'a guess')).toBe(401);
-    const unsigned = await fetch(`${aws.apiUrl}/callbacks/sandbox`, { method: 'POST', body: '{}' });
+    const unsigned = await fetch(`${aws.apiUrl}/callbacks/sandbox/test`, { method: 'POST', body: '{}' });
     expect(unsigned.status).toBe(401);
     expect((await fetch(`${aws.apiUrl}/callbacks/nobody`, { method: 'POST', body: '{}' })).status).toBe(404);
   });

@@ -28,15 +28,16 @@ export class DeployedCallbacks {
   }
 
   /** Posts bytes unchanged. */
-  async post(event: Partial<GatewayEvent>, path = '/callbacks/memory', method = 'POST') {
+  async post(event: Partial<GatewayEvent>, path = '/callbacks/memory/test', method = 'POST') {
     this.#requests += 1;
     const { effects, runner, clock, entropy, digest } = this.harness.tools;
     const source: ConfiguredSource = {
       name: 'memory',
+      mode: 'test',
       scheme: this.#scheme,
       secretId: 'a-secret',
       signature: SCHEMES[this.#scheme],
-      readEvent: (body) => readSandboxEvent('memory', body),
+      readEvent: (body) => readSandboxEvent({ processorName: 'memory', mode: 'test' }, body),
       books: this.harness.processor,
     };
     const api = callbacksApi({
@@ -70,7 +71,11 @@ export class DeployedCallbacks {
   deliver(body: string | Uint8Array, { headers = {}, event = {} }: Changes = {}) {
     const bytes = Buffer.from(body);
     const signed = { 'Sandbox-Signature': this.sign(bytes), ...headers };
-    return this.post({ ...gatewayEvent('POST', '/callbacks/memory', signed), body: bytes.toString('utf8'), ...event });
+    return this.post({
+      ...gatewayEvent('POST', '/callbacks/memory/test', signed),
+      body: bytes.toString('utf8'),
+      ...event,
+    });
   }
 
   sign(bytes: Uint8Array, secret = SECRET, atMs = this.harness.clock.nowMs()): string {

@@ -1,3 +1,4 @@
+import { sourceOf } from '../../lambdas/callbacks/receive-callback.ts';
 import { callbackOperation, ownerToken } from '../../lambdas/kernel/ids.ts';
 import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
 import { decide } from '../../lambdas/payments/domain/decide.ts';
@@ -13,7 +14,7 @@ import type { TakeIn } from './callback-histories.ts';
 export const naiveTakeIn: TakeIn = async (actor, event, world) => {
   const { processor, clock } = world;
   const { effects } = world.toolsOf(actor);
-  const operationId = callbackOperation(systemDigest, event.processorName, event.eventId);
+  const operationId = callbackOperation(systemDigest, sourceOf(event), event.eventId);
   if ((await effects.readEffect(operationId)) !== undefined) return;
   const charge = await processor.readCharge(event.chargeId, { timeoutMs: 1_000 });
   if (charge?.paymentId === undefined) throw new Error('there is no payment');

@@ -16,18 +16,25 @@ describe('the environment of the payments function', () => {
   test('is parsed', () => {
     expect(read({ ...GOOD, PATH: '/usr/bin' })).toEqual({
       tables: { idempotency: 'Idempotency-1', ledger: 'Ledger-1', registry: 'Registry-1' },
-      processors: [{ processor: PROCESSORS[0], settings: { url: 'https://processor.example/api' }, secretIds: {} }],
+      processors: [
+        { processor: PROCESSORS[1], mode: 'live', settings: { url: 'https://processor.example/api' }, secretIds: {} },
+      ],
       routes: [],
     });
   });
 
   test('may name a Stripe account, and rules for new payments', () => {
-    const routes = [{ currency: 'USD', processor: 'stripe' }];
+    const routes = [{ mode: 'live', currency: 'USD', processor: 'stripe' }];
     const stripe = { STRIPE_KEY_SECRET_ID: 'a-secret', STRIPE_ACCOUNT: 'acct_1' };
     expect(read({ ...GOOD, ...stripe, PROCESSOR_ROUTES: JSON.stringify(routes) })).toMatchObject({
       processors: [
-        { processor: { name: 'sandbox' } },
-        { processor: { name: 'stripe' }, settings: { account: 'acct_1' }, secretIds: { apiKey: 'a-secret' } },
+        { processor: { name: 'external' }, mode: 'live' },
+        {
+          processor: { name: 'stripe' },
+          mode: 'live',
+          settings: { account: 'acct_1' },
+          secretIds: { apiKey: 'a-secret' },
+        },
       ],
       routes,
     });
@@ -36,12 +43,36 @@ describe('the environment of the payments function', () => {
     expect(() => read({ ...GOOD, PROCESSOR_ROUTES: '[' })).toThrow('PROCESSOR_ROUTES must be JSON');
   });
 
-  test.each(Object.keys(GOOD))('without %s the function does not start, and the error names it', (name) => {
-    const rest = Object.fromEntries(Object.entries(GOOD).filter(([each]) => each !== name));
-
-    expect(() => read(rest)).toThrow(`the environment variable ${name} is not set`);
-    expect(() => read({ ...GOOD, [name]: '' })).toThrow(`the environment variable ${name} must be`);
+  test('has the settings of each mode under names of its own', () => {
+    const test_ = { TEST_PROCESSOR_URL: 'https://test.example', TEST_SANDBOX_URL: 'https://sandbox.example' };
+    const connected = read({ ...GOOD, ...test_ }).processors.map(({ processor: { name }, mode, settings }) => [
+      name,
+      mode,
+      settings['url'],
+    ]);
+    expect(connected).toEqual([
+      ['sandbox', 'test', 'https://sandbox.example'],
+      ['external', 'test', 'https://test.example'],
+      ['external', 'live', 'https://processor.example/api'],
+    ]);
+    // The sandbox has no live mode.
+    expect(read({ ...GOOD, SANDBOX_URL: 'https://sandbox.example' }).processors).toHaveLength(1);
   });
+
+  test('may name no processor', () => {
+    const { PROCESSOR_URL: _, ...rest } = GOOD;
+    expect(read(rest).processors).toEqual([]);
+  });
+
+  test.each(['IDEMPOTENCY_TABLE', 'LEDGER_TABLE', 'REGISTRY_TABLE'])(
+    'without %s the function does not start, and the error names it',
+    (name) => {
+      const rest = Object.fromEntries(Object.entries(GOOD).filter(([each]) => each !== name));
+
+      expect(() => read(rest)).toThrow(`the environment variable ${name} is not set`);
+      expect(() => read({ ...GOOD, [name]: '' })).toThrow(`the environment variable ${name} must be`);
+    },
+  );
 
   test.each(['processor.example', 'ftp://processor.example', 'https://processor.example/', 'https://'])(
     'with %s as the processor the function does not start',

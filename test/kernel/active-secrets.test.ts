@@ -248,7 +248,7 @@ describe('while Secrets Manager fails', () => {
 });
 
 describe('a callback', () => {
-  const source: CallbackSource = { name: 'sandbox', scheme: 'sandbox', secretId: ID };
+  const source: CallbackSource = { name: 'sandbox', mode: 'test', scheme: 'sandbox', secretId: ID };
   const scheme = sandboxSignature;
 
   const signedBy = (secret: string, ageSeconds = 0) => {

@@ -32,7 +32,7 @@ describe('the callbacks function', () => {
 
   test('accepts callbacks of the sandbox and verifies them with the secret of the data stack', () => {
     expect(callbackSources(service)).toMatch(
-      /^\[\{"name":"sandbox","scheme":"sandbox","secretId":"<.*PayonceData:.*CallbackSecret.*>"\}\]$/,
+      /^\[\{"name":"sandbox","mode":"test","scheme":"sandbox","secretId":"<.*PayonceData:.*CallbackSecret.*>"\}\]$/,
     );
   });
 
@@ -93,7 +93,7 @@ describe('the address of callbacks', () => {
   test('is a parameter for the sandbox, and does not exist without the sandbox', async () => {
     service.hasResourceProperties('AWS::SSM::Parameter', {
       Name: '/payonce/sandbox/callback-address',
-      Value: { 'Fn::Join': ['', Match.arrayWith(['https://', '/callbacks/sandbox'])] },
+      Value: { 'Fn::Join': ['', Match.arrayWith(['https://', '/callbacks/sandbox/test'])] },
     });
     present((await elsewhere()).service).resourceCountIs('AWS::SSM::Parameter', 0);
   });

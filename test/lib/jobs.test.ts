@@ -40,6 +40,7 @@ function synthesized(): Template {
   const processors = new Processors(stack, 'Processors', {
     called: settings.processors,
     secrets: data.processors,
+    routes: settings.routes,
     sandbox: { url: 'https://processor.example' },
   });
   const jobs = new Jobs(stack, 'Jobs', { data, processors, http, logs, memoryMb: 256, settings: {} });

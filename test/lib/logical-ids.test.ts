@@ -64,14 +64,14 @@ const DATA = [
   'Events::EventBus EventsBus45DE4339 PayonceDataEventsBusE0556BDA',
   'SQS::Queue DeadLettersBBF8BAAB',
   'SQS::QueuePolicy DeadLettersPolicy05322138',
-  'SecretsManager::Secret CallbackSecret05E8C519',
   'SecretsManager::Secret EmailKeysE9920BCA',
   'SecretsManager::Secret JobCredential65BBA099',
   'SecretsManager::Secret WebhookRootA8BEBEA5',
 ];
 
-const DATA_OF_STRIPE_AND_POSTMARK = [
+const DATA_OF_PROCESSORS_AND_POSTMARK = [
   'SecretsManager::Secret PostmarkTokenF70DB93D',
+  'SecretsManager::Secret ProcessorCallbackSecret68E401E4',
   'SecretsManager::Secret StripeCallbackSecret9F89229A',
   'SecretsManager::Secret StripeKeyF1DDFBE2',
 ];
@@ -163,7 +163,7 @@ const SANDBOX = [
 describe('deployed resources keep their logical ids and names, so no deploy replaces them', () => {
   test('with the sandbox', async () => {
     const { data, service, sandbox } = await synthesize();
-    expect(kept(data)).toEqual(DATA);
+    expect(kept(data)).toEqual([...DATA, 'SecretsManager::Secret TestCallbackSecretB07AD019'].sort());
     expect(kept(service)).toEqual([...SERVICE, ...SERVICE_WITH_SANDBOX].sort());
     expect(kept(sandbox)).toEqual(SANDBOX);
   });
@@ -172,13 +172,14 @@ describe('deployed resources keep their logical ids and names, so no deploy repl
     const { data, service } = await synthesize({
       'payonce:sandbox': 'false',
       'payonce:processorUrl': 'https://processor.example',
+      'payonce:routes': '[{"currency":"USD","processor":"external"},{"processor":"stripe"}]',
       'payonce:shopUrl': 'https://shop.example',
       'payonce:emailSender': 'shop@shop.example',
       'payonce:stripeAccount': 'acct_1',
       'payonce:alarmEmail': 'on-call@shop.example',
       'payonce:firewall': 'true',
     });
-    expect(kept(data)).toEqual([...DATA, ...DATA_OF_STRIPE_AND_POSTMARK].sort());
+    expect(kept(data)).toEqual([...DATA, ...DATA_OF_PROCESSORS_AND_POSTMARK].sort());
     expect(kept(service)).toEqual([...SERVICE, ...SERVICE_WITH_ALARM_EMAIL_AND_FIREWALL].sort());
   });
 });

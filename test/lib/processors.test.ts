@@ -40,7 +40,9 @@ describe('a processor of the registry, in a deployment that chooses it', () => {
     for (const { construct, description } of [tillhouse.secrets['key'], tillhouse.callbacks.secret].flatMap(
       (each) => each ?? [],
     )) {
-      const found = data.findResources('AWS::SecretsManager::Secret', { Properties: { Description: description } });
+      const found = data.findResources('AWS::SecretsManager::Secret', {
+        Properties: { Description: `${description} For live mode.` },
+      });
       expect(Object.keys(found)).toEqual([expect.stringContaining(construct)]);
     }
   });
@@ -52,7 +54,10 @@ describe('a processor of the registry, in a deployment that chooses it', () => {
         TILLHOUSE_URL: 'https://tillhouse.example',
         TILLHOUSE_SHOP: 'shop-7',
         TILLHOUSE_KEY_SECRET_ID: expect.anything(),
-        PROCESSOR_ROUTES: JSON.stringify(ROUTES),
+        PROCESSOR_ROUTES: JSON.stringify([
+          { currency: 'CHF', processor: 'tillhouse', mode: 'live' },
+          { mode: 'test', processor: 'sandbox' },
+        ]),
       });
       expect(variablesOf(owner)).not.toHaveProperty('TILLHOUSE_LABEL');
       expect(secretsReadBy(owner)).toContain('TillhouseKey');
@@ -61,7 +66,7 @@ describe('a processor of the registry, in a deployment that chooses it', () => {
 
   test('is a source of callbacks, and only the callbacks function may read their signing secret', () => {
     const sources = JSON.stringify(variablesOf('Callbacks')['CALLBACK_SOURCES']).replaceAll('\\"', '"');
-    expect(sources).toContain('{"name":"tillhouse","scheme":"tillhouse-seal","secretId":"');
+    expect(sources).toContain('{"name":"tillhouse","mode":"live","scheme":"tillhouse-seal","secretId":"');
     expect(sources).toContain('TillhouseSeal');
     const readers = [...roles.keys()].filter((owner) => secretsReadBy(owner).includes('TillhouseSeal'));
     expect(readers).toEqual(['Callbacks']);
@@ -84,7 +89,7 @@ describe('its settings', () => {
     [{ ...CHOSEN, 'payonce:tillhouseShop': '7' }, 'payonce:tillhouseShop is "7", but must be the number of a shop'],
     [
       { 'payonce:routes': JSON.stringify(ROUTES) },
-      'payonce:routes sends payments to tillhouse, but there is no payonce:tillhouseUrl',
+      'payonce:routes sends payments to tillhouse, but there is no payonce:testTillhouseUrl',
     ],
     [
       { 'payonce:stripeReturnUrl': 'https://shop.example' },

@@ -20,6 +20,14 @@ describe('the sandbox', () => {
     });
   });
 
+  test('is not deployed by default: a deployment without a processor says so in its output', async () => {
+    const none = await synthesize({ 'payonce:sandbox': 'false' });
+    expect(none.sandbox).toBeUndefined();
+    const text = 'NONE: payments are answered 503 no_processor_configured.';
+    present(none.service).hasOutput('CalledProcessors', { Value: Match.stringLikeRegexp(`^${text}`) });
+    service.hasOutput('CalledProcessors', { Value: 'sandbox (test)' });
+  });
+
   test('may read the callback address, and signs with the secret that the service verifies with', () => {
     sandbox.hasResourceProperties('AWS::Lambda::Function', {
       Environment: {

@@ -7,11 +7,11 @@ const OWN_PROCESSOR = { 'payonce:sandbox': 'false', 'payonce:processorUrl': 'htt
 const settingsOf = (context: Record<string, unknown>) => readSettings(testApp(context).node);
 
 describe('settings', () => {
-  test('have defaults that keep data', () => {
-    expect(settingsOf({})).toEqual({
-      sandbox: true,
+  test('have defaults that keep data and call no processor', () => {
+    expect(settingsOf({ 'payonce:sandbox': undefined })).toEqual({
+      sandbox: false,
       allowLoopbackWebhooks: false,
-      processors: [{ processor: expect.objectContaining({ name: 'sandbox' }), settings: {}, scheme: 'sandbox' }],
+      processors: [],
       routes: [],
       retainData: true,
       eventArchive: true,
@@ -38,6 +38,30 @@ describe('settings', () => {
     });
   });
 
+  const routesOf = (context: Record<string, unknown>) => settingsOf(context).routes;
+  const LIVE = { 'payonce:stripeAccount': 'acct_1' };
+
+  test('send all payments of a mode to its only processor', () => {
+    expect(routesOf({})).toEqual([{ mode: 'test', processor: 'sandbox' }]);
+    expect(routesOf(LIVE)).toEqual([
+      { mode: 'test', processor: 'sandbox' },
+      { mode: 'live', processor: 'stripe' },
+    ]);
+  });
+
+  test('have no default for a mode with rules, and a rule applies to the modes of its processor', () => {
+    const routes = JSON.stringify([{ currency: 'USD', processor: 'stripe' }]);
+    expect(routesOf({ ...LIVE, 'payonce:routes': routes })).toEqual([
+      { mode: 'live', currency: 'USD', processor: 'stripe' },
+      { mode: 'test', processor: 'sandbox' },
+    ]);
+    const both = { ...LIVE, 'payonce:testStripeAccount': 'acct_1', 'payonce:sandbox': 'false' };
+    expect(routesOf({ ...both, 'payonce:routes': routes })).toEqual([
+      { mode: 'test', currency: 'USD', processor: 'stripe' },
+      { mode: 'live', currency: 'USD', processor: 'stripe' },
+    ]);
+  });
+
   test.each<[Record<string, unknown>, string]>([
     [{ 'payonce:sandbox': 'maybe' }, 'payonce:sandbox is "maybe", but must be true or false'],
     [{ 'payonce:throttlingRate': '0' }, 'payonce:throttlingRate is "0", but must be a whole number from 1 to 10000'],
@@ -51,13 +75,26 @@ describe('settings', () => {
       { 'payonce:sandbox': 'false', 'payonce:processorUrl': 'http://processor.example' },
       'payonce:processorUrl is "http://processor.example", but must be an https address without a trailing slash',
     ],
-    [{ 'payonce:sandbox': 'false' }, 'payonce:processorUrl must be an https address'],
-    [{ 'payonce:processorUrl': 'https://processor.example' }, 'but the sandbox is enabled: set one of the two'],
     [
-      { 'payonce:callbackScheme': 'jwt' },
+      { 'payonce:testProcessorUrl': 'https://processor.example' },
+      'sandbox and external are called in test mode, so payonce:routes must say which payments each of them gets',
+    ],
+    [
+      { ...OWN_PROCESSOR, 'payonce:callbackScheme': 'jwt' },
       'payonce:callbackScheme is "jwt", but must be one of sandbox, stripe, standard-webhooks',
     ],
-    [{ 'payonce:callbackScheme': 'stripe' }, 'but the sandbox has its own signature scheme'],
+    [{ 'payonce:callbackScheme': 'stripe' }, 'but there is no payonce:processorUrl'],
+    [{ 'payonce:testCallbackScheme': 'stripe' }, 'but there is no payonce:testProcessorUrl'],
+    [{ 'payonce:sandboxUrl': 'https://sandbox.example' }, 'there is no setting payonce:sandboxUrl'],
+    [
+      { 'payonce:routes': '[{"processor":"sandbox","mode":"live"}]' },
+      'sends live payments to sandbox, which is for test',
+    ],
+    [{ 'payonce:routes': '[{"processor":"sandbox","mode":"both"}]' }, 'but must be JSON, a list of'],
+    [
+      { 'payonce:testStripeReturnUrl': 'https://shop.example' },
+      'so payonce:testStripeAccount must be the id of a Stripe account',
+    ],
     [
       { 'payonce:stripeAccount': 'me' },
       'payonce:stripeAccount is "me", but must be the id of a Stripe account, acct_…',
@@ -87,7 +124,7 @@ describe('settings', () => {
       'but alarms are sent to payonce:alarmTopicArn: set one of the two',
     ],
     [{ 'payonce:routes': '[' }, 'but must be JSON, a list of'],
-    [{ 'payonce:routes': '[{"processor":"stripe"}]' }, 'but there is no payonce:stripeAccount'],
+    [{ 'payonce:routes': '[{"processor":"stripe"}]' }, 'but there is no payonce:testStripeAccount'],
     [{ 'payonce:sandbx': 'false' }, 'there is no setting payonce:sandbx; there are payonce:sandbox'],
   ])('%j stops the synth and says what is allowed', (context, message) => {
     expect(() => settingsOf(context)).toThrow(message);

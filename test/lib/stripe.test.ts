@@ -23,7 +23,10 @@ describe('a deployment that calls Stripe', () => {
       expect(Properties.Environment?.Variables).toMatchObject({
         STRIPE_ACCOUNT: 'acct_1',
         STRIPE_KEY_SECRET_ID: expect.anything(),
-        PROCESSOR_ROUTES: JSON.stringify(ROUTES),
+        PROCESSOR_ROUTES: JSON.stringify([
+          { currency: 'USD', processor: 'stripe', mode: 'live' },
+          { mode: 'test', processor: 'sandbox' },
+        ]),
       });
     },
   );
@@ -32,7 +35,9 @@ describe('a deployment that calls Stripe', () => {
     present(service).hasResourceProperties('AWS::Lambda::Function', {
       Environment: {
         Variables: Match.objectLike({
-          CALLBACK_SOURCES: { 'Fn::Join': ['', Match.arrayWith([Match.stringLikeRegexp('"name":"stripe"')])] },
+          CALLBACK_SOURCES: {
+            'Fn::Join': ['', Match.arrayWith([Match.stringLikeRegexp('"name":"stripe","mode":"live"')])],
+          },
         }),
       },
     });

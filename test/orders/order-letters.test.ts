@@ -118,7 +118,7 @@ test('a dead letter of an order whose money is gone stays, and takes effect when
   const told = (eventId: string) =>
     receiveCallback(
       { ...harness.tools, effects: harness.store, books: harness.processor },
-      { processorName: 'sandbox', eventId, type: 'charge.changed', chargeId: String(charge?.chargeId) },
+      { processorName: 'sandbox', mode: 'test', eventId, type: 'charge.changed', chargeId: String(charge?.chargeId) },
     );
   await told('opened');
   const refused = await redrive();

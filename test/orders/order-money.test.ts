@@ -115,7 +115,7 @@ describe('an order whose money is being returned while the stock does not answer
   const receive = (eventId: string, chargeId: string) =>
     receiveCallback(
       { ...harness.tools, effects: harness.store, books: harness.processor },
-      { processorName: 'sandbox', eventId, type: 'charge.changed', chargeId },
+      { processorName: 'sandbox', mode: 'test', eventId, type: 'charge.changed', chargeId },
     );
 
   async function expectNothingGiven(request: ReturnType<typeof orderRequest>): Promise<void> {
@@ -242,7 +242,7 @@ describe('an order whose payment is refunded or disputed after it was paid', () 
   const receive = (eventId: string, request: CreateOrder) =>
     receiveCallback(
       { ...harness.tools, effects: harness.store, books: harness.processor },
-      { processorName: 'sandbox', eventId, type: 'charge.changed', chargeId: chargeOf(request).chargeId },
+      { processorName: 'sandbox', mode: 'test', eventId, type: 'charge.changed', chargeId: chargeOf(request).chargeId },
     );
   const noAnswer = () => Promise.reject(new AmbiguousError('party_timeout', 'no'));
   const silentMailer = { send: noAnswer };

@@ -6,14 +6,13 @@ import { isSettled } from '../../lambdas/orders/domain/order.ts';
 import { firstBrokenOrderLink } from '../../lambdas/orders/domain/order-transition.ts';
 import { type CreateOrder, createOrder } from '../../lambdas/orders/use/create-order.ts';
 
-import type { OrderTools } from '../../lambdas/orders/use/order-calls.ts';
 import { type ACCOUNTS, netDebitMinor } from '../../lambdas/payments/domain/posting.ts';
 import type { Actor, FaultVoice } from '../support/fault-plan.ts';
-import { World } from '../world/world.ts';
+import { World, type WorldTools } from '../world/world.ts';
 import type { OrderSubject } from './order-histories.ts';
 
 /** Breaks the engine on purpose, to see that the promises see it. */
-export type Mutant = (tools: OrderTools) => OrderTools;
+export type Mutant = (tools: WorldTools) => WorldTools;
 
 /** The engine. */
 export function engine(

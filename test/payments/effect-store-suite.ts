@@ -52,7 +52,7 @@ export function describeEffectStore(name: string, make: () => Promise<EffectStor
   describe(`the ${name} store of effects`, () => {
     const orphan = (): OrphanedCallback => ({
       operationId: event,
-      event: { processorName: 'memory', eventId: 'evt_1', type: 'charge.succeeded', chargeId: 'ch_9' },
+      event: { processorName: 'memory', mode: 'test', eventId: 'evt_1', type: 'charge.succeeded', chargeId: 'ch_9' },
       reason: 'payment_unknown',
       receivedAtMs: T0,
     });

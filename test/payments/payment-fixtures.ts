@@ -140,5 +140,5 @@ export function change(payment: CreatePayment, key: string, command: ChangeComma
 }
 
 export function callback(eventId: string, chargeId: string, type = 'charge.changed'): CallbackEvent {
-  return { processorName: 'sandbox', eventId, type, chargeId };
+  return { processorName: 'sandbox', mode: 'test', eventId, type, chargeId };
 }

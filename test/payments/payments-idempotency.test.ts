@@ -2,6 +2,7 @@ import { beforeEach, describe, expect, test } from '@jest/globals';
 import { tenantId } from '../../lambdas/kernel/ids.ts';
 import type { Processor } from '../../lambdas/payments/use/processor.ts';
 import { Api, type Reply } from '../world/api.ts';
+import { createSandboxInProcess } from '../world/sandbox-in-process.ts';
 
 /** One test for each row of the table of HTTP behaviour, and what belongs to it. */
 
@@ -298,10 +299,11 @@ describe('the same key', () => {
 
   test('of another mode is a separate key', async () => {
     const liveKey = 'sk_live_0123456789abcdefghijkl';
-    harness.registerKey(liveKey, { mode: 'live' });
+    const live = harness.beside({ processor: createSandboxInProcess({ clock: harness.clock, mode: 'live' }) });
+    live.registerKey(liveKey, { mode: 'live' });
 
     const inTest = await harness.pay('k-1');
-    const inLive = await harness.pay('k-1', {}, { headers: { Authorization: `Bearer ${liveKey}` } });
+    const inLive = await live.pay('k-1', {}, { headers: { Authorization: `Bearer ${liveKey}` } });
 
     expect(inLive.status).toBe(201);
     expect(inLive.body).toMatchObject({ livemode: true });

@@ -1,26 +1,30 @@
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import type { RoutingRule } from '../../lambdas/kernel/contract/environment.ts';
 import { tenantId } from '../../lambdas/kernel/ids.ts';
 import type { Processor } from '../../lambdas/payments/use/processor.ts';
-import { routeTo } from '../../lambdas/processors/configured-processors.ts';
+import { routing } from '../../lambdas/processors/configured-processors.ts';
 import { type StripeDouble, serveStripe } from '../processors/stripe-double.ts';
 import { clientAt } from '../processors/stripe-double-client.ts';
+import { SimulatedClock } from '../support/simulated-clock.ts';
 import { Api } from '../world/api.ts';
+import { createSandboxInProcess } from '../world/sandbox-in-process.ts';
 import { Stores } from '../world/stores.ts';
 
 let stripe: StripeDouble;
 let client: Processor;
 let harness: Api;
 let store: Stores;
-const RULES = [{ currency: 'USD', processor: 'stripe' }];
+const REST = { mode: 'test', processor: 'sandbox' } as const;
+const RULES: readonly RoutingRule[] = [{ mode: 'test', currency: 'USD', processor: 'stripe' }, REST];
 
-/** Dollars go to Stripe, all else to the processor in memory; a later deployment may have other rules. */
-function deployed(rules: typeof RULES): Api {
+/** Dollars go to Stripe, all else to the sandbox; a later deployment may have other rules. */
+function deployed(rules: readonly RoutingRule[]): Api {
   const made: Api = new Api({
     store,
     get processors() {
       return [client, made.processor];
     },
-    choose: (payment) => (routeTo(rules, payment, 'sandbox') === 'stripe' ? client : made.processor),
+    choose: (payment) => routing(rules, [client, made.processor])(payment),
   });
   return made;
 }
@@ -60,7 +64,7 @@ describe('a payment is routed by the rules', () => {
   test('and a retry reaches the former default when the rules have changed meanwhile', async () => {
     const euros = { source: 'tok_unauthorized' };
     expect((await harness.pay('eur', euros)).status).toBe(503);
-    const later = deployed([{ currency: 'EUR', processor: 'stripe' }]);
+    const later = deployed([{ mode: 'test', currency: 'EUR', processor: 'stripe' }]);
     const retried = await later.pay('eur', euros);
     expect([retried.status, retried.body['code']]).toEqual([503, 'processor_unavailable']);
     expect(later.processor.sends(String((await onlyPayment(store)).id))).toBe(1);
@@ -68,7 +72,7 @@ describe('a payment is routed by the rules', () => {
 
   test('and stays at its processor under changed rules: Stripe makes its refund, and its key charges at no other', async () => {
     const first = await harness.pay('usd', dollars);
-    const later = deployed([]);
+    const later = deployed([REST]);
     expect((await refund(later, first.body['id'], 'r-1')).body).toMatchObject({ status: 'succeeded', amount: 300 });
     const again = await later.pay('usd', dollars);
     expect([again.status, again.text]).toEqual([201, first.text]);
@@ -84,17 +88,84 @@ describe('a payment is routed by the rules', () => {
   });
 });
 
-describe('the first matching rule applies', () => {
-  const payment = { tenantId: tenantId('ten_a'), currency: 'USD' };
+describe('what no rule matches is refused', () => {
+  const live = 'sk_live_0123456789abcdefghijkl';
+  const payLive = (from: Api, key: string) => {
+    from.registerKey(live, { mode: 'live' });
+    return from.ask('POST', '/v1/payments', {
+      headers: { Authorization: `Bearer ${live}`, 'Content-Type': 'application/json', 'Idempotency-Key': key },
+      event: { body: '{"amount":1000,"currency":"EUR","source":"tok_ok"}' },
+    });
+  };
 
-  test.each([
-    [[], 'sandbox'],
+  test('and nothing is begun: the same key charges when a rule matches', async () => {
+    const before = deployed([{ mode: 'test', currency: 'USD', processor: 'stripe' }]);
+    const refused = await before.pay('eur');
+    expect([refused.status, refused.body['code']]).toEqual([422, 'no_processor_for_payment']);
+    expect(store.allTransitions()).toEqual([]);
+    expect((await deployed(RULES).pay('eur')).status).toBe(201);
+  });
+
+  test('but a payment that has begun keeps its answer, and its open claim ends at its own processor', async () => {
+    const first = await harness.pay('usd', dollars);
+    await harness.pay('eur', { source: 'tok_unauthorized' });
+    const nowhere = deployed([]);
+    expect(await nowhere.pay('usd', dollars)).toMatchObject({ status: 201, text: first.text });
+    const retried = await nowhere.pay('eur', { source: 'tok_unauthorized' });
+    expect([retried.status, retried.body['code']]).toEqual([503, 'processor_unavailable']);
+    expect(nowhere.processor.sends(String(store.allTransitions().at(-1)?.payment.id))).toBe(1);
+  });
+
+  test('a live payment never reaches a processor in test mode, whatever the rules say', async () => {
+    const refused = await payLive(harness, 'live');
+    expect([refused.status, refused.body['code']]).toEqual([403, 'livemode_not_available']);
+    const wrong = await payLive(new Api({ store, choose: () => harness.processor }), 'live');
+    expect([wrong.status, wrong.body['code']]).toEqual([422, 'no_processor_for_payment']);
+    expect(store.allTransitions()).toEqual([]);
+    expect([harness.processor.inside.all, stripe.calls]).toEqual([[], []]);
+  });
+
+  test('a test payment never reaches a processor in live mode', async () => {
+    const clock = new SimulatedClock();
+    const processor = createSandboxInProcess({ clock, mode: 'live' });
+    const choose = routing([{ mode: 'live', processor: 'sandbox' }], [processor]);
+    const api = new Api({ store, processors: [processor], books: [processor], choose });
+    const refused = await api.pay('k');
+    expect([refused.status, refused.body['code']]).toEqual([422, 'no_processor_for_payment']);
+    expect(processor.inside.all).toEqual([]);
+    expect(await payLive(api, 'k')).toMatchObject({ status: 201, body: { livemode: true } });
+    expect(processor.inside.all).toHaveLength(1);
+  });
+
+  test('a payment that was sent in one mode is not looked up with the credentials of the other', async () => {
+    const first = await harness.pay('eur');
+    const swapped = createSandboxInProcess({ clock: new SimulatedClock(), mode: 'live' });
+    const reply = await refund(new Api({ store, processors: [swapped], books: [swapped] }), first.body['id'], 'r');
+    expect([reply.status, reply.body['code']]).toEqual([503, 'processor_unavailable']);
+    expect(swapped.inside.sent).toEqual([]);
+  });
+
+  test('without any processor the answer says so', async () => {
+    const refused = await new Api({ store, processors: [], choose: routing([], []) }).pay('k');
+    expect([refused.status, refused.body['code']]).toEqual([503, 'no_processor_configured']);
+  });
+});
+
+describe('the first matching rule applies', () => {
+  const test_ = { mode: 'test' } as const;
+  test.each<[Omit<RoutingRule, 'mode'>[], string]>([
+    [[], 'no_processor_for_payment'],
     [[{ processor: 'stripe' }], 'stripe'],
-    [[{ tenant: 'ten_b', processor: 'stripe' }], 'sandbox'],
+    [[{ tenant: 'ten_b', processor: 'stripe' }], 'no_processor_for_payment'],
     [[{ tenant: 'ten_a', processor: 'stripe' }], 'stripe'],
-    [[{ tenant: 'ten_a', currency: 'EUR', processor: 'stripe' }], 'sandbox'],
+    [[{ tenant: 'ten_a', currency: 'EUR', processor: 'stripe' }, { processor: 'sandbox' }], 'sandbox'],
     [[{ currency: 'USD', processor: 'sandbox' }, { processor: 'stripe' }], 'sandbox'],
-  ])('%j: %s', (rules, processor) => {
-    expect(routeTo(rules, payment, 'sandbox')).toBe(processor);
+  ])('%j: %s', (rules, expected) => {
+    const choose = routing(
+      rules.map((rule) => ({ ...rule, ...test_ })),
+      [client, harness.processor],
+    );
+    const chosen = choose({ tenantId: tenantId('ten_a'), mode: 'test', currency: 'USD' });
+    expect(typeof chosen === 'string' ? chosen : chosen.name).toBe(expected);
   });
 });

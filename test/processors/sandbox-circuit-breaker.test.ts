@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { tenantId } from '../../lambdas/kernel/ids.ts';
 import { systemClock } from '../../lambdas/kernel/platform/platform.ts';
 import { callOnce } from '../../lambdas/outbound/http-call.ts';
 import { connectProcessors } from '../../lambdas/processors/configured-processors.ts';
@@ -57,12 +58,14 @@ describe('the circuit breaker', () => {
   test('its opening is reported once, with the processor’s name', async () => {
     const opened: string[] = [];
     const breakerOpened = (processor: string): void => void opened.push(processor);
-    const processors = [{ processor: sandbox, settings: { url: server.url }, secretIds: {} }];
+    const processors = [{ processor: sandbox, mode: 'test' as const, settings: { url: server.url }, secretIds: {} }];
     const secrets = { active: async () => [] };
-    const { processor } = await connectProcessors(
-      { processors, routes: [] },
+    const { choose } = await connectProcessors(
+      { processors, routes: [{ mode: 'test', processor: 'sandbox' }] },
       { clock: systemClock, send: callOnce, secrets, breakerOpened },
     );
+    const processor = choose({ tenantId: tenantId('ten_a'), mode: 'test', currency: 'EUR' });
+    if (typeof processor === 'string') throw new Error(processor);
     await fail(processor, 4);
     expect(opened).toEqual([]);
     await fail(processor, 3);

@@ -62,6 +62,7 @@ describe('a payment in each kind of currency', () => {
       await using double = await serveStripe({ fee: 100 });
       const options = {
         apiKey: async () => DOUBLE_KEY,
+        mode: 'test' as const,
         account: 'acct_double',
         baseUrl: double.url,
         clock: double.clock,
@@ -92,6 +93,7 @@ describe('a payment in each kind of currency', () => {
     await using double = await serveStripe();
     const client = createStripeClient({
       apiKey: async () => DOUBLE_KEY,
+      mode: 'test' as const,
       account: 'acct_double',
       baseUrl: double.url,
       clock: double.clock,

@@ -33,6 +33,7 @@ describe('the Stripe adapter classifies every answer by what may have happened',
     JSON.stringify({
       id: 'pi_1',
       object: 'payment_intent',
+      livemode: false,
       amount: 1_999,
       amount_received: 1_999,
       currency: 'eur',
@@ -63,6 +64,12 @@ describe('the Stripe adapter classifies every answer by what may have happened',
     const told = 'failure' in outcome ? outcome.failure.message : '';
     expect(told).toHaveLength(200);
     expect(told).toMatch(/^The card \[card number\] and \[secret\] x+$/);
+  });
+
+  test('a text in metadata is no mode', async () => {
+    const metadata = { payment: wanted.paymentId, operation: wanted.operationId, livemode: 'true' };
+    answers(200, intent({ metadata }));
+    expect(await client.charge(wanted, LIMIT)).toMatchObject({ kind: 'succeeded' });
   });
 
   test.each([
@@ -103,6 +110,20 @@ describe('the Stripe adapter classifies every answer by what may have happened',
     ['200 with half an intent', 200, intent().slice(0, -9), 'processor_answer_unreadable'],
     ['200 with another object', 200, '{"object":"charge"}', 'processor_answer_unreadable'],
     ['200 with an unknown status', 200, intent({ status: 'thinking' }), 'processor_answer_unreadable'],
+    ['200 of the other mode', 200, intent({ livemode: true }), 'processor_answer_mismatch'],
+    [
+      '200 with a part of the other mode',
+      200,
+      intent({ latest_charge: { id: 'ch_1', livemode: true } }),
+      'processor_answer_mismatch',
+    ],
+    ['200 without a mode', 200, intent({ livemode: undefined }), 'processor_answer_unreadable'],
+    [
+      '402 of the other mode',
+      402,
+      refusal({ type: 'card_error', payment_intent: { id: 'pi_1', livemode: true } }),
+      'processor_answer_mismatch',
+    ],
     ['402 that cannot be read', 402, '', 'processor_answer_unreadable'],
     ['400 without an error inside', 400, '{}', 'processor_answer_unreadable'],
   ])('%s: it may have been applied, and it is sent once', async (_what, status, body, code) => {

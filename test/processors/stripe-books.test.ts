@@ -18,7 +18,7 @@ describe('the books of Stripe', () => {
     double = await serveStripe({ fee: 88 });
     const { url: baseUrl, clock } = double;
     client = clientAt(baseUrl, { clock, returnUrl: 'https://shop.example/back' });
-    books = createStripeBooks({ apiKey: async () => DOUBLE_KEY, account: 'acct_double', baseUrl, clock });
+    books = createStripeBooks({ apiKey: async () => DOUBLE_KEY, mode: 'test', account: 'acct_double', baseUrl, clock });
   });
   afterEach(async () => {
     await double[Symbol.asyncDispose]();

@@ -207,9 +207,17 @@ describe('a charge at Stripe', () => {
     await expect(client.findCharge(order(), limit)).rejects.toMatchObject({ name, code });
   });
 
+  test('a key of test mode is not sent for live payments', async () => {
+    const live = clientAt(double.url, { clock: double.clock, mode: 'live' });
+    await expect(live.charge(order(), LIMIT)).rejects.toMatchObject({ code: 'processor_key_unavailable' });
+    await expect(live.findCharge(order(), LIMIT)).rejects.toMatchObject({ code: 'processor_key_unavailable' });
+    expect(double.calls).toEqual([]);
+  });
+
   test('a rotated key takes effect with the next call, and without a readable key nothing is sent', async () => {
     let key: string | Error = 'sk_test_old';
     const rotating = clientAt(double.url, {
+      breaker: { consecutiveFailures: 100, openForMs: 1 },
       clock: double.clock,
       apiKey: async () => {
         if (typeof key !== 'string') throw key;
@@ -218,8 +226,9 @@ describe('a charge at Stripe', () => {
     });
     await expect(rotating.charge(order(), LIMIT)).rejects.toMatchObject({ code: 'processor_unauthorized' });
     const before = double.calls.length;
-    for (const unusable of [new RetryableError('secrets_unavailable', 'no'), new Error('no'), '']) {
-      key = unusable;
+    const unusable = ['', 'sk_live_1', 'rk_live_1', 'pk_test_1', ' sk_test_1', 'eHlzk0vQ3Jrandom'];
+    for (const each of [new RetryableError('secrets_unavailable', 'no'), new Error('no'), ...unusable]) {
+      key = each;
       await expect(rotating.charge(order(), LIMIT)).rejects.toMatchObject({
         name: 'RetryableError',
         code: 'processor_key_unavailable',

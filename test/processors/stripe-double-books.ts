@@ -280,6 +280,7 @@ export class StripeDoubleBooks {
     intent.disputes.push({
       id,
       object: 'dispute',
+      livemode: false,
       amount,
       currency,
       charge: charge.id,

@@ -16,6 +16,7 @@ export interface DoubleRefund {
 interface DoubleDispute {
   readonly id: string;
   readonly object: 'dispute';
+  readonly livemode: boolean;
   readonly amount: number;
   readonly currency: string;
   readonly charge: string;

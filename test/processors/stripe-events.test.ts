@@ -6,12 +6,13 @@ import { freshOrder } from '../orders/sandbox-orders.ts';
 import { DOUBLE_KEY, DOUBLE_SECRET, serveStripe } from './stripe-double.ts';
 import { clientAt } from './stripe-double-client.ts';
 
+const SOURCE = { processorName: 'stripe', mode: 'test' } as const;
 const LIMIT = { timeoutMs: 600_000 };
 
 const bodyOf = (type: unknown, object: unknown, changes: object = {}) =>
-  Buffer.from(JSON.stringify({ id: 'evt_1', object: 'event', type, data: { object }, ...changes }));
+  Buffer.from(JSON.stringify({ id: 'evt_1', object: 'event', livemode: false, type, data: { object }, ...changes }));
 const read = (type: unknown, object: unknown, changes: object = {}) =>
-  readStripeEvent('stripe', bodyOf(type, object, changes));
+  readStripeEvent(SOURCE, bodyOf(type, object, changes));
 const INTENT = { object: 'payment_intent', id: 'pi_1' };
 
 describe('Stripe events', () => {
@@ -29,7 +30,7 @@ describe('Stripe events', () => {
   ])('%s names its intent', (type, object) => {
     expect(read(type, object)).toEqual({
       kind: 'event',
-      event: { processorName: 'stripe', eventId: 'evt_1', type, chargeId: 'pi_1' },
+      event: { ...SOURCE, eventId: 'evt_1', type, chargeId: 'pi_1' },
     });
   });
 
@@ -52,6 +53,7 @@ describe('Stripe events', () => {
     ['no event', bodyOf('refund.created', {}, { object: 'v2.core.event' }), 'object'],
     ['a type that is no text', bodyOf(7, INTENT), 'type'],
     ['a type with a line in it', bodyOf('refund.created\n', INTENT), 'type'],
+    ['no mode', bodyOf('refund.created', {}, { livemode: undefined }), 'livemode'],
     ['no data', bodyOf('refund.created', {}, { data: null }), 'data'],
     ['an intent without an id', bodyOf('payment_intent.succeeded', { object: 'payment_intent' }), 'data.object.id'],
     ['another object', bodyOf('payment_intent.succeeded', { object: 'charge', id: 'ch_1' }), 'data.object.object'],
@@ -66,7 +68,18 @@ describe('Stripe events', () => {
       'data.object.payment_intent',
     ],
   ])('%s is unreadable, and the field is named', (_what, body, param) => {
-    expect(readStripeEvent('stripe', body)).toMatchObject({ kind: 'unreadable', param });
+    expect(readStripeEvent(SOURCE, body)).toMatchObject({ kind: 'unreadable', param });
+  });
+
+  test.each([
+    ['of live mode at the address of test mode', 'test', true],
+    ['of test mode at the address of live mode', 'live', false],
+  ] as const)('%s is refused', (_what, mode, livemode) => {
+    const body = bodyOf('payment_intent.succeeded', INTENT, { livemode });
+    expect(readStripeEvent({ processorName: 'stripe', mode }, body)).toMatchObject({
+      kind: 'unreadable',
+      param: 'livemode',
+    });
   });
 
   test.each([
@@ -74,8 +87,8 @@ describe('Stripe events', () => {
     ['no UTF-8', Buffer.from([0x7b, 0xff, 0x7d])],
     ['a list', Buffer.from('[]')],
   ])('%s is unreadable', (_what, body) => {
-    expect(readStripeEvent('stripe', body)).toMatchObject({ kind: 'unreadable', detail: expect.any(String) });
-    expect(readStripeEvent('stripe', body)).not.toHaveProperty('param');
+    expect(readStripeEvent(SOURCE, body)).toMatchObject({ kind: 'unreadable', detail: expect.any(String) });
+    expect(readStripeEvent(SOURCE, body)).not.toHaveProperty('param');
   });
 
   test('are verified over the received bytes, and lead to the current state of the charge', async () => {
@@ -90,9 +103,15 @@ describe('Stripe events', () => {
     expect(verdict(body, clock.nowMs())).toMatchObject({ kind: 'valid' });
     expect(verdict(Buffer.concat([body, Buffer.from(' ')]), clock.nowMs())).not.toMatchObject({ kind: 'valid' });
     expect(verdict(body, clock.nowMs() + 301_000)).not.toMatchObject({ kind: 'valid' });
-    const event = readStripeEvent('stripe', body);
+    const event = readStripeEvent(SOURCE, body);
     expect(event).toMatchObject({ kind: 'event', event: { chargeId } });
-    const books = createStripeBooks({ apiKey: async () => DOUBLE_KEY, account: 'acct_double', baseUrl, clock });
+    const books = createStripeBooks({
+      apiKey: async () => DOUBLE_KEY,
+      mode: 'test',
+      account: 'acct_double',
+      baseUrl,
+      clock,
+    });
     expect(await books.readCharge(chargeId, LIMIT)).toMatchObject({
       status: 'succeeded',
       paymentId: order.paymentId,

@@ -29,12 +29,14 @@ const environment = (url: string) => ({
   IDEMPOTENCY_TABLE: 'Idempotency',
   LEDGER_TABLE: 'Ledger',
   REGISTRY_TABLE: 'Registry',
-  PROCESSOR_URL: 'http://127.0.0.1:1',
-  TILLHOUSE_URL: url,
-  TILLHOUSE_SHOP: 'shop-7',
-  TILLHOUSE_KEY_SECRET_ID: 'till-key',
-  PROCESSOR_ROUTES: JSON.stringify([{ currency: 'CHF', processor: 'tillhouse' }]),
-  CALLBACK_SOURCES: JSON.stringify([{ name: 'tillhouse', scheme: 'tillhouse-seal', secretId: 'till-seal' }]),
+  TEST_PROCESSOR_URL: 'http://127.0.0.1:1',
+  TEST_TILLHOUSE_URL: url,
+  TEST_TILLHOUSE_SHOP: 'shop-7',
+  TEST_TILLHOUSE_KEY_SECRET_ID: 'till-key',
+  PROCESSOR_ROUTES: JSON.stringify([{ mode: 'test', currency: 'CHF', processor: 'tillhouse' }]),
+  CALLBACK_SOURCES: JSON.stringify([
+    { name: 'tillhouse', mode: 'test', scheme: 'tillhouse-seal', secretId: 'till-seal' },
+  ]),
 });
 
 /** The payments API and the callbacks API of one deployment, on one store. */
@@ -60,7 +62,7 @@ async function deployed(double: TillhouseDouble) {
     digest: systemDigest,
   });
   const deliver = async (body: string, headers: Readonly<Record<string, string>>) =>
-    (await callbacks({ ...gatewayEvent('POST', '/callbacks/tillhouse', headers), body })).statusCode;
+    (await callbacks({ ...gatewayEvent('POST', '/callbacks/tillhouse/test', headers), body })).statusCode;
   return { harness, deliver, clock };
 }
 
@@ -126,11 +128,13 @@ describe('a processor added by one folder and one line of the registry', () => {
   });
 
   test('is not called by a deployment without its settings', () => {
-    const { TILLHOUSE_URL, TILLHOUSE_SHOP, TILLHOUSE_KEY_SECRET_ID, ...without } = environment(double.url);
+    const { TEST_TILLHOUSE_URL, TEST_TILLHOUSE_SHOP, TEST_TILLHOUSE_KEY_SECRET_ID, ...without } = environment(
+      double.url,
+    );
     const called = readCallbacksConfig(without, REGISTRY).processors.map(({ processor }) => processor.name);
-    expect(called).toEqual(['sandbox']);
-    for (const name of [{ TILLHOUSE_URL }, { TILLHOUSE_SHOP }, { TILLHOUSE_KEY_SECRET_ID }]) {
-      expect(() => readCallbacksConfig({ ...without, ...name }, REGISTRY)).toThrow(/TILLHOUSE_\w+ is not set/);
+    expect(called).toEqual(['external']);
+    for (const name of [{ TEST_TILLHOUSE_URL }, { TEST_TILLHOUSE_SHOP }, { TEST_TILLHOUSE_KEY_SECRET_ID }]) {
+      expect(() => readCallbacksConfig({ ...without, ...name }, REGISTRY)).toThrow(/TEST_TILLHOUSE_\w+ is not set/);
     }
   });
 });

@@ -6,7 +6,7 @@ import { paymentIdFor } from '../payments/payment-fixtures.ts';
 /** A payment of `ten_desk` that was looked at, by default on 1 March 2026. */
 export function lookedAt(key: string, changes: Partial<LookedAt> = {}): LookedAt {
   return {
-    books: { name: 'sandbox', account: 'sandbox' },
+    books: { name: 'sandbox', mode: 'test', account: 'sandbox' },
     owner: { tenantId: tenantId('ten_desk'), mode: 'test' },
     subject: paymentIdFor(key),
     createdAtMs: Date.UTC(2026, 2, 1, 12),

@@ -78,13 +78,15 @@ describe('the view of mismatches', () => {
     expect((await keep(NOW + STEADY_FOR_MS, apartBy(2700, 2000)))?.change).toBe('confirmed');
   });
 
-  test('distinguishes two accounts, two currencies and two payments', async () => {
+  test('distinguishes two accounts, two modes, two currencies and two payments', async () => {
     await keep(NOW);
-    await keep(NOW, apartBy(1), lookedAt('k', { books: { name: 'sandbox', account: 'other' } }));
-    await keep(NOW, apartBy(1), lookedAt('k', { books: { name: 'other', account: 'sandbox' } }));
+    const books = { name: 'sandbox', mode: 'test', account: 'sandbox' } as const;
+    await keep(NOW, apartBy(1), lookedAt('k', { books: { ...books, account: 'other' } }));
+    await keep(NOW, apartBy(1), lookedAt('k', { books: { ...books, name: 'other' } }));
+    await keep(NOW, apartBy(1), lookedAt('k', { books: { ...books, mode: 'live' } }));
     await keep(NOW, apartBy(1), lookedAt('k', { currency: 'USD' }));
     await keep(NOW, apartBy(1), lookedAt('k-2'));
-    expect(await countMismatches({ views })).toEqual({ confirmed: 0, suspected: 5 });
+    expect(await countMismatches({ views })).toEqual({ confirmed: 0, suspected: 6 });
   });
 
   test('keeps a limited number of charges, so that a row stays small', async () => {

@@ -8,6 +8,7 @@ import type { ProcessorBooks } from '../../lambdas/payments/use/processor.ts';
 import { reconcileRecent } from '../../lambdas/reconciling/use/reconcile.ts';
 import { RUN } from '../support/causes.ts';
 import { countingEntropy } from '../support/counting-entropy.ts';
+import { createSandboxInProcess } from '../world/sandbox-in-process.ts';
 import { TABLES } from '../world/tables.ts';
 import { ReconcileHarness } from './reconcile-harness.ts';
 
@@ -188,15 +189,23 @@ describe('a difference', () => {
 
   test('is one row for each currency, in its owner’s list; every tenant and mode is compared', async () => {
     harness.registerKey(OTHER_KEY, { tenantId: tenantId('ten_other') });
-    harness.registerKey(LIVE_KEY, { mode: 'live' });
     const ours = await harness.paid('k-1');
     await harness.chargeBeside(ours, 700);
     await harness.chargeBeside(ours, 700, 'USD');
     await harness.chargeBeside(await harness.paid('k-1', {}, as(OTHER_KEY)), 800);
-    await harness.chargeBeside(await harness.paid('k-1', {}, as(LIVE_KEY)), 900);
+    const live = createSandboxInProcess({
+      clock: harness.clock,
+      mode: 'live',
+      newId: (prefix, n) => `${prefix}live${n}`,
+    });
+    const inLive = harness.beside({ processor: live });
+    inLive.registerKey(LIVE_KEY, { mode: 'live' });
+    const paymentId = await inLive.paid('k-1', {}, as(LIVE_KEY));
+    await live.inside.charge({ operationId: 'by-hand', paymentId, amountMinor: 900, currency: 'EUR' });
 
-    await harness.recent({}, { doubled: true });
-    await harness.recent();
+    const books = [harness.processor, live];
+    await harness.recent({ books }, { doubled: true });
+    await harness.recent({ books });
     const listed = (list: string) =>
       harness.listed(list).map(({ mismatch }) => `${mismatch.processorMinor} ${mismatch.currency}`);
     expect(listed('MISMATCH#ten_desk#test').toSorted()).toEqual(['1700 EUR', '700 USD']);

@@ -351,7 +351,7 @@ test.each([
     processor: {
       ...processor,
       findCharge: () => Promise.reject(new AmbiguousError('processor_timeout', 'no answer')),
-      charge: async (...order) => {
+      charge: async (...order: Parameters<typeof processor.charge>) => {
         const [known] = processor.charges(request.paymentId);
         if (known !== undefined) throw new AmbiguousError('processor_timeout', 'no answer');
         return processor.charge(...order);

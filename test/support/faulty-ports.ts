@@ -33,9 +33,9 @@ export function storeOf(actor: Actor, store: PaymentStore): PaymentStore {
 }
 
 export function processorOf(actor: Actor, processor: Processor): Processor {
-  const { name, account, endpoint, apiVersion, abilities } = processor;
+  const { name, mode, account, endpoint, apiVersion, abilities } = processor;
   const seen = seenBy(actor, processor, 'charge', 'findCharge', 'change', 'findChange');
-  return { name, account, endpoint, apiVersion, abilities, ready: () => processor.ready(), ...seen };
+  return { name, mode, account, endpoint, apiVersion, abilities, ready: () => processor.ready(), ...seen };
 }
 
 export function effectsOf(actor: Actor, effects: EffectStore): EffectStore {
@@ -43,8 +43,8 @@ export function effectsOf(actor: Actor, effects: EffectStore): EffectStore {
 }
 
 export function booksOf(actor: Actor, books: ProcessorBooks): ProcessorBooks {
-  const { name, account } = books;
-  return { name, account, ...seenBy(actor, books, 'readCharge', 'chargesOfPayment', 'listCharges') };
+  const { name, mode, account } = books;
+  return { name, mode, account, ...seenBy(actor, books, 'readCharge', 'chargesOfPayment', 'listCharges') };
 }
 
 export function ordersOf(actor: Actor, orders: OrderStore): OrderStore {

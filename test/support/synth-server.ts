@@ -22,7 +22,10 @@ async function synthesize(context: Record<string, unknown>): Promise<Templates> 
   };
   const outdir = mkdtempSync(join(tmpdir(), 'payonce-synth-'));
   try {
-    const app = new App({ outdir, context: { ...flags, 'aws:cdk:bundling-stacks': [], ...context } });
+    const app = new App({
+      outdir,
+      context: { ...flags, 'aws:cdk:bundling-stacks': [], 'payonce:sandbox': 'true', ...context },
+    });
     buildStacks(app);
     const { stacks } = app.synth();
     return Object.fromEntries(

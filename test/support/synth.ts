@@ -5,7 +5,7 @@ import { SYNTH_URL } from './synth-url.ts';
 /** The templates of the stacks that a context asks for. */
 export type Templates = Partial<Record<keyof typeof StackName, Record<string, unknown>>>;
 
-/** The stacks as they would be deployed with these context values, without their code. Made once in a run, and shared. */
+/** The stacks as they would be deployed with these context values and, unless they say otherwise, with the sandbox, without their code. Made once in a run, and shared. */
 export async function synthesize(
   context: Record<string, unknown> = {},
 ): Promise<Record<keyof typeof StackName, Template | undefined>> {

@@ -1,7 +1,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import type { Charge, ChargeStatus, EventType, SandboxEvent } from '../../lambdas/kernel/contract/sandbox-api.ts';
 import { AmbiguousError, RetryableError } from '../../lambdas/kernel/faults.ts';
-import { storedOperationId } from '../../lambdas/kernel/ids.ts';
+import { type Mode, storedOperationId } from '../../lambdas/kernel/ids.ts';
 import { invariant } from '../../lambdas/kernel/invariant.ts';
 import type { Clock } from '../../lambdas/kernel/world.ts';
 import { idempotentRunner } from '../../lambdas/once/idempotent-runner.ts';
@@ -136,6 +136,7 @@ export interface InsideSandbox {
  * timers. Waits and timeouts pass in the time of the clock.
  */
 export interface SandboxInProcess extends Processor, ProcessorBooks {
+  readonly mode: Mode;
   readonly inside: InsideSandbox;
   /** For other clients of the same processor. Look-ups show what the books held as long ago as they lag. */
   readonly send: SendRequest;
@@ -146,6 +147,8 @@ export interface SandboxInProcess extends Processor, ProcessorBooks {
 }
 
 export interface SandboxInProcessOptions {
+  /** @default test */
+  readonly mode?: Mode;
   readonly clock: Clock;
   /** @default strong look-up, keys honoured for 24 hours. Books that lag answer look-ups with what they held that long ago. */
   readonly abilities?: Partial<ProcessorAbilities>;
@@ -164,7 +167,7 @@ interface Caller {
 }
 
 export function createSandboxInProcess(options: SandboxInProcessOptions): SandboxInProcess {
-  const { clock, newId = (prefix, count) => `${prefix}${count}` } = options;
+  const { clock, mode = 'test', newId = (prefix, count) => `${prefix}${count}` } = options;
   const history = createHistory(clock, options.onEvent);
   const callers = new AsyncLocalStorage<Caller>();
   let ids = 0;
@@ -195,10 +198,11 @@ export function createSandboxInProcess(options: SandboxInProcessOptions): Sandbo
     history.noteRead(call, answer);
     return answer;
   };
-  const { abilities: defaults, ...client } = createSandboxClient({ url: SANDBOX_URL, clock, send });
+  const { abilities: defaults, ...client } = createSandboxClient({ url: SANDBOX_URL, mode, clock, send });
   const abilities = { ...defaults, ...options.abilities };
   const books = createSandboxBooks({
     url: SANDBOX_URL,
+    mode,
     clock,
     send: async (call) => {
       const answer = await line.send(call);

@@ -40,6 +40,7 @@ import {
 import type { CallbackEvent } from '../../lambdas/payments/use/effect-store.ts';
 import { type PaymentChain, readChain } from '../../lambdas/payments/use/payment-chain.ts';
 import type { Hold, PaymentStore } from '../../lambdas/payments/use/payment-store.ts';
+import type { Processor } from '../../lambdas/payments/use/processor.ts';
 import type { OrphanShelf } from '../../lambdas/payments/use/unfinished-work.ts';
 import type { DueQueue } from '../../lambdas/resolving/use/due-queue.ts';
 import {
@@ -65,6 +66,7 @@ import { Stores } from './stores.ts';
 
 /** What the use cases of payments, orders and runs of jobs are given. */
 export interface WorldTools extends ResolveTools, OrderTools {
+  readonly processor: Processor;
   readonly shelf: OrphanShelf;
   readonly holds: DueQueue<Hold>;
   readonly runs: JobRunStore;

@@ -35,6 +35,7 @@ export const StackOutput = {
   deadLettersFunction: 'DeadLettersFunctionName',
   deadLettersQueue: 'DeadLettersQueueUrl',
   domainTarget: 'DomainTarget',
+  processors: 'CalledProcessors',
 } as const;
 
 export const StackName = { data: 'PayonceData', service: 'PayonceService', sandbox: 'PayonceSandbox' } as const;

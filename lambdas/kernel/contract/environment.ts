@@ -8,7 +8,7 @@ export const Environment = {
   tenantLimit: 'TENANT_LIMIT',
   /** JSON, an object of texts: the settings of the deployment without secrets and addresses of persons, for the activity log. */
   deploymentSettings: 'DEPLOYMENT_SETTINGS',
-  /** JSON, `RoutingRule[]`: the processor of new payments; the first matching rule applies. */
+  /** JSON, `RoutingRule[]`: the processor of new payments; the first matching rule applies. What none matches is refused. */
   processorRoutes: 'PROCESSOR_ROUTES',
   /** JSON, `CallbackSource[]`: the sources of accepted callbacks, and how these are verified. */
   callbackSources: 'CALLBACK_SOURCES',
@@ -48,6 +48,7 @@ export const Environment = {
 
 /** Selects the processor of the new payments that it matches. A field that is absent matches every payment. */
 export interface RoutingRule {
+  readonly mode: 'test' | 'live';
   readonly tenant?: string;
   /** ISO 4217, upper case. */
   readonly currency?: string;

@@ -12,6 +12,7 @@ import { deriveOrderId, orderOperation } from '../../kernel/ids.ts';
 import type { RequestCount } from '../../kernel/platform/telemetry.ts';
 import { awaitFirst } from '../../once/use/await-first.ts';
 import type { RunNotes } from '../../once/use/execute-once.ts';
+import { noProcessor } from '../../payments/http/outcome-answer.ts';
 import { loopbackProblem } from '../../payments/http/payment-objects.ts';
 import { orderObject } from '../domain/order-answer.ts';
 import { type CreateOrder, type CreateOrderOutcome, createOrder } from '../use/create-order.ts';
@@ -84,6 +85,8 @@ function orderOutcomeAnswer(outcome: CreateOrderOutcome, requestId: string): Ans
       return inProgress(requestId);
     case 'payload_mismatch':
       return payloadMismatch(requestId);
+    case 'no_processor':
+      return problemAnswer(noProcessor(outcome.why), requestId);
     case 'order_key_expired': {
       const detail = 'This Idempotency-Key has created an order, and its answer is no longer stored. Read that order.';
       return problemAnswer(problem('idempotency_key_expired', detail), requestId, {
@@ -96,7 +99,7 @@ function orderOutcomeAnswer(outcome: CreateOrderOutcome, requestId: string): Ans
 function countsOf(outcome: CreateOrderOutcome, notes: RunNotes): readonly RequestCount[] {
   const counts: RequestCount[] = [];
   if (outcome.kind === 'payload_mismatch') counts.push('mismatch');
-  else if (outcome.kind !== 'order_key_expired') counts.push(outcome.kind);
+  else if (outcome.kind !== 'order_key_expired' && outcome.kind !== 'no_processor') counts.push(outcome.kind);
   if (outcome.kind === 'first' && outcome.unknown) counts.push('unknown');
   if (notes.takenOver) counts.push('takeover');
   if (notes.fenced) counts.push('fenced');

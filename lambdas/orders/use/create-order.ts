@@ -17,6 +17,7 @@ import {
   type RunNotes,
 } from '../../once/use/execute-once.ts';
 import type { CommitOutcome, ExpectedRecord } from '../../once/use/record-store.ts';
+import { type NoProcessor, processorFor } from '../../payments/use/pinned-processor.ts';
 import { createOrderDraft, isSettled } from '../domain/order.ts';
 import { contactsFields, orderAnswer } from '../domain/order-answer.ts';
 import { saysProcessing } from '../domain/order-steps.ts';
@@ -30,7 +31,7 @@ import {
 } from '../domain/order-transition.ts';
 import { type Driven, driveOrder, keepLearnt, mustRead, openOrder, raiseAlarms } from './drive-order.ts';
 import { NothingBegun, type OrderTools } from './order-calls.ts';
-import { lengthened, type OrderChain, orderChainOf } from './order-chain.ts';
+import { lengthened, type OrderChain, orderChainOf, readOrderChain } from './order-chain.ts';
 import type { OrderAppend } from './order-store.ts';
 
 export interface CreateOrder {
@@ -56,7 +57,10 @@ export interface CreateOrder {
   readonly returnUrl?: string;
 }
 
-type Refusal = { readonly kind: 'order_key_expired'; readonly orderId: OrderId };
+type Refusal =
+  | { readonly kind: 'order_key_expired'; readonly orderId: OrderId }
+  /** No processor gets the order's payment, and nothing was begun. */
+  | { readonly kind: 'no_processor'; readonly why: NoProcessor };
 
 /** A first execution is `unknown` when the order did not end in time. */
 export type CreateOrderOutcome = Executed<Refusal>;
@@ -95,7 +99,12 @@ class OrderOperation implements Operation<OrderChain, Driven, OrderAppend, Refus
     const paymentId = paymentOfOrder(tools.digest, orderId);
     this.key = { operationId: orderOperation(orderId), paymentId, fingerprint };
     this.expired = { kind: 'order_key_expired', orderId };
-    this.breaker = { look: async () => (tools.choose?.(request) ?? tools.processor).ready() };
+    this.breaker = {
+      look: async () => {
+        const processor = processorFor(tools, request);
+        return typeof processor === 'string' ? undefined : processor.ready();
+      },
+    };
     this.#tools = tools;
     this.#request = request;
     const receivedAtMs = request.receivedAtMs ?? tools.clock.nowMs();
@@ -103,6 +112,8 @@ class OrderOperation implements Operation<OrderChain, Driven, OrderAppend, Refus
   }
 
   async claim(open: (claimedAtMs: number, nowMs: number) => OpenRecord): Promise<Attempt<OrderChain, Refusal>> {
+    const processor = processorFor(this.#tools, this.#request);
+    if (typeof processor === 'string') return this.#findBegun(processor);
     const nowMs = this.#tools.clock.nowMs();
     const record = open(nowMs, nowMs);
     const first = this.#first(nowMs);
@@ -115,6 +126,16 @@ class OrderOperation implements Operation<OrderChain, Driven, OrderAppend, Refus
       case 'transition_exists':
         return { kind: 'begun', subject: await this.read() };
     }
+  }
+
+  /** No processor gets the payment of a new order with these terms. An order that has begun continues. */
+  async #findBegun(why: NoProcessor): Promise<Attempt<OrderChain, Refusal>> {
+    const { store, orders } = this.#tools;
+    const record = await store.readRecord(this.key.operationId);
+    if (record !== undefined) return { kind: 'record_exists', record };
+    const chain = await readOrderChain(orders, this.#request.orderId);
+    if (chain !== undefined) return { kind: 'begun', subject: chain };
+    return { kind: 'refused', outcome: { kind: 'no_processor', why } };
   }
 
   lostRecord(chain: OrderChain): LostRecord {

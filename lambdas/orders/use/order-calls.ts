@@ -4,7 +4,6 @@ import { REQUEST_BUDGET_SECONDS } from '../../kernel/contract/timing.ts';
 import { shownAmount } from '../../kernel/currency.ts';
 import { AmbiguousError, RetryableError, TerminalError } from '../../kernel/faults.ts';
 import { fingerprintOf } from '../../kernel/fingerprint.ts';
-import type { TenantId } from '../../kernel/ids.ts';
 import { chargeOperation, orderOperation, orderStepOperation, reversalOfOrder } from '../../kernel/ids.ts';
 import { invariant } from '../../kernel/invariant.ts';
 import { changeOf } from '../../payments/domain/change.ts';
@@ -16,7 +15,7 @@ import type { CreatePaymentTools } from '../../payments/use/create-payment.ts';
 import { createPayment } from '../../payments/use/create-payment.ts';
 import { readChain } from '../../payments/use/payment-chain.ts';
 import type { PaymentStore } from '../../payments/use/payment-store.ts';
-import type { Processor } from '../../payments/use/processor.ts';
+import { type ChooseProcessor, processorFor } from '../../payments/use/pinned-processor.ts';
 import type { Order, ReversalWay } from '../domain/order.ts';
 import { referralCreditMinor } from '../domain/order.ts';
 import type { OrderFact } from '../domain/order-facts.ts';
@@ -32,7 +31,7 @@ export interface OrderTools extends CreatePaymentTools {
   readonly referrals: ReferralProgram;
   readonly mailer: Mailer;
   /** Selects the processor of a new payment. @default `processor` */
-  readonly choose?: (payment: { readonly tenantId: TenantId; readonly currency: string }) => Processor;
+  readonly choose?: ChooseProcessor;
   /** Called with each TerminalError of a party. */
   readonly report: (error: unknown) => void;
   /** Raises an alarm for operators, possibly more than once. @default no alarm */
@@ -173,7 +172,7 @@ async function takePayment(
   { untilMs, cause }: OrderCallContext,
 ): Promise<void> {
   const { tenantId, mode, amountMinor, currency, paymentId, id } = order;
-  const processor = tools.choose?.(order) ?? tools.processor;
+  const processor = processorFor(tools, order);
   try {
     await createPayment(
       { ...tools, processor },

@@ -1,8 +1,15 @@
-import type { PaymentId } from '../../kernel/ids.ts';
+import type { Mode, PaymentId } from '../../kernel/ids.ts';
 import { chargeOperation, isOwnRefund, paymentOfPart } from '../../kernel/ids.ts';
 import type { DisputeFact, Fact, RefundFact } from './facts.ts';
 import type { CancelReason, Failure } from './payment.ts';
 import { ofProcessor } from './payment.ts';
+
+/** A processor, and the mode and the account of its credentials. */
+export interface BooksName {
+  readonly name: string;
+  readonly mode: Mode;
+  readonly account: string;
+}
 
 /** A refund in the processor's books. Its `refundId` is the operation in its metadata, if that has the form of a refund's. */
 export interface ProcessorRefund extends RefundFact {

@@ -1,8 +1,9 @@
 import { problemAnswer } from '../../http/http-answer.ts';
 import { inProgress, payloadMismatch, replayed } from '../../http/keyed-request.ts';
 import { problem } from '../../http/problems.ts';
-import type { Answer } from '../../kernel/answer.ts';
+import type { Answer, Problem } from '../../kernel/answer.ts';
 import type { CreatePaymentOutcome } from '../use/create-payment.ts';
+import type { NoProcessor } from '../use/pinned-processor.ts';
 
 /** The answer to a request for a payment. A first execution and a replay return the stored answer unchanged. */
 export function outcomeAnswer(outcome: CreatePaymentOutcome, requestId: string): Answer {
@@ -21,6 +22,8 @@ export function outcomeAnswer(outcome: CreatePaymentOutcome, requestId: string):
         members: { payment_id: outcome.paymentId },
       });
     }
+    case 'no_processor':
+      return problemAnswer(noProcessor(outcome.why), requestId);
     case 'reference_used': {
       const detail =
         'Another payment uses this reference; it is free again after that payment has failed or was canceled.';
@@ -28,5 +31,17 @@ export function outcomeAnswer(outcome: CreatePaymentOutcome, requestId: string):
         members: { payment_id: outcome.paymentId },
       });
     }
+  }
+}
+
+/** The problem of a new payment that no processor gets. The key stays unused. */
+export function noProcessor(why: NoProcessor): Problem {
+  switch (why) {
+    case 'no_processor_configured':
+      return problem(why, 'This deployment has no payment processor yet. Its operator must configure one.');
+    case 'livemode_not_available':
+      return problem(why, 'This deployment has processors for test mode only. Use a test key.');
+    case 'no_processor_for_payment':
+      return problem(why, 'No processor of this deployment takes a payment in this mode and currency.');
   }
 }

@@ -5,13 +5,12 @@ import { type Parsed, problem, valid } from '../../http/problems.ts';
 import type { Problem } from '../../kernel/answer.ts';
 import { Scopes } from '../../kernel/contract/api.ts';
 import { type EmailHashes, hashOfNew } from '../../kernel/email-hashes.ts';
-import { chargeOperation, derivePaymentId, type TenantId } from '../../kernel/ids.ts';
+import { chargeOperation, derivePaymentId } from '../../kernel/ids.ts';
 import { awaitFirst } from '../../once/use/await-first.ts';
 import type { RunNotes } from '../../once/use/execute-once.ts';
 import { RECEIPT_EMAIL } from '../domain/payment.ts';
 import { type CreatePayment, type CreatePaymentTools, createPayment } from '../use/create-payment.ts';
-
-import type { Processor } from '../use/processor.ts';
+import { type ChooseProcessor, type KnownProcessors, processorFor } from '../use/pinned-processor.ts';
 import { outcomeAnswer } from './outcome-answer.ts';
 import { createPaymentBody, loopbackProblem, requestedPayment } from './payment-objects.ts';
 import { runCounts } from './run-counts.ts';
@@ -20,7 +19,7 @@ const PATH = '/v1/payments';
 
 export interface PaymentsTools extends CreatePaymentTools {
   /** Selects the processor of a new payment. @default `processor` */
-  readonly choose?: (payment: { readonly tenantId: TenantId; readonly currency: string }) => Processor;
+  readonly choose?: ChooseProcessor;
   readonly emailHashes: EmailHashes;
 }
 
@@ -34,7 +33,7 @@ async function handle(call: Call<PaymentsTools>): Promise<Handled> {
   call.seen.operationId = operationId;
   const wait = preferredWait(request.header('prefer'), call.enterWait);
   const notes: RunNotes = { takenOver: false, fenced: false };
-  const processor = tools.choose?.(parsed.value) ?? tools.processor;
+  const processor = processorFor(tools, parsed.value);
   const misfit = sourceProblem(processor, parsed.value.source);
   // Only a new payment is refused. A payment that has begun continues, and a retry gets its answer.
   const hasBegun = async () => (await tools.store.readRecord(operationId)) !== undefined;
@@ -53,7 +52,8 @@ async function handle(call: Call<PaymentsTools>): Promise<Handled> {
 }
 
 /** A processor may accept fewer forms of `source` than the API. */
-function sourceProblem({ source: form }: Processor, source: string): Problem | undefined {
+function sourceProblem(processor: KnownProcessors['processor'], source: string): Problem | undefined {
+  const form = typeof processor === 'string' ? undefined : processor.source;
   if (form === undefined || form.pattern.test(source)) return undefined;
   return problem('invalid_request', `source must be ${form.allowed}.`, 'source');
 }

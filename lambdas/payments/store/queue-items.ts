@@ -23,6 +23,7 @@ const orphanItem = itemSchema<OrphanedCallback>()({
   operationId: z.string().transform((id) => id as OperationId),
   event: itemSchema<CallbackEvent>()({
     processorName: z.string(),
+    mode: z.enum(['test', 'live']),
     eventId: z.string(),
     type: z.string(),
     chargeId: z.string(),

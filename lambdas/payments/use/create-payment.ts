@@ -40,8 +40,8 @@ import {
 import { settleCharge } from './find-out.ts';
 import { chainOf, type PaymentChain, readChain } from './payment-chain.ts';
 import type { Claim, Commit, Inquiry, PaymentStore } from './payment-store.ts';
-import { type KnownProcessors, pinnedProcessor } from './pinned-processor.ts';
-import type { ChargeOrder } from './processor.ts';
+import { type KnownProcessors, type NoProcessor, pinnedProcessor, processorFor } from './pinned-processor.ts';
+import type { ChargeOrder, Processor } from './processor.ts';
 import { chargesToReturn, holdToEnd } from './queued-with.ts';
 
 export interface CreatePaymentTools extends ExecuteTools, KnownProcessors {
@@ -70,6 +70,8 @@ export interface CreatePayment extends PaymentTerms, PaymentNotes {
 
 type Refusal =
   | { readonly kind: 'key_expired'; readonly paymentId: PaymentId }
+  /** No processor gets the payment, and nothing was begun. */
+  | { readonly kind: 'no_processor'; readonly why: NoProcessor }
   | { readonly kind: 'reference_used'; readonly paymentId: PaymentId };
 
 export type CreatePaymentOutcome = Executed<Refusal>;
@@ -135,10 +137,12 @@ class PaymentOperation implements Operation<PaymentChain, Work, Write, Refusal> 
     this.key = { operationId: chargeOperation(paymentId), paymentId, fingerprint };
     this.expired = { kind: 'key_expired', paymentId };
     this.breaker = {
-      look: () => tools.processor.ready(),
+      look: async () => {
+        await this.#chosen()?.ready();
+      },
       lookOfBegun: async () => {
         const { first } = await this.read();
-        await (pinnedProcessor(tools, first) ?? tools.processor).ready();
+        await (pinnedProcessor(tools, first) ?? this.#chosen())?.ready();
       },
     };
     this.#tools = tools;
@@ -148,8 +152,10 @@ class PaymentOperation implements Operation<PaymentChain, Work, Write, Refusal> 
 
   async claim(open: (claimedAtMs: number, nowMs: number) => OpenRecord): Promise<Attempt<PaymentChain, Refusal>> {
     const { store, clock } = this.#tools;
+    const processor = this.#chosen();
+    if (processor === undefined) return this.#findBegun();
     const nowMs = clock.nowMs();
-    const pending = this.#pending(nowMs);
+    const pending = this.#pending(nowMs, processor);
     const record = open(this.#claimedAt(nowMs), nowMs);
     const outcome = await store.claim({ record, pending, ...this.#reference() });
     switch (outcome.kind) {
@@ -171,6 +177,23 @@ class PaymentOperation implements Operation<PaymentChain, Work, Write, Refusal> 
         return 'again';
       }
     }
+  }
+
+  /** No processor gets a new payment with these terms. One that has begun continues at its own processor. */
+  async #findBegun(): Promise<Attempt<PaymentChain, Refusal>> {
+    const { store, processor } = this.#tools;
+    const record = await store.readRecord(this.key.operationId);
+    if (record !== undefined) return { kind: 'record_exists', record };
+    const chain = await readChain(store, this.#request.paymentId);
+    if (chain !== undefined) return { kind: 'begun', subject: chain };
+    const why = processorFor({ processor }, this.#request);
+    invariant(typeof why === 'string', 'a payment with a processor is claimed');
+    return { kind: 'refused', outcome: { kind: 'no_processor', why } };
+  }
+
+  #chosen(): Processor | undefined {
+    const chosen = processorFor({ processor: this.#tools.processor }, this.#request);
+    return typeof chosen === 'string' ? undefined : chosen;
   }
 
   lostRecord({ first, newest, state }: PaymentChain): LostRecord {
@@ -239,8 +262,8 @@ class PaymentOperation implements Operation<PaymentChain, Work, Write, Refusal> 
     return { fact, chain: await this.read() };
   }
 
-  #pending(nowMs: number): Transition {
-    const { digest, processor, entropy } = this.#tools;
+  #pending(nowMs: number, processor: Processor): Transition {
+    const { digest, entropy } = this.#tools;
     const { paymentId, tenantId, mode, requestId, cause, orderId, emailHash } = this.#request;
     const draft = create({
       id: paymentId,

@@ -1,5 +1,5 @@
 import type { ActivityDraft } from '../../activity/domain/activity.ts';
-import type { OperationId, PaymentId } from '../../kernel/ids.ts';
+import type { Mode, OperationId, PaymentId } from '../../kernel/ids.ts';
 import type { EffectRecord } from '../../once/domain/idempotency.ts';
 import type { Transition } from '../domain/transition.ts';
 import type { ChargeToReturn, Hold, Inquiry, OpenOrder, PaymentStore } from './payment-store.ts';
@@ -16,6 +16,8 @@ export interface OrphanedCallback {
 /** A processor's message that a charge changed. Payonce reads the charge itself from the processor. */
 export interface CallbackEvent {
   readonly processorName: string;
+  /** The mode of the credentials with which the callback was verified. */
+  readonly mode: Mode;
   /** The processor's event id, the same for every delivery of one event. */
   readonly eventId: string;
   /** The processor's event type. */

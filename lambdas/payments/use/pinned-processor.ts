@@ -1,12 +1,39 @@
+import type { Mode, TenantId } from '../../kernel/ids.ts';
+import type { BooksName } from '../domain/processor-charge.ts';
 import type { Transition } from '../domain/transition.ts';
 import { detailsOf } from '../domain/transition.ts';
 import type { Processor, ProcessorBooks } from './processor.ts';
 
+/** Why no processor gets a new payment. */
+export type NoProcessor =
+  /** The deployment calls no processor. */
+  | 'no_processor_configured'
+  /** The payment is live, and the deployment calls processors in test mode only. */
+  | 'livemode_not_available'
+  /** No routing rule matches. */
+  | 'no_processor_for_payment';
+
+/** Selects the processor of a new payment. */
+export type ChooseProcessor = (payment: {
+  readonly tenantId: TenantId;
+  readonly mode: Mode;
+  readonly currency: string;
+}) => Processor | NoProcessor;
+
 export interface KnownProcessors {
-  /** The processor of new charges. */
-  readonly processor: Processor;
+  /** The processor of new charges, or the reason why there is none. */
+  readonly processor: Processor | NoProcessor;
   /** Every processor that this deployment calls: earlier payments were sent to them. @default `processor` alone */
   readonly processors?: readonly Processor[];
+}
+
+/** The processor of a new payment. A payment never reaches a processor of the other mode. */
+export function processorFor(
+  { processor, choose }: Pick<KnownProcessors, 'processor'> & { readonly choose?: ChooseProcessor },
+  payment: Parameters<ChooseProcessor>[0],
+): Processor | NoProcessor {
+  const chosen = choose?.(payment) ?? processor;
+  return typeof chosen !== 'string' && chosen.mode !== payment.mode ? 'no_processor_for_payment' : chosen;
 }
 
 /**
@@ -14,13 +41,26 @@ export interface KnownProcessors {
  *
  * @returns undefined when this deployment does not call that processor, account and endpoint
  */
-export function pinnedProcessor(
-  { processor, processors = [processor] }: KnownProcessors,
-  first: Transition,
-): Processor | undefined {
+export function pinnedProcessor(tools: KnownProcessors, first: Transition): Processor | undefined {
+  const { payment } = first;
   const { account, endpoint } = detailsOf(first).processor;
-  return processors.find(
-    (each) => each.name === first.payment.processorName && each.account === account && each.endpoint === endpoint,
+  return knownProcessors(tools).find(
+    ({ name, mode, ...each }) =>
+      name === payment.processorName && mode === payment.mode && each.account === account && each.endpoint === endpoint,
+  );
+}
+
+export function knownProcessors({ processor, processors }: KnownProcessors): readonly Processor[] {
+  return processors ?? (typeof processor === 'string' ? [] : [processor]);
+}
+
+/** Whether the payment's charge belongs into these books: a payment is pinned to a processor, a mode and an account. */
+export function isSentTo({ first }: { readonly first: Transition }, books: BooksName): boolean {
+  const { payment } = first;
+  return (
+    payment.processorName === books.name &&
+    payment.mode === books.mode &&
+    detailsOf(first).processor.account === books.account
   );
 }
 
@@ -29,6 +69,5 @@ export function pinnedBooks(
   tools: KnownProcessors & { readonly books: readonly ProcessorBooks[] },
   first: Transition,
 ): ProcessorBooks | undefined {
-  const processor = pinnedProcessor(tools, first);
-  return tools.books.find(({ name, account }) => name === processor?.name && account === processor.account);
+  return pinnedProcessor(tools, first) && tools.books.find((each) => isSentTo({ first }, each));
 }

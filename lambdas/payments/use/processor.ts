@@ -1,8 +1,8 @@
-import type { OperationId, PaymentId } from '../../kernel/ids.ts';
+import type { Mode, OperationId, PaymentId } from '../../kernel/ids.ts';
 import type { CallLimit } from '../../kernel/world.ts';
 import type { Fact } from '../domain/facts.ts';
 import type { CaptureMode, Failure } from '../domain/payment.ts';
-import type { ProcessorCharge } from '../domain/processor-charge.ts';
+import type { BooksName, ProcessorCharge } from '../domain/processor-charge.ts';
 import type { ProcessorAbilities } from '../domain/settlement.ts';
 
 export interface ChargeOrder {
@@ -71,6 +71,8 @@ export interface SourceForm {
 
 export interface Processor {
   readonly name: string;
+  /** The mode of its credentials. It is never sent a payment of the other mode. */
+  readonly mode: Mode;
   readonly account: string;
   readonly endpoint: string;
   readonly apiVersion: string;
@@ -107,10 +109,8 @@ export interface ChargeWindow {
   readonly cursor?: string;
 }
 
-/** The processor's own list of charges. All reads are strongly consistent: an answered charge is in it. */
-export interface ProcessorBooks {
-  readonly name: string;
-  readonly account: string;
+/** The processor's own list of charges of one mode. All reads are strongly consistent: an answered charge is in it. */
+export interface ProcessorBooks extends BooksName {
   /** @throws RetryableError or AmbiguousError when the charge could not be read */
   readCharge(chargeId: string, limit: CallLimit): Promise<ProcessorCharge | undefined>;
   /** All charges with the payment's id in their metadata. @throws as `readCharge` */

@@ -1,18 +1,18 @@
 import type { ProcessorContract } from '../contract.ts';
 
-/** The sandbox, and any processor with the same API (kernel/contract/sandbox-api.ts). */
+/** The sandbox (kernel/contract/sandbox-api.ts). It holds no real money, so it takes test payments only. */
 export const sandboxContract = {
   name: 'sandbox',
+  modes: ['test'],
   settings: {
-    url: { context: 'processorUrl', variable: 'PROCESSOR_URL', form: 'address' },
+    url: { context: 'sandboxUrl', variable: 'SANDBOX_URL', form: 'address' },
   },
   secrets: {},
   callbacks: {
     scheme: 'sandbox',
-    schemeSetting: 'callbackScheme',
     secret: {
       construct: 'CallbackSecret',
-      description: 'Signs the callbacks of the payment processor. Every value is accepted.',
+      description: 'Signs the callbacks of the sandbox. Every value is accepted.',
     },
   },
   abilities: {
@@ -29,4 +29,24 @@ export const sandboxContract = {
     allowed: 'a token of your processor: 1 to 255 letters, digits, dots, dashes or _',
   },
   deployedBy: 'sandbox',
+} as const satisfies ProcessorContract;
+
+/** A processor of the operator's own that implements the sandbox's API (kernel/contract/sandbox-api.ts). */
+export const externalContract = {
+  name: 'external',
+  modes: ['test', 'live'],
+  settings: {
+    url: { context: 'processorUrl', variable: 'PROCESSOR_URL', form: 'address' },
+  },
+  secrets: {},
+  callbacks: {
+    scheme: 'sandbox',
+    schemeSetting: 'callbackScheme',
+    secret: {
+      construct: 'ProcessorCallbackSecret',
+      description: 'Signs the callbacks of the payment processor. Every value is accepted.',
+    },
+  },
+  abilities: sandboxContract.abilities,
+  source: sandboxContract.source,
 } as const satisfies ProcessorContract;

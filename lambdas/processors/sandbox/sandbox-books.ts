@@ -1,3 +1,4 @@
+import type { Mode } from '../../kernel/ids.ts';
 import type { Clock } from '../../kernel/world.ts';
 import { callOnce, type HttpAnswer, type SendRequest } from '../../outbound/http-call.ts';
 import type { ProcessorCharge } from '../../payments/domain/processor-charge.ts';
@@ -7,6 +8,10 @@ import { sandboxContract } from './contract.ts';
 import { chargeAnswer, listAnswer, processorCharge } from './sandbox-charge.ts';
 
 export interface SandboxBooksOptions {
+  /** @default the sandbox's */
+  readonly name?: string;
+  /** @default test */
+  readonly mode?: Mode;
   /** Base URL without a trailing slash. */
   readonly url: string;
   readonly clock: Pick<Clock, 'nowMs'>;
@@ -14,14 +19,17 @@ export interface SandboxBooksOptions {
   readonly send?: SendRequest;
 }
 
-/** The processor account that payments are pinned to. The client and the books use the same one. */
-export const SANDBOX_ACCOUNT = 'sandbox';
-
 /** Enough for a page of a hundred charges with many refunds each, or for one charge with thousands of refunds. */
 const MAX_LIST_BYTES = 4 * 1_024 * 1_024;
 
 /** The sandbox's books over HTTP, read only. Each read is one call; the caller decides whether to retry. */
-export function createSandboxBooks({ url, clock, send = callOnce }: SandboxBooksOptions): ProcessorBooks {
+export function createSandboxBooks({
+  name = sandboxContract.name,
+  mode = 'test',
+  url,
+  clock,
+  send = callOnce,
+}: SandboxBooksOptions): ProcessorBooks {
   const get = (path: string, timeoutMs: number): Promise<HttpAnswer> =>
     send({ method: 'GET', url: `${url}${path}`, headers: {}, timeoutMs, maxAnswerBytes: MAX_LIST_BYTES });
   const page = async (query: Readonly<Record<string, string>>, timeoutMs: number) => {
@@ -31,8 +39,9 @@ export function createSandboxBooks({ url, clock, send = callOnce }: SandboxBooks
   };
 
   return {
-    name: sandboxContract.name,
-    account: SANDBOX_ACCOUNT,
+    name,
+    mode,
+    account: name,
     readCharge: async (chargeId, { timeoutMs }): Promise<ProcessorCharge | undefined> => {
       const answer = await get(`/charges/${encodeURIComponent(chargeId)}`, timeoutMs);
       if (answer.status === 404) return undefined;

@@ -1,5 +1,5 @@
 import type { CreateCharge } from '../../kernel/contract/sandbox-api.ts';
-import type { OperationId } from '../../kernel/ids.ts';
+import type { Mode, OperationId } from '../../kernel/ids.ts';
 import type { Clock } from '../../kernel/world.ts';
 import { type BreakerSettings, createCallGuard } from '../../outbound/circuit-breaker.ts';
 import { callOnce, type HttpAnswer, type SendRequest } from '../../outbound/http-call.ts';
@@ -7,10 +7,13 @@ import type { ChangeOrder, ChargeOrder, Processor } from '../../payments/use/pro
 import { isProcessorUnhealthy } from '../answers.ts';
 import { sandboxContract } from './contract.ts';
 import { chargeMetadata, readChargeAnswer, readHealthAnswer, readLookupAnswer } from './sandbox-answers.ts';
-import { SANDBOX_ACCOUNT } from './sandbox-books.ts';
 import { changeRequest, readChangeAnswer, readChangeLookup } from './sandbox-change.ts';
 
 export interface SandboxClientOptions {
+  /** @default the sandbox's */
+  readonly name?: string;
+  /** @default test */
+  readonly mode?: Mode;
   /** Base URL without a trailing slash. */
   readonly url: string;
   readonly clock: Pick<Clock, 'nowMs'>;
@@ -36,7 +39,7 @@ const MAX_CHARGE_BYTES = 1_024 * 1_024;
  * the operation id, the same for every attempt.
  */
 export function createSandboxClient(options: SandboxClientOptions): Processor {
-  const { url, clock, send = callOnce } = options;
+  const { name = sandboxContract.name, mode = 'test', url, clock, send = callOnce } = options;
   const get = (path: string, timeoutMs: number): Promise<HttpAnswer> =>
     send({ method: 'GET', url: `${url}${path}`, headers: {}, timeoutMs, maxAnswerBytes: MAX_CHARGE_BYTES });
   const post = (path: string, key: OperationId, body: object, timeoutMs: number): Promise<HttpAnswer> =>
@@ -56,8 +59,9 @@ export function createSandboxClient(options: SandboxClientOptions): Processor {
   });
 
   return {
-    name: sandboxContract.name,
-    account: SANDBOX_ACCOUNT,
+    name,
+    mode,
+    account: name,
     endpoint: url,
     apiVersion: '1',
     abilities: sandboxContract.abilities,

@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import { EVENT_TYPES, type SandboxEvent } from '../../kernel/contract/sandbox-api.ts';
 import { parsePaymentId } from '../../kernel/ids.ts';
-import { id, type ReadEvent, readEventBody, unreadable } from '../event-body.ts';
+import { type EventSource, id, type ReadEvent, readEventBody, unreadable } from '../event-body.ts';
 
 /** Unknown fields are ignored: the processor may add fields at any time. */
 const sandboxEvent = z.object({
@@ -18,7 +18,7 @@ const sandboxEvent = z.object({
 }) satisfies z.ZodType<SandboxEvent>;
 
 /** Reads a body whose signature was verified. */
-export function readSandboxEvent(processorName: string, body: Uint8Array): ReadEvent {
+export function readSandboxEvent(source: EventSource, body: Uint8Array): ReadEvent {
   const read = readEventBody(body);
   if (read.kind === 'unreadable') return read;
   const checked = sandboxEvent.safeParse(read.value);
@@ -26,5 +26,5 @@ export function readSandboxEvent(processorName: string, body: Uint8Array): ReadE
   const { id: eventId, type, data } = checked.data;
   const paymentId = parsePaymentId(data.payment ?? '');
   const named = paymentId === undefined ? {} : { paymentId };
-  return { kind: 'event', event: { processorName, eventId, type, chargeId: data.charge, ...named } };
+  return { kind: 'event', event: { ...source, eventId, type, chargeId: data.charge, ...named } };
 }

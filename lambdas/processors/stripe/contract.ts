@@ -2,6 +2,7 @@ import type { ProcessorContract } from '../contract.ts';
 
 export const stripeContract = {
   name: 'stripe',
+  modes: ['test', 'live'],
   settings: {
     /** The Stripe account of the API key. Payments are pinned to it. */
     account: {

@@ -1,6 +1,7 @@
 import { Stripe } from 'stripe';
 import * as z from 'zod';
 import { AmbiguousError, RetryableError } from '../../kernel/faults.ts';
+import type { Mode } from '../../kernel/ids.ts';
 import type { CallLimit, Clock } from '../../kernel/world.ts';
 import type { SendRequest } from '../../outbound/http-call.ts';
 import type { Failure } from '../../payments/domain/payment.ts';
@@ -15,6 +16,8 @@ export const STRIPE_URL = 'https://api.stripe.com';
 export interface StripeOptions {
   /** Reads the account's current secret key. Called before every request, so a rotated key takes effect without a deployment. */
   readonly apiKey: () => Promise<string>;
+  /** The mode of the key and of every object in an answer. */
+  readonly mode: Mode;
   /** The account of the key (`acct_…`). Payments are pinned to it. */
   readonly account: string;
   readonly clock: Pick<Clock, 'nowMs'>;
@@ -57,10 +60,10 @@ export type CallStripe = <T>(
   schema: z.ZodType<T>,
 ) => Promise<StripeAnswer<T>>;
 
-export function createStripeApi({ apiKey, clock, baseUrl = STRIPE_URL, send }: StripeOptions): CallStripe {
-  const httpClient = stripeTransport(baseUrl, clock, send);
+export function createStripeApi({ apiKey, mode, clock, baseUrl = STRIPE_URL, send }: StripeOptions): CallStripe {
+  const httpClient = stripeTransport({ baseUrl, mode, clock, ...(send === undefined ? {} : { send }) });
   return async (call, schema) => {
-    const stripe = new Stripe(await readKey(apiKey), {
+    const stripe = new Stripe(await readKey(apiKey, mode), {
       apiVersion: STRIPE_API_VERSION,
       httpClient,
       // Only the engine retries.
@@ -79,12 +82,17 @@ export function createStripeApi({ apiKey, clock, baseUrl = STRIPE_URL, send }: S
   };
 }
 
-/** A failure to read the key is always retryable: without the key nothing was sent. */
-async function readKey(apiKey: () => Promise<string>): Promise<string> {
+/**
+ * Reads the key. A secret key or a restricted key names its mode (Stripe documentation, "API keys").
+ *
+ * @throws RetryableError when it cannot be read, or is not a key of this mode: nothing was sent
+ */
+async function readKey(apiKey: () => Promise<string>, mode: Mode): Promise<string> {
   let cause: unknown;
   try {
     const key = await apiKey();
-    if (key !== '') return key;
+    if (key.startsWith(`sk_${mode}_`) || key.startsWith(`rk_${mode}_`)) return key;
+    cause = new Error(`the key is not one of ${mode} mode`);
   } catch (error) {
     cause = error;
   }

@@ -30,10 +30,11 @@ const PAGE = 100;
  * than a minute, and during outages by up to an hour.
  */
 export function createStripeBooks(options: StripeOptions): ProcessorBooks {
-  const { account, clock } = options;
+  const { account, mode, clock } = options;
   const call = createStripeApi(options);
   return {
     name: stripeContract.name,
+    mode,
     account,
     readCharge: (chargeId, limit) => readCharge(call, chargeId, timeLeft(clock, limit)),
     chargesOfPayment: async (paymentId, limit) => {

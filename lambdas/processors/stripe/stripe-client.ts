@@ -47,7 +47,7 @@ const probeAnswer = z.object({ object: z.literal('list') });
  * retries. The idempotency key is the operation id, the same for every attempt.
  */
 export function createStripeClient(options: StripeClientOptions): Processor {
-  const { account, clock, returnUrl } = options;
+  const { account, mode, clock, returnUrl } = options;
   const call = createStripeApi(options);
   const guard = createCallGuard({
     settings: options.breaker ?? DEFAULT_BREAKER,
@@ -62,6 +62,7 @@ export function createStripeClient(options: StripeClientOptions): Processor {
 
   return {
     name: stripeContract.name,
+    mode,
     account,
     endpoint: options.baseUrl ?? STRIPE_URL,
     apiVersion: STRIPE_API_VERSION,
@@ -137,7 +138,7 @@ const accountObject = z.object({ id: z.string().min(1), object: z.literal('accou
 /**
  * Verifies that the API key belongs to the configured account (Stripe API reference, "Retrieve account"). A search proves
  * that a charge is absent only in the account that charges are sent to; with another account's key it finds nothing. Both
- * modes of an account have the same id, so this does not detect a key of the other mode.
+ * modes of an account have the same id; a key of the other mode is detected by its prefix before it is used.
  *
  * @throws RetryableError `processor_account_other` if the key is another account's, or the fault of the call
  */

@@ -1,11 +1,12 @@
 import * as z from 'zod';
-import { id, type ReadEvent, readEventBody, unreadable } from '../event-body.ts';
+import { type EventSource, id, type ReadEvent, readEventBody, unreadable } from '../event-body.ts';
 
 /** Unknown fields are ignored: Stripe may add fields at any time. */
 const stripeEvent = z.object({
   id,
   object: z.literal('event'),
   type: z.string().regex(/^[a-z0-9_.]{1,100}$/, 'must be the type of an event'),
+  livemode: z.boolean(),
   data: z.object({ object: z.unknown() }),
 });
 
@@ -21,17 +22,21 @@ const aboutPart = z.object({
 });
 
 /** Reads a body whose signature was verified. */
-export function readStripeEvent(processorName: string, body: Uint8Array): ReadEvent {
+export function readStripeEvent(source: EventSource, body: Uint8Array): ReadEvent {
   const parsed = readEventBody(body);
   if (parsed.kind === 'unreadable') return parsed;
   const read = stripeEvent.safeParse(parsed.value);
   if (!read.success) return unreadable(read.error);
-  const { id: eventId, type } = read.data;
+  const { id: eventId, type, livemode } = read.data;
+  if (livemode !== (source.mode === 'live')) {
+    const detail = `livemode is ${livemode}, but this address takes events in ${source.mode} mode only.`;
+    return { kind: 'unreadable', param: 'livemode', detail };
+  }
   const found = intentOf(type, parsed.value);
   if (found === undefined) return { kind: 'ignored', type };
   if (!found.success) return unreadable(found.error);
   if (found.data === null) return { kind: 'ignored', type };
-  return { kind: 'event', event: { processorName, eventId, type, chargeId: found.data } };
+  return { kind: 'event', event: { ...source, eventId, type, chargeId: found.data } };
 }
 
 /** The id of the intent that the event is about; undefined if events of this type do not change a payment. */

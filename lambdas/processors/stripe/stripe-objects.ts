@@ -24,6 +24,7 @@ export const refundList = listOf(refundObject);
 const disputeObject = z.object({
   id,
   object: z.literal('dispute'),
+  livemode: z.boolean(),
   amount: z.int().min(1),
   currency: z.string(),
   payment_intent: z.string().nullable(),
@@ -56,6 +57,8 @@ const charge = z.object({
 export const intentObject = z.object({
   id,
   object: z.literal('payment_intent'),
+  /** Required, so that `stripeTransport` has compared it with the mode of the key. */
+  livemode: z.boolean(),
   amount: z.int().min(0),
   amount_received: z.int().min(0),
   currency: z.string(),
@@ -86,7 +89,7 @@ export const intentList = listOf(intentObject);
 
 export const intentSearch = z.object({
   object: z.literal('search_result'),
-  data: z.array(z.object({ id, metadata })),
+  data: z.array(z.object({ id, livemode: z.boolean(), metadata })),
   has_more: z.boolean(),
   next_page: z.string().nullish(),
 });

@@ -1,27 +1,32 @@
 import type { Stripe } from 'stripe';
 import * as z from 'zod';
 import { AmbiguousError } from '../../kernel/faults.ts';
+import type { Mode } from '../../kernel/ids.ts';
 import type { Clock } from '../../kernel/world.ts';
 import { callOnce, type HttpAnswer, type SendRequest } from '../../outbound/http-call.ts';
-import { statusFault } from '../answers.ts';
+import { mismatch, statusFault } from '../answers.ts';
 
 /** Bytes. A page of a hundred charges with all expanded objects is far smaller. */
 const MAX_ANSWER_BYTES = 4 * 1_024 * 1_024;
+
+export interface StripeTransportOptions {
+  /** Replaces the package's host, port and protocol. Without a trailing slash. */
+  readonly baseUrl: string;
+  /** The mode of every object in an answer. */
+  readonly mode: Mode;
+  readonly clock: Pick<Clock, 'nowMs'>;
+  /** @default callOnce: HTTP */
+  readonly send?: SendRequest;
+}
 
 /**
  * The HTTP client of the Stripe package. The package's default client repeats a request after a broken connection, even with
  * retries disabled, restarts its timeout with every received byte, and treats every answer without an error as a success.
  * This client sends each request once, has one time limit for the whole request, and follows no redirect. It passes on only
  * answers that can come from Stripe: a JSON object with status 200, or a readable error. Otherwise it throws a fault, which
- * the package returns as the detail of a `StripeConnectionError`.
- *
- * @param baseUrl without a trailing slash; replaces the package's host, port and protocol
+ * the package returns as the detail of a `StripeConnectionError`. An answer with an object of the other mode is a fault too.
  */
-export function stripeTransport(
-  baseUrl: string,
-  clock: Pick<Clock, 'nowMs'>,
-  send: SendRequest = callOnce,
-): Stripe.HttpClient {
+export function stripeTransport({ baseUrl, mode, clock, send = callOnce }: StripeTransportOptions): Stripe.HttpClient {
   return {
     getClientName: () => 'fetch',
     makeRequest: async (_host, _port, path, method, headers, body, _protocol, timeoutMs) => {
@@ -36,6 +41,7 @@ export function stripeTransport(
         causes: 'dropped',
       });
       const said = readJson(answer, clock.nowMs());
+      refuseOtherMode(said, mode);
       return {
         getStatusCode: () => answer.status,
         getHeaders: () => Object.fromEntries(answer.headers),
@@ -70,6 +76,21 @@ function readJson(answer: HttpAnswer, nowMs: number): unknown {
   if (read.success) return read.data;
   if (!WITH_BODY.has(status)) throw statusFault(answer, nowMs);
   throw new AmbiguousError('processor_answer_unreadable', `The answer ${status} cannot be read.`);
+}
+
+/** @throws AmbiguousError `processor_answer_mismatch` when any object in the answer is of the other mode */
+function refuseOtherMode(said: unknown, mode: Mode): void {
+  const waiting = [said];
+  // Ends: an answer has a limited size, and JSON has no cycles.
+  for (let value = waiting.pop(); value !== undefined; value = waiting.pop()) {
+    if (typeof value !== 'object' || value === null) continue;
+    // Stripe's own property is a boolean. One in metadata is a text.
+    if ('livemode' in value && value.livemode === (mode === 'test')) {
+      throw mismatch(`The answer contains an object that is not of ${mode} mode.`);
+    }
+    // JSON has no undefined, so a value of the answer cannot end the loop.
+    waiting.push(...Object.values<unknown>({ ...value }));
+  }
 }
 
 function parseJson(text: string): unknown {

@@ -1,14 +1,9 @@
 import { base32, type Digest } from '../../kernel/digest.ts';
 import { placeOf } from '../../kernel/places.ts';
+import type { BooksName } from '../../payments/domain/processor-charge.ts';
 import { ALL_MISMATCHES, mismatchPartition, type ViewKey, type ViewOwner } from '../../views/domain/lists.ts';
 import { type ViewRow } from '../../views/domain/views.ts';
 import type { Mismatch } from './compare-books.ts';
-
-/** A processor and the account at it. */
-export interface BooksName {
-  readonly name: string;
-  readonly account: string;
-}
 
 /** The subject of a look: a payment in one currency, or a charge without a known payment. */
 export interface LookedAt {
@@ -91,7 +86,7 @@ const DIGEST_BYTES = 16;
 export const MISMATCH_ID = /^mis_([0-9a-z]{1,10})_[a-z2-7]{26}$/;
 
 function mismatchId(digest: Pick<Digest, 'sha256'>, { books, subject, createdAtMs, currency }: LookedAt): string {
-  const name = digest.sha256(JSON.stringify(['mismatch', books.name, books.account, subject, currency]));
+  const name = digest.sha256(JSON.stringify(['mismatch', books.name, books.mode, books.account, subject, currency]));
   return `${PREFIX}${createdAtMs.toString(36)}_${base32(name.subarray(0, DIGEST_BYTES))}`;
 }
 

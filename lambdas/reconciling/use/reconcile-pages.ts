@@ -1,11 +1,11 @@
 import type { JobItem, JobPage } from '../../jobs/use/job.ts';
 import { AmbiguousError } from '../../kernel/faults.ts';
-import type { ProcessorCharge } from '../../payments/domain/processor-charge.ts';
+import type { BooksName, ProcessorCharge } from '../../payments/domain/processor-charge.ts';
 import type { TransitionPlace } from '../../payments/domain/transition.ts';
 import type { ProcessorBooks } from '../../payments/use/processor.ts';
 import { type OutcomePosition, positionAt, type RecentOutcomes } from '../../payments/use/transition-reader.ts';
 import type { ViewStore } from '../../views/use/view-store.ts';
-import type { BooksName, OpenMismatch } from '../domain/mismatch-view.ts';
+import type { OpenMismatch } from '../domain/mismatch-view.ts';
 import { someMismatches } from './mismatch-view.ts';
 
 export interface PageTools {
@@ -157,7 +157,7 @@ function textOf(at: Place): string {
   return JSON.stringify(at);
 }
 
-/** One string for a processor and the account at it. */
-export function wordOf({ name, account }: BooksName): string {
-  return JSON.stringify([name, account]);
+/** One string for a processor, its mode and the account at it. */
+export function wordOf({ name, mode, account }: BooksName): string {
+  return JSON.stringify([name, mode, account]);
 }

@@ -3,9 +3,10 @@ import { invariant } from '../../kernel/invariant.ts';
 import type { Clock } from '../../kernel/world.ts';
 import { isOutcome } from '../../payments/domain/payment.ts';
 import type { ProcessorCharge } from '../../payments/domain/processor-charge.ts';
-import { detailsOf, type Transition } from '../../payments/domain/transition.ts';
+import type { Transition } from '../../payments/domain/transition.ts';
 import { type PaymentChain, readChain } from '../../payments/use/payment-chain.ts';
 import type { PaymentStore } from '../../payments/use/payment-store.ts';
+import { isSentTo } from '../../payments/use/pinned-processor.ts';
 import type { ProcessorBooks } from '../../payments/use/processor.ts';
 import { DAY_MS, dayOf } from '../../views/domain/views.ts';
 import { compareBooks, type Mismatch } from '../domain/compare-books.ts';
@@ -162,7 +163,7 @@ class Look {
       transitions: here ? chain.transitions : [],
     });
     const about: Omit<LookedAt, 'currency'> = {
-      books: { name: books.name, account: books.account },
+      books: { name: books.name, mode: books.mode, account: books.account },
       owner: { tenantId: payment.tenantId, mode: payment.mode },
       subject: payment.id,
       createdAtMs: payment.createdAtMs,
@@ -201,7 +202,7 @@ class Look {
   /** A charge that names no payment, or one that does not exist. Each is compared by itself. */
   async #atUnmatched(books: ProcessorBooks, charge: ProcessorCharge): Promise<JobCounts> {
     const about: LookedAt = {
-      books: { name: books.name, account: books.account },
+      books: { name: books.name, mode: books.mode, account: books.account },
       subject: charge.chargeId,
       createdAtMs: charge.createdAtSeconds * 1000,
       currency: charge.currency,
@@ -231,10 +232,6 @@ class Look {
   #limit(): { readonly timeoutMs: number } {
     return { timeoutMs: Math.max(1, Math.min(READ_TIMEOUT_MS, this.#deadlineMs - this.#tools.clock.nowMs())) };
   }
-}
-
-function isSentTo({ first, state: { payment } }: PaymentChain, { name, account }: ProcessorBooks): boolean {
-  return payment.processorName === name && detailsOf(first).processor.account === account;
 }
 
 function withoutTransitions({ paymentId }: ProcessorCharge) {

@@ -7,7 +7,7 @@ import { isHoldChanging } from '../../payments/domain/change.ts';
 import { changePayment } from '../../payments/use/change-payment.ts';
 import { type PaymentChain, readChain } from '../../payments/use/payment-chain.ts';
 import type { Hold } from '../../payments/use/payment-store.ts';
-import { pinnedBooks, pinnedProcessor } from '../../payments/use/pinned-processor.ts';
+import { knownProcessors, pinnedBooks, pinnedProcessor } from '../../payments/use/pinned-processor.ts';
 import { readCharge, recordCharge } from '../../payments/use/record-charge.ts';
 import type { DueQueue } from './due-queue.ts';
 import type { ResolveTools } from './resolve.ts';
@@ -36,10 +36,12 @@ const MAX_ATTEMPTS = 10;
  *   merchant  ── capture.pending n + 1 ✓ ── capture ── succeeded
  */
 export function expireAuthorizationsJob(tools: ExpireAuthorizationsTools): Job<Hold> {
-  const { holds, processor, processors = [processor], clock } = tools;
-  const shortestMs = Math.min(...processors.map(({ abilities }) => abilities.holdValidityMs));
+  const { holds, clock } = tools;
+  const shortestMs = Math.min(...knownProcessors(tools).map(({ abilities }) => abilities.holdValidityMs));
   return {
     page: async (cursor, limit, { scheduledForMs }) => {
+      // A deployment without processors can end no hold.
+      if (shortestMs === Infinity) return { items: [] };
       const beforeMs = Math.min(scheduledForMs, clock.nowMs()) - shortestMs - MARGIN_MS;
       const page = await holds.dueBefore(beforeMs, { limit, ...(cursor === undefined ? {} : { cursor }) });
       return {

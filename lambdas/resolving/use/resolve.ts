@@ -25,7 +25,7 @@ import { settleCharge } from '../../payments/use/find-out.ts';
 import { findOutChange } from '../../payments/use/find-out-change.ts';
 import { chainOf, type PaymentChain, readChain } from '../../payments/use/payment-chain.ts';
 import type { Inquiry } from '../../payments/use/payment-store.ts';
-import { pinnedBooks, pinnedProcessor } from '../../payments/use/pinned-processor.ts';
+import { knownProcessors, pinnedBooks, pinnedProcessor } from '../../payments/use/pinned-processor.ts';
 import type { ProcessorBooks } from '../../payments/use/processor.ts';
 import { queuedWith } from '../../payments/use/queued-with.ts';
 import { type AlarmTools, raiseAlarms } from '../../payments/use/raise-alarms.ts';
@@ -101,7 +101,7 @@ async function finish(allTools: ResolveTools, record: OpenRecord, { first, state
   const { tenantId, mode } = first.payment;
   // The breaker that counts is that of the payment's own processor.
   const processor = pinnedProcessor(allTools, first) ?? allTools.processor;
-  const tools = { ...allTools, processor, processors: allTools.processors ?? [allTools.processor] };
+  const tools = { ...allTools, processor, processors: knownProcessors(allTools) };
   const change = changeOf(state, operationId);
   if (change !== undefined) {
     await lookBeforeRefund(tools, operationId, { first, state });

@@ -79,7 +79,8 @@ async function retryOne(
 ): Promise<keyof RetriedOrphans> {
   let came: keyof RetriedOrphans;
   try {
-    const books = tools.books.find(({ name }) => name === orphan.event.processorName);
+    const { processorName, mode } = orphan.event;
+    const books = tools.books.find((each) => each.name === processorName && each.mode === mode);
     // Undefined if the processor is no longer configured.
     const outcome = books === undefined ? undefined : await adoptOrphan({ ...tools, books }, orphan);
     came = outcome === undefined || outcome.kind === 'orphaned' ? 'waiting' : 'adopted';

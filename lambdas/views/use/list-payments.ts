@@ -119,7 +119,7 @@ async function rowOfCharge(
   caller: Owner,
   chargeId: string,
 ): Promise<ViewRow | undefined> {
-  for (const each of books) {
+  for (const each of books.filter(({ mode }) => mode === caller.mode)) {
     const charge = await each.readCharge(chargeId, { timeoutMs: BOOKS_TIMEOUT_MS });
     const found = charge?.paymentId === undefined ? undefined : await readPayment(store, caller, charge.paymentId);
     if (found?.kind !== 'found') continue;

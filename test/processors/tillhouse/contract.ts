@@ -6,6 +6,7 @@ import type { ProcessorContract } from '../../../lambdas/processors/contract.ts'
  */
 export const tillhouseContract = {
   name: 'tillhouse',
+  modes: ['test', 'live'],
   settings: {
     url: { context: 'tillhouseUrl', variable: 'TILLHOUSE_URL', form: 'address' },
     shop: {

@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import type { Mode } from '../../../lambdas/kernel/ids.ts';
 import type { CallLimit } from '../../../lambdas/kernel/world.ts';
 import { callOnce, type HttpAnswer } from '../../../lambdas/outbound/http-call.ts';
 
@@ -17,6 +18,7 @@ export interface TillhouseOptions {
   /** The shop whose sales they are. */
   readonly shop: string;
   readonly key: () => Promise<string>;
+  readonly mode: Mode;
 }
 
 export const sale = z.object({

@@ -12,7 +12,7 @@ const list = z.object({ sales: z.array(sale) });
 export function createTillhouseBooks(
   options: TillhouseOptions & { readonly clock: Pick<Clock, 'nowMs'> },
 ): ProcessorBooks {
-  const { shop, clock } = options;
+  const { shop, mode, clock } = options;
   const call = tillhouseApi(options);
   const listed = async (query: string, timeoutMs: number): Promise<readonly ProcessorCharge[]> => {
     const answer = await call('GET', `/sales?${query}`, { timeoutMs });
@@ -21,6 +21,7 @@ export function createTillhouseBooks(
   };
   return {
     name: tillhouseContract.name,
+    mode,
     account: shop,
     readCharge: async (chargeId, limit) => {
       const answer = await call('GET', `/sales/${chargeId}`, limit);

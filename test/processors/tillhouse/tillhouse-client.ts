@@ -29,7 +29,7 @@ interface TillhouseClientOptions extends TillhouseOptions {
 const refusal = z.object({ why: z.string() });
 
 export function createTillhouseClient(options: TillhouseClientOptions): Processor {
-  const { url, shop, clock, label } = options;
+  const { url, shop, mode, clock, label } = options;
   const call = tillhouseApi(options);
   const guard = createCallGuard({
     settings: { consecutiveFailures: 5, openForMs: 10_000 },
@@ -43,6 +43,7 @@ export function createTillhouseClient(options: TillhouseClientOptions): Processo
 
   return {
     name: tillhouseContract.name,
+    mode,
     account: shop,
     endpoint: url,
     apiVersion: '1',

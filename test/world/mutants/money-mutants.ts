@@ -146,18 +146,18 @@ export const MONEY_MUTANTS: readonly Mutant[] = [
   {
     name: 'breaker-of-the-default',
     finding: 'B09',
-    fault: 'While the default processor’s breaker is open, payments at another processor are not finished.',
+    fault: 'While the first processor’s breaker is open, payments at another processor are not finished.',
     needs: ['processor_outage', 'deploy'],
     edits: [
       {
         file: 'lambdas/resolving/use/resolve.ts',
         find: 'const processor = pinnedProcessor(allTools, first) ?? allTools.processor;',
-        replace: 'const { processor } = allTools;',
+        replace: 'const processor = knownProcessors(allTools)[0] ?? allTools.processor;',
       },
       {
         file: 'lambdas/payments/use/create-payment.ts',
-        find: 'await (pinnedProcessor(tools, first) ?? tools.processor).ready();',
-        replace: 'if (first.sequence === 1) await tools.processor.ready();',
+        find: 'await (pinnedProcessor(tools, first) ?? this.#chosen())?.ready();',
+        replace: 'if (first.sequence === 1) await this.#chosen()?.ready();',
       },
     ],
   },
@@ -169,8 +169,8 @@ export const MONEY_MUTANTS: readonly Mutant[] = [
     edits: [
       {
         file: 'lambdas/payments/use/pinned-processor.ts',
-        find: 'return processors.find(',
-        replace: 'return [processor, ...processors.slice(processors.length)].find(',
+        find: 'return knownProcessors(tools).find(',
+        replace: 'return knownProcessors(tools).slice(0, 1).find(',
       },
     ],
   },

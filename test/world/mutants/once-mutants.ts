@@ -119,8 +119,8 @@ export const ONCE_MUTANTS: readonly Mutant[] = [
     edits: [
       {
         file: 'lambdas/callbacks/receive-callback.ts',
-        find: 'callbackOperation(tools.digest, event.processorName, event.eventId)',
-        replace: 'callbackOperation(tools.digest, event.processorName, event.chargeId)',
+        find: 'callbackOperation(tools.digest, sourceOf(event), event.eventId)',
+        replace: 'callbackOperation(tools.digest, sourceOf(event), event.chargeId)',
       },
     ],
   },

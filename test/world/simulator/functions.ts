@@ -62,9 +62,9 @@ export const VARIABLES: Readonly<Record<string, string>> = {
   [Environment.registryTable]: TABLES.registry,
   [Environment.tenantLimit]: JSON.stringify({ rate: 100, burst: 200 }),
   [Environment.viewsTable]: TABLES.views,
-  PROCESSOR_URL: Address.sandbox,
+  TEST_SANDBOX_URL: Address.sandbox,
   [Environment.callbackSources]: JSON.stringify(
-    ['sandbox', 'second'].map((name) => ({ name, scheme: 'sandbox', secretId: Secret.callbacks })),
+    ['sandbox', 'second'].map((name) => ({ name, mode: 'test', scheme: 'sandbox', secretId: Secret.callbacks })),
   ),
   [Environment.eventBus]: 'bus',
   [Environment.lostAfterSeconds]: '180',

@@ -15,12 +15,9 @@ const second: ProcessorDescriptor = {
     const named = { name: 'second', account: 'second' };
     return { client: { ...client, ...named, abilities: second.abilities }, books: { ...books, ...named } };
   },
-  eventReader: async () => (body) => readSandboxEvent('second', body),
+  eventReader: async (mode) => (body) => readSandboxEvent({ processorName: 'second', mode }, body),
 };
 
-/** The registry of a deployment. The first processor is the default. */
-export function registry(defaultProcessor: string): readonly ProcessorDescriptor[] {
-  return defaultProcessor === 'second' ? [second, sandbox] : [sandbox, second];
-}
+export const REGISTRY: readonly ProcessorDescriptor[] = [sandbox, second];
 
 export const PROCESSOR_ABILITIES = { sandbox: sandbox.abilities, second: second.abilities } as const;

@@ -49,7 +49,7 @@ import { Address, Secret, VARIABLES } from './functions.ts';
 import { JobClock } from './job-clock.ts';
 import { Parties, Receivers, unreachable } from './parties.ts';
 import { secretText } from './platform.ts';
-import { PROCESSOR_ABILITIES, registry } from './processors.ts';
+import { PROCESSOR_ABILITIES, REGISTRY } from './processors.ts';
 import { type Process, Simulation } from './simulation.ts';
 
 const START_MS = Date.UTC(2026, 2, 2, 9);
@@ -218,7 +218,7 @@ export class SimulatedSystem implements RunningSystem {
     const body = JSON.stringify(event);
     const signature = sign(secretText(Secret.callbacks), Math.floor(this.nowMs / 1_000), body);
     const headers = { 'content-type': 'application/json', [SIGNATURE_HEADER]: signature };
-    const request = gatewayEvent({ method: 'POST', path: `/callbacks/${processor}`, headers, body }, by.token());
+    const request = gatewayEvent({ method: 'POST', path: `/callbacks/${processor}/test`, headers, body }, by.token());
     const name = `${processor} ${event.id}`;
     const posted = this.#callbacks.get(name) ?? {
       processor,
@@ -519,10 +519,12 @@ function deploymentOf({ defaultProcessor, routes, clockSkewMs }: Settings): Depl
   return {
     variables: {
       ...VARIABLES,
-      SECOND_URL: Address.second,
-      [Environment.processorRoutes]: JSON.stringify(routes),
+      TEST_SECOND_URL: Address.second,
+      [Environment.processorRoutes]: JSON.stringify(
+        [...routes, { processor: defaultProcessor }].map((rule) => ({ mode: 'test', ...rule })),
+      ),
     },
-    processors: registry(defaultProcessor),
+    processors: REGISTRY,
     clockSkewMs,
   };
 }
