@@ -7,7 +7,7 @@ import { isoTime, readCountOf, readSeconds, type Session, table } from './sessio
 interface ApiAccess {
   /** Without a trailing slash. */
   readonly url: string;
-  /** An API key with the scope `admin`. */
+  /** An operator's. */
   readonly key: string;
 }
 
@@ -24,9 +24,9 @@ const MOST_RUNS = 100;
 export function addJobs(program: Command, session: Session): void {
   const jobs = program
     .command('jobs')
-    .description('lists the scheduled jobs and their runs, and starts a run, with an API key of scope admin')
+    .description('lists the scheduled jobs and their runs, and starts a run, with an operator’s key')
     .option('--url <address>', 'base address of the API; the default is the output of the stack', withoutSlash)
-    .option('--key <key>', 'the API key; the default is the variable PAYONCE_API_KEY');
+    .option('--key <key>', 'the operator’s key; the default is the variable PAYONCE_OPERATOR_KEY');
   const ask = async (method: 'GET' | 'POST', path: string, body?: object): Promise<unknown> =>
     askApi(await locate(session, jobs.opts<Named>()), method, path, { freshKey: session.freshKey, body });
 
@@ -69,16 +69,16 @@ function runsOf(id: string): string {
   return `/v1/admin/jobs/${encodeURIComponent(id)}/runs`;
 }
 
-async function locate(session: Session, { url, key = process.env['PAYONCE_API_KEY'] }: Named): Promise<ApiAccess> {
+async function locate(session: Session, { url, key = process.env['PAYONCE_OPERATOR_KEY'] }: Named): Promise<ApiAccess> {
   // The message omits the key. `fetch` would show it in its error.
   if (key !== undefined && !/^[\x21-\x7e]*$/.test(key.trim()))
-    throw new CliFailure(ExitCode.settings, 'The API key contains invalid characters.');
+    throw new CliFailure(ExitCode.settings, 'The key contains invalid characters.');
   const local = await session.local();
-  if (local !== undefined) return { url: url ?? local.apiUrl, key: key ?? local.adminApiKey };
+  if (local !== undefined) return { url: url ?? local.apiUrl, key: key ?? local.operatorKey };
   if (key === undefined || key.trim() === '')
     throw new CliFailure(
       ExitCode.settings,
-      'No API key is set: set PAYONCE_API_KEY or --key to an API key with the scope admin.',
+      'No key is set: set PAYONCE_OPERATOR_KEY or --key to the key of an operator.',
     );
   if (url !== undefined) return { url, key };
   const [apiUrl] = await stackOutputs({}, 'service', ['apiUrl'], 'set the address of the API with --url.');

@@ -1,11 +1,12 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import type { KeyId } from '../lambdas/kernel/cause.ts';
-import { ALL_SCOPES, PAYMENT_SCOPES, type Scope } from '../lambdas/kernel/contract/api.ts';
+import { ALL_SCOPES, ROLES, type Role, type Scope } from '../lambdas/kernel/contract/api.ts';
 import { type Mode, type TenantId, tenantId } from '../lambdas/kernel/ids.ts';
 import {
   type ApiKeySummary,
   idOfApiKey,
   keyIdIn,
+  type OperatorKeySummary,
   TenantAdministration,
   UnknownTenantError,
 } from '../lambdas/tenants/store/tenant-administration.ts';
@@ -55,7 +56,7 @@ export function addKeys(program: Command, session: Session): void {
     .requiredOption('--tenant <id>', 'the tenant that owns the key', readTenant)
     .requiredOption('--name <text>', 'what the key is for, for example "web shop"', readName)
     .addOption(new Option('--mode <mode>', 'of the key').choices(['test', 'live']).default('test'))
-    .option('--scopes <list>', `comma-separated: ${ALL_SCOPES.join(', ')}`, readScopes, PAYMENT_SCOPES)
+    .option('--scopes <list>', `comma-separated: ${ALL_SCOPES.join(', ')}`, readScopes, ALL_SCOPES)
     .option(
       '--expires-in <days>',
       'the key is refused after so many days; the default is that it does not expire',
@@ -84,7 +85,7 @@ export function addKeys(program: Command, session: Session): void {
       24,
     )
     .action(async (text: string, { overlap }: { overlap: number }) => {
-      const key = await (await open()).rollApiKey(readKey(text), overlap * 60 * 60);
+      const key = await (await open()).rollKey(readKey(text), overlap * 60 * 60);
       if (key === undefined) throw noSuchKey();
       session.show({ id: idOfApiKey(key), key, replaces: readKey(text) }, [key]);
     });
@@ -93,7 +94,7 @@ export function addKeys(program: Command, session: Session): void {
     .command('revoke <key>')
     .description('revokes a key, given itself or its id; it is refused everywhere within ten seconds')
     .action(async (text: string) => {
-      const revoked = await (await open()).revokeApiKey(readKey(text));
+      const revoked = await (await open()).revokeKey(readKey(text));
       if (!revoked) throw noSuchKey();
       session.show({ revoked }, ['Revoked.']);
     });
@@ -120,6 +121,50 @@ export function addKeys(program: Command, session: Session): void {
     });
 }
 
+/** `payonce operators`. */
+export function addOperators(program: Command, session: Session): void {
+  const operators = program.command('operators').description('lists and creates the keys of operators');
+  const open = async (): Promise<TenantAdministration> => administration(session);
+
+  operators
+    .command('create <name>')
+    .description('creates a key for a person and shows it once; "payonce keys" rolls and revokes it')
+    .addOption(
+      new Option('--role <role>', 'of the person; each includes those before it').choices(ROLES).default('operator'),
+    )
+    .option(
+      '--expires-in <days>',
+      'the key is refused after so many days; the default is that it does not expire',
+      readDays,
+    )
+    .action(async (text: string, { role, expiresIn }: { role: Role; expiresIn?: number }) => {
+      const operator = readName(text);
+      const expiry = expiresIn === undefined ? {} : { expiresAtMs: Date.now() + expiresIn * DAY_MS };
+      const key = await (await open()).createOperatorKey({ operator, role, ...expiry });
+      session.show({ id: idOfApiKey(key), key, operator, role }, [key]);
+    });
+
+  operators
+    .command('list')
+    .description('lists the keys of operators, without the keys themselves')
+    .action(async () => {
+      const found = await (await open()).listOperatorKeys();
+      const nowMs = Date.now();
+      const rows = found.map((key) => [
+        key.id,
+        `…${key.hint}`,
+        key.operator,
+        key.role,
+        isoTime(key.createdAtMs),
+        key.lastUsedOn ?? 'never',
+        stateOf(key, nowMs),
+      ]);
+      const headings = ['ID', 'KEY', 'OPERATOR', 'ROLE', 'CREATED', 'LAST USED', 'STATE'];
+      const data = found.map((key) => ({ id: key.id, operator: key.operator, role: key.role, ...commonTo(key) }));
+      session.show({ data }, found.length === 0 ? ['No keys.'] : table(headings, rows));
+    });
+}
+
 interface NewKeyOptions {
   readonly tenant: TenantId;
   readonly mode: Mode;
@@ -129,13 +174,14 @@ interface NewKeyOptions {
 }
 
 function document(key: ApiKeySummary): object {
-  const { id, name, hint, mode, scopes, createdAtMs, lastUsedOn, expiresAtMs, revokedAtMs } = key;
+  const { id, name, mode, scopes } = key;
+  return { id, name, mode, scopes, ...commonTo(key) };
+}
+
+function commonTo(key: ApiKeySummary | OperatorKeySummary): object {
+  const { hint, createdAtMs, lastUsedOn, expiresAtMs, revokedAtMs } = key;
   return {
-    id,
-    name,
     hint,
-    mode,
-    scopes,
     created: seconds(createdAtMs),
     last_used: lastUsedOn ?? null,
     expires: expiresAtMs === undefined ? null : seconds(expiresAtMs),
@@ -143,7 +189,10 @@ function document(key: ApiKeySummary): object {
   };
 }
 
-function stateOf({ revokedAtMs, expiresAtMs }: ApiKeySummary, nowMs: number): string {
+function stateOf(
+  { revokedAtMs, expiresAtMs }: Pick<ApiKeySummary, 'revokedAtMs' | 'expiresAtMs'>,
+  nowMs: number,
+): string {
   if (revokedAtMs !== undefined) return `revoked ${isoTime(revokedAtMs)}`;
   if (expiresAtMs === undefined) return 'in use';
   return `${expiresAtMs <= nowMs ? 'expired' : 'in use until'} ${isoTime(expiresAtMs)}`;

@@ -6,7 +6,7 @@ import { addErase } from './erase.ts';
 import { addEvents } from './events.ts';
 import { CliFailure, ExitCode } from './failure.ts';
 import { addJobs } from './jobs.ts';
-import { addKeys, addTenants } from './keys.ts';
+import { addKeys, addOperators, addTenants } from './keys.ts';
 import { addLetters } from './letters.ts';
 import { addLimits } from './limits.ts';
 import { Session, type Surroundings } from './session.ts';
@@ -23,7 +23,18 @@ export function payonceProgram(surroundings: Surroundings): Command {
     .option('--operator <name>', "the operator's name in the activity log", userInfo().username)
     .addHelpText('after', '\nExit codes: docs/cli.md');
   const session = new Session(program, surroundings);
-  for (const add of [addKeys, addTenants, addLimits, addLetters, addJobs, addEvents, addViews, addErase, addActivity])
+  for (const add of [
+    addKeys,
+    addTenants,
+    addOperators,
+    addLimits,
+    addLetters,
+    addJobs,
+    addEvents,
+    addViews,
+    addErase,
+    addActivity,
+  ])
     add(program, session);
   addSimulate(program);
   for (const command of withDescendants(program))

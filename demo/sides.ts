@@ -4,7 +4,7 @@ import { LambdaClient } from '@aws-sdk/client-lambda';
 import { type DynamoDBDocumentClient, QueryCommand } from '@aws-sdk/lib-dynamodb';
 import { type AwsTarget, stackOutputs } from '../cli/deployment.ts';
 import { republishRange } from '../cli/republishing.ts';
-import { PAYMENT_SCOPES } from '../lambdas/kernel/contract/api.ts';
+import { ALL_SCOPES } from '../lambdas/kernel/contract/api.ts';
 import { parseIdempotencyKey } from '../lambdas/kernel/idempotency-key.ts';
 import { derivePaymentId, type PaymentId, type TenantId } from '../lambdas/kernel/ids.ts';
 import { invariant } from '../lambdas/kernel/invariant.ts';
@@ -29,14 +29,14 @@ export async function withSides<Result>(
   const client = documentClient(new DynamoDBClient(target));
   const administration = new TenantAdministration(client, aws.tables, 'demo');
   const tenantId = await administration.createTenant('Demo');
-  const apiKey = await administration.createApiKey({ name: 'Demo', tenantId, mode: 'test', scopes: PAYMENT_SCOPES });
+  const apiKey = await administration.createApiKey({ name: 'Demo', tenantId, mode: 'test', scopes: ALL_SCOPES });
   try {
     return await use({
       naive: naiveSide(target, client, demo),
       payonce: payonceSide(target, client, { aws, demo, tenantId, apiKey }),
     });
   } finally {
-    await administration.revokeApiKey(idOfApiKey(apiKey));
+    await administration.revokeKey(idOfApiKey(apiKey));
   }
 }
 

@@ -46,7 +46,7 @@ export class Reconciling extends Construct {
     data.registry.grantAuthenticate(this.api);
     const { inquiry, return: giveBack, openOrder, details } = RegistryRow;
     data.registry.grantRows(this.api, 'QueueLooks', ['dynamodb:PutItem'], [inquiry, giveBack, openOrder, details]);
-    const lists = ['/v1/corrections', '/v1/decisions', '/v1/activity'].flatMap((path) => [path, `${path}/{proxy+}`]);
+    const lists = ['/v1/corrections', '/v1/decisions'].flatMap((path) => [path, `${path}/{proxy+}`]);
     const paths = ['/v1/ledger/{proxy+}', '/v1/balances', '/v1/admin/{proxy+}', ...lists];
     http.route(paths, this.api.function);
     new RunbookAlarm(this, 'BooksDiffer', {

@@ -3,13 +3,7 @@ import { DescribeTimeToLiveCommand, DynamoDBClient, UpdateTimeToLiveCommand } fr
 import { LambdaClient, ListFunctionsCommand, UpdateFunctionConfigurationCommand } from '@aws-sdk/client-lambda';
 import { ListQueuesCommand, SetQueueAttributesCommand, SQSClient } from '@aws-sdk/client-sqs';
 import { PutParameterCommand, SSMClient } from '@aws-sdk/client-ssm';
-import {
-  ALL_SCOPES,
-  CALLBACK_ADDRESS_PARAMETER,
-  PAYMENT_SCOPES,
-  StackName,
-  StackOutput,
-} from '../lambdas/kernel/contract/api.ts';
+import { ALL_SCOPES, CALLBACK_ADDRESS_PARAMETER, StackName, StackOutput } from '../lambdas/kernel/contract/api.ts';
 import { Environment } from '../lambdas/kernel/contract/environment.ts';
 import { IdempotencyTable } from '../lambdas/kernel/contract/tables.ts';
 import { tenantId as asTenant } from '../lambdas/kernel/ids.ts';
@@ -41,10 +35,10 @@ export interface LocalAwsOptions {
 
 export interface LocalKeys {
   readonly tenantId: string;
-  /** All payment scopes. */
+  /** All scopes, in test mode. */
   readonly apiKey: string;
-  /** All scopes. */
-  readonly adminApiKey: string;
+  /** An owner's. */
+  readonly operatorKey: string;
 }
 
 /** A running local AWS with deployed stacks. */
@@ -226,14 +220,15 @@ async function tenantWithKeys(
 ): Promise<LocalKeys> {
   const client = new DynamoDBClient({ endpoint, region: REGION, credentials: CREDENTIALS });
   const administration = new TenantAdministration(documentClient(client), tables, 'npm start');
-  const inUse = known === undefined ? [] : await administration.listApiKeys(asTenant(known.tenantId));
+  const ofShop = known === undefined ? [] : await administration.listApiKeys(asTenant(known.tenantId));
+  const inUse = [...ofShop, ...(await administration.listOperatorKeys())];
   const works = (key: string): boolean =>
     inUse.some(({ keyHash, revokedAtMs }) => keyHash === hashOfApiKey(key) && revokedAtMs === undefined);
-  if (known !== undefined && works(known.apiKey) && works(known.adminApiKey)) return known;
-  const tenantId = inUse.length > 0 && known ? asTenant(known.tenantId) : await administration.createTenant('Local');
+  if (known !== undefined && works(known.apiKey) && works(known.operatorKey)) return known;
+  const tenantId = ofShop.length > 0 && known ? asTenant(known.tenantId) : await administration.createTenant('Local');
   return {
     tenantId,
-    apiKey: await administration.createApiKey({ name: 'Shop', tenantId, mode: 'test', scopes: PAYMENT_SCOPES }),
-    adminApiKey: await administration.createApiKey({ name: 'Operator', tenantId, mode: 'test', scopes: ALL_SCOPES }),
+    apiKey: await administration.createApiKey({ name: 'Shop', tenantId, mode: 'test', scopes: ALL_SCOPES }),
+    operatorKey: await administration.createOperatorKey({ operator: 'Local Owner', role: 'owner' }),
   };
 }

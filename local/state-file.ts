@@ -8,7 +8,7 @@ import { isKept } from './kept-process.ts';
 import type { LocalAws, LocalKeys } from './local-aws.ts';
 import { type RunningProcess, runningProcesses } from './processes.ts';
 
-const keys = z.object({ tenantId: z.string(), apiKey: z.string(), adminApiKey: z.string() });
+const keys = z.object({ tenantId: z.string(), apiKey: z.string(), operatorKey: z.string() });
 const localAws = keys.extend({
   awsEndpoint: z.url(),
   region: z.string(),
@@ -37,9 +37,9 @@ export class StateFile {
   }
 
   write(aws: LocalAws): void {
-    const { tenantId, apiKey, adminApiKey } = aws;
+    const { tenantId, apiKey, operatorKey } = aws;
     writePrivately(this.#local, aws);
-    writePrivately(this.#keys, { tenantId, apiKey, adminApiKey });
+    writePrivately(this.#keys, { tenantId, apiKey, operatorKey });
   }
 
   /**

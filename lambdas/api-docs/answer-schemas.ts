@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { ACTIVITY_ID, TENANT_ACTIONS } from '../activity/domain/activity.ts';
+import { ACTIONS, ACTIVITY_ID } from '../activity/domain/activity.ts';
 import { PROBLEMS } from '../http/problems.ts';
 import { order } from '../orders/http/order-object.ts';
 import { HOLD_CHANGE_STATUSES } from '../payments/domain/change-answer.ts';
@@ -38,9 +38,9 @@ const apiKey = z
 const byRequest = z.looseObject({ type: z.literal('request'), request_id: requestId, api_key: apiKey });
 const byOperator = z.looseObject({
   type: z.literal('operator'),
-  operator: z.string(),
+  operator: z.string().meta({ description: 'The name of the operator.' }),
+  identity: z.string().meta({ description: 'The id of the operator’s key, or the subject at the identity provider.' }),
   request_id: requestId,
-  api_key: apiKey,
 });
 
 const causedBy = z
@@ -234,6 +234,8 @@ export const mismatch = z
   .looseObject({
     id: z.string().regex(MISMATCH_ID).meta({ example: 'mis_mm7d0qo0_k3jx5aqhz4m2nrb7vwy6t5ocde' }),
     object: z.literal('mismatch'),
+    tenant: z.string().nullable().meta({ description: 'Null when the payment does not exist.' }),
+    mode: z.enum(['test', 'live']).nullable(),
     payment: z.string().nullable().meta({
       description: 'The payment id in the charge’s metadata, even if that payment does not exist; null without one.',
     }),
@@ -281,14 +283,19 @@ export const activity = z
     id: z.string().regex(ACTIVITY_ID),
     object: z.literal('activity'),
     sequence: z.int().min(1).meta({ description: 'The place in the chain, from 1, without gaps.' }),
-    action: z.enum(TENANT_ACTIONS),
+    action: z.enum(ACTIONS),
     caused_by: z
       .discriminatedUnion('type', [
         byRequest,
         byOperator,
         z.looseObject({ type: z.literal('command'), operator: z.string() }),
+        z.looseObject({ type: z.literal('start') }),
       ])
-      .meta({ id: 'Actor', description: 'Who acted. `command`: the user of the command line of the deployment.' }),
+      .meta({
+        id: 'Actor',
+        description:
+          'Who acted. `command`: the user of the command line of the deployment. `start`: a function that started.',
+      }),
     about: z
       .array(z.string())
       .meta({ description: 'The ids of what was acted on, the most specific first: a correction and its payment.' }),

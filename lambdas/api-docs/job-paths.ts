@@ -1,7 +1,6 @@
 import * as z from 'zod';
 import type { ZodOpenApiPathsObject } from 'zod-openapi';
 import { runsQuery, startRunBody } from '../jobs/http/job-schemas.ts';
-import { Scopes } from '../kernel/contract/api.ts';
 import { JOBS } from '../kernel/contract/jobs.ts';
 import { job, jobList, jobRun, jobRunList } from './job-answers.ts';
 import { keyed, reading } from './operations.ts';
@@ -19,7 +18,7 @@ export const jobPaths: ZodOpenApiPathsObject = {
       summary: 'List the scheduled jobs',
       description:
         'With the last run and the time of the next run of each. Jobs belong to the deployment, not to a tenant.',
-      scope: Scopes.admin,
+      role: 'viewer',
       answers: { 200: { description: 'The jobs.', schema: jobList } },
     }),
   },
@@ -28,7 +27,7 @@ export const jobPaths: ZodOpenApiPathsObject = {
       operationId: 'getJob',
       summary: 'Retrieve a scheduled job',
       description: 'With its last run and the time of its next run.',
-      scope: Scopes.admin,
+      role: 'viewer',
       path: ofJob,
       answers: { 200: { description: 'The job.', schema: job } },
     }),
@@ -38,7 +37,7 @@ export const jobPaths: ZodOpenApiPathsObject = {
       operationId: 'listJobRuns',
       summary: 'List the runs of a job',
       description: 'The latest scheduled time first. Runs are kept for thirty days after their end.',
-      scope: Scopes.admin,
+      role: 'viewer',
       path: ofJob,
       query: runsQuery,
       answers: { 200: { description: 'A page of runs.', schema: jobRunList } },
@@ -49,7 +48,7 @@ export const jobPaths: ZodOpenApiPathsObject = {
       description:
         'Accepts the run; a worker executes it. There is one run for each scheduled time, for all callers and keys together. A run that has ' +
         'not ended is enqueued again. The schedule itself uses a credential that is signed for one run.',
-      scope: Scopes.admin,
+      role: 'operator',
       path: ofJob,
       key: ['request', 'the run is for the same time', ' It is remembered for thirty days.'],
       body: { schema: startRunBody, required: false },
@@ -63,7 +62,7 @@ export const jobPaths: ZodOpenApiPathsObject = {
       operationId: 'getJobRun',
       summary: 'Retrieve a run of a job',
       description: 'The current state.',
-      scope: Scopes.admin,
+      role: 'viewer',
       path: ofRun,
       answers: { 200: { description: 'The run.', schema: jobRun } },
     }),

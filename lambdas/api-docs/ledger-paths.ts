@@ -3,6 +3,7 @@ import type { ZodOpenApiPathsObject } from 'zod-openapi';
 import { Scopes } from '../kernel/contract/api.ts';
 import { payment, refund } from '../payments/http/payment-objects.ts';
 import {
+  activityEntryQuery,
   activityQuery,
   correctionBody,
   decisionBody,
@@ -35,7 +36,7 @@ export const ledgerPaths: ZodOpenApiPathsObject = {
       description:
         'Every leg of every posting, oldest first. The list is made from events and lags by about a second; the entries of one ' +
         '`payment` do not lag.',
-      scope: Scopes.paymentsRead,
+      scope: Scopes.ledgerRead,
       query: entriesQuery,
       answers: { 200: { description: 'A page of entries.', schema: ledgerEntryList } },
     }),
@@ -45,7 +46,7 @@ export const ledgerPaths: ZodOpenApiPathsObject = {
       operationId: 'getLedgerEntry',
       summary: 'Retrieve a ledger entry',
       description: 'An entry never changes.',
-      scope: Scopes.paymentsRead,
+      scope: Scopes.ledgerRead,
       path: z.object({ id: ledgerEntry.shape.id.meta({ description: 'The id of the entry.' }) }),
       answers: { 200: { description: 'The entry.', schema: ledgerEntry } },
     }),
@@ -58,7 +59,7 @@ export const ledgerPaths: ZodOpenApiPathsObject = {
         'The sums of all entries, by account and currency. `balance` is given in the direction of the account (`normal_balance`). Over ' +
         'all accounts of a currency, `debit` and `credit` have the same sum. The amount that can be paid out is `merchant_payable` ' +
         'less `refunds`, `fees` and `disputes`. The balances are made from events and lag by about a second.',
-      scope: Scopes.paymentsRead,
+      scope: Scopes.ledgerRead,
       answers: { 200: { description: 'The balances.', schema: balanceList } },
       problems: ['balance_too_large'],
     }),
@@ -70,7 +71,7 @@ export const ledgerPaths: ZodOpenApiPathsObject = {
       description:
         'Appends a set of postings: the reverse of an earlier set, or a new one. Nothing is changed or removed, and the status and ' +
         'the amounts of the payment stay the same. A set can be reversed once; the correction that reverses it can itself be reversed.',
-      scope: Scopes.ledgerAdmin,
+      role: 'operator',
       key: ['correction', 'nothing is posted twice'],
       dryRuns: true,
       body: { schema: correctionBody },
@@ -86,7 +87,7 @@ export const ledgerPaths: ZodOpenApiPathsObject = {
       operationId: 'listCorrectionsOfPayment',
       summary: 'List the corrections of a payment',
       description: 'All of them, in the order of their recording.',
-      scope: Scopes.paymentsRead,
+      scope: Scopes.ledgerRead,
       query: ofPaymentQuery,
       answers: { 200: { description: 'The corrections.', schema: correctionsOfPayment } },
     }),
@@ -96,7 +97,7 @@ export const ledgerPaths: ZodOpenApiPathsObject = {
       operationId: 'getCorrection',
       summary: 'Retrieve a correction',
       description: 'A correction never changes.',
-      scope: Scopes.paymentsRead,
+      scope: Scopes.ledgerRead,
       path: z.object({ id: correction.shape.id.meta({ description: 'The id of the correction.' }) }),
       answers: { 200: { description: 'The correction.', schema: correction } },
     }),
@@ -106,7 +107,7 @@ export const ledgerPaths: ZodOpenApiPathsObject = {
       operationId: 'listDecisionsOfPayment',
       summary: 'List the decisions about a payment',
       description: 'All of them, in the order of their recording.',
-      scope: Scopes.paymentsRead,
+      scope: Scopes.ledgerRead,
       query: ofPaymentQuery,
       answers: { 200: { description: 'The decisions.', schema: decisionsOfPayment } },
     }),
@@ -116,7 +117,7 @@ export const ledgerPaths: ZodOpenApiPathsObject = {
       operationId: 'getDecision',
       summary: 'Retrieve a decision',
       description: 'A decision never changes.',
-      scope: Scopes.paymentsRead,
+      scope: Scopes.ledgerRead,
       path: z.object({ id: decision.shape.id.meta({ description: 'The id of the decision.' }) }),
       answers: { 200: { description: 'The decision.', schema: decision } },
     }),
@@ -128,7 +129,7 @@ export const ledgerPaths: ZodOpenApiPathsObject = {
       description:
         'Records the outcome that an operator found out, with the operator’s name. A success posts the requested amount, or `amount`; a ' +
         'failure posts nothing. With `change`, the decision is about a capture, cancellation or refund whose outcome cannot be determined.',
-      scope: Scopes.admin,
+      role: 'operator',
       path: z.object({ id: payment.shape.id.meta({ description: 'The id of the payment.' }) }),
       key: ['decision', 'nothing is posted twice'],
       dryRuns: true,
@@ -147,33 +148,34 @@ export const ledgerPaths: ZodOpenApiPathsObject = {
       operationId: 'listMismatches',
       summary: 'List differences between the Ledger and the processor',
       description:
-        'The open differences of your payments, and charges that belong to no known payment. Scheduled comparisons find them: every hour ' +
+        'The open differences of all tenants, and charges that belong to no known payment. Scheduled comparisons find them: every hour ' +
         'over the last day, every night over the last week. To compare now, start a run of the job `reconcile-recent`, which compares the ' +
         '25 hours before its time.',
-      scope: Scopes.admin,
+      role: 'viewer',
       query: mismatchesQuery,
       answers: { 200: { description: 'A page of differences.', schema: mismatchList } },
     }),
   },
-  '/v1/activity': {
+  '/v1/admin/activity': {
     get: reading({
       operationId: 'listActivity',
       summary: 'List what operators did',
       description:
-        'API keys that were created or revoked, corrections, decisions, erasures and replays of webhooks. An entry is written together ' +
-        'with its action, or neither is. The entries are a hash chain and are never changed.',
-      scope: Scopes.admin,
+        'In the deployment: tenants, keys of operators, runs of jobs. With `tenant`: its API keys, corrections, decisions, erasures, webhook ' +
+        'endpoints and replays. An entry of a tenant is written together with its action, or neither is. The entries are a hash chain and are never changed.',
+      role: 'viewer',
       query: activityQuery,
       answers: { 200: { description: 'A page of entries.', schema: activityList } },
     }),
   },
-  '/v1/activity/{id}': {
+  '/v1/admin/activity/{id}': {
     get: reading({
       operationId: 'getActivity',
       summary: 'Retrieve an entry of the activity log',
       description: 'An entry never changes.',
-      scope: Scopes.admin,
+      role: 'viewer',
       path: z.object({ id: activity.shape.id.meta({ description: 'The id of the entry.' }) }),
+      query: activityEntryQuery,
       answers: { 200: { description: 'The entry.', schema: activity } },
     }),
   },
@@ -182,7 +184,7 @@ export const ledgerPaths: ZodOpenApiPathsObject = {
       operationId: 'getMismatch',
       summary: 'Retrieve a difference',
       description: 'The difference as the last comparison found it. It exists until a comparison finds none.',
-      scope: Scopes.admin,
+      role: 'viewer',
       path: z.object({ id: mismatch.shape.id.meta({ description: 'The id of the difference.' }) }),
       answers: { 200: { description: 'The difference.', schema: mismatch } },
     }),

@@ -40,7 +40,12 @@ export const openApiDocument = createDocument({
       apiKey: {
         type: 'http',
         scheme: 'bearer',
-        description: 'An API key, for example `sk_test_…`. A revoked key can work for 10 more seconds.',
+        description: 'An API key of a tenant, for example `sk_test_…`. A revoked key can work for 10 more seconds.',
+      },
+      operator: {
+        type: 'http',
+        scheme: 'bearer',
+        description: 'An operator’s key, for example `ok_…`. Operators belong to the deployment, not to a tenant.',
       },
     },
   },

@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import type { ZodOpenApiOperationObject, ZodOpenApiPathsObject } from 'zod-openapi';
 import type { ProblemCode } from '../http/problems.ts';
-import type { Scope } from '../kernel/contract/api.ts';
+import type { Role, Scope } from '../kernel/contract/api.ts';
 import { MAX_BODY_BYTES } from '../kernel/contract/limits.ts';
 import captured from './examples.json' with { type: 'json' };
 import {
@@ -28,7 +28,10 @@ interface Operation {
   readonly operationId: keyof typeof captured.operations;
   readonly summary: string;
   readonly description: string;
-  readonly scope: Scope;
+  /** Of the API key of a tenant. Exactly one of it and `role` is given. */
+  readonly scope?: Scope;
+  /** Of an operator. */
+  readonly role?: Role;
   readonly path?: z.ZodObject;
   readonly query?: z.ZodObject;
   readonly answers: Readonly<Partial<Record<200 | 201 | 202, Answer>>>;
@@ -72,7 +75,11 @@ export function reading(operation: Operation): ZodOpenApiOperationObject {
       : { requestParams: { ...(path === undefined ? {} : { path }), ...(query === undefined ? {} : { query }) } }),
     responses: {
       ...answers(operation, {}),
-      ...problemResponses([...ALWAYS, ...(query === undefined ? [] : (['invalid_request'] as const)), ...problems]),
+      ...problemResponses([
+        ...always(operation),
+        ...(query === undefined ? [] : (['invalid_request'] as const)),
+        ...problems,
+      ]),
     },
   };
 }
@@ -95,7 +102,7 @@ export function keyed(operation: KeyedOperation): ZodOpenApiOperationObject {
         'Idempotency-Replayed': replayed,
         ...(waits ? { 'Preference-Applied': preferenceApplied } : {}),
       }),
-      ...problemResponses([...ALWAYS, ...ofKey, ...OF_BODY, ...(waits ? ofCall : []), ...problems]),
+      ...problemResponses([...always(operation), ...ofKey, ...OF_BODY, ...(waits ? ofCall : []), ...problems]),
     },
   };
 }
@@ -113,17 +120,21 @@ export function setting(operation: Operation & { readonly body: Body }): ZodOpen
     ...named(operation),
     ...(path === undefined ? {} : { requestParams: { path } }),
     requestBody: requestBody(operation.operationId, body),
-    responses: { ...answers(operation, {}), ...problemResponses([...ALWAYS, ...OF_BODY, ...problems]) },
+    responses: { ...answers(operation, {}), ...problemResponses([...always(operation), ...OF_BODY, ...problems]) },
   };
 }
 
-function named({ operationId, summary, description, scope }: Operation) {
-  return {
-    operationId,
-    summary,
-    description: `${description} Needs the scope \`${scope}\`.`,
-    security: [{ apiKey: [scope] }],
-  };
+function named({ operationId, summary, description, scope, role }: Operation) {
+  if (scope !== undefined) {
+    const needs = `Needs the scope \`${scope}\`.`;
+    return { operationId, summary, description: `${description} ${needs}`, security: [{ apiKey: [scope] }] };
+  }
+  const needs = `Needs an operator with the role \`${role ?? 'owner'}\` or a role that includes it.`;
+  return { operationId, summary, description: `${description} ${needs}`, security: [{ operator: [role ?? 'owner'] }] };
+}
+
+function always({ scope }: Operation): readonly ProblemCode[] {
+  return [...ALWAYS, scope === undefined ? 'insufficient_role' : 'insufficient_scope'];
 }
 
 function requestBody(operationId: string, { schema, required = true }: Body) {

@@ -27,6 +27,7 @@ export const MEANINGS: Readonly<Record<ProblemCode, string>> = {
   refund_failed:
     'The processor refused the refund; no money was returned. The answer contains the refund, and is final for this key.',
   insufficient_scope: 'The API key is valid, but lacks the scope that this route needs.',
+  insufficient_role: 'The operator is known, but the role does not include the one that this route needs.',
   livemode_not_available:
     'The deployment calls processors in test mode only, for example the sandbox, which holds no real money. Nothing was begun. Use a test key.',
   forbidden: 'The firewall before the API refused the request.',

@@ -10,7 +10,6 @@ export const ALWAYS: readonly ProblemCode[] = [
   'card_number_not_allowed',
   'secret_not_allowed',
   'unauthorized',
-  'insufficient_scope',
   'forbidden',
   'not_found',
   'method_not_allowed',

@@ -25,7 +25,7 @@ const deliveryPath = path.extend({
 });
 
 /** Of operations on endpoints, whose keys do not expire. */
-const OF_ENDPOINTS = { scope: Scopes.paymentsWrite, expires: false } as const;
+const OF_ENDPOINTS = { scope: Scopes.webhooksWrite, expires: false } as const;
 const PROMISE = 'nothing happens twice';
 
 /** Webhook endpoints and deliveries. */
@@ -35,7 +35,7 @@ export const webhookPaths: ZodOpenApiPathsObject = {
       operationId: 'listWebhookEndpoints',
       summary: 'List the webhook endpoints',
       description: 'All of them; there are at most 16.',
-      scope: Scopes.paymentsRead,
+      scope: Scopes.webhooksRead,
       answers: { 200: { description: 'The endpoints.', schema: webhookEndpointList } },
     }),
     post: keyed({
@@ -57,7 +57,7 @@ export const webhookPaths: ZodOpenApiPathsObject = {
       operationId: 'getWebhookEndpoint',
       summary: 'Retrieve a webhook endpoint',
       description: 'The current state, without the secret.',
-      scope: Scopes.paymentsRead,
+      scope: Scopes.webhooksRead,
       path,
       answers: { 200: { description: 'The endpoint.', schema: webhookEndpoint } },
     }),
@@ -66,7 +66,7 @@ export const webhookPaths: ZodOpenApiPathsObject = {
       summary: 'Update a webhook endpoint',
       description:
         'Sets the given fields and keeps the others. It takes no key. Events that occurred while the endpoint was disabled can be replayed.',
-      scope: Scopes.paymentsWrite,
+      scope: Scopes.webhooksWrite,
       path,
       body: { schema: updateEndpointBody },
       answers: { 200: { description: 'The endpoint after the update.', schema: webhookEndpoint } },
@@ -114,7 +114,7 @@ export const webhookPaths: ZodOpenApiPathsObject = {
       summary: 'List the deliveries of a webhook endpoint',
       description:
         'Newest event first, with the result and the duration of each attempt. Deliveries are kept for 90 days.',
-      scope: Scopes.paymentsRead,
+      scope: Scopes.webhooksRead,
       path,
       query: deliveriesQuery,
       answers: { 200: { description: 'A page of deliveries.', schema: webhookDeliveryList } },
@@ -125,7 +125,7 @@ export const webhookPaths: ZodOpenApiPathsObject = {
       operationId: 'getWebhookDelivery',
       summary: 'Retrieve a delivery',
       description: 'The current state. A delivery is kept for 90 days.',
-      scope: Scopes.paymentsRead,
+      scope: Scopes.webhooksRead,
       path: deliveryPath,
       answers: { 200: { description: 'The delivery.', schema: webhookDelivery } },
     }),
@@ -135,7 +135,7 @@ export const webhookPaths: ZodOpenApiPathsObject = {
       operationId: 'getWebhookReplay',
       summary: 'Retrieve a replay',
       description: 'The current state.',
-      scope: Scopes.paymentsRead,
+      scope: Scopes.webhooksRead,
       path: path.extend({ replay: webhookReplay.shape.id.meta({ description: 'The id of the replay.' }) }),
       answers: { 200: { description: 'The replay.', schema: webhookReplay } },
     }),

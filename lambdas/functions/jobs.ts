@@ -13,8 +13,8 @@ import { type Platform, type Queues, systemPlatform } from '../kernel/platform/s
 import { standardTelemetry } from '../kernel/platform/telemetry.ts';
 import { idempotently } from '../once/idempotently.ts';
 import type { OperationRunner } from '../once/use/operation-runner.ts';
-import { tenantLimits } from '../tenants/store/dynamodb-limits.ts';
-import { DynamoDbApiKeyRegistry } from '../tenants/store/tenant-registry.ts';
+import { byOperatorKey } from '../tenants/operators.ts';
+import { DynamoDbOperatorKeys } from '../tenants/store/operator-registry.ts';
 
 export const handler = await idempotently(
   { unit: 'a request for a run', record: 'its record, written with the run' },
@@ -30,8 +30,7 @@ export async function wire(platform: Platform & Queues & Secrets, runner: Operat
   const api = jobsApi({
     runs: new DynamoDbJobRuns(documents, tables, pacing),
     tasks: configuredJobTasks(platform, queueUrls),
-    keys: new DynamoDbApiKeyRegistry(documents, tables.registry, pacing),
-    limits: tenantLimits(platform, tables.registry),
+    identify: byOperatorKey({ operators: new DynamoDbOperatorKeys(documents, tables.registry, pacing), clock, digest }),
     verify: (token, path) => verifyJobCredential(credentials, token, path),
     runner,
     digest,

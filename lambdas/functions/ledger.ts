@@ -1,6 +1,7 @@
 import * as z from 'zod';
 import { DynamoDbActivity } from '../activity/store/dynamodb-activity.ts';
 import { authenticatedApi } from '../http/authenticated-api.ts';
+import { byPath, operatorApi } from '../http/operator-api.ts';
 import { Environment } from '../kernel/contract/environment.ts';
 import { type Platform, systemPlatform } from '../kernel/platform/system-platform.ts';
 import { standardTelemetry } from '../kernel/platform/telemetry.ts';
@@ -9,8 +10,11 @@ import { idempotently } from '../once/idempotently.ts';
 import type { OperationRunner } from '../once/use/operation-runner.ts';
 import { DynamoDbEffects } from '../payments/store/dynamodb-effects.ts';
 import { DynamoDbStore } from '../payments/store/dynamodb-store.ts';
+import { ADMIN_ROUTES } from '../reconciling/http/admin-routes.ts';
 import { LEDGER_ROUTES } from '../reconciling/http/ledger-routes.ts';
+import { byOperatorKey } from '../tenants/operators.ts';
 import { tenantLimits } from '../tenants/store/dynamodb-limits.ts';
+import { DynamoDbOperatorKeys } from '../tenants/store/operator-registry.ts';
 import { DynamoDbApiKeyRegistry } from '../tenants/store/tenant-registry.ts';
 import { DynamoDbViews } from '../views/store/dynamodb-views.ts';
 import { ViewLedgerReader } from '../views/use/view-ledger-reader.ts';
@@ -37,7 +41,7 @@ export function wire(platform: Platform, runner: OperationRunner) {
   };
   const pacing = { clock, entropy };
   const views = new DynamoDbViews(documents, config[Environment.viewsTable], pacing);
-  return authenticatedApi(LEDGER_ROUTES, {
+  const tools = {
     ledger: new ViewLedgerReader(views),
     views,
     activity: new DynamoDbActivity(documents, tables, pacing),
@@ -48,5 +52,8 @@ export function wire(platform: Platform, runner: OperationRunner) {
     telemetry: standardTelemetry('ledger', platform.instruments),
     digest,
     ...pacing,
-  });
+  };
+  const operators = new DynamoDbOperatorKeys(documents, tables.registry, pacing);
+  const identify = byOperatorKey({ operators, clock, digest });
+  return byPath(operatorApi(ADMIN_ROUTES, tools, identify), authenticatedApi(LEDGER_ROUTES, tools));
 }

@@ -6,7 +6,7 @@ import type { Digest } from '../kernel/digest.ts';
 import type { OperationId, TenantId } from '../kernel/ids.ts';
 import type { RequestCount, Telemetry } from '../kernel/platform/telemetry.ts';
 import type { Waiting } from '../once/use/await-first.ts';
-import type { ApiKeyRegistry } from '../tenants/api-key-registry.ts';
+import type { ApiKeyRecord, ApiKeyRegistry } from '../tenants/api-key-registry.ts';
 import { authenticate, type Caller, FoundKeys } from '../tenants/authenticate.ts';
 import { type Admitted, type LimitKind, limitKindOf, type TenantLimits } from '../tenants/limits.ts';
 import type { Owner } from '../tenants/owners.ts';
@@ -55,49 +55,70 @@ export interface Handled {
   readonly counts: readonly RequestCount[];
 }
 
-export interface Route<Tools, Who = Caller> {
+export interface RouteBy<Tools, Who> {
   readonly method: 'GET' | 'POST' | 'PATCH' | 'DELETE';
   /** As in the API documents, for example `/v1/payments/{id}`. */
   readonly path: string;
-  readonly scope: Scope;
+  /** Of the routes of tenants. */
+  readonly scope?: Scope;
   readonly handle: (call: Call<Tools, Who>) => Promise<Handled>;
+}
+
+/** A route for callers with an API key of this scope. */
+export interface Route<Tools> extends RouteBy<Tools, Caller> {
+  readonly scope: Scope;
 }
 
 /** The result of authentication and authorization, in order of precedence. */
 type Admission<Who> =
-  | { readonly kind: 'unauthorized' }
-  | { readonly kind: 'insufficient_scope'; readonly caller: Who }
+  | { readonly kind: 'unauthorized'; readonly detail?: string }
+  | { readonly kind: keyof typeof REFUSED; readonly caller: Who }
   | { readonly kind: 'authenticated'; readonly caller: Who };
 
+const REFUSED = {
+  insufficient_scope: 'This API key lacks the scope that this route needs.',
+  insufficient_role: 'Your role does not include the one that this route needs.',
+} as const;
+
 /** @param authorization values of the `Authorization` header @param path the requested path, for credentials that are valid at one path only */
-export type Admit<Who> = (authorization: readonly string[], scope: Scope, path: string) => Promise<Admission<Who>>;
+export type Admit<Who, Entry> = (
+  authorization: readonly string[],
+  route: Entry,
+  path: string,
+) => Promise<Admission<Who>>;
 
 /** The tools of every API. Routes can need more. */
 export interface ApiTools {
-  readonly keys: ApiKeyRegistry;
-  readonly limits: Pick<TenantLimits, 'admit' | 'enterWait'>;
+  /** Of tenants. Operators have none. */
+  readonly limits?: Pick<TenantLimits, 'admit' | 'enterWait'>;
   readonly clock: { nowMs(): number };
   readonly digest: Pick<Digest, 'sha256'>;
   readonly telemetry: Telemetry;
 }
 
-type Handler = (event: GatewayEvent) => Promise<GatewayResult>;
+/** The tools of an API for tenants. */
+export interface TenantApiTools extends ApiTools {
+  readonly keys: ApiKeyRegistry;
+  readonly limits: Pick<TenantLimits, 'admit' | 'enterWait'>;
+}
+
+export type Handler = (event: GatewayEvent) => Promise<GatewayResult>;
 
 /** An API of these routes for callers with an API key. */
-export function authenticatedApi<Tools>(routes: readonly Route<Tools>[], tools: Tools & ApiTools): Handler {
+export function authenticatedApi<Tools>(routes: readonly Route<Tools>[], tools: Tools & TenantApiTools): Handler {
   return apiFor(byApiKey(tools), routes, tools);
 }
 
 /** Authenticates the caller by API key. Each API caches known keys for some seconds. */
-export function byApiKey({ keys, clock, digest }: ApiTools): Admit<Caller> {
-  const tools = { keys, found: new FoundKeys(), clock, digest };
-  return (authorization, scope) => authenticate(tools, authorization, scope);
+function byApiKey({ keys, clock, digest }: TenantApiTools): Admit<Caller, Pick<Route<never>, 'scope'>> {
+  const tools = { keys, found: new FoundKeys<ApiKeyRecord>(), clock, digest };
+  return (authorization, { scope }) => authenticate(tools, authorization, scope);
 }
 
 /** An API of these routes for the callers that `admit` accepts. */
-export function apiFor<Tools, Who extends Partial<Owner>>(
-  admit: Admit<Who>,
-  routes: readonly Route<Tools, Who>[],
+export function apiFor<Tools, Who extends Partial<Owner>, Entry extends RouteBy<Tools, Who>>(
+  admit: Admit<Who, Entry>,
+  routes: readonly Entry[],
   tools: Tools & ApiTools,
 ): Handler {
   return answering(tools, 'none', (request, receivedAtMs, seen) =>
@@ -157,7 +178,7 @@ type Found<Entry> =
   | { readonly kind: 'refused'; readonly path?: string; readonly handled: Handled };
 
 /** Matches a request to its route. An unknown path is answered with 404, a known path with another method with 405. */
-export function findRoute<Entry extends Pick<Route<never>, 'method' | 'path'>>(
+export function findRoute<Entry extends Pick<RouteBy<never, never>, 'method' | 'path'>>(
   routes: readonly Entry[],
   request: GatewayRequest,
 ): Found<Entry> {
@@ -177,10 +198,10 @@ export function findRoute<Entry extends Pick<Route<never>, 'method' | 'path'>>(
   return { kind: 'refused', path: first.route.path, handled: refusal(refused, request, { headers: { allow } }) };
 }
 
-/** Checks route, method, key, scope and limit, in this order, then calls the route. */
-async function dispatch<Tools, Who extends Partial<Owner>>(
-  admit: Admit<Who>,
-  routes: readonly Route<Tools, Who>[],
+/** Checks route, method, key, scope or role, and limit, in this order, then calls the route. */
+async function dispatch<Tools, Who extends Partial<Owner>, Entry extends RouteBy<Tools, Who>>(
+  admit: Admit<Who, Entry>,
+  routes: readonly Entry[],
   asked: Pick<Call<Tools & ApiTools, Who>, 'tools' | 'request' | 'receivedAtMs' | 'seen'>,
 ): Promise<Handled> {
   const { request, seen } = asked;
@@ -191,16 +212,14 @@ async function dispatch<Tools, Who extends Partial<Owner>>(
   }
   const { route, pieces } = matched;
   seen.route = route.path;
-  const who = await admit(request.header('authorization'), route.scope, `/${request.path.join('/')}`);
+  const who = await admit(request.header('authorization'), route, `/${request.path.join('/')}`);
   if (who.kind === 'unauthorized') {
-    const detail = 'Send a valid API key as "Authorization: Bearer <key>".';
+    const { detail = 'Send a valid API key as "Authorization: Bearer <key>".' } = who;
     return refusal(problem('unauthorized', detail), request, { headers: { 'WWW-Authenticate': 'Bearer' } });
   }
   if (who.caller.tenantId !== undefined) seen.tenantId = who.caller.tenantId;
-  if (who.kind === 'insufficient_scope') {
-    return refusal(problem('insufficient_scope', 'This API key lacks the scope that this route needs.'), request);
-  }
-  const overLimit = await refuseOverLimit(asked, who.caller, limitKindOf(route.method, route.scope));
+  if (who.kind !== 'authenticated') return refusal(problem(who.kind, REFUSED[who.kind]), request);
+  const overLimit = await refuseOverLimit(asked, who.caller, route);
   if (overLimit !== undefined) return overLimit;
   const sensitive = refuseSensitive(request);
   if (sensitive !== undefined) return refusal(sensitive, request);
@@ -215,9 +234,10 @@ async function dispatch<Tools, Who extends Partial<Owner>>(
 async function refuseOverLimit(
   { tools, request }: { readonly tools: ApiTools; readonly request: GatewayRequest },
   { tenantId, mode }: Partial<Owner>,
-  kind: LimitKind,
+  { method, scope }: Pick<RouteBy<never, never>, 'method' | 'scope'>,
 ): Promise<Handled | undefined> {
-  if (tenantId === undefined || mode === undefined) return undefined;
+  if (tools.limits === undefined || tenantId === undefined || mode === undefined) return undefined;
+  const kind = limitKindOf(method, scope);
   const admitted = await tools.limits.admit({ tenantId, mode, kind }).catch((error: unknown) => {
     if (!isPassing(error)) throw error;
     tools.telemetry.fault(request.requestId, error);
@@ -234,7 +254,7 @@ async function placeToWait(
   { tenantId, mode }: Partial<Owner>,
   waitMs: number,
 ): ReturnType<Waiting['enter']> {
-  if (tenantId === undefined || mode === undefined) return undefined;
+  if (tools.limits === undefined || tenantId === undefined || mode === undefined) return undefined;
   const unlessPassing = (error: unknown) => {
     if (!isPassing(error)) throw error;
     tools.telemetry.fault(request.requestId, error);

@@ -25,6 +25,7 @@ export const PROBLEMS = {
   cancellation_failed: { status: 402, title: 'Cancellation failed' },
   refund_failed: { status: 402, title: 'Refund failed' },
   insufficient_scope: { status: 403, title: 'Insufficient scope' },
+  insufficient_role: { status: 403, title: 'Insufficient role' },
   livemode_not_available: { status: 403, title: 'Live mode not available' },
   forbidden: { status: 403, title: 'Forbidden' },
   not_found: { status: 404, title: 'Not found' },

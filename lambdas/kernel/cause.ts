@@ -30,9 +30,12 @@ export interface RequestCause {
 }
 
 /** An operator's request. The reason is in the subject of the transition. */
-export interface OperatorCause extends Omit<RequestCause, 'by'> {
+export interface OperatorCause extends Pick<RequestCause, 'requestId'> {
   readonly by: 'operator';
+  /** The operator's name. */
   readonly operator: string;
+  /** The id of the operator's key, or the subject at the identity provider. */
+  readonly identity: string;
 }
 
 /** When and why a transition is written. */
@@ -48,7 +51,7 @@ export function causeObject(cause: Cause): Record<string, unknown> {
     case 'request':
       return { type: 'request', request_id: cause.requestId, api_key: cause.keyId };
     case 'operator':
-      return { type: 'operator', operator: cause.operator, request_id: cause.requestId, api_key: cause.keyId };
+      return { type: 'operator', operator: cause.operator, identity: cause.identity, request_id: cause.requestId };
     case 'callback':
       return { type: 'callback', event_id: cause.eventId };
     case 'run':

@@ -39,6 +39,12 @@ export interface KeyScope {
   readonly key: IdempotencyKey;
 }
 
+/** What an operator's idempotency key is good for. */
+export interface OperatorKeyScope extends Omit<KeyScope, 'tenantId' | 'mode'> {
+  /** The same for all keys of one person. */
+  readonly person: string;
+}
+
 /** 160 of the 256 bits, 32 letters: cannot be guessed and does not collide. */
 const ID_BYTES = 20;
 export const PAYMENT_ID = /^pay_[a-z2-7]{32}$/;
@@ -235,8 +241,8 @@ export function clockedRunOperation(digest: Digest, runId: string): OperationId 
 }
 
 /** The operation by which a run is accepted that an operator asks for by this request. */
-export function deriveRunOperation(digest: Digest, scope: KeyScope): OperationId {
-  return `${OperationPrefix.acceptedRun}${derived(digest, ['run_by_hand', ...scopeParts(scope)])}` as OperationId;
+export function deriveRunOperation(digest: Digest, scope: OperatorKeyScope): OperationId {
+  return `${OperationPrefix.acceptedRun}${derived(digest, ['run_by_hand', ...operatorParts(scope)])}` as OperationId;
 }
 
 /** The operation by which the executor asks for a run. */
@@ -250,8 +256,8 @@ export function runPageOperation(runId: string): OperationId {
 }
 
 /** The operator's decision that this request records: permanently the same. */
-export function deriveDecisionId(digest: Digest, scope: KeyScope): OperationId {
-  return `dec_${derived(digest, scopeParts(scope))}` as OperationId;
+export function deriveDecisionId(digest: Digest, scope: OperatorKeyScope): OperationId {
+  return `dec_${derived(digest, operatorParts(scope))}` as OperationId;
 }
 
 /** Of a correction or a decision. It does not contain the payment's id; the record of its operation does. */
@@ -263,8 +269,8 @@ export function parseOperatorEffectId(text: string): OperationId | undefined {
 }
 
 /** The correction that this request makes: permanently the same. */
-export function deriveCorrectionId(digest: Digest, scope: KeyScope): OperationId {
-  return `cor_${derived(digest, scopeParts(scope))}` as OperationId;
+export function deriveCorrectionId(digest: Digest, scope: OperatorKeyScope): OperationId {
+  return `cor_${derived(digest, operatorParts(scope))}` as OperationId;
 }
 
 /** A JSON array, not joined text: no choice of parts can be read as another choice. */
@@ -274,6 +280,10 @@ function derived(digest: Digest, parts: readonly string[]): string {
 
 function scopeParts(scope: KeyScope): readonly string[] {
   return [scope.tenantId, scope.mode, scope.method, scope.path, scope.key];
+}
+
+function operatorParts(scope: OperatorKeyScope): readonly string[] {
+  return ['operator', scope.person, scope.method, scope.path, scope.key];
 }
 
 /** @returns undefined when `text` is not of the form of a payment id */

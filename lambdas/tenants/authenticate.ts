@@ -19,9 +19,15 @@ export type Authentication =
 
 export interface AuthenticateTools {
   readonly keys: ApiKeyRegistry;
-  readonly found: FoundKeys;
+  readonly found: FoundKeys<ApiKeyRecord>;
   readonly clock: Pick<Clock, 'nowMs'>;
   readonly digest: Pick<Digest, 'sha256'>;
+}
+
+interface LookUpTools<Key> {
+  readonly keys: Pick<ApiKeyRegistry, 'noteUse'> & { find(keyHash: string): Promise<Key | undefined> };
+  readonly found: FoundKeys<Key>;
+  readonly clock: Pick<Clock, 'nowMs'>;
 }
 
 /** Milliseconds for which a process caches a key. A revoked key may still work for this long; a replay then needs no read. */
@@ -29,7 +35,7 @@ const FOUND_FOR_MS = 10_000;
 /** Cached keys, some kilobytes. Beyond that, the key with the oldest look-up is removed. */
 const MAX_FOUND = 500;
 
-const BEARER = /^bearer +(?<token>\S+)$/i;
+export const BEARER = /^bearer +(?<token>\S+)$/i;
 /** At least 22 characters of base64url, which encode 128 bits. */
 const API_KEY = /^sk_(?<mode>test|live)_[A-Za-z0-9_-]{22,200}$/;
 
@@ -49,22 +55,26 @@ export async function authenticate(
   if (mode === undefined || others.length > 0) return { kind: 'unauthorized' };
   const hash = tools.digest.sha256(key);
   const keyId = keyIdOf(hash);
-  const record = await lookUp(tools, hex(hash), keyId);
-  if (record === undefined || hasEnded(record, tools.clock.nowMs()) || record.mode !== mode) {
+  const { keys, found, clock } = tools;
+  const find = (keyHash: string) => keys.findByHash(keyHash);
+  const noteUse = (id: KeyId, day: string) => keys.noteUse(id, day);
+  const record = await lookUp({ keys: { find, noteUse }, found, clock }, hex(hash), keyId);
+  if (record === undefined || hasEnded(record, clock.nowMs()) || record.mode !== mode) {
     return { kind: 'unauthorized' };
   }
   const caller = { tenantId: record.tenantId, mode: record.mode, keyId };
   return { kind: record.scopes.includes(scope) ? 'authenticated' : 'insufficient_scope', caller };
 }
 
-async function lookUp(
-  { keys, found, clock }: AuthenticateTools,
+/** Finds a key, and stores the day of its use. */
+export async function lookUp<Key extends Parameters<typeof hasEnded>[0]>(
+  { keys, found, clock }: LookUpTools<Key>,
   hash: string,
   id: KeyId,
-): Promise<ApiKeyRecord | undefined> {
+): Promise<Key | undefined> {
   const known = found.get(hash, clock.nowMs());
   if (known !== undefined) return known;
-  const record = await keys.findByHash(hash);
+  const record = await keys.find(hash);
   const nowMs = clock.nowMs();
   if (record === undefined || hasEnded(record, nowMs)) return record;
   found.put(hash, record, nowMs);
@@ -78,12 +88,12 @@ async function lookUp(
 }
 
 /** A cache of recently found keys in this process. Unknown keys are not cached, because any client could fill it with them. */
-export class FoundKeys {
-  readonly #found = new Map<string, { readonly record: ApiKeyRecord; readonly atMs: number }>();
+export class FoundKeys<Key> {
+  readonly #found = new Map<string, { readonly record: Key; readonly atMs: number }>();
   /** The day on which this process stored the last use of a key. */
   readonly #noted = new Map<string, string>();
 
-  get(hash: string, nowMs: number): ApiKeyRecord | undefined {
+  get(hash: string, nowMs: number): Key | undefined {
     const entry = this.#found.get(hash);
     if (entry === undefined) return undefined;
     const ageMs = nowMs - entry.atMs;
@@ -93,7 +103,7 @@ export class FoundKeys {
     return undefined;
   }
 
-  put(hash: string, record: ApiKeyRecord, nowMs: number): void {
+  put(hash: string, record: Key, nowMs: number): void {
     this.#found.delete(hash);
     const [oldest] = this.#found.keys();
     if (this.#found.size >= MAX_FOUND && oldest !== undefined) this.#found.delete(oldest);
@@ -110,6 +120,6 @@ export class FoundKeys {
   }
 }
 
-function hex(bytes: Uint8Array): string {
+export function hex(bytes: Uint8Array): string {
   return Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('');
 }

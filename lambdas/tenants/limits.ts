@@ -13,9 +13,9 @@ export interface Bucket extends Owner {
 }
 
 /** Safe methods are reads; the scope tells payments from administration. */
-export function limitKindOf(method: string, scope: Scope): LimitKind {
-  if (scope !== Scopes.paymentsRead && scope !== Scopes.paymentsWrite) return 'admin';
-  return method === 'GET' ? 'reads' : 'payments';
+export function limitKindOf(method: string, scope: Scope | undefined): LimitKind {
+  if (method === 'GET') return 'reads';
+  return scope === Scopes.paymentsWrite ? 'payments' : 'admin';
 }
 
 /** What the store knows of a bucket. Units are in their names. */

@@ -13,7 +13,7 @@ import { pageOfActivity, verifyActivity } from '../../lambdas/activity/use/activ
 import { acceptedRun, runIdOf } from '../../lambdas/jobs/domain/job-run.ts';
 import { DynamoDbJobRuns } from '../../lambdas/jobs/store/dynamodb-job-runs.ts';
 import { type AcceptRun, acceptRun } from '../../lambdas/jobs/use/accept-run.ts';
-import { PAYMENT_SCOPES } from '../../lambdas/kernel/contract/api.ts';
+import { ALL_SCOPES } from '../../lambdas/kernel/contract/api.ts';
 import { LedgerRow } from '../../lambdas/kernel/contract/rows.ts';
 import { storedOperationId, tenantId } from '../../lambdas/kernel/ids.ts';
 import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
@@ -148,10 +148,10 @@ describe('tenants and API keys', () => {
       name: 'Test',
       tenantId: shop,
       mode: 'test',
-      scopes: PAYMENT_SCOPES,
+      scopes: ALL_SCOPES,
     });
-    expect(await administration.revokeApiKey(idOfApiKey(key))).toBe(true);
-    expect(await administration.revokeApiKey(idOfApiKey(key))).toBe(false);
+    expect(await administration.revokeKey(idOfApiKey(key))).toBe(true);
+    expect(await administration.revokeKey(idOfApiKey(key))).toBe(false);
 
     expect(await log.listActivity('deployment', ALL)).toMatchObject([
       { action: 'tenant.created', about: [shop], actor: { by: 'command', operator: 'ada' } },
@@ -159,7 +159,7 @@ describe('tenants and API keys', () => {
     const ofShop = await log.listActivity({ tenantId: shop, mode: 'test' }, ALL);
     const about = [expect.stringMatching(/^key_[a-z2-7]{16}$/)];
     expect(ofShop).toMatchObject([
-      { action: 'api_key.created', about, details: { name: 'Test', scopes: 'payments:read payments:write' } },
+      { action: 'api_key.created', about, details: { name: 'Test', scopes: ALL_SCOPES.join(' ') } },
       { action: 'api_key.revoked', about: ofShop[0]?.about },
     ]);
     expect(JSON.stringify(ofShop)).not.toContain(key.slice('sk_test_'.length));
@@ -167,10 +167,10 @@ describe('tenants and API keys', () => {
 
   test('that are refused are not recorded', async () => {
     const administration = new TenantAdministration(database.client, TABLES, 'ada');
-    await expect(administration.createApiKey({ name: 'Test', ...SHOP, scopes: PAYMENT_SCOPES })).rejects.toThrow(
+    await expect(administration.createApiKey({ name: 'Test', ...SHOP, scopes: ALL_SCOPES })).rejects.toThrow(
       'no tenant',
     );
-    expect(await administration.revokeApiKey(idOfApiKey('sk_test_nobody'))).toBe(false);
+    expect(await administration.revokeKey(idOfApiKey('sk_test_nobody'))).toBe(false);
     expect(database.items(TABLES.ledger)).toEqual([]);
     expect(database.items(TABLES.registry)).toEqual([]);
   });
@@ -207,16 +207,16 @@ describe('a run of a job', () => {
     await accept();
     expect(database.items(TABLES.ledger)).toEqual([]);
 
-    const operators = { operationId: storedOperationId('run_2'), requestedBy: BY_REQUEST };
+    const operators = { operationId: storedOperationId('run_2'), requestedBy: BY_OPERATOR };
     expect(await accept(operators)).toMatchObject({ kind: 'first' });
     expect(await accept(operators)).toMatchObject({ kind: 'replay' });
     expect(await log.listActivity('deployment', ALL)).toMatchObject([
-      { action: 'job.run_requested', about: [runId], actor: BY_REQUEST },
+      { action: 'job.run_requested', about: [runId], actor: BY_OPERATOR },
     ]);
   });
 
   test('is accepted once, with its entry, although rivals were faster', async () => {
-    const outcome = await accept({ requestedBy: BY_REQUEST }, overtaken('deployment', 3));
+    const outcome = await accept({ requestedBy: BY_OPERATOR }, overtaken('deployment', 3));
     expect(outcome).toMatchObject({ kind: 'first' });
     expect(await actions('deployment')).toEqual([...RIVALS, 'job.run_requested']);
     const runs = new DynamoDbJobRuns(database.client, TABLES, pacing);

@@ -32,7 +32,6 @@ import * as webhookAnswers from '../../lambdas/api-docs/webhook-answers.ts';
 import { PROBLEMS, type ProblemCode } from '../../lambdas/http/problems.ts';
 import { JOB_ROUTES } from '../../lambdas/jobs/http/job-routes.ts';
 import { startRunBody } from '../../lambdas/jobs/http/job-schemas.ts';
-import { Scopes } from '../../lambdas/kernel/contract/api.ts';
 import { JOBS } from '../../lambdas/kernel/contract/jobs.ts';
 import { type PaymentId, partId, tenantId } from '../../lambdas/kernel/ids.ts';
 import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
@@ -42,6 +41,7 @@ import { createOrderBody } from '../../lambdas/orders/http/order-schemas.ts';
 import { createPaymentBody, dispute, payment, refund } from '../../lambdas/payments/http/payment-objects.ts';
 import { PAYMENT_ROUTES } from '../../lambdas/payments/http/payment-routes.ts';
 import { cancelBody, captureBody, refundBody } from '../../lambdas/payments/http/payment-schemas.ts';
+import { ADMIN_ROUTES } from '../../lambdas/reconciling/http/admin-routes.ts';
 import { entryId } from '../../lambdas/reconciling/http/entry-id.ts';
 import { LEDGER_ROUTES } from '../../lambdas/reconciling/http/ledger-routes.ts';
 import { correctionBody, decisionBody } from '../../lambdas/reconciling/http/ledger-schemas.ts';
@@ -60,9 +60,10 @@ const routes = [
   ...ORDER_ROUTES,
   ...EVENT_ROUTES,
   ...LEDGER_ROUTES,
+  ...ADMIN_ROUTES,
   ...JOB_ROUTES,
   ...WEBHOOK_ROUTES,
-].map(({ method, path, scope }) => [`${method} ${path}`, scope] as const);
+].map((route) => [`${route.method} ${route.path}`, 'role' in route ? route.role : route.scope] as const);
 
 describe('the description of the API', () => {
   test('has no finding of the linter', async () => {
@@ -72,14 +73,15 @@ describe('the description of the API', () => {
     expect(problems.map(({ ruleId, message }) => [ruleId, message])).toEqual([]);
   });
 
-  test('has exactly the routes, each with its scope', () => {
+  test('has exactly the routes, each with its scope or role', () => {
     const described = operations
       .filter(({ operationId }) => operationId !== 'receiveCallback')
-      .map(({ method, path, security }) => [`${method} ${path}`, security[0]?.['apiKey']?.[0]] as const);
-    // The executor has a credential of its own; operators need the scope `admin`.
-    const scopes = new Map([...routes, ['POST /v1/admin/jobs/{id}/runs', Scopes.admin]]);
+      .map(({ method, path, security: [needed] }) => {
+        const role = needed?.['operator']?.[0];
+        return [`${method} ${path}`, role ?? needed?.['apiKey']?.[0]] as const;
+      });
 
-    expect(new Map(described)).toEqual(scopes);
+    expect(new Map(described)).toEqual(new Map(routes));
     expect(described).toHaveLength(routes.length);
   });
 

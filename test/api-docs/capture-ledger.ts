@@ -29,7 +29,7 @@ export async function captureLedger(examples: CapturedExamples): Promise<void> {
 }
 
 export async function captureCorrections(examples: CapturedExamples): Promise<void> {
-  const why = { reason: 'Booked twice by hand', operator: 'Ada Example' };
+  const why = { reason: 'Booked twice by hand' };
   const reversed = new Api();
   const reversal = examples.request('createCorrection', 'reversal', 'Reverse a set of postings', {
     payment: await reversed.paid('k'),
@@ -47,10 +47,10 @@ export async function captureCorrections(examples: CapturedExamples): Promise<vo
   examples.answer('getCorrection', 'reversal', 'A set was reversed', shown);
   const list = await reversed.get(`/v1/corrections?payment=${reversal.payment}`);
   examples.answer('listCorrectionsOfPayment', 'one', 'One correction', list);
-  const activity = await reversed.get('/v1/activity');
+  const activity = await reversed.get('/v1/admin/activity?tenant=ten_desk&mode=test');
   examples.answer('listActivity', 'correction', 'A correction was made', activity);
   const [entry] = dataOf(activity);
-  const shownEntry = await reversed.get(`/v1/activity/${String(entry?.['id'])}`);
+  const shownEntry = await reversed.get(`/v1/admin/activity/${String(entry?.['id'])}?tenant=ten_desk&mode=test`);
   examples.answer('getActivity', 'correction', 'A correction was made', shownEntry);
   const adjusted = new Api();
   const postings = examples.request('createCorrection', 'postings', 'Add a set of postings', {
@@ -71,7 +71,6 @@ export async function captureDecisions(examples: CapturedExamples): Promise<void
     charge_id: 'ch_1',
     amount: 999,
     reason: 'Seen on the bank statement of 3 March',
-    operator: 'Ada Example',
   });
   const dry = examples.request('resolvePayment', 'dry_run', 'Show what a decision would post', {
     ...succeeded,

@@ -9,7 +9,7 @@ import type { Processor } from '../../lambdas/payments/use/processor.ts';
 import { MAX_ENDPOINTS } from '../../lambdas/webhooks/domain/webhook-endpoint.ts';
 import { DeployedCallbacks } from '../callbacks/deployed-callbacks.ts';
 import { PROVOKED_CHANGES } from '../payments/provoked-changes.ts';
-import { API_KEY, Api, type Reply } from '../world/api.ts';
+import { API_KEY, Api, OPERATOR_KEY, type Reply } from '../world/api.ts';
 import type { Stores } from '../world/stores.ts';
 import { World } from '../world/world.ts';
 
@@ -175,6 +175,11 @@ export const PROVOKED: Readonly<Record<Exclude<ProblemCode, GatewayCode>, () => 
     const harness = deskAtSandbox();
     harness.registerKey(API_KEY, { scopes: [] });
     return harness.pay('k');
+  },
+  insufficient_role: () => {
+    const harness = new Api();
+    harness.registerOperator(OPERATOR_KEY, { role: 'viewer' });
+    return harness.run('k');
   },
   livemode_not_available: () => unrouted('livemode_not_available'),
   no_processor_for_payment: () => unrouted('no_processor_for_payment'),

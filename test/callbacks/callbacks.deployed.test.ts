@@ -31,7 +31,7 @@ let secret: string;
 beforeAll(async () => {
   aws = localAws();
   api = new ApiClient(aws, aws.apiKey);
-  operator = new ApiClient(aws, aws.adminApiKey);
+  operator = new ApiClient(aws, aws.operatorKey);
   secret = (await readSecret())['current'] ?? '';
   const madeAtMs = Date.now();
   const made = await postToSandbox('/charges', {

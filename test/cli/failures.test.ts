@@ -74,6 +74,7 @@ describe('every command fails with one sentence and the documented exit code', (
     'keys roll': 'sk_test_a',
     'keys revoke': 'sk_test_a',
     'tenants create': 'Shop',
+    'operators create': 'Ada',
     'jobs run': 'resolve',
     'jobs runs': 'resolve',
     'events republish': '--created-from 1772366400',
@@ -96,7 +97,7 @@ describe('every command fails with one sentence and the documented exit code', (
   test.each(commands)('payonce %s without any setting', async (command) => {
     const { code, sentence, printed } = await payonce(command);
     expect({ code, printed }).toEqual({ code: ExitCode.settings, printed: [] });
-    expect(sentence).toMatch(/^No (AWS region|API key) is set: .+\.$/);
+    expect(sentence).toMatch(/^No (AWS region|key) is set: .+\.$/);
   });
 });
 
@@ -124,17 +125,17 @@ describe('payonce', () => {
   });
 
   test.each(['sk_test_secret\nmore', 'sk_ключ'])('reports an invalid API key without repeating it', async (key) => {
-    expect(await payonce('jobs list --url http://127.0.0.1:65111', { PAYONCE_API_KEY: key })).toEqual({
+    expect(await payonce('jobs list --url http://127.0.0.1:65111', { PAYONCE_OPERATOR_KEY: key })).toEqual({
       code: ExitCode.settings,
-      sentence: 'The API key contains invalid characters.',
+      sentence: 'The key contains invalid characters.',
       printed: [],
     });
   });
 
   test('treats a blank API key as none', async () => {
-    const ended = await payonce('jobs list --url http://127.0.0.1:65111', { PAYONCE_API_KEY: ' ' });
+    const ended = await payonce('jobs list --url http://127.0.0.1:65111', { PAYONCE_OPERATOR_KEY: ' ' });
     expect(ended).toMatchObject({ code: ExitCode.settings, printed: [] });
-    expect(ended.sentence).toMatch(/^No API key is set: /);
+    expect(ended.sentence).toMatch(/^No key is set: /);
   });
 
   test('reports that the API does not answer', async () => {
@@ -148,7 +149,7 @@ describe('payonce', () => {
   test.each([
     [
       '',
-      'payonce needs a command: keys, tenants, limits, letters, jobs, events, views, erase, activity, simulate (see --help).',
+      'payonce needs a command: keys, tenants, operators, limits, letters, jobs, events, views, erase, activity, simulate (see --help).',
     ],
     ['keys', 'payonce keys needs a command: create, roll, revoke, list (see --help).'],
     ['kyes', "unknown command 'kyes' (Did you mean keys?)"],

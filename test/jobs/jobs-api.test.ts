@@ -1,13 +1,12 @@
 import { beforeEach, describe, expect, test } from '@jest/globals';
-import { Scopes } from '../../lambdas/kernel/contract/api.ts';
+import { JOBS_RUN } from '../../lambdas/kernel/contract/api.ts';
 import { JOBS } from '../../lambdas/kernel/contract/jobs.ts';
 import { RetryableError } from '../../lambdas/kernel/faults.ts';
-import { tenantId } from '../../lambdas/kernel/ids.ts';
-import { Api, dataOf, RUNS, unixSeconds } from '../world/api.ts';
+import { API_KEY, Api, dataOf, RUNS, unixSeconds } from '../world/api.ts';
 
 const T12 = '2026-03-01T12:00:00Z';
 const RUN_ID = `close-days:${T12}`;
-const OTHER_KEY = 'sk_test_zyxwvutsrqponmlkjihgfe';
+const OTHER_KEY = 'ok_zyxwvutsrqponmlkjihgfe';
 
 let harness: Api;
 
@@ -66,7 +65,7 @@ describe('a request for a run by the schedule', () => {
 
   test.each<readonly [string, Parameters<Api['fire']>[1], number, string, string | undefined]>([
     ['a credential for another path', { path: '/v1/admin/jobs/resolve/runs' }, 401, 'unauthorized', undefined],
-    ['a credential without the scope', { scopes: ['payments:read'] }, 403, 'insufficient_scope', undefined],
+    ['a credential without the scope', { scopes: ['payments:read'] }, 403, 'insufficient_role', undefined],
     [
       'a credential for another run',
       { credited: 'close-days:2026-03-02T12:00:00Z' },
@@ -125,7 +124,7 @@ describe('a request for a run by the schedule', () => {
 
 async function credentialOf(from: Api): Promise<{ readonly headers: Readonly<Record<string, string>> }> {
   const { signJobCredential } = await import('../../lambdas/jobs/job-credential.ts');
-  const token = await signJobCredential(from.credentials, { path: RUNS, runId: RUN_ID, scopes: [Scopes.jobsRun] });
+  const token = await signJobCredential(from.credentials, { path: RUNS, runId: RUN_ID, scopes: [JOBS_RUN] });
   return { headers: { Authorization: `Bearer ${token}` } };
 }
 
@@ -140,14 +139,13 @@ describe('a request for a run by an operator', () => {
     expect(again.text).toBe(first.text);
     expect(runs()).toHaveLength(1);
     expect(harness.reports[0]?.report).toMatchObject({
-      tenantId: 'ten_desk',
       outcome: 'first',
       route: '/v1/admin/jobs/{id}/runs',
     });
   });
 
   test('is for the given time, and shares its run with the schedule and other operators', async () => {
-    harness.registerKey(OTHER_KEY, { scopes: [Scopes.admin], tenantId: tenantId('ten_other') });
+    harness.registerOperator(OTHER_KEY, { operator: 'Bob Example' });
     await harness.fire(T12);
     const mine = await harness.run('a-key', { scheduled_for: 1_772_366_400 });
     const theirs = await harness.run(
@@ -196,21 +194,25 @@ describe('a request for a run by an operator', () => {
     expect([reply.status, reply.body['code']]).toEqual([400, 'missing_idempotency_key']);
   });
 
-  test.each([[Scopes.jobsRun], [Scopes.paymentsWrite], [Scopes.ledgerAdmin]])(
-    'needs the scope admin: %s is not enough, not even to read',
-    async (scope) => {
-      harness.registerKey(OTHER_KEY, { scopes: [scope] });
-      const headers = { Authorization: `Bearer ${OTHER_KEY}` };
-      const replies = [
-        await harness.run('my-key', undefined, { headers }),
-        await harness.get('/v1/admin/jobs', { headers }),
-        await harness.get(RUNS, { headers }),
-        await harness.get(`${RUNS}/${RUN_ID}`, { headers }),
-      ];
-      for (const { status, body } of replies) expect([status, body['code']]).toEqual([403, 'insufficient_scope']);
-      expect(runs()).toEqual([]);
-    },
-  );
+  test('is not for a tenant, whatever the scopes of its key, not even to read', async () => {
+    const headers = { Authorization: `Bearer ${API_KEY}` };
+    const replies = [
+      await harness.run('my-key', undefined, { headers }),
+      await harness.get('/v1/admin/jobs', { headers }),
+      await harness.get(RUNS, { headers }),
+      await harness.get(`${RUNS}/${RUN_ID}`, { headers }),
+    ];
+    for (const { status, body } of replies) expect([status, body['code']]).toEqual([401, 'unauthorized']);
+    expect(runs()).toEqual([]);
+  });
+
+  test('needs the role operator: a viewer may only read', async () => {
+    harness.registerOperator(OTHER_KEY, { role: 'viewer' });
+    const headers = { Authorization: `Bearer ${OTHER_KEY}` };
+    expect((await harness.get('/v1/admin/jobs', { headers })).status).toBe(200);
+    expect((await harness.run('my-key', undefined, { headers })).body).toMatchObject({ code: 'insufficient_role' });
+    expect(runs()).toEqual([]);
+  });
 });
 
 describe('an unknown job', () => {

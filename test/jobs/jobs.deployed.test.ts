@@ -18,7 +18,7 @@ import { runJob, type ShownRun, startJob, untilEnded } from './run-job.ts';
 
 const aws = localAws();
 const api = new ApiClient(aws, aws.apiKey);
-const operator = new ApiClient(aws, aws.adminApiKey);
+const operator = new ApiClient(aws, aws.operatorKey);
 const run = crypto.randomUUID().slice(0, 8);
 const lambda = new LambdaClient({ endpoint: aws.awsEndpoint, region: aws.region, credentials: CREDENTIALS });
 

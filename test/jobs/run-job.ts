@@ -19,7 +19,7 @@ export interface ShownRun {
  * @returns the address of the run
  */
 export async function startJob(aws: LocalAws, jobId: string): Promise<string> {
-  const operator = new ApiClient(aws, aws.adminApiKey);
+  const operator = new ApiClient(aws, aws.operatorKey);
   return until(async () => {
     const { status, json, location } = await operator.send('POST', `/v1/admin/jobs/${jobId}/runs`, {
       headers: { 'idempotency-key': crypto.randomUUID() },
@@ -29,7 +29,7 @@ export async function startJob(aws: LocalAws, jobId: string): Promise<string> {
 }
 
 export async function untilEnded(aws: LocalAws, location: string): Promise<ShownRun> {
-  const operator = new ApiClient(aws, aws.adminApiKey);
+  const operator = new ApiClient(aws, aws.operatorKey);
   return until(async () => {
     const shown = (await operator.send('GET', location)).json as unknown as ShownRun;
     return shown.status === 'succeeded' || shown.status === 'failed' ? shown : undefined;

@@ -156,8 +156,6 @@ describe('the API', () => {
       '/v1/events': 'EventsApi',
       '/v1/events/{proxy+}': 'EventsApi',
       '/v1/admin/{proxy+}': 'ReconcilingApi',
-      '/v1/activity': 'ReconcilingApi',
-      '/v1/activity/{proxy+}': 'ReconcilingApi',
       '/v1/admin/jobs': 'JobsApi',
       '/v1/admin/jobs/{proxy+}': 'JobsApi',
       '/v1/webhook_endpoints': 'WebhooksApi',

@@ -17,7 +17,7 @@ const RUNNING: LocalAws = {
   sandboxUrl: 'http://127.0.0.1:1/sandbox',
   tenantId: 'ten_a',
   apiKey: 'sk_test_a',
-  adminApiKey: 'sk_test_b',
+  operatorKey: 'ok_b',
   tables: { idempotency: 'I', ledger: 'L', registry: 'R', views: 'V' },
   paymentsFunction: 'Payments',
   callbacksFunction: 'Callbacks',
@@ -56,7 +56,7 @@ describe('the state file of a local AWS', () => {
     expect(state.read()).toEqual(RUNNING);
     state.remove();
     expect(state.read()).toBeUndefined();
-    expect(state.keys()).toEqual({ tenantId: 'ten_a', apiKey: 'sk_test_a', adminApiKey: 'sk_test_b' });
+    expect(state.keys()).toEqual({ tenantId: 'ten_a', apiKey: 'sk_test_a', operatorKey: 'ok_b' });
   });
 
   test('is readable by this user only, also when it replaces a readable file', () => {

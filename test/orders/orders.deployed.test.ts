@@ -167,8 +167,8 @@ describe('personal data', () => {
     expect(steps.length).toBeGreaterThan(2);
     expect(firstBrokenOrderLink(systemDigest, steps)).toBeUndefined();
 
-    const admin = new ApiClient(aws, aws.adminApiKey);
-    const { json } = await admin.send('GET', '/v1/activity?limit=100');
+    const admin = new ApiClient(aws, aws.operatorKey);
+    const { json } = await admin.send('GET', `/v1/admin/activity?tenant=${aws.tenantId}&mode=test&limit=100`);
     const own = (json['data'] as Record<string, unknown>[]).filter((entry) => JSON.stringify(entry).includes(run));
     expect(own.map(({ action, about }) => [action, about])).toEqual([
       ['order.erased', [bought.json['id']]],

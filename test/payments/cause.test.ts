@@ -45,7 +45,6 @@ describe('each transition names its cause', () => {
     await harness.pay(request);
     await correctLedger(harness.tools, {
       cause: BY_OPERATOR,
-      caller: request,
       operationId: storedOperationId('cor_1'),
       fingerprint: fingerprintOf(systemDigest, { body: {}, query: {} }),
       payment: request.paymentId,

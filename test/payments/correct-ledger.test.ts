@@ -34,7 +34,6 @@ const run = (key: string, changes: Partial<CorrectLedger> = {}, effects: EffectS
     { effects, runner: idempotentRunner, clock: harness.clock, entropy, digest: systemDigest },
     {
       cause: BY_OPERATOR,
-      caller: { tenantId: tenantId('ten_desk'), mode: 'test' },
       operationId: storedOperationId(`cor_${key}`),
       fingerprint: fingerprintOf(systemDigest, { body: { payment, ...changes.change }, query: {} }),
       payment,
@@ -260,8 +259,6 @@ describe('a correction', () => {
   });
 
   test.each([
-    ['of another tenant', { caller: { tenantId: tenantId('ten_other'), mode: 'test' as const } }],
-    ['of another mode', { caller: { tenantId: tenantId('ten_desk'), mode: 'live' as const } }],
     ['that nobody has', { payment: `pay_${'a'.repeat(32)}` }],
     ['with an id of no such form', { payment: 'pay_1' }],
   ])('of a payment %s is not found, and writes nothing', async (_whose, changes) => {

@@ -186,7 +186,6 @@ describe('a payment', () => {
     const refund = change(request, 'r', { kind: 'refund', amountMinor: 300, reason: `Returned by ${TEXT}` });
     const given = await changePayment(tools, refund);
     const correction: CorrectLedger = {
-      caller: request,
       cause: BY_OPERATOR,
       operationId: storedOperationId('cor_a'),
       fingerprint: fingerprintOf(systemDigest, { body: {}, query: {} }),

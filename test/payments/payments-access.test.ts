@@ -113,7 +113,7 @@ describe('an API key', () => {
   });
 
   test('without the scope is 403 with one body, for reading and for writing', async () => {
-    harness.registerKey(OTHER_KEY, { scopes: [Scopes.ledgerAdmin] });
+    harness.registerKey(OTHER_KEY, { scopes: [Scopes.ledgerRead] });
 
     const write = await harness.pay('k-1', {}, as(OTHER_KEY));
     const read = await harness.get(`/v1/payments/${UNKNOWN_ID}`, as(OTHER_KEY));

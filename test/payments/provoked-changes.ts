@@ -84,7 +84,6 @@ const HOUR = 3_600_000;
 export const NO_CHARGE_FOUND = {
   outcome: 'failed',
   reason: 'Nothing on the bank statement of 3 March',
-  operator: 'Ada Example',
 };
 
 export const held = () => ChangedPayment.of({ capture: 'manual' });

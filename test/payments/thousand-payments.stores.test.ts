@@ -7,7 +7,7 @@ import {
 } from '@aws-sdk/client-sqs';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { Webhook } from 'standardwebhooks';
-import { PAYMENT_SCOPES, StackName } from '../../lambdas/kernel/contract/api.ts';
+import { ALL_SCOPES, StackName } from '../../lambdas/kernel/contract/api.ts';
 import { documentClient } from '../../lambdas/kernel/platform/document-client.ts';
 import { TenantAdministration } from '../../lambdas/tenants/store/tenant-administration.ts';
 import { CREDENTIALS } from '../../local/emulator-environment.ts';
@@ -56,7 +56,7 @@ async function newMerchant(): Promise<ApiClient> {
   const tenantId = await administration.createTenant('A thousand');
   return new ApiClient(
     aws,
-    await administration.createApiKey({ name: 'Test', tenantId, mode: 'test', scopes: PAYMENT_SCOPES }),
+    await administration.createApiKey({ name: 'Test', tenantId, mode: 'test', scopes: ALL_SCOPES }),
   );
 }
 

@@ -1,6 +1,5 @@
 import { PutCommand, ScanCommand } from '@aws-sdk/lib-dynamodb';
 import { beforeAll, describe, expect, test } from '@jest/globals';
-import { tenantId } from '../../lambdas/kernel/ids.ts';
 import { documentClient } from '../../lambdas/kernel/platform/document-client.ts';
 import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
 import { STEADY_FOR_MS } from '../../lambdas/reconciling/domain/mismatch-view.ts';
@@ -83,9 +82,8 @@ describe('on dynamodb', () => {
     const views = new DynamoDbViews(client(), tables.views, pacing);
     const keep = (atMs: number, differs: boolean) =>
       keepLook({ views, digest: systemDigest }, lookedAt('k'), differs ? apartBy(1700) : undefined, atMs);
-    const owner = { tenantId: tenantId('ten_desk'), mode: 'test' as const };
     const listed = async () => {
-      const list = await listMismatches(views, owner, { limit: 10 });
+      const list = await listMismatches(views, { limit: 10 });
       return list.kind === 'found' ? list.open.map(({ status }) => status) : [];
     };
 

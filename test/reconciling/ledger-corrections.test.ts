@@ -1,16 +1,15 @@
 import { readFileSync } from 'node:fs';
 import { DeleteCommand } from '@aws-sdk/lib-dynamodb';
 import { beforeEach, describe, expect, test } from '@jest/globals';
-import { ALL_SCOPES } from '../../lambdas/kernel/contract/api.ts';
 import { fingerprintOf } from '../../lambdas/kernel/fingerprint.ts';
-import { type PaymentId, tenantId } from '../../lambdas/kernel/ids.ts';
+import { type PaymentId } from '../../lambdas/kernel/ids.ts';
 import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
 import { detailsKey } from '../../lambdas/once/store/details-rows.ts';
 import { Api, dataOf } from '../world/api.ts';
 import { TABLES } from '../world/tables.ts';
 
 const OTHER_KEY = 'sk_test_zyxwvutsrqponmlkjihgfe';
-const ADMIN_KEY = 'sk_test_adminadminadminadmin00';
+const ADMIN_KEY = 'ok_adminadminadminadmin00';
 const as = (key: string) => ({ headers: { Authorization: `Bearer ${key}` } });
 
 let harness: Api;
@@ -119,7 +118,7 @@ describe('a correction over HTTP', () => {
   });
 
   test('leaves nothing that confirms a guess of its reason, and is 422 with another reason until that is erased', async () => {
-    const body = { payment, reverses: 2, operator: 'Ada Example', reason: 'Asked for by Ada' };
+    const body = { payment, reverses: 2, reason: 'Asked for by Ada' };
     const { body: made } = await harness.correct('c-1', body);
     const { sha256 } = fingerprintOf(systemDigest, { body, query: {} });
     const { store } = harness.world;
@@ -197,11 +196,9 @@ describe('a correction over HTTP', () => {
     ],
     ['no reason', { reverses: 2, reason: ' ' }, 'invalid_request', 'reason'],
     ['too long a reason', { reverses: 2, reason: 'x'.repeat(501) }, 'invalid_request', 'reason'],
-    ['no operator', { reverses: 2, operator: '' }, 'invalid_request', 'operator'],
-    ['too long an operator', { reverses: 2, operator: 'x'.repeat(101) }, 'invalid_request', 'operator'],
     ['a status', { reverses: 2, status: 'failed' }, 'unknown_field', 'status'],
     ['a card number', { reverses: 2, reason: 'of 4242 4242 4242 4242' }, 'card_number_not_allowed', 'reason'],
-    ['a secret', { reverses: 2, operator: 'sk_live_0123456789abcdefghijkl' }, 'secret_not_allowed', 'operator'],
+    ['a secret', { reverses: 2, reason: 'sk_live_0123456789abcdefghijkl' }, 'secret_not_allowed', 'reason'],
   ])('with %s is 400 with the field, and nothing is stored', async (_what, body, code, param) => {
     const refused = await harness.correct('c-1', { payment, ...body });
 
@@ -243,15 +240,16 @@ describe('a correction over HTTP', () => {
     });
   });
 
-  test('of another tenant’s payment is 404, and tenants do not share idempotency keys', async () => {
-    harness.registerKey(OTHER_KEY, { tenantId: tenantId('ten_other'), scopes: ALL_SCOPES });
+  test('is not for tenants, and operators do not share idempotency keys', async () => {
+    harness.registerKey(OTHER_KEY, {});
+    expect((await harness.correct('c-1', { payment, reverses: 2 }, as(OTHER_KEY))).status).toBe(401);
     await harness.correct('c-1', { payment, reverses: 2 });
 
-    const foreign = await harness.correct('c-1', { payment, reverses: 2 }, as(OTHER_KEY));
+    harness.registerOperator('ok_zyxwvutsrqponmlkjihgfe', { operator: 'Bob Example' });
+    const theirs = await harness.correct('c-1', { payment, reverses: 3 }, as('ok_zyxwvutsrqponmlkjihgfe'));
 
-    expect(foreign.status).toBe(404);
-    expect(foreign.body).toMatchObject({ code: 'not_found', detail: 'There is no such payment.' });
-    expect(await transitions()).toHaveLength(3);
+    expect([theirs.status, theirs.body['operator']]).toEqual([201, 'Bob Example']);
+    expect(await transitions()).toHaveLength(4);
   });
 });
 
@@ -272,7 +270,7 @@ describe('the example of a correction in README.md', () => {
       body: body.replace('pay_…', payment),
     }));
     expect(requests).toHaveLength(3);
-    harness.registerKey(ADMIN_KEY, { scopes: ['ledger:admin', 'admin'] });
+    harness.registerOperator(ADMIN_KEY);
     const balances = async () =>
       new Map(dataOf(await harness.get('/v1/balances')).map((row) => [row['account'], row['balance']]));
     const before = await balances();

@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import { ChangedPayment } from '../payments/provoked-changes.ts';
 
-const SAID = { reason: 'Seen on the bank statement of 3 March', operator: 'Ada Example' };
+const SAID = { reason: 'Seen on the bank statement of 3 March' };
 
 /** 600 of the requested 1000 were captured. */
 async function inReview(): Promise<ChangedPayment> {

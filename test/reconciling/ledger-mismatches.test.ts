@@ -1,9 +1,8 @@
 import { beforeEach, describe, expect, test } from '@jest/globals';
-import { ALL_SCOPES } from '../../lambdas/kernel/contract/api.ts';
 import { tenantId } from '../../lambdas/kernel/ids.ts';
 import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
 import { keepLook } from '../../lambdas/reconciling/use/mismatch-view.ts';
-import { Api, dataOf } from '../world/api.ts';
+import { API_KEY, Api, dataOf } from '../world/api.ts';
 import { apartBy, lookedAt } from './mismatch-fixtures.ts';
 
 const PATH = '/v1/admin/mismatches';
@@ -33,6 +32,8 @@ describe('the open mismatches', () => {
         {
           id: expect.stringMatching(/^mis_[0-9a-z]+_[a-z2-7]{26}$/),
           object: 'mismatch',
+          tenant: 'ten_desk',
+          mode: 'test',
           payment: null,
           payment_status: null,
           currency: 'EUR',
@@ -52,7 +53,7 @@ describe('the open mismatches', () => {
     });
   });
 
-  test('are filtered by the creation of their payments, and read by id by their owner only', async () => {
+  test('are filtered by the creation of their payments, and read by id by operators only', async () => {
     const at = (second: number) => lookedAt(`k-${second}`, { createdAtMs: second * 1000 + 500 });
     for (const second of [1, 2, 3]) await keep(1, at(second), apartBy(second));
     const amounts = async (query: string) =>
@@ -64,22 +65,33 @@ describe('the open mismatches', () => {
     const [newest] = dataOf(await harness.get(PATH));
     const path = `${PATH}/${String(newest?.['id'])}`;
     expect((await harness.get(path)).body).toEqual(newest);
-    harness.registerKey('sk_test_zyxwvutsrqponmlkjihgfe', { tenantId: tenantId('ten_other'), scopes: ALL_SCOPES });
-    const headers = { Authorization: 'Bearer sk_test_zyxwvutsrqponmlkjihgfe' };
-    expect((await harness.get(path, { headers })).status).toBe(404);
+    expect((await harness.get(path, { headers: { Authorization: `Bearer ${API_KEY}` } })).status).toBe(401);
   });
 
-  test('are paged, with only the caller’s own and those without a payment', async () => {
+  test('are paged, of all tenants and modes, with those without a payment', async () => {
     const { owner: _owner, ...nobodys } = lookedAt('n', { subject: 'ch_9', createdAtMs: 5 });
     await keep(1, nobodys, apartBy(1));
     await keep(1, lookedAt('k', { createdAtMs: 7 }), apartBy(2));
-    await keep(1, lookedAt('k', { owner: { tenantId: tenantId('ten_other'), mode: 'test' } }), apartBy(3));
-    await keep(1, lookedAt('k', { owner: { tenantId: tenantId('ten_desk'), mode: 'live' } }), apartBy(4));
+    await keep(1, lookedAt('l', { owner: { tenantId: tenantId('ten_other'), mode: 'test' } }), apartBy(3));
+    await keep(1, lookedAt('m', { owner: { tenantId: tenantId('ten_desk'), mode: 'live' } }), apartBy(4));
 
-    const first = await harness.get(`${PATH}?limit=1`);
-    expect(first.body).toMatchObject({ data: [{ processor_amount: 2 }], has_more: true });
-    const second = await harness.get(`${PATH}?limit=1&starting_after=${String(dataOf(first)[0]?.['id'])}`);
-    expect(second.body).toMatchObject({ data: [{ processor_amount: 1 }], has_more: false });
+    const first = await harness.get(`${PATH}?limit=3`);
+    const second = await harness.get(`${PATH}?limit=3&starting_after=${String(dataOf(first).at(-1)?.['id'])}`);
+    expect([first.body['has_more'], second.body['has_more']]).toEqual([true, false]);
+    const seen = [...dataOf(first), ...dataOf(second)].map((each) => [
+      each['tenant'],
+      each['mode'],
+      each['processor_amount'],
+    ]);
+    expect(seen).toHaveLength(4);
+    expect(seen).toEqual(
+      expect.arrayContaining([
+        [null, null, 1],
+        ['ten_desk', 'test', 2],
+        ['ten_other', 'test', 3],
+        ['ten_desk', 'live', 4],
+      ]),
+    );
   });
 
   test.each([

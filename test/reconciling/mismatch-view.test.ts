@@ -7,7 +7,6 @@ import { MemoryViews } from '../views/memory-views.ts';
 import { apartBy, lookedAt } from './mismatch-fixtures.ts';
 
 const NOW = Date.UTC(2026, 2, 2);
-const owner = { tenantId: tenantId('ten_desk'), mode: 'test' as const };
 
 let views: MemoryViews;
 
@@ -95,8 +94,8 @@ describe('the view of mismatches', () => {
   });
 });
 
-describe('the list of an owner', () => {
-  test('is newest payment first, page by page, with charges without a payment, and without other owners’ mismatches', async () => {
+describe('the list', () => {
+  test('is newest payment first, page by page, of all owners, and with charges without a payment', async () => {
     const { owner: _owner, ...nobodys } = lookedAt('n', { subject: 'ch_9', createdAtMs: NOW - 3 });
     for (const [index, about] of [
       lookedAt('a', { createdAtMs: NOW - 1 }),
@@ -110,14 +109,15 @@ describe('the list of an owner', () => {
 
     const told: number[][] = [];
     let after: string | undefined;
-    for (let page = 0; page < 3; page += 1) {
-      const listed = await listMismatches(views, owner, { limit: 1, ...(after === undefined ? {} : { after }) });
+    for (let page = 0; page < 5; page += 1) {
+      const listed = await listMismatches(views, { limit: 1, ...(after === undefined ? {} : { after }) });
       if (listed.kind !== 'found') throw new Error('the cursor is known');
       told.push(listed.open.map(({ mismatch }) => mismatch.processorMinor));
       after = listed.open.at(-1)?.id;
-      expect(listed.hasMore).toBe(page < 2);
+      expect(listed.hasMore).toBe(page < 4);
     }
-    expect(told).toEqual([[0], [4], [1]]);
+    expect(new Set(told.flat())).toEqual(new Set([0, 1, 2, 3, 4]));
+    expect(told.flat().filter((place) => [0, 1, 4].includes(place))).toEqual([0, 4, 1]);
   });
 
   test.each([
@@ -129,6 +129,6 @@ describe('the list of an owner', () => {
     `mis_1#_${'a'.repeat(26)}`,
   ])('refuses a cursor that is not the id of a mismatch: %j', async (after) => {
     expect(mismatchPlace(after)).toBeUndefined();
-    expect((await listMismatches(views, owner, { limit: 1, after })).kind).toBe('unknown_cursor');
+    expect((await listMismatches(views, { limit: 1, after })).kind).toBe('unknown_cursor');
   });
 });

@@ -426,13 +426,12 @@ describe('work whose processor is no longer configured waits for an operator', (
 
 describe('an operator’s decision about a payment', () => {
   const decide = (request: CreatePayment, changes: Partial<DecidePayment>) => {
-    const { tenantId, mode, paymentId } = request;
+    const { paymentId } = request;
     const { effects, runner, clock, entropy, digest } = harness.tools;
     return decidePayment(
       { effects, runner, clock, entropy, digest },
       {
         cause: BY_OPERATOR,
-        caller: { tenantId, mode },
         operationId: storedOperationId('dec_story'),
         fingerprint: fingerprintOf(digest, { body: {}, query: {} }),
         payment: paymentId,

@@ -14,7 +14,12 @@ export const BY_REQUEST: RequestCause = {
   keyId: keyIdOf(systemDigest.sha256('an API key')),
 };
 
-export const BY_OPERATOR: OperatorCause = { ...BY_REQUEST, by: 'operator', operator: 'Ada Example' };
+export const BY_OPERATOR: OperatorCause = {
+  by: 'operator',
+  operator: 'Ada Example',
+  identity: BY_REQUEST.keyId,
+  requestId: BY_REQUEST.requestId,
+};
 
 /** A run of the resolver. */
 export const RUN = { runId: 'resolve:2026-03-01T12:00:00Z' } as const;

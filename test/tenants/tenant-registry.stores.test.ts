@@ -1,10 +1,11 @@
 import { createHash } from 'node:crypto';
 import { PutCommand, ScanCommand } from '@aws-sdk/lib-dynamodb';
 import { beforeAll, describe, expect, test } from '@jest/globals';
-import { ALL_SCOPES, PAYMENT_SCOPES, Scopes } from '../../lambdas/kernel/contract/api.ts';
+import { ALL_SCOPES, Scopes } from '../../lambdas/kernel/contract/api.ts';
 import { type TenantId, tenantId } from '../../lambdas/kernel/ids.ts';
 import { documentClient } from '../../lambdas/kernel/platform/document-client.ts';
 import { systemClock, systemEntropy } from '../../lambdas/kernel/platform/platform.ts';
+import { DynamoDbOperatorKeys } from '../../lambdas/tenants/store/operator-registry.ts';
 import { idOfApiKey, TenantAdministration } from '../../lambdas/tenants/store/tenant-administration.ts';
 import { DynamoDbApiKeyRegistry } from '../../lambdas/tenants/store/tenant-registry.ts';
 import { createTables, dynamoDbClient } from '../support/local-aws.ts';
@@ -25,7 +26,7 @@ beforeAll(async () => {
 
 const find = (key: string) => registry.findByHash(createHash('sha256').update(key).digest('hex'));
 const paymentsKey = (): Promise<string> =>
-  administration.createApiKey({ name: 'Test', tenantId: shop, mode: 'test', scopes: PAYMENT_SCOPES });
+  administration.createApiKey({ name: 'Test', tenantId: shop, mode: 'test', scopes: ALL_SCOPES });
 
 describe('an API key', () => {
   test('is found immediately by its hash, with its tenant, mode and scopes', async () => {
@@ -56,10 +57,10 @@ describe('an API key', () => {
 
   test('is found as revoked after its revocation, and cannot be revoked again', async () => {
     const key = await paymentsKey();
-    expect(await administration.revokeApiKey(idOfApiKey(key))).toBe(true);
+    expect(await administration.revokeKey(idOfApiKey(key))).toBe(true);
     const record = await find(key);
     expect(record?.revokedAtMs).toEqual(expect.any(Number));
-    expect(await administration.revokeApiKey(idOfApiKey(key))).toBe(false);
+    expect(await administration.revokeKey(idOfApiKey(key))).toBe(false);
     expect(await find(key)).toEqual(record);
   });
 
@@ -70,7 +71,7 @@ describe('an API key', () => {
       name: 'Web shop',
       tenantId: tenant,
       mode: 'test',
-      scopes: PAYMENT_SCOPES,
+      scopes: ALL_SCOPES,
       expiresAtMs,
     });
     const id = idOfApiKey(key);
@@ -91,11 +92,13 @@ describe('an API key', () => {
       scopes: [Scopes.paymentsRead],
       expiresAtMs: Date.now() + lifetimeMs,
     });
-    const successor = await administration.rollApiKey(idOfApiKey(old), 60);
+    const successor = await administration.rollKey(idOfApiKey(old), 60);
     const [before, after] = [await find(old), await find(successor ?? '')];
     expect(before?.expiresAtMs).toBeGreaterThan(Date.now() + 50_000);
     expect(before?.expiresAtMs).toBeLessThanOrEqual(Date.now() + 60_000);
-    expect(after).toMatchObject({ tenantId: shop, mode: 'test', scopes: ['payments:read'], name: 'Web shop' });
+    expect(after).toMatchObject({ tenantId: shop, mode: 'test', scopes: ['payments:read'] });
+    const listed = await administration.listApiKeys(shop);
+    expect(listed.find(({ id }) => id === idOfApiKey(successor ?? ''))?.name).toBe('Web shop');
     expect(after?.expiresAtMs).toBeGreaterThan(Date.now() + lifetimeMs - 50_000);
   });
 
@@ -109,15 +112,15 @@ describe('an API key', () => {
     });
     const id = idOfApiKey(old);
     const { expiresAtMs } = (await find(old)) ?? {};
-    expect(await administration.rollApiKey(id, 3_600)).toEqual(expect.any(String));
+    expect(await administration.rollKey(id, 3_600)).toEqual(expect.any(String));
     expect((await find(old))?.expiresAtMs).toBe(expiresAtMs);
-    expect(await administration.rollApiKey(id, 0)).toEqual(expect.any(String));
-    expect(await administration.rollApiKey(id, 0)).toBeUndefined();
-    expect(await administration.rollApiKey(idOfApiKey('sk_test_nobody'), 0)).toBeUndefined();
+    expect(await administration.rollKey(id, 0)).toEqual(expect.any(String));
+    expect(await administration.rollKey(id, 0)).toBeUndefined();
+    expect(await administration.rollKey(idOfApiKey('sk_test_nobody'), 0)).toBeUndefined();
   });
 
   test('that does not exist is not revoked, and nothing is stored for it', async () => {
-    expect(await administration.revokeApiKey(idOfApiKey('sk_test_nobody'))).toBe(false);
+    expect(await administration.revokeKey(idOfApiKey('sk_test_nobody'))).toBe(false);
     expect(await find('sk_test_nobody')).toBeUndefined();
   });
 
@@ -139,6 +142,27 @@ describe('an API key', () => {
   });
 });
 
+describe('the key of an operator', () => {
+  const operators = () => new DynamoDbOperatorKeys(client, table, { clock: systemClock, entropy: systemEntropy });
+  const findOperator = (key: string) => operators().findOperator(createHash('sha256').update(key).digest('hex'));
+
+  test('is found with its name and role, is rolled and revoked by its id, and is no key of a tenant', async () => {
+    const key = await administration.createOperatorKey({ operator: 'Ada Example', role: 'approver' });
+    expect(key).toMatch(/^ok_[\w-]{43}$/);
+    expect(await findOperator(key)).toEqual({ operator: 'Ada Example', role: 'approver' });
+    await expect(find(key)).rejects.toThrow(/tenantId/);
+    expect(await findOperator(await paymentsKey())).toBeUndefined();
+
+    const successor = (await administration.rollKey(idOfApiKey(key), 0)) ?? '';
+    expect((await findOperator(key))?.expiresAtMs).toBeLessThanOrEqual(Date.now());
+    expect(await findOperator(successor)).toEqual({ operator: 'Ada Example', role: 'approver' });
+    expect(await administration.revokeKey(idOfApiKey(successor))).toBe(true);
+    expect((await findOperator(successor))?.revokedAtMs).toEqual(expect.any(Number));
+    const listed = await administration.listOperatorKeys();
+    expect(listed.map(({ id }) => id)).toEqual(expect.arrayContaining([idOfApiKey(key), idOfApiKey(successor)]));
+  });
+});
+
 describe('a tenant', () => {
   test('has a list of its own keys only, without the keys themselves', async () => {
     const mine = await administration.createTenant('Mine');
@@ -154,7 +178,7 @@ describe('a tenant', () => {
   test('must exist to get a key', async () => {
     const stranger = tenantId(`ten_${'a'.repeat(16)}`);
     await expect(
-      administration.createApiKey({ name: 'Test', tenantId: stranger, mode: 'test', scopes: PAYMENT_SCOPES }),
+      administration.createApiKey({ name: 'Test', tenantId: stranger, mode: 'test', scopes: ALL_SCOPES }),
     ).rejects.toThrow(`There is no tenant ${stranger}.`);
     expect(await administration.listApiKeys(stranger)).toEqual([]);
   });

@@ -44,7 +44,7 @@ class Asking {
 async function history(): Promise<Asking> {
   const world = new Asking();
   const { inside } = world.api.processor;
-  const operator = { reason: 'Told by the bank', operator: 'Ada Example' };
+  const operator = { reason: 'Told by the bank' };
   const paid = await world.pay({ reference: 'order-1', metadata: { name: 'Ada' } });
   await world.ask(`/v1/payments/${paid}/refunds`, { amount: 300 });
   await world.atProcessor(paid, (charge) => inside.refund(charge, 200));
@@ -103,7 +103,7 @@ const LISTS = [
   '/v1/disputes?limit=100',
   '/v1/events?limit=100',
   '/v1/ledger/entries',
-  '/v1/activity',
+  '/v1/admin/activity?tenant=ten_desk&mode=test',
   '/v1/admin/mismatches',
   '/v1/admin/jobs',
   '/v1/admin/jobs/close-days/runs',
@@ -122,7 +122,7 @@ const PATHS: Readonly<Record<string, string>> = {
   can: '/v1/cancellations',
   cor: '/v1/corrections',
   dec: '/v1/decisions',
-  act: '/v1/activity',
+  act: '/v1/admin/activity',
   evt: '/v1/events',
   ent: '/v1/ledger/entries',
   mis: '/v1/admin/mismatches',
@@ -146,7 +146,8 @@ function pathOf(text: string, within: Json, field: string): string | undefined {
   const path = PATHS[prefix];
   const isId = /^(?:act_\d+_[a-z2-7]{16}|[a-z]+_[a-zA-Z0-9_-]{26,})$/.test(text);
   invariant(path !== undefined || field !== 'id', `${text} is an id, and nothing answers under it`);
-  return path !== undefined && isId ? `${path}/${text}` : undefined;
+  const chain = prefix === 'act' ? '?tenant=ten_desk&mode=test' : '';
+  return path !== undefined && isId ? `${path}/${text}${chain}` : undefined;
 }
 
 /** The paths of all ids in a JSON value, with the ids. */

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { DeleteCommand, QueryCommand } from '@aws-sdk/lib-dynamodb';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { PAYMENT_SCOPES } from '../../lambdas/kernel/contract/api.ts';
+import { ALL_SCOPES } from '../../lambdas/kernel/contract/api.ts';
 import type { TenantId } from '../../lambdas/kernel/ids.ts';
 import { documentClient } from '../../lambdas/kernel/platform/document-client.ts';
 import { TenantAdministration } from '../../lambdas/tenants/store/tenant-administration.ts';
@@ -24,7 +24,7 @@ beforeAll(async () => {
   tenant = await administration.createTenant('Views');
   api = new ApiClient(
     aws,
-    await administration.createApiKey({ name: 'Test', tenantId: tenant, mode: 'test', scopes: PAYMENT_SCOPES }),
+    await administration.createApiKey({ name: 'Test', tenantId: tenant, mode: 'test', scopes: ALL_SCOPES }),
   );
 });
 

@@ -1,7 +1,8 @@
 import { createHash } from 'node:crypto';
 import { DynamoDbActivity } from '../../lambdas/activity/store/dynamodb-activity.ts';
-import { type ApiTools, authenticatedApi } from '../../lambdas/http/authenticated-api.ts';
+import { authenticatedApi, type TenantApiTools } from '../../lambdas/http/authenticated-api.ts';
 import type { GatewayEvent, GatewayResult } from '../../lambdas/http/gateway-request.ts';
+import { byPath, operatorApi } from '../../lambdas/http/operator-api.ts';
 import type { JobsApiTools } from '../../lambdas/jobs/http/job-routes.ts';
 import type { signJobCredential } from '../../lambdas/jobs/job-credential.ts';
 import { ALL_SCOPES } from '../../lambdas/kernel/contract/api.ts';
@@ -11,9 +12,11 @@ import type { RequestCount, RequestReport, Telemetry } from '../../lambdas/kerne
 import { ProcessReplayCache } from '../../lambdas/once/process-records.ts';
 import type { OrderRouteTools } from '../../lambdas/orders/http/order-routes.ts';
 import type { PaymentsTools } from '../../lambdas/payments/http/post-payment.ts';
+import type { AdminTools } from '../../lambdas/reconciling/http/admin-routes.ts';
 import type { LedgerTools } from '../../lambdas/reconciling/http/ledger-routes.ts';
 import type { ApiKeyRecord, ApiKeyRegistry } from '../../lambdas/tenants/api-key-registry.ts';
 import { TenantLimits } from '../../lambdas/tenants/limits.ts';
+import { byOperatorKey, type OperatorKeyRecord, type OperatorKeyRegistry } from '../../lambdas/tenants/operators.ts';
 import { DynamoDbLimits } from '../../lambdas/tenants/store/dynamodb-limits.ts';
 import type { ListOrdersTools } from '../../lambdas/views/use/list-orders.ts';
 import type { ListPaymentsTools } from '../../lambdas/views/use/list-payments.ts';
@@ -32,6 +35,7 @@ import { World } from './world.ts';
 
 export const RUNS = '/v1/admin/jobs/close-days/runs';
 export const API_KEY = 'sk_test_0123456789abcdefghijkl';
+export const OPERATOR_KEY = 'ok_0123456789abcdefghijkl';
 
 export interface Reply {
   readonly status: number;
@@ -48,12 +52,13 @@ export interface Asked {
 }
 
 /** What the routes of all APIs are given. */
-export type ApiWorldTools = ApiTools &
+export type ApiWorldTools = TenantApiTools &
   PaymentsTools &
   ListPaymentsTools &
   OrderRouteTools &
   ListOrdersTools &
   LedgerTools &
+  AdminTools &
   JobsApiTools &
   ReadEventTools &
   WebhookApiTools;
@@ -64,9 +69,12 @@ type Handler = (event: GatewayEvent) => Promise<GatewayResult>;
 const FUNCTIONS: readonly (readonly [RegExp, (tools: ApiWorldTools) => Promise<Handler>])[] = [
   [/^\/v1\/admin\/jobs/, async (tools) => (await import('../../lambdas/jobs/http/job-routes.ts')).jobsApi(tools)],
   [
-    /^\/v1\/(?:activity|ledger|balances|corrections|decisions|admin)/,
-    async (tools) =>
-      authenticatedApi((await import('../../lambdas/reconciling/http/ledger-routes.ts')).LEDGER_ROUTES, tools),
+    /^\/v1\/(?:ledger|balances|corrections|decisions|admin)/,
+    async (tools) => {
+      const { LEDGER_ROUTES } = await import('../../lambdas/reconciling/http/ledger-routes.ts');
+      const { ADMIN_ROUTES } = await import('../../lambdas/reconciling/http/admin-routes.ts');
+      return byPath(operatorApi(ADMIN_ROUTES, tools, tools.identify), authenticatedApi(LEDGER_ROUTES, tools));
+    },
   ],
   [
     /^\/v1\/events/,
@@ -120,6 +128,7 @@ export class Api<Of extends World = World> {
   /** Every last use that was stored, with its day. */
   readonly uses: string[] = [];
   readonly #known = new Map<string, ApiKeyRecord>();
+  readonly #operators = new Map<string, OperatorKeyRecord>();
   readonly #changes: Partial<ApiWorldTools>;
   readonly #handlers = new Map<RegExp, Promise<Handler>>();
   readonly #secrets = {
@@ -134,6 +143,7 @@ export class Api<Of extends World = World> {
     this.world = world;
     this.#changes = changes;
     this.registerKey(API_KEY, {});
+    this.registerOperator(OPERATOR_KEY);
   }
 
   get clock() {
@@ -167,6 +177,12 @@ export class Api<Of extends World = World> {
     this.#known.set(hash, { tenantId: tenantId('ten_desk'), mode: 'test', scopes: ALL_SCOPES, ...changes });
   }
 
+  /** An owner, unless `changes` says otherwise. */
+  registerOperator(key: string, changes: Partial<OperatorKeyRecord> = {}): void {
+    const hash = createHash('sha256').update(key).digest('hex');
+    this.#operators.set(hash, { operator: 'Ada Example', role: 'owner', ...changes });
+  }
+
   get(path: string, asked: Asked = {}): Promise<Reply> {
     return this.ask('GET', path, asked);
   }
@@ -175,7 +191,10 @@ export class Api<Of extends World = World> {
     const asked = event?.path ?? path;
     this.#requests += 1;
     const result = await (await this.#handlerOf(asked))({
-      ...gatewayEvent(method, path, { Authorization: `Bearer ${API_KEY}`, ...headers }),
+      ...gatewayEvent(method, path, {
+        Authorization: `Bearer ${asked.startsWith('/v1/admin/') ? OPERATOR_KEY : API_KEY}`,
+        ...headers,
+      }),
       requestContext: { requestId: `req-${this.#requests}` },
       ...event,
     });
@@ -247,7 +266,7 @@ export class Api<Of extends World = World> {
 
   /** Corrects the books, by default as an operator who gives a reason. */
   correct(key: string, body: Readonly<Record<string, unknown>>, asked: Asked = {}): Promise<Reply> {
-    const sent = { reason: 'Booked twice', operator: 'Ada Example', ...body };
+    const sent = { reason: 'Booked twice', ...body };
     return this.write('/v1/admin/corrections', key, sent, asked);
   }
 
@@ -309,6 +328,7 @@ export class Api<Of extends World = World> {
       telemetry: this.#telemetry,
       keys: this.#keys,
       limits: new TenantLimits(new DynamoDbLimits(behind.database.client, TABLES.registry, NO_LIMIT), clock),
+      identify: byOperatorKey({ operators: this.#operatorKeys, clock, digest: world.tools.digest }),
       report: (error) => this.faults.push(error),
       views,
       ...emailTools(behind),
@@ -328,6 +348,16 @@ export class Api<Of extends World = World> {
     request: (report, counts) => this.reports.push({ report, counts }),
     run: () => undefined,
     fault: (_requestId, error) => this.faults.push(error),
+  };
+
+  readonly #operatorKeys: OperatorKeyRegistry = {
+    findOperator: async (hash) => {
+      this.lookups.push(hash);
+      return this.#operators.get(hash);
+    },
+    noteUse: async (id, day) => {
+      this.uses.push(`${id} ${day}`);
+    },
   };
 
   readonly #keys: ApiKeyRegistry = {

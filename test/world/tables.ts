@@ -27,7 +27,7 @@ import {
   parseOrphan,
 } from '../../lambdas/payments/store/queue-items.ts';
 import { parseLimit } from '../../lambdas/tenants/store/dynamodb-limits.ts';
-import { parseApiKey, parseApiKeyUse, parseTenant } from '../../lambdas/tenants/store/tenant-administration.ts';
+import { parseApiKeyUse, parseKey, parseTenant } from '../../lambdas/tenants/store/tenant-administration.ts';
 import { parseOwner } from '../../lambdas/tenants/store/tenant-owners.ts';
 import { parseViewRow } from '../../lambdas/views/store/dynamodb-views.ts';
 import { parseBook, parseDelivery, parseLane, parseReplay } from '../../lambdas/webhooks/store/webhook-items.ts';
@@ -100,7 +100,7 @@ export const TABLE_SHAPES: readonly TableShape[] = [
     },
     timeToLive: IdempotencyTable.timeToLiveAttribute,
     readers: {
-      [RegistryRow.apiKey]: parseApiKey,
+      [RegistryRow.apiKey]: parseKey,
       [RegistryRow.apiKeys]: (item) => item,
       [RegistryRow.apiKeyUse]: parseApiKeyUse,
       [RegistryRow.tenant]: parseTenant,

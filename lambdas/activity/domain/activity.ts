@@ -4,7 +4,7 @@ import { brokenLink, type Link, linkHash, NO_PREDECESSOR } from '../../kernel/ha
 import type { Mode, TenantId } from '../../kernel/ids.ts';
 
 /** Actions in the chain of a tenant and a mode. Each entry is written in the transaction of the action. */
-export const TENANT_ACTIONS = [
+const TENANT_ACTIONS = [
   'api_key.created',
   'api_key.rolled',
   'api_key.revoked',
@@ -22,8 +22,11 @@ export const TENANT_ACTIONS = [
 
 export const ACTIONS = [
   ...TENANT_ACTIONS,
-  // Of the deployment. The first two are written in the transaction of the action, the others before the action begins.
+  // Of the deployment. Those up to `job.run_requested` are written in the transaction of the action, the others before it begins.
   'tenant.created',
+  'operator_key.created',
+  'operator_key.rolled',
+  'operator_key.revoked',
   'job.run_requested',
   'letters.redrive_started',
   'events.redrive_started',

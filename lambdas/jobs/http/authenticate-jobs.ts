@@ -1,12 +1,12 @@
 import type { Admit } from '../../http/authenticated-api.ts';
-import { Scopes } from '../../kernel/contract/api.ts';
-import type { TenantId } from '../../kernel/ids.ts';
-import type { Caller } from '../../tenants/authenticate.ts';
+import { byRole, type OperatorRoute } from '../../http/operator-api.ts';
+import { JOBS_RUN } from '../../kernel/contract/api.ts';
+import type { IdentifyOperator, Operator } from '../../tenants/operators.ts';
 import { type CredentialVerdict, isCredential } from '../job-credential.ts';
 
-/** An operator with an API key, or the executor with a credential for one run. */
+/** An operator, or the executor with a credential for one run. */
 export type JobsCaller =
-  | { readonly kind: 'operator'; readonly operator: Caller; readonly tenantId: TenantId }
+  | { readonly kind: 'operator'; readonly operator: Operator; readonly tenantId?: never }
   | { readonly kind: 'executor'; readonly runId: string; readonly tenantId?: never };
 
 /** Verifies that the executor signed this credential for the path. */
@@ -14,25 +14,35 @@ export type VerifyCredential = (credential: string, path: string) => Promise<Cre
 
 const BEARER = /^bearer +(?<token>\S+)$/i;
 
+/** A route that the executor may call, too. */
+export interface JobRoute {
+  readonly role: OperatorRoute<never>['role'];
+  /** @default only operators may */
+  readonly isForExecutor?: true;
+}
+
 /**
- * Authenticates an API key or a credential. An operator's API key needs the scope `admin` for every route; a credential needs
- * the scope of the route.
+ * Admits operators by their role, and the executor with a credential for the run.
  *
  * @throws RetryableError when the registry or the secret is unavailable
  */
-export function keyOrCredential(byKey: Admit<Caller>, verify: VerifyCredential): Admit<JobsCaller> {
-  return async (authorization, scope, path) => {
+export function roleOrCredential(identify: IdentifyOperator, verify: VerifyCredential): Admit<JobsCaller, JobRoute> {
+  const admitOperator = byRole(identify);
+  return async (authorization, route, path) => {
     const [value = '', ...others] = authorization;
     const token = BEARER.exec(value)?.groups?.['token'] ?? '';
     if (others.length === 0 && isCredential(token)) {
       const verdict = await verify(token, path);
-      if (verdict.kind === 'refused') return { kind: 'unauthorized' };
-      const kind = verdict.scopes.includes(scope) ? 'authenticated' : 'insufficient_scope';
-      return { kind, caller: { kind: 'executor', runId: verdict.runId } };
+      if (verdict.kind === 'valid') {
+        const isAllowed = route.isForExecutor === true && verdict.scopes.includes(JOBS_RUN);
+        return {
+          kind: isAllowed ? 'authenticated' : 'insufficient_role',
+          caller: { kind: 'executor', runId: verdict.runId },
+        };
+      }
     }
-    const found = await byKey(authorization, Scopes.admin, path);
+    const found = await admitOperator(authorization, route, path);
     if (found.kind === 'unauthorized') return found;
-    const { caller } = found;
-    return { kind: found.kind, caller: { kind: 'operator', operator: caller, tenantId: caller.tenantId } };
+    return { kind: found.kind, caller: { kind: 'operator', operator: found.caller } };
   };
 }

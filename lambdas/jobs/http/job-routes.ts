@@ -1,49 +1,48 @@
 import {
   type ApiTools,
   apiFor,
-  byApiKey,
   type Call as CallBy,
-  causedByRequest,
   found,
   type Handled,
-  type Route as RouteFor,
   refusal,
 } from '../../http/authenticated-api.ts';
 import type { GatewayEvent, GatewayResult } from '../../http/gateway-request.ts';
 import { problemAnswer } from '../../http/http-answer.ts';
 import { readOptionalJsonObject } from '../../http/json-body.ts';
 import { keyedCounts, payloadMismatch, readKeyedRequest, replayed } from '../../http/keyed-request.ts';
+import { causedByOperator, type OperatorRoute } from '../../http/operator-api.ts';
 import { type Parsed, problem, refused, valid } from '../../http/problems.ts';
 import { emptyQuery, validateQuery } from '../../http/validate.ts';
 import type { Answer } from '../../kernel/answer.ts';
-import { Scopes } from '../../kernel/contract/api.ts';
 import { JOBS, type JobEntry, jobEntry } from '../../kernel/contract/jobs.ts';
 import { fingerprintOf } from '../../kernel/fingerprint.ts';
 import { clockedRunOperation, deriveRunOperation } from '../../kernel/ids.ts';
 import { invariant } from '../../kernel/invariant.ts';
 import { RUN_RETENTION_DAYS } from '../../once/domain/idempotency.ts';
+import type { IdentifyOperator } from '../../tenants/operators.ts';
 import { type JobRun, type RunId, runIdOf } from '../domain/job-run.ts';
 import { jobRunObject, unixSeconds } from '../domain/job-run-object.ts';
 import { nextScheduled, readSchedule } from '../schedules.ts';
 import { type AcceptRun, type AcceptRunOutcome, type AcceptRunTools, acceptRun } from '../use/accept-run.ts';
-import { type JobsCaller, keyOrCredential, type VerifyCredential } from './authenticate-jobs.ts';
+import { type JobRoute, type JobsCaller, roleOrCredential, type VerifyCredential } from './authenticate-jobs.ts';
 import { DEFAULT_RUNS_PAGE, RUN_ID, runsQuery, startRunBody } from './job-schemas.ts';
 
 type Call = CallBy<AcceptRunTools, JobsCaller>;
-type Route = RouteFor<AcceptRunTools, JobsCaller>;
+type Route = OperatorRoute<AcceptRunTools, JobsCaller> & JobRoute;
 
 export interface JobsApiTools extends AcceptRunTools, ApiTools {
   readonly digest: AcceptRunTools['digest'];
   readonly clock: AcceptRunTools['clock'];
+  readonly identify: IdentifyOperator;
   readonly verify: VerifyCredential;
 }
 
 /** The jobs API, for any store and queues. */
 export function jobsApi(tools: JobsApiTools): (event: GatewayEvent) => Promise<GatewayResult> {
-  return apiFor(keyOrCredential(byApiKey(tools), tools.verify), JOB_ROUTES, tools);
+  return apiFor(roleOrCredential(tools.identify, tools.verify), JOB_ROUTES, tools);
 }
 
-const getJobs: Route = { method: 'GET', path: '/v1/admin/jobs', scope: Scopes.admin, handle: listJobs };
+const getJobs: Route = { method: 'GET', path: '/v1/admin/jobs', role: 'viewer', handle: listJobs };
 
 async function listJobs({ tools: { runs }, request, receivedAtMs }: Call): Promise<Handled> {
   const query = validateQuery(emptyQuery, request.query);
@@ -58,7 +57,7 @@ async function listJobs({ tools: { runs }, request, receivedAtMs }: Call): Promi
   return found({ object: 'list', data, has_more: false });
 }
 
-const getJob: Route = { method: 'GET', path: '/v1/admin/jobs/{id}', scope: Scopes.admin, handle: showJob };
+const getJob: Route = { method: 'GET', path: '/v1/admin/jobs/{id}', role: 'viewer', handle: showJob };
 
 async function showJob(call: Call): Promise<Handled> {
   const { tools, request, id, receivedAtMs } = call;
@@ -87,12 +86,12 @@ function jobObject(entry: JobEntry, last: JobRun | undefined, nowMs: number): Re
   };
 }
 
-const getRuns: Route = { method: 'GET', path: '/v1/admin/jobs/{id}/runs', scope: Scopes.admin, handle: listRuns };
+const getRuns: Route = { method: 'GET', path: '/v1/admin/jobs/{id}/runs', role: 'viewer', handle: listRuns };
 
 const getRun: Route = {
   method: 'GET',
   path: '/v1/admin/jobs/{id}/runs/{run}',
-  scope: Scopes.admin,
+  role: 'viewer',
   handle: showRun,
 };
 
@@ -137,7 +136,8 @@ async function namedRun({ tools }: Call, jobId: string, name: string): Promise<J
 const postRun: Route = {
   method: 'POST',
   path: '/v1/admin/jobs/{id}/runs',
-  scope: Scopes.jobsRun,
+  role: 'operator',
+  isForExecutor: true,
   handle: startRun,
 };
 
@@ -162,11 +162,11 @@ function readRequest(call: Call, jobId: string): Parsed<AcceptRun> {
   const { operator } = caller;
   const path = `/v1/admin/jobs/${jobId}/runs`;
   return valid({
-    operationId: deriveRunOperation(tools.digest, { ...operator, method: 'POST', path, key }),
+    operationId: deriveRunOperation(tools.digest, { person: operator.person, method: 'POST', path, key }),
     fingerprint,
     jobId,
     ...(scheduledForMs === undefined ? {} : { scheduledForMs }),
-    requestedBy: causedByRequest({ request, caller: operator }),
+    requestedBy: causedByOperator({ request, caller: operator }),
   });
 }
 

@@ -1,6 +1,6 @@
 import type { ActivityDraft } from '../../activity/domain/activity.ts';
 import type { Answer } from '../../kernel/answer.ts';
-import type { RequestCause } from '../../kernel/cause.ts';
+import type { OperatorCause } from '../../kernel/cause.ts';
 import type { Digest } from '../../kernel/digest.ts';
 import type { Fingerprint } from '../../kernel/fingerprint.ts';
 import type { OperationId } from '../../kernel/ids.ts';
@@ -31,7 +31,7 @@ export interface AcceptRun {
   /** Unix milliseconds. @default now; a retry keeps the time of the first request */
   readonly scheduledForMs?: number;
   /** The request of an operator, for the activity log. @default the clock requests the run */
-  readonly requestedBy?: RequestCause;
+  readonly requestedBy?: OperatorCause;
 }
 
 /** In order of precedence. */

@@ -1,4 +1,3 @@
-import type { Scope } from '../../kernel/contract/api.ts';
 import type { CallLimit } from '../../kernel/world.ts';
 import type { RunId } from '../domain/job-run.ts';
 
@@ -7,7 +6,7 @@ interface RunRequest {
   /** The job's admin route. */
   readonly path: string;
   /** The scopes of the credential. */
-  readonly scopes: readonly Scope[];
+  readonly scopes: readonly string[];
   /** Unix milliseconds, whole seconds. */
   readonly scheduledForMs: number;
 }

@@ -1,17 +1,31 @@
-/** The permissions of a key. `ledger:admin` and `admin` are for operators; a merchant's key has only payment scopes. */
+/** What a tenant's key may do, with the data of its tenant and mode only. */
 export const Scopes = {
   paymentsRead: 'payments:read',
   paymentsWrite: 'payments:write',
-  ledgerAdmin: 'ledger:admin',
-  admin: 'admin',
-  /** Only in the executor's credential: to request scheduled runs. */
-  jobsRun: 'jobs:run',
+  eventsRead: 'events:read',
+  webhooksRead: 'webhooks:read',
+  webhooksWrite: 'webhooks:write',
+  ledgerRead: 'ledger:read',
 } as const;
 
 export type Scope = (typeof Scopes)[keyof typeof Scopes];
 
 export const ALL_SCOPES: readonly Scope[] = Object.values(Scopes);
-export const PAYMENT_SCOPES: readonly Scope[] = [Scopes.paymentsRead, Scopes.paymentsWrite];
+
+/** Of the executor's own credential: to have jobs run by the clock. */
+export const JOBS_RUN = 'jobs:run';
+
+/**
+ * What an operator may do, each role also what the roles before it may: read everything but keys; start runs, correct and decide;
+ * approve what another operator asked for; manage tenants, keys and operators.
+ */
+export const ROLES = ['viewer', 'operator', 'approver', 'owner'] as const;
+
+export type Role = (typeof ROLES)[number];
+
+export function includesRole(given: Role, needed: Role): boolean {
+  return ROLES.indexOf(given) >= ROLES.indexOf(needed);
+}
 
 /** Names of the outputs that the stacks print and that the local start, the operator's commands and the tests read. */
 export const StackOutput = {

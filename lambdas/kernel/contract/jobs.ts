@@ -1,4 +1,4 @@
-import { type Scope, Scopes } from './api.ts';
+import { JOBS_RUN } from './api.ts';
 
 /** A scheduled job. Each entry is deployed with its own schedule. */
 export interface JobEntry {
@@ -13,7 +13,7 @@ export interface JobEntry {
   /** The admin route that accepts a run of it. */
   readonly path: string;
   /** The scopes of the credential that requests the run. */
-  readonly scopes: readonly Scope[];
+  readonly scopes: readonly string[];
   /** Whether two runs may be in progress at the same time. @default forbid */
   readonly overlap?: 'forbid' | 'allow';
   /** IANA name; only for `cron`. @default UTC */
@@ -39,7 +39,7 @@ export const JOBS = [
     schedule: 'rate(1 minute)',
     every: 1 * MINUTES,
     path: runsOf('resolve'),
-    scopes: [Scopes.jobsRun],
+    scopes: [JOBS_RUN],
     maxDuration: 10 * MINUTES,
     worker: 'payments',
   },
@@ -49,7 +49,7 @@ export const JOBS = [
     schedule: 'rate(1 minute)',
     every: 1 * MINUTES,
     path: runsOf('retry-orphans'),
-    scopes: [Scopes.jobsRun],
+    scopes: [JOBS_RUN],
     maxDuration: 10 * MINUTES,
     worker: 'payments',
   },
@@ -59,7 +59,7 @@ export const JOBS = [
     schedule: 'rate(1 hour)',
     every: 1 * HOURS,
     path: runsOf('expire-authorizations'),
-    scopes: [Scopes.jobsRun],
+    scopes: [JOBS_RUN],
     worker: 'payments',
   },
   {
@@ -68,7 +68,7 @@ export const JOBS = [
     schedule: 'rate(1 minute)',
     every: 1 * MINUTES,
     path: runsOf('sweep-webhooks'),
-    scopes: [Scopes.jobsRun],
+    scopes: [JOBS_RUN],
     maxDuration: 10 * MINUTES,
     worker: 'upkeep',
   },
@@ -78,7 +78,7 @@ export const JOBS = [
     schedule: 'rate(5 minutes)',
     every: 5 * MINUTES,
     path: runsOf('republish-events'),
-    scopes: [Scopes.jobsRun],
+    scopes: [JOBS_RUN],
     worker: 'upkeep',
   },
   {
@@ -87,7 +87,7 @@ export const JOBS = [
     schedule: 'cron(10 * * * ? *)',
     every: 1 * HOURS,
     path: runsOf('reconcile-recent'),
-    scopes: [Scopes.jobsRun],
+    scopes: [JOBS_RUN],
     worker: 'upkeep',
   },
   {
@@ -96,7 +96,7 @@ export const JOBS = [
     schedule: 'cron(15 2 * * ? *)',
     every: 1 * DAYS,
     path: runsOf('reconcile-days'),
-    scopes: [Scopes.jobsRun],
+    scopes: [JOBS_RUN],
     maxDuration: 240 * MINUTES,
     worker: 'upkeep',
   },
@@ -106,7 +106,7 @@ export const JOBS = [
     schedule: 'cron(20 1 * * ? *)',
     every: 1 * DAYS,
     path: runsOf('close-days'),
-    scopes: [Scopes.jobsRun],
+    scopes: [JOBS_RUN],
     maxDuration: 240 * MINUTES,
     worker: 'upkeep',
   },
@@ -116,7 +116,7 @@ export const JOBS = [
     schedule: 'cron(30 3 * * ? *)',
     every: 1 * DAYS,
     path: runsOf('purge-expired'),
-    scopes: [Scopes.jobsRun],
+    scopes: [JOBS_RUN],
     maxDuration: 240 * MINUTES,
     worker: 'upkeep',
   },
@@ -126,7 +126,7 @@ export const JOBS = [
     schedule: 'cron(40 * * * ? *)',
     every: 1 * HOURS,
     path: runsOf('release-commissions'),
-    scopes: [Scopes.jobsRun],
+    scopes: [JOBS_RUN],
     worker: 'upkeep',
   },
 ] as const satisfies readonly JobEntry[];

@@ -10,8 +10,8 @@ export const causeItem = z.discriminatedUnion('by', [
   itemSchema<OperatorCause>()({
     by: z.literal('operator'),
     operator: z.string(),
+    identity: z.string(),
     requestId: z.string(),
-    keyId,
   }),
   itemSchema<Extract<Cause, { by: 'callback' }>>()({ by: z.literal('callback'), eventId: z.string() }),
   itemSchema<Extract<Cause, { by: 'run' }>>()({ by: z.literal('run'), runId: z.string() }),

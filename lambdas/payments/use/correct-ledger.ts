@@ -1,7 +1,6 @@
 import type { OperatorCause } from '../../kernel/cause.ts';
 import type { Fingerprint } from '../../kernel/fingerprint.ts';
 import type { OperationId } from '../../kernel/ids.ts';
-import type { Owner } from '../../tenants/owners.ts';
 import {
   type CorrectionDecision,
   type CorrectionRequest,
@@ -18,9 +17,8 @@ import {
 } from './keyed-effect.ts';
 
 export interface CorrectLedger extends Omit<CorrectionRequest, 'correctionId'> {
-  readonly caller: Owner;
   readonly cause: OperatorCause;
-  /** Derived from tenant, mode, method, path and idempotency key. It is also the id of the correction. */
+  /** Derived from operator, method, path and idempotency key. It is also the id of the correction. */
   readonly operationId: OperationId;
   /** Of the request without the reason. */
   readonly fingerprint: Fingerprint;
@@ -35,7 +33,7 @@ export type CorrectLedgerOutcome = KeyedEffectOutcome<CorrectionRefusal>;
 /** What the correction would post. Nothing is written. @throws as `previewEffect` */
 export async function previewCorrection(
   tools: Pick<KeyedEffectTools, 'effects'>,
-  request: Pick<CorrectLedger, 'caller' | 'payment' | 'reason' | 'operator' | 'change'>,
+  request: Pick<CorrectLedger, 'payment' | 'reason' | 'operator' | 'change'>,
 ): Promise<Preview | { readonly kind: 'not_found' } | CorrectionRefusal> {
   return previewEffect<CorrectionRefusal>(tools, {
     ...request,
@@ -45,9 +43,8 @@ export async function previewCorrection(
 
 /** Adds a correction to a payment's chain, exactly once. @throws as `takeEffect` */
 export async function correctLedger(tools: KeyedEffectTools, request: CorrectLedger): Promise<CorrectLedgerOutcome> {
-  const { caller, cause, operationId, fingerprint, payment, reason } = request;
+  const { cause, operationId, fingerprint, payment, reason } = request;
   return takeEffect<CorrectionRefusal>(tools, {
-    caller,
     cause,
     action: 'correction.made',
     operationId,

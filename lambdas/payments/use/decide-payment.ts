@@ -2,7 +2,6 @@ import { JSON_TYPE } from '../../kernel/answer.ts';
 import type { OperatorCause } from '../../kernel/cause.ts';
 import type { Fingerprint } from '../../kernel/fingerprint.ts';
 import { chargeOperation, type OperationId } from '../../kernel/ids.ts';
-import type { Owner } from '../../tenants/owners.ts';
 import { begunAtMs, changeOf } from '../domain/change.ts';
 import { refundObject } from '../domain/change-answer.ts';
 import { reasonFields } from '../domain/given-reason.ts';
@@ -25,9 +24,8 @@ import {
 import type { PaymentChain } from './payment-chain.ts';
 
 export interface DecidePayment extends Omit<DecisionRequest, 'decisionId'> {
-  readonly caller: Owner;
   readonly cause: OperatorCause;
-  /** Derived from tenant, mode, method, path and idempotency key. It is also the id of the decision. */
+  /** Derived from operator, method, path and idempotency key. It is also the id of the decision. */
   readonly operationId: OperationId;
   /** Of the request without the reason. */
   readonly fingerprint: Fingerprint;
@@ -46,9 +44,8 @@ export type DecidePaymentOutcome = KeyedEffectOutcome<DecisionRefusal>;
  * @throws as `takeEffect`
  */
 export async function decidePayment(tools: KeyedEffectTools, request: DecidePayment): Promise<DecidePaymentOutcome> {
-  const { caller, cause, operationId, fingerprint, payment, reason } = request;
+  const { cause, operationId, fingerprint, payment, reason } = request;
   return takeEffect<DecisionRefusal>(tools, {
-    caller,
     cause,
     action: 'decision.made',
     operationId,
@@ -80,7 +77,7 @@ export async function decidePayment(tools: KeyedEffectTools, request: DecidePaym
 /** What the decision would append. Nothing is written. @throws as `previewEffect` */
 export async function previewDecision(
   tools: Pick<KeyedEffectTools, 'effects' | 'clock'>,
-  request: Pick<DecidePayment, 'caller' | 'payment'> & Omit<DecisionRequest, 'decisionId'>,
+  request: Pick<DecidePayment, 'payment'> & Omit<DecisionRequest, 'decisionId'>,
 ): Promise<Preview | { readonly kind: 'not_found' } | DecisionRefusal> {
   return previewEffect<DecisionRefusal>(tools, {
     ...request,

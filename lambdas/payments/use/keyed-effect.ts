@@ -9,13 +9,12 @@ import type { Clock, Entropy } from '../../kernel/world.ts';
 import { commitOnce } from '../../once/use/execute-once.ts';
 import { judgeEffect } from '../../once/use/judge-record.ts';
 import type { OperationRunner } from '../../once/use/operation-runner.ts';
-import type { Owner } from '../../tenants/owners.ts';
 import { storedWithout, withSealedReasons } from '../domain/given-reason.ts';
 import type { TransitionDraft } from '../domain/payment.ts';
 import { nextTransition, type Transition } from '../domain/transition.ts';
 import { isReplay, withPersonalFields } from './create-payment.ts';
 import type { EffectStore } from './effect-store.ts';
-import { chainOf, type PaymentChain, readChain, readOwnChain } from './payment-chain.ts';
+import { chainOf, type PaymentChain, readChain } from './payment-chain.ts';
 import type { Inquiry } from './payment-store.ts';
 import { queuedWith } from './queued-with.ts';
 
@@ -29,11 +28,10 @@ export interface KeyedEffectTools {
 
 /** A keyed request whose effect is one transition and no call to another system. It needs no claim. */
 export interface KeyedEffect<Refusal> {
-  readonly caller: Owner;
   readonly cause: OperatorCause;
   /** How the activity log names it. */
   readonly action: Action;
-  /** Derived from tenant, mode, method, path and idempotency key. */
+  /** Derived from the operator, the method, the path and the idempotency key. */
   readonly operationId: OperationId;
   /** Of the request without the reason, because the record of the effect is permanent. */
   readonly fingerprint: Fingerprint;
@@ -54,7 +52,7 @@ export interface KeyedEffect<Refusal> {
   readonly inquiry?: (transition: Transition) => Inquiry;
 }
 
-/** In order of precedence. A payment of another tenant or mode is `not_found`. */
+/** In order of precedence. */
 export type KeyedEffectOutcome<Refusal> =
   | { readonly kind: 'first'; readonly answer: Answer }
   /** The stored answer, verbatim. */
@@ -83,7 +81,7 @@ export async function takeEffect<Refusal extends { readonly kind: string }>(
   const taken = await commitOnce<PaymentChain | undefined, KeyedEffectOutcome<Refusal>>(runner, {
     operationId,
     find,
-    prepare: () => readOwnChain(effects, effect.caller, parsePaymentId(effect.payment)),
+    prepare: () => findChain(effects, effect.payment),
     write: async (chain) => {
       if (chain === undefined) return done({ kind: 'not_found' });
       const { id: paymentId } = chain.state.payment;
@@ -107,7 +105,7 @@ export async function takeEffect<Refusal extends { readonly kind: string }>(
         ...(effect.inquiry === undefined ? [] : [effect.inquiry(transition)]),
       ];
       const activity = {
-        chain: effect.caller,
+        chain: { tenantId: transition.payment.tenantId, mode: transition.payment.mode },
         action: effect.action,
         actor: effect.cause,
         about: [operationId, paymentId],
@@ -121,7 +119,7 @@ export async function takeEffect<Refusal extends { readonly kind: string }>(
     },
   });
   if (!isReplay(taken)) return taken;
-  const chain = await readOwnChain(effects, effect.caller, parsePaymentId(effect.payment));
+  const chain = await findChain(effects, effect.payment);
   invariant(chain !== undefined, 'a payment with an effect is readable');
   const recorded = effect.recordedReason(chain);
   if (recorded !== undefined && recorded !== effect.reason) return { kind: 'payload_mismatch' };
@@ -138,13 +136,19 @@ export interface Preview {
 /** Decides on an effect and writes nothing. @throws RetryableError when the store is unavailable */
 export async function previewEffect<Refusal extends { readonly kind: string }>(
   { effects }: Pick<KeyedEffectTools, 'effects'>,
-  { caller, payment, decide }: Pick<KeyedEffect<Refusal>, 'caller' | 'payment' | 'decide'>,
+  { payment, decide }: Pick<KeyedEffect<Refusal>, 'payment' | 'decide'>,
 ): Promise<Preview | { readonly kind: 'not_found' } | Refusal> {
-  const before = await readOwnChain(effects, caller, parsePaymentId(payment));
+  const before = await findChain(effects, payment);
   if (before === undefined) return { kind: 'not_found' };
   const decision = decide(before);
   invariant(!isMadeBefore(decision), 'a preview has no id under which it could have been made');
   return isAppend(decision) ? { kind: 'preview', draft: decision.draft, before } : decision;
+}
+
+/** The payment of any tenant. @param payment the id from the request */
+async function findChain(effects: EffectStore, payment: string): Promise<PaymentChain | undefined> {
+  const id = parsePaymentId(payment);
+  return id === undefined ? undefined : readChain(effects, id);
 }
 
 type Append = { readonly kind: 'append'; readonly draft: TransitionDraft };

@@ -1,4 +1,3 @@
-import type { ActivityLog } from '../../activity/use/activity-log.ts';
 import {
   type Call as CallWith,
   found,
@@ -16,22 +15,13 @@ import type { KeyedEffectTools } from '../../payments/use/keyed-effect.ts';
 import type { BooksOwner, LedgerEntry, LedgerReader } from '../../views/use/ledger-reader.ts';
 import { entriesOf, listEntries } from '../../views/use/list-entries.ts';
 import { type DirectedBalance, readBalances } from '../../views/use/read-balances.ts';
-import type { ViewStore } from '../../views/use/view-store.ts';
-import type { OpenMismatch } from '../domain/mismatch-view.ts';
-import { listMismatches, readMismatch } from '../use/mismatch-view.ts';
 import { entryId, parseEntryId } from './entry-id.ts';
-import { entriesQuery, mismatchesQuery } from './ledger-schemas.ts';
-import { getActivity, getActivityEntry } from './list-activity.ts';
+import { entriesQuery } from './ledger-schemas.ts';
 import { OPERATOR_EFFECT_ROUTES } from './operator-effects.ts';
-import { postCorrection } from './post-correction.ts';
-import { postDecision } from './post-decision.ts';
 
-export interface LedgerTools extends KeyedEffectTools {
+export interface LedgerTools extends Pick<KeyedEffectTools, 'effects' | 'digest'> {
   /** Entries and balances from the Views, which lag behind by seconds. */
   readonly ledger: LedgerReader;
-  /** The mismatches that scheduled comparisons found. */
-  readonly views: Pick<ViewStore, 'range'>;
-  readonly activity: ActivityLog;
 }
 
 type Call = CallWith<LedgerTools>;
@@ -40,7 +30,7 @@ type Route = RouteWith<LedgerTools>;
 const getEntries: Route = {
   method: 'GET',
   path: '/v1/ledger/entries',
-  scope: Scopes.paymentsRead,
+  scope: Scopes.ledgerRead,
   handle: listEntriesOf,
 };
 
@@ -86,7 +76,7 @@ function entryObject(digest: Digest, owner: BooksOwner, entry: LedgerEntry): Rec
 const getEntry: Route = {
   method: 'GET',
   path: '/v1/ledger/entries/{id}',
-  scope: Scopes.paymentsRead,
+  scope: Scopes.ledgerRead,
   handle: showEntry,
 };
 
@@ -113,7 +103,7 @@ async function showEntry({ tools, caller, request, id }: Call): Promise<Handled>
 const getBalances: Route = {
   method: 'GET',
   path: '/v1/balances',
-  scope: Scopes.paymentsRead,
+  scope: Scopes.ledgerRead,
   handle: showBalances,
 };
 
@@ -149,77 +139,5 @@ function noSuchPayment({ request }: Call): Handled {
   return refusal(problem('not_found', 'There is no such payment.'), request);
 }
 
-const getMismatches: Route = {
-  method: 'GET',
-  path: '/v1/admin/mismatches',
-  scope: Scopes.admin,
-  handle: listOpenMismatches,
-};
-
-/** The open mismatches of the scheduled comparisons. */
-async function listOpenMismatches({ tools, caller, request }: Call): Promise<Handled> {
-  const query = validateQuery(mismatchesQuery, request.query);
-  if (query.kind === 'refused') return refusal(query.problem, request);
-  const { limit = DEFAULT_PAGE, starting_after: after, created_from: createdFrom, created_to: createdTo } = query.value;
-  const listed = await listMismatches(tools.views, caller, {
-    limit,
-    ...(after === undefined ? {} : { after }),
-    ...(createdFrom === undefined ? {} : { createdFrom }),
-    ...(createdTo === undefined ? {} : { createdTo }),
-  });
-  if (listed.kind === 'unknown_cursor') {
-    return refusal(problem('invalid_request', `${listed.param} must be the id of a mismatch.`, listed.param), request);
-  }
-  return found({ object: 'list', data: listed.open.map(mismatchObject), has_more: listed.hasMore });
-}
-
-const getMismatch: Route = {
-  method: 'GET',
-  path: '/v1/admin/mismatches/{id}',
-  scope: Scopes.admin,
-  handle: showMismatch,
-};
-
-async function showMismatch({ tools, caller, request, id }: Call): Promise<Handled> {
-  const query = validateQuery(emptyQuery, request.query);
-  if (query.kind === 'refused') return refusal(query.problem, request);
-  const open = await readMismatch(tools.views, caller, id);
-  if (open === undefined) return refusal(problem('not_found', 'There is no such mismatch.'), request);
-  return found(mismatchObject(open));
-}
-
-/** Amounts in minor units. */
-function mismatchObject(open: OpenMismatch): Record<string, unknown> {
-  const { paymentId, paymentStatus, currency, processorMinor, ledgerMinor, chargeIds, kind } = open.mismatch;
-  return {
-    id: open.id,
-    object: 'mismatch',
-    payment: paymentId ?? null,
-    payment_status: paymentStatus ?? null,
-    currency,
-    processor_amount: processorMinor,
-    ledger_amount: ledgerMinor,
-    difference: processorMinor - ledgerMinor,
-    charges: chargeIds,
-    kind,
-    processor: open.books.name,
-    account: open.books.account,
-    status: open.status,
-    first_seen: Math.floor(open.firstSeenAtMs / 1000),
-    last_seen: Math.floor(open.lastSeenAtMs / 1000),
-  };
-}
-
-/** The routes of the ledger API. */
-export const LEDGER_ROUTES: readonly Route[] = [
-  getEntries,
-  getEntry,
-  getBalances,
-  postCorrection,
-  getMismatches,
-  getMismatch,
-  postDecision,
-  ...OPERATOR_EFFECT_ROUTES,
-  getActivity,
-  getActivityEntry,
-];
+/** The routes of the ledger API for tenants. */
+export const LEDGER_ROUTES: readonly Route[] = [getEntries, getEntry, getBalances, ...OPERATOR_EFFECT_ROUTES];

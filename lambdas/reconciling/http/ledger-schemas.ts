@@ -67,7 +67,23 @@ export const mismatchesQuery = z.strictObject({
     .meta({ description: 'The `id` of the last mismatch of the previous page.' }),
 });
 
+/** The chain of the log. */
+const ofChain = {
+  tenant: z
+    .string()
+    .regex(/^ten_\w{1,100}$/, 'must be the id of a tenant')
+    .optional()
+    .meta({ description: 'The actions in this tenant. By default, those in the deployment.' }),
+  mode: z
+    .enum(['test', 'live'], 'must be test or live')
+    .optional()
+    .meta({ description: 'The mode of the tenant; `live` by default.' }),
+};
+
+export const activityEntryQuery = z.strictObject(ofChain);
+
 export const activityQuery = z.strictObject({
+  ...ofChain,
   limit: pageLimit('entries'),
   starting_after: z
     .string()
@@ -77,10 +93,6 @@ export const activityQuery = z.strictObject({
 });
 
 const reason = freeText(500).regex(/\S/, 'must not be blank');
-const operator = freeText(100)
-  .regex(/\S/, 'must not be blank')
-  .meta({ description: 'The responsible operator.', example: 'Ada Example' });
-
 const leg = z
   .strictObject({
     account: account.meta({ description: 'An account of the chart of accounts.' }),
@@ -114,7 +126,6 @@ export const correctionBody = z
         example: 'pay_k3jx5aqhz4m2nrb7vwy6t5ocdeflgusp',
       }),
     reason: reason.meta({ description: 'The reason. Stored until it is erased.', example: 'Booked twice by hand' }),
-    operator,
     reverses: z
       .int('must be the sequence of a transition')
       .min(1, 'must be at least 1')
@@ -173,7 +184,6 @@ export const decisionBody = z
       description: 'The reason. Stored until it is erased.',
       example: 'Seen on the bank statement of 3 March',
     }),
-    operator,
     dry_run: dryRun,
   })
   .superRefine(({ outcome, change, amount }, context) => {

@@ -1,11 +1,11 @@
 import type * as z from 'zod';
-import { type Call, causedByRequest, type Handled, type Route, refusal } from '../../http/authenticated-api.ts';
+import { type Call as CallBy, type Handled, refusal } from '../../http/authenticated-api.ts';
 import { problemAnswer } from '../../http/http-answer.ts';
 import { readJsonObject } from '../../http/json-body.ts';
 import { keyedCounts, payloadMismatch, readDryRun, readKeyedRequest, replayed } from '../../http/keyed-request.ts';
+import { causedByOperator, type OperatorRoute } from '../../http/operator-api.ts';
 import { type Parsed, problem, valid } from '../../http/problems.ts';
 import type { Answer } from '../../kernel/answer.ts';
-import { Scopes } from '../../kernel/contract/api.ts';
 import { deriveCorrectionId } from '../../kernel/ids.ts';
 import {
   type CorrectLedger,
@@ -14,19 +14,22 @@ import {
   previewCorrection,
 } from '../../payments/use/correct-ledger.ts';
 import type { KeyedEffectTools } from '../../payments/use/keyed-effect.ts';
+import type { Operator } from '../../tenants/operators.ts';
 import { previewHandled } from './dry-run.ts';
 import { correctionBody } from './ledger-schemas.ts';
 
 const PATH = '/v1/admin/corrections';
 
-export const postCorrection: Route<KeyedEffectTools> = {
+type Call = CallBy<KeyedEffectTools, Operator>;
+
+export const postCorrection: OperatorRoute<KeyedEffectTools> = {
   method: 'POST',
   path: PATH,
-  scope: Scopes.ledgerAdmin,
+  role: 'operator',
   handle,
 };
 
-async function handle(call: Call<KeyedEffectTools>): Promise<Handled> {
+async function handle(call: Call): Promise<Handled> {
   const dry = readDryRun(call.request, correctionBody);
   if (dry !== undefined) return preview(call, dry);
   const parsed = readRequest(call);
@@ -40,33 +43,32 @@ async function handle(call: Call<KeyedEffectTools>): Promise<Handled> {
   };
 }
 
-async function preview({ tools, caller, request }: Call<KeyedEffectTools>, dry: Parsed<Body>): Promise<Handled> {
+async function preview({ tools, caller, request }: Call, dry: Parsed<Body>): Promise<Handled> {
   if (dry.kind === 'refused') return refusal(dry.problem, request);
-  const outcome = await previewCorrection(tools, { caller, ...requestedCorrection(dry.value) });
+  const outcome = await previewCorrection(tools, requestedCorrection(dry.value, caller));
   if (outcome.kind === 'preview') return previewHandled(outcome);
   return { answer: outcomeAnswer(outcome, request.requestId), outcome: outcome.kind, counts: [] };
 }
 
 type Body = z.infer<typeof correctionBody>;
 
-function requestedCorrection({ payment, reason, operator, reverses, postings = [] }: Body) {
+function requestedCorrection({ payment, reason, reverses, postings = [] }: Body, { name: operator }: Operator) {
   const legs = postings.map(({ account, direction, amount }) => ({ account, direction, amountMinor: amount }));
   const change =
     reverses === undefined ? ({ kind: 'post', legs } as const) : ({ kind: 'reverse', sequence: reverses } as const);
   return { payment, reason, operator, change };
 }
 
-function readRequest({ tools: { digest }, ...call }: Call<KeyedEffectTools>): Parsed<CorrectLedger> {
+function readRequest({ tools: { digest }, ...call }: Call): Parsed<CorrectLedger> {
   const { caller, request } = call;
   const read = readKeyedRequest(digest, request, correctionBody, readJsonObject, ['reason']);
   if (read.kind === 'refused') return read;
   const { key, fingerprint, body } = read.value;
   return valid({
-    caller,
-    cause: { ...causedByRequest(call), by: 'operator', operator: body.operator },
-    operationId: deriveCorrectionId(digest, { ...caller, method: 'POST', path: PATH, key }),
+    cause: causedByOperator(call),
+    operationId: deriveCorrectionId(digest, { person: caller.person, method: 'POST', path: PATH, key }),
     fingerprint,
-    ...requestedCorrection(body),
+    ...requestedCorrection(body, caller),
   });
 }
 

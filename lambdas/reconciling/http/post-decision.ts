@@ -1,11 +1,11 @@
 import type * as z from 'zod';
-import { type Call, causedByRequest, type Handled, type Route, refusal } from '../../http/authenticated-api.ts';
+import { type Call as CallBy, type Handled, refusal } from '../../http/authenticated-api.ts';
 import { problemAnswer } from '../../http/http-answer.ts';
 import { readJsonObject } from '../../http/json-body.ts';
 import { keyedCounts, payloadMismatch, readDryRun, readKeyedRequest, replayed } from '../../http/keyed-request.ts';
+import { causedByOperator, type OperatorRoute } from '../../http/operator-api.ts';
 import { type Parsed, problem, valid } from '../../http/problems.ts';
 import type { Answer } from '../../kernel/answer.ts';
-import { Scopes } from '../../kernel/contract/api.ts';
 import { deriveDecisionId, storedOperationId } from '../../kernel/ids.ts';
 import {
   type DecidePayment,
@@ -14,17 +14,20 @@ import {
   previewDecision,
 } from '../../payments/use/decide-payment.ts';
 import type { KeyedEffectTools } from '../../payments/use/keyed-effect.ts';
+import type { Operator } from '../../tenants/operators.ts';
 import { previewHandled } from './dry-run.ts';
 import { decisionBody } from './ledger-schemas.ts';
 
-export const postDecision: Route<KeyedEffectTools> = {
+type Call = CallBy<KeyedEffectTools, Operator>;
+
+export const postDecision: OperatorRoute<KeyedEffectTools> = {
   method: 'POST',
   path: '/v1/admin/payments/{id}/resolve',
-  scope: Scopes.admin,
+  role: 'operator',
   handle,
 };
 
-async function handle(call: Call<KeyedEffectTools>): Promise<Handled> {
+async function handle(call: Call): Promise<Handled> {
   const dry = readDryRun(call.request, decisionBody);
   if (dry !== undefined) return preview(call, dry);
   const parsed = readRequest(call);
@@ -38,16 +41,19 @@ async function handle(call: Call<KeyedEffectTools>): Promise<Handled> {
   };
 }
 
-async function preview({ tools, caller, request, id }: Call<KeyedEffectTools>, dry: Parsed<Body>): Promise<Handled> {
+async function preview({ tools, caller, request, id }: Call, dry: Parsed<Body>): Promise<Handled> {
   if (dry.kind === 'refused') return refusal(dry.problem, request);
-  const outcome = await previewDecision(tools, { caller, payment: id, ...requestedDecision(dry.value) });
+  const outcome = await previewDecision(tools, { payment: id, ...requestedDecision(dry.value, caller) });
   if (outcome.kind === 'preview') return previewHandled(outcome);
   return { answer: outcomeAnswer(outcome, request.requestId), outcome: outcome.kind, counts: [] };
 }
 
 type Body = z.infer<typeof decisionBody>;
 
-function requestedDecision({ outcome, change, charge_id: chargeId, amount: takenMinor, reason, operator }: Body) {
+function requestedDecision(
+  { outcome, change, charge_id: chargeId, amount: takenMinor, reason }: Body,
+  { name: operator }: Operator,
+) {
   return {
     outcome,
     ...(change === undefined ? {} : { change: storedOperationId(change) }),
@@ -58,19 +64,18 @@ function requestedDecision({ outcome, change, charge_id: chargeId, amount: taken
   };
 }
 
-function readRequest({ tools: { digest }, ...call }: Call<KeyedEffectTools>): Parsed<DecidePayment> {
+function readRequest({ tools: { digest }, ...call }: Call): Parsed<DecidePayment> {
   const { caller, request, id } = call;
   const read = readKeyedRequest(digest, request, decisionBody, readJsonObject, ['reason']);
   if (read.kind === 'refused') return read;
   const { key, fingerprint, body } = read.value;
   const path = `/v1/admin/payments/${id}/resolve`;
   return valid({
-    caller,
-    cause: { ...causedByRequest(call), by: 'operator', operator: body.operator },
-    operationId: deriveDecisionId(digest, { ...caller, method: 'POST', path, key }),
+    cause: causedByOperator(call),
+    operationId: deriveDecisionId(digest, { person: caller.person, method: 'POST', path, key }),
     fingerprint,
     payment: id,
-    ...requestedDecision(body),
+    ...requestedDecision(body, caller),
   });
 }
 

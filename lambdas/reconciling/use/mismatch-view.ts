@@ -1,12 +1,6 @@
 import type { Digest } from '../../kernel/digest.ts';
 import { rounds } from '../../once/use/rounds.ts';
-import {
-  ALL_MISMATCHES,
-  FIRST_PLACE,
-  LAST_PLACE,
-  mismatchPartition,
-  type ViewOwner,
-} from '../../views/domain/lists.ts';
+import { ALL_MISMATCHES, FIRST_PLACE, LAST_PLACE } from '../../views/domain/lists.ts';
 import { type ListPage, listPage } from '../../views/use/list-page.ts';
 import { mergedRows } from '../../views/use/merged-rows.ts';
 import type { ViewStore } from '../../views/use/view-store.ts';
@@ -107,37 +101,27 @@ export type ListedMismatches =
   | { readonly kind: 'unknown_cursor'; readonly param: 'starting_after' }
   | { readonly kind: 'found'; readonly open: readonly OpenMismatch[]; readonly hasMore: boolean };
 
-/** An open mismatch of the owner, or of a charge without a known payment. @returns undefined when there is none */
-export async function readMismatch(
-  views: Pick<ViewStore, 'range'>,
-  owner: ViewOwner,
-  id: string,
-): Promise<OpenMismatch | undefined> {
+/** @returns undefined when there is no such open mismatch */
+export async function readMismatch(views: Pick<ViewStore, 'range'>, id: string): Promise<OpenMismatch | undefined> {
   const place = mismatchPlace(id);
   if (place === undefined) return undefined;
   // A trailing space gives the next possible sort key.
-  const range = { partitions: [mismatchPartition(owner), mismatchPartition(undefined)], from: place };
-  const [row] = await mergedRows(views, { ...range, until: `${place} `, limit: 1 });
+  const [row] = await mergedRows(views, { partitions: [ALL_MISMATCHES], from: place, until: `${place} `, limit: 1 });
   return row === undefined ? undefined : openMismatchOf(row);
 }
 
 /**
- * The mismatches of an owner, and the charges without a known payment; newest first.
+ * The mismatches of all owners, and the charges without a known payment; newest first.
  *
  * @param page the range is of the creation of the payment or the charge; `after` is an id from the request, not validated
  */
 export async function listMismatches(
   views: Pick<ViewStore, 'range'>,
-  owner: ViewOwner,
   { after, ...range }: Pick<ListPage, 'after' | 'limit' | 'createdFrom' | 'createdTo'>,
 ): Promise<ListedMismatches> {
   const place = after === undefined ? undefined : mismatchPlace(after);
   if (after !== undefined && place === undefined) return { kind: 'unknown_cursor', param: 'starting_after' };
   const page = { ...range, ...(place === undefined ? {} : { after: place }) };
-  const { rows, hasMore } = await listPage(
-    views,
-    { partitions: [mismatchPartition(owner), mismatchPartition(undefined)] },
-    page,
-  );
+  const { rows, hasMore } = await listPage(views, { partitions: [ALL_MISMATCHES] }, page);
   return { kind: 'found', open: rows.map(openMismatchOf), hasMore };
 }

@@ -5,7 +5,7 @@ import * as z from 'zod';
 import type { ActivityDraft } from '../../activity/domain/activity.ts';
 import { DynamoDbActivity } from '../../activity/store/dynamodb-activity.ts';
 import { KEY_ID, type KeyId } from '../../kernel/cause.ts';
-import type { Scope } from '../../kernel/contract/api.ts';
+import type { Role, Scope } from '../../kernel/contract/api.ts';
 import { RegistryRow } from '../../kernel/contract/rows.ts';
 import { KeyAttribute } from '../../kernel/contract/tables.ts';
 import { base32 } from '../../kernel/digest.ts';
@@ -15,6 +15,8 @@ import { type Pacing, readWithRetries } from '../../kernel/platform/attempts.ts'
 import { systemClock, systemEntropy } from '../../kernel/platform/platform.ts';
 import { ROW_IS_NEW, type StoreTables, type TransactItem } from '../../once/store/transact-items.ts';
 import { type ApiKeyRecord, hasEnded } from '../api-key-registry.ts';
+import type { OperatorKeyRecord } from '../operators.ts';
+import { operatorKeyItem } from './operator-registry.ts';
 import { ownerRow } from './tenant-owners.ts';
 import { apiKeyItem, apiKeyRowKey, apiKeyUseKey, idOfKeyHash } from './tenant-registry.ts';
 
@@ -25,6 +27,8 @@ const KEY_BYTES = 32;
 const TENANT_BYTES = 10;
 /** Stored characters of a key: enough to distinguish two keys, too few to use one. */
 const HINT_LENGTH = 4;
+/** Holds the keys of operators. */
+const OPERATORS = 'operators';
 
 export interface NewApiKey {
   readonly tenantId: TenantId;
@@ -36,23 +40,37 @@ export interface NewApiKey {
   readonly expiresAtMs?: number;
 }
 
-/** A key as it is stored. */
-interface StoredApiKey extends ApiKeyRecord {
+export interface NewOperatorKey {
+  /** The name of the person. */
+  readonly operator: string;
+  readonly role: Role;
+  /** @default it does not expire */
+  readonly expiresAtMs?: number;
+}
+
+interface StoredKey {
   /** Lower-case hexadecimal SHA-256 of the key. The key itself is not stored, so read access to the table does not reveal it. */
   readonly keyHash: string;
-  /** What the key is for. */
-  readonly name: string;
   /** The last characters of the key. */
   readonly hint: string;
   readonly createdAtMs: number;
 }
 
+interface StoredApiKey extends StoredKey, ApiKeyRecord {
+  /** What the key is for. */
+  readonly name: string;
+}
+
+interface StoredOperatorKey extends StoredKey, OperatorKeyRecord {}
+
 /** A key's properties without the key itself. */
-export interface ApiKeySummary extends StoredApiKey {
+type Summary<Key> = Key & {
   readonly id: KeyId;
   /** `YYYY-MM-DD`, in UTC. Absent when it was never used. */
   readonly lastUsedOn?: string;
-}
+};
+export type ApiKeySummary = Summary<StoredApiKey>;
+export type OperatorKeySummary = Summary<StoredOperatorKey>;
 
 export interface TenantSummary {
   readonly id: TenantId;
@@ -60,7 +78,9 @@ export interface TenantSummary {
   readonly createdAtMs: number;
 }
 
-const storedApiKeyItem = apiKeyItem.extend({ name: z.string(), hint: z.string(), createdAtMs: z.int() });
+const storedKey = { hint: z.string(), createdAtMs: z.int() };
+const storedApiKeyItem = apiKeyItem.extend({ ...storedKey, name: z.string() });
+const storedOperatorKeyItem = operatorKeyItem.extend(storedKey);
 const apiKeyUseItem = z.object({ usedOn: z.string() });
 const tenantItem = z.object({ name: z.string(), createdAtMs: z.int() });
 export class UnknownTenantError extends Error {
@@ -129,24 +149,35 @@ export class TenantAdministration {
     return key;
   }
 
+  /** @returns the key of an operator. It cannot be read again, because only its hash is stored */
+  async createOperatorKey(wanted: NewOperatorKey): Promise<string> {
+    const { key, row } = this.#newKey(wanted);
+    await this.#write(this.#newKeyRows(row), {
+      chain: 'deployment',
+      action: 'operator_key.created',
+      about: [idOfKeyHash(row.keyHash)],
+      details: { operator: wanted.operator, role: wanted.role, ...expiry(wanted) },
+    });
+    return key;
+  }
+
   /**
-   * Replaces a key by a new one with the same name, scopes and lifetime. The old one stays valid for the overlap, so that its user
-   * can change over.
+   * Replaces a key, of a tenant or of an operator, by a new one with the same name, rights and lifetime. The old one stays valid for
+   * the overlap, so that its user can change over.
    *
    * @param overlapSeconds 0 ends the old key at once
    * @returns the new key; undefined if there is no such valid key
    */
-  async rollApiKey(id: KeyId, overlapSeconds: number): Promise<string | undefined> {
+  async rollKey(id: KeyId, overlapSeconds: number): Promise<string | undefined> {
     const old = await this.#findKey(id);
     const nowMs = this.#pacing.clock.nowMs();
     if (old === undefined || hasEnded(old, nowMs)) return undefined;
-    const { tenantId: owner, mode, scopes, name, createdAtMs, expiresAtMs } = old;
+    const { createdAtMs, expiresAtMs } = old;
     const lifetime = expiresAtMs === undefined ? {} : { expiresAtMs: nowMs + expiresAtMs - createdAtMs };
-    const { key, row } = this.#newKey({ tenantId: owner, mode, scopes, name, ...lifetime });
+    const { key, row } = this.#newKey({ ...rightsOf(old), ...lifetime });
     const endsAtMs = Math.min(expiresAtMs ?? Number.MAX_SAFE_INTEGER, nowMs + overlapSeconds * 1000);
     const isWritten = await this.#write([this.#update(id, 'expiresAtMs', endsAtMs), ...this.#newKeyRows(row)], {
-      chain: old,
-      action: 'api_key.rolled',
+      ...ofKey(old, 'rolled'),
       about: [idOfKeyHash(row.keyHash), id],
       details: { old_key_expires: new Date(endsAtMs).toISOString(), ...expiry(lifetime) },
     });
@@ -158,31 +189,26 @@ export class TenantAdministration {
    *
    * @returns false if the key does not exist or was revoked before
    */
-  async revokeApiKey(id: KeyId): Promise<boolean> {
+  async revokeKey(id: KeyId): Promise<boolean> {
     const found = await this.#findKey(id);
     if (found === undefined) return false;
     const revocation = this.#update(id, 'revokedAtMs', this.#pacing.clock.nowMs());
-    return this.#write([revocation], { chain: found, action: 'api_key.revoked', about: [id] });
+    return this.#write([revocation], { ...ofKey(found, 'revoked'), about: [id] });
   }
 
-  #newKey({ tenantId: owner, mode, scopes, name, expiresAtMs }: NewApiKey) {
-    const key = `sk_${mode}_${randomBytes(KEY_BYTES).toString('base64url')}`;
-    const row: StoredApiKey = {
-      keyHash: hashOfApiKey(key),
-      tenantId: owner,
-      mode,
-      scopes,
-      name,
-      hint: key.slice(-HINT_LENGTH),
-      createdAtMs: this.#pacing.clock.nowMs(),
-      ...(expiresAtMs === undefined ? {} : { expiresAtMs }),
-    };
-    return { key, row };
+  #newKey<Wanted extends NewApiKey | NewOperatorKey>(wanted: Wanted) {
+    const prefix = 'operator' in wanted ? 'ok' : `sk_${wanted.mode}`;
+    const key = `${prefix}_${randomBytes(KEY_BYTES).toString('base64url')}`;
+    const hint = key.slice(-HINT_LENGTH);
+    return { key, row: { ...wanted, keyHash: hashOfApiKey(key), hint, createdAtMs: this.#pacing.clock.nowMs() } };
   }
 
-  #newKeyRows(row: StoredApiKey): readonly TransactItem[] {
+  #newKeyRows(row: StoredApiKey | StoredOperatorKey): readonly TransactItem[] {
     const id = idOfKeyHash(row.keyHash);
-    const place = { [KeyAttribute.partition]: `${RegistryRow.apiKeys}${row.tenantId}`, [KeyAttribute.sort]: id };
+    const place = {
+      [KeyAttribute.partition]: keysOf('operator' in row ? OPERATORS : row.tenantId),
+      [KeyAttribute.sort]: id,
+    };
     return [this.#newRow({ ...apiKeyRowKey(id), ...row }), this.#newRow(place)];
   }
 
@@ -228,12 +254,21 @@ export class TenantAdministration {
 
   /** All keys of a tenant, oldest first. */
   async listApiKeys(owner: TenantId): Promise<readonly ApiKeySummary[]> {
+    return (await this.#listKeys(owner)).flatMap((key) => ('operator' in key ? [] : [key]));
+  }
+
+  /** All keys of operators, oldest first. */
+  async listOperatorKeys(): Promise<readonly OperatorKeySummary[]> {
+    return (await this.#listKeys(OPERATORS)).flatMap((key) => ('operator' in key ? [key] : []));
+  }
+
+  async #listKeys(holder: string): Promise<readonly (ApiKeySummary | OperatorKeySummary)[]> {
     const ids: KeyId[] = [];
     const input = {
       TableName: this.#table,
       KeyConditionExpression: '#pk = :keys',
       ExpressionAttributeNames: { '#pk': KeyAttribute.partition },
-      ExpressionAttributeValues: { ':keys': `${RegistryRow.apiKeys}${owner}` },
+      ExpressionAttributeValues: { ':keys': keysOf(holder) },
       ConsistentRead: true,
     };
     for await (const { Items = [] } of paginateQuery({ client: this.#client }, input))
@@ -242,16 +277,16 @@ export class TenantAdministration {
     return found.flat().toSorted((left, right) => left.createdAtMs - right.createdAtMs);
   }
 
-  async #summaryOf(id: KeyId): Promise<readonly ApiKeySummary[]> {
+  async #summaryOf(id: KeyId): Promise<readonly (ApiKeySummary | OperatorKeySummary)[]> {
     const key = await this.#findKey(id);
     if (key === undefined) return [];
     const use = await this.#read(apiKeyUseKey(id));
     return [{ id, ...key, ...(use === undefined ? {} : { lastUsedOn: parseApiKeyUse(use).usedOn }) }];
   }
 
-  async #findKey(id: KeyId): Promise<StoredApiKey | undefined> {
+  async #findKey(id: KeyId): Promise<StoredApiKey | StoredOperatorKey | undefined> {
     const item = await this.#read(apiKeyRowKey(id));
-    return item === undefined ? undefined : parseApiKey(item);
+    return item === undefined ? undefined : parseKey(item);
   }
 
   async #read(key: Record<string, string>): Promise<Record<string, unknown> | undefined> {
@@ -272,7 +307,7 @@ export class TenantAdministration {
 /** @param text a key, or its id @returns undefined when `text` has the form of neither */
 export function keyIdIn(text: string): KeyId | undefined {
   if (KEY_ID.test(text)) return text as KeyId;
-  return text.startsWith('sk_') ? idOfApiKey(text) : undefined;
+  return /^[so]k_/.test(text) ? idOfApiKey(text) : undefined;
 }
 
 export function idOfApiKey(key: string): KeyId {
@@ -284,9 +319,29 @@ export function hashOfApiKey(key: string): string {
   return createHash('sha256').update(key).digest('hex');
 }
 
-export function parseApiKey(item: Record<string, unknown>): StoredApiKey {
+export function parseKey(item: Record<string, unknown>): StoredApiKey | StoredOperatorKey {
+  if ('operator' in item) return storedOperatorKeyItem.parse(item);
   const row = storedApiKeyItem.parse(item);
   return { ...row, tenantId: tenantId(row.tenantId) };
+}
+
+/** What a rolled key hands on. */
+function rightsOf(key: StoredApiKey | StoredOperatorKey): NewApiKey | NewOperatorKey {
+  if ('operator' in key) return { operator: key.operator, role: key.role };
+  return { tenantId: key.tenantId, mode: key.mode, scopes: key.scopes, name: key.name };
+}
+
+/** The chain and the action of a change of a key. */
+function ofKey(
+  key: StoredApiKey | StoredOperatorKey,
+  change: 'rolled' | 'revoked',
+): Pick<ActivityDraft, 'chain' | 'action'> {
+  if ('operator' in key) return { chain: 'deployment', action: `operator_key.${change}` };
+  return { chain: { tenantId: key.tenantId, mode: key.mode }, action: `api_key.${change}` };
+}
+
+function keysOf(holder: string): string {
+  return `${RegistryRow.apiKeys}${holder}`;
 }
 
 export function parseApiKeyUse(item: Record<string, unknown>): z.infer<typeof apiKeyUseItem> {

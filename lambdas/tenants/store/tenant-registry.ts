@@ -28,7 +28,8 @@ export function apiKeyUseKey(id: KeyId): Record<string, string> {
   return { [KeyAttribute.partition]: `${RegistryRow.apiKeyUse}${id}`, [KeyAttribute.sort]: 'USE' };
 }
 
-export class DynamoDbApiKeyRegistry implements ApiKeyRegistry {
+/** The rows of keys, and of their last use. */
+export class KeyRows {
   readonly #client: DynamoDBDocumentClient;
   readonly #table: string;
   readonly #pacing: Pacing;
@@ -39,20 +40,27 @@ export class DynamoDbApiKeyRegistry implements ApiKeyRegistry {
     this.#pacing = pacing;
   }
 
-  /** A consistent read: a new key works immediately, and a revoked key is rejected immediately. */
-  async findByHash(keyHash: string): Promise<ApiKeyRecord | undefined> {
-    const Key = apiKeyRowKey(idOfKeyHash(keyHash));
+  protected async read(id: KeyId): Promise<Record<string, unknown> | undefined> {
+    const Key = apiKeyRowKey(id);
     const { Item } = await readWithRetries(this.#pacing, () =>
       this.#client.send(new GetCommand({ TableName: this.#table, Key, ConsistentRead: true })),
     );
-    if (Item === undefined) return undefined;
-    const { keyHash: stored, ...key } = apiKeyItem.parse(Item);
-    return stored === keyHash ? { ...key, tenantId: tenantId(key.tenantId) } : undefined;
+    return Item;
   }
 
   async noteUse(id: KeyId, day: string): Promise<void> {
     const set = { UpdateExpression: 'SET usedOn = :day', ExpressionAttributeValues: { ':day': day } };
     await this.#client.send(new UpdateCommand({ TableName: this.#table, Key: apiKeyUseKey(id), ...set }));
+  }
+}
+
+export class DynamoDbApiKeyRegistry extends KeyRows implements ApiKeyRegistry {
+  /** A consistent read: a new key works immediately, and a revoked key is rejected immediately. */
+  async findByHash(keyHash: string): Promise<ApiKeyRecord | undefined> {
+    const item = await this.read(idOfKeyHash(keyHash));
+    if (item === undefined) return undefined;
+    const { keyHash: stored, ...key } = apiKeyItem.parse(item);
+    return stored === keyHash ? { ...key, tenantId: tenantId(key.tenantId) } : undefined;
   }
 }
 

@@ -24,8 +24,8 @@ interface EventsTools extends ReadEventTools {
 
 /** The routes of the events API. They only read. */
 export const EVENT_ROUTES: readonly Route<EventsTools>[] = [
-  { method: 'GET', path: '/v1/events', scope: Scopes.paymentsRead, handle: list },
-  { method: 'GET', path: '/v1/events/{id}', scope: Scopes.paymentsRead, handle: show },
+  { method: 'GET', path: '/v1/events', scope: Scopes.eventsRead, handle: list },
+  { method: 'GET', path: '/v1/events/{id}', scope: Scopes.eventsRead, handle: show },
 ];
 
 async function list({ tools, caller, request }: Call<EventsTools>): Promise<Handled> {

@@ -50,7 +50,7 @@ type Route = RouteWith<WebhookApiTools>;
 const postEndpoint: Route = {
   method: 'POST',
   path: '/v1/webhook_endpoints',
-  scope: Scopes.paymentsWrite,
+  scope: Scopes.webhooksWrite,
   handle: async (call) => {
     const keyed = readKeyed(call, 'POST', createEndpointBody);
     if (keyed.kind === 'refused') return refusal(keyed.problem, call.request);
@@ -65,7 +65,7 @@ const postEndpoint: Route = {
 const postRotation: Route = {
   method: 'POST',
   path: '/v1/webhook_endpoints/{id}/rotate_secret',
-  scope: Scopes.paymentsWrite,
+  scope: Scopes.webhooksWrite,
   handle: async (call) => {
     const keyed = readKeyed(call, 'POST', rotateSecretBody);
     if (keyed.kind === 'refused') return refusal(keyed.problem, call.request);
@@ -78,7 +78,7 @@ const postRotation: Route = {
 const deleteRoute: Route = {
   method: 'DELETE',
   path: '/v1/webhook_endpoints/{id}',
-  scope: Scopes.paymentsWrite,
+  scope: Scopes.webhooksWrite,
   handle: async (call) => {
     const keyed = readKeyed(call, 'DELETE', z.strictObject({}));
     if (keyed.kind === 'refused') return refusal(keyed.problem, call.request);
@@ -89,7 +89,7 @@ const deleteRoute: Route = {
 const patchEndpoint: Route = {
   method: 'PATCH',
   path: '/v1/webhook_endpoints/{id}',
-  scope: Scopes.paymentsWrite,
+  scope: Scopes.webhooksWrite,
   handle: update,
 };
 
@@ -112,7 +112,7 @@ async function update(call: Call): Promise<Handled> {
 const listEndpoints: Route = {
   method: 'GET',
   path: '/v1/webhook_endpoints',
-  scope: Scopes.paymentsRead,
+  scope: Scopes.webhooksRead,
   handle: async ({ tools, caller, request }) => {
     const query = validateQuery(emptyQuery, request.query);
     if (query.kind === 'refused') return refusal(query.problem, request);
@@ -125,7 +125,7 @@ const listEndpoints: Route = {
 const getEndpoint: Route = {
   method: 'GET',
   path: '/v1/webhook_endpoints/{id}',
-  scope: Scopes.paymentsRead,
+  scope: Scopes.webhooksRead,
   handle: async (call) => {
     const { tools, caller, request, id } = call;
     const query = validateQuery(emptyQuery, request.query);
@@ -138,7 +138,7 @@ const getEndpoint: Route = {
 const listDeliveries: Route = {
   method: 'GET',
   path: '/v1/webhook_endpoints/{id}/deliveries',
-  scope: Scopes.paymentsRead,
+  scope: Scopes.webhooksRead,
   handle: deliveries,
 };
 
@@ -165,7 +165,7 @@ async function deliveries(call: Call): Promise<Handled> {
 const getDelivery: Route = {
   method: 'GET',
   path: '/v1/webhook_endpoints/{id}/deliveries/{delivery}',
-  scope: Scopes.paymentsRead,
+  scope: Scopes.webhooksRead,
   handle: (call) =>
     showPart(call, async ({ tools: { webhooks }, id, pieces }) => {
       const { delivery: deliveryId = '' } = pieces;
@@ -177,7 +177,7 @@ const getDelivery: Route = {
 const getReplay: Route = {
   method: 'GET',
   path: '/v1/webhook_endpoints/{id}/replays/{replay}',
-  scope: Scopes.paymentsRead,
+  scope: Scopes.webhooksRead,
   handle: (call) =>
     showPart(call, async ({ tools: { webhooks }, id, pieces }) => {
       const { replay: replayId = '' } = pieces;
@@ -202,7 +202,7 @@ async function showPart(
 const postResend: Route = {
   method: 'POST',
   path: '/v1/webhook_endpoints/{id}/deliveries/{delivery}/resend',
-  scope: Scopes.paymentsWrite,
+  scope: Scopes.webhooksWrite,
   handle: async (call) => {
     const keyed = readKeyed(call, 'POST', z.strictObject({}));
     if (keyed.kind === 'refused') return refusal(keyed.problem, call.request);
@@ -214,7 +214,7 @@ const postResend: Route = {
 const postReplay: Route = {
   method: 'POST',
   path: '/v1/webhook_endpoints/{id}/replay',
-  scope: Scopes.paymentsWrite,
+  scope: Scopes.webhooksWrite,
   handle: replay,
 };
 

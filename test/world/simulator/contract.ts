@@ -166,8 +166,6 @@ export interface SimulatedTenant {
   readonly mode: 'test' | 'live';
   /** Has every scope of a merchant. */
   readonly apiKey: string;
-  /** Has the operators' scopes. */
-  readonly operatorKey: string;
 }
 
 export interface ApiRequest {

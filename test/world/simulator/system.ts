@@ -7,7 +7,7 @@ import type { GatewayEvent } from '../../../lambdas/http/gateway-request.ts';
 import { acceptedRun, runIdOf } from '../../../lambdas/jobs/domain/job-run.ts';
 import { runRow } from '../../../lambdas/jobs/store/job-items.ts';
 import { jobMessageText } from '../../../lambdas/jobs/use/job-message.ts';
-import { ALL_SCOPES, PAYMENT_SCOPES, type Scope } from '../../../lambdas/kernel/contract/api.ts';
+import { ALL_SCOPES } from '../../../lambdas/kernel/contract/api.ts';
 import { Environment } from '../../../lambdas/kernel/contract/environment.ts';
 import { jobEntry } from '../../../lambdas/kernel/contract/jobs.ts';
 import { RegistryRow } from '../../../lambdas/kernel/contract/rows.ts';
@@ -467,7 +467,7 @@ export class SimulatedSystem implements RunningSystem {
     const found = this.tenants[tenant];
     invariant(found !== undefined, `there is a tenant ${tenant}`);
     const headers = {
-      authorization: `Bearer ${as === 'merchant' ? found.apiKey : found.operatorKey}`,
+      authorization: `Bearer ${as === 'merchant' ? found.apiKey : OPERATOR_KEY}`,
       'content-type': 'application/json',
       ...(key === undefined ? {} : { 'idempotency-key': key }),
       ...(prefer === undefined ? {} : { prefer }),
@@ -479,7 +479,7 @@ export class SimulatedSystem implements RunningSystem {
   }
 
   async #register(tenant: SimulatedTenant): Promise<void> {
-    const { mode, apiKey, operatorKey } = tenant;
+    const { mode, apiKey } = tenant;
     const owner = tenantId(tenant.tenantId);
     const put = (Item: Record<string, unknown>) =>
       this.database.client.send(new PutCommand({ TableName: TABLES.registry, Item }));
@@ -490,13 +490,13 @@ export class SimulatedSystem implements RunningSystem {
       createdAtMs: this.nowMs,
     });
     await put(ownerRow(owner, mode));
-    const keys: readonly (readonly [string, readonly Scope[]])[] = [
-      [apiKey, PAYMENT_SCOPES],
-      [operatorKey, ALL_SCOPES],
-    ];
-    for (const [key, scopes] of keys) {
+    const held = [
+      [apiKey, { tenantId: owner, mode, scopes: ALL_SCOPES, name: 'shop' }],
+      [OPERATOR_KEY, { operator: 'Ada Example', role: 'operator' }],
+    ] as const;
+    for (const [key, rights] of held) {
       const keyHash = createHash('sha256').update(key).digest('hex');
-      const row = { keyHash, tenantId: owner, mode, scopes, name: 'key', hint: key.slice(-4), createdAtMs: this.nowMs };
+      const row = { keyHash, ...rights, hint: key.slice(-4), createdAtMs: this.nowMs };
       await put({ ...apiKeyRowKey(idOfKeyHash(keyHash)), ...row });
     }
   }
@@ -506,12 +506,13 @@ function failing(): Error {
   return new Error('an operator meets no faults');
 }
 
+const OPERATOR_KEY = 'ok_operator-0123456789abcdef';
+
 function tenantNamed(name: string): SimulatedTenant {
   return {
     tenantId: `ten_${name}`,
     mode: 'test',
     apiKey: `sk_test_${name}-merchant-0123456789abcdef`,
-    operatorKey: `sk_test_${name}-operator-0123456789abcdef`,
   };
 }
 

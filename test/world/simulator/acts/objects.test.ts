@@ -9,7 +9,7 @@ const ABOUT: Step = { id: 2, atMs: 2, actor: 'payer', act: 'dispute', of: 1 };
 
 test('an act is done to another charge when its own is in no fitting state, and to none when none fits', async () => {
   const sandbox = createSandboxInProcess({ clock: { nowMs: () => 1_000, sleep: async () => {} } });
-  const tenants = { shop: { tenantId: 'ten_shop', mode: 'test', apiKey: 'a', operatorKey: 'b' } } as const;
+  const tenants = { shop: { tenantId: 'ten_shop', mode: 'test', apiKey: 'a' } } as const;
   const system: Pick<RunningSystem, 'processors' | 'tenants' | 'inside'> = {
     processors: { sandbox },
     tenants,

@@ -17,7 +17,7 @@ import {
 
 /** What operators do, also what they should not do. */
 
-const WHO = { operator: 'Ada Example', reason: 'Seen on the statement' } as const;
+const WHO = { reason: 'Seen on the statement' } as const;
 const HOUR_MS = 3_600_000;
 
 interface Decision extends Arguments {

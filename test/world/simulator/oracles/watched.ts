@@ -18,7 +18,7 @@ export function watched({ clock, store, processor }: World) {
     database: store.database,
     tables: TABLES,
     processors: { sandbox: processor },
-    tenants: { stranger: { tenantId: 'ten_stranger', mode: 'test', apiKey: '', operatorKey: '' } },
+    tenants: { stranger: { tenantId: 'ten_stranger', mode: 'test', apiKey: '' } },
     faults: [],
     reported: [],
     queues,

@@ -1,0 +1,45 @@
+import type { OperatorCause } from '../kernel/cause.ts';
+import { includesRole, type Role } from '../kernel/contract/api.ts';
+import type { IdentifyOperator, Operator } from '../tenants/operators.ts';
+import { type Admit, type ApiTools, apiFor, type Call, type Handler, type RouteBy } from './authenticated-api.ts';
+import type { GatewayEvent } from './gateway-request.ts';
+import { gatewayRequest } from './gateway-request.ts';
+
+/** A route of the deployment, for operators whose role includes this one. */
+export interface OperatorRoute<Tools, Who = Operator> extends RouteBy<Tools, Who> {
+  readonly role: Role;
+}
+
+const OPERATOR_NEEDED =
+  'Send a valid operator key, or a token of the identity provider, as "Authorization: Bearer <key>".';
+
+/** Admits operators whose role includes the role of the route. */
+export function byRole(identify: IdentifyOperator): Admit<Operator, Pick<OperatorRoute<never>, 'role'>> {
+  return async (authorization, { role }) => {
+    const caller = await identify(authorization);
+    if (caller === undefined) return { kind: 'unauthorized', detail: OPERATOR_NEEDED };
+    return { kind: includesRole(caller.role, role) ? 'authenticated' : 'insufficient_role', caller };
+  };
+}
+
+/** An API of these routes for operators. */
+export function operatorApi<Tools>(
+  routes: readonly OperatorRoute<Tools>[],
+  tools: Tools & ApiTools,
+  identify: IdentifyOperator,
+): Handler {
+  return apiFor(byRole(identify), routes, tools);
+}
+
+/** The paths below `/v1/admin` go to the API of operators, all others to that of tenants. */
+export function byPath(operators: Handler, tenants: Handler): Handler {
+  return (event: GatewayEvent) => (gatewayRequest(event).path[1] === 'admin' ? operators(event) : tenants(event));
+}
+
+/** The cause of what an operator's request changes. */
+export function causedByOperator({
+  request,
+  caller,
+}: Pick<Call<unknown, Operator>, 'request' | 'caller'>): OperatorCause {
+  return { by: 'operator', operator: caller.name, identity: caller.identity, requestId: request.requestId };
+}

@@ -1,0 +1,63 @@
+import { type KeyId, keyIdOf } from '../kernel/cause.ts';
+import type { Role } from '../kernel/contract/api.ts';
+import type { Digest } from '../kernel/digest.ts';
+import type { Clock } from '../kernel/world.ts';
+import { type ApiKeyRegistry, hasEnded } from './api-key-registry.ts';
+import { BEARER, FoundKeys, hex, lookUp } from './authenticate.ts';
+
+/** An authenticated person of the deployment. Operators belong to no tenant. */
+export interface Operator {
+  readonly name: string;
+  readonly role: Role;
+  /** The id of the operator's key, or the subject at the identity provider. */
+  readonly identity: string;
+  /** The same for all keys of one person. */
+  readonly person: string;
+  readonly tenantId?: never;
+}
+
+export interface OperatorKeyRecord {
+  readonly operator: string;
+  readonly role: Role;
+  readonly expiresAtMs?: number;
+  readonly revokedAtMs?: number;
+}
+
+export interface OperatorKeyRegistry extends Pick<ApiKeyRegistry, 'noteUse'> {
+  /** @param keyHash lower-case hexadecimal SHA-256 of the presented key */
+  findOperator(keyHash: string): Promise<OperatorKeyRecord | undefined>;
+}
+
+/** Identifies the bearer of a token. @returns undefined for every invalid token @throws RetryableError when it cannot be verified now */
+export type IdentifyOperator = (authorization: readonly string[]) => Promise<Operator | undefined>;
+
+/** At least 22 characters of base64url, which encode 128 bits. */
+const OPERATOR_KEY = /^ok_[A-Za-z0-9_-]{22,200}$/;
+
+/** Identifies operators by their keys. Each API caches known keys for some seconds. */
+export function byOperatorKey({
+  operators,
+  clock,
+  digest,
+}: {
+  readonly operators: OperatorKeyRegistry;
+  readonly clock: Pick<Clock, 'nowMs'>;
+  readonly digest: Pick<Digest, 'sha256'>;
+}): IdentifyOperator {
+  const found = new FoundKeys<OperatorKeyRecord>();
+  const keys = {
+    find: (hash: string) => operators.findOperator(hash),
+    noteUse: (id: KeyId, day: string) => operators.noteUse(id, day),
+  };
+  return async (authorization) => {
+    const [value = '', ...others] = authorization;
+    const key = BEARER.exec(value)?.groups?.['token'] ?? '';
+    if (!OPERATOR_KEY.test(key) || others.length > 0) return undefined;
+    const hash = digest.sha256(key);
+    const keyId = keyIdOf(hash);
+    const record = await lookUp({ keys, found, clock }, hex(hash), keyId);
+    if (record === undefined || hasEnded(record, clock.nowMs())) return undefined;
+    const { operator: name, role } = record;
+    return { name, role, identity: keyId, person: name };
+  };
+}

@@ -1,0 +1,74 @@
+import { describe, expect, test } from '@jest/globals';
+import { ROLES } from '../../lambdas/kernel/contract/api.ts';
+import { idOfApiKey } from '../../lambdas/tenants/store/tenant-administration.ts';
+import { API_KEY, Api, dataOf, OPERATOR_KEY } from '../world/api.ts';
+
+const OTHER = 'ok_zyxwvutsrqponmlkjihgfe';
+const as = (key: string) => ({ headers: { Authorization: `Bearer ${key}` } });
+
+describe('an operator', () => {
+  test('does what the role includes, and no more', async () => {
+    const api = new Api();
+    const payment = await api.paid('k');
+    const statuses = [];
+    for (const role of ROLES) {
+      const key = `ok_${role.padEnd(30, 'x')}`;
+      api.registerOperator(key, { role, operator: role });
+      const read = await api.get('/v1/admin/jobs', as(key));
+      const act = await api.correct(`c-${role}`, { payment, reverses: 2, dry_run: true }, as(key));
+      statuses.push([role, read.status, act.status]);
+    }
+    expect(statuses).toEqual([
+      ['viewer', 200, 403],
+      ['operator', 200, 200],
+      ['approver', 200, 200],
+      ['owner', 200, 200],
+    ]);
+  });
+
+  test('is named, with the id of the key, by what the key did', async () => {
+    const api = new Api();
+    const payment = await api.paid('k');
+    const made = await api.correct('c', { payment, reverses: 2 });
+    expect(made.body).toMatchObject({ operator: 'Ada Example' });
+    const caused = { type: 'operator', operator: 'Ada Example', identity: idOfApiKey(OPERATOR_KEY) };
+    const transitions = await api.get(`/v1/payments/${payment}/transitions`);
+    expect(dataOf(transitions).at(-1)).toMatchObject({ type: 'ledger.corrected', caused_by: caused });
+    const entries = await api.get('/v1/admin/activity?tenant=ten_desk&mode=test');
+    expect(dataOf(entries)).toMatchObject([{ action: 'correction.made', caused_by: caused }]);
+    await api.run('r');
+    expect(dataOf(await api.get('/v1/admin/activity'))).toMatchObject([
+      { action: 'job.run_requested', caused_by: caused },
+    ]);
+  });
+
+  test('whose key was revoked, has expired or is unknown is refused with one body', async () => {
+    const api = new Api();
+    const nowMs = api.clock.nowMs();
+    api.registerOperator('ok_revokedrevokedrevokedrev', { revokedAtMs: nowMs });
+    api.registerOperator('ok_expiredexpiredexpiredexp', { expiresAtMs: nowMs });
+    const bodies = [];
+    for (const key of ['ok_revokedrevokedrevokedrev', 'ok_expiredexpiredexpiredexp', OTHER, API_KEY, 'ok_short', '']) {
+      const { status, body } = await api.get('/v1/admin/jobs', as(key));
+      bodies.push({ ...body, request_id: '', status });
+    }
+    expect(new Set(bodies.map((body) => JSON.stringify(body))).size).toBe(1);
+    expect(bodies[0]).toMatchObject({ status: 401, code: 'unauthorized' });
+  });
+
+  test('has no access to the data of tenants with the key', async () => {
+    const api = new Api();
+    const payment = await api.paid('k');
+    for (const path of ['/v1/payments', `/v1/payments/${payment}`, '/v1/balances', '/v1/events', '/v1/orders'])
+      expect((await api.get(path, as(OPERATOR_KEY))).status).toBe(401);
+  });
+
+  test('who sends a request again with another key of the same person gets the same answer', async () => {
+    const api = new Api();
+    const payment = await api.paid('k');
+    api.registerOperator(OTHER, { operator: 'Ada Example' });
+    const first = await api.correct('c', { payment, reverses: 2 });
+    const again = await api.correct('c', { payment, reverses: 2 }, as(OTHER));
+    expect([again.text, again.headers['Idempotency-Replayed']]).toEqual([first.text, 'true']);
+  });
+});
