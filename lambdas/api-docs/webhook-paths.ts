@@ -24,9 +24,9 @@ const deliveryPath = path.extend({
   delivery: webhookDelivery.shape.id.meta({ description: 'The id of the delivery.' }),
 });
 
-/** Of operations on endpoints, whose keys do not expire. */
+/** Of operations on endpoints. An expired key is not refused: a request with it is a new one. */
 const OF_ENDPOINTS = { scope: Scopes.webhooksWrite, expires: false } as const;
-const PROMISE = 'nothing happens twice';
+const PROMISE = 'nothing happens twice for 30 days';
 
 /** Webhook endpoints and deliveries. */
 export const webhookPaths: ZodOpenApiPathsObject = {
@@ -45,7 +45,7 @@ export const webhookPaths: ZodOpenApiPathsObject = {
       description:
         'From now on each event of these types is posted to the URL at least once, signed as Standard Webhooks specifies. Every ' +
         'attempt at an event has the same `webhook-id` header.',
-      key: ['endpoint', PROMISE],
+      key: ['endpoint', 'no second endpoint is ever made'],
       body: { schema: createEndpointBody },
       located: true,
       answers: { 201: { description: 'The endpoint, with its `secret`.', schema: webhookEndpointWithSecret } },

@@ -1,5 +1,5 @@
 import { authenticatedApi } from '../http/authenticated-api.ts';
-import type { EmailHashes } from '../kernel/email-hashes.ts';
+import { loadedOnce } from '../kernel/loaded-once.ts';
 import { type Platform, secretsLater, systemPlatform } from '../kernel/platform/system-platform.ts';
 import { standardTelemetry } from '../kernel/platform/telemetry.ts';
 import { idempotently } from '../once/idempotently.ts';
@@ -31,9 +31,9 @@ export async function wire(platform: Platform & ProcessorsPlatform, runner: Oper
   const { tables } = config;
   const viewsTable = readViewsTable(platform.variables);
   // Payments with an e-mail address alone need them.
-  const hashes = async () =>
-    (await import('../kernel/platform/keyed-email-hashes.ts')).keyedEmailHashes(platform.variables, platform);
-  let emailHashes: Promise<EmailHashes> | undefined;
+  const emailHashes = loadedOnce(async () =>
+    (await import('../kernel/platform/keyed-email-hashes.ts')).keyedEmailHashes(platform.variables, platform),
+  );
   // Lists alone read it.
   const views = async () =>
     new (await import('../views/store/dynamodb-views.ts')).DynamoDbViews(documents, viewsTable, pacing);
@@ -41,7 +41,7 @@ export async function wire(platform: Platform & ProcessorsPlatform, runner: Oper
     store: new DynamoDbStore(documents, tables, pacing),
     transitions: new LedgerTransitions(documents, tables, pacing),
     views: { range: async (asked) => (await views()).range(asked), read: async (row) => (await views()).read(row) },
-    emailHashes: { of: async (...asked) => (await (emailHashes ??= hashes())).of(...asked) },
+    emailHashes: { of: async (...asked) => (await emailHashes()).of(...asked) },
     emailIndex: {
       range: async (asked) =>
         (await import('../views/store/email-index.ts')).emailIndex(documents, tables.registry, pacing).range(asked),

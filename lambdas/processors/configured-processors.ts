@@ -2,6 +2,7 @@ import type { RoutingRule } from '../kernel/contract/environment.ts';
 import { RetryableError } from '../kernel/faults.ts';
 import type { Mode } from '../kernel/ids.ts';
 import { invariant } from '../kernel/invariant.ts';
+import { loadedOnce } from '../kernel/loaded-once.ts';
 import type { ActiveSecrets } from '../kernel/platform/active-secrets.ts';
 import type { Instruments } from '../kernel/platform/instruments.ts';
 import type { Secrets } from '../kernel/platform/secrets-manager.ts';
@@ -61,15 +62,14 @@ export async function configuredProcessors(
 ): Promise<Processors> {
   const telemetry = outboundTelemetry(instruments);
   // Loaded at the first use, so that a start does not read the Secrets Manager client.
-  const load = async () => {
+  const known = loadedOnce(async () => {
     const { ActiveSecrets } = await import('../kernel/platform/active-secrets.ts');
     return new ActiveSecrets(await secretsManager(), clock);
-  };
-  let known: Promise<ActiveSecrets> | undefined;
+  });
   return connectProcessors(config, {
     clock,
     send,
-    secrets: { active: async (id) => (await (known ??= load())).active(id) },
+    secrets: { active: async (id) => (await known()).active(id) },
     breakerOpened: (name) => telemetry.count(name, 'outbound_breaker_opened'),
   });
 }

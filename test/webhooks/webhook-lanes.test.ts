@@ -282,6 +282,50 @@ describe('an endpoint that does not answer', () => {
     expect(await site.store.dueInLane(HANGING.id, 5)).toEqual([]);
   });
 
+  test('with a delivery at which Payonce has a bug, gets the others, and a dead letter names it', async () => {
+    const site = new Site();
+    await site.add(HANGING, 'hangs');
+    await site.addDue(HANGING, 3);
+    await site.pass(1);
+    const letter = (await site.deliveriesOf(HANGING)).find(({ apart }) => apart === true);
+    const readDelivery = site.store.readDelivery.bind(site.store);
+    site.store.readDelivery = async (endpointId, id) => {
+      if (id === letter?.id) throw new TypeError('a bug');
+      return readDelivery(endpointId, id);
+    };
+    await site.pass(60);
+    expect(site.failedMessages).toContainEqual({ kind: 'attempt', endpointId: HANGING.id, deliveryId: letter?.id });
+  });
+
+  test('is slow from its first attempt on although a rival changes an endpoint at that moment', async () => {
+    const site = new Site();
+    await site.add(HANGING, 'hangs');
+    const write = site.store.write.bind(site.store);
+    let rivals = 0;
+    site.store.write = async (change) => {
+      if (change.book?.now.endpoints[0]?.slow !== undefined && rivals === 0) {
+        rivals += 1;
+        const was = await site.store.readBook(ownerOf(HANGING));
+        await write({ book: { was, now: { ...was, revision: was.revision + 1 } } });
+      }
+      return write(change);
+    };
+    await site.publish(HANGING, 'first');
+    await site.clock.until(site.clock.nowMs() + 15 * SECOND_MS);
+    expect(rivals).toBe(1);
+    expect((await site.store.readBook(ownerOf(HANGING))).endpoints[0]?.slow).toBeDefined();
+  });
+
+  test('fails the sweep when the store of its deliveries is refused, instead of leaving them to senders', async () => {
+    const site = new Site();
+    await site.add(HANGING, 'hangs');
+    await site.addDue(HANGING, 102);
+    site.store.readDelivery = async () => Promise.reject(new TerminalError('store_refused', 'no permission'));
+    await expect(sweepWebhooks({ ...site.tools, webhooks: site.store, due: site.store })).rejects.toThrow(
+      'no permission',
+    );
+  });
+
   test('gets a delivery that could not be read in its lane, once its dead letter is redriven after a fix', async () => {
     const site = new Site();
     await site.add(HANGING, 'hangs');

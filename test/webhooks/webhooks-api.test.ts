@@ -4,8 +4,10 @@ import { parseActivity } from '../../lambdas/activity/store/dynamodb-activity.ts
 import { LedgerRow } from '../../lambdas/kernel/contract/rows.ts';
 import { tenantId } from '../../lambdas/kernel/ids.ts';
 import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
+import { idempotentRunner } from '../../lambdas/once/idempotent-runner.ts';
 import { newDelivery } from '../../lambdas/webhooks/domain/webhook-delivery.ts';
 import { messageOf } from '../../lambdas/webhooks/use/fan-out-webhooks.ts';
+import { replayPage } from '../../lambdas/webhooks/use/replay-webhooks.ts';
 import type { WebhookChange } from '../../lambdas/webhooks/use/webhooks.ts';
 import { Api, type Reply } from '../world/api.ts';
 import { TABLES } from '../world/tables.ts';
@@ -147,6 +149,47 @@ describe('an endpoint', () => {
       harness.send('POST', `${path}/deliveries/${id}/resend`, 'x', undefined, asked),
     ]);
     expect(replies.map(({ status }) => status)).toEqual(Array.from({ length: 7 }, () => 404));
+  });
+});
+
+describe('the record of a request', () => {
+  test('that creates an endpoint is permanent; all others expire after 30 to 33 days', async () => {
+    const harness = new Api();
+    const path = `/${idOf(await harness.create('k'))}`;
+    const { id } = await deliveryAt(harness, path.slice(1));
+    await harness.send('POST', `${path}/rotate_secret`, 'r', {});
+    await harness.send('POST', `${path}/replay`, 'p', { created_from: 0, created_to: 1 });
+    await harness.send('POST', `${path}/deliveries/${id}/resend`, 's');
+    await harness.send('DELETE', path, 'd');
+
+    const kept = harness.store.database.items(TABLES.idempotency).map(({ expiresAt }) => expiresAt);
+    const nowSeconds = harness.clock.nowMs() / 1000;
+    const ages = kept.filter((at) => at !== undefined).map((at) => (Number(at) - nowSeconds) / 86_400);
+    expect(kept).toHaveLength(5);
+    expect(ages).toHaveLength(4);
+    expect(Math.min(...ages)).toBeGreaterThanOrEqual(30);
+    expect(Math.max(...ages)).toBeLessThanOrEqual(33.1);
+  });
+
+  test('of a replay makes a second replay possible once it has expired', async () => {
+    const harness = new Api();
+    const path = `/${idOf(await harness.create('k'))}`;
+    const asked = () => harness.send('POST', `${path}/replay`, 'p', { created_from: 0, created_to: 1 });
+    const first = await asked();
+    const { clock, store } = harness;
+    const tasks = { enqueue: async () => undefined };
+    const pastEvents = async () => ({ events: [] });
+    const report = () => undefined;
+    const own = { webhooks: store.webhooks, pastEvents, tasks, clock, report };
+    const tools = { ...own, runner: idempotentRunner, digest: systemDigest };
+    expect(await replayPage(tools, String(first.body['id']))).toBe('ended');
+    expect((await asked()).text).toBe(first.text);
+    harness.clock.advance(34 * 24 * 60 * 60 * 1000);
+    expect(harness.store.database.deleteExpired(harness.clock.nowMs())).toBe(1);
+
+    const second = await asked();
+
+    expect(second).toMatchObject({ status: 202, body: { id: first.body['id'], status: 'running' } });
   });
 });
 

@@ -4,8 +4,8 @@ import { Environment } from '../contract/environment.ts';
 import { base32 } from '../digest.ts';
 import type { EmailHashes } from '../email-hashes.ts';
 import { invariant } from '../invariant.ts';
+import { loadedOnce } from '../loaded-once.ts';
 import type { Clock } from '../world.ts';
-import type { ActiveSecrets } from './active-secrets.ts';
 import type { Secrets } from './secrets-manager.ts';
 import { readVariables, secretId, type Variables } from './variables.ts';
 
@@ -24,11 +24,12 @@ export function keyedEmailHashes(
 ): EmailHashes {
   const id = readVariables(variables, environment)[Environment.emailKeysSecretId];
   // Loaded at the first use, so that a start does not read the Secrets Manager client.
-  const load = async () => new (await import('./active-secrets.ts')).ActiveSecrets(await secretsManager(), clock);
-  let known: Promise<ActiveSecrets> | undefined;
+  const known = loadedOnce(
+    async () => new (await import('./active-secrets.ts')).ActiveSecrets(await secretsManager(), clock),
+  );
   return {
     of: async ({ tenantId, mode }, email) => {
-      const keys = await (await (known ??= load())).active(id);
+      const keys = await (await known()).active(id);
       const text = JSON.stringify([tenantId, mode, email.toLowerCase()]);
       const [first, ...older] = keys.map((key) =>
         base32(createHmac('sha256', key).update(text).digest()).slice(0, LETTERS),

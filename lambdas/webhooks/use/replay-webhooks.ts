@@ -54,13 +54,15 @@ export async function acceptReplay(
       if (endpoint === undefined) return { kind: 'not_found' };
       if (endpoint.disabled !== undefined) return { kind: 'endpoint_disabled' };
       if (endpoint.replay !== undefined) return { kind: 'replay_running', replayId: endpoint.replay };
+      // The replay of a request whose record has expired is kept longer than the record.
+      const was = await tools.webhooks.readReplay(replayId);
       const nowMs = tools.clock.nowMs();
       const now: WebhookReplay = {
         tenantId: caller.tenantId,
         mode: caller.mode,
         id: replayId,
         endpointId,
-        revision: 1,
+        revision: (was?.revision ?? 0) + 1,
         status: 'running',
         fromMs,
         untilMs,
@@ -77,7 +79,7 @@ export async function acceptReplay(
         occurredAtMs: nowMs,
       };
       const running = { was: book, now: withEndpoint(book, { ...endpoint, replay: replayId }) };
-      const change = { book: running, replay: { now }, activity };
+      const change = { book: running, replay: { ...(was === undefined ? {} : { was }), now }, activity };
       return { kind: 'change', change, answer: answerOf(202, replayObject(now)) };
     },
   });

@@ -261,14 +261,17 @@ async function keepApart(
 ): Promise<boolean> {
   const { webhooks, report } = tools;
   try {
-    const was = await webhooks.readBook({ tenantId, mode });
-    const known = endpointOf(was, endpointId);
-    if (known === undefined) return false;
-    if (known.slow !== undefined) return true;
-    await wakeLane(tools, { tenantId, mode }, endpointId);
-    await webhooks.write({ book: { was, now: withEndpoint(was, { ...known, slow: { sinceMs } }) } });
-    await enqueueAtOnce(tools, [{ kind: 'lane', endpointId }]);
-    return true;
+    return await rounds<boolean>('these endpoints', async () => {
+      const was = await webhooks.readBook({ tenantId, mode });
+      const known = endpointOf(was, endpointId);
+      if (known === undefined) return false;
+      if (known.slow !== undefined) return true;
+      await wakeLane(tools, { tenantId, mode }, endpointId);
+      const now = withEndpoint(was, { ...known, slow: { sinceMs } });
+      if ((await webhooks.write({ book: { was, now } })).kind !== 'written') return 'again';
+      await enqueueAtOnce(tools, [{ kind: 'lane', endpointId }]);
+      return true;
+    });
   } catch (error) {
     report(error);
     return false;

@@ -80,7 +80,7 @@ async function readableDelivery(
   try {
     return await webhooks.readDelivery(endpointId, deliveryId);
   } catch (error) {
-    if (error instanceof TerminalError) return undefined;
+    if (error instanceof TerminalError && error.code === 'row_unreadable') return undefined;
     throw error;
   }
 }

@@ -2,7 +2,7 @@ import type { Answer } from '../../kernel/answer.ts';
 import type { Fingerprint } from '../../kernel/fingerprint.ts';
 import type { OperationId } from '../../kernel/ids.ts';
 import type { Clock, Entropy } from '../../kernel/world.ts';
-import type { EffectRecord } from '../../once/domain/idempotency.ts';
+import { type EffectRecord, effectExpirySeconds } from '../../once/domain/idempotency.ts';
 import { commitOnce } from '../../once/use/execute-once.ts';
 import { judgeEffect } from '../../once/use/judge-record.ts';
 import type { OperationRunner } from '../../once/use/operation-runner.ts';
@@ -29,6 +29,8 @@ export interface WebhookEffect<Refusal> {
   /** Derived from tenant, mode, method, path and idempotency key. */
   readonly operationId: OperationId;
   readonly fingerprint: Fingerprint;
+  /** Keeps the record and its answer. @default they are kept for 30 days */
+  readonly isPermanent?: boolean;
   /** Reads and decides. Called again when a row that it read has changed. */
   readonly decide: () => Promise<Decided | Refusal>;
 }
@@ -56,7 +58,7 @@ export async function takeWebhookEffect<Refusal extends { readonly kind: string 
   effect: WebhookEffect<Refusal>,
 ): Promise<WebhookEffectOutcome<Refusal>> {
   const { webhooks, secrets, clock, entropy } = tools;
-  const { operationId, fingerprint } = effect;
+  const { operationId, fingerprint, isPermanent = false } = effect;
   const judge = async (record: EffectRecord): Promise<WebhookEffectOutcome<Refusal>> => {
     const judged = judgeEffect(record, fingerprint);
     return judged.kind === 'replay' ? { ...judged, answer: await unsealed(secrets, judged.answer) } : judged;
@@ -78,8 +80,8 @@ export async function takeWebhookEffect<Refusal extends { readonly kind: string 
         operationId,
         owner: entropy.ownerToken(),
         recordedAtMs: clock.nowMs(),
-        // The record has no expiry: its key must not create a second endpoint after the first was deleted.
         request: { fingerprint, answer: decided.answer },
+        ...(isPermanent ? {} : { expiresAtSeconds: effectExpirySeconds(clock.nowMs(), entropy.fraction()) }),
       };
       const outcome = await webhooks.write({ ...decided.change, record });
       if (outcome.kind === 'written') return done({ kind: 'first', answer });

@@ -53,6 +53,8 @@ export async function createEndpoint(
   const { caller, cause, endpointId, url, events, description } = request;
   return takeWebhookEffect<CreateRefusal>(tools, {
     ...request,
+    // Its key must not create a second endpoint after the first was deleted.
+    isPermanent: true,
     decide: async () => {
       const reason = await tools.addresses.refusal(url);
       if (reason !== undefined) return { kind: 'url_refused', reason };

@@ -1,4 +1,4 @@
-import { TerminalError } from '../../kernel/faults.ts';
+import { AmbiguousError, RetryableError } from '../../kernel/faults.ts';
 import { rounds } from '../../once/use/rounds.ts';
 import { LONGEST_DELAY_MS } from '../domain/webhook-delivery.ts';
 import { endpointOf, withEndpoint } from '../domain/webhook-endpoint.ts';
@@ -95,7 +95,10 @@ async function workAt(
   return { outcomes, run: { hung, tried, isSlow, ...(nextAtMs === undefined ? {} : { nextAtMs }) } };
 }
 
-/** After a failure of Payonce, the deliveries behind this one have their turn. One that cannot be read gets a dead letter. */
+/**
+ * After a failure of Payonce, the deliveries behind this one have their turn. Unless the store may only be away, the delivery gets a
+ * message of its own, which becomes a dead letter when it fails again.
+ */
 async function setBack(
   tools: LaneTools,
   endpointId: string,
@@ -104,7 +107,8 @@ async function setBack(
 ): Promise<void> {
   const task = { kind: 'attempt', endpointId, deliveryId } as const;
   tools.report(reason);
-  if (reason instanceof TerminalError) await enqueueAtOnce(tools, [task]);
+  const isPassing = reason instanceof RetryableError || reason instanceof AmbiguousError;
+  if (!isPassing) await enqueueAtOnce(tools, [task]);
   await tools.due.move({ task, sweepAtMs }, { sweepAtMs: tools.clock.nowMs() + SET_BACK_MS });
 }
 
