@@ -1,4 +1,7 @@
-import { JOBS, type JobId } from '../../../lambdas/kernel/contract/jobs.ts';
+import { JOB_DEFAULT_MAX_DURATION_SECONDS } from '../../../lambdas/jobs/contract.ts';
+import { isEnded } from '../../../lambdas/jobs/domain/job-run.ts';
+import { parseRun } from '../../../lambdas/jobs/store/job-items.ts';
+import { JOBS, type JobEntry, type JobId } from '../../../lambdas/kernel/contract/jobs.ts';
 import { RegistryRow } from '../../../lambdas/kernel/contract/rows.ts';
 import { IdempotencyTable, KeyAttribute, LedgerTable, RegistryTable } from '../../../lambdas/kernel/contract/tables.ts';
 import { isInquiryDue } from '../../../lambdas/kernel/looks.ts';
@@ -131,8 +134,22 @@ interface Wait {
   atMs?: number;
   gapMs: number;
   isRunning: boolean;
-  hasChanged: boolean;
+  /** Until then at most a run of the job is under way; 0 when none is. */
+  underWayToMs: number;
+  /** A time of the schedule was left out because a run was under way. */
+  isLeftOut: boolean;
 }
+
+const newWait = (job: JobId): Wait => ({
+  rows: new Map(),
+  gapMs: TRIGGERS[job].fromMs,
+  isRunning: false,
+  underWayToMs: 0,
+  isLeftOut: false,
+});
+
+/** The share of the histories in which a job fires although its last run is under way. The second run waits for the first. */
+const OVERLAP_SHARE = 0.2;
 
 export class JobClock {
   readonly #simulation: Simulation;
@@ -149,7 +166,7 @@ export class JobClock {
     for (const { id } of JOBS) {
       const { share = 1 } = TRIGGERS[id];
       if (simulation.decide(`clock of ${id}`) >= share) continue;
-      this.#waits.set(id, { rows: new Map(), gapMs: TRIGGERS[id].fromMs, isRunning: false, hasChanged: false });
+      this.#waits.set(id, newWait(id));
     }
     database.listen((changes) => {
       for (const change of changes) this.#note(change);
@@ -167,22 +184,17 @@ export class JobClock {
 
   /** Something is in the queue of a person. Events that were lost there come back by the job. */
   wake(job: JobId): void {
-    const wait = this.#waits.get(job) ?? {
-      rows: new Map(),
-      gapMs: TRIGGERS[job].fromMs,
-      isRunning: false,
-      hasChanged: false,
-    };
+    const wait = this.#waits.get(job) ?? newWait(job);
     this.#waits.set(job, wait);
     this.#wakeAt(job, wait, this.#simulation.nowMs);
   }
 
   #note(change: RowChange): void {
+    if (change.after !== undefined && partitionOf(change).startsWith(RegistryRow.jobRuns)) this.#noteRun(change.after);
     for (const [job, wait] of this.#waits) {
       const trigger = TRIGGERS[job];
       const dueMs = trigger.dueMs(change, this.#simulation.nowMs);
       if (dueMs === undefined) continue;
-      wait.hasChanged = true;
       const name = nameOfRow(change.after ?? change.before ?? {});
       const { after, table } = change;
       const isLeft = after !== undefined && (trigger.isLeft?.(after, table) ?? true);
@@ -191,6 +203,18 @@ export class JobClock {
       wait.gapMs = trigger.fromMs;
       this.#wakeAt(job, wait, dueMs);
     }
+  }
+
+  #noteRun(row: Item): void {
+    const run = parseRun(row);
+    const entry: JobEntry | undefined = JOBS.find(({ id }) => id === run.jobId);
+    const wait = this.#waits.get(run.jobId as JobId);
+    if (entry === undefined || wait === undefined) return;
+    const { maxDuration = JOB_DEFAULT_MAX_DURATION_SECONDS } = entry;
+    wait.underWayToMs = isEnded(run) ? 0 : run.acceptedAtMs + maxDuration * 1_000;
+    if (wait.underWayToMs > 0 || !wait.isLeftOut) return;
+    wait.isLeftOut = false;
+    this.#wakeAt(entry.id as JobId, wait, this.#simulation.nowMs);
   }
 
   /** At the next time of the schedule. */
@@ -211,8 +235,12 @@ export class JobClock {
   #run(job: JobId, wait: Wait, atMs: number): boolean {
     const trigger = TRIGGERS[job];
     if (wait.isRunning || (trigger.isQueue && wait.rows.size === 0)) return false;
+    if (wait.underWayToMs > this.#simulation.nowMs && this.#simulation.decide(`overlap of ${job}`) >= OVERLAP_SHARE) {
+      wait.isLeftOut = true;
+      this.#wakeAt(job, wait, wait.underWayToMs);
+      return false;
+    }
     wait.isRunning = true;
-    wait.hasChanged = false;
     void this.#work(job, wait, atMs);
     return true;
   }
