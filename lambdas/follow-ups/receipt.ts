@@ -1,6 +1,7 @@
 import { shownAmount } from '../kernel/currency.ts';
 import type { Digest } from '../kernel/digest.ts';
 import { parseOrderId, paymentOfOrder } from '../kernel/ids.ts';
+import { mailLine } from '../kernel/mail-line.ts';
 import { moneyOf } from '../payments/domain/charge-money.ts';
 import { RECEIPT_EMAIL } from '../payments/domain/payment.ts';
 import { detailsOf } from '../payments/domain/transition.ts';
@@ -53,18 +54,26 @@ export function isReceiptDue({ first, state }: Pick<PaymentChain, 'first' | 'sta
   return money !== undefined && money.leftMinor > 0 && detailsOf(first).detailsErased === undefined;
 }
 
-/** The text of the receipt. It uses only immutable fields, so every attempt sends the same text. */
+/**
+ * The text of the receipt. It uses only immutable fields, so every attempt sends the same text. The merchant's fields are lines of
+ * their own; one with a link is left out, because the e-mail comes from the operator's address.
+ */
 export function receiptEmail(payment: PaidPayment): { readonly subject: string; readonly text: string } {
   const { id, amount_captured: amountMinor, currency, reference, description, created, livemode } = payment;
   const lines = [
     `Paid: ${shownAmount(amountMinor, currency)}`,
     `Date: ${new Date(created * 1000).toISOString().slice(0, 10)}`,
     `Payment: ${id}`,
-    ...(reference === null ? [] : [`Reference: ${reference}`]),
-    ...(description === null ? [] : [`For: ${description}`]),
+    ...lineOf('Reference', reference),
+    ...lineOf('For', description),
     ...(livemode ? [] : ['', 'This was a test: no money was charged.']),
   ];
   return { subject: 'Your receipt', text: ['Thank you for your payment.', '', ...lines, ''].join('\n') };
+}
+
+function lineOf(label: string, text: string | null): readonly string[] {
+  const line = text === null ? undefined : mailLine(text);
+  return line === undefined ? [] : [`${label}: ${line}`];
 }
 
 /** The longest possible address (RFC 5321, section 4.5.3.1.3, without the angle brackets). */

@@ -63,7 +63,13 @@ function receiptConsumer({ digest, mailer, payments, unsent }: ReceiptTools): Co
       const chain = paymentId === undefined ? undefined : await readChain(payments, paymentId);
       invariant(chain !== undefined, 'a payment that was completed is in the Ledger');
       if (!isReceiptDue(chain)) return;
-      const email = { operationId, to: address.to, tag: RECEIPT_TAG, ...receiptEmail(payment) };
+      const email = {
+        operationId,
+        to: address.to,
+        tag: RECEIPT_TAG,
+        livemode: payment.livemode,
+        ...receiptEmail(payment),
+      };
       const { kind } = await mailer.send(email, { timeoutMs: SEND_TIMEOUT_MS });
       if (kind !== 'sent') unsent(payment.id, kind);
     }),

@@ -40,6 +40,27 @@ describe('a receipt', () => {
     expect(receiptEmail({ ...PAYMENT, currency, amount_captured: amount }).text).toContain(`Paid: ${shown}\n`);
   });
 
+  test.each([
+    'Pay at https://evil.example/now',
+    'Win at evil.com',
+    'evil。com',
+    'ｗｗｗ．evil．com',
+    'mail me: eve@evil.com',
+    'ftp://evil',
+    'xn--e1afmkfd.xn--p1ai',
+  ])('leaves out a field with a link: %j', (text) => {
+    const plain = receiptEmail({ ...PAYMENT, description: null, reference: null });
+    expect(receiptEmail({ ...PAYMENT, description: text, reference: text })).toEqual(plain);
+  });
+
+  test('shows each field in one line without control characters, and a long one cut', () => {
+    const description = `Shirts\r\n\u2028Paid: 0.00 EUR\u202e ${'x'.repeat(400)}`;
+    const lines = receiptEmail({ ...PAYMENT, description }).text.split('\n');
+    expect(lines).toHaveLength(receiptEmail(PAYMENT).text.split('\n').length);
+    expect(lines.at(-2)).toMatch(/^For: Shirts Paid: 0\.00 EUR x+…$/);
+    expect(lines.at(-2)?.length).toBe('For: '.length + 200);
+  });
+
   test('in test mode says so', () => {
     expect(receiptEmail({ ...PAYMENT, livemode: false }).text).toContain('This was a test: no money was charged.');
   });

@@ -77,6 +77,7 @@ describe('the parties of orders on the deployed sandbox', () => {
   const letter = (step: string, to: string) => ({
     operationId: operation(step),
     to,
+    livemode: true,
     subject: 'Your order',
     text: 'Thank you.',
     tag: 'order-confirmation',

@@ -50,7 +50,7 @@ export function connectParties(
     emails,
     stock: createShopStock(shop('stock', STOCK_PATH)),
     referrals: createShopReferrals(shop('referrals', CREDITS_PATH)),
-    mailer: createMailer(emails, { clock, givenUp }),
+    mailer: createMailer(emails, { clock, givenUp, isSandbox: true }),
     clock,
   };
 }

@@ -143,6 +143,7 @@ test('a dead letter of a canceled order is removed without effect', async () => 
         operationId: orderStepOperation(systemDigest, 'confirm', request.orderId),
         orderId: request.orderId,
         to: request.email,
+        livemode: true,
         subject: 'Your order',
         text: 'Thank you.',
         tag: 'order-confirmation',

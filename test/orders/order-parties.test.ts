@@ -2,6 +2,7 @@ import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { AmbiguousError, RetryableError, TerminalError } from '../../lambdas/kernel/faults.ts';
 import { type OrderId, storedOperationId } from '../../lambdas/kernel/ids.ts';
 import { idempotentRunner } from '../../lambdas/once/idempotent-runner.ts';
+import { createMailer } from '../../lambdas/orders/parties/mailer.ts';
 import { makeAgain } from '../../lambdas/orders/parties/make-again.ts';
 import type { CreditOrder, OrderEmail, ReservationOrder } from '../../lambdas/orders/use/order-parties.ts';
 import type { GivenUp } from '../../lambdas/outbound/outbound-calls.ts';
@@ -135,10 +136,29 @@ describe('the referral program', () => {
   });
 });
 
+test('a real mailer sends no e-mail of test mode', async () => {
+  const sent: string[] = [];
+  const sender = {
+    sendEmail: async ({ messageId }: { readonly messageId: string }) => {
+      sent.push(messageId);
+      return { kind: 'sent', vendorId: 'one' } as const;
+    },
+  };
+  const mailer = createMailer(sender, { clock: new SimulatedClock() });
+  const letter = { to: 'ada@example.com', subject: 'Your order', text: 'Thank you.', tag: 'order-confirmation' };
+  const operationId = storedOperationId('op_test');
+
+  expect((await mailer.send({ ...letter, operationId, livemode: false }, LIMIT)).kind).toBe('sent');
+  expect(sent).toEqual([]);
+  await mailer.send({ ...letter, operationId, livemode: true }, LIMIT);
+  expect(sent).toEqual(['op_test']);
+});
+
 describe('the mailer', () => {
   const email = (to = 'ada@example.com'): OrderEmail => ({
     operationId: operation(),
     to,
+    livemode: true,
     subject: 'Your order',
     text: 'Thank you.',
     tag: 'order-confirmation',

@@ -159,7 +159,8 @@ async function naiveRun(
     await processor.change({ operationId: freshKey(), paymentId, chargeId: charged.chargeId, currency, change }, limit);
     return answered(409);
   }
-  await mailer.send({ operationId: freshKey(), to: email, subject: 'Order', text: 'Order', tag: 'order' }, limit);
+  const message = { livemode: true, subject: 'Order', text: 'Order', tag: 'order' };
+  await mailer.send({ operationId: freshKey(), to: email, ...message }, limit);
   await referrals.credit({ operationId: freshKey(), orderId, referrer, amountMinor: 100, currency }, limit);
   return answered(201);
 }

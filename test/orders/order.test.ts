@@ -287,6 +287,11 @@ test('a chain reports its first invalid link', () => {
   expect(firstBrokenOrderLink(systemDigest, [first, third])).toBe(2);
 });
 
+test('a confirmation shows no link, whatever the ids of the items', () => {
+  const items = [{ sku: 'evil.com', quantity: 2 }];
+  expect(confirmationEmail(newOrder().order, { ...details, items }).text).toContain('  2 x item\n');
+});
+
 test.each([
   ['EUR', 1_999, '19.99 EUR'],
   ['JPY', 1_999, '1999 JPY'],

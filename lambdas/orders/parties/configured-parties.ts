@@ -54,7 +54,10 @@ const CALL_TIMEOUT_MS = 5_000;
 export async function configuredParties(config: PartiesConfig, tools: PartiesTools): Promise<Parties> {
   const letters = new SqsLetterBox(letterBoxClient(tools), config.deadLettersQueueUrl);
   const { stock, referrals, emails } = connect(config, { ...tools, letters }, 'dead_letter_terminal');
-  return { stock, referrals, mailer: createMailer(emails, { clock: tools.clock, givenUp: 'dead_letter_terminal' }) };
+  // Only the sandbox accepts any token.
+  const isSandbox = config.postmark.tokenSecretId === undefined;
+  const mailer = createMailer(emails, { clock: tools.clock, givenUp: 'dead_letter_terminal', isSandbox });
+  return { stock, referrals, mailer };
 }
 
 /** The dead letters, and the function that repeats the call of one. */

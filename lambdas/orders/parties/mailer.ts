@@ -8,13 +8,26 @@ import type { Email, EmailSender } from './postmark.ts';
 /** The operation of this adapter's dead letters. The payload is the e-mail. */
 export const EMAIL_OPERATION = 'email.send';
 
-/** Sends e-mails. The operation id is the message id, so repeated calls send an e-mail once. */
+/** Stands for the message id of an e-mail that was not sent. */
+const NOT_SENT = 'test_mode';
+
+/**
+ * Sends e-mails. The operation id is the message id, so repeated calls send an e-mail once. E-mails of test mode are sent by the
+ * sandbox only: a test key must not write to strangers from the operator's address.
+ *
+ * @param isSandbox @default false: the sender reaches real mailboxes
+ */
 export function createMailer(
   sender: EmailSender,
-  { clock, givenUp = 'throw' }: { readonly clock: Pick<Clock, 'nowMs'>; readonly givenUp?: GivenUp },
+  {
+    clock,
+    givenUp = 'throw',
+    isSandbox = false,
+  }: { readonly clock: Pick<Clock, 'nowMs'>; readonly givenUp?: GivenUp; readonly isSandbox?: boolean },
 ): Mailer {
   return {
     send: async (email, { timeoutMs }) => {
+      if (!email.livemode && !isSandbox) return { kind: 'sent', messageId: NOT_SENT };
       const deadlineMs = clock.nowMs() + timeoutMs;
       return emailOutcome(await sender.sendEmail(emailOf(email), { deadlineMs, givenUp }));
     },

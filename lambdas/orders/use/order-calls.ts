@@ -6,6 +6,7 @@ import { AmbiguousError, RetryableError, TerminalError } from '../../kernel/faul
 import { fingerprintOf } from '../../kernel/fingerprint.ts';
 import { chargeOperation, orderOperation, orderStepOperation, reversalOfOrder } from '../../kernel/ids.ts';
 import { invariant } from '../../kernel/invariant.ts';
+import { mailLine } from '../../kernel/mail-line.ts';
 import { changeOf } from '../../payments/domain/change.ts';
 import { moneyOf } from '../../payments/domain/charge-money.ts';
 import { isUnresolved } from '../../payments/domain/payment.ts';
@@ -290,7 +291,9 @@ async function sendEmail(
   const operationId = orderStepOperation(tools.digest, 'confirm', order.id);
   const { email: to } = details;
   invariant(to !== undefined, 'the address of an order is not erased before its e-mail was sent');
-  const email = { operationId, orderId: order.id, to, tag: CONFIRMATION_TAG, ...confirmationEmail(order, details) };
+  const livemode = order.mode === 'live';
+  const message = { to, tag: CONFIRMATION_TAG, livemode, ...confirmationEmail(order, details) };
+  const email = { operationId, orderId: order.id, ...message };
   const outcome = await tools.mailer.send(email, limitOf(tools, LATE_TIMEOUT_MS, context));
   switch (outcome.kind) {
     case 'sent':
@@ -307,7 +310,7 @@ export function confirmationEmail(
   { id, amountMinor, currency }: Order,
   { items }: OrderDetails,
 ): { readonly subject: string; readonly text: string } {
-  const lines = items.map(({ sku, quantity }) => `  ${quantity} x ${sku}`);
+  const lines = items.map(({ sku, quantity }) => `  ${quantity} x ${mailLine(sku) ?? 'item'}`);
   const total = shownAmount(amountMinor, currency);
   const text = [`Thank you for your order ${id}.`, '', ...lines, '', `Charged: ${total}`, ''].join('\n');
   return { subject: `Your order ${id}`, text };

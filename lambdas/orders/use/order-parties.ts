@@ -55,6 +55,8 @@ export interface OrderEmail {
   readonly operationId: OperationId;
   /** The order that records the outcome. @default none: a receipt */
   readonly orderId?: OrderId;
+  /** An e-mail of test mode does not reach a real mailer. */
+  readonly livemode: boolean;
   readonly to: string;
   readonly subject: string;
   readonly text: string;
