@@ -118,14 +118,20 @@ function sortedMetadata(metadata: PaymentNotes['metadata'] = {}): Record<string,
   return Object.fromEntries(Object.entries(metadata).sort(([left], [right]) => (left < right ? -1 : 1)));
 }
 
-/** The fields of {@link PAYMENT_OBJECT} that show the notes, one after the other, as JSON text. */
-export function notesFields({ description, metadata, returnUrl, detailsErased }: ShownNotes): string {
-  return jsonFields({
-    description: description ?? null,
-    metadata: sortedMetadata(metadata),
-    return_url: returnUrl,
-    details_erased: detailsErased,
-  });
+const note = shownField<ShownNotes>();
+
+/** The fields of {@link PAYMENT_OBJECT} that show the notes, one after the other. */
+const NOTES = {
+  description: note(['description'], ({ description }) => description ?? null),
+  metadata: note(['metadata'], ({ metadata }) => sortedMetadata(metadata)),
+  return_url: note(['returnUrl'], ({ returnUrl }) => returnUrl),
+  details_erased: note(['detailsErased'], ({ detailsErased }) => detailsErased),
+};
+const NOTES_OBJECT = apiObject<ShownNotes>()(NOTES);
+
+/** These fields as JSON text. */
+export function notesFields(notes: ShownNotes): string {
+  return jsonFields(NOTES_OBJECT.render(notes));
 }
 
 /**
@@ -154,10 +160,7 @@ const PAYMENT_OBJECT = apiObject<ShownPayment>()({
   failure: shown(['failure'], ({ failure }) => failure ?? null),
   cancellation_reason: shown(['cancelReason'], ({ cancelReason }) => cancelReason),
   reference: shown(['reference'], ({ reference }) => reference ?? null),
-  description: shown(['description'], ({ description }) => description ?? null),
-  metadata: shown(['metadata'], ({ metadata }) => sortedMetadata(metadata)),
-  return_url: shown(['returnUrl'], ({ returnUrl }) => returnUrl),
-  details_erased: shown(['detailsErased'], ({ detailsErased }) => detailsErased),
+  ...NOTES,
   disputes: shown(['disputes', 'id', 'currency'], ({ disputes, ...payment }) =>
     disputes?.map((dispute) => disputeObject(dispute, payment)),
   ),
