@@ -118,6 +118,15 @@ export type FaultKind =
   | 'ambiguous_lost'
   | 'slow';
 
+/** A time of faults everywhere, or of an outage of one processor. */
+export interface Trouble {
+  /** The name of a processor, or `all`. */
+  readonly of: string;
+  readonly fromMs: number;
+  /** @default it has not ended */
+  untilMs?: number;
+}
+
 /** How often each kind of fault happens at a gate, from 0 to 1. */
 export type FaultRates = Readonly<Partial<Record<FaultKind, number>>>;
 
@@ -155,6 +164,7 @@ export interface Observed {
   readonly shop: readonly ShopDeed[];
   readonly mails: readonly Mail[];
   readonly faults: readonly Fault[];
+  readonly troubles: readonly Trouble[];
   /** Errors that a handler threw to its caller, and lines logged as faults. */
   readonly reported: readonly { readonly of: string; readonly error: unknown; readonly atMs: number }[];
   /** Messages that are left, by name of the queue: task queues, consumers' queues, their dead letters and parking queues. */

@@ -44,6 +44,7 @@ import type {
   RunningSystem,
   Settings,
   SimulatedTenant,
+  Trouble,
 } from './contract.ts';
 import { Address, Secret, VARIABLES } from './functions.ts';
 import { JobClock } from './job-clock.ts';
@@ -83,7 +84,7 @@ export class SimulatedSystem implements RunningSystem {
   settings: Settings = FIRST_SETTINGS;
   readonly #callbacks = new Map<string, { -readonly [Name in keyof CallbackPosted]: CallbackPosted[Name] }>();
   /** By processor, and for all of them: when a fault or an outage began or ended. */
-  readonly #troubledAtMs = new Map<string, number>();
+  readonly troubles: Trouble[] = [];
   readonly #parties: Parties;
   readonly #receivers: Receivers;
   #take: Parameters<RunningSystem['onCallback']>[0] = (processor, event) => this.#callBack(processor, event);
@@ -159,7 +160,7 @@ export class SimulatedSystem implements RunningSystem {
   async becomeQuiet(days: number): Promise<void> {
     this.deploy({ faults: {}, clockSkewMs: 0 });
     this.faultsEndedAtMs = this.nowMs;
-    this.#parties.down.clear();
+    for (const name of this.#parties.down) this.#upOrDown(name, true);
     this.#receivers.answers.clear();
     this.#jobs?.wakeAll();
     await this.run(this.nowMs + DAY_MS);
@@ -234,14 +235,15 @@ export class SimulatedSystem implements RunningSystem {
 
   #well(): readonly string[] {
     return Object.entries(this.processors).flatMap(([name, { inside }]) => {
-      const sinceMs = Math.max(this.#troubledAtMs.get(name) ?? 0, this.#troubledAtMs.get('all') ?? 0);
-      const isAway = this.#parties.down.has(name) || Object.keys(this.settings.faults).length > 0;
-      return isAway || inside.hasFailing || this.nowMs - sinceMs < WELL_MS ? [] : [name];
+      const isTroubled = this.troubles.some(
+        ({ of, untilMs = this.nowMs }) => (of === name || of === 'all') && this.nowMs - untilMs < WELL_MS,
+      );
+      return isTroubled || inside.hasFailing ? [] : [name];
     });
   }
 
   deploy(settings: Partial<Settings>): void {
-    if (settings.faults !== undefined) this.#troubledAtMs.set('all', this.nowMs);
+    if (settings.faults !== undefined) this.#trouble('all', Object.keys(settings.faults).length > 0);
     this.settings = { ...this.settings, ...settings };
     this.simulation.rates = this.settings.faults;
     this.account.deployment = deploymentOf(this.settings);
@@ -373,8 +375,13 @@ export class SimulatedSystem implements RunningSystem {
     });
   }
 
+  #trouble(of: string, begins: boolean): void {
+    for (const trouble of this.troubles) if (trouble.of === of) trouble.untilMs ??= this.nowMs;
+    if (begins) this.troubles.push({ of, fromMs: this.nowMs });
+  }
+
   #upOrDown(name: string, isUp: boolean): void {
-    this.#troubledAtMs.set(name, this.nowMs);
+    this.#trouble(name, !isUp);
     if (isUp) this.#parties.down.delete(name);
     else this.#parties.down.add(name);
   }

@@ -330,6 +330,21 @@ describe('what is unfinished', () => {
     await harness.pay(late);
     expect(world.atTheEnd()).toContain(I7);
   });
+
+  test('is no claim that waits for hours while only another processor is away', async () => {
+    const I7 = 'I7 every claim is answered in time';
+    const fromMs = harness.clock.nowMs();
+    Object.assign(world.world, { faultsEndedAtMs: fromMs + 9 * 60 * MINUTE_MS });
+    world.troubles.push({ of: 'second', fromMs });
+    const request = paymentRequest('held-up');
+    const dying = { ...harness.processor, charge: () => Promise.reject(new Error('the process is gone')) };
+    await harness.pay(request, { processor: dying }).catch(() => undefined);
+    harness.clock.advance(3 * 60 * MINUTE_MS);
+    await harness.pay(request);
+    expect(world.atTheEnd()).toContain(I7);
+    world.troubles.push({ of: 'sandbox', fromMs: fromMs + MINUTE_MS });
+    expect(world.atTheEnd()).not.toContain(I7);
+  });
 });
 
 describe('an answer', () => {

@@ -113,8 +113,30 @@ export function checkMessages({ queues }: Observed): readonly Violation[] {
  */
 const ANSWER_MS = 45 * 60_000;
 
+/** The simulated runs of the resolver come at growing distances while nothing changes: at most as long as a claim has waited. */
+const WELL_ANSWER_MS = 2 * 60 * 60_000;
+
+/** I7, B09: that another processor is away holds up no claim at one that is well. */
+function checkAnsweredWhileWell({ claimed, payments, world }: Seen): readonly Violation[] {
+  return [...claimed].flatMap(([operation, { fromMs, untilMs = world.nowMs }]) => {
+    const letters = /^(?:pay|cap|can|ref)_([a-z2-7]{32})/.exec(operation)?.[1];
+    const own = payments.get(`pay_${letters}`)?.[0]?.row.payment.processorName ?? '';
+    if (world.processors[own]?.inside.hasFailing !== false) return [];
+    const troubles = world.troubles.filter((each) => (each.of === own || each.of === 'all') && each.fromMs < untilMs);
+    const wellSinceMs = Math.max(fromMs, ...troubles.map((each) => each.untilMs ?? untilMs));
+    const waitedMs = untilMs - wellSinceMs;
+    if (waitedMs <= WELL_ANSWER_MS + wellSinceMs - fromMs) return [];
+    const what = `it waited ${Math.round(waitedMs / 60_000)} minutes for its answer while ${own} was well`;
+    return [{ oracle: 'I7 every claim is answered in time', what, about: operation }];
+  });
+}
+
 /** I7. Once quiet. The claims of effects and runs have no caller who waits. */
-export function checkAnswered({ claimed, world: { faultsEndedAtMs = 0 } }: Seen): readonly Violation[] {
+export function checkAnswered(seen: Seen): readonly Violation[] {
+  return [...checkAnsweredAfterFaults(seen), ...checkAnsweredWhileWell(seen)];
+}
+
+function checkAnsweredAfterFaults({ claimed, world: { faultsEndedAtMs = 0 } }: Seen): readonly Violation[] {
   return [...claimed].flatMap(([operation, { fromMs, untilMs = Number.POSITIVE_INFINITY }]) => {
     const waitedMs = untilMs - Math.max(fromMs, faultsEndedAtMs);
     if (!/^(?:pay|ord|cap|can|ref)_/.test(operation) || waitedMs <= ANSWER_MS) return [];

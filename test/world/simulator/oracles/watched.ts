@@ -3,12 +3,21 @@ import type { World } from '../../world.ts';
 import type { Observed } from '../contract.ts';
 import { Watch } from './watch.ts';
 
-type Lists = 'calls' | 'rang' | 'published' | 'callbacks' | 'webhooks' | 'shop' | 'mails';
+type Lists = 'calls' | 'rang' | 'published' | 'callbacks' | 'webhooks' | 'shop' | 'mails' | 'troubles';
 type Writable = { -readonly [Name in Lists]: Observed[Name][number][] };
 
 /** The stores and the processor of a world as oracles see them. What else they read is written by the test. */
 export function watched({ clock, store, processor }: World) {
-  const lists: Writable = { calls: [], rang: [], published: [], callbacks: [], webhooks: [], shop: [], mails: [] };
+  const lists: Writable = {
+    calls: [],
+    rang: [],
+    published: [],
+    callbacks: [],
+    webhooks: [],
+    shop: [],
+    mails: [],
+    troubles: [],
+  };
   const queues: Record<string, number> = {};
   const world: Observed = {
     get nowMs() {
