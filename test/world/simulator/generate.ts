@@ -83,15 +83,16 @@ class Writer {
   /** Acts that are about nothing, each at about the time of another act. */
   surround(dice: Dice): void {
     const acts = this.#actsAbout('nothing').filter(({ makes }) => makes === undefined);
-    const anchors = this.#steps.filter(({ atMs }) => atMs > 0);
-    if (acts.length === 0 || anchors.length === 0) return;
+    const all = this.#steps.filter(({ atMs }) => atMs > 0);
+    if (acts.length === 0 || all.length === 0) return;
     const count = dice.whole(0, MOST_SURROUNDINGS);
     for (let number = 1; number <= count; number += 1) {
       const ofAct = dice.named(`act ${number}`);
       const act = ofAct.weighted(acts, ({ weight }) => weight);
       const waitMs = wait(ofAct, act.pace) * (ofAct.chance(0.5) ? -1 : 1);
-      const anchor = ofAct.pick(anchors);
-      const drawing = this.#drawing(ofAct, undefined, []);
+      const near = all.filter((step) => act.near?.(step) ?? true);
+      const anchor = ofAct.pick(near.length === 0 ? all : near);
+      const drawing = this.#drawing(ofAct, undefined, all);
       const given = act.draw(drawing);
       if (given === undefined) continue;
       // What lasts has begun before the other act, most of the time.
@@ -115,9 +116,11 @@ class Writer {
 
   #follow(act: Act, drawing: Drawing, step: Step): readonly Step[] {
     const steps: Step[] = [];
-    for (const draft of act.leadsTo?.(drawing, step, step.id) ?? []) {
-      const next = this.#write(draft, drawing, step.atMs + wait(drawing.dice, draft.pace));
-      steps.push(next, ...this.#follow(actNamed(draft.act), drawing, next));
+    for (const draft of act.leadsTo?.(drawing, step) ?? []) {
+      const known = { ...drawing, earlier: [...drawing.earlier, step, ...steps] };
+      const atMs = (draft.fromMs ?? step.atMs) + wait(drawing.dice, draft.pace);
+      const next = this.#write(draft, known, Math.max(1, atMs));
+      steps.push(next, ...this.#follow(actNamed(draft.act), known, next));
       if (steps.length >= MOST_FOLLOWERS) break;
     }
     return steps;

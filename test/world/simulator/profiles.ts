@@ -40,6 +40,7 @@ export const FEATURES = [
   'doubt',
   'slowness',
   'skew',
+  'storms',
   // Operation.
   'second_processor',
   'deploys',
@@ -66,7 +67,7 @@ export interface Profile {
 }
 
 /** Features that make a history expensive. */
-const RARELY: Readonly<Partial<Record<Feature, number>>> = { floods: 0.05, cron: 0.05 };
+const RARELY: Readonly<Partial<Record<Feature, number>>> = { floods: 0.05, cron: 0.05, storms: 0.05 };
 
 const CALLBACK_TROUBLE = { lost_callbacks: 0.5, doubled_callbacks: 0.4, late_callbacks: 0.5 } as const;
 const MACHINE_TROUBLE = {
@@ -92,6 +93,7 @@ export const PROFILES = {
       looks: 0.5,
       floods: 0,
       cron: 0,
+      storms: 0,
     },
     otherwise: 0,
   },
@@ -169,6 +171,7 @@ export const PROFILES = {
     subjects: [1, 3],
     acts: [1, 7],
     features: {
+      storms: 0.3,
       ...CALLBACK_TROUBLE,
       ...MACHINE_TROUBLE,
       orders: 1,
@@ -187,8 +190,13 @@ export const PROFILES = {
     subjects: [1, 3],
     acts: [2, 7],
     features: {
+      storms: 0.3,
+      refund_failures: 0.4,
+      contradictions: 0.3,
       ...CALLBACK_TROUBLE,
       decisions: 1,
+      refunds: 0.6,
+      holds: 0.4,
       corrections: 0.4,
       wrong_amounts: 0.8,
       strays: 0.5,
@@ -207,6 +215,7 @@ export const PROFILES = {
     subjects: [1, 4],
     acts: [1, 6],
     features: {
+      storms: 0.4,
       ...CALLBACK_TROUBLE,
       ...MACHINE_TROUBLE,
       processor_outages: 0.9,
@@ -241,6 +250,7 @@ export const PROFILES = {
     subjects: [2, 5],
     acts: [1, 5],
     features: {
+      storms: 0.4,
       ...MACHINE_TROUBLE,
       endpoints: 1,
       endpoint_outages: 0.7,
@@ -265,7 +275,30 @@ export const PROFILES = {
     },
     otherwise: 0.05,
   },
-  everything: { subjects: [1, 5], acts: [1, 9], features: { cron: 0.2 }, otherwise: 0.35 },
+  states: {
+    subjects: [1, 3],
+    acts: [3, 9],
+    features: {
+      ...CALLBACK_TROUBLE,
+      actions: 0.6,
+      holds: 0.6,
+      async: 0.7,
+      silence: 0.4,
+      refunds: 0.6,
+      late_success: 0.4,
+      disputes: 0.3,
+      refund_failures: 0.5,
+      dashboard: 0.6,
+      strays: 0.9,
+      wrong_amounts: 0.6,
+      contradictions: 0.7,
+      decisions: 0.8,
+      floods: 0,
+      storms: 0,
+    },
+    otherwise: 0.1,
+  },
+  everything: { subjects: [1, 5], acts: [1, 9], features: { cron: 0.2, storms: 0.2 }, otherwise: 0.35 },
 } as const satisfies Readonly<Record<string, Profile>>;
 
 export type ProfileName = keyof typeof PROFILES;

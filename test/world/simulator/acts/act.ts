@@ -17,6 +17,8 @@ export interface Draft {
   readonly act: string;
   readonly pace: readonly Pace[];
   readonly given: Arguments;
+  /** It comes after this time. Since the history began. @default the time of the step that leads to it */
+  readonly fromMs?: number;
 }
 
 /** What a draw knows of the history. */
@@ -25,8 +27,36 @@ export interface Drawing {
   readonly has: (feature: Feature) => boolean;
   /** The step that made the subject; undefined for an act about nothing. */
   readonly root: Step | undefined;
-  /** The earlier steps of the same subject, oldest first, the root included. */
+  /** The earlier steps of the same subject, oldest first, the root included. Of an act about nothing: all that were drawn. */
   readonly earlier: readonly Step[];
+}
+
+/** Minor units. */
+export const amountOf = ({ root }: Drawing): number => Number(root?.['amount'] ?? 1000);
+export const sourceOf = ({ root }: Drawing): string => String(root?.['source']);
+export const isHeld = ({ root }: Drawing): boolean => root?.['capture'] === 'manual';
+
+/** After these a hold is rarely left, and a payment rarely waits for its payer. */
+const ENDS = new Set(['approve', 'refuse', 'capture', 'cancel', 'expire', 'foreign_capture', 'foreign_void']);
+const DECLINED = /declined/;
+
+/** Whether there is a hold, as far as the earlier steps tell. Now and then, also when there is none. */
+export function hasHold(drawing: Drawing): boolean {
+  const { dice, earlier } = drawing;
+  const isLeft = !DECLINED.test(sourceOf(drawing)) && !earlier.some(({ act: name }) => ENDS.has(name));
+  return isHeld(drawing) && (isLeft || dice.chance(0.1));
+}
+
+/** Whether the payment takes money, as far as its source and its earlier steps tell. Now and then, also when it does not. */
+export function hasMoney(drawing: Drawing): boolean {
+  const { dice, earlier } = drawing;
+  const isTaken = earlier.some(({ act: name }) => name === 'late_success' || name === 'stray');
+  return isTaken || !DECLINED.test(sourceOf(drawing)) || dice.chance(0.15);
+}
+
+/** Whether the payment waits for its payer, as far as the earlier steps tell. */
+export function waitsForPayer(drawing: Drawing): boolean {
+  return sourceOf(drawing) === 'tok_action' && !drawing.earlier.some(({ act: name }) => ENDS.has(name));
 }
 
 /** What is said of an act. */
@@ -55,8 +85,10 @@ export interface ActOf<Given extends Arguments> {
   readonly pace: readonly Pace[];
   /** @returns undefined when the act does not fit the subject */
   readonly draw: (drawing: Drawing) => Given | undefined;
-  /** The acts that follow it, for example the end of a dispute. `id` is the step's own. */
-  readonly leadsTo?: (drawing: Drawing, given: Given, id: number) => readonly Draft[];
+  /** The acts that follow it, for example the end of a dispute, and those that it needs, shortly before it. */
+  readonly leadsTo?: (drawing: Drawing, step: Step & Given) => readonly Draft[];
+  /** Of an act about nothing: it happens at about the time of such a step. @default of any */
+  readonly near?: (step: Step) => boolean;
   /** @returns how it ended: `done`, `done elsewhere` on another object, `nothing` when there was none, the refusal, or the status of an answer */
   readonly play: (scene: Scene, step: Step & Given) => Promise<string>;
   readonly tell: (step: Step & Given, telling: Telling) => string;

@@ -1,11 +1,19 @@
 import type { Act } from './act.ts';
 import { BANK_ACTS } from './bank.ts';
 import { CLIENT_ACTS } from './clients.ts';
+import { DASHBOARD_ACTS } from './dashboard.ts';
 import { MERCHANT_ACTS } from './merchants.ts';
 import { OPERATOR_ACTS } from './operators.ts';
 import { WORLD_ACTS } from './world.ts';
 
-export const ACTS: readonly Act[] = [...CLIENT_ACTS, ...MERCHANT_ACTS, ...BANK_ACTS, ...OPERATOR_ACTS, ...WORLD_ACTS];
+export const ACTS: readonly Act[] = [
+  ...CLIENT_ACTS,
+  ...MERCHANT_ACTS,
+  ...BANK_ACTS,
+  ...DASHBOARD_ACTS,
+  ...OPERATOR_ACTS,
+  ...WORLD_ACTS,
+];
 
 const BY_NAME: ReadonlyMap<string, Act> = new Map(ACTS.map((each) => [each.name, each]));
 

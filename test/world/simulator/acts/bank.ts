@@ -1,44 +1,20 @@
-import type { Charge, Refund } from '../../../../lambdas/kernel/contract/sandbox-api.ts';
+import type { Charge } from '../../../../lambdas/kernel/contract/sandbox-api.ts';
 import type { ProcessorCharge } from '../../../../lambdas/payments/domain/processor-charge.ts';
-import { type Act, type Arguments, act, type Draft, type Drawing } from './act.ts';
-import { chargeOf, deedAt, leftOf, onCharge, paymentOf } from './objects.ts';
+import {
+  type Act,
+  act,
+  type Draft,
+  type Drawing,
+  hasHold,
+  hasMoney,
+  type Scene,
+  sourceOf,
+  waitsForPayer,
+} from './act.ts';
+import { type Amount, awaitsPayer, isIn, type OfCharge, ordinal, share, undisputedOf, which } from './charges.ts';
+import { onCharge } from './objects.ts';
 
-/** What payers, their banks, and other users of the processor’s account do. Payonce learns of it by callbacks, or not at all. */
-
-interface OfCharge extends Arguments {
-  /** Which of the payment’s charges. @default the first */
-  readonly charge?: number;
-}
-
-interface Amount extends OfCharge {
-  /** Minor units. */
-  readonly amount: number;
-}
-
-const amountOf = ({ root }: Drawing): number => Number(root?.['amount'] ?? 1000);
-const sourceOf = ({ root }: Drawing): string => String(root?.['source']);
-const isHeld = ({ root }: Drawing): boolean => root?.['capture'] === 'manual';
-
-function share(drawing: Drawing, shares: readonly number[]): number {
-  return Math.max(1, Math.round(amountOf(drawing) * drawing.dice.pick(shares)));
-}
-
-/** The second charge, if a stray was made before, half of the time. */
-function which({ dice, earlier }: Drawing): OfCharge {
-  return earlier.some(({ act: name }) => name === 'stray') && dice.chance(0.5) ? { charge: 1 } : {};
-}
-
-const isIn =
-  (...statuses: readonly ProcessorCharge['status'][]) =>
-  ({ status }: ProcessorCharge): boolean =>
-    statuses.includes(status);
-const isHold = isIn('authorized');
-const awaitsPayer = isIn('requires_action');
-/** What can be disputed, also when it was refunded before. Minor units. */
-const undisputedOf = (charge: ProcessorCharge): number => leftOf({ ...charge, refunds: [] });
-const hasLeft = (charge: ProcessorCharge): boolean => leftOf(charge) > 0;
-
-const ordinal = (charge: number | undefined): string => (charge === undefined ? '' : ` (charge ${charge + 1})`);
+/** What payers and their banks do. Payonce learns of it by callbacks, or not at all. */
 
 const approve = act<OfCharge>({
   name: 'approve',
@@ -46,8 +22,8 @@ const approve = act<OfCharge>({
   feature: 'actions',
   about: 'payment',
   weight: 10,
-  pace: ['seconds', 'minutes', 'hours', 'days'],
-  draw: (drawing) => (sourceOf(drawing) === 'tok_action' ? {} : undefined),
+  pace: ['seconds', 'minutes', 'hours'],
+  draw: (drawing) => (waitsForPayer(drawing) ? {} : undefined),
   play: (scene, step) => onCharge(scene, step, awaitsPayer, (inside, { chargeId }) => inside.approve(chargeId)),
   tell: ({ of }, { name }) => `the payer approves ${name(of)}`,
 });
@@ -59,7 +35,7 @@ const refuse = act<OfCharge>({
   about: 'payment',
   weight: 3,
   pace: ['seconds', 'minutes', 'hours'],
-  draw: (drawing) => (sourceOf(drawing) === 'tok_action' ? {} : undefined),
+  draw: (drawing) => (waitsForPayer(drawing) ? {} : undefined),
   play: (scene, step) => onCharge(scene, step, awaitsPayer, (inside, { chargeId }) => inside.decline(chargeId)),
   tell: ({ of }, { name }) => `the payer refuses ${name(of)}`,
 });
@@ -100,7 +76,7 @@ const dispute = act<Amount>({
   about: 'payment',
   weight: 6,
   pace: ['instant', 'seconds', 'minutes', 'hours', 'days'],
-  draw: (drawing) => ({ amount: share(drawing, [1, 1, 0.5, 0.3]), ...which(drawing) }),
+  draw: (drawing) => (hasMoney(drawing) ? { amount: share(drawing, [1, 1, 0.5, 0.3]), ...which(drawing) } : undefined),
   leadsTo: ({ dice }, { charge }): readonly Draft[] =>
     dice.chance(0.6)
       ? [
@@ -190,9 +166,9 @@ const finishRefund = act<OfCharge>({
   actor: 'bank',
   feature: 'refund_failures',
   about: 'payment',
-  weight: 1,
+  weight: 0,
   pace: ['hours', 'days'],
-  draw: (drawing) => (drawing.earlier.some(({ act: name }) => name.includes('refund')) ? which(drawing) : undefined),
+  draw: which,
   play: (scene, step) =>
     onCharge(
       scene,
@@ -212,121 +188,56 @@ const expire = act<OfCharge>({
   feature: 'dashboard',
   about: 'payment',
   weight: 3,
-  pace: ['hours', 'days'],
-  draw: (drawing) => (isHeld(drawing) || sourceOf(drawing) === 'tok_action' ? {} : undefined),
+  pace: ['minutes', 'hours'],
+  draw: (drawing) => (hasHold(drawing) || waitsForPayer(drawing) ? {} : undefined),
   play: (scene, step) =>
     onCharge(scene, step, isIn('authorized', 'requires_action'), (inside, { chargeId }) => inside.expire(chargeId)),
   tell: ({ of }, { name }) => `the bank releases the hold of ${name(of)}`,
 });
 
-interface ForeignRefund extends Amount {
-  readonly begins: 'pending' | 'succeeded';
+interface WrongAmount extends Amount {
+  /** Whether a callback tells of it. @default none does */
+  readonly isTold?: true;
 }
 
-const foreignRefund = act<ForeignRefund>({
-  name: 'foreign_refund',
-  actor: 'dashboard',
-  feature: 'dashboard',
-  about: 'payment',
-  weight: 4,
-  pace: ['seconds', 'minutes', 'hours', 'days'],
-  draw: (drawing) => ({
-    amount: share(drawing, [1, 1, 0.5, 0.3]),
-    begins: drawing.dice.chance(0.5) ? 'pending' : 'succeeded',
-    ...which(drawing),
-  }),
-  leadsTo: ({ dice, has }): readonly Draft[] =>
-    has('refund_failures') && dice.chance(0.6)
-      ? [{ act: 'fail_refund', pace: ['minutes', 'days'], given: { which: 'newest' } }]
-      : [],
-  play: (scene, step) =>
-    onCharge(scene, step, hasLeft, (inside, charge) =>
-      inside.refund(charge.chargeId, Math.min(step.amount, leftOf(charge)), step.begins),
-    ),
-  tell: ({ of, amount, begins, charge }, { name, money }) =>
-    `someone refunds ${money(amount, of)} of ${name(of)}${ordinal(charge)} at the processor` +
-    (begins === 'pending' ? '; it is pending' : ''),
-});
-
-/** After these a hold is rarely left. */
-const ENDS_HOLD = new Set(['capture', 'cancel', 'expire', 'foreign_capture', 'foreign_void']);
-
-const foreignCapture = act<Amount>({
-  name: 'foreign_capture',
-  actor: 'dashboard',
-  feature: 'dashboard',
-  about: 'payment',
-  weight: 4,
-  pace: ['seconds', 'minutes', 'hours'],
-  draw: (drawing) =>
-    isHeld(drawing) && !drawing.earlier.some(({ act: name }) => ENDS_HOLD.has(name))
-      ? { amount: share(drawing, [1, 0.5, 0.999]) }
-      : undefined,
-  play: (scene, step) =>
-    onCharge(scene, step, isHold, (inside, { chargeId, amountMinor }) =>
-      inside.capture(chargeId, Math.min(step.amount, amountMinor)),
-    ),
-  tell: ({ of, amount }, { name, money }) => `someone captures ${money(amount, of)} of ${name(of)} at the processor`,
-});
-
-const foreignVoid = act<OfCharge>({
-  name: 'foreign_void',
-  actor: 'dashboard',
-  feature: 'dashboard',
-  about: 'payment',
-  weight: 2,
-  pace: ['seconds', 'minutes', 'hours'],
-  draw: (drawing) => (isHeld(drawing) ? {} : undefined),
-  play: (scene, step) => onCharge(scene, step, isHold, (inside, { chargeId }) => inside.void(chargeId)),
-  tell: ({ of }, { name }) => `someone voids ${name(of)} at the processor`,
-});
-
-interface Stray extends Arguments {
-  readonly amount: number;
-  /** Whether its metadata name the payment’s own operation too. */
-  readonly named: boolean;
-  readonly source: string;
-}
-
-const stray = act<Stray>({
-  name: 'stray',
-  actor: 'dashboard',
-  feature: 'strays',
-  about: 'payment',
-  weight: 4,
-  pace: ['instant', 'seconds', 'minutes', 'hours', 'days'],
-  draw: (drawing) => ({
-    amount: share(drawing, [1, 1, 0.5]),
-    named: drawing.dice.chance(0.3),
-    source: drawing.dice.weighted(['tok_ok', 'tok_async', 'tok_declined'], (source) => (source === 'tok_ok' ? 6 : 1)),
-  }),
-  play: async (scene, step) => {
-    const paymentId = paymentOf(scene, step);
-    if (paymentId === undefined) return 'nothing';
-    const processor = chargeOf(scene, step)?.processor ?? scene.system.settings.defaultProcessor;
-    const { amount, source, named } = step;
-    const operation = named ? { operationId: paymentId } : {};
-    return deedAt(scene, processor, (inside) =>
-      inside.charge({ paymentId, ...operation, amountMinor: amount, source }),
-    );
-  },
-  tell: ({ of, amount, source }, { name, money }) =>
-    `another charge of ${money(amount, of)} from ${source} appears for ${name(of)}`,
-});
-
-/** The processor’s books show another amount than was requested. No callback tells of it. */
-const wrongAmount = act<Amount>({
+/** The processor’s books show another amount than was requested. */
+const wrongAmount = act<WrongAmount>({
   name: 'wrong_amount',
   actor: 'bank',
   feature: 'wrong_amounts',
   about: 'payment',
   weight: 5,
-  pace: ['instant'],
+  pace: ['seconds'],
   draw: (drawing) =>
-    isHeld(drawing) || /async|action|timeout_charged|malformed/.test(sourceOf(drawing))
-      ? { amount: share(drawing, [0.999, 0.5, 1.5]) }
+    hasHold(drawing) || waitsForPayer(drawing) || sourceOf(drawing) === 'tok_async'
+      ? { amount: share(drawing, [0.999, 0.5, 1.5]), ...(drawing.dice.chance(0.4) ? { isTold: true } : {}) }
       : undefined,
-  leadsTo: ({ dice, has, root }): readonly Draft[] => [
+  leadsTo: (drawing): readonly Draft[] => [
+    // A hold of another amount is seen when it is captured.
+    ...(hasHold(drawing) && drawing.dice.chance(0.7)
+      ? [{ act: 'capture', pace: ['minutes'], given: {} } as const]
+      : []),
+    ...afterWrongAmount(drawing),
+  ],
+  play: async (scene, step) => {
+    const correct = (fits: (charge: ProcessorCharge) => boolean): Promise<string> =>
+      onCharge(scene, step, fits, (inside, { chargeId }) =>
+        inside.correct(
+          chargeId,
+          { status: 'succeeded', amount_captured: step.amount },
+          step.isTold ? 'charge.succeeded' : undefined,
+        ),
+      );
+    const end = await correct(isIn('pending', 'requires_action', 'authorized'));
+    if (end !== 'nothing') return end;
+    return correct((charge) => charge.status === 'succeeded' && isUntouched(charge));
+  },
+  tell: ({ of, amount, isTold }, { name, money }) =>
+    `the processor captures ${money(amount, of)} for ${name(of)}${isTold ? ', and tells' : ''}`,
+});
+
+function afterWrongAmount({ dice, has, root }: Drawing): readonly Draft[] {
+  return [
     ...(has('strays') && dice.chance(0.3)
       ? [
           {
@@ -344,29 +255,30 @@ const wrongAmount = act<Amount>({
     ...(has('dashboard') && dice.chance(0.3)
       ? [{ act: 'foreign_refund', pace: ['minutes'], given: { amount: 1, begins: 'succeeded' } } as const]
       : []),
-    ...(has('decisions') && dice.chance(0.6)
+    ...(has('decisions') && dice.chance(0.8)
       ? [
           {
             act: 'decide',
             pace: ['hours', 'days'],
-            given: { outcome: dice.pick(['succeeded', 'failed']), charge: 0, amount: 'taken', dry: false },
+            given: { outcome: dice.pick(['succeeded', 'failed']), charge: 0, amount: 'taken', dry: dice.chance(0.1) },
           } as const,
         ]
       : []),
-  ],
-  play: (scene, step) =>
-    onCharge(
-      scene,
-      step,
-      ({ status, refunds, disputes }) =>
-        status !== 'declined' && status !== 'voided' && refunds.length === 0 && disputes.length === 0,
-      (inside, { chargeId }) => inside.correct(chargeId, { status: 'succeeded', amount_captured: step.amount }),
-    ),
-  tell: ({ of, amount }, { name, money }) => `the processor captures ${money(amount, of)} for ${name(of)}`,
-});
+  ];
+}
+
+const CONTRADICTIONS = [
+  'declined',
+  'voided',
+  'captured',
+  'right_amount',
+  'refund_succeeds',
+  'dispute_won',
+  'dispute_lost',
+] as const;
 
 interface Contradiction extends OfCharge {
-  readonly what: 'declined' | 'voided' | 'refund_succeeds' | 'dispute_won' | 'dispute_lost';
+  readonly what: (typeof CONTRADICTIONS)[number];
   readonly isTold: boolean;
 }
 
@@ -379,31 +291,52 @@ const contradict = act<Contradiction>({
   weight: 4,
   pace: ['minutes', 'hours', 'days'],
   draw: (drawing) => ({
-    what: drawing.dice.pick(['declined', 'voided', 'refund_succeeds', 'dispute_won', 'dispute_lost'] as const),
+    what: drawing.dice.pick(CONTRADICTIONS),
     isTold: drawing.dice.chance(0.7),
     ...which(drawing),
   }),
   play: (scene, step) =>
-    onCharge(scene, step, canContradict(step.what), async (inside, { chargeId }) => {
-      const charge = await inside.read(chargeId);
-      const changes = contradictionOf(charge, step.what);
-      return changes === undefined
-        ? 'nothing'
-        : inside.correct(chargeId, changes, step.isTold ? `charge.${changes.status ?? charge.status}` : undefined);
-    }),
+    onCharge(
+      scene,
+      step,
+      (charge) => whatOf(scene, step, charge) !== undefined,
+      async (inside, found) => {
+        const { chargeId } = found;
+        const charge = await inside.read(chargeId);
+        const changes = contradictionOf(charge, whatOf(scene, step, found) ?? step.what);
+        return changes === undefined
+          ? 'nothing'
+          : inside.correct(chargeId, changes, step.isTold ? `charge.${changes.status ?? charge.status}` : undefined);
+      },
+    ),
   tell: ({ of, what, isTold, charge }, { name }) =>
-    `the processor’s books show ${what.replaceAll('_', ' ')} for ${name(of)}${ordinal(charge)}, against what they showed` +
+    `the processor’s books of ${name(of)}${ordinal(charge)} contradict themselves: ${what.replaceAll('_', ' ')}, or what fits` +
     (isTold ? '' : '; no callback tells'),
 });
 
-const canContradict =
-  (what: Contradiction['what']) =>
-  ({ status, refunds, disputes }: ProcessorCharge): boolean => {
-    if (what === 'refund_succeeds') return refunds.some((refund) => refund.status === 'failed');
-    if (what === 'dispute_won') return disputes.some((each) => each.status === 'lost');
-    if (what === 'dispute_lost') return disputes.some((each) => each.status === 'won');
-    return status !== what && refunds.length === 0 && disputes.length === 0;
-  };
+const isUntouched = ({ refunds, disputes }: ProcessorCharge): boolean => refunds.length === 0 && disputes.length === 0;
+
+/** What the books of the charge can contradict: as drawn, or else what fits it, by a random decision. */
+function whatOf(
+  { system }: Scene,
+  { id, what }: { readonly id: number; readonly what: Contradiction['what'] },
+  charge: ProcessorCharge,
+): Contradiction['what'] | undefined {
+  const fitting = CONTRADICTIONS.filter((each) => canContradict(each, charge));
+  if (fitting.includes(what)) return what;
+  return fitting[Math.floor(system.decide(`step ${id} contradicts`) * fitting.length)];
+}
+
+function canContradict(what: Contradiction['what'], charge: ProcessorCharge): boolean {
+  const { status, amountMinor, capturedMinor, refunds, disputes } = charge;
+  if (what === 'refund_succeeds') return refunds.some((refund) => refund.status === 'failed');
+  if (what === 'dispute_won') return disputes.some((each) => each.status === 'lost');
+  if (what === 'dispute_lost') return disputes.some((each) => each.status === 'won');
+  if (!isUntouched(charge)) return false;
+  if (what === 'captured') return status === 'voided';
+  if (what === 'right_amount') return status === 'succeeded' && capturedMinor > amountMinor;
+  return status !== what;
+}
 
 /** @returns undefined when there is nothing to contradict */
 function contradictionOf(charge: Charge, what: Contradiction['what']): Partial<Charge> | undefined {
@@ -414,6 +347,9 @@ function contradictionOf(charge: Charge, what: Contradiction['what']): Partial<C
       return status === what || refunds.length > 0 || disputes.length > 0
         ? undefined
         : { status: what, amount_captured: 0 };
+    case 'captured':
+    case 'right_amount':
+      return { status: 'succeeded', amount_captured: charge.amount };
     case 'refund_succeeds': {
       const found = refunds.find((refund) => refund.status === 'failed');
       if (found === undefined) return undefined;
@@ -433,64 +369,6 @@ function contradictionOf(charge: Charge, what: Contradiction['what']): Partial<C
   }
 }
 
-interface Flood extends Arguments {
-  readonly count: number;
-}
-
-/** The sandbox writes a row for each new refund, in one transaction. */
-const MOST_AT_ONCE = 80;
-
-const canFlood = ({ capturedMinor, refunds }: ProcessorCharge): boolean => capturedMinor > 1 && refunds.length === 0;
-
-/** Many refunds of one minor unit, made at the processor. */
-const flood = act<Flood>({
-  name: 'flood',
-  actor: 'dashboard',
-  feature: 'floods',
-  about: 'payment',
-  weight: 8,
-  pace: ['minutes', 'hours'],
-  draw: ({ dice }) => ({ count: dice.pick([120, 300]) }),
-  leadsTo: ({ dice, has, root }): readonly Draft[] => [
-    ...(has('silence') && dice.chance(0.5)
-      ? [
-          {
-            act: 'trouble',
-            pace: ['seconds'],
-            given: {
-              processor: root?.['currency'] === 'USD' && has('second_processor') ? 'second' : 'sandbox',
-              calls: 'changes',
-              count: 1,
-              source: dice.pick(['tok_timeout_charged', 'tok_timeout_not_charged']),
-            },
-          } as const,
-        ]
-      : []),
-    ...(has('refunds') && dice.chance(0.6)
-      ? [{ act: 'refund', pace: ['minutes'], given: { amount: 1 } } as const]
-      : []),
-    ...(has('disputes') && dice.chance(0.6)
-      ? [{ act: 'dispute', pace: ['hours'], given: { amount: 0 } } as const]
-      : []),
-  ],
-  play: (scene, step) =>
-    onCharge(scene, step, canFlood, async (inside, { chargeId, capturedMinor }) => {
-      const count = Math.min(step.count, capturedMinor) - 1;
-      const made = Array.from({ length: count }, (_, index): Refund => {
-        const id = `re_${chargeId}_${index}`;
-        return { id, object: 'refund', charge: chargeId, amount: 1, status: 'succeeded', metadata: {} };
-      });
-      for (let known = 0; known < count; known += MOST_AT_ONCE) {
-        const shown = made.slice(0, known + MOST_AT_ONCE);
-        await inside.correct(chargeId, { refunds: shown, amount_refunded: shown.length });
-      }
-      // One callback tells of all of them.
-      return inside.refund(chargeId, 1);
-    }),
-  tell: ({ of, count }, { name, money }) =>
-    `someone makes ${count} refunds of ${money(1, of)} of ${name(of)} at the processor`,
-});
-
 export const BANK_ACTS: readonly Act[] = [
   approve,
   refuse,
@@ -500,11 +378,6 @@ export const BANK_ACTS: readonly Act[] = [
   failRefund,
   finishRefund,
   expire,
-  foreignRefund,
-  foreignCapture,
-  foreignVoid,
-  stray,
   wrongAmount,
   contradict,
-  flood,
 ];

@@ -1,5 +1,9 @@
+import { RECORDS_KEPT_DAYS } from '../../../../lambdas/once/domain/idempotency.ts';
+import type { Step } from '../contract.ts';
 import { type Act, act, type Draft, type Drawing } from './act.ts';
+import { slowBank } from './charges.ts';
 import { ask, endOf, keyOf, paymentOf } from './objects.ts';
+import { stormAfter } from './world.ts';
 
 /** What merchants’ systems request for their customers. */
 
@@ -56,6 +60,28 @@ interface Pay extends Money, Readonly<Record<string, unknown>> {
   readonly affiliate?: string;
 }
 
+/** The answer of a key is kept until then. Its record is deleted some days later. Milliseconds. */
+const KEPT_MS = RECORDS_KEPT_DAYS * 24 * 3_600_000;
+
+function afterRequest(drawing: Drawing, { id, source, atMs }: Step & Money): readonly Draft[] {
+  const { dice, has } = drawing;
+  return [
+    // A charge that stays pending for long.
+    ...(source === 'tok_async' && dice.chance(0.4) ? [slowBank(drawing, atMs)] : []),
+    ...stormAfter(drawing),
+    ...(has('retries') && dice.chance(0.15)
+      ? [
+          {
+            act: 'retry',
+            pace: ['minutes', 'hours'],
+            given: { of: id, changed: false },
+            fromMs: atMs + KEPT_MS,
+          } as const,
+        ]
+      : []),
+  ];
+}
+
 const pay = act<Pay>({
   name: 'pay',
   actor: 'client',
@@ -75,6 +101,7 @@ const pay = act<Pay>({
       ...(has('follow_ups') && dice.chance(0.6) ? { affiliate: 'aff_friend' } : {}),
     };
   },
+  leadsTo: afterRequest,
   play: async (scene, step) => {
     const { amount, currency, source, capture, reference, copies, wait, receipt, affiliate } = step;
     const metadata = {
@@ -111,6 +138,26 @@ interface Order extends Money, Readonly<Record<string, unknown>> {
   readonly referrer?: string;
 }
 
+function afterOrder({ dice, has }: Drawing, atMs: number, email: string): readonly Draft[] {
+  return [
+    ...(has('disputes') && dice.chance(0.2)
+      ? [{ act: 'dispute', pace: ['instant', 'seconds', 'minutes'], given: { amount: 0 } } as const]
+      : []),
+    // The account is accepted later, but the mail server is away until the order has given up: the dead letter can be redriven.
+    ...(has('redrives') && email.startsWith('account') && dice.chance(0.8)
+      ? [
+          { act: 'party_outage', pace: ['seconds'], given: { party: 'mail', forMs: MAIL_AWAY_MS } } as const,
+          {
+            act: 'redrive',
+            pace: ['minutes', 'hours'],
+            given: { what: 'letters' },
+            fromMs: atMs + MAIL_AWAY_MS,
+          } as const,
+        ]
+      : []),
+  ];
+}
+
 const order = act<Order>({
   name: 'order',
   actor: 'client',
@@ -134,17 +181,9 @@ const order = act<Order>({
         : {}),
     };
   },
-  leadsTo: ({ dice, has }, { email }): readonly Draft[] => [
-    ...(has('disputes') && dice.chance(0.2)
-      ? [{ act: 'dispute', pace: ['instant', 'seconds', 'minutes'], given: { amount: 0 } } as const]
-      : []),
-    // The account is accepted later, but the mail server is away until the order has given up: the dead letter can be redriven.
-    ...(has('redrives') && email.startsWith('account') && dice.chance(0.8)
-      ? [
-          { act: 'party_outage', pace: ['seconds'], given: { party: 'mail', forMs: MAIL_AWAY_MS } } as const,
-          { act: 'redrive', pace: ['days'], given: { what: 'letters' } } as const,
-        ]
-      : []),
+  leadsTo: (drawing, step): readonly Draft[] => [
+    ...afterRequest(drawing, step),
+    ...afterOrder(drawing, step.atMs, step.email),
   ],
   play: async (scene, step) => {
     const { amount, currency, source, sku, email, referrer } = step;

@@ -1,7 +1,18 @@
 import type { Payment } from '../../../../lambdas/payments/domain/payment.ts';
+import { FIND_OUT_MS } from '../../../../lambdas/payments/domain/settlement.ts';
 import type { ClientCall, Step } from '../contract.ts';
-import type { Scene } from './act.ts';
-import { type Act, act, type Draft, type Drawing } from './act.ts';
+import {
+  type Act,
+  act,
+  amountOf,
+  type Draft,
+  type Drawing,
+  hasHold,
+  hasMoney,
+  type Scene,
+  waitsForPayer,
+} from './act.ts';
+import { slowBank } from './charges.ts';
 import { TENANTS } from './clients.ts';
 import { ask, chainOf, changeOf, endOf, keyOf, paymentOf, rootOf, stepsFrom } from './objects.ts';
 
@@ -11,9 +22,6 @@ interface Change extends Readonly<Record<string, unknown>> {
   /** Minor units. @default all that is left */
   readonly amount?: number;
 }
-
-const amountOf = ({ root }: Drawing): number => Number(root?.['amount'] ?? 1000);
-const isHeld = ({ root }: Drawing): boolean => root?.['capture'] === 'manual';
 
 /** A part of the payment’s amount, or all of it, or more than it. */
 function part(drawing: Drawing): number {
@@ -56,6 +64,8 @@ async function change(scene: Scene, step: Step & Change, can: (payment: Payment)
   return endOf(await ask(scene, step, { method: 'POST', path: found.path, key: keyOf(step), body }));
 }
 
+const isWrongAmount = ({ act: name }: Step): boolean => name === 'wrong_amount';
+
 const capture = act<Change>({
   name: 'capture',
   actor: 'merchant',
@@ -63,11 +73,25 @@ const capture = act<Change>({
   about: 'payment',
   weight: 8,
   pace: ['seconds', 'minutes', 'hours', 'days'],
-  draw: (drawing) => (isHeld(drawing) ? (drawing.dice.chance(0.6) ? {} : { amount: part(drawing) }) : undefined),
-  leadsTo: (drawing): readonly Draft[] =>
-    drawing.has('wrong_amounts') && drawing.dice.chance(0.4)
-      ? [{ act: 'wrong_amount', pace: ['instant', 'seconds'], given: { amount: Math.ceil(amountOf(drawing) * 1.5) } }]
-      : [],
+  draw: (drawing) => (hasHold(drawing) ? (drawing.dice.chance(0.6) ? {} : { amount: part(drawing) }) : undefined),
+  leadsTo: (drawing, { id, atMs }): readonly Draft[] =>
+    drawing.has('wrong_amounts') && drawing.dice.chance(0.4) && !drawing.earlier.some(isWrongAmount)
+      ? [
+          {
+            act: 'trouble',
+            pace: ['instant'],
+            given: { processor: 'its', calls: 'changes', count: 1, source: 'tok_timeout_not_charged' },
+            fromMs: atMs - 500,
+          },
+          {
+            act: 'wrong_amount',
+            pace: ['seconds'],
+            given: { amount: Math.ceil(amountOf(drawing) * 1.5) },
+          },
+        ]
+      : drawing.has('decisions')
+        ? undecided(drawing, id, atMs)
+        : [],
   play: (scene, step) => change(scene, step, CAN.capture),
   tell: ({ of, amount }, { name, money }) =>
     `the merchant captures ${amount === undefined ? 'all' : money(amount, of)} of ${name(of)}`,
@@ -79,7 +103,8 @@ const cancel = act<Change>({
   about: 'payment',
   weight: 2,
   pace: ['instant', 'seconds', 'minutes', 'hours'],
-  draw: (drawing) => (isHeld(drawing) || drawing.root?.['source'] === 'tok_action' ? {} : undefined),
+  draw: (drawing) => (hasHold(drawing) || waitsForPayer(drawing) ? {} : undefined),
+  leadsTo: (drawing, { id, atMs }): readonly Draft[] => (drawing.has('decisions') ? undecided(drawing, id, atMs) : []),
   play: (scene, step) => change(scene, step, CAN.cancel),
   tell: ({ of }, { name }) => `the merchant cancels ${name(of)}`,
 });
@@ -91,8 +116,18 @@ const refund = act<Change>({
   about: 'payment',
   weight: 6,
   pace: ['seconds', 'minutes', 'hours', 'days'],
-  draw: (drawing) => (drawing.dice.chance(0.5) ? {} : { amount: part(drawing) }),
-  leadsTo: ({ dice, has }, _given, id): readonly Draft[] => [
+  draw: (drawing) => (!hasMoney(drawing) ? undefined : drawing.dice.chance(0.5) ? {} : { amount: part(drawing) }),
+  leadsTo: (drawing, { id, atMs }): readonly Draft[] => [
+    ...afterRefund(drawing, id),
+    ...(drawing.has('decisions') ? undecided(drawing, id, atMs) : []),
+  ],
+  play: (scene, step) => change(scene, step, CAN.refund),
+  tell: ({ of, amount }, { name, money }) =>
+    `the merchant refunds ${amount === undefined ? 'what is left' : money(amount, of)} of ${name(of)}`,
+});
+
+function afterRefund({ dice, has }: Drawing, id: number): readonly Draft[] {
+  return [
     ...(has('retries') && dice.chance(0.2)
       ? [{ act: 'retry', pace: ['instant', 'seconds', 'minutes'], given: { of: id, changed: false } } as const]
       : []),
@@ -105,11 +140,36 @@ const refund = act<Change>({
     ...(has('many_refunds') && dice.chance(0.2)
       ? [{ act: 'refund', pace: ['instant', 'seconds'], given: { amount: 1 } } as const]
       : []),
-  ],
-  play: (scene, step) => change(scene, step, CAN.refund),
-  tell: ({ of, amount }, { name, money }) =>
-    `the merchant refunds ${amount === undefined ? 'what is left' : money(amount, of)} of ${name(of)}`,
-});
+  ];
+}
+
+/** The outcome of a change stays open for so long that an operator may decide about it. */
+function undecided(drawing: Drawing, id: number, atMs: number): readonly Draft[] {
+  const { dice } = drawing;
+  if (!dice.chance(0.4)) return [];
+  const source = dice.pick(['tok_async', 'tok_async', 'tok_timeout_charged', 'tok_timeout_not_charged']);
+  const processor = 'its';
+  return [
+    slowBank(drawing, atMs),
+    { act: 'trouble', pace: ['instant'], given: { processor, calls: 'changes', count: 2, source }, fromMs: atMs - 500 },
+    ...(source === 'tok_async'
+      ? []
+      : [
+          {
+            act: 'processor_outage',
+            pace: ['instant'],
+            given: { processor, forMs: 30 * HOUR_MS },
+            fromMs: atMs + 2_000,
+          } as const,
+        ]),
+    {
+      act: 'decide_change',
+      pace: ['minutes'],
+      given: { of: id, outcome: dice.pick(['succeeded', 'failed']) },
+      fromMs: atMs + FIND_OUT_MS,
+    },
+  ];
+}
 
 const EVENTS = ['*', 'payment.completed', 'refund.completed', 'dispute.opened'] as const;
 
@@ -131,7 +191,14 @@ const endpoint = act<Endpoint>({
   draw: ({ dice }) => ({ tenant: TENANTS[0], event: dice.chance(0.7) ? '*' : dice.pick(EVENTS) }),
   play: async (scene, step) => {
     const body = { url: urlOf(step.id), events: [step.event] };
-    return endOf(await ask(scene, step, { method: 'POST', path: '/v1/webhook_endpoints', key: keyOf(step), body }));
+    const request = { method: 'POST', path: '/v1/webhook_endpoints', key: keyOf(step), body };
+    let made = await ask(scene, step, request);
+    // A merchant whose request fails sends it again.
+    for (let again = 0; again < 3 && (made.answer?.status ?? 500) >= 500; again += 1) {
+      await scene.system.sleep(MINUTE_MS);
+      made = await ask(scene, step, request);
+    }
+    return endOf(made);
   },
   tell: ({ id, tenant, event }, { name }) => `${tenant} makes ${name(id)} for ${event === '*' ? 'all events' : event}`,
 });
@@ -191,7 +258,7 @@ const resend = act<Readonly<Record<string, never>>>({
   feature: 'replays',
   about: 'endpoint',
   weight: 2,
-  pace: ['minutes', 'hours', 'days'],
+  pace: ['days'],
   draw: () => ({}),
   play: async (scene, step) => {
     for (const of of stepsFrom(scene, step, ['endpoint'])) {
@@ -219,7 +286,8 @@ interface Receiver extends Readonly<Record<string, unknown>> {
   readonly forMs: number;
 }
 
-const HOUR_MS = 3_600_000;
+const MINUTE_MS = 60_000;
+const HOUR_MS = 60 * MINUTE_MS;
 
 const receiver = act<Receiver>({
   name: 'receiver',

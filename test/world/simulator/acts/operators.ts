@@ -1,7 +1,7 @@
 import { JOBS } from '../../../../lambdas/kernel/contract/jobs.ts';
 import { FIND_OUT_MS } from '../../../../lambdas/payments/domain/settlement.ts';
 import type { Step } from '../contract.ts';
-import { type Act, type Arguments, act, type Drawing, type Scene } from './act.ts';
+import { type Act, type Arguments, act, type Scene } from './act.ts';
 import {
   ask,
   chainOf,
@@ -36,9 +36,11 @@ const decide = act<Decision>({
   actor: 'operator',
   feature: 'decisions',
   about: 'payment',
-  weight: 6,
-  pace: ['minutes', 'hours', 'days'],
-  draw: ({ dice, root }) => {
+  weight: 4,
+  pace: ['hours', 'days'],
+  draw: ({ dice, root, earlier }) => {
+    // Without these there is nothing in review, so it is seldom asked for.
+    if (!earlier.some(({ act: name }) => name === 'wrong_amount') && !dice.chance(0.03)) return undefined;
     const outcome = dice.pick(['succeeded', 'failed'] as const);
     const amount = Math.max(1, Math.round(Number(root?.['amount'] ?? 1000) * dice.pick([1, 0.999, 0.5, 1.5])));
     return {
@@ -61,8 +63,8 @@ const decide = act<Decision>({
     const body = {
       outcome: step.outcome,
       ...WHO,
-      ...(found === undefined ? {} : { charge_id: found.charge.chargeId }),
-      ...(amount === undefined || amount === 0 ? {} : { amount }),
+      ...(found === undefined || step.outcome === 'failed' ? {} : { charge_id: found.charge.chargeId }),
+      ...(amount === undefined || amount === 0 || step.outcome === 'failed' ? {} : { amount }),
       ...(step.dry ? { dry_run: true } : {}),
     };
     const path = `/v1/admin/payments/${paymentId}/resolve`;
@@ -89,14 +91,9 @@ const decideChange = act<ChangeDecision>({
   actor: 'operator',
   feature: 'decisions',
   about: 'payment',
-  weight: 3,
-  pace: ['minutes', 'hours', 'days'],
-  draw: ({ dice, earlier }: Drawing) => {
-    const changes = earlier.filter(({ act: name }) => CHANGES.includes(name));
-    return changes.length === 0
-      ? undefined
-      : { of: dice.pick(changes).id, outcome: dice.pick(['succeeded', 'failed'] as const) };
-  },
+  weight: 0,
+  pace: ['hours'],
+  draw: () => undefined,
   play: async (scene, step) => {
     const asked = scene.stepOf(step.of);
     const found =
@@ -124,8 +121,12 @@ function isOpen(scene: Scene, step: Step): boolean {
       ((subject?.kind === 'capture' || subject?.kind === 'void') && subject.operationId === change.id),
   );
   const newest = own.at(-1)?.subject;
+  const status = chainOf(scene, paymentId).at(-1)?.payment.status;
+  const isHeld = status === 'requires_capture' || status === 'requires_action';
   const isPending = newest !== undefined && 'status' in newest && newest.status === 'pending';
-  return isPending && (own[0]?.occurredAtMs ?? 0) + FIND_OUT_MS <= scene.system.nowMs;
+  return (
+    isPending && (newest.kind === 'refund' || isHeld) && (own[0]?.occurredAtMs ?? 0) + FIND_OUT_MS <= scene.system.nowMs
+  );
 }
 
 interface Correction extends Arguments {
@@ -202,9 +203,9 @@ const redrive = act<Redrive>({
   actor: 'operator',
   feature: 'redrives',
   about: 'nothing',
-  weight: 4,
+  weight: 0,
   pace: ['hours', 'days'],
-  draw: ({ dice }) => ({ what: dice.pick(['queues', 'letters'] as const) }),
+  draw: () => undefined,
   play: async ({ system }, { what }) => {
     const left = Object.entries(system.queues).filter(([name, count]) => count > 0 && /dead|parked/.test(name));
     const hasLetters = (system.queues['letters'] ?? 0) > 0;

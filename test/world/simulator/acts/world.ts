@@ -1,6 +1,7 @@
 import type { FaultRates } from '../contract.ts';
 import type { Feature } from '../profiles.ts';
-import { type Act, type Arguments, act, type CallbackHabits, type Draft } from './act.ts';
+import { type Act, type Arguments, act, type CallbackHabits, type Draft, type Drawing } from './act.ts';
+import { type AtProcessor, processorOf } from './charges.ts';
 import { deedAt } from './objects.ts';
 
 /** What surrounds a deployment: its faults, the habits and the outages of other systems, and new deployments. */
@@ -50,8 +51,44 @@ const faults = act<Faults>({
       .join(', ')}${clockSkewMs === 0 ? '' : `, clocks that differ by ${clockSkewMs / 1000} s`}`,
 });
 
+interface Storm extends Arguments {
+  readonly rates: FaultRates;
+  readonly forMs: number;
+}
+
+function drawStorm({ dice }: Drawing): Storm {
+  return { rates: dice.pick(STORMS), forMs: dice.pick([2, 120, 120]) * MINUTE_MS };
+}
+
+const STORMS: readonly FaultRates[] = [{ throttle: 0.9 }, { crash_before: 0.3, crash_after: 0.3 }];
+
+/** For some time nearly nothing works: messages become dead letters. */
+const storm = act<Storm>({
+  name: 'storm',
+  actor: 'machine',
+  feature: 'storms',
+  about: 'nothing',
+  weight: 0,
+  pace: ['instant'],
+  draw: drawStorm,
+  leadsTo: ({ dice, has }, { atMs, forMs }): readonly Draft[] =>
+    has('redrives') && forMs > HOUR_MS && dice.chance(0.8)
+      ? [{ act: 'redrive', pace: ['minutes'], given: { what: 'queues' }, fromMs: atMs + forMs }]
+      : [],
+  play: async ({ system, steps }, { id, rates, forMs }) => {
+    const usual = steps.find(({ act: name }) => name === faults.name)?.['rates'] as FaultRates | undefined;
+    system.deploy({ faults: rates });
+    system.at(system.nowMs + forMs, `step ${id} ends`, () => system.deploy({ faults: usual ?? {} }));
+    return 'done';
+  },
+  tell: ({ rates, forMs }) =>
+    `for ${duration(forMs)} the faults are: ${Object.entries(rates)
+      .map(([kind, rate]) => `${kind} ${rate}`)
+      .join(', ')}`,
+});
+
 interface Habits extends Arguments, CallbackHabits {
-  readonly processor: ProcessorName;
+  readonly processor: AtProcessor;
 }
 
 /** At the beginning of a history, and sometimes later. */
@@ -69,17 +106,18 @@ const habits = act<Habits>({
     lateMs: dice.pick([10_000, 10 * MINUTE_MS, 5 * HOUR_MS, 72 * HOUR_MS]),
     slow: has('async') || has('dashboard') ? dice.pick([0, 0.5, 1]) : 0,
   }),
-  play: async ({ habits: known }, { processor, lost, doubled, late, lateMs, slow }) => {
-    known.set(processor, { lost, doubled, late, lateMs, slow });
+  play: async (scene, step) => {
+    const { lost, doubled, late, lateMs, slow } = step;
+    scene.habits.set(processorOf(scene, step), { lost, doubled, late, lateMs, slow });
     return 'done';
   },
   tell: ({ processor, lost, doubled, late, lateMs, slow }) =>
-    `from here on, of the callbacks of ${processor}, ${percent(lost)} are lost, ${percent(doubled)} doubled, ` +
+    `from here on, of the callbacks of ${at(processor)}, ${percent(lost)} are lost, ${percent(doubled)} doubled, ` +
     `${percent(late)} late by up to ${duration(lateMs)}; ${percent(slow)} of what it ends by itself is late too`,
 });
 
 interface ProcessorOutage extends Arguments {
-  readonly processor: ProcessorName;
+  readonly processor: AtProcessor;
   readonly forMs: number;
 }
 
@@ -96,12 +134,15 @@ const processorOutage = act<ProcessorOutage>({
     processor: has('second_processor') ? dice.pick(PROCESSORS) : 'sandbox',
     forMs: dice.pick(OUTAGES_MS),
   }),
-  play: async ({ system }, { id, processor, forMs }) => {
+  play: async (scene, step) => {
+    const { system } = scene;
+    const { id, forMs } = step;
+    const processor = processorOf(scene, step);
     system.processorUp(processor, false);
     system.at(system.nowMs + forMs, `step ${id} ends`, () => system.processorUp(processor, true));
     return 'done';
   },
-  tell: ({ processor, forMs }) => `the processor ${processor} is down for ${duration(forMs)}`,
+  tell: ({ processor, forMs }) => `${at(processor)} is down for ${duration(forMs)}`,
 });
 
 interface PartyOutage extends Arguments {
@@ -115,14 +156,15 @@ const partyOutage = act<PartyOutage>({
   feature: 'party_outages',
   about: 'nothing',
   weight: 8,
-  pace: ['instant', 'seconds', 'minutes', 'hours'],
+  pace: ['instant', 'seconds', 'minutes'],
+  near: ({ act: name, receipt, affiliate }) => name === 'order' || receipt !== undefined || affiliate !== undefined,
   draw: ({ dice }) => ({
     party: dice.pick(['stock', 'stock', 'referrals', 'mail'] as const),
     forMs: dice.pick([...OUTAGES_MS, 96 * HOUR_MS]),
   }),
-  leadsTo: ({ dice, has }, { forMs }): readonly Draft[] =>
-    has('redrives') && forMs > DAY_MS && dice.chance(0.7)
-      ? [{ act: 'redrive', pace: ['days'], given: { what: 'letters' } }]
+  leadsTo: ({ dice, has, earlier }, { atMs, forMs }): readonly Draft[] =>
+    has('redrives') && forMs > 3 * DAY_MS && earlier.some(({ act: name }) => name === 'order') && dice.chance(0.7)
+      ? [{ act: 'redrive', pace: ['minutes', 'hours'], given: { what: 'letters' }, fromMs: atMs + forMs }]
       : [],
   play: async ({ system }, { id, party, forMs }) => {
     system.partyUp(party, false);
@@ -133,7 +175,7 @@ const partyOutage = act<PartyOutage>({
 });
 
 interface Trouble extends Arguments {
-  readonly processor: ProcessorName;
+  readonly processor: AtProcessor;
   readonly calls: 'charges' | 'changes';
   readonly count: number;
   readonly source: string;
@@ -164,11 +206,13 @@ const trouble = act<Trouble>({
     count: dice.magnitude(1, 5),
     source: dice.pick(TROUBLES),
   }),
-  play: (scene, { processor, calls, count, source }) =>
-    deedAt(scene, processor, (inside) =>
+  play: (scene, step) => {
+    const { calls, count, source } = step;
+    return deedAt(scene, processorOf(scene, step), (inside) =>
       calls === 'charges' ? inside.failNext(count, source) : inside.failNextChange(count, source),
-    ),
-  tell: ({ processor, calls, count, source }) => `the next ${count} ${calls} at ${processor} go as ${source}`,
+    );
+  },
+  tell: ({ processor, calls, count, source }) => `the next ${count} ${calls} at ${at(processor)} go as ${source}`,
 });
 
 interface Deploy extends Arguments {
@@ -200,6 +244,10 @@ const deploy = act<Deploy>({
     (cron ? '; jobs run by the schedule' : ''),
 });
 
+function at(processor: AtProcessor): string {
+  return processor === 'its' ? 'its processor' : `the processor ${processor}`;
+}
+
 function percent(share: number): string {
   return `${Math.round(share * 100)} %`;
 }
@@ -209,4 +257,10 @@ function duration(ms: number): string {
   return ms < 2 * HOUR_MS ? `${ms / MINUTE_MS} min` : `${ms / HOUR_MS} h`;
 }
 
-export const WORLD_ACTS: readonly Act[] = [faults, habits, processorOutage, partyOutage, trouble, deploy];
+/** A storm that catches what follows a request. */
+export function stormAfter(drawing: Drawing): readonly Draft[] {
+  if (!drawing.has('storms') || !drawing.dice.chance(0.5)) return [];
+  return [{ act: storm.name, pace: ['instant', 'instant', 'seconds'], given: drawStorm(drawing) }];
+}
+
+export const WORLD_ACTS: readonly Act[] = [faults, storm, habits, processorOutage, partyOutage, trouble, deploy];

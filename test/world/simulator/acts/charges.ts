@@ -1,0 +1,61 @@
+import type { ProcessorCharge } from '../../../../lambdas/payments/domain/processor-charge.ts';
+import type { Step } from '../contract.ts';
+import { type Arguments, amountOf, type Draft, type Drawing, type Scene } from './act.ts';
+import { chargeOf, leftOf } from './objects.ts';
+
+/** What acts at a processor draw, and which charges fit them. */
+
+export interface OfCharge extends Arguments {
+  /** Which of the payment’s charges. @default the first */
+  readonly charge?: number;
+}
+
+export interface Amount extends OfCharge {
+  /** Minor units. */
+  readonly amount: number;
+}
+
+export function share(drawing: Drawing, shares: readonly number[]): number {
+  return Math.max(1, Math.round(amountOf(drawing) * drawing.dice.pick(shares)));
+}
+
+/** The second charge, if a stray was made before, half of the time. */
+export function which({ dice, earlier }: Drawing): OfCharge {
+  return earlier.some(({ act: name }) => name === 'stray') && dice.chance(0.5) ? { charge: 1 } : {};
+}
+
+export const isIn =
+  (...statuses: readonly ProcessorCharge['status'][]) =>
+  ({ status }: ProcessorCharge): boolean =>
+    statuses.includes(status);
+export const isHold = isIn('authorized');
+export const awaitsPayer = isIn('requires_action');
+/** What can be disputed, also when it was refunded before. Minor units. */
+export const undisputedOf = (charge: ProcessorCharge): number => leftOf({ ...charge, refunds: [] });
+export const hasLeft = (charge: ProcessorCharge): boolean => leftOf(charge) > 0;
+
+export const ordinal = (charge: number | undefined): string => (charge === undefined ? '' : ` (charge ${charge + 1})`);
+
+/** A processor by its name, or that of the payment which the step is about. */
+export type AtProcessor = 'sandbox' | 'second' | 'its';
+
+export function processorOf(scene: Scene, step: Step & { readonly processor: AtProcessor }): string {
+  if (step.processor !== 'its') return step.processor;
+  return chargeOf(scene, step)?.processor ?? scene.system.settings.defaultProcessor;
+}
+
+/** Milliseconds. */
+const SLOW_MS = 72 * 3_600_000;
+
+/** From shortly before that time on, the bank takes its time with what is pending. */
+export function slowBank({ dice, has }: Drawing, beforeMs: number): Draft {
+  const given = {
+    processor: 'its',
+    lost: has('lost_callbacks') ? dice.pick([0.2, 0.5, 1]) : 0,
+    doubled: has('doubled_callbacks') ? 0.3 : 0,
+    late: has('late_callbacks') ? 0.5 : 0,
+    lateMs: SLOW_MS,
+    slow: 1,
+  };
+  return { act: 'habits', pace: ['instant'], given, fromMs: beforeMs - 1_000 };
+}

@@ -1,0 +1,183 @@
+import type { Refund } from '../../../../lambdas/kernel/contract/sandbox-api.ts';
+import type { ProcessorCharge } from '../../../../lambdas/payments/domain/processor-charge.ts';
+import { type Act, type Arguments, act, type Draft, type Drawing, hasHold, hasMoney, sourceOf } from './act.ts';
+import { type Amount, hasLeft, isHold, type OfCharge, ordinal, share, slowBank, which } from './charges.ts';
+import { chargeOf, deedAt, leftOf, onCharge, paymentOf } from './objects.ts';
+
+/** What other users of the processor’s account do. Payonce learns of it by callbacks, or not at all. */
+
+interface ForeignRefund extends Amount {
+  readonly begins: 'pending' | 'succeeded';
+}
+
+const foreignRefund = act<ForeignRefund>({
+  name: 'foreign_refund',
+  actor: 'dashboard',
+  feature: 'dashboard',
+  about: 'payment',
+  weight: 4,
+  pace: ['seconds', 'minutes', 'hours', 'days'],
+  draw: (drawing) =>
+    hasMoney(drawing)
+      ? {
+          amount: share(drawing, [1, 1, 0.5, 0.3]),
+          begins: drawing.dice.chance(0.5) ? 'pending' : 'succeeded',
+          ...which(drawing),
+        }
+      : undefined,
+  leadsTo: (drawing, step): readonly Draft[] => {
+    const { dice, has } = drawing;
+    const isPending = step.begins === 'pending';
+    const isLong = isPending && dice.chance(0.7);
+    const end = isLong && dice.chance(0.5) ? 'finish_refund' : 'fail_refund';
+    return [
+      ...(isLong ? [slowBank(drawing, step.atMs)] : []),
+      ...(has('refund_failures') && dice.chance(0.6)
+        ? [{ act: end, pace: ['minutes', 'hours'], given: end === 'fail_refund' ? { which: 'newest' } : {} } as const]
+        : []),
+    ];
+  },
+  play: (scene, step) =>
+    onCharge(scene, step, hasLeft, (inside, charge) =>
+      inside.refund(charge.chargeId, Math.min(step.amount, leftOf(charge)), step.begins),
+    ),
+  tell: ({ of, amount, begins, charge }, { name, money }) =>
+    `someone refunds ${money(amount, of)} of ${name(of)}${ordinal(charge)} at the processor` +
+    (begins === 'pending' ? '; it is pending' : ''),
+});
+
+const foreignCapture = act<Amount>({
+  name: 'foreign_capture',
+  actor: 'dashboard',
+  feature: 'dashboard',
+  about: 'payment',
+  weight: 4,
+  pace: ['seconds', 'minutes', 'hours'],
+  draw: (drawing) => (hasHold(drawing) ? { amount: share(drawing, [1, 0.5, 0.999]) } : undefined),
+  play: (scene, step) =>
+    onCharge(scene, step, isHold, (inside, { chargeId, amountMinor }) =>
+      inside.capture(chargeId, Math.min(step.amount, amountMinor)),
+    ),
+  tell: ({ of, amount }, { name, money }) => `someone captures ${money(amount, of)} of ${name(of)} at the processor`,
+});
+
+const foreignVoid = act<OfCharge>({
+  name: 'foreign_void',
+  actor: 'dashboard',
+  feature: 'dashboard',
+  about: 'payment',
+  weight: 4,
+  pace: ['seconds', 'minutes', 'hours'],
+  draw: (drawing) => (hasHold(drawing) ? {} : undefined),
+  play: (scene, step) => onCharge(scene, step, isHold, (inside, { chargeId }) => inside.void(chargeId)),
+  tell: ({ of }, { name }) => `someone voids ${name(of)} at the processor`,
+});
+
+interface Stray extends Arguments {
+  readonly amount: number;
+  /** Whether its metadata name the payment’s own operation too. */
+  readonly named: boolean;
+  readonly source: string;
+  /** At the other processor, or without the payment’s id: no payment takes it. */
+  readonly lost?: 'elsewhere' | 'nameless';
+}
+
+const SOURCES_OF_STRAYS = ['tok_ok', 'tok_fee', 'tok_async', 'tok_declined', 'tok_action'] as const;
+
+const stray = act<Stray>({
+  name: 'stray',
+  actor: 'dashboard',
+  feature: 'strays',
+  about: 'payment',
+  weight: 4,
+  pace: ['instant', 'seconds', 'minutes', 'hours', 'days'],
+  draw: (drawing) => {
+    const { dice, has } = drawing;
+    // Of a payment without a charge, one that names its operation may be taken for its own.
+    const isUncharged = /rate_limited|not_charged/.test(sourceOf(drawing));
+    const lost = has('second_processor') ? dice.pick(['elsewhere', 'nameless'] as const) : 'nameless';
+    return {
+      amount: share(drawing, [1, 1, 0.5]),
+      named: dice.chance(isUncharged ? 0.8 : 0.3),
+      source: dice.weighted(SOURCES_OF_STRAYS, (source) => (source === 'tok_ok' && !isUncharged ? 6 : 1)),
+      ...(dice.chance(0.15) ? { lost } : {}),
+    };
+  },
+  play: async (scene, step) => {
+    const paymentId = paymentOf(scene, step);
+    if (paymentId === undefined) return 'nothing';
+    const own = chargeOf(scene, step)?.processor ?? scene.system.settings.defaultProcessor;
+    const { amount, source, named, lost } = step;
+    const processor = lost === 'elsewhere' ? (own === 'sandbox' ? 'second' : 'sandbox') : own;
+    const about = lost === 'nameless' ? {} : { paymentId, ...(named ? { operationId: paymentId } : {}) };
+    return deedAt(scene, processor, (inside) => inside.charge({ ...about, amountMinor: amount, source }));
+  },
+  tell: ({ of, amount, source, lost }, { name, money }) =>
+    `another charge of ${money(amount, of)} from ${source} appears ` +
+    `${lost === 'nameless' ? 'and names no payment' : `for ${name(of)}`}${lost === 'elsewhere' ? ' at the other processor' : ''}`,
+});
+
+interface Flood extends Arguments {
+  readonly count: number;
+}
+
+/** The sandbox writes a row for each new refund, in one transaction. */
+const MOST_AT_ONCE = 80;
+
+const canFlood = ({ capturedMinor, refunds }: ProcessorCharge): boolean => capturedMinor > 1 && refunds.length === 0;
+
+function floodedBy(drawing: Drawing): readonly Draft[] {
+  const { dice, has } = drawing;
+  return [
+    ...(has('silence') && dice.chance(0.5)
+      ? [
+          {
+            act: 'trouble',
+            pace: ['seconds'],
+            given: {
+              processor: 'its',
+              calls: 'changes',
+              count: 1,
+              source: dice.pick(['tok_timeout_charged', 'tok_timeout_not_charged']),
+            },
+          } as const,
+        ]
+      : []),
+    ...(has('refunds') && dice.chance(0.6)
+      ? [{ act: 'refund', pace: ['minutes'], given: { amount: 1 } } as const]
+      : []),
+    ...(has('disputes') && dice.chance(0.6)
+      ? [{ act: 'dispute', pace: ['hours'], given: { amount: 0 } } as const]
+      : []),
+  ];
+}
+
+/** Many refunds of one minor unit, made at the processor. */
+const flood = act<Flood>({
+  name: 'flood',
+  actor: 'dashboard',
+  feature: 'floods',
+  about: 'payment',
+  weight: 8,
+  pace: ['minutes', 'hours'],
+  draw: (drawing) => (hasMoney(drawing) ? { count: drawing.dice.pick([120, 300]) } : undefined),
+  leadsTo: (drawing): readonly Draft[] => floodedBy(drawing),
+  play: (scene, step) =>
+    onCharge(scene, step, canFlood, async (inside, { chargeId, capturedMinor }) => {
+      const count = Math.min(step.count, capturedMinor) - 1;
+      const made = Array.from({ length: count }, (_, index): Refund => {
+        const id = `re_${chargeId}_${index}`;
+        return { id, object: 'refund', charge: chargeId, amount: 1, status: 'succeeded', metadata: {} };
+      });
+      for (let known = 0; known < count; known += MOST_AT_ONCE) {
+        const shown = made.slice(0, known + MOST_AT_ONCE);
+        await inside.correct(chargeId, { refunds: shown, amount_refunded: shown.length });
+      }
+      // One callback tells of all of them.
+      return inside.refund(chargeId, 1);
+    }),
+  tell: ({ of, count }, { name, money }) =>
+    `someone makes ${count} refunds of ${money(1, of)} of ${name(of)} at the processor`,
+});
+
+export const DASHBOARD_ACTS: readonly Act[] = [foreignRefund, foreignCapture, foreignVoid, stray, flood];
