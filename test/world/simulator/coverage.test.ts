@@ -3,7 +3,7 @@ import { moneyOf } from '../../../lambdas/payments/domain/charge-money.ts';
 import { CHARGE_TABLE } from '../../../lambdas/payments/domain/state-tables.ts';
 import { callback, paymentRequest } from '../../payments/payment-fixtures.ts';
 import { World } from '../world.ts';
-import { addReached, countCells, nothingReached, reachedBy, tellReached } from './coverage.ts';
+import { addReached, countCells, impossible, nothingReached, reachedBy, tellReached } from './coverage.ts';
 import { watched } from './oracles/watched.ts';
 
 test('cells, faults and pairs that histories reach are counted, and the others are named', async () => {
@@ -45,8 +45,12 @@ test('cells, faults and pairs that histories reach are counted, and the others a
     'pair pay × crash_after': 1,
   });
   const told = tellReached(all);
-  expect(told).toContain('  never: charge voided × succeeded');
-  expect(told).toContain('  never: refund × crash_after');
+  expect(told).toContain('  never, a defect of the generator: charge voided × succeeded');
+  expect(told.find((line) => line.includes('dispute open × lost'))).toMatch('not reachable');
+  expect(impossible(all)).toEqual([]);
+  addReached(all, { histories: 1, counts: { 'cell dispute open × lost': 1 } });
+  expect(impossible(all)).toHaveLength(1);
+  expect(told).toContain('  never, a defect of the generator: refund × crash_after');
   expect(told.find((line) => line.includes('F39'))).toMatch('not reachable');
   expect(told).toContain('act pay: 50 % of 2 steps took effect (else: 409 change_in_progress 1)');
   expect(told).toContain('act refund: never drawn');

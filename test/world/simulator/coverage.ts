@@ -1,12 +1,13 @@
 /** What histories have reached: cells of the state tables, faults of docs/, and pairs of what was done and what failed. */
 import { LedgerRow } from '../../../lambdas/kernel/contract/rows.ts';
 import { parseOrderTransition } from '../../../lambdas/orders/store/order-items.ts';
+import { PAYMENT_STATUSES, type PaymentStatus } from '../../../lambdas/payments/domain/payment.ts';
 import { CHARGE_TABLE, DISPUTE_TABLE, REFUND_TABLE } from '../../../lambdas/payments/domain/state-tables.ts';
 import type { Transition } from '../../../lambdas/payments/domain/transition.ts';
 import { parseTransition } from '../../../lambdas/payments/store/items.ts';
 import { ACTS } from './acts/all-acts.ts';
 import { isEffect } from './acts/objects.ts';
-import type { FaultKind, History, Observed } from './contract.ts';
+import type { FaultKind, History, Observed, Violation } from './contract.ts';
 import type { StepEnd } from './perform.ts';
 
 type Table = Readonly<Record<string, Readonly<Record<string, unknown>>>>;
@@ -23,8 +24,45 @@ const FAULT_KINDS: readonly FaultKind[] = [
   'slow',
 ];
 
-/** Cells that no history reaches, and why. */
-const UNREACHABLE_CELLS: Readonly<Record<string, string>> = {};
+const NEVER_OLDER =
+  'the chain is read before the charge, and no processor’s books go back to this state, so the fact is never older than the chain';
+const HAS_CHARGE =
+  'a payment in this state has a charge, so that a refusal of that charge is `revoked` and one of another charge is `stray_nothing`';
+const ASKED_WHILE_PROCESSING =
+  'it is the result of asking about a payment that is processing, and decided on that state';
+const CAN_BE_LOOKED_UP =
+  'each simulated processor can be asked for a charge by its operation; the table’s own tests cover it';
+const GIVEN_UP_WHILE_PENDING = 'only a pending refund is given up';
+
+/** Cells that no history reaches, and why. A history that reaches one violates an oracle. */
+const UNREACHABLE_CELLS: Readonly<Record<string, string>> = {
+  ...unreachable(
+    'charge pending',
+    ['requires_action', 'requires_capture', 'succeeded', 'canceled', 'needs_review'],
+    NEVER_OLDER,
+  ),
+  ...unreachable('charge action_required', ['requires_capture', 'succeeded', 'needs_review'], NEVER_OLDER),
+  ...unreachable(
+    'charge declined',
+    ['requires_action', 'requires_capture', 'succeeded', 'canceled', 'needs_review'],
+    HAS_CHARGE,
+  ),
+  ...unreachable('charge unknown', PAYMENT_STATUSES.filter(isNotProcessing), ASKED_WHILE_PROCESSING),
+  ...unreachable('charge not_attempted', PAYMENT_STATUSES.filter(isNotProcessing), ASKED_WHILE_PROCESSING),
+  ...unreachable('charge vanished', PAYMENT_STATUSES.filter(isNotProcessing), ASKED_WHILE_PROCESSING),
+  ...unreachable('charge undecidable', PAYMENT_STATUSES, CAN_BE_LOOKED_UP),
+  ...unreachable('refund pending', ['failed'], NEVER_OLDER),
+  ...unreachable('refund given_up', ['none', 'succeeded', 'failed', 'given_up'], GIVEN_UP_WHILE_PENDING),
+  ...unreachable('dispute open', ['won', 'lost'], NEVER_OLDER),
+};
+
+function unreachable(row: string, columns: readonly string[], why: string): Readonly<Record<string, string>> {
+  return Object.fromEntries(columns.map((column) => [`${row} × ${column}`, why]));
+}
+
+function isNotProcessing(status: PaymentStatus): boolean {
+  return status !== 'processing';
+}
 
 /** Faults that no history reaches, and why. */
 const UNREACHABLE_FAULTS: Readonly<Record<string, string>> = {
@@ -92,6 +130,14 @@ export function reachedBy(
   }
   for (const name of names) counts[name] = 1;
   return { histories: 1, counts };
+}
+
+/** The cells of {@link UNREACHABLE_CELLS} that were reached all the same: the reason is wrong, or the product is. */
+export function impossible({ counts }: Reached): readonly Violation[] {
+  return Object.entries(UNREACHABLE_CELLS).flatMap(([cell, why]) => {
+    if (counts[`cell ${cell}`] === undefined) return [];
+    return [{ oracle: 'cells that cannot be reached are not reached', what: `${cell} was reached, although ${why}` }];
+  });
 }
 
 // -------------------------------------------------------------------------------------------------------------- faults
@@ -236,7 +282,7 @@ export function tellReached(reached: Reached): readonly string[] {
       return [
         `${kind}s reached: ${found.length} of ${all.length}`,
         ...(kind === 'pair' ? [] : found.map(({ name, count }) => `  in ${count}: ${name}`)),
-        ...never.map((name) => `  never: ${name}`),
+        ...never.map((name) => `  never, a defect of the generator: ${name}`),
         ...unreachable.map(({ name, why }) => `  not reachable: ${name}: ${why}`),
       ];
     }),

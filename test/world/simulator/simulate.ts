@@ -9,7 +9,7 @@ import { writeFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { parseArgs } from 'node:util';
 import type { History } from './contract.ts';
-import { addReached, countCells, nothingReached, reachedBy, tellReached } from './coverage.ts';
+import { addReached, countCells, impossible, nothingReached, reachedBy, tellReached } from './coverage.ts';
 import { generate } from './generate.ts';
 import { play } from './play.ts';
 import { PROFILES } from './profiles.ts';
@@ -65,9 +65,10 @@ async function violated(
   try {
     const { system, violations, ends } = await play(history);
     gates += system.simulation.gates;
-    addReached(reached, reachedBy(system, history, { cells, ends }));
+    const now = reachedBy(system, history, { cells, ends });
+    addReached(reached, now);
     return {
-      oracles: [...new Set(violations.map(({ oracle }) => oracle))],
+      oracles: [...new Set([...violations, ...impossible(now)].map(({ oracle }) => oracle))],
       faults: system.faults.map(({ name }) => name),
     };
   } catch (error) {
