@@ -141,6 +141,12 @@ export const MONEY_MUTANTS: readonly Mutant[] = [
         replace:
           "  if (answer.text.length > 16000) throw mismatch('The answer is too long.');\n  const charge = parse(chargeAnswer, answer);\n  assertSameCharge(order, charge);\n  const fact = factOfChange(order, charge);\n  return",
       },
+      {
+        file: 'lambdas/processors/sandbox/sandbox-books.ts',
+        find: 'if (answer.status !== 200) throw statusFault(answer, clock.nowMs());\n      return',
+        replace:
+          'if (answer.status !== 200 || answer.text.length > 16000) throw statusFault(answer, clock.nowMs());\n      return',
+      },
     ],
   },
   {
