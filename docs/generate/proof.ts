@@ -79,7 +79,10 @@ function cells(): string {
     '',
     markdownTable(
       ['cell that was not reached', 'why'],
-      [...unreachable.map(({ name, why }) => [name, why]), ...never.map((name) => [name, 'no history reached it yet: a defect of the generator'])],
+      [
+        ...unreachable.map(({ name, why }) => [name, why]),
+        ...never.map((name) => [name, 'no history reached it yet: a defect of the generator']),
+      ],
     ),
   ].join('\n');
 }
@@ -92,7 +95,10 @@ function faults(): string {
     '',
     markdownTable(
       ['fault that was not reached', 'why'],
-      [...unreachable.map(({ name, why }) => [name, why]), ...never.map((name) => [name, 'no history reached it yet: a defect of the generator'])],
+      [
+        ...unreachable.map(({ name, why }) => [name, why]),
+        ...never.map((name) => [name, 'no history reached it yet: a defect of the generator']),
+      ],
     ),
   ].join('\n');
 }
