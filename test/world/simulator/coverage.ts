@@ -36,27 +36,27 @@ const GIVEN_UP_WHILE_PENDING = 'only a pending refund is given up';
 
 /** Cells that no history reaches, and why. A history that reaches one violates an oracle. */
 const UNREACHABLE_CELLS: Readonly<Record<string, string>> = {
-  ...unreachable(
+  ...noneOf(
     'charge pending',
     ['requires_action', 'requires_capture', 'succeeded', 'canceled', 'needs_review'],
     NEVER_OLDER,
   ),
-  ...unreachable('charge action_required', ['requires_capture', 'succeeded', 'needs_review'], NEVER_OLDER),
-  ...unreachable(
+  ...noneOf('charge action_required', ['requires_capture', 'succeeded', 'needs_review'], NEVER_OLDER),
+  ...noneOf(
     'charge declined',
     ['requires_action', 'requires_capture', 'succeeded', 'canceled', 'needs_review'],
     HAS_CHARGE,
   ),
-  ...unreachable('charge unknown', PAYMENT_STATUSES.filter(isNotProcessing), ASKED_WHILE_PROCESSING),
-  ...unreachable('charge not_attempted', PAYMENT_STATUSES.filter(isNotProcessing), ASKED_WHILE_PROCESSING),
-  ...unreachable('charge vanished', PAYMENT_STATUSES.filter(isNotProcessing), ASKED_WHILE_PROCESSING),
-  ...unreachable('charge undecidable', PAYMENT_STATUSES, CAN_BE_LOOKED_UP),
-  ...unreachable('refund pending', ['failed'], NEVER_OLDER),
-  ...unreachable('refund given_up', ['none', 'succeeded', 'failed', 'given_up'], GIVEN_UP_WHILE_PENDING),
-  ...unreachable('dispute open', ['won', 'lost'], NEVER_OLDER),
+  ...noneOf('charge unknown', PAYMENT_STATUSES.filter(isNotProcessing), ASKED_WHILE_PROCESSING),
+  ...noneOf('charge not_attempted', PAYMENT_STATUSES.filter(isNotProcessing), ASKED_WHILE_PROCESSING),
+  ...noneOf('charge vanished', PAYMENT_STATUSES.filter(isNotProcessing), ASKED_WHILE_PROCESSING),
+  ...noneOf('charge undecidable', PAYMENT_STATUSES, CAN_BE_LOOKED_UP),
+  ...noneOf('refund pending', ['failed'], NEVER_OLDER),
+  ...noneOf('refund given_up', ['none', 'succeeded', 'failed', 'given_up'], GIVEN_UP_WHILE_PENDING),
+  ...noneOf('dispute open', ['won', 'lost'], NEVER_OLDER),
 };
 
-function unreachable(row: string, columns: readonly string[], why: string): Readonly<Record<string, string>> {
+function noneOf(row: string, columns: readonly string[], why: string): Readonly<Record<string, string>> {
   return Object.fromEntries(columns.map((column) => [`${row} × ${column}`, why]));
 }
 

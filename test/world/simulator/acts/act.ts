@@ -34,7 +34,7 @@ export interface Drawing {
 /** Minor units. */
 export const amountOf = ({ root }: Drawing): number => Number(root?.['amount'] ?? 1000);
 export const sourceOf = ({ root }: Drawing): string => String(root?.['source']);
-export const isHeld = ({ root }: Drawing): boolean => root?.['capture'] === 'manual';
+const isHeld = ({ root }: Drawing): boolean => root?.['capture'] === 'manual';
 
 /** After these a hold is rarely left, and a payment rarely waits for its payer. */
 const ENDS = new Set(['approve', 'refuse', 'capture', 'cancel', 'expire', 'foreign_capture', 'foreign_void']);
