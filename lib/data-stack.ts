@@ -52,6 +52,8 @@ export class DataStack extends Stack {
   readonly deadLetters?: LetterQueue;
   /** The token of the Postmark server. The operator sets the value that Postmark issues. Undefined without e-mails. */
   readonly postmarkToken?: ProcessorSecret;
+  /** Signs the calls to the shop. Undefined without a shop. */
+  readonly shopSigningKey?: ProcessorSecret;
 
   constructor(scope: Construct, id: string, props: DataStackProps) {
     super(scope, id, { ...props, terminationProtection: props.settings.retainData });
@@ -92,6 +94,10 @@ export class DataStack extends Stack {
       new CfnOutput(this, StackOutput.deadLettersQueue, { value: this.deadLetters.queueUrl });
     }
     if (shopUrl !== undefined) {
+      this.shopSigningKey = new ProcessorSecret(this, 'ShopSigningKey', {
+        description: 'Signs the calls to the shop (Standard Webhooks). The first value signs.',
+        retain,
+      });
       this.postmarkToken = new ProcessorSecret(this, 'PostmarkToken', {
         description: 'The token of the Postmark server. The operator sets the value.',
         retain,

@@ -22,6 +22,8 @@ type PartyAddresses =
   | {
       /** Base address of the shop's stock and referrals (kernel/contract/shop-api.ts), without a trailing slash. */
       readonly shopUrl: string;
+      /** Signs the calls to the shop. */
+      readonly shopSigningKey: ProcessorSecret;
       /** The sender of e-mails: an address that is verified at Postmark. */
       readonly emailSender: string;
       /** The token of the Postmark server. */
@@ -58,7 +60,10 @@ export class Parties {
       [Environment.registryTable]: registry.tableName,
       [PartiesEnvironment.deadLettersQueueUrl]: deadLetters.queueUrl,
     });
-    if ('postmarkToken' in addresses) addresses.postmarkToken.grantReadTo(grantee);
+    if ('postmarkToken' in addresses) {
+      addresses.postmarkToken.grantReadTo(grantee);
+      addresses.shopSigningKey.grantReadTo(grantee);
+    }
     const actions = ['dynamodb:PutItem', 'dynamodb:UpdateItem', 'dynamodb:DeleteItem'];
     registry.grantRows(grantee, 'RememberWhatWasSent', actions, [RegistryRow.sending]);
     grantee.allow('DeadLetter', 'sqs:SendMessage', deadLetters.queueArn);
@@ -76,6 +81,7 @@ function variablesOf(addresses: PartyAddresses): Readonly<Record<string, string>
   }
   return {
     [PartiesEnvironment.shopUrl]: addresses.shopUrl,
+    [PartiesEnvironment.shopSigningKeySecretId]: addresses.shopSigningKey.arn,
     [PartiesEnvironment.postmarkUrl]: POSTMARK_URL,
     [PartiesEnvironment.postmarkTokenSecretId]: addresses.postmarkToken.arn,
     [PartiesEnvironment.emailSender]: addresses.emailSender,

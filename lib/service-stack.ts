@@ -127,12 +127,17 @@ function calledProcessors({ processors }: Settings): string {
 
 /** @returns undefined without the sandbox and without settings for parties: then there is no orders API */
 function partiesOf({ settings, data, sandbox }: ServiceStackProps): Parties | undefined {
-  const { registry, deadLetters, postmarkToken } = data;
+  const { registry, deadLetters, postmarkToken, shopSigningKey } = data;
   if (deadLetters === undefined) return undefined;
   if (sandbox !== undefined) return new Parties({ addresses: { sandboxUrl: sandbox.url }, registry, deadLetters });
   const { shopUrl, emailSender } = settings;
-  if (shopUrl === undefined || emailSender === undefined || postmarkToken === undefined) return undefined;
-  return new Parties({ addresses: { shopUrl, emailSender, postmarkToken }, registry, deadLetters });
+  if (shopUrl === undefined || shopSigningKey === undefined) return undefined;
+  if (emailSender === undefined || postmarkToken === undefined) return undefined;
+  return new Parties({
+    addresses: { shopUrl, shopSigningKey, emailSender, postmarkToken },
+    registry,
+    deadLetters,
+  });
 }
 
 function tellCallbackAddress(scope: Construct, http: HttpApi): void {

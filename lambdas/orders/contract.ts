@@ -2,6 +2,8 @@
 export const PartiesEnvironment = {
   /** Base address of the shop's stock and referrals (contract/shop-api.ts), without a trailing slash. */
   shopUrl: 'SHOP_URL',
+  /** The secret in Secrets Manager that signs the calls to the shop. Not set for the sandbox. */
+  shopSigningKeySecretId: 'SHOP_SIGNING_KEY_SECRET_ID',
   /** Base address of Postmark, or of a server with the same API, without a trailing slash. */
   postmarkUrl: 'POSTMARK_URL',
   /** The secret in Secrets Manager with the token of the Postmark server. Not set when the server accepts any token. */

@@ -8,6 +8,7 @@ const GOOD = {
   LEDGER_TABLE: 'Ledger-1',
   REGISTRY_TABLE: 'Registry-1',
   PROCESSOR_URL: 'https://processor.example/api',
+  PROCESSOR_SIGNING_KEY_SECRET_ID: 'a-key',
 };
 
 const read = (environment: Variables) => readPaymentsConfig(environment, PROCESSORS);
@@ -17,7 +18,12 @@ describe('the environment of the payments function', () => {
     expect(read({ ...GOOD, PATH: '/usr/bin' })).toEqual({
       tables: { idempotency: 'Idempotency-1', ledger: 'Ledger-1', registry: 'Registry-1' },
       processors: [
-        { processor: PROCESSORS[1], mode: 'live', settings: { url: 'https://processor.example/api' }, secretIds: {} },
+        {
+          processor: PROCESSORS[1],
+          mode: 'live',
+          settings: { url: 'https://processor.example/api' },
+          secretIds: { signingKey: 'a-key' },
+        },
       ],
       routes: [],
     });
@@ -44,7 +50,11 @@ describe('the environment of the payments function', () => {
   });
 
   test('has the settings of each mode under names of its own', () => {
-    const test_ = { TEST_PROCESSOR_URL: 'https://test.example', TEST_SANDBOX_URL: 'https://sandbox.example' };
+    const test_ = {
+      TEST_PROCESSOR_URL: 'https://test.example',
+      TEST_PROCESSOR_SIGNING_KEY_SECRET_ID: 'test-key',
+      TEST_SANDBOX_URL: 'https://sandbox.example',
+    };
     const connected = read({ ...GOOD, ...test_ }).processors.map(({ processor: { name }, mode, settings }) => [
       name,
       mode,
@@ -60,19 +70,22 @@ describe('the environment of the payments function', () => {
   });
 
   test('may name no processor', () => {
-    const { PROCESSOR_URL: _, ...rest } = GOOD;
+    const { PROCESSOR_URL: _url, PROCESSOR_SIGNING_KEY_SECRET_ID: _key, ...rest } = GOOD;
     expect(read(rest).processors).toEqual([]);
   });
 
-  test.each(['IDEMPOTENCY_TABLE', 'LEDGER_TABLE', 'REGISTRY_TABLE'])(
-    'without %s the function does not start, and the error names it',
-    (name) => {
-      const rest = Object.fromEntries(Object.entries(GOOD).filter(([each]) => each !== name));
+  test.each([
+    'IDEMPOTENCY_TABLE',
+    'LEDGER_TABLE',
+    'REGISTRY_TABLE',
+    'PROCESSOR_URL',
+    'PROCESSOR_SIGNING_KEY_SECRET_ID',
+  ])('without %s the function does not start, and the error names it', (name) => {
+    const rest = Object.fromEntries(Object.entries(GOOD).filter(([each]) => each !== name));
 
-      expect(() => read(rest)).toThrow(`the environment variable ${name} is not set`);
-      expect(() => read({ ...GOOD, [name]: '' })).toThrow(`the environment variable ${name} must be`);
-    },
-  );
+    expect(() => read(rest)).toThrow(`the environment variable ${name} is not set`);
+    expect(() => read({ ...GOOD, [name]: '' })).toThrow(`the environment variable ${name} must be`);
+  });
 
   test.each(['processor.example', 'ftp://processor.example', 'https://processor.example/', 'https://'])(
     'with %s as the processor the function does not start',

@@ -115,6 +115,7 @@ describe('every function', () => {
     [Environment.tenantLimit]: '{"rate":100,"burst":200}',
     [Environment.viewsTable]: 'Views',
     PROCESSOR_URL: 'https://processor.example',
+    PROCESSOR_SIGNING_KEY_SECRET_ID: 'a-key',
     [Environment.callbackSources]: '[]',
     [Environment.eventBus]: 'bus',
     [Environment.lostAfterSeconds]: '180',

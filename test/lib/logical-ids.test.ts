@@ -72,6 +72,8 @@ const DATA = [
 const DATA_OF_PROCESSORS_AND_POSTMARK = [
   'SecretsManager::Secret PostmarkTokenF70DB93D',
   'SecretsManager::Secret ProcessorCallbackSecret68E401E4',
+  'SecretsManager::Secret ProcessorSigningKeyB6285AD4',
+  'SecretsManager::Secret ShopSigningKey0953C692',
   'SecretsManager::Secret StripeCallbackSecret9F89229A',
   'SecretsManager::Secret StripeKeyF1DDFBE2',
 ];

@@ -26,29 +26,28 @@ describe('the parties of orders', () => {
     expect(variables['POSTMARK_URL']).toEqual(variables['SHOP_URL']);
     expect(variables).toMatchObject({ POSTMARK_LAG_SECONDS: '30', EMAIL_SENDER: 'shop@payonce.example' });
     expect(variables).not.toHaveProperty('POSTMARK_TOKEN_SECRET_ID');
+    expect(variables).not.toHaveProperty('SHOP_SIGNING_KEY_SECRET_ID');
     expect(JSON.stringify(present(withSandbox.data).toJSON())).not.toContain('PostmarkToken');
   });
 
-  test('are the shop and Postmark where the settings name them, with a token that only their callers may read', () => {
+  test('are the shop and Postmark where the settings name them, with a token and a signing key that only their callers may read', () => {
     const service = present(withShop.service);
     const variables = variablesOf(service, 'OutboundRedrive');
     expect(variables).toMatchObject({
       SHOP_URL: 'https://shop.example/api',
+      SHOP_SIGNING_KEY_SECRET_ID: { 'Fn::ImportValue': expect.stringContaining('ShopSigningKey') },
       POSTMARK_URL: 'https://api.postmarkapp.com',
       POSTMARK_TOKEN_SECRET_ID: { 'Fn::ImportValue': expect.stringContaining('PostmarkToken') },
       EMAIL_SENDER: 'orders@shop.example',
     });
     // Postmark does not document the delay of its search, so the adapter's default applies.
     expect(variables).not.toHaveProperty('POSTMARK_LAG_SECONDS');
-    const readers = [...statementsByOwner(service)].filter(([, statements]) =>
-      JSON.stringify(statements).includes('PostmarkToken'),
-    );
-    expect(readers.map(([owner]) => owner)).toEqual([
-      'JobsPayments',
-      'Orders',
-      'FollowUpsReceiptConsumer',
-      'OutboundRedrive',
-    ]);
+    const readersOf = (secret: string) =>
+      [...statementsByOwner(service)].flatMap(([owner, statements]) =>
+        JSON.stringify(statements).includes(secret) ? [owner] : [],
+      );
+    const callers = ['JobsPayments', 'Orders', 'FollowUpsReceiptConsumer', 'OutboundRedrive'];
+    expect([readersOf('PostmarkToken'), readersOf('ShopSigningKey')]).toEqual([callers, callers]);
   });
 
   test('do not exist without both: no function, no queue, no alarm, no secret', () => {

@@ -6,6 +6,7 @@ const GOOD = {
   REGISTRY_TABLE: 'Registry-1',
   VIEWS_TABLE: 'Views-1',
   PROCESSOR_URL: 'https://processor.example',
+  PROCESSOR_SIGNING_KEY_SECRET_ID: 'a-key',
   TENANT_LIMIT: '{"rate":100,"burst":200}',
 };
 const TOUCHED = [...Object.keys(GOOD), 'POWERTOOLS_IDEMPOTENCY_DISABLED'];

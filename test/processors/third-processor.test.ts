@@ -30,6 +30,7 @@ const environment = (url: string) => ({
   LEDGER_TABLE: 'Ledger',
   REGISTRY_TABLE: 'Registry',
   TEST_PROCESSOR_URL: 'http://127.0.0.1:1',
+  TEST_PROCESSOR_SIGNING_KEY_SECRET_ID: 'external-key',
   TEST_TILLHOUSE_URL: url,
   TEST_TILLHOUSE_SHOP: 'shop-7',
   TEST_TILLHOUSE_KEY_SECRET_ID: 'till-key',

@@ -16,6 +16,8 @@
  *   GET  /events?charge=<id>       EventList, oldest first, with the number of its sends and acknowledgements
  *   GET  /health                   200 { "status": "ok" }; a read, used as the circuit breaker's probe
  *
+ * Calls to a processor of an operator's own are signed by Standard Webhooks 1.0.0 over the raw body (README.md, "Signed calls").
+ *
  * For tests and demonstrations; a real processor has none of these:
  *
  *   PUT  /control/failures              SwitchedFailures → 200; the next `count` calls of POST /charges behave like `source`

@@ -14,6 +14,8 @@
  * (a reservation may have been released), or with 422 `idempotency_key_mismatch` if the body differs. Keys are kept
  * permanently, separately for each service. A refused call does not use up its key.
  *
+ * Every call is signed by Standard Webhooks 1.0.0 over the raw body, except calls to the sandbox (README.md, "Signed calls").
+ *
  * Errors have the format of the processor's errors: 400 `invalid_request`, `invalid_json`, 404 `not_found`, 405 `method_not_allowed` with
  * Allow, 422 `idempotency_key_mismatch`, and those below.
  *

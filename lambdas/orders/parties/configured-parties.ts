@@ -10,6 +10,7 @@ import type { SendRequest } from '../../outbound/http-call.ts';
 import type { GivenUp } from '../../outbound/outbound-calls.ts';
 import { createOutboundPolicy, type OutboundPolicy } from '../../outbound/outbound-policy.ts';
 import { outboundTelemetry } from '../../outbound/outbound-telemetry.ts';
+import { signedCalls } from '../../outbound/signed-calls.ts';
 import { DynamoDbSendingClaims } from '../../outbound/store/dynamodb-sending-claims.ts';
 import { letterBoxClient, SqsLetterBox } from '../../outbound/store/sqs-letter-box.ts';
 import { type DeadLetter, keepOnce, type LetterBox } from '../../outbound/use/dead-letters.ts';
@@ -88,7 +89,9 @@ function connect(
   const { documents, clock, entropy, send } = tools;
   const observer = outboundTelemetry(tools.instruments);
   const deadLetters = keepOnce(tools.letters);
-  const { shopUrl: url, postmark, registryTable } = config;
+  const { shopUrl: url, shopSigningKeySecretId, postmark, registryTable } = config;
+  const sendToShop =
+    shopSigningKeySecretId === undefined ? send : signedCalls(send, secretOf(shopSigningKeySecretId, tools), clock);
   const policyOf = (vendor: VendorName, probe: (limit: CallLimit) => Promise<void>): OutboundPolicy =>
     createOutboundPolicy({
       vendor,
@@ -102,11 +105,13 @@ function connect(
   const shop = (vendor: 'stock' | 'referrals', path: string) => ({
     url,
     clock,
-    send,
+    send: sendToShop,
     givenUp,
-    policy: policyOf(vendor, (limit) => probeShop(vendor, { url, path, send }, limit)),
+    policy: policyOf(vendor, (limit) => probeShop(vendor, { url, path, send: sendToShop }, limit)),
   });
-  const access = { url: postmark.url, token: tokenOf(postmark.tokenSecretId, tools), send };
+  const token =
+    postmark.tokenSecretId === undefined ? async () => ANY_POSTMARK_TOKEN : secretOf(postmark.tokenSecretId, tools);
+  const access = { url: postmark.url, token, send };
   return {
     stock: createShopStock(shop('stock', STOCK_PATH)),
     referrals: createShopReferrals(shop('referrals', CREDITS_PATH)),
@@ -124,13 +129,14 @@ function connect(
   };
 }
 
-function tokenOf(secretId: string | undefined, { secretsManager, clock }: PartiesTools): () => Promise<string> {
-  if (secretId === undefined) return async () => ANY_POSTMARK_TOKEN;
+/** Reads the first value of a secret from Secrets Manager when it is needed. */
+function secretOf(secretId: string, { secretsManager, clock }: PartiesTools): () => Promise<string> {
   let secrets: ActiveSecrets | undefined;
   return async () => {
     secrets ??= new ActiveSecrets(await secretsManager(), clock);
-    const [token] = await secrets.active(secretId);
-    if (token === undefined) throw new RetryableError('postmark_token_unavailable', 'The secret holds no token.');
-    return token;
+    const [first] = await secrets.active(secretId);
+    if (first === undefined)
+      throw new RetryableError('party_secret_unavailable', 'The secret of a party has no value.');
+    return first;
   };
 }

@@ -7,6 +7,8 @@ import { PartiesEnvironment } from '../contract.ts';
 export interface PartiesConfig {
   /** Base address of stock and referrals, without a trailing slash. */
   readonly shopUrl: string;
+  /** The secret that signs the calls to the shop. @default they are not signed, as for the sandbox */
+  readonly shopSigningKeySecretId?: string;
   readonly postmark: {
     /** Without a trailing slash. */
     readonly url: string;
@@ -24,6 +26,7 @@ export interface PartiesConfig {
 
 const partiesEnvironment = z.object({
   [PartiesEnvironment.shopUrl]: baseUrl,
+  [PartiesEnvironment.shopSigningKeySecretId]: secretId.exactOptional(),
   [PartiesEnvironment.postmarkUrl]: baseUrl,
   [PartiesEnvironment.postmarkTokenSecretId]: secretId.exactOptional(),
   [PartiesEnvironment.postmarkLagSeconds]: z
@@ -47,8 +50,10 @@ export function readPartiesConfig(environment: Variables): PartiesConfig | undef
   const data = readVariables(partiesEnvironment, environment);
   const tokenSecretId = data[PartiesEnvironment.postmarkTokenSecretId];
   const lagSeconds = data[PartiesEnvironment.postmarkLagSeconds];
+  const shopSigningKeySecretId = data[PartiesEnvironment.shopSigningKeySecretId];
   return {
     shopUrl: data[PartiesEnvironment.shopUrl],
+    ...(shopSigningKeySecretId === undefined ? {} : { shopSigningKeySecretId }),
     postmark: {
       url: data[PartiesEnvironment.postmarkUrl],
       ...(tokenSecretId === undefined ? {} : { tokenSecretId }),

@@ -31,14 +31,20 @@ export const sandboxContract = {
   deployedBy: 'sandbox',
 } as const satisfies ProcessorContract;
 
-/** A processor of the operator's own that implements the sandbox's API (kernel/contract/sandbox-api.ts). */
+/** A processor of the operator's own that implements the sandbox's API (kernel/contract/sandbox-api.ts). Its calls are signed. */
 export const externalContract = {
   name: 'external',
   modes: ['test', 'live'],
   settings: {
     url: { context: 'processorUrl', variable: 'PROCESSOR_URL', form: 'address' },
   },
-  secrets: {},
+  secrets: {
+    signingKey: {
+      construct: 'ProcessorSigningKey',
+      description: 'Signs the calls to the payment processor (Standard Webhooks). The first value signs.',
+      variable: 'PROCESSOR_SIGNING_KEY_SECRET_ID',
+    },
+  },
   callbacks: {
     scheme: 'sandbox',
     schemeSetting: 'callbackScheme',

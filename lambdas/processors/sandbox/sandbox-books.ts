@@ -1,6 +1,7 @@
 import type { Mode } from '../../kernel/ids.ts';
 import type { Clock } from '../../kernel/world.ts';
 import { callOnce, type HttpAnswer, type SendRequest } from '../../outbound/http-call.ts';
+import { signedCalls } from '../../outbound/signed-calls.ts';
 import type { ProcessorCharge } from '../../payments/domain/processor-charge.ts';
 import type { ProcessorBooks } from '../../payments/use/processor.ts';
 import { parse, statusFault } from '../answers.ts';
@@ -17,6 +18,8 @@ export interface SandboxBooksOptions {
   readonly clock: Pick<Clock, 'nowMs'>;
   /** @default callOnce: HTTP */
   readonly send?: SendRequest;
+  /** Reads the secret that signs the calls. @default calls are not signed */
+  readonly signingKey?: () => Promise<string>;
 }
 
 /** Enough for a page of a hundred charges with many refunds each, or for one charge with thousands of refunds. */
@@ -28,8 +31,10 @@ export function createSandboxBooks({
   mode = 'test',
   url,
   clock,
-  send = callOnce,
+  send: plain = callOnce,
+  signingKey,
 }: SandboxBooksOptions): ProcessorBooks {
+  const send = signingKey === undefined ? plain : signedCalls(plain, signingKey, clock);
   const get = (path: string, timeoutMs: number): Promise<HttpAnswer> =>
     send({ method: 'GET', url: `${url}${path}`, headers: {}, timeoutMs, maxAnswerBytes: MAX_LIST_BYTES });
   const page = async (query: Readonly<Record<string, string>>, timeoutMs: number) => {

@@ -3,6 +3,7 @@ import type { Mode, OperationId } from '../../kernel/ids.ts';
 import type { Clock } from '../../kernel/world.ts';
 import { type BreakerSettings, createCallGuard } from '../../outbound/circuit-breaker.ts';
 import { callOnce, type HttpAnswer, type SendRequest } from '../../outbound/http-call.ts';
+import { signedCalls } from '../../outbound/signed-calls.ts';
 import type { ChangeOrder, ChargeOrder, Processor } from '../../payments/use/processor.ts';
 import { isProcessorUnhealthy } from '../answers.ts';
 import { sandboxContract } from './contract.ts';
@@ -19,6 +20,8 @@ export interface SandboxClientOptions {
   readonly clock: Pick<Clock, 'nowMs'>;
   /** @default callOnce: HTTP */
   readonly send?: SendRequest;
+  /** Reads the secret that signs the calls. @default calls are not signed */
+  readonly signingKey?: () => Promise<string>;
   /** @default five failures in a row open the breaker for 10 seconds */
   readonly breaker?: BreakerSettings;
   /** Called each time the breaker opens, also after a failed probe. */
@@ -39,7 +42,8 @@ const MAX_CHARGE_BYTES = 1_024 * 1_024;
  * the operation id, the same for every attempt.
  */
 export function createSandboxClient(options: SandboxClientOptions): Processor {
-  const { name = sandboxContract.name, mode = 'test', url, clock, send = callOnce } = options;
+  const { name = sandboxContract.name, mode = 'test', url, clock, send: plain = callOnce, signingKey } = options;
+  const send = signingKey === undefined ? plain : signedCalls(plain, signingKey, clock);
   const get = (path: string, timeoutMs: number): Promise<HttpAnswer> =>
     send({ method: 'GET', url: `${url}${path}`, headers: {}, timeoutMs, maxAnswerBytes: MAX_CHARGE_BYTES });
   const post = (path: string, key: OperationId, body: object, timeoutMs: number): Promise<HttpAnswer> =>

@@ -1,0 +1,144 @@
+import type { SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
+import { SQSClient } from '@aws-sdk/client-sqs';
+import { describe, expect, test } from '@jest/globals';
+import { Webhook } from 'standardwebhooks';
+import { storedOperationId } from '../../lambdas/kernel/ids.ts';
+import { systemInstruments } from '../../lambdas/kernel/platform/instruments.ts';
+import { configuredParties } from '../../lambdas/orders/parties/configured-parties.ts';
+import type { HttpCall, SendRequest } from '../../lambdas/outbound/http-call.ts';
+import { signedCalls } from '../../lambdas/outbound/signed-calls.ts';
+import { connectProcessors } from '../../lambdas/processors/configured-processors.ts';
+import { external } from '../../lambdas/processors/sandbox/descriptor.ts';
+import { orderRequest } from '../orders/order-fixtures.ts';
+import { freshOrder } from '../orders/sandbox-orders.ts';
+import { countingEntropy } from '../support/counting-entropy.ts';
+import { SimulatedClock } from '../support/simulated-clock.ts';
+import { MemoryDynamoDb } from '../world/memory-dynamodb.ts';
+
+/** As Secrets Manager generates it. */
+const GENERATED = 'aB3dE6gH9jK2mN5pQ8rS1tU4vW7xY0zA';
+const LIMIT = { timeoutMs: 1_000 };
+/** The package checks the time by the system clock. */
+const clock = new SimulatedClock(Date.now());
+
+function recorder() {
+  const calls: HttpCall[] = [];
+  const send: SendRequest = async (call) => {
+    calls.push(call);
+    return { status: 503, retryAfter: null, headers: new Headers(), text: '' };
+  };
+  return { calls, send };
+}
+
+/** As a receiver verifies it with the package of Standard Webhooks. @throws when the signature does not match */
+const verify = (secret: string, { headers, body = '' }: HttpCall) =>
+  new Webhook(secret).verify(body, { ...headers }, { jsonParse: false });
+
+describe('a signed call', () => {
+  test.each([
+    ['generated', GENERATED],
+    ['with the prefix of the scheme', `whsec_${GENERATED}`],
+  ])('is verified with a secret that is %s, and by no other secret, body, time or id', async (_what, secret) => {
+    const { calls, send } = recorder();
+    const signed = signedCalls(send, async () => secret, clock);
+    const call = { method: 'POST', url: 'https://a.example/charges', headers: { 'x-own': 'kept' }, body: '{"a":1}' };
+    await signed({ ...call, ...LIMIT });
+    await signed({ ...call, ...LIMIT, url: 'https://a.example/other' });
+    const [first, other] = calls;
+    if (first === undefined || other === undefined) throw new Error('two calls were sent');
+    verify(`whsec_${GENERATED}`, first);
+    expect(first).toMatchObject({ ...call, headers: { 'x-own': 'kept' } });
+    expect(first.headers['webhook-id']).not.toBe(other.headers['webhook-id']);
+    const wrong = (changes: Partial<HttpCall>, key = GENERATED) =>
+      expect(() => verify(`whsec_${key}`, { ...first, ...changes })).toThrow();
+    wrong({}, GENERATED.toLowerCase());
+    wrong({ body: '{"a":2}' });
+    wrong({ headers: { ...first.headers, 'webhook-id': 'msg_other' } });
+    const later = String(Number(first.headers['webhook-timestamp']) + 1);
+    wrong({ headers: { ...first.headers, 'webhook-timestamp': later } });
+  });
+
+  test('is not sent when the secret cannot be read', async () => {
+    const { calls, send } = recorder();
+    const signed = signedCalls(send, () => Promise.reject(new Error('no secret')), clock);
+    await expect(signed({ method: 'GET', url: 'https://a.example', headers: {}, ...LIMIT })).rejects.toThrow();
+    expect(calls).toEqual([]);
+  });
+});
+
+test('every call to a processor of the operator’s own is signed with the secret of its mode', async () => {
+  const { calls, send } = recorder();
+  const ofMode = (mode: 'test' | 'live') => ({
+    processor: external,
+    mode,
+    settings: { url: `https://${mode}.example` },
+    secretIds: { signingKey: `${mode}-key` },
+  });
+  const secretOf = (id: string) => GENERATED.replace('aB3', id.slice(0, 3));
+  const { processors, books } = await connectProcessors(
+    { processors: [ofMode('test'), ofMode('live')], routes: [] },
+    { clock, send, secrets: { active: async (id) => [secretOf(id)] }, breakerOpened: () => undefined },
+  );
+  const order = freshOrder();
+  const change = { ...order, chargeId: 'ch_1', change: { kind: 'void' } } as const;
+  const window = { fromSeconds: 0, untilSeconds: 1 };
+  for (const each of processors) {
+    await each.charge(order, LIMIT).catch(() => undefined);
+    await each.findCharge(order, LIMIT).catch(() => undefined);
+    await each.change(change, LIMIT).catch(() => undefined);
+    await each.findChange(change, LIMIT).catch(() => undefined);
+  }
+  for (const each of books) {
+    await each.readCharge('ch_1', LIMIT).catch(() => undefined);
+    await each.chargesOfPayment(order.paymentId, LIMIT).catch(() => undefined);
+    await each.listCharges(window, LIMIT).catch(() => undefined);
+  }
+  expect(calls).toHaveLength(14);
+  for (const call of calls) {
+    const mode = new URL(call.url).host.startsWith('test') ? 'test' : 'live';
+    verify(`whsec_${secretOf(mode)}`, call);
+    expect(() => verify(`whsec_${secretOf(mode === 'test' ? 'live' : 'test')}`, call)).toThrow();
+  }
+});
+
+test('every call to the shop is signed with the shop’s secret', async () => {
+  const { calls, send } = recorder();
+  const asked: unknown[] = [];
+  const manager = {
+    send: async ({ input }: { readonly input: unknown }) => {
+      asked.push(input);
+      return { SecretString: JSON.stringify({ current: GENERATED }) };
+    },
+  };
+  const gauge = { addMetric: () => undefined };
+  const singleMetric = () => ({ ...gauge, addDimension: () => undefined });
+  const silent = { ...gauge, publishStoredMetrics: () => undefined, singleMetric };
+  const { stock, referrals } = await configuredParties(
+    {
+      shopUrl: 'https://shop.example',
+      shopSigningKeySecretId: 'shop-key',
+      postmark: { url: 'https://mail.example', from: 'shop@shop.example' },
+      registryTable: 'Registry',
+      deadLettersQueueUrl: 'https://queue.example',
+    },
+    {
+      documents: new MemoryDynamoDb({ tables: [] }).client,
+      sqs: (config) => new SQSClient({ region: 'eu-west-1', ...config }),
+      // The only method that is called.
+      secretsManager: async () => manager as unknown as SecretsManagerClient,
+      clock,
+      entropy: countingEntropy(),
+      instruments: { ...systemInstruments, metrics: () => silent },
+      send,
+    },
+  );
+  const operationId = storedOperationId('step');
+  const { orderId } = orderRequest('k');
+  await stock.reserve({ operationId, orderId, items: [{ sku: 'tea', quantity: 1 }] }, LIMIT).catch(() => undefined);
+  const credit = { operationId, orderId, referrer: 'ref_1', amountMinor: 100, currency: 'EUR' };
+  await referrals.credit(credit, LIMIT).catch(() => undefined);
+  const paths = new Set(calls.map(({ url }) => new URL(url).pathname));
+  expect(paths).toEqual(new Set(['/stock/reservations', '/referrals/credits']));
+  for (const call of calls) verify(`whsec_${GENERATED}`, call);
+  expect(asked[0]).toMatchObject({ SecretId: 'shop-key' });
+});
