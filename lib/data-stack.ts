@@ -11,7 +11,7 @@ import { Idempotency } from './constructs/idempotency.ts';
 import { Ledger } from './constructs/ledger.ts';
 import { LetterQueue } from './constructs/letter-queue.ts';
 import { ProcessorSecret } from './constructs/processor-secret.ts';
-import { Registry } from './constructs/registry.ts';
+import { Registry, type RegistryProps } from './constructs/registry.ts';
 import { processorSecrets, type SecretsOfProcessors } from './processors.ts';
 import type { Settings } from './settings.ts';
 
@@ -20,6 +20,9 @@ export interface DataStackProps extends StackProps {
     Settings,
     | 'retainData'
     | 'eventArchive'
+    | 'operatorAudience'
+    | 'operatorIssuer'
+    | 'operatorRoleClaim'
     | 'tenantRate'
     | 'tenantBurst'
     | 'processors'
@@ -62,6 +65,7 @@ export class DataStack extends Stack {
     this.ledger = new Ledger(this, 'Ledger', { retain });
     this.registry = new Registry(this, 'Registry', {
       retain,
+      ...identityProviderOf(props.settings),
       tenantLimit: { rate: props.settings.tenantRate, burst: props.settings.tenantBurst },
     });
     this.views = new DataTable(this, 'Views', {
@@ -123,4 +127,12 @@ export class DataStack extends Stack {
     });
     new CfnOutput(this, StackOutput.domainTarget, { value: domain.domainNameAliasDomainName });
   }
+}
+
+function identityProviderOf({
+  operatorIssuer: issuer,
+  operatorAudience: audience,
+  operatorRoleClaim: roleClaim,
+}: DataStackProps['settings']): Pick<RegistryProps, 'identityProvider'> {
+  return issuer === undefined || audience === undefined ? {} : { identityProvider: { issuer, audience, roleClaim } };
 }

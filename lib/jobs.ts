@@ -100,7 +100,7 @@ export class Jobs extends Construct {
     for (const [name, queue] of queues) api.tell({ [QUEUE_VARIABLES[name]]: queue.queueUrl });
     data.idempotency.grantCommit(api, 'acceptedRun');
     data.ledger.grantRecordActivity(api);
-    data.registry.grantAuthenticate(api);
+    data.registry.grantIdentifyOperators(api);
     data.registry.grantRows(api, 'ReadRuns', ['dynamodb:GetItem'], [RegistryRow.jobRuns]);
     const actions = ['dynamodb:Query', 'dynamodb:PutItem'];
     data.registry.grantRows(api, 'ListAndAcceptRuns', actions, [RegistryRow.jobRuns]);

@@ -43,7 +43,7 @@ export class Reconciling extends Construct {
       appends: ['payment', 'activity'],
     });
     data.idempotency.grantCommit(this.api);
-    data.registry.grantAuthenticate(this.api);
+    data.registry.grantIdentifyOperators(this.api);
     const { inquiry, return: giveBack, openOrder, details } = RegistryRow;
     data.registry.grantRows(this.api, 'QueueLooks', ['dynamodb:PutItem'], [inquiry, giveBack, openOrder, details]);
     const lists = ['/v1/corrections', '/v1/decisions'].flatMap((path) => [path, `${path}/{proxy+}`]);

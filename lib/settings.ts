@@ -52,6 +52,12 @@ export interface Settings {
   readonly certificateArn?: string;
   /** The first segment of the path under the domain. @default the API is at the root of the domain */
   readonly basePath?: string;
+  /** The issuer of an OpenID Connect provider whose tokens name operators, an https address. @default operators have keys */
+  readonly operatorIssuer?: string;
+  /** The audience of these tokens; required with `operatorIssuer`. */
+  readonly operatorAudience?: string;
+  /** The claim of these tokens with the role, or a list that contains it. @default roles */
+  readonly operatorRoleClaim: string;
   /** Maximum requests per second of the API, 1 to 10000. @default 200 */
   readonly throttlingRate: number;
   /** Burst limit of the API, in requests, 1 to 5000. @default 400 */
@@ -121,6 +127,7 @@ export const DEFAULTS: Omit<Settings, 'processors'> = {
   throttlingBurst: 400,
   tenantRate: 100,
   tenantBurst: 200,
+  operatorRoleClaim: 'roles',
   memoryMb: 512,
   logRetentionDays: 90,
 };
@@ -144,6 +151,12 @@ const RULES = {
   allowLoopbackWebhooks: flag(),
   firewall: flag(),
   accountLogRole: flag(),
+  operatorIssuer: {
+    allowed: 'an https address',
+    read: (given: unknown) => readUrl(String(given).replace(/\/$/, '')) && String(given),
+  },
+  operatorAudience: { allowed: 'a text of 1 to 200 characters', read: matching(/^\S{1,200}$/) },
+  operatorRoleClaim: { allowed: 'the name of a claim', read: matching(/^\S{1,200}$/) },
   domainName: {
     allowed: 'a domain name in lower case, without a wildcard',
     read: matching(/^(?=.{1,253}$)(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z][a-z0-9-]{0,61}[a-z0-9]$/),
@@ -186,6 +199,8 @@ export function readSettings(node: Node, processors: readonly ProcessorContract[
   const domainName = read(node, 'domainName', RULES.domainName);
   const certificateArn = read(node, 'certificateArn', RULES.certificateArn);
   const basePath = read(node, 'basePath', RULES.basePath);
+  const operatorIssuer = read(node, 'operatorIssuer', RULES.operatorIssuer);
+  const operatorAudience = read(node, 'operatorAudience', RULES.operatorAudience);
   const sandbox = read(node, 'sandbox', RULES.sandbox) ?? DEFAULTS.sandbox;
   const called = readProcessors(node, processors, { sandbox });
   const settings: Settings = {
@@ -211,6 +226,9 @@ export function readSettings(node: Node, processors: readonly ProcessorContract[
     ...(domainName === undefined ? {} : { domainName }),
     ...(certificateArn === undefined ? {} : { certificateArn }),
     ...(basePath === undefined ? {} : { basePath }),
+    ...(operatorIssuer === undefined ? {} : { operatorIssuer }),
+    ...(operatorAudience === undefined ? {} : { operatorAudience }),
+    operatorRoleClaim: read(node, 'operatorRoleClaim', RULES.operatorRoleClaim) ?? DEFAULTS.operatorRoleClaim,
     ...(alarmEmail === undefined ? {} : { alarmEmail }),
     ...(alarmTopicArn === undefined ? {} : { alarmTopicArn }),
     routes: readRoutes(node, processors, called),
@@ -340,6 +358,10 @@ function readRoutes(
 function refuseConflicts(settings: Settings): void {
   refusePartyConflicts(settings);
   refuseDomainConflicts(settings);
+  const { operatorIssuer, operatorAudience } = settings;
+  if ((operatorIssuer === undefined) !== (operatorAudience === undefined)) {
+    throw new Error(`${PREFIX}operatorIssuer and ${PREFIX}operatorAudience must be given together, or neither`);
+  }
   const { alarmEmail, alarmTopicArn } = settings;
   if (alarmEmail !== undefined && alarmTopicArn !== undefined) {
     throw new Error(

@@ -13,8 +13,7 @@ import { type Platform, type Queues, systemPlatform } from '../kernel/platform/s
 import { standardTelemetry } from '../kernel/platform/telemetry.ts';
 import { idempotently } from '../once/idempotently.ts';
 import type { OperationRunner } from '../once/use/operation-runner.ts';
-import { byOperatorKey } from '../tenants/operators.ts';
-import { DynamoDbOperatorKeys } from '../tenants/store/operator-registry.ts';
+import { configuredOperators } from '../tenants/store/operator-registry.ts';
 
 export const handler = await idempotently(
   { unit: 'a request for a run', record: 'its record, written with the run' },
@@ -30,7 +29,7 @@ export async function wire(platform: Platform & Queues & Secrets, runner: Operat
   const api = jobsApi({
     runs: new DynamoDbJobRuns(documents, tables, pacing),
     tasks: configuredJobTasks(platform, queueUrls),
-    identify: byOperatorKey({ operators: new DynamoDbOperatorKeys(documents, tables.registry, pacing), clock, digest }),
+    identify: configuredOperators(platform, tables.registry),
     verify: (token, path) => verifyJobCredential(credentials, token, path),
     runner,
     digest,

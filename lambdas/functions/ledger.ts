@@ -12,9 +12,8 @@ import { DynamoDbEffects } from '../payments/store/dynamodb-effects.ts';
 import { DynamoDbStore } from '../payments/store/dynamodb-store.ts';
 import { ADMIN_ROUTES } from '../reconciling/http/admin-routes.ts';
 import { LEDGER_ROUTES } from '../reconciling/http/ledger-routes.ts';
-import { byOperatorKey } from '../tenants/operators.ts';
 import { tenantLimits } from '../tenants/store/dynamodb-limits.ts';
-import { DynamoDbOperatorKeys } from '../tenants/store/operator-registry.ts';
+import { configuredOperators } from '../tenants/store/operator-registry.ts';
 import { DynamoDbApiKeyRegistry } from '../tenants/store/tenant-registry.ts';
 import { DynamoDbViews } from '../views/store/dynamodb-views.ts';
 import { ViewLedgerReader } from '../views/use/view-ledger-reader.ts';
@@ -53,7 +52,6 @@ export function wire(platform: Platform, runner: OperationRunner) {
     digest,
     ...pacing,
   };
-  const operators = new DynamoDbOperatorKeys(documents, tables.registry, pacing);
-  const identify = byOperatorKey({ operators, clock, digest });
+  const identify = configuredOperators(platform, tables.registry);
   return byPath(operatorApi(ADMIN_ROUTES, tools, identify), authenticatedApi(LEDGER_ROUTES, tools));
 }

@@ -1,7 +1,7 @@
 import { ProjectionType } from 'aws-cdk-lib/aws-dynamodb';
 import type { IGrantable } from 'aws-cdk-lib/aws-iam';
 import type { Construct } from 'constructs';
-import { Environment } from '../../lambdas/kernel/contract/environment.ts';
+import { Environment, type IdentityProviderSettings } from '../../lambdas/kernel/contract/environment.ts';
 import type { RateLimit } from '../../lambdas/kernel/contract/limits.ts';
 import { type EmailRow, RegistryRow } from '../../lambdas/kernel/contract/rows.ts';
 import { IdempotencyTable, KeyAttribute, RegistryTable } from '../../lambdas/kernel/contract/tables.ts';
@@ -13,13 +13,16 @@ export interface RegistryProps {
   readonly retain: boolean;
   /** Of the payments and reads of each tenant without a limit of its own. */
   readonly tenantLimit: RateLimit;
+  /** Who vouches for operators. @default they have keys */
+  readonly identityProvider?: IdentityProviderSettings;
 }
 
 /** The table of mutable data that has no other source: API keys, references, queues of unfinished work, endpoints, runs of jobs. */
 export class Registry extends DataTable {
   readonly #limit: RateLimit;
+  readonly #identityProvider: IdentityProviderSettings | undefined;
 
-  constructor(scope: Construct, id: string, { retain, tenantLimit }: RegistryProps) {
+  constructor(scope: Construct, id: string, { retain, tenantLimit, identityProvider }: RegistryProps) {
     super(scope, id, {
       partitionKey: KeyAttribute.partition,
       sortKey: KeyAttribute.sort,
@@ -28,6 +31,7 @@ export class Registry extends DataTable {
       retain,
     });
     this.#limit = tenantLimit;
+    this.#identityProvider = identityProvider;
     const { dueIndex, emailIndex } = RegistryTable;
     this.addGlobalSecondaryIndex({
       indexName: dueIndex.name,
@@ -54,6 +58,13 @@ export class Registry extends DataTable {
     this.grantRows(api, 'NoteUseOfApiKeys', ['dynamodb:UpdateItem'], [RegistryRow.apiKeyUse]);
     this.grantRows(api, 'CountRequests', ['dynamodb:UpdateItem'], [RegistryRow.limit]);
     api.tell({ [Environment.tenantLimit]: JSON.stringify(this.#limit) });
+  }
+
+  /** Allows `api` to identify operators, by their keys or by the identity provider. */
+  grantIdentifyOperators(api: PayonceFunction): void {
+    this.grantAuthenticate(api);
+    if (this.#identityProvider !== undefined)
+      api.tell({ [Environment.identityProvider]: JSON.stringify(this.#identityProvider) });
   }
 
   /** Allows `grantee` to read the personal data of payments and orders. */

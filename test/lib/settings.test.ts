@@ -22,6 +22,7 @@ describe('settings', () => {
       throttlingBurst: 400,
       tenantRate: 100,
       tenantBurst: 200,
+      operatorRoleClaim: 'roles',
       memoryMb: 512,
       logRetentionDays: 90,
     });
@@ -69,6 +70,8 @@ describe('settings', () => {
       { 'payonce:throttlingRate': '1e3' },
       'payonce:throttlingRate is "1e3", but must be a whole number from 1 to 10000',
     ],
+    [{ 'payonce:operatorIssuer': 'http://id.example' }, 'but must be an https address'],
+    [{ 'payonce:operatorIssuer': 'https://id.example' }, 'must be given together, or neither'],
     [{ 'payonce:memoryMb': 64 }, 'payonce:memoryMb is 64, but must be a whole number from 128 to 10240'],
     [{ 'payonce:logRetentionDays': '8' }, 'payonce:logRetentionDays is "8", but must be one of 1, 3, 5, 7'],
     [

@@ -4,6 +4,8 @@ export const Environment = {
   ledgerTable: 'LEDGER_TABLE',
   registryTable: 'REGISTRY_TABLE',
   viewsTable: 'VIEWS_TABLE',
+  /** JSON, `IdentityProviderSettings`: who vouches for operators. Absent when they have keys. */
+  identityProvider: 'IDENTITY_PROVIDER',
   /** JSON, `RateLimit`: of the payments and reads of each tenant without a limit of its own. */
   tenantLimit: 'TENANT_LIMIT',
   /** JSON, an object of texts: the settings of the deployment without secrets and addresses of persons, for the activity log. */
@@ -45,6 +47,14 @@ export const Environment = {
   /** The SSM parameter that holds the address to which the sandbox sends its callbacks. */
   callbackAddressParameter: 'CALLBACK_ADDRESS_PARAMETER',
 } as const;
+
+/** An OpenID Connect provider whose tokens name operators. */
+export interface IdentityProviderSettings {
+  readonly issuer: string;
+  readonly audience: string;
+  /** The claim with the role, or a list that contains it. */
+  readonly roleClaim: string;
+}
 
 /** Selects the processor of the new payments that it matches. A field that is absent matches every payment. */
 export interface RoutingRule {

@@ -1,6 +1,14 @@
 import * as z from 'zod';
 import { ROLES } from '../../kernel/contract/api.ts';
-import type { OperatorKeyRecord, OperatorKeyRegistry } from '../operators.ts';
+import { Environment } from '../../kernel/contract/environment.ts';
+import type { Platform } from '../../kernel/platform/system-platform.ts';
+import { jsonOf, readVariables } from '../../kernel/platform/variables.ts';
+import {
+  byOperatorKey,
+  type IdentifyOperator,
+  type OperatorKeyRecord,
+  type OperatorKeyRegistry,
+} from '../operators.ts';
 import { idOfKeyHash, KeyRows } from './tenant-registry.ts';
 
 export const operatorKeyItem = z.object({
@@ -20,4 +28,27 @@ export class DynamoDbOperatorKeys extends KeyRows implements OperatorKeyRegistry
     const { keyHash: stored, ...key } = operatorKeyItem.parse(item);
     return stored === keyHash ? key : undefined;
   }
+}
+
+const identityProviderSetting = z.object({
+  [Environment.identityProvider]: jsonOf(
+    z.object({ issuer: z.url(), audience: z.string().min(1), roleClaim: z.string().min(1) }),
+  ).optional(),
+});
+
+/** Identifies operators by the identity provider of the settings, or without one by their keys. */
+export function configuredOperators(
+  { documents, clock, entropy, digest, variables }: Platform,
+  registryTable: string,
+): IdentifyOperator {
+  const { [Environment.identityProvider]: provider } = readVariables(identityProviderSetting, variables);
+  if (provider === undefined) {
+    const operators = new DynamoDbOperatorKeys(documents, registryTable, { clock, entropy });
+    return byOperatorKey({ operators, clock, digest });
+  }
+  // Deployments with operator keys do not load it.
+  const loaded = import('../identity-provider.ts').then(({ byIdentityProvider }) =>
+    byIdentityProvider(provider, clock),
+  );
+  return async (authorization) => (await loaded)(authorization);
 }

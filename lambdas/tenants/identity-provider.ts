@@ -1,0 +1,99 @@
+import { createRemoteJWKSet, errors, type JWTPayload, type JWTVerifyGetKey, jwtVerify } from 'jose';
+import * as z from 'zod';
+import { ROLES, type Role } from '../kernel/contract/api.ts';
+import type { IdentityProviderSettings } from '../kernel/contract/environment.ts';
+import { RetryableError } from '../kernel/faults.ts';
+import type { Clock } from '../kernel/world.ts';
+import { BEARER } from './authenticate.ts';
+import type { IdentifyOperator, Operator } from './operators.ts';
+
+/** Asymmetric algorithms only, whatever the header says. It excludes `none`, and a public key that is used as an HMAC secret. */
+const ALGORITHMS = [
+  'RS256',
+  'RS384',
+  'RS512',
+  'PS256',
+  'PS384',
+  'PS512',
+  'ES256',
+  'ES384',
+  'ES512',
+  'EdDSA',
+  'Ed25519',
+];
+/** Between the clocks of the provider and of AWS. Seconds. */
+const CLOCK_TOLERANCE_SECONDS = 30;
+/** Milliseconds. An operator waits for it, at most twice. */
+const TIMEOUT_MS = 3_000;
+/** A token with an unknown key makes the keys be read again, at most once in this time. Milliseconds. */
+const COOLDOWN_MS = 30_000;
+/** Three parts of base64url. */
+const COMPACT_JWS = /^(?=.{1,8000}$)[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]*$/;
+
+const configuration = z.object({ issuer: z.string(), jwks_uri: z.url() });
+const claims = z.object({
+  sub: z.string().min(1).max(200),
+  name: z.string().min(1).max(100).optional().catch(undefined),
+});
+
+/**
+ * Identifies operators by the tokens of an OpenID Connect provider (OpenID Connect Discovery 1.0; RFC 7519). Its keys are cached for ten
+ * minutes, and read again for a token with an unknown key.
+ *
+ * @throws RetryableError `identity_provider_unavailable`
+ */
+export function byIdentityProvider(
+  { issuer, audience, roleClaim }: IdentityProviderSettings,
+  clock: Pick<Clock, 'nowMs'>,
+  cooldownMs: number = COOLDOWN_MS,
+): IdentifyOperator {
+  let keys: JWTVerifyGetKey | undefined;
+  return async (authorization) => {
+    const [value = '', ...others] = authorization;
+    const token = BEARER.exec(value)?.groups?.['token'] ?? '';
+    if (!COMPACT_JWS.test(token) || others.length > 0) return undefined;
+    try {
+      keys ??= await discover(issuer, cooldownMs);
+      const { payload } = await jwtVerify(token, keys, {
+        algorithms: ALGORITHMS,
+        issuer,
+        audience,
+        requiredClaims: ['sub', 'iat', 'exp'],
+        clockTolerance: CLOCK_TOLERANCE_SECONDS,
+        currentDate: new Date(clock.nowMs()),
+      });
+      return operatorOf(payload, roleClaim);
+    } catch (error) {
+      if (isOfToken(error)) return undefined;
+      throw new RetryableError('identity_provider_unavailable', 'The identity provider does not answer.', {
+        cause: error,
+        retryAfterSeconds: 5,
+      });
+    }
+  };
+}
+
+async function discover(issuer: string, cooldownDuration: number): Promise<JWTVerifyGetKey> {
+  const address = `${issuer.replace(/\/$/, '')}/.well-known/openid-configuration`;
+  const response = await fetch(address, { signal: AbortSignal.timeout(TIMEOUT_MS), redirect: 'error' });
+  const found = configuration.parse(await response.json());
+  if (found.issuer !== issuer) throw new Error(`${address} is of another issuer`);
+  return createRemoteJWKSet(new URL(found.jwks_uri), { timeoutDuration: TIMEOUT_MS, cooldownDuration });
+}
+
+/** Whether the token is invalid. All other errors are of the provider. */
+function isOfToken(error: unknown): boolean {
+  return (
+    error instanceof errors.JOSEError && !(error instanceof errors.JWKSTimeout) && error.code !== 'ERR_JOSE_GENERIC'
+  );
+}
+
+/** The highest role counts. @returns undefined without a role */
+function operatorOf(payload: JWTPayload, roleClaim: string): Operator | undefined {
+  const read = claims.safeParse(payload);
+  const given = [payload[roleClaim]].flat();
+  const role = ROLES.findLast((each: Role) => given.includes(each));
+  if (!read.success || role === undefined) return undefined;
+  const { sub, name = sub } = read.data;
+  return { name, role, identity: sub, person: sub };
+}

@@ -1,0 +1,251 @@
+import { beforeAll, describe, expect, test } from '@jest/globals';
+import { JOB_ROUTES } from '../../lambdas/jobs/http/job-routes.ts';
+import { ALL_SCOPES, includesRole, ROLES } from '../../lambdas/kernel/contract/api.ts';
+import { parsePaymentId, tenantId } from '../../lambdas/kernel/ids.ts';
+import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
+import { ORDER_ROUTES } from '../../lambdas/orders/http/order-routes.ts';
+import { PAYMENT_ROUTES } from '../../lambdas/payments/http/payment-routes.ts';
+import { ADMIN_ROUTES } from '../../lambdas/reconciling/http/admin-routes.ts';
+import { LEDGER_ROUTES } from '../../lambdas/reconciling/http/ledger-routes.ts';
+import { keepLook } from '../../lambdas/reconciling/use/mismatch-view.ts';
+import { EVENT_ROUTES } from '../../lambdas/views/http/event-routes.ts';
+import { getOrders } from '../../lambdas/views/http/order-list.ts';
+import { PAYMENT_LIST_ROUTES } from '../../lambdas/views/http/payment-list-routes.ts';
+import { newDelivery } from '../../lambdas/webhooks/domain/webhook-delivery.ts';
+import { WEBHOOK_ROUTES } from '../../lambdas/webhooks/http/webhook-routes.ts';
+import { messageOf } from '../../lambdas/webhooks/use/fan-out-webhooks.ts';
+import { apartBy, lookedAt } from '../reconciling/mismatch-fixtures.ts';
+import { Api, dataOf, type Reply } from '../world/api.ts';
+
+/** Every route with every kind of caller. The rows are the routes themselves: a route without a row in REQUESTS fails. */
+
+const TENANT_ROUTES = [
+  ...PAYMENT_ROUTES,
+  ...PAYMENT_LIST_ROUTES,
+  ...ORDER_ROUTES,
+  getOrders,
+  ...EVENT_ROUTES,
+  ...LEDGER_ROUTES,
+  ...WEBHOOK_ROUTES,
+].map(({ method, path, scope }) => [`${method} ${path}`, scope] as const);
+const OPERATOR_ROUTES = [...ADMIN_ROUTES, ...JOB_ROUTES].map(
+  ({ method, path, role }) => [`${method} ${path}`, role] as const,
+);
+
+const PAY = { amount: 1000, currency: 'EUR', source: 'tok_ok' };
+const ORDER = { ...PAY, items: [{ sku: 'sku_tea', quantity: 1 }], email: 'ada@example.com' };
+const ENDPOINT = { url: 'https://shop.co.uk/hooks', events: ['*'] };
+
+/** What another tenant gets: its own empty list, its own new object, or "not found". */
+type Kind = 'list' | 'creates' | 'object';
+type Row = readonly [kind: Kind, body?: Readonly<Record<string, unknown>> | undefined, query?: string];
+
+/** Requests that succeed for the owner of the ids, or are refused for another reason than access. */
+const REQUESTS: Readonly<Record<string, Row>> = {
+  'POST /v1/payments': ['creates', PAY],
+  'GET /v1/payments': ['list'],
+  'GET /v1/payments/{id}': ['object'],
+  'GET /v1/payments/{id}/transitions': ['object'],
+  'POST /v1/payments/{id}/capture': ['object', { amount: 10 }],
+  'POST /v1/payments/{id}/cancel': ['object', {}],
+  'POST /v1/payments/{id}/refunds': ['object', { amount: 10 }],
+  'GET /v1/payments/{id}/captures': ['object'],
+  'GET /v1/payments/{id}/cancellations': ['object'],
+  'GET /v1/payments/{id}/refunds': ['object'],
+  'GET /v1/payments/{id}/disputes': ['object'],
+  'GET /v1/captures/{id}': ['object'],
+  'GET /v1/cancellations/{id}': ['object'],
+  'GET /v1/refunds/{id}': ['object'],
+  'GET /v1/disputes/{id}': ['object'],
+  'GET /v1/disputes': ['list'],
+  'POST /v1/orders': ['creates', ORDER],
+  'GET /v1/orders': ['list'],
+  'GET /v1/orders/{id}': ['object'],
+  'GET /v1/events': ['list'],
+  'GET /v1/events/{id}': ['object'],
+  'GET /v1/ledger/entries': ['list'],
+  'GET /v1/ledger/entries/{id}': ['object'],
+  'GET /v1/balances': ['list'],
+  'GET /v1/corrections': ['object', undefined, '?payment={payment}'],
+  'GET /v1/corrections/{id}': ['object'],
+  'GET /v1/decisions': ['object', undefined, '?payment={payment}'],
+  'GET /v1/decisions/{id}': ['object'],
+  'POST /v1/webhook_endpoints': ['creates', ENDPOINT],
+  'GET /v1/webhook_endpoints': ['list'],
+  'GET /v1/webhook_endpoints/{id}': ['object'],
+  'PATCH /v1/webhook_endpoints/{id}': ['object', { enabled: true }],
+  'DELETE /v1/webhook_endpoints/{id}': ['object'],
+  'POST /v1/webhook_endpoints/{id}/rotate_secret': ['object', {}],
+  'POST /v1/webhook_endpoints/{id}/replay': ['object', { created_from: 1, created_to: 1000 }],
+  'GET /v1/webhook_endpoints/{id}/replays/{replay}': ['object'],
+  'GET /v1/webhook_endpoints/{id}/deliveries': ['object'],
+  'GET /v1/webhook_endpoints/{id}/deliveries/{delivery}': ['object'],
+  'POST /v1/webhook_endpoints/{id}/deliveries/{delivery}/resend': ['object'],
+};
+
+/** Bodies of the routes of operators; what they answer is tested elsewhere. */
+const OPERATOR_BODIES: Readonly<Record<string, Readonly<Record<string, unknown>>>> = {
+  'POST /v1/admin/corrections': { payment: 'pay_1', reason: 'Told by the bank', reverses: 2 },
+  'POST /v1/admin/payments/{id}/resolve': { outcome: 'failed', reason: 'Told by the bank' },
+  'POST /v1/admin/jobs/{id}/runs': {},
+};
+
+const DESK = { tenantId: tenantId('ten_desk'), mode: 'test' } as const;
+const CALLERS = {
+  revoked: 'sk_test_revokedrevokedrevoked',
+  expired: 'sk_test_expiredexpiredexpired',
+  unknown: 'sk_test_unknownunknownunknown',
+  otherTenant: 'sk_test_otherothertenant000000',
+  otherMode: 'sk_live_othermodeothermode0000',
+  revokedOperator: 'ok_revokedrevokedrevokedrev',
+  expiredOperator: 'ok_expiredexpiredexpiredexp',
+} as const;
+const scoped = (scope: string) => `sk_test_${scope.replace(':', '_').padEnd(30, 'x')}`;
+const ofRole = (role: string) => `ok_${role.padEnd(30, 'x')}`;
+
+let api: Api;
+/** Ids of the desk, by the first part of their paths. */
+let ids: Readonly<Record<string, string>>;
+let sent = 0;
+
+/** A past of the desk with every kind of object. @returns its ids */
+async function past(): Promise<Readonly<Record<string, string>>> {
+  const payment = await api.paid('p-1');
+  const held = await api.paid('p-2', { capture: 'manual' });
+  const idOf = (reply: Reply) => String(reply.body['id']);
+  const refund = await api.change(`${payment}/refunds`, 'r', { amount: 100 });
+  const cancellation = await api.change(`${held}/cancel`, 'x', {});
+  const other = await api.paid('p-3', { capture: 'manual' });
+  const capture = await api.change(`${other}/capture`, 'c', {});
+  const [charge] = api.processor.charges(parsePaymentId(payment) as never);
+  await api.processor.inside.dispute(charge?.chargeId ?? '', 100);
+  await api.world.learn(parsePaymentId(payment) as never);
+  const [dispute] = dataOf(await api.get('/v1/disputes'));
+  const correction = await api.correct('k', { payment, reverses: 2 });
+  const order = await api.order('o');
+  const endpoint = idOf(await api.create('e'));
+  const [event = {}] = dataOf(await api.get('/v1/events?limit=100'));
+  const nowMs = api.clock.nowMs();
+  const message = messageOf({ tenant: DESK.tenantId, mode: DESK.mode, occurredAtMs: nowMs, event } as never);
+  await api.store.webhooks.write({
+    deliveries: [{ now: newDelivery(systemDigest, DESK, { id: endpoint }, message, nowMs) }],
+  });
+  const [delivery] = dataOf(await api.get(`/v1/webhook_endpoints/${endpoint}/deliveries`));
+  const replay = await api.send('POST', `/${endpoint}/replay`, 'y', { created_from: 1, created_to: 1000 });
+  const [entry] = dataOf(await api.get('/v1/ledger/entries'));
+  await keepLook({ views: api.views, digest: systemDigest }, lookedAt('k'), apartBy(1250), 1);
+  return {
+    payment,
+    payments: payment,
+    captures: idOf(capture),
+    cancellations: idOf(cancellation),
+    refunds: idOf(refund),
+    disputes: String(dispute?.['id']),
+    orders: idOf(order),
+    events: String(event['id']),
+    ledger: String(entry?.['id']),
+    corrections: idOf(correction),
+    // No payment of this past needs a decision.
+    decisions: `dec_${'a'.repeat(32)}`,
+    webhook_endpoints: endpoint,
+    delivery: String(delivery?.['id']),
+    replay: idOf(replay),
+    jobs: 'close-days',
+    run: 'close-days:2026-03-01T12:00:00Z',
+  };
+}
+
+function request(route: string, key: string | undefined): Promise<Reply> {
+  const [method = '', template = ''] = route.split(' ');
+  const [, body = OPERATOR_BODIES[route], query = ''] = REQUESTS[route] ?? ['object' as const];
+  const room = template.split('/').filter((piece) => piece !== 'admin')[2] ?? '';
+  const path = `${template}${query}`.replace(
+    /\{(\w+)\}/g,
+    (_, name: string) => ids[name === 'id' ? room : name] ?? 'none',
+  );
+  sent += 1;
+  return api.ask(method, path, {
+    headers: {
+      Authorization: key === undefined ? '' : `Bearer ${key}`,
+      ...(method === 'GET' ? {} : { 'Idempotency-Key': `matrix-${sent}` }),
+      ...(body === undefined ? {} : { 'Content-Type': 'application/json' }),
+    },
+    event: { body: body === undefined ? null : JSON.stringify(body) },
+  });
+}
+
+const codeOf = ({ status, body }: Reply) => [status, body['code']];
+
+beforeAll(async () => {
+  api = new Api();
+  ids = await past();
+  const ended = api.clock.nowMs();
+  api.registerKey(CALLERS.revoked, { revokedAtMs: ended });
+  api.registerKey(CALLERS.expired, { expiresAtMs: ended });
+  api.registerKey(CALLERS.otherTenant, { tenantId: tenantId('ten_other') });
+  api.registerKey(CALLERS.otherMode, { mode: 'live' });
+  api.registerOperator(CALLERS.revokedOperator, { revokedAtMs: ended });
+  api.registerOperator(CALLERS.expiredOperator, { expiresAtMs: ended });
+  for (const scope of ALL_SCOPES) api.registerKey(scoped(scope), { scopes: [scope] });
+  for (const role of ROLES) api.registerOperator(ofRole(role), { role, operator: role });
+});
+
+test('every route has a row, and every row a route', () => {
+  expect(Object.entries(ids).filter(([, id]) => id === 'undefined' || id === '')).toEqual([]);
+  expect(Object.keys(REQUESTS).toSorted((left, right) => left.localeCompare(right))).toEqual(
+    TENANT_ROUTES.map(([route]) => route).toSorted((left, right) => left.localeCompare(right)),
+  );
+  const writing = OPERATOR_ROUTES.map(([route]) => route).filter((route) => route.startsWith('POST'));
+  expect(new Set(Object.keys(OPERATOR_BODIES))).toEqual(new Set(writing));
+});
+
+describe.each(TENANT_ROUTES)('%s', (route, needed) => {
+  test('is closed without a key, with an ended or unknown key, and for every operator', async () => {
+    const { revoked, expired, unknown } = CALLERS;
+    for (const key of [undefined, revoked, expired, unknown, ...ROLES.map(ofRole)])
+      expect([key, ...codeOf(await request(route, key))]).toEqual([key, 401, 'unauthorized']);
+  });
+
+  test(`is closed with every scope but ${needed}`, async () => {
+    for (const scope of ALL_SCOPES.filter((each) => each !== needed))
+      expect([scope, ...codeOf(await request(route, scoped(scope)))]).toEqual([scope, 403, 'insufficient_scope']);
+  });
+
+  test('shows and changes nothing of another tenant or mode', async () => {
+    const [kind] = REQUESTS[route] ?? [];
+    for (const key of [CALLERS.otherTenant, CALLERS.otherMode]) {
+      const reply = await request(route, key);
+      expect(reply.status).toBeLessThan(500);
+      if (kind === 'object') expect([key, reply.status]).toEqual([key, 404]);
+      for (const id of Object.values(ids).filter((each) => /^[a-z]+_[a-z2-7_]{20,}/.test(each)))
+        expect([route, reply.text.includes(id)]).toEqual([route, false]);
+    }
+  });
+});
+
+// After all others, because it changes the objects of the desk.
+describe.each(TENANT_ROUTES)('%s, with the key of the desk', (route, needed) => {
+  test(`is open with ${needed} alone`, async () => {
+    const { status } = await request(route, scoped(needed));
+    expect([401, 403]).not.toContain(status);
+    expect(status).toBeLessThan(500);
+  });
+});
+
+describe.each(OPERATOR_ROUTES)('%s', (route, needed) => {
+  test('is closed without a key, with an ended key, and for every tenant, whatever its scopes', async () => {
+    const { revokedOperator, expiredOperator, otherTenant, otherMode } = CALLERS;
+    const closed = [undefined, revokedOperator, expiredOperator, otherTenant, otherMode, ...ALL_SCOPES.map(scoped)];
+    for (const key of closed) expect([key, ...codeOf(await request(route, key))]).toEqual([key, 401, 'unauthorized']);
+  });
+
+  test(`is open for ${needed} and the roles that include it, and for no other`, async () => {
+    for (const role of ROLES) {
+      const reply = await request(route, ofRole(role));
+      if (includesRole(role, needed))
+        expect([role, reply.status === 401 || reply.status === 403]).toEqual([role, false]);
+      else expect([role, ...codeOf(reply)]).toEqual([role, 403, 'insufficient_role']);
+      expect(reply.status).toBeLessThan(500);
+    }
+  });
+});

@@ -1,0 +1,155 @@
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { exportJWK, generateKeyPair, type JWK, SignJWT, UnsecuredJWT } from 'jose';
+import { Provider } from 'oidc-provider';
+import { byIdentityProvider } from '../../lambdas/tenants/identity-provider.ts';
+import type { IdentifyOperator } from '../../lambdas/tenants/operators.ts';
+import { Api } from '../world/api.ts';
+
+/** A certified OpenID Connect provider, in this process. */
+
+const AUDIENCE = 'https://payonce.example';
+const OTHER_AUDIENCE = 'https://other.example';
+const systemClock = { nowMs: () => Date.now() };
+
+let server: Server;
+let issuer = '';
+let provider: Provider;
+let identify: IdentifyOperator;
+
+async function key(kid: string): Promise<JWK> {
+  const { privateKey } = await generateKeyPair('ES256', { extractable: true });
+  return { ...(await exportJWK(privateKey)), kid, alg: 'ES256', use: 'sig' };
+}
+
+function providerWith(keys: readonly JWK[]): Provider {
+  const client = (client_id: string) => ({
+    client_id,
+    client_secret: `${client_id}-secret`,
+    grant_types: ['client_credentials'],
+    redirect_uris: [],
+    response_types: [],
+    id_token_signed_response_alg: 'ES256',
+  });
+  return new Provider(issuer, {
+    jwks: { keys },
+    clients: ['viewer', 'operator', 'owner', 'nobody'].map(client),
+    clientBasedCORS: () => false,
+    ttl: { ClientCredentials: 600 },
+    extraTokenClaims: (_context: unknown, { clientId }: { readonly clientId: string }) => ({
+      roles: clientId === 'nobody' ? ['accountant'] : ['staff', clientId],
+      name: `Ada ${clientId}`,
+    }),
+    features: {
+      devInteractions: { enabled: false },
+      clientCredentials: { enabled: true },
+      resourceIndicators: {
+        enabled: true,
+        getResourceServerInfo: (_context: unknown, audience: string) => ({
+          scope: 'admin',
+          audience,
+          accessTokenFormat: 'jwt',
+          jwt: { sign: { alg: 'ES256' } },
+        }),
+      },
+    },
+  });
+}
+
+async function tokenOf(client: string, audience = AUDIENCE): Promise<string> {
+  const response = await fetch(`${issuer}/token`, {
+    method: 'POST',
+    headers: { authorization: `Basic ${Buffer.from(`${client}:${client}-secret`).toString('base64')}` },
+    body: new URLSearchParams({ grant_type: 'client_credentials', resource: audience }),
+  });
+  const answer = (await response.json()) as { access_token?: string };
+  const { access_token: token } = answer;
+  if (token === undefined) throw new Error(`no token: ${JSON.stringify(answer)}`);
+  return token;
+}
+
+const bearer = (token: string): readonly string[] => [`Bearer ${token}`];
+
+let first: JWK;
+
+beforeAll(async () => {
+  first = await key('first');
+  server = createServer((request, response) => provider.callback()(request, response));
+  await new Promise<void>((listening) => server.listen(0, '127.0.0.1', listening));
+  issuer = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  provider = providerWith([first]);
+  identify = byIdentityProvider({ issuer, audience: AUDIENCE, roleClaim: 'roles' }, systemClock, 0);
+});
+
+afterAll(() => {
+  server.closeAllConnections();
+  server.close();
+});
+
+describe('a token of the identity provider', () => {
+  test('names the operator, with the role of the claim', async () => {
+    expect(await identify(bearer(await tokenOf('operator')))).toEqual({
+      name: 'Ada operator',
+      role: 'operator',
+      identity: 'operator',
+      person: 'operator',
+    });
+  });
+
+  test('opens the routes of its role, and no others', async () => {
+    const api = new Api({ identify });
+    const as = async (client: string) => ({ headers: { Authorization: `Bearer ${await tokenOf(client)}` } });
+    expect((await api.get('/v1/admin/jobs', await as('viewer'))).status).toBe(200);
+    expect((await api.run('k', undefined, await as('viewer'))).body).toMatchObject({ code: 'insufficient_role' });
+    expect((await api.run('k', undefined, await as('operator'))).status).toBe(202);
+    expect((await api.get('/v1/admin/jobs', await as('nobody'))).status).toBe(401);
+    expect((await api.get('/v1/payments', await as('owner'))).status).toBe(401);
+  });
+
+  test('is refused when it has expired, or is for another audience', async () => {
+    const token = await tokenOf('owner');
+    const later = { nowMs: () => Date.now() + 700_000 };
+    const identifyLater = byIdentityProvider({ issuer, audience: AUDIENCE, roleClaim: 'roles' }, later);
+    expect(await identify(bearer(token))).toBeDefined();
+    expect(await identifyLater(bearer(token))).toBeUndefined();
+    expect(await identify(bearer(await tokenOf('owner', OTHER_AUDIENCE)))).toBeUndefined();
+  });
+
+  test('is refused when it is of another issuer, unsigned, or signed with another key or with the public key as a secret', async () => {
+    const payload = { roles: ['owner'] };
+    const forged = (by = issuer) =>
+      new SignJWT(payload).setIssuer(by).setAudience(AUDIENCE).setSubject('eve').setIssuedAt().setExpirationTime('5m');
+    const { privateKey } = await generateKeyPair('ES256');
+    const none = new UnsecuredJWT(payload).setIssuer(issuer).setAudience(AUDIENCE).setSubject('eve').setIssuedAt();
+    const secret = new TextEncoder().encode(JSON.stringify({ kty: first.kty, crv: first.crv, x: first.x, y: first.y }));
+    for (const token of [
+      await forged('https://evil.example').setProtectedHeader({ alg: 'ES256', kid: 'first' }).sign(first),
+      await forged().setProtectedHeader({ alg: 'ES256', kid: 'first' }).sign(privateKey),
+      await forged().setProtectedHeader({ alg: 'HS256', kid: 'first' }).sign(secret),
+      none.setExpirationTime('5m').encode(),
+    ])
+      expect(await identify(bearer(token))).toBeUndefined();
+    const good = await forged().setProtectedHeader({ alg: 'ES256', kid: 'first' }).sign(first);
+    expect(await identify(bearer(good))).toMatchObject({ identity: 'eve', role: 'owner' });
+  });
+
+  test('is accepted with a new key of the provider, and refused with a key that was removed', async () => {
+    const before = await tokenOf('owner');
+    expect(await identify(bearer(before))).toBeDefined();
+    provider = providerWith([await key('second')]);
+    expect(await identify(bearer(await tokenOf('owner')))).toBeDefined();
+    expect(await identify(bearer(before))).toBeUndefined();
+    provider = providerWith([first]);
+  });
+
+  test('is 503 while the provider does not answer', async () => {
+    const away = byIdentityProvider(
+      { issuer: 'http://127.0.0.1:1', audience: AUDIENCE, roleClaim: 'roles' },
+      systemClock,
+    );
+    const headers = { Authorization: `Bearer ${await tokenOf('owner')}` };
+    const reply = await new Api({ identify: away }).get('/v1/admin/jobs', { headers });
+    expect([reply.status, reply.body['code']]).toEqual([503, 'temporarily_unavailable']);
+  });
+});
