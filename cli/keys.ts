@@ -2,11 +2,10 @@ import { type Command, InvalidArgumentError, Option } from 'commander';
 import type { KeyId } from '../lambdas/kernel/cause.ts';
 import { ALL_SCOPES, ROLES, type Role, type Scope } from '../lambdas/kernel/contract/api.ts';
 import { type Mode, type TenantId, tenantId } from '../lambdas/kernel/ids.ts';
+import type { ApiKeySummary, OperatorKeySummary } from '../lambdas/tenants/keys.ts';
 import {
-  type ApiKeySummary,
   idOfApiKey,
   keyIdIn,
-  type OperatorKeySummary,
   TenantAdministration,
   UnknownTenantError,
 } from '../lambdas/tenants/store/tenant-administration.ts';

@@ -44,6 +44,10 @@ export class Reconciling extends Construct {
     });
     data.idempotency.grantCommit(this.api);
     data.registry.grantIdentifyOperators(this.api);
+    const { apiKey, apiKeys, apiKeyUse } = RegistryRow;
+    data.registry.grantRows(this.api, 'RevokeKeys', ['dynamodb:UpdateItem'], [apiKey]);
+    data.registry.grantRows(this.api, 'ListKeys', ['dynamodb:Query'], [apiKeys]);
+    data.registry.grantRows(this.api, 'ReadUseOfKeys', ['dynamodb:GetItem'], [apiKeyUse]);
     const { inquiry, return: giveBack, openOrder, details } = RegistryRow;
     data.registry.grantRows(this.api, 'QueueLooks', ['dynamodb:PutItem'], [inquiry, giveBack, openOrder, details]);
     const lists = ['/v1/corrections', '/v1/decisions'].flatMap((path) => [path, `${path}/{proxy+}`]);

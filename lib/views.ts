@@ -63,7 +63,7 @@ export class Views extends Construct {
 
   /** Allows `grantee` to list entries of the books and mismatches, and to sum entries. */
   grantReadBooks(grantee: PayonceFunction): void {
-    this.#grantList(grantee, [ViewsRow.book, ViewsRow.total, ViewsRow.mismatch]);
+    this.#grantList(grantee, [ViewsRow.book, ViewsRow.total, ViewsRow.allMismatches]);
   }
 
   /** Allows a worker of jobs to maintain the views of all account owners: it sums days and lists mismatches. */

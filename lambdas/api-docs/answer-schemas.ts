@@ -1,6 +1,8 @@
 import * as z from 'zod';
 import { ACTIONS, ACTIVITY_ID } from '../activity/domain/activity.ts';
 import { PROBLEMS } from '../http/problems.ts';
+import { KEY_ID } from '../kernel/cause.ts';
+import { ROLES } from '../kernel/contract/api.ts';
 import { order } from '../orders/http/order-object.ts';
 import { HOLD_CHANGE_STATUSES } from '../payments/domain/change-answer.ts';
 import { PAYMENT_STATUSES, TRANSITION_TYPES } from '../payments/domain/payment.ts';
@@ -208,6 +210,27 @@ export const captureOf = holdChange('capture', 'cap').meta({ id: 'Capture' });
 export const capturesOfPayment = partList(captureOf).meta({ id: 'CapturesOfPayment' });
 export const cancellationOf = holdChange('cancellation', 'can').meta({ id: 'Cancellation' });
 export const cancellationsOfPayment = partList(cancellationOf).meta({ id: 'CancellationsOfPayment' });
+
+export const key = z
+  .looseObject({
+    id: z.string().regex(KEY_ID).meta({ example: 'key_k3jx5aqhz4m2nrb7' }),
+    object: z.literal('key'),
+    name: z.string().meta({ description: 'What the key of a tenant is for, or the name of the operator.' }),
+    role: z.enum(ROLES).nullable().meta({ description: 'Null for the key of a tenant.' }),
+    tenant: z.string().nullable().meta({ description: 'Null for the key of an operator.' }),
+    mode: z.enum(['test', 'live']).nullable(),
+    scopes: z.array(z.string()),
+    hint: z.string().meta({ description: 'The last four characters of the key.' }),
+    created: unixSeconds,
+    last_used: z.string().nullable().meta({ description: 'The day of the last use, in UTC.', example: '2026-03-01' }),
+    expires: unixSeconds.nullable(),
+    revoked: unixSeconds.nullable(),
+  })
+  .meta({ id: 'Key' });
+
+export const keyList = z
+  .looseObject({ object: z.literal('list'), data: z.array(key), has_more: z.boolean() })
+  .meta({ id: 'KeyList' });
 
 export const dryRun = z
   .looseObject({

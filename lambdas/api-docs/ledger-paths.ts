@@ -2,6 +2,7 @@ import * as z from 'zod';
 import type { ZodOpenApiPathsObject } from 'zod-openapi';
 import { Scopes } from '../kernel/contract/api.ts';
 import { payment, refund } from '../payments/http/payment-objects.ts';
+import { keysQuery, revokeKeyBody } from '../reconciling/http/key-routes.ts';
 import {
   activityEntryQuery,
   activityQuery,
@@ -20,12 +21,14 @@ import {
   decision,
   decisionsOfPayment,
   dryRun,
+  key,
+  keyList,
   ledgerEntry,
   ledgerEntryList,
   mismatch,
   mismatchList,
 } from './answer-schemas.ts';
-import { keyed, reading } from './operations.ts';
+import { keyed, reading, setting } from './operations.ts';
 
 /** Entries, balances, corrections, decisions, mismatches and the activity log. */
 export const ledgerPaths: ZodOpenApiPathsObject = {
@@ -177,6 +180,28 @@ export const ledgerPaths: ZodOpenApiPathsObject = {
       path: z.object({ id: activity.shape.id.meta({ description: 'The id of the entry.' }) }),
       query: activityEntryQuery,
       answers: { 200: { description: 'The entry.', schema: activity } },
+    }),
+  },
+  '/v1/admin/keys': {
+    get: reading({
+      operationId: 'listKeys',
+      summary: 'List keys',
+      description:
+        'The keys of a tenant or of operators, oldest first, without the keys themselves. The command line creates and rolls them.',
+      role: 'owner',
+      query: keysQuery,
+      answers: { 200: { description: 'The keys.', schema: keyList } },
+    }),
+  },
+  '/v1/admin/keys/{id}': {
+    patch: setting({
+      operationId: 'revokeKey',
+      summary: 'Revoke a key',
+      description: 'By its id, also without the key itself. It is refused everywhere within ten seconds.',
+      role: 'owner',
+      path: z.object({ id: key.shape.id.meta({ description: 'The id of the key.' }) }),
+      body: { schema: revokeKeyBody },
+      answers: { 200: { description: 'The revoked key.', schema: key } },
     }),
   },
   '/v1/admin/mismatches/{id}': {

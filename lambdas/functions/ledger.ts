@@ -2,6 +2,7 @@ import * as z from 'zod';
 import { DynamoDbActivity } from '../activity/store/dynamodb-activity.ts';
 import { authenticatedApi } from '../http/authenticated-api.ts';
 import { byPath, operatorApi } from '../http/operator-api.ts';
+import type { OperatorCause } from '../kernel/cause.ts';
 import { Environment } from '../kernel/contract/environment.ts';
 import { type Platform, systemPlatform } from '../kernel/platform/system-platform.ts';
 import { standardTelemetry } from '../kernel/platform/telemetry.ts';
@@ -14,6 +15,7 @@ import { ADMIN_ROUTES } from '../reconciling/http/admin-routes.ts';
 import { LEDGER_ROUTES } from '../reconciling/http/ledger-routes.ts';
 import { tenantLimits } from '../tenants/store/dynamodb-limits.ts';
 import { configuredOperators } from '../tenants/store/operator-registry.ts';
+import { TenantAdministration } from '../tenants/store/tenant-administration.ts';
 import { DynamoDbApiKeyRegistry } from '../tenants/store/tenant-registry.ts';
 import { DynamoDbViews } from '../views/store/dynamodb-views.ts';
 import { ViewLedgerReader } from '../views/use/view-ledger-reader.ts';
@@ -44,6 +46,7 @@ export function wire(platform: Platform, runner: OperationRunner) {
     ledger: new ViewLedgerReader(views),
     views,
     activity: new DynamoDbActivity(documents, tables, pacing),
+    keysBy: (by: OperatorCause) => new TenantAdministration(documents, tables, by, pacing),
     effects: new DynamoDbEffects(documents, tables, pacing, new DynamoDbStore(documents, tables, pacing)),
     keys: new DynamoDbApiKeyRegistry(documents, tables.registry, pacing),
     limits: tenantLimits(platform, tables.registry),

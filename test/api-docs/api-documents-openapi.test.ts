@@ -15,6 +15,8 @@ import {
   decisionsOfPayment,
   disputesOfPayment,
   dryRun,
+  key,
+  keyList,
   ledgerEntry,
   ledgerEntryList,
   mismatchList,
@@ -43,6 +45,7 @@ import { PAYMENT_ROUTES } from '../../lambdas/payments/http/payment-routes.ts';
 import { cancelBody, captureBody, refundBody } from '../../lambdas/payments/http/payment-schemas.ts';
 import { ADMIN_ROUTES } from '../../lambdas/reconciling/http/admin-routes.ts';
 import { entryId } from '../../lambdas/reconciling/http/entry-id.ts';
+import { revokeKeyBody } from '../../lambdas/reconciling/http/key-routes.ts';
 import { LEDGER_ROUTES } from '../../lambdas/reconciling/http/ledger-routes.ts';
 import { correctionBody, decisionBody } from '../../lambdas/reconciling/http/ledger-schemas.ts';
 import { EVENT_ROUTES } from '../../lambdas/views/http/event-routes.ts';
@@ -210,6 +213,9 @@ describe('each example of a body', () => {
     Mismatch: openMismatch.strict(),
     DryRun: dryRun.strict(),
     MismatchList: exact.mismatchList,
+    Key: key.strict(),
+    KeyList: keyList.strict(),
+    RevokeKey: revokeKeyBody,
     Activity: exact.activity,
     ActivityList: exact.activityList,
     CreateOrder: createOrderBody,

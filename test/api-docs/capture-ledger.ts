@@ -108,6 +108,14 @@ export async function captureMismatches(examples: CapturedExamples): Promise<voi
   const compare = (atMs: number) =>
     keepLook({ views: harness.views, digest: systemDigest }, lookedAt('k', { subject: paymentId }), mismatch, atMs);
 
+  const id = await harness.storeOperatorKey('ok_captured-for-the-api-documents', {
+    operator: 'Bob Example',
+    role: 'approver',
+  });
+  examples.answer('listKeys', 'operators', 'The keys of operators', await harness.get('/v1/admin/keys'));
+  const revocation = examples.request('revokeKey', 'revoke', 'Revoke the key', { revoked: true });
+  const revoked = await harness.revoke(id, revocation);
+  examples.answer('revokeKey', 'revoked', 'The key is revoked', revoked);
   const none = await harness.get('/v1/admin/mismatches');
   await compare(nowMs);
   await compare(nowMs + 3_600_000);

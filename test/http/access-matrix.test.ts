@@ -88,6 +88,7 @@ const OPERATOR_BODIES: Readonly<Record<string, Readonly<Record<string, unknown>>
   'POST /v1/admin/corrections': { payment: 'pay_1', reason: 'Told by the bank', reverses: 2 },
   'POST /v1/admin/payments/{id}/resolve': { outcome: 'failed', reason: 'Told by the bank' },
   'POST /v1/admin/jobs/{id}/runs': {},
+  'PATCH /v1/admin/keys/{id}': { revoked: true },
 };
 
 const DESK = { tenantId: tenantId('ten_desk'), mode: 'test' } as const;
@@ -195,7 +196,7 @@ test('every route has a row, and every row a route', () => {
   expect(Object.keys(REQUESTS).toSorted((left, right) => left.localeCompare(right))).toEqual(
     TENANT_ROUTES.map(([route]) => route).toSorted((left, right) => left.localeCompare(right)),
   );
-  const writing = OPERATOR_ROUTES.map(([route]) => route).filter((route) => route.startsWith('POST'));
+  const writing = OPERATOR_ROUTES.map(([route]) => route).filter((route) => !route.startsWith('GET'));
   expect(new Set(Object.keys(OPERATOR_BODIES))).toEqual(new Set(writing));
 });
 

@@ -72,3 +72,26 @@ describe('an operator', () => {
     expect([again.text, again.headers['Idempotency-Replayed']]).toEqual([first.text, 'true']);
   });
 });
+
+describe('a key', () => {
+  test('is listed and revoked by its id, once, and the activity log names the operator', async () => {
+    const api = new Api();
+    const id = await api.storeOperatorKey(OTHER, { operator: 'Bob Example', role: 'operator' });
+    expect(dataOf(await api.get('/v1/admin/keys'))).toMatchObject([{ id, name: 'Bob Example', revoked: null }]);
+
+    const revoked = await api.revoke(id);
+    api.clock.advance(60_000);
+    const again = await api.revoke(id);
+
+    expect([revoked.status, again.text]).toEqual([200, revoked.text]);
+    expect(revoked.body['revoked']).toEqual(expect.any(Number));
+    expect(dataOf(await api.get('/v1/admin/activity'))).toMatchObject([
+      { action: 'operator_key.revoked', about: [id], caused_by: { type: 'operator', operator: 'Ada Example' } },
+    ]);
+    expect((await api.revoke(`key_${'a'.repeat(16)}`)).status).toBe(404);
+    expect((await api.revoke(id, { revoked: false })).body).toMatchObject({
+      code: 'invalid_request',
+      param: 'revoked',
+    });
+  });
+});

@@ -1,11 +1,15 @@
 import { createHash } from 'node:crypto';
+import { PutCommand } from '@aws-sdk/lib-dynamodb';
 import { DynamoDbActivity } from '../../lambdas/activity/store/dynamodb-activity.ts';
 import { authenticatedApi, type TenantApiTools } from '../../lambdas/http/authenticated-api.ts';
 import type { GatewayEvent, GatewayResult } from '../../lambdas/http/gateway-request.ts';
 import { byPath, operatorApi } from '../../lambdas/http/operator-api.ts';
 import type { JobsApiTools } from '../../lambdas/jobs/http/job-routes.ts';
 import type { signJobCredential } from '../../lambdas/jobs/job-credential.ts';
+import type { KeyId } from '../../lambdas/kernel/cause.ts';
 import { ALL_SCOPES } from '../../lambdas/kernel/contract/api.ts';
+import { RegistryRow } from '../../lambdas/kernel/contract/rows.ts';
+import { KeyAttribute } from '../../lambdas/kernel/contract/tables.ts';
 import { type PaymentId, parsePaymentId, tenantId } from '../../lambdas/kernel/ids.ts';
 import { invariant } from '../../lambdas/kernel/invariant.ts';
 import type { RequestCount, RequestReport, Telemetry } from '../../lambdas/kernel/platform/telemetry.ts';
@@ -18,6 +22,8 @@ import type { ApiKeyRecord, ApiKeyRegistry } from '../../lambdas/tenants/api-key
 import { TenantLimits } from '../../lambdas/tenants/limits.ts';
 import { byOperatorKey, type OperatorKeyRecord, type OperatorKeyRegistry } from '../../lambdas/tenants/operators.ts';
 import { DynamoDbLimits } from '../../lambdas/tenants/store/dynamodb-limits.ts';
+import { TenantAdministration } from '../../lambdas/tenants/store/tenant-administration.ts';
+import { apiKeyRowKey, idOfKeyHash } from '../../lambdas/tenants/store/tenant-registry.ts';
 import type { ListOrdersTools } from '../../lambdas/views/use/list-orders.ts';
 import type { ListPaymentsTools } from '../../lambdas/views/use/list-payments.ts';
 import type { ReadEventTools } from '../../lambdas/views/use/read-event.ts';
@@ -183,6 +189,28 @@ export class Api<Of extends World = World> {
     this.#operators.set(hash, { operator: 'Ada Example', role: 'owner', ...changes });
   }
 
+  /** Stores an operator's key in the Registry, where the API lists it. @returns its id */
+  async storeOperatorKey(key: string, rights: Pick<OperatorKeyRecord, 'operator' | 'role'>): Promise<KeyId> {
+    const keyHash = createHash('sha256').update(key).digest('hex');
+    const id = idOfKeyHash(keyHash);
+    const { partition, sort } = KeyAttribute;
+    const stored = { keyHash, hint: key.slice(-4), createdAtMs: this.clock.nowMs(), ...rights };
+    for (const Item of [
+      { ...apiKeyRowKey(id), ...stored },
+      { [partition]: `${RegistryRow.apiKeys}operators`, [sort]: id },
+    ])
+      await this.world.store.database.client.send(new PutCommand({ TableName: TABLES.registry, Item }));
+    return id;
+  }
+
+  /** Asks to revoke a key by its id. */
+  revoke(id: string, body: Readonly<Record<string, unknown>> = { revoked: true }, asked: Asked = {}): Promise<Reply> {
+    return this.ask('PATCH', `/v1/admin/keys/${id}`, {
+      headers: { 'Content-Type': 'application/json', ...asked.headers },
+      event: { body: JSON.stringify(body), ...asked.event },
+    });
+  }
+
   get(path: string, asked: Asked = {}): Promise<Reply> {
     return this.ask('GET', path, asked);
   }
@@ -334,6 +362,7 @@ export class Api<Of extends World = World> {
       ...emailTools(behind),
       transitions: behind.ledger,
       ledger: new ViewLedgerReader(views),
+      keysBy: (by) => new TenantAdministration(behind.database.client, TABLES, by, { clock, entropy }),
       activity: new DynamoDbActivity(behind.database.client, TABLES, { clock, entropy }),
       verify: async (token, path) =>
         (await import('../../lambdas/jobs/job-credential.ts')).verifyJobCredential(this.credentials, token, path),

@@ -9,12 +9,13 @@ import type { Operator } from '../../tenants/operators.ts';
 import type { ViewStore } from '../../views/use/view-store.ts';
 import type { OpenMismatch } from '../domain/mismatch-view.ts';
 import { listMismatches, readMismatch } from '../use/mismatch-view.ts';
+import { KEY_ROUTES, type KeyTools } from './key-routes.ts';
 import { mismatchesQuery } from './ledger-schemas.ts';
 import { getActivity, getActivityEntry } from './list-activity.ts';
 import { postCorrection } from './post-correction.ts';
 import { postDecision } from './post-decision.ts';
 
-export interface AdminTools extends KeyedEffectTools {
+export interface AdminTools extends KeyedEffectTools, KeyTools {
   /** The mismatches that scheduled comparisons found. */
   readonly views: Pick<ViewStore, 'range'>;
   readonly activity: ActivityLog;
@@ -94,4 +95,5 @@ export const ADMIN_ROUTES: readonly Route[] = [
   getMismatch,
   getActivity,
   getActivityEntry,
+  ...KEY_ROUTES,
 ];

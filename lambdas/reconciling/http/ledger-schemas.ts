@@ -67,13 +67,14 @@ export const mismatchesQuery = z.strictObject({
     .meta({ description: 'The `id` of the last mismatch of the previous page.' }),
 });
 
+export const tenantParameter = z
+  .string()
+  .regex(/^ten_\w{1,100}$/, 'must be the id of a tenant')
+  .optional();
+
 /** The chain of the log. */
 const ofChain = {
-  tenant: z
-    .string()
-    .regex(/^ten_\w{1,100}$/, 'must be the id of a tenant')
-    .optional()
-    .meta({ description: 'The actions in this tenant. By default, those in the deployment.' }),
+  tenant: tenantParameter.meta({ description: 'The actions in this tenant. By default, those in the deployment.' }),
   mode: z
     .enum(['test', 'live'], 'must be test or live')
     .optional()

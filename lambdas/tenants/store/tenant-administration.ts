@@ -2,9 +2,9 @@ import { createHash, randomBytes } from 'node:crypto';
 import type { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
 import { GetCommand, paginateQuery, paginateScan, type ScanCommandInput } from '@aws-sdk/lib-dynamodb';
 import * as z from 'zod';
-import type { ActivityDraft } from '../../activity/domain/activity.ts';
+import type { ActivityDraft, Actor } from '../../activity/domain/activity.ts';
 import { DynamoDbActivity } from '../../activity/store/dynamodb-activity.ts';
-import { KEY_ID, type KeyId } from '../../kernel/cause.ts';
+import { KEY_ID, type KeyId, type OperatorCause } from '../../kernel/cause.ts';
 import type { Role, Scope } from '../../kernel/contract/api.ts';
 import { RegistryRow } from '../../kernel/contract/rows.ts';
 import { KeyAttribute } from '../../kernel/contract/tables.ts';
@@ -14,8 +14,8 @@ import { tenantId } from '../../kernel/ids.ts';
 import { type Pacing, readWithRetries } from '../../kernel/platform/attempts.ts';
 import { systemClock, systemEntropy } from '../../kernel/platform/platform.ts';
 import { ROW_IS_NEW, type StoreTables, type TransactItem } from '../../once/store/transact-items.ts';
-import { type ApiKeyRecord, hasEnded } from '../api-key-registry.ts';
-import type { OperatorKeyRecord } from '../operators.ts';
+import { hasEnded } from '../api-key-registry.ts';
+import type { ApiKeySummary, KeyAdministration, OperatorKeySummary, StoredApiKey, StoredOperatorKey } from '../keys.ts';
 import { operatorKeyItem } from './operator-registry.ts';
 import { ownerRow } from './tenant-owners.ts';
 import { apiKeyItem, apiKeyRowKey, apiKeyUseKey, idOfKeyHash } from './tenant-registry.ts';
@@ -48,30 +48,6 @@ export interface NewOperatorKey {
   readonly expiresAtMs?: number;
 }
 
-interface StoredKey {
-  /** Lower-case hexadecimal SHA-256 of the key. The key itself is not stored, so read access to the table does not reveal it. */
-  readonly keyHash: string;
-  /** The last characters of the key. */
-  readonly hint: string;
-  readonly createdAtMs: number;
-}
-
-interface StoredApiKey extends StoredKey, ApiKeyRecord {
-  /** What the key is for. */
-  readonly name: string;
-}
-
-interface StoredOperatorKey extends StoredKey, OperatorKeyRecord {}
-
-/** A key's properties without the key itself. */
-type Summary<Key> = Key & {
-  readonly id: KeyId;
-  /** `YYYY-MM-DD`, in UTC. Absent when it was never used. */
-  readonly lastUsedOn?: string;
-};
-export type ApiKeySummary = Summary<StoredApiKey>;
-export type OperatorKeySummary = Summary<StoredOperatorKey>;
-
 export interface TenantSummary {
   readonly id: TenantId;
   readonly name: string;
@@ -93,26 +69,26 @@ export class UnknownTenantError extends Error {
 
 /**
  * Creates tenants, and creates, rolls and revokes API keys, for an operator. Each change is written in one transaction with its entry in
- * the activity log. No deployed function has the permissions for it.
+ * the activity log. Of the deployed functions, only the one for operators may revoke keys, and none may create them.
  */
-export class TenantAdministration {
+export class TenantAdministration implements KeyAdministration {
   readonly #client: DynamoDBDocumentClient;
   readonly #table: string;
   readonly #activity: DynamoDbActivity;
-  readonly #operator: string;
+  readonly #actor: Actor;
   readonly #pacing: Pacing;
 
-  /** @param operator named in the activity log */
+  /** @param actor named in the activity log: the user of the command line, or an operator of the API */
   constructor(
     client: DynamoDBDocumentClient,
     tables: Pick<StoreTables, 'ledger' | 'registry'>,
-    operator: string,
+    actor: string | OperatorCause,
     pacing: Pacing = PACING,
   ) {
     this.#client = client;
     this.#table = tables.registry;
     this.#activity = new DynamoDbActivity(client, tables, pacing);
-    this.#operator = operator;
+    this.#actor = typeof actor === 'string' ? { by: 'command', operator: actor } : actor;
     this.#pacing = pacing;
   }
 
@@ -234,8 +210,7 @@ export class TenantAdministration {
     change: readonly TransactItem[],
     activity: Pick<ActivityDraft, 'chain' | 'action' | 'about' | 'details'>,
   ): Promise<boolean> {
-    const actor = { by: 'command' as const, operator: this.#operator };
-    return this.#activity.record({ ...activity, actor, occurredAtMs: this.#pacing.clock.nowMs() }, change);
+    return this.#activity.record({ ...activity, actor: this.#actor, occurredAtMs: this.#pacing.clock.nowMs() }, change);
   }
 
   /** Uses a scan, because operators rarely list tenants, and an index would cost more. */
@@ -273,15 +248,17 @@ export class TenantAdministration {
     };
     for await (const { Items = [] } of paginateQuery({ client: this.#client }, input))
       ids.push(...Items.map((item) => item[KeyAttribute.sort] as KeyId));
-    const found = await Promise.all(ids.map((id) => this.#summaryOf(id)));
-    return found.flat().toSorted((left, right) => left.createdAtMs - right.createdAtMs);
+    const found = await Promise.all(ids.map((id) => this.summaryOf(id)));
+    return found
+      .flatMap((key) => (key === undefined ? [] : [key]))
+      .toSorted((left, right) => left.createdAtMs - right.createdAtMs);
   }
 
-  async #summaryOf(id: KeyId): Promise<readonly (ApiKeySummary | OperatorKeySummary)[]> {
+  async summaryOf(id: KeyId): Promise<ApiKeySummary | OperatorKeySummary | undefined> {
     const key = await this.#findKey(id);
-    if (key === undefined) return [];
+    if (key === undefined) return undefined;
     const use = await this.#read(apiKeyUseKey(id));
-    return [{ id, ...key, ...(use === undefined ? {} : { lastUsedOn: parseApiKeyUse(use).usedOn }) }];
+    return { id, ...key, ...(use === undefined ? {} : { lastUsedOn: parseApiKeyUse(use).usedOn }) };
   }
 
   async #findKey(id: KeyId): Promise<StoredApiKey | StoredOperatorKey | undefined> {
