@@ -35,12 +35,12 @@ export class Payments extends Construct {
     });
     data.idempotency.grantClaim(this.api);
     data.registry.grantAuthenticate(this.api);
-    const { reference, details, hold, inquiry, return: giveBack } = RegistryRow;
+    const { reference, details, hold, inquiry, openOrder, return: giveBack } = RegistryRow;
     data.registry.grantRows(
       this.api,
       'WriteReferences',
       ['dynamodb:PutItem'],
-      [reference, details, giveBack, inquiry, hold],
+      [reference, details, giveBack, inquiry, openOrder, hold],
     );
   }
 }

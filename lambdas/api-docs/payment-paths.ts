@@ -1,8 +1,8 @@
 import * as z from 'zod';
 import type { ZodOpenApiPathsObject } from 'zod-openapi';
 import { Scopes } from '../kernel/contract/api.ts';
+import { transitionPageQuery } from '../payments/http/list-transitions.ts';
 import { createPaymentBody, payment } from '../payments/http/payment-objects.ts';
-import { transitionPageQuery } from '../payments/http/payment-schemas.ts';
 import { eventsQuery } from '../views/http/event-routes.ts';
 import { paymentsQuery } from '../views/http/payment-lists.ts';
 import { transitionList } from './answer-schemas.ts';

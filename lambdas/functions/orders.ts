@@ -12,6 +12,7 @@ import { configuredParties, type PartiesTools } from '../orders/parties/configur
 import { readPartiesConfig } from '../orders/parties/settings.ts';
 import { DynamoDbOrders } from '../orders/store/dynamodb-orders.ts';
 import { callOnce } from '../outbound/http-call.ts';
+import { DynamoDbEffects } from '../payments/store/dynamodb-effects.ts';
 import { DynamoDbStore } from '../payments/store/dynamodb-store.ts';
 import { configuredProcessors, type ProcessorsPlatform } from '../processors/configured-processors.ts';
 import { PROCESSORS } from '../processors/registry.ts';
@@ -44,6 +45,7 @@ export async function wire(
   const store = new DynamoDbStore(documents, tables, pacing);
   return authenticatedApi<OrderRouteTools & ListOrdersTools>([...ORDER_ROUTES, getOrders], {
     store,
+    effects: new DynamoDbEffects(documents, tables, pacing, store),
     orders: new DynamoDbOrders(documents, tables, pacing, store),
     views: new DynamoDbViews(documents, readViewsTable(platform.variables), pacing),
     emailHashes: keyedEmailHashes(platform.variables, platform),

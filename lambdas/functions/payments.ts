@@ -9,7 +9,6 @@ import { callOnce } from '../outbound/http-call.ts';
 import { PAYMENT_ROUTES } from '../payments/http/payment-routes.ts';
 import type { PaymentsTools } from '../payments/http/post-payment.ts';
 import { DynamoDbStore } from '../payments/store/dynamodb-store.ts';
-import { LedgerTransitions } from '../payments/store/ledger-transitions.ts';
 import { configuredProcessors, type ProcessorsPlatform } from '../processors/configured-processors.ts';
 import { PROCESSORS } from '../processors/registry.ts';
 import { readPaymentsConfig } from '../processors/settings.ts';
@@ -34,12 +33,23 @@ export async function wire(platform: Platform & ProcessorsPlatform, runner: Oper
   const emailHashes = loadedOnce(async () =>
     (await import('../kernel/platform/keyed-email-hashes.ts')).keyedEmailHashes(platform.variables, platform),
   );
-  // Lists alone read it.
+  // Lists alone read them.
+  const transitions = async () =>
+    new (await import('../payments/store/ledger-transitions.ts')).LedgerTransitions(documents, tables, pacing);
   const views = async () =>
     new (await import('../views/store/dynamodb-views.ts')).DynamoDbViews(documents, viewsTable, pacing);
+  const store = new DynamoDbStore(documents, tables, pacing);
+  // Changes alone need them.
+  const effects = async () =>
+    new (await import('../payments/store/dynamodb-effects.ts')).DynamoDbEffects(documents, tables, pacing, store);
   return authenticatedApi<PaymentsTools & ListPaymentsTools>([...PAYMENT_ROUTES, ...PAYMENT_LIST_ROUTES], {
-    store: new DynamoDbStore(documents, tables, pacing),
-    transitions: new LedgerTransitions(documents, tables, pacing),
+    store,
+    effects: {
+      recordEffect: async (effect) => (await effects()).recordEffect(effect),
+      readEffect: async (id) => (await effects()).readEffect(id),
+      listTransitions: (...asked) => store.listTransitions(...asked),
+    },
+    transitions: { readTransition: async (place) => (await transitions()).readTransition(place) },
     views: { range: async (asked) => (await views()).range(asked), read: async (row) => (await views()).read(row) },
     emailHashes: { of: async (...asked) => (await emailHashes()).of(...asked) },
     emailIndex: {

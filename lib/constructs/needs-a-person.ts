@@ -15,8 +15,8 @@ export class NeedsAPerson extends Construct {
     super(scope, id);
     const alarms: readonly (readonly [string, AlarmEntry])[] = Object.entries(ALARMS);
     for (const [name, { description, entry, countedBy, ofOrders = false }] of alarms) {
-      if (ofOrders && !orders) continue;
       for (const service of countedBy) {
+        if ((ofOrders || service === 'orders') && !orders) continue;
         new RunbookAlarm(this, `${name}-${service}`, {
           description,
           entry,

@@ -39,9 +39,9 @@ class ChangeWorld extends World {
   /** One process takes the change, and may die of it. */
   async attempt(name: string, asked: ChangePayment): Promise<Answer | undefined> {
     const actor = this.actor(name);
-    const { store, processor } = this.toolsOf(actor);
+    const { store, effects, processor } = this.toolsOf(actor);
     try {
-      const outcome = await this.change(asked, { store, processor });
+      const outcome = await this.change(asked, { store, effects, processor });
       if (outcome.kind !== 'first' && outcome.kind !== 'replay') return undefined;
       const seen = this.answers.get(asked.operationId) ?? new Set();
       this.answers.set(asked.operationId, seen.add(JSON.stringify(outcome.answer)));
@@ -147,8 +147,8 @@ async function runHistory(make: () => ChangeSubject, history: History): Promise<
   return { history, calls, violations };
 }
 
-/** readChain, claim, change, commit. */
-const CALLS = 4;
+/** readChain, claim, showCharge, change, commit. */
+const CALLS = 5;
 const EVERY_RACE: readonly History[] = [
   { faults: [] },
   ...Array.from({ length: CALLS }, (_, index) => index + 1).flatMap((rivalAt) => [

@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import { Scopes } from '../../lambdas/kernel/contract/api.ts';
-import { AmbiguousError, RetryableError } from '../../lambdas/kernel/faults.ts';
+import { AmbiguousError } from '../../lambdas/kernel/faults.ts';
 import { type PaymentId, parsePaymentId, tenantId } from '../../lambdas/kernel/ids.ts';
 import { invariant } from '../../lambdas/kernel/invariant.ts';
 import type { Processor } from '../../lambdas/payments/use/processor.ts';
@@ -364,12 +364,16 @@ describe.each([
 
   test('whose outcome is not known in time is 202, permanently under its key; GET shows the outcome', async () => {
     const { processor } = harness;
+    const noAnswer = () => Promise.reject(new AmbiguousError('processor_timeout', 'no answer'));
+    let isSent = false;
     const reply = await deskWith({
       change: async (...call) => {
         await processor.change(...call);
-        throw new AmbiguousError('processor_timeout', 'no answer');
+        isSent = true;
+        return noAnswer();
       },
-      findChange: () => Promise.reject(new RetryableError('processor_unavailable', 'no answer')),
+      findChange: noAnswer,
+      showCharge: (...call) => (isSent ? noAnswer() : processor.showCharge(...call)),
     }).change(`${id}/${step}`, 'k');
     expect(reply.status).toBe(202);
     const before = reply.body['object'] === 'refund' ? `/v1/refunds/${String(reply.body['id'])}` : `/v1/payments/${id}`;

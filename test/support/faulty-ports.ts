@@ -34,7 +34,7 @@ export function storeOf(actor: Actor, store: PaymentStore): PaymentStore {
 
 export function processorOf(actor: Actor, processor: Processor): Processor {
   const { name, mode, account, endpoint, apiVersion, abilities } = processor;
-  const seen = seenBy(actor, processor, 'charge', 'findCharge', 'change', 'findChange');
+  const seen = seenBy(actor, processor, 'charge', 'findCharge', 'change', 'findChange', 'showCharge');
   return { name, mode, account, endpoint, apiVersion, abilities, ready: () => processor.ready(), ...seen };
 }
 

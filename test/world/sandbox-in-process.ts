@@ -60,8 +60,10 @@ interface SentRequest {
   readonly by: string | undefined;
   /** It was applied before, so sending it again only finds that out. */
   readonly isRepeated: boolean;
-  /** What the books show, and had shown 30 seconds before it was sent: captured, less refunds and open or lost disputes. Minor units. */
+  /** The most that the books have shown since 30 seconds before it was sent: captured, less refunds and open or lost disputes. Minor units. */
   readonly leftBeforeMinor: number;
+  /** Whether the books have shown since 30 seconds before it was sent that the hold had ended. */
+  readonly wasOverBefore: boolean;
 }
 
 /** A call of a simulated network. */
@@ -266,9 +268,15 @@ interface History {
 /** A shorter read looks for one change only. */
 const READ_TIMEOUT_MS = 2_001;
 
+/** A charge as the books showed it from then on. */
+interface Version {
+  readonly atMs: number;
+  readonly charge: Charge;
+}
+
 /** What the sandbox's books have held, from the writes that they have confirmed. */
 function createHistory(clock: Clock, onEvent: SandboxInProcessOptions['onEvent'] = () => {}): History {
-  const versions = new Map<string, { readonly atMs: number; readonly charge: Charge }[]>();
+  const versions = new Map<string, Version[]>();
   const shown = new Map<string, ProcessorCharge>();
   const applied: AppliedChange[] = [];
   const unread = new Set<string>();
@@ -304,9 +312,7 @@ function createHistory(clock: Clock, onEvent: SandboxInProcessOptions['onEvent']
       const atMs = clock.nowMs();
       const charges = [...versions.values()].map((known) => known.at(-1)?.charge);
       const charge = charges.find((each) => each?.id === chargeId);
-      const earlier = versions
-        .get(chargeId ?? '')
-        ?.findLast((version) => version.atMs <= askedAtMs - LONG_BEFORE_MS)?.charge;
+      const lately = since(versions.get(chargeId ?? '') ?? [], askedAtMs - LONG_BEFORE_MS);
       return {
         kind: kind === undefined ? 'charge' : kind === 'refunds' ? 'refund' : (kind as AppliedChange['kind']),
         operationId,
@@ -319,10 +325,8 @@ function createHistory(clock: Clock, onEvent: SandboxInProcessOptions['onEvent']
         isRepeated:
           applied.some((each) => each.operationId === operationId) ||
           (kind === undefined && charges.some((each) => each?.metadata['operation'] === operationId)),
-        leftBeforeMinor:
-          earlier === undefined || charge === undefined
-            ? Number.POSITIVE_INFINITY
-            : Math.max(leftOf(earlier), leftOf(charge)),
+        leftBeforeMinor: Math.max(...(lately?.map(leftOf) ?? [Number.POSITIVE_INFINITY])),
+        wasOverBefore: lately?.every(({ status }) => OVER.has(status)) === true,
       };
     },
     newest: (partId) => {
@@ -376,6 +380,14 @@ function isOfOneCharge(url: string): boolean {
 }
 
 const LONG_BEFORE_MS = 30_000;
+
+/** What the books have shown since then, oldest first. @returns undefined when the charge is newer */
+function since(versions: readonly Version[], sinceMs: number): readonly Charge[] | undefined {
+  const first = versions.findLastIndex(({ atMs }) => atMs <= sinceMs);
+  return first === -1 ? undefined : versions.slice(first).map(({ charge }) => charge);
+}
+
+const OVER: ReadonlySet<ChargeStatus> = new Set(['succeeded', 'declined', 'voided']);
 
 function leftOf({ amount_captured: captured, amount_refunded: refunded, disputes }: Charge): number {
   return disputes.reduce((left, { amount, status }) => left - (status === 'won' ? 0 : amount), captured - refunded);

@@ -26,7 +26,8 @@ export const ALARMS = {
   contradiction: {
     description: 'A processor reported a fact that contradicts the payment.',
     entry: 'contradiction',
-    countedBy: ['callbacks', 'payment-jobs'],
+    // Requests read the processor's books before they send a change.
+    countedBy: ['callbacks', 'payment-jobs', 'payments', 'orders'],
   },
   undecidable: {
     description:

@@ -1,5 +1,4 @@
 import type { Cause } from '../../kernel/cause.ts';
-import type { AlarmMetric } from '../../kernel/contract/metrics.ts';
 import { REQUEST_BUDGET_SECONDS } from '../../kernel/contract/timing.ts';
 import { shownAmount } from '../../kernel/currency.ts';
 import { AmbiguousError, RetryableError, TerminalError } from '../../kernel/faults.ts';
@@ -11,8 +10,7 @@ import { changeOf } from '../../payments/domain/change.ts';
 import { moneyOf } from '../../payments/domain/charge-money.ts';
 import { isUnresolved } from '../../payments/domain/payment.ts';
 import type { PaymentState } from '../../payments/domain/payment-state.ts';
-import { changePayment } from '../../payments/use/change-payment.ts';
-import type { CreatePaymentTools } from '../../payments/use/create-payment.ts';
+import { type ChangePaymentTools, changePayment } from '../../payments/use/change-payment.ts';
 import { createPayment } from '../../payments/use/create-payment.ts';
 import { readChain } from '../../payments/use/payment-chain.ts';
 import type { PaymentStore } from '../../payments/use/payment-store.ts';
@@ -26,7 +24,7 @@ import type { OrderDetails } from '../domain/order-transition.ts';
 import type { Mailer, ReferralProgram, StockKeeper } from './order-parties.ts';
 import type { OrderStore } from './order-store.ts';
 
-export interface OrderTools extends CreatePaymentTools {
+export interface OrderTools extends ChangePaymentTools {
   readonly orders: OrderStore;
   readonly stock: StockKeeper;
   readonly referrals: ReferralProgram;
@@ -35,8 +33,6 @@ export interface OrderTools extends CreatePaymentTools {
   readonly choose?: ChooseProcessor;
   /** Called with each TerminalError of a party. */
   readonly report: (error: unknown) => void;
-  /** Raises an alarm for operators, possibly more than once. @default no alarm */
-  readonly alarm?: (what: AlarmMetric) => void;
 }
 
 type PaymentFact = Extract<OrderFact, { kind: 'payment' }>;

@@ -42,21 +42,6 @@ export function moneyOf(chargeId: string, state: PaymentState): ChargeMoney | un
   };
 }
 
-/**
- * Whether the charge still has the money for a pending refund. A dispute can take it after the refund was reserved. Pending
- * refunds are served in the order in which they began.
- */
-export function isCovered(refund: Refund, state: PaymentState): boolean {
-  const money = moneyOf(refund.chargeId, state);
-  if (money === undefined) return false;
-  const pending = [...state.refunds.values()].filter(
-    ({ chargeId, status }) => chargeId === refund.chargeId && status === 'pending',
-  );
-  const place = pending.findIndex(({ refundId }) => refundId === refund.refundId);
-  const laterMinor = sumOf(pending.slice(place + 1));
-  return money.leftMinor + laterMinor >= 0;
-}
-
-function sumOf(parts: readonly { readonly amountMinor: number }[]): number {
+export function sumOf(parts: readonly { readonly amountMinor: number }[]): number {
   return parts.reduce((sum, { amountMinor }) => sum + amountMinor, 0);
 }

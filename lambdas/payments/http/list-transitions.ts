@@ -1,7 +1,8 @@
+import * as z from 'zod';
 import { type Call, found, type Handled, refusal } from '../../http/authenticated-api.ts';
-import { DEFAULT_PAGE } from '../../http/lists.ts';
+import { DEFAULT_PAGE, pageLimit } from '../../http/lists.ts';
 import { problem } from '../../http/problems.ts';
-import { validateQuery } from '../../http/validate.ts';
+import { validateQuery, wholeNumber } from '../../http/validate.ts';
 import { causeObject } from '../../kernel/cause.ts';
 import { partId } from '../../kernel/ids.ts';
 import { holdChangeNoun } from '../domain/change-answer.ts';
@@ -10,7 +11,18 @@ import { postingObject } from '../domain/posting.ts';
 import type { Transition } from '../domain/transition.ts';
 import type { PaymentStore } from '../use/payment-store.ts';
 import { listTransitions } from '../use/read-payment.ts';
-import { transitionPageQuery } from './payment-schemas.ts';
+
+/** The sort key of a transition has six digits. */
+const MAX_SEQUENCE = 999_999;
+
+export const transitionPageQuery = z.strictObject({
+  limit: pageLimit('transitions'),
+  starting_after: wholeNumber(
+    0,
+    MAX_SEQUENCE,
+    'The sequence of the last transition that you have: the page begins after it.',
+  ),
+});
 
 export async function listOfTransitions(call: Call<{ readonly store: PaymentStore }>): Promise<Handled> {
   const query = validateQuery(transitionPageQuery, call.request.query);

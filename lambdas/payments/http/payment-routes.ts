@@ -5,12 +5,12 @@ import { readKeyedRequest } from '../../http/keyed-request.ts';
 import { preferredWait } from '../../http/prefer-wait.ts';
 import { type Parsed, problem, valid } from '../../http/problems.ts';
 import { Scopes } from '../../kernel/contract/api.ts';
+import type { AlarmMetric } from '../../kernel/contract/metrics.ts';
 import { type ChangeKind, deriveChangeId, type PaymentId, parsePaymentId } from '../../kernel/ids.ts';
 import { awaitFirst } from '../../once/use/await-first.ts';
 import type { RunNotes } from '../../once/use/execute-once.ts';
 import type { ChangeCommand } from '../domain/change.ts';
-import type { ChangePayment } from '../use/change-payment.ts';
-import type { CreatePaymentTools } from '../use/create-payment.ts';
+import type { ChangePayment, ChangePaymentTools } from '../use/change-payment.ts';
 import { getPayment, getTransitions } from './get-payment.ts';
 import type { Part } from './payment-parts.ts';
 import { cancelBody, captureBody, refundBody } from './payment-schemas.ts';
@@ -25,7 +25,7 @@ interface Kind<Body> {
   readonly command: (body: Body) => ChangeCommand;
 }
 
-function route<Body>(kind: Kind<Body>): Route<CreatePaymentTools> {
+function route<Body>(kind: Kind<Body>): Route<ChangePaymentTools> {
   return {
     method: 'POST',
     path: `/v1/payments/{id}/${kind.step}`,
@@ -62,7 +62,7 @@ const postRefund = route({
 const PARTS: readonly Part[] = ['refund', 'dispute', 'capture', 'cancellation'];
 
 /** The parts of payments by payment and by id. Their code is in a chunk of its own. */
-const PART_ROUTES = PARTS.flatMap((noun): Route<CreatePaymentTools>[] => [
+const PART_ROUTES = PARTS.flatMap((noun): Route<ChangePaymentTools>[] => [
   {
     method: 'GET',
     path: `/v1/payments/{id}/${noun}s`,
@@ -88,8 +88,9 @@ export const PAYMENT_ROUTES: readonly Route<PaymentsTools>[] = [
   ...PART_ROUTES,
 ];
 
-async function handle<Body>(kind: Kind<Body>, call: Call<CreatePaymentTools>): Promise<Handled> {
-  const { request, tools } = call;
+async function handle<Body>(kind: Kind<Body>, call: Call<ChangePaymentTools>): Promise<Handled> {
+  const { request } = call;
+  const tools = { ...call.tools, alarm: (what: AlarmMetric) => void call.seen.alarms.add(what) };
   const paymentId = parsePaymentId(call.id);
   if (paymentId === undefined) return refusal(problem('not_found', 'There is no such payment.'), request);
   const parsed = readRequest(kind, call, paymentId);
@@ -112,7 +113,7 @@ async function handle<Body>(kind: Kind<Body>, call: Call<CreatePaymentTools>): P
 
 function readRequest<Body>(
   { kind, step, body: schema, command }: Kind<Body>,
-  { tools: { digest }, ...call }: Call<CreatePaymentTools>,
+  { tools: { digest }, ...call }: Call<ChangePaymentTools>,
   paymentId: PaymentId,
 ): Parsed<ChangePayment> {
   const { caller, request, receivedAtMs } = call;

@@ -1,6 +1,5 @@
 import * as z from 'zod';
-import { pageLimit } from '../../http/lists.ts';
-import { freeText, wholeNumber } from '../../http/validate.ts';
+import { freeText } from '../../http/validate.ts';
 import { amount } from './payment-objects.ts';
 
 /** The schemas of the other requests. The API documents are generated from them. */
@@ -18,15 +17,3 @@ export const refundBody = z
     reason: freeText(200, 1).optional().meta({ description: 'Free text, stored unchanged.', example: 'Returned' }),
   })
   .meta({ id: 'RefundPayment' });
-
-/** The sort key of a transition has six digits. */
-const MAX_SEQUENCE = 999_999;
-
-export const transitionPageQuery = z.strictObject({
-  limit: pageLimit('transitions'),
-  starting_after: wholeNumber(
-    0,
-    MAX_SEQUENCE,
-    'The sequence of the last transition that you have: the page begins after it.',
-  ),
-});

@@ -9,7 +9,8 @@ import { chargeOperation, derivePaymentId } from '../../kernel/ids.ts';
 import { awaitFirst } from '../../once/use/await-first.ts';
 import type { RunNotes } from '../../once/use/execute-once.ts';
 import { RECEIPT_EMAIL } from '../domain/payment.ts';
-import { type CreatePayment, type CreatePaymentTools, createPayment } from '../use/create-payment.ts';
+import type { ChangePaymentTools } from '../use/change-payment.ts';
+import { type CreatePayment, createPayment } from '../use/create-payment.ts';
 import { type ChooseProcessor, type KnownProcessors, processorFor } from '../use/pinned-processor.ts';
 import { outcomeAnswer } from './outcome-answer.ts';
 import { createPaymentBody, loopbackProblem, requestedPayment } from './payment-objects.ts';
@@ -17,7 +18,7 @@ import { runCounts } from './run-counts.ts';
 
 const PATH = '/v1/payments';
 
-export interface PaymentsTools extends CreatePaymentTools {
+export interface PaymentsTools extends ChangePaymentTools {
   /** Selects the processor of a new payment. @default `processor` */
   readonly choose?: ChooseProcessor;
   readonly emailHashes: EmailHashes;

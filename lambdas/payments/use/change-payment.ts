@@ -35,10 +35,17 @@ import { evolve, type PaymentState } from '../domain/payment-state.ts';
 import { isSendWindowClosed } from '../domain/settlement.ts';
 import { detailsOf, nextTransition } from '../domain/transition.ts';
 import { type CreatePaymentTools, withPersonalFields } from './create-payment.ts';
+import type { EffectStore } from './effect-store.ts';
 import { decideNeverAsked, findOutChange } from './find-out-change.ts';
 import { chainOf, type PaymentChain, readOwnChain } from './payment-chain.ts';
 import type { Commit } from './payment-store.ts';
 import { pinnedProcessor } from './pinned-processor.ts';
+import type { AlarmTools } from './raise-alarms.ts';
+
+export interface ChangePaymentTools extends CreatePaymentTools, AlarmTools {
+  /** Records what the processor's books show right before a send. */
+  readonly effects: EffectStore;
+}
 
 export interface ChangePayment {
   /** Derived from tenant, mode, method, resolved path and idempotency key; it names the payment. */
@@ -70,7 +77,7 @@ export type ChangePaymentOutcome = Executed<Refusal>;
  * @throws as `executeOnce`
  */
 export async function changePayment(
-  tools: CreatePaymentTools,
+  tools: ChangePaymentTools,
   request: ChangePayment,
   notes?: RunNotes,
 ): Promise<ChangePaymentOutcome> {
@@ -92,11 +99,11 @@ type Write = Omit<Commit, 'record' | 'expects'>;
 class ChangeOperation implements Operation<PaymentChain, Work, Write, Refusal> {
   readonly key: ClaimedKey;
   readonly expired: Refusal;
-  readonly #tools: CreatePaymentTools;
+  readonly #tools: ChangePaymentTools;
   readonly #request: ChangePayment;
   readonly #answerByMs: number;
 
-  constructor(tools: CreatePaymentTools, request: ChangePayment) {
+  constructor(tools: ChangePaymentTools, request: ChangePayment) {
     const { operationId, paymentId, fingerprint } = request;
     this.key = { operationId, paymentId, fingerprint };
     this.expired = { kind: 'key_expired', paymentId };
@@ -149,7 +156,7 @@ class ChangeOperation implements Operation<PaymentChain, Work, Write, Refusal> {
   }
 
   async call({ subject: chain, claimedAtMs, sent }: Held<PaymentChain>): Promise<Work> {
-    const { store, clock, entropy } = this.#tools;
+    const { clock } = this.#tools;
     const change = this.#changeIn(chain.state);
     // A callback or a rival has ended the change. Only the answer is missing.
     if (!isUnderWay(change, chain.state)) return { word: undefined, chain };
@@ -160,7 +167,8 @@ class ChangeOperation implements Operation<PaymentChain, Work, Write, Refusal> {
       return { word: ({ state }) => decideNeverAsked(change, state), chain };
     }
     const underway = { claimedAtMs, sent, answerByMs: this.#answerByMs };
-    return { word: await findOutChange({ store, processor, clock, entropy }, change, chain, underway), chain };
+    const tools = { ...this.#tools, processor, cause: this.#request.cause };
+    return { word: await findOutChange(tools, change, chain, underway), chain };
   }
 
   conclude({ word, chain }: Work, nowMs: number, { claimedAtMs }: Held<PaymentChain>): Conclusion<Write> {

@@ -1,57 +1,69 @@
+import { AmbiguousError, RetryableError } from '../../kernel/faults.ts';
 import { invariant } from '../../kernel/invariant.ts';
-import type { Clock, Entropy } from '../../kernel/world.ts';
 import { changeOf, decideChangeFailed, isUnderWay, operationIdOf, type PendingChange } from '../domain/change.ts';
-import { isCovered } from '../domain/charge-money.ts';
 import { type Decision, decide } from '../domain/decide.ts';
 import type { HoldChange, Refund } from '../domain/payment.ts';
 import { NOT_ATTEMPTED, ofProcessor } from '../domain/payment.ts';
 import type { PaymentState } from '../domain/payment-state.ts';
+import { type Looked, lookBeforeSend, maySend } from './before-send.ts';
 import { type Found, findOut, type Underway } from './find-out.ts';
-import { type PaymentChain, readChain } from './payment-chain.ts';
-import type { PaymentStore } from './payment-store.ts';
+import type { PaymentChain } from './payment-chain.ts';
 import type { ChangeOrder, ChangeOutcome, Processor } from './processor.ts';
+import type { RecordChargeTools } from './record-charge.ts';
 
-export interface FindOutChangeTools {
-  readonly store: Pick<PaymentStore, 'listTransitions'>;
+export interface FindOutChangeTools extends RecordChargeTools {
   readonly processor: Processor;
-  readonly clock: Clock;
-  readonly entropy: Entropy;
 }
 
 /**
- * Determines the outcome of a pending change at the processor.
+ * Determines the outcome of a pending change at the processor. What the processor's books show is recorded before each send,
+ * after a refusal, because a capture is refused when somebody else has captured, and before it is called not attempted.
  *
  * @returns a function that decides on the outcome, given the current state; undefined when there is nothing to record
  * @throws RetryableError when no owner of the claim has sent a request
  */
 export async function findOutChange(
-  { store, processor, clock, entropy }: FindOutChangeTools,
+  tools: FindOutChangeTools,
   change: HoldChange | Refund,
   chain: PaymentChain,
   underway: Underway,
 ): Promise<(chain: Pick<PaymentChain, 'state'>) => Decision | undefined> {
   if (!isUnderWay(change, chain.state)) return () => undefined;
+  const { processor, clock, entropy } = tools;
   const order = changeOrder(change, chain);
   // The first send follows the claim, which was decided on this chain.
   let known = underway.sent === 'nothing' ? chain : undefined;
+  let looked: Looked | undefined;
+  const look = async (): Promise<Looked> => {
+    const looking = lookBeforeSend(tools, order, known);
+    known = undefined;
+    looked = await looking;
+    return looked;
+  };
   const found = await findOut<ChangeOutcome>({ abilities: processor.abilities, clock, entropy }, underway, {
-    mayBeSent: async () => {
-      const now = known ?? (await readChain(store, chain.first.payment.id));
-      known = undefined;
-      return now !== undefined && isStillRight(change, now.state);
+    mayBeSent: async () => maySend(order, await look()),
+    send: async (limit) => {
+      const answer = await processor.change(order, limit);
+      if (answer.kind === 'refused') await look();
+      return answer;
     },
-    send: (limit) => processor.change(order, limit),
     look: (limit) => processor.findChange(order, limit),
     isRefusal: ({ kind }) => kind === 'refused',
   });
-  return ({ state }) => decideFound(found, change, state);
+  // It was too late to send. What has happened to the charge meanwhile is recorded before the change ends.
+  const isProven = found.kind !== 'not_attempted' || looked !== undefined || (await isRead(look));
+  return ({ state }) => (isProven ? decideFound(found, change, state) : undefined);
 }
 
-/** Whether the change may be sent: a dispute may have taken the money after the refund was reserved. */
-function isStillRight(begun: PendingChange, state: PaymentState): boolean {
-  const change = changeOf(state, operationIdOf(begun));
-  if (change === undefined || !isUnderWay(change, state)) return false;
-  return change.kind !== 'refund' || isCovered(change, state);
+/** @returns false when the processor's books cannot be read now */
+async function isRead(look: () => Promise<unknown>): Promise<boolean> {
+  try {
+    await look();
+    return true;
+  } catch (error) {
+    if (error instanceof RetryableError || error instanceof AmbiguousError) return false;
+    throw error;
+  }
 }
 
 /** Built from the pending transition: every attempt requests the reserved amount. */

@@ -33,10 +33,11 @@ export interface Underway {
 /** One operation at a processor: how to send it, and how to look it up. */
 export interface Question<Answer> {
   /**
-   * Asked right before each send: whether the chain still allows the operation. Otherwise it is only looked up.
+   * Asked right before each send: whether the chain and the processor's books still allow the operation. Otherwise it is only
+   * looked up.
    *
    * @default always
-   * @throws RetryableError when the chain cannot be read: nothing is sent
+   * @throws RetryableError or AmbiguousError when they cannot be read: nothing is sent
    */
   mayBeSent?(): Promise<boolean>;
   send(limit: CallLimit): Promise<Answer>;
@@ -108,8 +109,11 @@ async function mayBeSent<Answer>(question: Question<Answer>, sent: 'nothing' | '
   try {
     return question.mayBeSent === undefined || (await question.mayBeSent());
   } catch (error) {
-    if (error instanceof RetryableError && sent === 'maybe') return 'unknown';
-    throw error;
+    if (!(error instanceof RetryableError) && !(error instanceof AmbiguousError)) throw error;
+    if (sent === 'maybe') return 'unknown';
+    if (error instanceof RetryableError) throw error;
+    // The doubt is about a look, and nothing was sent.
+    throw new RetryableError(error.code, error.message, { cause: error });
   }
 }
 

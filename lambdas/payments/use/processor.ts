@@ -98,6 +98,8 @@ export interface Processor {
   change(order: ChangeOrder, limit: CallLimit): Promise<ChangeOutcome>;
   /** Looks up whether the change was applied, by any attempt or at the processor. @throws as `findCharge` */
   findChange(order: ChangeOrder, limit: CallLimit): Promise<ChangeOutcome | { readonly kind: 'absent' }>;
+  /** The charge as the processor's books show it, read before a change is sent. The breaker counts it. @throws as `findCharge` */
+  showCharge(chargeId: string, limit: CallLimit): Promise<ProcessorCharge>;
 }
 
 export interface ChargeWindow {

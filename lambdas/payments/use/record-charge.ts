@@ -8,7 +8,7 @@ import { rounds } from '../../once/use/rounds.ts';
 import type { ProcessorCharge } from '../domain/processor-charge.ts';
 import { decideAll } from './decide-all.ts';
 import type { EffectStore } from './effect-store.ts';
-import { readChain } from './payment-chain.ts';
+import { chainOf, type PaymentChain, readChain } from './payment-chain.ts';
 import type { PaymentStore } from './payment-store.ts';
 import type { ProcessorBooks } from './processor.ts';
 import { queuedWith } from './queued-with.ts';
@@ -24,7 +24,8 @@ export interface RecordChargeTools extends AlarmTools {
   readonly entropy: Entropy;
 }
 
-const READ_TIMEOUT_MS = 5_000;
+/** Milliseconds. */
+export const READ_TIMEOUT_MS = 5_000;
 
 /**
  * Transitions per transaction. DynamoDB allows a hundred items per transaction (Amazon DynamoDB developer guide,
@@ -44,6 +45,8 @@ export async function readCharge(books: ProcessorBooks, chargeId: string): Promi
  * chain is read before the charge, so that the facts are never older than the state that they are applied to.
  *
  * @param asked the operation whose outcome is looked up
+ * @param known the newest chain, if the caller has it @default it is read
+ * @returns the charge, and the chain with all of its facts
  * @throws RetryableError when a rival was faster in every round
  */
 export async function recordCharge(
@@ -51,11 +54,11 @@ export async function recordCharge(
   paymentId: PaymentId,
   asked: OperationId,
   read: () => Promise<ProcessorCharge>,
-): Promise<ProcessorCharge> {
-  let part: Awaited<ReturnType<typeof recordPart>>;
-  do part = await recordPart(tools, paymentId, asked, read);
-  while (part.isMore);
-  return part.charge;
+  known?: PaymentChain,
+): Promise<{ readonly charge: ProcessorCharge; readonly chain: PaymentChain }> {
+  let part = await recordPart(tools, paymentId, asked, read, known);
+  while (part.isMore) part = await recordPart(tools, paymentId, asked, read);
+  return part;
 }
 
 /** Each part appends facts that no later part has, so the parts come to an end. */
@@ -64,16 +67,19 @@ async function recordPart(
   paymentId: PaymentId,
   asked: OperationId,
   read: () => Promise<ProcessorCharge>,
-): Promise<{ readonly charge: ProcessorCharge; readonly isMore: boolean }> {
+  known?: PaymentChain,
+): Promise<{ readonly charge: ProcessorCharge; readonly chain: PaymentChain; readonly isMore: boolean }> {
   const { store, effects, digest, clock, entropy, cause } = tools;
+  let newest = known;
   return rounds('this payment', async () => {
-    const chain = await readChain(store, paymentId);
+    const chain = newest ?? (await readChain(store, paymentId));
+    newest = undefined;
     invariant(chain !== undefined, 'the payment of a looked-up charge exists');
     const charge = await read();
     const nowMs = clock.nowMs();
     const { transitions, contradictions } = decideAll(digest, charge, chain, { occurredAtMs: nowMs, cause });
     raiseAlarms(tools, transitions, contradictions);
-    if (transitions.length === 0) return { charge, isMore: false };
+    if (transitions.length === 0) return { charge, chain, isMore: false };
     const part = transitions.slice(0, MAX_TOGETHER);
     const outcome = await effects.recordEffect({
       record: {
@@ -86,6 +92,7 @@ async function recordPart(
       transitions: part,
       ...queuedWith(chain, part),
     });
-    return outcome.kind === 'recorded' ? { charge, isMore: part.length < transitions.length } : 'again';
+    if (outcome.kind !== 'recorded') return 'again';
+    return { charge, chain: chainOf([...chain.transitions, ...part]), isMore: part.length < transitions.length };
   });
 }

@@ -5,9 +5,10 @@ import { type BreakerSettings, createCallGuard } from '../../outbound/circuit-br
 import { callOnce, type HttpAnswer, type SendRequest } from '../../outbound/http-call.ts';
 import { signedCalls } from '../../outbound/signed-calls.ts';
 import type { ChangeOrder, ChargeOrder, Processor } from '../../payments/use/processor.ts';
-import { isProcessorUnhealthy } from '../answers.ts';
+import { chargeUnknown, isProcessorUnhealthy } from '../answers.ts';
 import { sandboxContract } from './contract.ts';
 import { chargeMetadata, readChargeAnswer, readHealthAnswer, readLookupAnswer } from './sandbox-answers.ts';
+import { createSandboxBooks } from './sandbox-books.ts';
 import { changeRequest, readChangeAnswer, readChangeLookup } from './sandbox-change.ts';
 
 export interface SandboxClientOptions {
@@ -44,6 +45,7 @@ const MAX_CHARGE_BYTES = 1_024 * 1_024;
 export function createSandboxClient(options: SandboxClientOptions): Processor {
   const { name = sandboxContract.name, mode = 'test', url, clock, send: plain = callOnce, signingKey } = options;
   const send = signingKey === undefined ? plain : signedCalls(plain, signingKey, clock);
+  const books = createSandboxBooks(options);
   const get = (path: string, timeoutMs: number): Promise<HttpAnswer> =>
     send({ method: 'GET', url: `${url}${path}`, headers: {}, timeoutMs, maxAnswerBytes: MAX_CHARGE_BYTES });
   const post = (path: string, key: OperationId, body: object, timeoutMs: number): Promise<HttpAnswer> =>
@@ -89,6 +91,12 @@ export function createSandboxClient(options: SandboxClientOptions): Processor {
       }),
     findChange: (order, { timeoutMs }) =>
       guard.read(async () => readChangeLookup(order, await get(chargePath(order), timeoutMs), clock.nowMs())),
+    showCharge: (chargeId, limit) =>
+      guard.read(async () => {
+        const charge = await books.readCharge(chargeId, limit);
+        if (charge === undefined) throw chargeUnknown();
+        return charge;
+      }),
   };
 }
 

@@ -50,7 +50,12 @@ export function createStripeBooks(options: StripeOptions): ProcessorBooks {
   };
 }
 
-async function readCharge(call: CallStripe, chargeId: string, left: TimeLeft): Promise<ProcessorCharge | undefined> {
+/** @returns undefined when Stripe does not know the intent */
+export async function readCharge(
+  call: CallStripe,
+  chargeId: string,
+  left: TimeLeft,
+): Promise<ProcessorCharge | undefined> {
   const options = { timeout: left() };
   const answer = await call(
     (stripe) => stripe.paymentIntents.retrieve(chargeId, { expand: WHOLE }, options),

@@ -3,7 +3,7 @@ import * as z from 'zod';
 import { RetryableError } from '../../kernel/faults.ts';
 import { type BreakerSettings, createCallGuard } from '../../outbound/circuit-breaker.ts';
 import type { ChargeOrder, ChargeOutcome, Processor } from '../../payments/use/processor.ts';
-import { isProcessorUnhealthy, mismatch } from '../answers.ts';
+import { chargeUnknown, isProcessorUnhealthy, mismatch } from '../answers.ts';
 import { stripeContract } from './contract.ts';
 import { type StripeAmount, stripeAmount } from './stripe-amounts.ts';
 import {
@@ -16,6 +16,7 @@ import {
   type TimeLeft,
   timeLeft,
 } from './stripe-api.ts';
+import { readCharge } from './stripe-books.ts';
 import { findChange, makeChange, WITH_FEE } from './stripe-change.ts';
 import { outcomeOf, stripeMetadata } from './stripe-charge.ts';
 import { intentObject } from './stripe-objects.ts';
@@ -73,6 +74,12 @@ export function createStripeClient(options: StripeClientOptions): Processor {
     findCharge: (order, limit) => guard.read(() => findCharge(call, account, order, timeLeft(clock, limit))),
     change: (order, limit) => guard.write(() => makeChange(call, order, timeLeft(clock, limit))),
     findChange: (order, limit) => guard.read(() => findChange(call, order, timeLeft(clock, limit))),
+    showCharge: (chargeId, limit) =>
+      guard.read(async () => {
+        const shown = await readCharge(call, chargeId, timeLeft(clock, limit));
+        if (shown === undefined) throw chargeUnknown();
+        return shown;
+      }),
   };
 }
 

@@ -119,8 +119,8 @@ async function look(tools: EndHoldTools, { first, state }: PaymentChain) {
     'an authorized payment has a charge id and configured books',
   );
   const asked = expiryOfHold(tools.digest, id, 1);
-  const { status } = await recordCharge(tools, id, asked, () => readCharge(books, chargeId));
-  return status;
+  const { charge } = await recordCharge(tools, id, asked, () => readCharge(books, chargeId));
+  return charge.status;
 }
 
 async function chainOfHold({ store }: ExpireAuthorizationsTools, { paymentId }: Hold): Promise<PaymentChain> {

@@ -1,6 +1,7 @@
 import type { Job, JobCounts } from '../../jobs/use/job.ts';
 import { type Piece, piecesJob } from '../../jobs/use/pieces-job.ts';
 import type { Cause } from '../../kernel/cause.ts';
+import type { AlarmMetric } from '../../kernel/contract/metrics.ts';
 import type { OrderTools } from '../../orders/use/order-calls.ts';
 import { type Resolved, type ResolveTools, resolveClaims, resolveInquiries } from './resolve.ts';
 import { finishOrderClaim, resolveOrders } from './resolve-orders.ts';
@@ -31,8 +32,9 @@ const NOT_SWEPT: Resolved = { finished: 0, waiting: 0, undecidable: 0, failed: 1
 export function sweepsOf(tools: ResolveAllTools): Readonly<Record<string, SweepQueue>> {
   const { parties, report } = tools;
   let inReview = 0;
-  const alarm = (): void => {
-    inReview += 1;
+  const alarm = (what: AlarmMetric): void => {
+    if (what === 'order_needs_review') inReview += 1;
+    else tools.alarm?.(what);
   };
   const orders: OrderTools | undefined = parties === undefined ? undefined : { ...tools, ...parties, alarm };
   const payments = ({ cause, deadlineMs }: Sweep): ResolveTools => ({

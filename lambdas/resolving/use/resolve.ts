@@ -12,15 +12,12 @@ import type { ChargeFact } from '../../payments/domain/facts.ts';
 import { isAwaited, notesOf, termsOf } from '../../payments/domain/payment.ts';
 import { FIND_OUT_MS, SEND_WINDOW_MS } from '../../payments/domain/settlement.ts';
 import { detailsOf, nextTransition } from '../../payments/domain/transition.ts';
-import { type ChangePaymentOutcome, changePayment } from '../../payments/use/change-payment.ts';
-
 import {
-  type CreatePaymentOutcome,
-  type CreatePaymentTools,
-  createPayment,
-} from '../../payments/use/create-payment.ts';
-
-import type { EffectStore } from '../../payments/use/effect-store.ts';
+  type ChangePaymentOutcome,
+  type ChangePaymentTools,
+  changePayment,
+} from '../../payments/use/change-payment.ts';
+import { type CreatePaymentOutcome, createPayment } from '../../payments/use/create-payment.ts';
 import { settleCharge } from '../../payments/use/find-out.ts';
 import { findOutChange } from '../../payments/use/find-out-change.ts';
 import { chainOf, type PaymentChain, readChain } from '../../payments/use/payment-chain.ts';
@@ -28,14 +25,13 @@ import type { Inquiry } from '../../payments/use/payment-store.ts';
 import { knownProcessors, pinnedBooks, pinnedProcessor } from '../../payments/use/pinned-processor.ts';
 import type { ProcessorBooks } from '../../payments/use/processor.ts';
 import { queuedWith } from '../../payments/use/queued-with.ts';
-import { type AlarmTools, raiseAlarms } from '../../payments/use/raise-alarms.ts';
+import { raiseAlarms } from '../../payments/use/raise-alarms.ts';
 import { readCharge, recordCharge } from '../../payments/use/record-charge.ts';
 import type { UnfinishedWork } from '../../payments/use/unfinished-work.ts';
 
-export interface ResolveTools extends CreatePaymentTools, AlarmTools {
+export interface ResolveTools extends ChangePaymentTools {
   /** The run that resolves. */
   readonly cause: Cause;
-  readonly effects: EffectStore;
   /** The books of every configured processor. */
   readonly books: readonly ProcessorBooks[];
   readonly work: UnfinishedWork;
@@ -104,7 +100,6 @@ async function finish(allTools: ResolveTools, record: OpenRecord, { first, state
   const tools = { ...allTools, processor, processors: knownProcessors(allTools) };
   const change = changeOf(state, operationId);
   if (change !== undefined) {
-    await lookBeforeRefund(tools, operationId, { first, state });
     const request = { operationId, paymentId, tenantId, mode, fingerprint, requestId: operationId, cause };
     return (await changePayment(tools, { ...request, command: commandOf(change) })).kind;
   }
@@ -121,23 +116,6 @@ async function finish(allTools: ResolveTools, record: OpenRecord, { first, state
     ...(details.orderId === undefined ? {} : { orderId: details.orderId }),
   });
   return outcome.kind;
-}
-
-/**
- * Records the processor's books before a refund may be sent by a later owner: a dispute or a refund made at the processor may
- * have taken the money, and the callback may be lost.
- *
- * @throws as `recordCharge`
- */
-async function lookBeforeRefund(
-  tools: ResolveTools,
-  operationId: OperationId,
-  { first, state }: Pick<PaymentChain, 'first' | 'state'>,
-): Promise<void> {
-  const refund = state.refunds.get(operationId);
-  const books = pinnedBooks(tools, first);
-  if (refund?.status !== 'pending' || books === undefined) return;
-  await recordCharge(tools, first.payment.id, operationId, () => readCharge(books, refund.chargeId));
 }
 
 /**
@@ -166,18 +144,12 @@ export async function resolveInquiries(
 async function inquire(tools: ResolveTools, inquiry: Inquiry): Promise<Came> {
   if (inquiry.waitsFor === 'books') return lookAtBooks(tools, inquiry);
   const { store, effects, digest, clock, entropy, cause } = tools;
-  let looked = false;
   return rounds<Came>('this payment', async () => {
     const chain = await readChain(store, inquiry.paymentId);
     invariant(chain !== undefined, 'an inquiry has its payment');
     if (!isOpen(inquiry.operationId, chain)) return 'finished';
     const charge = chargeToLookAt(inquiry, chain);
     if (charge !== undefined) return lookAtCharge(tools, inquiry, chain, charge);
-    if (!looked) {
-      looked = true;
-      await lookBeforeRefund(tools, inquiry.operationId, chain);
-      return 'again';
-    }
     if (pinnedProcessor(tools, chain.first) === undefined) return elsewhere(tools, inquiry);
     // Look up again after every conflict: the answer must not be older than the state on which the decision is made.
     const decision = (await ask(tools, inquiry, chain))(chain);
@@ -296,12 +268,12 @@ type DecideOn = (chain: PaymentChain) => Decision | undefined;
 
 /** Looks up the charge or the change at the processor, and returns a function that decides on a chain. */
 async function ask(tools: ResolveTools, { operationId, claimedAtMs }: Inquiry, chain: PaymentChain): Promise<DecideOn> {
-  const { store, clock, entropy } = tools;
+  const { clock, entropy } = tools;
   const processor = pinnedProcessor(tools, chain.first);
   invariant(processor !== undefined, 'the processor of an inquiry is configured');
   const underway = { claimedAtMs, sent: 'maybe' as const, answerByMs: clock.nowMs() + TIME_FOR_ONE_MS };
   const change = changeOf(chain.state, operationId);
-  if (change !== undefined) return findOutChange({ store, processor, clock, entropy }, change, chain, underway);
+  if (change !== undefined) return findOutChange({ ...tools, processor }, change, chain, underway);
   const { id: paymentId, amountMinor, currency, source, capture } = chain.first.payment;
   const { returnUrl } = detailsOf(chain.first);
   const asked = { operationId, paymentId, amountMinor, currency, source, capture };

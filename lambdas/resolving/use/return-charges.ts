@@ -1,13 +1,12 @@
 import { isReturn, returnOperation } from '../../kernel/ids.ts';
 import { invariant } from '../../kernel/invariant.ts';
 import { moneyOf } from '../../payments/domain/charge-money.ts';
-import type { PaymentState } from '../../payments/domain/payment-state.ts';
 import type { ProcessorCharge } from '../../payments/domain/processor-charge.ts';
+import { type Looked, lookBeforeSend, maySend } from '../../payments/use/before-send.ts';
 import { readChain } from '../../payments/use/payment-chain.ts';
 import type { ChargeToReturn } from '../../payments/use/payment-store.ts';
-import { pinnedBooks, pinnedProcessor } from '../../payments/use/pinned-processor.ts';
+import { pinnedProcessor } from '../../payments/use/pinned-processor.ts';
 import type { ChangeOrder } from '../../payments/use/processor.ts';
-import { readCharge, recordCharge } from '../../payments/use/record-charge.ts';
 import { type Came, each, elsewhere, type Resolved, type ResolveTools } from './resolve.ts';
 
 const SEND_TIMEOUT_MS = 8_000;
@@ -25,19 +24,15 @@ export async function returnCharges(tools: ResolveTools): Promise<Resolved> {
     const chain = await readChain(tools.store, owed.paymentId);
     invariant(chain !== undefined, 'a stray charge has its payment');
     const processor = pinnedProcessor(tools, chain.first);
-    const books = pinnedBooks(tools, chain.first);
-    if (processor === undefined || books === undefined) return elsewhere(tools, { paymentId: owed.paymentId });
+    if (processor === undefined) return elsewhere(tools, { paymentId: owed.paymentId });
     const look = async (): Promise<NextStep> => {
-      const asked = returnOperation(tools.digest, owed.paymentId, owed.chargeId, { attempt: 0, amountMinor: 0 });
-      const charge = await recordCharge(tools, owed.paymentId, asked, () => readCharge(books, owed.chargeId));
-      const after = await readChain(tools.store, owed.paymentId);
-      invariant(after !== undefined, 'a payment never disappears');
-      return nextStep(tools, owed, charge, after.state);
+      const operationId = returnOperation(tools.digest, owed.paymentId, owed.chargeId, { attempt: 0, amountMinor: 0 });
+      return nextStep(tools, owed, await lookBeforeSend({ ...tools, processor }, { operationId, ...owed }));
     };
+    await processor.ready();
     let step = await look();
     let refused = false;
     if (step.do === 'send') {
-      await processor.ready();
       refused = (await processor.change(step.order, { timeoutMs: SEND_TIMEOUT_MS })).kind === 'refused';
       step = await look();
     }
@@ -51,13 +46,11 @@ type NextStep = { readonly do: 'send'; readonly order: ChangeOrder } | { readonl
 
 const rest = (came: Came): NextStep => ({ do: 'rest', came });
 
-/** @param state the state after every fact of `charge` was recorded */
-function nextStep(
-  tools: ResolveTools,
-  { paymentId, chargeId, by }: ChargeToReturn,
-  charge: ProcessorCharge,
-  state: PaymentState,
-): NextStep {
+function nextStep(tools: ResolveTools, { paymentId, chargeId, by }: ChargeToReturn, looked: Looked): NextStep {
+  const {
+    charge,
+    chain: { state },
+  } = looked;
   const order = (attempt: number, amountMinor: number, currency: string): ChangeOrder => ({
     operationId: returnOperation(tools.digest, paymentId, chargeId, { attempt, amountMinor }),
     paymentId,
@@ -70,26 +63,17 @@ function nextStep(
   // A hold that was captured meanwhile has an entry of its own, written with the fact of its capture.
   if (money === undefined) return rest(isWithoutMoney(charge) ? 'finished' : 'waiting');
   if (money.leftMinor > 0) {
-    // The books have shown more money than they show now. Nobody can tell what they will show next.
-    if (shownMinor(charge) < money.leftMinor) return rest('undecidable');
     const returns = [...state.refunds.values()].filter(
       (refund) => refund.chargeId === chargeId && isReturn(refund.refundId),
     );
     const ended = returns.filter(({ status }) => status !== 'pending');
     if (ended.filter(({ status }) => status === 'failed').length >= MAX_FAILED_RETURNS) return rest('undecidable');
-    return { do: 'send', order: order(ended.length + 1, money.leftMinor, money.currency) };
+    const refund = order(ended.length + 1, money.leftMinor, money.currency);
+    // The books have shown more money than they show now. Nobody can tell what they will show next.
+    return maySend(refund, looked) ? { do: 'send', order: refund } : rest('undecidable');
   }
   // A dispute that is won, and a refund that fails after it succeeded, put the charge into the queue again.
   return rest(money.pendingMinor > 0 ? 'waiting' : 'finished');
-}
-
-/** What the books show that could be given back: captured, less refunds that have not failed and disputes that are not won. */
-function shownMinor({ capturedMinor, refunds, disputes }: ProcessorCharge): number {
-  const gone = [
-    ...refunds.filter(({ status }) => status !== 'failed'),
-    ...disputes.filter(({ status }) => status !== 'won'),
-  ];
-  return gone.reduce((left, { amountMinor }) => left - amountMinor, capturedMinor);
 }
 
 function isWithoutMoney({ status }: ProcessorCharge): boolean {

@@ -37,7 +37,7 @@ export function createTillhouseBooks(
 }
 
 /** A sale's name is the operation id of its payment. */
-function processorCharge({ id, payment, cents, currency, state, returns, made }: Sale): ProcessorCharge {
+export function processorCharge({ id, payment, cents, currency, state, returns, made }: Sale): ProcessorCharge {
   const paymentId = parsePaymentId(payment);
   return {
     chargeId: id,

@@ -18,6 +18,7 @@ import {
 } from '../../../lambdas/processors/answers.ts';
 import { tillhouseContract } from './contract.ts';
 import { type Sale, sale, type TillhouseOptions, tillhouseApi } from './tillhouse-api.ts';
+import { processorCharge } from './tillhouse-books.ts';
 
 interface TillhouseClientOptions extends TillhouseOptions {
   readonly clock: Pick<Clock, 'nowMs'>;
@@ -82,6 +83,12 @@ export function createTillhouseClient(options: TillhouseClientOptions): Processo
         const answer = await call('GET', `/sales/${order.chargeId}`, limit);
         mustBeFine(answer);
         return returned(order, parse(sale, answer)) ?? { kind: 'absent' };
+      }),
+    showCharge: (chargeId, limit) =>
+      guard.read(async () => {
+        const answer = await call('GET', `/sales/${chargeId}`, limit);
+        mustBeFine(answer);
+        return processorCharge(parse(sale, answer));
       }),
   };
 }

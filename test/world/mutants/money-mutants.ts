@@ -23,6 +23,11 @@ export const MONEY_MUTANTS: readonly Mutant[] = [
         find: '(moneyOf(chargeId, state)?.leftMinor ?? 0) > 0',
         replace: '(moneyOf(chargeId, state)?.capturedMinor ?? 0) > 0',
       },
+      {
+        file: 'lambdas/payments/use/before-send.ts',
+        find: "    case 'refund':\n      return (",
+        replace: "    case 'refund':\n      return operationId.startsWith('rtn_') || (",
+      },
     ],
   },
   {
@@ -32,9 +37,9 @@ export const MONEY_MUTANTS: readonly Mutant[] = [
     needs: ['refund', 'dispute|foreign_refund|flood'],
     edits: [
       {
-        file: 'lambdas/payments/use/find-out-change.ts',
-        find: "return change.kind !== 'refund' || isCovered(change, state);",
-        replace: "return change.kind !== 'refund' || isCovered(change, state) || true;",
+        file: 'lambdas/payments/use/before-send.ts',
+        find: "    case 'refund':\n      return (",
+        replace: "    case 'refund':\n      return operationId.startsWith('ref_') || (",
       },
     ],
   },
@@ -45,9 +50,9 @@ export const MONEY_MUTANTS: readonly Mutant[] = [
     needs: ['refund', 'dispute|foreign_refund|flood'],
     edits: [
       {
-        file: 'lambdas/resolving/use/resolve.ts',
-        find: "if (refund?.status !== 'pending' || books === undefined) return;",
-        replace: "if (refund?.status !== 'failed' || books === undefined) return;",
+        file: 'lambdas/payments/use/find-out-change.ts',
+        find: 'mayBeSent: async () => maySend(order, await look()),',
+        replace: 'mayBeSent: async () => known === undefined || maySend(order, await look()),',
       },
     ],
   },
@@ -322,9 +327,9 @@ export const MONEY_MUTANTS: readonly Mutant[] = [
     fault: 'A stray charge is returned although the processor’s books show less money than the chain.',
     edits: [
       {
-        file: 'lambdas/resolving/use/return-charges.ts',
-        find: 'if (shownMinor(charge) < money.leftMinor)',
-        replace: 'if (shownMinor(charge) < 0)',
+        file: 'lambdas/payments/use/before-send.ts',
+        find: 'change.amountMinor <= shownLeftMinor(charge, operationId)',
+        replace: "(operationId.startsWith('rtn_') || change.amountMinor <= shownLeftMinor(charge, operationId))",
       },
     ],
   },

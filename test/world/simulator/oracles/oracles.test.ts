@@ -190,12 +190,23 @@ describe('a processor', () => {
     expect(world.now()).toContain('money is decided on again before a send');
   });
 
-  test('gets no later refund before its books are read', async () => {
+  test('gets no refund before its books are read', async () => {
     const { request, charge } = await paid('unheard');
     await harness.processor.inside.dispute(charge, 800);
     harness.clock.advance(5 * MINUTE_MS);
     await harness.processor.change(refund(request, charge, 300), LIMIT);
-    expect(world.now()).toContain('the books are read before a later send');
+    expect(world.now()).toContain('the books are read before each send');
+  });
+
+  test('gets no capture before its books are read', async () => {
+    const request = paymentRequest('taken', { capture: 'manual' });
+    await harness.pay(request);
+    const charge = harness.chargeOf(request);
+    await harness.processor.inside.capture(charge);
+    harness.clock.advance(5 * MINUTE_MS);
+    const capture = { ...refund(request, charge, 1000), change: { kind: 'capture', amountMinor: 1000 } } as const;
+    await harness.processor.change(capture, LIMIT);
+    expect(world.now()).toContain('the books are read before each send');
   });
 
   test('gets no charge after the send window', async () => {

@@ -32,19 +32,19 @@ export function checkProcessors({ world, payments }: Seen): readonly Violation[]
     }
     for (const each of inside.sent) {
       const chain = payments.get(each.paymentId);
-      // A refund that was begun is sent, and refused there, when its charge is shown both ways. That has rung.
-      const isContradicted = each.operationId.startsWith('ref_') && isReported(world, name, each.chargeId);
-      if (chain !== undefined && !isContradicted) found.push(...checkSend(each, chain));
+      if (chain !== undefined) found.push(...checkSend(each, chain));
     }
     return found;
   });
 }
 
+const BOOKS = 'the books are read before each send';
+
 type Sent = Observed['processors'][string]['inside']['sent'][number];
 
 /** Money is decided on again right before each send. */
 function checkSend(sent: Sent, chain: readonly Written<Transition>[]): readonly Violation[] {
-  const { kind, operationId, paymentId, askedAtMs: atMs } = sent;
+  const { kind, paymentId, askedAtMs: atMs } = sent;
   if (kind === 'charge') {
     const claimedAtMs = chain[0]?.atMs ?? atMs;
     const isLate = atMs > claimedAtMs + SEND_WINDOW_MS + SKEW_MS;
@@ -52,22 +52,23 @@ function checkSend(sent: Sent, chain: readonly Written<Transition>[]): readonly 
     const minutes = Math.round((atMs - claimedAtMs) / 60_000);
     return [{ oracle: 'F05 send window', what: `was sent ${minutes} minutes after its claim`, about: paymentId }];
   }
-  if (kind !== 'refund' || sent.isRepeated || sent.chargeId === undefined) return [];
+  if (sent.isRepeated || sent.chargeId === undefined) return [];
+  if (kind !== 'refund') {
+    if (!sent.wasOverBefore) return [];
+    return [
+      { oracle: BOOKS, what: `a ${kind} was sent although the books had shown the end of the hold`, about: paymentId },
+    ];
+  }
   const known = chargesOf(chain.filter((each) => each.atMs < atMs)).get(sent.chargeId);
-  const begunAtMs = chain.find(
-    ({ row }) => row.subject?.kind === 'refund' && row.subject.refundId === operationId,
-  )?.atMs;
   // The look and the send are two calls: what the chain learns between them counts from the next send on.
   const goneMinor = Math.min(goneAt(sent, chain, atMs), goneAt(sent, chain, atMs - LOOK_MS));
   if (known !== undefined && sent.amountMinor > known.capturedMinor - goneMinor) {
     const what = `a refund of ${sent.amountMinor} was sent although ${goneMinor} of ${known.capturedMinor} was gone`;
     return [{ oracle: 'money is decided on again before a send', what, about: paymentId }];
   }
-  // The resolver looks at the books before it goes on with what others began. A return has no other owner.
-  const isLater = begunAtMs === undefined || sent.by === 'payment-jobs';
-  if (!isLater || sent.amountMinor <= sent.leftBeforeMinor) return [];
+  if (sent.amountMinor <= sent.leftBeforeMinor) return [];
   const what = `a refund of ${sent.amountMinor} was sent although the books had shown ${sent.leftBeforeMinor} before`;
-  return [{ oracle: 'the books are read before a later send', what, about: paymentId }];
+  return [{ oracle: BOOKS, what, about: paymentId }];
 }
 
 /** What the chain knew to be refunded or disputed of the charge. Minor units. */

@@ -1,0 +1,75 @@
+import { changeOf, isUnderWay } from '../domain/change.ts';
+import { moneyOf, sumOf } from '../domain/charge-money.ts';
+import type { PaymentState } from '../domain/payment-state.ts';
+import type { ProcessorCharge } from '../domain/processor-charge.ts';
+import type { PaymentChain } from './payment-chain.ts';
+import type { ChangeOrder, Processor } from './processor.ts';
+import { READ_TIMEOUT_MS, type RecordChargeTools, recordCharge } from './record-charge.ts';
+
+export interface Looked {
+  /** The charge as its processor's books show it. */
+  readonly charge: ProcessorCharge;
+  /** The payment's chain, with every fact of `charge`. */
+  readonly chain: PaymentChain;
+}
+
+/**
+ * Reads the charge from its processor's books and records it. Every sender of a capture, a cancellation, a refund or a return
+ * looks right before each send and decides on the result by {@link maySend}, because callbacks are lost and come late.
+ *
+ * @param known the newest chain, if the caller has it @default it is read
+ * @throws as `recordCharge`
+ */
+export function lookBeforeSend(
+  { processor, ...tools }: RecordChargeTools & { readonly processor: Pick<Processor, 'showCharge'> },
+  { operationId, paymentId, chargeId }: Pick<ChangeOrder, 'operationId' | 'paymentId' | 'chargeId'>,
+  known?: PaymentChain,
+): Promise<Looked> {
+  const show = (): Promise<ProcessorCharge> => processor.showCharge(chargeId, { timeoutMs: READ_TIMEOUT_MS });
+  return recordCharge(tools, paymentId, operationId, show, known);
+}
+
+/**
+ * Whether both the chain and the processor's books allow the change now. A dispute, or another user of the processor's account, may
+ * have taken the money or ended the hold since the change began. Books that contradict themselves can show less than the chain.
+ */
+export function maySend({ operationId, chargeId, change }: ChangeOrder, { charge, chain: { state } }: Looked): boolean {
+  const begun = changeOf(state, operationId);
+  if (begun !== undefined && !isUnderWay(begun, state)) return false;
+  switch (change.kind) {
+    case 'capture':
+      return charge.status === 'authorized';
+    case 'void':
+      return charge.status === 'authorized' || charge.status === 'requires_action' || charge.status === 'pending';
+    case 'refund':
+      return (
+        change.amountMinor <= leftFor(operationId, chargeId, state) &&
+        change.amountMinor <= shownLeftMinor(charge, operationId)
+      );
+  }
+}
+
+/**
+ * The amount that may be given back by one refund: what is left, with what this refund and later ones reserve. A dispute can take
+ * money after it was reserved. Pending refunds are served in the order in which they began. Minor units.
+ */
+function leftFor(refundId: string, chargeId: string, state: PaymentState): number {
+  const money = moneyOf(chargeId, state);
+  if (money === undefined) return 0;
+  const pending = [...state.refunds.values()].filter((each) => each.chargeId === chargeId && each.status === 'pending');
+  const place = pending.findIndex((each) => each.refundId === refundId);
+  return money.leftMinor + (place === -1 ? 0 : sumOf(pending.slice(place)));
+}
+
+/**
+ * What a processor's books show that could be given back by one refund: captured, less other refunds that have not failed and
+ * disputes that are not won. Minor units.
+ */
+function shownLeftMinor({ capturedMinor, refunds, disputes }: ProcessorCharge, refundId: string): number {
+  const own = refunds.find((refund) => refund.refundId === refundId);
+  return (
+    capturedMinor -
+    sumOf(refunds.filter((refund) => refund !== own && refund.status !== 'failed')) -
+    sumOf(disputes.filter(({ status }) => status !== 'won'))
+  );
+}
