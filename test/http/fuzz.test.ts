@@ -1,0 +1,174 @@
+import { describe, expect, test } from '@jest/globals';
+import fc from 'fast-check';
+import { operations } from '../api-docs/described-api.ts';
+import { whole } from '../support/prove.ts';
+import { Api, OPERATOR_KEY } from '../world/api.ts';
+
+/** Requests that no client means: any route with a body, headers, a query and a path of any content. */
+
+/** Part of every hostile text. No answer to a refused request may contain it. */
+const CANARY = 'zqcanaryqz';
+const REQUESTS = whole(100_000, { slice: 2_000 });
+/** Requests on one world: its tables stay small. */
+const PER_WORLD = 250;
+
+/** Bodies that each route takes, to which one thing is done. */
+const BODIES: readonly Readonly<Record<string, unknown>>[] = [
+  { amount: 1_000, currency: 'EUR', source: 'tok_ok', metadata: { order: '7' }, description: 'Shirts' },
+  { amount: 1_000, currency: 'EUR', source: 'tok_ok', capture: 'manual', reference: 'order-7' },
+  {
+    amount: 2_000,
+    currency: 'EUR',
+    source: 'tok_ok',
+    items: [{ sku: 'sku_tea', quantity: 2 }],
+    email: 'a@shop.example',
+  },
+  { amount: 300, reason: 'Returned' },
+  { url: 'https://shop.co.uk/hooks', events: ['*'], description: 'Orders' },
+  { created_from: 0, created_to: 86_400 },
+  { overlap_seconds: 60 },
+  { payment: `pay_${'a'.repeat(32)}`, reason: 'Twice', reverses: 2, dry_run: true },
+  {},
+];
+
+/** Null, except once in `times`. */
+const seldom = <Value>(times: number, arbitrary: fc.Arbitrary<Value>): fc.Arbitrary<Value | null> =>
+  fc.oneof({ weight: times - 1, arbitrary: fc.constant(null) }, { weight: 1, arbitrary });
+
+const hostileText = fc
+  .oneof(
+    fc.string({ unit: 'binary', maxLength: 40 }),
+    fc.constantFrom(
+      '<script>alert(1)</script>',
+      '{"$gt":""}',
+      "' OR 1=1 --",
+      '../../etc/passwd',
+      '%00%2e%2e%2f',
+      '__proto__',
+      'constructor',
+      '${jndi:ldap://x}',
+      '\u0000\ud800\u202e',
+      'Bearer ',
+      '\r\nSet-Cookie: a=b',
+    ),
+  )
+  .map((text) => text + CANARY + text);
+const hostile: fc.Arbitrary<unknown> = fc.oneof(
+  hostileText,
+  hostileText.map((text) => text.repeat(200)),
+  fc.constantFrom(null, true, -1, 0, 1e21, 0.1, Number.MAX_SAFE_INTEGER + 2, [], {}, [[[[]]]], ''),
+  fc.dictionary(hostileText, hostileText, { maxKeys: 3 }),
+  fc.array(hostileText, { maxLength: 3 }),
+);
+
+const body = fc.oneof(
+  { weight: 1, arbitrary: fc.constantFrom(...BODIES).map((each) => JSON.stringify(each)) },
+  {
+    weight: 5,
+    arbitrary: fc
+      .tuple(fc.constantFrom(...BODIES), fc.nat(), seldom(3, hostileText), hostile)
+      .map(([base, place, added, value]) => {
+        const names = Object.keys(base);
+        const name = added ?? names[place % Math.max(1, names.length)] ?? 'amount';
+        return JSON.stringify({ ...base, [name]: value });
+      }),
+  },
+  { weight: 1, arbitrary: fc.json({ maxDepth: 6 }) },
+  { weight: 1, arbitrary: hostileText },
+  {
+    weight: 1,
+    arbitrary: fc.constantFrom('', '{', '[]', 'null', '{"a":1,"a":2}', '['.repeat(5_000), 'x'.repeat(40_000)),
+  },
+);
+
+const headers = fc.record(
+  {
+    'Idempotency-Key': fc.oneof({ weight: 4, arbitrary: fc.uuid() }, { weight: 1, arbitrary: hostileText }),
+    'Content-Type': fc.oneof(
+      { weight: 9, arbitrary: fc.constant('application/json') },
+      { weight: 1, arbitrary: hostileText },
+    ),
+    Prefer: fc.oneof(fc.constant('wait=0'), hostileText),
+    Accept: hostileText,
+    'X-Forwarded-For': hostileText,
+  },
+  { requiredKeys: ['Idempotency-Key', 'Content-Type'] },
+);
+
+const piece = fc.oneof(
+  { weight: 4, arbitrary: fc.constant('known') },
+  { weight: 1, arbitrary: hostileText.map((text) => encodeURIComponent(text.toWellFormed())) },
+  { weight: 1, arbitrary: fc.constantFrom('pay_x', '%ZZ', '..', '%2F', 'a'.repeat(3_000)) },
+);
+
+const request = fc.record({
+  operation: fc.constantFrom(...operations.filter(({ operationId }) => operationId !== 'receiveCallback')),
+  method: seldom(20, fc.constantFrom('GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'TRACE')),
+  piece,
+  query: seldom(5, fc.tuple(hostileText, hostileText)),
+  headers,
+  body,
+});
+
+/** The requests of one world. */
+const sampleFrom = (seed: number) => fc.sample(request, { numRuns: PER_WORLD, seed });
+
+/** Refusals that store nothing. A declined payment is stored, with 402. */
+const STORES_NOTHING = new Set([400, 401, 403, 404, 405, 413, 415, 422]);
+
+/** Rows that count requests. */
+const COUNTERS = /^"(?:LIMIT|KEY_USE)#/;
+
+async function worldWithPayment() {
+  const api = new Api();
+  const id = await api.paid('k-known', { capture: 'manual' });
+  const seen = { api, id, writes: 0 };
+  api.store.database.listen((changes) => {
+    seen.writes += changes.filter(
+      ({ before, after }) => !COUNTERS.test(JSON.stringify((after ?? before)?.['pk'])),
+    ).length;
+  });
+  return seen;
+}
+
+describe('100,000 hostile requests, or a slice of them', () => {
+  test('are answered without a fault; a refusal stores nothing and repeats nothing of the request', async () => {
+    const statuses = new Map<number, number>();
+    let world = await worldWithPayment();
+    let asked: ReturnType<typeof sampleFrom> = [];
+    for (let index = 0; index < REQUESTS; index += 1) {
+      if (index % PER_WORLD === 0) {
+        world = await worldWithPayment();
+        asked = sampleFrom(index);
+      }
+      const each = asked[index % PER_WORLD];
+      if (each === undefined) break;
+      const { api, id } = world;
+      const { operation, query } = each;
+      const path = operation.path.replaceAll(/\{\w+\}/g, each.piece === 'known' ? id : each.piece);
+      const key = path.startsWith('/v1/admin') ? { Authorization: `Bearer ${OPERATOR_KEY}` } : {};
+      const { writes } = world;
+
+      const reply = await api.ask(each.method ?? operation.method, path, {
+        headers: { ...each.headers, ...key },
+        event: {
+          body: each.body,
+          ...(query === null
+            ? {}
+            : { queryStringParameters: { [query[0]]: query[1] }, multiValueQueryStringParameters: null }),
+        },
+      });
+
+      const told = `${index}: ${operation.method} ${path.slice(0, 80)} ${reply.status} ${reply.text.slice(0, 200)}`;
+      statuses.set(reply.status, (statuses.get(reply.status) ?? 0) + 1);
+      if (reply.status >= 500 || api.faults.length > 0) throw new Error(`failed: ${told}`);
+      if (!STORES_NOTHING.has(reply.status)) continue;
+      if (world.writes !== writes) throw new Error(`half done: ${told}`);
+      // `param` names the field that is at fault, if it is not sensitive.
+      const { param: _param, ...rest } = reply.body;
+      if (JSON.stringify([rest, reply.headers]).includes(CANARY)) throw new Error(`reflected: ${told}`);
+    }
+    // The requests reach further than the first check.
+    expect([...statuses.keys()]).toEqual(expect.arrayContaining([200, 201, 400, 404, 405, 415]));
+  }, 3_600_000);
+});
