@@ -34,6 +34,30 @@ describe('the simulated system', () => {
     expect(system.reported).toEqual([]);
   });
 
+  test('has a processor up again when the last of its outages has ended', async () => {
+    const system = await SimulatedSystem.begin(1);
+    const pay = () =>
+      system.api({
+        step: 1,
+        tenant: 'shop',
+        method: 'POST',
+        path: '/v1/payments',
+        key: `key-${system.nowMs}`,
+        body: { amount: 1000, currency: 'EUR', source: 'tok_ok' },
+      });
+    const outage = (atMs: number, forMs: number): void => {
+      system.at(system.nowMs + atMs, `down at ${atMs}`, () => system.processorUp('sandbox', false));
+      system.at(system.nowMs + atMs + forMs, `up of ${atMs}`, () => system.processorUp('sandbox', true));
+    };
+    outage(1_000, 10_000);
+    outage(2_000, 60_000);
+    for (const atMs of [30_000, 90_000])
+      system.at(system.nowMs + atMs, `pay at ${atMs}`, async () => void (await pay()));
+    await system.run(system.nowMs + 200_000);
+
+    expect(system.calls.map(({ answer }) => answer?.status)).toEqual([503, 201]);
+  });
+
   test('takes the same course for the same seed, and another one for another', async () => {
     const [first, again, other] = [
       await payAndRefund(7, 0.03),

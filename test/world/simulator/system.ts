@@ -85,6 +85,8 @@ export class SimulatedSystem implements RunningSystem {
   readonly #callbacks = new Map<string, { -readonly [Name in keyof CallbackPosted]: CallbackPosted[Name] }>();
   /** By processor, and for all of them: when a fault or an outage began or ended. */
   readonly troubles: Trouble[] = [];
+  /** How many outages of a processor or a party last now. It is up again when the last one ends. */
+  readonly #outages = new Map<string, number>();
   readonly #parties: Parties;
   readonly #receivers: Receivers;
   #take: Parameters<RunningSystem['onCallback']>[0] = (processor, event) => this.#callBack(processor, event);
@@ -160,6 +162,7 @@ export class SimulatedSystem implements RunningSystem {
   async becomeQuiet(days: number): Promise<void> {
     this.deploy({ faults: {}, clockSkewMs: 0 });
     this.faultsEndedAtMs = this.nowMs;
+    this.#outages.clear();
     for (const name of this.#parties.down) this.#upOrDown(name, true);
     this.#receivers.answers.clear();
     this.#jobs?.wakeAll();
@@ -381,6 +384,9 @@ export class SimulatedSystem implements RunningSystem {
   }
 
   #upOrDown(name: string, isUp: boolean): void {
+    const outages = Math.max(0, (this.#outages.get(name) ?? 0) + (isUp ? -1 : 1));
+    this.#outages.set(name, outages);
+    if (isUp && outages > 0) return;
     this.#trouble(name, !isUp);
     if (isUp) this.#parties.down.delete(name);
     else this.#parties.down.add(name);
