@@ -1,22 +1,24 @@
 import { describe, expect, test } from '@jest/globals';
 import { callback, paymentRequest } from '../payments/payment-fixtures.ts';
+import { surveyFaults } from '../support/fault-histories.ts';
 import { Actor, FaultPlan } from '../support/fault-plan.ts';
 import { whole } from '../support/prove.ts';
-import { CallbackWorld, surveyCallbacks, takeIn } from './callback-histories.ts';
+import { CallbackWorld, callbackStory, RACES, takeIn } from './callback-story.ts';
 import { naiveTakeIn } from './naive-callback.ts';
 
 const inMemory = () => new CallbackWorld({}, paymentRequest('callback-history', { source: 'tok_async' }));
 
 describe('a callback, its redelivery and a rival have one effect', () => {
   test('with every single fault at every call', async () => {
-    const { histories, findings } = await surveyCallbacks(inMemory, takeIn, { faults: 1 });
+    const { histories, findings } = await surveyFaults(callbackStory(inMemory, takeIn), { faults: 1, races: RACES });
     expect(findings.slice(0, 3)).toEqual([]);
     expect(histories).toBeGreaterThan(200);
   });
 
   test('with every pair of faults at every two calls', async () => {
-    const { histories, findings } = await surveyCallbacks(inMemory, takeIn, {
+    const { histories, findings } = await surveyFaults(callbackStory(inMemory, takeIn), {
       faults: 2,
+      races: RACES,
       oneOf: whole(1, { slice: 12 }),
     });
     expect(findings.slice(0, 3)).toEqual([]);
@@ -35,7 +37,7 @@ describe('a handler that reads and then writes without a condition', () => {
   });
 
   test('is detected by the same histories', async () => {
-    const { findings } = await surveyCallbacks(inMemory, naiveTakeIn, { faults: 1 });
+    const { findings } = await surveyFaults(callbackStory(inMemory, naiveTakeIn), { faults: 1, races: RACES });
     expect(findings.flatMap(({ violations }) => violations)).toContain('I2: 2 sets of postings');
   });
 });

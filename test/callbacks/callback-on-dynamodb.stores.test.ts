@@ -1,12 +1,13 @@
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import { paymentIdFor, paymentRequest } from '../payments/payment-fixtures.ts';
+import { surveyFaults } from '../support/fault-histories.ts';
 import { createTables, storesOn } from '../support/local-aws.ts';
 import { whole } from '../support/prove.ts';
-import { CallbackWorld, surveyCallbacks, takeIn } from './callback-histories.ts';
+import { CallbackWorld, callbackStory, RACES, takeIn } from './callback-story.ts';
 import { naiveTakeIn } from './naive-callback.ts';
 
 /** Concurrent worlds. They share no items, so they do not interfere. */
-const CONCURRENCY = 8;
+const AT_ONCE = 8;
 
 let tables: Awaited<ReturnType<typeof createTables>>;
 let histories = 0;
@@ -26,17 +27,21 @@ function worlds(struck: 'port' | 'sdk'): () => CallbackWorld {
 
 describe('a callback, its redelivery and a rival on the DynamoDB API have one effect', () => {
   test('with every single fault at every call of the SDK and of the processor', async () => {
-    const found = await surveyCallbacks(worlds('sdk'), takeIn, { faults: 1, concurrency: CONCURRENCY });
+    const found = await surveyFaults(callbackStory(worlds('sdk'), takeIn), {
+      faults: 1,
+      races: RACES,
+      atOnce: AT_ONCE,
+    });
     expect(found.findings.slice(0, 3)).toEqual([]);
     expect(found.histories).toBeGreaterThan(200);
   });
 
   // Every pair is run on the memory store, with every rival.
   test('with pairs of faults at every two calls', async () => {
-    const found = await surveyCallbacks(worlds('port'), takeIn, {
+    const found = await surveyFaults(callbackStory(worlds('port'), takeIn), {
       faults: 2,
-      rivals: false,
-      concurrency: CONCURRENCY,
+      races: [{}],
+      atOnce: AT_ONCE,
       oneOf: whole(1, { slice: 14 }),
     });
     expect(found.findings.slice(0, 3)).toEqual([]);
@@ -44,7 +49,11 @@ describe('a callback, its redelivery and a rival on the DynamoDB API have one ef
   });
 
   test('a handler that reads and then writes without a condition is detected', async () => {
-    const { findings } = await surveyCallbacks(worlds('port'), naiveTakeIn, { faults: 0, concurrency: CONCURRENCY });
+    const { findings } = await surveyFaults(callbackStory(worlds('port'), naiveTakeIn), {
+      faults: 0,
+      races: RACES,
+      atOnce: AT_ONCE,
+    });
     expect(findings.flatMap(({ violations }) => violations)).toContain('I2: 2 sets of postings');
   });
 });

@@ -5,7 +5,7 @@ import { decide } from '../../lambdas/payments/domain/decide.ts';
 import { nextTransition } from '../../lambdas/payments/domain/transition.ts';
 import { chainOf, readChain } from '../../lambdas/payments/use/payment-chain.ts';
 import { requestedAt } from '../support/causes.ts';
-import type { TakeIn } from './callback-histories.ts';
+import type { TakeIn } from './callback-story.ts';
 
 /**
  * The naive handler: reads whether the event was recorded, posts if not, and then records the event. The check is not a

@@ -42,19 +42,19 @@ const naive: Relay = async ({ publisher, transitions, parking, digest }, records
 
 describe('every outcome of the Ledger is published, and poison records are parked', () => {
   test('with every single fault at every call', async () => {
-    const { histories, findings } = await surveyFaults((faults) => runHistory(faults), 1);
+    const { histories, findings } = await surveyFaults(runHistory, { faults: 1 });
     expect(findings.slice(0, 3)).toEqual([]);
     expect(histories).toBeGreaterThan(20);
   });
 
   test('with every pair of faults at every two calls', async () => {
-    const { histories, findings } = await surveyFaults((faults) => runHistory(faults), 2);
+    const { histories, findings } = await surveyFaults(runHistory, { faults: 2 });
     expect(findings.slice(0, 3)).toEqual([]);
     expect(histories).toBeGreaterThan(300);
   });
 
   test('and a relay that ignores the results of its calls loses outcomes', async () => {
-    const { findings } = await surveyFaults((faults) => runHistory(faults, naive), 1);
+    const { findings } = await surveyFaults((faults) => runHistory(faults, naive), { faults: 1 });
     expect(findings.flatMap(({ violations }) => violations)).toEqual(
       expect.arrayContaining([expect.stringContaining('was never published'), 'the poison is nowhere']),
     );

@@ -12,7 +12,7 @@ import { sweepJob } from '../jobs/sweep-job.ts';
 import { RECORD_CALLS } from '../once/consumer-world.ts';
 import { chainOfPaid, disputed, eventsOfPaid, refunded } from '../payments/paid-chain.ts';
 import { countingEntropy } from '../support/counting-entropy.ts';
-import { surveyFaults } from '../support/fault-histories.ts';
+import { type Story, surveyFaults } from '../support/fault-histories.ts';
 import { Actor, FaultPlan } from '../support/fault-plan.ts';
 import { seenBy } from '../support/faulty-ports.ts';
 import { SimulatedClock } from '../support/simulated-clock.ts';
@@ -154,24 +154,22 @@ describe('a commission is released', () => {
   });
 
   test.each([1, 2])('with a refund right before call %s, and every pair of faults', async (rivalAt) => {
-    const run = async (faults: Parameters<Parameters<typeof surveyFaults>[0]>[0]) => {
+    const run: Story = async (faults) => {
       const harness = new ReleaseHarness();
       await harness.takeAll(EVENTS.slice(0, 1));
       harness.mature();
       const plan = new FaultPlan(faults);
-      plan.interruption = { point: rivalAt, act: () => harness.takeAll(EVENTS.slice(1, 2)) };
+      plan.holdAt(rivalAt, () => harness.takeAll(EVENTS.slice(1, 2)));
       await harness.release(new Actor('job', plan)).catch(() => undefined);
       await harness.release(new Actor('again', plan)).catch(() => undefined);
-      const calls = [...plan.calls];
-      plan.active = false;
-      plan.interruption = undefined;
+      const calls = plan.calm();
       await harness.release();
       const [status, amount, queue] = harness.stands();
       // The refund took effect before the release, or changed nothing after it.
       const isRight = status === 'released' && (amount === 60 || amount === 100) && queue === 'is out';
       return { calls, violations: isRight ? [] : [`${String(status)} ${String(amount)} ${String(queue)}`] };
     };
-    const { histories, findings } = await surveyFaults(run, 2);
+    const { histories, findings } = await surveyFaults(run, { faults: 2 });
     expect(findings.slice(0, 3)).toEqual([]);
     expect(histories).toBeGreaterThan(5);
   });
@@ -181,7 +179,7 @@ describe('a commission is released', () => {
     await harness.takeAll(EVENTS.slice(0, 1));
     harness.mature();
     const plan = new FaultPlan();
-    plan.interruption = { point: 1, act: () => harness.takeAll(EVENTS.slice(1, 2)) };
+    plan.holdAt(1, () => harness.takeAll(EVENTS.slice(1, 2)));
     expect(await harness.release(new Actor('job', plan))).toMatchObject({ done: 1 });
     expect(harness.stands()).toEqual(['released', 60, 'is out']);
   });

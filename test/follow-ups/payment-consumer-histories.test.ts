@@ -9,7 +9,7 @@ import type { Mailer } from '../../lambdas/orders/use/order-parties.ts';
 import { ConsumerWorld, RECORD_CALLS } from '../once/consumer-world.ts';
 import { MemoryMailer } from '../orders/memory-mailer.ts';
 import { chainOfPaid, eventsOfPaid, ledgerOf, refunded } from '../payments/paid-chain.ts';
-import { type HistoryRun, surveyFaults } from '../support/fault-histories.ts';
+import { beforeEachCall, type HistoryRun, type Story, surveyFaults } from '../support/fault-histories.ts';
 import { Actor, FaultPlan, type PlannedFault } from '../support/fault-plan.ts';
 import { PORT_VOICE, seenBy } from '../support/faulty-ports.ts';
 import { Stores } from '../world/stores.ts';
@@ -18,8 +18,8 @@ import { Stores } from '../world/stores.ts';
 const MAX_DELIVERIES = 5;
 /** Visibility timeout of an unacknowledged message, longer than a lease. Milliseconds. */
 const VISIBILITY_MS = 180_000;
-/** The calls of the first delivery, and one more. */
-const RIVAL_POINTS = [undefined, 1, 2, 3, 4];
+/** No rival, and one before each call of the first delivery and the next one. */
+const RACES = [{ rivalAt: undefined }, ...beforeEachCall(4, [{}])];
 
 /** Processes one event, and checks the invariants; `atEnd` after every event was acknowledged. */
 interface Harness {
@@ -52,11 +52,10 @@ async function runHistory(
   const deliverAll = async (name: string, wanted: readonly PaymentEventOf[]): Promise<void> => {
     for (const event of wanted) await deliver(name, event);
   };
-  if (rivalAt !== undefined) plan.interruption = { point: rivalAt, act: () => deliverAll('rival', events) };
+  plan.holdAt(rivalAt, () => deliverAll('rival', events));
   await deliverAll('first', events);
   await deliverAll('redelivery', events);
-  const calls = [...plan.calls];
-  plan.active = false;
+  const calls = plan.calm();
   for (let delivery = 3; delivery <= MAX_DELIVERIES; delivery += 1) {
     const open = events.filter((event) => !acknowledged.has(event));
     await deliverAll(`delivery ${delivery}`, open);
@@ -66,14 +65,10 @@ async function runHistory(
   return { calls, violations };
 }
 
-async function survey(make: () => Harness, events: readonly PaymentEventOf[], depth: number) {
-  const all = await Promise.all(
-    RIVAL_POINTS.map((rivalAt) => surveyFaults((faults) => runHistory(make(), events, faults, rivalAt), depth)),
-  );
-  return {
-    histories: all.reduce((sum, { histories }) => sum + histories, 0),
-    findings: all.flatMap(({ findings }) => findings),
-  };
+function survey(make: () => Harness, events: readonly PaymentEventOf[], faults: number) {
+  const story: Story<{ readonly rivalAt: number | undefined }> = (planned, { rivalAt }) =>
+    runHistory(make(), events, planned, rivalAt);
+  return surveyFaults(story, { faults, races: RACES });
 }
 
 const RECEIPT = eventsOfPaid('receipt-history', { receipt_email: 'ada@example.com' });

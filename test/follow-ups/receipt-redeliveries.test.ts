@@ -6,7 +6,7 @@ import { idempotentRunner } from '../../lambdas/once/idempotent-runner.ts';
 import { createMailer } from '../../lambdas/orders/parties/mailer.ts';
 import { DEFAULT_MAX_LAG_MS } from '../../lambdas/orders/parties/postmark.ts';
 import { sendOnce } from '../../lambdas/outbound/send-once.ts';
-import { policyOf } from '../outbound/letter-histories.ts';
+import { policyOf } from '../outbound/letter-story.ts';
 import { chainOfPaid, eventsOfPaid, ledgerOf } from '../payments/paid-chain.ts';
 import { countingEntropy } from '../support/counting-entropy.ts';
 import { Actor, FAULT_KINDS, FaultPlan } from '../support/fault-plan.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import { type HistoryRun, type HistorySurvey, surveyFaults } from '../support/fault-histories.ts';
+import { beforeEachCall, type HistoryRun, type HistorySurvey, surveyFaults } from '../support/fault-histories.ts';
 import { FaultPlan, type PlannedFault } from '../support/fault-plan.ts';
 import { whole } from '../support/prove.ts';
 import { JobWorld, type JobWorldOptions } from './job-world.ts';
@@ -9,8 +9,11 @@ interface History extends Omit<JobWorldOptions, 'store'> {
   readonly without?: ConstructorParameters<typeof NaiveJobRuns>[0];
   /** How many ticks of the schedule there are, a minute apart; each fires twice. */
   readonly runs: number;
-  /** A worker is paused before its call with this number, while all others continue. */
-  readonly heldAt?: number;
+}
+
+/** A worker is paused before its call with this number, while all others continue. */
+interface Pause {
+  readonly rivalAt?: number;
   /** The length of the pause. Milliseconds. */
   readonly heldMs?: number;
 }
@@ -28,8 +31,12 @@ const HELD_MS = [0, 101_000, 200_000];
 /** The share of the longest enumerations that `npm test` runs: one of this many. */
 const ONE_OF = whole(1, { slice: 6 });
 
-async function runHistory(history: History, faults: readonly PlannedFault[]): Promise<HistoryRun> {
-  const { runs: ticks, heldAt, heldMs = 0, without } = history;
+async function runHistory(
+  history: History,
+  faults: readonly PlannedFault[],
+  { rivalAt, heldMs = 0 }: Pause = {},
+): Promise<HistoryRun> {
+  const { runs: ticks, without } = history;
   const plan = new FaultPlan(faults);
   const world = new JobWorld(
     { ...history, ...(without === undefined ? {} : { store: new NaiveJobRuns(without) }) },
@@ -37,13 +44,10 @@ async function runHistory(history: History, faults: readonly PlannedFault[]): Pr
   );
   const runs = [];
   for (let tick = 0; tick < ticks; tick += 1) runs.push(await world.fire(tick));
-  if (heldAt !== undefined) {
-    const act = async (): Promise<void> => {
-      world.clock.advance(heldMs);
-      await world.drain();
-    };
-    plan.interruption = { point: heldAt, act };
-  }
+  plan.holdAt(rivalAt, () => {
+    world.clock.advance(heldMs);
+    return world.drain();
+  });
   await world.drain();
   const calls = [...plan.calls];
   await world.judge(runs);
@@ -56,21 +60,15 @@ async function runHistory(history: History, faults: readonly PlannedFault[]): Pr
   return { calls, violations: world.violations };
 }
 
-async function survey(history: History, depth: number, oneOf = 1): Promise<HistorySurvey> {
-  return surveyFaults((faults) => runHistory(history, faults), depth, { oneOf });
+function survey(history: History, faults: number, oneOf = 1, races: readonly Pause[] = [{}]): Promise<HistorySurvey> {
+  return surveyFaults<Pause>((planned, pause) => runHistory(history, planned, pause), { faults, races, oneOf });
 }
 
 /** Every call before which a worker can be paused, with and without faults. */
-async function held(history: History, depth: number, oneOf = 1): Promise<HistorySurvey> {
+async function held(history: History, faults: number, oneOf = 1): Promise<HistorySurvey> {
   const { calls } = await runHistory(history, []);
-  const all: HistorySurvey[] = [];
-  for (let heldAt = 1; heldAt <= calls.length; heldAt += 1) {
-    for (const heldMs of HELD_MS) all.push(await survey({ ...history, heldAt, heldMs }, depth, oneOf));
-  }
-  return {
-    histories: all.reduce((sum, { histories }) => sum + histories, 0),
-    findings: all.flatMap(({ findings }) => findings),
-  };
+  const pauses = HELD_MS.map((heldMs) => ({ heldMs }));
+  return survey(history, faults, oneOf, beforeEachCall(calls.length, pauses));
 }
 
 describe('two runs of five items each, over several workers, process each item once', () => {

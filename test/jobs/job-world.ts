@@ -113,12 +113,8 @@ export class JobWorld extends World {
     this.#workers += 1;
     const actor = this.actor(`worker-${this.#workers}`);
     const { work = workRun } = this.#options;
-    try {
-      await work(this.#toolsOf(actor, run.runId), run, receives + 1);
-      if (!actor.crashed) this.#queue = this.#queue.filter((each) => each !== hidden);
-    } catch (error) {
-      if (!(error instanceof Error) || !/^(Crash|RetryableError|AmbiguousError)$/.test(error.name)) throw error;
-    }
+    const ended = await actor.run(() => work(this.#toolsOf(actor, run.runId), run, receives + 1));
+    if ('result' in ended && !actor.crashed) this.#queue = this.#queue.filter((each) => each !== hidden);
   }
 
   /** One more message of each run, when all is over. */

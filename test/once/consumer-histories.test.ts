@@ -3,7 +3,7 @@ import type { PaymentEvent } from '../../lambdas/events/domain/event.ts';
 import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
 import { eventsOf } from '../events/event-fixtures.ts';
 import { chains, RelayHarness } from '../events/relay-harness.ts';
-import { type HistoryRun, type HistorySurvey, surveyFaults } from '../support/fault-histories.ts';
+import { beforeEachCall, type HistoryRun, type Story, surveyFaults } from '../support/fault-histories.ts';
 import { FaultPlan, type PlannedFault } from '../support/fault-plan.ts';
 import {
   type Consume,
@@ -19,8 +19,8 @@ import {
 const EVENT = paidEvent();
 /** Deliveries before the queue moves a message to its dead-letter queue. */
 const MAX_DELIVERIES = 5;
-/** The calls of the first delivery, and one more. */
-const RIVAL_POINTS = [undefined, 1, 2, 3, 4];
+/** No rival, and one before each call of the first delivery and the next one. */
+const RACES = [{ rivalAt: undefined }, ...beforeEachCall(4, [{}])];
 
 /** Deliveries with injected faults until one is acknowledged, then a redelivery; a rival before one of the calls. */
 async function runHistory(how: Consume, faults: readonly PlannedFault[], rivalAt?: number): Promise<HistoryRun> {
@@ -34,11 +34,10 @@ async function runHistory(how: Consume, faults: readonly PlannedFault[], rivalAt
     if (rows + calls > 1) violations.push(`I5: ${rows + calls} effects`);
     if (acknowledged && rows + calls === 0) violations.push('I5: acknowledged without effect');
   };
-  if (rivalAt !== undefined) plan.interruption = { point: rivalAt, act: () => once('rival') };
+  plan.holdAt(rivalAt, () => once('rival'));
   await once('first');
   await once('redelivery');
-  const calls = [...plan.calls];
-  plan.active = false;
+  const calls = plan.calm();
   for (let delivery = 3; delivery <= MAX_DELIVERIES; delivery += 1) {
     if (!acknowledged) await once(`delivery ${delivery}`);
   }
@@ -47,14 +46,10 @@ async function runHistory(how: Consume, faults: readonly PlannedFault[], rivalAt
   return { calls, violations };
 }
 
-async function survey(how: Consume, depth: number): Promise<HistorySurvey> {
-  const all = await Promise.all(
-    RIVAL_POINTS.map((rivalAt) => surveyFaults((faults) => runHistory(how, faults, rivalAt), depth)),
-  );
-  return {
-    histories: all.reduce((sum, { histories }) => sum + histories, 0),
-    findings: all.flatMap(({ findings }) => findings),
-  };
+function survey(how: Consume, faults: number) {
+  const story: Story<{ readonly rivalAt: number | undefined }> = (planned, { rivalAt }) =>
+    runHistory(how, planned, rivalAt);
+  return surveyFaults(story, { faults, races: RACES });
 }
 
 describe.each([

@@ -3,7 +3,7 @@ import type { Answer } from '../../lambdas/kernel/answer.ts';
 import { invariant } from '../../lambdas/kernel/invariant.ts';
 import type { StoreTables } from '../../lambdas/once/store/transact-items.ts';
 import type { LocalAws } from '../../local/local-aws.ts';
-import { PaymentWorld, type Seen } from '../payments/payment-world.ts';
+import { PaymentWorld, type Seen } from '../payments/payment-story.ts';
 import type { FaultPlan } from '../support/fault-plan.ts';
 import { storesOn } from '../support/local-aws.ts';
 import { StockPowertoolsWorld, type StockWorldOptions } from './stock-powertools-world.ts';

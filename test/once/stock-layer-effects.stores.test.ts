@@ -1,13 +1,11 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, jest, test } from '@jest/globals';
 import { paymentRequest } from '../payments/payment-fixtures.ts';
-import type { PaymentWorld } from '../payments/payment-world.ts';
+import { BEYOND_LEASE_MS, type PaymentWorld } from '../payments/payment-story.ts';
 import { type FaultKind, FaultPlan } from '../support/fault-plan.ts';
 import { createTables } from '../support/local-aws.ts';
 import { answerOf, ENGINE_CALLS, engineWorld, STOCK_CALLS, stockWorld } from './stock-beside-engine.ts';
 import { fakeDate } from './stock-date.ts';
 
-/** Longer than any lease. Milliseconds. */
-const BEYOND_LEASE_MS = 26_000;
 const SIX_DAYS_MS = 6 * 24 * 60 * 60_000;
 
 let tables: Awaited<ReturnType<typeof createTables>>;
@@ -33,13 +31,10 @@ const struckAt = (point: number, kind: FaultKind): FaultPlan => new FaultPlan([{
 /** The first attempt is held before its charge, its lease ends, and a rival does the whole payment meanwhile. */
 async function withRivalInTheMiddle(world: PaymentWorld, plan: FaultPlan, charge: number) {
   let rivalSaw: Awaited<ReturnType<PaymentWorld['attempt']>> | undefined;
-  plan.interruption = {
-    point: charge,
-    act: async () => {
-      world.clock.advance(BEYOND_LEASE_MS);
-      rivalSaw = await world.attempt('rival', request);
-    },
-  };
+  plan.holdAt(charge, async () => {
+    world.clock.advance(BEYOND_LEASE_MS);
+    rivalSaw = await world.attempt('rival', request);
+  });
   const firstSaw = await world.attempt('first', request);
   if (rivalSaw === undefined) throw new Error('the rival never came');
   return { firstSaw, rivalSaw };

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, jest, test } from '@jest/globals';
 import { paymentRequest } from '../payments/payment-fixtures.ts';
-import { ALONE, brokenPromises, type MakeWorld, survey } from '../support/histories.ts';
+import { everyRace, type MakeWorld, paymentStory } from '../payments/payment-story.ts';
+import { brokenPromises, surveyFaults } from '../support/fault-histories.ts';
 import { createTables } from '../support/local-aws.ts';
 import { stockWorld } from './stock-beside-engine.ts';
 import { fakeDate } from './stock-date.ts';
@@ -18,18 +19,22 @@ afterAll(() => {
 /** A survey is some hundred histories. Milliseconds. */
 const SURVEY_TIMEOUT_MS = 120_000;
 
-const stock =
-  (options: Pick<StockWorldOptions, 'processorKey' | 'remainingTimeMs'> = {}): MakeWorld =>
-  (plan) => {
+/** Before the calls of the engine's first attempt: claim, charge, commit. */
+const RACES = everyRace(3);
+
+function stock(options: Pick<StockWorldOptions, 'processorKey' | 'remainingTimeMs'> = {}) {
+  const make: MakeWorld = (plan) => {
     histories += 1;
     return { world: stockWorld(tables, plan, options), request: paymentRequest(`stock-history-${histories}`) };
   };
+  return paymentStory(make);
+}
 
 describe('the stock DynamoDB layer of Powertools, in the histories that the engine survives, breaks', () => {
   test(
     'nothing without faults and rivals',
     async () => {
-      const found = await survey(stock(), { faults: 0, races: ALONE });
+      const found = await surveyFaults(stock(), { faults: 0, races: [{}] });
       expect(found).toMatchObject({ histories: 1, findings: [] });
     },
     SURVEY_TIMEOUT_MS,
@@ -38,7 +43,7 @@ describe('the stock DynamoDB layer of Powertools, in the histories that the engi
   test(
     'charges, postings and answers by one fault, without a rival',
     async () => {
-      const found = await survey(stock(), { faults: 1, races: ALONE });
+      const found = await surveyFaults(stock(), { faults: 1, races: [{}] });
       expect(brokenPromises(found)).toEqual(['I1', 'I2', 'I4']);
     },
     SURVEY_TIMEOUT_MS,
@@ -47,7 +52,12 @@ describe('the stock DynamoDB layer of Powertools, in the histories that the engi
   test(
     'charges, postings and answers, when the processor gets a new key for every attempt',
     async () => {
-      expect(brokenPromises(await survey(stock(), { faults: 1 }))).toEqual(['I1', 'I2', 'I3', 'I4']);
+      expect(brokenPromises(await surveyFaults(stock(), { faults: 1, races: RACES }))).toEqual([
+        'I1',
+        'I2',
+        'I3',
+        'I4',
+      ]);
     },
     SURVEY_TIMEOUT_MS,
   );
@@ -55,7 +65,7 @@ describe('the stock DynamoDB layer of Powertools, in the histories that the engi
   test(
     'postings, even when the processor gets the same key every time',
     async () => {
-      const found = await survey(stock({ processorKey: 'same' }), { faults: 1 });
+      const found = await surveyFaults(stock({ processorKey: 'same' }), { faults: 1, races: RACES });
       expect(brokenPromises(found)).toEqual(['I2', 'I4']);
     },
     SURVEY_TIMEOUT_MS,
@@ -65,7 +75,7 @@ describe('the stock DynamoDB layer of Powertools, in the histories that the engi
     'the guarantee of an answer, when it does not know the remaining time of its invocation',
     async () => {
       const warn = jest.spyOn(console, 'warn').mockImplementation(() => undefined);
-      const found = await survey(stock({ remainingTimeMs: 0 }), { faults: 1, races: ALONE });
+      const found = await surveyFaults(stock({ remainingTimeMs: 0 }), { faults: 1, races: [{}] });
       warn.mockRestore();
       expect(brokenPromises(found)).toContain('I7');
     },

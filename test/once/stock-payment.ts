@@ -12,7 +12,7 @@ import { chargeOperation, storedOperationId } from '../../lambdas/kernel/ids.ts'
 import type { StoreTables } from '../../lambdas/once/store/transact-items.ts';
 import type { CreatePayment } from '../../lambdas/payments/use/create-payment.ts';
 import type { Processor } from '../../lambdas/payments/use/processor.ts';
-import type { Seen } from '../payments/payment-world.ts';
+import type { Seen } from '../payments/payment-story.ts';
 
 /** Seven days, as the engine keeps a payment's answer. */
 const RETENTION_SECONDS = 7 * 24 * 60 * 60;

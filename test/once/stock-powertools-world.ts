@@ -3,7 +3,7 @@ import { PAYMENTS_TIMEOUT_SECONDS } from '../../lambdas/kernel/contract/timing.t
 import type { Clock } from '../../lambdas/kernel/world.ts';
 import type { StoreTables } from '../../lambdas/once/store/transact-items.ts';
 import type { CreatePayment } from '../../lambdas/payments/use/create-payment.ts';
-import { PaymentWorld, type Seen } from '../payments/payment-world.ts';
+import { PaymentWorld, type Seen } from '../payments/payment-story.ts';
 import type { Actor, FaultPlan } from '../support/fault-plan.ts';
 import { processorOf } from '../support/faulty-ports.ts';
 import { clientSeenBy, dynamoDbClient } from '../support/local-aws.ts';

@@ -1,16 +1,10 @@
 import { describe, expect, test } from '@jest/globals';
 import { storedOperationId } from '../../lambdas/kernel/ids.ts';
 import type { CreateOrder } from '../../lambdas/orders/use/create-order.ts';
+import { surveyFaults } from '../support/fault-histories.ts';
 import { whole } from '../support/prove.ts';
 import { orderRequest } from './order-fixtures.ts';
-import {
-  brokenOrderPromises,
-  callsOf,
-  type OrderSubject,
-  rivalled,
-  surveyOrders,
-  UNRIVALLED,
-} from './order-histories.ts';
+import { brokenOrderPromises, callsOf, type OrderSubject, orderStory, rivalled, UNRIVALLED } from './order-story.ts';
 import { engine, givenUp, type Mutant, naive, paid } from './order-subjects.ts';
 
 /** Every single fault alone is always run. Of faults beside a rival, and of pairs of faults, `npm test` runs one of so many. */
@@ -29,9 +23,9 @@ describe('an order ends fulfilled or completely undone, with each effect counted
     'one %s, with every single fault at every call, each alone and with a rival before every call',
     async (_what, request, ends, most) => {
       const make = () => engine(request, ends);
-      const alone = await surveyOrders(make, { faults: 1, races: UNRIVALLED });
+      const alone = await surveyFaults(orderStory(make), { faults: 1, races: UNRIVALLED });
       const races = rivalled(await callsOf(make));
-      const raced = await surveyOrders(make, { faults: 1, races, oneOf: ONE_OF });
+      const raced = await surveyFaults(orderStory(make), { faults: 1, races, oneOf: ONE_OF });
       expect([...alone.findings, ...raced.findings].slice(0, 2)).toEqual([]);
       expect(alone.histories + raced.histories).toBeGreaterThan(most / ONE_OF);
     },
@@ -45,28 +39,34 @@ describe('an order ends fulfilled or completely undone, with each effect counted
     'one %s, with every single fault at every call, and with a rival before every call',
     async (_what, request, ends, most) => {
       const make = () => engine(request, ends);
-      const faulty = await surveyOrders(make, { faults: 1, races: UNRIVALLED });
-      const raced = await surveyOrders(make, { faults: 0, races: rivalled(await callsOf(make)) });
+      const faulty = await surveyFaults(orderStory(make), { faults: 1, races: UNRIVALLED });
+      const raced = await surveyFaults(orderStory(make), { faults: 0, races: rivalled(await callsOf(make)) });
       expect([...faulty.findings, ...raced.findings].slice(0, 2)).toEqual([]);
       expect(faulty.histories + raced.histories).toBeGreaterThan(most);
     },
   );
 
   test('an order out of stock, with every pair of faults at every two calls of its reversal', async () => {
-    const { histories, findings } = await surveyOrders(() => paid(GONE, 'undone'), {
-      faults: 2,
-      races: [{}],
-      oneOf: ONE_OF,
-    });
+    const { histories, findings } = await surveyFaults(
+      orderStory(() => paid(GONE, 'undone')),
+      {
+        faults: 2,
+        races: [{}],
+        oneOf: ONE_OF,
+      },
+    );
     expect(findings.slice(0, 2)).toEqual([]);
     expect(histories).toBeGreaterThan(2_000 / ONE_OF);
   });
 
   test('an order whose stock does not answer, with every single fault during its reversal', async () => {
-    const { histories, findings } = await surveyOrders(() => givenUp(SLOW), {
-      faults: 1,
-      races: [{ clientLeaves: true }],
-    });
+    const { histories, findings } = await surveyFaults(
+      orderStory(() => givenUp(SLOW)),
+      {
+        faults: 1,
+        races: [{ clientLeaves: true }],
+      },
+    );
     expect(findings.slice(0, 2)).toEqual([]);
     expect(histories).toBeGreaterThan(30);
   });
@@ -74,7 +74,10 @@ describe('an order ends fulfilled or completely undone, with each effect counted
 
 describe('the guarantees are broken', () => {
   test('by a saga that writes nothing before its calls, and uses new keys', async () => {
-    const kept = await surveyOrders(() => naive(KEPT, 'fulfilled'), { faults: 1, races: UNRIVALLED });
+    const kept = await surveyFaults(
+      orderStory(() => naive(KEPT, 'fulfilled')),
+      { faults: 1, races: UNRIVALLED },
+    );
     expect(brokenOrderPromises(kept)).toEqual(
       expect.arrayContaining([
         'I1: 2 charges',
@@ -84,7 +87,10 @@ describe('the guarantees are broken', () => {
         'neither settled',
       ]),
     );
-    const gone = await surveyOrders(() => naive(GONE, 'undone'), { faults: 1, races: UNRIVALLED });
+    const gone = await surveyFaults(
+      orderStory(() => naive(GONE, 'undone')),
+      { faults: 1, races: UNRIVALLED },
+    );
     expect(brokenOrderPromises(gone)).toEqual(expect.arrayContaining(['neither settled']));
   });
 
@@ -111,7 +117,10 @@ describe('the guarantees are broken', () => {
     ['mailer', freshMail, 'I1: 2 letters'],
     ['referral programme', freshCredit, 'I1: 2 credits'],
   ])('by an engine that asks the %s under a new key each time', async (_whom, mutant, broken) => {
-    const survey = await surveyOrders(() => engine(KEPT, 'fulfilled', mutant), { faults: 1, races: [{}] });
+    const survey = await surveyFaults(
+      orderStory(() => engine(KEPT, 'fulfilled', mutant)),
+      { faults: 1, races: [{}] },
+    );
     expect(brokenOrderPromises(survey)).toContain(broken);
   });
 
@@ -120,7 +129,10 @@ describe('the guarantees are broken', () => {
       ...tools,
       processor: { ...processor, change: async () => ({ kind: 'applied', facts: [] }) },
     });
-    const survey = await surveyOrders(() => engine(GONE, 'undone', forgetful), { faults: 0, races: [{}] });
+    const survey = await surveyFaults(
+      orderStory(() => engine(GONE, 'undone', forgetful)),
+      { faults: 0, races: [{}] },
+    );
     expect(brokenOrderPromises(survey)).toContain('neither settled');
   });
 });

@@ -9,7 +9,7 @@ import { type CreateOrder, createOrder } from '../../lambdas/orders/use/create-o
 import { type ACCOUNTS, netDebitMinor } from '../../lambdas/payments/domain/posting.ts';
 import type { Actor, FaultVoice } from '../support/fault-plan.ts';
 import { World, type WorldTools } from '../world/world.ts';
-import type { OrderSubject } from './order-histories.ts';
+import type { OrderSubject } from './order-story.ts';
 
 /** Breaks the engine on purpose, to see that the promises see it. */
 export type Mutant = (tools: WorldTools) => WorldTools;

@@ -3,10 +3,11 @@ import { documentClient } from '../../lambdas/kernel/platform/document-client.ts
 import { DynamoDbSendingClaims } from '../../lambdas/outbound/store/dynamodb-sending-claims.ts';
 import { CREDENTIALS } from '../../local/emulator-environment.ts';
 import { countingEntropy } from '../support/counting-entropy.ts';
+import { surveyFaults } from '../support/fault-histories.ts';
 import { clientOf } from '../support/faulty-client.ts';
 import { createTables, dynamoDbClient, localAws } from '../support/local-aws.ts';
 import { SimulatedClock } from '../support/simulated-clock.ts';
-import { claimThenSend, type LetterWorld, surveyLetters } from './letter-histories.ts';
+import { claimThenSend, type LetterWorld, letterStory } from './letter-story.ts';
 
 let table: string;
 let histories = 0;
@@ -34,7 +35,7 @@ function world(): LetterWorld {
 describe('a letter is sent once, with its claim on the DynamoDB API', () => {
   // Rivals and pairs of faults run on the memory store, which passes the same suite. Here they would take minutes.
   test('with every single fault', async () => {
-    const found = await surveyLetters(world, claimThenSend, { faults: 1, rivals: false });
+    const found = await surveyFaults(letterStory(world, claimThenSend), { faults: 1, races: [{}] });
     expect(found.findings.slice(0, 3)).toEqual([]);
     expect(found.histories).toBeGreaterThan(15);
   });

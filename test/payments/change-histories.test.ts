@@ -1,7 +1,8 @@
 import { describe, expect, test } from '@jest/globals';
 import type { ChangeCommand } from '../../lambdas/payments/domain/change.ts';
+import { surveyFaults } from '../support/fault-histories.ts';
 import { whole } from '../support/prove.ts';
-import { type ChangeSubject, surveyChanges } from './change-histories.ts';
+import { CHANGE_RACES, type ChangeSubject, changeStory } from './change-story.ts';
 import { change, paymentRequest } from './payment-fixtures.ts';
 
 const subject = (command: ChangeCommand, rival?: ChangeCommand) => (): ChangeSubject => {
@@ -24,13 +25,20 @@ describe('a change, its retry and a rival keep every guarantee', () => {
     ['a refund and the same again', REFUND, undefined],
     ['two refunds of 70 out of 100', REFUND, { kind: 'refund', amountMinor: 700 }],
   ])('%s, with every single fault at every call', async (_what, command, rival) => {
-    const { histories, findings } = await surveyChanges(subject(command, rival), { faults: 1 });
+    const { histories, findings } = await surveyFaults(changeStory(subject(command, rival)), {
+      faults: 1,
+      races: CHANGE_RACES,
+    });
     expect(findings.slice(0, 3)).toEqual([]);
     expect(histories).toBeGreaterThan(200);
   });
 
   test('a refund, with every pair of faults at every two calls', async () => {
-    const { histories, findings } = await surveyChanges(subject(REFUND), { faults: 2, oneOf: whole(1, { slice: 12 }) });
+    const { histories, findings } = await surveyFaults(changeStory(subject(REFUND)), {
+      faults: 2,
+      races: CHANGE_RACES,
+      oneOf: whole(1, { slice: 12 }),
+    });
     expect(findings.slice(0, 3)).toEqual([]);
     expect(histories).toBeGreaterThan(whole(3_000, { slice: 250 }));
   });

@@ -1,12 +1,13 @@
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import type { ChangeCommand } from '../../lambdas/payments/domain/change.ts';
+import { surveyFaults } from '../support/fault-histories.ts';
 import { createTables, storesOn } from '../support/local-aws.ts';
 import { whole } from '../support/prove.ts';
-import { type ChangeSubject, surveyChanges } from './change-histories.ts';
+import { CHANGE_RACES, type ChangeSubject, changeStory } from './change-story.ts';
 import { change, paymentIdFor, paymentRequest } from './payment-fixtures.ts';
 
 /** Concurrent worlds. They share no item. */
-const CONCURRENCY = 8;
+const AT_ONCE = 8;
 
 let tables: Awaited<ReturnType<typeof createTables>>;
 let made = 0;
@@ -36,7 +37,12 @@ describe('a change, its retry and a rival on the DynamoDB API keep every guarant
     ['a capture and a cancellation', { kind: 'capture' }, { kind: 'cancel' }],
   ])('%s, with every single fault at every call of the SDK and of the processor', async (_what, command, rival) => {
     const oneOf = whole(1, { slice: 4 });
-    const found = await surveyChanges(subject(command, rival), { faults: 1, concurrency: CONCURRENCY, oneOf });
+    const found = await surveyFaults(changeStory(subject(command, rival)), {
+      faults: 1,
+      races: CHANGE_RACES,
+      atOnce: AT_ONCE,
+      oneOf,
+    });
     expect(found.findings.slice(0, 3)).toEqual([]);
     expect(found.histories).toBeGreaterThan(200 / oneOf);
   });

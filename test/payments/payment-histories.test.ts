@@ -1,15 +1,25 @@
 import { describe, expect, test } from '@jest/globals';
+import type { Answer } from '../../lambdas/kernel/answer.ts';
 import { AmbiguousError } from '../../lambdas/kernel/faults.ts';
 import { storedOperationId } from '../../lambdas/kernel/ids.ts';
 import type { ProcessorAbilities } from '../../lambdas/payments/domain/settlement.ts';
+import type { CreatePayment } from '../../lambdas/payments/use/create-payment.ts';
 import type { PaymentStore } from '../../lambdas/payments/use/payment-store.ts';
 import type { Processor } from '../../lambdas/payments/use/processor.ts';
-import type { FaultPlan } from '../support/fault-plan.ts';
-import { ALONE, brokenPromises, type MakeWorld, survey } from '../support/histories.ts';
-import { NaiveWorld } from '../support/naive-world.ts';
+import { brokenPromises, type SurveyOptions, surveyFaults } from '../support/fault-histories.ts';
+import type { Actor } from '../support/fault-plan.ts';
+import { PORT_VOICE } from '../support/faulty-ports.ts';
 import { whole } from '../support/prove.ts';
 import { paymentRequest } from './payment-fixtures.ts';
-import { type Mutation, PaymentWorld } from './payment-world.ts';
+import {
+  everyRace,
+  type MakeWorld,
+  type Mutation,
+  PaymentWorld,
+  paymentStory,
+  type Race,
+  type Seen,
+} from './payment-story.ts';
 
 interface Variant {
   readonly source?: string;
@@ -19,9 +29,47 @@ interface Variant {
 
 const engine =
   ({ source = 'tok_ok', ...variant }: Variant = {}): MakeWorld =>
-  (plan: FaultPlan) => {
-    return { world: new PaymentWorld({ plan, ...variant }), request: paymentRequest('history', { source }) };
-  };
+  (plan) => ({ world: new PaymentWorld({ plan, ...variant }), request: paymentRequest('history', { source }) });
+
+/** claim, charge, commit. */
+const RACES = everyRace(3);
+const survey = (make: MakeWorld, options: SurveyOptions<Race>) =>
+  surveyFaults(paymentStory(make), { races: RACES, ...options });
+
+/**
+ * The common handler without protection: it looks whether the key was seen, charges, and saves. It checks and then acts; the answer,
+ * the charge and the posting are three writes.
+ */
+class NaiveWorld extends PaymentWorld {
+  readonly #answers = new Map<string, Answer>();
+  readonly #postings: string[] = [];
+  #attempts = 0;
+
+  protected override async handle(actor: Actor, request: CreatePayment): Promise<Seen> {
+    const { paymentId: key, amountMinor, currency, source, capture } = request;
+    const seen = await actor.call('findAnswer', PORT_VOICE, async () => this.#answers.get(key));
+    if (seen !== undefined) return { kind: 'answered', answer: seen };
+
+    this.#attempts += 1;
+    const operationId = storedOperationId(`attempt-${this.#attempts}`);
+    const order = { operationId, paymentId: key, amountMinor, currency, source, capture };
+    const outcome = await this.toolsOf(actor).processor.charge(order, { timeoutMs: 8_000 });
+    if (outcome.kind === 'declined' || outcome.kind === 'rejected') return { kind: 'refused', reason: outcome.kind };
+
+    const answer = { status: 201, headers: {}, body: JSON.stringify({ id: key, charge: outcome.chargeId }) };
+    await actor.call('post', PORT_VOICE, async () => this.#postings.push(key));
+    await actor.call('saveAnswer', PORT_VOICE, async () => this.#answers.set(key, answer));
+    return { kind: 'answered', answer };
+  }
+
+  protected override async more(): Promise<readonly string[]> {
+    return [];
+  }
+
+  protected override async postingSets(request: CreatePayment): Promise<number> {
+    return this.#postings.filter((key) => key === request.paymentId).length;
+  }
+}
 
 const KEPT_A_DAY = 24 * 60 * 60_000;
 
@@ -50,7 +98,7 @@ describe('a payment, its retry and a rival keep every guarantee', () => {
   });
 
   test('with every three faults, without a rival', async () => {
-    const { histories, findings } = await survey(engine(), { faults: 3, races: ALONE, oneOf: whole(1, { slice: 4 }) });
+    const { histories, findings } = await survey(engine(), { faults: 3, races: [{}], oneOf: whole(1, { slice: 4 }) });
     expect(findings.slice(0, 3)).toEqual([]);
     expect(histories).toBeGreaterThan(whole(1_000, { slice: 250 }));
   });

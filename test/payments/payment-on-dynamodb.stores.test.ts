@@ -1,14 +1,13 @@
 import { beforeAll, describe, expect, test } from '@jest/globals';
-import type { FaultPlan } from '../support/fault-plan.ts';
-import { type MakeWorld, survey } from '../support/histories.ts';
+import { surveyFaults } from '../support/fault-histories.ts';
 import { createTables, storesOn } from '../support/local-aws.ts';
 import { whole } from '../support/prove.ts';
 import type { WorldOptions } from '../world/world.ts';
 import { paymentIdFor, paymentRequest } from './payment-fixtures.ts';
-import { PaymentWorld } from './payment-world.ts';
+import { everyRace, type MakeWorld, PaymentWorld, paymentStory } from './payment-story.ts';
 
 /** Concurrent worlds. They share no item. */
-const CONCURRENCY = 8;
+const AT_ONCE = 8;
 
 let tables: Awaited<ReturnType<typeof createTables>>;
 let histories = 0;
@@ -18,7 +17,7 @@ beforeAll(async () => {
 
 /** A history of its own payment on the shared tables. */
 function worldOn(stores: Pick<WorldOptions, 'store' | 'storeFor'>): MakeWorld {
-  return (plan: FaultPlan) => {
+  return (plan) => {
     histories += 1;
     const key = `history-${histories}`;
     return {
@@ -31,7 +30,7 @@ function worldOn(stores: Pick<WorldOptions, 'store' | 'storeFor'>): MakeWorld {
 describe('a payment, its retry and a rival on the DynamoDB API keep every guarantee', () => {
   test('with every single fault at every call of the SDK', async () => {
     const make = worldOn(storesOn(tables));
-    const found = await survey(make, { faults: 1, concurrency: CONCURRENCY });
+    const found = await surveyFaults(paymentStory(make), { faults: 1, races: everyRace(3), atOnce: AT_ONCE });
     expect(found.findings.slice(0, 3)).toEqual([]);
     expect(found.histories).toBeGreaterThan(150);
   });
@@ -41,7 +40,12 @@ describe('a payment, its retry and a rival on the DynamoDB API keep every guaran
     const { store } = storesOn(tables);
     const make = worldOn({ store });
     const races = [{}, { rivalAt: 2, leaseEnded: true }, { rivalAt: 3, leaseEnded: true }];
-    const found = await survey(make, { faults: 2, races, concurrency: CONCURRENCY, oneOf: whole(1, { slice: 14 }) });
+    const found = await surveyFaults(paymentStory(make), {
+      faults: 2,
+      races,
+      atOnce: AT_ONCE,
+      oneOf: whole(1, { slice: 14 }),
+    });
     expect(found.findings.slice(0, 3)).toEqual([]);
     expect(found.histories).toBeGreaterThan(whole(1_500, { slice: 125 }));
   });

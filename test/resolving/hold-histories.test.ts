@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import { type HistoryRun, surveyFaults } from '../support/fault-histories.ts';
+import { beforeEachCall, everyNth, type HistoryRun, surveyFaults } from '../support/fault-histories.ts';
 import { Actor, FaultPlan, type PlannedFault } from '../support/fault-plan.ts';
 import { whole } from '../support/prove.ts';
 import { DAY_MS, HOUR_MS, HoldWorld } from './hold-world.ts';
@@ -28,7 +28,7 @@ const RIVALS: Readonly<Record<string, Rival>> = {
 /** The calls of a run, and one more. */
 const MAX_POINTS = 14;
 
-async function runHistory(faults: readonly PlannedFault[], rival?: Rival, rivalAt = 0): Promise<HistoryRun> {
+async function runHistory(faults: readonly PlannedFault[], rivalAt?: number, rival?: Rival): Promise<HistoryRun> {
   const world = new HoldWorld();
   await world.authorize();
   world.clock.advance(7 * DAY_MS + 3 * HOUR_MS);
@@ -37,24 +37,17 @@ async function runHistory(faults: readonly PlannedFault[], rival?: Rival, rivalA
   const look = async (when: string, quiet = false): Promise<void> => {
     violations.push(...(await world.violations(quiet)).map((violation) => `${when}: ${violation}`));
   };
-  if (rival !== undefined) {
-    plan.interruption = {
-      point: rivalAt,
-      act: async () => {
-        await rival(world, plan);
-        await look('after the rival');
-      },
-    };
-  }
+  plan.holdAt(rivalAt, async () => {
+    await rival?.(world, plan);
+    await look('after the rival');
+  });
   await world.expireOrDie(new Actor('job', plan));
   await look('after the run');
   await world.processor.inside.deliverDelayed();
   world.clock.advance(HOUR_MS);
   await world.expireOrDie(new Actor('next run', plan));
   await look('after the next run');
-  const calls = [...plan.calls];
-  plan.active = false;
-  plan.interruption = undefined;
+  const calls = plan.calm();
   // The runs of the following hours, with the resolver between them.
   for (let hour = 1; hour <= 3 && world.store.holdsLeft().length > 0; hour += 1) {
     await world.resolveForAnHour();
@@ -67,7 +60,8 @@ async function runHistory(faults: readonly PlannedFault[], rival?: Rival, rivalA
 
 describe('a hold ends once, with the outcome at the processor', () => {
   test('with every pair of faults at every two calls', async () => {
-    const { histories, findings } = await surveyFaults((faults) => runHistory(faults), 2, {
+    const { histories, findings } = await surveyFaults((faults) => runHistory(faults), {
+      faults: 2,
       oneOf: whole(1, { slice: 8 }),
     });
     expect(findings.slice(0, 3)).toEqual([]);
@@ -75,13 +69,10 @@ describe('a hold ends once, with the outcome at the processor', () => {
   });
 
   test.each(Object.entries(RIVALS))('with %s before every call, and every single fault', async (_name, rival) => {
-    let histories = 0;
-    const findings: unknown[] = [];
-    for (let point = 1; point <= MAX_POINTS; point += whole(1, { slice: 4 })) {
-      const survey = await surveyFaults((faults) => runHistory(faults, rival, point), 1);
-      histories += survey.histories;
-      findings.push(...survey.findings.map((finding) => ({ ...finding, point })));
-    }
+    const { histories, findings } = await surveyFaults((faults, { rivalAt }) => runHistory(faults, rivalAt, rival), {
+      faults: 1,
+      races: everyNth(beforeEachCall(MAX_POINTS, [{}]), whole(1, { slice: 4 })),
+    });
     expect(findings.slice(0, 3)).toEqual([]);
     expect(histories).toBeGreaterThan(whole(500, { slice: 120 }));
   });

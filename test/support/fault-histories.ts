@@ -1,62 +1,100 @@
+import pMap from 'p-map';
 import { FAULT_KINDS, type FaultKind, type PlannedFault } from './fault-plan.ts';
 
-/** What a run of one history tells. */
+/** What one run of a story gives. */
 export interface HistoryRun {
   /** Every call that left a process, in order. */
   readonly calls: readonly string[];
   readonly violations: readonly string[];
 }
 
-export interface HistorySurvey {
-  readonly histories: number;
-  readonly findings: readonly { readonly faults: readonly PlannedFault[]; readonly violations: readonly string[] }[];
+interface Finding<Race> extends HistoryRun {
+  readonly race: Race;
+  readonly faults: readonly PlannedFault[];
 }
 
-interface SurveyOptions {
-  /** How many histories run at once; they must share nothing. @default one after the other */
+export interface HistorySurvey<Race = unknown> {
+  readonly histories: number;
+  /** The histories that violate a guarantee. */
+  readonly findings: readonly Finding<Race>[];
+}
+
+/** Runs the story once, under these faults. */
+export type Story<Race = undefined> = (faults: readonly PlannedFault[], race: Race) => Promise<HistoryRun>;
+
+export interface SurveyOptions<Race = undefined> {
+  /** The most faults of one history: 1 gives every single fault, 2 every pair. */
+  readonly faults: number;
+  /** The story is run with every fault in each of these races. @default one, which is undefined */
+  readonly races?: readonly Race[];
+  /** How many histories run at once; they must share nothing. @default 1 */
   readonly atOnce?: number;
-  /** With what a call is struck, by its name. @default every kind */
+  /** The kinds of faults that a call can have, by its name. @default every kind */
   readonly kindsOf?: (call: string) => readonly FaultKind[];
-  /** Of the histories with the most faults, one of so many. @default 1 */
+  /** Of the histories with the most faults, one of this many is run, evenly spread. @default 1: every one */
   readonly oneOf?: number;
 }
 
-/** A read that was applied and one that was not are the same: on the DynamoDB API each history takes its time. */
+/** For a read, it makes no difference whether it was applied. Histories on the DynamoDB API take long enough to leave that out. */
 export function kindsByEffect(call: string): readonly FaultKind[] {
   return /\.(?:GetItem|Query)Command$/.test(call) ? ['crash_before', 'throttle', 'ambiguous_lost'] : FAULT_KINDS;
 }
 
 /**
- * Runs every history with up to `depth` faults: every call of every run is struck with every kind, and the calls that the
- * strike brings about are struck in turn.
+ * Runs every history of a story with up to `faults` faults. Every call of every run gets a fault of every kind; calls that are made
+ * only because of that fault get one in turn. No history is left out, and none is run twice.
  */
-export async function surveyFaults(
-  run: (faults: readonly PlannedFault[]) => Promise<HistoryRun>,
-  depth: number,
-  { atOnce = 1, kindsOf = () => FAULT_KINDS, oneOf = 1 }: SurveyOptions = {},
-): Promise<HistorySurvey> {
-  const findings: HistorySurvey['findings'][number][] = [];
+export async function surveyFaults<Race = undefined>(
+  story: Story<Race>,
+  {
+    faults: most,
+    races = [undefined as Race],
+    atOnce = 1,
+    kindsOf = () => FAULT_KINDS,
+    oneOf = 1,
+  }: SurveyOptions<Race>,
+): Promise<HistorySurvey<Race>> {
+  const findings: Finding<Race>[] = [];
   let histories = 0;
-  let generation: readonly (readonly PlannedFault[])[] = [[]];
-  for (let count = 0; count <= depth; count += 1) {
-    const next: (readonly PlannedFault[])[] = [];
-    const part = count === depth ? everyNth(generation, oneOf) : generation;
-    for (let start = 0; start < part.length; start += atOnce) {
-      const some = part.slice(start, start + atOnce);
-      const runs = await Promise.all(some.map(async (faults) => ({ faults, ...(await run(faults)) })));
-      histories += runs.length;
-      findings.push(
-        ...runs.flatMap(({ faults, violations }) => (violations.length > 0 ? [{ faults, violations }] : [])),
-      );
-      next.push(...runs.flatMap(({ faults, calls }) => struckFurther(faults, calls, kindsOf)));
-    }
-    generation = next;
+  let generation = races.map((race) => ({ race, faults: [] as readonly PlannedFault[] }));
+  for (let count = 0; count <= most; count += 1) {
+    const part = count === most ? everyNth(generation, oneOf) : generation;
+    const runs = await pMap(part, async (history) => ({ ...history, ...(await story(history.faults, history.race)) }), {
+      concurrency: atOnce,
+    });
+    histories += runs.length;
+    findings.push(...runs.filter(({ violations }) => violations.length > 0));
+    generation = runs.flatMap(({ race, faults, calls }) =>
+      withOneMore(faults, calls, kindsOf).map((more) => ({ race, faults: more })),
+    );
   }
   return { histories, findings };
 }
 
+/** The same faults and one more, at each call after the last of them. */
+function withOneMore(
+  faults: readonly PlannedFault[],
+  calls: readonly string[],
+  kindsOf: (call: string) => readonly FaultKind[],
+): readonly (readonly PlannedFault[])[] {
+  const from = faults.at(-1)?.point ?? 0;
+  return calls
+    .slice(from)
+    .flatMap((call, index) => kindsOf(call).map((kind) => [...faults, { point: from + index + 1, kind }]));
+}
+
+/** Each of these rivals before each of the first `calls` calls. */
+export function beforeEachCall<Rival extends object>(
+  calls: number,
+  rivals: readonly Rival[],
+): readonly (Rival & { readonly rivalAt: number })[] {
+  return Array.from({ length: calls }, (_, index) => index + 1).flatMap((rivalAt) =>
+    rivals.map((rival) => ({ ...rival, rivalAt })),
+  );
+}
+
 /**
- * A slice of an enumeration: one of so many, evenly spread over all of it.
+ * A slice of an enumeration: one of this many, evenly spread over all of it.
  *
  * @param nth has no factor in common with the number of kinds of faults; otherwise the slice has the same kind everywhere
  */
@@ -64,14 +102,8 @@ export function everyNth<Item>(all: readonly Item[], nth: number): readonly Item
   return all.filter((_, index) => index % nth === 0);
 }
 
-/** The same faults and one more, at each call behind the last of them. */
-function struckFurther(
-  faults: readonly PlannedFault[],
-  calls: readonly string[],
-  kindsOf: (call: string) => readonly FaultKind[],
-): (readonly PlannedFault[])[] {
-  const from = faults.at(-1)?.point ?? 0;
-  return calls
-    .slice(from)
-    .flatMap((call, index) => kindsOf(call).map((kind) => [...faults, { point: from + index + 1, kind }]));
+/** The guarantees that were violated, each once: what `pattern` finds in a violation, or else all of it. */
+export function brokenPromises({ findings }: HistorySurvey, pattern = /\bI\d\b/): readonly string[] {
+  const promises = findings.flatMap(({ violations }) => violations.map((text) => pattern.exec(text)?.[0] ?? text));
+  return [...new Set(promises)].sort();
 }

@@ -1,3 +1,5 @@
+import { AmbiguousError, RetryableError } from '../../lambdas/kernel/faults.ts';
+
 /** Faults at numbered points: every call that leaves the process is one, counted over all actors of a history. */
 export type FaultKind = 'crash_before' | 'crash_after' | 'throttle' | 'ambiguous_applied' | 'ambiguous_lost';
 
@@ -29,13 +31,31 @@ export interface FaultVoice {
 export class FaultPlan {
   readonly #faults: ReadonlyMap<number, FaultKind>;
   readonly calls: string[] = [];
-  /** Runs once, right before the call with this number: a rival acts while the caller is held. */
-  interruption: { readonly point: number; readonly act: () => Promise<void> } | undefined;
-  /** Off once faults have stopped. */
+  #held: { readonly point: number; readonly act: () => Promise<unknown> } | undefined;
+  /** False after all faults have ended. */
   active = true;
 
   constructor(faults: readonly PlannedFault[] = []) {
     this.#faults = new Map(faults.map(({ point, kind }) => [point, kind]));
+  }
+
+  /** Holds the caller right before the call with this number, once, while a rival acts. Without a number nobody is held. */
+  holdAt(point: number | undefined, act: () => Promise<unknown>): void {
+    this.#held = point === undefined ? undefined : { point, act };
+  }
+
+  /** What the rival does before this call, if any. */
+  takeHold(point: number): (() => Promise<unknown>) | undefined {
+    if (this.#held?.point !== point) return undefined;
+    const { act } = this.#held;
+    this.#held = undefined;
+    return act;
+  }
+
+  /** Ends all faults. @returns the calls until now, which the enumeration gives faults */
+  calm(): readonly string[] {
+    this.active = false;
+    return [...this.calls];
   }
 
   faultAt(point: number): FaultKind | undefined {
@@ -43,7 +63,10 @@ export class FaultPlan {
   }
 }
 
-/** One process: its calls go through the plan, and once it has crashed nothing of it gets out any more. */
+/** How the work of a process ended: with a result, or with the fault or crash that ended it. */
+export type Ended<Result> = { readonly result: Result } | { readonly error: Error };
+
+/** One process: its calls go through the plan, and after a crash none of them has an effect. */
 export class Actor {
   readonly #name: string;
   readonly #plan: FaultPlan;
@@ -54,15 +77,22 @@ export class Actor {
     this.#plan = plan;
   }
 
+  /** @throws what is neither a fault nor a crash: a bug */
+  async run<Result>(work: () => Promise<Result>): Promise<Ended<Result>> {
+    try {
+      return { result: await work() };
+    } catch (error) {
+      const isFault = error instanceof RetryableError || error instanceof AmbiguousError;
+      if (error instanceof Error && (isFault || error instanceof Crash || this.crashed)) return { error };
+      throw error;
+    }
+  }
+
   async call<Result>(label: string, voice: FaultVoice, apply: () => Promise<Result>): Promise<Result> {
     this.#mustLive();
     this.#plan.calls.push(`${this.#name}.${label}`);
     const point = this.#plan.calls.length;
-    const { interruption } = this.#plan;
-    if (interruption?.point === point) {
-      this.#plan.interruption = undefined;
-      await interruption.act();
-    }
+    await this.#plan.takeHold(point)?.();
     const fault = this.#plan.faultAt(point);
     if (fault === undefined) return apply();
     return this.#fail(fault, voice, apply);

@@ -108,7 +108,7 @@ describe.each([
   ['a day that is closed', closeDay],
 ])('%s on the DynamoDB API', (_what, history) => {
   test('leaves complete and correct views with every single fault at every call of the SDK', async () => {
-    const { histories, findings } = await surveyFaults(history, 1, { kindsOf: kindsByEffect });
+    const { histories, findings } = await surveyFaults(history, { faults: 1, kindsOf: kindsByEffect });
     expect(findings.slice(0, 3)).toEqual([]);
     expect(histories).toBeGreaterThan(30);
   });

@@ -317,7 +317,7 @@ describe('a range replay', () => {
         untilMs: beganAtMs + 5,
         cause: BY_REQUEST,
       });
-      world.plan.interruption = { point: world.plan.calls.length + point, act: () => world.pass(2) };
+      world.plan.holdAt(world.plan.calls.length + point, () => world.pass(2));
       await world.drain();
       await world.pass(3);
       expect((await world.store.readReplay('rpl_one'))?.status).toBe('completed');

@@ -26,7 +26,7 @@ import type { ReferralProgram, StockKeeper } from '../../lambdas/orders/use/orde
 import { decide } from '../../lambdas/payments/domain/decide.ts';
 import type { Fact } from '../../lambdas/payments/domain/facts.ts';
 import { factsOf } from '../../lambdas/payments/domain/processor-charge.ts';
-import { nextTransition } from '../../lambdas/payments/domain/transition.ts';
+import { nextTransition, type Transition } from '../../lambdas/payments/domain/transition.ts';
 import {
   type ChangePayment,
   type ChangePaymentOutcome,
@@ -57,7 +57,7 @@ import { MemoryMailer } from '../orders/memory-mailer.ts';
 import { createShopParties, type ShopParties } from '../orders/shop-parties.ts';
 import { BY_RUN, requestedAt } from '../support/causes.ts';
 import { countingEntropy } from '../support/counting-entropy.ts';
-import { Actor, FaultPlan } from '../support/fault-plan.ts';
+import { Actor, type Ended, FaultPlan } from '../support/fault-plan.ts';
 import { booksOf, effectsOf, ordersOf, processorOf, seenBy, storeOf } from '../support/faulty-ports.ts';
 import { SimulatedClock } from '../support/simulated-clock.ts';
 import { MemoryViews } from '../views/memory-views.ts';
@@ -164,9 +164,15 @@ export class World {
     return this.#shop;
   }
 
-  /** A process; what it calls can be struck by the world's plan. */
+  /** A process; its calls can have the faults of the world's plan. */
   actor(name: string): Actor {
     return new Actor(name, this.plan);
+  }
+
+  /** A process does some work, and may crash. */
+  process<Result>(name: string, work: (actor: Actor) => Promise<Result>): Promise<Ended<Result>> {
+    const actor = this.actor(name);
+    return actor.run(() => work(actor));
   }
 
   /** The tools of a process: each call of another system is a point at which it can be struck. */
@@ -278,12 +284,13 @@ export class World {
     return chain;
   }
 
+  transitionsOf({ paymentId }: OfPayment): Promise<readonly Transition[]> {
+    return this.store.listTransitions(paymentId, { afterSequence: 0, limit: 100 });
+  }
+
   async typesOf(of: OfPayment | OfOrder): Promise<readonly string[]> {
-    const page = { afterSequence: 0, limit: 100 };
-    const transitions =
-      'paymentId' in of
-        ? await this.store.listTransitions(of.paymentId, page)
-        : await this.store.listOrderTransitions(of.orderId, page);
+    const transitions: readonly { readonly type: string }[] =
+      'paymentId' in of ? await this.transitionsOf(of) : await this.transitions(of.orderId);
     return transitions.map(({ type }) => type);
   }
 
@@ -292,6 +299,11 @@ export class World {
     const [charge, ...more] = this.processor.charges(paymentId);
     if (charge === undefined || more.length > 0) throw new Error(`there are ${more.length} charges more`);
     return charge.chargeId;
+  }
+
+  /** How many charges took money, by the processor's own list. */
+  taken({ paymentId }: OfPayment): number {
+    return this.processor.charges(paymentId).filter(({ status }) => status !== 'declined').length;
   }
 
   capturedAtProcessor({ paymentId }: OfPayment): number {
@@ -306,7 +318,7 @@ export class World {
       .reduce((sum, { amountMinor }) => sum + amountMinor, 0);
   }
 
-  /** Takes in what the processor now says of a payment, as callbacks would bring it about. */
+  /** Records the current state of a payment's charges at the processor, as callbacks would. */
   async learn(paymentId: PaymentId): Promise<void> {
     for (const charge of this.processor.charges(paymentId)) {
       for (const fact of factsOf(charge, paymentId, this.clock.nowMs())) await this.record(paymentId, fact);
@@ -388,8 +400,7 @@ export class World {
   }
 
   charges({ orderId }: OfOrder): number {
-    return this.processor.charges(paymentOfOrder(systemDigest, orderId)).filter(({ status }) => status !== 'declined')
-      .length;
+    return this.taken({ paymentId: paymentOfOrder(systemDigest, orderId) });
   }
 }
 

@@ -1,9 +1,14 @@
-import pMap from 'p-map';
 import type { Answer } from '../../lambdas/kernel/answer.ts';
-import { AmbiguousError, RetryableError } from '../../lambdas/kernel/faults.ts';
 import type { CreateOrder } from '../../lambdas/orders/use/create-order.ts';
-import { everyNth } from '../support/fault-histories.ts';
-import { Actor, Crash, FAULT_KINDS, FaultPlan, type PlannedFault } from '../support/fault-plan.ts';
+import { BEYOND_LEASE_MS } from '../payments/payment-story.ts';
+import {
+  beforeEachCall,
+  brokenPromises,
+  type HistoryRun,
+  type HistorySurvey,
+  type Story,
+} from '../support/fault-histories.ts';
+import { Actor, FaultPlan, type PlannedFault } from '../support/fault-plan.ts';
 import type { World } from '../world/world.ts';
 
 /** Who makes orders, and who finishes them: the engine, or what it is compared with. */
@@ -31,17 +36,6 @@ interface Race {
   readonly clientLeaves?: boolean;
 }
 
-interface History extends Race {
-  readonly faults: readonly PlannedFault[];
-}
-
-interface Finding {
-  readonly history: History;
-  readonly calls: readonly string[];
-  readonly violations: readonly string[];
-}
-
-const BEYOND_LEASE_MS = 26_000;
 const MINUTE_MS = 60_000;
 /** Two runs that finish, and one that finds nothing. */
 const QUIET_MINUTES = 3;
@@ -51,30 +45,25 @@ const LEFT_MINUTES = 46;
 class OrderHistory {
   readonly #subject: OrderSubject;
   readonly #plan: FaultPlan;
-  readonly #history: History;
+  readonly #race: Race;
   readonly #answers = new Set<string>();
   readonly #violations: string[] = [];
 
-  constructor(subject: OrderSubject, history: History) {
+  constructor(subject: OrderSubject, faults: readonly PlannedFault[], race: Race) {
     this.#subject = subject;
-    this.#history = history;
-    this.#plan = new FaultPlan(history.faults);
+    this.#race = race;
+    this.#plan = new FaultPlan(faults);
   }
 
   /** First attempt with its rival, the client's retry, a run of the resolver; then quiet. */
-  async run(): Promise<Finding> {
+  async run(): Promise<HistoryRun> {
     const { harness } = this.#subject;
-    const { rivalAt, rival = 'resolver', leaseEnded, clientLeaves } = this.#history;
-    if (rivalAt !== undefined) {
-      this.#plan.interruption = {
-        point: rivalAt,
-        act: async () => {
-          if (leaseEnded === true) harness.clock.advance(BEYOND_LEASE_MS);
-          await (rival === 'client' ? this.#ask('rival') : this.#finish('rival'));
-          await this.#look('after the rival');
-        },
-      };
-    }
+    const { rivalAt, rival = 'resolver', leaseEnded, clientLeaves } = this.#race;
+    this.#plan.holdAt(rivalAt, async () => {
+      if (leaseEnded === true) harness.clock.advance(BEYOND_LEASE_MS);
+      await (rival === 'client' ? this.#ask('rival') : this.#finish('rival'));
+      await this.#look('after the rival');
+    });
     await this.#ask('first');
     await this.#look('after the first attempt');
     harness.clock.advance(BEYOND_LEASE_MS);
@@ -83,15 +72,14 @@ class OrderHistory {
     harness.clock.advance(MINUTE_MS);
     await this.#finish('resolver');
     await this.#look('after the resolver');
-    const calls = [...this.#plan.calls];
+    const calls = this.#plan.calm();
     await this.#quiet();
-    return { history: this.#history, calls, violations: this.#violations };
+    return { calls, violations: this.#violations };
   }
 
   async #quiet(): Promise<void> {
-    this.#plan.active = false;
     const { harness } = this.#subject;
-    if (this.#history.clientLeaves === true) harness.clock.advance(LEFT_MINUTES * MINUTE_MS);
+    if (this.#race.clientLeaves === true) harness.clock.advance(LEFT_MINUTES * MINUTE_MS);
     else await this.#ask('settler');
     for (let minute = 0; minute < QUIET_MINUTES; minute += 1) {
       harness.clock.advance(MINUTE_MS);
@@ -109,16 +97,10 @@ class OrderHistory {
     await this.#process(name, (actor) => this.#subject.finish(actor));
   }
 
-  /** One process, which may die of it. @throws what is neither a fault nor a crash: a bug */
   async #process<Result>(name: string, run: (actor: Actor) => Promise<Result>): Promise<Result | undefined> {
     const actor = new Actor(name, this.#plan);
-    try {
-      return await run(actor);
-    } catch (error) {
-      const known = error instanceof RetryableError || error instanceof AmbiguousError || error instanceof Crash;
-      if (known || actor.crashed) return undefined;
-      throw error;
-    }
+    const ended = await actor.run(() => run(actor));
+    return 'result' in ended ? ended.result : undefined;
   }
 
   async #look(when: string, quiet = false): Promise<void> {
@@ -152,18 +134,13 @@ class OrderHistory {
     }
     if (!quiet) return found;
     // A client that has left is not charged later than the send window allows.
-    const mayHaveLeft = this.#history.clientLeaves === true && undone;
+    const mayHaveLeft = this.#race.clientLeaves === true && undone;
     const complete = fulfilled && letters === 1 && credits === 1;
     if (!(ends === 'fulfilled' ? complete || mayHaveLeft : undone)) {
       found.push(`neither settled nor undone: ${JSON.stringify({ ...counts, kept, reserved })}`);
     }
     return found;
   }
-}
-
-export interface OrderSurvey {
-  readonly histories: number;
-  readonly findings: readonly Finding[];
 }
 
 /** No rival, with a client that asks again and with one that leaves. */
@@ -174,54 +151,22 @@ export const UNRIVALLED: readonly Race[] = [{}, { clientLeaves: true }];
  * would, and a client that comes while it is running.
  */
 export function rivalled(calls: number): readonly Race[] {
-  return Array.from({ length: calls }, (_, index) => index + 1).flatMap((rivalAt) => [
-    { rivalAt, rival: 'resolver', leaseEnded: true },
-    { rivalAt, rival: 'client', leaseEnded: false },
-  ]);
+  return beforeEachCall(calls, [
+    { rival: 'resolver', leaseEnded: true },
+    { rival: 'client', leaseEnded: false },
+  ] as const);
 }
 
-interface SurveyOptions {
-  readonly faults: number;
-  readonly races: readonly Race[];
-  /** Of the histories with the most faults, one of so many is run, evenly spread. @default 1: every one */
-  readonly oneOf?: number;
+export function orderStory(make: () => OrderSubject | Promise<OrderSubject>): Story<Race> {
+  return async (faults, race) => new OrderHistory(await make(), faults, race).run();
 }
 
-/** Every history with up to `faults` faults: each call of each run is struck with each kind, and what that brings about in turn. */
-export async function surveyOrders(
-  make: () => OrderSubject | Promise<OrderSubject>,
-  { faults, races, oneOf = 1 }: SurveyOptions,
-): Promise<OrderSurvey> {
-  const findings: Finding[] = [];
-  let histories = 0;
-  let generation: readonly History[] = races.map((race) => ({ ...race, faults: [] }));
-  for (let count = 0; count <= faults; count += 1) {
-    const part = count === faults ? everyNth(generation, oneOf) : generation;
-    const runs = await pMap(part, async (history) => new OrderHistory(await make(), history).run(), {
-      concurrency: 1,
-    });
-    histories += runs.length;
-    findings.push(...runs.filter(({ violations }) => violations.length > 0));
-    generation = runs.flatMap(({ history, calls }) => {
-      const struck = history.faults.at(-1)?.point ?? 0;
-      const points = calls.map((_, index) => index + 1).filter((point) => point > struck);
-      return points.flatMap((point) =>
-        FAULT_KINDS.map((kind) => ({ ...history, faults: [...history.faults, { point, kind }] })),
-      );
-    });
-  }
-  return { histories, findings };
+/** The guarantees that were violated, each once. */
+export function brokenOrderPromises(survey: HistorySurvey): readonly string[] {
+  return brokenPromises(survey, /\bI\d: .*|neither settled/);
 }
 
-/** The promises that were broken, each once. */
-export function brokenOrderPromises({ findings }: OrderSurvey): readonly string[] {
-  const promises = findings.flatMap(({ violations }) =>
-    violations.map((text) => /\bI\d: .*|neither settled/.exec(text)?.[0] ?? text),
-  );
-  return [...new Set(promises)].sort();
-}
-
-/** How many calls the first attempt makes when nothing goes wrong. */
+/** How many calls the first attempt makes without faults. */
 export async function callsOf(make: () => OrderSubject): Promise<number> {
   const plan = new FaultPlan();
   await make().handle(new Actor('first', plan));

@@ -1,29 +1,29 @@
 import type { Answer } from '../../lambdas/kernel/answer.ts';
-import { AmbiguousError, RetryableError } from '../../lambdas/kernel/faults.ts';
 import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
 import type { Clock } from '../../lambdas/kernel/world.ts';
 import { firstBrokenLink, type Transition } from '../../lambdas/payments/domain/transition.ts';
 import { type CreatePayment, createPayment } from '../../lambdas/payments/use/create-payment.ts';
 import type { PaymentStore } from '../../lambdas/payments/use/payment-store.ts';
 import type { Processor } from '../../lambdas/payments/use/processor.ts';
-import { type Actor, Crash } from '../support/fault-plan.ts';
+import { beforeEachCall, type Story } from '../support/fault-histories.ts';
+import { type Actor, FaultPlan } from '../support/fault-plan.ts';
 import { World, type WorldOptions } from '../world/world.ts';
 
-/** What one attempt came to, as a client sees it. */
+/** The result of one attempt for the client. */
 export type Seen =
   | { readonly kind: 'answered'; readonly answer: Answer }
-  /** 409 or 422: no stored answer, and the engine's own word for it. */
+  /** 409 or 422: no stored answer; the engine's reason. */
   | { readonly kind: 'refused'; readonly reason: string }
   /** 503, or no answer at all. */
   | { readonly kind: 'unanswered'; readonly error: Error };
 
-/** A mutant of the protocol: wraps what one process sees. */
+/** A mutant of the protocol: wraps the ports of one process. */
 export interface Mutation {
   readonly store?: (store: PaymentStore) => PaymentStore;
   readonly processor?: (processor: Processor) => Processor;
 }
 
-/** Processes that come and go and take one payment: the engine, and the base of what it is compared with. */
+/** Processes that take one payment: the engine, and the base class of what it is compared with. */
 export class PaymentWorld extends World {
   /** Every answer that a client was given. */
   readonly answers: Answer[] = [];
@@ -49,7 +49,7 @@ export class PaymentWorld extends World {
     return (await this.transitionsOf(request)).filter(({ postings }) => postings.length > 0).length;
   }
 
-  /** Further promises of the engine. */
+  /** Further violations, which only the engine's own records show. */
   protected async more(request: CreatePayment): Promise<readonly string[]> {
     const transitions = await this.transitionsOf(request);
     const found: string[] = [];
@@ -58,25 +58,15 @@ export class PaymentWorld extends World {
     return found;
   }
 
-  async transitionsOf(request: CreatePayment): Promise<readonly Transition[]> {
-    return this.store.listTransitions(request.paymentId, { afterSequence: 0, limit: 100 });
-  }
-
-  /** One process takes the request, and may die of it. @throws what is neither a fault nor a crash: a bug */
+  /** One process takes the request, and may crash. */
   async attempt(name: string, request: CreatePayment, clock: Clock = this.clock): Promise<Seen> {
-    const actor = this.actor(name);
-    try {
-      const seen = await this.handle(actor, request, clock);
-      if (seen.kind === 'answered') this.answers.push(seen.answer);
-      return seen;
-    } catch (error) {
-      const known = error instanceof RetryableError || error instanceof AmbiguousError || error instanceof Crash;
-      if (error instanceof Error && (known || actor.crashed)) return { kind: 'unanswered', error };
-      throw error;
-    }
+    const ended = await this.process(name, (actor) => this.handle(actor, request, clock));
+    if ('error' in ended) return { kind: 'unanswered', ...ended };
+    if (ended.result.kind === 'answered') this.answers.push(ended.result.answer);
+    return ended.result;
   }
 
-  /** What does not hold at this moment; empty when every invariant does. */
+  /** The guarantees that are violated at this moment. */
   async violations(request: CreatePayment): Promise<readonly string[]> {
     const found: string[] = [];
     const money = this.taken(request);
@@ -95,14 +85,9 @@ export class PaymentWorld extends World {
     return [...found, ...(await this.more(request))];
   }
 
-  /** Money that was taken, by the processor's own list. */
-  taken(request: CreatePayment): number {
-    return this.processor.charges(request.paymentId).filter(({ status }) => status !== 'declined').length;
-  }
-
-  /** Faults have stopped: the client goes on asking, as clients do, until it has its stored answer. */
+  /** Faults have ended: the client retries until it has its stored answer. */
   async settle(request: CreatePayment): Promise<Answer | undefined> {
-    this.plan.active = false;
+    this.plan.calm();
     for (let round = 0; round < 4; round += 1) {
       const seen = await this.attempt(`settler-${round}`, request);
       if (seen.kind === 'answered') return seen.answer;
@@ -110,6 +95,54 @@ export class PaymentWorld extends World {
     }
     return undefined;
   }
+}
+
+/** A rival acts right before one call of the first attempt; without a number there is none. */
+export interface Race {
+  readonly rivalAt?: number;
+  /** Whether the lease of the first attempt has ended when the rival acts. */
+  readonly leaseEnded?: boolean;
+}
+
+/** No rival, and one before each of the first `calls` calls, with a running and with an ended lease. */
+export function everyRace(calls: number): readonly Race[] {
+  return [{}, ...beforeEachCall(calls, [{ leaseEnded: false }, { leaseEnded: true }])];
+}
+
+/** Longer than any lease. Milliseconds. */
+export const BEYOND_LEASE_MS = 26_000;
+
+/** A world whose calls follow the plan. */
+export type MakeWorld = (plan: FaultPlan) => { readonly world: PaymentWorld; readonly request: CreatePayment };
+
+/**
+ * First attempt, with the rival of the race; then the client's retry after the lease; then no more faults. The guarantees are checked
+ * after each step. At the end the client must have its answer.
+ */
+export function paymentStory(make: MakeWorld): Story<Race> {
+  return async (faults, { rivalAt, leaseEnded }) => {
+    const plan = new FaultPlan(faults);
+    const { world, request } = make(plan);
+    const violations: string[] = [];
+    const attempt = async (name: string): Promise<void> => {
+      await world.attempt(name, request);
+      violations.push(...(await world.violations(request)).map((violation) => `after the ${name}: ${violation}`));
+    };
+    plan.holdAt(rivalAt, () => {
+      if (leaseEnded === true) world.clock.advance(BEYOND_LEASE_MS);
+      return attempt('rival');
+    });
+    await attempt('first attempt');
+    world.clock.advance(BEYOND_LEASE_MS);
+    await attempt('retry');
+    const calls = plan.calm();
+    const answer = await world.settle(request);
+    violations.push(...(await world.violations(request)).map((violation) => `in quiet: ${violation}`));
+    // Within the send window the final answer is the outcome, or that it is not known yet.
+    if (answer === undefined) violations.push('I7: no stored answer');
+    else if (answer.status !== 201 && answer.status !== 202) violations.push(`the client was told ${answer.status}`);
+    return { calls, violations };
+  };
 }
 
 const same = <Port>(port: Port): Port => port;

@@ -1,0 +1,94 @@
+import { sourceOf } from '../../lambdas/callbacks/receive-callback.ts';
+import { callbackOperation } from '../../lambdas/kernel/ids.ts';
+import { invariant } from '../../lambdas/kernel/invariant.ts';
+import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
+import { assertBalanced } from '../../lambdas/payments/domain/posting.ts';
+import { firstBrokenLink } from '../../lambdas/payments/domain/transition.ts';
+import type { CreatePayment } from '../../lambdas/payments/use/create-payment.ts';
+import type { CallbackEvent } from '../../lambdas/payments/use/effect-store.ts';
+import { callback } from '../payments/payment-fixtures.ts';
+import { beforeEachCall, type Story } from '../support/fault-histories.ts';
+import { Actor, FaultPlan } from '../support/fault-plan.ts';
+import { World, type WorldOptions } from '../world/world.ts';
+
+/** The code that receives a callback: the engine, or a mutant that must be detected. */
+export type TakeIn = (actor: Actor, event: CallbackEvent, world: CallbackWorld) => Promise<unknown>;
+
+/** A payment whose charge has succeeded. The processor redelivers its callback until it is acknowledged. */
+export class CallbackWorld extends World {
+  /** The id of the delivered event. */
+  readonly eventId: string;
+  readonly #request: CreatePayment;
+
+  constructor(options: WorldOptions, request: CreatePayment, eventId = 'evt_1') {
+    super(options);
+    this.eventId = eventId;
+    this.#request = request;
+  }
+
+  /** Creates a payment that waits for its callback; its charge has succeeded. @returns the charge's id */
+  async prepare(): Promise<string> {
+    await this.pay(this.#request);
+    const charge = this.chargeOf(this.#request);
+    await this.processor.inside.approve(charge);
+    return charge;
+  }
+
+  async violations(acknowledged: readonly CallbackEvent[]): Promise<readonly string[]> {
+    const transitions = await this.transitionsOf(this.#request);
+    const found: string[] = [];
+    const sets = transitions.filter(({ postings }) => postings.length > 0);
+    if (sets.length > 1) found.push(`I2: ${sets.length} sets of postings`);
+    for (const { postings } of sets) assertBalanced(postings);
+    if (firstBrokenLink(systemDigest, transitions) !== undefined) found.push('I8: the chain is broken');
+    for (const event of acknowledged) {
+      const { eventId } = event;
+      const record = await this.store.readEffect(callbackOperation(systemDigest, sourceOf(event), eventId));
+      if (record === undefined) found.push(`${eventId} was acknowledged and is not stored`);
+      if (sets.length === 0) found.push(`${eventId} was acknowledged and nothing is posted`);
+    }
+    return found;
+  }
+}
+
+/** Receives the callback with the engine. */
+export const takeIn: TakeIn = (actor, event, world) => {
+  const { effects, books } = world.toolsOf(actor);
+  const [asked] = books;
+  invariant(asked !== undefined, 'a callback needs books');
+  return world.deliver(event, { effects, books: asked });
+};
+
+/** A rival's delivery right before this call: of the same event, or of another event with the same fact. */
+interface Race {
+  readonly rivalAt?: number;
+  readonly event?: 'same' | 'other';
+}
+
+/** No rival, and one before each call: readEffect, readCharge, listTransitions, recordEffect. */
+export const RACES: readonly Race[] = [{}, ...beforeEachCall(4, [{ event: 'same' }, { event: 'other' }] as const)];
+
+/** One delivery with faults, then redeliveries until one is acknowledged. */
+export function callbackStory(make: () => CallbackWorld, how: TakeIn): Story<Race> {
+  return async (faults, { rivalAt, event: rival }) => {
+    const world = make();
+    const charge = await world.prepare();
+    const plan = new FaultPlan(faults);
+    const acknowledged: CallbackEvent[] = [];
+    const violations: string[] = [];
+    const deliver = async (name: string, event: CallbackEvent): Promise<void> => {
+      const actor = new Actor(name, plan);
+      if ('result' in (await actor.run(() => how(actor, event, world)))) acknowledged.push(event);
+      violations.push(...(await world.violations(acknowledged)));
+    };
+
+    const event = callback(world.eventId, charge);
+    plan.holdAt(rivalAt, () => deliver('rival', rival === 'same' ? event : callback(`${world.eventId}_2`, charge)));
+    await deliver('first', event);
+    await deliver('redelivery', event);
+    const calls = plan.calm();
+    if (!acknowledged.includes(event)) await deliver('last', event);
+    if (!acknowledged.includes(event)) violations.push('it is never acknowledged');
+    return { calls, violations };
+  };
+}

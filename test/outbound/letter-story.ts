@@ -1,0 +1,129 @@
+import { createOutboundPolicy } from '../../lambdas/outbound/outbound-policy.ts';
+import { type SendOutcome, sendOnce } from '../../lambdas/outbound/send-once.ts';
+import type { SendingClaims } from '../../lambdas/outbound/use/sending-claims.ts';
+import { beforeEachCall, type Story } from '../support/fault-histories.ts';
+import { Actor, FaultPlan } from '../support/fault-plan.ts';
+import { PORT_VOICE, seenBy } from '../support/faulty-ports.ts';
+import type { SimulatedClock } from '../support/simulated-clock.ts';
+
+/** Milliseconds for which a sent letter is missing in the vendor's search, and the assumed maximum. */
+const LAG_MS = 20_000;
+const MAX_LAG_MS = 30_000;
+const PATIENCE_MS = 20_000;
+/** Milliseconds until a claim may be taken over: the deadline and the clock margin. */
+const LEASE_MS = 25_000;
+/** Deliveries a minute apart. Enough for each lost send to be followed by deliveries after the clock skew of ten minutes. */
+const MAX_DELIVERIES = 40;
+
+const MOST_CALLS = 7;
+
+export interface LetterWorld {
+  readonly clock: SimulatedClock;
+  readonly key: string;
+  /** The claims as one process sees them. */
+  readonly claimsFor: (actor: Actor) => SendingClaims;
+}
+
+/** The code that sends: `sendOnce`, or a mutant. */
+export type Sender = (world: LetterWorld, vendor: ForgetfulVendor, actor: Actor) => Promise<SendOutcome>;
+
+/** A vendor that applies every request, and shows it in its search after the lag. */
+class ForgetfulVendor {
+  readonly sent: number[] = [];
+  readonly #clock: SimulatedClock;
+
+  constructor(clock: SimulatedClock) {
+    this.#clock = clock;
+  }
+
+  send(actor: Actor): Promise<{ readonly kind: 'sent'; readonly vendorId: string }> {
+    return actor.call('vendor.send', PORT_VOICE, async () => {
+      this.sent.push(this.#clock.nowMs());
+      return { kind: 'sent', vendorId: `message-${this.sent.length}` };
+    });
+  }
+
+  find(actor: Actor) {
+    return actor.call('vendor.find', PORT_VOICE, async () => {
+      const first = this.sent.findIndex((atMs) => atMs + LAG_MS <= this.#clock.nowMs());
+      if (first === -1) return { kind: 'absent' as const };
+      return { kind: 'found' as const, answer: { kind: 'sent' as const, vendorId: `message-${first + 1}` } };
+    });
+  }
+}
+
+export function policyOf(clock: SimulatedClock) {
+  return createOutboundPolicy({
+    vendor: 'postmark',
+    clock,
+    entropy: { fraction: () => 1 },
+    observer: { count: () => {} },
+    deadLetters: { put: async () => Promise.reject(new Error('no call is dead-lettered here')) },
+    timeoutMs: 5_000,
+    probe: async () => {},
+  });
+}
+
+export const claimThenSend: Sender = ({ clock, key, claimsFor }, vendor, actor) =>
+  sendOnce(
+    { policy: policyOf(clock), claims: claimsFor(actor), clock },
+    {
+      key,
+      operation: 'email.send',
+      deadlineMs: clock.nowMs() + PATIENCE_MS,
+      send: () => vendor.send(actor),
+      lookUp: { find: () => vendor.find(actor), maxLagMs: MAX_LAG_MS },
+      withinCall: 'by_lookup',
+      payload: {},
+    },
+  );
+
+/** The naive version: looks up whether the letter was sent, then sends it. */
+export const lookThenSend: Sender = async ({ clock }, vendor, actor) => {
+  const policy = policyOf(clock);
+  const deadlineMs = clock.nowMs() + PATIENCE_MS;
+  const found = await policy.read({ operation: 'look', deadlineMs, send: () => vendor.find(actor) });
+  if (found.kind === 'found') return found.answer;
+  return policy.call({ operation: 'send', deadlineMs, idempotent: 'by_key', send: () => vendor.send(actor) });
+};
+
+/** A rival delivers the letter right before a call, while the first process is paused. */
+interface Race {
+  readonly rivalAt?: number;
+  /** The length of the pause. Milliseconds. */
+  readonly heldMs?: number;
+}
+
+/** No rival, and one before every call that a delivery with one fault and its redelivery make, at once and after the lease. */
+export const RACES: readonly Race[] = [{}, ...beforeEachCall(MOST_CALLS, [{ heldMs: 0 }, { heldMs: LEASE_MS }])];
+
+/** Delivers one letter repeatedly, to a new process after each crash, until one reports it as sent. */
+export function letterStory(makeWorld: () => LetterWorld, sender: Sender): Story<Race> {
+  return async (faults, { rivalAt, heldMs = 0 }) => {
+    const world = makeWorld();
+    const plan = new FaultPlan(faults);
+    const vendor = new ForgetfulVendor(world.clock);
+    const deliver = async (name: string): Promise<SendOutcome | undefined> => {
+      const actor = new Actor(name, plan);
+      const ended = await actor.run(() => sender(world, vendor, actor));
+      return 'result' in ended ? ended.result : undefined;
+    };
+    plan.holdAt(rivalAt, () => {
+      world.clock.advance(heldMs);
+      return deliver('rival');
+    });
+    let outcome: SendOutcome | undefined;
+    for (let delivery = 1; delivery <= MAX_DELIVERIES && outcome === undefined; delivery += 1) {
+      outcome = await deliver(`process-${delivery}`);
+      world.clock.advance(60_000);
+    }
+    const { calls } = plan;
+    const isRight = vendor.sent.length === 1 && outcome?.kind === 'sent' && outcome.vendorId === 'message-1';
+    return { calls, violations: isRight ? [] : [`sent ${vendor.sent.length} times: ${JSON.stringify(outcome)}`] };
+  };
+}
+
+/** The claims as one process sees them, with faults per method. */
+export function claimsOf(actor: Actor, claims: SendingClaims): SendingClaims {
+  return seenBy(actor, claims, 'begin', 'sendAgain', 'sent', 'release');
+}

@@ -1,0 +1,123 @@
+import type { Answer } from '../../lambdas/kernel/answer.ts';
+import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
+import { isUnderWay } from '../../lambdas/payments/domain/change.ts';
+import { assertBalanced, netDebitMinor } from '../../lambdas/payments/domain/posting.ts';
+import { firstBrokenLink } from '../../lambdas/payments/domain/transition.ts';
+import type { ChangePayment } from '../../lambdas/payments/use/change-payment.ts';
+import type { CreatePayment } from '../../lambdas/payments/use/create-payment.ts';
+import type { UnfinishedWork } from '../../lambdas/payments/use/unfinished-work.ts';
+import { resolveInquiries } from '../../lambdas/resolving/use/resolve.ts';
+import type { Story } from '../support/fault-histories.ts';
+import { FaultPlan } from '../support/fault-plan.ts';
+import { World, type WorldOptions } from '../world/world.ts';
+import { BEYOND_LEASE_MS, everyRace, type Race } from './payment-story.ts';
+
+export interface ChangeSubject {
+  readonly payment: CreatePayment;
+  readonly change: ChangePayment;
+  /** What a rival asks for at the same time; the same change when it is left out. */
+  readonly rival?: ChangePayment;
+  /** @default in memory */
+  readonly stores?: Pick<WorldOptions, 'store' | 'storeFor'>;
+}
+
+/** A payment whose charge is there, and processes that change it. */
+class ChangeWorld extends World {
+  readonly answers = new Map<string, Set<string>>();
+  readonly #subject: ChangeSubject;
+
+  constructor(subject: ChangeSubject, plan: FaultPlan) {
+    super({ ...subject.stores, plan });
+    this.#subject = subject;
+  }
+
+  /** One process takes the change, and may crash. */
+  async attempt(name: string, asked: ChangePayment): Promise<Answer | undefined> {
+    const ended = await this.process(name, (actor) => {
+      const { store, effects, processor } = this.toolsOf(actor);
+      return this.change(asked, { store, effects, processor });
+    });
+    if ('error' in ended || (ended.result.kind !== 'first' && ended.result.kind !== 'replay')) return undefined;
+    const { answer } = ended.result;
+    const seen = this.answers.get(asked.operationId) ?? new Set();
+    this.answers.set(asked.operationId, seen.add(JSON.stringify(answer)));
+    return answer;
+  }
+
+  /** The resolver settles what was answered "not known yet"; of this payment alone, as others share the queues. */
+  async findOut(): Promise<void> {
+    const { work, ...tools } = this.tools;
+    const { paymentId } = this.#subject.payment;
+    const own: UnfinishedWork = {
+      staleClaims: (nowMs, limit) => work.staleClaims(nowMs, limit),
+      inquiries: async (limit) => (await work.inquiries(limit)).filter((inquiry) => inquiry.paymentId === paymentId),
+      closeInquiry: (inquiry) => work.closeInquiry(inquiry),
+      markInquiry: (...marked) => work.markInquiry(...marked),
+      chargesToReturn: (limit) => work.chargesToReturn(limit),
+      closeReturn: (charge) => work.closeReturn(charge),
+    };
+    await resolveInquiries({ ...tools, work: own });
+  }
+
+  async violations(quiet: boolean): Promise<readonly string[]> {
+    const { payment } = this.#subject;
+    const { transitions, state } = await this.chain(payment);
+    const found: string[] = [];
+    const refunded = this.refundedAtProcessor(payment);
+    const captured = this.capturedAtProcessor(payment);
+    const postings = transitions.flatMap((transition) => transition.postings);
+    for (const transition of transitions) assertBalanced(transition.postings);
+    const { currency } = payment;
+    if (refunded > captured) found.push(`I1: ${refunded} given back of ${captured}`);
+    if (netDebitMinor('refunds', currency, postings) > refunded) found.push('I2: more is posted than was given back');
+    if (-netDebitMinor('merchant_payable', currency, postings) > captured)
+      found.push('I2: more is posted than captured');
+    if ([...this.answers.values()].some((answers) => answers.size > 1)) found.push('I3: different answers');
+    if (firstBrokenLink(systemDigest, transitions) !== undefined) found.push('I8: the chain is broken');
+    if (!quiet) return found;
+    if (netDebitMinor('processor_clearing', currency, postings) !== captured - refunded) {
+      found.push('in quiet, the books differ from the processor’s');
+    }
+    const open = [...state.refunds.values(), ...state.holdChanges.values()].filter((each) => isUnderWay(each, state));
+    if (open.length > 0) found.push('I7: a reservation is never freed');
+    return found;
+  }
+}
+
+/** First attempt, with the rival of the race; then the client's retry after the lease; then no more faults. */
+export function changeStory(make: () => ChangeSubject): Story<Race> {
+  return async (faults, { rivalAt, leaseEnded }) => {
+    const subject = make();
+    const plan = new FaultPlan(faults);
+    const world = new ChangeWorld(subject, plan);
+    await world.pay(subject.payment);
+    const violations: string[] = [];
+    const look = async (when: string, quiet = false): Promise<void> => {
+      violations.push(...(await world.violations(quiet)).map((violation) => `${when}: ${violation}`));
+    };
+    const { change, rival = change } = subject;
+    plan.holdAt(rivalAt, async () => {
+      if (leaseEnded === true) world.clock.advance(BEYOND_LEASE_MS);
+      await world.attempt('rival', rival);
+      await look('after the rival');
+    });
+    await world.attempt('first', change);
+    await look('after the first attempt');
+    world.clock.advance(BEYOND_LEASE_MS);
+    await world.attempt('retry', change);
+    await look('after the retry');
+    const calls = plan.calm();
+    for (const each of new Set([change, rival])) {
+      for (let round = 0; round < 3; round += 1) {
+        if ((await world.attempt(`settler-${round}`, each)) !== undefined) break;
+        world.clock.advance(30_000);
+      }
+    }
+    await world.findOut();
+    await look('in quiet', true);
+    return { calls, violations };
+  };
+}
+
+/** The calls of a change: readChain, claim, showCharge, change, commit. */
+export const CHANGE_RACES = everyRace(5);
