@@ -121,18 +121,18 @@ describe('delivered twice, and run by the runner both times, takes effect once:'
   test('an event at the fan-out of webhooks', async () => {
     const world = await webhooks();
     const event = eventNamed('one');
-    const tools = { ...world.tools(world.actor('fan-out')), runner };
+    const tools = { ...world.webhookTools(world.actor('fan-out')), runner };
     expect([await fanOut(tools, event), await fanOut(tools, event)]).toEqual(['fanned_out', 'before']);
     expectTwice(1);
-    expect(await world.store.listDeliveries(ENDPOINT.id, { limit: 10 })).toHaveLength(1);
+    expect(await world.store.webhooks.listDeliveries(ENDPOINT.id, { limit: 10 })).toHaveLength(1);
   });
 
   test('an attempt at the sender', async () => {
     const world = await webhooks();
-    const tools = { ...world.tools(world.actor('sender')), runner };
+    const tools = { ...world.webhookTools(world.actor('sender')), runner };
     world.appendToLedger(eventNamed('one'));
     await fanOut({ ...tools, runner: idempotentRunner }, eventNamed('one'));
-    const [delivery] = await world.store.listDeliveries(ENDPOINT.id, { limit: 10 });
+    const [delivery] = await world.store.webhooks.listDeliveries(ENDPOINT.id, { limit: 10 });
     const send = () => sendWebhook(tools, ENDPOINT.id, delivery?.id ?? '');
     expect((await Promise.all([send(), send()])).sort()).toEqual(['delivered', 'nothing_due']);
     expectTwice(1);
@@ -143,7 +143,7 @@ describe('delivered twice, and run by the runner both times, takes effect once:'
     const world = await webhooks();
     const fromMs = world.clock.nowMs();
     world.past = [eventNamed('past', fromMs)];
-    const tools = { ...world.tools(world.actor('sender')), runner };
+    const tools = { ...world.webhookTools(world.actor('sender')), runner };
     await acceptReplay(
       { ...tools, runner: idempotentRunner },
       {
@@ -159,7 +159,7 @@ describe('delivered twice, and run by the runner both times, takes effect once:'
     );
     expect([await replayPage(tools, 'rpl_one'), await replayPage(tools, 'rpl_one')]).toEqual(['ended', 'nothing_due']);
     expectTwice(1);
-    expect(await world.store.listDeliveries(ENDPOINT.id, { limit: 10 })).toHaveLength(1);
+    expect(await world.store.webhooks.listDeliveries(ENDPOINT.id, { limit: 10 })).toHaveLength(1);
   });
 
   test('a page of a run at its worker', async () => {

@@ -30,7 +30,7 @@ async function worldWith(...endpoints: (typeof ENDPOINT)[]): Promise<WebhookWorl
 const deliveriesOf =
   (world: WebhookWorld, endpoint = ENDPOINT) =>
   () =>
-    world.store.listDeliveries(endpoint.id, { limit: 100 });
+    world.store.webhooks.listDeliveries(endpoint.id, { limit: 100 });
 
 test('the waits of the schedule total three days, and each is longer than the previous one', () => {
   expect(RETRY_WAITS_SECONDS.reduce((sum, each) => sum + each, 0)).toBe(72 * 60 * 60);
@@ -50,7 +50,7 @@ describe('an endpoint that accepts no event', () => {
     expect(tried).toHaveLength(10);
     // Jitter is at its shortest here: nine tenths.
     expect(took / HOUR_MS).toBeCloseTo(0.9 * 72, 0);
-    const { endpoints } = await world.store.readBook(OWNER);
+    const { endpoints } = await world.store.webhooks.readBook(OWNER);
     expect(endpoints.find(({ id }) => id === ENDPOINT.id)?.disabled?.reason).toBe('failing');
     const told = world.arrivals.filter(({ url }) => url === OTHER.url).map(({ body }) => JSON.parse(body) as unknown);
     expect(told).toHaveLength(2);
@@ -74,7 +74,7 @@ describe('an endpoint that accepts no event', () => {
     await world.publish(eventNamed('good', world.clock.nowMs()));
     for (let jumps = 0; jumps < 30 && (await world.jump(deliveriesOf(world))); jumps += 1);
     expect((await deliveriesOf(world)()).map(({ status }) => status)).toEqual(['delivered', 'failed']);
-    expect((await world.store.readBook(OWNER)).endpoints[0]?.disabled).toBeUndefined();
+    expect((await world.store.webhooks.readBook(OWNER)).endpoints[0]?.disabled).toBeUndefined();
   });
 
   test('a delivery that cannot be read is no longer swept, and is sent when its message is redriven after a fix', async () => {
@@ -82,8 +82,8 @@ describe('an endpoint that accepts no event', () => {
     await world.publish(eventNamed('unreadable'));
     const [delivery] = await deliveriesOf(world)();
     if (delivery === undefined) throw new Error('there is a delivery');
-    world.loseMessages();
-    const tools = world.tools(world.actor('sender'));
+    world.queue = [];
+    const tools = world.webhookTools(world.actor('sender'));
     const { webhooks } = tools;
     const older: typeof webhooks = {
       ...webhooks,
@@ -103,13 +103,13 @@ describe('an endpoint that accepts no event', () => {
     await world.publish(eventNamed('first'));
     await world.drain();
     const change = { enabled: false };
-    const tools = { webhooks: world.store, addresses: { refusal: async () => undefined }, clock: world.clock };
+    const tools = { webhooks: world.store.webhooks, addresses: { refusal: async () => undefined }, clock: world.clock };
     await updateEndpoint(tools, { owner: OWNER, cause: BY_REQUEST, endpointId: ENDPOINT.id, change });
     await world.publish(eventNamed('second'));
     await world.pass(10);
     expect(world.arrivals).toHaveLength(1);
     expect((await deliveriesOf(world)()).map(({ status }) => status)).toEqual(['canceled']);
-    expect(await world.store.due(Number.MAX_SAFE_INTEGER - 1, 10)).toEqual([]);
+    expect(await world.store.webhooks.due(Number.MAX_SAFE_INTEGER - 1, 10)).toEqual([]);
   });
 
   test('is disabled at once when it answers 410', async () => {
@@ -117,7 +117,7 @@ describe('an endpoint that accepts no event', () => {
     world.answer = refusing(410);
     await world.publish(eventNamed('gone'));
     expect(await world.drain()).toEqual(['disabled']);
-    const { endpoints } = await world.store.readBook(OWNER);
+    const { endpoints } = await world.store.webhooks.readBook(OWNER);
     expect(endpoints[0]?.disabled?.reason).toBe('gone');
     await world.pass(120);
     expect(world.arrivals).toHaveLength(1);
@@ -153,7 +153,7 @@ describe('a failure of Payonce', () => {
     await world.pass(1);
     const [delivery] = await deliveriesOf(world)();
     expect([delivery?.status, delivery?.tries]).toEqual(['pending', 1]);
-    expect((await world.store.readBook(OWNER)).endpoints[0]?.disabled).toBeUndefined();
+    expect((await world.store.webhooks.readBook(OWNER)).endpoints[0]?.disabled).toBeUndefined();
   });
 
   test('leaves as many attempts when the merchant requests a resend', async () => {
@@ -167,7 +167,7 @@ describe('a failure of Payonce', () => {
     world.clock.advance(60_000);
     const [lost] = await deliveriesOf(world)();
     if (lost === undefined) throw new Error('there is a delivery');
-    await world.store.write({ deliveries: [{ was: lost, now: askedFor(lost, world.clock.nowMs()) }] });
+    await world.store.webhooks.write({ deliveries: [{ was: lost, now: askedFor(lost, world.clock.nowMs()) }] });
     world.answer = refusing(503);
     await world.pass(1);
     const [delivery] = await deliveriesOf(world)();
@@ -198,7 +198,7 @@ test('disabling one endpoint during a fan-out to sixteen does not affect the oth
 describe('a resend', () => {
   const ask = async (world: WebhookWorld, key: string) => {
     const [delivery] = await deliveriesOf(world)();
-    return resendWebhook(world.tools(world.actor('api')), {
+    return resendWebhook(world.webhookTools(world.actor('api')), {
       caller: OWNER,
       operationId: storedOperationId(`wh_${key}`),
       fingerprint,
@@ -239,7 +239,7 @@ describe('a resend', () => {
 describe('a range replay', () => {
   const replay = async (world: WebhookWorld, event: PayonceEvent): Promise<void> => {
     world.past = [event];
-    await acceptReplay(world.tools(world.actor('api')), {
+    await acceptReplay(world.webhookTools(world.actor('api')), {
       caller: OWNER,
       operationId: storedOperationId('wh_replay'),
       fingerprint,
@@ -258,7 +258,7 @@ describe('a range replay', () => {
   ])('restarts the schedule of a delivery that was %s for three days', async (status, jumps) => {
     const world = await worldWith(ENDPOINT);
     const event = eventNamed('missed', world.clock.nowMs());
-    const tools = { webhooks: world.store, addresses: { refusal: async () => undefined }, clock: world.clock };
+    const tools = { webhooks: world.store.webhooks, addresses: { refusal: async () => undefined }, clock: world.clock };
     const enable = (enabled: boolean) =>
       updateEndpoint(tools, { owner: OWNER, cause: BY_REQUEST, endpointId: ENDPOINT.id, change: { enabled } });
     world.answer = refusing(503);
@@ -281,7 +281,7 @@ describe('a range replay', () => {
     const fromMs = world.clock.nowMs();
     world.past = [eventNamed('past', fromMs)];
     const ask = (key: string) =>
-      acceptReplay(world.tools(world.actor('api')), {
+      acceptReplay(world.webhookTools(world.actor('api')), {
         caller: OWNER,
         operationId: storedOperationId(`wh_${key}`),
         fingerprint,
@@ -307,7 +307,7 @@ describe('a range replay', () => {
       await world.publish(world.past[0] ?? eventNamed('none'));
       await world.drain();
       const before = world.arrivals.length;
-      await acceptReplay(world.tools(world.actor('api')), {
+      await acceptReplay(world.webhookTools(world.actor('api')), {
         caller: OWNER,
         operationId: storedOperationId('wh_replay'),
         fingerprint,
@@ -320,7 +320,7 @@ describe('a range replay', () => {
       world.plan.holdAt(world.plan.calls.length + point, () => world.pass(2));
       await world.drain();
       await world.pass(3);
-      expect((await world.store.readReplay('rpl_one'))?.status).toBe('completed');
+      expect((await world.store.webhooks.readReplay('rpl_one'))?.status).toBe('completed');
       const ids = world.arrivals.slice(before).map(({ headers }) => headers['webhook-id']);
       expect(new Set(ids).size).toBe(5);
       expect((await deliveriesOf(world)()).every(({ status }) => status === 'delivered')).toBe(true);

@@ -10,19 +10,19 @@ const EVENT = eventNamed('history');
 /** One event, one endpoint. The bus and the queue deliver everything twice, and time advances until nothing is due. */
 async function history(faults: readonly PlannedFault[], answers: readonly number[] = []): Promise<HistoryRun> {
   const plan = new FaultPlan(faults);
-  const world = new WebhookWorld(plan);
+  const world = new WebhookWorld({ plan });
   await world.addEndpoints([ENDPOINT]);
   const statuses = [...answers];
   world.answer = () => ({ kind: 'answered', status: statuses.shift() ?? 204, excerpt: 'taken' });
   await world.publish(EVENT);
-  world.doubleMessages();
+  world.queue = [...world.queue, ...world.queue];
   await world.publish(EVENT);
   await world.drain();
   const calls = [...plan.calls];
   await world.pass(60);
 
   const violations: string[] = [];
-  const deliveries = await world.store.listDeliveries(ENDPOINT.id, { limit: 10 });
+  const deliveries = await world.store.webhooks.listDeliveries(ENDPOINT.id, { limit: 10 });
   if (deliveries.length !== 1) violations.push(`${deliveries.length} deliveries`);
   if (deliveries[0]?.status !== 'delivered') violations.push(`the delivery is ${deliveries[0]?.status ?? 'not there'}`);
   if (deliveries[0]?.dueAtMs !== undefined) violations.push('an attempt is still due');
@@ -35,7 +35,7 @@ async function history(faults: readonly PlannedFault[], answers: readonly number
   const posted = 1 + plan.calls.findIndex((call) => call.endsWith('.post'));
   const mayRepeat = faults.some(({ point }) => point >= posted);
   if (accepted < 1 || (accepted > 1 && !mayRepeat)) violations.push(`accepted ${accepted} times`);
-  if ((await world.store.due(Number.MAX_SAFE_INTEGER - 1, 10)).length > 0)
+  if ((await world.store.webhooks.due(Number.MAX_SAFE_INTEGER - 1, 10)).length > 0)
     violations.push('the due queue is not empty');
   return { calls, violations };
 }
@@ -64,7 +64,7 @@ describe('faults of the queue', () => {
     const world = new WebhookWorld();
     await world.addEndpoints([ENDPOINT]);
     await world.publish(EVENT);
-    world.loseMessages();
+    world.queue = [];
     await world.drain();
     expect(world.arrivals).toHaveLength(0);
     await world.pass(3);
@@ -75,7 +75,7 @@ describe('faults of the queue', () => {
     const world = new WebhookWorld();
     await world.addEndpoints([ENDPOINT]);
     await world.publish(EVENT);
-    world.doubleMessages();
+    world.queue = [...world.queue, ...world.queue];
     const outcomes = await Promise.all([world.drain(), world.drain()]);
     expect(outcomes.flat().sort()).toEqual(['delivered', 'nothing_due']);
     expect(world.arrivals).toHaveLength(1);
@@ -94,8 +94,8 @@ test('an owner whose lease has ended cannot overwrite the record of its rival', 
   // The first attempt's record is held until its lease has ended and a second attempt has succeeded.
   world.plan.holdAt(6 + world.plan.calls.length, () => world.pass(2));
   await world.drain();
-  const [delivery] = await world.store.listDeliveries(ENDPOINT.id, { limit: 1 });
+  const [delivery] = await world.store.webhooks.listDeliveries(ENDPOINT.id, { limit: 1 });
   expect(delivery?.status).toBe('delivered');
   expect(world.arrivals).toHaveLength(2);
-  expect((await world.store.readBook(OWNER)).endpoints[0]?.disabled).toBeUndefined();
+  expect((await world.store.webhooks.readBook(OWNER)).endpoints[0]?.disabled).toBeUndefined();
 });

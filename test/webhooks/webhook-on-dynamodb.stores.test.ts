@@ -1,21 +1,13 @@
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import { storedOperationId, tenantId } from '../../lambdas/kernel/ids.ts';
-import { documentClient } from '../../lambdas/kernel/platform/document-client.ts';
-import type { Clock } from '../../lambdas/kernel/world.ts';
-import { DynamoDbWebhooks } from '../../lambdas/webhooks/store/dynamodb-webhooks.ts';
 import { acceptReplay } from '../../lambdas/webhooks/use/replay-webhooks.ts';
 import { BY_REQUEST } from '../support/causes.ts';
-import { countingEntropy } from '../support/counting-entropy.ts';
 import { type HistoryRun, kindsByEffect, surveyFaults } from '../support/fault-histories.ts';
-import { type Actor, FaultPlan, type PlannedFault } from '../support/fault-plan.ts';
-import { clientOf } from '../support/faulty-client.ts';
-import { createTables, dynamoDbClient, localAws } from '../support/local-aws.ts';
+import { FaultPlan, type PlannedFault } from '../support/fault-plan.ts';
+import { createTables, storesOn } from '../support/local-aws.ts';
 import { endpointNamed, eventNamed } from './webhook-fixtures.ts';
 import { WebhookWorld } from './webhook-world.ts';
 
-/** Waits between the attempts of one call take no simulated time. */
-const STILL: Clock = { nowMs: () => 0, sleep: async () => undefined };
-const pacing = { clock: STILL, entropy: countingEntropy() };
 /** Long enough for a lease and a retry. */
 const MOST_MINUTES = 3;
 
@@ -25,23 +17,14 @@ beforeAll(async () => {
   tables = await createTables('webhook-histories');
 });
 
-/** DynamoDB as one process sees it: a fault can be injected into every SDK call. */
-function struck(actor: Actor): DynamoDbWebhooks {
-  const { awsEndpoint: endpoint } = localAws();
-  const { requestHandler } = dynamoDbClient().config;
-  const credentials = { accessKeyId: 'test', secretAccessKey: 'test' };
-  const client = clientOf(actor, { endpoint, region: 'us-east-1', credentials, requestHandler });
-  return new DynamoDbWebhooks(documentClient(client), tables, pacing);
-}
-
 /** One event, fanned out and sent, or sent by a range replay. Processes are replaced until nothing is due. */
 async function history(how: 'live' | 'replay', faults: readonly PlannedFault[]): Promise<HistoryRun> {
   made += 1;
   const owner = { tenantId: tenantId(`ten_hooks_${process.pid}_${made}`), mode: 'test' } as const;
   const endpoint = endpointNamed(`hooks-${process.pid}-${made}`);
   const plan = new FaultPlan(faults);
-  const store = new DynamoDbWebhooks(documentClient(dynamoDbClient()), tables, pacing);
-  const world = new WebhookWorld(plan, store, struck);
+  const world = new WebhookWorld({ plan, ...storesOn(tables) });
+  const { webhooks: store } = world.store;
   await world.addEndpoints([endpoint], owner);
   const atMs = world.clock.nowMs();
   const event = eventNamed(`${process.pid}-${made}`, atMs, 'payment.completed', owner);
@@ -58,7 +41,7 @@ async function history(how: 'live' | 'replay', faults: readonly PlannedFault[]):
     cause: BY_REQUEST,
   };
   if (how === 'live') await world.publish(event);
-  else await world.until('api', (actor) => acceptReplay(world.tools(actor), request));
+  else await world.until('api', (actor) => acceptReplay(world.webhookTools(actor), request));
   await world.drain();
   const calls = plan.calm();
   const told = async () =>

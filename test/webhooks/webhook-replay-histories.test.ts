@@ -18,9 +18,9 @@ async function history(count: number, faults: readonly PlannedFault[]): Promise<
   const events = Array.from({ length: count }, (_, index) => eventNamed(`past-${index}`, fromMs + index));
   for (const event of events.slice(0, 1)) await calm.publish(event);
   await calm.drain();
-  const { store } = calm;
+  const { webhooks: store } = calm.store;
   const plan = new FaultPlan(faults);
-  const world = new WebhookWorld(plan, store);
+  const world = new WebhookWorld({ plan, store: calm.store });
   world.past = events;
   const request = {
     caller: OWNER,
@@ -32,7 +32,7 @@ async function history(count: number, faults: readonly PlannedFault[]): Promise<
     untilMs: fromMs + count,
     cause: BY_REQUEST,
   };
-  const accepted = await world.until('api', (actor) => acceptReplay(world.tools(actor), request));
+  const accepted = await world.until('api', (actor) => acceptReplay(world.webhookTools(actor), request));
   await world.drain();
   const { length: calls } = plan.calls;
   await world.pass(6);

@@ -168,8 +168,8 @@ describe('the request to a receiver', () => {
     await world.addEndpoints([endpoint]);
     const event = eventNamed('signed');
     await world.publish(event);
-    const [delivery] = await world.store.listDeliveries(endpoint.id, { limit: 1 });
-    const tools = { ...world.tools(world.actor('sender')), transport: onLoopback };
+    const [delivery] = await world.store.webhooks.listDeliveries(endpoint.id, { limit: 1 });
+    const tools = { ...world.webhookTools(world.actor('sender')), transport: onLoopback };
     expect(await sendWebhook(tools, endpoint.id, delivery?.id ?? '')).toBe('delivered');
     return world;
   };

@@ -51,7 +51,7 @@ import {
 } from '../../lambdas/resolving/use/resolve.ts';
 import { type RetriedOrphans, retryOrphans } from '../../lambdas/resolving/use/retry-orphans.ts';
 import { returnCharges } from '../../lambdas/resolving/use/return-charges.ts';
-import type { WebhookTask } from '../../lambdas/webhooks/use/webhooks.ts';
+import type { DueWebhooks, WebhookStore, WebhookTask } from '../../lambdas/webhooks/use/webhooks.ts';
 import { sweepAll } from '../jobs/sweep-all.ts';
 import { MemoryMailer } from '../orders/memory-mailer.ts';
 import { createShopParties, type ShopParties } from '../orders/shop-parties.ts';
@@ -64,18 +64,25 @@ import { MemoryViews } from '../views/memory-views.ts';
 import { createSandboxInProcess, type SandboxInProcess, type SandboxInProcessOptions } from './sandbox-in-process.ts';
 import { Stores } from './stores.ts';
 
-/** What the use cases of payments, orders and runs of jobs are given. */
-export interface WorldTools extends ResolveTools, OrderTools {
+/** What the use cases of payments, orders and runs of jobs need. */
+export interface WorldTools extends ResolveTools, OrderTools, StorePorts {
   readonly processor: Processor;
-  readonly shelf: OrphanShelf;
-  readonly holds: DueQueue<Hold>;
-  readonly runs: JobRunStore;
   readonly tasks: Queue;
-  readonly records: ConsumerEffects & ConsumerClaims;
   readonly report: (error: unknown) => void;
 }
 
-/** The queue of jobs and the queue of webhooks. */
+interface StorePorts extends Pick<OrderTools & ResolveTools, 'store' | 'effects' | 'work' | 'orders'> {
+  readonly shelf: OrphanShelf;
+  readonly holds: DueQueue<Hold>;
+  readonly runs: JobRunStore;
+  readonly records: ConsumerEffects & ConsumerClaims;
+  readonly webhooks: WebhookStore;
+  readonly due: DueWebhooks;
+}
+
+/** A message of the queue of jobs or of webhooks. */
+type Message = Pick<JobRun, 'runId'> | WebhookTask;
+
 interface Queue {
   enqueue(asked: Pick<JobRun, 'runId'> | readonly WebhookTask[], delaySeconds?: number): Promise<void>;
 }
@@ -84,7 +91,7 @@ export interface WorldOptions extends Omit<SandboxInProcessOptions, 'clock'> {
   readonly plan?: FaultPlan;
   /** @default over tables in memory */
   readonly store?: Stores;
-  /** The stores as one process sees them, struck where they call. @default `store`, whose own calls are struck */
+  /** The stores of one process, with faults at the calls of the SDK. @default `store`, with faults at the calls of its ports */
   readonly storeFor?: (actor: Actor, clock: Clock) => Stores;
 }
 
@@ -114,8 +121,15 @@ export class World {
   readonly counted = new Map<string, number>();
   /** Errors of single items. */
   readonly reported: unknown[] = [];
-  /** Messages to the queues of jobs and webhooks. */
-  readonly enqueued: (RunId | WebhookTask)[] = [];
+  /** The messages of the queues, in the order in which they were sent. Each is visible from its time on. */
+  queue: readonly { readonly message: Message; readonly atMs: number }[] = [];
+  readonly tasks: Queue = {
+    enqueue: async (asked, delaySeconds = 0) => {
+      const atMs = this.clock.nowMs() + delaySeconds * 1000;
+      const messages = 'runId' in asked ? [asked] : asked;
+      this.queue = [...this.queue, ...messages.map((message) => ({ message, atMs }))];
+    },
+  };
   #shop: ShopParties | undefined;
   readonly #storeFor: WorldOptions['storeFor'];
   readonly #sandbox: Omit<SandboxInProcessOptions, 'clock'>;
@@ -129,34 +143,46 @@ export class World {
     this.#sandbox = sandbox;
   }
 
-  /** Made when it is first asked for: thousands of worlds need none. */
+  /** Made at its first use, as thousands of worlds need none. */
   get processor(): SandboxInProcess {
     this.#processor ??= createSandboxInProcess({ clock: this.clock, ...this.#sandbox });
     return this.#processor;
   }
 
   get tools(): WorldTools {
-    const { store, processor, stock, referrals, mailer, clock, entropy, reported } = this;
+    const { store, processor, stock, referrals, mailer, tasks } = this;
     return {
+      ...this.basics,
       cause: BY_RUN,
       ...portsOf(store),
-      tasks: {
-        enqueue: async (asked) => {
-          this.enqueued.push(...('runId' in asked ? [asked.runId] : asked));
-        },
-      },
+      tasks,
       processor,
       books: [processor],
       stock,
       referrals,
       mailer,
-      runner: idempotentRunner,
       replays: NO_CACHE,
-      clock,
-      entropy,
-      digest: systemDigest,
-      report: (error) => reported.push(error),
     };
+  }
+
+  /** What every use case needs. */
+  get basics() {
+    const { clock, entropy, reported } = this;
+    const report = (error: unknown): void => void reported.push(error);
+    return { runner: idempotentRunner, clock, entropy, digest: systemDigest, report };
+  }
+
+  /** Jobs by the ids of their runs. */
+  get enqueued(): readonly (RunId | WebhookTask)[] {
+    return this.queue.map(({ message }) => ('runId' in message ? message.runId : message));
+  }
+
+  /** Receives the first visible message, and removes it. */
+  takeDue(): Message | undefined {
+    const index = this.queue.findIndex(({ atMs }) => atMs <= this.clock.nowMs());
+    const due = this.queue[index];
+    if (due !== undefined) this.queue = this.queue.toSpliced(index, 1);
+    return due?.message;
   }
 
   get shop(): ShopParties {
@@ -178,17 +204,26 @@ export class World {
   /** The tools of a process: each call of another system is a point at which it can be struck. */
   toolsOf(actor: Actor): WorldTools {
     const { tools } = this;
-    const own = this.#storeFor?.(actor, this.clock);
     return {
       ...tools,
-      ...(own === undefined ? struckPorts(actor, tools) : portsOf(own)),
+      ...this.portsOf(actor),
       processor: processorOf(actor, tools.processor),
       books: tools.books.map((books) => booksOf(actor, books)),
       stock: seenBy(actor, tools.stock, 'reserve', 'release'),
       referrals: seenBy(actor, tools.referrals, 'credit'),
       mailer: seenBy(actor, tools.mailer, 'send'),
-      tasks: seenBy(actor, tools.tasks, 'enqueue'),
+      tasks: this.tasksOf(actor),
     };
+  }
+
+  /** The stores' ports of a process. */
+  portsOf(actor: Actor): StorePorts {
+    const own = this.#storeFor?.(actor, this.clock);
+    return own === undefined ? faultyPorts(actor, portsOf(this.store)) : portsOf(own);
+  }
+
+  tasksOf(actor: Actor): Queue {
+    return seenBy(actor, this.tasks, 'enqueue');
   }
 
   pay(request: CreatePayment, changes: Changes = {}): Promise<CreatePaymentOutcome> {
@@ -410,15 +445,25 @@ async function dies(work: Promise<unknown>): Promise<void> {
   if (ended !== GONE) throw new Error(`the process did not die: ${JSON.stringify(ended)}`);
 }
 
-/** The ports that the stores are behind. */
-function portsOf(store: Stores) {
-  const { holds, jobRuns: runs, consumed: records } = store;
-  return { store, effects: store, work: store, shelf: store, orders: store, holds, runs, records };
+/** The ports of the stores. */
+function portsOf(store: Stores): StorePorts {
+  const { holds, jobRuns: runs, consumed: records, webhooks } = store;
+  const ofPayments = { store, effects: store, work: store, shelf: store, orders: store };
+  return { ...ofPayments, holds, runs, records, webhooks, due: webhooks };
 }
 
-/** The same, struck call by call; sweeps read their queues without faults. */
-function struckPorts(actor: Actor, { store, effects, orders, holds, runs, records }: WorldTools) {
+/** The same with faults at their calls. Sweeps read their queues without faults. */
+function faultyPorts(actor: Actor, ports: StorePorts): StorePorts {
+  const { store, effects, orders, holds, runs, records, webhooks, due } = ports;
+  const reads = ['readEffect', 'readBook', 'readDelivery', 'listDeliveries', 'readReplay', 'readLane'] as const;
   return {
+    ...ports,
+    webhooks: seenBy(actor, webhooks, 'write', 'park', ...reads),
+    due: {
+      due: (nowMs, limit) => due.due(nowMs, limit),
+      move: (moved, to) => due.move(moved, to),
+      ...seenBy(actor, due, 'dueInLane'),
+    },
     store: storeOf(actor, store),
     effects: effectsOf(actor, effects),
     orders: ordersOf(actor, orders),
