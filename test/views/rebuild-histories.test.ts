@@ -10,7 +10,7 @@ import { eventsOf } from '../events/event-fixtures.ts';
 import { countingEntropy } from '../support/counting-entropy.ts';
 import { checkViews, OWNERS } from './check-views.ts';
 import type { MemoryViews } from './memory-views.ts';
-import { RebuildHarness } from './rebuild-harness.ts';
+import { RebuildWorld } from './rebuild-world.ts';
 import { ScheduledViews } from './scheduled-views.ts';
 import { BEGIN_MS, chainFor, paymentPlans } from './view-histories.ts';
 
@@ -66,7 +66,7 @@ describe('a rebuild', () => {
         const early = all.filter((_, index) => index < (all.length * known) / 100);
         // Earlier projections do not matter. The first transitions must exist for their events.
         const firsts = all.filter(({ sequence }) => sequence === 1);
-        const harness = new RebuildHarness(NOW_MS, early);
+        const harness = new RebuildWorld(NOW_MS, early);
         const { views } = harness;
         for (const event of eventsOf(systemDigest, [...firsts, ...early.filter(({ sequence }) => sequence > 1)])) {
           if (

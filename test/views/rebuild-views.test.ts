@@ -11,17 +11,17 @@ import { eventsOf } from '../events/event-fixtures.ts';
 import { apartBy, lookedAt } from '../reconciling/mismatch-fixtures.ts';
 import { countingEntropy } from '../support/counting-entropy.ts';
 import { takenAt } from './ledger-reader-suite.ts';
-import { RebuildHarness } from './rebuild-harness.ts';
+import { RebuildWorld } from './rebuild-world.ts';
 
 const DAY_MS = 24 * 60 * 60 * 1000;
 const TODAY_MS = Date.UTC(2026, 2, 10);
 const owner = { tenantId: tenantId('ten_rebuild'), mode: 'test' as const };
 
-let harness: RebuildHarness;
+let harness: RebuildWorld;
 
 beforeEach(() => {
   const days = [1, 2, 3].flatMap((day) => takenAt(owner, `k-${day}`, TODAY_MS - day * DAY_MS));
-  harness = new RebuildHarness(TODAY_MS + DAY_MS / 2, days);
+  harness = new RebuildWorld(TODAY_MS + DAY_MS / 2, days);
 });
 
 async function projectAll(): Promise<void> {
@@ -65,7 +65,7 @@ describe('a rebuild of the views', () => {
   test('names a payment that this code cannot read, keeps its rows, and rebuilds all others', async () => {
     await projectAll();
     const unreadable = harness.written[0]?.payment.id;
-    const { store } = harness.tools();
+    const { store } = harness;
     const before = harness.views.all();
     const { counts, differences } = await harness.rebuild({
       store: {
@@ -129,8 +129,8 @@ describe('a rebuild of the views', () => {
     const { length: pages } = harness.states;
     const whole = harness.views.all().length;
     for (let page = 0; page < pages; page += 1) {
-      const later = new RebuildHarness(TODAY_MS + DAY_MS / 2, harness.written);
-      await expect(later.rebuild({}, rebuildBegin(2), page)).rejects.toThrow('the process is gone');
+      const later = new RebuildWorld(TODAY_MS + DAY_MS / 2, harness.written);
+      await expect(later.rebuild({}, rebuildBegin(2), page)).rejects.toThrow('the process has crashed');
       const told = later.states.at(-1) ?? rebuildBegin(2);
       const { differences } = await later.rebuild({}, JSON.parse(JSON.stringify(told)) as typeof told);
 

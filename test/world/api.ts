@@ -1,6 +1,5 @@
 import { createHash } from 'node:crypto';
 import { PutCommand } from '@aws-sdk/lib-dynamodb';
-import { DynamoDbActivity } from '../../lambdas/activity/store/dynamodb-activity.ts';
 import { authenticatedApi, type TenantApiTools } from '../../lambdas/http/authenticated-api.ts';
 import type { GatewayEvent, GatewayResult } from '../../lambdas/http/gateway-request.ts';
 import { byPath, operatorApi } from '../../lambdas/http/operator-api.ts';
@@ -343,12 +342,11 @@ export class Api<Of extends World = World> {
 
   #open(): ApiWorldTools {
     processes += 1;
-    const { world } = this;
+    const { world, clock } = this;
     const { store = world.store } = this.#changes;
     const behind = store instanceof Stores ? store : world.store;
     const views = new ProjectedViews(behind);
     const entropy = countingEntropy(`process-${processes}`);
-    const { clock } = world;
     return {
       ...world.tools,
       replays: new ProcessReplayCache(),
@@ -363,7 +361,7 @@ export class Api<Of extends World = World> {
       transitions: behind.ledger,
       ledger: new ViewLedgerReader(views),
       keysBy: (by) => new TenantAdministration(behind.database.client, TABLES, by, { clock, entropy }),
-      activity: new DynamoDbActivity(behind.database.client, TABLES, { clock, entropy }),
+      activity: behind.activity,
       verify: async (token, path) =>
         (await import('../../lambdas/jobs/job-credential.ts')).verifyJobCredential(this.credentials, token, path),
       webhooks: world.store.webhooks,

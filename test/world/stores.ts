@@ -1,4 +1,5 @@
 import { DeleteCommand, TransactWriteCommand } from '@aws-sdk/lib-dynamodb';
+import { DynamoDbActivity } from '../../lambdas/activity/store/dynamodb-activity.ts';
 import { DynamoDbCommissions } from '../../lambdas/follow-ups/store/dynamodb-commissions.ts';
 import type { JobRun } from '../../lambdas/jobs/domain/job-run.ts';
 import { DynamoDbJobMarks } from '../../lambdas/jobs/store/dynamodb-job-marks.ts';
@@ -34,6 +35,7 @@ import type {
 import type { OrphanShelf, UnfinishedWork } from '../../lambdas/payments/use/unfinished-work.ts';
 import { DynamoDbDueQueue } from '../../lambdas/resolving/store/dynamodb-due-queue.ts';
 import { DynamoDbUnfinishedWork } from '../../lambdas/resolving/store/dynamodb-unfinished.ts';
+import { DynamoDbLedgerWalk } from '../../lambdas/views/store/dynamodb-ledger-walk.ts';
 import { DynamoDbWebhooks } from '../../lambdas/webhooks/store/dynamodb-webhooks.ts';
 import { countingEntropy } from '../support/counting-entropy.ts';
 import { SimulatedClock } from '../support/simulated-clock.ts';
@@ -60,6 +62,8 @@ export class Stores extends DynamoDbStore implements EffectStore, OrphanShelf, U
   readonly consumed: DynamoDbConsumerRecords;
   readonly commissions: DynamoDbCommissions;
   readonly webhooks: DynamoDbWebhooks;
+  readonly activity: DynamoDbActivity;
+  readonly ledgerWalk: DynamoDbLedgerWalk;
   readonly #pacing: Pacing;
   readonly #effects: DynamoDbEffects;
   readonly #work: DynamoDbUnfinishedWork;
@@ -88,6 +92,8 @@ export class Stores extends DynamoDbStore implements EffectStore, OrphanShelf, U
     const queues = { client, table: tables.registry, pacing, unreadable };
     this.holds = new DynamoDbDueQueue(queues, HOLDS);
     this.webhooks = new DynamoDbWebhooks(client, tables, pacing);
+    this.activity = new DynamoDbActivity(client, tables, pacing);
+    this.ledgerWalk = new DynamoDbLedgerWalk(client, tables.ledger, pacing);
     this.commissions = new DynamoDbCommissions(queues);
   }
 

@@ -61,8 +61,9 @@ import { Actor, type Ended, FaultPlan } from '../support/fault-plan.ts';
 import { booksOf, effectsOf, ordersOf, processorOf, seenBy, storeOf } from '../support/faulty-ports.ts';
 import { SimulatedClock } from '../support/simulated-clock.ts';
 import { MemoryViews } from '../views/memory-views.ts';
+import type { MemoryDynamoDbOptions } from './memory-dynamodb.ts';
 import { createSandboxInProcess, type SandboxInProcess, type SandboxInProcessOptions } from './sandbox-in-process.ts';
-import { Stores } from './stores.ts';
+import { emptyTables, Stores } from './stores.ts';
 
 /** What the use cases of payments, orders and runs of jobs need. */
 export interface WorldTools extends ResolveTools, OrderTools, StorePorts {
@@ -87,7 +88,9 @@ interface Queue {
   enqueue(asked: Pick<JobRun, 'runId'> | readonly WebhookTask[], delaySeconds?: number): Promise<void>;
 }
 
-export interface WorldOptions extends Omit<SandboxInProcessOptions, 'clock'> {
+export interface WorldOptions extends Omit<SandboxInProcessOptions, 'clock'>, Pick<MemoryDynamoDbOptions, 'pageBytes'> {
+  /** @default noon of 1 March 2026 */
+  readonly nowMs?: number;
   readonly plan?: FaultPlan;
   /** @default over tables in memory */
   readonly store?: Stores;
@@ -106,7 +109,7 @@ const GONE = 'the process is gone';
 /** One clock, the product's stores over tables in memory, the sandbox in process, and the use cases on them. */
 export class World {
   readonly plan: FaultPlan;
-  readonly clock = new SimulatedClock();
+  readonly clock: SimulatedClock;
   readonly store: Stores;
   readonly entropy: Entropy = countingEntropy();
   /** The Views without what events project: see `Api`. */
@@ -135,9 +138,10 @@ export class World {
   readonly #sandbox: Omit<SandboxInProcessOptions, 'clock'>;
   #processor: SandboxInProcess | undefined;
 
-  constructor({ plan = new FaultPlan(), store, storeFor, ...sandbox }: WorldOptions = {}) {
+  constructor({ plan = new FaultPlan(), nowMs, store, storeFor, pageBytes, ...sandbox }: WorldOptions = {}) {
     this.plan = plan;
-    this.store = store ?? new Stores(this.clock);
+    this.clock = new SimulatedClock(nowMs);
+    this.store = store ?? new Stores(this.clock, emptyTables(this.clock, pageBytes === undefined ? {} : { pageBytes }));
     this.views = new MemoryViews(this.store.database);
     this.#storeFor = storeFor;
     this.#sandbox = sandbox;

@@ -1,0 +1,43 @@
+import type { Transition } from '../../lambdas/payments/domain/transition.ts';
+import {
+  type RebuildState,
+  type RebuildTools,
+  type Rebuilt,
+  rebuildBegin,
+  rebuildViews,
+} from '../../lambdas/views/use/rebuild-views.ts';
+import { World } from '../world/world.ts';
+
+/** Two or three rows. */
+const PAGE_BYTES = 2_000;
+
+/** A Ledger that grows, and rebuilds of its Views. */
+export class RebuildWorld extends World {
+  readonly written: Transition[] = [];
+  /** The states that rebuilds have reported. */
+  readonly states: RebuildState[] = [];
+
+  constructor(nowMs: number, written: readonly Transition[] = []) {
+    super({ nowMs, pageBytes: PAGE_BYTES });
+    this.write(written);
+  }
+
+  write(transitions: readonly Transition[]): void {
+    this.written.push(...transitions);
+    void this.store.write(transitions);
+  }
+
+  /** @param crashesAt before the state with this number is reported */
+  rebuild(changes: Partial<RebuildTools> = {}, state = rebuildBegin(2), crashesAt = Infinity): Promise<Rebuilt> {
+    const { store, views } = this;
+    const tools = { ...this.basics, views, ledger: store.ledgerWalk, store, orders: store, ...changes };
+    return rebuildViews(tools, state, async (reached) => {
+      if (this.states.length >= crashesAt) throw new Error('the process has crashed');
+      this.states.push(reached);
+    });
+  }
+
+  compare(): Promise<Rebuilt> {
+    return this.rebuild({}, rebuildBegin(2, 'compare_ledger'));
+  }
+}
