@@ -3,7 +3,7 @@ import { invariant } from '../../lambdas/kernel/invariant.ts';
 import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
 import { type Delivery, newDelivery } from '../../lambdas/webhooks/domain/webhook-delivery.ts';
 import { messageOf } from '../../lambdas/webhooks/use/fan-out-webhooks.ts';
-import { DeployedCallbacks, eventBody } from '../callbacks/deployed-callbacks.ts';
+import { CallbacksClient, eventBody } from '../callbacks/callbacks-client.ts';
 import { paymentRequest } from '../payments/payment-fixtures.ts';
 import { eventNamed } from '../webhooks/webhook-fixtures.ts';
 import { Api } from '../world/api.ts';
@@ -80,11 +80,11 @@ async function captureDeliveries(examples: CapturedExamples, harness: Api, id: s
 }
 
 export async function captureCallbacks(examples: CapturedExamples): Promise<void> {
-  const site = new DeployedCallbacks();
+  const site = new CallbacksClient();
   const request = paymentRequest('captured', { source: 'tok_async' });
-  await site.harness.pay(request);
-  const charge = site.harness.chargeOf(request);
-  await site.harness.processor.inside.approve(charge);
+  await site.world.pay(request);
+  const charge = site.world.chargeOf(request);
+  await site.processor.inside.approve(charge);
   const body = eventBody('evt_1', charge, { data: { charge, payment: request.paymentId } });
   examples.request('receiveCallback', 'succeeded', 'The sandbox reports a changed charge', JSON.parse(body) as unknown);
   examples.answer('receiveCallback', 'received', 'The callback was stored', await site.deliver(body));

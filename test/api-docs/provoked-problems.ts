@@ -7,7 +7,7 @@ import type { PaymentStore } from '../../lambdas/payments/use/payment-store.ts';
 import type { NoProcessor } from '../../lambdas/payments/use/pinned-processor.ts';
 import type { Processor } from '../../lambdas/payments/use/processor.ts';
 import { MAX_ENDPOINTS } from '../../lambdas/webhooks/domain/webhook-endpoint.ts';
-import { DeployedCallbacks } from '../callbacks/deployed-callbacks.ts';
+import { CallbacksClient } from '../callbacks/callbacks-client.ts';
 import { PROVOKED_CHANGES } from '../payments/provoked-changes.ts';
 import { API_KEY, Api, OPERATOR_KEY, type Reply } from '../world/api.ts';
 import type { Stores } from '../world/stores.ts';
@@ -166,7 +166,7 @@ export const PROVOKED: Readonly<Record<Exclude<ProblemCode, GatewayCode>, () => 
   invalid_idempotency_key: () => deskAtSandbox().pay('two words'),
   unauthorized: () => deskAtSandbox().get('/v1/payments/x', { headers: { Authorization: 'Bearer nonsense' } }),
   invalid_signature: () => {
-    const site = new DeployedCallbacks();
+    const site = new CallbacksClient();
     return site.deliver('{}', { headers: { 'Sandbox-Signature': site.sign(Buffer.from('{}'), 'another secret') } });
   },
   payment_canceled: letGo,

@@ -2,22 +2,22 @@ import { createHmac } from 'node:crypto';
 import { beforeEach, describe, expect, jest, test } from '@jest/globals';
 import { RetryableError } from '../../lambdas/kernel/faults.ts';
 import { paymentRequest } from '../payments/payment-fixtures.ts';
-import { DeployedCallbacks, eventBody, SECRET } from './deployed-callbacks.ts';
+import { CALLBACKS, CallbacksClient, eventBody, SECRET } from './callbacks-client.ts';
 
-let site: DeployedCallbacks;
+let site: CallbacksClient;
 let charge: string;
 const request = paymentRequest('callbacks-api', { source: 'tok_async' });
 
 /** A pending payment, and its charge that has succeeded. */
-async function open(next = new DeployedCallbacks()): Promise<void> {
+async function open(next = new CallbacksClient()): Promise<void> {
   site = next;
-  await site.harness.pay(request);
-  charge = site.harness.chargeOf(request);
-  await site.harness.processor.inside.approve(charge);
+  await site.world.pay(request);
+  charge = site.world.chargeOf(request);
+  await site.processor.inside.approve(charge);
 }
 beforeEach(() => open());
 
-const types = () => site.harness.typesOf(request);
+const types = () => site.world.typesOf(request);
 const SETTLED = ['payment.created', 'payment.processing', 'payment.completed'];
 const WAITING = ['payment.created', 'payment.processing'];
 
@@ -40,20 +40,20 @@ describe('a signed callback', () => {
   test('of a charge without a payment is stored and acknowledged', async () => {
     expect(await site.deliver(eventBody('evt_1', 'ch_none'))).toMatchObject({ status: 200 });
     expect(site.reports).toMatchObject([{ counts: ['callback_orphaned'], report: { because: ['charge_unknown'] } }]);
-    expect(await site.harness.store.waiting(9)).toHaveLength(1);
+    expect(await site.store.waiting(9)).toHaveLength(1);
   });
 
   test('of a late success raises the alarm', async () => {
-    await site.harness.processor.inside.correct(charge, { status: 'declined' });
+    await site.processor.inside.correct(charge, { status: 'declined' });
     await site.deliver(eventBody('evt_1', charge));
-    await site.harness.processor.inside.approve(charge);
+    await site.processor.inside.approve(charge);
     await site.deliver(eventBody('evt_2', charge));
     expect(site.reports.at(-1)?.counts).toEqual(['callback_taken_in', 'late_success']);
   });
 
   test('of a contradiction raises the alarm, with the reason and the payment', async () => {
     await site.deliver(eventBody('evt_1', charge));
-    await site.harness.processor.inside.correct(charge, { status: 'voided' });
+    await site.processor.inside.correct(charge, { status: 'voided' });
     await site.deliver(eventBody('evt_2', charge));
     expect(site.reports.at(-1)).toMatchObject({
       counts: ['callback_taken_in', 'contradiction'],
@@ -79,11 +79,11 @@ describe('a signed callback', () => {
   });
 
   test('is answered with an error if it cannot be stored, so it is redelivered', async () => {
-    await site.harness.processor.inside.goDown();
+    await site.processor.inside.goDown();
     const answer = await site.deliver(eventBody('evt_1', charge));
     expect(answer).toMatchObject({ status: 503, headers: { 'Retry-After': '1' } });
     expect(site.stored()).toBe(0);
-    await site.harness.processor.inside.comeBack();
+    await site.processor.inside.comeBack();
     expect((await site.deliver(eventBody('evt_1', charge))).status).toBe(200);
   });
 });
@@ -95,8 +95,8 @@ describe('a callback with an invalid signature is 401, and nothing is stored', (
     ['missing a letter', () => site.sign(body()).slice(0, -1)],
     ['by another secret', () => site.sign(body(), 'another')],
     ['of another body', () => site.sign(Buffer.from(eventBody('evt_2', charge)))],
-    ['too old', () => site.sign(body(), SECRET, site.harness.clock.nowMs() - OLD_MS)],
-    ['too far ahead', () => site.sign(body(), SECRET, site.harness.clock.nowMs() + OLD_MS)],
+    ['too old', () => site.sign(body(), SECRET, site.clock.nowMs() - OLD_MS)],
+    ['too far ahead', () => site.sign(body(), SECRET, site.clock.nowMs() + OLD_MS)],
     ['empty', () => ''],
     ['one of two', () => `${site.sign(body())},v1=${'0'.repeat(64)}`],
     ['in another scheme', () => site.sign(body()).replace('v1=', 'v0=')],
@@ -111,7 +111,7 @@ describe('a callback with an invalid signature is 401, and nothing is stored', (
   });
 
   test('none', async () => {
-    expect((await site.post({ body: eventBody('evt_1', charge) })).status).toBe(401);
+    expect((await site.ask('POST', CALLBACKS, { event: { body: eventBody('evt_1', charge) } })).status).toBe(401);
     expect(site.stored()).toBe(0);
   });
 
@@ -148,7 +148,7 @@ describe('a rotated secret', () => {
       active: () => Promise.reject(new RetryableError('secrets_unavailable', 'no')),
       renewed: async () => undefined,
     };
-    await open(new DeployedCallbacks('sandbox', { secrets }));
+    await open(new CallbacksClient('sandbox', secrets));
     expect((await site.deliver(eventBody('evt_1', charge))).status).toBe(503);
     expect(site.stored()).toBe(0);
   });
@@ -156,7 +156,7 @@ describe('a rotated secret', () => {
 
 describe('other schemes verify the same events', () => {
   test('Stripe’s', async () => {
-    await open(new DeployedCallbacks('stripe'));
+    await open(new CallbacksClient('stripe'));
     const body = eventBody('evt_1', charge);
     const headers = { 'Stripe-Signature': site.sign(Buffer.from(body)) };
     expect((await site.deliver(body, { headers })).status).toBe(200);
@@ -164,13 +164,13 @@ describe('other schemes verify the same events', () => {
   });
 
   test('Standard Webhooks', async () => {
-    await open(new DeployedCallbacks('standard-webhooks'));
+    await open(new CallbacksClient('standard-webhooks'));
     // The package reads the clock of the system.
-    const now = jest.spyOn(Date, 'now').mockReturnValue(site.harness.clock.nowMs());
+    const now = jest.spyOn(Date, 'now').mockReturnValue(site.clock.nowMs());
     const key = Buffer.from('a key of a merchant: 32 bytes...');
     site.secrets = [`whsec_${key.toString('base64')}`];
     const body = eventBody('evt_1', charge);
-    const seconds = String(Math.floor(site.harness.clock.nowMs() / 1000));
+    const seconds = String(Math.floor(site.clock.nowMs() / 1000));
     const mac = createHmac('sha256', key).update(`msg_1.${seconds}.${body}`).digest('base64');
     const headers = { 'Webhook-Id': 'msg_1', 'Webhook-Timestamp': seconds, 'Webhook-Signature': `v1,${mac}` };
     expect((await site.deliver(body, { headers })).status).toBe(200);
@@ -188,7 +188,7 @@ describe('invalid requests', () => {
     ['/callbacks/memory/test/deeper', 'POST', 404],
     ['/callbacks/memory/test', 'GET', 405],
   ])('%s %s is %d', async (path, method, status) => {
-    expect((await site.post({}, path, method)).status).toBe(status);
+    expect((await site.ask(method, path)).status).toBe(status);
   });
 
   test('a signature header given twice is 400', async () => {

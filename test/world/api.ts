@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { PutCommand } from '@aws-sdk/lib-dynamodb';
+import type { CallbacksApiTools } from '../../lambdas/callbacks/callbacks-api.ts';
 import { authenticatedApi, type TenantApiTools } from '../../lambdas/http/authenticated-api.ts';
 import type { GatewayEvent, GatewayResult } from '../../lambdas/http/gateway-request.ts';
 import { byPath, operatorApi } from '../../lambdas/http/operator-api.ts';
@@ -66,12 +67,17 @@ export type ApiWorldTools = TenantApiTools &
   AdminTools &
   JobsApiTools &
   ReadEventTools &
-  WebhookApiTools;
+  WebhookApiTools & { readonly callbacks: Pick<CallbacksApiTools, 'sources' | 'secrets'> };
 
 type Handler = (event: GatewayEvent) => Promise<GatewayResult>;
 
 /** One function per kind of path, as the stacks deploy them; each loads its own routes. */
 const FUNCTIONS: readonly (readonly [RegExp, (tools: ApiWorldTools) => Promise<Handler>])[] = [
+  [
+    /^\/callbacks/,
+    async ({ callbacks, ...tools }) =>
+      (await import('../../lambdas/callbacks/callbacks-api.ts')).callbacksApi({ ...tools, ...callbacks }),
+  ],
   [/^\/v1\/admin\/jobs/, async (tools) => (await import('../../lambdas/jobs/http/job-routes.ts')).jobsApi(tools)],
   [
     /^\/v1\/(?:ledger|balances|corrections|decisions|admin)/,
@@ -366,6 +372,7 @@ export class Api<Of extends World = World> {
         (await import('../../lambdas/jobs/job-credential.ts')).verifyJobCredential(this.credentials, token, path),
       webhooks: world.store.webhooks,
       secrets: SECRETS,
+      callbacks: { sources: [], secrets: this.#secrets },
       addresses: webhookAddresses(async () => [{ address: '93.184.216.34', family: 4 }], { allowLoopback: false }),
       ...this.#changes,
     };
