@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
-import { AmbiguousError, RetryableError } from '../../lambdas/kernel/faults.ts';
+import { AmbiguousError } from '../../lambdas/kernel/faults.ts';
 import {
   type BigCommerceOptions,
   createBigCommerce,
@@ -9,20 +9,23 @@ import {
   storeOrderSchema,
 } from '../../lambdas/orders/parties/bigcommerce.ts';
 import { createOutboundPolicy } from '../../lambdas/outbound/outbound-policy.ts';
-import type { SendOutcome } from '../../lambdas/outbound/send-once.ts';
 import type { DeadLetter } from '../../lambdas/outbound/use/dead-letters.ts';
 import type { SendingClaims } from '../../lambdas/outbound/use/sending-claims.ts';
 import { SimulatedClock } from '../support/simulated-clock.ts';
 import { Stores } from '../world/stores.ts';
 import { BIGCOMMERCE_TOKEN, type BigCommerceDouble, STORE_HASH, serveBigCommerce } from './bigcommerce-double.ts';
 import type { Trouble } from './postmark-double.ts';
-
-const MAX_LAG_MS = 60_000;
-/** The largest clock skew between two workers. */
-const CLOCK_SKEW_MS = 10 * 60_000;
-const PATIENCE_MS = 20_000;
-/** Real time: long when an answer comes, short when none does. Milliseconds. */
-const timeoutFor = (trouble?: Trouble) => (typeof trouble === 'string' && trouble.startsWith('silent') ? 300 : 10_000);
+import {
+  Died,
+  diesAfterBegin,
+  diesBeforeSent,
+  MAX_LAG_MS,
+  outcomesOfMany,
+  PATIENCE_MS,
+  TROUBLES,
+  timeoutFor,
+  untilKnown,
+} from './vendor-redeliveries.ts';
 
 const ORDER: StoreOrder = {
   reference: 'ord_1',
@@ -39,8 +42,6 @@ const ORDER: StoreOrder = {
   },
   items: [{ name: 'Mug', quantity: 2, price: '19.99' }],
 };
-
-class Died extends Error {}
 
 describe('BigCommerce', () => {
   let clock: SimulatedClock;
@@ -74,18 +75,7 @@ describe('BigCommerce', () => {
   };
   const make = (maker: OrderMaker, order: StoreOrder = ORDER) =>
     maker.createOrder(order, { deadlineMs: clock.nowMs() + PATIENCE_MS });
-  /** Repeats the call, like the redeliveries of a queue. */
-  const makeUntilKnown = async (maker: OrderMaker): Promise<SendOutcome> => {
-    for (let delivery = 1; delivery <= 10; delivery += 1) {
-      try {
-        return await make(maker);
-      } catch (error) {
-        if (!(error instanceof RetryableError || error instanceof AmbiguousError)) throw error;
-        clock.advance((error.retryAfterSeconds ?? 60) * 1_000);
-      }
-    }
-    throw new Error('ten deliveries were not enough');
-  };
+  const makeUntilKnown = (maker: OrderMaker) => untilKnown(clock, () => make(maker));
   const posts = () => server.requests.filter((request) => request.startsWith('POST')).length;
   const madeOnce = () => {
     expect(server.orders.map(({ external_id }) => external_id)).toEqual(['ord_1']);
@@ -135,16 +125,6 @@ describe('BigCommerce', () => {
     expect(clock.nowMs() - begunAtMs).toBe(waitedMs);
   });
 
-  const TROUBLES: readonly Trouble[] = [
-    'silent_before',
-    'silent_after',
-    'reset_before',
-    'reset_after',
-    'error_before',
-    'error_after',
-    'malformed_after',
-  ];
-
   test.each(TROUBLES)('without an answer, nothing is sent again within the call: %s', async (trouble) => {
     server.writeTroubles.push(trouble);
     await expect(make(connect(claims, {}, trouble))).rejects.toBeInstanceOf(AmbiguousError);
@@ -164,13 +144,7 @@ describe('BigCommerce', () => {
     test.each(TROUBLES)('%s, and twenty concurrent attempts, repeatedly', async (trouble) => {
       const maker = connect(claims, {}, trouble);
       server.writeTroubles.push(trouble);
-      const outcomes = new Set<string>();
-      for (let round = 1; round <= 4; round += 1) {
-        const settled = await Promise.allSettled(Array.from({ length: 20 }, () => make(maker)));
-        for (const one of settled) if (one.status === 'fulfilled') outcomes.add(JSON.stringify(one.value));
-        clock.advance(CLOCK_SKEW_MS + 3 * MAX_LAG_MS);
-      }
-      expect([...outcomes]).toEqual([JSON.stringify(madeOnce())]);
+      expect(await outcomesOfMany(clock, () => make(maker))).toEqual([JSON.stringify(madeOnce())]);
     });
 
     test('the process crashes before the send', async () => {
@@ -200,7 +174,7 @@ describe('BigCommerce', () => {
     test.each([
       ['before', diesAfterBegin, 0],
       ['after', diesBeforeSent, 1],
-    ])('after a crash %s the send, an operator must review the order', async (_when, dying, sends) => {
+    ] as const)('after a crash %s the send, an operator must review the order', async (_when, dying, sends) => {
       await expect(make(connect(dying(claims), { lookup }))).rejects.toThrow(Died);
       clock.advance(3_600_000);
       expect(await make(connect(claims, { lookup }))).toEqual({ kind: 'needs_review' });
@@ -249,32 +223,3 @@ describe('BigCommerce', () => {
     expect(new Set(since)).toEqual(new Set([`GET /stores/${STORE_HASH}/v2/orders/count`]));
   });
 });
-
-function diesAfterBegin(claims: SendingClaims): SendingClaims {
-  return {
-    ...bound(claims),
-    begin: async (key, leaseMs) => {
-      await claims.begin(key, leaseMs);
-      throw new Died();
-    },
-  };
-}
-
-function diesBeforeSent(claims: SendingClaims): SendingClaims {
-  return {
-    ...bound(claims),
-    sent: async () => {
-      throw new Died();
-    },
-  };
-}
-
-/** The methods of one, to be replaced one by one. */
-function bound(claims: SendingClaims): SendingClaims {
-  return {
-    begin: (key, leaseMs) => claims.begin(key, leaseMs),
-    sendAgain: (claim) => claims.sendAgain(claim),
-    sent: (key, vendorId) => claims.sent(key, vendorId),
-    release: (claim, what) => claims.release(claim, what),
-  };
-}

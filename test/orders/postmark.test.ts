@@ -8,7 +8,6 @@ import {
   probePostmark,
 } from '../../lambdas/orders/parties/postmark.ts';
 import { createOutboundPolicy } from '../../lambdas/outbound/outbound-policy.ts';
-import type { SendOutcome } from '../../lambdas/outbound/send-once.ts';
 import type { DeadLetter } from '../../lambdas/outbound/use/dead-letters.ts';
 import type { SendingClaims } from '../../lambdas/outbound/use/sending-claims.ts';
 import { SimulatedClock } from '../support/simulated-clock.ts';
@@ -20,13 +19,18 @@ import {
   servePostmark,
   type Trouble,
 } from './postmark-double.ts';
-
-const MAX_LAG_MS = 60_000;
-/** The largest clock skew between two workers. */
-const CLOCK_SKEW_MS = 10 * 60_000;
-/** Real time: long when an answer comes, short when none does. Milliseconds. */
-const timeoutFor = (trouble?: Trouble) => (typeof trouble === 'string' && trouble.startsWith('silent') ? 300 : 10_000);
-const PATIENCE_MS = 20_000;
+import {
+  CLOCK_SKEW_MS,
+  Died,
+  diesAfterBegin,
+  diesBeforeSent,
+  MAX_LAG_MS,
+  outcomesOfMany,
+  PATIENCE_MS,
+  TROUBLES,
+  timeoutFor,
+  untilKnown,
+} from './vendor-redeliveries.ts';
 
 const EMAIL: Email = {
   messageId: 'receipt_ord_1',
@@ -36,8 +40,6 @@ const EMAIL: Email = {
   tag: 'receipt',
   metadata: { order: 'ord_1' },
 };
-
-class Died extends Error {}
 
 describe('Postmark', () => {
   let clock: SimulatedClock;
@@ -74,18 +76,7 @@ describe('Postmark', () => {
     sender.sendEmail(email, { deadlineMs: clock.nowMs() + PATIENCE_MS });
   const sendOrDeadLetter = (sender: EmailSender = postmark) =>
     sender.sendEmail(EMAIL, { deadlineMs: clock.nowMs() + PATIENCE_MS, givenUp: 'dead_letter' });
-  /** Repeats the call, like the redeliveries of a queue. */
-  const sendUntilKnown = async (sender: EmailSender = postmark): Promise<SendOutcome> => {
-    for (let delivery = 1; delivery <= 10; delivery += 1) {
-      try {
-        return await send(sender);
-      } catch (error) {
-        if (!(error instanceof RetryableError || error instanceof AmbiguousError)) throw error;
-        clock.advance((error.retryAfterSeconds ?? 60) * 1_000);
-      }
-    }
-    throw new Error('ten deliveries were not enough');
-  };
+  const sendUntilKnown = (sender: EmailSender = postmark) => untilKnown(clock, () => send(sender));
   const posts = () => server.requests.filter((request) => request.startsWith('POST')).length;
   const sentOnce = () => {
     expect(server.emails.map(({ Metadata }) => Metadata['payonce'])).toEqual([EMAIL.messageId]);
@@ -158,18 +149,12 @@ describe('Postmark', () => {
     expect(server.requests).toHaveLength(1);
   });
 
-  const TROUBLES: readonly Trouble[] = [
-    'silent_before',
-    'silent_after',
-    'reset_before',
-    'reset_after',
-    'error_before',
-    'error_after',
-    'malformed_after',
+  const all: readonly Trouble[] = [
+    ...TROUBLES,
     { kind: 'answer', status: 200, body: '{"ErrorCode":0,"Message":"OK"}' },
     { kind: 'answer', status: 302, body: '' },
   ];
-  const named = TROUBLES.map((trouble) => [JSON.stringify(trouble), trouble] as const);
+  const named = all.map((trouble) => [JSON.stringify(trouble), trouble] as const);
 
   describe.each([0, 30_000])('each e-mail is sent once, while the search lags by %i ms', (lagMs) => {
     beforeEach(() => {
@@ -190,37 +175,16 @@ describe('Postmark', () => {
     test.each(named)('%s, and twenty concurrent attempts, repeatedly', async (_name, trouble) => {
       server.writeTroubles.push(trouble);
       const sender = connect(claims, trouble);
-      const outcomes = new Set<string>();
-      for (let round = 1; round <= 4; round += 1) {
-        const settled = await Promise.allSettled(Array.from({ length: 20 }, () => send(sender)));
-        for (const one of settled) if (one.status === 'fulfilled') outcomes.add(JSON.stringify(one.value));
-        clock.advance(CLOCK_SKEW_MS + 3 * MAX_LAG_MS);
-      }
-      expect([...outcomes]).toEqual([JSON.stringify(sentOnce())]);
+      expect(await outcomesOfMany(clock, () => send(sender))).toEqual([JSON.stringify(sentOnce())]);
     });
 
     test('the process crashes before the send', async () => {
-      const dying: SendingClaims = {
-        ...bound(claims),
-        begin: async (key, leaseMs) => {
-          await claims.begin(key, leaseMs);
-          throw new Died();
-        },
-      };
-      await expect(send(connect(dying))).rejects.toThrow(Died);
+      await expect(send(connect(diesAfterBegin(claims)))).rejects.toThrow(Died);
       expect(await sendUntilKnown()).toEqual(sentOnce());
     });
 
     test.each([1, 2])('the process crashes after the send, %i times', async (deaths) => {
-      let left = deaths;
-      const dying: SendingClaims = {
-        ...bound(claims),
-        sent: async (key, vendorId) => {
-          if (left-- > 0) throw new Died();
-          await claims.sent(key, vendorId);
-        },
-      };
-      const sender = connect(dying);
+      const sender = connect(diesBeforeSent(claims, deaths));
       await expect(send(sender)).rejects.toThrow(Died);
       clock.advance(CLOCK_SKEW_MS + 3 * MAX_LAG_MS);
       if (deaths > 1) await expect(send(sender)).rejects.toThrow(Died);
@@ -231,25 +195,12 @@ describe('Postmark', () => {
       server.writeTroubles.push('reset_before');
       await expect(send()).rejects.toBeInstanceOf(AmbiguousError);
       clock.advance(CLOCK_SKEW_MS + 2 * MAX_LAG_MS);
-      const dying: SendingClaims = {
-        ...bound(claims),
-        sent: async () => {
-          throw new Died();
-        },
-      };
-      await expect(send(connect(dying))).rejects.toThrow(Died);
+      await expect(send(connect(diesBeforeSent(claims)))).rejects.toThrow(Died);
       expect(await sendUntilKnown()).toEqual(sentOnce());
     });
 
     test('the store of the claims fails after the send', async () => {
-      let left = 1;
-      const failing: SendingClaims = {
-        ...bound(claims),
-        sent: async (key, vendorId) => {
-          if (left-- > 0) throw new RetryableError('store_throttled', 'no');
-          await claims.sent(key, vendorId);
-        },
-      };
+      const failing = diesBeforeSent(claims, 1, new RetryableError('store_throttled', 'no'));
       expect(await sendUntilKnown(connect(failing))).toEqual(sentOnce());
     });
   });
@@ -311,13 +262,3 @@ describe('Postmark', () => {
     expect(new Set(since)).toEqual(new Set(['GET /server']));
   });
 });
-
-/** The methods of one, to be replaced one by one. */
-function bound(claims: SendingClaims): SendingClaims {
-  return {
-    begin: (key, leaseMs) => claims.begin(key, leaseMs),
-    sendAgain: (claim) => claims.sendAgain(claim),
-    sent: (key, vendorId) => claims.sent(key, vendorId),
-    release: (claim, what) => claims.release(claim, what),
-  };
-}

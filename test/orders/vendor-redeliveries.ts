@@ -1,0 +1,87 @@
+import { AmbiguousError, RetryableError } from '../../lambdas/kernel/faults.ts';
+import type { SendOutcome } from '../../lambdas/outbound/send-once.ts';
+import type { SendingClaims } from '../../lambdas/outbound/use/sending-claims.ts';
+import type { SimulatedClock } from '../support/simulated-clock.ts';
+import type { Trouble } from './postmark-double.ts';
+
+/** The maximum lag of a vendor's search. Milliseconds. */
+export const MAX_LAG_MS = 60_000;
+/** The largest clock skew between two workers. */
+export const CLOCK_SKEW_MS = 10 * 60_000;
+export const PATIENCE_MS = 20_000;
+
+/** Real time: long when an answer comes, short when none does. Milliseconds. */
+export const timeoutFor = (trouble?: Trouble) =>
+  typeof trouble === 'string' && trouble.startsWith('silent') ? 300 : 10_000;
+
+/** After each of them, it is unknown whether the request was applied. */
+export const TROUBLES: readonly Trouble[] = [
+  'silent_before',
+  'silent_after',
+  'reset_before',
+  'reset_after',
+  'error_before',
+  'error_after',
+  'malformed_after',
+];
+
+export class Died extends Error {}
+
+/** Repeats the call, like the redeliveries of a queue. */
+export async function untilKnown(clock: SimulatedClock, send: () => Promise<SendOutcome>): Promise<SendOutcome> {
+  for (let delivery = 1; delivery <= 10; delivery += 1) {
+    try {
+      return await send();
+    } catch (error) {
+      if (!(error instanceof RetryableError || error instanceof AmbiguousError)) throw error;
+      clock.advance((error.retryAfterSeconds ?? 60) * 1_000);
+    }
+  }
+  throw new Error('ten deliveries were not enough');
+}
+
+/** Four rounds of twenty concurrent attempts. @returns the different outcomes, as JSON */
+export async function outcomesOfMany(
+  clock: SimulatedClock,
+  send: () => Promise<SendOutcome>,
+): Promise<readonly string[]> {
+  const outcomes = new Set<string>();
+  for (let round = 1; round <= 4; round += 1) {
+    const settled = await Promise.allSettled(Array.from({ length: 20 }, send));
+    for (const one of settled) if (one.status === 'fulfilled') outcomes.add(JSON.stringify(one.value));
+    clock.advance(CLOCK_SKEW_MS + 3 * MAX_LAG_MS);
+  }
+  return [...outcomes];
+}
+
+/** The process crashes after its claim and before the send. */
+export function diesAfterBegin(claims: SendingClaims): SendingClaims {
+  return {
+    ...bound(claims),
+    begin: async (key, leaseMs) => {
+      await claims.begin(key, leaseMs);
+      throw new Died();
+    },
+  };
+}
+
+/** The process crashes after the send, so many times, before it can record it. @param error what the caller sees */
+export function diesBeforeSent(claims: SendingClaims, times = Infinity, error: Error = new Died()): SendingClaims {
+  let left = times;
+  return {
+    ...bound(claims),
+    sent: async (key, vendorId) => {
+      if (left-- > 0) throw error;
+      await claims.sent(key, vendorId);
+    },
+  };
+}
+
+function bound(claims: SendingClaims): SendingClaims {
+  return {
+    begin: (key, leaseMs) => claims.begin(key, leaseMs),
+    sendAgain: (claim) => claims.sendAgain(claim),
+    sent: (key, vendorId) => claims.sent(key, vendorId),
+    release: (claim, what) => claims.release(claim, what),
+  };
+}
