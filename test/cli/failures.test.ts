@@ -149,7 +149,7 @@ describe('payonce', () => {
   test.each([
     [
       '',
-      'payonce needs a command: keys, tenants, operators, limits, letters, jobs, events, views, erase, activity, simulate (see --help).',
+      'payonce needs a command: keys, tenants, operators, limits, letters, jobs, events, views, erase, activity, doctor, simulate (see --help).',
     ],
     ['keys', 'payonce keys needs a command: create, roll, revoke, list (see --help).'],
     ['kyes', "unknown command 'kyes' (Did you mean keys?)"],

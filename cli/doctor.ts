@@ -1,0 +1,95 @@
+import { CloudFormationClient, paginateListStackResources } from '@aws-sdk/client-cloudformation';
+import { GetSecretValueCommand, SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
+import type { Command } from 'commander';
+import { DynamoDbActivity } from '../lambdas/activity/store/dynamodb-activity.ts';
+import { StackName } from '../lambdas/kernel/contract/api.ts';
+import { hasEnded } from '../lambdas/tenants/api-key-registry.ts';
+import type { ApiKeySummary } from '../lambdas/tenants/keys.ts';
+import { TenantAdministration } from '../lambdas/tenants/store/tenant-administration.ts';
+import { type AwsTarget, openTables } from './deployment.ts';
+import { CliFailure, ExitCode } from './failure.ts';
+import { type Session, table } from './session.ts';
+
+/** What a deployment has that can be unsafe. */
+export interface Examined {
+  /** As the activity log records them. */
+  readonly settings: Readonly<Record<string, string>>;
+  /** Keys of all tenants. */
+  readonly keys: readonly Pick<ApiKeySummary, 'id' | 'mode' | 'revokedAtMs' | 'expiresAtMs'>[];
+  /** By their names. */
+  readonly secrets: readonly { readonly name: string; readonly text: string }[];
+  readonly nowMs: number;
+}
+
+export interface Finding {
+  readonly check: 'sandbox_with_live_keys' | 'empty_secret' | 'key_without_expiry';
+  /** The setting, the secret or the key. */
+  readonly about: string;
+  readonly detail: string;
+}
+
+export function examine({ settings, keys, secrets, nowMs }: Examined): readonly Finding[] {
+  const valid = keys.filter((key) => !hasEnded(key, nowMs));
+  const live = settings['sandbox'] === 'true' ? valid.filter(({ mode }) => mode === 'live') : [];
+  return [
+    ...live.map(({ id }) => ({
+      check: 'sandbox_with_live_keys' as const,
+      about: id,
+      detail: 'The sandbox is deployed beside a live key. Deploy production without payonce:sandbox.',
+    })),
+    ...secrets
+      .filter(({ text }) => /^\s*(?:\{\s*\}|"")?\s*$/.test(text))
+      .map(({ name }) => ({
+        check: 'empty_secret' as const,
+        about: name,
+        detail: 'The secret is empty. Put the value that its issuer gave you.',
+      })),
+    ...valid
+      .filter(({ expiresAtMs }) => expiresAtMs === undefined)
+      .map(({ id }) => ({
+        check: 'key_without_expiry' as const,
+        about: id,
+        detail: 'The key does not expire. Roll it with keys roll, or revoke it when it is not used.',
+      })),
+  ];
+}
+
+/** `payonce doctor`. */
+export function addDoctor(program: Command, session: Session): void {
+  program
+    .command('doctor')
+    .description(
+      'names what is unsafe in a deployment: the sandbox beside live keys, empty secrets, keys without expiry',
+    )
+    .action(async () => {
+      const target = await session.aws();
+      const { client, tables, pacing } = await openTables(target);
+      const administration = new TenantAdministration(client, tables, session.operator);
+      const [newest] = await new DynamoDbActivity(client, tables, pacing).listActivity('settings', {
+        order: 'newest_first',
+        limit: 1,
+      });
+      const keys: ApiKeySummary[] = [];
+      for (const { id } of await administration.listTenants()) keys.push(...(await administration.listApiKeys(id)));
+      const secrets = await secretsOf(target);
+      const data = examine({ settings: newest?.details ?? {}, keys, secrets, nowMs: pacing.clock.nowMs() });
+      const rows = data.map(({ check, about, detail }) => [check, about, detail]);
+      session.show({ data }, data.length === 0 ? ['Nothing found.'] : table(['CHECK', 'ABOUT', 'WHAT TO DO'], rows));
+      if (data.length > 0) throw new CliFailure(ExitCode.incomplete, `The deployment has ${data.length} findings.`);
+    });
+}
+
+/** The secrets of the data stack. Values stay in this process. */
+async function secretsOf(target: AwsTarget): Promise<Examined['secrets']> {
+  const manager = new SecretsManagerClient(target);
+  const found: { name: string; text: string }[] = [];
+  const pages = paginateListStackResources({ client: new CloudFormationClient(target) }, { StackName: StackName.data });
+  for await (const { StackResourceSummaries = [] } of pages) {
+    for (const { ResourceType, PhysicalResourceId: SecretId, LogicalResourceId: name = '' } of StackResourceSummaries) {
+      if (ResourceType !== 'AWS::SecretsManager::Secret' || SecretId === undefined) continue;
+      const { SecretString: text = '' } = await manager.send(new GetSecretValueCommand({ SecretId }));
+      found.push({ name, text });
+    }
+  }
+  return found;
+}
