@@ -72,13 +72,8 @@ export interface Route<Tools> extends RouteBy<Tools, Caller> {
 /** The result of authentication and authorization, in order of precedence. */
 type Admission<Who> =
   | { readonly kind: 'unauthorized'; readonly detail?: string }
-  | { readonly kind: keyof typeof REFUSED; readonly caller: Who }
+  | { readonly kind: 'insufficient_scope' | 'insufficient_role'; readonly caller: Who; readonly detail?: string }
   | { readonly kind: 'authenticated'; readonly caller: Who };
-
-const REFUSED = {
-  insufficient_scope: 'This API key lacks the scope that this route needs.',
-  insufficient_role: 'Your role does not include the one that this route needs.',
-} as const;
 
 /** @param authorization values of the `Authorization` header @param path the requested path, for credentials that are valid at one path only */
 export type Admit<Who, Entry> = (
@@ -218,7 +213,10 @@ async function dispatch<Tools, Who extends Partial<Owner>, Entry extends RouteBy
     return refusal(problem('unauthorized', detail), request, { headers: { 'WWW-Authenticate': 'Bearer' } });
   }
   if (who.caller.tenantId !== undefined) seen.tenantId = who.caller.tenantId;
-  if (who.kind !== 'authenticated') return refusal(problem(who.kind, REFUSED[who.kind]), request);
+  if (who.kind !== 'authenticated') {
+    const { detail = 'This API key lacks the scope that this route needs.' } = who;
+    return refusal(problem(who.kind, detail), request);
+  }
   const overLimit = await refuseOverLimit(asked, who.caller, route);
   if (overLimit !== undefined) return overLimit;
   const sensitive = refuseSensitive(request);

@@ -13,12 +13,16 @@ export interface OperatorRoute<Tools, Who = Operator> extends RouteBy<Tools, Who
 const OPERATOR_NEEDED =
   'Send a valid operator key, or a token of the identity provider, as "Authorization: Bearer <key>".';
 
+export const ROLE_NEEDED = 'Your role does not include the one that this route needs.';
+
 /** Admits operators whose role includes the role of the route. */
 export function byRole(identify: IdentifyOperator): Admit<Operator, Pick<OperatorRoute<never>, 'role'>> {
   return async (authorization, { role }) => {
     const caller = await identify(authorization);
     if (caller === undefined) return { kind: 'unauthorized', detail: OPERATOR_NEEDED };
-    return { kind: includesRole(caller.role, role) ? 'authenticated' : 'insufficient_role', caller };
+    return includesRole(caller.role, role)
+      ? { kind: 'authenticated', caller }
+      : { kind: 'insufficient_role', caller, detail: ROLE_NEEDED };
   };
 }
 

@@ -1,5 +1,5 @@
 import type { Admit } from '../../http/authenticated-api.ts';
-import { byRole, type OperatorRoute } from '../../http/operator-api.ts';
+import { byRole, type OperatorRoute, ROLE_NEEDED } from '../../http/operator-api.ts';
 import { JOBS_RUN } from '../../kernel/contract/api.ts';
 import type { IdentifyOperator, Operator } from '../../tenants/operators.ts';
 import { type CredentialVerdict, isCredential } from '../job-credential.ts';
@@ -35,14 +35,14 @@ export function roleOrCredential(identify: IdentifyOperator, verify: VerifyCrede
       const verdict = await verify(token, path);
       if (verdict.kind === 'valid') {
         const isAllowed = route.isForExecutor === true && verdict.scopes.includes(JOBS_RUN);
-        return {
-          kind: isAllowed ? 'authenticated' : 'insufficient_role',
-          caller: { kind: 'executor', runId: verdict.runId },
-        };
+        const caller = { kind: 'executor' as const, runId: verdict.runId };
+        return isAllowed
+          ? { kind: 'authenticated', caller }
+          : { kind: 'insufficient_role', caller, detail: ROLE_NEEDED };
       }
     }
     const found = await admitOperator(authorization, route, path);
     if (found.kind === 'unauthorized') return found;
-    return { kind: found.kind, caller: { kind: 'operator', operator: found.caller } };
+    return { ...found, caller: { kind: 'operator', operator: found.caller } };
   };
 }
