@@ -18,7 +18,7 @@ export interface RecordChargeTools extends AlarmTools {
   /** The run that looks the charge up. */
   readonly cause: Cause;
   readonly store: Pick<PaymentStore, 'listTransitions'>;
-  readonly effects: EffectStore;
+  readonly effects: Pick<EffectStore, 'recordEffect'>;
   readonly digest: Digest;
   readonly clock: Clock;
   readonly entropy: Entropy;
