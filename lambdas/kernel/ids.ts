@@ -183,7 +183,7 @@ export function inquiryOperation(digest: Digest, asked: OperationId, sequence: n
 
 /** The operation that records one event of a processor: the same for every delivery, at any address. */
 export function callbackOperation(digest: Digest, source: string, eventId: string): OperationId {
-  return `cb_${derived(digest, ['callback', source, eventId])}` as OperationId;
+  return `${OperationPrefix.callback}${derived(digest, ['callback', source, eventId])}` as OperationId;
 }
 
 /** The operation that tries an orphaned callback again and gets it a payment. */

@@ -34,7 +34,7 @@ export class Idempotency extends DataTable {
   /**
    * Allows `grantee` to write a record together with its effect in one transaction.
    *
-   * @param kind the kind of records that it may write. @default all
+   * @param kind the kind of records that it may write. @default all: for the functions that commit operations of payments
    */
   grantCommit(grantee: IGrantable, kind?: RecordKind): void {
     const actions = ['dynamodb:GetItem', 'dynamodb:PutItem'];

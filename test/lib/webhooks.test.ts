@@ -27,7 +27,7 @@ const ROLES: readonly (readonly [string, readonly string[]])[] = [
   [
     'WebhooksApi',
     [
-      'dynamodb:GetItem, dynamodb:PutItem on Idempotency',
+      'dynamodb:GetItem, dynamodb:PutItem on Idempotency of OP#wh_*',
       'dynamodb:GetItem on Registry of KEY#*',
       'dynamodb:UpdateItem on Registry of KEY_USE#*',
       'dynamodb:UpdateItem on Registry of LIMIT#*',

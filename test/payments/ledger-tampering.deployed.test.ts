@@ -1,6 +1,6 @@
 import { CloudFormationClient, DescribeStacksCommand } from '@aws-sdk/client-cloudformation';
 import { DeleteMessageCommand, ReceiveMessageCommand, SQSClient } from '@aws-sdk/client-sqs';
-import { DeleteCommand, DynamoDBDocumentClient, PutCommand } from '@aws-sdk/lib-dynamodb';
+import { DeleteCommand, DynamoDBDocumentClient, PutCommand, TransactWriteCommand } from '@aws-sdk/lib-dynamodb';
 import { expect, test } from '@jest/globals';
 import { StackName, StackOutput } from '../../lambdas/kernel/contract/api.ts';
 import { CREDENTIALS } from '../../local/emulator-environment.ts';
@@ -10,29 +10,36 @@ import { until } from '../support/until.ts';
 const { awsEndpoint: endpoint, region, tables } = localAws();
 const access = { endpoint, region, credentials: CREDENTIALS };
 
-test('a row of the Ledger that is removed by hand is reported, and parked unchanged', async () => {
-  const { Stacks = [] } = await new CloudFormationClient(access).send(
-    new DescribeStacksCommand({ StackName: StackName.service }),
-  );
-  const outputs = Stacks[0]?.Outputs ?? [];
-  const QueueUrl = outputs.find(({ OutputKey }) => OutputKey === StackOutput.parkedRecordsQueue)?.OutputValue;
-  const client = DynamoDBDocumentClient.from(dynamoDbClient());
-  // An unrelated row, so that no payment of another test is touched.
-  const Key = { pk: 'NOTE#by-hand', sk: 'T#000001' };
-  await client.send(new PutCommand({ TableName: tables.ledger, Item: { ...Key, amountMinor: 1000 } }));
-  await client.send(new DeleteCommand({ TableName: tables.ledger, Key }));
-
-  const sqs = new SQSClient(access);
-  const parked = await until(async () => {
-    const { Messages } = await sqs.send(
-      new ReceiveMessageCommand({ QueueUrl, MessageAttributeNames: ['All'], WaitTimeSeconds: 1 }),
+test.each(['removed', 'overwritten'])(
+  'a row of the Ledger that is %s by hand is reported, and parked unchanged',
+  async (how) => {
+    const { Stacks = [] } = await new CloudFormationClient(access).send(
+      new DescribeStacksCommand({ StackName: StackName.service }),
     );
-    return Messages?.find(({ Body = '' }) => Body.includes(Key.pk));
-  });
-  expect(parked.MessageAttributes).toMatchObject({
-    reason: { StringValue: 'ledger_tampered' },
-    detail: { StringValue: 'REMOVE NOTE#by-hand T#000001' },
-  });
-  expect(JSON.parse(parked.Body ?? '')).toMatchObject({ dynamodb: { OldImage: { amountMinor: { N: '1000' } } } });
-  await sqs.send(new DeleteMessageCommand({ QueueUrl, ReceiptHandle: parked.ReceiptHandle }));
-});
+    const outputs = Stacks[0]?.Outputs ?? [];
+    const QueueUrl = outputs.find(({ OutputKey }) => OutputKey === StackOutput.parkedRecordsQueue)?.OutputValue;
+    const client = DynamoDBDocumentClient.from(dynamoDbClient());
+    // An unrelated row, so that no payment of another test is touched.
+    const Key = { pk: `NOTE#${how}`, sk: 'T#000001' };
+    await client.send(new PutCommand({ TableName: tables.ledger, Item: { ...Key, amountMinor: 1000 } }));
+    // IAM allows a put inside a transaction. Only the condition of the code, which is missing here, keeps it from overwriting.
+    const overwriting = { Put: { TableName: tables.ledger, Item: { ...Key, amountMinor: 1 } } };
+    await (how === 'removed'
+      ? client.send(new DeleteCommand({ TableName: tables.ledger, Key }))
+      : client.send(new TransactWriteCommand({ TransactItems: [overwriting] })));
+
+    const sqs = new SQSClient(access);
+    const parked = await until(async () => {
+      const { Messages } = await sqs.send(
+        new ReceiveMessageCommand({ QueueUrl, MessageAttributeNames: ['All'], WaitTimeSeconds: 1 }),
+      );
+      return Messages?.find(({ Body = '' }) => Body.includes(Key.pk));
+    });
+    expect(parked.MessageAttributes).toMatchObject({
+      reason: { StringValue: 'ledger_tampered' },
+      detail: { StringValue: `${how === 'removed' ? 'REMOVE' : 'MODIFY'} NOTE#${how} T#000001` },
+    });
+    expect(JSON.parse(parked.Body ?? '')).toMatchObject({ dynamodb: { OldImage: { amountMinor: { N: '1000' } } } });
+    await sqs.send(new DeleteMessageCommand({ QueueUrl, ReceiptHandle: parked.ReceiptHandle }));
+  },
+);

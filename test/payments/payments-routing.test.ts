@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import fc from 'fast-check';
 import type { RoutingRule } from '../../lambdas/kernel/contract/environment.ts';
 import { tenantId } from '../../lambdas/kernel/ids.ts';
 import type { Processor } from '../../lambdas/payments/use/processor.ts';
@@ -167,5 +168,38 @@ describe('the first matching rule applies', () => {
     );
     const chosen = choose({ tenantId: tenantId('ten_a'), mode: 'test', currency: 'USD' });
     expect(typeof chosen === 'string' ? chosen : chosen.name).toBe(expected);
+  });
+});
+
+describe('for any rules, processors and payment', () => {
+  const mode = fc.constantFrom('test' as const, 'live' as const);
+  const name = fc.constantFrom('sandbox', 'external', 'stripe');
+  const currency = fc.constantFrom('EUR', 'USD', 'CHF');
+  const tenant = fc.constantFrom('ten_a', 'ten_b');
+  const rule = fc.record({ mode, processor: name, currency, tenant }, { requiredKeys: ['mode', 'processor'] });
+  const called = fc.uniqueArray(fc.record({ name, mode }), { selector: (each) => `${each.name} ${each.mode}` });
+
+  test('a processor is called in the payment’s mode, and because a rule says so; or nothing is sent', () => {
+    fc.assert(
+      fc.property(fc.array(rule, { maxLength: 5 }), called, mode, currency, tenant, (rules, names, ...payment) => {
+        const [ofMode, inCurrency, ofTenant] = payment;
+        const clients = names.map((each) => ({ ...client, ...each }));
+        // The stacks accept no rule that leads to a processor that is not called in the rule's mode.
+        const valid = rules.filter((each) => names.some((a) => a.name === each.processor && a.mode === each.mode));
+        const asked = { tenantId: tenantId(ofTenant), mode: ofMode, currency: inCurrency };
+        const chosen = routing(valid, clients)(asked);
+        const matching = valid.filter(
+          (each) =>
+            each.mode === ofMode &&
+            [inCurrency, undefined].includes(each.currency) &&
+            [ofTenant, undefined].includes(each.tenant),
+        );
+        expect(typeof chosen === 'string' ? undefined : [chosen.name, chosen.mode]).toEqual(
+          matching[0] === undefined ? undefined : [matching[0].processor, ofMode],
+        );
+        if (names.length === 0) expect(chosen).toBe('no_processor_configured');
+      }),
+      { numRuns: 2_000 },
+    );
   });
 });

@@ -1,6 +1,8 @@
 import { createServer, type Socket } from 'node:net';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import fc from 'fast-check';
 import type { Processor } from '../../lambdas/payments/use/processor.ts';
+import { stripeTransport } from '../../lambdas/processors/stripe/stripe-transport.ts';
 import { freshOrder } from '../orders/sandbox-orders.ts';
 import { listenOnLoopback, stopListening } from '../sandbox/sandbox-listen.ts';
 import { httpAnswer, type RawServer, serveRaw } from '../sandbox/sandbox-raw-server.ts';
@@ -64,6 +66,31 @@ describe('the Stripe adapter classifies every answer by what may have happened',
     const told = 'failure' in outcome ? outcome.failure.message : '';
     expect(told).toHaveLength(200);
     expect(told).toMatch(/^The card \[card number\] and \[secret\] x+$/);
+  });
+
+  test('an object of the other mode is found anywhere in an answer', async () => {
+    const nested = fc.letrec((tie) => ({
+      found: fc.oneof(
+        { depthSize: 'small' },
+        fc.record({ object: fc.constant('charge'), livemode: fc.constant(true) }),
+        fc.record({ data: fc.tuple(fc.jsonValue({ maxDepth: 1 }), tie('found')) }),
+        fc.record({ other: fc.jsonValue({ maxDepth: 1 }), part: tie('found') }),
+      ),
+    })).found;
+    const transport = (text: string) =>
+      stripeTransport({
+        baseUrl: 'https://stripe.example',
+        mode: 'test',
+        clock: { nowMs: () => 0 },
+        send: async () => ({ status: 200, retryAfter: null, headers: new Headers(), text }),
+      }).makeRequest('', '', '/v1/x', 'GET', {}, '', 'https', 1_000);
+    await fc.assert(
+      fc.asyncProperty(nested, async (part) => {
+        const text = JSON.stringify({ object: 'list', livemode: false, part });
+        await expect(transport(text)).rejects.toMatchObject({ code: 'processor_answer_mismatch' });
+      }),
+      { numRuns: 500 },
+    );
   });
 
   test('a text in metadata is no mode', async () => {

@@ -15,6 +15,10 @@ export const OperationPrefix = {
   acceptedRun: 'run_',
   /** A request of the executor for a run. */
   askedRun: 'rca_',
+  /** A callback of a processor, or a part of one. */
+  callback: 'cb_',
+  /** A request that changes webhook endpoints, resends or replays. */
+  webhookRequest: 'wh_',
 } as const;
 
 /** Partitions of the Ledger. */

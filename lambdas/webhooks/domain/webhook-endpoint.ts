@@ -1,4 +1,5 @@
 import { PUBLIC_EVENT_TYPES } from '../../events/domain/event.ts';
+import { OperationPrefix } from '../../kernel/contract/rows.ts';
 import type { Digest } from '../../kernel/digest.ts';
 import { base32 } from '../../kernel/digest.ts';
 import { type KeyScope, type Mode, type OperationId, storedOperationId, type TenantId } from '../../kernel/ids.ts';
@@ -76,7 +77,7 @@ export function deriveEndpointId(digest: Digest, scope: KeyScope): string {
 
 /** The operation id of a keyed request to the webhook API. The same request always has the same id. */
 export function webhookOperation(digest: Digest, scope: KeyScope): OperationId {
-  return storedOperationId(`wh_${derivedLetters(digest, 'webhook_request', scope)}`);
+  return storedOperationId(`${OperationPrefix.webhookRequest}${derivedLetters(digest, 'webhook_request', scope)}`);
 }
 
 /** @param kind separates the ids of different kinds of objects */
