@@ -1,5 +1,6 @@
 import type { Refund } from './payment.ts';
 import type { PaymentState } from './payment-state.ts';
+import type { ProcessorCharge } from './processor-charge.ts';
 
 /** The money of one captured charge, as the chain records it. Minor units. */
 export interface ChargeMoney {
@@ -40,6 +41,23 @@ export function moneyOf(chargeId: string, state: PaymentState): ChargeMoney | un
     disputedMinor,
     leftMinor: capturedMinor - refundedMinor - pendingMinor - disputedMinor,
   };
+}
+
+/**
+ * Whether the chain has posted what the processor's books show of a charge, after every fact of it was decided. A charge in review
+ * is not posted before an operator has decided.
+ */
+export function isAsPosted(charge: ProcessorCharge, state: PaymentState): boolean {
+  const { chargeId, currency, capturedMinor, refunds, disputes } = charge;
+  const { payment } = state;
+  if (payment.status === 'needs_review' && payment.chargeId === chargeId) return true;
+  const posted = moneyOf(chargeId, state) ?? { currency, capturedMinor: 0, refundedMinor: 0, disputedMinor: 0 };
+  return (
+    posted.currency === currency &&
+    posted.capturedMinor === capturedMinor &&
+    posted.refundedMinor === sumOf(refunds.filter(({ status }) => status === 'succeeded')) &&
+    posted.disputedMinor === sumOf(disputes.filter(({ status }) => status !== 'won'))
+  );
 }
 
 export function sumOf(parts: readonly { readonly amountMinor: number }[]): number {

@@ -59,7 +59,8 @@ const review = (because: string): Decision => ({ kind: 'review', because });
 function decideCharge(fact: ChargeFact, state: PaymentState): Decision {
   const { payment } = state;
   if (isOfAnotherCharge(fact, payment)) return decideForeign(asForeign(fact, payment), state);
-  if (endsCharge(fact) && isStrayChanged(asForeign(fact, payment), state)) return STRAY_CHANGED;
+  // Its money may be on its way back. Only metadata that were changed at the processor make it the payment's own.
+  if (isStrayOf(fact, state) && payment.status === 'processing') return review('a stray charge names the payment');
   const cell = CHARGE_TABLE[rowOf(fact, payment)][payment.status];
   if (cell.does !== 'append') return passOn(cell);
   if (isInReview(fact, payment)) return { kind: 'nothing', because: 'an operator reviews this charge' };
@@ -100,15 +101,14 @@ function isOfAnotherCharge(fact: ChargeFact, { chargeId }: Payment): boolean {
   return 'chargeId' in fact && fact.chargeId !== undefined && chargeId !== undefined && fact.chargeId !== chargeId;
 }
 
+function isStrayOf(fact: ChargeFact, { strayCharges }: PaymentState): boolean {
+  return 'chargeId' in fact && fact.chargeId !== undefined && strayCharges.has(fact.chargeId);
+}
+
 /** Whether the payment is in review because of this charge's amount. Only an operator decides about the money then. */
 function isInReview(fact: ChargeFact, { status, failure, chargeId }: Payment): boolean {
   const same = fact.kind === 'succeeded' && fact.chargeId === chargeId;
   return same && status === 'needs_review' && failure?.code === WRONG_AMOUNT;
-}
-
-/** Whether the fact says what came of the charge. */
-function endsCharge({ kind }: ChargeFact): boolean {
-  return kind === 'succeeded' || kind === 'declined' || kind === 'voided';
 }
 
 function asForeign(fact: ChargeFact, payment: Payment): ForeignChargeFact {
@@ -199,7 +199,6 @@ function decideForeign(fact: ForeignChargeFact, state: PaymentState): Decision {
   const { chargeId } = state.payment;
   // The charge's metadata was changed at the processor. By its id it is still the payment's own charge.
   if (fact.chargeId === chargeId && fact.status !== 'none') return decideCharge(asOwn(fact), state);
-  if (isStrayChanged(fact, state)) return STRAY_CHANGED;
   const row = fact.status === 'none' ? 'stray_nothing' : 'stray_money';
   const cell = CHARGE_TABLE[row][state.payment.status];
   return cell.does === 'append' ? strayFound(cell, fact, state) : passOn(cell);
@@ -209,18 +208,6 @@ function asOwn({ chargeId, status, amountMinor, currency }: ForeignChargeFact): 
   return status === 'captured'
     ? { kind: 'succeeded', chargeId, capturedMinor: amountMinor, currency }
     : { kind: 'authorized', chargeId };
-}
-
-const STRAY_CHANGED = review('a stray charge shows another amount than was recorded');
-
-/** Whether a stray charge whose money was recorded shows another amount, or none. A captured charge keeps its amount. */
-function isStrayChanged(
-  { chargeId, status, amountMinor, currency }: ForeignChargeFact,
-  { strayCharges }: PaymentState,
-): boolean {
-  const known = strayCharges.get(chargeId);
-  if (known?.status !== 'captured' || status === 'authorized') return false;
-  return status === 'none' || amountMinor !== known.amountMinor || currency !== known.currency;
 }
 
 /** Records a stray charge once as authorized and once as captured, so that the return is a void or a refund. */

@@ -1,5 +1,6 @@
 import type { Occasion } from '../../kernel/cause.ts';
 import type { Digest } from '../../kernel/digest.ts';
+import { isAsPosted } from '../domain/charge-money.ts';
 import { decide } from '../domain/decide.ts';
 import { evolve } from '../domain/payment-state.ts';
 import { factsOf, type ProcessorCharge } from '../domain/processor-charge.ts';
@@ -30,6 +31,9 @@ export function decideAll(
     newest = nextTransition(digest, newest, decision.draft, occasion);
     state = evolve(state, newest);
     transitions.push(newest);
+  }
+  if (contradictions.length === 0 && !isAsPosted(charge, state)) {
+    contradictions.push('the charge shows other amounts than were posted');
   }
   return { transitions, contradictions };
 }
