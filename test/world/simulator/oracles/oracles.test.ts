@@ -425,6 +425,27 @@ describe('an answer', () => {
     await put(TABLES.idempotency, { ...row, answer: { status: 402, headers: {}, body: '{}' } });
     expect(world.atTheEnd()).toContain('I4 answers say what the chain says');
   });
+
+  test.each([
+    ['void', 'succeeded', false],
+    ['void', 'canceled', true],
+    ['capture', 'succeeded', true],
+    ['capture', 'canceled', false],
+  ] as const)('may say that a %s has failed when the payment is %s: a violation is %s', async (kind, status, isWrong) => {
+    const I4 = 'I4 answers say what the chain says';
+    const { request, charge } = await paid('rivals', 'tok_ok', 'manual');
+    const { payment } = (await harness.chain(request)).newest;
+    const letters = `${request.paymentId.slice('pay_'.length)}${'a'.repeat(26)}`;
+    const operationId = `${kind === 'void' ? 'can' : 'cap'}_${letters}`;
+    const subject = { kind, operationId, amountMinor: 1000, status: 'pending' } as const;
+    await append(request, { type: `${kind}.pending`, subject });
+    const type = status === 'succeeded' ? 'payment.completed' : 'payment.canceled';
+    await append(request, { type, payment: { ...payment, chargeId: charge, status } });
+    const [row] = harness.store.database.items(TABLES.idempotency, `OP#${request.paymentId}`);
+    const answer = { status: 402, headers: {}, body: '{}' };
+    await put(TABLES.idempotency, { ...row, pk: `OP#${operationId}`, operationId, answer });
+    expect(world.atTheEnd().includes(I4)).toBe(isWrong);
+  });
 });
 
 test('late money that has not rung, or twice, is a violation', async () => {
