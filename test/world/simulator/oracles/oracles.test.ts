@@ -239,6 +239,27 @@ describe('a processor', () => {
     expect(world.atTheEnd()).toEqual([]);
   });
 
+  test('may not know a change that an operator has decided as done, and that rings', async () => {
+    const { request, charge } = await paid('decided', 'tok_ok', 'manual');
+    await harness.clock.sleep(MINUTE_MS);
+    const { payment } = (await harness.chain(request)).newest;
+    const leg = { amountMinor: 1000, currency: 'EUR' } as const;
+    await append(request, {
+      type: 'payment.completed',
+      payment: { ...payment, chargeId: charge, status: 'succeeded', amountCapturedMinor: 1000 },
+      postings: [
+        { account: 'processor_clearing', direction: 'debit', ...leg },
+        { account: 'merchant_payable', direction: 'credit', ...leg },
+      ],
+      subject: { kind: 'decision', decisionId: 'dec_a', reason: 'The receipt says so.', operator: 'Ada Example' },
+    });
+    const rings = { metric: 'contradiction', count: 1, dimensions: {} };
+    world.rang.push({ ...rings, atMs: harness.clock.nowMs() - 1 });
+    expect(world.atTheEnd()).toContain('I9 processor and books');
+    world.rang.push({ ...rings, atMs: harness.clock.nowMs() });
+    expect(world.atTheEnd()).not.toContain('I9 processor and books');
+  });
+
   test('has no charge of a payment that is called not attempted', async () => {
     const { request, charge } = await paid('attempted', 'tok_async');
     expect(charge).not.toBe('');
@@ -431,21 +452,24 @@ describe('an answer', () => {
     ['void', 'canceled', true],
     ['capture', 'succeeded', true],
     ['capture', 'canceled', false],
-  ] as const)('may say that a %s has failed when the payment is %s: a violation is %s', async (kind, status, isWrong) => {
-    const I4 = 'I4 answers say what the chain says';
-    const { request, charge } = await paid('rivals', 'tok_ok', 'manual');
-    const { payment } = (await harness.chain(request)).newest;
-    const letters = `${request.paymentId.slice('pay_'.length)}${'a'.repeat(26)}`;
-    const operationId = `${kind === 'void' ? 'can' : 'cap'}_${letters}`;
-    const subject = { kind, operationId, amountMinor: 1000, status: 'pending' } as const;
-    await append(request, { type: `${kind}.pending`, subject });
-    const type = status === 'succeeded' ? 'payment.completed' : 'payment.canceled';
-    await append(request, { type, payment: { ...payment, chargeId: charge, status } });
-    const [row] = harness.store.database.items(TABLES.idempotency, `OP#${request.paymentId}`);
-    const answer = { status: 402, headers: {}, body: '{}' };
-    await put(TABLES.idempotency, { ...row, pk: `OP#${operationId}`, operationId, answer });
-    expect(world.atTheEnd().includes(I4)).toBe(isWrong);
-  });
+  ] as const)(
+    'may say that a %s has failed when the payment is %s: a violation is %s',
+    async (kind, status, isWrong) => {
+      const I4 = 'I4 answers say what the chain says';
+      const { request, charge } = await paid('rivals', 'tok_ok', 'manual');
+      const { payment } = (await harness.chain(request)).newest;
+      const letters = `${request.paymentId.slice('pay_'.length)}${'a'.repeat(26)}`;
+      const operationId = `${kind === 'void' ? 'can' : 'cap'}_${letters}`;
+      const subject = { kind, operationId, amountMinor: 1000, status: 'pending' } as const;
+      await append(request, { type: `${kind}.pending`, subject });
+      const type = status === 'succeeded' ? 'payment.completed' : 'payment.canceled';
+      await append(request, { type, payment: { ...payment, chargeId: charge, status } });
+      const [row] = harness.store.database.items(TABLES.idempotency, `OP#${request.paymentId}`);
+      const answer = { status: 402, headers: {}, body: '{}' };
+      await put(TABLES.idempotency, { ...row, pk: `OP#${operationId}`, operationId, answer });
+      expect(world.atTheEnd().includes(I4)).toBe(isWrong);
+    },
+  );
 });
 
 test('late money that has not rung, or twice, is a violation', async () => {

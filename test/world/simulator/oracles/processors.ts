@@ -1,6 +1,7 @@
 /** What the processors did, against what the Ledger says: I1, I9, and no money sent that is gone. */
 import { ViewsRow } from '../../../../lambdas/kernel/contract/rows.ts';
 import { chargeOperation, type PaymentId } from '../../../../lambdas/kernel/ids.ts';
+import { decisionOf } from '../../../../lambdas/payments/domain/operator-decision.ts';
 import type { ProcessorCharge } from '../../../../lambdas/payments/domain/processor-charge.ts';
 import type { Transition } from '../../../../lambdas/payments/domain/transition.ts';
 import type { Observed, Violation } from '../contract.ts';
@@ -105,6 +106,7 @@ export function checkBooks({ world, payments }: Seen): readonly Violation[] {
     if (newest.payment.status === 'needs_review' || !isTold) return found;
     // What the processor itself shows both ways cannot be booked. A person is told.
     if (told.some(({ chargeId }) => isReported(world, newest.payment.processorName, chargeId))) return found;
+    if (isDecidedOtherwise(world, chain)) return found;
     const heldMinor: Record<string, number> = {};
     for (const charge of told) heldMinor[charge.currency] = (heldMinor[charge.currency] ?? 0) + heldOf(charge);
     const posted = postedOn(chain);
@@ -164,6 +166,12 @@ export function isReported({ processors, rang }: Observed, processor: string, ch
   const sinceMs = processors[processor]?.inside.contradictedAtMs(chargeId);
   const isAbout = (metric: string): boolean => metric === 'contradiction' || metric === 'undecidable';
   return sinceMs !== undefined && rang.some(({ metric, atMs }) => isAbout(metric) && atMs >= sinceMs);
+}
+
+/** Whether an operator decided about the payment, and a contradiction rang afterwards: the processor's books do not show what was decided. */
+function isDecidedOtherwise({ rang }: Observed, chain: readonly Written<Transition>[]): boolean {
+  const decided = chain.find(({ row }) => decisionOf(row) !== undefined);
+  return decided !== undefined && rang.some(({ metric, atMs }) => metric === 'contradiction' && atMs >= decided.atMs);
 }
 
 /** The processor has refused the return several times, or a refund there is not known: it rings at each run, every other day at least. */
