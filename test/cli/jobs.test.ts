@@ -4,7 +4,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/g
 import { ExitCode, endingOf } from '../../cli/failure.ts';
 import { payonceProgram } from '../../cli/program.ts';
 import { listenOnLoopback, stopListening } from '../sandbox/sandbox-listen.ts';
-import { API_KEY, Api } from '../world/api.ts';
+import { Api, OPERATOR_KEY } from '../world/api.ts';
 
 let harness: Api;
 let url: string;
@@ -38,7 +38,7 @@ async function run(...args: readonly string[]): Promise<readonly string[]> {
     isTerminal: false,
     freshKey: () => `key-${printed.length}-${harness.reports.length}`,
   });
-  await program.parseAsync(['jobs', '--url', `${url}/`, '--key', API_KEY, ...args], { from: 'user' });
+  await program.parseAsync(['jobs', '--url', `${url}/`, '--key', OPERATOR_KEY, ...args], { from: 'user' });
   return printed;
 }
 
@@ -110,7 +110,7 @@ describe('payonce jobs', () => {
     const future = await ending('run', 'close-days', '--scheduled-for', '1772367000');
     expect(future.exitCode).toBe(ExitCode.refused);
     expect(future.sentence).toContain('invalid_request: scheduled_for must not be in the future');
-    expect((await ending('--key', 'nonsense', 'list')).sentence).toContain('unauthorized: Send a valid API key');
+    expect((await ending('--key', 'nonsense', 'list')).sentence).toContain('unauthorized: Send a valid operator key');
     expect(await ending('runs', '../payments')).toMatchObject({ exitCode: ExitCode.notFound });
   });
 

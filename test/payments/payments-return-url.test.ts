@@ -1,6 +1,7 @@
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import type { ChargeOrder } from '../../lambdas/payments/use/processor.ts';
 import { Api } from '../world/api.ts';
+import { createSandboxInProcess } from '../world/sandbox-in-process.ts';
 
 /** The page to which a payer comes back after an action. */
 
@@ -59,7 +60,8 @@ describe('a return URL', () => {
     'on the loopback, %s, is accepted in test mode and refused in live mode',
     async (url) => {
       expect((await pay(url)).status).toBe(202);
-      const live = new Api();
+      const processor = createSandboxInProcess({ clock: behind.clock, mode: 'live' });
+      const live = new Api({ processor });
       live.registerKey(LIVE_KEY, { mode: 'live' });
       const asked = { headers: { Authorization: `Bearer ${LIVE_KEY}` } };
       expect(await live.pay('https', { return_url: PAGE }, asked)).toMatchObject({ status: 201 });
@@ -67,7 +69,7 @@ describe('a return URL', () => {
         status: 400,
         body: { code: 'invalid_request', param: 'return_url', detail: expect.stringContaining('live mode') },
       });
-      expect(live.processor.inside.all).toHaveLength(1);
+      expect(processor.inside.all).toHaveLength(1);
     },
   );
 
