@@ -114,8 +114,14 @@ export const PROVOKED_CHANGES: Readonly<Record<ChangeCode, () => Promise<Reply>>
   },
   refund_failed: async () => {
     const payment = await taken();
-    await payment.inside.refund(payment.chargeId, 900);
-    return payment.change('refunds', returned);
+    const { processor } = payment.ledger;
+    const refundedMeanwhile = payment.deskWith({
+      change: async (order, limit) => {
+        await payment.inside.refund(payment.chargeId, 900);
+        return processor.change(order, limit);
+      },
+    });
+    return refundedMeanwhile.change(`${payment.id}/refunds`, 'c', returned);
   },
   capture_not_attempted: async () => (await held()).notAttempted('capture', {}),
   cancellation_not_attempted: async () => (await held()).notAttempted('cancel', {}),

@@ -22,7 +22,13 @@ function holding(partition: string, items: readonly Record<string, unknown>[]) {
 }
 
 test('an orphan that cannot be parsed is reported, and does not block the others', async () => {
-  const event = { processorName: 'sandbox', mode: 'test' as const, eventId: 'evt_1', type: 'charge.succeeded', chargeId: 'ch_1' };
+  const event = {
+    processorName: 'sandbox',
+    mode: 'test' as const,
+    eventId: 'evt_1',
+    type: 'charge.succeeded',
+    chargeId: 'ch_1',
+  };
   const orphan = { operationId: 'op_1', event, reason: 'payment_unknown', receivedAtMs: 1 };
   const client = holding('ORPHAN#0', [{ operationId: 'op_0', event: 'of a form to come' }, orphan]);
   const told: unknown[] = [];

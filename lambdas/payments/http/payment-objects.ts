@@ -52,7 +52,7 @@ const capture = z.enum(['automatic', 'manual'], 'must be automatic or manual').m
 
 const reference = freeText(255, 1).meta({
   description:
-    'Your name for the purchase. It is unique among payments that are not failed or canceled, and compared byte by byte.',
+    'Your name for the purchase, unique among payments that are not failed or canceled. Compared byte by byte.',
   example: 'order-6735',
 });
 
@@ -69,7 +69,7 @@ const metadata = z
   .meta({
     description:
       'Your own data: at most 50 keys of 1 to 40 characters with strings of at most 500, together at most 2048 bytes. ' +
-      'After the capture, Payonce sends a receipt to `receipt_email` and records a commission for `affiliate`.',
+      'After the capture, `receipt_email` gets a receipt and `affiliate` a commission.',
     example: { order: '6735' },
     maxProperties: MAX_METADATA_KEYS,
   });
@@ -87,10 +87,10 @@ const returnUrl = z
   )
   .meta({
     description:
-      'The page to which the processor sends the payer back after an action (`next_action`): https, or in test mode http on ' +
-      'the loopback. Default: the page that is set for the deployment.',
+      'The page to which the payer returns after an action (`next_action`): https, or in test mode http on the loopback. ' +
+      'Default: the page of the deployment.',
     format: 'uri',
-    example: 'https://shop.example/checkout/done',
+    example: 'https://shop.example/done',
   });
 
 function isReturnUrl(value: string): boolean {
