@@ -29,7 +29,7 @@ export const MEANINGS: Readonly<Record<ProblemCode, string>> = {
   insufficient_scope: 'The API key is valid, but lacks the scope that this route needs.',
   insufficient_role: 'The operator is known, but the role does not include the one that this route needs.',
   livemode_not_available:
-    'The deployment calls processors in test mode only, for example the sandbox, which holds no real money. Nothing was begun. Use a test key.',
+    'The deployment calls processors in test mode only, or the sandbox plays the shop and the mailer of its orders. Nothing was begun. Use a test key.',
   forbidden: 'The firewall before the API refused the request.',
   not_found: 'The path or object does not exist, or this API key has no access to it.',
   method_not_allowed: 'The path exists, and the Allow header names its methods.',

@@ -5,9 +5,11 @@ import { orderOperation, parseOrderId, tenantId } from '../../lambdas/kernel/ids
 import { invariant } from '../../lambdas/kernel/invariant.ts';
 import type { OrderTools } from '../../lambdas/orders/use/order-calls.ts';
 import { Api } from '../world/api.ts';
+import { createSandboxInProcess } from '../world/sandbox-in-process.ts';
 import { World } from '../world/world.ts';
 
 const OTHER_KEY = 'sk_test_zyxwvutsrqponmlkjihgfe';
+const LIVE_KEY = 'sk_live_zyxwvutsrqponmlkjihgfe';
 let api: Api;
 beforeEach(() => {
   api = new Api();
@@ -153,6 +155,20 @@ describe('POST /v1/orders', () => {
     expect(refused).toMatchObject({ status: 503, headers: { 'Retry-After': '10' } });
     await api.world.processor.inside.comeBack();
     expect((await api.order('k')).status).toBe(201);
+  });
+
+  test('is refused in live mode where the sandbox plays the shop, and nothing is charged', async () => {
+    const processor = createSandboxInProcess({ clock: api.world.clock, mode: 'live' });
+    const asked = { headers: { Authorization: `Bearer ${LIVE_KEY}` } };
+    const real = new Api({ processor });
+    const simulated = new Api({ processor, takesTestOrdersOnly: true });
+    for (const each of [real, simulated]) each.registerKey(LIVE_KEY, { mode: 'live' });
+    expect(await simulated.order('k', {}, asked)).toMatchObject({
+      status: 403,
+      body: { code: 'livemode_not_available' },
+    });
+    expect(processor.inside.all).toEqual([]);
+    expect((await real.order('k', {}, asked)).status).toBe(201);
   });
 });
 

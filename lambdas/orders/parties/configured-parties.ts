@@ -30,6 +30,8 @@ export interface Parties {
   readonly stock: StockKeeper;
   readonly referrals: ReferralProgram;
   readonly mailer: Mailer;
+  /** The sandbox plays the parties: its goods and mails are not real. */
+  readonly takesTestOrdersOnly: boolean;
 }
 
 /** What the parties need of the platform. */
@@ -58,7 +60,7 @@ export async function configuredParties(config: PartiesConfig, tools: PartiesToo
   // Only the sandbox accepts any token.
   const isSandbox = config.postmark.tokenSecretId === undefined;
   const mailer = createMailer(emails, { clock: tools.clock, givenUp: 'dead_letter_terminal', isSandbox });
-  return { stock, referrals, mailer };
+  return { stock, referrals, mailer, takesTestOrdersOnly: isSandbox };
 }
 
 /** The dead letters, and the function that repeats the call of one. */

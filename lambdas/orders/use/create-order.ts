@@ -86,6 +86,10 @@ export async function createOrder(
   return { ...outcome, answer: putBack(outcome.answer, contactsFields(details)) };
 }
 
+function processorOf(tools: OrderTools, order: CreateOrder): ReturnType<typeof processorFor> {
+  return tools.takesTestOrdersOnly && order.mode === 'live' ? 'livemode_not_available' : processorFor(tools, order);
+}
+
 class OrderOperation implements Operation<OrderChain, Driven, OrderAppend, Refusal> {
   readonly key: ClaimedKey;
   readonly expired: Refusal;
@@ -101,7 +105,7 @@ class OrderOperation implements Operation<OrderChain, Driven, OrderAppend, Refus
     this.expired = { kind: 'order_key_expired', orderId };
     this.breaker = {
       look: async () => {
-        const processor = processorFor(tools, request);
+        const processor = processorOf(tools, request);
         return typeof processor === 'string' ? undefined : processor.ready();
       },
     };
@@ -112,7 +116,7 @@ class OrderOperation implements Operation<OrderChain, Driven, OrderAppend, Refus
   }
 
   async claim(open: (claimedAtMs: number, nowMs: number) => OpenRecord): Promise<Attempt<OrderChain, Refusal>> {
-    const processor = processorFor(this.#tools, this.#request);
+    const processor = processorOf(this.#tools, this.#request);
     if (typeof processor === 'string') return this.#findBegun(processor);
     const nowMs = this.#tools.clock.nowMs();
     const record = open(nowMs, nowMs);

@@ -31,6 +31,8 @@ export interface OrderTools extends ChangePaymentTools {
   readonly mailer: Mailer;
   /** Selects the processor of a new payment. @default `processor` */
   readonly choose?: ChooseProcessor;
+  /** Whether a new live order is refused, because its goods would not be real. @default false */
+  readonly takesTestOrdersOnly?: boolean;
   /** Called with each TerminalError of a party. */
   readonly report: (error: unknown) => void;
 }

@@ -40,7 +40,7 @@ export function noProcessor(why: NoProcessor): Problem {
     case 'no_processor_configured':
       return problem(why, 'This deployment has no payment processor yet. Its operator must configure one.');
     case 'livemode_not_available':
-      return problem(why, 'This deployment has processors for test mode only. Use a test key.');
+      return problem(why, 'This deployment takes this request in test mode only. Use a test key.');
     case 'no_processor_for_payment':
       return problem(why, 'No processor of this deployment takes a payment in this mode and currency.');
   }
