@@ -26,7 +26,7 @@ const ROUTE = '/callbacks/{processor}/{mode}';
  */
 export function callbacksApi(tools: CallbacksApiTools): (event: GatewayEvent) => Promise<GatewayResult> {
   return answering(tools, ROUTE, (request, _receivedAtMs, seen) =>
-    handle({ ...tools, alarm: (what) => seen.alarms.add(what) }, request, seen),
+    handle({ ...tools, alarm: seen.alarm }, request, seen),
   );
 }
 

@@ -44,8 +44,8 @@ export interface Seen {
   paymentId?: string;
   /** Why the outcome needs an operator. */
   because?: readonly string[];
-  /** Counted even when the request fails. */
-  readonly alarms: Set<AlarmMetric>;
+  /** Raises an alarm, once per request. Written at once, so that a later crash does not lose it. */
+  readonly alarm: (what: AlarmMetric) => void;
 }
 
 export interface Handled {
@@ -136,18 +136,24 @@ export function answering(
     const receivedAtMs = clock.nowMs();
     const request = gatewayRequest(event);
     const { requestId, method } = request;
-    const seen: Seen = { route, alarms: new Set() };
+    const seen: Seen = { route, alarm: alarmOnce(telemetry) };
     const { answer, counts, outcome } = await handle(request, receivedAtMs, seen).catch((error: unknown) => {
       telemetry.fault(requestId, error);
       return failed(error, requestId);
     });
-    const { alarms, ...logged } = seen;
+    const { alarm: _alarm, ...logged } = seen;
     const durationMs = clock.nowMs() - receivedAtMs;
-    telemetry.request({ requestId, method, status: answer.status, outcome, durationMs, ...logged }, [
-      ...counts,
-      ...alarms,
-    ]);
+    telemetry.request({ requestId, method, status: answer.status, outcome, durationMs, ...logged }, counts);
     return gatewayResult(method === 'HEAD' ? { ...answer, body: '' } : answer, request);
+  };
+}
+
+function alarmOnce(telemetry: Telemetry): Seen['alarm'] {
+  const raised = new Set<AlarmMetric>();
+  return (what) => {
+    if (raised.has(what)) return;
+    raised.add(what);
+    telemetry.run('alarm', { [what]: 1 }, { [what]: 1 });
   };
 }
 

@@ -48,7 +48,8 @@ describe('a signed callback', () => {
     await site.deliver(eventBody('evt_1', charge));
     await site.processor.inside.approve(charge);
     await site.deliver(eventBody('evt_2', charge));
-    expect(site.reports.at(-1)?.counts).toEqual(['callback_taken_in', 'late_success']);
+    expect(site.reports.at(-1)?.counts).toEqual(['callback_taken_in']);
+    expect(site.alarms.at(-1)).toBe('late_success');
   });
 
   test('of a contradiction raises the alarm, with the reason and the payment', async () => {
@@ -56,9 +57,32 @@ describe('a signed callback', () => {
     await site.processor.inside.correct(charge, { status: 'voided' });
     await site.deliver(eventBody('evt_2', charge));
     expect(site.reports.at(-1)).toMatchObject({
-      counts: ['callback_taken_in', 'contradiction'],
+      counts: ['callback_taken_in'],
       report: { paymentId: request.paymentId, because: ['a captured charge cannot be voided'] },
     });
+    expect(site.alarms).toEqual(['contradiction']);
+  });
+
+  test('of a contradiction has raised the alarm even if the process dies after its write', async () => {
+    let dies = false;
+    const { promise: written, resolve: hasWritten } = Promise.withResolvers<void>();
+    const mortal = new CallbacksClient('sandbox', undefined, (store) => ({
+      readEffect: (id) => store.readEffect(id),
+      listTransitions: (id, page) => store.listTransitions(id, page),
+      recordEffect: async (effect) => {
+        const outcome = await store.recordEffect(effect);
+        return dies ? new Promise(() => hasWritten()) : outcome;
+      },
+    }));
+    await open(mortal);
+    await site.deliver(eventBody('evt_1', charge));
+    await site.processor.inside.correct(charge, { status: 'voided' });
+    dies = true;
+    void site.deliver(eventBody('evt_2', charge));
+    await written;
+    expect(site.alarms).toEqual(['contradiction']);
+    expect((await site.deliver(eventBody('evt_2', charge))).status).toBe(200);
+    expect(site.reports.at(-1)?.counts).toEqual(['callback_redelivered']);
   });
 
   test.each(['SANDBOX-SIGNATURE', 'sandbox-signature', 'Sandbox-signature'])(

@@ -15,7 +15,11 @@ export class CallbacksClient extends Api {
   /** The active secrets. A test may change them, as an operator does. */
   secrets: readonly string[] = [SECRET];
 
-  constructor(scheme: SignatureSchemeName = 'sandbox', secrets?: CallbacksApiTools['secrets']) {
+  constructor(
+    scheme: SignatureSchemeName = 'sandbox',
+    secrets?: CallbacksApiTools['secrets'],
+    effects?: (store: World['store']) => CallbacksApiTools['effects'],
+  ) {
     const world = new World();
     const source: ConfiguredSource = {
       name: 'memory',
@@ -27,7 +31,8 @@ export class CallbacksClient extends Api {
       books: world.processor,
     };
     const own = { active: async () => this.secrets, renewed: async () => undefined };
-    super({ callbacks: { sources: [source], secrets: secrets ?? own } }, world);
+    const callbacks = { sources: [source], secrets: secrets ?? own };
+    super({ callbacks, ...(effects === undefined ? {} : { effects: effects(world.store) }) }, world);
   }
 
   /** Posts an event signed as by the sandbox. `headers` and `event` change the request after it was signed. */

@@ -47,7 +47,8 @@ describe('POST /v1/orders', () => {
     });
     const second = new Api({ orders: lossy }, harness);
     expect((await second.order('k', gone)).status).toBe(503);
-    expect(second.reports.at(-1)?.counts).toEqual(['unavailable', 'order_needs_review']);
+    expect(second.reports.at(-1)?.counts).toEqual(['unavailable']);
+    expect(second.alarms).toEqual(['order_needs_review']);
   });
 
   test('with another body under the same key is 422, and the stored answer stays unchanged', async () => {

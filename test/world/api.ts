@@ -132,6 +132,8 @@ let processes = 0;
 /** All APIs on one world, as one process of each function serves them, and a client with a key for everything. */
 export class Api<Of extends World = World> {
   readonly world: Of;
+  /** What was written at once, not at the end of a request. */
+  readonly alarms: string[] = [];
   readonly reports: { readonly report: RequestReport; readonly counts: readonly RequestCount[] }[] = [];
   readonly faults: unknown[] = [];
   /** Every hash of a key that was looked up. */
@@ -380,7 +382,7 @@ export class Api<Of extends World = World> {
 
   readonly #telemetry: Telemetry = {
     request: (report, counts) => this.reports.push({ report, counts }),
-    run: () => undefined,
+    run: (name, counts) => void (name === 'alarm' && this.alarms.push(...Object.keys(counts))),
     fault: (_requestId, error) => this.faults.push(error),
   };
 

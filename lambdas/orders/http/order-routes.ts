@@ -6,7 +6,6 @@ import { type Parsed, problem, valid } from '../../http/problems.ts';
 import { emptyQuery, validateQuery } from '../../http/validate.ts';
 import type { Answer } from '../../kernel/answer.ts';
 import { Scopes } from '../../kernel/contract/api.ts';
-import type { AlarmMetric } from '../../kernel/contract/metrics.ts';
 import { type EmailHashes, hashOfNew } from '../../kernel/email-hashes.ts';
 import { deriveOrderId, orderOperation } from '../../kernel/ids.ts';
 import type { RequestCount } from '../../kernel/platform/telemetry.ts';
@@ -35,7 +34,7 @@ async function handle(call: Call<OrderRouteTools>): Promise<Handled> {
   const operationId = orderOperation(parsed.value.orderId);
   call.seen.operationId = operationId;
   const notes: RunNotes = { takenOver: false, fenced: false };
-  const tools = { ...call.tools, alarm: (what: AlarmMetric) => void call.seen.alarms.add(what) };
+  const tools = { ...call.tools, alarm: call.seen.alarm };
   const wait = preferredWait(request.header('prefer'), call.enterWait);
   const hasBegun = async () => (await tools.store.readRecord(operationId)) !== undefined;
   const keyed = await hashOfNew(tools.emailHashes, call.caller, parsed.value.email, hasBegun);

@@ -5,7 +5,6 @@ import { readKeyedRequest } from '../../http/keyed-request.ts';
 import { preferredWait } from '../../http/prefer-wait.ts';
 import { type Parsed, problem, valid } from '../../http/problems.ts';
 import { Scopes } from '../../kernel/contract/api.ts';
-import type { AlarmMetric } from '../../kernel/contract/metrics.ts';
 import { type ChangeKind, deriveChangeId, type PaymentId, parsePaymentId } from '../../kernel/ids.ts';
 import { awaitFirst } from '../../once/use/await-first.ts';
 import type { RunNotes } from '../../once/use/execute-once.ts';
@@ -90,7 +89,7 @@ export const PAYMENT_ROUTES: readonly Route<PaymentsTools>[] = [
 
 async function handle<Body>(kind: Kind<Body>, call: Call<ChangePaymentTools>): Promise<Handled> {
   const { request } = call;
-  const tools = { ...call.tools, alarm: (what: AlarmMetric) => void call.seen.alarms.add(what) };
+  const tools = { ...call.tools, alarm: call.seen.alarm };
   const paymentId = parsePaymentId(call.id);
   if (paymentId === undefined) return refusal(problem('not_found', 'There is no such payment.'), request);
   const parsed = readRequest(kind, call, paymentId);
