@@ -58,6 +58,19 @@ describe('the simulated system', () => {
     expect(system.calls.map(({ answer }) => answer?.status)).toEqual([503, 201]);
   });
 
+  test.each([
+    ['scheduled jobs and clocks that differ by minutes', { cron: true, clockSkewMs: 120_000 }, true],
+    ['scheduled jobs and clocks that differ by seconds', { cron: true, clockSkewMs: 5_000 }, false],
+    ['jobs without credentials', { cron: false, clockSkewMs: 120_000 }, false],
+    ['faults', { faults: { slow: 0.1 } }, true],
+  ])('may be troubled by %s', async (_what, settings, isTroubled) => {
+    const system = await SimulatedSystem.begin(1);
+    system.deploy(settings);
+    expect(system.troubles.some(({ of, untilMs }) => of === 'all' && untilMs === undefined)).toBe(isTroubled);
+    system.deploy({ faults: {}, cron: false, clockSkewMs: 0 });
+    expect(system.troubles.every(({ untilMs }) => untilMs !== undefined)).toBe(true);
+  });
+
   test('takes the same course for the same seed, and another one for another', async () => {
     const [first, again, other] = [
       await payAndRefund(7, 0.03),

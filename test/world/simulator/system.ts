@@ -55,6 +55,8 @@ import { type Process, Simulation } from './simulation.ts';
 
 const START_MS = Date.UTC(2026, 2, 2, 9);
 const DAY_MS = 86_400_000;
+/** Credentials of scheduled jobs are refused if the clocks of two processes differ by more. */
+const CREDENTIAL_TOLERANCE_MS = 30_000;
 /** Breakers have closed by then. */
 const WELL_MS = 3_600_000;
 /** Of the days. Expired rows are deleted within a few days (Amazon DynamoDB developer guide, "Time to live"). */
@@ -246,8 +248,10 @@ export class SimulatedSystem implements RunningSystem {
   }
 
   deploy(settings: Partial<Settings>): void {
-    if (settings.faults !== undefined) this.#trouble('all', Object.keys(settings.faults).length > 0);
     this.settings = { ...this.settings, ...settings };
+    const { faults, clockSkewMs, cron } = this.settings;
+    const isCredentialRefused = cron && 2 * clockSkewMs > CREDENTIAL_TOLERANCE_MS;
+    this.#trouble('all', Object.keys(faults).length > 0 || isCredentialRefused);
     this.simulation.rates = this.settings.faults;
     this.account.deployment = deploymentOf(this.settings);
   }
