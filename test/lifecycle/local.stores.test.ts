@@ -24,7 +24,7 @@ const command = (script: string, ...parameters: string[]) => [
 const local = (script: string, ...parameters: string[]) =>
   run(process.execPath, command(script, ...parameters), { cwd: PROJECT });
 const start = () => local('start.ts', '--detach', '--port', String(PORT));
-/** As a person has it, with what it says. */
+/** As an operator starts it, with its output. */
 function startInForeground() {
   const child = spawn(process.execPath, command('start.ts', '--port', String(PORT)), {
     cwd: PROJECT,
@@ -49,7 +49,7 @@ function failed(said: string): never {
 const stop = () => local('stop.ts');
 const details = () => JSON.parse(readFileSync(join(directory, 'local.json'), 'utf8')) as LocalAws;
 
-/** What runs for this directory: the keeper, the emulator, the functions' workers, the CDK CLI. */
+/** The processes of this directory: the keeper, the emulator, the functions' workers, the CDK CLI. */
 function survivors(): readonly string[] {
   const all = runningProcesses();
   const groups = new Set(all.filter(({ commandLine }) => commandLine.includes(directory)).map(({ group }) => group));
@@ -86,14 +86,42 @@ afterAll(async () => {
   rmSync(directory, { recursive: true, force: true });
 });
 
+/** Each start finds what the one before it left. A start takes a quarter of a minute, so the tests share it. */
 describe('the local AWS', () => {
-  test('starts, is detected as running, stops, and starts again with its keys and payments', async () => {
-    const first = await start();
-    expect(first.stdout).toContain("curl -i -X POST 'http://127.0.0.1:");
-    const aws = details();
-    expect(statSync(join(directory, 'local.json')).mode & 0o777).toBe(0o600);
-    expect(await pay(aws)).toEqual({ status: 201, replayed: null });
+  test('killed while it deploys, leaves nothing running', async () => {
+    const foreground = startInForeground();
+    await foreground.untilItSays('Deploy the stacks');
+    expect(survivors()).not.toEqual([]);
+    foreground.child.kill('SIGKILL');
+    expect(await untilGone()).toEqual([]);
+  });
 
+  test('killed while it runs, leaves nothing running and nothing that prevents the next start', async () => {
+    const foreground = startInForeground();
+    await foreground.untilItSays('logs of the functions follow');
+    const { apiKey } = details();
+    expect(statSync(join(directory, 'local.json')).mode & 0o777).toBe(0o600);
+    const paid = await pay(details());
+    // On a machine that is too busy to ask the processor twice in time, the outcome is known later.
+    expect([201, 202]).toContain(paid.status);
+    expect(paid.replayed).toBeNull();
+    // The functions' logs, with the time and the function.
+    await foreground.untilItSays(/\d\d:\d\d:\d\d\.\d{3} {2}Payments {5}/);
+    foreground.child.kill('SIGKILL');
+    expect(await untilGone()).toEqual([]);
+
+    expect(existsSync(join(directory, 'local.json'))).toBe(true);
+    const next = await start();
+    expect(next.stdout).not.toContain('already running');
+    expect(next.stdout).toContain("curl -i -X POST 'http://127.0.0.1:");
+    expect(details().apiKey).toBe(apiKey);
+    expect(await pay(details())).toEqual({ ...paid, replayed: 'true' });
+  });
+
+  test('is detected as running, stops, and starts again with its keys and payments', async () => {
+    await start();
+    const aws = details();
+    const { status } = await pay(aws);
     const again = await start();
     expect(again.stdout).toContain('already running');
     expect(details()).toEqual(aws);
@@ -106,33 +134,11 @@ describe('the local AWS', () => {
     const foreground = startInForeground();
     await foreground.untilItSays('logs of the functions follow');
     expect(details().apiKey).toBe(aws.apiKey);
-    expect(await pay(details())).toEqual({ status: 201, replayed: 'true' });
-    // The functions' logs, with the time and the function.
-    await foreground.untilItSays(/\d\d:\d\d:\d\d\.\d{3} {2}Payments {5}/);
+    expect(await pay(details())).toEqual({ status, replayed: 'true' });
     foreground.child.kill('SIGINT');
     await foreground.ended;
     expect(survivors()).toEqual([]);
     expect(existsSync(join(directory, 'local.json'))).toBe(false);
-  });
-
-  test('killed while it deploys, leaves nothing running', async () => {
-    const foreground = startInForeground();
-    await foreground.untilItSays('Deploy the stacks');
-    expect(survivors()).not.toEqual([]);
-    foreground.child.kill('SIGKILL');
-    expect(await untilGone()).toEqual([]);
-  });
-
-  test('killed while it runs, leaves nothing running and nothing that prevents the next start', async () => {
-    const foreground = startInForeground();
-    await foreground.untilItSays('logs of the functions follow');
-    await pay(details());
-    foreground.child.kill('SIGKILL');
-    expect(await untilGone()).toEqual([]);
-
-    expect(existsSync(join(directory, 'local.json'))).toBe(true);
-    expect((await start()).stdout).not.toContain('already running');
-    await stop();
   });
 
   test('an unreadable file does not prevent the start', async () => {
