@@ -515,6 +515,23 @@ describe('an operator’s decision about a payment', () => {
     expect(await harness.store.inquiries(9)).toEqual([]);
   });
 
+  test.each([
+    ['capture', 'manual', { kind: 'capture', amountMinor: 1000 }],
+    ['refund', 'automatic', { kind: 'refund', amountMinor: 1000 }],
+  ] as const)('that a %s succeeded raises an alarm when the books never show it', async (_what, capture, command) => {
+    const request = paymentRequest('never-done', { capture });
+    await harness.pay(request);
+    await harness.processor.inside.failNextChange(9, 'tok_timeout_not_charged');
+    const asked = change(request, 'never-done', command);
+    await harness.change(asked);
+    harness.clock.advance(2 * 60 * 60_000);
+    const decided = await decide(request, { outcome: 'succeeded', change: asked.operationId });
+    expect(decided).toMatchObject({ kind: 'first' });
+    const alarms: string[] = [];
+    await resolveInquiries({ ...harness.tools, alarm: (what) => void alarms.push(what) });
+    expect(alarms).toEqual(['contradiction']);
+  });
+
   test('that names a charge unknown to the processor raises an alarm', async () => {
     const { request } = await inReview('unknown');
     await decide(request, { outcome: 'succeeded', chargeId: 'ch_nowhere', takenMinor: 1000 });
