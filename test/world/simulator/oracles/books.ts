@@ -76,7 +76,10 @@ function postings(chain: Chain): readonly Violation[] {
   return found;
 }
 
-/** At no time did what our own refunds reserve or have given back exceed what was captured. */
+/**
+ * No refund of our own reserves its amount when the sum of what our own refunds reserve and have given back exceeds what was captured.
+ * A success of a refund that had failed may exceed it: it is the processor's fact, and facts are recorded (I6).
+ */
 function reservations(chain: Chain): readonly Violation[] {
   const charges = chargesOf(chain);
   const promised = new Map<string, number>();
@@ -86,11 +89,14 @@ function reservations(chain: Chain): readonly Violation[] {
     if (subject?.kind !== 'refund' || !isOwnRefund(subject.refundId)) return [];
     const { refundId, chargeId, amountMinor, status } = subject;
     const nowMinor = status === 'failed' ? 0 : amountMinor;
-    const sumMinor = (promisedMinor.get(chargeId) ?? 0) + nowMinor - (promised.get(refundId) ?? 0);
+    const wasMinor = promised.get(refundId);
+    const isFact = wasMinor === 0 && status === 'succeeded';
+    const reservesMore = nowMinor > (wasMinor ?? 0) && !isFact;
+    const sumMinor = (promisedMinor.get(chargeId) ?? 0) + nowMinor - (wasMinor ?? 0);
     promised.set(refundId, nowMinor);
     promisedMinor.set(chargeId, sumMinor);
     const { capturedMinor = Number.POSITIVE_INFINITY } = charges.get(chargeId) ?? {};
-    if (sumMinor <= capturedMinor) return [];
+    if (!reservesMore || sumMinor <= capturedMinor) return [];
     const what = `refunds of ${sumMinor} were under way or done for ${chargeId}, which took ${capturedMinor}`;
     return [{ oracle: 'F31 refunds are reserved', what }];
   });

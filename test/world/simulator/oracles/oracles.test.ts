@@ -128,6 +128,18 @@ describe('the chain of a payment', () => {
     expect(world.now()).toContain('F31 refunds are reserved');
   });
 
+  test('may learn that a refund succeeded after all, and reserves no more then', async () => {
+    const { request, charge } = await paid('revived');
+    const [early, late] = ['a', 'b'].map((letter) => `ref_${letter.repeat(58)}`) as [string, string];
+    await append(request, { type: 'refund.pending', subject: refundOf(early, charge) });
+    await append(request, { type: 'refund.failed', subject: refundOf(early, charge, { status: 'failed' }) });
+    await append(request, { type: 'refund.pending', subject: refundOf(late, charge) });
+    await append(request, { type: 'refund.completed', subject: refundOf(early, charge, { status: 'succeeded' }) });
+    expect(world.now()).not.toContain('F31 refunds are reserved');
+    await append(request, { type: 'refund.pending', subject: refundOf(`ref_${'c'.repeat(58)}`, charge) });
+    expect(world.now()).toContain('F31 refunds are reserved');
+  });
+
   test('may not have two changes of its hold under way', async () => {
     const { request } = await paid('held', 'tok_ok', 'manual');
     for (const kind of ['capture', 'void'] as const) {
