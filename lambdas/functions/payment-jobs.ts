@@ -106,7 +106,7 @@ async function paymentJobs(
       orders: new DynamoDbOrders(documents, tables, pacing, store, unreadable),
       // Without parties the deployment accepts no orders.
       ...(partiesConfig === undefined ? {} : { parties: await configuredParties(partiesConfig, platform) }),
-      told: (queue, resolved, inReview) => tellResolved(telemetry, queue, resolved, inReview),
+      told: (queue, resolved) => tellResolved(telemetry, queue, resolved),
     }),
     'retry-orphans': retryOrphansJob({ ...payments, shelf: effects }, (retried) => tellRetried(telemetry, retried)),
     'expire-authorizations': expireAuthorizationsJob({
@@ -116,10 +116,9 @@ async function paymentJobs(
   } satisfies Readonly<Record<JobOf<'payments'>, Job>>;
 }
 
-function tellResolved(telemetry: Telemetry, queue: string, resolved: Resolved, inReview: number): void {
+function tellResolved(telemetry: Telemetry, queue: string, resolved: Resolved): void {
   const { finished, failed, undecidable } = resolved;
-  const counts = { resolved: finished, unavailable: failed, undecidable, order_needs_review: inReview };
-  telemetry.run(`resolve ${queue}`, counts, { ...resolved });
+  telemetry.run(`resolve ${queue}`, { resolved: finished, unavailable: failed, undecidable }, { ...resolved });
 }
 
 function tellRetried(telemetry: Telemetry, retried: RetriedOrphans): void {

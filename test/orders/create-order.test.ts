@@ -261,6 +261,28 @@ describe('a reversal', () => {
     expect(harness.keptMinor(gone)).toBe(0);
   });
 
+  test('that needs an operator has raised the alarm even if the run dies after its write', async () => {
+    await harness.processor.inside.failNextChange(5, 'tok_declined');
+    await harness.order(gone);
+    const { store } = harness;
+    const { promise: written, resolve: hasWritten } = Promise.withResolvers<void>();
+    const orders: typeof harness.tools.orders = {
+      claimOrder: (claim) => store.claimOrder(claim),
+      commitOrder: (commit) => store.commitOrder(commit),
+      appendToOrder: async (append) => {
+        const outcome = await store.appendToOrder(append);
+        const isReview = append.transitions.some(({ type }) => type === 'order.review_required');
+        return isReview ? new Promise(() => hasWritten()) : outcome;
+      },
+      listOrderTransitions: (id, page) => store.listOrderTransitions(id, page),
+      openOrders: (limit) => store.openOrders(limit),
+      closeOrder: (open) => store.closeOrder(open),
+    };
+    void harness.resolveFor(60, { orders });
+    await written;
+    expect(harness.counted.get('order_needs_review')).toBe(1);
+  });
+
   test('that is refused five times waits for an operator, whose refund takes effect', async () => {
     await harness.processor.inside.failNextChange(5, 'tok_declined');
     await harness.order(gone);

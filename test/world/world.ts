@@ -399,15 +399,15 @@ export class World {
 
   /** One run of the resolver over all of its queues. */
   async resolve(changes: Changes = {}): Promise<void> {
-    const { stock, referrals, mailer, ...tools } = { ...this.tools, ...changes };
+    const count = (what: string, times: number) => this.counted.set(what, (this.counted.get(what) ?? 0) + times);
+    const alarm = (what: string) => void count(what, 1);
+    const { stock, referrals, mailer, ...tools } = { alarm, ...this.tools, ...changes };
     await sweepAll({
       ...tools,
       parties: { stock, referrals, mailer },
-      told: (_queue, { finished, failed, undecidable }, inReview) => {
-        const counts = { resolved: finished, unavailable: failed, undecidable, order_needs_review: inReview };
-        for (const [what, times] of Object.entries(counts)) {
-          this.counted.set(what, (this.counted.get(what) ?? 0) + times);
-        }
+      told: (_queue, { finished, failed, undecidable }) => {
+        const counts = { resolved: finished, unavailable: failed, undecidable };
+        for (const [what, times] of Object.entries(counts)) count(what, times);
       },
     });
   }

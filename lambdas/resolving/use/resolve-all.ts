@@ -1,7 +1,6 @@
 import type { Job, JobCounts } from '../../jobs/use/job.ts';
 import { type Piece, piecesJob } from '../../jobs/use/pieces-job.ts';
 import type { Cause } from '../../kernel/cause.ts';
-import type { AlarmMetric } from '../../kernel/contract/metrics.ts';
 import type { OrderTools } from '../../orders/use/order-calls.ts';
 import { type Resolved, type ResolveTools, resolveClaims, resolveInquiries } from './resolve.ts';
 import { finishOrderClaim, resolveOrders } from './resolve-orders.ts';
@@ -12,8 +11,8 @@ export interface ResolveAllTools
     Pick<OrderTools, 'orders' | 'choose'> {
   /** Absent where orders are not configured. */
   readonly parties?: Pick<OrderTools, 'stock' | 'referrals' | 'mailer'>;
-  /** Receives the result of each queue's sweep and the number of orders that now need a review. */
-  readonly told: (queue: string, resolved: Resolved, inReview: number) => void;
+  /** Receives the result of each queue's sweep. */
+  readonly told: (queue: string, resolved: Resolved) => void;
 }
 
 interface Sweep {
@@ -31,12 +30,7 @@ const NOT_SWEPT: Resolved = { finished: 0, waiting: 0, undecidable: 0, failed: 1
 /** One sweep for each queue of unfinished work, in order. A queue that cannot be read is reported and counts as failed. */
 export function sweepsOf(tools: ResolveAllTools): Readonly<Record<string, SweepQueue>> {
   const { parties, report } = tools;
-  let inReview = 0;
-  const alarm = (what: AlarmMetric): void => {
-    if (what === 'order_needs_review') inReview += 1;
-    else tools.alarm?.(what);
-  };
-  const orders: OrderTools | undefined = parties === undefined ? undefined : { ...tools, ...parties, alarm };
+  const orders: OrderTools | undefined = parties === undefined ? undefined : { ...tools, ...parties };
   const payments = ({ cause, deadlineMs }: Sweep): ResolveTools => ({
     ...tools,
     cause,
@@ -46,12 +40,11 @@ export function sweepsOf(tools: ResolveAllTools): Readonly<Record<string, SweepQ
   const told =
     (queue: string, sweep: SweepQueue): SweepQueue =>
     async (times) => {
-      inReview = 0;
       const resolved = await sweep(times).catch((error: unknown) => {
         report(error);
         return NOT_SWEPT;
       });
-      tools.told(queue, resolved, inReview);
+      tools.told(queue, resolved);
       return resolved;
     };
   return {

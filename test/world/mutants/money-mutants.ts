@@ -395,8 +395,8 @@ export const MONEY_MUTANTS: readonly Mutant[] = [
     edits: [
       {
         file: 'lambdas/functions/payment-jobs.ts',
-        find: 'unavailable: failed, undecidable, order_needs_review: inReview',
-        replace: 'unavailable: failed + undecidable, order_needs_review: inReview',
+        find: '{ resolved: finished, unavailable: failed, undecidable }',
+        replace: '{ resolved: finished, unavailable: failed + undecidable }',
       },
     ],
   },
