@@ -345,6 +345,30 @@ describe('what is unfinished', () => {
     expect(left[0]?.about).toBe(request.paymentId);
   });
 
+  test.each([
+    ['a decision', true, 'contradiction', 700, []],
+    ['no decision', false, 'contradiction', 700, ['is reserved']],
+    ['nothing that rang', true, 'undecidable', 700, ['is reserved']],
+    ['room in the books', true, 'contradiction', 300, ['is reserved']],
+  ] as const)(
+    'is no refund that the books have no room for: %s',
+    async (_what, isDecided, metric, refundedMinor, due) => {
+      const { request, charge } = await paid('beyond');
+      const foreign = await harness.processor.inside.refund(charge, 700, 'succeeded');
+      const decision = { kind: 'decision', decisionId: 'dec_a', reason: 'It is said so.', operator: 'Ada' } as const;
+      const own = refundOf(`ref_${'a'.repeat(58)}`, charge, {
+        amountMinor: refundedMinor,
+        status: 'succeeded',
+        ...(isDecided ? { decision } : {}),
+      });
+      await append(request, { type: 'refund.completed', subject: own });
+      await append(request, { type: 'refund.pending', subject: refundOf(foreign, charge) });
+      world.rang.push({ metric, atMs: harness.clock.nowMs(), count: 1, dimensions: {} });
+      const left = world.all().filter(({ oracle }) => oracle === 'nothing is left once quiet');
+      expect(left.map(({ what }) => what)).toEqual(due.map((what) => expect.stringContaining(what)));
+    },
+  );
+
   test('is no crowd of messages for the runs of jobs', () => {
     world.queues['upkeep-jobs'] = 100;
     expect(world.now()).toEqual([]);

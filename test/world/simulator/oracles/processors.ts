@@ -169,7 +169,7 @@ export function isReported({ processors, rang }: Observed, processor: string, ch
 }
 
 /** Whether an operator decided about the payment, and a contradiction rang afterwards: the processor's books do not show what was decided. */
-function isDecidedOtherwise({ rang }: Observed, chain: readonly Written<Transition>[]): boolean {
+export function isDecidedOtherwise({ rang }: Observed, chain: readonly Written<Transition>[]): boolean {
   const decided = chain.find(({ row }) => decisionOf(row) !== undefined);
   return decided !== undefined && rang.some(({ metric, atMs }) => metric === 'contradiction' && atMs >= decided.atMs);
 }
