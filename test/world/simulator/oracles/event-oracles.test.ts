@@ -145,6 +145,36 @@ describe('an endpoint', () => {
     expect(named()).toEqual(['webhooks tell how it ended']);
   });
 
+  test('is told of no event of the time in which it was disabled, and of every other', async () => {
+    const HOUR_MS = 60 * 60_000;
+    const { tenantId, mode } = request;
+    const disabled = { atMs: harness.clock.nowMs(), reason: 'requested' as const };
+    const write = (revision: number, isDisabled: boolean) =>
+      put(bookRow({ tenantId, mode, revision, endpoints: [{ ...endpoint, ...(isDisabled ? { disabled } : {}) }] }));
+    /** An event that makes no delivery. */
+    const happen = async (key: string) => {
+      harness.clock.advance(HOUR_MS);
+      request = paymentRequest(key);
+      await harness.pay(request);
+      await publish();
+      harness.clock.advance(HOUR_MS);
+    };
+    await write(2, true);
+    await happen('meanwhile');
+    await write(3, false);
+    expect(named()).toEqual([]);
+    await happen('later');
+    await write(4, true);
+    await write(5, false);
+    expect(world.all()).toEqual([
+      {
+        oracle: 'webhooks tell how it ended',
+        what: `was never told of payment.completed of ${request.paymentId}`,
+        about: endpoint.id,
+      },
+    ]);
+  });
+
   test('has accepted what counts as delivered', () => {
     world.webhooks.pop();
     expect(named()).toEqual(['webhooks tell how it ended']);

@@ -9,6 +9,9 @@ import { parseBook, parseDelivery } from '../../../../lambdas/webhooks/store/web
 import type { Observed, Violation } from '../contract.ts';
 import type { Seen } from './seen.ts';
 
+/** The time within which a published event makes its deliveries, the retries of the queue included. */
+const FAN_OUT_MS = 10 * 60_000;
+
 /** An outcome of the Ledger: it is one event. */
 interface Outcome {
   readonly chainId: string;
@@ -23,7 +26,7 @@ interface Outcome {
 
 export function checkEvents(seen: Seen): readonly Violation[] {
   const outcomes = outcomesOf(seen);
-  return [...published(seen.world, outcomes), ...lists(seen, outcomes), ...webhooks(seen.world, outcomes)];
+  return [...published(seen.world, outcomes), ...lists(seen, outcomes), ...webhooks(seen, outcomes)];
 }
 
 function outcomesOf({ payments, orders }: Seen): readonly Outcome[] {
@@ -58,11 +61,19 @@ interface Named {
   readonly order?: { readonly id: string };
 }
 
+function namedIn(detail: unknown): Named {
+  return (typeof detail === 'string' ? JSON.parse(detail) : detail) as Named;
+}
+
+function placeOf({ event, payment, order }: Named): string {
+  return `${(payment ?? order)?.id} ${event.sequence}`;
+}
+
 function published(world: Observed, outcomes: readonly Outcome[]): readonly Violation[] {
   const ids = new Map<string, string>();
   for (const { detail } of world.published) {
-    const { event, payment, order } = (typeof detail === 'string' ? JSON.parse(detail) : detail) as Named;
-    ids.set(`${(payment ?? order)?.id} ${event.sequence}`, event.type);
+    const named = namedIn(detail);
+    ids.set(placeOf(named), named.event.type);
   }
   const found: Violation[] = [];
   for (const { chainId, sequence, type } of outcomes) {
@@ -169,9 +180,11 @@ function dayOf(sort: string): number {
 
 // ------------------------------------------------------------------------------------------------------------ webhooks
 
-/** What an endpoint was told, and that it was told of everything since it was there. */
-function webhooks(world: Observed, outcomes: readonly Outcome[]): readonly Violation[] {
+/** What an endpoint was told, and that it was told of everything since it was there, while it was enabled. */
+function webhooks(seen: Seen, outcomes: readonly Outcome[]): readonly Violation[] {
+  const { world } = seen;
   const { database, tables } = world;
+  const publishedAtMs = firstPublished(world);
   const found: Violation[] = [];
   const wrong = (what: string, about: string): void =>
     void found.push({ oracle: 'webhooks tell how it ended', what, about });
@@ -194,11 +207,25 @@ function webhooks(world: Observed, outcomes: readonly Outcome[]): readonly Viola
       if (disabled !== undefined) continue;
       for (const { owner, chainId, sequence, type, atMs, isPublic: isTold } of outcomes) {
         const isWanted = isTold && events.some((each) => each === '*' || each === type);
-        const isLater = atMs > createdAtMs + 10 * 60_000;
+        const isLater = atMs > createdAtMs + FAN_OUT_MS;
         if (owner !== `${tenantId}#${mode}` || !isWanted || !isLater) continue;
+        // Events of the time in which it is disabled make no deliveries. The merchant can have them replayed.
+        const toldByMs = (publishedAtMs.get(`${chainId} ${sequence}`) ?? atMs) + FAN_OUT_MS;
+        const spans = seen.disabled.get(id) ?? [];
+        if (spans.some(({ fromMs, untilMs = toldByMs }) => fromMs <= toldByMs && untilMs >= atMs)) continue;
         if (!made.has(`${id} ${chainId} ${sequence}`)) wrong(`was never told of ${type} of ${chainId}`, id);
       }
     }
+  }
+  return found;
+}
+
+/** By chain and sequence: when the event was published first. Unix milliseconds. */
+function firstPublished(world: Observed): ReadonlyMap<string, number> {
+  const found = new Map<string, number>();
+  for (const { detail, atMs } of world.published) {
+    const place = placeOf(namedIn(detail));
+    if (!found.has(place)) found.set(place, atMs);
   }
   return found;
 }

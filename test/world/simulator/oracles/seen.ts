@@ -4,6 +4,7 @@ import type { OrderTransition } from '../../../../lambdas/orders/domain/order-tr
 import { parseOrderTransition } from '../../../../lambdas/orders/store/order-items.ts';
 import type { Transition } from '../../../../lambdas/payments/domain/transition.ts';
 import { parseTransition } from '../../../../lambdas/payments/store/items.ts';
+import { parseBook } from '../../../../lambdas/webhooks/store/webhook-items.ts';
 import type { Item } from '../../dynamodb-values.ts';
 import type { RowChange } from '../../memory-dynamodb.ts';
 import { nameOfRow } from '../account.ts';
@@ -37,6 +38,8 @@ export class Seen {
   readonly claimed = new Map<string, { readonly fromMs: number; readonly untilMs?: number }>();
   /** By key: every version of an affiliate's commission, oldest first. */
   readonly commissions = new Map<string, Written<Item>[]>();
+  /** By webhook endpoint: the spans of time in which it was disabled. Unix milliseconds. */
+  readonly disabled = new Map<string, { readonly fromMs: number; readonly untilMs?: number }[]>();
   /** Payments and orders that were written since the last look. */
   readonly changed = new Set<string>();
   /** What is wrong whenever it happens. */
@@ -60,6 +63,8 @@ export class Seen {
     const { tables, nowMs } = this.world;
     if (table === tables.ledger) this.#takeLedger(before, after, nowMs);
     if (table === tables.idempotency) this.#takeRecord(before, after, nowMs);
+    if (table === tables.registry && partitionOf(after).startsWith(RegistryRow.webhookEndpoints) && after !== undefined)
+      this.#takeEndpoints(after, nowMs);
     const isCommission = table === tables.registry && partitionOf(after).startsWith(RegistryRow.commission);
     if (isCommission && after !== undefined) append(this.commissions, nameOfRow(after), { row: after, atMs: nowMs });
   }
@@ -74,6 +79,17 @@ export class Seen {
     this.changed.add(id);
     if (partition.startsWith(LedgerRow.order)) append(this.orders, id, { row: parseOrderTransition(after), atMs });
     if (partition.startsWith(LedgerRow.payment)) append(this.payments, id, { row: parseTransition(after), atMs });
+  }
+
+  #takeEndpoints(after: Item, atMs: number): void {
+    for (const { id, disabled } of parseBook(after).endpoints) {
+      const spans = this.disabled.get(id) ?? [];
+      const open = spans.findIndex(({ untilMs }) => untilMs === undefined);
+      if (disabled !== undefined && open < 0) spans.push({ fromMs: atMs });
+      else if (disabled === undefined && open >= 0)
+        spans[open] = { fromMs: spans[open]?.fromMs ?? atMs, untilMs: atMs };
+      this.disabled.set(id, spans);
+    }
   }
 
   #takeRecord(before: Item | undefined, after: Item | undefined, atMs: number): void {
