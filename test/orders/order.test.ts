@@ -252,6 +252,14 @@ describe('a reversal that is undone', () => {
     expect(later).toMatchObject({ do: 'append', draft: { order: { charge: { status: 'reversing', attempt: 3 } } } });
   });
 
+  test('is looked for before an order is canceled, which may take days', () => {
+    const open: Order = { ...canceled({ attempt: 2, by: 'refund' }), status: 'processing' };
+    const turn = { tried: new Set<OrderCall>(), timeLeft: true, nowMs: T0 + WEEK_MS };
+    expect(nextOrderStep(open, turn)).toEqual({ do: 'call', call: 'reverse' });
+    const looked = nextOrderStep(open, { ...turn, tried: new Set<OrderCall>(['reverse']) });
+    expect(looked).toMatchObject({ do: 'conclude', draft: { order: { status: 'canceled' } } });
+  });
+
   test('does not count as an attempt when another actor made it', () => {
     expect(after(canceled({})).later).toMatchObject({ draft: { order: { charge: { attempt: 1, by: 'refund' } } } });
     const { later } = after(canceled({ attempt: 4, by: 'cancel' }));

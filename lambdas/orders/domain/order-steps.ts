@@ -130,16 +130,18 @@ function credit(order: Order, turn: Turn): OrderStep {
 function compensate(order: Order, turn: Turn): OrderStep {
   const step = reverse(order, turn) ?? release(order, turn);
   if (step !== undefined) return step;
-  if (order.status === 'canceled') return lookAgain(order, turn);
-  if (isMoneyBack(order) && isNothingReserved(order)) return conclude('order.canceled', order, 'canceled');
+  if (order.status === 'canceled') return lookAgain(order, turn) ?? REST;
+  if (isMoneyBack(order) && isNothingReserved(order)) {
+    return lookAgain(order, turn) ?? conclude('order.canceled', order, 'canceled');
+  }
   const overdue = turn.nowMs - (order.failedAtMs ?? order.createdAtMs) > COMPENSATION_BOUND_MS;
   const isForPerson = order.status === 'processing' && (overdue || isReversalExhausted(order));
   return isForPerson ? conclude('order.review_required', order, 'needs_review') : REST;
 }
 
-/** The next step of a canceled order that was opened again: a refund may have failed after it had succeeded. */
-function lookAgain({ charge }: Order, turn: Turn): OrderStep {
-  return (charge.status === 'reversed' ? ask('reverse', turn) : undefined) ?? REST;
+/** A refund may have failed after it had succeeded: before the order is canceled, and when a canceled order was opened again. */
+function lookAgain({ charge }: Order, turn: Turn): OrderStep | undefined {
+  return charge.status === 'reversed' ? ask('reverse', turn) : undefined;
 }
 
 function reverse(order: Order, turn: Turn): OrderStep | undefined {
