@@ -282,6 +282,21 @@ describe('a processor', () => {
     expect(world.atTheEnd()).toContain('F05 absence is proven');
   });
 
+  test('may have a charge of somebody else that names a payment that was sent to another processor', async () => {
+    const request = paymentRequest('elsewhere', { source: 'tok_rate_limited' });
+    const { processor: second } = new World();
+    Object.assign(world.world.processors, { second });
+    await harness.pay(request, { processor: second }).catch(() => undefined);
+    expect(second.inside.sent).not.toEqual([]);
+    const { paymentId } = request;
+    await harness.processor.inside.charge({ paymentId, operationId: paymentId, amountMinor: 500 });
+    harness.clock.advance(MINUTE_MS);
+    const { payment } = (await harness.chain(request)).newest;
+    const failure = { code: 'not_attempted', message: 'The processor was never asked.' };
+    await append(request, { type: 'payment.failed', payment: { ...payment, status: 'failed', failure } });
+    expect(world.atTheEnd()).not.toContain('F05 absence is proven');
+  });
+
   test('may have a charge of somebody else that names a payment that was not attempted', async () => {
     const request = paymentRequest('named', { source: 'tok_ok' });
     const unreachable = new RetryableError('processor_unreachable', 'Nobody can connect.');

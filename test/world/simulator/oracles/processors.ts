@@ -92,13 +92,13 @@ export function checkBooks({ world, payments }: Seen): readonly Violation[] {
     if (newest === undefined) return [];
     const known = chargesOf(chain);
     const own = charges.get(id) ?? [];
-    // A charge that someone else made may name the payment's operation too.
+    // A charge that someone else made may name the payment's operation too, at a processor that was never asked.
     const operation: string = chargeOperation(id as PaymentId);
-    const isSent = Object.values(world.processors).some(({ inside }) =>
+    const asked = Object.values(world.processors).filter(({ inside }) =>
       inside.sent.some((sent) => sent.kind === 'charge' && sent.operationId === operation),
     );
-    const found = own
-      .filter(({ operationId }) => isSent && operationId === operation)
+    const found = asked
+      .flatMap(({ inside }) => inside.all.filter((charge) => charge.operationId === operation))
       .flatMap((charge) => attempted(charge, chain));
     // A charge that nobody has told of is reported by reconciliation, not by the payment.
     const told = own.filter(({ chargeId }) => known.has(chargeId) || chargeId === newest.payment.chargeId);
