@@ -38,7 +38,7 @@ export function outcomeAnswer(outcome: CreatePaymentOutcome, requestId: string):
 export function noProcessor(why: NoProcessor): Problem {
   switch (why) {
     case 'no_processor_configured':
-      return problem(why, 'This deployment has no payment processor yet. Its operator must configure one.');
+      return problem(why, 'This deployment has no payment processor yet.');
     case 'livemode_not_available':
       return problem(why, 'This deployment takes this request in test mode only. Use a test key.');
     case 'no_processor_for_payment':

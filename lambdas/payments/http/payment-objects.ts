@@ -30,8 +30,7 @@ export const amount = z
   .min(1, 'must be at least 1')
   .max(LARGEST_AMOUNT, `must be at most ${LARGEST_AMOUNT}`)
   .meta({
-    description:
-      'In minor units of the currency; at most 10 digits for currencies without decimals, 12 for the others.',
+    description: 'In minor units; at most 10 digits for currencies without decimals, 12 for the others.',
     example: 1000,
   });
 
@@ -47,12 +46,11 @@ const source = z
 
 const capture = z.enum(['automatic', 'manual'], 'must be automatic or manual').meta({
   // No `default`: generators then make the field required.
-  description: '`automatic` captures at once; `manual` only authorizes. Default: automatic.',
+  description: '`automatic` (the default) captures at once; `manual` only authorizes.',
 });
 
 const reference = freeText(255, 1).meta({
-  description:
-    'Your name for the purchase, unique among payments that are not failed or canceled. Compared byte by byte.',
+  description: 'Your name for the purchase, unique among payments that are not failed or canceled.',
   example: 'order-6735',
 });
 
