@@ -117,8 +117,7 @@ async function paymentJobs(
 }
 
 function tellResolved(telemetry: Telemetry, queue: string, resolved: Resolved): void {
-  const { finished, failed, undecidable } = resolved;
-  telemetry.run(`resolve ${queue}`, { resolved: finished, unavailable: failed, undecidable }, { ...resolved });
+  telemetry.run(`resolve ${queue}`, { resolved: resolved.finished, unavailable: resolved.failed }, { ...resolved });
 }
 
 function tellRetried(telemetry: Telemetry, retried: RetriedOrphans): void {

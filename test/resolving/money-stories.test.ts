@@ -416,6 +416,24 @@ describe('work whose processor is no longer configured waits for an operator', (
     expect((await harness.chain(request)).state.payment.status).toBe('succeeded');
   });
 
+  test('an unknown outcome raises its alarm even if the resolver dies when it has marked it', async () => {
+    await harness.pay(paymentRequest('dies_after_mark', { source: 'tok_async' }));
+    const alarms: string[] = [];
+    const kept = observedWork(harness.store, harness.clock, () => undefined);
+    const work: typeof kept = {
+      ...kept,
+      markInquiry: async (...marked) => {
+        await kept.markInquiry(...marked);
+        throw new Error('the process dies');
+      },
+    };
+    for (let minute = 0; minute < 3 * 60; minute += 1) {
+      harness.clock.advance(60_000);
+      await resolveInquiries({ ...moved(), work, alarm: (what) => alarms.push(what) });
+    }
+    expect(alarms).toEqual(['undecidable']);
+  });
+
   test('a stray charge to return', async () => {
     const { request, charge } = await succeedsLate('stray_elsewhere');
     await tell(charge);

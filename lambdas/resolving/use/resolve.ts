@@ -128,15 +128,17 @@ export async function resolveInquiries(
   tools: ResolveTools,
   startedAtMs: number = tools.clock.nowMs(),
 ): Promise<Resolved> {
-  return each(tools, await tools.work.inquiries(MAX_AT_ONCE), async (inquiry) => {
+  const { alarm, ...quiet } = tools;
+  return each(quiet, await tools.work.inquiries(MAX_AT_ONCE), async (inquiry) => {
     if (!isInquiryDue(inquiry, startedAtMs)) return 'waiting';
     const came = await inquire(tools, inquiry);
+    const isMarked = inquiry.undecidable === true;
+    if (came === 'undecidable' && isMarked) return 'waiting';
+    // Before the mark, after which no look raises it again.
+    if (came === 'undecidable') alarm?.('undecidable');
     if (came === 'finished') await tools.work.closeInquiry(inquiry);
-    else if ((came === 'undecidable') !== (inquiry.undecidable === true)) {
-      await tools.work.markInquiry(inquiry, came === 'undecidable');
-    }
-    // The look that marked it raised the alarm.
-    return came === 'undecidable' && inquiry.undecidable === true ? 'waiting' : came;
+    else if ((came === 'undecidable') !== isMarked) await tools.work.markInquiry(inquiry, came === 'undecidable');
+    return came;
   });
 }
 
@@ -291,9 +293,13 @@ async function ask(tools: ResolveTools, { operationId, claimedAtMs }: Inquiry, c
 
 export type Came = 'finished' | 'waiting' | 'undecidable';
 
-/** Processes the items. Each run starts at another item, so that every item is reached in some run. */
+/**
+ * Processes the items. Each run starts at another item, so that every item is reached in some run.
+ *
+ * @param tools without `alarm`, the caller raises the alarm of an item that is undecidable
+ */
 export async function each<Item>(
-  { clock, report, deadlineMs }: Pick<ResolveTools, 'clock' | 'report' | 'deadlineMs'>,
+  { clock, report, alarm, deadlineMs }: Pick<ResolveTools, 'clock' | 'report' | 'alarm' | 'deadlineMs'>,
   items: readonly Item[],
   handle: (item: Item) => Promise<Came>,
 ): Promise<Resolved> {
@@ -304,7 +310,9 @@ export async function each<Item>(
     if (clock.nowMs() >= untilMs) counts.waiting += 1;
     else
       try {
-        counts[await handle(item)] += 1;
+        const came = await handle(item);
+        if (came === 'undecidable') alarm?.('undecidable');
+        counts[came] += 1;
       } catch (error) {
         report(error);
         counts.failed += 1;

@@ -394,9 +394,14 @@ export const MONEY_MUTANTS: readonly Mutant[] = [
     fault: 'A return that the processor does not accept, or an outcome that cannot be known, raises no alarm.',
     edits: [
       {
-        file: 'lambdas/functions/payment-jobs.ts',
-        find: '{ resolved: finished, unavailable: failed, undecidable }',
-        replace: '{ resolved: finished, unavailable: failed + undecidable }',
+        file: 'lambdas/resolving/use/resolve.ts',
+        find: "if (came === 'undecidable') alarm?.('undecidable');\n        counts[came] += 1;",
+        replace: 'void alarm;\n        counts[came] += 1;',
+      },
+      {
+        file: 'lambdas/resolving/use/resolve.ts',
+        find: "if (came === 'undecidable') alarm?.('undecidable');\n    if (came === 'finished')",
+        replace: "void alarm;\n    if (came === 'finished')",
       },
     ],
   },
