@@ -65,10 +65,7 @@ export function addKeys(program: Command, session: Session): void {
       const { tenant, mode, scopes, name, expiresIn } = options;
       const expiry = expiresIn === undefined ? {} : { expiresAtMs: Date.now() + expiresIn * DAY_MS };
       const wanted = { tenantId: tenant, mode, scopes, name, ...expiry };
-      const key = await (await open()).createApiKey(wanted).catch((error: unknown) => {
-        if (!(error instanceof UnknownTenantError)) throw error;
-        throw new CliFailure(ExitCode.notFound, error.message, { cause: error });
-      });
+      const key = await (await open()).createApiKey(wanted).catch(ofUnknownTenant);
       session.show({ id: idOfApiKey(key), key, tenant, mode, scopes, name }, [key]);
     });
 
@@ -162,6 +159,12 @@ export function addOperators(program: Command, session: Session): void {
       const data = found.map((key) => ({ id: key.id, operator: key.operator, role: key.role, ...commonTo(key) }));
       session.show({ data }, found.length === 0 ? ['No keys.'] : table(headings, rows));
     });
+}
+
+/** @throws CliFailure for an unknown tenant, and every other error unchanged */
+export function ofUnknownTenant(error: unknown): never {
+  if (!(error instanceof UnknownTenantError)) throw error;
+  throw new CliFailure(ExitCode.notFound, error.message, { cause: error });
 }
 
 interface NewKeyOptions {

@@ -4,7 +4,7 @@ import type { Mode, TenantId } from '../lambdas/kernel/ids.ts';
 import { LIMIT_KINDS, type LimitKind } from '../lambdas/tenants/limits.ts';
 import { LimitAdministration } from '../lambdas/tenants/store/limit-administration.ts';
 import { openTables } from './deployment.ts';
-import { readTenant } from './keys.ts';
+import { ofUnknownTenant, readTenant } from './keys.ts';
 import { type Session, table } from './session.ts';
 
 interface OfTenant {
@@ -47,13 +47,13 @@ export function addLimits(program: Command, session: Session): void {
     .requiredOption('--rate <number>', 'requests per second', readNumber)
     .requiredOption('--burst <number>', 'requests at once after a pause', readNumber)
     .action(async ({ kind, rate, burst, ...of }: OfTenant & RateLimit & { kind: LimitKind }) => {
-      await (await open()).set({ tenantId: of.tenant, mode: of.mode, kind }, { rate, burst });
+      await (await open()).set({ tenantId: of.tenant, mode: of.mode, kind }, { rate, burst }).catch(ofUnknownTenant);
       show([{ kind, own: { rate, burst } }], of);
     });
 
   ofKind('reset', 'gives a tenant the limit of the deployment again').action(
     async ({ kind, ...of }: OfTenant & { kind: LimitKind }) => {
-      await (await open()).set({ tenantId: of.tenant, mode: of.mode, kind }, undefined);
+      await (await open()).set({ tenantId: of.tenant, mode: of.mode, kind }, undefined).catch(ofUnknownTenant);
       show([{ kind }], of);
     },
   );

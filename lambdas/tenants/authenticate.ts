@@ -35,9 +35,17 @@ const FOUND_FOR_MS = 10_000;
 /** Cached keys, some kilobytes. Beyond that, the key with the oldest look-up is removed. */
 const MAX_FOUND = 500;
 
-export const BEARER = /^bearer +(?<token>\S+)$/i;
+const BEARER = /^bearer +(?<token>\S+)$/i;
 /** At least 22 characters of base64url, which encode 128 bits. */
 const API_KEY = /^sk_(?<mode>test|live)_[A-Za-z0-9_-]{22,200}$/;
+
+/**
+ * @param authorization the values of the Authorization header
+ * @returns the token; the empty text when there is none, or several headers
+ */
+export function bearerToken([value = '', ...others]: readonly string[]): string {
+  return others.length > 0 ? '' : (BEARER.exec(value)?.groups?.['token'] ?? '');
+}
 
 /**
  * Authenticates a request by the values of its Authorization header. A malformed key is rejected without a look-up.
@@ -49,10 +57,9 @@ export async function authenticate(
   authorization: readonly string[],
   scope: Scope,
 ): Promise<Authentication> {
-  const [value = '', ...others] = authorization;
-  const key = BEARER.exec(value)?.groups?.['token'] ?? '';
+  const key = bearerToken(authorization);
   const mode = API_KEY.exec(key)?.groups?.['mode'];
-  if (mode === undefined || others.length > 0) return { kind: 'unauthorized' };
+  if (mode === undefined) return { kind: 'unauthorized' };
   const hash = tools.digest.sha256(key);
   const keyId = keyIdOf(hash);
   const { keys, found, clock } = tools;

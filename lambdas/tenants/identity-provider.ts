@@ -4,7 +4,7 @@ import { ROLES, type Role } from '../kernel/contract/api.ts';
 import type { IdentityProviderSettings } from '../kernel/contract/environment.ts';
 import { RetryableError } from '../kernel/faults.ts';
 import type { Clock } from '../kernel/world.ts';
-import { BEARER } from './authenticate.ts';
+import { bearerToken } from './authenticate.ts';
 import type { IdentifyOperator, Operator } from './operators.ts';
 
 /** Asymmetric algorithms only, whatever the header says. It excludes `none`, and a public key that is used as an HMAC secret. */
@@ -49,9 +49,8 @@ export function byIdentityProvider(
 ): IdentifyOperator {
   let keys: JWTVerifyGetKey | undefined;
   return async (authorization) => {
-    const [value = '', ...others] = authorization;
-    const token = BEARER.exec(value)?.groups?.['token'] ?? '';
-    if (!COMPACT_JWS.test(token) || others.length > 0) return undefined;
+    const token = bearerToken(authorization);
+    if (!COMPACT_JWS.test(token)) return undefined;
     try {
       keys ??= await discover(issuer, cooldownMs);
       const { payload } = await jwtVerify(token, keys, {

@@ -3,7 +3,7 @@ import type { Role } from '../kernel/contract/api.ts';
 import type { Digest } from '../kernel/digest.ts';
 import type { Clock } from '../kernel/world.ts';
 import { type ApiKeyRegistry, hasEnded } from './api-key-registry.ts';
-import { BEARER, FoundKeys, hex, lookUp } from './authenticate.ts';
+import { bearerToken, FoundKeys, hex, lookUp } from './authenticate.ts';
 
 /** An authenticated person of the deployment. Operators belong to no tenant. */
 export interface Operator {
@@ -50,9 +50,8 @@ export function byOperatorKey({
     noteUse: (id: KeyId, day: string) => operators.noteUse(id, day),
   };
   return async (authorization) => {
-    const [value = '', ...others] = authorization;
-    const key = BEARER.exec(value)?.groups?.['token'] ?? '';
-    if (!OPERATOR_KEY.test(key) || others.length > 0) return undefined;
+    const key = bearerToken(authorization);
+    if (!OPERATOR_KEY.test(key)) return undefined;
     const hash = digest.sha256(key);
     const keyId = keyIdOf(hash);
     const record = await lookUp({ keys, found, clock }, hex(hash), keyId);

@@ -5,6 +5,7 @@ import { tenantId } from '../../lambdas/kernel/ids.ts';
 import { type Admitted, type Bucket, TenantLimits } from '../../lambdas/tenants/limits.ts';
 import { DynamoDbLimits } from '../../lambdas/tenants/store/dynamodb-limits.ts';
 import { LimitAdministration } from '../../lambdas/tenants/store/limit-administration.ts';
+import { TenantAdministration, UnknownTenantError } from '../../lambdas/tenants/store/tenant-administration.ts';
 import { SimulatedClock, skewed } from '../support/simulated-clock.ts';
 
 interface Subject {
@@ -133,9 +134,17 @@ export function describeLimits(
       expect(writes).toBe(1);
     });
 
+    test('are not set for a tenant that does not exist', async () => {
+      const bucket = freshBucket();
+      const administration = new LimitAdministration(subject.client, subject.tables, 'test');
+      await expect(administration.set(bucket, { rate: 1, burst: 1 })).rejects.toThrow(UnknownTenantError);
+      expect(await administration.list(bucket)).toEqual([{ kind: 'payments' }, { kind: 'reads' }, { kind: 'admin' }]);
+    });
+
     test('of a tenant of its own replace those of the deployment within a second, and are taken away again', async () => {
       clock = new SimulatedClock();
-      const bucket = freshBucket();
+      const tenants = new TenantAdministration(subject.client, subject.tables, 'test');
+      const bucket = { ...freshBucket(), tenantId: await tenants.createTenant('Shop') };
       const administration = new LimitAdministration(subject.client, subject.tables, 'test');
       const one = process({ rate: 1, burst: 1 });
       await one.admit(bucket);

@@ -1,6 +1,7 @@
 import type { Admit } from '../../http/authenticated-api.ts';
 import { byRole, type OperatorRoute, ROLE_NEEDED } from '../../http/operator-api.ts';
 import { JOBS_RUN } from '../../kernel/contract/api.ts';
+import { bearerToken } from '../../tenants/authenticate.ts';
 import type { IdentifyOperator, Operator } from '../../tenants/operators.ts';
 import { type CredentialVerdict, isCredential } from '../job-credential.ts';
 
@@ -11,8 +12,6 @@ export type JobsCaller =
 
 /** Verifies that the executor signed this credential for the path. */
 export type VerifyCredential = (credential: string, path: string) => Promise<CredentialVerdict>;
-
-const BEARER = /^bearer +(?<token>\S+)$/i;
 
 /** A route that the executor may call, too. */
 export interface JobRoute {
@@ -29,9 +28,8 @@ export interface JobRoute {
 export function roleOrCredential(identify: IdentifyOperator, verify: VerifyCredential): Admit<JobsCaller, JobRoute> {
   const admitOperator = byRole(identify);
   return async (authorization, route, path) => {
-    const [value = '', ...others] = authorization;
-    const token = BEARER.exec(value)?.groups?.['token'] ?? '';
-    if (others.length === 0 && isCredential(token)) {
+    const token = bearerToken(authorization);
+    if (isCredential(token)) {
       const verdict = await verify(token, path);
       if (verdict.kind === 'valid') {
         const isAllowed = route.isForExecutor === true && verdict.scopes.includes(JOBS_RUN);

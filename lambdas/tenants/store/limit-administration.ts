@@ -7,6 +7,7 @@ import type { StoreTables } from '../../once/store/transact-items.ts';
 import { type Bucket, LIMIT_KINDS, type LimitKind } from '../limits.ts';
 import type { Owner } from '../owners.ts';
 import { limitRowKey, parseLimit } from './dynamodb-limits.ts';
+import { tenantExists, UnknownTenantError } from './tenant-administration.ts';
 
 /** Reads and changes the limits of a tenant for an operator, with an entry in the activity log for each change. */
 export class LimitAdministration {
@@ -27,6 +28,7 @@ export class LimitAdministration {
    * Takes effect with the next batch of tokens of each process.
    *
    * @param own undefined restores the limit of the deployment
+   * @throws UnknownTenantError if the tenant does not exist
    */
   async set(bucket: Bucket, own: RateLimit | undefined): Promise<void> {
     const { kind, ...chain } = bucket;
@@ -45,7 +47,9 @@ export class LimitAdministration {
     };
     const details = own === undefined ? {} : { rate: String(own.rate), burst: String(own.burst) };
     const draft = { chain, action: 'limit.changed', actor: { by: 'command', operator: this.#operator } } as const;
-    await this.#activity.record({ ...draft, about: [kind], details, occurredAtMs: Date.now() }, [change]);
+    const entry = { ...draft, about: [kind], details, occurredAtMs: Date.now() };
+    if (!(await this.#activity.record(entry, [tenantExists(this.#table, bucket.tenantId), change])))
+      throw new UnknownTenantError(bucket.tenantId);
   }
 
   /** @returns for each kind the tenant's own limit, if it has one */

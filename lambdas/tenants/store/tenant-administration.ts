@@ -106,10 +106,9 @@ export class TenantAdministration implements KeyAdministration {
   async createApiKey(wanted: NewApiKey): Promise<string> {
     const { tenantId: owner, mode, scopes } = wanted;
     const { key, row } = this.#newKey(wanted);
-    const present = `attribute_exists(${KeyAttribute.partition})`;
     const isWritten = await this.#write(
       [
-        { ConditionCheck: { TableName: this.#table, Key: tenantRowKey(owner), ConditionExpression: present } },
+        tenantExists(this.#table, owner),
         ...this.#newKeyRows(row),
         // Payments require an API key, so these rows list all account owners without a scan.
         { Put: { TableName: this.#table, Item: ownerRow(owner, mode) } },
@@ -327,6 +326,11 @@ export function parseApiKeyUse(item: Record<string, unknown>): z.infer<typeof ap
 
 function expiry({ expiresAtMs }: { readonly expiresAtMs?: number }): Readonly<Record<string, string>> {
   return expiresAtMs === undefined ? {} : { expires: new Date(expiresAtMs).toISOString() };
+}
+
+export function tenantExists(registryTable: string, id: TenantId): TransactItem {
+  const present = `attribute_exists(${KeyAttribute.partition})`;
+  return { ConditionCheck: { TableName: registryTable, Key: tenantRowKey(id), ConditionExpression: present } };
 }
 
 function tenantRowKey(id: TenantId): Record<string, string> {
