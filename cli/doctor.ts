@@ -4,7 +4,7 @@ import type { Command } from 'commander';
 import { DynamoDbActivity } from '../lambdas/activity/store/dynamodb-activity.ts';
 import { StackName } from '../lambdas/kernel/contract/api.ts';
 import { hasEnded } from '../lambdas/tenants/api-key-registry.ts';
-import type { ApiKeySummary } from '../lambdas/tenants/keys.ts';
+import type { ApiKeySummary, OperatorKeySummary } from '../lambdas/tenants/keys.ts';
 import { TenantAdministration } from '../lambdas/tenants/store/tenant-administration.ts';
 import { type AwsTarget, openTables } from './deployment.ts';
 import { CliFailure, ExitCode } from './failure.ts';
@@ -14,8 +14,9 @@ import { type Session, table } from './session.ts';
 export interface Examined {
   /** As the activity log records them. */
   readonly settings: Readonly<Record<string, string>>;
-  /** Keys of all tenants. */
-  readonly keys: readonly Pick<ApiKeySummary, 'id' | 'mode' | 'revokedAtMs' | 'expiresAtMs'>[];
+  /** Keys of all tenants, and of operators, which have no mode. */
+  readonly keys: readonly (Pick<ApiKeySummary, 'id' | 'revokedAtMs' | 'expiresAtMs'> &
+    Partial<Pick<ApiKeySummary, 'mode'>>)[];
   /** By their names. */
   readonly secrets: readonly { readonly name: string; readonly text: string }[];
   readonly nowMs: number;
@@ -69,7 +70,7 @@ export function addDoctor(program: Command, session: Session): void {
         order: 'newest_first',
         limit: 1,
       });
-      const keys: ApiKeySummary[] = [];
+      const keys: (ApiKeySummary | OperatorKeySummary)[] = [...(await administration.listOperatorKeys())];
       for (const { id } of await administration.listTenants()) keys.push(...(await administration.listApiKeys(id)));
       const secrets = await secretsOf(target);
       const data = examine({ settings: newest?.details ?? {}, keys, secrets, nowMs: pacing.clock.nowMs() });

@@ -14,10 +14,12 @@ const key = (name: string, changes: Partial<Key> = {}): Key => ({
 test('the doctor finds live keys beside the sandbox, empty secrets and keys without expiry', () => {
   const live = key('live', { mode: 'live' });
   const endless = key('endless');
+  const { mode: _mode, ...operators } = key('endless', { id: keyIdOf(Buffer.from('operators'.padEnd(32, 'x'))) });
   const keys = [
     key('good'),
     live,
     endless,
+    operators,
     key('revoked', { mode: 'live', revokedAtMs: 1 }),
     key('old', { expiresAtMs: 1 }),
   ];
@@ -34,6 +36,7 @@ test('the doctor finds live keys beside the sandbox, empty secrets and keys with
     ['empty_secret', 'Empty'],
     ['empty_secret', 'NoValues'],
     ['key_without_expiry', endless.id],
+    ['key_without_expiry', operators.id],
   ]);
   expect(examine({ settings: { sandbox: 'false' }, keys: [key('good'), live], secrets: [], nowMs: NOW_MS })).toEqual(
     [],
