@@ -1,5 +1,5 @@
 import type { SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
-import { SQSClient } from '@aws-sdk/client-sqs';
+import { SQSClient, type SQSClientConfig } from '@aws-sdk/client-sqs';
 import { describe, expect, test } from '@jest/globals';
 import { Webhook } from 'standardwebhooks';
 import { storedOperationId } from '../../lambdas/kernel/ids.ts';
@@ -58,6 +58,14 @@ describe('a signed call', () => {
     wrong({ headers: { ...first.headers, 'webhook-timestamp': later } });
   });
 
+  test.each(['', 'whsec_', 'not base64!'])('is not sent with the unusable secret "%s"', async (secret) => {
+    const { calls, send } = recorder();
+    const signed = signedCalls(send, async () => secret, clock);
+    const call = { method: 'POST', url: 'https://a.example', headers: {}, body: '{}', ...LIMIT };
+    await expect(signed(call)).rejects.toMatchObject({ code: 'signing_secret_unusable' });
+    expect(calls).toEqual([]);
+  });
+
   test('is not sent when the secret cannot be read', async () => {
     const { calls, send } = recorder();
     const signed = signedCalls(send, () => Promise.reject(new Error('no secret')), clock);
@@ -113,25 +121,28 @@ test('every call to the shop is signed with the shop’s secret', async () => {
   const gauge = { addMetric: () => undefined };
   const singleMetric = () => ({ ...gauge, addDimension: () => undefined });
   const silent = { ...gauge, publishStoredMetrics: () => undefined, singleMetric };
-  const { stock, referrals } = await configuredParties(
-    {
-      shopUrl: 'https://shop.example',
-      shopSigningKeySecretId: 'shop-key',
-      postmark: { url: 'https://mail.example', from: 'shop@shop.example' },
-      registryTable: 'Registry',
-      deadLettersQueueUrl: 'https://queue.example',
-    },
-    {
-      documents: new MemoryDynamoDb({ tables: [] }).client,
-      sqs: (config) => new SQSClient({ region: 'eu-west-1', ...config }),
-      // The only method that is called.
-      secretsManager: async () => manager as unknown as SecretsManagerClient,
-      clock,
-      entropy: countingEntropy(),
-      instruments: { ...systemInstruments, metrics: () => silent },
-      send,
-    },
-  );
+  const config = {
+    shopUrl: 'https://shop.example',
+    shopSigningKeySecretId: 'shop-key',
+    postmark: { url: 'https://mail.example', from: 'shop@shop.example', tokenSecretId: 'postmark-token' },
+    registryTable: 'Registry',
+    deadLettersQueueUrl: 'https://queue.example',
+  };
+  const tools = {
+    documents: new MemoryDynamoDb({ tables: [] }).client,
+    sqs: (settings: SQSClientConfig) => new SQSClient({ region: 'eu-west-1', ...settings }),
+    // The only method that is called.
+    secretsManager: async () => manager as unknown as SecretsManagerClient,
+    clock,
+    entropy: countingEntropy(),
+    instruments: { ...systemInstruments, metrics: () => silent },
+    send,
+  };
+  const { stock, referrals, takesTestOrdersOnly } = await configuredParties(config, tools);
+  expect(takesTestOrdersOnly).toBe(false);
+  const { tokenSecretId: _token, ...postmark } = config.postmark;
+  // Only the sandbox has a mailer that needs no token.
+  expect(await configuredParties({ ...config, postmark }, tools)).toMatchObject({ takesTestOrdersOnly: true });
   const operationId = storedOperationId('step');
   const { orderId } = orderRequest('k');
   await stock.reserve({ operationId, orderId, items: [{ sku: 'tea', quantity: 1 }] }, LIMIT).catch(() => undefined);
