@@ -122,6 +122,10 @@ interface Work {
 
 type Write = Omit<Commit, 'record' | 'expects'>;
 
+async function readiness(processor: Processor | NoProcessor): Promise<void> {
+  if (typeof processor !== 'string') await processor.ready();
+}
+
 class PaymentOperation implements Operation<PaymentChain, Work, Write, Refusal> {
   readonly key: ClaimedKey;
   readonly expired: Refusal;
@@ -138,11 +142,11 @@ class PaymentOperation implements Operation<PaymentChain, Work, Write, Refusal> 
     this.expired = { kind: 'key_expired', paymentId };
     this.breaker = {
       look: async () => {
-        await this.#chosen()?.ready();
+        await readiness(this.#chosen());
       },
       lookOfBegun: async () => {
         const { first } = await this.read();
-        await (pinnedProcessor(tools, first) ?? this.#chosen())?.ready();
+        await readiness(pinnedProcessor(tools, first) ?? this.#chosen());
       },
     };
     this.#tools = tools;
@@ -153,7 +157,7 @@ class PaymentOperation implements Operation<PaymentChain, Work, Write, Refusal> 
   async claim(open: (claimedAtMs: number, nowMs: number) => OpenRecord): Promise<Attempt<PaymentChain, Refusal>> {
     const { store, clock } = this.#tools;
     const processor = this.#chosen();
-    if (processor === undefined) return this.#findBegun();
+    if (typeof processor === 'string') return this.#findBegun(processor);
     const nowMs = clock.nowMs();
     const pending = this.#pending(nowMs, processor);
     const record = open(this.#claimedAt(nowMs), nowMs);
@@ -180,20 +184,17 @@ class PaymentOperation implements Operation<PaymentChain, Work, Write, Refusal> 
   }
 
   /** No processor gets a new payment with these terms. One that has begun continues at its own processor. */
-  async #findBegun(): Promise<Attempt<PaymentChain, Refusal>> {
-    const { store, processor } = this.#tools;
+  async #findBegun(why: NoProcessor): Promise<Attempt<PaymentChain, Refusal>> {
+    const { store } = this.#tools;
     const record = await store.readRecord(this.key.operationId);
     if (record !== undefined) return { kind: 'record_exists', record };
     const chain = await readChain(store, this.#request.paymentId);
     if (chain !== undefined) return { kind: 'begun', subject: chain };
-    const why = processorFor({ processor }, this.#request);
-    invariant(typeof why === 'string', 'a payment with a processor is claimed');
     return { kind: 'refused', outcome: { kind: 'no_processor', why } };
   }
 
-  #chosen(): Processor | undefined {
-    const chosen = processorFor({ processor: this.#tools.processor }, this.#request);
-    return typeof chosen === 'string' ? undefined : chosen;
+  #chosen(): Processor | NoProcessor {
+    return processorFor({ processor: this.#tools.processor }, this.#request);
   }
 
   lostRecord({ first, newest, state }: PaymentChain): LostRecord {

@@ -167,8 +167,8 @@ export const MONEY_MUTANTS: readonly Mutant[] = [
       },
       {
         file: 'lambdas/payments/use/create-payment.ts',
-        find: 'await (pinnedProcessor(tools, first) ?? this.#chosen())?.ready();',
-        replace: 'if (first.sequence === 1) await this.#chosen()?.ready();',
+        find: 'await readiness(pinnedProcessor(tools, first) ?? this.#chosen());',
+        replace: 'if (first.sequence === 1) await readiness(this.#chosen());',
       },
     ],
   },
