@@ -60,6 +60,14 @@ async function append(request: CreatePayment, draft: Partial<TransitionDraft> & 
   await harness.store.write([nextTransition(systemDigest, newest, whole, occasion)]);
 }
 
+/** Writes a failure that says that nothing was sent. */
+async function callNotAttempted(request: CreatePayment): Promise<void> {
+  harness.clock.advance(MINUTE_MS);
+  const { payment } = (await harness.chain(request)).newest;
+  const failure = { code: 'not_attempted', message: 'The processor was never asked.' };
+  await append(request, { type: 'payment.failed', payment: { ...payment, status: 'failed', failure } });
+}
+
 const put = (table: string, item: Item) =>
   harness.store.database.client.send(new PutCommand({ TableName: table, Item: item }));
 
@@ -275,10 +283,7 @@ describe('a processor', () => {
   test('has no charge of a payment that is called not attempted', async () => {
     const { request, charge } = await paid('attempted', 'tok_async');
     expect(charge).not.toBe('');
-    harness.clock.advance(MINUTE_MS);
-    const { payment } = (await harness.chain(request)).newest;
-    const failure = { code: 'not_attempted', message: 'The processor was never asked.' };
-    await append(request, { type: 'payment.failed', payment: { ...payment, status: 'failed', failure } });
+    await callNotAttempted(request);
     expect(world.atTheEnd()).toContain('F05 absence is proven');
   });
 
@@ -290,10 +295,7 @@ describe('a processor', () => {
     expect(second.inside.sent).not.toEqual([]);
     const { paymentId } = request;
     await harness.processor.inside.charge({ paymentId, operationId: paymentId, amountMinor: 500 });
-    harness.clock.advance(MINUTE_MS);
-    const { payment } = (await harness.chain(request)).newest;
-    const failure = { code: 'not_attempted', message: 'The processor was never asked.' };
-    await append(request, { type: 'payment.failed', payment: { ...payment, status: 'failed', failure } });
+    await callNotAttempted(request);
     expect(world.atTheEnd()).not.toContain('F05 absence is proven');
   });
 
@@ -304,10 +306,7 @@ describe('a processor', () => {
     await harness.pay(request, { processor: away }).catch(() => undefined);
     const { paymentId } = request;
     await harness.processor.inside.charge({ paymentId, operationId: paymentId, amountMinor: 500 });
-    harness.clock.advance(MINUTE_MS);
-    const { payment } = (await harness.chain(request)).newest;
-    const failure = { code: 'not_attempted', message: 'The processor was never asked.' };
-    await append(request, { type: 'payment.failed', payment: { ...payment, status: 'failed', failure } });
+    await callNotAttempted(request);
     expect(world.atTheEnd()).not.toContain('F05 absence is proven');
   });
 });
