@@ -22,8 +22,10 @@ export const MEANINGS: Readonly<Record<ProblemCode, string>> = {
     'The payment failed without a charge. The answer contains the payment or its order, and is final for this key.',
   payment_canceled:
     'The payment was canceled at the processor before its capture, without a charge. Final for this key.',
-  capture_failed: 'The processor refused the capture; nothing has changed. Final for this key; a new key can succeed.',
-  cancellation_failed: 'The processor refused the cancellation; nothing has changed. Final for this key.',
+  capture_failed:
+    'The processor refused the capture, and nothing was captured. Final for this key; while the payment can be captured, a new key can succeed.',
+  cancellation_failed:
+    'The processor refused the cancellation, for example because the payment was captured meanwhile. Final for this key.',
   refund_failed:
     'The processor refused the refund; no money was returned. The answer contains the refund, and is final for this key.',
   insufficient_scope: 'The API key is valid, but lacks the scope that this route needs.',
@@ -42,7 +44,7 @@ export const MEANINGS: Readonly<Record<ProblemCode, string>> = {
   already_reversed:
     'This set of postings was reversed before. The reversing correction is a transition that can itself be reversed once.',
   reference_already_used:
-    'Another payment uses this reference. It is free again after that payment has failed or was canceled.',
+    'Another payment uses this reference; references are compared byte by byte. It is free again after that payment has failed or was canceled.',
   payment_not_attempted: 'Nothing was sent to the processor, so there is no charge. Start again with a new key.',
   capture_not_attempted: 'Nothing was sent to the processor; nothing has changed. Start again with a new key.',
   cancellation_not_attempted: 'Nothing was sent to the processor; nothing has changed. Start again with a new key.',
