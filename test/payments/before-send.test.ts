@@ -59,15 +59,15 @@ describe('what the processor’s books show is recorded and decided on before ea
     await expectBooksToAgree(request);
   });
 
-  test('a refund is not sent when the books show no money of its charge any more, and an alarm rings', async () => {
+  test('a refund is not sent when the books show no money of its charge any more, and an alarm is raised', async () => {
     const { request, charge } = await paid('contradicted');
     await harness.processor.inside.correct(charge, { status: 'declined', amount_captured: 0 });
     const refund = change(request, 'refund', { kind: 'refund', amountMinor: 1000 });
-    const rang: string[] = [];
-    const alarm = (what: string): void => void rang.push(what);
+    const raised: string[] = [];
+    const alarm = (what: string): void => void raised.push(what);
     expect(await answerTo(refund, { alarm })).toMatchObject({ status: 409 });
     expect(harness.processor.sends(refund.operationId)).toBe(0);
-    expect(rang).toEqual(['contradiction']);
+    expect(raised).toEqual(['contradiction']);
   });
 
   test('a refund is not sent while the books cannot be read, and its key can be used again', async () => {

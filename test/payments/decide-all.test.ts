@@ -92,7 +92,7 @@ function wrongIn(seed: number): string | undefined {
     // Not every callback arrives.
     if (ofStep.chance(0.25)) continue;
     const read = decideAll(systemDigest, charge, chain, { occurredAtMs: OCCURRED_AT_MS, cause: BY_RUN });
-    // A contradiction rings, and waits for a person.
+    // A contradiction raises an alarm and waits for an operator.
     if (read.contradictions.length > 0) return undefined;
     if (read.transitions.length > 0) chain = chainOf([...chain.transitions, ...read.transitions]);
     const { payment } = chain.state;

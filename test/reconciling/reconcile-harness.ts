@@ -15,7 +15,7 @@ import { Api } from '../world/api.ts';
 
 const MINUTE_MS = 60_000;
 
-/** The comparisons that the clock runs, on the harness's store, processor and clock, and somebody who changes things at the processor. */
+/** The scheduled comparisons on the world's store, processor and clock, with direct access to the processor. */
 export class ReconcileHarness extends Api {
   readonly told: string[] = [];
   readonly counted: MismatchCounts[] = [];
@@ -52,11 +52,11 @@ export class ReconcileHarness extends Api {
 
   chargeOf(payment: PaymentId): ProcessorCharge {
     const [charge] = this.processor.charges(payment);
-    invariant(charge !== undefined, 'the payment was charged');
+    invariant(charge !== undefined, 'the payment has a charge');
     return charge;
   }
 
-  /** A charge that somebody made beside us. */
+  /** A charge made at the processor without Payonce. */
   chargeBeside(paymentId: PaymentId, amountMinor: number, currency = 'EUR'): Promise<ProcessorCharge> {
     const operationId = storedOperationId(`by-hand-${amountMinor}-${currency}`);
     return this.inside.charge({ operationId, paymentId, amountMinor, currency });

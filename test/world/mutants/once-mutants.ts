@@ -319,7 +319,7 @@ export const ONCE_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'order-review-without-alarm',
-    fault: 'An order that needs a person raises no alarm.',
+    fault: 'An order that needs an operator raises no alarm.',
     needs: ['order'],
     edits: [
       {

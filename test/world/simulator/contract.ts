@@ -48,7 +48,7 @@ export interface ClientAnswer {
 }
 
 /** A metric that a function published. */
-export interface Rang {
+export interface Alarm {
   readonly metric: string;
   readonly atMs: number;
   readonly count: number;
@@ -157,7 +157,7 @@ export interface Observed {
   /** By name of the tenant, as in `Step.tenant` and `ClientCall.tenant`. */
   readonly tenants: Readonly<Record<string, SimulatedTenant>>;
   readonly calls: readonly ClientCall[];
-  readonly rang: readonly Rang[];
+  readonly alarms: readonly Alarm[];
   readonly published: readonly Published[];
   readonly callbacks: readonly CallbackPosted[];
   readonly webhooks: readonly WebhookReceived[];

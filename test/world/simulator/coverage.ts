@@ -211,7 +211,7 @@ function faultsIn(world: Observed, steps: History['steps']): readonly string[] {
     transitions: database.items(tables.ledger, LedgerRow.payment).map(parseTransition),
     orderTypes: new Set(orders.map(({ type }) => type)),
     codes: new Set(world.calls.flatMap(({ answer }) => /"code":"([a-z_]+)"/.exec(answer?.body ?? '')?.[1] ?? [])),
-    metrics: new Set(world.rang.map(({ metric }) => metric)),
+    metrics: new Set(world.alarms.map(({ metric }) => metric)),
     gates: world.faults.map(({ kind, label }) => `${kind} ${label}`),
   };
   return Object.entries(SIGNS).flatMap(([fault, isIn]) => (isIn(evidence) ? [fault] : []));

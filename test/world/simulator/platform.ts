@@ -12,7 +12,7 @@ import type { WebhookRequest } from '../../../lambdas/webhooks/use/webhooks.ts';
 import { throttled, timedOut, transactionConflict, writeConflict } from '../../support/faulty-client.ts';
 import type { MemoryDynamoDb } from '../memory-dynamodb.ts';
 import type { TimedCall } from '../sandbox-in-process.ts';
-import type { Published, Rang } from './contract.ts';
+import type { Alarm, Published } from './contract.ts';
 import { Secret, type WholePlatform } from './functions.ts';
 import type { Queues } from './queues.ts';
 import type { Process, Simulation, Voice } from './simulation.ts';
@@ -26,7 +26,7 @@ export interface Surroundings {
   readonly publish: (event: Published, by: Process) => void;
   readonly send: SendRequest;
   readonly post: (request: WebhookRequest) => AttemptResult;
-  readonly rang: (rang: Rang) => void;
+  readonly raise: (alarm: Alarm) => void;
   readonly report: (of: string, error: unknown) => void;
 }
 
@@ -107,10 +107,10 @@ function documentsOf(database: MemoryDynamoDb, process: () => Process): DynamoDB
   return Object.create(client, { send: { value: send } }) as DynamoDBDocumentClient;
 }
 
-function instrumentsOf({ simulation, rang, report }: Surroundings, functionName: string): Instruments {
+function instrumentsOf({ simulation, raise, report }: Surroundings, functionName: string): Instruments {
   const meter = (dimensions: Readonly<Record<string, string>>) => ({
     addMetric: (metric: string, _unit: unknown, count: number) =>
-      rang({ metric, atMs: simulation.nowMs, count, dimensions }),
+      raise({ metric, atMs: simulation.nowMs, count, dimensions }),
   });
   return {
     logger: () => ({

@@ -36,11 +36,11 @@ import { createSandboxInProcess, type SandboxInProcess } from '../sandbox-in-pro
 import { TABLES } from '../tables.ts';
 import { Account, type Deployment } from './account.ts';
 import type {
+  Alarm,
   ApiRequest,
   CallbackPosted,
   ClientCall,
   Observed,
-  Rang,
   RunningSystem,
   Settings,
   SimulatedTenant,
@@ -78,7 +78,7 @@ export class SimulatedSystem implements RunningSystem {
   readonly processors: Readonly<Record<string, SandboxInProcess>>;
   readonly tenants: Readonly<Record<string, SimulatedTenant>>;
   readonly calls: Call[] = [];
-  readonly rang: Rang[] = [];
+  readonly alarms: Alarm[] = [];
   readonly reported: { readonly of: string; readonly error: unknown; readonly atMs: number }[] = [];
   quiet = false;
   faultsEndedAtMs?: number;
@@ -108,7 +108,7 @@ export class SimulatedSystem implements RunningSystem {
     this.account = new Account(simulation, deploymentOf(this.settings), {
       send: this.#send,
       post: this.#receivers.post,
-      rang: (rang) => this.rang.push(rang),
+      raise: (alarm) => this.alarms.push(alarm),
       report: (of, error) => this.reported.push({ of, error, atMs: this.nowMs }),
     });
   }
@@ -159,7 +159,7 @@ export class SimulatedSystem implements RunningSystem {
 
   /**
    * Ends all faults and outages, and lets the time pass in which everything must come to its end. After a day an operator redrives
-   * the dead letters, because their alarms ring.
+   * the dead letters, because they raise alarms.
    */
   async becomeQuiet(days: number): Promise<void> {
     this.deploy({ faults: {}, clockSkewMs: 0 });

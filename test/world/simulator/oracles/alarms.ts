@@ -12,11 +12,15 @@ const MINUTE_MS = 60_000;
 export function checkAlarms({ world, payments, orders }: Seen): readonly Violation[] {
   const found: Violation[] = [];
   const expect = (metric: string, sinceMs: number, what: string, about: string): void => {
-    const hasRung = world.rang.some(
+    const isRaised = world.alarms.some(
       (each) => each.metric === metric && each.atMs >= sinceMs - MINUTE_MS && each.atMs <= sinceMs + SOON_MS,
     );
-    if (!hasRung)
-      found.push({ oracle: 'what needs a person has rung', what: `${what}, and ${metric} did not ring`, about });
+    if (!isRaised)
+      found.push({
+        oracle: 'what needs an operator raises an alarm',
+        what: `${what}, and the alarm ${metric} was not raised`,
+        about,
+      });
   };
   for (const [id, chain] of payments) {
     for (const { row, atMs } of chain) {
@@ -30,11 +34,11 @@ export function checkAlarms({ world, payments, orders }: Seen): readonly Violati
       if (row.type === 'order.review_required') expect('order_needs_review', atMs, 'it is in review', id);
     }
   }
-  return [...found, ...rungOnce(world, [...payments.values()].flat())];
+  return [...found, ...raisedOnce(world, [...payments.values()].flat())];
 }
 
 /** The relay counts what it publishes: once, unless a fault has it publish again. */
-function rungOnce({ rang, faults }: Observed, written: readonly Written<Transition>[]): readonly Violation[] {
+function raisedOnce({ alarms, faults }: Observed, written: readonly Written<Transition>[]): readonly Violation[] {
   if (faults.length > 0) return [];
   const rows = written.map(({ row }) => row);
   const due = {
@@ -42,10 +46,12 @@ function rungOnce({ rang, faults }: Observed, written: readonly Written<Transiti
     [EventMetric.toReview]: rows.filter(({ type }) => type === 'payment.review_required').length,
   };
   return Object.entries(due).flatMap(([metric, times]) => {
-    const ofRelay = rang.filter((each) => each.metric === metric && each.dimensions['service'] === 'outbox-relay');
+    const ofRelay = alarms.filter((each) => each.metric === metric && each.dimensions['service'] === 'outbox-relay');
     const count = ofRelay.reduce((total, each) => total + each.count, 0);
     if (count <= times) return [];
-    return [{ oracle: 'what needs a person rings once', what: `${metric} rang ${count} times for ${times}` }];
+    return [
+      { oracle: 'an alarm is raised once for each event', what: `${metric} was raised ${count} times for ${times}` },
+    ];
   });
 }
 

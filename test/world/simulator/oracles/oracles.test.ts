@@ -98,7 +98,7 @@ test('a healthy world violates no oracle', async () => {
   expect(world.now()).toEqual([]);
   await harness.processor.inside.closeDispute(dispute, 'won');
   await tell(disputed.charge);
-  world.rang.push({ metric: 'late_success', atMs: harness.clock.nowMs(), count: 1, dimensions: {} });
+  world.alarms.push({ metric: 'late_success', atMs: harness.clock.nowMs(), count: 1, dimensions: {} });
   expect(harness.refundedAtProcessor(late.request)).toBe(1000);
   expect(world.atTheEnd()).toEqual([]);
 });
@@ -250,16 +250,16 @@ describe('a processor', () => {
     expect(world.atTheEnd()).toEqual([]);
   });
 
-  test('may contradict its own books, and that rings', async () => {
+  test('may contradict its own books, and that raises an alarm', async () => {
     const { charge } = await paid('contradicted');
     await harness.processor.inside.correct(charge, { status: 'declined', amount_captured: 0 });
     await tell(charge);
     expect(world.atTheEnd()).toEqual(['I9 processor and books']);
-    world.rang.push({ metric: 'contradiction', atMs: harness.clock.nowMs(), count: 1, dimensions: {} });
+    world.alarms.push({ metric: 'contradiction', atMs: harness.clock.nowMs(), count: 1, dimensions: {} });
     expect(world.atTheEnd()).toEqual([]);
   });
 
-  test('may not know a change that an operator has decided as done, and that rings', async () => {
+  test('may not know a change that an operator has decided as done, and that raises an alarm', async () => {
     const { request, charge } = await paid('decided', 'tok_ok', 'manual');
     await harness.clock.sleep(MINUTE_MS);
     const { payment } = (await harness.chain(request)).newest;
@@ -273,10 +273,10 @@ describe('a processor', () => {
       ],
       subject: { kind: 'decision', decisionId: 'dec_a', reason: 'The receipt says so.', operator: 'Ada Example' },
     });
-    const rings = { metric: 'contradiction', count: 1, dimensions: {} };
-    world.rang.push({ ...rings, atMs: harness.clock.nowMs() - 1 });
+    const alarm = { metric: 'contradiction', count: 1, dimensions: {} };
+    world.alarms.push({ ...alarm, atMs: harness.clock.nowMs() - 1 });
     expect(world.atTheEnd()).toContain('I9 processor and books');
-    world.rang.push({ ...rings, atMs: harness.clock.nowMs() });
+    world.alarms.push({ ...alarm, atMs: harness.clock.nowMs() });
     expect(world.atTheEnd()).not.toContain('I9 processor and books');
   });
 
@@ -362,7 +362,7 @@ describe('what is unfinished', () => {
   test.each([
     ['a decision', true, 'contradiction', 700, []],
     ['no decision', false, 'contradiction', 700, ['is reserved']],
-    ['nothing that rang', true, 'undecidable', 700, ['is reserved']],
+    ['no alarm of a contradiction', true, 'undecidable', 700, ['is reserved']],
     ['room in the books', true, 'contradiction', 300, ['is reserved']],
   ] as const)(
     'is no refund that the books have no room for: %s',
@@ -377,7 +377,7 @@ describe('what is unfinished', () => {
       });
       await append(request, { type: 'refund.completed', subject: own });
       await append(request, { type: 'refund.pending', subject: refundOf(foreign, charge) });
-      world.rang.push({ metric, atMs: harness.clock.nowMs(), count: 1, dimensions: {} });
+      world.alarms.push({ metric, atMs: harness.clock.nowMs(), count: 1, dimensions: {} });
       const left = world.all().filter(({ oracle }) => oracle === 'nothing is left once quiet');
       expect(left.map(({ what }) => what)).toEqual(due.map((what) => expect.stringContaining(what)));
     },
@@ -522,18 +522,18 @@ describe('an answer', () => {
   );
 });
 
-test('late money that has not rung, or twice, is a violation', async () => {
+test('late money without its alarm, or with two, is a violation', async () => {
   const dimensions = { service: 'outbox-relay' };
   await stray('silent');
-  const rings = { metric: 'late_success', atMs: harness.clock.nowMs(), count: 1, dimensions };
+  const alarm = { metric: 'late_success', atMs: harness.clock.nowMs(), count: 1, dimensions };
   await harness.returnCharges();
-  expect(world.atTheEnd()).toEqual(['what needs a person has rung']);
-  world.rang.push({ ...rings, atMs: rings.atMs + 2 * 24 * 60 * MINUTE_MS });
-  expect(world.atTheEnd()).toEqual(['what needs a person has rung']);
-  world.rang[0] = rings;
+  expect(world.atTheEnd()).toEqual(['what needs an operator raises an alarm']);
+  world.alarms.push({ ...alarm, atMs: alarm.atMs + 2 * 24 * 60 * MINUTE_MS });
+  expect(world.atTheEnd()).toEqual(['what needs an operator raises an alarm']);
+  world.alarms[0] = alarm;
   expect(world.atTheEnd()).toEqual([]);
-  world.rang.push(rings);
-  expect(world.atTheEnd()).toEqual(['what needs a person rings once']);
+  world.alarms.push(alarm);
+  expect(world.atTheEnd()).toEqual(['an alarm is raised once for each event']);
 });
 
 test('a callback that was taken has the charge read', async () => {

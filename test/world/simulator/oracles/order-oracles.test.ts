@@ -102,8 +102,8 @@ describe('an order', () => {
     expect(world.now()).toEqual(['whatever is unfinished is in a queue']);
   });
 
-  test('rings when it needs a person', async () => {
+  test('raises an alarm when it needs an operator', async () => {
     await become('order.review_required', { status: 'needs_review', failedAtMs: harness.clock.nowMs() });
-    expect(world.atTheEnd()).toContain('what needs a person has rung');
+    expect(world.atTheEnd()).toContain('what needs an operator raises an alarm');
   });
 });

@@ -84,7 +84,7 @@ export function checkOrdersEnd(seen: Seen): readonly Violation[] {
     const payment = ofPayment.at(-1)?.row.payment;
     const own = (charges.get(order.paymentId) ?? []).filter(({ chargeId }) => chargeId === payment?.chargeId);
     const known = chargesOf(ofPayment).get(payment?.chargeId ?? '');
-    // Late money whose return the bank has refused several times has rung, and waits for a person.
+    // Late money whose return the bank has refused several times has raised its alarm, and waits for an operator.
     const isLeft = known?.isOwn === false && leftOf(known).leftMinor > 0 && isTried(world);
     const keptMinor = isLeft ? 0 : own.reduce((total, charge) => total + heldOf(charge), 0);
     const isInReview = payment?.status === 'needs_review';
@@ -92,8 +92,8 @@ export function checkOrdersEnd(seen: Seen): readonly Violation[] {
     if (order.status === 'canceled') {
       if (reserved > 0) wrong('is canceled, and its goods are reserved');
       const isTold = own.every((charge) => isShown(world, paymentProcessor, charge.chargeId));
-      const isForPerson = own.some((charge) => isReported(world, paymentProcessor, charge.chargeId));
-      if (keptMinor > 0 && !isInReview && isTold && !isForPerson) wrong(`is canceled, and ${keptMinor} is kept`);
+      const isReportedCharge = own.some((charge) => isReported(world, paymentProcessor, charge.chargeId));
+      if (keptMinor > 0 && !isInReview && isTold && !isReportedCharge) wrong(`is canceled, and ${keptMinor} is kept`);
     }
     const has = (what: Deed['what']): boolean => deedsFor(id, seen).some((deed) => deed.what === what);
     if (has('mail') && order.email.status === 'failed') wrong('shows that no mail was sent, and one was');

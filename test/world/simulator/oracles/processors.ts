@@ -135,7 +135,7 @@ export function checkCallbacks({ world, payments }: Seen): readonly Violation[] 
   });
 }
 
-/** The confirmed mismatches, each as text. They ring at every run of the comparison. */
+/** The confirmed mismatches, each as text. They raise an alarm at every run of the comparison. */
 function mismatches({ database, tables }: Observed): readonly string[] {
   return database.items(tables.views, ViewsRow.allMismatches).flatMap(({ body }) => {
     return typeof body === 'string' && body.includes('"confirmed"') ? [body] : [];
@@ -161,22 +161,22 @@ export function isShown({ processors }: Observed, processor: string, chargeId: s
   return processors[processor]?.inside.isShown(chargeId) === true;
 }
 
-/** Whether the processor contradicted its own books of the charge, and that rang: for late money, when it cannot be returned. */
-export function isReported({ processors, rang }: Observed, processor: string, chargeId = ''): boolean {
+/** Whether the processor contradicted its own books of the charge, and raised an alarm: for late money, when it cannot be returned. */
+export function isReported({ processors, alarms }: Observed, processor: string, chargeId = ''): boolean {
   const sinceMs = processors[processor]?.inside.contradictedAtMs(chargeId);
   const isAbout = (metric: string): boolean => metric === 'contradiction' || metric === 'undecidable';
-  return sinceMs !== undefined && rang.some(({ metric, atMs }) => isAbout(metric) && atMs >= sinceMs);
+  return sinceMs !== undefined && alarms.some(({ metric, atMs }) => isAbout(metric) && atMs >= sinceMs);
 }
 
-/** Whether an operator decided about the payment, and a contradiction rang afterwards: the processor's books do not show what was decided. */
-export function isDecidedOtherwise({ rang }: Observed, chain: readonly Written<Transition>[]): boolean {
+/** Whether an operator decided about the payment, and a contradiction raised an alarm afterwards: the processor's books do not show what was decided. */
+export function isDecidedOtherwise({ alarms }: Observed, chain: readonly Written<Transition>[]): boolean {
   const decided = chain.find(({ row }) => decisionOf(row) !== undefined);
-  return decided !== undefined && rang.some(({ metric, atMs }) => metric === 'contradiction' && atMs >= decided.atMs);
+  return decided !== undefined && alarms.some(({ metric, atMs }) => metric === 'contradiction' && atMs >= decided.atMs);
 }
 
-/** The processor has refused the return several times, or a refund there is not known: it rings at each run, every other day at least. */
-export function isTried({ rang, nowMs }: Observed): boolean {
-  return rang.some(({ metric, atMs }) => metric === 'undecidable' && atMs > nowMs - 3 * DAY_MS);
+/** The processor has refused the return several times, or a refund there is not known: it raises an alarm at each run, at least every other day. */
+export function isTried({ alarms, nowMs }: Observed): boolean {
+  return alarms.some(({ metric, atMs }) => metric === 'undecidable' && atMs > nowMs - 3 * DAY_MS);
 }
 
 export function byPayment({ processors }: Observed): ReadonlyMap<string, readonly ProcessorCharge[]> {

@@ -158,14 +158,14 @@ export function checkNothingLeft({ world, payments, orders, claims }: Seen): rea
     const own = charges.get(id) ?? [];
     const isPendingThere = own.some(({ status }) => status === 'pending' || status === 'requires_action');
     if (newest.status === 'processing' && !isPendingThere) left('the payment is processing', id);
-    const isForPerson = isReported(world, newest.processorName, newest.chargeId);
-    if (newest.status === 'requires_capture' && !isForPerson) left('the hold was not voided', id);
+    const isReportedCharge = isReported(world, newest.processorName, newest.chargeId);
+    if (newest.status === 'requires_capture' && !isReportedCharge) left('the hold was not voided', id);
     for (const [chargeId, charge] of chargesOf(chain)) {
       const roomMinor = charge.capturedMinor - leftOf(charge).refundedMinor;
       for (const [refundId, { status, amountMinor }] of charge.refunds) {
         const there = own.flatMap(({ refunds }) => refunds).find((refund) => refund.refundId === refundId);
         if (status !== 'pending' || there?.status === 'pending') continue;
-        // After a wrong decision of an operator the books may have no room for the success. It has rung and waits for a person (I9).
+        // After a wrong decision of an operator the books may have no room for the success. It has raised an alarm and waits for an operator (I9).
         const isBeyond = there?.status === 'succeeded' && amountMinor > roomMinor && isDecidedOtherwise(world, chain);
         if (!isBeyond) left(`the refund ${refundId} is reserved`, id);
       }

@@ -3,14 +3,14 @@ import type { World } from '../../world.ts';
 import type { Observed } from '../contract.ts';
 import { Watch } from './watch.ts';
 
-type Lists = 'calls' | 'rang' | 'published' | 'callbacks' | 'webhooks' | 'shop' | 'mails' | 'troubles';
+type Lists = 'calls' | 'alarms' | 'published' | 'callbacks' | 'webhooks' | 'shop' | 'mails' | 'troubles';
 type Writable = { -readonly [Name in Lists]: Observed[Name][number][] };
 
 /** The stores and the processor of a world as oracles see them. What else they read is written by the test. */
 export function watched({ clock, store, processor }: World) {
   const lists: Writable = {
     calls: [],
-    rang: [],
+    alarms: [],
     published: [],
     callbacks: [],
     webhooks: [],
