@@ -23,6 +23,7 @@ export interface DataStackProps extends StackProps {
     | 'operatorAudience'
     | 'operatorIssuer'
     | 'operatorRoleClaim'
+    | 'operatorRoles'
     | 'tenantRate'
     | 'tenantBurst'
     | 'processors'
@@ -133,6 +134,8 @@ function identityProviderOf({
   operatorIssuer: issuer,
   operatorAudience: audience,
   operatorRoleClaim: roleClaim,
+  operatorRoles: roles,
 }: DataStackProps['settings']): Pick<RegistryProps, 'identityProvider'> {
-  return issuer === undefined || audience === undefined ? {} : { identityProvider: { issuer, audience, roleClaim } };
+  if (issuer === undefined || audience === undefined) return {};
+  return { identityProvider: { issuer, audience, roleClaim, ...(roles === undefined ? {} : { roles }) } };
 }

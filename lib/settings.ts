@@ -1,4 +1,5 @@
 import type { Node } from 'constructs';
+import { ROLES, type Role } from '../lambdas/kernel/contract/api.ts';
 import type { RoutingRule } from '../lambdas/kernel/contract/environment.ts';
 import { inMode, type ProcessorContract, type ProcessorSetting, schemeNames } from '../lambdas/processors/contract.ts';
 import { PROCESSORS } from '../lambdas/processors/registry.ts';
@@ -58,6 +59,11 @@ export interface Settings {
   readonly operatorAudience?: string;
   /** The claim of these tokens with the role, or a list that contains it. @default roles */
   readonly operatorRoleClaim: string;
+  /**
+   * The roles of values of this claim, for example of the groups of a company: JSON, an object of values with their roles. Then no
+   * other value has a role. @default the values are the names of roles
+   */
+  readonly operatorRoles?: Readonly<Record<string, Role>>;
   /** Maximum requests per second of the API, 1 to 10000. @default 200 */
   readonly throttlingRate: number;
   /** Burst limit of the API, in requests, 1 to 5000. @default 400 */
@@ -157,6 +163,10 @@ const RULES = {
   },
   operatorAudience: { allowed: 'a text of 1 to 200 characters', read: matching(/^\S{1,200}$/) },
   operatorRoleClaim: { allowed: 'the name of a claim', read: matching(/^\S{1,200}$/) },
+  operatorRoles: {
+    allowed: `JSON, an object of values of the claim, each with ${ROLES.join(', ').replace(/, (?=\w+$)/, ' or ')}`,
+    read: readRoles,
+  },
   domainName: {
     allowed: 'a domain name in lower case, without a wildcard',
     read: matching(/^(?=.{1,253}$)(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z][a-z0-9-]{0,61}[a-z0-9]$/),
@@ -201,6 +211,7 @@ export function readSettings(node: Node, processors: readonly ProcessorContract[
   const basePath = read(node, 'basePath', RULES.basePath);
   const operatorIssuer = read(node, 'operatorIssuer', RULES.operatorIssuer);
   const operatorAudience = read(node, 'operatorAudience', RULES.operatorAudience);
+  const operatorRoles = read(node, 'operatorRoles', RULES.operatorRoles);
   const sandbox = read(node, 'sandbox', RULES.sandbox) ?? DEFAULTS.sandbox;
   const called = readProcessors(node, processors, { sandbox });
   const settings: Settings = {
@@ -229,6 +240,7 @@ export function readSettings(node: Node, processors: readonly ProcessorContract[
     ...(operatorIssuer === undefined ? {} : { operatorIssuer }),
     ...(operatorAudience === undefined ? {} : { operatorAudience }),
     operatorRoleClaim: read(node, 'operatorRoleClaim', RULES.operatorRoleClaim) ?? DEFAULTS.operatorRoleClaim,
+    ...(operatorRoles === undefined ? {} : { operatorRoles }),
     ...(alarmEmail === undefined ? {} : { alarmEmail }),
     ...(alarmTopicArn === undefined ? {} : { alarmTopicArn }),
     routes: readRoutes(node, processors, called),
@@ -358,9 +370,14 @@ function readRoutes(
 function refuseConflicts(settings: Settings): void {
   refusePartyConflicts(settings);
   refuseDomainConflicts(settings);
-  const { operatorIssuer, operatorAudience } = settings;
+  const { operatorIssuer, operatorAudience, operatorRoles } = settings;
   if ((operatorIssuer === undefined) !== (operatorAudience === undefined)) {
     throw new Error(`${PREFIX}operatorIssuer and ${PREFIX}operatorAudience must be given together, or neither`);
+  }
+  if (operatorRoles !== undefined && operatorIssuer === undefined) {
+    throw new Error(
+      `${PREFIX}operatorRoles is given, so ${PREFIX}operatorIssuer must be ${RULES.operatorIssuer.allowed}`,
+    );
   }
   const { alarmEmail, alarmTopicArn } = settings;
   if (alarmEmail !== undefined && alarmTopicArn !== undefined) {
@@ -475,6 +492,14 @@ function routes(processors: readonly ProcessorContract[]): Rule<readonly GivenRu
       return Array.isArray(rules) && rules.every(isRoute) ? rules : undefined;
     },
   };
+}
+
+function readRoles(given: unknown): Readonly<Record<string, Role>> | undefined {
+  const roles: unknown = typeof given === 'string' ? parsedJson(given) : given;
+  if (typeof roles !== 'object' || roles === null || Array.isArray(roles)) return undefined;
+  const isMapping = (entry: [string, unknown]): entry is [string, Role] => ROLES.some((role) => role === entry[1]);
+  const entries = Object.entries(roles);
+  return entries.length > 0 && entries.every(isMapping) ? Object.fromEntries(entries) : undefined;
 }
 
 function parsedJson(text: string): unknown {

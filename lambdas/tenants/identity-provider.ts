@@ -43,7 +43,7 @@ const claims = z.object({
  * @throws RetryableError `identity_provider_unavailable`
  */
 export function byIdentityProvider(
-  { issuer, audience, roleClaim }: IdentityProviderSettings,
+  { issuer, audience, ...roles }: IdentityProviderSettings,
   clock: Pick<Clock, 'nowMs'>,
   cooldownMs: number = COOLDOWN_MS,
 ): IdentifyOperator {
@@ -61,7 +61,7 @@ export function byIdentityProvider(
         clockTolerance: CLOCK_TOLERANCE_SECONDS,
         currentDate: new Date(clock.nowMs()),
       });
-      return operatorOf(payload, roleClaim);
+      return operatorOf(payload, roles);
     } catch (error) {
       if (isOfToken(error)) return undefined;
       throw new RetryableError('identity_provider_unavailable', 'The identity provider does not answer.', {
@@ -88,9 +88,14 @@ function isOfToken(error: unknown): boolean {
 }
 
 /** The highest role counts. @returns undefined without a role */
-function operatorOf(payload: JWTPayload, roleClaim: string): Operator | undefined {
+function operatorOf(
+  payload: JWTPayload,
+  { roleClaim, roles }: Pick<IdentityProviderSettings, 'roleClaim' | 'roles'>,
+): Operator | undefined {
   const read = claims.safeParse(payload);
-  const given = [payload[roleClaim]].flat();
+  const values = [payload[roleClaim]].flat();
+  const mapped = roles === undefined ? undefined : new Map<unknown, Role>(Object.entries(roles));
+  const given = mapped === undefined ? values : values.map((value) => mapped.get(value));
   const role = ROLES.findLast((each: Role) => given.includes(each));
   if (!read.success || role === undefined) return undefined;
   const { sub, name = sub } = read.data;

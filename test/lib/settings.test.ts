@@ -72,6 +72,8 @@ describe('settings', () => {
     ],
     [{ 'payonce:operatorIssuer': 'http://id.example' }, 'but must be an https address'],
     [{ 'payonce:operatorIssuer': 'https://id.example' }, 'must be given together, or neither'],
+    [{ 'payonce:operatorRoles': '{"staff":"boss"}' }, 'each with viewer, operator, approver or owner'],
+    [{ 'payonce:operatorRoles': '{"staff":"viewer"}' }, 'so payonce:operatorIssuer must be an https address'],
     [{ 'payonce:memoryMb': 64 }, 'payonce:memoryMb is 64, but must be a whole number from 128 to 10240'],
     [{ 'payonce:logRetentionDays': '8' }, 'payonce:logRetentionDays is "8", but must be one of 1, 3, 5, 7'],
     [

@@ -107,6 +107,18 @@ describe('a token of the identity provider', () => {
     expect((await api.get('/v1/payments', await as('owner'))).status).toBe(401);
   });
 
+  test('has the highest role that the settings give the values of the claim, and then no role by its name', async () => {
+    const settings = { issuer, audience: AUDIENCE, roleClaim: 'roles' };
+    const mapped = byIdentityProvider(
+      { ...settings, roles: { staff: 'viewer', operator: 'approver', accountant: 'viewer' } },
+      systemClock,
+    );
+    const roleOf = async (client: string) => (await mapped(bearer(await tokenOf(client))))?.role;
+    expect(await Promise.all(['operator', 'owner', 'nobody'].map(roleOf))).toEqual(['approver', 'viewer', 'viewer']);
+    const named = byIdentityProvider({ ...settings, roles: { leads: 'owner' } }, systemClock);
+    expect(await named(bearer(await tokenOf('owner')))).toBeUndefined();
+  });
+
   test('is refused when it has expired, or is for another audience', async () => {
     const token = await tokenOf('owner');
     const later = { nowMs: () => Date.now() + 700_000 };

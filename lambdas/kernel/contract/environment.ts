@@ -1,3 +1,5 @@
+import type { Role } from './api.ts';
+
 /** Names of the environment variables that the stacks set and the functions read. Each function gets only what it uses. */
 export const Environment = {
   idempotencyTable: 'IDEMPOTENCY_TABLE',
@@ -54,6 +56,8 @@ export interface IdentityProviderSettings {
   readonly audience: string;
   /** The claim with the role, or a list that contains it. */
   readonly roleClaim: string;
+  /** The roles of the claim's values. @default the values are the names of roles */
+  readonly roles?: Readonly<Record<string, Role>>;
 }
 
 /** Selects the processor of the new payments that it matches. A field that is absent matches every payment. */

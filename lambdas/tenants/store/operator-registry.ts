@@ -32,7 +32,12 @@ export class DynamoDbOperatorKeys extends KeyRows implements OperatorKeyRegistry
 
 const identityProviderSetting = z.object({
   [Environment.identityProvider]: jsonOf(
-    z.object({ issuer: z.url(), audience: z.string().min(1), roleClaim: z.string().min(1) }),
+    z.object({
+      issuer: z.url(),
+      audience: z.string().min(1),
+      roleClaim: z.string().min(1),
+      roles: z.record(z.string(), z.enum(ROLES)).exactOptional(),
+    }),
   ).optional(),
 });
 
