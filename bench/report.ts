@@ -1,5 +1,5 @@
 import type { PathCost } from './paths.ts';
-import type { SpeedRatio } from './speed.ts';
+import type { SkeletonTime, SpeedRatio } from './speed.ts';
 import type { Weight } from './weight.ts';
 
 export interface Measurements {
@@ -8,8 +8,7 @@ export interface Measurements {
   readonly capacity: string;
   readonly byHand: PathCost;
   readonly others: readonly PathCost[];
-  /** Time of the skeleton divided by the time of the same calls made directly. */
-  readonly skeletonRatio: number;
+  readonly skeleton: SkeletonTime;
   readonly overhead: readonly SpeedRatio[];
   readonly throughput: readonly SpeedRatio[];
   readonly weight: Weight;
@@ -21,7 +20,7 @@ export function report({
   capacity,
   byHand,
   others,
-  skeletonRatio,
+  skeleton,
   overhead,
   throughput,
   weight,
@@ -54,7 +53,8 @@ A page of a list takes four queries, and two reads by key for each object. A pag
 
 ## What the skeleton costs
 
-A payment through \`executeOnce\` and Powertools' \`makeIdempotent\`, and the same claim, charge and commit called directly, in turn.
+A payment through \`executeOnce\` and Powertools' \`makeIdempotent\`, and the same claim, charge and commit called directly. The
+difference of time is measured in turn, with a DynamoDB that answers at once, and divided by the time of a payment on the local DynamoDB.
 
 | path | calls | durable writes | request units | time |
 |---|---|---|---|---|
@@ -63,7 +63,7 @@ ${rows([byHand, ...engine.slice(0, 1)], (cost) => [
   cost.calls,
   cost.durableWrites,
   cost.units ?? 'refused',
-  cost === byHand ? '1.00' : skeletonRatio.toFixed(2),
+  cost === byHand ? '1.000' : (1 + skeleton.addedMs / skeleton.paymentMs).toFixed(3),
 ])}
 
 The budget is no call, no write unit, and 2 % of the time.
