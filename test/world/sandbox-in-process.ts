@@ -97,6 +97,8 @@ export interface InsideSandbox {
   read(chargeId: string): Promise<Charge>;
   /** Whether the newest state of the charge was read, or is the result of requests under keys. */
   isShown(chargeId: string): boolean;
+  /** Whether a request with an idempotency key made the charge, and not another user of the account. */
+  isMadeByKey(chargeId: string): boolean;
   /** When the books last contradicted what they had shown of the charge. Unix milliseconds; undefined when they never did. */
   contradictedAtMs(chargeId: string): number | undefined;
   /** When the charge changed last. Unix milliseconds; undefined when there is no such charge. */
@@ -228,6 +230,7 @@ export function createSandboxInProcess(options: SandboxInProcessOptions): Sandbo
       applied: history.applied,
       sent,
       isShown: (chargeId) => history.isShown(chargeId),
+      isMadeByKey: (chargeId) => history.isMadeByKey(chargeId),
       contradictedAtMs: (chargeId) => history.contradictedAtMs(chargeId),
       changedAtMs: (chargeId) => history.changedAtMs(chargeId),
       ...actions,
@@ -261,6 +264,7 @@ interface History {
   readonly applied: readonly AppliedChange[];
   noteRead(call: HttpCall, answer: HttpAnswer): void;
   isShown(chargeId: string): boolean;
+  isMadeByKey(chargeId: string): boolean;
   contradictedAtMs(chargeId: string): number | undefined;
   changedAtMs(chargeId: string): number | undefined;
 }
@@ -280,6 +284,7 @@ function createHistory(clock: Clock, onEvent: SandboxInProcessOptions['onEvent']
   const shown = new Map<string, ProcessorCharge>();
   const applied: AppliedChange[] = [];
   const unread = new Set<string>();
+  const madeByKey = new Set<string>();
   const contradicted = new Map<string, number>();
   const note = (charge: Charge, isKeyed: boolean): void => {
     if (!isKeyed) unread.add(charge.id);
@@ -301,6 +306,7 @@ function createHistory(clock: Clock, onEvent: SandboxInProcessOptions['onEvent']
       if (JSON.stringify(JSON.parse(text)) === JSON.stringify(newest)) unread.delete(id);
     },
     isShown: (chargeId) => !unread.has(chargeId),
+    isMadeByKey: (chargeId) => madeByKey.has(chargeId),
     contradictedAtMs: (chargeId) => contradicted.get(chargeId),
     changedAtMs: (chargeId) => versions.get(chargeId)?.at(-1)?.atMs,
     charges: () => [...shown.values()],
@@ -343,6 +349,7 @@ function createHistory(clock: Clock, onEvent: SandboxInProcessOptions['onEvent']
         const outcome = await books.add(charge, event, ...rest);
         if (outcome === 'key_taken') return outcome;
         note(charge, rest[0] !== undefined);
+        if (rest[0] !== undefined) madeByKey.add(charge.id);
         onEvent(event);
         return outcome;
       },
@@ -495,6 +502,7 @@ type Actions = Omit<
   | 'applied'
   | 'sent'
   | 'isShown'
+  | 'isMadeByKey'
   | 'contradictedAtMs'
   | 'changedAtMs'
   | 'delayNext'

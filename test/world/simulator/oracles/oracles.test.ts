@@ -287,12 +287,15 @@ describe('a processor', () => {
     expect(world.atTheEnd()).toContain('F05 absence is proven');
   });
 
-  test('may have a charge of somebody else that names a payment that was sent to another processor', async () => {
+  test.each([
+    ['another processor refused', () => new World().processor],
+    ['its processor refused', () => harness.processor],
+  ])('may have a charge of somebody else that names a payment that %s', async (_what, processorOf) => {
     const request = paymentRequest('elsewhere', { source: 'tok_rate_limited' });
-    const { processor: second } = new World();
-    Object.assign(world.world.processors, { second });
-    await harness.pay(request, { processor: second }).catch(() => undefined);
-    expect(second.inside.sent).not.toEqual([]);
+    const asked = processorOf();
+    Object.assign(world.world.processors, { asked });
+    await harness.pay(request, { processor: asked }).catch(() => undefined);
+    expect(asked.inside.sent).not.toEqual([]);
     const { paymentId } = request;
     await harness.processor.inside.charge({ paymentId, operationId: paymentId, amountMinor: 500 });
     await callNotAttempted(request);

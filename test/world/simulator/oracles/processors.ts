@@ -60,7 +60,8 @@ function checkSend(sent: Sent, chain: readonly Written<Transition>[]): readonly 
       { oracle: BOOKS, what: `a ${kind} was sent although the books had shown the end of the hold`, about: paymentId },
     ];
   }
-  const known = chargesOf(chain.filter((each) => each.atMs < atMs)).get(sent.chargeId);
+  // A write and the send that it allows can have the same millisecond.
+  const known = chargesOf(chain.filter((each) => each.atMs <= atMs)).get(sent.chargeId);
   // The look and the send are two calls: what the chain learns between them counts from the next send on.
   const goneMinor = Math.min(goneAt(sent, chain, atMs), goneAt(sent, chain, atMs - LOOK_MS));
   if (known !== undefined && sent.amountMinor > known.capturedMinor - goneMinor) {
@@ -74,7 +75,7 @@ function checkSend(sent: Sent, chain: readonly Written<Transition>[]): readonly 
 
 /** What the chain knew to be refunded or disputed of the charge. Minor units. */
 function goneAt({ chargeId = '' }: Sent, chain: readonly Written<Transition>[], atMs: number): number {
-  const charge = chargesOf(chain.filter((each) => each.atMs < atMs)).get(chargeId);
+  const charge = chargesOf(chain.filter((each) => each.atMs <= atMs)).get(chargeId);
   if (charge === undefined) return 0;
   const { refundedMinor, disputedMinor } = leftOf(charge);
   return refundedMinor + disputedMinor;
@@ -92,14 +93,13 @@ export function checkBooks({ world, payments }: Seen): readonly Violation[] {
     if (newest === undefined) return [];
     const known = chargesOf(chain);
     const own = charges.get(id) ?? [];
-    // A charge that someone else made may name the payment's operation too, at a processor that was never asked.
+    // A charge that someone else made may name the payment's operation too.
     const operation: string = chargeOperation(id as PaymentId);
-    const asked = Object.values(world.processors).filter(({ inside }) =>
-      inside.sent.some((sent) => sent.kind === 'charge' && sent.operationId === operation),
+    const found = Object.values(world.processors).flatMap(({ inside }) =>
+      inside.all
+        .filter((charge) => charge.operationId === operation && inside.isMadeByKey(charge.chargeId))
+        .flatMap((charge) => attempted(charge, chain)),
     );
-    const found = asked
-      .flatMap(({ inside }) => inside.all.filter((charge) => charge.operationId === operation))
-      .flatMap((charge) => attempted(charge, chain));
     // A charge that nobody has told of is reported by reconciliation, not by the payment.
     const told = own.filter(({ chargeId }) => known.has(chargeId) || chargeId === newest.payment.chargeId);
     const isTold = told.every(({ chargeId }) => isShown(world, newest.payment.processorName, chargeId));

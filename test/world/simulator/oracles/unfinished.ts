@@ -12,7 +12,7 @@ import {
 } from '../../../../lambdas/payments/store/queue-items.ts';
 import type { Observed, Violation } from '../contract.ts';
 import { chargesOf, leftOf } from './money.ts';
-import { byPayment, isDecidedOtherwise, isReported, isTried } from './processors.ts';
+import { byPayment, isDecidedOtherwise, isReported, isShown, isTried } from './processors.ts';
 import type { Seen, Written } from './seen.ts';
 
 const ORACLE = 'whatever is unfinished is in a queue';
@@ -165,13 +165,16 @@ export function checkNothingLeft({ world, payments, orders, claims }: Seen): rea
       for (const [refundId, { status, amountMinor }] of charge.refunds) {
         const there = own.flatMap(({ refunds }) => refunds).find((refund) => refund.refundId === refundId);
         if (status !== 'pending' || there?.status === 'pending') continue;
-        // After a wrong decision of an operator the books may have no room for the success. It has raised an alarm and waits for an operator (I9).
-        const isBeyond = there?.status === 'succeeded' && amountMinor > roomMinor && isDecidedOtherwise(world, chain);
-        if (!isBeyond) left(`the refund ${refundId} is reserved`, id);
+        // After a wrong decision of an operator, or when the processor takes more than it had shown, the books may have no room for
+        // the success. It has raised an alarm and waits for an operator (I9).
+        const isBeyond = there?.status === 'succeeded' && amountMinor > roomMinor;
+        const isAlarmed = isDecidedOtherwise(world, chain) || isReported(world, newest.processorName, chargeId);
+        if (!isBeyond || !isAlarmed) left(`the refund ${refundId} is reserved`, id);
       }
       if (!charge.isOwn && charge.status === 'authorized') {
         const there = own.find((each) => each.chargeId === chargeId);
-        if (there?.status === 'authorized') left(`the stray hold ${chargeId} was not voided`, id);
+        const isKnown = isShown(world, newest.processorName, chargeId);
+        if (there?.status === 'authorized' && isKnown) left(`the stray hold ${chargeId} was not voided`, id);
       }
       const { leftMinor } = leftOf(charge);
       if (!charge.isOwn && leftMinor > 0 && !isTried(world)) {
