@@ -6,6 +6,7 @@ import { moneyOf } from '../../lambdas/payments/domain/charge-money.ts';
 import { netDebitMinor } from '../../lambdas/payments/domain/posting.ts';
 import type { CreatePayment } from '../../lambdas/payments/use/create-payment.ts';
 import { type DecidePayment, decidePayment } from '../../lambdas/payments/use/decide-payment.ts';
+import type { Effect } from '../../lambdas/payments/use/effect-store.ts';
 import type { PaymentStore } from '../../lambdas/payments/use/payment-store.ts';
 import { BacklogMetric } from '../../lambdas/resolving/contract.ts';
 import { type Backlog, observedWork } from '../../lambdas/resolving/use/observed-work.ts';
@@ -309,6 +310,31 @@ test('a charge with more new facts than one transaction holds is recorded by the
   await live(1);
   expect(heldAtProcessor(request)).toBe(0);
   await expectBooksToAgree(request);
+});
+
+test('a run that dies after a part of the new facts leaves the others to a later run', async () => {
+  const request = paymentRequest('part', { source: 'tok_action' });
+  await harness.pay(request);
+  const charge = harness.chargeOf(request);
+  await harness.processor.inside.approve(charge);
+  for (let refund = 0; refund < 120; refund += 1) await harness.processor.inside.refund(charge, 1);
+  harness.clock.advance(24 * 60 * 60_000);
+  let parts = 0;
+  const effects = {
+    ...harness.tools.effects,
+    recordEffect: (effect: Effect) => {
+      parts += 1;
+      return parts >= 3 ? Promise.reject(new Error('the process is gone')) : harness.store.recordEffect(effect);
+    },
+  };
+  for (let minute = 0; minute < 60; minute += 1) {
+    harness.clock.advance(60_000);
+    await resolveInquiries({ ...harness.tools, effects });
+  }
+  expect((await harness.chain(request)).state.payment.amountRefundedMinor).toBe(79);
+  await live(1);
+  expect((await harness.chain(request)).state.payment.amountRefundedMinor).toBe(120);
+  expect(await harness.store.inquiries(9)).toEqual([]);
 });
 
 describe('a payment at another processor than the default', () => {

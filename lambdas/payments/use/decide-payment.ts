@@ -1,7 +1,7 @@
 import { JSON_TYPE } from '../../kernel/answer.ts';
 import type { OperatorCause } from '../../kernel/cause.ts';
 import type { Fingerprint } from '../../kernel/fingerprint.ts';
-import { chargeOperation, type OperationId } from '../../kernel/ids.ts';
+import type { OperationId } from '../../kernel/ids.ts';
 import { begunAtMs, changeOf } from '../domain/change.ts';
 import { refundObject } from '../domain/change-answer.ts';
 import { reasonFields } from '../domain/given-reason.ts';
@@ -22,6 +22,7 @@ import {
   takeEffect,
 } from './keyed-effect.ts';
 import type { PaymentChain } from './payment-chain.ts';
+import { lookAtBooks } from './queued-with.ts';
 
 export interface DecidePayment extends Omit<DecisionRequest, 'decisionId'> {
   readonly cause: OperatorCause;
@@ -56,12 +57,7 @@ export async function decidePayment(tools: KeyedEffectTools, request: DecidePaym
     decide: (chain) => decideOn({ ...request, decisionId: operationId }, chain, tools.clock.nowMs()),
     // The decision is the operator's word. The processor's books are compared with it at once: money that the payment must not
     // have is returned, and refunds and disputes that were made meanwhile are recorded.
-    inquiry: ({ payment: { id: paymentId }, occurredAtMs }) => ({
-      operationId: chargeOperation(paymentId),
-      paymentId,
-      claimedAtMs: occurredAtMs,
-      waitsFor: 'books',
-    }),
+    inquiry: ({ payment: { id }, occurredAtMs }) => lookAtBooks(id, occurredAtMs),
     answer: (_transition, chain) => ({
       status: 200,
       headers: { 'content-type': JSON_TYPE },

@@ -85,7 +85,7 @@ export interface Inquiry {
   readonly claimedAtMs: number;
   /**
    * Set when only the action of the payer, or of a bank, is outstanding: such an entry is looked up less often. With `books`,
-   * all charges of the payment are read and recorded, because an operator has decided about it.
+   * all charges of the payment are read and recorded: an operator has decided about it, or a look at a charge recorded only a part.
    */
   readonly waitsFor?: 'payer' | 'bank' | 'books';
   /** The latest look could not determine the outcome. It raised an alarm, and an operator acts. @default false */

@@ -1,6 +1,7 @@
-import { isReturn, storedOperationId } from '../../kernel/ids.ts';
+import { chargeOperation, isReturn, type PaymentId, storedOperationId } from '../../kernel/ids.ts';
 import { moneyOf } from '../domain/charge-money.ts';
 import { stateAfter } from '../domain/payment-state.ts';
+import type { ProcessorCharge } from '../domain/processor-charge.ts';
 import { detailsOf, type Transition } from '../domain/transition.ts';
 import type { Effect } from './effect-store.ts';
 import type { PaymentChain } from './payment-chain.ts';
@@ -17,7 +18,7 @@ type Before = Pick<PaymentChain, 'first' | 'transitions' | 'state'>;
 export function queuedWith(
   before: Before,
   transitions: readonly Transition[],
-): Pick<Effect, 'toReturn' | 'inquiries' | 'hold' | 'reopened'> {
+): Pick<Effect, 'hold' | 'reopened'> & Required<Pick<Effect, 'toReturn' | 'inquiries'>> {
   const reopened = orderToReopen(before.first, transitions);
   return {
     toReturn: chargesToReturn(before, transitions),
@@ -49,6 +50,21 @@ export function chargesToReturn(before: Before, transitions: readonly Transition
 }
 
 /**
+ * The entry that voids a stray hold once more. The processor's books show the hold after it had ended there, or its first entry is
+ * still open.
+ *
+ * @param nowMs the time of the look at the books. Unix milliseconds
+ */
+export function holdShownAgain(
+  { chargeId, status }: ProcessorCharge,
+  { first, state }: Pick<PaymentChain, 'first' | 'state'>,
+  nowMs: number,
+): readonly ChargeToReturn[] {
+  const isStrayHold = status === 'authorized' && state.strayCharges.get(chargeId)?.status === 'authorized';
+  return isStrayHold ? [{ paymentId: first.payment.id, chargeId, by: 'void', foundAtMs: nowMs }] : [];
+}
+
+/**
  * A refund or a dispute that began at the processor ends by a callback. If that is lost, the charge is looked up. A refund by
  * Payonce is recorded before it is sent; the return of a stray charge is in the queue of returns. Metadata alone prove neither.
  */
@@ -66,6 +82,11 @@ function undecidedAtBank(before: Before, transitions: readonly Transition[]): re
       !(isReturn(subject.refundId) && strayCharges.has(subject.chargeId));
     return isForeign ? [{ ...entry, operationId: storedOperationId(subject.refundId) }] : [];
   });
+}
+
+/** The queue entry with which all charges of the payment are read from the processor's books and recorded. */
+export function lookAtBooks(paymentId: PaymentId, claimedAtMs: number): Inquiry {
+  return { operationId: chargeOperation(paymentId), paymentId, claimedAtMs, waitsFor: 'books' };
 }
 
 /** The queue entry of a hold, when one of these transitions authorizes. A hold that is never captured must be voided. */

@@ -11,7 +11,7 @@ import type { EffectStore } from './effect-store.ts';
 import { chainOf, type PaymentChain, readChain } from './payment-chain.ts';
 import type { PaymentStore } from './payment-store.ts';
 import type { ProcessorBooks } from './processor.ts';
-import { queuedWith } from './queued-with.ts';
+import { lookAtBooks, queuedWith } from './queued-with.ts';
 import { type AlarmTools, raiseAlarms } from './raise-alarms.ts';
 
 export interface RecordChargeTools extends AlarmTools {
@@ -81,6 +81,8 @@ async function recordPart(
     raiseAlarms(tools, transitions, contradictions);
     if (transitions.length === 0) return { charge, chain, isMore: false };
     const part = transitions.slice(0, MAX_TOGETHER);
+    const isMore = part.length < transitions.length;
+    const queued = queuedWith(chain, part);
     const outcome = await effects.recordEffect({
       record: {
         operationId: inquiryOperation(digest, asked, chain.newest.sequence + 1),
@@ -90,9 +92,11 @@ async function recordPart(
         expiresAtSeconds: effectExpirySeconds(nowMs, entropy.fraction()),
       },
       transitions: part,
-      ...queuedWith(chain, part),
+      ...queued,
+      // The other parts are recorded even if this process dies, and this part has closed what the charge is looked at for.
+      inquiries: isMore ? [...queued.inquiries, lookAtBooks(paymentId, nowMs)] : queued.inquiries,
     });
     if (outcome.kind !== 'recorded') return 'again';
-    return { charge, chain: chainOf([...chain.transitions, ...part]), isMore: part.length < transitions.length };
+    return { charge, chain: chainOf([...chain.transitions, ...part]), isMore };
   });
 }

@@ -209,8 +209,8 @@ async function lookAtCharge(
 const BOOKS_LAG_MS = 2 * 60 * 60_000;
 
 /**
- * Records every charge of a payment that an operator has decided about, again until the processor's search has caught up. Money
- * that the payment must not have becomes a stray charge, which is returned.
+ * Records every charge of a payment, again until the processor's search has caught up: after an operator's decision, and after a look
+ * that recorded only a part. Money that the payment must not have becomes a stray charge, which is returned.
  */
 async function lookAtBooks(tools: ResolveTools, inquiry: Inquiry): Promise<Came> {
   const { operationId, paymentId, claimedAtMs } = inquiry;
