@@ -14,7 +14,7 @@ import type { CallbackEvent, EffectStore, OrphanedCallback } from '../payments/u
 import { type PaymentChain, readChain } from '../payments/use/payment-chain.ts';
 import { isSentTo } from '../payments/use/pinned-processor.ts';
 import type { ProcessorBooks } from '../payments/use/processor.ts';
-import { queuedWith } from '../payments/use/queued-with.ts';
+import { holdShownAgain, queuedWith } from '../payments/use/queued-with.ts';
 import { type AlarmTools, raiseAlarms } from '../payments/use/raise-alarms.ts';
 import { MAX_TOGETHER } from '../payments/use/record-charge.ts';
 
@@ -110,17 +110,20 @@ class CallbackEffect implements Effect<Progress, CallbackOutcome> {
     if (charge.paymentId === undefined || chain === undefined) return this.#storeOrphan('payment_unknown');
     if (!this.#isOfThisAccount(chain)) return this.#storeOrphan('other_account');
     const { id } = chain.first.payment;
+    const nowMs = clock.nowMs();
     const { transitions, contradictions } = decideAll(digest, charge, chain, {
-      occurredAtMs: clock.nowMs(),
+      occurredAtMs: nowMs,
       cause: { by: 'callback', eventId: this.#event.eventId },
     });
     raiseAlarms(this.#tools, transitions, contradictions);
     const part = transitions.slice(0, MAX_TOGETHER);
     const isLast = part.length === transitions.length;
+    const queued = queuedWith(chain, part);
     const outcome = await effects.recordEffect({
       record: isLast ? this.#record(id) : this.#partRecord(id, part),
       transitions: part,
-      ...queuedWith(chain, part),
+      ...queued,
+      toReturn: [...queued.toReturn, ...holdShownAgain(charge, chain, nowMs)],
       ...(isLast && this.#adopted !== undefined ? { adopted: this.#adopted } : {}),
     });
     if (isLast && outcome.kind === 'recorded_before') return { kind: 'done', outcome: { kind: 'redelivered' } };

@@ -1,7 +1,6 @@
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import { AmbiguousError, RetryableError } from '../../lambdas/kernel/faults.ts';
-import { chargeOperation, returnOperation } from '../../lambdas/kernel/ids.ts';
-import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
+import { chargeOperation } from '../../lambdas/kernel/ids.ts';
 import { netDebitMinor } from '../../lambdas/payments/domain/posting.ts';
 import type { CreatePayment } from '../../lambdas/payments/use/create-payment.ts';
 import { resolveClaims, resolveInquiries } from '../../lambdas/resolving/use/resolve.ts';
@@ -90,6 +89,21 @@ describe('a stray charge', () => {
     expect(harness.processor.charges(request.paymentId)[0]?.status).toBe('voided');
   });
 
+  test('that was declined or voided and is authorized again is voided again', async () => {
+    const { request, charge } = await lateHold();
+    for (const status of ['declined', 'voided'] as const) {
+      await harness.processor.inside.correct(charge, { status });
+      await harness.returnCharges();
+      expect(await harness.store.chargesToReturn(9)).toEqual([]);
+      harness.clock.advance(60_000);
+      await harness.processor.inside.correct(charge, { status: 'authorized' });
+      await harness.deliver(callback(`h_again_${status}`, charge));
+      expect(await harness.returnCharges()).toMatchObject({ finished: 1 });
+      expect(harness.processor.charges(request.paymentId)[0]?.status).toBe('voided');
+    }
+    expect(await harness.typesOf(request)).toHaveLength(4);
+  });
+
   test('that is captured before its void is refunded, also when the callback is late', async () => {
     const { request, charge } = await lateHold();
     await harness.processor.inside.capture(charge);
@@ -127,10 +141,9 @@ describe('a stray charge', () => {
     expect(await harness.returnCharges()).toMatchObject({ undecidable: 1 });
     await harness.processor.inside.capture(charge);
     await harness.deliver(callback('h_3', charge));
-    const voidOperation = returnOperation(systemDigest, request.paymentId, charge, { attempt: 1, amountMinor: 0 });
-    expect(harness.processor.sends(voidOperation)).toBe(1);
+    expect(harness.processor.inside.sent.map(({ kind }) => kind)).toEqual(['charge', 'void']);
     expect(await harness.returnCharges()).toMatchObject({ finished: 1 });
-    expect(harness.processor.sends(voidOperation)).toBe(1);
+    expect(harness.processor.inside.sent.map(({ kind }) => kind)).toEqual(['charge', 'void', 'refund']);
     expect(harness.refundedAtProcessor(request)).toBe(1000);
   });
 });

@@ -46,7 +46,11 @@ type NextStep = { readonly do: 'send'; readonly order: ChangeOrder } | { readonl
 
 const rest = (came: Came): NextStep => ({ do: 'rest', came });
 
-function nextStep(tools: ResolveTools, { paymentId, chargeId, by }: ChargeToReturn, looked: Looked): NextStep {
+function nextStep(
+  tools: ResolveTools,
+  { paymentId, chargeId, by, foundAtMs }: ChargeToReturn,
+  looked: Looked,
+): NextStep {
   const {
     charge,
     chain: { state },
@@ -58,7 +62,9 @@ function nextStep(tools: ResolveTools, { paymentId, chargeId, by }: ChargeToRetu
     currency,
     change: amountMinor === 0 ? { kind: 'void' } : { kind: 'refund', amountMinor },
   });
-  if (by === 'void' && charge.status === 'authorized') return { do: 'send', order: order(1, 0, charge.currency) };
+  // Each entry has its own key: a hold that was voided can come back.
+  if (by === 'void' && charge.status === 'authorized')
+    return { do: 'send', order: order(foundAtMs, 0, charge.currency) };
   const money = moneyOf(chargeId, state);
   // A hold that was captured meanwhile has an entry of its own, written with the fact of its capture.
   if (money === undefined) return rest(isWithoutMoney(charge) ? 'finished' : 'waiting');
