@@ -8,7 +8,7 @@ import { sandboxContract } from '../lambdas/processors/sandbox/contract.ts';
 import { ApiDocs } from './api-docs.ts';
 import { Callbacks } from './callbacks.ts';
 import { HttpApi } from './constructs/http-api.ts';
-import { NeedsAPerson } from './constructs/needs-a-person.ts';
+import { OperatorAlarms } from './constructs/operator-alarms.ts';
 import { RequestFirewall } from './constructs/request-firewall.ts';
 import { Watch } from './constructs/watch.ts';
 import type { DataStack } from './data-stack.ts';
@@ -92,7 +92,7 @@ export class ServiceStack extends Stack {
     new ApiDocs(this, 'ApiDocuments', { http, logs });
     if (settings.firewall) new RequestFirewall(this, 'Firewall', { stage: http.api.deploymentStage, settings });
     if (settings.sandbox) tellCallbackAddress(this, http);
-    new NeedsAPerson(this, 'NeedsAPerson', { orders: orders !== undefined });
+    new OperatorAlarms(this, 'OperatorAlarms', { orders: orders !== undefined });
     // Created last, because it monitors all constructs that exist.
     new Watch(this, 'Watch', { settings, data, api: http.api, processors: processors.names });
     keepDeployedIds(this);

@@ -109,7 +109,7 @@ const GROUPS: readonly (readonly [
 ])[] = [
   ['Requests, callbacks and webhooks', '`service`: the function', 'Sum', REQUESTS],
   ['Limits of tenants', '`service` = `limits`; once without and once with `tenant`', 'Sum', LIMITS],
-  ['For a person', '`service`: the function', 'Sum', ALARMS],
+  ['For an operator', '`service`: the function', 'Sum', ALARMS],
   ['Events', '`service`: the relay, a consumer or `upkeep-jobs`', 'Sum; Maximum of `event_age`', EVENTS],
   ['Vendors and processors', '`service` = `vendors`, and `vendor`', 'Sum', VENDORS],
   ['Jobs', '`service` = `jobs`, and `job`: the job’s id', 'Sum', JOBS],

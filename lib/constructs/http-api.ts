@@ -31,8 +31,8 @@ export interface HttpApiProps {
 const COMPRESSED_FROM = Size.kibibytes(8);
 
 /**
- * Paths whose requests do not count against the throttling of the rest: a flood of payments holds up neither the processors'
- * callbacks nor the jobs, and a reader of the documents nobody. API Gateway throttles each of these methods by itself. An `ANY`
+ * Paths whose requests do not count against the throttling of the rest: a flood of payments delays neither the processors'
+ * callbacks nor the jobs, and a reader of the documents delays no other request. API Gateway throttles each of these methods by itself. An `ANY`
  * method is named by the verbs that it takes, because a setting for `ANY` is rejected.
  */
 const OWN_THROTTLES = [

@@ -88,7 +88,7 @@ const PROVOKED_ORDERS = {
   order_canceled: givenUp,
 } as const;
 
-/** Refused before anything was sent, and asked for again when nobody may send any more. */
+/** Refused before anything was sent, and requested again after the send window has closed. */
 async function notAttempted(): Promise<Reply> {
   const api = new Api();
   await api.order('k', { source: 'tok_unauthorized' });

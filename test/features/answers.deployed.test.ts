@@ -151,7 +151,7 @@ const answers: StepDefinitions = ({ then }) => {
 };
 
 const effects: StepDefinitions = ({ then }) => {
-  then('nobody was charged', () => {
+  then('no payer was charged', () => {
     expect(site.sends).toBe(0);
   });
 

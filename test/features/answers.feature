@@ -5,7 +5,7 @@ Feature: What a client is told when it asks to pay
   Scenario Outline: A request <key> is refused before anything happens
     When a client asks to pay <key>
     Then it is answered 400 with the code "<code>"
-    And nobody was charged
+    And no payer was charged
 
     Examples:
       | key                            | code                    |

@@ -1,6 +1,6 @@
 Feature: A request is processed once
   Every request to pay carries a key of the client's choice. What became of the request is kept in a record under that
-  key. A request that nobody has completed may be tried again; a request that is completed is never processed again.
+  key. A request that is not completed may be tried again; a request that is completed is never processed again.
 
   Scenario: A new request is processed
     Given a request with a new key

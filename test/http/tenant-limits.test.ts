@@ -91,7 +91,7 @@ describe('a tenant beyond its limit', () => {
   });
 });
 
-test('limits that cannot be read refuse nobody, and the fault is logged', async () => {
+test('limits that cannot be read refuse no request, and the fault is logged', async () => {
   const away = async () => Promise.reject(new RetryableError('limits_unavailable', 'away'));
   const beside = api.beside({ limits: { admit: away, enterWait: away } });
   expect((await beside.pay('k-1')).status).toBe(201);

@@ -81,7 +81,7 @@ async function isAnswered(key: string): Promise<boolean> {
   return Item?.['status'] === 'COMPLETED';
 }
 
-/** Money that moves at the processor, and that nobody asked us for. @returns the charge's id */
+/** A charge made at the processor without Payonce. @returns its id */
 async function chargeBehindOurBack(): Promise<unknown> {
   const answer = await fetch(`${aws.sandboxUrl}/charges`, {
     method: 'POST',

@@ -55,7 +55,7 @@ describe('what is watched', () => {
     const text = JSON.stringify(present(service).toJSON());
     const target = (id: string): RegExp =>
       new RegExp(`"(?:deadLetterTargetArn|Arn|TargetArn|Destination)":\\{"Fn::GetAtt":\\["${id}","Arn"\\]\\}`);
-    // Rules name the queues that they feed in the same way: those with dead letters of their own are no place to set aside.
+    // Rules name the queues that they feed in the same way: those with dead letters of their own are no dead-letter queues.
     const withLetters = new Set(
       Object.keys(
         present(service).findResources('AWS::SQS::Queue', { Properties: { RedrivePolicy: Match.anyValue() } }),

@@ -68,7 +68,7 @@ export function eventsOfPaid(...paid: Parameters<typeof chainOfPaid>): readonly 
   });
 }
 
-/** Its hash does not hold any more; nobody here asks for it. */
+/** Its hash is wrong, and is not read here. */
 function withMetadata(first: Transition, metadata: Readonly<Record<string, string>>): Transition {
   return { ...first, first: { ...detailsOf(first), metadata } };
 }

@@ -14,7 +14,7 @@ export const HOUR_MS = 60 * 60_000;
 export const DAY_MS = 24 * HOUR_MS;
 const MINUTE_MS = 60_000;
 
-/** A payment whose money is set aside, and everybody who may end that. */
+/** An authorized payment, and each process that may end its hold. */
 export class HoldWorld extends World {
   readonly request = paymentRequest('held', { capture: 'manual' });
   /** The duration of a look into the processor's books. */

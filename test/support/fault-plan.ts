@@ -39,7 +39,7 @@ export class FaultPlan {
     this.#faults = new Map(faults.map(({ point, kind }) => [point, kind]));
   }
 
-  /** Holds the caller right before the call with this number, once, while a rival acts. Without a number nobody is held. */
+  /** Holds the caller right before the call with this number, once, while a rival acts. Without a number, no call is held. */
   holdAt(point: number | undefined, act: () => Promise<unknown>): void {
     this.#held = point === undefined ? undefined : { point, act };
   }

@@ -129,7 +129,7 @@ export interface InsideSandbox {
   /** The next `count` charges, captures, voids and refunds are delivered by `deliverDelayed`; their caller times out. */
   delayNext(count: number): void;
   deliverDelayed(): Promise<void>;
-  /** Nobody can connect to the processor, until `comeBack`. The client's breaker has opened. */
+  /** The processor accepts no connection until `comeBack`. The client's breaker has opened. */
   goDown(): Promise<void>;
   /** The processor can be reached, and the breaker's pause has passed. */
   comeBack(): Promise<void>;

@@ -383,7 +383,7 @@ export class World {
       },
       transitions: [nextTransition(systemDigest, newest, decision.draft, requestedAt(nowMs))],
     });
-    invariant(outcome.kind === 'recorded', 'nobody else writes');
+    invariant(outcome.kind === 'recorded', 'there is no rival');
   }
 
   /** A refund on the processor's own page, of what is left at most. */

@@ -51,7 +51,7 @@ export function decideByOperator(request: DecisionRequest, state: PaymentState):
   const subject: OperatorDecision = { kind: 'decision', decisionId, reason, operator };
   const { failure: why, ...lasting } = payment;
   if (outcome === 'failed') {
-    const failure = { code: DECIDED_BY_OPERATOR, message: 'An operator found that nobody was charged.' };
+    const failure = { code: DECIDED_BY_OPERATOR, message: 'An operator found that the payer was not charged.' };
     const failed: Payment = { ...lasting, status: 'failed', failure };
     return { kind: 'append', draft: { type: 'payment.failed', payment: failed, postings: [], subject } };
   }

@@ -61,8 +61,8 @@ export function factsOf(charge: ProcessorCharge, paymentId: PaymentId, nowMs: nu
 }
 
 /**
- * A refund by Payonce is identified by its operation, so its answer and its callbacks refer to the same refund. Anyone with access
- * to the processor's account can write metadata: the operation of another payment does not count, nor does a second refund with
+ * A refund by Payonce is identified by its operation, so its answer and its callbacks refer to the same refund. Every user
+ * of the processor's account can write metadata: the operation of another payment does not count, nor does a second refund with
  * the same operation. Such a refund keeps the processor's id.
  */
 function named(refunds: readonly ProcessorRefund[], paymentId: PaymentId): readonly RefundFact[] {

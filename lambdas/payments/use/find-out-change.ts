@@ -17,7 +17,7 @@ export interface FindOutChangeTools extends RecordChargeTools {
 
 /**
  * Determines the outcome of a pending change at the processor. What the processor's books show is recorded before each send,
- * after a refusal, because a capture is refused when somebody else has captured, and before it is called not attempted.
+ * after a refusal, because a capture is refused when another user of the processor's account has captured, and before it is called not attempted.
  *
  * @returns a function that decides on the outcome, given the current state; undefined when there is nothing to record
  * @throws RetryableError when no owner of the claim has sent a request

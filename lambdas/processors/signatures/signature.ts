@@ -63,7 +63,7 @@ export function judge(
   return found.includes(true) ? { kind: 'valid' } : refused('mismatch');
 }
 
-/** A blank secret never matches: anyone could sign with an empty key. */
+/** A blank secret never matches: every sender can sign with an empty key. */
 function tryOne(secret: string, matches: (secret: string) => boolean): boolean {
   if (secret.trim() === '') return false;
   try {

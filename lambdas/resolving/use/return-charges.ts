@@ -75,7 +75,7 @@ function nextStep(
     const ended = returns.filter(({ status }) => status !== 'pending');
     if (ended.filter(({ status }) => status === 'failed').length >= MAX_FAILED_RETURNS) return rest('undecidable');
     const refund = order(ended.length + 1, money.leftMinor, money.currency);
-    // The books have shown more money than they show now. Nobody can tell what they will show next.
+    // The books have shown more money than they show now. What they will show next is not known.
     return maySend(refund, looked) ? { do: 'send', order: refund } : rest('undecidable');
   }
   // A dispute that is won, and a refund that fails after it succeeded, put the charge into the queue again.

@@ -95,7 +95,7 @@ const ROUTES: readonly (readonly [string, FunctionName])[] = [
 const GATEWAY_MS = 29_000;
 /** Lambda keeps an idle process for some time. */
 const IDLE_MS = 6 * 3_600_000;
-/** A process that could be used again is not, at times. */
+/** The share of calls that start a process although another one is idle. */
 const COLD_SHARE = 0.05;
 /** Functions that work through batches and pages, and the share of their processes that meet no fault. */
 const MANY_CALLS: ReadonlySet<FunctionName> = new Set<FunctionName>([
@@ -130,7 +130,7 @@ export class Account {
   /** Handler calls, by function. */
   readonly invocations: Record<string, number> = {};
   deployment: Deployment;
-  /** Called when a record or a message has come to a queue of a person. */
+  /** Called when a record or a message has reached a queue that an operator reads. */
   onParked: () => void = () => {};
   readonly #surroundings: Surroundings;
   readonly #idle = new Map<FunctionName, Container[]>();
@@ -155,7 +155,7 @@ export class Account {
     };
   }
 
-  /** Runs a function once. @param name of what it is about; the same when other steps are taken away */
+  /** Runs a function once. @param name identifies the call; it stays the same when other steps of the history are removed */
   invoke(name: FunctionName, about: string, event: unknown): Promise<Ended<unknown>> {
     const { simulation } = this;
     const processName = simulation.named(`${name} ${about}`);
@@ -292,7 +292,7 @@ class Stream {
     for (const { table, before, after } of changes) {
       if (table !== TABLES.ledger) continue;
       const isInsert = before === undefined && after !== undefined;
-      // The filter of the event source (lib/events.ts): outcomes, and whatever must not be.
+      // The filter of the event source (lib/events.ts): outcomes, and changes that must not exist.
       if (isInsert && after[LedgerTable.recentOutcomesIndex.partitionKey] === undefined) continue;
       const key = after ?? before ?? {};
       const name = nameOfRow(key);
@@ -354,7 +354,7 @@ class Stream {
       return;
     }
     this.#retries += 1;
-    // A batch that fails is halved until the culprit is alone.
+    // A batch that fails is halved until the failing record is alone.
     if (ended.kind !== 'returned' && this.#batch > 1) this.#batch = Math.ceil(Math.min(length, this.#batch) / 2);
     if (this.#retries <= STREAM_RETRIES) return;
     const [parked] = this.#records.splice(0, 1);

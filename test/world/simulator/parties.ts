@@ -13,7 +13,7 @@ interface Entry {
   readonly status?: string;
 }
 
-/** The shop and the mail server, what they did, and who can be reached. */
+/** The shop and the mail server: their effects, and whether each can be reached. */
 export class Parties {
   readonly deeds: ShopDeed[] = [];
   readonly mails: Mail[] = [];
@@ -37,7 +37,7 @@ export class Parties {
       this.#note(call, path, answer);
       return answer;
     } finally {
-      // A call that ended in silence may have been booked all the same.
+      // A call without an answer may have taken effect.
       if (party === 'mail' && call.method === 'POST') await this.#lookAtMail(call);
     }
   };
@@ -55,7 +55,7 @@ export class Parties {
             : 'credited';
     const known = `${kind} ${id}`;
     if (kind !== 'refused' && this.#known.has(known)) return;
-    // The answer to a known key shows what became of it since.
+    // The answer to a known key shows its current state.
     if (kind === 'reserved' && state === 'released') return;
     this.#known.add(known);
     const order: unknown = { ...(JSON.parse(body ?? '{}') as object), ...(kind === 'refused' ? {} : { id }) };

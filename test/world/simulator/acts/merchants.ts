@@ -30,7 +30,7 @@ function part(drawing: Drawing): number {
   return Math.max(1, Math.round(amount * dice.pick([1, 1, 1, 0.7, 0.5, 0.3, 0.001, 1.5])));
 }
 
-/** Merchants ask for what cannot be, too. */
+/** Merchants also request what is not possible. */
 const FOOLISH = 0.2;
 
 const CAN = {
@@ -40,7 +40,7 @@ const CAN = {
     status === 'succeeded' && amountCapturedMinor > amountRefundedMinor,
 } as const satisfies Readonly<Record<string, (payment: Payment) => boolean>>;
 
-/** Of the named payment if it can be, or the merchant is foolish; else of another one of which it can be. */
+/** Applies to the named payment if that is possible, or if the merchant errs; otherwise to another payment for which it is possible. */
 async function change(scene: Scene, step: Step & Change, can: (payment: Payment) => boolean): Promise<string> {
   const isFoolish = scene.system.decide(`step ${step.id} is foolish`) < FOOLISH;
   const payments = (each: Step): readonly Payment[] => {

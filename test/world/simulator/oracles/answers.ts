@@ -135,7 +135,7 @@ export function checkWell({ world, payments }: Seen): readonly Violation[] {
   });
 }
 
-/** F10: nobody is told of what belongs to another tenant. */
+/** F10: no answer contains data of another tenant. */
 export function checkTenants({ world, payments, orders }: Seen): readonly Violation[] {
   return world.calls.flatMap(({ tenant, answer }) => {
     const [id = ''] =

@@ -11,7 +11,7 @@ import type { Seen, Written } from './seen.ts';
 /** Two clocks differ by at most this. Milliseconds. */
 const SKEW_MS = 10 * 60_000;
 const DAY_MS = 24 * 60 * 60_000;
-/** Nobody sends later than this after the claim. Milliseconds. */
+/** No request is sent later than this after the claim. Milliseconds. */
 const SEND_WINDOW_MS = 15 * 60_000;
 /** The longest time between a look at the chain and the send that it allows, with calls that are repeated. Milliseconds. */
 const LOOK_MS = 20_000;
@@ -82,8 +82,8 @@ function goneAt({ chargeId = '' }: Sent, chain: readonly Written<Transition>[], 
 }
 
 /**
- * Once quiet: what the processor holds of each payment is what its books say, or reconciliation has reported the difference. Of
- * what happens at a processor by itself, without a callback, nobody else knows.
+ * Once quiet: what the processor holds of each payment is what its books say, or reconciliation has reported the difference. Changes
+ * that a processor makes by itself and without a callback are known only there.
  */
 export function checkBooks({ world, payments }: Seen): readonly Violation[] {
   const charges = byPayment(world);
@@ -93,14 +93,14 @@ export function checkBooks({ world, payments }: Seen): readonly Violation[] {
     if (newest === undefined) return [];
     const known = chargesOf(chain);
     const own = charges.get(id) ?? [];
-    // A charge that someone else made may name the payment's operation too.
+    // A charge that another user of the account made may name the payment's operation too.
     const operation: string = chargeOperation(id as PaymentId);
     const found = Object.values(world.processors).flatMap(({ inside }) =>
       inside.all
         .filter((charge) => charge.operationId === operation && inside.isMadeByKey(charge.chargeId))
         .flatMap((charge) => attempted(charge, chain)),
     );
-    // A charge that nobody has told of is reported by reconciliation, not by the payment.
+    // A charge without an answer or a callback is reported by reconciliation, not by the payment.
     const told = own.filter(({ chargeId }) => known.has(chargeId) || chargeId === newest.payment.chargeId);
     const isTold = told.every(({ chargeId }) => isShown(world, newest.payment.processorName, chargeId));
     if (newest.payment.status === 'needs_review' || !isTold) return found;

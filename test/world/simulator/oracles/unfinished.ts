@@ -1,4 +1,4 @@
-/** Whatever is unfinished is in a queue that a job reads, at every moment; once quiet, what is left waits for somebody else. */
+/** Whatever is unfinished is in a queue that a job reads, at every moment; once quiet, what is left waits for an operator, a payer or a processor. */
 import { RegistryRow } from '../../../../lambdas/kernel/contract/rows.ts';
 import { chargeOperation, type PaymentId } from '../../../../lambdas/kernel/ids.ts';
 import { isSettled } from '../../../../lambdas/orders/domain/order.ts';

@@ -4,14 +4,14 @@ import { ALARMS, type AlarmEntry } from '../../lambdas/kernel/contract/metrics.t
 import { payonceMetric } from './payonce-metric.ts';
 import { RunbookAlarm } from './runbook-alarm.ts';
 
-export interface NeedsAPersonProps {
+export interface OperatorAlarmsProps {
   /** Whether orders are enabled. Without them, no function counts their metrics. */
   readonly orders: boolean;
 }
 
 /** An alarm for each metric that must stay at zero (`ALARMS`), for each function that may count it. */
-export class NeedsAPerson extends Construct {
-  constructor(scope: Construct, id: string, { orders }: NeedsAPersonProps) {
+export class OperatorAlarms extends Construct {
+  constructor(scope: Construct, id: string, { orders }: OperatorAlarmsProps) {
     super(scope, id);
     const alarms: readonly (readonly [string, AlarmEntry])[] = Object.entries(ALARMS);
     for (const [name, { description, entry, countedBy, ofOrders = false }] of alarms) {
