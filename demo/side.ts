@@ -10,6 +10,7 @@ export interface SideConfig {
   readonly headers: Readonly<Record<string, string>>;
   /** Its account at the processor. */
   readonly processorUrl: string;
+  readonly processorHeaders: Readonly<Record<string, string>>;
   readonly paymentsFunction: string;
   readonly receiptsFunction: string;
   /** The payment id for an idempotency key, known before the payment exists. */
@@ -66,14 +67,13 @@ export class Side {
 
   /** The charges of a payment in the processor's list. */
   async charges(payment: string): Promise<readonly Charge[]> {
-    const answer = await fetch(`${this.config.processorUrl}/charges?payment=${payment}`);
-    return ((await answer.json()) as { data: readonly Charge[] }).data;
+    const { data } = (await this.#atProcessor(`/charges?payment=${payment}`)) as { data: readonly Charge[] };
+    return data;
   }
 
   /** Number of callbacks that the processor sent about a charge. */
   async callbacks(charge: Charge): Promise<number> {
-    const answer = await fetch(`${this.config.processorUrl}/events?charge=${charge.id}`);
-    const { data } = (await answer.json()) as EventList;
+    const { data } = (await this.#atProcessor(`/events?charge=${charge.id}`)) as EventList;
     return data.reduce((sum, { attempts }) => sum + attempts, 0);
   }
 
@@ -85,6 +85,11 @@ export class Side {
     );
     for (const { pid } of workers) signalProcess(pid, 'SIGKILL');
     return workers.length;
+  }
+
+  async #atProcessor(path: string): Promise<unknown> {
+    const { processorUrl, processorHeaders: headers } = this.config;
+    return (await fetch(`${processorUrl}${path}`, { headers })).json();
   }
 
   async #post(path: string, key: string, body: unknown, signal?: AbortSignal): Promise<Answer> {

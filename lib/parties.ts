@@ -18,7 +18,7 @@ export interface PartiesProps {
 /** The addresses of the parties of orders. */
 type PartyAddresses =
   /** The sandbox simulates all parties. @param sandboxUrl without a trailing slash */
-  | { readonly sandboxUrl: string }
+  | { readonly sandboxUrl: string; readonly sandboxSecret: ProcessorSecret }
   | {
       /** Base address of the shop's stock and referrals (kernel/contract/shop-api.ts), without a trailing slash. */
       readonly shopUrl: string;
@@ -60,6 +60,7 @@ export class Parties {
       [Environment.registryTable]: registry.tableName,
       [PartiesEnvironment.deadLettersQueueUrl]: deadLetters.queueUrl,
     });
+    if ('sandboxSecret' in addresses) addresses.sandboxSecret.grantReadTo(grantee);
     if ('postmarkToken' in addresses) {
       addresses.postmarkToken.grantReadTo(grantee);
       addresses.shopSigningKey.grantReadTo(grantee);
@@ -75,6 +76,7 @@ function variablesOf(addresses: PartyAddresses): Readonly<Record<string, string>
     return {
       [PartiesEnvironment.shopUrl]: addresses.sandboxUrl,
       [PartiesEnvironment.postmarkUrl]: addresses.sandboxUrl,
+      [PartiesEnvironment.sandboxSecretId]: addresses.sandboxSecret.arn,
       [PartiesEnvironment.postmarkLagSeconds]: String(SANDBOX_LAG_SECONDS),
       [PartiesEnvironment.emailSender]: SANDBOX_SENDER,
     };

@@ -30,13 +30,16 @@ export function processorSecrets(
   called: readonly CalledProcessor[],
   retain: boolean,
 ): SecretsOfProcessors {
-  const made = ({ construct, description }: SecretConstruct, mode: Mode) =>
-    new ProcessorSecret(scope, inMode(construct, mode), { description: `${description} For ${mode} mode.`, retain });
+  const made = ({ construct, description }: SecretConstruct, mode: Mode, values = '') =>
+    new ProcessorSecret(scope, inMode(construct, mode), {
+      description: `${description} For ${mode} mode.${values}`,
+      retain,
+    });
   return new Map(
     called.map(({ processor: { name, callbacks, secrets }, mode }) => [
       keyOf(name, mode),
       {
-        callbacks: made(callbacks.secret, mode),
+        callbacks: made(callbacks.secret, mode, ' Every value is accepted.'),
         client: Object.fromEntries(Object.entries(secrets).map(([secret, setting]) => [secret, made(setting, mode)])),
       },
     ]),

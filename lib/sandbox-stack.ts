@@ -19,8 +19,12 @@ const TASKS_AT_ONCE = 5;
 
 export interface SandboxStackProps extends StackProps {
   readonly settings: Settings;
-  /** The signing secret of its callbacks. */
-  readonly data: { readonly callbackSecret: ProcessorSecret };
+  readonly data: {
+    /** The signing secret of its callbacks. */
+    readonly callbackSecret: ProcessorSecret;
+    /** Every caller but the payer must show it. @default none, for the demonstration */
+    readonly accessSecret?: ProcessorSecret;
+  };
   /** The SSM parameter with the address for callbacks. @default that of the service */
   readonly callbackAddressParameter?: string;
 }
@@ -52,20 +56,12 @@ export class SandboxStack extends Stack {
         [Environment.sandboxTasksQueueUrl]: tasks.queue.queueUrl,
         [Environment.sandboxSecretId]: data.callbackSecret.arn,
         [Environment.callbackAddressParameter]: callbackAddressParameter,
+        ...(data.accessSecret === undefined ? {} : { [Environment.sandboxAccessSecretId]: data.accessSecret.arn }),
       },
     });
-    // The sandbox puts its delayed tasks into its own queue: callbacks, and changes of charges.
-    processor.function.addEventSource(
-      new SqsEventSource(tasks.queue, { batchSize: TASKS_AT_ONCE, reportBatchItemFailures: true }),
-    );
-    Validations.of(processor.function).acknowledge({
-      id: 'Serverless::Serverless-LambdaEventSourceMappingDestination',
-      reason: 'An event source mapping of a queue needs no failure destination: SQS dead-letters the messages.',
-    });
+    enqueueForItself(processor, tasks);
     data.callbackSecret.grantReadTo(processor.role);
-    processor.role.addToPrincipalPolicy(
-      new PolicyStatement({ sid: 'LaterTasks', actions: ['sqs:SendMessage'], resources: [tasks.queue.queueArn] }),
-    );
+    data.accessSecret?.grantReadTo(processor.role);
     processor.role.addToPrincipalPolicy(
       new PolicyStatement({
         sid: 'CallbackAddress',
@@ -96,6 +92,23 @@ export class SandboxStack extends Stack {
     });
     this.url = http.url;
     new CfnOutput(this, StackOutput.sandboxUrl, { value: this.url });
+    if (data.accessSecret !== undefined) {
+      new CfnOutput(this, StackOutput.sandboxSecret, { value: data.accessSecret.arn });
+    }
     new CfnOutput(this, StackOutput.sandboxFunction, { value: processor.function.functionName });
   }
+}
+
+/** The sandbox puts its delayed tasks into its own queue: callbacks, and changes of charges. */
+function enqueueForItself(processor: PayonceFunction, tasks: TaskQueue): void {
+  processor.function.addEventSource(
+    new SqsEventSource(tasks.queue, { batchSize: TASKS_AT_ONCE, reportBatchItemFailures: true }),
+  );
+  Validations.of(processor.function).acknowledge({
+    id: 'Serverless::Serverless-LambdaEventSourceMappingDestination',
+    reason: 'An event source mapping of a queue needs no failure destination: SQS dead-letters the messages.',
+  });
+  processor.role.addToPrincipalPolicy(
+    new PolicyStatement({ sid: 'LaterTasks', actions: ['sqs:SendMessage'], resources: [tasks.queue.queueArn] }),
+  );
 }

@@ -9,6 +9,7 @@ import { ApiDocs } from './api-docs.ts';
 import { Callbacks } from './callbacks.ts';
 import { HttpApi } from './constructs/http-api.ts';
 import { OperatorAlarms } from './constructs/operator-alarms.ts';
+import type { ProcessorSecret } from './constructs/processor-secret.ts';
 import { RequestFirewall } from './constructs/request-firewall.ts';
 import { Watch } from './constructs/watch.ts';
 import type { DataStack } from './data-stack.ts';
@@ -31,7 +32,7 @@ export interface ServiceStackProps extends StackProps {
   readonly settings: Settings;
   readonly data: DataStack;
   /** The sandbox, if it is deployed. Its address has no trailing slash. */
-  readonly sandbox?: { readonly url: string };
+  readonly sandbox?: { readonly url: string; readonly secret: ProcessorSecret };
 }
 
 /** The replaceable resources: the API and its functions. It connects the rooms, and each room grants access to its own resources. */
@@ -129,7 +130,12 @@ function calledProcessors({ processors }: Settings): string {
 function partiesOf({ settings, data, sandbox }: ServiceStackProps): Parties | undefined {
   const { registry, deadLetters, postmarkToken, shopSigningKey } = data;
   if (deadLetters === undefined) return undefined;
-  if (sandbox !== undefined) return new Parties({ addresses: { sandboxUrl: sandbox.url }, registry, deadLetters });
+  if (sandbox !== undefined)
+    return new Parties({
+      addresses: { sandboxUrl: sandbox.url, sandboxSecret: sandbox.secret },
+      registry,
+      deadLetters,
+    });
   const { shopUrl, emailSender } = settings;
   if (shopUrl === undefined || shopSigningKey === undefined) return undefined;
   if (emailSender === undefined || postmarkToken === undefined) return undefined;

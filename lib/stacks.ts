@@ -23,10 +23,13 @@ export function buildStacks(app: App, processors: readonly ProcessorContract[] =
     new ServiceStack(app, StackName.service, service);
     return;
   }
+  const { callbacks, client } = secretsOf(data.processors, sandboxContract, 'test');
+  const secret = client['accessKey'];
+  if (secret === undefined) throw new Error('the sandbox has a secret');
   const sandbox = new SandboxStack(app, StackName.sandbox, {
     settings,
-    data: { callbackSecret: secretsOf(data.processors, sandboxContract, 'test').callbacks },
+    data: { callbackSecret: callbacks, accessSecret: secret },
     description: 'Payonce: sandbox processor',
   });
-  new ServiceStack(app, StackName.service, { ...service, sandbox: { url: sandbox.url } });
+  new ServiceStack(app, StackName.service, { ...service, sandbox: { url: sandbox.url, secret } });
 }

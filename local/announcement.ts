@@ -9,7 +9,7 @@ Payonce is running on this machine.
   Docs     ${aws.apiUrl}/docs
   Sandbox  ${aws.sandboxUrl}
   API key  ${aws.apiKey}
-  (.payonce/local.json contains these values and an operator's key)
+  (.payonce/local.json contains these values, the sandbox's secret and an operator's key)
 
 Create a payment. Run the command twice: there is one charge.
 

@@ -1,13 +1,16 @@
 import { CloudFormationClient, DescribeStacksCommand } from '@aws-sdk/client-cloudformation';
 import { DescribeTimeToLiveCommand, DynamoDBClient, UpdateTimeToLiveCommand } from '@aws-sdk/client-dynamodb';
 import { LambdaClient, ListFunctionsCommand, UpdateFunctionConfigurationCommand } from '@aws-sdk/client-lambda';
+import { SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
 import { ListQueuesCommand, SetQueueAttributesCommand, SQSClient } from '@aws-sdk/client-sqs';
 import { PutParameterCommand, SSMClient } from '@aws-sdk/client-ssm';
 import { ALL_SCOPES, CALLBACK_ADDRESS_PARAMETER, StackName, StackOutput } from '../lambdas/kernel/contract/api.ts';
 import { Environment } from '../lambdas/kernel/contract/environment.ts';
 import { IdempotencyTable } from '../lambdas/kernel/contract/tables.ts';
 import { tenantId as asTenant } from '../lambdas/kernel/ids.ts';
+import { ActiveSecrets } from '../lambdas/kernel/platform/active-secrets.ts';
 import { documentClient } from '../lambdas/kernel/platform/document-client.ts';
+import { systemClock } from '../lambdas/kernel/platform/platform.ts';
 import { PartiesEnvironment } from '../lambdas/orders/contract.ts';
 import { callbackPath, inMode } from '../lambdas/processors/contract.ts';
 import { sandboxContract } from '../lambdas/processors/sandbox/contract.ts';
@@ -48,6 +51,8 @@ export interface LocalAws extends LocalKeys {
   /** Without a trailing slash. */
   readonly apiUrl: string;
   readonly sandboxUrl: string;
+  /** Every caller of the sandbox but the payer must show it. */
+  readonly sandboxSecret: string;
   readonly tables: {
     readonly idempotency: string;
     readonly ledger: string;
@@ -130,6 +135,7 @@ async function describe(emulator: Emulator, outputs: StackOutputs, known: LocalK
     region: REGION,
     apiUrl,
     sandboxUrl,
+    sandboxSecret: await firstValueOf(endpoint, read('sandbox', 'sandboxSecret')),
     tables,
     paymentsFunction: read('service', 'paymentsFunction'),
     callbacksFunction: read('service', 'callbacksFunction'),
@@ -169,6 +175,13 @@ async function pointToThisMachine(endpoint: string, { apiUrl, sandboxUrl }: Addr
       new UpdateFunctionConfigurationCommand({ FunctionName, Environment: { Variables: { ...Variables, ...right } } }),
     );
   }
+}
+
+async function firstValueOf(endpoint: string, secretId: string): Promise<string> {
+  const client = new SecretsManagerClient({ endpoint, region: REGION, credentials: CREDENTIALS });
+  const [first] = await new ActiveSecrets(client, systemClock).active(secretId);
+  if (first === undefined) throw new StartFailure(`The secret ${secretId} has no value.`);
+  return first;
 }
 
 /** Sets the address for the sandbox's callbacks. */

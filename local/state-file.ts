@@ -14,6 +14,7 @@ const localAws = keys.extend({
   region: z.string(),
   apiUrl: z.url(),
   sandboxUrl: z.url(),
+  sandboxSecret: z.string(),
   tables: z.object({ idempotency: z.string(), ledger: z.string(), registry: z.string(), views: z.string() }),
   paymentsFunction: z.string(),
   callbacksFunction: z.string(),

@@ -7,6 +7,7 @@ import { SSMClient } from '@aws-sdk/client-ssm';
 import { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
 import * as z from 'zod';
 import { Environment } from '../lambdas/kernel/contract/environment.ts';
+import { ActiveSecrets } from '../lambdas/kernel/platform/active-secrets.ts';
 import { queueUrl, readVariables, secretId, tableName } from '../lambdas/kernel/platform/variables.ts';
 import { idempotently } from '../lambdas/once/idempotently.ts';
 import { createAwsCallbacks } from './aws-callbacks.ts';
@@ -19,11 +20,14 @@ const settings = readVariables(
     [Environment.sandboxTable]: tableName,
     [Environment.sandboxTasksQueueUrl]: queueUrl,
     [Environment.sandboxSecretId]: secretId,
+    [Environment.sandboxAccessSecretId]: secretId.exactOptional(),
     [Environment.callbackAddressParameter]: z.string('is not set').min(1, 'must be the name of a parameter'),
   }),
   process.env,
 );
 const nowMs = Date.now;
+const known = new ActiveSecrets(new SecretsManagerClient(), { nowMs });
+const access = settings[Environment.sandboxAccessSecretId];
 
 /** Sending an e-mail is not idempotent: like the service that it simulates, the e-mail service has no keys. */
 export const handler = idempotently(
@@ -47,6 +51,7 @@ export const handler = idempotently(
         secretId: settings[Environment.sandboxSecretId],
         nowMs,
       }),
+      ...(access === undefined ? {} : { secrets: () => known.active(access) }),
       nowMs,
       newId: (prefix) => `${prefix}${randomUUID().replaceAll('-', '')}`,
       wait,

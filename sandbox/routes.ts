@@ -1,6 +1,7 @@
 import { type Context, Hono } from 'hono';
 import { LinearRouter } from 'hono/router/linear-router';
 import type { Charge, EventList } from '../lambdas/kernel/contract/sandbox-api.ts';
+import { requireSecret } from './access.ts';
 import { askPayer, decideAction } from './actions.ts';
 import { baseAddress } from './base-address.ts';
 import { capture, voidCharge } from './charge.ts';
@@ -20,6 +21,7 @@ import type { SandboxWorld } from './world.ts';
 export function createSandbox(world: SandboxWorld): Hono {
   // Needs no preparation. The default router compiles all routes at the first request, which takes longer than many requests.
   const app = new Hono({ router: new LinearRouter() });
+  if (world.secrets !== undefined) app.use('*', requireSecret(world.secrets));
   app.get('/health', (c) => c.json({ status: 'ok' }));
   addCharges(app, world);
   addOperations(app, world);

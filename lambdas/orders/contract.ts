@@ -2,11 +2,13 @@
 export const PartiesEnvironment = {
   /** Base address of the shop's stock and referrals (contract/shop-api.ts), without a trailing slash. */
   shopUrl: 'SHOP_URL',
+  /** The secret in Secrets Manager that the sandbox requires, where it plays the shop and the e-mail service. */
+  sandboxSecretId: 'PARTIES_SANDBOX_SECRET_ID',
   /** The secret in Secrets Manager that signs the calls to the shop. Not set for the sandbox. */
   shopSigningKeySecretId: 'SHOP_SIGNING_KEY_SECRET_ID',
   /** Base address of Postmark, or of a server with the same API, without a trailing slash. */
   postmarkUrl: 'POSTMARK_URL',
-  /** The secret in Secrets Manager with the token of the Postmark server. Not set when the server accepts any token. */
+  /** The secret in Secrets Manager with the token of the Postmark server. Not set for the sandbox. */
   postmarkTokenSecretId: 'POSTMARK_TOKEN_SECRET_ID',
   /**
    * How long a sent request may take to reach a mailer whose search is strongly consistent, as the sandbox's is. Seconds. Not

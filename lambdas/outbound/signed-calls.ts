@@ -37,6 +37,12 @@ export function signedCalls(
   };
 }
 
+/** Shows a secret with every call. @param secret reads the current one, as for {@link signedCalls} */
+export function withBearer(send: SendRequest, secret: () => Promise<string>): SendRequest {
+  return async (call) =>
+    send({ ...call, headers: { ...call.headers, authorization: `Bearer ${await secret()}` }, causes: 'dropped' });
+}
+
 function signerOf(secret: string): Webhook {
   try {
     return new Webhook(secret);

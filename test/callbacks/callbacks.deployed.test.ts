@@ -16,7 +16,7 @@ import type { LocalAws } from '../../local/local-aws.ts';
 import { runJob } from '../jobs/run-job.ts';
 import { ApiClient } from '../support/api-client.ts';
 import { workersOf } from '../support/lambda-workers.ts';
-import { dynamoDbClient, localAws } from '../support/local-aws.ts';
+import { askSandbox, dynamoDbClient, localAws } from '../support/local-aws.ts';
 import { whole } from '../support/prove.ts';
 import { until } from '../support/until.ts';
 
@@ -105,7 +105,7 @@ async function chargeOf(payment: unknown): Promise<string> {
 }
 
 const postToSandbox = (path: string, body: object = {}) =>
-  fetch(`${aws.sandboxUrl}${path}`, {
+  askSandbox(path, {
     method: 'POST',
     headers: { 'content-type': 'application/json' },
     body: JSON.stringify(body),
@@ -208,7 +208,7 @@ describe('a callback of the processor', () => {
 });
 
 async function undelivered(payment: unknown): Promise<number> {
-  const answer = await fetch(`${aws.sandboxUrl}/events?charge=${await chargeOf(payment)}`);
+  const answer = await askSandbox(`/events?charge=${await chargeOf(payment)}`);
   const { data } = (await answer.json()) as { data: { delivered: boolean }[] };
   return data.filter(({ delivered }) => !delivered).length;
 }
@@ -295,7 +295,7 @@ describe('a callback for an unknown payment', () => {
   test('is stored without a posting, appears as a mismatch, and finds its payment in a scheduled run', async () => {
     const { id, madeAtMs } = unclaimed;
     await until(async () => {
-      const answer = await fetch(`${aws.sandboxUrl}/events?charge=${id}`);
+      const answer = await askSandbox(`/events?charge=${id}`);
       const { data } = (await answer.json()) as { data: { delivered: boolean }[] };
       return data.length > 0 && data.every(({ delivered }) => delivered) ? true : undefined;
     });

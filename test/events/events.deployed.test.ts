@@ -3,11 +3,10 @@ import { QueryCommand } from '@aws-sdk/lib-dynamodb';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import type { RepublishAnswer } from '../../lambdas/events/contract.ts';
 import { readEvent } from '../../lambdas/events/http/event-schemas.ts';
-import { ANY_POSTMARK_TOKEN } from '../../lambdas/kernel/contract/mail-api.ts';
 import { documentClient } from '../../lambdas/kernel/platform/document-client.ts';
 import { CREDENTIALS } from '../../local/emulator-environment.ts';
 import { ApiClient } from '../support/api-client.ts';
-import { dynamoDbClient, localAws } from '../support/local-aws.ts';
+import { askSandbox, dynamoDbClient, localAws } from '../support/local-aws.ts';
 import { until } from '../support/until.ts';
 import { EventListener, stackOutput } from './event-listener.ts';
 
@@ -66,9 +65,7 @@ describe('events on the deployed stack', () => {
     });
     expect(commissions).toMatchObject([{ sk: '6735', payment: paymentId, status: 'locked' }]);
     const count = await until(async () => {
-      const sent = await fetch(`${aws.sandboxUrl}/messages/outbound?count=50&offset=0&recipient=${run}@example.com`, {
-        headers: { 'X-Postmark-Server-Token': ANY_POSTMARK_TOKEN },
-      });
+      const sent = await askSandbox(`/messages/outbound?count=50&offset=0&recipient=${run}@example.com`);
       const { TotalCount } = (await sent.json()) as { TotalCount: number };
       return TotalCount === 0 ? undefined : TotalCount;
     });

@@ -54,6 +54,7 @@ describe('the environment of the payments function', () => {
       TEST_PROCESSOR_URL: 'https://test.example',
       TEST_PROCESSOR_SIGNING_KEY_SECRET_ID: 'test-key',
       TEST_SANDBOX_URL: 'https://sandbox.example',
+      TEST_SANDBOX_ACCESS_SECRET_ID: 'sandbox-secret',
     };
     const connected = read({ ...GOOD, ...test_ }).processors.map(({ processor: { name }, mode, settings }) => [
       name,

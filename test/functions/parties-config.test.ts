@@ -2,6 +2,7 @@ import { describe, expect, test } from '@jest/globals';
 import { readPartiesConfig } from '../../lambdas/orders/parties/settings.ts';
 
 const SANDBOX = {
+  PARTIES_SANDBOX_SECRET_ID: 'arn:sandbox',
   SHOP_URL: 'http://localhost:4566/live',
   POSTMARK_URL: 'http://localhost:4566/live',
   POSTMARK_LAG_SECONDS: '30',
@@ -18,15 +19,19 @@ describe('the configured parties of a function', () => {
   test('are read with the settings of the sandbox and of Postmark', () => {
     expect(readPartiesConfig(SANDBOX)).toEqual({
       shopUrl: 'http://localhost:4566/live',
+      secrets: { sandbox: 'arn:sandbox' },
       postmark: { url: 'http://localhost:4566/live', from: 'shop@payonce.example', maxLagMs: 30_000 },
       registryTable: 'registry',
       deadLettersQueueUrl: 'http://localhost:4566/000000000000/letters',
     });
-    const { POSTMARK_LAG_SECONDS: _lag, ...rest } = SANDBOX;
-    expect(readPartiesConfig({ ...rest, POSTMARK_TOKEN_SECRET_ID: 'arn:token' })?.postmark).toEqual({
-      url: 'http://localhost:4566/live',
-      tokenSecretId: 'arn:token',
-      from: 'shop@payonce.example',
+    const { POSTMARK_LAG_SECONDS: _lag, PARTIES_SANDBOX_SECRET_ID: _secret, ...rest } = SANDBOX;
+    expect(() => readPartiesConfig(rest)).toThrow('SHOP_SIGNING_KEY_SECRET_ID is not set');
+    const unmailed = { ...rest, SHOP_SIGNING_KEY_SECRET_ID: 'arn:key' };
+    expect(() => readPartiesConfig(unmailed)).toThrow('POSTMARK_TOKEN_SECRET_ID is not set');
+    const own = { ...rest, POSTMARK_TOKEN_SECRET_ID: 'arn:token', SHOP_SIGNING_KEY_SECRET_ID: 'arn:key' };
+    expect(readPartiesConfig(own)).toMatchObject({
+      secrets: { shopSigningKey: 'arn:key', postmarkToken: 'arn:token' },
+      postmark: { url: 'http://localhost:4566/live', from: 'shop@payonce.example' },
     });
   });
 

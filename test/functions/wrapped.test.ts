@@ -134,6 +134,7 @@ describe('every function', () => {
     [Environment.sandboxTasksQueueUrl]: queue,
     [Environment.sandboxSecretId]: 'sandbox',
     [Environment.callbackAddressParameter]: 'address',
+    [PartiesEnvironment.sandboxSecretId]: 'sandbox-secret',
     [PartiesEnvironment.shopUrl]: 'https://shop.example',
     [PartiesEnvironment.postmarkUrl]: 'https://mail.example',
     [PartiesEnvironment.emailSender]: 'shop@example.com',

@@ -12,7 +12,7 @@ import { switchRelay } from '../events/relay-switch.ts';
 import { expectedPaymentId } from '../payments/expected-payment-id.ts';
 import { ApiClient } from '../support/api-client.ts';
 import { workersOf } from '../support/lambda-workers.ts';
-import { dynamoDbClient, localAws } from '../support/local-aws.ts';
+import { askSandbox, dynamoDbClient, localAws } from '../support/local-aws.ts';
 import { until } from '../support/until.ts';
 import { runJob, type ShownRun, startJob, untilEnded } from './run-job.ts';
 
@@ -83,7 +83,7 @@ async function isAnswered(key: string): Promise<boolean> {
 
 /** A charge made at the processor without Payonce. @returns its id */
 async function chargeBehindOurBack(): Promise<unknown> {
-  const answer = await fetch(`${aws.sandboxUrl}/charges`, {
+  const answer = await askSandbox('/charges', {
     method: 'POST',
     headers: { 'content-type': 'application/json', 'idempotency-key': `behind-${run}` },
     body: JSON.stringify({ amount: 777, currency: 'EUR', source: 'tok_ok', capture: 'automatic', metadata: {} }),

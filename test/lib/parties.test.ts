@@ -20,11 +20,13 @@ function variablesOf(template: Template, name: string): Readonly<Record<string, 
 }
 
 describe('the parties of orders', () => {
-  test('are the sandbox where it is deployed, which accepts any token and lists an e-mail at once', () => {
+  test('are the sandbox where it is deployed, which requires its secret and lists an e-mail at once', () => {
     const variables = variablesOf(present(withSandbox.service), 'OutboundRedrive');
     expect(JSON.stringify(variables['SHOP_URL'])).toContain('PayonceSandbox');
     expect(variables['POSTMARK_URL']).toEqual(variables['SHOP_URL']);
     expect(variables).toMatchObject({ POSTMARK_LAG_SECONDS: '30', EMAIL_SENDER: 'shop@payonce.example' });
+    const secret = { 'Fn::ImportValue': expect.stringContaining('SandboxSecret') };
+    expect(variables['PARTIES_SANDBOX_SECRET_ID']).toEqual(secret);
     expect(variables).not.toHaveProperty('POSTMARK_TOKEN_SECRET_ID');
     expect(variables).not.toHaveProperty('SHOP_SIGNING_KEY_SECRET_ID');
     expect(JSON.stringify(present(withSandbox.data).toJSON())).not.toContain('PostmarkToken');

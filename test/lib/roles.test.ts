@@ -11,8 +11,9 @@ const listOf = (value: string | readonly string[]): readonly string[] => (typeof
 /** What a statement says, in one line: the actions, on what, and under which conditions. */
 function told({ Action, Resource, Condition = {} }: Statement): string {
   const text = JSON.stringify(Resource);
-  const [, on = text] =
-    /(LedgerTable|Idempotency|Registry|Views|CallbackSecret|EmailKeys|Logs|DeadLetters|Queue|Books)/.exec(text) ?? [];
+  const found =
+    /LedgerTable|Idempotency|Registry|Views|CallbackSecret|SandboxSecret|EmailKeys|Logs|DeadLetters|Queue|Books/g;
+  const on = [...new Set(text.match(found) ?? [text])].join(', ');
   const conditions = Object.entries(Condition).flatMap(([operator, operands]) =>
     Object.entries(operands).map(([key, values]) => ` if ${operator} ${key} ${listOf(values).join(', ')}`),
   );
@@ -58,7 +59,7 @@ const WORKS_AT_RUNS = [
   `dynamodb:GetItem, dynamodb:PutItem ${rows('JOB#*')}`,
   `dynamodb:UpdateItem ${rows('JOB_LOCK#*')}`,
   'sqs:ChangeMessageVisibility, sqs:DeleteMessage, sqs:GetQueueAttributes, sqs:GetQueueUrl, sqs:ReceiveMessage on Queue',
-  'sqs:SendMessage on DeadLetters',
+  'sqs:SendMessage on DeadLetters, Queue',
 ];
 
 const ROLES: readonly (readonly [string, readonly string[]])[] = [
@@ -77,7 +78,7 @@ const ROLES: readonly (readonly [string, readonly string[]])[] = [
       `dynamodb:GetItem ${onlyRows('Views', 'PAYMENT#*')}`,
       // Of the index of e-mail addresses.
       `dynamodb:Query ${rows('EMAIL_PAYMENT#*')}`,
-      'secretsmanager:GetSecretValue on EmailKeys',
+      'secretsmanager:GetSecretValue on EmailKeys, SandboxSecret',
     ],
   ],
   [
@@ -91,6 +92,7 @@ const ROLES: readonly (readonly [string, readonly string[]])[] = [
       `dynamodb:UpdateItem ${rows('INQUIRY#*')}`,
       ...WORKS_AT_RUNS,
       ...CALLS_PARTIES,
+      'secretsmanager:GetSecretValue on SandboxSecret',
     ],
   ],
   [
@@ -107,7 +109,7 @@ const ROLES: readonly (readonly [string, readonly string[]])[] = [
       `dynamodb:Query ${onlyRows('Views', 'ORDER#*')}`,
       // Of the index of e-mail addresses.
       `dynamodb:Query ${rows('EMAIL_ORDER#*')}`,
-      'secretsmanager:GetSecretValue on EmailKeys',
+      'secretsmanager:GetSecretValue on EmailKeys, SandboxSecret',
       ...CALLS_PARTIES,
     ],
   ],
@@ -117,7 +119,7 @@ const ROLES: readonly (readonly [string, readonly string[]])[] = [
       appendsRows('PAY#*'),
       'dynamodb:GetItem, dynamodb:PutItem on Idempotency',
       `dynamodb:PutItem ${rows('ORPHAN#*', 'RETURN#*', 'INQUIRY#*', 'ORDER#*', 'HOLD#*')}`,
-      'secretsmanager:GetSecretValue on CallbackSecret',
+      'secretsmanager:GetSecretValue on CallbackSecret, SandboxSecret',
     ],
   ],
   [
@@ -141,6 +143,7 @@ const ROLES: readonly (readonly [string, readonly string[]])[] = [
     [
       appendsRows('ORD#*'),
       ...CALLS_PARTIES,
+      'secretsmanager:GetSecretValue on SandboxSecret',
       'sqs:ChangeMessageVisibility, sqs:DeleteMessage, sqs:ReceiveMessage on DeadLetters',
     ],
   ],
@@ -200,6 +203,7 @@ const VIEWERS: readonly (readonly [string, readonly string[]])[] = [
       'dynamodb:GetItem, dynamodb:Query on LedgerTable',
       `dynamodb:GetItem ${rows('DETAILS#*')}`,
       `dynamodb:DeleteItem, dynamodb:PutItem, dynamodb:UpdateItem ${rows('SENDING#*')}`,
+      'secretsmanager:GetSecretValue on SandboxSecret',
     ],
   ],
   ['ViewsProjector', ['dynamodb:DeleteItem, dynamodb:GetItem, dynamodb:PutItem, dynamodb:Query on Views']],
@@ -253,11 +257,11 @@ describe('all other roles', () => {
     expect(JSON.stringify(others)).not.toMatch(/dynamodb:|secretsmanager:/);
   });
 
-  test('of the sandbox may access only its own table and its signing secret', () => {
+  test('of the sandbox may access only its own table, its signing secret and the secret of its callers', () => {
     const reached = [...sandboxRoles.values()].flat().map(told);
     expect(reached.filter((line) => /dynamodb:|secretsmanager:/.test(line)).sort()).toEqual([
       'dynamodb:BatchGetItem, dynamodb:ConditionCheckItem, dynamodb:GetItem, dynamodb:PutItem, dynamodb:Query, dynamodb:UpdateItem on Books',
-      'secretsmanager:GetSecretValue on CallbackSecret',
+      'secretsmanager:GetSecretValue on CallbackSecret, SandboxSecret',
     ]);
   });
 });

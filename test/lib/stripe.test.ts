@@ -11,7 +11,7 @@ const { service, data } = await synthesize({
 
 describe('a deployment that calls Stripe', () => {
   test('has secrets for its key and its signing secret, which the operator fills', () => {
-    present(data).resourceCountIs('AWS::SecretsManager::Secret', 6);
+    present(data).resourceCountIs('AWS::SecretsManager::Secret', 7);
   });
 
   test.each(['Payments', 'Callbacks', 'JobsPayments', 'JobsUpkeep'])(
@@ -46,6 +46,6 @@ describe('a deployment that calls Stripe', () => {
 
 test('a deployment without Stripe has no resource of it', async () => {
   const plain = await synthesize();
-  present(plain.data).resourceCountIs('AWS::SecretsManager::Secret', 4);
+  present(plain.data).resourceCountIs('AWS::SecretsManager::Secret', 5);
   expect(JSON.stringify(present(plain.service).toJSON())).not.toContain('STRIPE_');
 });

@@ -15,6 +15,7 @@ const RUNNING: LocalAws = {
   region: 'us-east-1',
   apiUrl: 'http://127.0.0.1:1/api',
   sandboxUrl: 'http://127.0.0.1:1/sandbox',
+  sandboxSecret: 'secret',
   tenantId: 'ten_a',
   apiKey: 'sk_test_a',
   operatorKey: 'ok_b',

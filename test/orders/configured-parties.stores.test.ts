@@ -1,3 +1,4 @@
+import { CreateSecretCommand, DeleteSecretCommand, SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
 import { CreateQueueCommand, DeleteQueueCommand, SQSClient } from '@aws-sdk/client-sqs';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { type OrderId, storedOperationId } from '../../lambdas/kernel/ids.ts';
@@ -14,11 +15,12 @@ import { callOnce } from '../../lambdas/outbound/http-call.ts';
 import { SqsLetterBox } from '../../lambdas/outbound/store/sqs-letter-box.ts';
 import { redriveLetters } from '../../lambdas/outbound/use/redrive-letters.ts';
 import { CREDENTIALS } from '../../local/emulator-environment.ts';
-import { createTables, dynamoDbClient, localAws } from '../support/local-aws.ts';
+import { askSandbox, createTables, dynamoDbClient, localAws } from '../support/local-aws.ts';
 import { World } from '../world/world.ts';
 
 const LIMIT = { timeoutMs: 15_000 };
-const { awsEndpoint: endpoint, region, sandboxUrl } = localAws();
+const { awsEndpoint: endpoint, region, sandboxUrl, sandboxSecret } = localAws();
+const manager = new SecretsManagerClient({ endpoint, region, credentials: CREDENTIALS });
 const sqs = new SQSClient({ endpoint, region, credentials: CREDENTIALS });
 
 let config: PartiesConfig;
@@ -48,8 +50,12 @@ beforeAll(async () => {
   process.env['AWS_SECRET_ACCESS_KEY'] = CREDENTIALS.secretAccessKey;
   const { registry } = await createTables('parties');
   const { QueueUrl = '' } = await sqs.send(new CreateQueueCommand({ QueueName: `parties-${process.pid}` }));
+  const { ARN = '' } = await manager.send(
+    new CreateSecretCommand({ Name: `parties-${process.pid}`, SecretString: sandboxSecret }),
+  );
   config = {
     shopUrl: sandboxUrl,
+    secrets: { sandbox: ARN },
     postmark: { url: sandboxUrl, from: 'shop@payonce.example', maxLagMs: 0 },
     registryTable: registry,
     deadLettersQueueUrl: QueueUrl,
@@ -57,6 +63,9 @@ beforeAll(async () => {
   counts = [];
 });
 afterAll(async () => {
+  if ('sandbox' in config.secrets) {
+    await manager.send(new DeleteSecretCommand({ SecretId: config.secrets.sandbox, ForceDeleteWithoutRecovery: true }));
+  }
   await sqs.send(new DeleteQueueCommand({ QueueUrl: config.deadLettersQueueUrl }));
 });
 
@@ -64,7 +73,7 @@ describe('the parties of orders on the deployed sandbox', () => {
   const order = `ord_${crypto.randomUUID()}` as OrderId;
   const operation = (step: string) => storedOperationId(`${step}_${order}`);
   const counted = async (path: string): Promise<number> => {
-    const answer = await fetch(`${sandboxUrl}${path}`, { headers: { 'x-postmark-server-token': 'any' } });
+    const answer = await askSandbox(path);
     const { data, TotalCount } = (await answer.json()) as { data?: unknown[]; TotalCount?: number };
     return TotalCount ?? data?.length ?? -1;
   };

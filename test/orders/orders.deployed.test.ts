@@ -1,7 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { paginateScan } from '@aws-sdk/lib-dynamodb';
 import { beforeAll, describe, expect, test } from '@jest/globals';
-import { ANY_POSTMARK_TOKEN } from '../../lambdas/kernel/contract/mail-api.ts';
 import { LEASE_SECONDS } from '../../lambdas/kernel/contract/timing.ts';
 import { type OrderId, type PaymentId, paymentOfOrder } from '../../lambdas/kernel/ids.ts';
 import { documentClient } from '../../lambdas/kernel/platform/document-client.ts';
@@ -16,7 +15,7 @@ import { expectedOrderId } from '../payments/expected-payment-id.ts';
 import { type ApiAnswer, ApiClient } from '../support/api-client.ts';
 import { payonce } from '../support/command-line.ts';
 import { workersOf } from '../support/lambda-workers.ts';
-import { dynamoDbClient, localAws } from '../support/local-aws.ts';
+import { askSandbox, dynamoDbClient, localAws } from '../support/local-aws.ts';
 import { until } from '../support/until.ts';
 
 let aws: LocalAws;
@@ -45,15 +44,13 @@ const recipient = (key: string) => `${key}-${run}@example.com`;
 const shown = async (id: unknown) => (await api.send('GET', `/v1/orders/${String(id)}`)).json;
 
 async function listed(path: string): Promise<readonly Record<string, unknown>[]> {
-  const answer = await fetch(`${aws.sandboxUrl}${path}`);
+  const answer = await askSandbox(path);
   return ((await answer.json()) as { data: Record<string, unknown>[] }).data;
 }
 
 /** Every effect, as its party counts it. */
 async function counted(key: string, { id, payment }: Record<string, unknown>) {
-  const mail = await fetch(`${aws.sandboxUrl}/messages/outbound?count=50&offset=0&recipient=${recipient(key)}`, {
-    headers: { 'X-Postmark-Server-Token': ANY_POSTMARK_TOKEN },
-  });
+  const mail = await askSandbox(`/messages/outbound?count=50&offset=0&recipient=${recipient(key)}`);
   const reservations = await listed(`/stock/reservations?order=${String(id)}`);
   const charges = (await api.charges(payment)).filter(({ status }) => status !== 'declined');
   return {

@@ -5,9 +5,9 @@ import { StackName, StackOutput } from '../../lambdas/kernel/contract/api.ts';
 import type { DeadLetter } from '../../lambdas/outbound/use/dead-letters.ts';
 import { CREDENTIALS } from '../../local/emulator-environment.ts';
 import { payonce } from '../support/command-line.ts';
-import { localAws } from '../support/local-aws.ts';
+import { askSandbox, localAws } from '../support/local-aws.ts';
 
-const { awsEndpoint: endpoint, region, sandboxUrl } = localAws();
+const { awsEndpoint: endpoint, region } = localAws();
 const access = { endpoint, region, credentials: CREDENTIALS };
 const sqs = new SQSClient(access);
 let queueUrl: string;
@@ -23,9 +23,7 @@ const letters = (...words: readonly string[]) => payonce(localAws(), 'letters', 
 
 async function emailsOf(messageId: string): Promise<number> {
   const query = new URLSearchParams({ count: '50', offset: '0', metadata_payonce: messageId });
-  const answer = await fetch(`${sandboxUrl}/messages/outbound?${query.toString()}`, {
-    headers: { 'x-postmark-server-token': 'any' },
-  });
+  const answer = await askSandbox(`/messages/outbound?${query.toString()}`);
   return ((await answer.json()) as { TotalCount: number }).TotalCount;
 }
 

@@ -13,7 +13,7 @@ import { TenantAdministration } from '../../lambdas/tenants/store/tenant-adminis
 import { CREDENTIALS } from '../../local/emulator-environment.ts';
 import { ApiClient } from '../support/api-client.ts';
 import { killWorker } from '../support/lambda-workers.ts';
-import { dynamoDbClient, localAws } from '../support/local-aws.ts';
+import { askSandbox, dynamoDbClient, localAws } from '../support/local-aws.ts';
 import { whole } from '../support/prove.ts';
 import { until } from '../support/until.ts';
 import { serveWebhookReceiver } from '../webhooks/webhook-receiver.ts';
@@ -79,7 +79,7 @@ async function chargesSince(fromSeconds: number): Promise<readonly Listed[]> {
   const untilSeconds = Math.floor(Date.now() / 1000) + 1;
   for (let cursor: string | null = ''; cursor !== null; ) {
     const page = `created_from=${fromSeconds}&created_to=${untilSeconds}${cursor === '' ? '' : `&cursor=${cursor}`}`;
-    const answer = (await (await fetch(`${aws.sandboxUrl}/charges?${page}`)).json()) as {
+    const answer = (await (await askSandbox(`/charges?${page}`)).json()) as {
       data: Listed[];
       next: string | null;
     };

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { LocalAws } from '../../local/local-aws.ts';
+import { askSandbox } from './local-aws.ts';
 
 export interface ApiAnswer {
   readonly status: number;
@@ -22,10 +23,10 @@ const MAX_RETRIES = 60;
 
 /** The deployed API, called as any client calls it. */
 export class ApiClient {
-  readonly #aws: Pick<LocalAws, 'apiUrl' | 'sandboxUrl'>;
+  readonly #aws: Pick<LocalAws, 'apiUrl'>;
   readonly #apiKey: string;
 
-  constructor(aws: Pick<LocalAws, 'apiUrl' | 'sandboxUrl'>, apiKey: string) {
+  constructor(aws: Pick<LocalAws, 'apiUrl'>, apiKey: string) {
     this.#aws = aws;
     this.#apiKey = apiKey;
   }
@@ -81,7 +82,7 @@ export class ApiClient {
 
   /** The processor's own list: what really happened. */
   async charges(paymentId: unknown): Promise<readonly Record<string, unknown>[]> {
-    const answer = await fetch(`${this.#aws.sandboxUrl}/charges?payment=${String(paymentId)}`);
+    const answer = await askSandbox(`/charges?payment=${String(paymentId)}`);
     const { data } = (await answer.json()) as { data: Record<string, unknown>[] };
     return data;
   }

@@ -16,6 +16,16 @@ export function localAws(): LocalAws {
   return JSON.parse(readFileSync(file, 'utf8')) as LocalAws;
 }
 
+/** Calls the deployed sandbox with its secret, which is also the token of its e-mail service. */
+export function askSandbox(path: string, init: RequestInit = {}): Promise<Response> {
+  const { sandboxUrl, sandboxSecret } = localAws();
+  const secret = { authorization: `Bearer ${sandboxSecret}`, 'x-postmark-server-token': sandboxSecret };
+  return fetch(`${sandboxUrl}${path}`, {
+    ...init,
+    headers: { ...(init.headers as Record<string, string>), ...secret },
+  });
+}
+
 let shared: DynamoDBClient | undefined;
 
 /** One client for all tests of a file, with an administrator's rights and no retries of its own. */

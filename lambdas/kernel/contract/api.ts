@@ -31,6 +31,8 @@ export function includesRole(given: Role, needed: Role): boolean {
 export const StackOutput = {
   apiUrl: 'ApiUrl',
   sandboxUrl: 'SandboxUrl',
+  /** The id of the secret that callers of the sandbox must show. */
+  sandboxSecret: 'SandboxSecretArn',
   idempotencyTable: 'IdempotencyTableName',
   ledgerTable: 'LedgerTableName',
   registryTable: 'RegistryTableName',

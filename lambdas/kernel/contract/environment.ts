@@ -46,6 +46,8 @@ export const Environment = {
   sandboxTasksQueueUrl: 'SANDBOX_TASKS_QUEUE_URL',
   /** The secret with which the sandbox signs its callbacks. */
   sandboxSecretId: 'SANDBOX_SECRET_ID',
+  /** The secret that callers of the sandbox must show, except the payer. Not set in the demonstration. */
+  sandboxAccessSecretId: 'SANDBOX_ACCESS_SECRET_ID',
   /** The SSM parameter that holds the address to which the sandbox sends its callbacks. */
   callbackAddressParameter: 'CALLBACK_ADDRESS_PARAMETER',
 } as const;

@@ -80,6 +80,3 @@ export interface EmailError {
   readonly ErrorCode: number;
   readonly Message: string;
 }
-
-/** Postmark's token for trying its API out; the sandbox takes any. */
-export const ANY_POSTMARK_TOKEN = 'POSTMARK_API_TEST';

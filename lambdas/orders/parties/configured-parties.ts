@@ -1,5 +1,4 @@
 import type { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
-import { ANY_POSTMARK_TOKEN } from '../../kernel/contract/mail-api.ts';
 import { RetryableError } from '../../kernel/faults.ts';
 import { ActiveSecrets } from '../../kernel/platform/active-secrets.ts';
 import type { Instruments } from '../../kernel/platform/instruments.ts';
@@ -10,7 +9,7 @@ import type { SendRequest } from '../../outbound/http-call.ts';
 import type { GivenUp } from '../../outbound/outbound-calls.ts';
 import { createOutboundPolicy, type OutboundPolicy } from '../../outbound/outbound-policy.ts';
 import { outboundTelemetry } from '../../outbound/outbound-telemetry.ts';
-import { signedCalls } from '../../outbound/signed-calls.ts';
+import { signedCalls, withBearer } from '../../outbound/signed-calls.ts';
 import { DynamoDbSendingClaims } from '../../outbound/store/dynamodb-sending-claims.ts';
 import { letterBoxClient, SqsLetterBox } from '../../outbound/store/sqs-letter-box.ts';
 import { type DeadLetter, keepOnce, type LetterBox } from '../../outbound/use/dead-letters.ts';
@@ -57,8 +56,7 @@ const CALL_TIMEOUT_MS = 5_000;
 export async function configuredParties(config: PartiesConfig, tools: PartiesTools): Promise<Parties> {
   const letters = new SqsLetterBox(letterBoxClient(tools), config.deadLettersQueueUrl);
   const { stock, referrals, emails } = connect(config, { ...tools, letters }, 'dead_letter_terminal');
-  // Only the sandbox accepts any token.
-  const isSandbox = config.postmark.tokenSecretId === undefined;
+  const isSandbox = 'sandbox' in config.secrets;
   const mailer = createMailer(emails, { clock: tools.clock, givenUp: 'dead_letter_terminal', isSandbox });
   return { stock, referrals, mailer, takesTestOrdersOnly: isSandbox };
 }
@@ -91,9 +89,11 @@ function connect(
   const { documents, clock, entropy, send } = tools;
   const observer = outboundTelemetry(tools.instruments);
   const deadLetters = keepOnce(tools.letters);
-  const { shopUrl: url, shopSigningKeySecretId, postmark, registryTable } = config;
+  const { shopUrl: url, secrets, postmark, registryTable } = config;
   const sendToShop =
-    shopSigningKeySecretId === undefined ? send : signedCalls(send, secretOf(shopSigningKeySecretId, tools), clock);
+    'sandbox' in secrets
+      ? withBearer(send, secretOf(secrets.sandbox, tools))
+      : signedCalls(send, secretOf(secrets.shopSigningKey, tools), clock);
   const policyOf = (vendor: VendorName, probe: (limit: CallLimit) => Promise<void>): OutboundPolicy =>
     createOutboundPolicy({
       vendor,
@@ -111,8 +111,8 @@ function connect(
     givenUp,
     policy: policyOf(vendor, (limit) => probeShop(vendor, { url, path, send: sendToShop }, limit)),
   });
-  const token =
-    postmark.tokenSecretId === undefined ? async () => ANY_POSTMARK_TOKEN : secretOf(postmark.tokenSecretId, tools);
+  // The sandbox takes its secret as the token of the e-mail service.
+  const token = secretOf('sandbox' in secrets ? secrets.sandbox : secrets.postmarkToken, tools);
   const access = { url: postmark.url, token, send };
   return {
     stock: createShopStock(shop('stock', STOCK_PATH)),

@@ -7,13 +7,11 @@ import { PartiesEnvironment } from '../contract.ts';
 export interface PartiesConfig {
   /** Base address of stock and referrals, without a trailing slash. */
   readonly shopUrl: string;
-  /** The secret that signs the calls to the shop. @default they are not signed, as for the sandbox */
-  readonly shopSigningKeySecretId?: string;
+  /** Ids in Secrets Manager: what the sandbox requires of its callers, or what signs the calls to the shop and the token of Postmark. */
+  readonly secrets: { readonly sandbox: string } | { readonly shopSigningKey: string; readonly postmarkToken: string };
   readonly postmark: {
     /** Without a trailing slash. */
     readonly url: string;
-    /** @default the server accepts any token, as the sandbox does */
-    readonly tokenSecretId?: string;
     /** The sender's address. */
     readonly from: string;
     /** How long a sent request may take to reach a mailer with a strong search. Milliseconds. @default Postmark's own search */
@@ -26,6 +24,7 @@ export interface PartiesConfig {
 
 const partiesEnvironment = z.object({
   [PartiesEnvironment.shopUrl]: baseUrl,
+  [PartiesEnvironment.sandboxSecretId]: secretId.exactOptional(),
   [PartiesEnvironment.shopSigningKeySecretId]: secretId.exactOptional(),
   [PartiesEnvironment.postmarkUrl]: baseUrl,
   [PartiesEnvironment.postmarkTokenSecretId]: secretId.exactOptional(),
@@ -48,19 +47,26 @@ const partiesEnvironment = z.object({
 export function readPartiesConfig(environment: Variables): PartiesConfig | undefined {
   if (Object.values(PartiesEnvironment).every((variable) => environment[variable] === undefined)) return undefined;
   const data = readVariables(partiesEnvironment, environment);
-  const tokenSecretId = data[PartiesEnvironment.postmarkTokenSecretId];
   const lagSeconds = data[PartiesEnvironment.postmarkLagSeconds];
-  const shopSigningKeySecretId = data[PartiesEnvironment.shopSigningKeySecretId];
   return {
     shopUrl: data[PartiesEnvironment.shopUrl],
-    ...(shopSigningKeySecretId === undefined ? {} : { shopSigningKeySecretId }),
+    secrets: secretsOf(data),
     postmark: {
       url: data[PartiesEnvironment.postmarkUrl],
-      ...(tokenSecretId === undefined ? {} : { tokenSecretId }),
       from: data[PartiesEnvironment.emailSender],
       ...(lagSeconds === undefined ? {} : { maxLagMs: lagSeconds * 1_000 }),
     },
     registryTable: data[Environment.registryTable],
     deadLettersQueueUrl: data[PartiesEnvironment.deadLettersQueueUrl],
   };
+}
+
+function secretsOf(data: z.infer<typeof partiesEnvironment>): PartiesConfig['secrets'] {
+  const sandbox = data[PartiesEnvironment.sandboxSecretId];
+  if (sandbox !== undefined) return { sandbox };
+  const shopSigningKey = data[PartiesEnvironment.shopSigningKeySecretId];
+  const postmarkToken = data[PartiesEnvironment.postmarkTokenSecretId];
+  if (shopSigningKey === undefined) throw new Error(`${PartiesEnvironment.shopSigningKeySecretId} is not set`);
+  if (postmarkToken === undefined) throw new Error(`${PartiesEnvironment.postmarkTokenSecretId} is not set`);
+  return { shopSigningKey, postmarkToken };
 }

@@ -7,12 +7,18 @@ export const sandboxContract = {
   settings: {
     url: { context: 'sandboxUrl', variable: 'SANDBOX_URL', form: 'address' },
   },
-  secrets: {},
+  secrets: {
+    accessKey: {
+      construct: 'SandboxSecret',
+      description: 'Callers of the sandbox show it.',
+      variable: 'SANDBOX_ACCESS_SECRET_ID',
+    },
+  },
   callbacks: {
     scheme: 'sandbox',
     secret: {
       construct: 'CallbackSecret',
-      description: 'Signs the callbacks of the sandbox. Every value is accepted.',
+      description: 'Signs the callbacks of the sandbox.',
     },
   },
   abilities: {
@@ -50,7 +56,7 @@ export const externalContract = {
     schemeSetting: 'callbackScheme',
     secret: {
       construct: 'ProcessorCallbackSecret',
-      description: 'Signs the callbacks of the payment processor. Every value is accepted.',
+      description: 'Signs the callbacks of the payment processor.',
     },
   },
   abilities: sandboxContract.abilities,

@@ -1,14 +1,15 @@
 import type { Mode } from '../../kernel/ids.ts';
 import type { Clock } from '../../kernel/world.ts';
 import { callOnce, type HttpAnswer, type SendRequest } from '../../outbound/http-call.ts';
-import { signedCalls } from '../../outbound/signed-calls.ts';
+import { signedCalls, withBearer } from '../../outbound/signed-calls.ts';
 import type { ProcessorCharge } from '../../payments/domain/processor-charge.ts';
 import type { ProcessorBooks } from '../../payments/use/processor.ts';
 import { parse, statusFault } from '../answers.ts';
 import { sandboxContract } from './contract.ts';
 import { chargeAnswer, listAnswer, processorCharge } from './sandbox-charge.ts';
 
-export interface SandboxBooksOptions {
+/** How a processor of the sandbox's protocol is called. */
+export interface SandboxAccess {
   /** @default the sandbox's */
   readonly name?: string;
   /** @default test */
@@ -18,23 +19,25 @@ export interface SandboxBooksOptions {
   readonly clock: Pick<Clock, 'nowMs'>;
   /** @default callOnce: HTTP */
   readonly send?: SendRequest;
+  /** Reads the secret that is shown with each call. @default none is shown */
+  readonly accessKey?: () => Promise<string>;
   /** Reads the secret that signs the calls. @default calls are not signed */
   readonly signingKey?: () => Promise<string>;
+}
+
+/** Sends with the credentials of `access`. */
+export function sandboxCalls({ clock, send = callOnce, accessKey, signingKey }: SandboxAccess): SendRequest {
+  const shown = accessKey === undefined ? send : withBearer(send, accessKey);
+  return signingKey === undefined ? shown : signedCalls(shown, signingKey, clock);
 }
 
 /** Enough for a page of a hundred charges with many refunds each, or for one charge with thousands of refunds. */
 const MAX_LIST_BYTES = 4 * 1_024 * 1_024;
 
 /** The sandbox's books over HTTP, read only. Each read is one call; the caller decides whether to retry. */
-export function createSandboxBooks({
-  name = sandboxContract.name,
-  mode = 'test',
-  url,
-  clock,
-  send: plain = callOnce,
-  signingKey,
-}: SandboxBooksOptions): ProcessorBooks {
-  const send = signingKey === undefined ? plain : signedCalls(plain, signingKey, clock);
+export function createSandboxBooks(access: SandboxAccess): ProcessorBooks {
+  const { name = sandboxContract.name, mode = 'test', url, clock } = access;
+  const send = sandboxCalls(access);
   const get = (path: string, timeoutMs: number): Promise<HttpAnswer> =>
     send({ method: 'GET', url: `${url}${path}`, headers: {}, timeoutMs, maxAnswerBytes: MAX_LIST_BYTES });
   const page = async (query: Readonly<Record<string, string>>, timeoutMs: number) => {

@@ -1,28 +1,15 @@
 import type { CreateCharge } from '../../kernel/contract/sandbox-api.ts';
-import type { Mode, OperationId } from '../../kernel/ids.ts';
-import type { Clock } from '../../kernel/world.ts';
+import type { OperationId } from '../../kernel/ids.ts';
 import { type BreakerSettings, createCallGuard } from '../../outbound/circuit-breaker.ts';
-import { callOnce, type HttpAnswer, type SendRequest } from '../../outbound/http-call.ts';
-import { signedCalls } from '../../outbound/signed-calls.ts';
+import type { HttpAnswer } from '../../outbound/http-call.ts';
 import type { ChangeOrder, ChargeOrder, Processor } from '../../payments/use/processor.ts';
 import { chargeUnknown, isProcessorUnhealthy } from '../answers.ts';
 import { sandboxContract } from './contract.ts';
 import { chargeMetadata, readChargeAnswer, readHealthAnswer, readLookupAnswer } from './sandbox-answers.ts';
-import { createSandboxBooks } from './sandbox-books.ts';
+import { createSandboxBooks, type SandboxAccess, sandboxCalls } from './sandbox-books.ts';
 import { changeRequest, readChangeAnswer, readChangeLookup } from './sandbox-change.ts';
 
-export interface SandboxClientOptions {
-  /** @default the sandbox's */
-  readonly name?: string;
-  /** @default test */
-  readonly mode?: Mode;
-  /** Base URL without a trailing slash. */
-  readonly url: string;
-  readonly clock: Pick<Clock, 'nowMs'>;
-  /** @default callOnce: HTTP */
-  readonly send?: SendRequest;
-  /** Reads the secret that signs the calls. @default calls are not signed */
-  readonly signingKey?: () => Promise<string>;
+export interface SandboxClientOptions extends SandboxAccess {
   /** @default five failures in a row open the breaker for 10 seconds */
   readonly breaker?: BreakerSettings;
   /** Called each time the breaker opens, also after a failed probe. */
@@ -43,8 +30,8 @@ const MAX_CHARGE_BYTES = 1_024 * 1_024;
  * the operation id, the same for every attempt.
  */
 export function createSandboxClient(options: SandboxClientOptions): Processor {
-  const { name = sandboxContract.name, mode = 'test', url, clock, send: plain = callOnce, signingKey } = options;
-  const send = signingKey === undefined ? plain : signedCalls(plain, signingKey, clock);
+  const { name = sandboxContract.name, mode = 'test', url, clock } = options;
+  const send = sandboxCalls(options);
   const books = createSandboxBooks(options);
   const get = (path: string, timeoutMs: number): Promise<HttpAnswer> =>
     send({ method: 'GET', url: `${url}${path}`, headers: {}, timeoutMs, maxAnswerBytes: MAX_CHARGE_BYTES });

@@ -1,0 +1,28 @@
+import { createHash, timingSafeEqual } from 'node:crypto';
+import type { MiddlewareHandler } from 'hono';
+import { errorReply, send } from './reply.ts';
+
+/** The payer's page is for a browser that knows no secret. The id of its charge cannot be guessed. */
+const PAYERS_PAGE = /^\/actions\/[^/]+$/;
+
+/**
+ * Refuses every request without one of the secrets, except those of the payer's page. The e-mail service takes it as the token of
+ * its server, like the service that it simulates.
+ */
+export function requireSecret(secrets: () => Promise<readonly string[]>): MiddlewareHandler {
+  return async (c, next) => {
+    if (PAYERS_PAGE.test(c.req.path)) return next();
+    const [, bearer] = /^Bearer (.+)$/.exec(c.req.header('authorization') ?? '') ?? [];
+    const given = bearer ?? c.req.header('x-postmark-server-token') ?? '';
+    const known = (await secrets()).map((secret) => isSame(secret, given));
+    if (known.includes(true)) return next();
+    const message = 'The sandbox requires its secret: Authorization: Bearer <secret>.';
+    return send(c, errorReply(401, 'unauthorized', message, { 'www-authenticate': 'Bearer' }));
+  };
+}
+
+/** In constant time: the digests have the same length. */
+function isSame(secret: string, given: string): boolean {
+  const [left, right] = [secret, given].map((text) => createHash('sha256').update(text).digest());
+  return secret !== '' && left !== undefined && right !== undefined && timingSafeEqual(left, right);
+}
