@@ -2,8 +2,8 @@ import { beforeAll, beforeEach, expect } from '@jest/globals';
 import { autoBindSteps, loadFeature, type StepDefinitions } from 'jest-cucumber';
 import { createTables, dynamoDbClient } from '../support/local-aws.ts';
 import type { Reply } from '../world/api.ts';
-import { DeployedPayments, deskPaymentId } from './deployed-payments.ts';
 import { HeldPayment } from './held-payment.ts';
+import { deskPaymentId, PaymentSite } from './payment-site.ts';
 
 const DAY_MS = 24 * 60 * 60_000;
 const AMOUNT = 1000;
@@ -22,7 +22,7 @@ const TROUBLES: ReadonlyMap<string, readonly [count: number, source: string]> = 
 ]);
 
 let tables: Awaited<ReturnType<typeof createTables>>;
-let site: DeployedPayments;
+let site: PaymentSite;
 let held: HeldPayment | undefined;
 let scenarios = 0;
 let key = '';
@@ -35,7 +35,7 @@ beforeAll(async () => {
 });
 beforeEach(() => {
   scenarios += 1;
-  site = new DeployedPayments(tables);
+  site = new PaymentSite(tables);
   held = undefined;
   key = `answers-${scenarios}`;
   first = undefined;
@@ -44,7 +44,7 @@ beforeEach(() => {
 
 /** Each request meets a process of its own. */
 async function pay(body: Readonly<Record<string, unknown>> = {}, payKey = key): Promise<Reply> {
-  last = await site.process(dynamoDbClient()).pay(payKey, body);
+  last = await site.serve(dynamoDbClient()).pay(payKey, body);
   if (first === undefined) sendsOfFirst = site.sends;
   first ??= last;
   return last;
@@ -79,7 +79,7 @@ const requests: StepDefinitions = ({ when }) => {
   when('a client asks to pay', () => pay());
 
   when(/^a client asks to pay (with(?:out)? .*key.*)$/, async (how: string) => {
-    last = await site.process(dynamoDbClient()).ask('POST', '/v1/payments', {
+    last = await site.serve(dynamoDbClient()).ask('POST', '/v1/payments', {
       headers: { 'Content-Type': 'application/json' },
       event: {
         body: JSON.stringify({ amount: AMOUNT, currency: 'EUR', source: 'tok_ok' }),
@@ -93,7 +93,7 @@ const requests: StepDefinitions = ({ when }) => {
   when(
     'the client sends the same request again with its key in quotes, under a header name in capital letters',
     async () => {
-      last = await site.process(dynamoDbClient()).ask('POST', '/v1/payments', {
+      last = await site.serve(dynamoDbClient()).ask('POST', '/v1/payments', {
         headers: { 'Content-Type': 'application/json', 'IDEMPOTENCY-KEY': `"${key}"` },
         event: { body: JSON.stringify({ amount: AMOUNT, currency: 'EUR', source: 'tok_ok' }) },
       });
@@ -104,7 +104,7 @@ const requests: StepDefinitions = ({ when }) => {
     /^the client sends the same request again, and would rather wait for (\d+) seconds$/,
     async (seconds: string) => {
       const clock = heldPayment().clockOfWaiting();
-      const waiting = site.process(dynamoDbClient(), { clock });
+      const waiting = site.serve(dynamoDbClient(), { clock });
       last = await waiting.pay(key, {}, { headers: { Prefer: `wait=${seconds}` } });
       if (!heldPayment().outlastsWaiting) first = await heldPayment().end();
     },
@@ -156,7 +156,7 @@ const effects: StepDefinitions = ({ then }) => {
   });
 
   then(/^the payer was charged (\d+) times?(?: in all)?$/, (times: string) => {
-    expect(site.charges(key) + site.charges(newKey())).toBe(Number(times));
+    expect(site.succeeded(key) + site.succeeded(newKey())).toBe(Number(times));
   });
 
   then('the processor was asked no further time', () => {

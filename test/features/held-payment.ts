@@ -1,18 +1,18 @@
 import type { Clock } from '../../lambdas/kernel/world.ts';
 import { dynamoDbClient } from '../support/local-aws.ts';
 import type { Reply } from '../world/api.ts';
-import type { DeployedPayments } from './deployed-payments.ts';
+import type { PaymentSite } from './payment-site.ts';
 
-/** A request that has come as far as the processor, and stays there until it is let go: no timer decides. */
+/** A request that has reached the processor and waits there until it is released, without a timer. */
 export class HeldPayment {
   /** Whether it is still held when a client has waited as long as it would. */
   outlastsWaiting = false;
-  readonly #site: DeployedPayments;
+  readonly #site: PaymentSite;
   readonly #letGo = Promise.withResolvers<void>();
   readonly #reachedProcessor = Promise.withResolvers<void>();
   readonly #reply: Promise<Reply>;
 
-  private constructor(site: DeployedPayments, key: string) {
+  private constructor(site: PaymentSite, key: string) {
     this.#site = site;
     const { processor } = site;
     const holding = {
@@ -23,10 +23,10 @@ export class HeldPayment {
         return processor.charge(...call);
       },
     };
-    this.#reply = site.process(dynamoDbClient(), { processor: holding }).pay(key);
+    this.#reply = site.serve(dynamoDbClient(), { processor: holding }).pay(key);
   }
 
-  static async begin(site: DeployedPayments, key: string): Promise<HeldPayment> {
+  static async begin(site: PaymentSite, key: string): Promise<HeldPayment> {
     const held = new HeldPayment(site, key);
     await Promise.race([held.#reachedProcessor.promise, held.#reply]);
     return held;

@@ -2,11 +2,11 @@ import { beforeAll, beforeEach, expect } from '@jest/globals';
 import { autoBindSteps, loadFeature, type StepDefinitions } from 'jest-cucumber';
 import { createTables, dynamoDbClient } from '../support/local-aws.ts';
 import type { Reply } from '../world/api.ts';
-import { DeployedPayments } from './deployed-payments.ts';
 import { clientMeetingAt, MeetingPoint } from './meeting-point.ts';
+import { PaymentSite } from './payment-site.ts';
 
 let tables: Awaited<ReturnType<typeof createTables>>;
-let site: DeployedPayments;
+let site: PaymentSite;
 let scenarios = 0;
 let key = '';
 let body: Readonly<Record<string, string>> = {};
@@ -17,7 +17,7 @@ beforeAll(async () => {
 });
 beforeEach(() => {
   scenarios += 1;
-  site = new DeployedPayments(tables);
+  site = new PaymentSite(tables);
   key = `once-${scenarios}`;
   body = {};
   replies = [];
@@ -25,7 +25,7 @@ beforeEach(() => {
 
 /** Each request meets a process of its own. */
 async function request(): Promise<void> {
-  replies = [...replies, await site.process(dynamoDbClient()).pay(key, body)];
+  replies = [...replies, await site.serve(dynamoDbClient()).pay(key, body)];
 }
 
 const steps: StepDefinitions = ({ given, when, then }) => {
@@ -43,7 +43,7 @@ const steps: StepDefinitions = ({ given, when, then }) => {
 
   when('the request is made two times at the same moment', async () => {
     const point = new MeetingPoint(2);
-    replies = await Promise.all([1, 2].map(() => site.process(clientMeetingAt(point)).pay(key, body)));
+    replies = await Promise.all([1, 2].map(() => site.serve(clientMeetingAt(point)).pay(key, body)));
   });
 
   then('the client is told that the payment succeeded', () => {
@@ -71,7 +71,7 @@ const steps: StepDefinitions = ({ given, when, then }) => {
   });
 
   then(/^the payer was charged (\d+) times?$/, (times: string) => {
-    expect(site.charges(key)).toBe(Number(times));
+    expect(site.succeeded(key)).toBe(Number(times));
   });
 };
 

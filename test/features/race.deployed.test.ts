@@ -6,14 +6,14 @@ import { documentClient } from '../../lambdas/kernel/platform/document-client.ts
 import { payNaively } from '../bench/bench-naive-payment.ts';
 import { paymentIdFor, paymentRequest } from '../payments/payment-fixtures.ts';
 import { createTables, dynamoDbClient } from '../support/local-aws.ts';
-import { DeployedPayments } from './deployed-payments.ts';
 import { clientMeetingAt, MeetingPoint } from './meeting-point.ts';
+import { PaymentSite } from './payment-site.ts';
 
 /** One worker takes the payment, and says what it told its client. */
 type Worker = (point: MeetingPoint) => Promise<string>;
 
 let tables: Awaited<ReturnType<typeof createTables>>;
-let site: DeployedPayments;
+let site: PaymentSite;
 let scenarios = 0;
 let worker: Worker;
 let paymentId: PaymentId;
@@ -25,7 +25,7 @@ beforeAll(async () => {
 });
 beforeEach(() => {
   scenarios += 1;
-  site = new DeployedPayments(tables);
+  site = new PaymentSite(tables);
 });
 
 const steps: StepDefinitions = ({ given, when, then }) => {
@@ -40,7 +40,7 @@ const steps: StepDefinitions = ({ given, when, then }) => {
     paymentId = paymentIdFor(`race-${scenarios}`, 'ten_desk');
     ledgerPrefix = 'PAY#';
     worker = async (point) => {
-      const reply = await site.process(clientMeetingAt(point)).pay(`race-${scenarios}`);
+      const reply = await site.serve(clientMeetingAt(point)).pay(`race-${scenarios}`);
       return String(reply.body['code'] ?? reply.body['status']);
     };
   });

@@ -13,6 +13,7 @@ import { KeyAttribute } from '../../lambdas/kernel/contract/tables.ts';
 import { type PaymentId, parsePaymentId, tenantId } from '../../lambdas/kernel/ids.ts';
 import { invariant } from '../../lambdas/kernel/invariant.ts';
 import type { RequestCount, RequestReport, Telemetry } from '../../lambdas/kernel/platform/telemetry.ts';
+import type { Clock } from '../../lambdas/kernel/world.ts';
 import { ProcessReplayCache } from '../../lambdas/once/process-records.ts';
 import type { OrderRouteTools } from '../../lambdas/orders/http/order-routes.ts';
 import type { PaymentsTools } from '../../lambdas/payments/http/post-payment.ts';
@@ -35,6 +36,7 @@ import { countingEntropy } from '../support/counting-entropy.ts';
 import { emailTools } from '../views/email-tools.ts';
 import { ProjectedViews } from '../views/projected-views.ts';
 import { SECRETS } from '../webhooks/webhook-fixtures.ts';
+import type { MemoryDynamoDb } from './memory-dynamodb.ts';
 import { Stores } from './stores.ts';
 import { TABLES } from './tables.ts';
 import { World } from './world.ts';
@@ -124,8 +126,10 @@ const TEA = {
   referrer: 'ref_friend',
 };
 
-/** High enough for every test that is not about limits. */
-const NO_LIMIT = { rate: 1_000_000, burst: 1_000_000 };
+/** Limits that are high enough for every test that is not about limits. */
+export function limitsIn({ client }: Pick<MemoryDynamoDb, 'client'>, clock: Clock): TenantLimits {
+  return new TenantLimits(new DynamoDbLimits(client, TABLES.registry, { rate: 1_000_000, burst: 1_000_000 }), clock);
+}
 
 let processes = 0;
 
@@ -361,7 +365,7 @@ export class Api<Of extends World = World> {
       entropy,
       telemetry: this.#telemetry,
       keys: this.#keys,
-      limits: new TenantLimits(new DynamoDbLimits(behind.database.client, TABLES.registry, NO_LIMIT), clock),
+      limits: limitsIn(behind.database, clock),
       identify: byOperatorKey({ operators: this.#operatorKeys, clock, digest: world.tools.digest }),
       report: (error) => this.faults.push(error),
       views,
