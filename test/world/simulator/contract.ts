@@ -216,8 +216,10 @@ export interface RunningSystem extends Observed {
   erase(id: string): Promise<void>;
   /** The processor is unreachable, or reachable again. */
   processorUp(processor: string, isUp: boolean): void;
-  /** The shop, or the mail server, is unreachable, or reachable again. */
-  partyUp(party: 'stock' | 'referrals' | 'mail', isUp: boolean): void;
+  /** The shop, the mail server or the bus is unreachable, or reachable again. */
+  partyUp(party: 'stock' | 'referrals' | 'mail' | 'bus', isUp: boolean): void;
+  /** The shop does what it is asked, and its answers are lost; or they arrive again. */
+  partyHeard(party: 'stock' | 'referrals', isHeard: boolean): void;
   /** How an endpoint's receiver answers from now on. @default 200 */
   endpointAnswers(url: string, status: number | 'timeout'): void;
   /** Makes the bank, the payer or a user of the processor's dashboard act, as one process with the name of the step. */

@@ -1,4 +1,4 @@
-import { RetryableError } from '../../../lambdas/kernel/faults.ts';
+import { AmbiguousError, RetryableError } from '../../../lambdas/kernel/faults.ts';
 import { invariant } from '../../../lambdas/kernel/invariant.ts';
 import type { HttpAnswer, HttpCall, SendRequest } from '../../../lambdas/outbound/http-call.ts';
 import type { AttemptResult } from '../../../lambdas/webhooks/domain/webhook-delivery.ts';
@@ -6,7 +6,7 @@ import type { WebhookRequest } from '../../../lambdas/webhooks/use/webhooks.ts';
 import type { Mail, RunningSystem, ShopDeed, WebhookReceived } from './contract.ts';
 import type { Simulation } from './simulation.ts';
 
-type Party = Parameters<RunningSystem['partyUp']>[0];
+type Party = Exclude<Parameters<RunningSystem['partyUp']>[0], 'bus'>;
 
 interface Entry {
   readonly id: string;
@@ -18,6 +18,8 @@ export class Parties {
   readonly deeds: ShopDeed[] = [];
   readonly mails: Mail[] = [];
   readonly down = new Set<string>();
+  /** Whose answers are lost. */
+  readonly unheard = new Set<string>();
   readonly #simulation: Simulation;
   readonly #send: SendRequest;
   readonly #known = new Set<string>();
@@ -35,6 +37,7 @@ export class Parties {
     try {
       const answer = await this.#send({ ...call, timeoutMs: call.timeoutMs });
       this.#note(call, path, answer);
+      if (this.unheard.has(party)) throw new AmbiguousError(`${party}_timeout`, `The ${party} did not answer in time.`);
       return answer;
     } finally {
       // A call without an answer may have taken effect.

@@ -24,6 +24,7 @@ export interface Surroundings {
   readonly queues: Queues;
   /** Puts an event on the bus. */
   readonly publish: (event: Published, by: Process) => void;
+  readonly isBusUp: () => boolean;
   readonly send: SendRequest;
   readonly post: (request: WebhookRequest) => AttemptResult;
   readonly raise: (alarm: Alarm) => void;
@@ -134,21 +135,23 @@ function instrumentsOf({ simulation, raise, report }: Surroundings, functionName
   };
 }
 
-function busClient({ simulation, publish }: Surroundings, process: () => Process): EventBridgeClient {
+function busClient({ simulation, publish, isBusUp }: Surroundings, process: () => Process): EventBridgeClient {
   const send = (command: object): Promise<unknown> => {
     const sender = process();
     if (!(command instanceof PutEventsCommand)) throw new Error(`the bus does not know ${command.constructor.name}`);
     const { Entries = [] } = command.input;
-    return sender.call('bus PutEventsCommand', BUS, async () => ({
-      Entries: Entries.map(({ DetailType: detailType = '', Detail = '{}' }) => {
+    return sender.call('bus PutEventsCommand', BUS, async () => {
+      if (!isBusUp()) throw BUS.throttle();
+      const taken = Entries.map(({ DetailType: detailType = '', Detail = '{}' }) => {
         // The bus takes some entries of a call, and not the others.
         if (Entries.length > 1 && simulation.strikes('throttle', `${sender.token()} refused`, 'bus entry')) {
           return { ErrorCode: 'ThrottlingException' };
         }
         publish({ detailType, detail: JSON.parse(Detail), atMs: simulation.nowMs }, sender);
         return { EventId: sender.token() };
-      }),
-    }));
+      });
+      return { Entries: taken };
+    });
   };
   return { send } as unknown as EventBridgeClient;
 }

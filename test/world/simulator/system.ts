@@ -108,6 +108,7 @@ export class SimulatedSystem implements RunningSystem {
     this.account = new Account(simulation, deploymentOf(this.settings), {
       send: this.#send,
       post: this.#receivers.post,
+      isBusUp: () => !this.#parties.down.has('bus'),
       raise: (alarm) => this.alarms.push(alarm),
       report: (of, error) => this.reported.push({ of, error, atMs: this.nowMs }),
     });
@@ -166,6 +167,7 @@ export class SimulatedSystem implements RunningSystem {
     this.faultsEndedAtMs = this.nowMs;
     this.#outages.clear();
     for (const name of this.#parties.down) this.#upOrDown(name, true);
+    this.#parties.unheard.clear();
     this.#receivers.answers.clear();
     this.#jobs?.wakeAll();
     await this.run(this.nowMs + DAY_MS);
@@ -334,6 +336,11 @@ export class SimulatedSystem implements RunningSystem {
 
   partyUp(party: Parameters<RunningSystem['partyUp']>[0], isUp: boolean): void {
     this.#upOrDown(party, isUp);
+  }
+
+  partyHeard(party: Parameters<RunningSystem['partyHeard']>[0], isHeard: boolean): void {
+    if (isHeard) this.#parties.unheard.delete(party);
+    else this.#parties.unheard.add(party);
   }
 
   endpointAnswers(url: string, status: number | 'timeout'): void {

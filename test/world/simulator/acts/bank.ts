@@ -33,7 +33,7 @@ const refuse = act<OfCharge>({
   actor: 'payer',
   feature: 'actions',
   about: 'payment',
-  weight: 3,
+  weight: 7,
   pace: ['seconds', 'minutes', 'hours'],
   draw: (drawing) => (waitsForPayer(drawing) ? {} : undefined),
   play: (scene, step) => onCharge(scene, step, awaitsPayer, (inside, { chargeId }) => inside.decline(chargeId)),
@@ -166,9 +166,9 @@ const finishRefund = act<OfCharge>({
   actor: 'bank',
   feature: 'refund_failures',
   about: 'payment',
-  weight: 0,
-  pace: ['hours', 'days'],
-  draw: which,
+  weight: 2,
+  pace: ['seconds', 'minutes', 'hours'],
+  draw: (drawing) => (drawing.earlier.some(({ begins }) => begins === 'pending') ? which(drawing) : undefined),
   play: (scene, step) =>
     onCharge(
       scene,
@@ -187,8 +187,8 @@ const expire = act<OfCharge>({
   actor: 'bank',
   feature: 'dashboard',
   about: 'payment',
-  weight: 3,
-  pace: ['minutes', 'hours'],
+  weight: 5,
+  pace: ['seconds', 'minutes'],
   draw: (drawing) => (hasHold(drawing) || waitsForPayer(drawing) ? {} : undefined),
   play: (scene, step) =>
     onCharge(scene, step, isIn('authorized', 'requires_action'), (inside, { chargeId }) => inside.expire(chargeId)),
@@ -236,9 +236,11 @@ const wrongAmount = act<WrongAmount>({
     `the processor captures ${money(amount, of)} for ${name(of)}${isTold ? ', and tells' : ''}`,
 });
 
-function afterWrongAmount({ dice, has, root }: Drawing): readonly Draft[] {
+function afterWrongAmount({ dice, has, root, earlier }: Drawing): readonly Draft[] {
+  const isDecided = earlier.some(({ act: name }) => name === 'decide');
+  const withStray = has('strays') && !isDecided && dice.chance(0.3);
   return [
-    ...(has('strays') && dice.chance(0.3)
+    ...(withStray
       ? [
           {
             act: 'stray',
@@ -255,7 +257,7 @@ function afterWrongAmount({ dice, has, root }: Drawing): readonly Draft[] {
     ...(has('dashboard') && dice.chance(0.3)
       ? [{ act: 'foreign_refund', pace: ['minutes'], given: { amount: 1, begins: 'succeeded' } } as const]
       : []),
-    ...(has('decisions') && dice.chance(0.8)
+    ...(has('decisions') && !withStray && !isDecided && dice.chance(0.8)
       ? [
           {
             act: 'decide',

@@ -270,6 +270,10 @@ const resend = act<Readonly<Record<string, never>>>({
       const [delivery] = (JSON.parse(answer.body) as { readonly data: readonly { readonly id: string }[] }).data;
       if (delivery === undefined) continue;
       const request = { method: 'POST', path: `${path}/${delivery.id}/resend`, key: keyOf(step) };
+      const asked = await ask(scene, step, request, of);
+      if (asked.answer?.status !== 409) return endOf(asked);
+      // A merchant who is told that the endpoint is disabled enables it first.
+      await ask(scene, step, { method: 'PATCH', path: `/v1/webhook_endpoints/${id}`, body: { enabled: true } }, of);
       return endOf(await ask(scene, step, request, of));
     }
     return 'nothing';

@@ -2,6 +2,7 @@ import { JOBS } from '../../../../lambdas/kernel/contract/jobs.ts';
 import { FIND_OUT_MS } from '../../../../lambdas/payments/domain/settlement.ts';
 import type { Step } from '../contract.ts';
 import { type Act, type Arguments, act, type Scene } from './act.ts';
+import { isIn } from './charges.ts';
 import {
   ask,
   chainOf,
@@ -10,6 +11,7 @@ import {
   endOf,
   fittingPayment,
   keyOf,
+  onCharge,
   orderOf,
   paymentOf,
   stepsFrom,
@@ -39,8 +41,9 @@ const decide = act<Decision>({
   weight: 4,
   pace: ['hours', 'days'],
   draw: ({ dice, root, earlier }) => {
-    // Without these there is nothing in review, so it is seldom asked for.
-    if (!earlier.some(({ act: name }) => name === 'wrong_amount') && !dice.chance(0.03)) return undefined;
+    const has = (act: string): boolean => earlier.some(({ act: name }) => name === act);
+    // Before there is nothing in review, and after a decision nothing is left in review, so it is seldom asked for.
+    if ((!has('wrong_amount') || has('decide')) && !dice.chance(0.03)) return undefined;
     const outcome = dice.pick(['succeeded', 'failed'] as const);
     const amount = Math.max(1, Math.round(Number(root?.['amount'] ?? 1000) * dice.pick([1, 0.999, 0.5, 1.5])));
     return {
@@ -52,9 +55,7 @@ const decide = act<Decision>({
     };
   },
   play: async (scene, step) => {
-    const about = step.blind
-      ? step
-      : fittingPayment(scene, step, (chain) => chain.at(-1)?.payment.status === 'needs_review');
+    const about = step.blind ? step : (inReview(scene, step) ?? (await bringIntoReview(scene, step)));
     const paymentId = about === undefined ? undefined : paymentOf(scene, about);
     if (about === undefined || paymentId === undefined) return 'nothing';
     const charges = chargesOf(scene, about);
@@ -79,6 +80,24 @@ const decide = act<Decision>({
     );
   },
 });
+
+function inReview(scene: Scene, step: Step): Step | undefined {
+  return fittingPayment(scene, step, (chain) => chain.at(-1)?.payment.status === 'needs_review');
+}
+
+/** The processor takes more than was asked for of a charge that is not finished, and tells of it. @returns the payment in review, if any */
+async function bringIntoReview(scene: Scene, step: Step): Promise<Step | undefined> {
+  const end = await onCharge(scene, step, isIn('pending', 'requires_action', 'authorized'), (inside, charge) =>
+    inside.correct(
+      charge.chargeId,
+      { status: 'succeeded', amount_captured: charge.amountMinor + 1 },
+      'charge.succeeded',
+    ),
+  );
+  if (end === 'nothing') return undefined;
+  await scene.system.sleep(HOUR_MS);
+  return inReview(scene, step);
+}
 
 interface ChangeDecision extends Arguments {
   /** The step that asked for the change. */
@@ -184,7 +203,7 @@ const runJob = act<Job>({
   actor: 'operator',
   feature: 'jobs',
   about: 'nothing',
-  weight: 4,
+  weight: 10,
   pace: ['seconds', 'hours', 'days'],
   draw: ({ dice }) => ({ job: dice.pick(JOBS).id }),
   play: async ({ system }, { job }) => {

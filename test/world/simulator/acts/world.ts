@@ -60,7 +60,11 @@ function drawStorm({ dice }: Drawing): Storm {
   return { rates: dice.pick(STORMS), forMs: dice.pick([2, 120, 120]) * MINUTE_MS };
 }
 
-const STORMS: readonly FaultRates[] = [{ throttle: 0.9 }, { crash_before: 0.3, crash_after: 0.3 }];
+const STORMS: readonly FaultRates[] = [
+  { throttle: 0.9 },
+  { crash_before: 0.3, crash_after: 0.3 },
+  { ambiguous_applied: 0.4 },
+];
 
 /** For some time nearly nothing works: messages become dead letters. */
 const storm = act<Storm>({
@@ -148,6 +152,8 @@ const processorOutage = act<ProcessorOutage>({
 interface PartyOutage extends Arguments {
   readonly party: 'stock' | 'referrals' | 'mail';
   readonly forMs: number;
+  /** It does what it is asked, and its answers are lost. @default it cannot be reached */
+  readonly isUnheard?: true;
 }
 
 const partyOutage = act<PartyOutage>({
@@ -158,20 +164,45 @@ const partyOutage = act<PartyOutage>({
   weight: 8,
   pace: ['instant', 'seconds', 'minutes'],
   near: ({ act: name, receipt, affiliate }) => name === 'order' || receipt !== undefined || affiliate !== undefined,
-  draw: ({ dice }) => ({
-    party: dice.pick(['stock', 'stock', 'referrals', 'mail'] as const),
-    forMs: dice.pick([...OUTAGES_MS, 96 * HOUR_MS]),
-  }),
+  draw: ({ dice }) => {
+    const party = dice.pick(['stock', 'stock', 'referrals', 'mail'] as const);
+    const forMs = dice.pick([...OUTAGES_MS, 96 * HOUR_MS]);
+    return { party, forMs, ...(party !== 'mail' && dice.chance(0.4) ? { isUnheard: true } : {}) };
+  },
   leadsTo: ({ dice, has, earlier }, { atMs, forMs }): readonly Draft[] =>
     has('redrives') && forMs > 3 * DAY_MS && earlier.some(({ act: name }) => name === 'order') && dice.chance(0.7)
       ? [{ act: 'redrive', pace: ['minutes', 'hours'], given: { what: 'letters' }, fromMs: atMs + forMs }]
       : [],
-  play: async ({ system }, { id, party, forMs }) => {
-    system.partyUp(party, false);
-    system.at(system.nowMs + forMs, `step ${id} ends`, () => system.partyUp(party, true));
+  play: async ({ system }, { id, party, forMs, isUnheard }) => {
+    const turn = (isOver: boolean): void =>
+      isUnheard && party !== 'mail' ? system.partyHeard(party, isOver) : system.partyUp(party, isOver);
+    turn(false);
+    system.at(system.nowMs + forMs, `step ${id} ends`, () => turn(true));
     return 'done';
   },
-  tell: ({ party, forMs }) => `${party} is down for ${duration(forMs)}`,
+  tell: ({ party, forMs, isUnheard }) =>
+    isUnheard ? `the answers of ${party} are lost for ${duration(forMs)}` : `${party} is down for ${duration(forMs)}`,
+});
+
+interface BusOutage extends Arguments {
+  readonly forMs: number;
+}
+
+/** Events come late: after their days are closed, too. */
+const busOutage = act<BusOutage>({
+  name: 'bus_outage',
+  actor: 'world',
+  feature: 'storms',
+  about: 'nothing',
+  weight: 8,
+  pace: ['instant', 'seconds', 'minutes'],
+  draw: ({ dice }) => ({ forMs: dice.pick([30_000, 20 * MINUTE_MS, 30 * HOUR_MS, 60 * HOUR_MS]) }),
+  play: async ({ system }, { id, forMs }) => {
+    system.partyUp('bus', false);
+    system.at(system.nowMs + forMs, `step ${id} ends`, () => system.partyUp('bus', true));
+    return 'done';
+  },
+  tell: ({ forMs }) => `the bus takes no events for ${duration(forMs)}`,
 });
 
 interface Trouble extends Arguments {
@@ -263,4 +294,13 @@ export function stormAfter(drawing: Drawing): readonly Draft[] {
   return [{ act: storm.name, pace: ['instant', 'instant', 'seconds'], given: drawStorm(drawing) }];
 }
 
-export const WORLD_ACTS: readonly Act[] = [faults, storm, habits, processorOutage, partyOutage, trouble, deploy];
+export const WORLD_ACTS: readonly Act[] = [
+  faults,
+  storm,
+  habits,
+  processorOutage,
+  partyOutage,
+  busOutage,
+  trouble,
+  deploy,
+];

@@ -94,6 +94,12 @@ describe('the lists', () => {
     expect(named()).toEqual(['lists are a fold of the Ledger']);
   });
 
+  test('have the newest event of a payment', async () => {
+    const row = rowOf(ViewsRow.payment);
+    await putView({ ...row, sequence: 2 });
+    expect(named()).toEqual(['lists are a fold of the Ledger']);
+  });
+
   test('have every event', async () => {
     await remove(rowOf(ViewsRow.event));
     expect(named()).toEqual(['lists are a fold of the Ledger']);

@@ -90,24 +90,44 @@ function published(world: Observed, outcomes: readonly Outcome[]): readonly Viol
 
 // --------------------------------------------------------------------------------------------------------------- lists
 
-function lists({ world, payments }: Seen, outcomes: readonly Outcome[]): readonly Violation[] {
+interface Newest {
+  readonly status: string;
+  readonly sequence: number;
+}
+
+/** The newest outcome of each payment and order; undefined when it has none. */
+function newestOutcomes({ payments, orders }: Seen): ReadonlyMap<string, Newest | undefined> {
+  const found = new Map<string, Newest | undefined>();
+  for (const [id, chain] of payments) {
+    const row = chain.findLast((each) => isOutcome(each.row.type))?.row;
+    found.set(id, row === undefined ? undefined : { status: row.payment.status, sequence: row.sequence });
+  }
+  for (const [id, chain] of orders) {
+    const row = chain.findLast((each) => isOrderOutcome(each.row.type))?.row;
+    found.set(id, row === undefined ? undefined : { status: row.order.status, sequence: row.sequence });
+  }
+  return found;
+}
+
+function lists(seen: Seen, outcomes: readonly Outcome[]): readonly Violation[] {
+  const { world } = seen;
   const rows = world.database.items(world.tables.views).map(parseViewRow);
   const found: Violation[] = [];
   const wrong = (what: string, about: string): void =>
     void found.push({ oracle: 'lists are a fold of the Ledger', what, about });
   const of = (prefix: string) => rows.filter(({ partition }) => partition.startsWith(prefix));
-  const heads = Map.groupBy(of(ViewsRow.payment), ({ chainId }) => chainId ?? '');
-  for (const [id, chain] of payments) {
-    const newest = chain.findLast(({ row }) => isOutcome(row.type))?.row;
-    const own = heads.get(id as never) ?? [];
-    heads.delete(id as never);
+  const heads = Map.groupBy([...of(ViewsRow.payment), ...of(ViewsRow.order)], ({ chainId }) => chainId as string);
+  for (const [id, newest] of newestOutcomes(seen)) {
+    const own = heads.get(id) ?? [];
+    heads.delete(id);
     if (own.length > 1) wrong('is in a list twice', id);
     if (newest === undefined) continue;
     const [head] = own;
-    const { status } = newest.payment;
+    const { status, sequence } = newest;
     if (head === undefined) wrong('is in no list', id);
     else if (!head.body.includes(`"${status}"`) || head.list?.includes(`#${status}#`) !== true)
       wrong(`is ${status} and listed as ${head.list} ${head.body}`, id);
+    else if (head.sequence !== sequence) wrong(`is at ${sequence} and listed as of ${head.sequence}`, id);
   }
   for (const id of heads.keys()) wrong('is listed and not in the Ledger', id);
   const listed = new Map(of(ViewsRow.event).map((row) => [`${row.chainId} ${row.sequence}`, row.body]));

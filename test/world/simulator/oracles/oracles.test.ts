@@ -19,6 +19,8 @@ import { watched } from './watched.ts';
 
 const MINUTE_MS = 60_000;
 const LIMIT = { timeoutMs: 8_000 };
+/** What a claim has and an answer has not. */
+const OPEN = { status: 'INPROGRESS', leaseExpiresAtMs: 0, released: false };
 
 let harness: World;
 let world: ReturnType<typeof watched>;
@@ -287,6 +289,17 @@ describe('a processor', () => {
     expect(world.atTheEnd()).toContain('F05 absence is proven');
   });
 
+  test('has no charge of a claim that was released afterwards as not sent', async () => {
+    const { request } = await paid('released');
+    const [row] = harness.store.database.items(TABLES.idempotency, `OP#${request.paymentId}`);
+    harness.store.deleteRecord(storedOperationId(request.paymentId));
+    harness.clock.advance(MINUTE_MS);
+    await put(TABLES.idempotency, { ...row, ...OPEN });
+    expect(world.now()).toEqual([]);
+    await put(TABLES.idempotency, { ...row, ...OPEN, released: true });
+    expect(world.now()).toEqual(['F05 absence is proven']);
+  });
+
   test.each([
     ['another processor refused', () => new World().processor],
     ['its processor refused', () => harness.processor],
@@ -492,6 +505,15 @@ describe('an answer', () => {
     expect(world.now()).toEqual(['I3 one stored answer']);
   });
 
+  test('is stored by the owner of the claim', async () => {
+    const { request } = await paid('owned');
+    const [row] = harness.store.database.items(TABLES.idempotency, `OP#${request.paymentId}`);
+    harness.store.deleteRecord(storedOperationId(request.paymentId));
+    await put(TABLES.idempotency, { ...row, ...OPEN, owner: 'second' });
+    await put(TABLES.idempotency, { ...row, owner: 'first' });
+    expect(world.now()).toEqual(['F11 one owner']);
+  });
+
   test('says what the chain says', async () => {
     const { request } = await paid('said');
     const [row] = harness.store.database.items(TABLES.idempotency, `OP#${request.paymentId}`);
@@ -552,5 +574,13 @@ test('a callback that was taken has the charge read', async () => {
   world.callbacks.push({ ...posted, firstAtMs: harness.clock.nowMs() });
   expect(world.atTheEnd()).toEqual(['F18 a callback that was taken is heeded']);
   await tell(charge);
+  expect(world.atTheEnd()).toEqual([]);
+});
+
+test('a callback that was taken and that no payment has is kept', async () => {
+  const { chargeId } = await harness.processor.inside.charge({ amountMinor: 500 });
+  world.callbacks.push({ processor: 'sandbox', chargeId, isTaken: true, firstAtMs: harness.clock.nowMs() });
+  expect(world.atTheEnd()).toEqual(['F18 a callback that was taken is heeded']);
+  await tell(chargeId);
   expect(world.atTheEnd()).toEqual([]);
 });

@@ -1,9 +1,10 @@
 /** What the processors did, against what the Ledger says: I1, I9, and no money sent that is gone. */
-import { ViewsRow } from '../../../../lambdas/kernel/contract/rows.ts';
+import { RegistryRow, ViewsRow } from '../../../../lambdas/kernel/contract/rows.ts';
 import { chargeOperation, type PaymentId } from '../../../../lambdas/kernel/ids.ts';
 import { decisionOf } from '../../../../lambdas/payments/domain/operator-decision.ts';
 import type { ProcessorCharge } from '../../../../lambdas/payments/domain/processor-charge.ts';
 import type { Transition } from '../../../../lambdas/payments/domain/transition.ts';
+import { parseOrphan } from '../../../../lambdas/payments/store/queue-items.ts';
 import type { Observed, Violation } from '../contract.ts';
 import { chargesOf, leftOf, postedOn, sum } from './money.ts';
 import type { Seen, Written } from './seen.ts';
@@ -17,7 +18,7 @@ const SEND_WINDOW_MS = 15 * 60_000;
 const LOOK_MS = 20_000;
 
 /** After every step. */
-export function checkProcessors({ world, payments }: Seen): readonly Violation[] {
+export function checkProcessors({ world, payments, released }: Seen): readonly Violation[] {
   return Object.entries(world.processors).flatMap(([name, { inside }]) => {
     const found: Violation[] = [];
     const made = new Set<string>();
@@ -34,9 +35,24 @@ export function checkProcessors({ world, payments }: Seen): readonly Violation[]
     for (const each of inside.sent) {
       const chain = payments.get(each.paymentId);
       if (chain !== undefined) found.push(...checkSend(each, chain));
+      if (each.kind === 'charge' && each.askedAtMs < (released.get(each.operationId) ?? 0) && isCharged(each, inside)) {
+        const what = `was released as not sent, and a request sent before made a charge at ${name}`;
+        found.push({ oracle: 'F05 absence is proven', what, about: each.paymentId });
+      }
     }
     return found;
   });
+}
+
+/** Whether the request made a charge. */
+function isCharged(
+  { operationId, atMs, isRepeated }: Sent,
+  { all }: Observed['processors'][string]['inside'],
+): boolean {
+  const createdAtSeconds = Math.floor(atMs / 1_000);
+  return (
+    !isRepeated && all.some((each) => each.operationId === operationId && each.createdAtSeconds === createdAtSeconds)
+  );
 }
 
 const BOOKS = 'the books are read before each send';
@@ -124,15 +140,27 @@ export function checkBooks({ world, payments }: Seen): readonly Violation[] {
 /** Once quiet: of a charge whose callback was taken, the newest state was read, unless it changed after that event. */
 export function checkCallbacks({ world, payments }: Seen): readonly Violation[] {
   const paymentOf = new Map<string, string>();
+  const { database, tables } = world;
+  const kept = new Set(
+    [RegistryRow.orphan, RegistryRow.keptOrphan].flatMap((prefix) =>
+      database.items(tables.registry, prefix).map((item) => parseOrphan(item).event.chargeId),
+    ),
+  );
   for (const [id, charges] of byPayment(world)) for (const { chargeId } of charges) paymentOf.set(chargeId, id);
   return world.callbacks.flatMap(({ processor, chargeId, firstAtMs, isTaken }) => {
     const id = paymentOf.get(chargeId) ?? '';
+    if (isTaken && !payments.has(id)) return kept.has(chargeId) ? [] : [orphaned(chargeId)];
     const changedAtMs = world.processors[processor]?.inside.changedAtMs(chargeId);
     const isNewest = changedAtMs !== undefined && firstAtMs >= changedAtMs;
-    if (!isTaken || !isNewest || !payments.has(id) || isShown(world, processor, chargeId)) return [];
+    if (!isTaken || !isNewest || isShown(world, processor, chargeId)) return [];
     const what = `a callback about ${chargeId} was taken, and the charge was not read`;
     return [{ oracle: 'F18 a callback that was taken is heeded', what, about: id }];
   });
+}
+
+function orphaned(chargeId: string): Violation {
+  const what = `a callback about ${chargeId}, which no payment has, was taken, and it was not kept`;
+  return { oracle: 'F18 a callback that was taken is heeded', what, about: chargeId };
 }
 
 /** The confirmed mismatches, each as text. They raise an alarm at every run of the comparison. */

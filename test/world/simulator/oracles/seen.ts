@@ -36,6 +36,8 @@ export class Seen {
   readonly claims = new Set<string>();
   /** By operation: when its newest claim was made, and when it was answered. */
   readonly claimed = new Map<string, { readonly fromMs: number; readonly untilMs?: number }>();
+  /** By operation: when its claim was released last, because nothing was sent. */
+  readonly released = new Map<string, number>();
   /** By key: every version of an affiliate's commission, oldest first. */
   readonly commissions = new Map<string, Written<Item>[]>();
   /** By webhook endpoint: the spans of time in which it was disabled. Unix milliseconds. */
@@ -95,6 +97,13 @@ export class Seen {
   #takeRecord(before: Item | undefined, after: Item | undefined, atMs: number): void {
     const operation = partitionOf(after ?? before).slice(IdempotencyRow.record.length);
     const isOpen = after?.['status'] === 'INPROGRESS';
+    const isOvertaken =
+      before?.['status'] === 'INPROGRESS' && after !== undefined && before['owner'] !== after['owner'];
+    if (isOvertaken && !isOpen) {
+      const what = 'an owner answered whose claim another one had taken over';
+      this.#wrong.push({ oracle: 'F11 one owner', what, about: operation });
+    }
+    if (isOpen && after['released'] === true) this.released.set(operation, atMs);
     if (isOpen) this.claims.add(operation);
     else this.claims.delete(operation);
     const { fromMs = atMs, untilMs } = this.claimed.get(operation) ?? {};
