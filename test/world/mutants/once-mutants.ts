@@ -32,7 +32,7 @@ export const ONCE_MUTANTS: readonly Mutant[] = [
         file: 'lambdas/payments/store/items.ts',
         find: 'Item: transitionRow(transition), ConditionExpression: ROW_IS_NEW }',
         replace:
-          "Item: transitionRow(transition), ConditionExpression: `${ROW_IS_NEW} OR sequence > :one`, ExpressionAttributeValues: { ':one': 1 } }",
+          "Item: transitionRow(transition), ConditionExpression: `${ROW_IS_NEW} OR ${KeyAttribute.sort} > :first`, ExpressionAttributeValues: { ':first': transitionSort(1) } }",
       },
     ],
   },

@@ -40,6 +40,9 @@ const refuse = act<OfCharge>({
   tell: ({ of }, { name }) => `the payer refuses ${name(of)}`,
 });
 
+/** Milliseconds. */
+const RETURN_WAITS_MS = 2 * 3_600_000;
+
 const lateSuccess = act<OfCharge>({
   name: 'late_success',
   actor: 'bank',
@@ -51,7 +54,19 @@ const lateSuccess = act<OfCharge>({
     /declined|action|late/.test(sourceOf(drawing)) && !drawing.earlier.some(({ act: name }) => name === 'late_success')
       ? {}
       : undefined,
-  leadsTo: ({ dice, has }): readonly Draft[] => [
+  leadsTo: ({ dice, has }, { atMs }): readonly Draft[] => [
+    // The money cannot be returned at once, and its books change meanwhile.
+    ...(has('contradictions') && dice.chance(0.4)
+      ? [
+          {
+            act: 'processor_outage',
+            pace: ['instant'],
+            given: { processor: 'its', forMs: RETURN_WAITS_MS },
+            fromMs: atMs + 500,
+          } as const,
+          { act: 'contradict', pace: ['minutes'], given: { what: 'declined', isTold: false } } as const,
+        ]
+      : []),
     ...(has('disputes') && dice.chance(0.5)
       ? [{ act: 'dispute', pace: ['instant', 'minutes', 'days'], given: { amount: 0 } } as const]
       : []),

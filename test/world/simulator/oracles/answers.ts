@@ -135,6 +135,16 @@ export function checkWell({ world, payments }: Seen): readonly Violation[] {
   });
 }
 
+/** No fault of the machines and no request makes a handler fail in a way that it does not know. */
+export function checkErrors({ world }: Seen): readonly Violation[] {
+  return world.calls.flatMap(({ method, path, answer }) => {
+    if (answer?.status !== 500) return [];
+    return [
+      { oracle: 'no error is unknown', what: `${method} was answered ${answer.body.slice(0, 160)}`, about: path },
+    ];
+  });
+}
+
 /** F10: no answer contains data of another tenant. */
 export function checkTenants({ world, payments, orders }: Seen): readonly Violation[] {
   return world.calls.flatMap(({ tenant, answer }) => {

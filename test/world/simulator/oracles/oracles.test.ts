@@ -488,6 +488,11 @@ describe('an answer', () => {
     expect(world.atTheEnd()).toEqual(['F10 tenants are apart']);
   });
 
+  test('is no unknown error', () => {
+    world.calls.push(call(500, { code: 'internal_error' }));
+    expect(world.atTheEnd()).toEqual(['no error is unknown']);
+  });
+
   test('does not refuse a change because of a processor that is well', async () => {
     const { request } = await paid('well');
     const changes = { path: `/v1/payments/${request.paymentId}/refunds` };

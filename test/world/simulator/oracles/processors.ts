@@ -45,14 +45,10 @@ export function checkProcessors({ world, payments, released }: Seen): readonly V
 }
 
 /** Whether the request made a charge. */
-function isCharged(
-  { operationId, atMs, isRepeated }: Sent,
-  { all }: Observed['processors'][string]['inside'],
-): boolean {
-  const createdAtSeconds = Math.floor(atMs / 1_000);
-  return (
-    !isRepeated && all.some((each) => each.operationId === operationId && each.createdAtSeconds === createdAtSeconds)
-  );
+function isCharged({ operationId, atMs, isRepeated }: Sent, inside: Observed['processors'][string]['inside']): boolean {
+  const atSeconds = Math.floor(atMs / 1_000);
+  const made = inside.all.filter((each) => each.operationId === operationId && each.createdAtSeconds === atSeconds);
+  return !isRepeated && made.some(({ chargeId }) => inside.isMadeByKey(chargeId));
 }
 
 const BOOKS = 'the books are read before each send';

@@ -1,6 +1,6 @@
 import type { Observed, Violation } from '../contract.ts';
 import { checkAlarms } from './alarms.ts';
-import { byKey, checkKey, checkStored, checkTenants, checkWell } from './answers.ts';
+import { byKey, checkErrors, checkKey, checkStored, checkTenants, checkWell } from './answers.ts';
 import { checkPayment } from './books.ts';
 import { checkCommissions } from './commissions.ts';
 import { checkEvents } from './events.ts';
@@ -54,7 +54,7 @@ export class Watch {
       }
     }
     for (const calls of byKey(seen.world.calls).values()) found.push(...checkKey(calls, seen.answers));
-    found.push(...checkTenants(seen), ...checkWell(seen));
+    found.push(...checkTenants(seen), ...checkWell(seen), ...checkErrors(seen));
     for (const [id, chain] of seen.orders) found.push(...checkOrder(id, chain, seen));
     found.push(
       ...checkBooks(seen),
