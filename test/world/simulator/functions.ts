@@ -52,6 +52,7 @@ export const Secret = {
   webhookRoot: 'webhook-root',
   emailKeys: 'email-keys',
   jobs: 'job-credential',
+  sandbox: 'sandbox-access',
 } as const;
 
 /** The variables of every function, without those of one deployment. */
@@ -63,6 +64,7 @@ export const VARIABLES: Readonly<Record<string, string>> = {
   [Environment.tenantLimit]: JSON.stringify({ rate: 100, burst: 200 }),
   [Environment.viewsTable]: TABLES.views,
   TEST_SANDBOX_URL: Address.sandbox,
+  TEST_SANDBOX_ACCESS_SECRET_ID: Secret.sandbox,
   [Environment.callbackSources]: JSON.stringify(
     ['sandbox', 'second'].map((name) => ({ name, mode: 'test', scheme: 'sandbox', secretId: Secret.callbacks })),
   ),
@@ -79,6 +81,7 @@ export const VARIABLES: Readonly<Record<string, string>> = {
   [Environment.apiUrl]: Address.api,
   [Environment.paymentJobsQueueUrl]: queueUrl('payment-jobs'),
   [Environment.upkeepJobsQueueUrl]: queueUrl('upkeep-jobs'),
+  [PartiesEnvironment.sandboxSecretId]: Secret.sandbox,
   [PartiesEnvironment.shopUrl]: Address.parties,
   [PartiesEnvironment.postmarkUrl]: Address.parties,
   [PartiesEnvironment.postmarkLagSeconds]: '60',

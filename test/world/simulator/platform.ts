@@ -161,6 +161,7 @@ const SECRET_TEXTS: Readonly<Record<string, string>> = {
   [Secret.webhookRoot]: 'simulated-webhook-root-key-0123456789',
   [Secret.emailKeys]: 'simulated-email-key-0123456789',
   [Secret.jobs]: 'simulated-job-credential-0123456789',
+  [Secret.sandbox]: 'simulated-sandbox-secret-0123456789',
 };
 
 export function secretText(id: string): string {
