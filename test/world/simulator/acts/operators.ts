@@ -41,7 +41,7 @@ const decide = act<Decision>({
   weight: 4,
   pace: ['hours', 'days'],
   draw: ({ dice, root, earlier }) => {
-    const has = (act: string): boolean => earlier.some(({ act: name }) => name === act);
+    const has = (wanted: string): boolean => earlier.some(({ act: name }) => name === wanted);
     // Before there is nothing in review, and after a decision nothing is left in review, so it is seldom asked for.
     if ((!has('wrong_amount') || has('decide')) && !dice.chance(0.03)) return undefined;
     const outcome = dice.pick(['succeeded', 'failed'] as const);
