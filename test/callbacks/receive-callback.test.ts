@@ -90,14 +90,7 @@ describe('a callback', () => {
 
   test('settles the claim of a dead owner, and a retry gets the answer', async () => {
     const request = paymentRequest('dead-owner');
-    const dying = {
-      ...harness.processor,
-      charge: async (...call: Parameters<typeof harness.processor.charge>) => {
-        await harness.processor.charge(...call);
-        throw new Error('the process is gone');
-      },
-    };
-    await expect(harness.pay(request, { processor: dying })).rejects.toThrow('gone');
+    await harness.claimThenDie(request, true);
     await harness.deliver(callback('evt_1', harness.chargeOf(request)));
     harness.clock.advance(26_000);
     expect(await harness.pay(request)).toMatchObject({ kind: 'first', answer: { status: 201 } });

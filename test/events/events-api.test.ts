@@ -2,11 +2,9 @@ import { beforeEach, describe, expect, test } from '@jest/globals';
 import { PUBLIC_EVENT_TYPES } from '../../lambdas/events/domain/event.ts';
 import { Scopes } from '../../lambdas/kernel/contract/api.ts';
 import { tenantId } from '../../lambdas/kernel/ids.ts';
-import { Api, dataOf, type Reply } from '../world/api.ts';
+import { Api, as, dataOf, idsOf, LIVE_KEY, OTHER_KEY, type Reply } from '../world/api.ts';
 
 const PATH = '/v1/events';
-const OTHER_KEY = 'sk_test_zyxwvutsrqponmlkjihgfe';
-const LIVE_KEY = 'sk_live_0123456789abcdefghijkl';
 const CREATED = Date.UTC(2026, 2, 1, 12) / 1000;
 
 let payments: Api;
@@ -17,19 +15,11 @@ beforeEach(() => {
   harness = new Api({}, payments.world);
 });
 
-const as = (key: string) => ({ headers: { Authorization: `Bearer ${key}` } });
 const typesOf = (reply: Reply) => dataOf(reply).map(({ type }) => String(type));
-const idsOf = (reply: Reply) => dataOf(reply).map(({ id }) => String(id));
-
-async function paid(key: string, body: Readonly<Record<string, unknown>> = {}): Promise<string> {
-  const reply = await payments.pay(key, body);
-  payments.clock.advance(1000);
-  return String(reply.body['id']);
-}
 
 describe('the list of events', () => {
   test('is newest first, with each event equal to its read by id, byte for byte', async () => {
-    const id = await paid('k-1', { capture: 'manual', metadata: { b: '2', a: '1' } });
+    const id = await payments.paid('k-1', { capture: 'manual', metadata: { b: '2', a: '1' } });
     await payments.change(`${id}/capture`, 'c', {});
     payments.clock.advance(1000);
     await payments.change(`${id}/refunds`, 'r', { amount: 400 });
@@ -50,7 +40,7 @@ describe('the list of events', () => {
 
   test('omits internal events, and does not return them by id either', async () => {
     const ledger = new Api({}, payments.world);
-    const id = await paid('k-1');
+    const id = await payments.paid('k-1');
     await ledger.correct('c', { payment: id, reverses: 2 });
     const corrected = payments.store.allTransitions().find(({ type }) => type === 'ledger.corrected');
     const [completed = ''] = idsOf(await harness.get(PATH));
@@ -64,8 +54,8 @@ describe('the list of events', () => {
   });
 
   test('can be filtered by type and time, and is paged in both directions', async () => {
-    for (const key of ['k-1', 'k-2', 'k-3']) await paid(key);
-    await paid('k-4', { source: 'tok_declined' });
+    for (const key of ['k-1', 'k-2', 'k-3']) await payments.paid(key);
+    await payments.paid('k-4', { source: 'tok_declined' });
     const all = idsOf(await harness.get(PATH));
     const asked = async (search: string) => idsOf(await harness.get(`${PATH}?${search}`));
 
@@ -101,7 +91,7 @@ describe("another tenant's events", () => {
     'are not visible to %s, by id, list or cursor, and the answer reveals nothing about them',
     async (_who, key, record) => {
       harness.registerKey(key, record);
-      await paid('k-1');
+      await payments.paid('k-1');
       const [theirs = ''] = idsOf(await harness.get(PATH));
       const unknown = `evt_${'a'.repeat(32)}000002${'a'.repeat(10)}`;
       const told = async (path: string) => {

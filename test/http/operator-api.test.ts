@@ -1,10 +1,9 @@
 import { describe, expect, test } from '@jest/globals';
 import { ROLES } from '../../lambdas/kernel/contract/api.ts';
 import { idOfApiKey } from '../../lambdas/tenants/store/tenant-administration.ts';
-import { API_KEY, Api, dataOf, OPERATOR_KEY } from '../world/api.ts';
+import { API_KEY, Api, as, dataOf, OPERATOR_KEY } from '../world/api.ts';
 
 const OTHER = 'ok_zyxwvutsrqponmlkjihgfe';
-const as = (key: string) => ({ headers: { Authorization: `Bearer ${key}` } });
 
 describe('an operator', () => {
   test('does what the role includes, and no more', async () => {

@@ -4,12 +4,11 @@ import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
 import { firstBrokenOrderLink } from '../../lambdas/orders/domain/order-transition.ts';
 import { firstBrokenLink } from '../../lambdas/payments/domain/transition.ts';
 import type { ChargeOrder } from '../../lambdas/payments/use/processor.ts';
-import { Api } from '../world/api.ts';
+import { Api, as, LIVE_KEY } from '../world/api.ts';
 import { World } from '../world/world.ts';
 
 /** The page to which the payer of an order comes back after an action. */
 
-const LIVE_KEY = 'sk_live_0123456789abcdefghijkl';
 const PAGE = 'https://shop.example/done?order=secret-1';
 
 let behind: World;
@@ -79,7 +78,7 @@ describe('the return URL of an order', () => {
     const url = 'http://localhost:3000/done';
     expect((await order(url)).status).toBe(202);
     api.registerKey(LIVE_KEY, { mode: 'live' });
-    const asked = { headers: { Authorization: `Bearer ${LIVE_KEY}` } };
+    const asked = as(LIVE_KEY);
     const refused = { status: 400, body: { code: 'invalid_request', param: 'return_url' } };
     expect(await api.order('live', { return_url: url }, asked)).toMatchObject(refused);
     expect(await order('http://shop.example/done', 'plain')).toMatchObject(refused);

@@ -4,11 +4,10 @@ import { AmbiguousError } from '../../lambdas/kernel/faults.ts';
 import { orderOperation, parseOrderId, tenantId } from '../../lambdas/kernel/ids.ts';
 import { invariant } from '../../lambdas/kernel/invariant.ts';
 import type { OrderTools } from '../../lambdas/orders/use/order-calls.ts';
-import { Api } from '../world/api.ts';
+import { Api, as, OTHER_KEY } from '../world/api.ts';
 import { createSandboxInProcess } from '../world/sandbox-in-process.ts';
 import { World } from '../world/world.ts';
 
-const OTHER_KEY = 'sk_test_zyxwvutsrqponmlkjihgfe';
 const LIVE_KEY = 'sk_live_zyxwvutsrqponmlkjihgfe';
 let api: Api;
 beforeEach(() => {
@@ -160,7 +159,7 @@ describe('POST /v1/orders', () => {
 
   test('is refused in live mode where the sandbox plays the shop, and nothing is charged', async () => {
     const processor = createSandboxInProcess({ clock: api.world.clock, mode: 'live' });
-    const asked = { headers: { Authorization: `Bearer ${LIVE_KEY}` } };
+    const asked = as(LIVE_KEY);
     const real = new Api({ processor });
     const simulated = new Api({ processor, takesTestOrdersOnly: true });
     for (const each of [real, simulated]) each.registerKey(LIVE_KEY, { mode: 'live' });
@@ -188,7 +187,7 @@ describe('GET /v1/orders/{id}', () => {
   test('does not return another tenant’s order', async () => {
     const path = `/v1/orders/${String((await api.order('k')).body['id'])}`;
     api.registerKey(OTHER_KEY, { tenantId: tenantId('ten_other'), scopes: ALL_SCOPES });
-    const theirs = await api.get(path, { headers: { Authorization: `Bearer ${OTHER_KEY}` } });
+    const theirs = await api.get(path, as(OTHER_KEY));
     const nobodys = await api.get(`/v1/orders/ord_${'a'.repeat(32)}`);
     expect([theirs.status, nobodys.status, (await api.get('/v1/orders/x')).status]).toEqual([404, 404, 404]);
     expect(theirs.body['detail']).toBe(nobodys.body['detail']);

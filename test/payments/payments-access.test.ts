@@ -3,20 +3,17 @@ import { ALL_SCOPES, Scopes } from '../../lambdas/kernel/contract/api.ts';
 import { RetryableError } from '../../lambdas/kernel/faults.ts';
 import { tenantId } from '../../lambdas/kernel/ids.ts';
 import { idOfApiKey } from '../../lambdas/tenants/store/tenant-administration.ts';
-import { API_KEY, Api, type Reply } from '../world/api.ts';
+import { API_KEY, Api, as, OTHER_KEY, type Reply } from '../world/api.ts';
 
 /** Access: S06 and S15, and the existing routes. */
 
 const UNKNOWN_ID = `pay_${'a'.repeat(32)}`;
-const OTHER_KEY = 'sk_test_zyxwvutsrqponmlkjihgfe';
 
 let harness: Api;
 
 beforeEach(() => {
   harness = new Api();
 });
-
-const as = (key: string) => ({ headers: { Authorization: `Bearer ${key}` } });
 
 /** The body without the one member that differs from request to request. */
 function withoutRequestId({ status, body }: Reply) {

@@ -1,13 +1,11 @@
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import { Scopes } from '../../lambdas/kernel/contract/api.ts';
 import { tenantId } from '../../lambdas/kernel/ids.ts';
-import { Api, dataOf, type Reply } from '../world/api.ts';
+import { Api, as, dataOf, OTHER_KEY, type Reply } from '../world/api.ts';
 
 /** The refusals of captures, cancellations and refunds, and the access to them. */
 
 const UNKNOWN = 'a'.repeat(32);
-const OTHER_KEY = 'sk_test_zyxwvutsrqponmlkjihgfe';
-const as = (key: string) => ({ headers: { Authorization: `Bearer ${key}` } });
 
 let harness: Api;
 

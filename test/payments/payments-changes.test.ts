@@ -4,14 +4,12 @@ import { AmbiguousError } from '../../lambdas/kernel/faults.ts';
 import { type PaymentId, parsePaymentId, tenantId } from '../../lambdas/kernel/ids.ts';
 import { invariant } from '../../lambdas/kernel/invariant.ts';
 import type { Processor } from '../../lambdas/payments/use/processor.ts';
-import { Api, dataOf, type Reply } from '../world/api.ts';
+import { Api, as, dataOf, OTHER_KEY, type Reply } from '../world/api.ts';
 
 /** Captures, cancellations and refunds over HTTP. */
 
 const UNKNOWN_ID = `pay_${'a'.repeat(32)}`;
-const OTHER_KEY = 'sk_test_zyxwvutsrqponmlkjihgfe';
 const emptyBody = { event: { body: '' } };
-const as = (key: string) => ({ headers: { Authorization: `Bearer ${key}` } });
 
 let harness: Api;
 let ledger: Api;

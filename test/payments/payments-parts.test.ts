@@ -1,11 +1,9 @@
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import { type PaymentId, paymentOfPart, tenantId } from '../../lambdas/kernel/ids.ts';
 import { invariant } from '../../lambdas/kernel/invariant.ts';
-import { Api, dataOf } from '../world/api.ts';
+import { Api, as, dataOf, OTHER_KEY } from '../world/api.ts';
 
 /** Refunds and disputes over HTTP, with those that Payonce did not request. */
-
-const OTHER_KEY = 'sk_test_zyxwvutsrqponmlkjihgfe';
 
 let harness: Api;
 let ledger: Api;
@@ -110,7 +108,7 @@ test('parts of another tenant’s payment and unknown ids are not found', async 
   await harness.processor.inside.refund(chargeId, 100);
   await ledger.world.learn(id);
   harness.registerKey(OTHER_KEY, { tenantId: tenantId('ten_other') });
-  const other = { headers: { Authorization: `Bearer ${OTHER_KEY}` } };
+  const other = as(OTHER_KEY);
   for (const what of ['refunds', 'disputes']) {
     const [part] = await partsOf(what);
     const partId = String(part?.['id']);

@@ -1,11 +1,10 @@
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import type { ChargeOrder } from '../../lambdas/payments/use/processor.ts';
-import { Api } from '../world/api.ts';
+import { Api, as, LIVE_KEY } from '../world/api.ts';
 import { createSandboxInProcess } from '../world/sandbox-in-process.ts';
 
 /** The page to which a payer comes back after an action. */
 
-const LIVE_KEY = 'sk_live_0123456789abcdefghijkl';
 const PAGE = 'https://shop.example/done?order=secret-1';
 
 let behind: Api;
@@ -63,7 +62,7 @@ describe('a return URL', () => {
       const processor = createSandboxInProcess({ clock: behind.clock, mode: 'live' });
       const live = new Api({ processor });
       live.registerKey(LIVE_KEY, { mode: 'live' });
-      const asked = { headers: { Authorization: `Bearer ${LIVE_KEY}` } };
+      const asked = as(LIVE_KEY);
       expect(await live.pay('https', { return_url: PAGE }, asked)).toMatchObject({ status: 201 });
       expect(await live.pay('k', { return_url: url }, asked)).toMatchObject({
         status: 400,

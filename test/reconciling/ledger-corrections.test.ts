@@ -5,12 +5,10 @@ import { fingerprintOf } from '../../lambdas/kernel/fingerprint.ts';
 import { type PaymentId } from '../../lambdas/kernel/ids.ts';
 import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
 import { detailsKey } from '../../lambdas/once/store/details-rows.ts';
-import { Api, dataOf } from '../world/api.ts';
+import { Api, as, dataOf, OTHER_KEY } from '../world/api.ts';
 import { TABLES } from '../world/tables.ts';
 
-const OTHER_KEY = 'sk_test_zyxwvutsrqponmlkjihgfe';
 const ADMIN_KEY = 'ok_adminadminadminadmin00';
-const as = (key: string) => ({ headers: { Authorization: `Bearer ${key}` } });
 
 let harness: Api;
 let payment: PaymentId;

@@ -2,9 +2,8 @@ import { beforeEach, describe, expect, test } from '@jest/globals';
 import { Scopes } from '../../lambdas/kernel/contract/api.ts';
 import { RetryableError } from '../../lambdas/kernel/faults.ts';
 import { tenantId } from '../../lambdas/kernel/ids.ts';
-import { API_KEY, Api, dataOf, type Reply } from '../world/api.ts';
+import { API_KEY, Api, as, dataOf, idsOf, OTHER_KEY } from '../world/api.ts';
 
-const OTHER_KEY = 'sk_test_zyxwvutsrqponmlkjihgfe';
 const UNKNOWN_ID = `pay_${'a'.repeat(32)}`;
 const PATH = '/v1/ledger/entries';
 const CREATED = Date.UTC(2026, 2, 1, 12) / 1000;
@@ -14,9 +13,6 @@ let harness: Api;
 beforeEach(() => {
   harness = new Api();
 });
-
-const as = (key: string) => ({ headers: { Authorization: `Bearer ${key}` } });
-const idsOf = (reply: Reply) => dataOf(reply).map(({ id }) => String(id));
 
 describe('the entries of the Ledger', () => {
   test('are listed oldest first, with payment, transition and amount', async () => {

@@ -8,13 +8,11 @@ import type { ProcessorBooks } from '../../lambdas/payments/use/processor.ts';
 import { reconcileRecent } from '../../lambdas/reconciling/use/reconcile.ts';
 import { RUN } from '../support/causes.ts';
 import { countingEntropy } from '../support/counting-entropy.ts';
+import { as, LIVE_KEY, OTHER_KEY } from '../world/api.ts';
 import { createSandboxInProcess } from '../world/sandbox-in-process.ts';
 import { TABLES } from '../world/tables.ts';
 import { ReconcileHarness } from './reconcile-harness.ts';
 
-const OTHER_KEY = 'sk_test_zyxwvutsrqponmlkjihgfe';
-const LIVE_KEY = 'sk_live_0123456789abcdefghijkl';
-const as = (key: string) => ({ headers: { Authorization: `Bearer ${key}` } });
 const UNKNOWN = parsePaymentId(`pay_${'a'.repeat(32)}`);
 const HOUR = 60;
 const DAY = 24 * HOUR;

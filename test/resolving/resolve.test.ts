@@ -151,14 +151,7 @@ describe('a stray charge', () => {
 describe('the resolver', () => {
   test('finishes a payment whose owner crashed, with the answer that its caller gets', async () => {
     const request = paymentRequest('dead');
-    const dying = {
-      ...harness.processor,
-      charge: async (...call: Parameters<typeof harness.processor.charge>) => {
-        await harness.processor.charge(...call);
-        throw new Error('the process is gone');
-      },
-    };
-    await expect(harness.pay(request, { processor: dying })).rejects.toThrow('gone');
+    await harness.claimThenDie(request, true);
     expect(await harness.resolveClaims()).toEqual({ finished: 0, waiting: 0, undecidable: 0, failed: 0 });
     harness.clock.advance(26_000);
     expect(await harness.resolveClaims()).toMatchObject({ finished: 1 });

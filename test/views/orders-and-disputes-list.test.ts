@@ -6,13 +6,9 @@ import { invariant } from '../../lambdas/kernel/invariant.ts';
 import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
 import { readChainViews } from '../../lambdas/views/use/chain-views.ts';
 import { callback } from '../payments/payment-fixtures.ts';
-import { Api, dataOf, type Reply } from '../world/api.ts';
+import { Api, dataOf, idsOf, LIVE_KEY, OTHER_KEY, type Reply } from '../world/api.ts';
 import { ProjectedViews } from './projected-views.ts';
 
-const OTHER_KEY = 'sk_test_zyxwvutsrqponmlkjihgfe';
-const LIVE_KEY = 'sk_live_0123456789abcdefghijkl';
-
-const idsOf = (reply: Reply) => dataOf(reply).map(({ id }) => String(id));
 const lists = (api: Api, path: string) => async (search: string) => idsOf(await api.get(`${path}?${search}`));
 
 /** The ids of all pages, of two objects each. */

@@ -6,13 +6,11 @@ import { RetryableError } from '../../lambdas/kernel/faults.ts';
 import { tenantId } from '../../lambdas/kernel/ids.ts';
 import { detailsKey } from '../../lambdas/once/store/details-rows.ts';
 import type { ViewRange } from '../../lambdas/views/use/view-store.ts';
-import { API_KEY, Api, dataOf, type Reply } from '../world/api.ts';
+import { API_KEY, Api, as, idsOf, LIVE_KEY, OTHER_KEY } from '../world/api.ts';
 import { TABLES } from '../world/tables.ts';
 import { emailTools, hashesUnder } from './email-tools.ts';
 
 const PATH = '/v1/payments';
-const OTHER_KEY = 'sk_test_zyxwvutsrqponmlkjihgfe';
-const LIVE_KEY = 'sk_live_0123456789abcdefghijkl';
 const CREATED = Date.UTC(2026, 2, 1, 12) / 1000;
 
 let harness: Api;
@@ -21,22 +19,12 @@ beforeEach(() => {
   harness = new Api();
 });
 
-const as = (key: string) => ({ headers: { Authorization: `Bearer ${key}` } });
-const idsOf = (reply: Reply) => dataOf(reply).map(({ id }) => String(id));
 const listed = async (search = '') => idsOf(await harness.get(`${PATH}?${search}`));
-
-/** Pays, and waits a second. @returns the payment's id */
-async function paid(key: string, body: Readonly<Record<string, unknown>> = {}): Promise<string> {
-  const reply = await harness.pay(key, body);
-  const { payment = reply.body } = reply.body as { payment?: Record<string, unknown> };
-  harness.clock.advance(1000);
-  return String((payment as Record<string, unknown>)['id']);
-}
 
 /** @returns ids, oldest first */
 async function many(count: number): Promise<readonly string[]> {
   const ids: string[] = [];
-  for (let index = 0; index < count; index += 1) ids.push(await paid(`k-${index}`));
+  for (let index = 0; index < count; index += 1) ids.push(await harness.paid(`k-${index}`));
   return ids;
 }
 
@@ -50,7 +38,7 @@ describe('the list of payments', () => {
       { currency: 'JPY' },
     ];
     const ids: string[] = [];
-    for (const [index, body] of bodies.entries()) ids.push(await paid(`k-${index}`, body));
+    for (const [index, body] of bodies.entries()) ids.push(await harness.paid(`k-${index}`, body));
     await harness.change(`${ids[0]}/refunds`, 'r', { amount: 400 });
     await harness.change(`${ids[1]}/cancel`, 'c', {});
 
@@ -95,10 +83,10 @@ describe('the list of payments', () => {
   });
 
   test('is filtered by status, reference and time, and follows changes of status', async () => {
-    const held = await paid('k-1', { capture: 'manual', reference: 'order-1' });
-    const failed = await paid('k-2', { source: 'tok_declined', reference: 'order-2' });
-    const again = await paid('k-3', { reference: 'order-2' });
-    const last = await paid('k-4');
+    const held = await harness.paid('k-1', { capture: 'manual', reference: 'order-1' });
+    const failed = await harness.paid('k-2', { source: 'tok_declined', reference: 'order-2' });
+    const again = await harness.paid('k-3', { reference: 'order-2' });
+    const last = await harness.paid('k-4');
 
     expect(await listed('status=requires_capture')).toEqual([held]);
     expect(await listed('status=succeeded')).toEqual([last, again]);
@@ -117,7 +105,7 @@ describe('the list of payments', () => {
   });
 
   test('is filtered by the id of a charge, which the processor’s books assign to a payment', async () => {
-    const [first, second] = [await paid('k-1'), await paid('k-2', { source: 'tok_declined' })];
+    const [first, second] = [await harness.paid('k-1'), await harness.paid('k-2', { source: 'tok_declined' })];
     const chargeOf = (id: string) => harness.processor.charges(id)[0]?.chargeId;
 
     expect(await listed(`charge_id=${chargeOf(first)}`)).toEqual([first]);
@@ -142,7 +130,7 @@ describe('the list of payments', () => {
     const ids: string[] = [];
     for (const [index, amount] of [700, 1000, 700, 900, 700].entries()) {
       const source = index === 2 ? 'tok_declined' : 'tok_ok';
-      ids.push(await paid(`k-${index}`, { amount, source, reference: `order-${index}` }));
+      ids.push(await harness.paid(`k-${index}`, { amount, source, reference: `order-${index}` }));
     }
     const [first, , declined, , last] = ids;
     const range = `created_from=${CREATED}&created_to=${CREATED + 31 * 86_400}`;
@@ -157,11 +145,11 @@ describe('the list of payments', () => {
 
   test('is filtered by the exact receipt_email, and by no part of it', async () => {
     const to = (receipt_email: string) => ({ metadata: { receipt_email } });
-    const first = await paid('k-1', to('Ada@example.com'));
-    await paid('k-2', to('grace@example.com'));
-    await paid('k-3');
+    const first = await harness.paid('k-1', to('Ada@example.com'));
+    await harness.paid('k-2', to('grace@example.com'));
+    await harness.paid('k-3');
     harness.clock.advance(400 * 86_400_000);
-    const last = await paid('k-4', { ...to('ada@example.com'), source: 'tok_declined', reference: 'order-4' });
+    const last = await harness.paid('k-4', { ...to('ada@example.com'), source: 'tok_declined', reference: 'order-4' });
 
     expect(await listed('email=ada@example.com')).toEqual([last, first]);
     expect(await listed('email=ADA@example.com&status=succeeded')).toEqual([first]);
@@ -189,11 +177,11 @@ describe('the list of payments', () => {
   });
 
   test('of an address takes four queries, however many payments there are, and none after an erasure', async () => {
-    const erased = await paid('k-0', { metadata: { receipt_email: 'ada@example.com' } });
+    const erased = await harness.paid('erased', { metadata: { receipt_email: 'ada@example.com' } });
     const others = await many(40);
     const ids = await Promise.all(
       Array.from({ length: 12 }, (_, index) =>
-        paid(`ada-${index}`, { metadata: { receipt_email: 'ada@example.com', name: String(index) } }),
+        harness.paid(`ada-${index}`, { metadata: { receipt_email: 'ada@example.com', name: String(index) } }),
       ),
     );
     let queries = 0;
@@ -234,7 +222,7 @@ describe('the list of payments', () => {
 
   test('of a rare status does not read the payments of other statuses', async () => {
     const ids = await many(40);
-    const rare = await paid('rare', { capture: 'manual' });
+    const rare = await harness.paid('rare', { capture: 'manual' });
     const page = await harness.get(`${PATH}?status=requires_capture&limit=5`);
 
     expect(ids).toHaveLength(40);
@@ -273,7 +261,7 @@ describe("another tenant's payments", () => {
     'are not visible to %s, by filter or by cursor, and the answer reveals nothing about them',
     async (_who, key, record) => {
       harness.registerKey(key, record);
-      const theirs = await paid('k-1', { reference: 'order-1' });
+      const theirs = await harness.paid('k-1', { reference: 'order-1' });
       const unknown = `pay_${'a'.repeat(32)}`;
 
       for (const search of ['', '?status=succeeded', '?reference=order-1']) {

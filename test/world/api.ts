@@ -43,6 +43,9 @@ import { World } from './world.ts';
 
 export const RUNS = '/v1/admin/jobs/close-days/runs';
 export const API_KEY = 'sk_test_0123456789abcdefghijkl';
+/** Registered by the tests that use them. */
+export const OTHER_KEY = 'sk_test_zyxwvutsrqponmlkjihgfe';
+export const LIVE_KEY = 'sk_live_0123456789abcdefghijkl';
 export const OPERATOR_KEY = 'ok_0123456789abcdefghijkl';
 
 export interface Reply {
@@ -422,6 +425,11 @@ export function dataOf(reply: Pick<Reply, 'body'>): readonly Readonly<Record<str
   if (!Array.isArray(data)) throw new Error(`no list: ${JSON.stringify(reply.body)}`);
   return data as Record<string, unknown>[];
 }
+export const idsOf = (reply: Reply): readonly string[] => dataOf(reply).map(({ id }) => String(id));
+
+/** A request with this key. */
+export const as = (key: string) => ({ headers: { Authorization: `Bearer ${key}` } });
+
 /** An event of a REST API with Lambda proxy integration (payload version 1.0), as far as the functions read it. */
 export function gatewayEvent(
   method: string,

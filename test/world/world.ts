@@ -268,21 +268,27 @@ export class World {
     return returnCharges(this.tools);
   }
 
-  /** The claim is made, the processor is asked, and the process dies: before or after the charge took effect. */
-  async claimThenDie(request: CreatePayment, charged: boolean): Promise<void> {
+  /** A process makes the claim and dies, before the charge is sent or after it took effect. */
+  async claimThenDie(request: CreatePayment, charged: boolean, processor = this.processor): Promise<void> {
     const store: PaymentStore = {
       ...this.storeMethods(),
       commit: () => Promise.reject(new Error('a dead process commits nothing')),
       release: () => Promise.reject(new Error('a dead process releases nothing')),
     };
     const charge: SandboxInProcess['charge'] = async (order, limit) => {
-      if (charged) await this.processor.charge(order, limit);
+      if (charged) await processor.charge(order, limit);
       throw new Error(GONE);
     };
-    await dies(this.pay(request, { store, processor: { ...this.processor, charge } }));
+    await dies(this.pay(request, { store, processor: { ...processor, charge } }));
   }
 
-  /** The processor has done it, and the process is gone. */
+  /** A process makes the claim of a change and dies before the change is sent. */
+  async dieBeforeChange(request: ChangePayment): Promise<void> {
+    const change = () => Promise.reject(new Error(GONE));
+    await dies(this.change(request, { processor: { ...this.processor, change } }));
+  }
+
+  /** A process dies after the change took effect at the processor. */
   async dieAfterChange(request: ChangePayment): Promise<void> {
     const change: SandboxInProcess['change'] = async (order, limit) => {
       await this.processor.change(order, limit);

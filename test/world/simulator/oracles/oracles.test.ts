@@ -407,8 +407,7 @@ describe('what is unfinished', () => {
   });
 
   test('is no claim without an answer', async () => {
-    const dying = { ...harness.processor, charge: () => Promise.reject(new Error('the process is gone')) };
-    await harness.pay(paymentRequest('dead'), { processor: dying }).catch(() => undefined);
+    await harness.claimThenDie(paymentRequest('dead'), false);
     expect(world.now()).toEqual([]);
     expect(world.atTheEnd()).toContain('nothing is left once quiet');
   });
@@ -416,14 +415,13 @@ describe('what is unfinished', () => {
   test('is no claim that waits for its answer long after the faults have ended', async () => {
     const I7 = 'I7 every claim is answered in time';
     const request = paymentRequest('late');
-    const dying = { ...harness.processor, charge: () => Promise.reject(new Error('the process is gone')) };
-    await harness.pay(request, { processor: dying }).catch(() => undefined);
+    await harness.claimThenDie(request, false);
     harness.clock.advance(40 * MINUTE_MS);
     expect(world.atTheEnd()).toContain(I7);
     await harness.pay(request);
     expect(world.atTheEnd()).not.toContain(I7);
     const late = paymentRequest('later');
-    await harness.pay(late, { processor: dying }).catch(() => undefined);
+    await harness.claimThenDie(late, false);
     harness.clock.advance(50 * MINUTE_MS);
     await harness.pay(late);
     expect(world.atTheEnd()).toContain(I7);
@@ -435,8 +433,7 @@ describe('what is unfinished', () => {
     Object.assign(world.world, { faultsEndedAtMs: fromMs + 9 * 60 * MINUTE_MS });
     world.troubles.push({ of: 'second', fromMs });
     const request = paymentRequest('held-up');
-    const dying = { ...harness.processor, charge: () => Promise.reject(new Error('the process is gone')) };
-    await harness.pay(request, { processor: dying }).catch(() => undefined);
+    await harness.claimThenDie(request, false);
     harness.clock.advance(3 * 60 * MINUTE_MS);
     await harness.pay(request);
     expect(world.atTheEnd()).toContain(I7);
