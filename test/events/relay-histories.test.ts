@@ -19,7 +19,7 @@ async function runHistory(faults: readonly PlannedFault[], how?: Relay): Promise
     .filter((id) => !harness.publishedIds.includes(id))
     .map((id) => `I4: ${id} was never published`);
   for (const id of new Set(harness.publishedIds)) {
-    if (!harness.expected.includes(id)) violations.push(`${id} is nobody's event`);
+    if (!harness.expected.includes(id)) violations.push(`${id} is no event of the Ledger`);
   }
   if (!harness.parked.some(({ body }) => body === POISON.whole)) violations.push('the poison is nowhere');
   return { calls, violations };

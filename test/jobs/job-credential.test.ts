@@ -98,7 +98,7 @@ describe('a credential', () => {
   });
 
   test.each<readonly [string, Parameters<typeof forged>]>([
-    ['by somebody else', [(token) => token.setIssuer('somebody')]],
+    ['by another issuer', [(token) => token.setIssuer('somebody')]],
     ['for every path', [(token) => token.setAudience('*')]],
     ['for a year', [(token, now) => token.setExpirationTime(now + 31_536_000)]],
     ['for a minute and a second', [(token, now) => token.setExpirationTime(now + 61)]],

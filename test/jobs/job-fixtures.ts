@@ -91,8 +91,8 @@ export function asking(world: World, actor: Actor): AskForRunTools {
 export async function endRun({ clock, store: { jobRuns } }: World, run: JobRun): Promise<void> {
   const nowMs = clock.nowMs();
   const lock = await jobRuns.lock(run.jobId, run.runId, { nowMs, leaseExpiresAtMs: nowMs + 60_000 });
-  invariant(lock !== undefined, 'nobody holds the lock');
+  invariant(lock !== undefined, 'the lock is free');
   const times = { startedAtMs: nowMs, endedAtMs: nowMs };
   const ended = { ...run, ...times, status: 'succeeded', version: run.version + 1 } as const;
-  invariant(await jobRuns.save(ended, lock, nowMs), 'nobody else has saved');
+  invariant(await jobRuns.save(ended, lock, nowMs), 'there is no rival');
 }

@@ -46,7 +46,7 @@ test('a queue that does not answer is a fault after which the message may be sen
 });
 
 test.each([
-  ['nobody has declared', 'nonsense', QUEUES],
+  ['no contract declares', 'nonsense', QUEUES],
   ['another function’s worker does', 'close-days', { payments: QUEUES.payments }],
 ])('a job that %s has no queue', async (_what, jobId, queues) => {
   const { sqs, sent } = client();

@@ -42,7 +42,7 @@ function struckRecords(): (actor: Actor) => DynamoDbConsumerRecords {
   const credentials = { accessKeyId: 'test', secretAccessKey: 'test' };
   let living: Actor | undefined;
   const call: Actor['call'] = (label, voice, apply) => {
-    invariant(living !== undefined, 'somebody calls');
+    invariant(living !== undefined, 'a process calls');
     return living.call(label, voice, apply);
   };
   const client = clientOf({ call }, { endpoint, region: 'us-east-1', credentials, requestHandler });

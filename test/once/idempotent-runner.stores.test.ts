@@ -19,7 +19,7 @@ import { lambdaContext, stockLayer } from './stock-payment.ts';
 const OPERATION = storedOperationId('op-runner');
 const FAULTS = [
   new RetryableError('throttled', 'nothing was applied'),
-  new AmbiguousError('timeout', 'nobody knows'),
+  new AmbiguousError('timeout', 'the outcome is unknown'),
   new TerminalError('refused', 'never'),
 ];
 

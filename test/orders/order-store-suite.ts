@@ -202,7 +202,7 @@ function firstOf(orderId: OrderId): OrderTransition {
 function draftsOf({ order }: OrderTransition): readonly OrderDraft[] {
   const sinceMs = order.createdAtMs;
   const reserved = { ...order, reservation: { status: 'reserved' as const, sinceMs, reservationId: 'rsv_1' } };
-  const failure = { code: 'stock_unavailable', message: 'Nobody could tell.' };
+  const failure = { code: 'stock_unavailable', message: 'The outcome is unknown.' };
   return [
     { type: 'reservation.succeeded', order: reserved },
     {

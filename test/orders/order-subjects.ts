@@ -110,7 +110,7 @@ const BEYOND_LEASE_MS = 26_000;
 
 const VOICE: FaultVoice = {
   throttle: () => new RetryableError('injected_throttle', 'nothing was applied'),
-  ambiguous: () => new AmbiguousError('injected_ambiguity', 'nobody knows'),
+  ambiguous: () => new AmbiguousError('injected_ambiguity', 'the outcome is unknown'),
 };
 
 /**

@@ -127,7 +127,7 @@ describe('Postmark', () => {
       { kind: 'answer', status: 422, body: '{"ErrorCode":412,"Message":"no"}' },
       'postmark_account',
     ],
-    ['a 4xx of somebody in between', { kind: 'answer', status: 422, body: '<html>' }, 'postmark_refused'],
+    ['a 4xx of a proxy', { kind: 'answer', status: 422, body: '<html>' }, 'postmark_refused'],
   ] as const)('%s: nothing was sent, and an operator must fix it', async (_what, trouble, code) => {
     server.writeTroubles.push(trouble, trouble);
     await expect(send()).rejects.toMatchObject({ name: 'TerminalError', code });

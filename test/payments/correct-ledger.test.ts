@@ -259,7 +259,7 @@ describe('a correction', () => {
   });
 
   test.each([
-    ['that nobody has', { payment: `pay_${'a'.repeat(32)}` }],
+    ['that does not exist', { payment: `pay_${'a'.repeat(32)}` }],
     ['with an id of no such form', { payment: 'pay_1' }],
   ])('of a payment %s is not found, and writes nothing', async (_whose, changes) => {
     expect(await run('a', changes)).toEqual({ kind: 'not_found' });

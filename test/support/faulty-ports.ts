@@ -7,7 +7,7 @@ import type { Actor, FaultVoice } from './fault-plan.ts';
 
 export const PORT_VOICE: FaultVoice = {
   throttle: () => new RetryableError('injected_throttle', 'nothing was applied', { retryAfterSeconds: 1 }),
-  ambiguous: () => new AmbiguousError('injected_ambiguity', 'nobody knows'),
+  ambiguous: () => new AmbiguousError('injected_ambiguity', 'the outcome is unknown'),
 };
 
 type Method = (...args: readonly never[]) => Promise<unknown>;

@@ -313,7 +313,7 @@ export const MONEY_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'hold-not-queued',
-    fault: 'A hold is not queued, so nobody voids it when it is not captured.',
+    fault: 'A hold is not queued, so it is not voided when it is not captured.',
     edits: [
       {
         file: 'lambdas/payments/use/queued-with.ts',

@@ -42,7 +42,7 @@ const foreignRefund = act<ForeignRefund>({
       inside.refund(charge.chargeId, Math.min(step.amount, leftOf(charge)), step.begins),
     ),
   tell: ({ of, amount, begins, charge }, { name, money }) =>
-    `someone refunds ${money(amount, of)} of ${name(of)}${ordinal(charge)} at the processor` +
+    `another user refunds ${money(amount, of)} of ${name(of)}${ordinal(charge)} at the processor` +
     (begins === 'pending' ? '; it is pending' : ''),
 });
 
@@ -58,7 +58,8 @@ const foreignCapture = act<Amount>({
     onCharge(scene, step, isHold, (inside, { chargeId, amountMinor }) =>
       inside.capture(chargeId, Math.min(step.amount, amountMinor)),
     ),
-  tell: ({ of, amount }, { name, money }) => `someone captures ${money(amount, of)} of ${name(of)} at the processor`,
+  tell: ({ of, amount }, { name, money }) =>
+    `another user captures ${money(amount, of)} of ${name(of)} at the processor`,
 });
 
 const foreignVoid = act<OfCharge>({
@@ -70,7 +71,7 @@ const foreignVoid = act<OfCharge>({
   pace: ['seconds', 'minutes'],
   draw: (drawing) => (hasHold(drawing) ? {} : undefined),
   play: (scene, step) => onCharge(scene, step, isHold, (inside, { chargeId }) => inside.void(chargeId)),
-  tell: ({ of }, { name }) => `someone voids ${name(of)} at the processor`,
+  tell: ({ of }, { name }) => `another user voids ${name(of)} at the processor`,
 });
 
 interface Stray extends Arguments {
@@ -177,7 +178,7 @@ const flood = act<Flood>({
       return inside.refund(chargeId, 1);
     }),
   tell: ({ of, count }, { name, money }) =>
-    `someone makes ${count} refunds of ${money(1, of)} of ${name(of)} at the processor`,
+    `another user makes ${count} refunds of ${money(1, of)} of ${name(of)} at the processor`,
 });
 
 export const DASHBOARD_ACTS: readonly Act[] = [foreignRefund, foreignCapture, foreignVoid, stray, flood];

@@ -303,7 +303,7 @@ describe('a processor', () => {
   test.each([
     ['another processor refused', () => new World().processor],
     ['its processor refused', () => harness.processor],
-  ])('may have a charge of somebody else that names a payment that %s', async (_what, processorOf) => {
+  ])('may have a charge of another user that names a payment that %s', async (_what, processorOf) => {
     const request = paymentRequest('elsewhere', { source: 'tok_rate_limited' });
     const asked = processorOf();
     Object.assign(world.world.processors, { asked });
@@ -315,9 +315,9 @@ describe('a processor', () => {
     expect(world.atTheEnd()).not.toContain('F05 absence is proven');
   });
 
-  test('may have a charge of somebody else that names a payment that was not attempted', async () => {
+  test('may have a charge of another user that names a payment that was not attempted', async () => {
     const request = paymentRequest('named', { source: 'tok_ok' });
-    const unreachable = new RetryableError('processor_unreachable', 'Nobody can connect.');
+    const unreachable = new RetryableError('processor_unreachable', 'No connection is possible.');
     const away = { ...harness.processor, charge: () => Promise.reject(unreachable) };
     await harness.pay(request, { processor: away }).catch(() => undefined);
     const { paymentId } = request;
