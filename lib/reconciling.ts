@@ -1,5 +1,6 @@
 import { Duration } from 'aws-cdk-lib';
 import { Construct } from 'constructs';
+import { Environment } from '../lambdas/kernel/contract/environment.ts';
 import { RegistryRow } from '../lambdas/kernel/contract/rows.ts';
 import { PAYMENTS_TIMEOUT_SECONDS } from '../lambdas/kernel/contract/timing.ts';
 import { BOOKS_SERVICE, BooksMetric } from '../lambdas/reconciling/contract.ts';
@@ -10,6 +11,7 @@ import { payonceMetric } from './constructs/payonce-metric.ts';
 import { RunbookAlarm } from './constructs/runbook-alarm.ts';
 import type { DataStack } from './data-stack.ts';
 import type { Processors } from './processors.ts';
+import type { Settings } from './settings.ts';
 
 export interface ReconcilingProps {
   readonly data: Pick<DataStack, 'idempotency' | 'ledger' | 'registry'>;
@@ -18,8 +20,10 @@ export interface ReconcilingProps {
   readonly logs: FunctionLogs;
   /** In MB, 128 to 10240. */
   readonly memoryMb: number;
+  readonly settings: Pick<Settings, 'approvalAbove' | 'approvalHours'>;
 }
 
+const APPROVAL_ACTIONS = ['dynamodb:PutItem', 'dynamodb:UpdateItem', 'dynamodb:GetItem', 'dynamodb:Query'];
 /** The books are compared at least every hour. */
 const COMPARED = Duration.hours(2);
 /** Reported every night. */
@@ -50,6 +54,10 @@ export class Reconciling extends Construct {
     data.registry.grantRows(this.api, 'ReadUseOfKeys', ['dynamodb:GetItem'], [apiKeyUse]);
     const { inquiry, return: giveBack, openOrder, details } = RegistryRow;
     data.registry.grantRows(this.api, 'QueueLooks', ['dynamodb:PutItem'], [inquiry, giveBack, openOrder, details]);
+    data.registry.grantRows(this.api, 'Approvals', APPROVAL_ACTIONS, [RegistryRow.approvals]);
+    const { approvalAbove: aboveMinor, approvalHours } = props.settings;
+    const rules = { aboveMinor, lifetimeMs: Duration.hours(approvalHours).toMilliseconds() };
+    if (aboveMinor !== undefined) this.api.tell({ [Environment.approvals]: JSON.stringify(rules) });
     const lists = ['/v1/corrections', '/v1/decisions'].flatMap((path) => [path, `${path}/{proxy+}`]);
     const paths = ['/v1/ledger/{proxy+}', '/v1/balances', '/v1/admin/{proxy+}', ...lists];
     http.route(paths, this.api.function);

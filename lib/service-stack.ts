@@ -75,7 +75,7 @@ export class ServiceStack extends Stack {
     events.grantRepublishLost(upkeep);
 
     const orders = parties === undefined ? undefined : new Orders(this, 'Orders', { ...room, parties });
-    const reconciling = new Reconciling(this, 'Reconciling', room);
+    const reconciling = new Reconciling(this, 'Reconciling', { ...room, settings });
     reconciling.grantCompare(upkeep);
 
     const views = new Views(this, 'Views', { data, logs });

@@ -64,6 +64,13 @@ export interface Settings {
    * other value has a role. @default the values are the names of roles
    */
   readonly operatorRoles?: Readonly<Record<string, Role>>;
+  /**
+   * Corrections and decisions of operators above these amounts wait for a second person: JSON, an object of currencies with amounts in
+   * minor units, and `*` for all other currencies. Without `*`, all amounts in others wait. @default none wait
+   */
+  readonly approvalAbove?: Readonly<Record<string, number>>;
+  /** How long they wait before they expire, 1 to 720 hours. @default 72 */
+  readonly approvalHours: number;
   /** Maximum requests per second of the API, 1 to 10000. @default 200 */
   readonly throttlingRate: number;
   /** Burst limit of the API, in requests, 1 to 5000. @default 400 */
@@ -134,6 +141,7 @@ export const DEFAULTS: Omit<Settings, 'processors'> = {
   tenantRate: 100,
   tenantBurst: 200,
   operatorRoleClaim: 'roles',
+  approvalHours: 72,
   memoryMb: 512,
   logRetentionDays: 90,
 };
@@ -167,6 +175,11 @@ const RULES = {
     allowed: `JSON, an object of values of the claim, each with ${ROLES.join(', ').replace(/, (?=\w+$)/, ' or ')}`,
     read: readRoles,
   },
+  approvalAbove: {
+    allowed: 'JSON, an object of currencies, or *, each with an amount in minor units',
+    read: readAmounts,
+  },
+  approvalHours: whole(1, 720),
   domainName: {
     allowed: 'a domain name in lower case, without a wildcard',
     read: matching(/^(?=.{1,253}$)(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z][a-z0-9-]{0,61}[a-z0-9]$/),
@@ -212,6 +225,7 @@ export function readSettings(node: Node, processors: readonly ProcessorContract[
   const operatorIssuer = read(node, 'operatorIssuer', RULES.operatorIssuer);
   const operatorAudience = read(node, 'operatorAudience', RULES.operatorAudience);
   const operatorRoles = read(node, 'operatorRoles', RULES.operatorRoles);
+  const approvalAbove = read(node, 'approvalAbove', RULES.approvalAbove);
   const sandbox = read(node, 'sandbox', RULES.sandbox) ?? DEFAULTS.sandbox;
   const called = readProcessors(node, processors, { sandbox });
   const settings: Settings = {
@@ -241,6 +255,8 @@ export function readSettings(node: Node, processors: readonly ProcessorContract[
     ...(operatorAudience === undefined ? {} : { operatorAudience }),
     operatorRoleClaim: read(node, 'operatorRoleClaim', RULES.operatorRoleClaim) ?? DEFAULTS.operatorRoleClaim,
     ...(operatorRoles === undefined ? {} : { operatorRoles }),
+    ...(approvalAbove === undefined ? {} : { approvalAbove }),
+    approvalHours: read(node, 'approvalHours', RULES.approvalHours) ?? DEFAULTS.approvalHours,
     ...(alarmEmail === undefined ? {} : { alarmEmail }),
     ...(alarmTopicArn === undefined ? {} : { alarmTopicArn }),
     routes: readRoutes(node, processors, called),
@@ -495,11 +511,26 @@ function routes(processors: readonly ProcessorContract[]): Rule<readonly GivenRu
 }
 
 function readRoles(given: unknown): Readonly<Record<string, Role>> | undefined {
-  const roles: unknown = typeof given === 'string' ? parsedJson(given) : given;
-  if (typeof roles !== 'object' || roles === null || Array.isArray(roles)) return undefined;
-  const isMapping = (entry: [string, unknown]): entry is [string, Role] => ROLES.some((role) => role === entry[1]);
-  const entries = Object.entries(roles);
-  return entries.length > 0 && entries.every(isMapping) ? Object.fromEntries(entries) : undefined;
+  return objectOf((value): value is Role => ROLES.some((role) => role === value))(given);
+}
+
+function readAmounts(given: unknown): Readonly<Record<string, number>> | undefined {
+  const isAmount = (value: unknown): value is number => Number.isSafeInteger(value) && Number(value) >= 0;
+  const amounts = objectOf(isAmount)(given);
+  const names = Object.keys(amounts ?? {});
+  return names.every((name) => /^(?:[A-Z]{3}|\*)$/.test(name)) ? amounts : undefined;
+}
+
+/** Reads a JSON object, which must not be empty. */
+function objectOf<Value>(isValue: (value: unknown) => value is Value) {
+  return (given: unknown): Readonly<Record<string, Value>> | undefined => {
+    const object: unknown = typeof given === 'string' ? parsedJson(given) : given;
+    if (typeof object !== 'object' || object === null || Array.isArray(object)) return undefined;
+    const entries = Object.entries(object).filter((entry): entry is [string, Value] => isValue(entry[1]));
+    return entries.length > 0 && entries.length === Object.keys(object).length
+      ? Object.fromEntries(entries)
+      : undefined;
+  };
 }
 
 function parsedJson(text: string): unknown {

@@ -23,7 +23,7 @@ export const refundList = partList(refund).meta({ id: 'RefundList' });
 
 export const disputesOfPayment = partList(dispute).meta({ id: 'DisputesOfPayment' });
 
-const posting = z
+export const posting = z
   .looseObject({
     account: z.string().meta({ example: 'merchant_payable' }),
     direction: z.enum(['debit', 'credit']),

@@ -29,6 +29,10 @@ import {
   mismatchList,
 } from './answer-schemas.ts';
 import { keyed, reading, setting } from './operations.ts';
+import { approval } from './operator-answers.ts';
+
+const WAITS =
+  'The amount is above the limit of the deployment, so nothing was posted: a second person must approve it.';
 
 /** Entries, balances, corrections, decisions, mismatches and the activity log. */
 export const ledgerPaths: ZodOpenApiPathsObject = {
@@ -81,6 +85,7 @@ export const ledgerPaths: ZodOpenApiPathsObject = {
       answers: {
         200: { description: 'A dry run: the postings that would be made.', schema: dryRun },
         201: { description: 'The correction.', schema: correction },
+        202: { description: WAITS, schema: approval },
       },
       problems: ['unbalanced', 'already_reversed'],
     }),
@@ -142,6 +147,7 @@ export const ledgerPaths: ZodOpenApiPathsObject = {
           description: 'The payment after the decision, the refund that was decided, or a dry run.',
           schema: z.discriminatedUnion('object', [payment, refund, dryRun]).meta({ id: 'Resolved' }),
         },
+        202: { description: WAITS, schema: approval },
       },
       problems: ['payment_not_in_review', 'change_not_undecided'],
     }),

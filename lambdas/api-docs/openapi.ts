@@ -4,6 +4,7 @@ import { changePaths, disputePaths, refundPaths } from './change-paths.ts';
 import { jobPaths } from './job-paths.ts';
 import { ledgerPaths } from './ledger-paths.ts';
 import { tagged } from './operations.ts';
+import { operatorPaths } from './operator-paths.ts';
 import { orderPaths } from './order-paths.ts';
 import { eventPaths, paymentPaths } from './payment-paths.ts';
 import { webhookPaths } from './webhook-paths.ts';
@@ -15,6 +16,7 @@ const GROUPS = [
   ['Orders', 'Payments with a reservation, a confirmation and a referral credit.', orderPaths],
   ['Events', 'Events, as webhooks deliver them.', eventPaths],
   ['Ledger', 'Double-entry postings, balances, corrections and differences.', ledgerPaths],
+  ['Operators', 'Approvals by a second person.', operatorPaths],
   ['Jobs', 'Scheduled jobs and their runs.', jobPaths],
   ['Webhooks', 'Endpoints, deliveries and replays.', webhookPaths],
   ['Callbacks', 'Events of processors.', callbackPath],

@@ -32,6 +32,8 @@ export const MEANINGS: Readonly<Record<ProblemCode, string>> = {
   insufficient_role: 'The operator is known, but the role does not include the one that this route needs.',
   livemode_not_available:
     'The deployment calls processors in test mode only, or the sandbox plays the shop and the mailer of its orders. Nothing was begun. Use a test key.',
+  own_approval:
+    'The operator has asked for what waits for approval, with this key or another. Another person must approve or reject it.',
   forbidden: 'The firewall before the API refused the request.',
   not_found: 'The path or object does not exist, or this API key has no access to it.',
   method_not_allowed: 'The path exists, and the Allow header names its methods.',
@@ -43,6 +45,9 @@ export const MEANINGS: Readonly<Record<ProblemCode, string>> = {
     'The key was used before, and its answer is no longer stored. Read the named payment or order; this request had no effect.',
   already_reversed:
     'This set of postings was reversed before. The reversing correction is a transition that can itself be reversed once.',
+  approval_ended: 'The approval has expired, or has the other verdict of another person. Read it.',
+  approval_outdated:
+    'The payment has changed since it was asked for, so that the request would now have another effect than the approval shows. Ask anew.',
   reference_already_used:
     'Another payment uses this reference; references are compared byte by byte. It is free again after that payment has failed or was canceled.',
   payment_not_attempted: 'Nothing was sent to the processor, so there is no charge. Start again with a new key.',

@@ -6,10 +6,10 @@ import type { OperatorCause } from '../kernel/cause.ts';
 import { Environment } from '../kernel/contract/environment.ts';
 import { type Platform, systemPlatform } from '../kernel/platform/system-platform.ts';
 import { standardTelemetry } from '../kernel/platform/telemetry.ts';
-import { readVariables, tableName } from '../kernel/platform/variables.ts';
+import { jsonOf, readVariables, tableName } from '../kernel/platform/variables.ts';
 import { idempotently } from '../once/idempotently.ts';
 import type { OperationRunner } from '../once/use/operation-runner.ts';
-import { DynamoDbEffects } from '../payments/store/dynamodb-effects.ts';
+import { DynamoDbApprovals } from '../payments/store/dynamodb-approvals.ts';
 import { DynamoDbStore } from '../payments/store/dynamodb-store.ts';
 import { ADMIN_ROUTES } from '../reconciling/http/admin-routes.ts';
 import { LEDGER_ROUTES } from '../reconciling/http/ledger-routes.ts';
@@ -25,6 +25,9 @@ const settings = z.object({
   [Environment.ledgerTable]: tableName,
   [Environment.registryTable]: tableName,
   [Environment.viewsTable]: tableName,
+  [Environment.approvals]: jsonOf(
+    z.object({ aboveMinor: z.record(z.string(), z.int().min(0)), lifetimeMs: z.int().min(1) }),
+  ).optional(),
 });
 
 export const handler = idempotently(
@@ -47,7 +50,8 @@ export function wire(platform: Platform, runner: OperationRunner) {
     views,
     activity: new DynamoDbActivity(documents, tables, pacing),
     keysBy: (by: OperatorCause) => new TenantAdministration(documents, tables, by, pacing),
-    effects: new DynamoDbEffects(documents, tables, pacing, new DynamoDbStore(documents, tables, pacing)),
+    approvals: config[Environment.approvals],
+    effects: new DynamoDbApprovals(documents, tables, pacing, new DynamoDbStore(documents, tables, pacing)),
     keys: new DynamoDbApiKeyRegistry(documents, tables.registry, pacing),
     limits: tenantLimits(platform, tables.registry),
     runner,

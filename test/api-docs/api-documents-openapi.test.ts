@@ -29,6 +29,7 @@ import { received } from '../../lambdas/api-docs/callback-path.ts';
 import captured from '../../lambdas/api-docs/examples.json' with { type: 'json' };
 import { job, jobList, jobRun, jobRunList } from '../../lambdas/api-docs/job-answers.ts';
 import { disputeList, event, eventList, orderList, paymentList } from '../../lambdas/api-docs/list-schemas.ts';
+import { approval, approvalList } from '../../lambdas/api-docs/operator-answers.ts';
 import { MEANINGS } from '../../lambdas/api-docs/problem-meanings.ts';
 import * as webhookAnswers from '../../lambdas/api-docs/webhook-answers.ts';
 import { PROBLEMS, type ProblemCode } from '../../lambdas/http/problems.ts';
@@ -44,6 +45,7 @@ import { createPaymentBody, dispute, payment, refund } from '../../lambdas/payme
 import { PAYMENT_ROUTES } from '../../lambdas/payments/http/payment-routes.ts';
 import { cancelBody, captureBody, refundBody } from '../../lambdas/payments/http/payment-schemas.ts';
 import { ADMIN_ROUTES } from '../../lambdas/reconciling/http/admin-routes.ts';
+import { verdictBody } from '../../lambdas/reconciling/http/approval-routes.ts';
 import { entryId } from '../../lambdas/reconciling/http/entry-id.ts';
 import { revokeKeyBody } from '../../lambdas/reconciling/http/key-routes.ts';
 import { LEDGER_ROUTES } from '../../lambdas/reconciling/http/ledger-routes.ts';
@@ -221,6 +223,9 @@ describe('each example of a body', () => {
     CreateOrder: createOrderBody,
     Order: exact.order,
     ...WEBHOOK_SCHEMAS,
+    Approval: approval.strict(),
+    ApprovalList: approvalList.strict(),
+    Verdict: verdictBody,
     Job: job.strict(),
     JobList: jobList.strict(),
     JobRun: jobRun.strict(),

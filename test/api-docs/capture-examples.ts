@@ -2,7 +2,13 @@ import { PROBLEMS, type ProblemCode } from '../../lambdas/http/problems.ts';
 import { invariant } from '../../lambdas/kernel/invariant.ts';
 import { GATEWAY_PROBLEM_BODIES } from '../../lib/constructs/gateway-problems.ts';
 import { captureJobs } from './capture-jobs.ts';
-import { captureCorrections, captureDecisions, captureLedger, captureMismatches } from './capture-ledger.ts';
+import {
+  captureApprovals,
+  captureCorrections,
+  captureDecisions,
+  captureLedger,
+  captureMismatches,
+} from './capture-ledger.ts';
 import { captureOrders } from './capture-orders.ts';
 import { captureChanges, captureDisputes, captureLists, capturePayments, captureRefunds } from './capture-payments.ts';
 import { captureCallbacks, captureWebhooks } from './capture-webhooks.ts';
@@ -19,6 +25,7 @@ const CAPTURES = [
   captureLedger,
   captureCorrections,
   captureDecisions,
+  captureApprovals,
   captureMismatches,
   captureJobs,
   captureWebhooks,

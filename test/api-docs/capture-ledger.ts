@@ -7,6 +7,7 @@ import { ChangedPayment, NO_CHARGE_FOUND } from '../payments/provoked-changes.ts
 import { lookedAt } from '../reconciling/mismatch-fixtures.ts';
 import { Api, dataOf } from '../world/api.ts';
 import type { CapturedExamples } from './captured-examples.ts';
+import { waitingApproval } from './provoked-problems.ts';
 
 export async function captureLedger(examples: CapturedExamples): Promise<void> {
   const harness = new Api();
@@ -123,4 +124,23 @@ export async function captureMismatches(examples: CapturedExamples): Promise<voi
   const shown = await harness.get(`/v1/admin/mismatches/${String(dataOf(open)[0]?.['id'])}`);
   examples.answer('getMismatch', 'open', 'An open mismatch', shown);
   examples.answer('listMismatches', 'none', 'The books agree', none);
+}
+
+export async function captureApprovals(examples: CapturedExamples): Promise<void> {
+  const { api, asked, waiting, ben } = await waitingApproval();
+  examples.answer('createCorrection', 'waits', 'A second person must approve it', asked);
+  examples.answer('listApprovals', 'waiting', 'One waits', await api.get('/v1/admin/approvals'));
+  examples.request('approveRequest', 'approve', 'The path says it all', {});
+  examples.answer('approveRequest', 'approved', 'The correction is made', await api.approve(waiting, ben));
+  examples.answer('getApproval', 'approved', 'It was approved', await api.get(`/v1/admin/approvals/${waiting}`));
+  const reviewed = await ChangedPayment.of({ source: 'tok_async' });
+  await reviewed.inside.correct(reviewed.chargeId, { status: 'succeeded', amount_captured: 999 });
+  await reviewed.learn();
+  const decided = await reviewed.ledger
+    .beside({ approvals: { aboveMinor: { EUR: 500 }, lifetimeMs: 72 * 3_600_000 } })
+    .write(`/v1/admin/payments/${reviewed.id}/resolve`, 'd', NO_CHARGE_FOUND);
+  examples.answer('resolvePayment', 'waits', 'A second person must approve it', decided);
+  const other = await waitingApproval();
+  examples.request('rejectRequest', 'reject', 'The path says it all', {});
+  examples.answer('rejectRequest', 'rejected', 'Nothing was posted', await other.api.reject(other.waiting, other.ben));
 }

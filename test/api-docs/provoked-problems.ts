@@ -54,6 +54,24 @@ const failingStore = (error: Error) =>
 
 const leg = (account: string, direction: string, amount: number) => ({ account, direction, amount });
 
+const BEN = 'ok_benbenbenbenbenbenbenben00';
+
+/** A correction of 20.00 EUR, where all above 10.00 EUR wait for a second person, such as Ben. */
+export async function waitingApproval() {
+  const api = new Api({ approvals: { aboveMinor: { EUR: 1000 }, lifetimeMs: 72 * 60 * MINUTE } });
+  api.registerOperator(BEN, { operator: 'Ben Example', role: 'approver' });
+  const payment = await api.paid('k', { capture: 'manual' });
+  const postings = [leg('refunds', 'debit', 2000), leg('fees', 'credit', 2000)];
+  const asked = await api.correct('c', { payment, postings });
+  return {
+    api,
+    payment,
+    asked,
+    waiting: String(asked.body['id']),
+    ben: { headers: { Authorization: `Bearer ${BEN}` } },
+  };
+}
+
 const failingLedger = (fault: Error) =>
   new Api({ ledger: { entries: () => Promise.reject(fault), balances: () => Promise.reject(fault) } });
 
@@ -212,6 +230,20 @@ export const PROVOKED: Readonly<Record<Exclude<ProblemCode, GatewayCode>, () => 
     const payment = await harness.paid('k');
     await harness.correct('c-1', { payment, reverses: 2 });
     return harness.correct('c-2', { payment, reverses: 2 });
+  },
+  own_approval: async () => {
+    const { api, waiting } = await waitingApproval();
+    return api.approve(waiting);
+  },
+  approval_ended: async () => {
+    const { api, waiting, ben } = await waitingApproval();
+    await api.reject(waiting, ben);
+    return api.approve(waiting, ben);
+  },
+  approval_outdated: async () => {
+    const { api, waiting, ben, payment } = await waitingApproval();
+    await api.change(`${payment}/capture`, 'r', {});
+    return api.approve(waiting, ben);
   },
   reference_already_used: async () => {
     const harness = deskAtSandbox();

@@ -32,7 +32,10 @@ export class CallbacksClient extends Api {
     };
     const own = { active: async () => this.secrets, renewed: async () => undefined };
     const callbacks = { sources: [source], secrets: secrets ?? own };
-    super({ callbacks, ...(effects === undefined ? {} : { effects: effects(world.store) }) }, world);
+    super(
+      { callbacks, ...(effects === undefined ? {} : { effects: { ...world.tools.effects, ...effects(world.store) } }) },
+      world,
+    );
   }
 
   /** Posts an event signed as by the sandbox. `headers` and `event` change the request after it was signed. */

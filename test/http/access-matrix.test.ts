@@ -87,6 +87,8 @@ const REQUESTS: Readonly<Record<string, Row>> = {
 const OPERATOR_BODIES: Readonly<Record<string, Readonly<Record<string, unknown>>>> = {
   'POST /v1/admin/corrections': { payment: 'pay_1', reason: 'Told by the bank', reverses: 2 },
   'POST /v1/admin/payments/{id}/resolve': { outcome: 'failed', reason: 'Told by the bank' },
+  'POST /v1/admin/approvals/{id}/approve': {},
+  'POST /v1/admin/approvals/{id}/reject': {},
   'POST /v1/admin/jobs/{id}/runs': {},
   'PATCH /v1/admin/keys/{id}': { revoked: true },
 };

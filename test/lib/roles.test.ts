@@ -135,6 +135,7 @@ const ROLES: readonly (readonly [string, readonly string[]])[] = [
       `dynamodb:GetItem ${rows('KEY_USE#*')}`,
       `dynamodb:UpdateItem ${rows('LIMIT#*')}`,
       `dynamodb:PutItem ${rows('INQUIRY#*', 'RETURN#*', 'ORDER#*', 'DETAILS#*')}`,
+      `dynamodb:GetItem, dynamodb:PutItem, dynamodb:Query, dynamodb:UpdateItem ${rows('APPROVALS')}`,
       `dynamodb:Query ${onlyRows('Views', 'BOOK#*', 'TOTAL#*', 'MISMATCHES')}`,
     ],
   ],

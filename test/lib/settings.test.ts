@@ -23,6 +23,7 @@ describe('settings', () => {
       tenantRate: 100,
       tenantBurst: 200,
       operatorRoleClaim: 'roles',
+      approvalHours: 72,
       memoryMb: 512,
       logRetentionDays: 90,
     });
@@ -72,6 +73,9 @@ describe('settings', () => {
     ],
     [{ 'payonce:operatorIssuer': 'http://id.example' }, 'but must be an https address'],
     [{ 'payonce:operatorIssuer': 'https://id.example' }, 'must be given together, or neither'],
+    [{ 'payonce:approvalAbove': '{"EURO":5}' }, 'but must be JSON, an object of currencies, or *'],
+    [{ 'payonce:approvalAbove': '{"EUR":5,"*":0.5}' }, 'each with an amount in minor units'],
+    [{ 'payonce:approvalAbove': '{}' }, 'each with an amount in minor units'],
     [{ 'payonce:operatorRoles': '{"staff":"boss"}' }, 'each with viewer, operator, approver or owner'],
     [{ 'payonce:operatorRoles': '{"staff":"viewer"}' }, 'so payonce:operatorIssuer must be an https address'],
     [{ 'payonce:memoryMb': 64 }, 'payonce:memoryMb is 64, but must be a whole number from 128 to 10240'],

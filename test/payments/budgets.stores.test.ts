@@ -5,7 +5,7 @@ import type { PaymentId } from '../../lambdas/kernel/ids.ts';
 import { documentClient } from '../../lambdas/kernel/platform/document-client.ts';
 import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
 import { idempotentRunner } from '../../lambdas/once/idempotent-runner.ts';
-import { DynamoDbEffects } from '../../lambdas/payments/store/dynamodb-effects.ts';
+import { DynamoDbApprovals } from '../../lambdas/payments/store/dynamodb-approvals.ts';
 import { DynamoDbStore } from '../../lambdas/payments/store/dynamodb-store.ts';
 import { type CreatePaymentTools, createPayment } from '../../lambdas/payments/use/create-payment.ts';
 
@@ -166,7 +166,7 @@ describe('a callback', () => {
     const { client, calls } = metered();
     const { clock, entropy, digest, runner } = tools;
     const store = new DynamoDbStore(documentClient(client), tables, { clock, entropy });
-    const effects = new DynamoDbEffects(documentClient(client), tables, { clock, entropy }, store);
+    const effects = new DynamoDbApprovals(documentClient(client), tables, { clock, entropy }, store);
     const event = callback(`evt_${request.paymentId}`, charge.chargeId);
     return { calls, take: () => receiveCallback({ effects, books: processor, runner, clock, entropy, digest }, event) };
   }

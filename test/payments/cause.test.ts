@@ -3,7 +3,7 @@ import { fingerprintOf } from '../../lambdas/kernel/fingerprint.ts';
 import { storedOperationId } from '../../lambdas/kernel/ids.ts';
 import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
 import { correctLedger } from '../../lambdas/payments/use/correct-ledger.ts';
-import { BY_OPERATOR, BY_REQUEST, BY_RUN } from '../support/causes.ts';
+import { BY_OPERATOR, BY_REQUEST, BY_RUN, OPERATOR } from '../support/causes.ts';
 import { World } from '../world/world.ts';
 import { callback, change, paymentRequest } from './payment-fixtures.ts';
 
@@ -49,8 +49,8 @@ describe('each transition names its cause', () => {
       fingerprint: fingerprintOf(systemDigest, { body: {}, query: {} }),
       payment: request.paymentId,
       reason: 'Booked twice',
-      operator: 'Ada Example',
-      change: { kind: 'reverse', sequence: 2 },
+      by: OPERATOR,
+      asked: { kind: 'correction', change: { kind: 'reverse', sequence: 2 } },
     });
     expect((await causesOf(request)).at(-1)).toEqual(['ledger.corrected', BY_OPERATOR]);
   });

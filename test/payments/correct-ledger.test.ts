@@ -8,13 +8,14 @@ import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
 import { idempotentRunner } from '../../lambdas/once/idempotent-runner.ts';
 import { firstBrokenLink } from '../../lambdas/payments/domain/transition.ts';
 import {
+  type AskedCorrection,
   type CorrectLedger,
   type CorrectLedgerOutcome,
   correctLedger,
 } from '../../lambdas/payments/use/correct-ledger.ts';
-import type { EffectStore } from '../../lambdas/payments/use/effect-store.ts';
+import type { ApprovingStore } from '../../lambdas/payments/use/effect-store.ts';
 import { readChain } from '../../lambdas/payments/use/payment-chain.ts';
-import { BY_OPERATOR } from '../support/causes.ts';
+import { BY_OPERATOR, OPERATOR } from '../support/causes.ts';
 import { countingEntropy } from '../support/counting-entropy.ts';
 import { Api } from '../world/api.ts';
 import { TABLES } from '../world/tables.ts';
@@ -29,28 +30,36 @@ beforeEach(async () => {
 
 const entropy = countingEntropy();
 
-const run = (key: string, changes: Partial<CorrectLedger> = {}, effects: EffectStore = harness.store) =>
+type Changed = Partial<CorrectLedger> & Partial<Pick<AskedCorrection, 'change'>>;
+
+const run = (
+  key: string,
+  { change = { kind: 'reverse', sequence: 2 }, ...changes }: Changed = {},
+  effects: ApprovingStore = harness.store,
+) =>
   correctLedger(
     { effects, runner: idempotentRunner, clock: harness.clock, entropy, digest: systemDigest },
     {
       cause: BY_OPERATOR,
       operationId: storedOperationId(`cor_${key}`),
-      fingerprint: fingerprintOf(systemDigest, { body: { payment, ...changes.change }, query: {} }),
+      fingerprint: fingerprintOf(systemDigest, { body: { payment, ...change }, query: {} }),
       payment,
       reason: 'Booked twice',
-      operator: 'Ada Example',
-      change: { kind: 'reverse', sequence: 2 },
+      by: OPERATOR,
+      asked: { kind: 'correction', change },
       ...changes,
     },
   );
 
 /** A store that calls `act`, at most `times` times, immediately before the write. */
-function storeWithRival(act: () => Promise<unknown>, times = 1): EffectStore {
+function storeWithRival(act: () => Promise<unknown>, times = 1): ApprovingStore {
   const { store } = harness;
   let acted = 0;
   return {
     readEffect: (operationId) => store.readEffect(operationId),
     listTransitions: (paymentId, page) => store.listTransitions(paymentId, page),
+    readApproval: (id) => store.readApproval(id),
+    listApprovals: (page) => store.listApprovals(page),
     recordEffect: async (effect) => {
       if (acted < times) {
         acted += 1;
@@ -107,7 +116,7 @@ describe('one key', () => {
   test('whose rival writes between the two reads replays the rival’s correction, too', async () => {
     const { store } = harness;
     let rival: Promise<CorrectLedgerOutcome> | undefined;
-    const overtaken: EffectStore = {
+    const overtaken: ApprovingStore = {
       ...storeWithRival(async () => undefined),
       listTransitions: async (paymentId, page) => {
         rival ??= run('a');
@@ -125,7 +134,7 @@ describe('one key', () => {
 
   test('is not lost when the result of the write is unknown: a repeated request replays it', async () => {
     const { store } = harness;
-    const silent: EffectStore = {
+    const silent: ApprovingStore = {
       ...storeWithRival(async () => undefined),
       recordEffect: async (effect) => {
         await store.recordEffect(effect);

@@ -6,10 +6,10 @@ import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
 import { idempotentRunner } from '../../lambdas/once/idempotent-runner.ts';
 import { decideByOperator } from '../../lambdas/payments/domain/operator-decision.ts';
 import { stateAfter } from '../../lambdas/payments/domain/payment-state.ts';
-import { type DecidePayment, decidePayment } from '../../lambdas/payments/use/decide-payment.ts';
+import { type AskedDecision, type DecidePayment, decidePayment } from '../../lambdas/payments/use/decide-payment.ts';
 import { readChain } from '../../lambdas/payments/use/payment-chain.ts';
 import { resolveInquiries } from '../../lambdas/resolving/use/resolve.ts';
-import { BY_OPERATOR } from '../support/causes.ts';
+import { BY_OPERATOR, OPERATOR } from '../support/causes.ts';
 import { countingEntropy } from '../support/counting-entropy.ts';
 import { World } from '../world/world.ts';
 import { callback, change, paymentRequest } from './payment-fixtures.ts';
@@ -27,8 +27,10 @@ beforeEach(async () => {
   await harness.deliver(callback('evt_1', charge));
 });
 
-const decide = (key: string, changes: Partial<DecidePayment> = {}) => {
-  const { paymentId } = request;
+type Changed = Partial<Omit<AskedDecision, 'kind'> & Pick<DecidePayment, 'payment' | 'reason'>>;
+
+const decide = (key: string, changes: Changed = {}) => {
+  const { payment = request.paymentId, reason = 'Nothing on the statement', ...asked } = changes;
   const { store: effects, clock } = harness;
   return decidePayment(
     { effects, runner: idempotentRunner, clock, entropy, digest: systemDigest },
@@ -36,11 +38,10 @@ const decide = (key: string, changes: Partial<DecidePayment> = {}) => {
       cause: BY_OPERATOR,
       operationId: storedOperationId(`dec_${key}`),
       fingerprint: fingerprintOf(systemDigest, { body: JSON.parse(JSON.stringify(changes)), query: {} }),
-      payment: paymentId,
-      outcome: 'failed',
-      reason: 'Nothing on the statement',
-      operator: 'Ada Example',
-      ...changes,
+      payment,
+      reason,
+      by: OPERATOR,
+      asked: { kind: 'decision', outcome: 'failed', ...asked },
     },
   );
 };

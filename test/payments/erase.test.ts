@@ -25,7 +25,7 @@ import { decide } from '../../lambdas/payments/domain/decide.ts';
 import type { Fact } from '../../lambdas/payments/domain/facts.ts';
 import { isOutcome, type Payment } from '../../lambdas/payments/domain/payment.ts';
 import { detailsOf, firstBrokenLink, nextTransition } from '../../lambdas/payments/domain/transition.ts';
-import { DynamoDbEffects } from '../../lambdas/payments/store/dynamodb-effects.ts';
+import { DynamoDbApprovals } from '../../lambdas/payments/store/dynamodb-approvals.ts';
 import { DynamoDbStore } from '../../lambdas/payments/store/dynamodb-store.ts';
 import { changePayment } from '../../lambdas/payments/use/change-payment.ts';
 import { type CorrectLedger, correctLedger } from '../../lambdas/payments/use/correct-ledger.ts';
@@ -38,7 +38,7 @@ import { ProjectedEvents } from '../../lambdas/views/use/seen-events.ts';
 import { sweepJob } from '../jobs/sweep-job.ts';
 import { MemoryMailer } from '../orders/memory-mailer.ts';
 import { orderRequest } from '../orders/order-fixtures.ts';
-import { BY_OPERATOR } from '../support/causes.ts';
+import { BY_OPERATOR, OPERATOR } from '../support/causes.ts';
 import { MemoryDynamoDb } from '../world/memory-dynamodb.ts';
 import { TABLE_SHAPES, TABLES } from '../world/tables.ts';
 import { World } from '../world/world.ts';
@@ -104,7 +104,7 @@ function open() {
     for (const event of events) await projectEvent({ views, runner: idempotentRunner }, event);
     return events;
   };
-  const effects = new DynamoDbEffects(client, TABLES, pacing, store);
+  const effects = new DynamoDbApprovals(client, TABLES, pacing, store);
   /** Records what became known of a payment. */
   const learn = async (paymentId: PaymentId, facts: readonly Fact[]): Promise<void> => {
     for (const fact of facts) {
@@ -191,8 +191,8 @@ describe('a payment', () => {
       fingerprint: fingerprintOf(systemDigest, { body: {}, query: {} }),
       payment: request.paymentId,
       reason: `Asked for by ${TEXT}`,
-      operator: 'Ada Example',
-      change: { kind: 'reverse', sequence: 2 },
+      by: OPERATOR,
+      asked: { kind: 'correction', change: { kind: 'reverse', sequence: 2 } },
     };
     const corrected = await correctLedger(desk, correction);
     const bodyOf = (outcome: object) => ('answer' in outcome ? (outcome.answer as Answer).body : '');

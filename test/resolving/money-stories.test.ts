@@ -5,7 +5,7 @@ import { storedOperationId } from '../../lambdas/kernel/ids.ts';
 import { moneyOf } from '../../lambdas/payments/domain/charge-money.ts';
 import { netDebitMinor } from '../../lambdas/payments/domain/posting.ts';
 import type { CreatePayment } from '../../lambdas/payments/use/create-payment.ts';
-import { type DecidePayment, decidePayment } from '../../lambdas/payments/use/decide-payment.ts';
+import { type AskedDecision, decidePayment } from '../../lambdas/payments/use/decide-payment.ts';
 import type { Effect } from '../../lambdas/payments/use/effect-store.ts';
 import type { PaymentStore } from '../../lambdas/payments/use/payment-store.ts';
 import { BacklogMetric } from '../../lambdas/resolving/contract.ts';
@@ -13,7 +13,7 @@ import { type Backlog, observedWork } from '../../lambdas/resolving/use/observed
 import { resolveClaims, resolveInquiries } from '../../lambdas/resolving/use/resolve.ts';
 import { returnCharges } from '../../lambdas/resolving/use/return-charges.ts';
 import { callback, change, paymentRequest } from '../payments/payment-fixtures.ts';
-import { BY_OPERATOR } from '../support/causes.ts';
+import { BY_OPERATOR, OPERATOR } from '../support/causes.ts';
 import { createSandboxInProcess } from '../world/sandbox-in-process.ts';
 import { World } from '../world/world.ts';
 
@@ -457,7 +457,7 @@ describe('work whose processor is no longer configured waits for an operator', (
 });
 
 describe('an operator’s decision about a payment', () => {
-  const decide = (request: CreatePayment, changes: Partial<DecidePayment>) => {
+  const decide = (request: CreatePayment, changes: Partial<Omit<AskedDecision, 'kind'>>) => {
     const { paymentId } = request;
     const { effects, runner, clock, entropy, digest } = harness.tools;
     return decidePayment(
@@ -467,10 +467,9 @@ describe('an operator’s decision about a payment', () => {
         operationId: storedOperationId('dec_story'),
         fingerprint: fingerprintOf(digest, { body: {}, query: {} }),
         payment: paymentId,
-        outcome: 'failed',
         reason: 'Seen on the statement',
-        operator: 'Ada Example',
-        ...changes,
+        by: OPERATOR,
+        asked: { kind: 'decision', outcome: 'failed', ...changes },
       },
     );
   };

@@ -29,3 +29,5 @@ export const BY_RUN: Cause = { by: 'run', ...RUN };
 export function requestedAt(occurredAtMs: number): Occasion {
   return { occurredAtMs, cause: BY_REQUEST };
 }
+
+export const OPERATOR = { name: 'Ada Example', person: 'Ada Example', identity: 'key_ada' } as const;

@@ -1,6 +1,6 @@
 import { AmbiguousError, RetryableError } from '../../lambdas/kernel/faults.ts';
 import type { OrderStore } from '../../lambdas/orders/use/order-store.ts';
-import type { EffectStore } from '../../lambdas/payments/use/effect-store.ts';
+import type { ApprovingStore } from '../../lambdas/payments/use/effect-store.ts';
 import type { PaymentStore } from '../../lambdas/payments/use/payment-store.ts';
 import type { Processor, ProcessorBooks } from '../../lambdas/payments/use/processor.ts';
 import type { Actor, FaultVoice } from './fault-plan.ts';
@@ -38,8 +38,8 @@ export function processorOf(actor: Actor, processor: Processor): Processor {
   return { name, mode, account, endpoint, apiVersion, abilities, ready: () => processor.ready(), ...seen };
 }
 
-export function effectsOf(actor: Actor, effects: EffectStore): EffectStore {
-  return seenBy(actor, effects, 'recordEffect', 'readEffect', 'listTransitions');
+export function effectsOf(actor: Actor, effects: ApprovingStore): ApprovingStore {
+  return seenBy(actor, effects, 'recordEffect', 'readEffect', 'listTransitions', 'readApproval', 'listApprovals');
 }
 
 export function booksOf(actor: Actor, books: ProcessorBooks): ProcessorBooks {

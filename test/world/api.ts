@@ -217,6 +217,15 @@ export class Api<Of extends World = World> {
     return id;
   }
 
+  /** Approves, or rejects, what another operator asked for. By default as the operator of all other requests. */
+  approve(id: string, asked: Asked = {}, verdict: 'approve' | 'reject' = 'approve'): Promise<Reply> {
+    return this.ask('POST', `/v1/admin/approvals/${id}/${verdict}`, asked);
+  }
+
+  reject(id: string, asked: Asked = {}): Promise<Reply> {
+    return this.approve(id, asked, 'reject');
+  }
+
   /** Asks to revoke a key by its id. */
   revoke(id: string, body: Readonly<Record<string, unknown>> = { revoked: true }, asked: Asked = {}): Promise<Reply> {
     return this.ask('PATCH', `/v1/admin/keys/${id}`, {

@@ -20,11 +20,16 @@ import { LedgerChains } from '../../lambdas/orders/store/ledger-chains.ts';
 import type { OrderAppend, OrderClaim, OrderCommit, OrderStore } from '../../lambdas/orders/use/order-store.ts';
 import { DynamoDbSendingClaims } from '../../lambdas/outbound/store/dynamodb-sending-claims.ts';
 import type { OutcomePlace, Transition } from '../../lambdas/payments/domain/transition.ts';
-import { DynamoDbEffects } from '../../lambdas/payments/store/dynamodb-effects.ts';
+import { DynamoDbApprovals } from '../../lambdas/payments/store/dynamodb-approvals.ts';
 import { DynamoDbStore } from '../../lambdas/payments/store/dynamodb-store.ts';
 import { appendItem, detailsPuts, parseTransition } from '../../lambdas/payments/store/items.ts';
 import { HOLDS } from '../../lambdas/payments/store/queue-items.ts';
-import type { Effect, EffectStore, OrphanedCallback } from '../../lambdas/payments/use/effect-store.ts';
+import type {
+  ApprovalChange,
+  ApprovingStore,
+  Effect,
+  OrphanedCallback,
+} from '../../lambdas/payments/use/effect-store.ts';
 import type {
   ChargeToReturn,
   Hold,
@@ -52,7 +57,7 @@ export function emptyTables(
 }
 
 /** The product's own stores, by default over tables in memory; those of payments and orders joined. */
-export class Stores extends DynamoDbStore implements EffectStore, OrphanShelf, UnfinishedWork, OrderStore {
+export class Stores extends DynamoDbStore implements ApprovingStore, OrphanShelf, UnfinishedWork, OrderStore {
   /** Only of tables in memory. */
   readonly database: MemoryDynamoDb;
   readonly ledger: LedgerChains;
@@ -65,7 +70,7 @@ export class Stores extends DynamoDbStore implements EffectStore, OrphanShelf, U
   readonly activity: DynamoDbActivity;
   readonly ledgerWalk: DynamoDbLedgerWalk;
   readonly #pacing: Pacing;
-  readonly #effects: DynamoDbEffects;
+  readonly #effects: DynamoDbApprovals;
   readonly #work: DynamoDbUnfinishedWork;
   readonly #orders: DynamoDbOrders;
 
@@ -80,7 +85,7 @@ export class Stores extends DynamoDbStore implements EffectStore, OrphanShelf, U
     this.database = database as MemoryDynamoDb;
     this.#pacing = pacing;
     this.ledger = new LedgerChains(client, tables, pacing);
-    this.#effects = new DynamoDbEffects(client, tables, pacing, this);
+    this.#effects = new DynamoDbApprovals(client, tables, pacing, this);
     this.#work = new DynamoDbUnfinishedWork(client, tables, pacing, this);
     this.#orders = new DynamoDbOrders(client, tables, pacing, this);
     this.jobRuns = new DynamoDbJobRuns(client, tables, pacing);
@@ -101,12 +106,20 @@ export class Stores extends DynamoDbStore implements EffectStore, OrphanShelf, U
     return new DynamoDbSendingClaims(this.database.client, TABLES.registry, this.#pacing, vendor);
   }
 
-  recordEffect(effect: Effect): ReturnType<EffectStore['recordEffect']> {
+  recordEffect(effect: Effect & ApprovalChange): ReturnType<ApprovingStore['recordEffect']> {
     return this.#effects.recordEffect(effect);
   }
 
-  readEffect(operationId: OperationId): ReturnType<EffectStore['readEffect']> {
+  readEffect(operationId: OperationId): ReturnType<ApprovingStore['readEffect']> {
     return this.#effects.readEffect(operationId);
+  }
+
+  readApproval(id: string): ReturnType<ApprovingStore['readApproval']> {
+    return this.#effects.readApproval(id);
+  }
+
+  listApprovals(page: Parameters<ApprovingStore['listApprovals']>[0]): ReturnType<ApprovingStore['listApprovals']> {
+    return this.#effects.listApprovals(page);
   }
 
   waiting(limit: number): Promise<readonly OrphanedCallback[]> {

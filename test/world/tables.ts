@@ -18,6 +18,7 @@ import { parseDetails } from '../../lambdas/once/store/details-rows.ts';
 import { parseRecord } from '../../lambdas/once/store/record-items.ts';
 import { parseOrderTransition } from '../../lambdas/orders/store/order-items.ts';
 import { parseSendingClaim } from '../../lambdas/outbound/store/dynamodb-sending-claims.ts';
+import { parseApproval } from '../../lambdas/payments/store/dynamodb-approvals.ts';
 import { parseReferenceHolder, parseTransition } from '../../lambdas/payments/store/items.ts';
 import {
   HOLDS,
@@ -117,6 +118,7 @@ export const TABLE_SHAPES: readonly TableShape[] = [
       [RegistryRow.sending]: parseSendingClaim,
       [RegistryRow.jobRuns]: parseRun,
       [RegistryRow.jobLock]: tokenOf,
+      [RegistryRow.approvals]: parseApproval,
       [RegistryRow.jobMark]: parseMark,
       [RegistryRow.webhookEndpoints]: parseBook,
       [RegistryRow.webhookDelivery]: parseDelivery,

@@ -37,7 +37,7 @@ import {
   type CreatePaymentOutcome,
   createPayment,
 } from '../../lambdas/payments/use/create-payment.ts';
-import type { CallbackEvent, EffectStore } from '../../lambdas/payments/use/effect-store.ts';
+import type { ApprovingStore, CallbackEvent } from '../../lambdas/payments/use/effect-store.ts';
 import { type PaymentChain, readChain } from '../../lambdas/payments/use/payment-chain.ts';
 import type { Hold, PaymentStore } from '../../lambdas/payments/use/payment-store.ts';
 import type { Processor } from '../../lambdas/payments/use/processor.ts';
@@ -68,13 +68,13 @@ import { emptyTables, Stores } from './stores.ts';
 /** What the use cases of payments, orders and runs of jobs need. */
 export interface WorldTools extends ResolveTools, OrderTools, StorePorts {
   readonly processor: Processor;
-  readonly effects: EffectStore;
+  readonly effects: ApprovingStore;
   readonly tasks: Queue;
   readonly report: (error: unknown) => void;
 }
 
 interface StorePorts extends Pick<OrderTools & ResolveTools, 'store' | 'effects' | 'work' | 'orders'> {
-  readonly effects: EffectStore;
+  readonly effects: ApprovingStore;
   readonly shelf: OrphanShelf;
   readonly holds: DueQueue<Hold>;
   readonly runs: JobRunStore;

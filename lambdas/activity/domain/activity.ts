@@ -11,6 +11,8 @@ const TENANT_ACTIONS = [
   'limit.changed',
   'correction.made',
   'decision.made',
+  'approval.requested',
+  'approval.rejected',
   'payment.erased',
   'order.erased',
   'webhook_endpoint.created',

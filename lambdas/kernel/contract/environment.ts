@@ -8,6 +8,8 @@ export const Environment = {
   viewsTable: 'VIEWS_TABLE',
   /** JSON, `IdentityProviderSettings`: who vouches for operators. Absent when they have keys. */
   identityProvider: 'IDENTITY_PROVIDER',
+  /** JSON, `ApprovalRules`: which requests of operators wait for a second person. Absent when all take effect at once. */
+  approvals: 'APPROVALS',
   /** JSON, `RateLimit`: of the payments and reads of each tenant without a limit of its own. */
   tenantLimit: 'TENANT_LIMIT',
   /** JSON, an object of texts: the settings of the deployment without secrets and addresses of persons, for the activity log. */

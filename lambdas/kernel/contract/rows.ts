@@ -41,6 +41,8 @@ export const RegistryRow = {
   /** One partition. */
   owners: 'OWNERS',
   reference: 'REF#',
+  /** Requests of operators that wait for a second person, or waited. One partition, by time. */
+  approvals: 'APPROVALS',
   /** What a tenant has used of its limits. */
   limit: 'LIMIT#',
   /** Personal data of one payment or order. Deleting the row erases it. */

@@ -67,7 +67,7 @@ export class DynamoDbEffects implements EffectStore, OrphanShelf {
    */
   async recordEffect(effect: Effect): Promise<EffectOutcome> {
     const { record, activity } = effect;
-    const items = [...this.#itemsOf(effect), ...(await this.#activity.itemsFor(activity))];
+    const items = [...this.itemsOf(effect), ...(await this.#activity.itemsFor(activity))];
     const written = await transactOnce(this.#client, this.#pacing, items, async () => {
       const found = await this.readEffect(record.operationId);
       return found === undefined || found.owner === record.owner ? undefined : found;
@@ -123,7 +123,7 @@ export class DynamoDbEffects implements EffectStore, OrphanShelf {
     ]);
   }
 
-  #itemsOf({
+  protected itemsOf({
     record,
     transitions,
     orphan,

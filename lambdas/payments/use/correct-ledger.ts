@@ -1,59 +1,48 @@
-import type { OperatorCause } from '../../kernel/cause.ts';
-import type { Fingerprint } from '../../kernel/fingerprint.ts';
 import type { OperationId } from '../../kernel/ids.ts';
-import {
-  type CorrectionDecision,
-  type CorrectionRequest,
-  correctionAnswer,
-  decideCorrection,
-} from '../domain/correction.ts';
+import type { Asked } from '../domain/approval.ts';
+import { type CorrectionDecision, correctionAnswer, decideCorrection } from '../domain/correction.ts';
 import { reasonFields } from '../domain/given-reason.ts';
 import {
+  type EffectOfRequest,
   type KeyedEffectOutcome,
   type KeyedEffectTools,
+  type OperatorRequest,
   type Preview,
   previewEffect,
   takeEffect,
 } from './keyed-effect.ts';
 
-export interface CorrectLedger extends Omit<CorrectionRequest, 'correctionId'> {
-  readonly cause: OperatorCause;
-  /** Derived from operator, method, path and idempotency key. It is also the id of the correction. */
-  readonly operationId: OperationId;
-  /** Of the request without the reason. */
-  readonly fingerprint: Fingerprint;
-  /** The payment id from the request, not yet parsed. */
-  readonly payment: string;
-}
+export type AskedCorrection = Extract<Asked, { readonly kind: 'correction' }>;
 
-type CorrectionRefusal = Exclude<CorrectionDecision, { kind: 'append' | 'made_before' }>;
+export type CorrectLedger = OperatorRequest<AskedCorrection>;
+
+export type CorrectionRefusal = Exclude<CorrectionDecision, { kind: 'append' | 'made_before' }>;
 
 export type CorrectLedgerOutcome = KeyedEffectOutcome<CorrectionRefusal>;
 
 /** What the correction would post. Nothing is written. @throws as `previewEffect` */
 export async function previewCorrection(
   tools: Pick<KeyedEffectTools, 'effects'>,
-  request: Pick<CorrectLedger, 'payment' | 'reason' | 'operator' | 'change'>,
+  { payment, ...request }: Pick<CorrectLedger, 'payment' | 'reason' | 'by' | 'asked'>,
 ): Promise<Preview | { readonly kind: 'not_found' } | CorrectionRefusal> {
-  return previewEffect<CorrectionRefusal>(tools, {
-    ...request,
-    decide: (chain) => decideCorrection({ ...request, correctionId: '' }, chain),
-  });
+  return previewEffect<CorrectionRefusal>(tools, { payment, decide: correctionEffect(request, '').decide });
 }
 
 /** Adds a correction to a payment's chain, exactly once. @throws as `takeEffect` */
 export async function correctLedger(tools: KeyedEffectTools, request: CorrectLedger): Promise<CorrectLedgerOutcome> {
-  const { cause, operationId, fingerprint, payment, reason } = request;
-  return takeEffect<CorrectionRefusal>(tools, {
-    cause,
+  return takeEffect<CorrectionRefusal>(tools, { ...request, ...correctionEffect(request, request.operationId) });
+}
+
+/** @param by the operator who is responsible @param correctionId the id of the correction, or the empty text for a preview */
+export function correctionEffect(
+  { asked: { change }, reason, by }: Pick<CorrectLedger, 'asked' | 'reason' | 'by'>,
+  correctionId: OperationId | '',
+): EffectOfRequest<CorrectionRefusal> {
+  return {
     action: 'correction.made',
-    operationId,
-    fingerprint,
-    payment,
-    reason,
-    recordedReason: ({ state }) => state.corrections.get(operationId)?.reason,
-    decide: (chain) => decideCorrection({ ...request, correctionId: operationId }, chain),
+    recordedReason: ({ state }) => state.corrections.get(correctionId)?.reason,
+    decide: (chain) => decideCorrection({ correctionId, reason, operator: by.name, change }, chain),
     answer: correctionAnswer,
-    personalFields: ({ state }) => reasonFields(state.corrections.get(operationId) ?? {}),
-  });
+    personalFields: ({ state }) => reasonFields(state.corrections.get(correctionId) ?? {}),
+  };
 }

@@ -1,7 +1,7 @@
 import { JSON_TYPE } from '../../kernel/answer.ts';
-import type { OperatorCause } from '../../kernel/cause.ts';
-import type { Fingerprint } from '../../kernel/fingerprint.ts';
 import type { OperationId } from '../../kernel/ids.ts';
+import type { Clock } from '../../kernel/world.ts';
+import type { Asked } from '../domain/approval.ts';
 import { begunAtMs, changeOf } from '../domain/change.ts';
 import { refundObject } from '../domain/change-answer.ts';
 import { reasonFields } from '../domain/given-reason.ts';
@@ -15,8 +15,10 @@ import { paymentObject, type Refund } from '../domain/payment.ts';
 import type { PaymentState } from '../domain/payment-state.ts';
 import { detailsOf, personalFields } from '../domain/transition.ts';
 import {
+  type EffectOfRequest,
   type KeyedEffectOutcome,
   type KeyedEffectTools,
+  type OperatorRequest,
   type Preview,
   previewEffect,
   takeEffect,
@@ -24,17 +26,11 @@ import {
 import type { PaymentChain } from './payment-chain.ts';
 import { lookAtBooks } from './queued-with.ts';
 
-export interface DecidePayment extends Omit<DecisionRequest, 'decisionId'> {
-  readonly cause: OperatorCause;
-  /** Derived from operator, method, path and idempotency key. It is also the id of the decision. */
-  readonly operationId: OperationId;
-  /** Of the request without the reason. */
-  readonly fingerprint: Fingerprint;
-  /** The payment id from the request, not yet parsed. */
-  readonly payment: string;
-}
+export type AskedDecision = Extract<Asked, { readonly kind: 'decision' }>;
 
-type DecisionRefusal = Exclude<DecisionOutcome, { kind: 'append' | 'made_before' }>;
+export type DecidePayment = OperatorRequest<AskedDecision>;
+
+export type DecisionRefusal = Exclude<DecisionOutcome, { kind: 'append' | 'made_before' }>;
 
 export type DecidePaymentOutcome = KeyedEffectOutcome<DecisionRefusal>;
 
@@ -45,40 +41,41 @@ export type DecidePaymentOutcome = KeyedEffectOutcome<DecisionRefusal>;
  * @throws as `takeEffect`
  */
 export async function decidePayment(tools: KeyedEffectTools, request: DecidePayment): Promise<DecidePaymentOutcome> {
-  const { cause, operationId, fingerprint, payment, reason } = request;
-  return takeEffect<DecisionRefusal>(tools, {
-    cause,
+  return takeEffect<DecisionRefusal>(tools, { ...request, ...decisionEffect(tools, request, request.operationId) });
+}
+
+/** What the decision would append. Nothing is written. @throws as `previewEffect` */
+export async function previewDecision(
+  tools: Pick<KeyedEffectTools, 'effects' | 'clock'>,
+  { payment, ...request }: Pick<DecidePayment, 'payment' | 'asked' | 'reason' | 'by'>,
+): Promise<Preview | { readonly kind: 'not_found' } | DecisionRefusal> {
+  return previewEffect<DecisionRefusal>(tools, { payment, decide: decisionEffect(tools, request, '').decide });
+}
+
+/** @param by the operator who is responsible @param decisionId the id of the decision, or the empty text for a preview */
+export function decisionEffect(
+  { clock }: { readonly clock: Pick<Clock, 'nowMs'> },
+  { asked, reason, by }: Pick<DecidePayment, 'asked' | 'reason' | 'by'>,
+  decisionId: OperationId | '',
+): EffectOfRequest<DecisionRefusal> {
+  const request = { ...asked, decisionId, reason, operator: by.name };
+  return {
     action: 'decision.made',
-    operationId,
-    fingerprint,
-    payment,
-    reason,
-    recordedReason: ({ state }) => state.decisions.get(operationId)?.reason,
-    decide: (chain) => decideOn({ ...request, decisionId: operationId }, chain, tools.clock.nowMs()),
+    recordedReason: ({ state }) => state.decisions.get(decisionId)?.reason,
+    decide: (chain) => decideOn(request, chain, clock.nowMs()),
     // The decision is the operator's word. The processor's books are compared with it at once: money that the payment must not
     // have is returned, and refunds and disputes that were made meanwhile are recorded.
     inquiry: ({ payment: { id }, occurredAtMs }) => lookAtBooks(id, occurredAtMs),
     answer: (_transition, chain) => ({
       status: 200,
       headers: { 'content-type': JSON_TYPE },
-      body: JSON.stringify(decidedObject(request, chain)),
+      body: JSON.stringify(decidedObject(asked, chain)),
     }),
     personalFields: ({ state, first }) => {
-      const refund = decidedRefund(request, state);
+      const refund = decidedRefund(asked, state);
       return refund === undefined ? personalFields(detailsOf(first)) : reasonFields(refund);
     },
-  });
-}
-
-/** What the decision would append. Nothing is written. @throws as `previewEffect` */
-export async function previewDecision(
-  tools: Pick<KeyedEffectTools, 'effects' | 'clock'>,
-  request: Pick<DecidePayment, 'payment'> & Omit<DecisionRequest, 'decisionId'>,
-): Promise<Preview | { readonly kind: 'not_found' } | DecisionRefusal> {
-  return previewEffect<DecisionRefusal>(tools, {
-    ...request,
-    decide: (chain) => decideOn({ ...request, decisionId: '' }, chain, tools.clock.nowMs()),
-  });
+  };
 }
 
 function decideOn(request: DecisionRequest, { state, transitions }: PaymentChain, nowMs: number): DecisionOutcome {
@@ -91,12 +88,12 @@ function decideOn(request: DecisionRequest, { state, transitions }: PaymentChain
 }
 
 /** The refund, or the payment, as it is after the decision. */
-function decidedObject(request: DecidePayment, { first, state }: PaymentChain): Record<string, unknown> {
-  const refund = decidedRefund(request, state);
+function decidedObject(asked: AskedDecision, { first, state }: PaymentChain): Record<string, unknown> {
+  const refund = decidedRefund(asked, state);
   return refund === undefined ? paymentObject(state.payment, detailsOf(first)) : refundObject(refund, state.payment);
 }
 
-function decidedRefund({ change }: DecidePayment, state: PaymentState): Refund | undefined {
+function decidedRefund({ change }: AskedDecision, state: PaymentState): Refund | undefined {
   const decided = change === undefined ? undefined : changeOf(state, change);
   return decided?.kind === 'refund' ? decided : undefined;
 }

@@ -1,6 +1,7 @@
 import type { ActivityDraft } from '../../activity/domain/activity.ts';
 import type { Mode, OperationId, PaymentId } from '../../kernel/ids.ts';
 import type { EffectRecord } from '../../once/domain/idempotency.ts';
+import type { Approval, ApprovalEnd } from '../domain/approval.ts';
 import type { Transition } from '../domain/transition.ts';
 import type { ChargeToReturn, Hold, Inquiry, OpenOrder, PaymentStore } from './payment-store.ts';
 
@@ -56,4 +57,21 @@ export interface EffectStore extends Pick<PaymentStore, 'listTransitions'> {
   /** The one durable write. */
   recordEffect(effect: Effect): Promise<EffectOutcome>;
   readEffect(operationId: OperationId): Promise<EffectRecord | undefined>;
+}
+
+/** What an effect does to an approval, in the same transaction. */
+export interface ApprovalChange {
+  /** A new one. */
+  readonly approval?: Approval;
+  /** One that ends. Refused when it has ended or expired. */
+  readonly ended?: { readonly approval: Approval; readonly end: ApprovalEnd };
+}
+
+/** Effects that may wait for a second person. */
+export interface ApprovingStore extends EffectStore {
+  recordEffect(effect: Effect & ApprovalChange): Promise<EffectOutcome>;
+  /** A strongly consistent read. @param id from the request, not validated */
+  readApproval(id: string): Promise<Approval | undefined>;
+  /** Newest first. @param after the id of the last one of the previous page */
+  listApprovals(page: { readonly after?: string; readonly limit: number }): Promise<readonly Approval[]>;
 }

@@ -1,37 +1,52 @@
 import type { Action } from '../../activity/domain/activity.ts';
-import type { Answer } from '../../kernel/answer.ts';
+import { type Answer, JSON_TYPE } from '../../kernel/answer.ts';
 import type { OperatorCause } from '../../kernel/cause.ts';
 import type { Digest } from '../../kernel/digest.ts';
 import type { Fingerprint } from '../../kernel/fingerprint.ts';
 import { type OperationId, type PaymentId, parsePaymentId } from '../../kernel/ids.ts';
 import { invariant } from '../../kernel/invariant.ts';
+import { sealOf } from '../../kernel/sealed-details.ts';
 import type { Clock, Entropy } from '../../kernel/world.ts';
 import { commitOnce } from '../../once/use/execute-once.ts';
 import { judgeEffect } from '../../once/use/judge-record.ts';
 import type { OperationRunner } from '../../once/use/operation-runner.ts';
-import { storedWithout, withSealedReasons } from '../domain/given-reason.ts';
-import type { TransitionDraft } from '../domain/payment.ts';
+import {
+  type Approval,
+  type ApprovalRules,
+  type Asked,
+  amountAtStake,
+  approvalId,
+  approvalObject,
+  isAbove,
+  type Person,
+  personOf,
+  shownEffect,
+} from '../domain/approval.ts';
+import { reasonFields, storedWithout, withSealedReasons } from '../domain/given-reason.ts';
+import type { Payment, TransitionDraft } from '../domain/payment.ts';
 import { nextTransition, type Transition } from '../domain/transition.ts';
 import { isReplay, withPersonalFields } from './create-payment.ts';
-import type { EffectStore } from './effect-store.ts';
+import type { ApprovalChange, ApprovingStore, Effect, EffectStore } from './effect-store.ts';
 import { chainOf, type PaymentChain, readChain } from './payment-chain.ts';
 import type { Inquiry } from './payment-store.ts';
 import { queuedWith } from './queued-with.ts';
 
 export interface KeyedEffectTools {
-  readonly effects: EffectStore;
+  readonly effects: ApprovingStore;
+  /** @default every request takes effect at once */
+  readonly approvals?: ApprovalRules | undefined;
   readonly runner: OperationRunner;
   readonly clock: Clock;
   readonly entropy: Entropy;
   readonly digest: Digest;
 }
 
-/** A keyed request whose effect is one transition and no call to another system. It needs no claim. */
-export interface KeyedEffect<Refusal> {
+/** A keyed request of an operator. */
+export interface OperatorRequest<What extends Asked = Asked> {
   readonly cause: OperatorCause;
-  /** How the activity log names it. */
-  readonly action: Action;
-  /** Derived from the operator, the method, the path and the idempotency key. */
+  /** The operator who is responsible. */
+  readonly by: Person;
+  /** Derived from the operator, the method, the path and the idempotency key. It is also the id of what the request makes. */
   readonly operationId: OperationId;
   /** Of the request without the reason, because the record of the effect is permanent. */
   readonly fingerprint: Fingerprint;
@@ -39,6 +54,13 @@ export interface KeyedEffect<Refusal> {
   readonly payment: string;
   /** From the request. The fingerprint leaves it out. */
   readonly reason: string;
+  readonly asked: What;
+}
+
+/** What a kind of request does. */
+export interface EffectOfRequest<Refusal> {
+  /** How the activity log names it. */
+  readonly action: Action;
   /** The reason that the effect has in the chain. @returns undefined after it was erased */
   readonly recordedReason: (chain: PaymentChain) => string | undefined;
   /** Pure. It is called again on the new chain when a rival has appended. */
@@ -52,6 +74,14 @@ export interface KeyedEffect<Refusal> {
   readonly inquiry?: (transition: Transition) => Inquiry;
 }
 
+/** A keyed request whose effect is one transition and no call to another system. It needs no claim. */
+export interface KeyedEffect<Refusal> extends Omit<OperatorRequest, 'asked'>, EffectOfRequest<Refusal> {
+  /** It waits for a second person when its amount is above the limit. @default it does not wait */
+  readonly asked?: Asked;
+  /** The approval that ends with this effect. @default none */
+  readonly ended?: (atMs: number) => NonNullable<ApprovalChange['ended']>;
+}
+
 /** In order of precedence. */
 export type KeyedEffectOutcome<Refusal> =
   | { readonly kind: 'first'; readonly answer: Answer }
@@ -63,16 +93,18 @@ export type KeyedEffectOutcome<Refusal> =
   | Refusal;
 
 /**
- * Writes the effect record and the transition together, exactly once. A refusal is not stored, so the same key may succeed
- * later.
+ * Writes the effect record and the transition together, exactly once; or, when a second person must approve it, the record and the
+ * approval. A refusal is not stored, so the same key may succeed later.
  *
  * @throws RetryableError when nothing was written; the same key may be used again
  * @throws AmbiguousError when it is unknown whether the store wrote; a retry with the same key finds out
  */
 export async function takeEffect<Refusal extends { readonly kind: string }>(
-  { effects, runner, digest, clock, entropy }: KeyedEffectTools,
-  { operationId, fingerprint, ...effect }: KeyedEffect<Refusal>,
+  tools: KeyedEffectTools,
+  effect: KeyedEffect<Refusal>,
 ): Promise<KeyedEffectOutcome<Refusal>> {
+  const { effects, runner } = tools;
+  const { operationId, fingerprint } = effect;
   const find = async (): Promise<KeyedEffectOutcome<Refusal> | undefined> => {
     const record = await effects.readEffect(operationId);
     return record === undefined ? undefined : judgeEffect(record, fingerprint);
@@ -88,42 +120,174 @@ export async function takeEffect<Refusal extends { readonly kind: string }>(
       const decision = effect.decide(chain);
       if (isMadeBefore(decision)) return done((await find()) ?? { kind: 'key_expired', paymentId });
       if (!isAppend(decision)) return done(decision);
-      const recordedAtMs = clock.nowMs();
-      const draft = withSealedReasons(digest, decision.draft, entropy.salt());
-      const transition = nextTransition(digest, chain.newest, draft, {
-        occurredAtMs: recordedAtMs,
-        cause: effect.cause,
-      });
-      const after = chainOf([...chain.transitions, transition]);
-      const answer = effect.answer(transition, after);
-      // The record does not expire: otherwise its key could later correct another payment.
-      const request = { fingerprint, answer: storedWithout(answer, effect.personalFields(after)) };
-      const record = { operationId, paymentId, owner: entropy.ownerToken(), recordedAtMs, request };
-      const queued = queuedWith(chain, [transition]);
-      const inquiries = [
-        ...(queued.inquiries ?? []),
-        ...(effect.inquiry === undefined ? [] : [effect.inquiry(transition)]),
-      ];
-      const activity = {
-        chain: { tenantId: transition.payment.tenantId, mode: transition.payment.mode },
-        action: effect.action,
-        actor: effect.cause,
-        about: [operationId, paymentId],
-        details: { sequence: String(transition.sequence) },
-        occurredAtMs: recordedAtMs,
-      };
-      const outcome = await effects.recordEffect({ record, transitions: [transition], ...queued, inquiries, activity });
+      const { answer, write } = writeOf(tools, effect, decision.draft, chain);
+      const outcome = await effects.recordEffect(write);
       if (outcome.kind === 'recorded') return done({ kind: 'first', answer });
       if (outcome.kind === 'recorded_before') return done(judgeEffect(outcome.record, fingerprint));
       return { kind: 'again', prepared: await readChain(effects, paymentId) };
     },
   });
-  if (!isReplay(taken)) return taken;
+  return isReplay(taken) ? replayOf(effects, effect, taken) : taken;
+}
+
+interface Written {
+  readonly answer: Answer;
+  readonly write: Effect & ApprovalChange;
+}
+
+function writeOf<Refusal>(
+  tools: KeyedEffectTools,
+  effect: KeyedEffect<Refusal>,
+  draft: TransitionDraft,
+  chain: PaymentChain,
+): Written {
+  const { approvals, clock } = tools;
+  const recordedAtMs = clock.nowMs();
+  const { asked } = effect;
+  if (asked !== undefined && approvals !== undefined) {
+    const { currency } = draft.payment;
+    const amountMinor = amountAtStake(asked, draft, chain);
+    if (isAbove(approvals, currency, amountMinor))
+      return waitingWrite(tools, { ...effect, asked }, draft, { amountMinor, currency, recordedAtMs });
+  }
+  const sealed = withSealedReasons(tools.digest, draft, tools.entropy.salt());
+  const occasion = { occurredAtMs: recordedAtMs, cause: effect.cause };
+  const transition = nextTransition(tools.digest, chain.newest, sealed, occasion);
+  const after = chainOf([...chain.transitions, transition]);
+  const answer = effect.answer(transition, after);
+  const { record, activity } = recordOf(tools, effect, chain.state.payment, answer, {
+    fields: effect.personalFields(after),
+    recordedAtMs,
+  });
+  const queued = queuedWith(chain, [transition]);
+  const inquiries = [
+    ...(queued.inquiries ?? []),
+    ...(effect.inquiry === undefined ? [] : [effect.inquiry(transition)]),
+  ];
+  const ended = effect.ended?.(recordedAtMs);
+  const details = { sequence: String(transition.sequence), ...approvedDetails(ended) };
+  return {
+    answer,
+    write: {
+      record,
+      transitions: [transition],
+      ...queued,
+      inquiries,
+      activity: { ...activity, details },
+      ...(ended === undefined ? {} : { ended }),
+    },
+  };
+}
+
+/** Names the person who asked; the actor of the entry is the one who approved. */
+function approvedDetails(ended: ApprovalChange['ended']): Readonly<Record<string, string>> {
+  return ended === undefined ? {} : { approval: ended.approval.id, asked_by: ended.approval.askedBy.name };
+}
+
+/** Instead of the transition: the approval, which has the effect once a second person approves. */
+function waitingWrite<Refusal>(
+  tools: KeyedEffectTools,
+  effect: KeyedEffect<Refusal> & Required<Pick<KeyedEffect<Refusal>, 'asked'>>,
+  draft: TransitionDraft,
+  {
+    amountMinor,
+    currency,
+    recordedAtMs,
+  }: Pick<Approval, 'amountMinor' | 'currency'> & { readonly recordedAtMs: number },
+): Written {
+  const { payment } = draft;
+  const { operationId, asked, by, reason } = effect;
+  invariant(tools.approvals !== undefined, 'requests wait only with a limit');
+  const salt = tools.entropy.salt();
+  const approval: Approval = {
+    id: approvalId(tools.digest, operationId, recordedAtMs),
+    operationId,
+    paymentId: payment.id,
+    tenantId: payment.tenantId,
+    mode: payment.mode,
+    asked,
+    amountMinor,
+    currency,
+    effect: shownEffect(draft),
+    askedBy: personOf(by),
+    reason,
+    ...sealOf(tools.digest, { reason }, salt),
+    createdAtMs: recordedAtMs,
+    expiresAtMs: recordedAtMs + tools.approvals.lifetimeMs,
+  };
+  const answer = {
+    status: WAITING,
+    headers: { 'content-type': JSON_TYPE },
+    body: JSON.stringify(approvalObject(approval, recordedAtMs)),
+  };
+  const { record, activity } = recordOf(tools, effect, payment, answer, {
+    fields: reasonFields(approval),
+    recordedAtMs,
+  });
+  const about = [approval.id, operationId, payment.id];
+  const details = { amount: `${amountMinor} ${currency}` };
+  return {
+    answer,
+    write: {
+      record,
+      transitions: [],
+      approval,
+      activity: { ...activity, action: 'approval.requested', about, details },
+    },
+  };
+}
+
+/** The status of an answer to a request that waits for a second person. */
+const WAITING = 202;
+
+/** The record does not expire: otherwise its key could later correct another payment. */
+function recordOf<Refusal>(
+  { entropy }: Pick<KeyedEffectTools, 'entropy'>,
+  { operationId, fingerprint, action, cause, ended }: KeyedEffect<Refusal>,
+  { id: paymentId, tenantId, mode }: Pick<Payment, 'id' | 'tenantId' | 'mode'>,
+  answer: Answer,
+  { fields, recordedAtMs }: { readonly fields: string | undefined; readonly recordedAtMs: number },
+) {
+  const request = { fingerprint, answer: storedWithout(answer, fields) };
+  const made = ended?.(recordedAtMs).approval.operationId;
+  return {
+    record: { operationId, paymentId, owner: entropy.ownerToken(), recordedAtMs, request },
+    activity: {
+      chain: { tenantId, mode },
+      action,
+      actor: cause,
+      about: [made ?? operationId, paymentId],
+      occurredAtMs: recordedAtMs,
+    },
+  };
+}
+
+/** The stored answer with the personal data that it is stored without. */
+async function replayOf<Refusal extends { readonly kind: string }>(
+  effects: ApprovingStore,
+  effect: KeyedEffect<Refusal>,
+  taken: Extract<KeyedEffectOutcome<never>, { kind: 'replay' }>,
+): Promise<KeyedEffectOutcome<Refusal>> {
+  const waiting = effect.asked !== undefined && taken.answer.status === WAITING;
+  if (waiting) {
+    const { id } = JSON.parse(taken.answer.body) as { readonly id: string };
+    const approval = await effects.readApproval(id);
+    invariant(approval !== undefined, 'the approval of a stored answer is readable');
+    return judgeReason(effect, approval.reason, taken, () => reasonFields(approval));
+  }
   const chain = await findChain(effects, effect.payment);
   invariant(chain !== undefined, 'a payment with an effect is readable');
-  const recorded = effect.recordedReason(chain);
-  if (recorded !== undefined && recorded !== effect.reason) return { kind: 'payload_mismatch' };
-  return withPersonalFields(taken, async () => effect.personalFields(chain));
+  return judgeReason(effect, effect.recordedReason(chain), taken, () => effect.personalFields(chain));
+}
+
+async function judgeReason<Refusal extends { readonly kind: string }>(
+  { reason }: Pick<KeyedEffect<Refusal>, 'reason'>,
+  recorded: string | undefined,
+  taken: Extract<KeyedEffectOutcome<never>, { kind: 'replay' }>,
+  fields: () => string | undefined,
+): Promise<KeyedEffectOutcome<Refusal>> {
+  if (recorded !== undefined && recorded !== reason) return { kind: 'payload_mismatch' };
+  return withPersonalFields(taken, async () => fields());
 }
 
 /** What a keyed effect would append to the chain now. */

@@ -9,6 +9,7 @@ import type { Operator } from '../../tenants/operators.ts';
 import type { ViewStore } from '../../views/use/view-store.ts';
 import type { OpenMismatch } from '../domain/mismatch-view.ts';
 import { listMismatches, readMismatch } from '../use/mismatch-view.ts';
+import { APPROVAL_ROUTES } from './approval-routes.ts';
 import { KEY_ROUTES, type KeyTools } from './key-routes.ts';
 import { mismatchesQuery } from './ledger-schemas.ts';
 import { getActivity, getActivityEntry } from './list-activity.ts';
@@ -91,6 +92,7 @@ function mismatchObject(open: OpenMismatch): Record<string, unknown> {
 export const ADMIN_ROUTES: readonly Route[] = [
   postCorrection,
   postDecision,
+  ...APPROVAL_ROUTES,
   getMismatches,
   getMismatch,
   getActivity,

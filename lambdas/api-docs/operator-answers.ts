@@ -1,0 +1,66 @@
+import * as z from 'zod';
+import { APPROVAL_ID } from '../payments/domain/approval.ts';
+import { PAYMENT_STATUSES, TRANSITION_TYPES } from '../payments/domain/payment.ts';
+import { shownAmount, unixSeconds } from '../payments/http/payment-objects.ts';
+import { posting } from './answer-schemas.ts';
+
+/** What the routes of operators answer, for the API documents. */
+
+const person = z
+  .looseObject({
+    operator: z.string().meta({ description: 'The name of the operator.' }),
+    identity: z
+      .string()
+      .meta({ description: 'The id of the operator’s key, or the subject at the identity provider.' }),
+  })
+  .meta({ id: 'OperatorPerson' });
+
+export const approval = z
+  .looseObject({
+    id: z.string().regex(APPROVAL_ID).meta({ example: 'apr_mm7d0qo0_k3jx5aqhz4m2nrb7vwy6t5ocde' }),
+    object: z.literal('approval'),
+    status: z.enum(['pending_approval', 'approved', 'rejected', 'expired']),
+    tenant: z.string(),
+    mode: z.enum(['test', 'live']),
+    payment: z.string(),
+    request: z
+      .discriminatedUnion('type', [
+        z.looseObject({ type: z.literal('correction'), reverses: z.int().nullable() }),
+        z.looseObject({
+          type: z.literal('decision'),
+          outcome: z.enum(['succeeded', 'failed']),
+          change: z.string().nullable(),
+          charge_id: z.string().nullable(),
+          amount: z.int().nullable(),
+        }),
+      ])
+      .meta({ id: 'ApprovalRequest', description: 'What was asked for, with the fields of the request.' }),
+    amount: shownAmount('The amount that was compared with the limit'),
+    currency: z.string(),
+    reason: z.string().nullable(),
+    details_erased: z.literal(true).optional().meta({ description: 'Present after the reason was erased.' }),
+    effect: z
+      .looseObject({
+        id: z.string().meta({ description: 'The id that the correction or the decision has once it is made.' }),
+        type: z.enum(TRANSITION_TYPES),
+        payment_status: z.enum(PAYMENT_STATUSES).meta({ description: 'The status of the payment after it.' }),
+        postings: z.array(posting).meta({ description: 'Debits equal credits in every currency.' }),
+      })
+      .meta({ id: 'ApprovalEffect', description: 'What an approval appends: exactly this, or it is refused.' }),
+    requested_by: person,
+    decided_by: person.nullable(),
+    decided: unixSeconds.nullable(),
+    created: unixSeconds,
+    expires: unixSeconds.meta({
+      description: 'Approvals and rejections are accepted until a minute before. Unix seconds.',
+    }),
+  })
+  .meta({ id: 'Approval' });
+
+export const approvalList = z
+  .looseObject({
+    object: z.literal('list'),
+    data: z.array(approval).meta({ description: 'Newest first.' }),
+    has_more: z.boolean(),
+  })
+  .meta({ id: 'ApprovalList' });

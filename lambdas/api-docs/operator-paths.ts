@@ -1,0 +1,65 @@
+import * as z from 'zod';
+import type { ZodOpenApiPathsObject } from 'zod-openapi';
+import { approvalsQuery, verdictBody } from '../reconciling/http/approval-routes.ts';
+import { reading, setting } from './operations.ts';
+import { approval, approvalList } from './operator-answers.ts';
+
+const approvalPath = z.object({ id: approval.shape.id.meta({ description: 'The id of the approval.' }) });
+
+/** What operators do for the deployment. */
+export const operatorPaths: ZodOpenApiPathsObject = {
+  '/v1/admin/approvals': {
+    get: reading({
+      operationId: 'listApprovals',
+      summary: 'List approvals',
+      description:
+        'The corrections and decisions above the limit of the deployment (`approvalAbove`), of all tenants: those that wait for a second person, and those that did.',
+      role: 'viewer',
+      query: approvalsQuery,
+      answers: { 200: { description: 'A page of approvals.', schema: approvalList } },
+    }),
+  },
+  '/v1/admin/approvals/{id}': {
+    get: reading({
+      operationId: 'getApproval',
+      summary: 'Retrieve an approval',
+      description: 'A strongly consistent read.',
+      role: 'viewer',
+      path: approvalPath,
+      answers: { 200: { description: 'The approval.', schema: approval } },
+    }),
+  },
+  '/v1/admin/approvals/{id}/approve': {
+    post: setting({
+      operationId: 'approveRequest',
+      summary: 'Approve what another operator asked for',
+      description:
+        'Carries it out, exactly once. It is judged again on the payment as it is now, with the same refusals as a request that does not wait. Never by the person who asked. ' +
+        'An approval ends once, so a repeated request has the same answer and needs no key.',
+      role: 'approver',
+      path: approvalPath,
+      body: { schema: verdictBody, required: false },
+      answers: { 200: { description: 'The approval, which is carried out.', schema: approval } },
+      problems: [
+        'own_approval',
+        'approval_ended',
+        'approval_outdated',
+        'already_reversed',
+        'payment_not_in_review',
+        'change_not_undecided',
+      ],
+    }),
+  },
+  '/v1/admin/approvals/{id}/reject': {
+    post: setting({
+      operationId: 'rejectRequest',
+      summary: 'Reject what another operator asked for',
+      description: 'It has no effect, and cannot be approved any more. A repeated request has the same answer.',
+      role: 'approver',
+      path: approvalPath,
+      body: { schema: verdictBody, required: false },
+      answers: { 200: { description: 'The rejected approval.', schema: approval } },
+      problems: ['own_approval', 'approval_ended'],
+    }),
+  },
+};

@@ -1,0 +1,197 @@
+import { base32, type Digest } from '../../kernel/digest.ts';
+import type { Mode, OperationId, PaymentId, TenantId } from '../../kernel/ids.ts';
+import { placeOf } from '../../kernel/places.ts';
+import { changeOf } from './change.ts';
+import type { CorrectionRequest } from './correction.ts';
+import { shownReason } from './given-reason.ts';
+import type { DecisionRequest } from './operator-decision.ts';
+import type { GivenReason, PaymentStatus, TransitionDraft, TransitionType } from './payment.ts';
+import type { PaymentState } from './payment-state.ts';
+import { type Posting, postingObject } from './posting.ts';
+import type { Transition } from './transition.ts';
+
+/** Which requests of operators wait for a second person, and for how long. */
+export interface ApprovalRules {
+  /** By currency, and `*` for all others: greater amounts wait. Without `*`, all amounts in other currencies wait. Minor units. */
+  readonly aboveMinor: Readonly<Record<string, number>>;
+  readonly lifetimeMs: number;
+}
+
+/** An operator as an approval names one. */
+export interface Person {
+  readonly name: string;
+  /** The same for all keys of one person. */
+  readonly person: string;
+  /** The id of the operator's key, or the subject at the identity provider. */
+  readonly identity: string;
+}
+
+/** A request of an operator, without its reason. */
+export type Asked =
+  | ({ readonly kind: 'correction' } & Pick<CorrectionRequest, 'change'>)
+  | ({ readonly kind: 'decision' } & Pick<DecisionRequest, 'outcome' | 'change' | 'chargeId' | 'takenMinor'>);
+
+/** What was shown to both persons. An approval whose effect has become another one is refused. */
+export interface ShownEffect {
+  readonly type: TransitionType;
+  readonly paymentStatus: PaymentStatus;
+  readonly postings: readonly Posting[];
+}
+
+/** A request of an operator that waits for a second person. */
+export interface Approval extends GivenReason {
+  /** `apr_…`, which contains the time, so that it is found in the list without an index. */
+  readonly id: OperationId;
+  /** The id that the correction or the decision has once it is made. */
+  readonly operationId: OperationId;
+  readonly paymentId: PaymentId;
+  readonly tenantId: TenantId;
+  readonly mode: Mode;
+  readonly asked: Asked;
+  /** What the limit was compared with. Minor units. */
+  readonly amountMinor: number;
+  readonly currency: string;
+  readonly effect: ShownEffect;
+  readonly askedBy: Person;
+  readonly createdAtMs: number;
+  readonly expiresAtMs: number;
+  /** Absent until a second person has decided. */
+  readonly end?: ApprovalEnd;
+}
+
+export interface ApprovalEnd {
+  readonly verdict: 'approved' | 'rejected';
+  readonly by: Person;
+  readonly atMs: number;
+}
+
+export const APPROVAL_ID = /^apr_([0-9a-z]{1,10})_[a-z2-7]{26}$/;
+/** 130 bits. */
+const ID_BYTES = 17;
+const ID_LETTERS = 26;
+
+/** @param operationId of the correction or the decision */
+export function approvalId(digest: Digest, operationId: OperationId, createdAtMs: number): OperationId {
+  const name = base32(digest.sha256(JSON.stringify(['approval', operationId])).subarray(0, ID_BYTES));
+  return `apr_${createdAtMs.toString(36)}_${name.slice(0, ID_LETTERS)}` as OperationId;
+}
+
+/** The sort key of an approval in the list of all. @returns undefined when the text is not the id of an approval */
+export function approvalPlace(id: string): string | undefined {
+  const [, time] = APPROVAL_ID.exec(id) ?? [];
+  if (time === undefined) return undefined;
+  const createdAtMs = Number.parseInt(time, 36);
+  return createdAtMs.toString(36) === time ? placeOf(createdAtMs, id) : undefined;
+}
+
+/**
+ * The amount that is compared with the limit; minor units. The corrections of one payment count together, so that one above the limit
+ * cannot be made in parts. A decision counts with the amount that it is about, also when it posts nothing.
+ */
+export function amountAtStake(
+  asked: Asked,
+  draft: TransitionDraft,
+  { state, transitions }: { readonly state: PaymentState; readonly transitions: readonly Transition[] },
+): number {
+  const posted = debitsMinor(draft);
+  if (asked.kind === 'correction') {
+    const earlier = transitions.filter(({ subject }) => subject?.kind === 'correction');
+    return earlier.reduce((sum, correction) => sum + debitsMinor(correction), posted);
+  }
+  const change = asked.change === undefined ? undefined : changeOf(state, asked.change);
+  return Math.max(posted, change?.kind === 'refund' ? change.amountMinor : state.payment.amountMinor);
+}
+
+function debitsMinor({ postings }: Pick<TransitionDraft, 'postings'>): number {
+  return postings.reduce((sum, { direction, amountMinor }) => (direction === 'debit' ? sum + amountMinor : sum), 0);
+}
+
+export function isAbove({ aboveMinor }: ApprovalRules, currency: string, amountMinor: number): boolean {
+  return amountMinor > (aboveMinor[currency] ?? aboveMinor['*'] ?? 0);
+}
+
+export function shownEffect({ type, payment, postings }: TransitionDraft): ShownEffect {
+  return { type, paymentStatus: payment.status, postings };
+}
+
+/** Whether two persons are one, by any of the names that keys and identity providers have for them. */
+export function isSamePerson(left: Person, right: Person): boolean {
+  const names = new Set(namesOf(left));
+  return namesOf(right).some((name) => names.has(name));
+}
+
+/** @param by may have further fields, which are left out */
+export function personOf({ name, person, identity }: Person): Person {
+  return { name, person, identity };
+}
+
+function namesOf({ name, person, identity }: Person): readonly string[] {
+  return [name, person, identity].map((each) => each.normalize('NFKC').trim().toLowerCase());
+}
+
+/** The last moment for an approval is this long before it expires, so that none takes effect after it was shown as expired. */
+export const CLOSED_BEFORE_MS = 60_000;
+
+export function isOpen({ end, expiresAtMs }: Pick<Approval, 'end' | 'expiresAtMs'>, nowMs: number): boolean {
+  return end === undefined && nowMs < expiresAtMs - CLOSED_BEFORE_MS;
+}
+
+function statusOf({ end, expiresAtMs }: Approval, nowMs: number): string {
+  if (end !== undefined) return end.verdict;
+  return nowMs < expiresAtMs ? 'pending_approval' : 'expired';
+}
+
+/** As the API shows it; amounts in minor units, times in Unix seconds. */
+export function approvalObject(approval: Approval, nowMs: number): Record<string, unknown> {
+  const { id, asked, effect, end, askedBy } = approval;
+  return {
+    id,
+    object: 'approval',
+    status: statusOf(approval, nowMs),
+    tenant: approval.tenantId,
+    mode: approval.mode,
+    payment: approval.paymentId,
+    request: askedObject(asked),
+    amount: approval.amountMinor,
+    currency: approval.currency,
+    ...shownReason(approval),
+    effect: effectObject(approval.operationId, effect),
+    requested_by: personObject(askedBy),
+    decided_by: end === undefined ? null : personObject(end.by),
+    decided: end === undefined ? null : seconds(end.atMs),
+    created: seconds(approval.createdAtMs),
+    expires: seconds(approval.expiresAtMs),
+  };
+}
+
+function effectObject(id: OperationId, { type, paymentStatus, postings }: ShownEffect): Record<string, unknown> {
+  return { id, type, payment_status: paymentStatus, postings: postings.map(postingObject) };
+}
+
+/** Whether the draft has the effect that was shown. */
+export function hasShownEffect({ operationId, effect }: Approval, draft: TransitionDraft): boolean {
+  const texts = [effect, shownEffect(draft)].map((each) => JSON.stringify(effectObject(operationId, each)));
+  return texts[0] === texts[1];
+}
+
+function askedObject(asked: Asked): Record<string, unknown> {
+  if (asked.kind === 'correction') {
+    return { type: 'correction', reverses: asked.change.kind === 'reverse' ? asked.change.sequence : null };
+  }
+  const { outcome, change, chargeId, takenMinor } = asked;
+  return {
+    type: 'decision',
+    outcome,
+    change: change ?? null,
+    charge_id: chargeId ?? null,
+    amount: takenMinor ?? null,
+  };
+}
+
+function personObject({ name, identity }: Person): Record<string, unknown> {
+  return { operator: name, identity };
+}
+
+function seconds(timeMs: number): number {
+  return Math.floor(timeMs / 1000);
+}

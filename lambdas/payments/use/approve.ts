@@ -1,0 +1,163 @@
+import { type Answer, JSON_TYPE } from '../../kernel/answer.ts';
+import type { OperatorCause } from '../../kernel/cause.ts';
+import type { Digest } from '../../kernel/digest.ts';
+import { type Fingerprint, fingerprintOf } from '../../kernel/fingerprint.ts';
+import { commitOnce } from '../../once/use/execute-once.ts';
+import { judgeEffect } from '../../once/use/judge-record.ts';
+import {
+  type Approval,
+  type ApprovalEnd,
+  approvalObject,
+  hasShownEffect,
+  isOpen,
+  isSamePerson,
+  type Person,
+  personOf,
+} from '../domain/approval.ts';
+import { reasonFields, storedWithout } from '../domain/given-reason.ts';
+import { type CorrectionRefusal, correctionEffect } from './correct-ledger.ts';
+import { isReplay, withPersonalFields } from './create-payment.ts';
+import { type DecisionRefusal, decisionEffect } from './decide-payment.ts';
+import { type EffectOfRequest, type KeyedEffectOutcome, type KeyedEffectTools, takeEffect } from './keyed-effect.ts';
+import type { PaymentChain } from './payment-chain.ts';
+
+/** A second person's verdict on a request. It needs no key of its own: an approval ends once, and a repeated verdict is a replay. */
+export interface Verdict {
+  /** From the request, not validated. */
+  readonly id: string;
+  readonly by: Person;
+  readonly cause: OperatorCause;
+}
+
+export type ApprovalRefusal =
+  | { readonly kind: 'approval_not_found' }
+  /** The person who asked has no verdict. */
+  | { readonly kind: 'own_approval' }
+  /** It has the other verdict. */
+  | { readonly kind: 'approval_ended' }
+  | { readonly kind: 'approval_expired' }
+  /** The reason was erased, so the correction or the decision would have none. */
+  | { readonly kind: 'reason_erased' }
+  /** The payment has changed: what would be done now is not what was asked for. */
+  | { readonly kind: 'approval_outdated' };
+
+/** In order of precedence. */
+export type ApprovalOutcome =
+  | ApprovalRefusal
+  | Exclude<KeyedEffectOutcome<CorrectionRefusal | DecisionRefusal>, { readonly kind: 'payload_mismatch' }>;
+
+/**
+ * Carries out what another operator asked for, exactly once. It is judged again on the payment as it is now, and takes effect in the
+ * transaction that ends the approval. Of two verdicts at once, the first wins, because both write the same record.
+ *
+ *   Ben  ── read ── decide T3 ── record ✓ T3 ✓ end ✓
+ *   Carl ──── read ── reject ──── record ✗: ended
+ *
+ * @throws as `takeEffect`
+ */
+export async function approve(tools: KeyedEffectTools, verdict: Verdict): Promise<ApprovalOutcome> {
+  const approval = await judgeVerdict(tools, verdict);
+  if ('kind' in approval) return approval;
+  const { asked, askedBy: by, operationId, reason = '' } = approval;
+  const effect: EffectOfRequest<CorrectionRefusal | DecisionRefusal> =
+    asked.kind === 'correction'
+      ? correctionEffect({ asked, reason, by }, operationId)
+      : decisionEffect(tools, { asked, reason, by }, operationId);
+  const end = endBy(verdict.by, 'approved');
+  const taken = await takeEffect<ApprovalRefusal | CorrectionRefusal | DecisionRefusal>(tools, {
+    ...effect,
+    cause: verdict.cause,
+    by,
+    operationId: approval.id,
+    fingerprint: verdictPrint(tools.digest, 'approved'),
+    payment: approval.paymentId,
+    reason,
+    recordedReason: () => undefined,
+    decide: (chain) => decideAgain(approval, effect, chain, tools.clock.nowMs()),
+    answer: ({ occurredAtMs }) => answerOf({ ...approval, end: end(occurredAtMs) }, occurredAtMs),
+    personalFields: () => reasonFields(approval),
+    ended: (atMs) => ({ approval, end: end(atMs) }),
+  });
+  return taken.kind === 'payload_mismatch' ? { kind: 'approval_ended' } : taken;
+}
+
+function decideAgain<Refusal extends { readonly kind: string }>(
+  approval: Approval,
+  { decide }: Pick<EffectOfRequest<Refusal>, 'decide'>,
+  chain: PaymentChain,
+  nowMs: number,
+) {
+  if (!isOpen(approval, nowMs)) return { kind: 'approval_expired' as const };
+  if (approval.reason === undefined) return { kind: 'reason_erased' as const };
+  const decision = decide(chain);
+  const isOther = 'draft' in decision && !hasShownEffect(approval, decision.draft);
+  return isOther ? { kind: 'approval_outdated' as const } : decision;
+}
+
+/** Ends an approval without an effect. @throws as `takeEffect` */
+export async function reject(tools: KeyedEffectTools, verdict: Verdict): Promise<ApprovalOutcome> {
+  const approval = await judgeVerdict(tools, verdict);
+  if ('kind' in approval) return approval;
+  const { effects, runner, clock, digest, entropy } = tools;
+  const { id: operationId, paymentId, tenantId, mode, askedBy } = approval;
+  const fingerprint = verdictPrint(digest, 'rejected');
+  const judge = (record: Parameters<typeof judgeEffect>[0]): ApprovalOutcome => {
+    const judged = judgeEffect(record, fingerprint);
+    return judged.kind === 'replay' ? judged : { kind: 'approval_ended' };
+  };
+  const taken = await commitOnce<undefined, ApprovalOutcome>(runner, {
+    operationId,
+    find: async () => {
+      const record = await effects.readEffect(operationId);
+      return record === undefined ? undefined : judge(record);
+    },
+    prepare: async () => undefined,
+    write: async () => {
+      const atMs = clock.nowMs();
+      if (!isOpen(approval, atMs)) return { kind: 'done', outcome: { kind: 'approval_expired' } };
+      const end = endBy(verdict.by, 'rejected')(atMs);
+      const answer = answerOf({ ...approval, end }, atMs);
+      const request = { fingerprint, answer: storedWithout(answer, reasonFields(approval)) };
+      const written = await effects.recordEffect({
+        record: { operationId, paymentId, owner: entropy.ownerToken(), recordedAtMs: atMs, request },
+        transitions: [],
+        ended: { approval, end },
+        activity: {
+          chain: { tenantId, mode },
+          action: 'approval.rejected',
+          actor: verdict.cause,
+          about: [operationId, approval.operationId, paymentId],
+          details: { asked_by: askedBy.name },
+          occurredAtMs: atMs,
+        },
+      });
+      if (written.kind === 'recorded') return { kind: 'done', outcome: { kind: 'first', answer } };
+      if (written.kind === 'recorded_before') return { kind: 'done', outcome: judge(written.record) };
+      return { kind: 'again', prepared: undefined };
+    },
+  });
+  return isReplay(taken) ? withPersonalFields(taken, async () => reasonFields(approval)) : taken;
+}
+
+async function judgeVerdict(
+  { effects }: Pick<KeyedEffectTools, 'effects'>,
+  { id, by }: Verdict,
+): Promise<Approval | ApprovalRefusal> {
+  const approval = await effects.readApproval(id);
+  if (approval === undefined) return { kind: 'approval_not_found' };
+  return isSamePerson(by, approval.askedBy) ? { kind: 'own_approval' } : approval;
+}
+
+function endBy(by: Person, verdict: ApprovalEnd['verdict']) {
+  return (atMs: number): ApprovalEnd => ({ verdict, by: personOf(by), atMs });
+}
+
+function answerOf(approval: Approval, nowMs: number): Answer {
+  const body = JSON.stringify(approvalObject(approval, nowMs));
+  return { status: 200, headers: { 'content-type': JSON_TYPE }, body };
+}
+
+/** The two verdicts have one record, and are told apart by it. */
+function verdictPrint(digest: Digest, verdict: ApprovalEnd['verdict']): Fingerprint {
+  return fingerprintOf(digest, { body: { verdict }, query: {} });
+}

@@ -1,0 +1,100 @@
+import { problemAnswer } from '../../http/http-answer.ts';
+import { payloadMismatch, replayed } from '../../http/keyed-request.ts';
+import { problem } from '../../http/problems.ts';
+import type { Answer } from '../../kernel/answer.ts';
+import type { CorrectionRefusal } from '../../payments/use/correct-ledger.ts';
+import type { DecisionRefusal } from '../../payments/use/decide-payment.ts';
+import type { KeyedEffectOutcome } from '../../payments/use/keyed-effect.ts';
+
+/** The answer to a correction or a decision, also to one that a second person has approved. */
+export function operatorAnswer(
+  outcome: KeyedEffectOutcome<CorrectionRefusal | DecisionRefusal>,
+  requestId: string,
+): Answer {
+  switch (outcome.kind) {
+    case 'first':
+      return outcome.answer;
+    case 'replay':
+      return replayed(outcome.answer);
+    case 'payload_mismatch':
+      return payloadMismatch(requestId);
+    case 'not_found':
+      return problemAnswer(problem('not_found', 'There is no such payment.'), requestId);
+    case 'key_expired': {
+      const detail = 'This Idempotency-Key has had its effect, and its answer is no longer stored. Read the payment.';
+      return problemAnswer(problem('idempotency_key_expired', detail), requestId, {
+        members: { payment_id: outcome.paymentId },
+      });
+    }
+    case 'nothing_to_reverse':
+    case 'already_reversed':
+    case 'unbalanced':
+      return correctionRefusal(outcome, requestId);
+    case 'not_in_review':
+    case 'change_not_found':
+    case 'change_ended':
+    case 'change_too_young':
+    case 'impossible':
+    case 'charge_unnamed':
+    case 'amount_unnamed':
+      return decisionRefusal(outcome, requestId);
+  }
+}
+
+function correctionRefusal(refusal: CorrectionRefusal, requestId: string): Answer {
+  switch (refusal.kind) {
+    case 'nothing_to_reverse': {
+      const detail = 'reverses must be the sequence of a transition of this payment that has postings.';
+      return problemAnswer(problem('invalid_request', detail, 'reverses'), requestId);
+    }
+    case 'already_reversed': {
+      const detail = 'These postings were reversed before. To restore them, reverse the correction that reversed them.';
+      return problemAnswer(problem('already_reversed', detail, 'reverses'), requestId, {
+        members: { correction_id: refusal.correctionId },
+      });
+    }
+    case 'unbalanced': {
+      const [more, less] = refusal.byMinor > 0 ? ['debits', 'credits'] : ['credits', 'debits'];
+      const detail = `The ${more} are ${Math.abs(refusal.byMinor)} more than the ${less}, in minor units.`;
+      return problemAnswer(problem('unbalanced', detail, 'postings'), requestId);
+    }
+  }
+}
+
+function decisionRefusal(refusal: DecisionRefusal, requestId: string): Answer {
+  switch (refusal.kind) {
+    case 'not_in_review': {
+      const detail = `The payment’s status is ${refusal.status}: only a payment that needs review waits for a decision.`;
+      return problemAnswer(problem('payment_not_in_review', detail), requestId, {
+        members: { payment_status: refusal.status },
+      });
+    }
+    case 'change_not_found': {
+      const detail = 'change names no refund, capture or cancellation of this payment.';
+      return problemAnswer(problem('invalid_request', detail, 'change'), requestId);
+    }
+    case 'change_ended': {
+      const detail = 'The outcome of the change is known. Read the payment.';
+      return problemAnswer(problem('change_not_undecided', detail), requestId);
+    }
+    case 'change_too_young': {
+      const detail = 'The resolver may still determine the outcome of the change. Decide after it could not.';
+      return problemAnswer(problem('change_not_undecided', detail), requestId, {
+        members: { decidable_from: Math.ceil(refusal.fromMs / 1000) },
+      });
+    }
+    case 'impossible':
+      return problemAnswer(
+        problem('change_not_undecided', `The decision is impossible: ${refusal.because}.`),
+        requestId,
+      );
+    case 'charge_unnamed': {
+      const detail = 'charge_id is missing: it must be the id of the charge at the processor.';
+      return problemAnswer(problem('invalid_request', detail, 'charge_id'), requestId);
+    }
+    case 'amount_unnamed': {
+      const detail = 'amount is missing: the captured amount differs from the requested one, and must be given.';
+      return problemAnswer(problem('invalid_request', detail, 'amount'), requestId);
+    }
+  }
+}
