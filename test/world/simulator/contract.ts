@@ -169,6 +169,8 @@ export interface Observed {
   readonly reported: readonly { readonly of: string; readonly error: unknown; readonly atMs: number }[];
   /** Messages that are left, by name of the queue: task queues, consumers' queues, their dead letters and parking queues. */
   readonly queues: Readonly<Record<string, number>>;
+  /** The most messages that were in a queue at a time, by name of the queue. */
+  readonly crowds: Readonly<Record<string, number>>;
 }
 
 export interface SimulatedTenant {

@@ -58,6 +58,8 @@ export class Queues {
   readonly #shapes: Readonly<Record<string, QueueShape>>;
   readonly #around: Around;
   readonly #messages = new Map<string, Set<Message>>();
+  /** The most messages that were in a queue at a time. */
+  readonly most: Record<string, number> = {};
 
   constructor(simulation: Simulation, shapes: Readonly<Record<string, QueueShape>>, around: Around) {
     this.#simulation = simulation;
@@ -97,6 +99,7 @@ export class Queues {
       receives: 0,
     };
     this.#of(queue).add(message);
+    this.most[queue] = Math.max(this.most[queue] ?? 0, this.#of(queue).size);
     const lateMs = place < LATE_SHARE ? LATE_MS : SOON_MS;
     this.#poll(queue, message, nowMs + delayMs + this.#simulation.decide(`${name} travels`) * lateMs);
   }

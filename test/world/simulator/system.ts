@@ -154,6 +154,10 @@ export class SimulatedSystem implements RunningSystem {
     return this.account.queues.left;
   }
 
+  get crowds(): Observed['crowds'] {
+    return this.account.queues.most;
+  }
+
   async run(untilMs: number): Promise<void> {
     await this.simulation.run(untilMs);
   }

@@ -400,9 +400,9 @@ describe('what is unfinished', () => {
   );
 
   test('is no crowd of messages for the runs of jobs', () => {
-    world.queues['upkeep-jobs'] = 100;
+    world.crowds['upkeep-jobs'] = 100;
     expect(world.now()).toEqual([]);
-    world.queues['upkeep-jobs'] = 101;
+    world.crowds['upkeep-jobs'] = 101;
     expect(world.now()).toEqual(['the messages of a run end']);
   });
 

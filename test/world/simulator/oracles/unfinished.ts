@@ -100,10 +100,10 @@ export function checkOrderQueued(
 const MOST_MESSAGES = 100;
 
 /** After every step: duplicates of the messages of runs do not add up. */
-export function checkMessages({ queues }: Observed): readonly Violation[] {
-  return Object.entries(queues).flatMap(([queue, messages]) => {
+export function checkMessages({ crowds }: Observed): readonly Violation[] {
+  return Object.entries(crowds).flatMap(([queue, messages]) => {
     if (!queue.endsWith('-jobs') || messages <= MOST_MESSAGES) return [];
-    return [{ oracle: 'the messages of a run end', what: `${messages} messages are in ${queue}` }];
+    return [{ oracle: 'the messages of a run end', what: `${messages} messages were in ${queue} at a time` }];
   });
 }
 

@@ -19,6 +19,7 @@ export function watched({ clock, store, processor }: World) {
     troubles: [],
   };
   const queues: Record<string, number> = {};
+  const crowds: Record<string, number> = {};
   const world: Observed = {
     get nowMs() {
       return clock.nowMs();
@@ -31,6 +32,7 @@ export function watched({ clock, store, processor }: World) {
     faults: [],
     reported: [],
     queues,
+    crowds,
     ...lists,
   };
   const watch = new Watch(world);
@@ -38,6 +40,7 @@ export function watched({ clock, store, processor }: World) {
   return {
     ...lists,
     queues,
+    crowds,
     world,
     /** The oracles that are violated now. */
     now: () => names(watch.afterStep()),
