@@ -93,7 +93,7 @@ const dispute = act<Amount>({
   pace: ['instant', 'seconds', 'minutes', 'hours', 'days'],
   draw: (drawing) => (hasMoney(drawing) ? { amount: share(drawing, [1, 1, 0.5, 0.3]), ...which(drawing) } : undefined),
   leadsTo: ({ dice }, { charge }): readonly Draft[] =>
-    dice.chance(0.6)
+    dice.chance(0.7)
       ? [
           {
             act: 'close_dispute',
@@ -128,6 +128,11 @@ const closeDispute = act<Close>({
   weight: 0,
   pace: ['hours', 'days'],
   draw: ({ dice }) => ({ outcome: dice.pick(['won', 'lost']) }),
+  leadsTo: ({ dice, has }, { outcome, charge }): readonly Draft[] => {
+    const what = outcome === 'won' ? 'dispute_lost' : 'dispute_won';
+    const given = { what, isTold: true, ...(charge === undefined ? {} : { charge }) };
+    return has('contradictions') && dice.chance(0.5) ? [{ act: 'contradict', pace: ['hours', 'days'], given }] : [];
+  },
   play: (scene, step) =>
     onCharge(
       scene,
@@ -162,6 +167,10 @@ const failRefund = act<EndRefund>({
     drawing.earlier.some(({ act: name }) => /refund|late_success|stray|order/.test(name))
       ? { which: 'newest', ...which(drawing) }
       : undefined,
+  leadsTo: ({ dice, has }): readonly Draft[] =>
+    has('contradictions') && dice.chance(0.4)
+      ? [{ act: 'contradict', pace: ['hours', 'days'], given: { what: 'refund_succeeds', isTold: true } }]
+      : [],
   play: (scene, step) =>
     onCharge(
       scene,
@@ -225,7 +234,11 @@ const wrongAmount = act<WrongAmount>({
   pace: ['seconds'],
   draw: (drawing) =>
     hasHold(drawing) || waitsForPayer(drawing) || sourceOf(drawing) === 'tok_async'
-      ? { amount: share(drawing, [0.999, 0.5, 1.5]), ...(drawing.dice.chance(0.4) ? { isTold: true } : {}) }
+      ? // Less than was asked for is in order when a hold is captured.
+        {
+          amount: share(drawing, hasHold(drawing) ? [1.001, 1.5] : [0.999, 0.5, 1.5]),
+          ...(drawing.dice.chance(0.4) ? { isTold: true } : {}),
+        }
       : undefined,
   leadsTo: (drawing): readonly Draft[] => [
     // A hold of another amount is seen when it is captured.
@@ -272,6 +285,9 @@ function afterWrongAmount({ dice, has, root, earlier }: Drawing): readonly Draft
     ...(has('dashboard') && dice.chance(0.3)
       ? [{ act: 'foreign_refund', pace: ['minutes'], given: { amount: 1, begins: 'succeeded' } } as const]
       : []),
+    ...(has('contradictions') && dice.chance(0.3)
+      ? [{ act: 'contradict', pace: ['minutes'], given: { what: 'voided', isTold: true } } as const]
+      : []),
     ...(has('decisions') && !withStray && !isDecided && dice.chance(0.8)
       ? [
           {
@@ -289,6 +305,7 @@ const CONTRADICTIONS = [
   'voided',
   'captured',
   'right_amount',
+  'other_amount',
   'refund_succeeds',
   'dispute_won',
   'dispute_lost',
@@ -351,6 +368,7 @@ function canContradict(what: Contradiction['what'], charge: ProcessorCharge): bo
   if (what === 'dispute_lost') return disputes.some((each) => each.status === 'won');
   if (!isUntouched(charge)) return false;
   if (what === 'captured') return status === 'voided';
+  if (what === 'other_amount') return status === 'voided' || status === 'declined';
   if (what === 'right_amount') return status === 'succeeded' && capturedMinor > amountMinor;
   return status !== what;
 }
@@ -367,6 +385,8 @@ function contradictionOf(charge: Charge, what: Contradiction['what']): Partial<C
     case 'captured':
     case 'right_amount':
       return { status: 'succeeded', amount_captured: charge.amount };
+    case 'other_amount':
+      return { status: 'succeeded', amount_captured: charge.amount + 1 };
     case 'refund_succeeds': {
       const found = refunds.find((refund) => refund.status === 'failed');
       if (found === undefined) return undefined;

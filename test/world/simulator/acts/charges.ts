@@ -15,6 +15,8 @@ export interface Amount extends OfCharge {
   readonly amount: number;
 }
 
+export const SOURCES_OF_STRAYS = ['tok_ok', 'tok_fee', 'tok_async', 'tok_declined', 'tok_action'] as const;
+
 export function share(drawing: Drawing, shares: readonly number[]): number {
   return Math.max(1, Math.round(amountOf(drawing) * drawing.dice.pick(shares)));
 }

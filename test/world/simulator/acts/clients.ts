@@ -1,7 +1,7 @@
 import { RECORDS_KEPT_DAYS } from '../../../../lambdas/once/domain/idempotency.ts';
 import type { Step } from '../contract.ts';
 import { type Act, act, type Draft, type Drawing } from './act.ts';
-import { slowBank } from './charges.ts';
+import { SOURCES_OF_STRAYS, slowBank } from './charges.ts';
 import { ask, endOf, keyOf, paymentOf } from './objects.ts';
 import { stormAfter } from './world.ts';
 
@@ -30,6 +30,9 @@ const SOURCES = {
   late_success: ['tok_declined', 'tok_async_declined', 'tok_callback_late_success'],
 } as const;
 
+/** Nobody sends a charge later than this after its claim, so that the payment has failed. */
+const WINDOW_MS = 40 * 60_000;
+
 /** Longer than an order tries to send its e-mail. */
 const MAIL_AWAY_MS = 96 * 3_600_000;
 
@@ -43,7 +46,7 @@ function drawMoney({ dice, has }: Drawing): Money {
     amount: dice.chance(0.7) ? 1000 : dice.magnitude(1, 99_999),
     currency: has('second_processor') && dice.chance(0.5) ? 'USD' : 'EUR',
     source: plain
-      ? dice.weighted(['tok_ok', 'tok_fee'], (source) => (source === 'tok_ok' ? 5 : 1))
+      ? dice.weighted(['tok_ok', 'tok_fee'], (source) => (source === 'tok_ok' ? 3 : 1))
       : dice.pick(SOURCES[dice.pick(features)]),
   };
 }
@@ -63,12 +66,21 @@ interface Pay extends Money, Readonly<Record<string, unknown>> {
 /** The answer of a key is kept until then. Its record is deleted some days later. Milliseconds. */
 const KEPT_MS = RECORDS_KEPT_DAYS * 24 * 3_600_000;
 
+/** A charge that names a payment for which nothing could be charged, and one beside a charge that waits for its payer. */
+function straysAfter({ dice, has }: Drawing, source: string, atMs: number): readonly Draft[] {
+  const isUncharged = source === 'tok_timeout_not_charged';
+  if (!has('strays') || !(isUncharged || source === 'tok_action') || !dice.chance(0.5)) return [];
+  const given = { amount: 1000, named: isUncharged, source: dice.pick(SOURCES_OF_STRAYS) };
+  return [{ act: 'stray', pace: ['seconds'], given, ...(isUncharged ? { fromMs: atMs + WINDOW_MS } : {}) }];
+}
+
 function afterRequest(drawing: Drawing, { id, source, atMs }: Step & Money): readonly Draft[] {
   const { dice, has } = drawing;
   return [
     // A charge that stays pending for long.
     ...(source === 'tok_async' && dice.chance(0.4) ? [slowBank(drawing, atMs)] : []),
     ...stormAfter(drawing),
+    ...straysAfter(drawing, source, atMs),
     ...(has('retries') && dice.chance(0.15)
       ? [
           {

@@ -1,7 +1,17 @@
 import type { Refund } from '../../../../lambdas/kernel/contract/sandbox-api.ts';
 import type { ProcessorCharge } from '../../../../lambdas/payments/domain/processor-charge.ts';
 import { type Act, type Arguments, act, type Draft, type Drawing, hasHold, hasMoney, sourceOf } from './act.ts';
-import { type Amount, hasLeft, isHold, type OfCharge, ordinal, share, slowBank, which } from './charges.ts';
+import {
+  type Amount,
+  hasLeft,
+  isHold,
+  type OfCharge,
+  ordinal,
+  SOURCES_OF_STRAYS,
+  share,
+  slowBank,
+  which,
+} from './charges.ts';
 import { chargeOf, deedAt, leftOf, onCharge, paymentOf } from './objects.ts';
 
 /** What other users of the processor’s account do. Payonce learns of it by callbacks, or not at all. */
@@ -82,8 +92,6 @@ interface Stray extends Arguments {
   /** At the other processor, or without the payment’s id: no payment takes it. */
   readonly lost?: 'elsewhere' | 'nameless';
 }
-
-const SOURCES_OF_STRAYS = ['tok_ok', 'tok_fee', 'tok_async', 'tok_declined', 'tok_action'] as const;
 
 const stray = act<Stray>({
   name: 'stray',

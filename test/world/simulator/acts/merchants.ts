@@ -74,14 +74,14 @@ const capture = act<Change>({
   weight: 8,
   pace: ['seconds', 'minutes', 'hours', 'days'],
   draw: (drawing) => (hasHold(drawing) ? (drawing.dice.chance(0.6) ? {} : { amount: part(drawing) }) : undefined),
-  leadsTo: (drawing, { id, atMs }): readonly Draft[] =>
+  leadsTo: (drawing, step): readonly Draft[] =>
     drawing.has('wrong_amounts') && drawing.dice.chance(0.4) && !drawing.earlier.some(isWrongAmount)
       ? [
           {
             act: 'trouble',
             pace: ['instant'],
             given: { processor: 'its', calls: 'changes', count: 1, source: 'tok_timeout_not_charged' },
-            fromMs: atMs - 500,
+            fromMs: step.atMs - 500,
           },
           {
             act: 'wrong_amount',
@@ -90,7 +90,7 @@ const capture = act<Change>({
           },
         ]
       : drawing.has('decisions')
-        ? undecided(drawing, id, atMs)
+        ? undecided(drawing, step)
         : [],
   play: (scene, step) => change(scene, step, CAN.capture),
   tell: ({ of, amount }, { name, money }) =>
@@ -104,7 +104,7 @@ const cancel = act<Change>({
   weight: 2,
   pace: ['instant', 'seconds', 'minutes', 'hours'],
   draw: (drawing) => (hasHold(drawing) || waitsForPayer(drawing) ? {} : undefined),
-  leadsTo: (drawing, { id, atMs }): readonly Draft[] => (drawing.has('decisions') ? undecided(drawing, id, atMs) : []),
+  leadsTo: (drawing, step): readonly Draft[] => (drawing.has('decisions') ? undecided(drawing, step) : []),
   play: (scene, step) => change(scene, step, CAN.cancel),
   tell: ({ of }, { name }) => `the merchant cancels ${name(of)}`,
 });
@@ -117,9 +117,9 @@ const refund = act<Change>({
   weight: 6,
   pace: ['seconds', 'minutes', 'hours', 'days'],
   draw: (drawing) => (!hasMoney(drawing) ? undefined : drawing.dice.chance(0.5) ? {} : { amount: part(drawing) }),
-  leadsTo: (drawing, { id, atMs }): readonly Draft[] => [
-    ...afterRefund(drawing, id),
-    ...(drawing.has('decisions') ? undecided(drawing, id, atMs) : []),
+  leadsTo: (drawing, step): readonly Draft[] => [
+    ...afterRefund(drawing, step.id),
+    ...(drawing.has('decisions') ? undecided(drawing, step) : []),
   ],
   play: (scene, step) => change(scene, step, CAN.refund),
   tell: ({ of, amount }, { name, money }) =>
@@ -144,10 +144,12 @@ function afterRefund({ dice, has }: Drawing, id: number): readonly Draft[] {
 }
 
 /** The outcome of a change stays open for so long that an operator may decide about it. */
-function undecided(drawing: Drawing, id: number, atMs: number): readonly Draft[] {
+function undecided(drawing: Drawing, { id, act: name, atMs }: Step): readonly Draft[] {
   const { dice } = drawing;
+  const isRefund = name === 'refund';
   if (!dice.chance(0.4)) return [];
-  const source = dice.pick(['tok_async', 'tok_async', 'tok_timeout_charged', 'tok_timeout_not_charged']);
+  // A capture and a cancellation end at once, unless nobody can ask for them any more.
+  const source = isRefund && dice.chance(0.5) ? 'tok_async' : 'tok_timeout_not_charged';
   const processor = 'its';
   return [
     slowBank(drawing, atMs),
