@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { describe, expect, test } from '@jest/globals';
 import { documentsApi } from '../../lambdas/api-docs/documents-api.ts';
 import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
-import { gatewayEvent } from '../world/api.ts';
+import { gatewayEvent } from '../world/gateway-event.ts';
 
 const SWAGGER = new URL('../../node_modules/swagger-ui-dist/', import.meta.url);
 const api = documentsApi((name) => readFile(new URL(name, SWAGGER), 'utf8'), systemDigest);

@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { type GatewayEvent, gatewayRequest } from '../../lambdas/http/gateway-request.ts';
-import { gatewayEvent } from '../world/api.ts';
+import { gatewayEvent } from '../world/gateway-event.ts';
 
 const read = (changes: Partial<GatewayEvent>) =>
   gatewayRequest({ ...gatewayEvent('GET', '/'), pathParameters: null, ...changes });

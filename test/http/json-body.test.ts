@@ -2,7 +2,7 @@ import { describe, expect, test } from '@jest/globals';
 import { type GatewayEvent, gatewayRequest } from '../../lambdas/http/gateway-request.ts';
 import { readJsonObject } from '../../lambdas/http/json-body.ts';
 import { MAX_BODY_BYTES } from '../../lambdas/kernel/contract/limits.ts';
-import { gatewayEvent } from '../world/api.ts';
+import { gatewayEvent } from '../world/gateway-event.ts';
 
 const JSON_HEADER = { 'Content-Type': 'application/json' };
 

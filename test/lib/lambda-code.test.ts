@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { FileSystem } from 'aws-cdk-lib';
 import { bundle } from '../../lib/lambda-code.ts';
 import { startFiles, startSize } from '../support/start-size.ts';
-import { gatewayEvent } from '../world/api.ts';
+import { gatewayEvent } from '../world/gateway-event.ts';
 
 const FUNCTIONS = [
   'api-documents',

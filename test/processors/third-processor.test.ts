@@ -8,7 +8,8 @@ import { describeProcessor, type ProcessorDescriptor } from '../../lambdas/proce
 import { PROCESSORS } from '../../lambdas/processors/registry.ts';
 import { readCallbacksConfig } from '../../lambdas/processors/settings.ts';
 import { SimulatedClock } from '../support/simulated-clock.ts';
-import { Api, gatewayEvent } from '../world/api.ts';
+import { Api } from '../world/api.ts';
+import { gatewayEvent } from '../world/gateway-event.ts';
 import { Stores } from '../world/stores.ts';
 import { tillhouseContract } from './tillhouse/contract.ts';
 import { tillhouse } from './tillhouse/descriptor.ts';

@@ -36,6 +36,7 @@ import { countingEntropy } from '../support/counting-entropy.ts';
 import { emailTools } from '../views/email-tools.ts';
 import { ProjectedViews } from '../views/projected-views.ts';
 import { SECRETS } from '../webhooks/webhook-fixtures.ts';
+import { gatewayEvent } from './gateway-event.ts';
 import type { MemoryDynamoDb } from './memory-dynamodb.ts';
 import { Stores } from './stores.ts';
 import { TABLES } from './tables.ts';
@@ -438,32 +439,3 @@ export const idsOf = (reply: Reply): readonly string[] => dataOf(reply).map(({ i
 
 /** A request with this key. */
 export const as = (key: string) => ({ headers: { Authorization: `Bearer ${key}` } });
-
-/** An event of a REST API with Lambda proxy integration (payload version 1.0), as far as the functions read it. */
-export function gatewayEvent(
-  method: string,
-  address: string,
-  headers: Readonly<Record<string, string>> = {},
-): GatewayEvent {
-  const [path = '', search] = address.split('?');
-  const query = [...new URLSearchParams(search)];
-  const names = query.map(([name]) => name);
-  return {
-    httpMethod: method,
-    resource: '/{proxy+}',
-    path,
-    pathParameters: { proxy: path.replace(/^\//, '') },
-    headers: { ...headers },
-    multiValueHeaders: Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, [value]])),
-    queryStringParameters: search === undefined ? null : Object.fromEntries(query),
-    multiValueQueryStringParameters:
-      search === undefined
-        ? null
-        : Object.fromEntries(
-            names.map((name) => [name, query.filter(([each]) => each === name).map(([, text]) => text)]),
-          ),
-    body: null,
-    isBase64Encoded: false,
-    requestContext: { requestId: 'req-0' },
-  };
-}

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { ConditionalCheckFailedException } from '@aws-sdk/client-dynamodb';
 import { PutCommand } from '@aws-sdk/lib-dynamodb';
 import type { Action } from '../../../lambdas/activity/domain/activity.ts';
-import { DynamoDbActivity, eraseDetails } from '../../../lambdas/activity/store/dynamodb-activity.ts';
+import { eraseDetails } from '../../../lambdas/activity/store/dynamodb-activity.ts';
 import type { GatewayEvent } from '../../../lambdas/http/gateway-request.ts';
 import { acceptedRun, runIdOf } from '../../../lambdas/jobs/domain/job-run.ts';
 import { runRow } from '../../../lambdas/jobs/store/job-items.ts';
@@ -15,24 +15,23 @@ import { type SandboxEvent, SIGNATURE_HEADER } from '../../../lambdas/kernel/con
 import { KeyAttribute } from '../../../lambdas/kernel/contract/tables.ts';
 import { parseOrderId, parsePaymentId, tenantId } from '../../../lambdas/kernel/ids.ts';
 import { invariant } from '../../../lambdas/kernel/invariant.ts';
-import type { Pacing } from '../../../lambdas/kernel/platform/attempts.ts';
 import { systemDigest } from '../../../lambdas/kernel/platform/platform.ts';
 import { ROW_IS_NEW } from '../../../lambdas/once/store/transact-items.ts';
-import { DynamoDbOrders } from '../../../lambdas/orders/store/dynamodb-orders.ts';
 import { eraseOrder } from '../../../lambdas/orders/use/erase-order.ts';
 import type { SendRequest } from '../../../lambdas/outbound/http-call.ts';
 import type { Payment } from '../../../lambdas/payments/domain/payment.ts';
-import { DynamoDbStore } from '../../../lambdas/payments/store/dynamodb-store.ts';
 import { erasePayment } from '../../../lambdas/payments/use/erase-payment.ts';
 import { ownerRow } from '../../../lambdas/tenants/store/tenant-owners.ts';
 import { apiKeyRowKey, idOfKeyHash } from '../../../lambdas/tenants/store/tenant-registry.ts';
-import { DynamoDbLedgerWalk } from '../../../lambdas/views/store/dynamodb-ledger-walk.ts';
 import { DynamoDbViews } from '../../../lambdas/views/store/dynamodb-views.ts';
 import { rebuildBegin, rebuildViews } from '../../../lambdas/views/use/rebuild-views.ts';
 import { ProjectedEvents } from '../../../lambdas/views/use/seen-events.ts';
 import { parseBook } from '../../../lambdas/webhooks/store/webhook-items.ts';
 import { sign } from '../../../sandbox/signature.ts';
+import { countingEntropy } from '../../support/counting-entropy.ts';
+import { gatewayEvent } from '../gateway-event.ts';
 import { createSandboxInProcess, type SandboxInProcess } from '../sandbox-in-process.ts';
+import { Stores } from '../stores.ts';
 import { TABLES } from '../tables.ts';
 import { Account, type Deployment } from './account.ts';
 import type {
@@ -230,7 +229,11 @@ export class SimulatedSystem implements RunningSystem {
     const body = JSON.stringify(event);
     const signature = sign(secretText(Secret.callbacks), Math.floor(this.nowMs / 1_000), body);
     const headers = { 'content-type': 'application/json', [SIGNATURE_HEADER]: signature };
-    const request = gatewayEvent({ method: 'POST', path: `/callbacks/${processor}/test`, headers, body }, by.token());
+    const request = {
+      ...gatewayEvent('POST', `/callbacks/${processor}/test`, headers),
+      body,
+      requestContext: { requestId: by.token() },
+    };
     const name = `${processor} ${event.id}`;
     const posted = this.#callbacks.get(name) ?? {
       processor,
@@ -292,30 +295,21 @@ export class SimulatedSystem implements RunningSystem {
   }
 
   async rebuildViews(): Promise<void> {
-    const { process, documents, pacing, store } = this.#operator();
-    const { ledger, views } = TABLES;
+    const { process, pacing, views, store } = this.#operator();
+    const books = { views, ledger: store.ledgerWalk, store, orders: store };
     await rebuildViews(
-      {
-        views: new DynamoDbViews(documents, views, pacing),
-        ledger: new DynamoDbLedgerWalk(documents, ledger, pacing),
-        store,
-        orders: new DynamoDbOrders(documents, TABLES, pacing, store),
-        digest: systemDigest,
-        ...process.clock,
-        ...pacing,
-      },
+      { ...books, digest: systemDigest, ...process.clock, ...pacing },
       rebuildBegin(1),
       async () => {},
     );
   }
 
   async erase(id: string): Promise<void> {
-    const { process, documents, pacing, store } = this.#operator();
-    const activity = new DynamoDbActivity(documents, TABLES, pacing);
+    const { process, documents, pacing, views, store } = this.#operator();
     const erase =
       (action: Action) =>
       (erased: Pick<Payment, 'tenantId' | 'mode'> & { readonly id: string }): Promise<boolean> =>
-        eraseDetails({ client: documents, registry: TABLES.registry, pacing }, activity, {
+        eraseDetails({ client: documents, registry: TABLES.registry, pacing }, store.activity, {
           chain: { tenantId: erased.tenantId, mode: erased.mode },
           action,
           actor: { by: 'command', operator: 'Ada Example' },
@@ -324,14 +318,12 @@ export class SimulatedSystem implements RunningSystem {
         });
     const payment = parsePaymentId(id);
     if (payment !== undefined) {
-      const seen = new ProjectedEvents(new DynamoDbViews(documents, TABLES.views, pacing));
-      await erasePayment({ store, seen, erase: erase('payment.erased') }, payment);
+      await erasePayment({ store, seen: new ProjectedEvents(views), erase: erase('payment.erased') }, payment);
       return;
     }
     const order = parseOrderId(id);
     invariant(order !== undefined, 'what is erased is a payment or an order');
-    const orders = new DynamoDbOrders(documents, TABLES, pacing, store);
-    await eraseOrder({ orders, records: store, erase: erase('order.erased') }, order);
+    await eraseOrder({ orders: store, records: store, erase: erase('order.erased') }, order);
   }
 
   processorUp(processor: string, isUp: boolean): void {
@@ -473,15 +465,9 @@ export class SimulatedSystem implements RunningSystem {
         apply,
       ),
     );
-    const pacing: Pacing = {
-      clock: process.clock,
-      entropy: {
-        ownerToken: () => failing() as never,
-        salt: () => new Uint8Array(16),
-        fraction: () => process.fraction(),
-      },
-    };
-    return { process, documents, pacing, store: new DynamoDbStore(documents, TABLES, pacing) };
+    const pacing = { clock: process.clock, entropy: countingEntropy() };
+    const views = new DynamoDbViews(documents, TABLES.views, pacing);
+    return { process, documents, pacing, views, store: new Stores(process.clock, { client: documents }) };
   }
 
   #endpointOf(url: string): string | undefined {
@@ -500,10 +486,11 @@ export class SimulatedSystem implements RunningSystem {
       ...(key === undefined ? {} : { 'idempotency-key': key }),
       ...(prefer === undefined ? {} : { prefer }),
     };
-    return gatewayEvent(
-      { method, path, headers, body: body === undefined ? '' : JSON.stringify(body) },
-      client.token(),
-    );
+    return {
+      ...gatewayEvent(method, path, headers),
+      body: body === undefined ? '' : JSON.stringify(body),
+      requestContext: { requestId: client.token() },
+    };
   }
 
   async #register(tenant: SimulatedTenant): Promise<void> {
@@ -555,30 +542,5 @@ function deploymentOf({ defaultProcessor, routes, clockSkewMs }: Settings): Depl
     },
     processors: REGISTRY,
     clockSkewMs,
-  };
-}
-
-interface GatewayRequestParts {
-  readonly method: string;
-  readonly path: string;
-  readonly headers: Readonly<Record<string, string>>;
-  readonly body: string;
-}
-
-function gatewayEvent({ method, path: address, headers, body }: GatewayRequestParts, requestId: string): GatewayEvent {
-  const [path = '', search] = address.split('?');
-  const query = search === undefined ? null : Object.fromEntries(new URLSearchParams(search));
-  return {
-    httpMethod: method,
-    resource: '/{proxy+}',
-    path,
-    pathParameters: { proxy: path.slice(1) },
-    headers,
-    multiValueHeaders: null,
-    queryStringParameters: query,
-    multiValueQueryStringParameters: null,
-    body,
-    isBase64Encoded: false,
-    requestContext: { requestId },
   };
 }
