@@ -414,7 +414,7 @@ export class SimulatedSystem implements RunningSystem {
     const { simulation } = this;
     const by = simulation.process;
     const { method, headers, body = '' } = call;
-    const event = gatewayEvent({ method, path, headers, body }, by.token());
+    const event = { ...gatewayEvent(method, path, headers), body, requestContext: { requestId: by.token() } };
     simulation.busy(-1);
     const answer = await this.account.request(`${by.name} ${by.token()}`, event, by);
     simulation.busy(1);
