@@ -32,7 +32,7 @@ export class Callbacks extends Construct {
       processors,
     });
     processors.grantVerifyCallbacks(this.api);
-    data.idempotency.grantCommit(this.api);
+    data.idempotency.grantCommit(this.api, ['callback']);
     const { orphan, return: giveBack, inquiry, openOrder, hold } = RegistryRow;
     const queues = [orphan, giveBack, inquiry, openOrder, hold];
     data.registry.grantRows(this.api, 'ShelveOrphans', ['dynamodb:PutItem'], queues);

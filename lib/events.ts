@@ -182,7 +182,7 @@ export class Events extends Construct {
       [Environment.lostAfterSeconds]: String(lostAfter.toSeconds()),
     });
     events.grantPublish(worker);
-    ledger.grantRead(worker);
+    ledger.grantRead(worker, ['payment', 'order']);
     ledger.grantFindOutcomes(worker);
     registry.grantReadDetails(worker);
     registry.grantRows(worker, 'Marks', ['dynamodb:GetItem', 'dynamodb:PutItem'], [RegistryRow.jobMark]);

@@ -32,7 +32,7 @@ export class FollowUps extends Construct {
   /** Allows a worker of jobs to release commissions after the refund period. */
   grantRelease(worker: PayonceFunction): void {
     const { idempotency, registry } = this.#props.data;
-    idempotency.grantCommit(worker, 'businessKey');
+    idempotency.grantCommit(worker, ['businessKey']);
     const actions = ['dynamodb:Query', 'dynamodb:DeleteItem'];
     registry.grantRows(worker, 'TakeDueCommissions', actions, [COMMISSION_DUE]);
     registry.grantRows(worker, 'ReadCommissions', ['dynamodb:GetItem'], [COMMISSION]);
@@ -46,7 +46,7 @@ export class FollowUps extends Construct {
       folder: 'commission-consumer',
       environment: { [Environment.registryTable]: registry.tableName },
     });
-    idempotency.grantCommit(consumer, 'businessKey');
+    idempotency.grantCommit(consumer, ['businessKey']);
     registry.grantRows(consumer, 'KeepCommissions', ['dynamodb:PutItem'], [COMMISSION, COMMISSION_OF_ORDER]);
     registry.grantRows(consumer, 'QueueCommissions', ['dynamodb:PutItem', 'dynamodb:DeleteItem'], [COMMISSION_DUE]);
     new EventConsumer(this, 'CommissionEvents', {
@@ -64,7 +64,7 @@ export class FollowUps extends Construct {
       environment: { [Environment.ledgerTable]: ledger.table.tableName },
     });
     idempotency.grantClaimOf(consumer, 'businessKey');
-    ledger.grantRead(consumer);
+    ledger.grantRead(consumer, ['payment']);
     registry.grantReadDetails(consumer);
     parties.grantCall(consumer);
     new EventConsumer(this, 'ReceiptEvents', {

@@ -98,7 +98,7 @@ export class Jobs extends Construct {
       },
     });
     for (const [name, queue] of queues) api.tell({ [QUEUE_VARIABLES[name]]: queue.queueUrl });
-    data.idempotency.grantCommit(api, 'acceptedRun');
+    data.idempotency.grantCommit(api, ['acceptedRun']);
     data.ledger.grantRecordActivity(api);
     data.registry.grantIdentifyOperators(api);
     data.registry.grantRows(api, 'ReadRuns', ['dynamodb:GetItem'], [RegistryRow.jobRuns]);
@@ -125,7 +125,7 @@ export class Jobs extends Construct {
         [Environment.apiUrl]: http.url,
       },
     });
-    data.idempotency.grantCommit(executor, 'askedRun');
+    data.idempotency.grantCommit(executor, ['askedRun']);
     data.jobCredential.grantReadTo(executor);
     return executor;
   }

@@ -35,7 +35,8 @@ export class Orders extends Construct {
       processors,
       appends: ['payment', 'order'],
     });
-    data.idempotency.grantClaim(this.api);
+    data.idempotency.grantClaim(this.api, ['order', 'charge', 'cancel', 'refund']);
+    data.idempotency.grantCommit(this.api, ['inquiry']);
     data.registry.grantAuthenticate(this.api);
     const { details, return: giveBack, inquiry, openOrder, hold } = RegistryRow;
     data.registry.grantRows(this.api, 'Queue', ['dynamodb:PutItem'], [details, giveBack, inquiry, openOrder, hold]);

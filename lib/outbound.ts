@@ -29,6 +29,8 @@ export class Outbound extends Construct {
       memoryMb: 256,
       data,
       appends: ['order'],
+      // Nothing is sent for an order whose money is gone.
+      reads: ['payment', 'order'],
     });
     parties.grantCall(this.redrive);
     this.redrive.role.addToPrincipalPolicy(

@@ -33,7 +33,8 @@ export class Payments extends Construct {
       data,
       processors,
     });
-    data.idempotency.grantClaim(this.api);
+    data.idempotency.grantClaim(this.api, ['charge', 'capture', 'cancel', 'refund']);
+    data.idempotency.grantCommit(this.api, ['inquiry']);
     data.registry.grantAuthenticate(this.api);
     const { reference, details, hold, inquiry, openOrder, return: giveBack } = RegistryRow;
     data.registry.grantRows(

@@ -46,7 +46,7 @@ export class Reconciling extends Construct {
       data,
       appends: ['payment', 'activity'],
     });
-    data.idempotency.grantCommit(this.api);
+    data.idempotency.grantCommit(this.api, ['correction', 'decision']);
     data.registry.grantIdentifyOperators(this.api);
     const { apiKey, apiKeys, apiKeyUse } = RegistryRow;
     data.registry.grantRows(this.api, 'RevokeKeys', ['dynamodb:UpdateItem'], [apiKey]);
@@ -89,7 +89,7 @@ export class Reconciling extends Construct {
   grantCompare(worker: PayonceFunction): void {
     const { data, processors } = this.#props;
     processors.grantCall(worker);
-    data.ledger.grantRead(worker);
+    data.ledger.grantRead(worker, ['payment', 'order']);
     data.registry.grantReadDetails(worker);
     data.ledger.grantFindOutcomes(worker);
     data.idempotency.grantPurge(worker);

@@ -46,7 +46,8 @@ export class Resolving extends Construct {
   /** Allows a worker of jobs to finish stale claims, to return stray charges, to retry orphans and to end holds. */
   grantResolve(worker: PayonceFunction): void {
     const { data, parties } = this.#props;
-    data.idempotency.grantClaim(worker);
+    data.idempotency.grantClaim(worker, ['charge', 'capture', 'cancel', 'refund', 'return', 'order']);
+    data.idempotency.grantCommit(worker, ['inquiry', 'adoption', 'callback']);
     data.idempotency.grantFindOpenClaims(worker);
     // It claims like a caller, with the rows of a first claim, so that an existing row refuses the claim.
     const written = [reference, details, giveBack, inquiry, openOrder, hold, keptOrphan];

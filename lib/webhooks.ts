@@ -91,7 +91,7 @@ export class Webhooks extends Construct {
       timeout: Duration.seconds(PAYMENTS_TIMEOUT_SECONDS),
       environment: { ...this.#calling(), [Environment.ledgerTable]: data.ledger.table.tableName },
     });
-    data.idempotency.grantCommit(api, 'webhookRequest');
+    data.idempotency.grantCommit(api, ['webhookRequest']);
     data.ledger.grantRecordActivity(api);
     const rows = [...BOOKS, ...DELIVERIES, ...REPLAYS];
     data.registry.grantAuthenticate(api);

@@ -54,7 +54,7 @@ export const PAYMENT_ID = /^pay_[a-z2-7]{32}$/;
  * payment and the processor's key are found without an index, and a lost record cannot become a second charge.
  */
 export function derivePaymentId(digest: Digest, scope: KeyScope): PaymentId {
-  return `pay_${derived(digest, scopeParts(scope))}` as PaymentId;
+  return `${OperationPrefix.charge}${derived(digest, scopeParts(scope))}` as PaymentId;
 }
 
 /** The operation that charges a payment has the payment's id. */
@@ -62,8 +62,7 @@ export function chargeOperation(paymentId: PaymentId): OperationId {
   return paymentId as string as OperationId;
 }
 
-const CHANGE_PREFIXES = { capture: 'cap_', cancel: 'can_', refund: 'ref_' } as const;
-export type ChangeKind = keyof typeof CHANGE_PREFIXES;
+export type ChangeKind = 'capture' | 'cancel' | 'refund';
 
 /** 130 bits. */
 const CHANGE_LETTERS = 26;
@@ -74,10 +73,10 @@ const CHANGE_LETTERS = 26;
  */
 export function deriveChangeId(digest: Digest, kind: ChangeKind, paymentId: PaymentId, scope: KeyScope): OperationId {
   const letters = derived(digest, scopeParts(scope)).slice(0, CHANGE_LETTERS);
-  return `${CHANGE_PREFIXES[kind]}${paymentId.slice('pay_'.length)}${letters}` as OperationId;
+  return `${OperationPrefix[kind]}${paymentId.slice('pay_'.length)}${letters}` as OperationId;
 }
 
-const PART_PREFIXES = { refund: CHANGE_PREFIXES.refund, dispute: 'dsp_' } as const;
+const PART_PREFIXES = { refund: OperationPrefix.refund, dispute: 'dsp_' } as const;
 /** With the processor's id at its end. */
 export const DISPUTE_ID = /^dsp_[a-z2-7]{32}_.{1,255}$/;
 const PART_ID = /^(?:cap|can|ref|rtn|dsp)_(?<payment>[a-z2-7]{32})(?:[a-z2-7]{26}|_.+)$/;
@@ -101,7 +100,7 @@ export function paymentOfPart(text: string): PaymentId | undefined {
 
 /** The id of the order that this request creates. It never changes. */
 export function deriveOrderId(digest: Digest, scope: KeyScope): OrderId {
-  return `ord_${derived(digest, scopeParts(scope))}` as OrderId;
+  return `${OperationPrefix.order}${derived(digest, scopeParts(scope))}` as OrderId;
 }
 
 export const ORDER_ID = /^ord_[a-z2-7]{32}$/;
@@ -129,13 +128,13 @@ export function reversalOfOrder(
   attempt: number,
 ): OperationId {
   const letters = derived(digest, ['reversal_of_order', kind, paymentId, String(attempt)]).slice(0, CHANGE_LETTERS);
-  return `${CHANGE_PREFIXES[kind]}${paymentId.slice('pay_'.length)}${letters}` as OperationId;
+  return `${OperationPrefix[kind]}${paymentId.slice('pay_'.length)}${letters}` as OperationId;
 }
 
 /** The void of an authorization that was never captured. @param attempt 1 for the first; the next one only after the previous one provably failed */
 export function expiryOfHold(digest: Digest, paymentId: PaymentId, attempt: number): OperationId {
   const letters = derived(digest, ['expiry_of_hold', paymentId, String(attempt)]).slice(0, CHANGE_LETTERS);
-  return `${CHANGE_PREFIXES.cancel}${paymentId.slice('pay_'.length)}${letters}` as OperationId;
+  return `${OperationPrefix.cancel}${paymentId.slice('pay_'.length)}${letters}` as OperationId;
 }
 
 const ORDER_STEPS = { reserve: 'stk_', confirm: 'eml_', credit: 'crd_' } as const;
@@ -152,8 +151,6 @@ export function isOwnRefund(operation: string | undefined): operation is string 
   return operation !== undefined && OWN_REFUND.test(operation);
 }
 
-const RETURN_PREFIX = 'rtn_';
-
 /**
  * The operation that returns a charge which its payment must not have. It contains the payment's id.
  *
@@ -168,17 +165,17 @@ export function returnOperation(
 ): OperationId {
   const parts = ['return', paymentId, chargeId, String(attempt), String(amountMinor)];
   const letters = derived(digest, parts).slice(0, CHANGE_LETTERS);
-  return `${RETURN_PREFIX}${paymentId.slice('pay_'.length)}${letters}` as OperationId;
+  return `${OperationPrefix.return}${paymentId.slice('pay_'.length)}${letters}` as OperationId;
 }
 
 /** Whether Payonce made the refund to return a stray charge. */
 export function isReturn(refundId: string): boolean {
-  return refundId.startsWith(RETURN_PREFIX);
+  return refundId.startsWith(OperationPrefix.return);
 }
 
 /** The operation that finds out what became of a payment or a change that was answered "not known yet". */
 export function inquiryOperation(digest: Digest, asked: OperationId, sequence: number): OperationId {
-  return `inq_${derived(digest, ['inquiry', asked, String(sequence)])}` as OperationId;
+  return `${OperationPrefix.inquiry}${derived(digest, ['inquiry', asked, String(sequence)])}` as OperationId;
 }
 
 /** The operation that records one event of a processor: the same for every delivery, at any address. */
@@ -188,7 +185,7 @@ export function callbackOperation(digest: Digest, source: string, eventId: strin
 
 /** The operation that tries an orphaned callback again and gets it a payment. */
 export function adoptionOperation(digest: Digest, orphan: OperationId): OperationId {
-  return `ad_${derived(digest, ['adoption', orphan])}` as OperationId;
+  return `${OperationPrefix.adoption}${derived(digest, ['adoption', orphan])}` as OperationId;
 }
 
 /** The operation that puts one event on the bus. */
@@ -257,7 +254,7 @@ export function runPageOperation(runId: string): OperationId {
 
 /** The operator's decision that this request records: permanently the same. */
 export function deriveDecisionId(digest: Digest, scope: OperatorKeyScope): OperationId {
-  return `dec_${derived(digest, operatorParts(scope))}` as OperationId;
+  return `${OperationPrefix.decision}${derived(digest, operatorParts(scope))}` as OperationId;
 }
 
 /** Of a correction or a decision. It does not contain the payment's id; the record of its operation does. */
@@ -270,7 +267,7 @@ export function parseOperatorEffectId(text: string): OperationId | undefined {
 
 /** The correction that this request makes: permanently the same. */
 export function deriveCorrectionId(digest: Digest, scope: OperatorKeyScope): OperationId {
-  return `cor_${derived(digest, operatorParts(scope))}` as OperationId;
+  return `${OperationPrefix.correction}${derived(digest, operatorParts(scope))}` as OperationId;
 }
 
 /** A JSON array, not joined text: no choice of parts can be read as another choice. */

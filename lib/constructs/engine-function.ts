@@ -11,14 +11,20 @@ export interface EngineFunctionProps extends Omit<PayonceFunctionProps, 'environ
   readonly processors?: Processors;
   /** The kinds of rows that it may append to the Ledger. @default payments */
   readonly appends?: readonly LedgerKind[];
+  /** The kinds of rows that it may read in the Ledger. @default those that it may append */
+  readonly reads?: readonly LedgerKind[];
 }
 
 /** A function that appends to the Ledger. Permissions to claim or to write queues are granted separately. */
 export class EngineFunction extends PayonceFunction {
-  constructor(scope: Construct, id: string, { data, processors, appends = ['payment'], ...own }: EngineFunctionProps) {
+  constructor(
+    scope: Construct,
+    id: string,
+    { data, processors, appends = ['payment'], reads = appends, ...own }: EngineFunctionProps,
+  ) {
     super(scope, id, { ...own, environment: engineTables(data) });
     data.ledger.grantAppend(this, appends);
-    data.ledger.grantRead(this);
+    data.ledger.grantRead(this, reads);
     data.registry.grantReadDetails(this);
     processors?.grantCall(this);
   }

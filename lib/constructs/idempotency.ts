@@ -10,7 +10,7 @@ export interface IdempotencyProps {
   readonly retain: boolean;
 }
 
-/** Kinds of records with their own prefix of the operation id, so that a policy can distinguish them from records of payments. */
+/** Kinds of records. */
 export type RecordKind = keyof typeof OperationPrefix;
 
 /** The table of idempotency records and effect records. A record expires some time after its completion. */
@@ -26,20 +26,15 @@ export class Idempotency extends DataTable {
     });
   }
 
-  /** Allows `grantee` to claim and commit. Takeovers and commits are updates. */
-  grantClaim(grantee: IGrantable): void {
-    this.grantActions(grantee, 'Claims', ['dynamodb:GetItem', 'dynamodb:PutItem', 'dynamodb:UpdateItem']);
+  /** Allows `grantee` to claim and commit operations of these kinds. Takeovers and commits are updates. */
+  grantClaim(grantee: IGrantable, kinds: readonly RecordKind[]): void {
+    const actions = ['dynamodb:GetItem', 'dynamodb:PutItem', 'dynamodb:UpdateItem'];
+    this.grantRows(grantee, 'Claims', actions, kinds.map(recordsOf));
   }
 
-  /**
-   * Allows `grantee` to write a record together with its effect in one transaction.
-   *
-   * @param kind the kind of records that it may write. @default all: for the functions that commit operations of payments
-   */
-  grantCommit(grantee: IGrantable, kind?: RecordKind): void {
-    const actions = ['dynamodb:GetItem', 'dynamodb:PutItem'];
-    if (kind === undefined) this.grantActions(grantee, 'Effects', actions);
-    else this.grantRows(grantee, 'Effects', actions, [recordsOf(kind)]);
+  /** Allows `grantee` to write records of these kinds, each together with its effect in one transaction. */
+  grantCommit(grantee: IGrantable, kinds: readonly RecordKind[]): void {
+    this.grantRows(grantee, 'Effects', ['dynamodb:GetItem', 'dynamodb:PutItem'], kinds.map(recordsOf));
   }
 
   /** Allows `grantee` to claim records of one kind and to complete them. A refused claim returns the existing record. */
@@ -52,7 +47,7 @@ export class Idempotency extends DataTable {
     this.grantIndex(grantee, 'FindOpenClaims', IdempotencyTable.openClaimsIndex.name);
   }
 
-  /** Allows `grantee` to scan the table and to delete expired records. */
+  /** Allows `grantee` to scan the table, which names no key, and to delete expired records, which are of all kinds. */
   grantPurge(grantee: IGrantable): void {
     this.grantActions(grantee, 'Purge', ['dynamodb:Scan', 'dynamodb:DeleteItem', 'dynamodb:DescribeTimeToLive']);
   }

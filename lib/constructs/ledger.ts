@@ -57,10 +57,7 @@ export class Ledger extends Construct {
         resources: [this.table.tableArn],
         conditions: {
           'ForAnyValue:StringEquals': { 'dynamodb:EnclosingOperation': ['TransactWriteItems'] },
-          ...ofRows(
-            'LedgerAppendInTransaction',
-            kinds.map((kind) => LedgerRow[kind]),
-          ),
+          ...ofRows('LedgerAppendInTransaction', kinds.map(rowsOf)),
         },
       }),
     );
@@ -73,14 +70,15 @@ export class Ledger extends Construct {
     this.table.grantRows(grantee, 'NewestActivity', ['dynamodb:Query'], [LedgerRow.activity]);
   }
 
-  /** Allows `grantee` to read a payment's transitions. */
-  grantRead(grantee: IGrantable): void {
-    this.table.grantActions(grantee, 'LedgerRead', ['dynamodb:GetItem', 'dynamodb:Query']);
+  /** Allows `grantee` to read rows of some kinds. */
+  grantRead(grantee: IGrantable, kinds: readonly LedgerKind[]): void {
+    this.table.grantRows(grantee, 'LedgerRead', ['dynamodb:GetItem', 'dynamodb:Query'], kinds.map(rowsOf));
   }
 
-  /** Allows `grantee` to read transitions by key, but no queries. */
+  /** Allows `grantee` to read transitions of payments and orders by key, but no queries. */
   grantReadTransitions(grantee: IGrantable): void {
-    this.table.grantActions(grantee, 'ReadTransitions', ['dynamodb:GetItem']);
+    const rows = [LedgerRow.payment, LedgerRow.order];
+    this.table.grantRows(grantee, 'ReadTransitions', ['dynamodb:GetItem'], rows);
   }
 
   /** Allows `grantee` to find the keys of the outcomes in a range of time. */
@@ -99,4 +97,8 @@ export class Ledger extends Construct {
       }),
     );
   }
+}
+
+function rowsOf(kind: LedgerKind): string {
+  return LedgerRow[kind];
 }

@@ -1,4 +1,12 @@
 import { describe, expect, test } from '@jest/globals';
+import {
+  EmailRow,
+  IdempotencyRow,
+  LedgerRow,
+  OperationPrefix,
+  RegistryRow,
+  ViewsRow,
+} from '../../lambdas/kernel/contract/rows.ts';
 import { synthesize } from '../support/synth.ts';
 import { present, type Statement, statementsByOwner } from './templates.ts';
 
@@ -34,9 +42,11 @@ const rows = (...partitions: readonly string[]) => onlyRows('Registry', ...parti
 const APPENDS = [
   'logs:CreateLogStream, logs:PutLogEvents on Logs',
   'xray:PutTelemetryRecords, xray:PutTraceSegments on "*"',
-  'dynamodb:GetItem, dynamodb:Query on LedgerTable',
   `dynamodb:GetItem ${rows('DETAILS#*')}`,
 ];
+
+const readsRows = (...partitions: readonly string[]) =>
+  `dynamodb:GetItem, dynamodb:Query ${onlyRows('LedgerTable', ...partitions)}`;
 
 const appendsRows = (...partitions: readonly string[]) =>
   'dynamodb:PutItem on LedgerTable if ForAnyValue:StringEquals dynamodb:EnclosingOperation TransactWriteItems ' +
@@ -66,8 +76,10 @@ const ROLES: readonly (readonly [string, readonly string[]])[] = [
   [
     'Payments',
     [
+      readsRows('PAY#*'),
+      `dynamodb:GetItem, dynamodb:PutItem, dynamodb:UpdateItem ${onlyRows('Idempotency', 'OP#pay_*', 'OP#cap_*', 'OP#can_*', 'OP#ref_*')}`,
+      `dynamodb:GetItem, dynamodb:PutItem ${onlyRows('Idempotency', 'OP#inq_*')}`,
       appendsRows('PAY#*'),
-      'dynamodb:GetItem, dynamodb:PutItem, dynamodb:UpdateItem on Idempotency',
       `dynamodb:GetItem ${rows('KEY#*')}`,
       `dynamodb:UpdateItem ${rows('KEY_USE#*')}`,
       `dynamodb:UpdateItem ${rows('LIMIT#*')}`,
@@ -84,8 +96,10 @@ const ROLES: readonly (readonly [string, readonly string[]])[] = [
   [
     'JobsPayments',
     [
+      readsRows('PAY#*', 'ORD#*'),
+      `dynamodb:GetItem, dynamodb:PutItem, dynamodb:UpdateItem ${onlyRows('Idempotency', 'OP#pay_*', 'OP#cap_*', 'OP#can_*', 'OP#ref_*', 'OP#rtn_*', 'OP#ord_*')}`,
+      `dynamodb:GetItem, dynamodb:PutItem ${onlyRows('Idempotency', 'OP#inq_*', 'OP#ad_*', 'OP#cb_*')}`,
       appendsRows('PAY#*', 'ORD#*'),
-      'dynamodb:GetItem, dynamodb:PutItem, dynamodb:UpdateItem on Idempotency',
       'dynamodb:Query on Idempotency',
       `dynamodb:PutItem ${rows('REF#*', 'DETAILS#*', 'RETURN#*', 'INQUIRY#*', 'ORDER#*', 'HOLD#*', 'ORPHAN_KEPT#*')}`,
       `dynamodb:DeleteItem, dynamodb:Query ${rows('RETURN#*', 'INQUIRY#*', 'ORDER#*', 'HOLD#*', 'ORPHAN#*')}`,
@@ -98,8 +112,10 @@ const ROLES: readonly (readonly [string, readonly string[]])[] = [
   [
     'Orders',
     [
+      readsRows('PAY#*', 'ORD#*'),
+      `dynamodb:GetItem, dynamodb:PutItem, dynamodb:UpdateItem ${onlyRows('Idempotency', 'OP#ord_*', 'OP#pay_*', 'OP#can_*', 'OP#ref_*')}`,
+      `dynamodb:GetItem, dynamodb:PutItem ${onlyRows('Idempotency', 'OP#inq_*')}`,
       appendsRows('PAY#*', 'ORD#*'),
-      'dynamodb:GetItem, dynamodb:PutItem, dynamodb:UpdateItem on Idempotency',
       `dynamodb:GetItem ${rows('KEY#*')}`,
       `dynamodb:UpdateItem ${rows('KEY_USE#*')}`,
       `dynamodb:UpdateItem ${rows('LIMIT#*')}`,
@@ -116,8 +132,9 @@ const ROLES: readonly (readonly [string, readonly string[]])[] = [
   [
     'Callbacks',
     [
+      readsRows('PAY#*'),
+      `dynamodb:GetItem, dynamodb:PutItem ${onlyRows('Idempotency', 'OP#cb_*')}`,
       appendsRows('PAY#*'),
-      'dynamodb:GetItem, dynamodb:PutItem on Idempotency',
       `dynamodb:PutItem ${rows('ORPHAN#*', 'RETURN#*', 'INQUIRY#*', 'ORDER#*', 'HOLD#*')}`,
       'secretsmanager:GetSecretValue on CallbackSecret, SandboxSecret',
     ],
@@ -125,8 +142,9 @@ const ROLES: readonly (readonly [string, readonly string[]])[] = [
   [
     'ReconcilingApi',
     [
+      readsRows('PAY#*', 'ACT#*'),
+      `dynamodb:GetItem, dynamodb:PutItem ${onlyRows('Idempotency', 'OP#cor_*', 'OP#dec_*')}`,
       appendsRows('PAY#*', 'ACT#*'),
-      'dynamodb:GetItem, dynamodb:PutItem on Idempotency',
       `dynamodb:GetItem ${rows('KEY#*')}`,
       `dynamodb:UpdateItem ${rows('KEY_USE#*')}`,
       // To list and revoke keys.
@@ -142,6 +160,7 @@ const ROLES: readonly (readonly [string, readonly string[]])[] = [
   [
     'OutboundRedrive',
     [
+      readsRows('PAY#*', 'ORD#*'),
       appendsRows('ORD#*'),
       ...CALLS_PARTIES,
       'secretsmanager:GetSecretValue on SandboxSecret',
@@ -179,7 +198,7 @@ const VIEWERS: readonly (readonly [string, readonly string[]])[] = [
   [
     'EventsApi',
     [
-      'dynamodb:GetItem on LedgerTable',
+      `dynamodb:GetItem ${onlyRows('LedgerTable', 'PAY#*', 'ORD#*')}`,
       `dynamodb:GetItem ${rows('KEY#*')}`,
       `dynamodb:UpdateItem ${rows('KEY_USE#*')}`,
       `dynamodb:UpdateItem ${rows('LIMIT#*')}`,
@@ -201,7 +220,7 @@ const VIEWERS: readonly (readonly [string, readonly string[]])[] = [
     'FollowUpsReceiptConsumer',
     [
       `dynamodb:PutItem ${onlyRows('Idempotency', 'OP#biz_*')}`,
-      'dynamodb:GetItem, dynamodb:Query on LedgerTable',
+      readsRows('PAY#*'),
       `dynamodb:GetItem ${rows('DETAILS#*')}`,
       `dynamodb:DeleteItem, dynamodb:PutItem, dynamodb:UpdateItem ${rows('SENDING#*')}`,
       'secretsmanager:GetSecretValue on SandboxSecret',
@@ -227,7 +246,7 @@ test('the role of JobsUpkeep may not append to the Ledger', () => {
     [
       'dynamodb:DeleteItem, dynamodb:DescribeTimeToLive, dynamodb:Scan on Idempotency',
       `dynamodb:GetItem, dynamodb:PutItem ${onlyRows('Idempotency', 'OP#biz_*')}`,
-      'dynamodb:GetItem, dynamodb:Query on LedgerTable',
+      readsRows('PAY#*', 'ORD#*'),
       'dynamodb:Query on LedgerTable',
       'dynamodb:DeleteItem, dynamodb:GetItem, dynamodb:PutItem, dynamodb:Query on Views',
       'dynamodb:DescribeTimeToLive on Registry',
@@ -273,4 +292,48 @@ test('only the worker of the purge job may scan a table of the service', () => {
   expect(allowed(roles.get('JobsUpkeep')).filter((line) => line.includes('dynamodb:Scan'))).toEqual([
     'dynamodb:DeleteItem, dynamodb:DescribeTimeToLive, dynamodb:Scan on Idempotency',
   ]);
+});
+
+/** Statements about tables that are not limited to kinds of rows, each with its reason. */
+const ALL_KINDS: Readonly<Record<string, string>> = {
+  'JobsUpkeep Purge': 'A scan names no key, and the expired records that it deletes are of all kinds.',
+  'JobsUpkeep TimeToLive': 'It describes the table and reads no row.',
+  'JobsUpkeep KeepViews': 'It builds the Views anew, which hold no other rows.',
+  'ViewsProjector Project': 'It writes every kind of row of the Views, which hold no other rows.',
+  'JobsPayments FindOpenClaims': 'The partitions of the index are numbers of shards. It holds keys only.',
+  'JobsUpkeep FindOutcomes': 'The partitions of the index are shards of days. It holds keys only.',
+  'EventsRepublisher FindOutcomes': 'The partitions of the index are shards of days. It holds keys only.',
+  'JobsUpkeep FindDueWebhooks': 'The partitions of the index are shards. It holds keys only.',
+  'WebhooksSender FindLanes': 'The partitions of the index are shards of lanes. It holds keys only.',
+};
+
+describe('every function reaches only the kinds of rows that it needs', () => {
+  const onTables = [...roles].flatMap(([owner, statements]) =>
+    statements
+      .filter(({ Effect, Action }) => Effect === 'Allow' && JSON.stringify(Action).includes('"dynamodb:'))
+      // Streams have no keys.
+      .filter(({ Sid }) => Sid !== undefined)
+      .map((statement) => ({ name: `${owner} ${statement.Sid}`, statement })),
+  );
+  const keysOf = ({ Condition = {} }: Statement): readonly string[] | undefined => {
+    const keys = Condition['ForAllValues:StringLike']?.['dynamodb:LeadingKeys'];
+    return keys === undefined ? undefined : listOf(keys);
+  };
+
+  test('except those that cannot be limited', () => {
+    const unlimited = onTables.filter(({ statement }) => keysOf(statement) === undefined);
+    expect(unlimited.map(({ name }) => name).sort()).toEqual(Object.keys(ALL_KINDS).sort());
+  });
+
+  test('and each kind is one of the list of prefixes', () => {
+    const records = Object.values(OperationPrefix).map((prefix) => `${IdempotencyRow.record}${prefix}`);
+    const kinds = [LedgerRow, RegistryRow, EmailRow, ViewsRow].flatMap((rowsOf) => Object.values(rowsOf));
+    const known = new Set([...records, ...kinds].map((row) => (/[#_]$/.test(row) ? `${row}*` : row)));
+    const granted = onTables.flatMap(({ statement }) => keysOf(statement) ?? []);
+    expect(granted.length).toBeGreaterThan(50);
+    expect(granted.filter((key) => !known.has(key))).toEqual([]);
+    // A prefix that no function may reach is of rows that no function writes.
+    const unused = [...known].filter((key) => /^(?:OP|PAY|ORD|ACT)#/.test(key) && !granted.includes(key));
+    expect(unused).toEqual([]);
+  });
 });

@@ -83,6 +83,14 @@ describe('the role of the payments function', () => {
     expect(await attempt('put-activity-in-transaction', localAws().tables.ledger)).toBe('AccessDeniedException');
   });
 
+  test('reaches its own kinds of records and of rows of the Ledger, and no others', async () => {
+    const { idempotency, ledger } = localAws().tables;
+    expect(await attempt('put-own-record', idempotency)).toBe('done');
+    expect(await attempt('put-record-of-order', idempotency)).toBe('AccessDeniedException');
+    expect(await attempt('read-record-of-callback', idempotency)).toBe('AccessDeniedException');
+    expect(await attempt('read-activity', ledger)).toBe('AccessDeniedException');
+  });
+
   test('reaches its own kinds of rows of the Registry and no others', async () => {
     const { registry } = localAws().tables;
     expect(await attempt('read-key', registry)).toBe('done');

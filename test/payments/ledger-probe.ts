@@ -53,6 +53,14 @@ async function perform(action: string, table: string): Promise<unknown> {
       return client.send(new TransactWriteCommand({ TransactItems: [{ Delete: { TableName: table, Key: KEY } }] }));
     case 'read':
       return client.send(new GetCommand({ TableName: table, Key: KEY }));
+    case 'read-activity':
+      return client.send(new GetCommand({ TableName: table, Key: { pk: 'ACT#deployment', sk: 'A#000000001' } }));
+    case 'put-own-record':
+      return client.send(new PutCommand({ TableName: table, Item: { pk: 'OP#pay_probe' } }));
+    case 'put-record-of-order':
+      return client.send(new PutCommand({ TableName: table, Item: { pk: 'OP#ord_probe' } }));
+    case 'read-record-of-callback':
+      return client.send(new GetCommand({ TableName: table, Key: { pk: 'OP#cb_probe' } }));
     case 'scan':
       return client.send(new ScanCommand({ TableName: table }));
     case 'read-key':

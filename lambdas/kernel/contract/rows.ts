@@ -7,8 +7,22 @@
 /** Partitions of the Idempotency table. */
 export const IdempotencyRow = { record: 'OP#' } as const;
 
-/** Prefixes of the operation ids that policies distinguish. */
+/** Prefixes of the ids of operations that have a record. */
 export const OperationPrefix = {
+  /** The charge of a payment. */
+  charge: 'pay_',
+  capture: 'cap_',
+  cancel: 'can_',
+  refund: 'ref_',
+  /** A refund or void of a charge that its payment must not have. */
+  return: 'rtn_',
+  order: 'ord_',
+  /** What a look into the books of a processor found. */
+  inquiry: 'inq_',
+  /** An orphaned callback that got its payment. */
+  adoption: 'ad_',
+  correction: 'cor_',
+  decision: 'dec_',
   /** What a consumer or a job did once under a business key: no record of a payment. */
   businessKey: 'biz_',
   /** A run of a job that was accepted. */
