@@ -34,6 +34,8 @@ export const MEANINGS: Readonly<Record<ProblemCode, string>> = {
     'The deployment calls processors in test mode only, or the sandbox plays the shop and the mailer of its orders. Nothing was begun. Use a test key.',
   own_approval:
     'The operator has asked for what waits for approval, with this key or another. Another person must approve or reject it.',
+  testmode_not_available:
+    'The shop and the mailer of orders are real, and an order of test mode must not reserve their goods. Nothing was begun. Use a live key.',
   forbidden: 'The firewall before the API refused the request.',
   not_found: 'The path or object does not exist, or this API key has no access to it.',
   method_not_allowed: 'The path exists, and the Allow header names its methods.',

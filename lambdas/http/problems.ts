@@ -30,6 +30,7 @@ export const PROBLEMS = {
   insufficient_role: { status: 403, title: 'Insufficient role' },
   livemode_not_available: { status: 403, title: 'Live mode not available' },
   own_approval: { status: 403, title: 'Own approval' },
+  testmode_not_available: { status: 403, title: 'Test mode not available' },
   forbidden: { status: 403, title: 'Forbidden' },
   not_found: { status: 404, title: 'Not found' },
   method_not_allowed: { status: 405, title: 'Method not allowed' },

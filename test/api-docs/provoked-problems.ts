@@ -102,6 +102,7 @@ const GONE = { items: [{ sku: 'sku_none', quantity: 2 }] };
 /** How to be answered with each problem that orders alone have. */
 const PROVOKED_ORDERS = {
   out_of_stock: () => new Api().order('k', GONE),
+  testmode_not_available: () => new Api({ ordersOf: 'live' }).order('k'),
   order_not_attempted: notAttempted,
   order_canceled: givenUp,
 } as const;

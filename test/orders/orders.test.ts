@@ -161,7 +161,7 @@ describe('POST /v1/orders', () => {
     const processor = createSandboxInProcess({ clock: api.world.clock, mode: 'live' });
     const asked = as(LIVE_KEY);
     const real = new Api({ processor });
-    const simulated = new Api({ processor, takesTestOrdersOnly: true });
+    const simulated = new Api({ processor, ordersOf: 'test' });
     for (const each of [real, simulated]) each.registerKey(LIVE_KEY, { mode: 'live' });
     expect(await simulated.order('k', {}, asked)).toMatchObject({
       status: 403,
@@ -169,6 +169,13 @@ describe('POST /v1/orders', () => {
     });
     expect(processor.inside.all).toEqual([]);
     expect((await real.order('k', {}, asked)).status).toBe(201);
+  });
+
+  test('is refused in test mode where the shop is real, and nothing is charged', async () => {
+    const real = new Api({ ordersOf: 'live' });
+    expect(await real.order('k')).toMatchObject({ status: 403, body: { code: 'testmode_not_available' } });
+    expect(real.world.processor.inside.all).toEqual([]);
+    expect(await new Api({}, real.world).order('k')).toMatchObject({ status: 201 });
   });
 });
 

@@ -138,10 +138,10 @@ test('every call to the shop is signed with the shop’s secret', async () => {
     instruments: { ...systemInstruments, metrics: () => silent },
     send,
   };
-  const { stock, referrals, takesTestOrdersOnly } = await configuredParties(config, tools);
-  expect(takesTestOrdersOnly).toBe(false);
+  const { stock, referrals, ordersOf } = await configuredParties(config, tools);
+  expect(ordersOf).toBe('live');
   const sandbox = await configuredParties({ ...config, secrets: { sandbox: 'sandbox' } }, tools);
-  expect(sandbox.takesTestOrdersOnly).toBe(true);
+  expect(sandbox.ordersOf).toBe('test');
   const operationId = storedOperationId('step');
   const { orderId } = orderRequest('k');
   await stock.reserve({ operationId, orderId, items: [{ sku: 'tea', quantity: 1 }] }, LIMIT).catch(() => undefined);

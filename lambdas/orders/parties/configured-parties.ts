@@ -1,5 +1,6 @@
 import type { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
 import { RetryableError } from '../../kernel/faults.ts';
+import type { Mode } from '../../kernel/ids.ts';
 import { ActiveSecrets } from '../../kernel/platform/active-secrets.ts';
 import type { Instruments } from '../../kernel/platform/instruments.ts';
 import type { Secrets } from '../../kernel/platform/secrets-manager.ts';
@@ -29,8 +30,8 @@ export interface Parties {
   readonly stock: StockKeeper;
   readonly referrals: ReferralProgram;
   readonly mailer: Mailer;
-  /** The sandbox plays the parties: its goods and mails are not real. */
-  readonly takesTestOrdersOnly: boolean;
+  /** Test mode where the sandbox plays the parties. A shop of live mode must not reserve goods for an order of test mode. */
+  readonly ordersOf: Mode;
 }
 
 /** What the parties need of the platform. */
@@ -58,7 +59,7 @@ export async function configuredParties(config: PartiesConfig, tools: PartiesToo
   const { stock, referrals, emails } = connect(config, { ...tools, letters }, 'dead_letter_terminal');
   const isSandbox = 'sandbox' in config.secrets;
   const mailer = createMailer(emails, { clock: tools.clock, givenUp: 'dead_letter_terminal', isSandbox });
-  return { stock, referrals, mailer, takesTestOrdersOnly: isSandbox };
+  return { stock, referrals, mailer, ordersOf: isSandbox ? 'test' : 'live' };
 }
 
 /** The dead letters, and the function that repeats the call of one. */

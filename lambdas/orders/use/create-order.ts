@@ -87,7 +87,8 @@ export async function createOrder(
 }
 
 function processorOf(tools: OrderTools, order: CreateOrder): ReturnType<typeof processorFor> {
-  return tools.takesTestOrdersOnly && order.mode === 'live' ? 'livemode_not_available' : processorFor(tools, order);
+  const { ordersOf = order.mode } = tools;
+  return ordersOf === order.mode ? processorFor(tools, order) : `${order.mode}mode_not_available`;
 }
 
 class OrderOperation implements Operation<OrderChain, Driven, OrderAppend, Refusal> {

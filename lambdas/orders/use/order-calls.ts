@@ -3,7 +3,7 @@ import { REQUEST_BUDGET_SECONDS } from '../../kernel/contract/timing.ts';
 import { shownAmount } from '../../kernel/currency.ts';
 import { AmbiguousError, RetryableError, TerminalError } from '../../kernel/faults.ts';
 import { fingerprintOf } from '../../kernel/fingerprint.ts';
-import { chargeOperation, orderOperation, orderStepOperation, reversalOfOrder } from '../../kernel/ids.ts';
+import { chargeOperation, type Mode, orderOperation, orderStepOperation, reversalOfOrder } from '../../kernel/ids.ts';
 import { invariant } from '../../kernel/invariant.ts';
 import { mailLine } from '../../kernel/mail-line.ts';
 import { changeOf } from '../../payments/domain/change.ts';
@@ -31,8 +31,8 @@ export interface OrderTools extends ChangePaymentTools {
   readonly mailer: Mailer;
   /** Selects the processor of a new payment. @default `processor` */
   readonly choose?: ChooseProcessor;
-  /** Whether a new live order is refused, because its goods would not be real. @default false */
-  readonly takesTestOrdersOnly?: boolean;
+  /** The only mode in which new orders are taken: the mode of the shop. @default both */
+  readonly ordersOf?: Mode;
   /** Called with each TerminalError of a party. */
   readonly report: (error: unknown) => void;
 }

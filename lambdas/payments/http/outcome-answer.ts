@@ -41,6 +41,8 @@ export function noProcessor(why: NoProcessor): Problem {
       return problem(why, 'This deployment has no payment processor yet.');
     case 'livemode_not_available':
       return problem(why, 'This deployment takes this request in test mode only. Use a test key.');
+    case 'testmode_not_available':
+      return problem(why, 'This deployment takes this request in live mode only. Use a live key.');
     case 'no_processor_for_payment':
       return problem(why, 'No processor of this deployment takes a payment in this mode and currency.');
   }

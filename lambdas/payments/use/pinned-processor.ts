@@ -10,6 +10,8 @@ export type NoProcessor =
   | 'no_processor_configured'
   /** The payment is live, and the deployment calls processors in test mode only. */
   | 'livemode_not_available'
+  /** The order is of test mode, and its goods would be real. */
+  | 'testmode_not_available'
   /** No routing rule matches. */
   | 'no_processor_for_payment';
 
