@@ -1,12 +1,7 @@
 import { Duration } from 'aws-cdk-lib';
 import { Construct } from 'constructs';
 import { Environment, type RoutingRule } from '../lambdas/kernel/contract/environment.ts';
-import {
-  type CallbackSource,
-  inMode,
-  type ProcessorContract,
-  type SecretConstruct,
-} from '../lambdas/processors/contract.ts';
+import { type CallbackSource, inMode, type ProcessorContract } from '../lambdas/processors/contract.ts';
 import type { PayonceFunction } from './constructs/payonce-function.ts';
 import { vendorMetric } from './constructs/payonce-metric.ts';
 import { ProcessorSecret } from './constructs/processor-secret.ts';
@@ -30,17 +25,19 @@ export function processorSecrets(
   called: readonly CalledProcessor[],
   retain: boolean,
 ): SecretsOfProcessors {
-  const made = ({ construct, description }: SecretConstruct, mode: Mode, values = '') =>
-    new ProcessorSecret(scope, inMode(construct, mode), {
-      description: `${description} For ${mode} mode.${values}`,
-      retain,
-    });
+  const made = (construct: string, description: string, mode: Mode) =>
+    new ProcessorSecret(scope, inMode(construct, mode), { description: `${description} For ${mode} mode.`, retain });
   return new Map(
     called.map(({ processor: { name, callbacks, secrets }, mode }) => [
       keyOf(name, mode),
       {
-        callbacks: made(callbacks.secret, mode, ' Every value is accepted.'),
-        client: Object.fromEntries(Object.entries(secrets).map(([secret, setting]) => [secret, made(setting, mode)])),
+        callbacks: made(callbacks.secret, `Signs the callbacks of ${name}. Every value is accepted.`, mode),
+        client: Object.fromEntries(
+          Object.entries(secrets).map(([secret, { construct, description }]) => [
+            secret,
+            made(construct, description, mode),
+          ]),
+        ),
       },
     ]),
   );

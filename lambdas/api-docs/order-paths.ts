@@ -40,7 +40,14 @@ export const orderPaths: ZodOpenApiPathsObject = {
           schema: order,
         },
       },
-      problems: ['payment_failed', 'order_not_attempted', 'out_of_stock', 'order_canceled', 'testmode_not_available', ...NO_PROCESSOR],
+      problems: [
+        'payment_failed',
+        'order_not_attempted',
+        'out_of_stock',
+        'order_canceled',
+        'testmode_not_available',
+        ...NO_PROCESSOR,
+      ],
     }),
   },
   '/v1/orders/{id}': {

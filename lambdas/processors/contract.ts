@@ -42,15 +42,12 @@ type SettingForm =
   /** A URL without a trailing slash. Deployments require https; a function also accepts http, for the local AWS. */
   'address' | { readonly pattern: RegExp; readonly allowed: string };
 
-interface ProcessorSecretSetting extends SecretConstruct {
-  /** The functions' environment variable that holds the secret's id, in live mode. @see inMode */
-  readonly variable: string;
-}
-
-export interface SecretConstruct {
+interface ProcessorSecretSetting {
   /** The construct id in the data stack, in live mode. It must never change: the secret would be replaced, and its value lost. */
   readonly construct: string;
   readonly description: string;
+  /** The functions' environment variable that holds the secret's id, in live mode. @see inMode */
+  readonly variable: string;
 }
 
 interface ProcessorCallbacks {
@@ -58,8 +55,8 @@ interface ProcessorCallbacks {
   readonly scheme: string;
   /** The name in CDK context, after `payonce:`, of the setting that selects another scheme. @default the scheme is fixed */
   readonly schemeSetting?: string;
-  /** The signing secret. */
-  readonly secret: SecretConstruct;
+  /** The construct id of the signing secret, as for a client's. */
+  readonly secret: string;
 }
 
 /** A processor that may send callbacks to `POST /callbacks/<name>/<mode>`. */

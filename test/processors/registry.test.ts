@@ -17,7 +17,7 @@ describe('the processors of the registry', () => {
     const settings = PROCESSORS.flatMap((processor) => Object.values(processor.settings));
     const secrets = PROCESSORS.flatMap((processor) => Object.values(processor.secrets));
     const chosen = PROCESSORS.flatMap(({ callbacks }) => callbacks.schemeSetting ?? []);
-    const constructs = PROCESSORS.map(({ callbacks }) => callbacks.secret.construct);
+    const constructs = PROCESSORS.map(({ callbacks }) => callbacks.secret);
     expect(repeated(PROCESSORS.map(({ name }) => name))).toEqual([]);
     expect(repeated([...settings.map(({ context }) => context), ...chosen])).toEqual([]);
     expect(repeated([...settings, ...secrets].map(({ variable }) => variable))).toEqual([]);

@@ -40,9 +40,10 @@ export function noProcessor(why: NoProcessor): Problem {
     case 'no_processor_configured':
       return problem(why, 'This deployment has no payment processor yet.');
     case 'livemode_not_available':
-      return problem(why, 'This deployment takes this request in test mode only. Use a test key.');
-    case 'testmode_not_available':
-      return problem(why, 'This deployment takes this request in live mode only. Use a live key.');
+    case 'testmode_not_available': {
+      const only = why === 'livemode_not_available' ? 'test' : 'live';
+      return problem(why, `This deployment takes this request in ${only} mode only. Use a ${only} key.`);
+    }
     case 'no_processor_for_payment':
       return problem(why, 'No processor of this deployment takes a payment in this mode and currency.');
   }

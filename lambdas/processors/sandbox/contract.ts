@@ -16,10 +16,7 @@ export const sandboxContract = {
   },
   callbacks: {
     scheme: 'sandbox',
-    secret: {
-      construct: 'CallbackSecret',
-      description: 'Signs the callbacks of the sandbox.',
-    },
+    secret: 'CallbackSecret',
   },
   abilities: {
     // Reads of its books are strongly consistent. It recognizes an idempotency key for a day.
@@ -54,10 +51,7 @@ export const externalContract = {
   callbacks: {
     scheme: 'sandbox',
     schemeSetting: 'callbackScheme',
-    secret: {
-      construct: 'ProcessorCallbackSecret',
-      description: 'Signs the callbacks of the payment processor.',
-    },
+    secret: 'ProcessorCallbackSecret',
   },
   abilities: sandboxContract.abilities,
   source: sandboxContract.source,

@@ -22,10 +22,7 @@ export const stripeContract = {
   },
   callbacks: {
     scheme: 'stripe',
-    secret: {
-      construct: 'StripeCallbackSecret',
-      description: 'The signing secret of the Stripe webhook endpoint. The operator sets the value.',
-    },
+    secret: 'StripeCallbackSecret',
   },
   abilities: {
     /**

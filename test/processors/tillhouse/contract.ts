@@ -30,7 +30,7 @@ export const tillhouseContract = {
   },
   callbacks: {
     scheme: 'tillhouse-seal',
-    secret: { construct: 'TillhouseSeal', description: 'Seals the notices of Tillhouse.' },
+    secret: 'TillhouseSeal',
   },
   abilities: {
     lookup: { kind: 'strong' },
