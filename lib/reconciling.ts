@@ -48,8 +48,10 @@ export class Reconciling extends Construct {
     });
     data.idempotency.grantCommit(this.api, ['correction', 'decision']);
     data.registry.grantIdentifyOperators(this.api);
-    const { apiKey, apiKeys, apiKeyUse } = RegistryRow;
-    data.registry.grantRows(this.api, 'RevokeKeys', ['dynamodb:UpdateItem'], [apiKey]);
+    const { apiKey, apiKeys, apiKeyUse, owners, tenant } = RegistryRow;
+    data.registry.grantRows(this.api, 'ChangeKeys', ['dynamodb:UpdateItem'], [apiKey]);
+    data.registry.grantRows(this.api, 'MakeKeys', ['dynamodb:PutItem'], [apiKey, apiKeys, owners]);
+    data.registry.grantRows(this.api, 'OfTenants', ['dynamodb:ConditionCheckItem'], [tenant]);
     data.registry.grantRows(this.api, 'ListKeys', ['dynamodb:Query'], [apiKeys]);
     data.registry.grantRows(this.api, 'ReadUseOfKeys', ['dynamodb:GetItem'], [apiKeyUse]);
     const { inquiry, return: giveBack, openOrder, details } = RegistryRow;

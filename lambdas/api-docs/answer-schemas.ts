@@ -225,8 +225,17 @@ export const key = z
     last_used: z.string().nullable().meta({ description: 'The day of the last use, in UTC.', example: '2026-03-01' }),
     expires: unixSeconds.nullable(),
     revoked: unixSeconds.nullable(),
+    rolled_to: z.string().nullable().meta({ description: 'The id of the key that has replaced it.' }),
   })
   .meta({ id: 'Key' });
+
+export const keyWithSecret = key
+  .extend({
+    secret: z.string().nullable().meta({
+      description: 'The key itself, in the first answer only. It is not stored: a repeated request shows null.',
+    }),
+  })
+  .meta({ id: 'KeyWithSecret' });
 
 export const keyList = z
   .looseObject({ object: z.literal('list'), data: z.array(key), has_more: z.boolean() })

@@ -2,7 +2,7 @@ import * as z from 'zod';
 import type { ZodOpenApiPathsObject } from 'zod-openapi';
 import { Scopes } from '../kernel/contract/api.ts';
 import { payment, refund } from '../payments/http/payment-objects.ts';
-import { keysQuery, revokeKeyBody } from '../reconciling/http/key-routes.ts';
+import { createKeyBody, keysQuery, revokeKeyBody, rollKeyBody } from '../reconciling/http/key-routes.ts';
 import {
   activityEntryQuery,
   activityQuery,
@@ -23,6 +23,7 @@ import {
   dryRun,
   key,
   keyList,
+  keyWithSecret,
   ledgerEntry,
   ledgerEntryList,
   mismatch,
@@ -33,6 +34,9 @@ import { approval } from './operator-answers.ts';
 
 const WAITS =
   'The amount is above the limit of the deployment, so nothing was posted: a second person must approve it.';
+
+const SECRET_ONCE =
+  'A repeated request shows `null` instead: if the first answer was lost, revoke the key and make another one.';
 
 /** Entries, balances, corrections, decisions, mismatches and the activity log. */
 export const ledgerPaths: ZodOpenApiPathsObject = {
@@ -192,11 +196,34 @@ export const ledgerPaths: ZodOpenApiPathsObject = {
     get: reading({
       operationId: 'listKeys',
       summary: 'List keys',
-      description:
-        'The keys of a tenant or of operators, oldest first, without the keys themselves. The command line creates and rolls them.',
+      description: 'The keys of a tenant or of operators, by their ids, without the keys themselves.',
       role: 'owner',
       query: keysQuery,
-      answers: { 200: { description: 'The keys.', schema: keyList } },
+      answers: { 200: { description: 'A page of keys.', schema: keyList } },
+    }),
+    post: keyed({
+      operationId: 'createKey',
+      summary: 'Create a key of a tenant',
+      description: `The first answer shows the key itself, once. ${SECRET_ONCE} The command line creates keys of operators.`,
+      role: 'owner',
+      key: ['key', 'no second key is made'],
+      expires: false,
+      body: { schema: createKeyBody },
+      answers: { 201: { description: 'The key, with its `secret`.', schema: keyWithSecret } },
+    }),
+  },
+  '/v1/admin/keys/{id}/roll': {
+    post: keyed({
+      operationId: 'rollKey',
+      summary: 'Replace a key of a tenant',
+      description: `Makes a key with the same name, scopes and lifetime. The old one stays valid for \`overlap_hours\`. A key is replaced once. ${SECRET_ONCE}`,
+      role: 'owner',
+      path: z.object({ id: key.shape.id.meta({ description: 'The id of the key.' }) }),
+      key: ['replacement', 'no second key is made'],
+      expires: false,
+      body: { schema: rollKeyBody, required: false },
+      answers: { 201: { description: 'The new key, with its `secret`.', schema: keyWithSecret } },
+      problems: ['key_ended'],
     }),
   },
   '/v1/admin/keys/{id}': {

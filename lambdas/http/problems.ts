@@ -42,6 +42,7 @@ export const PROBLEMS = {
   already_reversed: conflict('Already reversed'),
   approval_ended: conflict('Approval ended'),
   approval_outdated: conflict('Approval outdated'),
+  key_ended: conflict('Key ended'),
   reference_already_used: conflict('Reference already used'),
   payment_not_attempted: conflict('Payment not attempted'),
   capture_not_attempted: conflict('Capture not attempted'),

@@ -265,6 +265,11 @@ export function parseOperatorEffectId(text: string): OperationId | undefined {
   return OPERATOR_EFFECT_ID.test(text) ? (text as OperationId) : undefined;
 }
 
+/** The request that makes a key. */
+export function deriveKeyRequestId(digest: Digest, scope: OperatorKeyScope): OperationId {
+  return `mkr_${derived(digest, operatorParts(scope))}` as OperationId;
+}
+
 /** The correction that this request makes: permanently the same. */
 export function deriveCorrectionId(digest: Digest, scope: OperatorKeyScope): OperationId {
   return `${OperationPrefix.correction}${derived(digest, operatorParts(scope))}` as OperationId;

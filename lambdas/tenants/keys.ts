@@ -1,5 +1,6 @@
 import type { KeyId } from '../kernel/cause.ts';
 import type { TenantId } from '../kernel/ids.ts';
+import type { EffectRecord } from '../once/domain/idempotency.ts';
 import type { ApiKeyRecord } from './api-key-registry.ts';
 import type { OperatorKeyRecord } from './operators.ts';
 
@@ -9,11 +10,20 @@ interface StoredKey {
   /** The last characters of the key. */
   readonly hint: string;
   readonly createdAtMs: number;
+  /** The key that has replaced it. A key is replaced once. */
+  readonly rolledTo?: KeyId;
 }
 
 export interface StoredApiKey extends StoredKey, ApiKeyRecord {
   /** What the key is for. */
   readonly name: string;
+}
+
+export interface NewApiKey extends Pick<ApiKeyRecord, 'tenantId' | 'mode' | 'scopes'> {
+  /** What the key is for. */
+  readonly name: string;
+  /** @default it does not expire */
+  readonly expiresAtMs?: number;
 }
 
 export interface StoredOperatorKey extends StoredKey, OperatorKeyRecord {}
@@ -27,13 +37,38 @@ type Summary<Key> = Key & {
 export type ApiKeySummary = Summary<StoredApiKey>;
 export type OperatorKeySummary = Summary<StoredOperatorKey>;
 
+export type KeySummary = ApiKeySummary | OperatorKeySummary;
+
+export interface MadeKey {
+  /** The key itself. It cannot be read again, because only its hash is stored. */
+  readonly key: string;
+  readonly summary: KeySummary;
+}
+
+export interface KeyPage {
+  /** The id of the last key of the previous page. */
+  readonly after?: KeyId;
+  readonly limit: number;
+}
+
+/** The record of the request that makes a key, which is written with the key. */
+export type RecordOfKey = (made: KeySummary) => EffectRecord;
+
 /** The keys of tenants and operators, for an operator. */
 export interface KeyAdministration {
-  /** All keys of a tenant, oldest first. */
-  listApiKeys(owner: TenantId): Promise<readonly ApiKeySummary[]>;
-  /** All keys of operators, oldest first. */
-  listOperatorKeys(): Promise<readonly OperatorKeySummary[]>;
-  summaryOf(id: KeyId): Promise<ApiKeySummary | OperatorKeySummary | undefined>;
+  /** A page of the keys of a tenant, or of operators, by their ids. */
+  pageOfKeys(owner: TenantId | undefined, page: KeyPage): Promise<readonly KeySummary[]>;
+  summaryOf(id: KeyId): Promise<KeySummary | undefined>;
   /** @returns false if the key does not exist or was revoked before */
   revokeKey(id: KeyId): Promise<boolean>;
+  /** @returns undefined if the tenant does not exist, or there is a record of the request; then nothing was written */
+  makeApiKey(wanted: NewApiKey, recordOf?: RecordOfKey): Promise<MadeKey | undefined>;
+  /**
+   * Replaces a key by a new one with the same name, rights and lifetime. The old one stays valid for the overlap, so that its user can
+   * change over. Of two at once, the first wins: a key is replaced once.
+   *
+   * @param overlapSeconds 0 ends the old key at once
+   * @returns undefined if there is no such valid key, it was replaced before, or there is a record of the request
+   */
+  makeSuccessor(id: KeyId, overlapSeconds: number, recordOf?: RecordOfKey): Promise<MadeKey | undefined>;
 }

@@ -17,6 +17,7 @@ import {
   dryRun,
   key,
   keyList,
+  keyWithSecret,
   ledgerEntry,
   ledgerEntryList,
   mismatchList,
@@ -47,7 +48,7 @@ import { cancelBody, captureBody, refundBody } from '../../lambdas/payments/http
 import { ADMIN_ROUTES } from '../../lambdas/reconciling/http/admin-routes.ts';
 import { verdictBody } from '../../lambdas/reconciling/http/approval-routes.ts';
 import { entryId } from '../../lambdas/reconciling/http/entry-id.ts';
-import { revokeKeyBody } from '../../lambdas/reconciling/http/key-routes.ts';
+import { createKeyBody, revokeKeyBody, rollKeyBody } from '../../lambdas/reconciling/http/key-routes.ts';
 import { LEDGER_ROUTES } from '../../lambdas/reconciling/http/ledger-routes.ts';
 import { correctionBody, decisionBody } from '../../lambdas/reconciling/http/ledger-schemas.ts';
 import { EVENT_ROUTES } from '../../lambdas/views/http/event-routes.ts';
@@ -226,6 +227,9 @@ describe('each example of a body', () => {
     Approval: approval.strict(),
     ApprovalList: approvalList.strict(),
     Verdict: verdictBody,
+    CreateKey: createKeyBody,
+    RollKey: rollKeyBody,
+    KeyWithSecret: keyWithSecret.strict(),
     Job: job.strict(),
     JobList: jobList.strict(),
     JobRun: jobRun.strict(),

@@ -6,6 +6,7 @@ import {
   captureApprovals,
   captureCorrections,
   captureDecisions,
+  captureKeys,
   captureLedger,
   captureMismatches,
 } from './capture-ledger.ts';
@@ -26,6 +27,7 @@ const CAPTURES = [
   captureCorrections,
   captureDecisions,
   captureApprovals,
+  captureKeys,
   captureMismatches,
   captureJobs,
   captureWebhooks,

@@ -5,9 +5,9 @@ import { compareBooks } from '../../lambdas/reconciling/domain/compare-books.ts'
 import { keepLook } from '../../lambdas/reconciling/use/mismatch-view.ts';
 import { ChangedPayment, NO_CHARGE_FOUND } from '../payments/provoked-changes.ts';
 import { lookedAt } from '../reconciling/mismatch-fixtures.ts';
-import { Api, dataOf } from '../world/api.ts';
+import { Api, dataOf, type Reply } from '../world/api.ts';
 import type { CapturedExamples } from './captured-examples.ts';
-import { waitingApproval } from './provoked-problems.ts';
+import { keyOfTenant, waitingApproval } from './provoked-problems.ts';
 
 export async function captureLedger(examples: CapturedExamples): Promise<void> {
   const harness = new Api();
@@ -143,4 +143,25 @@ export async function captureApprovals(examples: CapturedExamples): Promise<void
   const other = await waitingApproval();
   examples.request('rejectRequest', 'reject', 'The path says it all', {});
   examples.answer('rejectRequest', 'rejected', 'Nothing was posted', await other.api.reject(other.waiting, other.ben));
+}
+
+export async function captureKeys(examples: CapturedExamples): Promise<void> {
+  const { api, body, made, id } = await keyOfTenant();
+  // The ids of tenants are random.
+  const tenant = 'ten_k3jx5aqhz4m2nrb7';
+  const shown = (reply: Reply) => ({
+    status: reply.status,
+    body: { ...reply.body, tenant, id: 'key_k3jx5aqhz4m2nrb7', hint: 'x7Qs' },
+  });
+  examples.request('createKey', 'key', 'Create a key', { ...body, tenant });
+  examples.answer('createKey', 'key', 'The key was made', shown(made));
+  const roll = examples.request('rollKey', 'roll', 'Replace the key, and end the old one in two days', {
+    overlap_hours: 48,
+  });
+  examples.answer(
+    'rollKey',
+    'rolled',
+    'A new key was made',
+    shown(await api.write(`/v1/admin/keys/${id}/roll`, 'r', roll)),
+  );
 }

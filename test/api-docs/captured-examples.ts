@@ -9,8 +9,10 @@ interface Answered {
   readonly body: Readonly<Record<string, unknown>>;
 }
 
-/** A replacement for secrets: a reader, or a scanner, must not take an example for a secret in use. */
-const NO_SECRET = 'whsec_…';
+/** The kind of a secret only: a reader, or a scanner, must not take an example for a secret in use. */
+function hidden(secret: string): string {
+  return `${/^(?:sk_)?[a-z]+_/.exec(secret)?.[0] ?? ''}…`;
+}
 
 /** Requests as they were sent and answers as they came back, by operation and status. */
 export class CapturedExamples {
@@ -25,7 +27,7 @@ export class CapturedExamples {
   /** @returns the answer itself */
   answer<Given extends Answered>(operation: string, name: string, summary: string, answered: Given): Given {
     const { secret, ...rest } = answered.body;
-    const value = secret === undefined ? rest : { ...rest, secret: NO_SECRET };
+    const value = typeof secret === 'string' ? { ...rest, secret: hidden(secret) } : answered.body;
     this.#keep(operation, String(answered.status), name, { summary, value });
     return answered;
   }

@@ -6,11 +6,13 @@ import type { OrderTools } from '../../lambdas/orders/use/order-calls.ts';
 import type { PaymentStore } from '../../lambdas/payments/use/payment-store.ts';
 import type { NoProcessor } from '../../lambdas/payments/use/pinned-processor.ts';
 import type { Processor } from '../../lambdas/payments/use/processor.ts';
+import { TenantAdministration } from '../../lambdas/tenants/store/tenant-administration.ts';
 import { MAX_ENDPOINTS } from '../../lambdas/webhooks/domain/webhook-endpoint.ts';
 import { CallbacksClient } from '../callbacks/callbacks-client.ts';
 import { PROVOKED_CHANGES } from '../payments/provoked-changes.ts';
 import { API_KEY, Api, OPERATOR_KEY, type Reply } from '../world/api.ts';
 import type { Stores } from '../world/stores.ts';
+import { TABLES } from '../world/tables.ts';
 import { World } from '../world/world.ts';
 
 /** Problems that the gateway answers before the function is called. */
@@ -70,6 +72,16 @@ export async function waitingApproval() {
     waiting: String(asked.body['id']),
     ben: { headers: { Authorization: `Bearer ${BEN}` } },
   };
+}
+
+/** A tenant with a key that an operator has made. */
+export async function keyOfTenant() {
+  const api = new Api();
+  const { client } = api.store.database;
+  const tenant = await new TenantAdministration(client, TABLES, 'ada').createTenant('Web shop');
+  const body = { tenant, mode: 'live', name: 'Web shop', scopes: ['payments:read', 'payments:write'] };
+  const made = await api.write('/v1/admin/keys', 'k', body);
+  return { api, tenant, body, made, id: String(made.body['id']) };
 }
 
 const failingLedger = (fault: Error) =>
@@ -245,6 +257,11 @@ export const PROVOKED: Readonly<Record<Exclude<ProblemCode, GatewayCode>, () => 
     const { api, waiting, ben, payment } = await waitingApproval();
     await api.change(`${payment}/capture`, 'r', {});
     return api.approve(waiting, ben);
+  },
+  key_ended: async () => {
+    const { api, id } = await keyOfTenant();
+    await api.write(`/v1/admin/keys/${id}/roll`, 'r-1', {});
+    return api.write(`/v1/admin/keys/${id}/roll`, 'r-2', {});
   },
   reference_already_used: async () => {
     const harness = deskAtSandbox();

@@ -1,7 +1,10 @@
 import { describe, expect, test } from '@jest/globals';
 import { ROLES } from '../../lambdas/kernel/contract/api.ts';
 import { idOfApiKey } from '../../lambdas/tenants/store/tenant-administration.ts';
+import { DynamoDbApiKeyRegistry } from '../../lambdas/tenants/store/tenant-registry.ts';
+import { keyOfTenant } from '../api-docs/provoked-problems.ts';
 import { API_KEY, Api, as, dataOf, OPERATOR_KEY } from '../world/api.ts';
+import { TABLES } from '../world/tables.ts';
 
 const OTHER = 'ok_zyxwvutsrqponmlkjihgfe';
 
@@ -92,5 +95,59 @@ describe('a key', () => {
       code: 'invalid_request',
       param: 'revoked',
     });
+  });
+
+  test('of a tenant is made once, shown once, and then works; a repeated request makes no other and shows none', async () => {
+    const { api, tenant, body, made, id } = await keyOfTenant();
+    const secret = String(made.body['secret']);
+    expect([made.status, made.body]).toMatchObject([
+      201,
+      { id: idOfApiKey(secret), object: 'key', tenant, mode: 'live', name: 'Web shop', revoked: null, rolled_to: null },
+    ]);
+    const again = await api.write('/v1/admin/keys', 'k', body);
+    expect([again.status, again.body]).toEqual([201, { ...made.body, secret: null }]);
+    expect(again.headers['Idempotency-Replayed']).toBe('true');
+    expect((await api.write('/v1/admin/keys', 'k', { ...body, mode: 'test' })).status).toBe(422);
+    expect(dataOf(await api.get(`/v1/admin/keys?tenant=${tenant}`))).toMatchObject([{ id }]);
+    const tables = Object.values(TABLES).map((table) => api.store.database.items(table));
+    expect(JSON.stringify(tables)).not.toContain(secret);
+    const stored = new DynamoDbApiKeyRegistry(api.store.database.client, TABLES.registry, {
+      clock: api.clock,
+      entropy: api.world.entropy,
+    });
+    expect((await api.beside({ keys: stored }).get('/v1/payments', as(secret))).status).toBe(200);
+    const nobody = await api.write('/v1/admin/keys', 'other', { ...body, tenant: 'ten_nobody' });
+    expect(nobody.body).toMatchObject({ status: 404, code: 'not_found' });
+  });
+
+  test('of a tenant is replaced once, also by requests at once', async () => {
+    const { api, tenant, id } = await keyOfTenant();
+    const rolls = await Promise.all(['a', 'a', 'b', 'c'].map((key) => api.write(`/v1/admin/keys/${id}/roll`, key, {})));
+    const [first, ...others] = rolls.filter(({ body }) => typeof body['secret'] === 'string');
+    expect(others).toEqual([]);
+    for (const { status, body } of rolls.filter((reply) => reply !== first))
+      expect(status === 201 ? body['secret'] : body['code']).toBe(status === 201 ? null : 'key_ended');
+    const keys = dataOf(await api.get(`/v1/admin/keys?tenant=${tenant}`));
+    expect(keys).toHaveLength(2);
+    expect(keys.find((key) => key['id'] === id)).toMatchObject({ rolled_to: first?.body['id'] });
+  });
+
+  test('of an operator is neither made nor replaced by the API, with which an owner could act as another person', async () => {
+    const api = new Api();
+    const id = await api.storeOperatorKey(OTHER, { operator: 'Bob Example', role: 'approver' });
+    expect((await api.write(`/v1/admin/keys/${id}/roll`, 'r', {})).status).toBe(404);
+    const body = { operator: 'Bob Example', role: 'approver' };
+    expect((await api.write('/v1/admin/keys', 'k', body)).status).toBe(400);
+  });
+
+  test('is listed in pages', async () => {
+    const { api, tenant, body } = await keyOfTenant();
+    for (const key of ['a', 'b', 'c', 'd']) await api.write('/v1/admin/keys', key, body);
+    const first = await api.get(`/v1/admin/keys?tenant=${tenant}&limit=3`);
+    const after = String(dataOf(first).at(-1)?.['id']);
+    const rest = await api.get(`/v1/admin/keys?tenant=${tenant}&limit=3&starting_after=${after}`);
+    expect([first.body['has_more'], rest.body['has_more']]).toEqual([true, false]);
+    const ids = [...dataOf(first), ...dataOf(rest)].map((key) => String(key['id']));
+    expect([new Set(ids).size, ids]).toEqual([5, ids.toSorted()]);
   });
 });

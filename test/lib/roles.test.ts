@@ -147,8 +147,10 @@ const ROLES: readonly (readonly [string, readonly string[]])[] = [
       appendsRows('PAY#*', 'ACT#*'),
       `dynamodb:GetItem ${rows('KEY#*')}`,
       `dynamodb:UpdateItem ${rows('KEY_USE#*')}`,
-      // To list and revoke keys.
+      // To list, make, roll and revoke keys.
       `dynamodb:UpdateItem ${rows('KEY#*')}`,
+      `dynamodb:PutItem ${rows('KEY#*', 'KEYS#*', 'OWNERS')}`,
+      `dynamodb:ConditionCheckItem ${rows('TENANT#*')}`,
       `dynamodb:Query ${rows('KEYS#*')}`,
       `dynamodb:GetItem ${rows('KEY_USE#*')}`,
       `dynamodb:UpdateItem ${rows('LIMIT#*')}`,

@@ -10,7 +10,7 @@ import { SimulatedClock, skewed } from '../support/simulated-clock.ts';
 
 interface Subject {
   readonly client: DynamoDBDocumentClient;
-  readonly tables: { readonly registry: string; readonly ledger: string };
+  readonly tables: { readonly registry: string; readonly ledger: string; readonly idempotency: string };
 }
 
 let buckets = 0;

@@ -102,7 +102,7 @@ describe('an API key', () => {
     expect(after?.expiresAtMs).toBeGreaterThan(Date.now() + lifetimeMs - 50_000);
   });
 
-  test('that has ended is not rolled, and a roll does not lengthen the life of a key', async () => {
+  test('that has ended or was rolled is not rolled, also by rolls at once, and a roll does not lengthen the life of a key', async () => {
     const old = await administration.createApiKey({
       name: 'Web shop',
       tenantId: shop,
@@ -114,8 +114,14 @@ describe('an API key', () => {
     const { expiresAtMs } = (await find(old)) ?? {};
     expect(await administration.rollKey(id, 3_600)).toEqual(expect.any(String));
     expect((await find(old))?.expiresAtMs).toBe(expiresAtMs);
-    expect(await administration.rollKey(id, 0)).toEqual(expect.any(String));
     expect(await administration.rollKey(id, 0)).toBeUndefined();
+    const successor = await administration.createApiKey({ name: 'Web shop', tenantId: shop, mode: 'test', scopes: [] });
+    const rolls = [1, 2, 3].map(() => administration.rollKey(idOfApiKey(successor), 0));
+    const made = (await Promise.all(rolls)).filter((each) => each !== undefined);
+    expect(made).toHaveLength(1);
+    expect(await administration.summaryOf(idOfApiKey(successor))).toMatchObject({
+      rolledTo: idOfApiKey(made[0] ?? ''),
+    });
     expect(await administration.rollKey(idOfApiKey('sk_test_nobody'), 0)).toBeUndefined();
   });
 

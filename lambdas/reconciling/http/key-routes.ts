@@ -1,43 +1,158 @@
 import * as z from 'zod';
 import { type Call as CallBy, found, type Handled, refusal } from '../../http/authenticated-api.ts';
-import { readJsonObject } from '../../http/json-body.ts';
+import type { GatewayRequest } from '../../http/gateway-request.ts';
+import { readJsonObject, readOptionalJsonObject } from '../../http/json-body.ts';
+import { keyedCounts, payloadMismatch, readKeyedRequest, replayed } from '../../http/keyed-request.ts';
+import { DEFAULT_PAGE, pageLimit } from '../../http/lists.ts';
 import { causedByOperator, type OperatorRoute } from '../../http/operator-api.ts';
 import { problem } from '../../http/problems.ts';
-import { emptyQuery, validateBody, validateQuery } from '../../http/validate.ts';
+import { emptyQuery, freeText, validateBody, validateQuery } from '../../http/validate.ts';
+import type { Problem } from '../../kernel/answer.ts';
 import { KEY_ID, type KeyId, type OperatorCause } from '../../kernel/cause.ts';
-import { tenantId } from '../../kernel/ids.ts';
-import type { ApiKeySummary, KeyAdministration, OperatorKeySummary } from '../../tenants/keys.ts';
+import { ALL_SCOPES } from '../../kernel/contract/api.ts';
+import { deriveKeyRequestId, tenantId } from '../../kernel/ids.ts';
+import type { KeyedEffectTools } from '../../payments/use/keyed-effect.ts';
+import type { KeyAdministration, KeySummary } from '../../tenants/keys.ts';
 import type { Operator } from '../../tenants/operators.ts';
-import { tenantParameter } from './ledger-schemas.ts';
+import { type MakeKeyOutcome, makeKeyOnce } from '../use/make-key.ts';
+import { TENANT_ID, tenantParameter } from './ledger-schemas.ts';
 
-export interface KeyTools {
+export interface KeyTools extends Pick<KeyedEffectTools, 'effects' | 'runner' | 'clock' | 'entropy'> {
   /** @param by named in the activity log */
   readonly keysBy: (by: OperatorCause) => KeyAdministration;
 }
 
-type Call = CallBy<KeyTools, Operator>;
+type Call = CallBy<KeyTools & Pick<KeyedEffectTools, 'digest'>, Operator>;
 
 export const keysQuery = z.strictObject({
   tenant: tenantParameter.meta({ description: 'The keys of this tenant. By default, those of operators.' }),
+  limit: pageLimit('keys'),
+  starting_after: z
+    .string()
+    .regex(KEY_ID, 'must be the id of a key')
+    .optional()
+    .meta({ description: 'The `id` of the last key of the previous page.' }),
 });
 export const revokeKeyBody = z
   .strictObject({ revoked: z.literal(true, 'must be true').meta({ description: 'A revoked key stays revoked.' }) })
   .meta({ id: 'RevokeKey' });
 
+const DAY_MS = 86_400_000;
+
+export const createKeyBody = z
+  .strictObject({
+    tenant: z
+      .string('must be the id of a tenant')
+      .regex(TENANT_ID, 'must be the id of a tenant')
+      .meta({ description: 'The tenant that owns the key.', example: 'ten_k3jx5aqhz4m2nrb7' }),
+    mode: z.enum(['test', 'live'], 'must be test or live'),
+    name: freeText(100)
+      .regex(/\S/, 'must not be blank')
+      .meta({ description: 'What the key is for.', example: 'Web shop' }),
+    scopes: z
+      .array(z.enum(ALL_SCOPES, `must be one of ${ALL_SCOPES.join(', ')}`), 'must be an array of scopes')
+      .min(1, 'must have at least 1 scope')
+      .max(ALL_SCOPES.length, `must have at most ${ALL_SCOPES.length} scopes`),
+    expires_in_days: z
+      .int('must be a whole number of days')
+      .min(1, 'must be at least 1')
+      .max(3650, 'must be at most 3650')
+      .optional()
+      .meta({ description: 'After so many days the key is refused. By default, it does not expire.' }),
+  })
+  .meta({ id: 'CreateKey' });
+
+export const rollKeyBody = z
+  .strictObject({
+    overlap_hours: z
+      .int('must be a whole number of hours')
+      .min(0, 'must be at least 0')
+      .max(744, 'must be at most 744')
+      .optional()
+      .meta({ description: 'How long the old key stays valid; 0 ends it at once. Default: 24.' }),
+  })
+  .meta({ id: 'RollKey' });
+
 /** The keys of tenants and of operators. */
-export const KEY_ROUTES: readonly OperatorRoute<KeyTools>[] = [
+export const KEY_ROUTES: readonly OperatorRoute<KeyTools & Pick<KeyedEffectTools, 'digest'>>[] = [
   { method: 'GET', path: '/v1/admin/keys', role: 'owner', handle: listKeys },
+  { method: 'POST', path: '/v1/admin/keys', role: 'owner', handle: createKey },
   { method: 'PATCH', path: '/v1/admin/keys/{id}', role: 'owner', handle: revoke },
+  { method: 'POST', path: '/v1/admin/keys/{id}/roll', role: 'owner', handle: rollKey },
 ];
 
 async function listKeys(call: Call): Promise<Handled> {
   const { tools, request } = call;
   const query = validateQuery(keysQuery, request.query);
   if (query.kind === 'refused') return refusal(query.problem, request);
-  const { tenant } = query.value;
+  const { tenant, limit = DEFAULT_PAGE, starting_after: after } = query.value;
+  const page = { limit: limit + 1, ...(after === undefined ? {} : { after: after as KeyId }) };
+  const keys = await tools
+    .keysBy(causedByOperator(call))
+    .pageOfKeys(tenant === undefined ? undefined : tenantId(tenant), page);
+  return found({ object: 'list', data: keys.slice(0, limit).map(keyObject), has_more: keys.length > limit });
+}
+
+async function createKey(call: Call): Promise<Handled> {
+  const { tools, request, caller } = call;
+  const read = readKeyedRequest(tools.digest, request, createKeyBody);
+  if (read.kind === 'refused') return refusal(read.problem, request);
+  const { key, fingerprint, body } = read.value;
+  const { tenant, mode, name, scopes, expires_in_days: days } = body;
+  const expiry = days === undefined ? {} : { expiresAtMs: tools.clock.nowMs() + days * DAY_MS };
+  const wanted = { tenantId: tenantId(tenant), mode, name, scopes, ...expiry };
+  const scope = { person: caller.person, method: 'POST', path: '/v1/admin/keys', key };
+  const outcome = await makeKeyOnce(tools, {
+    operationId: deriveKeyRequestId(tools.digest, scope),
+    fingerprint,
+    status: 201,
+    make: (recordOf) => tools.keysBy(causedByOperator(call)).makeApiKey(wanted, recordOf),
+    show: shownOnce,
+  });
+  return made(outcome, request, problem('not_found', 'There is no such tenant.'));
+}
+
+async function rollKey(call: Call): Promise<Handled> {
+  const { tools, request, caller, id } = call;
+  const read = readKeyedRequest(tools.digest, request, rollKeyBody, readOptionalJsonObject);
+  if (read.kind === 'refused') return refusal(read.problem, request);
+  const { key, fingerprint, body } = read.value;
+  const { overlap_hours: overlapHours = DEFAULT_OVERLAP_HOURS } = body;
   const keys = tools.keysBy(causedByOperator(call));
-  const data = tenant === undefined ? await keys.listOperatorKeys() : await keys.listApiKeys(tenantId(tenant));
-  return found({ object: 'list', data: data.map(keyObject), has_more: false });
+  const old = KEY_ID.test(id) ? await keys.summaryOf(id as KeyId) : undefined;
+  // A person who gets the new key of an operator could act, and approve, as that operator.
+  if (old === undefined || 'operator' in old) return refusal(NO_KEY_OF_TENANT, request);
+  const scope = { person: caller.person, method: 'POST', path: `/v1/admin/keys/${id}/roll`, key };
+  const outcome = await makeKeyOnce(tools, {
+    operationId: deriveKeyRequestId(tools.digest, scope),
+    fingerprint,
+    status: 201,
+    make: (recordOf) => keys.makeSuccessor(old.id, overlapHours * 3_600, recordOf),
+    show: shownOnce,
+  });
+  return made(outcome, request, problem('key_ended', 'The key was revoked, has expired, or was replaced before.'));
+}
+
+const DEFAULT_OVERLAP_HOURS = 24;
+const NO_KEY_OF_TENANT = problem('not_found', 'There is no such key of a tenant.');
+
+function made(outcome: MakeKeyOutcome, request: GatewayRequest, refused: Problem): Handled {
+  const counts = keyedCounts(outcome);
+  switch (outcome.kind) {
+    case 'first':
+      return { answer: outcome.answer, outcome: outcome.kind, counts };
+    case 'replay':
+      return { answer: replayed(outcome.answer), outcome: outcome.kind, counts };
+    case 'payload_mismatch':
+      return { answer: payloadMismatch(request.requestId), outcome: outcome.kind, counts };
+    case 'refused':
+      return refusal(refused, request);
+  }
+}
+
+/** A key with its secret, which only the first answer shows. */
+function shownOnce(key: KeySummary, secret: string | null): Readonly<Record<string, unknown>> {
+  return { ...keyObject(key), secret };
 }
 
 /** The request states the result, so repeating it has the same effect and needs no idempotency key. */
@@ -55,8 +170,8 @@ async function revoke(call: Call): Promise<Handled> {
   return key === undefined ? refusal(problem('not_found', 'There is no such key.'), request) : found(keyObject(key));
 }
 
-function keyObject(key: ApiKeySummary | OperatorKeySummary): Readonly<Record<string, unknown>> {
-  const { id, hint, createdAtMs, lastUsedOn, expiresAtMs, revokedAtMs } = key;
+function keyObject(key: KeySummary): Readonly<Record<string, unknown>> {
+  const { id, hint, createdAtMs, lastUsedOn, expiresAtMs, revokedAtMs, rolledTo } = key;
   const rights =
     'operator' in key
       ? { name: key.operator, role: key.role, tenant: null, mode: null, scopes: [] }
@@ -70,6 +185,7 @@ function keyObject(key: ApiKeySummary | OperatorKeySummary): Readonly<Record<str
     last_used: lastUsedOn ?? null,
     expires: expiresAtMs === undefined ? null : seconds(expiresAtMs),
     revoked: revokedAtMs === undefined ? null : seconds(revokedAtMs),
+    rolled_to: rolledTo ?? null,
   };
 }
 

@@ -67,10 +67,9 @@ export const mismatchesQuery = z.strictObject({
     .meta({ description: 'The `id` of the last mismatch of the previous page.' }),
 });
 
-export const tenantParameter = z
-  .string()
-  .regex(/^ten_\w{1,100}$/, 'must be the id of a tenant')
-  .optional();
+export const TENANT_ID = /^ten_\w{1,100}$/;
+
+export const tenantParameter = z.string().regex(TENANT_ID, 'must be the id of a tenant').optional();
 
 /** The chain of the log. */
 const ofChain = {

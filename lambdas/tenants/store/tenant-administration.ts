@@ -1,21 +1,33 @@
 import { createHash, randomBytes } from 'node:crypto';
 import type { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
-import { GetCommand, paginateQuery, paginateScan, type ScanCommandInput } from '@aws-sdk/lib-dynamodb';
+import { GetCommand, paginateScan, QueryCommand, type ScanCommandInput } from '@aws-sdk/lib-dynamodb';
 import * as z from 'zod';
 import type { ActivityDraft, Actor } from '../../activity/domain/activity.ts';
 import { DynamoDbActivity } from '../../activity/store/dynamodb-activity.ts';
 import { KEY_ID, type KeyId, type OperatorCause } from '../../kernel/cause.ts';
-import type { Role, Scope } from '../../kernel/contract/api.ts';
+import type { Role } from '../../kernel/contract/api.ts';
 import { RegistryRow } from '../../kernel/contract/rows.ts';
 import { KeyAttribute } from '../../kernel/contract/tables.ts';
 import { base32 } from '../../kernel/digest.ts';
-import type { Mode, TenantId } from '../../kernel/ids.ts';
+import type { TenantId } from '../../kernel/ids.ts';
 import { tenantId } from '../../kernel/ids.ts';
 import { type Pacing, readWithRetries } from '../../kernel/platform/attempts.ts';
 import { systemClock, systemEntropy } from '../../kernel/platform/platform.ts';
-import { ROW_IS_NEW, type StoreTables, type TransactItem } from '../../once/store/transact-items.ts';
+import { effectRecordItem } from '../../once/store/record-items.ts';
+import { RECORD_IS_NEW, ROW_IS_NEW, type StoreTables, type TransactItem } from '../../once/store/transact-items.ts';
 import { hasEnded } from '../api-key-registry.ts';
-import type { ApiKeySummary, KeyAdministration, OperatorKeySummary, StoredApiKey, StoredOperatorKey } from '../keys.ts';
+import type {
+  ApiKeySummary,
+  KeyAdministration,
+  KeyPage,
+  KeySummary,
+  MadeKey,
+  NewApiKey,
+  OperatorKeySummary,
+  RecordOfKey,
+  StoredApiKey,
+  StoredOperatorKey,
+} from '../keys.ts';
 import { operatorKeyItem } from './operator-registry.ts';
 import { ownerRow } from './tenant-owners.ts';
 import { apiKeyItem, apiKeyRowKey, apiKeyUseKey, idOfKeyHash } from './tenant-registry.ts';
@@ -27,18 +39,13 @@ const KEY_BYTES = 32;
 const TENANT_BYTES = 10;
 /** Stored characters of a key: enough to distinguish two keys, too few to use one. */
 const HINT_LENGTH = 4;
+/** Keys that the command line reads at once; and the most pages, which is 100,000 keys. */
+const PAGE = 100;
+const MAX_PAGES = 1_000;
+/** Two reads each. */
+const READ_AT_ONCE = 10;
 /** Holds the keys of operators. */
 const OPERATORS = 'operators';
-
-export interface NewApiKey {
-  readonly tenantId: TenantId;
-  readonly mode: Mode;
-  readonly scopes: readonly Scope[];
-  /** What the key is for. */
-  readonly name: string;
-  /** @default it does not expire */
-  readonly expiresAtMs?: number;
-}
 
 export interface NewOperatorKey {
   /** The name of the person. */
@@ -54,7 +61,14 @@ export interface TenantSummary {
   readonly createdAtMs: number;
 }
 
-const storedKey = { hint: z.string(), createdAtMs: z.int() };
+const storedKey = {
+  hint: z.string(),
+  createdAtMs: z.int(),
+  rolledTo: z
+    .string()
+    .transform((id) => id as KeyId)
+    .exactOptional(),
+};
 const storedApiKeyItem = apiKeyItem.extend({ ...storedKey, name: z.string() });
 const storedOperatorKeyItem = operatorKeyItem.extend(storedKey);
 const apiKeyUseItem = z.object({ usedOn: z.string() });
@@ -69,11 +83,13 @@ export class UnknownTenantError extends Error {
 
 /**
  * Creates tenants, and creates, rolls and revokes API keys, for an operator. Each change is written in one transaction with its entry in
- * the activity log. Of the deployed functions, only the one for operators may revoke keys, and none may create them.
+ * the activity log. Of the deployed functions, only the one for operators may change and make keys, those of
+ * tenants. The command line also makes those of operators.
  */
 export class TenantAdministration implements KeyAdministration {
   readonly #client: DynamoDBDocumentClient;
   readonly #table: string;
+  readonly #records: string;
   readonly #activity: DynamoDbActivity;
   readonly #actor: Actor;
   readonly #pacing: Pacing;
@@ -81,12 +97,13 @@ export class TenantAdministration implements KeyAdministration {
   /** @param actor named in the activity log: the user of the command line, or an operator of the API */
   constructor(
     client: DynamoDBDocumentClient,
-    tables: Pick<StoreTables, 'ledger' | 'registry'>,
+    tables: StoreTables,
     actor: string | OperatorCause,
     pacing: Pacing = PACING,
   ) {
     this.#client = client;
     this.#table = tables.registry;
+    this.#records = tables.idempotency;
     this.#activity = new DynamoDbActivity(client, tables, pacing);
     this.#actor = typeof actor === 'string' ? { by: 'command', operator: actor } : actor;
     this.#pacing = pacing;
@@ -104,10 +121,19 @@ export class TenantAdministration implements KeyAdministration {
    * @throws UnknownTenantError if the tenant does not exist
    */
   async createApiKey(wanted: NewApiKey): Promise<string> {
+    const made = await this.makeApiKey(wanted);
+    if (made === undefined) throw new UnknownTenantError(wanted.tenantId);
+    return made.key;
+  }
+
+  async makeApiKey(wanted: NewApiKey, recordOf?: RecordOfKey): Promise<MadeKey | undefined> {
     const { tenantId: owner, mode, scopes } = wanted;
     const { key, row } = this.#newKey(wanted);
+    const id = idOfKeyHash(row.keyHash);
+    const summary = { id, ...row };
     const isWritten = await this.#write(
       [
+        ...this.#recordRows(recordOf, summary),
         tenantExists(this.#table, owner),
         ...this.#newKeyRows(row),
         // Payments require an API key, so these rows list all account owners without a scan.
@@ -116,12 +142,11 @@ export class TenantAdministration implements KeyAdministration {
       {
         chain: { tenantId: owner, mode },
         action: 'api_key.created',
-        about: [idOfKeyHash(row.keyHash)],
+        about: [id],
         details: { name: wanted.name, scopes: scopes.join(' '), ...expiry(wanted) },
       },
     );
-    if (!isWritten) throw new UnknownTenantError(owner);
-    return key;
+    return isWritten ? { key, summary } : undefined;
   }
 
   /** @returns the key of an operator. It cannot be read again, because only its hash is stored */
@@ -136,27 +161,32 @@ export class TenantAdministration implements KeyAdministration {
     return key;
   }
 
-  /**
-   * Replaces a key, of a tenant or of an operator, by a new one with the same name, rights and lifetime. The old one stays valid for
-   * the overlap, so that its user can change over.
-   *
-   * @param overlapSeconds 0 ends the old key at once
-   * @returns the new key; undefined if there is no such valid key
-   */
+  /** @returns the new key; undefined if there is no such valid key, or it was replaced before */
   async rollKey(id: KeyId, overlapSeconds: number): Promise<string | undefined> {
+    return (await this.makeSuccessor(id, overlapSeconds))?.key;
+  }
+
+  async makeSuccessor(id: KeyId, overlapSeconds: number, recordOf?: RecordOfKey): Promise<MadeKey | undefined> {
     const old = await this.#findKey(id);
     const nowMs = this.#pacing.clock.nowMs();
     if (old === undefined || hasEnded(old, nowMs)) return undefined;
     const { createdAtMs, expiresAtMs } = old;
     const lifetime = expiresAtMs === undefined ? {} : { expiresAtMs: nowMs + expiresAtMs - createdAtMs };
     const { key, row } = this.#newKey({ ...rightsOf(old), ...lifetime });
+    const summary = { id: idOfKeyHash(row.keyHash), ...row };
     const endsAtMs = Math.min(expiresAtMs ?? Number.MAX_SAFE_INTEGER, nowMs + overlapSeconds * 1000);
-    const isWritten = await this.#write([this.#update(id, 'expiresAtMs', endsAtMs), ...this.#newKeyRows(row)], {
+    // Of two rolls at once, the second finds the successor of the first and writes nothing.
+    const change = [
+      ...this.#recordRows(recordOf, summary),
+      this.#update(id, { expiresAtMs: endsAtMs, rolledTo: summary.id }),
+      ...this.#newKeyRows(row),
+    ];
+    const isWritten = await this.#write(change, {
       ...ofKey(old, 'rolled'),
-      about: [idOfKeyHash(row.keyHash), id],
+      about: [summary.id, id],
       details: { old_key_expires: new Date(endsAtMs).toISOString(), ...expiry(lifetime) },
     });
-    return isWritten ? key : undefined;
+    return isWritten ? { key, summary } : undefined;
   }
 
   /**
@@ -167,7 +197,7 @@ export class TenantAdministration implements KeyAdministration {
   async revokeKey(id: KeyId): Promise<boolean> {
     const found = await this.#findKey(id);
     if (found === undefined) return false;
-    const revocation = this.#update(id, 'revokedAtMs', this.#pacing.clock.nowMs());
+    const revocation = this.#update(id, { revokedAtMs: this.#pacing.clock.nowMs() });
     return this.#write([revocation], { ...ofKey(found, 'revoked'), about: [id] });
   }
 
@@ -187,17 +217,30 @@ export class TenantAdministration implements KeyAdministration {
     return [this.#newRow({ ...apiKeyRowKey(id), ...row }), this.#newRow(place)];
   }
 
-  /** Changes a key that was not revoked. */
-  #update(id: KeyId, field: 'expiresAtMs' | 'revokedAtMs', timeMs: number): TransactItem {
+  /** Changes a key that was not revoked, and was not replaced if it is replaced now. */
+  #update(
+    id: KeyId,
+    fields: Readonly<Partial<Pick<StoredApiKey, 'expiresAtMs' | 'revokedAtMs' | 'rolledTo'>>>,
+  ): TransactItem {
+    const names = Object.keys(fields);
+    const isOpen = `attribute_exists(${KeyAttribute.partition}) AND attribute_not_exists(revokedAtMs)`;
     return {
       Update: {
         TableName: this.#table,
         Key: apiKeyRowKey(id),
-        UpdateExpression: `SET ${field} = :time`,
-        ConditionExpression: `attribute_exists(${KeyAttribute.partition}) AND attribute_not_exists(revokedAtMs)`,
-        ExpressionAttributeValues: { ':time': timeMs },
+        UpdateExpression: `SET ${names.map((name) => `${name} = :${name}`).join(', ')}`,
+        ConditionExpression: 'rolledTo' in fields ? `${isOpen} AND attribute_not_exists(rolledTo)` : isOpen,
+        ExpressionAttributeValues: Object.fromEntries(
+          Object.entries(fields).map(([name, value]) => [`:${name}`, value]),
+        ),
       },
     };
+  }
+
+  #recordRows(recordOf: RecordOfKey | undefined, summary: KeySummary): readonly TransactItem[] {
+    if (recordOf === undefined) return [];
+    const Item = effectRecordItem(recordOf(summary));
+    return [{ Put: { TableName: this.#records, Item, ConditionExpression: RECORD_IS_NEW } }];
   }
 
   #newRow(row: Record<string, unknown>): TransactItem {
@@ -233,27 +276,43 @@ export class TenantAdministration implements KeyAdministration {
 
   /** All keys of operators, oldest first. */
   async listOperatorKeys(): Promise<readonly OperatorKeySummary[]> {
-    return (await this.#listKeys(OPERATORS)).flatMap((key) => ('operator' in key ? [key] : []));
+    return (await this.#listKeys(undefined)).flatMap((key) => ('operator' in key ? [key] : []));
   }
 
-  async #listKeys(holder: string): Promise<readonly (ApiKeySummary | OperatorKeySummary)[]> {
-    const ids: KeyId[] = [];
-    const input = {
-      TableName: this.#table,
-      KeyConditionExpression: '#pk = :keys',
-      ExpressionAttributeNames: { '#pk': KeyAttribute.partition },
-      ExpressionAttributeValues: { ':keys': keysOf(holder) },
-      ConsistentRead: true,
-    };
-    for await (const { Items = [] } of paginateQuery({ client: this.#client }, input))
-      ids.push(...Items.map((item) => item[KeyAttribute.sort] as KeyId));
-    const found = await Promise.all(ids.map((id) => this.summaryOf(id)));
-    return found
-      .flatMap((key) => (key === undefined ? [] : [key]))
-      .toSorted((left, right) => left.createdAtMs - right.createdAtMs);
+  async #listKeys(owner: TenantId | undefined): Promise<readonly KeySummary[]> {
+    const found: KeySummary[] = [];
+    for (let pages = 0; pages < MAX_PAGES; pages += 1) {
+      const after = found.at(-1)?.id;
+      const page = await this.pageOfKeys(owner, { limit: PAGE, ...(after === undefined ? {} : { after }) });
+      found.push(...page);
+      if (page.length < PAGE) break;
+    }
+    return found.toSorted((left, right) => left.createdAtMs - right.createdAtMs);
   }
 
-  async summaryOf(id: KeyId): Promise<ApiKeySummary | OperatorKeySummary | undefined> {
+  async pageOfKeys(owner: TenantId | undefined, { after, limit }: KeyPage): Promise<readonly KeySummary[]> {
+    const { Items = [] } = await readWithRetries(this.#pacing, () =>
+      this.#client.send(
+        new QueryCommand({
+          TableName: this.#table,
+          KeyConditionExpression: '#pk = :keys AND #sk > :after',
+          ExpressionAttributeNames: { '#pk': KeyAttribute.partition, '#sk': KeyAttribute.sort },
+          ExpressionAttributeValues: { ':keys': keysOf(owner ?? OPERATORS), ':after': after ?? ' ' },
+          ConsistentRead: true,
+          Limit: limit,
+        }),
+      ),
+    );
+    const ids = Items.map((item) => item[KeyAttribute.sort] as KeyId);
+    const found: KeySummary[] = [];
+    for (let from = 0; from < ids.length; from += READ_AT_ONCE) {
+      const read = await Promise.all(ids.slice(from, from + READ_AT_ONCE).map((id) => this.summaryOf(id)));
+      found.push(...read.flatMap((key) => key ?? []));
+    }
+    return found;
+  }
+
+  async summaryOf(id: KeyId): Promise<KeySummary | undefined> {
     const key = await this.#findKey(id);
     if (key === undefined) return undefined;
     const use = await this.#read(apiKeyUseKey(id));
