@@ -125,11 +125,14 @@ describe('each command that the README names is run', () => {
     for (const file of files) expect(/\.(stores|deployed)\.test\.ts$/.exec(file)?.[1] ?? 'unit').toBe(project);
   });
 
-  test.each([...PROGRAMS, 'simulate'])('npm run %s refuses an unknown option in one sentence', async (name) => {
-    const { code, stdout, stderr } = await runScript(name, '--no-such-option');
-    expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
-    expect(stderr).toMatch(/^.*[Uu]nknown option '--no-such-option'.*\n$/);
-  });
+  test.each([...PROGRAMS.map((name) => [name, 1] as const), ['simulate', ExitCode.usage] as const])(
+    'npm run %s refuses an unknown option in one sentence',
+    async (name, exitCode) => {
+      const { code, stdout, stderr } = await runScript(name, '--no-such-option');
+      expect({ code, stdout }).toEqual({ code: exitCode, stdout: '' });
+      expect(stderr).toMatch(/^.*[Uu]nknown option '--no-such-option'.*\n$/);
+    },
+  );
 
   test.each(ofPayonce)('payonce %s %s shows its help', async (...words) => {
     const printed: string[] = [];
