@@ -186,6 +186,15 @@ describe('an endpoint', () => {
     expect(named()).toEqual(['webhooks tell how it ended']);
   });
 
+  test.each([
+    [500, ['webhooks tell how it ended']],
+    [410, []],
+  ])('has no delivery that was given up after one answer of %d: %j', async (status, wrong) => {
+    const [row] = harness.store.database.items(TABLES.registry, RegistryRow.webhookDelivery);
+    await put({ ...row, status: 'failed', attempts: [{ startedAtMs: 1, durationMs: 1, status }] });
+    expect(named()).toEqual(wrong);
+  });
+
   test('has no delivery pending once all is quiet', async () => {
     const [row] = harness.store.database.items(TABLES.registry, RegistryRow.webhookDelivery);
     await put({ ...row, status: 'pending', dueAtMs: 1 });

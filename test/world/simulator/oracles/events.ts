@@ -213,11 +213,13 @@ function webhooks(seen: Seen, outcomes: readonly Outcome[]): readonly Violation[
   );
   const deliveries = database.items(tables.registry, RegistryRow.webhookDelivery).map(parseDelivery);
   const made = new Set(deliveries.map(({ endpointId, eventId }) => `${endpointId} ${placeIn(eventId)}`));
-  for (const { endpointId, eventId, status, tries } of deliveries) {
+  for (const { endpointId, eventId, status, tries, attempts } of deliveries) {
     if (status === 'pending') wrong(`the delivery of ${eventId} is pending`, endpointId);
     if (status === 'delivered' && !accepted.has(`${endpointId} ${eventId}`))
       wrong(`${eventId} was not accepted`, endpointId);
-    if (status === 'failed' && tries < 10 && isEnabled(world, endpointId))
+    // An endpoint that is gone ends the delivery and is disabled. Its merchant may have enabled it since.
+    const isGone = attempts.at(-1)?.status === 410;
+    if (status === 'failed' && tries < 10 && !isGone && isEnabled(world, endpointId))
       wrong(`${eventId} was given up after ${tries} tries`, endpointId);
   }
   for (const { endpoints, tenantId, mode } of database
