@@ -54,7 +54,7 @@ export class Resolving extends Construct {
     data.registry.grantRows(worker, 'WriteReferences', ['dynamodb:PutItem'], written);
     const queues = [giveBack, inquiry, openOrder, hold, orphan];
     data.registry.grantRows(worker, 'TakeQueued', ['dynamodb:Query', 'dynamodb:DeleteItem'], queues);
-    data.registry.grantRows(worker, 'MarkUndecidable', ['dynamodb:UpdateItem'], [inquiry]);
+    data.registry.grantRows(worker, 'MarkUndecidable', ['dynamodb:UpdateItem'], [giveBack, inquiry, hold]);
     parties?.grantCall(worker);
   }
 }

@@ -115,7 +115,7 @@ class CallbackEffect implements Effect<Progress, CallbackOutcome> {
       occurredAtMs: nowMs,
       cause: { by: 'callback', eventId: this.#event.eventId },
     });
-    raiseAlarms(this.#tools, transitions, contradictions);
+    raiseAlarms(this.#tools, id, transitions, contradictions);
     const part = transitions.slice(0, MAX_TOGETHER);
     const isLast = part.length === transitions.length;
     const queued = queuedWith(chain, part);

@@ -45,7 +45,7 @@ export interface Seen {
   /** Why the outcome needs an operator. */
   because?: readonly string[];
   /** Raises an alarm, once per request. Written at once, so that a later crash does not lose it. */
-  readonly alarm: (what: AlarmMetric) => void;
+  readonly alarm: (what: AlarmMetric, about: string) => void;
 }
 
 export interface Handled {
@@ -150,10 +150,10 @@ export function answering(
 
 function alarmOnce(telemetry: Telemetry): Seen['alarm'] {
   const raised = new Set<AlarmMetric>();
-  return (what) => {
+  return (what, about) => {
     if (raised.has(what)) return;
     raised.add(what);
-    telemetry.run('alarm', { [what]: 1 }, { [what]: 1 });
+    telemetry.run('alarm', { [what]: 1 }, { alarm: what, about });
   };
 }
 

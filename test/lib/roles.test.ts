@@ -103,7 +103,7 @@ const ROLES: readonly (readonly [string, readonly string[]])[] = [
       'dynamodb:Query on Idempotency',
       `dynamodb:PutItem ${rows('REF#*', 'DETAILS#*', 'RETURN#*', 'INQUIRY#*', 'ORDER#*', 'HOLD#*', 'ORPHAN_KEPT#*')}`,
       `dynamodb:DeleteItem, dynamodb:Query ${rows('RETURN#*', 'INQUIRY#*', 'ORDER#*', 'HOLD#*', 'ORPHAN#*')}`,
-      `dynamodb:UpdateItem ${rows('INQUIRY#*')}`,
+      `dynamodb:UpdateItem ${rows('RETURN#*', 'INQUIRY#*', 'HOLD#*')}`,
       ...WORKS_AT_RUNS,
       ...CALLS_PARTIES,
       'secretsmanager:GetSecretValue on SandboxSecret',

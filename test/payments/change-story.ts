@@ -55,6 +55,7 @@ class ChangeWorld extends World {
       markInquiry: (...marked) => work.markInquiry(...marked),
       chargesToReturn: (limit) => work.chargesToReturn(limit),
       closeReturn: (charge) => work.closeReturn(charge),
+      markReturn: (...marked) => work.markReturn(...marked),
     };
     await resolveInquiries({ ...tools, work: own });
   }

@@ -83,6 +83,17 @@ export function describeHolds(name: string, make: () => Promise<HoldsUnderTest>)
       expect(behind).toEqual([]);
     });
 
+    test('shows the mark of a row, which makes no row', async () => {
+      const [marked, closed] = own;
+      if (marked === undefined || closed === undefined) throw new Error('there is a hold');
+      await holds.mark(marked, true);
+      await holds.close(closed);
+      await holds.mark(closed, true);
+      const [first, second] = await before(T0 + 100_000, 100);
+      expect(first).toEqual({ ...marked, undecidable: true });
+      expect(second).toEqual(own[2]);
+    });
+
     test('loses only closed rows', async () => {
       const [closed, ...left] = own;
       if (closed === undefined) throw new Error('there is a hold');

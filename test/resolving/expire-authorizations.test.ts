@@ -1,4 +1,6 @@
 import { beforeEach, describe, expect, test } from '@jest/globals';
+import { expireAuthorizationsJob } from '../../lambdas/resolving/use/expire-authorizations.ts';
+import { sweepJob } from '../jobs/sweep-job.ts';
 import { DAY_MS, HOUR_MS, HoldWorld } from './hold-world.ts';
 
 let world: HoldWorld;
@@ -96,6 +98,22 @@ describe('a hold that is not captured', () => {
     expect(world.processor.inside.applied).toHaveLength(1);
   });
 
+  test('whose processor is no longer configured raises one alarm, and is voided once the processor is back', async () => {
+    await world.authorize();
+    overdue();
+    const alarms: string[][] = [];
+    const run = (account: string) => {
+      const processor = { ...world.processor, account };
+      const job = expireAuthorizationsJob({ ...world.tools, processor, alarm: (...alarm) => alarms.push(alarm) });
+      return sweepJob(job, { nowMs: world.clock.nowMs() });
+    };
+    expect(await run('acct_new')).toMatchObject({ failed: 1, errors: [{ code: 'processor_elsewhere' }] });
+    expect(await run('acct_new')).toMatchObject({ left: 1, failed: 0 });
+    expect(alarms).toEqual([['undecidable', world.request.paymentId]]);
+    expect(await run(world.processor.account)).toMatchObject({ done: 1 });
+    expect(await status()).toMatchObject({ status: 'canceled' });
+  });
+
   test('is voided under a new key only when the previous void has provably failed, and a limited number of times', async () => {
     await world.authorize();
     overdue();
@@ -111,6 +129,7 @@ describe('a hold that is not captured', () => {
     await stuck.processor.inside.failNextChange(100, 'tok_declined');
     for (let run = 1; run <= 10; run += 1) expect(await stuck.expire()).toMatchObject({ left: 1 });
     expect(await stuck.expire()).toMatchObject({ failed: 1, errors: [{ code: 'hold_stuck' }] });
+    expect(await stuck.expire()).toMatchObject({ left: 1, failed: 0 });
     expect((await stuck.types()).filter((type) => type === 'void.failed')).toHaveLength(10);
     await stuck.expireAtProcessor();
     expect(await stuck.expire()).toMatchObject({ done: 1 });

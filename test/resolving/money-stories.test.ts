@@ -54,10 +54,8 @@ async function succeedsLate(key: string): Promise<{ request: CreatePayment; char
 async function live(days: number): Promise<void> {
   for (let minute = 0; minute < days * MINUTES_PER_DAY; minute += 1) {
     await harness.resolveInquiries();
-    if (minute % 30 === 0) {
-      await harness.returnCharges();
-      await harness.resolveClaims();
-    }
+    await harness.returnCharges();
+    if (minute % 30 === 0) await harness.resolveClaims();
     harness.clock.advance(60_000);
   }
 }
@@ -431,8 +429,9 @@ describe('work whose processor is no longer configured waits for an operator', (
   });
 
   test('an unknown outcome raises its alarm even if the resolver dies when it has marked it', async () => {
-    await harness.pay(paymentRequest('dies_after_mark', { source: 'tok_async' }));
-    const alarms: string[] = [];
+    const request = paymentRequest('dies_after_mark', { source: 'tok_async' });
+    await harness.pay(request);
+    const alarms: string[][] = [];
     const kept = observedWork(harness.store, harness.clock, () => undefined);
     const work: typeof kept = {
       ...kept,
@@ -443,16 +442,32 @@ describe('work whose processor is no longer configured waits for an operator', (
     };
     for (let minute = 0; minute < 3 * 60; minute += 1) {
       harness.clock.advance(60_000);
-      await resolveInquiries({ ...moved(), work, alarm: (what) => alarms.push(what) });
+      await resolveInquiries({ ...moved(), work, alarm: (...alarm) => alarms.push(alarm) });
     }
-    expect(alarms).toEqual(['undecidable']);
+    expect(alarms).toEqual([['undecidable', request.paymentId]]);
   });
 
-  test('a stray charge to return', async () => {
+  test('a stray charge to return raises one alarm, and is returned once its processor is back', async () => {
     const { request, charge } = await succeedsLate('stray_elsewhere');
     await tell(charge);
-    expect(await returnCharges(moved())).toMatchObject({ undecidable: 1, waiting: 0 });
+    const alarms: string[][] = [];
+    let looks = 0;
+    for (let minute = 0; minute < 3 * 60; minute += 1) {
+      const processors = () => {
+        looks += 1;
+        return moved().processor;
+      };
+      const tools = { ...moved(), alarm: (...alarm: string[]) => void alarms.push(alarm) };
+      await returnCharges(Object.defineProperty(tools, 'processor', { get: processors }));
+      harness.clock.advance(60_000);
+    }
+    expect(alarms).toEqual([['undecidable', request.paymentId]]);
+    expect(looks).toBe(60 + 2 * 4);
+    expect(harness.reported).toHaveLength(1);
     expectReported(request);
+    await live(1);
+    expect(heldAtProcessor(request)).toBe(0);
+    expect(await harness.store.chargesToReturn(9)).toEqual([]);
   });
 });
 

@@ -78,6 +78,7 @@ test('a queue that cannot be read is reported, and does not block the following 
       markInquiry: (...marked) => harness.store.markInquiry(...marked),
       chargesToReturn: (limit) => harness.store.chargesToReturn(limit),
       closeReturn: (charge) => harness.store.closeReturn(charge),
+      markReturn: (...marked) => harness.store.markReturn(...marked),
     },
     orders: harness.store,
     books: [harness.processor],

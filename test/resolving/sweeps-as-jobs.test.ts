@@ -40,6 +40,7 @@ test('a queue that cannot be read does not block the others', async () => {
     markInquiry: () => Promise.resolve(),
     chargesToReturn: (limit: number) => store.chargesToReturn(limit),
     closeReturn: () => Promise.resolve(),
+    markReturn: () => Promise.resolve(),
   };
   const job = resolveJob({ ...harness.tools, work, orders: harness.store, told: () => undefined });
   expect(await sweepJob(job, { nowMs: harness.clock.nowMs() })).toEqual({ done: 0, left: 0, failed: 1, errors: [] });

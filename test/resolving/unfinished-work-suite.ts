@@ -236,6 +236,10 @@ export function describeUnfinishedWork(name: string, make: () => Promise<Unfinis
       await work.closeReturn(hold);
       expect(await work.chargesToReturn(LIMIT)).toContainEqual(money);
       expect(await work.chargesToReturn(LIMIT)).not.toContainEqual(hold);
+      await work.markReturn(hold, true);
+      expect(await work.chargesToReturn(LIMIT)).toContainEqual(money);
+      await work.markReturn(money, true);
+      expect(await work.chargesToReturn(LIMIT)).toContainEqual({ ...money, undecidable: true });
       await work.closeReturn(money);
       expect(await work.chargesToReturn(LIMIT)).not.toContainEqual(money);
     });

@@ -145,6 +145,10 @@ export class Stores extends DynamoDbStore implements ApprovingStore, OrphanShelf
     return this.#work.markInquiry(...marked);
   }
 
+  markReturn(...marked: Parameters<UnfinishedWork['markReturn']>): Promise<void> {
+    return this.#work.markReturn(...marked);
+  }
+
   chargesToReturn(limit: number): Promise<readonly ChargeToReturn[]> {
     return this.#work.chargesToReturn(limit);
   }

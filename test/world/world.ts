@@ -479,7 +479,7 @@ function faultyPorts(actor: Actor, ports: StorePorts): StorePorts {
     store: storeOf(actor, store),
     effects: effectsOf(actor, effects),
     orders: ordersOf(actor, orders),
-    holds: seenBy(actor, holds, 'dueBefore', 'close'),
+    holds: seenBy(actor, holds, 'dueBefore', 'mark', 'close'),
     runs: seenBy(actor, runs, 'accept', 'readAccepted', 'readRun', 'listRuns', 'lock', 'save'),
     records: seenBy(actor, records, 'readEffect', 'recordOnce', 'claim', 'complete', 'fail'),
   };

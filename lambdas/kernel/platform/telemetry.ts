@@ -55,7 +55,7 @@ export interface Telemetry {
   run(
     name: string,
     counts: Readonly<Partial<Record<RequestCount, number>>>,
-    details: Readonly<Record<string, number>>,
+    details: Readonly<Record<string, number | string>>,
   ): void;
   /** A fault or a bug, with its stack. */
   fault(requestId: string, error: unknown): void;

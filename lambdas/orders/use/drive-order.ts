@@ -177,7 +177,8 @@ export async function appendDrafts(
 
 /** Called before the write: an alarm may be raised twice, but must not be lost with the response to an applied write. */
 export function raiseAlarms({ alarm }: Pick<OrderTools, 'alarm'>, drafts: readonly OrderDraft[]): void {
-  if (drafts.some(({ type }) => type === 'order.review_required')) alarm?.('order_needs_review');
+  const review = drafts.find(({ type }) => type === 'order.review_required');
+  if (review !== undefined) alarm?.('order_needs_review', review.order.id);
 }
 
 /**

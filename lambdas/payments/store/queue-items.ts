@@ -73,6 +73,7 @@ const chargeToReturnItem = itemSchema<ChargeToReturn>()({
   chargeId: z.string(),
   by: z.enum(['refund', 'void']),
   foundAtMs: z.int(),
+  undecidable: z.boolean().exactOptional(),
 });
 
 export function returnsPartition(shard: number): string {
@@ -133,6 +134,7 @@ export function parseInquiry(item: Item): Inquiry {
 const holdFields = itemSchema<Hold>()({
   paymentId: z.string().transform((id) => id as PaymentId),
   authorizedAtMs: z.int(),
+  undecidable: z.boolean().exactOptional(),
 });
 
 export const HOLDS: DueRows<Hold> = {

@@ -1,4 +1,5 @@
 import type { Mode, OperationId, OrderId, PaymentId, TenantId } from '../../kernel/ids.ts';
+import type { Looked } from '../../kernel/looks.ts';
 import type { CompletedRecord, OpenRecord } from '../../once/domain/idempotency.ts';
 import type {
   CommitOutcome,
@@ -65,12 +66,21 @@ export interface ChargeToReturn {
   /** Captured money is refunded; a hold is voided. */
   readonly by: 'refund' | 'void';
   readonly foundAtMs: number;
+  /** As of an inquiry. */
+  readonly undecidable?: boolean;
+}
+
+/** A return is tried when an inquiry of that age would be looked up. */
+export function lookOfReturn({ chargeId, foundAtMs }: ChargeToReturn): Looked {
+  return { operationId: chargeId, claimedAtMs: foundAtMs };
 }
 
 /** The queue entry for an authorized payment, written with its transition. If no capture comes, the hold is voided. */
 export interface Hold {
   readonly paymentId: PaymentId;
   readonly authorizedAtMs: number;
+  /** As of an inquiry. */
+  readonly undecidable?: boolean;
 }
 
 /**

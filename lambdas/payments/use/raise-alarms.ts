@@ -1,9 +1,10 @@
 import type { AlarmMetric } from '../../kernel/contract/metrics.ts';
+import type { PaymentId } from '../../kernel/ids.ts';
 import type { Transition } from '../domain/transition.ts';
 
 export interface AlarmTools {
-  /** Raises an alarm for operators, before the write. @default no alarm */
-  readonly alarm?: (what: AlarmMetric) => void;
+  /** Raises an alarm for operators, before the write. @param about the payment or the order @default no alarm */
+  readonly alarm?: (what: AlarmMetric, about: string) => void;
 }
 
 /**
@@ -12,9 +13,10 @@ export interface AlarmTools {
  */
 export function raiseAlarms(
   { alarm }: AlarmTools,
+  paymentId: PaymentId,
   transitions: readonly Pick<Transition, 'subject'>[],
   contradictions: readonly string[],
 ): void {
-  if (transitions.some(({ subject }) => subject?.kind === 'stray_charge')) alarm?.('late_success');
-  if (contradictions.length > 0) alarm?.('contradiction');
+  if (transitions.some(({ subject }) => subject?.kind === 'stray_charge')) alarm?.('late_success', paymentId);
+  if (contradictions.length > 0) alarm?.('contradiction', paymentId);
 }

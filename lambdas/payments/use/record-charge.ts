@@ -78,7 +78,7 @@ async function recordPart(
     const charge = await read();
     const nowMs = clock.nowMs();
     const { transitions, contradictions } = decideAll(digest, charge, chain, { occurredAtMs: nowMs, cause });
-    raiseAlarms(tools, transitions, contradictions);
+    raiseAlarms(tools, paymentId, transitions, contradictions);
     if (transitions.length === 0) return { charge, chain, isMore: false };
     const part = transitions.slice(0, MAX_TOGETHER);
     const isMore = part.length < transitions.length;

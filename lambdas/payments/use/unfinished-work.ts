@@ -15,6 +15,8 @@ export interface UnfinishedWork {
   /** Sets whether the entry waits for an operator. No effect on an entry that was closed or queued again since. */
   markInquiry(inquiry: Inquiry, undecidable: boolean): Promise<void>;
   chargesToReturn(limit: number): Promise<readonly ChargeToReturn[]>;
+  /** As `markInquiry`. */
+  markReturn(charge: ChargeToReturn, undecidable: boolean): Promise<void>;
   /** Deletes the entry only if it is unchanged: a hold that was captured and queued again since stays. */
   closeReturn(charge: ChargeToReturn): Promise<void>;
 }

@@ -1,5 +1,5 @@
-import type { DeleteCommandInput, DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
-import { DeleteCommand, QueryCommand, UpdateCommand } from '@aws-sdk/lib-dynamodb';
+import type { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
+import { DeleteCommand, QueryCommand } from '@aws-sdk/lib-dynamodb';
 import { IdempotencyTable, INDEX_SHARDS } from '../../kernel/contract/tables.ts';
 import { isFault } from '../../kernel/faults.ts';
 import { fromTurn, turnOf } from '../../kernel/looks.ts';
@@ -27,6 +27,7 @@ import {
 } from '../../payments/store/queue-items.ts';
 import type { ChargeToReturn, Inquiry, PaymentStore } from '../../payments/use/payment-store.ts';
 import type { UnfinishedWork } from '../../payments/use/unfinished-work.ts';
+import { type Condition, markRow } from './dynamodb-due-queue.ts';
 
 const INQUIRIES: Queue<Inquiry> = {
   partition: inquiriesPartition,
@@ -79,26 +80,11 @@ export class DynamoDbUnfinishedWork implements UnfinishedWork {
   }
 
   async closeInquiry(inquiry: Inquiry): Promise<void> {
-    await this.#delete(inquiryKey(inquiry), {
-      ConditionExpression: '#claimedAtMs = :claimedAtMs',
-      ExpressionAttributeNames: { '#claimedAtMs': 'claimedAtMs' },
-      ExpressionAttributeValues: { ':claimedAtMs': inquiry.claimedAtMs },
-    });
+    await this.#delete(inquiryKey(inquiry), isUnchanged(inquiry));
   }
 
   async markInquiry(inquiry: Inquiry, undecidable: boolean): Promise<void> {
-    await writeConditionally(this.#pacing, () =>
-      this.#client.send(
-        new UpdateCommand({
-          TableName: this.#tables.registry,
-          Key: inquiryKey(inquiry),
-          UpdateExpression: 'SET #undecidable = :undecidable',
-          ConditionExpression: '#claimedAtMs = :claimedAtMs',
-          ExpressionAttributeNames: { '#claimedAtMs': 'claimedAtMs', '#undecidable': 'undecidable' },
-          ExpressionAttributeValues: { ':claimedAtMs': inquiry.claimedAtMs, ':undecidable': undecidable },
-        }),
-      ),
-    );
+    await markRow(this.#queues, inquiryKey(inquiry), isUnchanged(inquiry), undecidable);
   }
 
   async chargesToReturn(limit: number): Promise<readonly ChargeToReturn[]> {
@@ -110,12 +96,11 @@ export class DynamoDbUnfinishedWork implements UnfinishedWork {
    *   callback                        └─ captured: queue as refund ─┘
    */
   async closeReturn(charge: ChargeToReturn): Promise<void> {
-    const { by, foundAtMs } = charge;
-    await this.#delete(chargeToReturnKey(charge), {
-      ConditionExpression: '#by = :by AND #foundAtMs = :foundAtMs',
-      ExpressionAttributeNames: { '#by': 'by', '#foundAtMs': 'foundAtMs' },
-      ExpressionAttributeValues: { ':by': by, ':foundAtMs': foundAtMs },
-    });
+    await this.#delete(chargeToReturnKey(charge), isUnchangedReturn(charge));
+  }
+
+  async markReturn(charge: ChargeToReturn, undecidable: boolean): Promise<void> {
+    await markRow(this.#queues, chargeToReturnKey(charge), isUnchangedReturn(charge), undecidable);
   }
 
   /** The oldest claims of a shard. If there are more, also claims from a later start that changes every minute. */
@@ -154,9 +139,25 @@ export class DynamoDbUnfinishedWork implements UnfinishedWork {
     return output.Items ?? [];
   }
 
-  async #delete(key: Item, condition: Omit<DeleteCommandInput, 'TableName' | 'Key'> = {}): Promise<void> {
+  async #delete(key: Item, condition: Condition): Promise<void> {
     await writeConditionally(this.#pacing, () =>
       this.#client.send(new DeleteCommand({ TableName: this.#tables.registry, Key: key, ...condition })),
     );
   }
+}
+
+function isUnchanged({ claimedAtMs }: Inquiry): Condition {
+  return {
+    ConditionExpression: '#claimedAtMs = :claimedAtMs',
+    ExpressionAttributeNames: { '#claimedAtMs': 'claimedAtMs' },
+    ExpressionAttributeValues: { ':claimedAtMs': claimedAtMs },
+  };
+}
+
+function isUnchangedReturn({ by, foundAtMs }: ChargeToReturn): Condition {
+  return {
+    ConditionExpression: '#by = :by AND #foundAtMs = :foundAtMs',
+    ExpressionAttributeNames: { '#by': 'by', '#foundAtMs': 'foundAtMs' },
+    ExpressionAttributeValues: { ':by': by, ':foundAtMs': foundAtMs },
+  };
 }

@@ -8,6 +8,8 @@ export interface DuePage<Row> {
 export interface DueQueue<Row> {
   /** The rows that were due before `beforeMs`, oldest first in each shard. Strongly consistent. */
   dueBefore(beforeMs: number, page: { readonly limit: number; readonly cursor?: string }): Promise<DuePage<Row>>;
+  /** Sets whether the row waits for an operator. No effect on a row that does not exist. */
+  mark(row: Row, undecidable: boolean): Promise<void>;
   /** Removes the row. No error if it does not exist. */
   close(row: Row): Promise<void>;
 }

@@ -10,7 +10,7 @@ import type { Hold } from '../../payments/use/payment-store.ts';
 import { knownProcessors, pinnedBooks, pinnedProcessor } from '../../payments/use/pinned-processor.ts';
 import { readCharge, recordCharge } from '../../payments/use/record-charge.ts';
 import type { DueQueue } from './due-queue.ts';
-import type { ResolveTools } from './resolve.ts';
+import { marked, type ResolveTools } from './resolve.ts';
 
 export interface ExpireAuthorizationsTools extends Omit<ResolveTools, 'work' | 'report' | 'deadlineMs' | 'cause'> {
   readonly holds: DueQueue<Hold>;
@@ -49,8 +49,22 @@ export function expireAuthorizationsJob(tools: ExpireAuthorizationsTools): Job<H
         ...(page.next === undefined ? {} : { next: page.next }),
       };
     },
-    handle: (hold, { runId, deadlineMs }) => endHold({ ...tools, cause: { by: 'run', runId } }, hold, deadlineMs),
+    handle: (hold, { runId, deadlineMs }) => handleHold({ ...tools, cause: { by: 'run', runId } }, hold, deadlineMs),
   };
+}
+
+/** A hold that no run can end raises its alarm and fails once. Then it is left until a run can end it, or an operator did. */
+async function handleHold(tools: EndHoldTools, hold: Hold, deadlineMs: number): Promise<JobCounts> {
+  const mark = (undecidable: boolean) => tools.holds.mark(hold, undecidable);
+  try {
+    const counts = await endHold(tools, hold, deadlineMs);
+    await marked(tools, hold, counts === ONE_DONE ? 'finished' : 'waiting', mark);
+    return counts;
+  } catch (error) {
+    if (!(error instanceof TerminalError)) throw error;
+    if ((await marked(tools, hold, 'undecidable', mark)) === 'undecidable') throw error;
+    return ONE_LEFT;
+  }
 }
 
 async function endHold(tools: EndHoldTools, hold: Hold, deadlineMs: number): Promise<JobCounts> {

@@ -33,6 +33,7 @@ export function observedWork(
     },
     closeInquiry: (inquiry) => work.closeInquiry(inquiry),
     markInquiry: (...marked) => work.markInquiry(...marked),
+    markReturn: (...marked) => work.markReturn(...marked),
     chargesToReturn: (limit) => work.chargesToReturn(limit),
     closeReturn: (charge) => work.closeReturn(charge),
   };

@@ -50,7 +50,7 @@ export function sweepsOf(tools: ResolveAllTools): Readonly<Record<string, SweepQ
   return {
     claims: told('claims', (times) => resolveClaims(payments(times))),
     inquiries: told('inquiries', (times) => resolveInquiries(payments(times), times.startedAtMs)),
-    returns: told('returns', (times) => returnCharges(payments(times))),
+    returns: told('returns', (times) => returnCharges(payments(times), times.startedAtMs)),
     ...(orders === undefined
       ? {}
       : { orders: told('orders', ({ startedAtMs, ...times }) => resolveOrders({ ...orders, ...times }, startedAtMs)) }),

@@ -38,7 +38,7 @@ export async function finishOrderClaim(
   const { cause } = tools;
   const asked = { cause, orderId, tenantId, mode, fingerprint, requestId, amountMinor, currency, source, items };
   const outcome = await createOrder(tools, { ...asked, ...contactsOf({ ...details, email }) });
-  return cameOfClaim(outcome.kind, { operationId }, tools.report);
+  return cameOfClaim(tools, outcome.kind, operationId, orderId);
 }
 
 /**

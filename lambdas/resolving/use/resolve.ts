@@ -1,6 +1,6 @@
 import type { Cause } from '../../kernel/cause.ts';
 import { AmbiguousError, RetryableError, TerminalError } from '../../kernel/faults.ts';
-import { inquiryOperation, type OperationId } from '../../kernel/ids.ts';
+import { inquiryOperation, type OperationId, type PaymentId } from '../../kernel/ids.ts';
 import { invariant } from '../../kernel/invariant.ts';
 import { fromTurn, isInquiryDue } from '../../kernel/looks.ts';
 import { effectExpirySeconds, type OpenRecord } from '../../once/domain/idempotency.ts';
@@ -73,21 +73,28 @@ export async function resolveClaims(tools: ResolveTools): Promise<Resolved> {
     if (record.released && nowMs <= record.claimedAtMs + SEND_WINDOW_MS) return 'waiting';
     const other = await tools.finishOther?.(record);
     if (other !== undefined) return other;
-    const chain = await readChain(tools.store, record.paymentId);
+    const { operationId, paymentId } = record;
+    const chain = await readChain(tools.store, paymentId);
     invariant(chain !== undefined, 'a claim has its pending transition');
-    return cameOfClaim(await finish(tools, record, chain), record, tools.report);
+    return cameOfClaim(tools, await finish(tools, record, chain), operationId, paymentId);
   });
 }
 
-/** A claim that its own request cannot finish would stay open forever. It is reported to an operator and does not count as finished. */
+/**
+ * A claim that its own request cannot finish would stay open forever. It is reported to an operator and does not count as finished.
+ *
+ * @param about the payment or the order
+ */
 export function cameOfClaim(
+  { report, alarm }: Pick<ResolveTools, 'report' | 'alarm'>,
   outcome: (CreatePaymentOutcome | ChangePaymentOutcome | CreateOrderOutcome)['kind'],
-  { operationId }: Pick<OpenRecord, 'operationId'>,
-  report: ResolveTools['report'],
+  operationId: OperationId,
+  about: string,
 ): Came {
   if (outcome === 'first' || outcome === 'replay') return 'finished';
   if (outcome === 'in_progress') return 'waiting';
   report(new TerminalError('claim_stuck', `the claim of ${operationId} ended as ${outcome}`));
+  alarm?.('undecidable', about);
   return 'undecidable';
 }
 
@@ -128,18 +135,31 @@ export async function resolveInquiries(
   tools: ResolveTools,
   startedAtMs: number = tools.clock.nowMs(),
 ): Promise<Resolved> {
-  const { alarm, ...quiet } = tools;
-  return each(quiet, await tools.work.inquiries(MAX_AT_ONCE), async (inquiry) => {
+  const { work } = tools;
+  return each(tools, await work.inquiries(MAX_AT_ONCE), async (inquiry) => {
     if (!isInquiryDue(inquiry, startedAtMs)) return 'waiting';
     const came = await inquire(tools, inquiry);
-    const isMarked = inquiry.undecidable === true;
-    if (came === 'undecidable' && isMarked) return 'waiting';
-    // Before the mark, after which no look raises it again.
-    if (came === 'undecidable') alarm?.('undecidable');
-    if (came === 'finished') await tools.work.closeInquiry(inquiry);
-    else if ((came === 'undecidable') !== isMarked) await tools.work.markInquiry(inquiry, came === 'undecidable');
-    return came;
+    if (came === 'finished') await work.closeInquiry(inquiry);
+    return marked(tools, inquiry, came, (undecidable) => work.markInquiry(inquiry, undecidable));
   });
+}
+
+/**
+ * Marks an entry that waits for an operator, and removes the mark when a look can decide again. The alarm is raised once, before the
+ * mark, after which no look raises it again.
+ */
+export async function marked(
+  { alarm }: Pick<ResolveTools, 'alarm'>,
+  { paymentId, undecidable: isMarked = false }: { readonly paymentId: PaymentId; readonly undecidable?: boolean },
+  came: Came,
+  mark: (undecidable: boolean) => Promise<void>,
+): Promise<Came> {
+  if (came === 'finished') return came;
+  const isUndecidable = came === 'undecidable';
+  if (isUndecidable && isMarked) return 'waiting';
+  if (isUndecidable) alarm?.('undecidable', paymentId);
+  if (isUndecidable !== isMarked) await mark(isUndecidable);
+  return came;
 }
 
 /** @returns `finished` when the outcome is known now, or the payment waits for an operator's decision */
@@ -158,7 +178,12 @@ async function inquire(tools: ResolveTools, inquiry: Inquiry): Promise<Came> {
     if (decision?.kind !== 'append') return decision?.kind === 'review' ? 'undecidable' : 'waiting';
     const nowMs = clock.nowMs();
     const transition = nextTransition(digest, chain.newest, decision.draft, { occurredAtMs: nowMs, cause });
-    raiseAlarms(tools, [transition], decision.contradicts === undefined ? [] : [decision.contradicts]);
+    raiseAlarms(
+      tools,
+      inquiry.paymentId,
+      [transition],
+      decision.contradicts === undefined ? [] : [decision.contradicts],
+    );
     const record = {
       operationId: inquiryOperation(digest, inquiry.operationId, transition.sequence),
       paymentId: inquiry.paymentId,
@@ -248,7 +273,7 @@ async function readChargesOf(
     ...(chargeId === undefined ? [] : [chargeId]),
   ])) {
     const charge = await books.readCharge(id, { timeoutMs: BOOKS_TIMEOUT_MS });
-    if (charge === undefined) tools.alarm?.('contradiction');
+    if (charge === undefined) tools.alarm?.('contradiction', paymentId);
     else await recordCharge(tools, paymentId, operationId, () => readCharge(books, id));
   }
 }
@@ -293,13 +318,9 @@ async function ask(tools: ResolveTools, { operationId, claimedAtMs }: Inquiry, c
 
 export type Came = 'finished' | 'waiting' | 'undecidable';
 
-/**
- * Processes the items. Each run starts at another item, so that every item is reached in some run.
- *
- * @param tools without `alarm`, the caller raises the alarm of an item that is undecidable
- */
+/** Processes the items. Each run starts at another item, so that every item is reached in some run. */
 export async function each<Item>(
-  { clock, report, alarm, deadlineMs }: Pick<ResolveTools, 'clock' | 'report' | 'alarm' | 'deadlineMs'>,
+  { clock, report, deadlineMs }: Pick<ResolveTools, 'clock' | 'report' | 'deadlineMs'>,
   items: readonly Item[],
   handle: (item: Item) => Promise<Came>,
 ): Promise<Resolved> {
@@ -310,9 +331,7 @@ export async function each<Item>(
     if (clock.nowMs() >= untilMs) counts.waiting += 1;
     else
       try {
-        const came = await handle(item);
-        if (came === 'undecidable') alarm?.('undecidable');
-        counts[came] += 1;
+        counts[await handle(item)] += 1;
       } catch (error) {
         report(error);
         counts.failed += 1;

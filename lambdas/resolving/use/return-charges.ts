@@ -1,13 +1,14 @@
 import { isReturn, returnOperation } from '../../kernel/ids.ts';
 import { invariant } from '../../kernel/invariant.ts';
+import { isInquiryDue } from '../../kernel/looks.ts';
 import { moneyOf } from '../../payments/domain/charge-money.ts';
 import type { ProcessorCharge } from '../../payments/domain/processor-charge.ts';
 import { type Looked, lookBeforeSend, maySend } from '../../payments/use/before-send.ts';
 import { readChain } from '../../payments/use/payment-chain.ts';
-import type { ChargeToReturn } from '../../payments/use/payment-store.ts';
+import { type ChargeToReturn, lookOfReturn } from '../../payments/use/payment-store.ts';
 import { pinnedProcessor } from '../../payments/use/pinned-processor.ts';
 import type { ChangeOrder } from '../../payments/use/processor.ts';
-import { type Came, each, elsewhere, type Resolved, type ResolveTools } from './resolve.ts';
+import { type Came, each, elsewhere, marked, type Resolved, type ResolveTools } from './resolve.ts';
 
 const SEND_TIMEOUT_MS = 8_000;
 const MAX_AT_ONCE = 1_000;
@@ -18,28 +19,37 @@ const MAX_FAILED_RETURNS = 3;
  * Returns stray charges. Unlike a charge, a return has no send window. Right before each send, the charge is read from the
  * processor's books and recorded, and the amount to return is decided on the whole chain: refunds by other actors and
  * disputes reduce it.
+ *
+ * @param startedAtMs as of `resolveInquiries`
  */
-export async function returnCharges(tools: ResolveTools): Promise<Resolved> {
-  return each(tools, await tools.work.chargesToReturn(MAX_AT_ONCE), async (owed) => {
-    const chain = await readChain(tools.store, owed.paymentId);
-    invariant(chain !== undefined, 'a stray charge has its payment');
-    const processor = pinnedProcessor(tools, chain.first);
-    if (processor === undefined) return elsewhere(tools, { paymentId: owed.paymentId });
-    const look = async (): Promise<NextStep> => {
-      const operationId = returnOperation(tools.digest, owed.paymentId, owed.chargeId, { attempt: 0, amountMinor: 0 });
-      return nextStep(tools, owed, await lookBeforeSend({ ...tools, processor }, { operationId, ...owed }));
-    };
-    await processor.ready();
-    let step = await look();
-    let refused = false;
-    if (step.do === 'send') {
-      refused = (await processor.change(step.order, { timeoutMs: SEND_TIMEOUT_MS })).kind === 'refused';
-      step = await look();
-    }
-    if (step.do === 'send') return refused ? 'undecidable' : 'waiting';
-    if (step.came === 'finished') await tools.work.closeReturn(owed);
-    return step.came;
+export async function returnCharges(tools: ResolveTools, startedAtMs: number = tools.clock.nowMs()): Promise<Resolved> {
+  const { work } = tools;
+  return each(tools, await work.chargesToReturn(MAX_AT_ONCE), async (owed) => {
+    if (!isInquiryDue(lookOfReturn(owed), startedAtMs)) return 'waiting';
+    const came = await returnCharge(tools, owed);
+    if (came === 'finished') await work.closeReturn(owed);
+    return marked(tools, owed, came, (undecidable) => work.markReturn(owed, undecidable));
   });
+}
+
+async function returnCharge(tools: ResolveTools, owed: ChargeToReturn): Promise<Came> {
+  const chain = await readChain(tools.store, owed.paymentId);
+  invariant(chain !== undefined, 'a stray charge has its payment');
+  const processor = pinnedProcessor(tools, chain.first);
+  if (processor === undefined) return elsewhere(tools, owed);
+  const look = async (): Promise<NextStep> => {
+    const operationId = returnOperation(tools.digest, owed.paymentId, owed.chargeId, { attempt: 0, amountMinor: 0 });
+    return nextStep(tools, owed, await lookBeforeSend({ ...tools, processor }, { operationId, ...owed }));
+  };
+  await processor.ready();
+  let step = await look();
+  let refused = false;
+  if (step.do === 'send') {
+    refused = (await processor.change(step.order, { timeoutMs: SEND_TIMEOUT_MS })).kind === 'refused';
+    step = await look();
+  }
+  if (step.do === 'send') return refused ? 'undecidable' : 'waiting';
+  return step.came;
 }
 
 type NextStep = { readonly do: 'send'; readonly order: ChangeOrder } | { readonly do: 'rest'; readonly came: Came };

@@ -395,13 +395,8 @@ export const MONEY_MUTANTS: readonly Mutant[] = [
     edits: [
       {
         file: 'lambdas/resolving/use/resolve.ts',
-        find: "if (came === 'undecidable') alarm?.('undecidable');\n        counts[came] += 1;",
-        replace: 'void alarm;\n        counts[came] += 1;',
-      },
-      {
-        file: 'lambdas/resolving/use/resolve.ts',
-        find: "if (came === 'undecidable') alarm?.('undecidable');\n    if (came === 'finished')",
-        replace: "void alarm;\n    if (came === 'finished')",
+        find: "if (isUndecidable) alarm?.('undecidable', paymentId);",
+        replace: 'void alarm;',
       },
     ],
   },

@@ -325,8 +325,8 @@ export const ONCE_MUTANTS: readonly Mutant[] = [
     edits: [
       {
         file: 'lambdas/orders/use/drive-order.ts',
-        find: "if (drafts.some(({ type }) => type === 'order.review_required')) alarm",
-        replace: "if (drafts.some(({ type }) => type === 'order.placed')) alarm",
+        find: "drafts.find(({ type }) => type === 'order.review_required')",
+        replace: "drafts.find(({ type }) => type === 'order.placed')",
       },
     ],
   },

@@ -6,7 +6,8 @@ import { RegistryRow } from '../../../lambdas/kernel/contract/rows.ts';
 import { IdempotencyTable, KeyAttribute, LedgerTable, RegistryTable } from '../../../lambdas/kernel/contract/tables.ts';
 import { isInquiryDue } from '../../../lambdas/kernel/looks.ts';
 import { isOrderDue } from '../../../lambdas/orders/domain/order-limits.ts';
-import { parseInquiry, parseOpenOrder } from '../../../lambdas/payments/store/queue-items.ts';
+import { parseChargeToReturn, parseInquiry, parseOpenOrder } from '../../../lambdas/payments/store/queue-items.ts';
+import { lookOfReturn } from '../../../lambdas/payments/use/payment-store.ts';
 import type { Item } from '../dynamodb-values.ts';
 import type { MemoryDynamoDb, RowChange } from '../memory-dynamodb.ts';
 import { TABLES } from '../tables.ts';
@@ -74,13 +75,18 @@ const unfinished = inQueue(RegistryRow.return, RegistryRow.inquiry, RegistryRow.
 /** More minutes than lie between two looks. */
 const MOST_MINUTES = 2 * 24 * 60;
 
+function lookOf(row: Item, partition: string): ((atMs: number) => boolean) | undefined {
+  if (partition.startsWith(RegistryRow.inquiry)) return (atMs) => isInquiryDue(parseInquiry(row), atMs);
+  if (partition.startsWith(RegistryRow.return))
+    return (atMs) => isInquiryDue(lookOfReturn(parseChargeToReturn(row)), atMs);
+  if (partition.startsWith(RegistryRow.openOrder)) return (atMs) => isOrderDue(parseOpenOrder(row).createdAtMs, atMs);
+  return undefined;
+}
+
 /** The first minute after `fromMs` in which the resolver looks at a row of its queues. */
 function nextLook(row: Item, fromMs: number): number {
-  const partition = row[KeyAttribute.partition] as string;
-  const isDue = partition.startsWith(RegistryRow.inquiry)
-    ? (atMs: number) => isInquiryDue(parseInquiry(row), atMs)
-    : (atMs: number) => isOrderDue(parseOpenOrder(row).createdAtMs, atMs);
-  if (!partition.startsWith(RegistryRow.inquiry) && !partition.startsWith(RegistryRow.openOrder)) return fromMs;
+  const isDue = lookOf(row, row[KeyAttribute.partition] as string);
+  if (isDue === undefined) return fromMs;
   let atMs = Math.ceil(fromMs / MINUTE_MS) * MINUTE_MS;
   for (let minute = 0; minute < MOST_MINUTES && !isDue(atMs); minute += 1) atMs += MINUTE_MS;
   return atMs - 1;

@@ -109,13 +109,21 @@ function documentsOf(database: MemoryDynamoDb, process: () => Process): DynamoDB
 }
 
 function instrumentsOf({ simulation, raise, report }: Surroundings, functionName: string): Instruments {
+  let named: { readonly alarm?: string; readonly about?: string } = {};
   const meter = (dimensions: Readonly<Record<string, string>>) => ({
-    addMetric: (metric: string, _unit: unknown, count: number) =>
-      raise({ metric, atMs: simulation.nowMs, count, dimensions }),
+    addMetric: (metric: string, _unit: unknown, count: number) => {
+      const { alarm, about } = named;
+      const object = alarm === metric && about !== undefined ? { about } : {};
+      raise({ metric, atMs: simulation.nowMs, count, dimensions, ...object });
+      named = {};
+    },
   });
   return {
     logger: () => ({
-      info: () => {},
+      // The log line of an alarm is written right before its metric.
+      info: (_message, ...details) => {
+        named = (details[0] ?? {}) as typeof named;
+      },
       warn: () => {},
       error: (message, ...extra) => report(functionName, extra[0] ?? message),
     }),

@@ -13,7 +13,11 @@ export function checkAlarms({ world, payments, orders }: Seen): readonly Violati
   const found: Violation[] = [];
   const expect = (metric: string, sinceMs: number, what: string, about: string): void => {
     const isRaised = world.alarms.some(
-      (each) => each.metric === metric && each.atMs >= sinceMs - MINUTE_MS && each.atMs <= sinceMs + SOON_MS,
+      (each) =>
+        each.metric === metric &&
+        (each.about === about || each.about === undefined) &&
+        each.atMs >= sinceMs - MINUTE_MS &&
+        each.atMs <= sinceMs + SOON_MS,
     );
     if (!isRaised)
       found.push({

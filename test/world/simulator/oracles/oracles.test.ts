@@ -253,11 +253,14 @@ describe('a processor', () => {
   });
 
   test('may contradict its own books, and that raises an alarm', async () => {
-    const { charge } = await paid('contradicted');
+    const { request, charge } = await paid('contradicted');
     await harness.processor.inside.correct(charge, { status: 'declined', amount_captured: 0 });
     await tell(charge);
     expect(world.atTheEnd()).toEqual(['I9 processor and books']);
-    world.alarms.push({ metric: 'contradiction', atMs: harness.clock.nowMs(), count: 1, dimensions: {} });
+    const alarm = { metric: 'contradiction', atMs: harness.clock.nowMs(), count: 1, dimensions: {} };
+    world.alarms.push({ ...alarm, about: 'pay_another' });
+    expect(world.atTheEnd()).toEqual(['I9 processor and books']);
+    world.alarms.push({ ...alarm, about: request.paymentId });
     expect(world.atTheEnd()).toEqual([]);
   });
 
@@ -275,7 +278,7 @@ describe('a processor', () => {
       ],
       subject: { kind: 'decision', decisionId: 'dec_a', reason: 'The receipt says so.', operator: 'Ada Example' },
     });
-    const alarm = { metric: 'contradiction', count: 1, dimensions: {} };
+    const alarm = { metric: 'contradiction', about: request.paymentId, count: 1, dimensions: {} };
     world.alarms.push({ ...alarm, atMs: harness.clock.nowMs() - 1 });
     expect(world.atTheEnd()).toContain('I9 processor and books');
     world.alarms.push({ ...alarm, atMs: harness.clock.nowMs() });
@@ -375,6 +378,15 @@ describe('what is unfinished', () => {
     expect(left[0]?.about).toBe(request.paymentId);
   });
 
+  test('is no late money whose return waits for an operator', async () => {
+    const { request, charge } = await stray('refused');
+    const left = () => world.all().filter(({ oracle }) => oracle === 'nothing is left once quiet');
+    world.alarms.push({ metric: 'undecidable', about: request.paymentId, atMs: 0, count: 1, dimensions: {} });
+    expect(left()).toMatchObject([{ what: expect.stringContaining(charge) }]);
+    for (const owed of await harness.store.chargesToReturn(9)) await harness.store.markReturn(owed, true);
+    expect(left()).toEqual([]);
+  });
+
   test.each([
     ['a decision', true, 'contradiction', 700, []],
     ['no decision', false, 'contradiction', 700, ['is reserved']],
@@ -393,7 +405,7 @@ describe('what is unfinished', () => {
       });
       await append(request, { type: 'refund.completed', subject: own });
       await append(request, { type: 'refund.pending', subject: refundOf(foreign, charge) });
-      world.alarms.push({ metric, atMs: harness.clock.nowMs(), count: 1, dimensions: {} });
+      world.alarms.push({ metric, about: request.paymentId, atMs: harness.clock.nowMs(), count: 1, dimensions: {} });
       const left = world.all().filter(({ oracle }) => oracle === 'nothing is left once quiet');
       expect(left.map(({ what }) => what)).toEqual(due.map((what) => expect.stringContaining(what)));
     },

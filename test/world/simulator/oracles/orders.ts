@@ -85,14 +85,15 @@ export function checkOrdersEnd(seen: Seen): readonly Violation[] {
     const own = (charges.get(order.paymentId) ?? []).filter(({ chargeId }) => chargeId === payment?.chargeId);
     const known = chargesOf(ofPayment).get(payment?.chargeId ?? '');
     // Late money whose return the bank has refused several times has raised its alarm, and waits for an operator.
-    const isLeft = known?.isOwn === false && leftOf(known).leftMinor > 0 && isTried(world);
+    const isLeft =
+      known?.isOwn === false && leftOf(known).leftMinor > 0 && isTried(world, order.paymentId, payment?.chargeId ?? '');
     const keptMinor = isLeft ? 0 : own.reduce((total, charge) => total + heldOf(charge), 0);
     const isInReview = payment?.status === 'needs_review';
     const paymentProcessor = payment?.processorName ?? '';
     if (order.status === 'canceled') {
       if (reserved > 0) wrong('is canceled, and its goods are reserved');
       const isTold = own.every((charge) => isShown(world, paymentProcessor, charge.chargeId));
-      const isReportedCharge = own.some((charge) => isReported(world, paymentProcessor, charge.chargeId));
+      const isReportedCharge = payment !== undefined && isReported(world, payment, payment.chargeId);
       if (keptMinor > 0 && !isInReview && isTold && !isReportedCharge) wrong(`is canceled, and ${keptMinor} is kept`);
     }
     const has = (what: Deed['what']): boolean => deedsFor(id, seen).some((deed) => deed.what === what);

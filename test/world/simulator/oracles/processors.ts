@@ -2,6 +2,7 @@
 import { RegistryRow, ViewsRow } from '../../../../lambdas/kernel/contract/rows.ts';
 import { chargeOperation, type PaymentId } from '../../../../lambdas/kernel/ids.ts';
 import { decisionOf } from '../../../../lambdas/payments/domain/operator-decision.ts';
+import type { Payment } from '../../../../lambdas/payments/domain/payment.ts';
 import type { ProcessorCharge } from '../../../../lambdas/payments/domain/processor-charge.ts';
 import type { Transition } from '../../../../lambdas/payments/domain/transition.ts';
 import { parseOrphan } from '../../../../lambdas/payments/store/queue-items.ts';
@@ -11,7 +12,6 @@ import type { Seen, Written } from './seen.ts';
 
 /** Two clocks differ by at most this. Milliseconds. */
 const SKEW_MS = 10 * 60_000;
-const DAY_MS = 24 * 60 * 60_000;
 /** No request is sent later than this after the claim. Milliseconds. */
 const SEND_WINDOW_MS = 15 * 60_000;
 /** The longest time between a look at the chain and the send that it allows, with calls that are repeated. Milliseconds. */
@@ -117,7 +117,7 @@ export function checkBooks({ world, payments }: Seen): readonly Violation[] {
     const isTold = told.every(({ chargeId }) => isShown(world, newest.payment.processorName, chargeId));
     if (newest.payment.status === 'needs_review' || !isTold) return found;
     // What the processor itself shows both ways cannot be booked. A person is told.
-    if (told.some(({ chargeId }) => isReported(world, newest.payment.processorName, chargeId))) return found;
+    if (told.some(({ chargeId }) => isReported(world, newest.payment, chargeId))) return found;
     if (isDecidedOtherwise(world, chain)) return found;
     const heldMinor: Record<string, number> = {};
     for (const charge of told) heldMinor[charge.currency] = (heldMinor[charge.currency] ?? 0) + heldOf(charge);
@@ -185,22 +185,35 @@ export function isShown({ processors }: Observed, processor: string, chargeId: s
   return processors[processor]?.inside.isShown(chargeId) === true;
 }
 
-/** Whether the processor contradicted its own books of the charge, and raised an alarm: for late money, when it cannot be returned. */
-export function isReported({ processors, alarms }: Observed, processor: string, chargeId = ''): boolean {
-  const sinceMs = processors[processor]?.inside.contradictedAtMs(chargeId);
-  const isAbout = (metric: string): boolean => metric === 'contradiction' || metric === 'undecidable';
-  return sinceMs !== undefined && alarms.some(({ metric, atMs }) => isAbout(metric) && atMs >= sinceMs);
+/** Whether the processor contradicted its own books of the charge, and the payment raised an alarm since, or late money cannot be returned. */
+export function isReported(
+  world: Observed,
+  { id, processorName }: Pick<Payment, 'id' | 'processorName'>,
+  chargeId = '',
+): boolean {
+  const sinceMs = world.processors[processorName]?.inside.contradictedAtMs(chargeId);
+  if (sinceMs === undefined) return false;
+  return (
+    ['contradiction', 'undecidable'].some((metric) => isRaised(world, metric, id, sinceMs)) ||
+    isTried(world, id, chargeId)
+  );
 }
 
 /** Whether an operator decided about the payment, and a contradiction raised an alarm afterwards: the processor's books do not show what was decided. */
-export function isDecidedOtherwise({ alarms }: Observed, chain: readonly Written<Transition>[]): boolean {
+export function isDecidedOtherwise(world: Observed, chain: readonly Written<Transition>[]): boolean {
   const decided = chain.find(({ row }) => decisionOf(row) !== undefined);
-  return decided !== undefined && alarms.some(({ metric, atMs }) => metric === 'contradiction' && atMs >= decided.atMs);
+  return decided !== undefined && isRaised(world, 'contradiction', decided.row.payment.id, decided.atMs);
 }
 
-/** The processor has refused the return several times, or a refund there is not known: it raises an alarm at each run, at least every other day. */
-export function isTried({ alarms, nowMs }: Observed): boolean {
-  return alarms.some(({ metric, atMs }) => metric === 'undecidable' && atMs > nowMs - 3 * DAY_MS);
+/** The processor has refused the return several times, or a refund there is not known: the entry is marked, and raised its alarm before. */
+export function isTried(world: Observed, id: string, chargeId: string): boolean {
+  const entries = world.database.items(world.tables.registry, RegistryRow.return);
+  const isMarked = entries.some((each) => each['chargeId'] === chargeId && each['undecidable'] === true);
+  return isMarked && isRaised(world, 'undecidable', id, 0);
+}
+
+function isRaised({ alarms }: Observed, name: string, id: string, sinceMs: number): boolean {
+  return alarms.some(({ metric, about, atMs }) => metric === name && about === id && atMs >= sinceMs);
 }
 
 export function byPayment({ processors }: Observed): ReadonlyMap<string, readonly ProcessorCharge[]> {

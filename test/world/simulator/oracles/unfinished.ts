@@ -158,7 +158,7 @@ export function checkNothingLeft({ world, payments, orders, claims }: Seen): rea
     const own = charges.get(id) ?? [];
     const isPendingThere = own.some(({ status }) => status === 'pending' || status === 'requires_action');
     if (newest.status === 'processing' && !isPendingThere) left('the payment is processing', id);
-    const isReportedCharge = isReported(world, newest.processorName, newest.chargeId);
+    const isReportedCharge = isReported(world, newest, newest.chargeId);
     if (newest.status === 'requires_capture' && !isReportedCharge) left('the hold was not voided', id);
     for (const [chargeId, charge] of chargesOf(chain)) {
       const roomMinor = charge.capturedMinor - leftOf(charge).refundedMinor;
@@ -168,7 +168,7 @@ export function checkNothingLeft({ world, payments, orders, claims }: Seen): rea
         // After a wrong decision of an operator, or when the processor takes more than it had shown, the books may have no room for
         // the success. It has raised an alarm and waits for an operator (I9).
         const isBeyond = there?.status === 'succeeded' && amountMinor > roomMinor;
-        const isAlarmed = isDecidedOtherwise(world, chain) || isReported(world, newest.processorName, chargeId);
+        const isAlarmed = isDecidedOtherwise(world, chain) || isReported(world, newest, chargeId);
         if (!isBeyond || !isAlarmed) left(`the refund ${refundId} is reserved`, id);
       }
       if (!charge.isOwn && charge.status === 'authorized') {
@@ -177,7 +177,7 @@ export function checkNothingLeft({ world, payments, orders, claims }: Seen): rea
         if (there?.status === 'authorized' && isKnown) left(`the stray hold ${chargeId} was not voided`, id);
       }
       const { leftMinor } = leftOf(charge);
-      if (!charge.isOwn && leftMinor > 0 && !isTried(world)) {
+      if (!charge.isOwn && leftMinor > 0 && !isTried(world, id, chargeId)) {
         left(`${leftMinor} of the stray charge ${chargeId} was not returned`, id);
       }
     }
