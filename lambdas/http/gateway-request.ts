@@ -11,6 +11,8 @@ export interface GatewayRequest {
   readonly path: readonly string[];
   /** All distinct values of a header. The name is in lower case. */
   readonly header: (name: string) => readonly string[];
+  /** The same for all headers. */
+  readonly headers: ReadonlyMap<string, readonly string[]>;
   /** All distinct values of each parameter. Names are as sent by the caller. */
   readonly query: ReadonlyMap<string, readonly string[]>;
   readonly body: string;
@@ -47,6 +49,7 @@ export function gatewayRequest(event: GatewayEvent): GatewayRequest {
     root: toRoot(event.path, path.length),
     path,
     header: (name) => headers.get(name) ?? [],
+    headers,
     query: collect(event.queryStringParameters, event.multiValueQueryStringParameters, (name) => name),
     body: event.body ?? '',
     isBase64Encoded: event.isBase64Encoded,

@@ -21,10 +21,17 @@ export function validateBody<Value>(schema: z.ZodType<Value>, body: JsonObject):
   return validate(schema, body, 'unknown_field');
 }
 
-/** Searches the path, the query and the key of a request for sensitive content. The text itself is never quoted. */
-export function refuseSensitive({ path, query, header }: GatewayRequest): Problem | undefined {
-  const key = 'idempotency-key';
-  for (const [name, texts] of [['path', path] as const, ...query, [key, header(key)] as const]) {
+/**
+ * Headers with random identifiers of programs, some of which have the form of a card number by chance, and with our own key. None of
+ * them is stored.
+ */
+const IDENTIFIERS =
+  /^(?:authorization$|cookie$|cloudfront-|x-(?:amz|forwarded|datadog|b3)|baggage$)|trac|span|(?:request|correlation)-?id/;
+
+/** Searches the path, the query and the headers of a request for sensitive content. The text itself is never quoted. The gateway bounds their size. */
+export function refuseSensitive({ path, query, headers }: GatewayRequest): Problem | undefined {
+  const sent = [...headers].filter(([name]) => !IDENTIFIERS.test(name));
+  for (const [name, texts] of [['path', path] as const, ...query, ...sent]) {
     for (const text of [name, ...texts]) {
       const kind = findSensitive(text);
       if (kind !== undefined) return problem(`${kind}_not_allowed`, SENSITIVE_DETAIL[kind], nameOf([name]));

@@ -1,4 +1,5 @@
 import { beforeEach, describe, expect, test } from '@jest/globals';
+import fc from 'fast-check';
 import { MAX_BODY_BYTES } from '../../lambdas/kernel/contract/limits.ts';
 import type { PaymentStore } from '../../lambdas/payments/use/payment-store.ts';
 import { API_KEY, Api } from '../world/api.ts';
@@ -251,6 +252,26 @@ describe('a card number or a secret', () => {
 
     expect(reply.body).toMatchObject({ status: 400, code: 'card_number_not_allowed', param: 'idempotency-key' });
     expect(reply.text).not.toContain('4242');
+  });
+
+  test('is refused in any header and spelling, and the number is not repeated', async () => {
+    const spellings = ['4242424242424242', '4242 4242 4242 4242', '4242-4242-4242-4242', '0004242424242424242', card];
+    const header = fc.constantFrom('User-Agent', 'Accept-Language', 'Referer', 'Prefer', 'X-Note', 'Idempotency-Key');
+    await fc.assert(
+      fc.asyncProperty(header, fc.constantFrom(...spellings), fc.boolean(), async (name, text, isName) => {
+        const headers = isName ? { [`x-${text}`]: '1' } : { [name]: `for ${text}` };
+        const reply = await refusing().get('/v1/payments', { headers });
+        expect(reply.body).toMatchObject({ status: 400, code: 'card_number_not_allowed' });
+        expect(reply.body['param']).toBe(isName ? undefined : name.toLowerCase());
+        expect(reply.text).not.toContain('4242');
+      }),
+    );
+  });
+
+  test('is not suspected in the identifiers of programs that trace requests', async () => {
+    const trace = { 'X-Datadog-Trace-Id': card, Traceparent: card, 'X-B3-TraceId': card, 'X-Request-Id': card };
+    const gateway = { 'X-Amzn-Trace-Id': `Root=1-${card}`, 'X-Forwarded-For': card, Cookie: `visit=${card}` };
+    expect((await harness.get('/v1/payments', { headers: { ...trace, ...gateway } })).status).toBe(200);
   });
 
   test.each([
