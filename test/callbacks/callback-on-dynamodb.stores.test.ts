@@ -15,13 +15,13 @@ beforeAll(async () => {
   tables = await createTables('callbacks');
 });
 
-function worlds(struck: 'port' | 'sdk'): () => CallbackWorld {
+function worlds(faults: 'port' | 'sdk'): () => CallbackWorld {
   const { store, storeFor } = storesOn(tables);
   return () => {
     histories += 1;
     const key = `callback-${histories}`;
     const request = paymentRequest(key, { paymentId: paymentIdFor(key), source: 'tok_async' });
-    return new CallbackWorld(struck === 'sdk' ? { store, storeFor } : { store }, request, `evt_${histories}`);
+    return new CallbackWorld(faults === 'sdk' ? { store, storeFor } : { store }, request, `evt_${histories}`);
   };
 }
 

@@ -32,7 +32,7 @@ function connection() {
   return { endpoint, region, credentials: CREDENTIALS, maxAttempts: 1 };
 }
 
-function struck(faults: readonly PlannedFault[]): DynamoDbJobRuns {
+function faulty(faults: readonly PlannedFault[]): DynamoDbJobRuns {
   return storeOver(clientOf(new Actor('worker', new FaultPlan(faults)), connection()));
 }
 
@@ -41,7 +41,7 @@ describeJobRuns('dynamodb', async () => storeOver());
 let made = 0;
 async function accepted(): Promise<{ run: JobRun; record: EffectRecord }> {
   made += 1;
-  const run = acceptedRun(`struck-${process.pid}-${made}`, T0, T0);
+  const run = acceptedRun(`faulty-${process.pid}-${made}`, T0, T0);
   await storeOver().accept(recordOf(run), run);
   return { run, record: recordOf(run) };
 }
@@ -50,20 +50,20 @@ describe('a lost response', () => {
   test('leaves an accepted run accepted once, and recognized as its own', async () => {
     const { run, record } = await accepted();
     const again = acceptedRun(run.jobId, T0 + 60_000, T0);
-    const store = struck([{ point: 1, kind: 'ambiguous_applied' }]);
+    const store = faulty([{ point: 1, kind: 'ambiguous_applied' }]);
     expect(await store.accept(recordOf(again), again)).toEqual({ kind: 'recorded' });
     expect(await store.accept(record, run)).toEqual({ kind: 'recorded' });
   });
 
   test('leaves the lock acquired, under a newer token', async () => {
     const { run } = await accepted();
-    const lock = await struck([{ point: 1, kind: 'ambiguous_applied' }]).lock(run.jobId, run.runId, LEASE);
+    const lock = await faulty([{ point: 1, kind: 'ambiguous_applied' }]).lock(run.jobId, run.runId, LEASE);
     expect(lock?.token).toBe(2);
   });
 
   test.each(['ambiguous_applied', 'ambiguous_lost', 'throttle'] as const)('leaves a run saved: %s', async (kind) => {
     const { run } = await accepted();
-    const store = struck([{ point: 2, kind }]);
+    const store = faulty([{ point: 2, kind }]);
     const lock = await store.lock(run.jobId, run.runId, LEASE);
     if (lock === undefined) throw new Error('the lock is held');
     const begun = begunPage(run, T0);

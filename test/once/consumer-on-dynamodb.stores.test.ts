@@ -33,10 +33,10 @@ beforeAll(async () => {
 const AT_ONCE = 8;
 
 /**
- * DynamoDB as the processes of one history see it, one after the other: every call of the SDK can be struck. One client for
+ * DynamoDB as the processes of one history see it, one after the other: every call of the SDK can have a fault. One client for
  * all of them, because to make one takes longer than to use it.
  */
-function struckRecords(): (actor: Actor) => DynamoDbConsumerRecords {
+function faultyRecords(): (actor: Actor) => DynamoDbConsumerRecords {
   const { awsEndpoint: endpoint } = localAws();
   const { requestHandler } = dynamoDbClient().config;
   const credentials = { accessKeyId: 'test', secretAccessKey: 'test' };
@@ -70,7 +70,7 @@ async function runHistory(how: Consume, faults: readonly PlannedFault[]): Promis
   const event = paidEvent(`consumer-${made}`);
   const plan = new FaultPlan(faults);
   const violations: string[] = [];
-  const world = new ConsumerWorld({ recordsFor: struckRecords(), rowsOf });
+  const world = new ConsumerWorld({ recordsFor: faultyRecords(), rowsOf });
   let acknowledged = false;
   const once = async (name: string): Promise<void> => {
     acknowledged = (await deliver(how, name, plan, event, world)).acknowledged || acknowledged;

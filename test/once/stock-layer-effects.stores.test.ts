@@ -26,7 +26,7 @@ afterEach(() => {
   jest.restoreAllMocks();
 });
 
-const struckAt = (point: number, kind: FaultKind): FaultPlan => new FaultPlan([{ point, kind }]);
+const faultAt = (point: number, kind: FaultKind): FaultPlan => new FaultPlan([{ point, kind }]);
 
 /** The first attempt is held before its charge, its lease ends, and a rival does the whole payment meanwhile. */
 async function withRivalInTheMiddle(world: PaymentWorld, plan: FaultPlan, charge: number) {
@@ -42,7 +42,7 @@ async function withRivalInTheMiddle(world: PaymentWorld, plan: FaultPlan, charge
 
 describe('a crash between the effect and the saving of its result', () => {
   test('makes the stock layer charge and post a second time', async () => {
-    const world = stockWorld(tables, struckAt(STOCK_CALLS.save, 'crash_before'));
+    const world = stockWorld(tables, faultAt(STOCK_CALLS.save, 'crash_before'));
     await world.attempt('first', request);
     world.clock.advance(BEYOND_LEASE_MS);
     await world.attempt('retry', request);
@@ -52,7 +52,7 @@ describe('a crash between the effect and the saving of its result', () => {
   });
 
   test('makes the stock layer post a second time even when the processor knows the key', async () => {
-    const world = stockWorld(tables, struckAt(STOCK_CALLS.save, 'crash_before'), { processorKey: 'same' });
+    const world = stockWorld(tables, faultAt(STOCK_CALLS.save, 'crash_before'), { processorKey: 'same' });
     await world.attempt('first', request);
     world.clock.advance(BEYOND_LEASE_MS);
     await world.attempt('retry', request);
@@ -60,7 +60,7 @@ describe('a crash between the effect and the saving of its result', () => {
   });
 
   test('is impossible in Payonce: result and effect are one transaction, and the retry finishes it', async () => {
-    const world = engineWorld(tables, struckAt(ENGINE_CALLS.commit, 'crash_before'));
+    const world = engineWorld(tables, faultAt(ENGINE_CALLS.commit, 'crash_before'));
     await world.attempt('first', request);
     world.clock.advance(BEYOND_LEASE_MS);
     expect(answerOf(await world.attempt('retry', request)).status).toBe(201);
@@ -90,7 +90,7 @@ describe('an owner that resumes after its lease has ended and a rival has finish
   });
 
   test("deletes the winner's record when it fails in the stock layer, so that the key charges again", async () => {
-    const plan = struckAt(STOCK_CALLS.charge, 'throttle');
+    const plan = faultAt(STOCK_CALLS.charge, 'throttle');
     const world = stockWorld(tables, plan);
     const { rivalSaw } = await withRivalInTheMiddle(world, plan, STOCK_CALLS.charge);
     expect(answerOf(rivalSaw).status).toBe(201);
@@ -100,7 +100,7 @@ describe('an owner that resumes after its lease has ended and a rival has finish
   });
 
   test('releases nothing in Payonce when it fails', async () => {
-    const plan = struckAt(ENGINE_CALLS.charge, 'throttle');
+    const plan = faultAt(ENGINE_CALLS.charge, 'throttle');
     const world = engineWorld(tables, plan);
     const { firstSaw, rivalSaw } = await withRivalInTheMiddle(world, plan, ENGINE_CALLS.charge);
     expect(firstSaw.kind).toBe('unanswered');
@@ -132,7 +132,7 @@ describe('a declined payment that is sent again with its key', () => {
 describe('a process that crashes when no remaining time is configured', () => {
   test('locks its key for days with the stock layer', async () => {
     jest.spyOn(console, 'warn').mockImplementation(() => undefined);
-    const world = stockWorld(tables, struckAt(STOCK_CALLS.charge, 'crash_before'), { remainingTimeMs: 0 });
+    const world = stockWorld(tables, faultAt(STOCK_CALLS.charge, 'crash_before'), { remainingTimeMs: 0 });
     await world.attempt('first', request);
     world.clock.advance(BEYOND_LEASE_MS);
     expect(await world.attempt('retry', request)).toEqual({ kind: 'refused', reason: 'in_progress' });
@@ -142,7 +142,7 @@ describe('a process that crashes when no remaining time is configured', () => {
   });
 
   test('leaves a lease in Payonce that ends in seconds: it belongs to the claim, not to the invocation', async () => {
-    const world = engineWorld(tables, struckAt(ENGINE_CALLS.charge, 'crash_before'));
+    const world = engineWorld(tables, faultAt(ENGINE_CALLS.charge, 'crash_before'));
     await world.attempt('first', request);
     world.clock.advance(BEYOND_LEASE_MS);
     expect(answerOf(await world.attempt('retry', request)).status).toBe(201);
@@ -152,14 +152,14 @@ describe('a process that crashes when no remaining time is configured', () => {
 
 describe('a claim that is written and whose response is lost', () => {
   test('locks out its own owner with the stock layer, although no process runs', async () => {
-    const world = stockWorld(tables, struckAt(STOCK_CALLS.claim, 'ambiguous_applied'));
+    const world = stockWorld(tables, faultAt(STOCK_CALLS.claim, 'ambiguous_applied'));
     expect((await world.attempt('first', request)).kind).toBe('unanswered');
     expect(await world.attempt('retry', request)).toEqual({ kind: 'refused', reason: 'in_progress' });
     expect(world.taken(request)).toBe(0);
   });
 
   test('is recognized in Payonce as its own, and the same attempt continues', async () => {
-    const world = engineWorld(tables, struckAt(ENGINE_CALLS.claim, 'ambiguous_applied'));
+    const world = engineWorld(tables, faultAt(ENGINE_CALLS.claim, 'ambiguous_applied'));
     expect(answerOf(await world.attempt('first', request)).status).toBe(201);
     expect(await world.violations(request)).toEqual([]);
   });

@@ -30,7 +30,7 @@ export function engine(
       return outcome.kind === 'first' || outcome.kind === 'replay' ? outcome.answer : undefined;
     },
     finish: async (actor) => {
-      // The processor's books and single effects are struck in histories of their own.
+      // The processor's books and single effects have faults in histories of their own.
       const { effects, books } = harness.tools;
       await harness.resolve({ ...mutant(harness.toolsOf(actor)), effects, books });
     },

@@ -35,7 +35,7 @@ export const timedOut = (): Error => Object.assign(new Error('injected'), { name
 
 const SDK_VOICE: FaultVoice = { throttle: throttled, ambiguous: timedOut };
 
-/** DynamoDB as one process sees it: every call of the SDK is a point at which it can be struck. */
+/** DynamoDB as one process sees it: every call of the SDK can have a fault. */
 export function clientOf(actor: Pick<Actor, 'call'>, config: DynamoDBClientConfig): DynamoDBClient {
   const client = new DynamoDBClient({ ...config, maxAttempts: 1 });
   client.middlewareStack.add(

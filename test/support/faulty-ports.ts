@@ -13,7 +13,7 @@ export const PORT_VOICE: FaultVoice = {
 type Method = (...args: readonly never[]) => Promise<unknown>;
 type MethodOf<Port> = { [Name in keyof Port]: Port[Name] extends Method ? Name : never }[keyof Port];
 
-/** A port as one process sees it: each call of one of these methods is a point at which it can be struck. */
+/** A port as one process sees it: each call of one of these methods can have a fault. */
 export function seenBy<Port extends object, Name extends MethodOf<Port> & string>(
   actor: Actor,
   port: Port,

@@ -35,7 +35,7 @@ export function dynamoDbClient(): DynamoDBClient {
   return shared;
 }
 
-/** The DynamoDB API as one process sees it: each call of the SDK is a point at which it can be struck. */
+/** The DynamoDB API as one process sees it: each call of the SDK can have a fault. */
 export function clientSeenBy(actor: Pick<Actor, 'call'>): DynamoDBClient {
   const { awsEndpoint: endpoint, region } = localAws();
   const { requestHandler } = dynamoDbClient().config;

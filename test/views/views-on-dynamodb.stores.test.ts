@@ -37,7 +37,7 @@ beforeAll(async () => {
 const calm = () => new DynamoDbViews(documentClient(dynamoDbClient()), table, pacing);
 
 /** DynamoDB as one process sees it: a fault can be injected into every SDK call. */
-function struck(actor: Actor): ViewStore {
+function faulty(actor: Actor): ViewStore {
   const { awsEndpoint: endpoint } = localAws();
   const { requestHandler } = dynamoDbClient().config;
   const credentials = { accessKeyId: 'test', secretAccessKey: 'test' };
@@ -52,7 +52,7 @@ async function untilDone(plan: FaultPlan, work: (views: ViewStore) => Promise<un
     const actor = new Actor(name, plan);
     processes += 1;
     try {
-      await work(struck(actor));
+      await work(faulty(actor));
       if (!actor.crashed) return true;
     } catch (error) {
       const known = error instanceof RetryableError || error instanceof AmbiguousError || error instanceof Crash;

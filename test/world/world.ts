@@ -207,7 +207,7 @@ export class World {
     return actor.run(() => work(actor));
   }
 
-  /** The tools of a process: each call of another system is a point at which it can be struck. */
+  /** The tools of a process: each call of another system can have a fault. */
   toolsOf(actor: Actor): WorldTools {
     const { tools } = this;
     return {
