@@ -36,6 +36,16 @@ describe('links between documents', () => {
     );
     expect(broken).toEqual([]);
   });
+
+  test('lead from the README to every page', () => {
+    const pages = [
+      ...globSync('docs/*.md', { cwd: PROJECT }),
+      'docs/decisions/README.md',
+      'CONTRIBUTING.md',
+      'SECURITY.md',
+    ];
+    expect(pages.filter((page) => !read('README.md').includes(`](${page}`))).toEqual([]);
+  });
 });
 
 describe('TypeScript examples of the documents', () => {
