@@ -16,7 +16,7 @@ const GROUPS = [
   ['Orders', 'Payments with a reservation, a confirmation and a referral credit.', orderPaths],
   ['Events', 'Events, as webhooks deliver them.', eventPaths],
   ['Ledger', 'Double-entry postings, balances, corrections and differences.', ledgerPaths],
-  ['Operators', 'Approvals by a second person.', operatorPaths],
+  ['Operators', 'Approvals by a second person, and lists across tenants.', operatorPaths],
   ['Jobs', 'Scheduled jobs and their runs.', jobPaths],
   ['Webhooks', 'Endpoints, deliveries and replays.', webhookPaths],
   ['Callbacks', 'Events of processors.', callbackPath],

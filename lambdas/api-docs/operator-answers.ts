@@ -2,6 +2,9 @@ import * as z from 'zod';
 import { APPROVAL_ID } from '../payments/domain/approval.ts';
 import { PAYMENT_STATUSES, TRANSITION_TYPES } from '../payments/domain/payment.ts';
 import { shownAmount, unixSeconds } from '../payments/http/payment-objects.ts';
+import { TENANT_ID } from '../reconciling/http/ledger-schemas.ts';
+import { QUEUE_ENTRY_ID } from '../reconciling/http/operator-lists.ts';
+import { QUEUES, type QueueName } from '../reconciling/use/queue-lists.ts';
 import { posting } from './answer-schemas.ts';
 
 /** What the routes of operators answer, for the API documents. */
@@ -64,3 +67,53 @@ export const approvalList = z
     has_more: z.boolean(),
   })
   .meta({ id: 'ApprovalList' });
+
+const listOf = (item: z.ZodType, what: string) =>
+  z.looseObject({
+    object: z.literal('list'),
+    data: z.array(item).meta({ description: what }),
+    has_more: z.boolean(),
+  });
+
+const tenant = z
+  .looseObject({
+    id: z.string().regex(TENANT_ID).meta({ example: 'ten_k3jx5aqhz4m2nrb7' }),
+    object: z.literal('tenant'),
+    name: z.string(),
+    created: unixSeconds,
+  })
+  .meta({ id: 'Tenant' });
+export const tenantList = listOf(tenant, 'By their ids.').meta({ id: 'TenantList' });
+
+const queueId = z.enum(Object.keys(QUEUES) as [QueueName]).meta({ description: 'The queue.' });
+
+const queue = z
+  .looseObject({
+    id: queueId,
+    object: z.literal('queue'),
+    description: z.string(),
+    job: z
+      .string()
+      .nullable()
+      .meta({ description: 'The job whose runs count its entries as `left`; null when none does.' }),
+    waiting: z.int().min(0).meta({ description: 'Counted up to some hundreds.' }),
+    more_waiting: z.boolean().meta({ description: 'Whether there are more than were counted.' }),
+    oldest_age: z.int().nullable().meta({ description: 'Of those that were counted. Seconds.' }),
+  })
+  .meta({ id: 'Queue' });
+export const queueList = listOf(queue, 'All queues.').meta({ id: 'QueueList' });
+
+const queueEntry = z
+  .looseObject({
+    id: z.string().regex(QUEUE_ENTRY_ID),
+    object: z.literal('queue_entry'),
+    queue: queueId,
+    about: z.string().nullable().meta({ description: 'The payment or the order; null when it is not known.' }),
+    part: z.string().nullable().meta({ description: 'The operation or the charge.' }),
+    since: unixSeconds.nullable().meta({ description: 'Null when the row cannot be read. Unix seconds.' }),
+    age: z.int().nullable().meta({ description: 'Seconds.' }),
+    needs_operator: z.boolean().meta({ description: 'Whether no job can end it.' }),
+  })
+  .meta({ id: 'QueueEntry' });
+export const queueEntryList = listOf(queueEntry, 'By their places in the queue.').meta({ id: 'QueueEntryList' });
+export const queuePath = z.object({ id: queueId });

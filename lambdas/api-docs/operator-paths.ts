@@ -1,8 +1,9 @@
 import * as z from 'zod';
 import type { ZodOpenApiPathsObject } from 'zod-openapi';
 import { approvalsQuery, verdictBody } from '../reconciling/http/approval-routes.ts';
+import { queueQuery, tenantsQuery } from '../reconciling/http/operator-lists.ts';
 import { reading, setting } from './operations.ts';
-import { approval, approvalList } from './operator-answers.ts';
+import { approval, approvalList, queueEntryList, queueList, queuePath, tenantList } from './operator-answers.ts';
 
 const approvalPath = z.object({ id: approval.shape.id.meta({ description: 'The id of the approval.' }) });
 
@@ -60,6 +61,36 @@ export const operatorPaths: ZodOpenApiPathsObject = {
       body: { schema: verdictBody, required: false },
       answers: { 200: { description: 'The rejected approval.', schema: approval } },
       problems: ['own_approval', 'approval_ended'],
+    }),
+  },
+  '/v1/admin/tenants': {
+    get: reading({
+      operationId: 'listTenants',
+      summary: 'List tenants',
+      description: 'All tenants of the deployment.',
+      role: 'viewer',
+      query: tenantsQuery,
+      answers: { 200: { description: 'A page of tenants.', schema: tenantList } },
+    }),
+  },
+  '/v1/admin/queues': {
+    get: reading({
+      operationId: 'listQueues',
+      summary: 'List the queues of unfinished work',
+      description: 'What waits, across all tenants: how many entries, and the age of the oldest one.',
+      role: 'viewer',
+      answers: { 200: { description: 'The queues.', schema: queueList } },
+    }),
+  },
+  '/v1/admin/queues/{id}': {
+    get: reading({
+      operationId: 'listQueueEntries',
+      summary: 'List the entries of a queue',
+      description: 'Each with its payment or order and its age. An entry that a job ends is gone from the list.',
+      role: 'viewer',
+      path: queuePath,
+      query: queueQuery,
+      answers: { 200: { description: 'A page of entries.', schema: queueEntryList } },
     }),
   },
 };

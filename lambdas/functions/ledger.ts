@@ -13,6 +13,7 @@ import { DynamoDbApprovals } from '../payments/store/dynamodb-approvals.ts';
 import { DynamoDbStore } from '../payments/store/dynamodb-store.ts';
 import { ADMIN_ROUTES } from '../reconciling/http/admin-routes.ts';
 import { LEDGER_ROUTES } from '../reconciling/http/ledger-routes.ts';
+import { DynamoDbQueues } from '../reconciling/store/dynamodb-queues.ts';
 import { tenantLimits } from '../tenants/store/dynamodb-limits.ts';
 import { configuredOperators } from '../tenants/store/operator-registry.ts';
 import { TenantAdministration } from '../tenants/store/tenant-administration.ts';
@@ -49,6 +50,8 @@ export function wire(platform: Platform, runner: OperationRunner) {
     ledger: new ViewLedgerReader(views),
     views,
     activity: new DynamoDbActivity(documents, tables, pacing),
+    tenants: new TenantAdministration(documents, tables, 'list', pacing),
+    queues: new DynamoDbQueues(documents, tables.registry, pacing),
     keysBy: (by: OperatorCause) => new TenantAdministration(documents, tables, by, pacing),
     approvals: config[Environment.approvals],
     effects: new DynamoDbApprovals(documents, tables, pacing, new DynamoDbStore(documents, tables, pacing)),

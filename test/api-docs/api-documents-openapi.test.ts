@@ -30,7 +30,13 @@ import { received } from '../../lambdas/api-docs/callback-path.ts';
 import captured from '../../lambdas/api-docs/examples.json' with { type: 'json' };
 import { job, jobList, jobRun, jobRunList } from '../../lambdas/api-docs/job-answers.ts';
 import { disputeList, event, eventList, orderList, paymentList } from '../../lambdas/api-docs/list-schemas.ts';
-import { approval, approvalList } from '../../lambdas/api-docs/operator-answers.ts';
+import {
+  approval,
+  approvalList,
+  queueEntryList,
+  queueList,
+  tenantList,
+} from '../../lambdas/api-docs/operator-answers.ts';
 import { MEANINGS } from '../../lambdas/api-docs/problem-meanings.ts';
 import * as webhookAnswers from '../../lambdas/api-docs/webhook-answers.ts';
 import { PROBLEMS, type ProblemCode } from '../../lambdas/http/problems.ts';
@@ -227,6 +233,9 @@ describe('each example of a body', () => {
     Approval: approval.strict(),
     ApprovalList: approvalList.strict(),
     Verdict: verdictBody,
+    TenantList: tenantList.strict(),
+    QueueList: queueList.strict(),
+    QueueEntryList: queueEntryList.strict(),
     CreateKey: createKeyBody,
     RollKey: rollKeyBody,
     KeyWithSecret: keyWithSecret.strict(),

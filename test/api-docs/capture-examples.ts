@@ -9,6 +9,7 @@ import {
   captureKeys,
   captureLedger,
   captureMismatches,
+  captureOperatorLists,
 } from './capture-ledger.ts';
 import { captureOrders } from './capture-orders.ts';
 import { captureChanges, captureDisputes, captureLists, capturePayments, captureRefunds } from './capture-payments.ts';
@@ -28,6 +29,7 @@ const CAPTURES = [
   captureDecisions,
   captureApprovals,
   captureKeys,
+  captureOperatorLists,
   captureMismatches,
   captureJobs,
   captureWebhooks,

@@ -165,3 +165,21 @@ export async function captureKeys(examples: CapturedExamples): Promise<void> {
     shown(await api.write(`/v1/admin/keys/${id}/roll`, 'r', roll)),
   );
 }
+
+export async function captureOperatorLists(examples: CapturedExamples): Promise<void> {
+  const { api, body } = await keyOfTenant();
+  await api.pay('held', { capture: 'manual' });
+  api.clock.advance(3_600_000);
+  const tenants = await api.get('/v1/admin/tenants');
+  const [tenant] = dataOf(tenants);
+  // The ids of tenants are random.
+  invariant(tenant?.['id'] === body.tenant, 'the tenant is listed');
+  const shown = {
+    ...tenants,
+    body: { ...tenants.body, data: [{ ...tenant, id: 'ten_k3jx5aqhz4m2nrb7', created: 1_772_366_400 }] },
+  };
+  examples.answer('listTenants', 'one', 'One tenant', shown);
+  examples.answer('listQueues', 'held', 'An authorization waits for its capture', await api.get('/v1/admin/queues'));
+  const entries = await api.get('/v1/admin/queues/holds');
+  examples.answer('listQueueEntries', 'holds', 'An authorization waits for its capture', entries);
+}

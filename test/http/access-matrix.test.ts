@@ -155,6 +155,7 @@ async function past(): Promise<Readonly<Record<string, string>>> {
     webhook_endpoints: endpoint,
     delivery: String(delivery?.['id']),
     replay: idOf(replay),
+    queues: 'inquiries',
     jobs: 'close-days',
     run: 'close-days:2026-03-01T12:00:00Z',
   };

@@ -150,7 +150,8 @@ const ROLES: readonly (readonly [string, readonly string[]])[] = [
       // To list, make, roll and revoke keys.
       `dynamodb:UpdateItem ${rows('KEY#*')}`,
       `dynamodb:PutItem ${rows('KEY#*', 'KEYS#*', 'OWNERS')}`,
-      `dynamodb:ConditionCheckItem ${rows('TENANT#*')}`,
+      `dynamodb:ConditionCheckItem, dynamodb:Query ${rows('TENANTS')}`,
+      `dynamodb:Query ${rows('INQUIRY#*', 'RETURN#*', 'ORDER#*', 'HOLD#*', 'ORPHAN#*', 'ORPHAN_KEPT#*')}`,
       `dynamodb:Query ${rows('KEYS#*')}`,
       `dynamodb:GetItem ${rows('KEY_USE#*')}`,
       `dynamodb:UpdateItem ${rows('LIMIT#*')}`,

@@ -3,6 +3,7 @@ import { expect, test } from '@jest/globals';
 import { documentClient } from '../../lambdas/kernel/platform/document-client.ts';
 import { DynamoDbEffects } from '../../lambdas/payments/store/dynamodb-effects.ts';
 import { DynamoDbStore } from '../../lambdas/payments/store/dynamodb-store.ts';
+import { DynamoDbQueues } from '../../lambdas/reconciling/store/dynamodb-queues.ts';
 import { DynamoDbWebhooks } from '../../lambdas/webhooks/store/dynamodb-webhooks.ts';
 import { countingEntropy } from '../support/counting-entropy.ts';
 import { SimulatedClock } from '../support/simulated-clock.ts';
@@ -46,4 +47,14 @@ test('a due webhook that cannot be parsed is reported, and does not block the ot
   const webhooks = new DynamoDbWebhooks(client, TABLES, pacing, (error) => told.push(error));
   expect(await webhooks.due(Date.UTC(2026, 2, 1), 100)).toEqual([due]);
   expect(told).toMatchObject([{ code: 'row_unreadable' }]);
+});
+
+test('an entry of a queue that cannot be parsed is listed as one that needs an operator', async () => {
+  const inquiry = { operationId: 'pay_1', paymentId: 'pay_1', claimedAtMs: 1 };
+  const client = holding('INQUIRY#3', [{ operationId: 'of a form to come' }, inquiry]);
+  const entries = await new DynamoDbQueues(client, TABLES.registry, pacing).page('inquiries', { limit: 9 });
+  expect(entries.map(({ entry }) => entry)).toEqual([
+    { needsOperator: true },
+    { about: 'pay_1', part: 'pay_1', sinceMs: 1, needsOperator: false },
+  ]);
 });

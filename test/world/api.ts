@@ -19,6 +19,7 @@ import type { OrderRouteTools } from '../../lambdas/orders/http/order-routes.ts'
 import type { PaymentsTools } from '../../lambdas/payments/http/post-payment.ts';
 import type { AdminTools } from '../../lambdas/reconciling/http/admin-routes.ts';
 import type { LedgerTools } from '../../lambdas/reconciling/http/ledger-routes.ts';
+import { DynamoDbQueues } from '../../lambdas/reconciling/store/dynamodb-queues.ts';
 import type { ApiKeyRecord, ApiKeyRegistry } from '../../lambdas/tenants/api-key-registry.ts';
 import { TenantLimits } from '../../lambdas/tenants/limits.ts';
 import { byOperatorKey, type OperatorKeyRecord, type OperatorKeyRegistry } from '../../lambdas/tenants/operators.ts';
@@ -385,6 +386,8 @@ export class Api<Of extends World = World> {
       ...emailTools(behind),
       transitions: behind.ledger,
       ledger: new ViewLedgerReader(views),
+      tenants: new TenantAdministration(behind.database.client, TABLES, 'list', { clock, entropy }),
+      queues: new DynamoDbQueues(behind.database.client, TABLES.registry, { clock, entropy }),
       keysBy: (by) => new TenantAdministration(behind.database.client, TABLES, by, { clock, entropy }),
       activity: behind.activity,
       verify: async (token, path) =>

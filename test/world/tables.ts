@@ -104,7 +104,7 @@ export const TABLE_SHAPES: readonly TableShape[] = [
       [RegistryRow.apiKey]: parseKey,
       [RegistryRow.apiKeys]: (item) => item,
       [RegistryRow.apiKeyUse]: parseApiKeyUse,
-      [RegistryRow.tenant]: parseTenant,
+      [RegistryRow.tenants]: parseTenant,
       [RegistryRow.owners]: parseOwner,
       [RegistryRow.reference]: parseReferenceHolder,
       [RegistryRow.limit]: parseLimit,

@@ -51,7 +51,8 @@ export const RegistryRow = {
   apiKeys: 'KEYS#',
   /** The last day on which a key was used. Apart from the key, so that no API can change a key. */
   apiKeyUse: 'KEY_USE#',
-  tenant: 'TENANT#',
+  /** One partition, by their ids. */
+  tenants: 'TENANTS',
   /** One partition. */
   owners: 'OWNERS',
   reference: 'REF#',

@@ -13,10 +13,12 @@ import { APPROVAL_ROUTES } from './approval-routes.ts';
 import { KEY_ROUTES, type KeyTools } from './key-routes.ts';
 import { mismatchesQuery } from './ledger-schemas.ts';
 import { getActivity, getActivityEntry } from './list-activity.ts';
+import { LIST_ROUTES, type OperatorListTools } from './operator-lists.ts';
 import { postCorrection } from './post-correction.ts';
 import { postDecision } from './post-decision.ts';
 
-export interface AdminTools extends KeyedEffectTools, KeyTools {
+export interface AdminTools extends KeyedEffectTools, KeyTools, OperatorListTools {
+  readonly clock: KeyedEffectTools['clock'];
   /** The mismatches that scheduled comparisons found. */
   readonly views: Pick<ViewStore, 'range'>;
   readonly activity: ActivityLog;
@@ -98,4 +100,5 @@ export const ADMIN_ROUTES: readonly Route[] = [
   getActivity,
   getActivityEntry,
   ...KEY_ROUTES,
+  ...LIST_ROUTES,
 ];

@@ -1,6 +1,6 @@
 import { createHash, randomBytes } from 'node:crypto';
 import type { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
-import { GetCommand, paginateScan, QueryCommand, type ScanCommandInput } from '@aws-sdk/lib-dynamodb';
+import { GetCommand, QueryCommand } from '@aws-sdk/lib-dynamodb';
 import * as z from 'zod';
 import type { ActivityDraft, Actor } from '../../activity/domain/activity.ts';
 import { DynamoDbActivity } from '../../activity/store/dynamodb-activity.ts';
@@ -39,7 +39,7 @@ const KEY_BYTES = 32;
 const TENANT_BYTES = 10;
 /** Stored characters of a key: enough to distinguish two keys, too few to use one. */
 const HINT_LENGTH = 4;
-/** Keys that the command line reads at once; and the most pages, which is 100,000 keys. */
+/** Rows that the command line reads at once; and the most pages, which is 100,000 rows. */
 const PAGE = 100;
 const MAX_PAGES = 1_000;
 /** Two reads each. */
@@ -53,6 +53,12 @@ export interface NewOperatorKey {
   readonly role: Role;
   /** @default it does not expire */
   readonly expiresAtMs?: number;
+}
+
+interface Page<Id> {
+  /** The last one of the previous page. */
+  readonly after?: Id;
+  readonly limit: number;
 }
 
 export interface TenantSummary {
@@ -255,18 +261,15 @@ export class TenantAdministration implements KeyAdministration {
     return this.#activity.record({ ...activity, actor: this.#actor, occurredAtMs: this.#pacing.clock.nowMs() }, change);
   }
 
-  /** Uses a scan, because operators rarely list tenants, and an index would cost more. */
+  /** All tenants, oldest first. */
   async listTenants(): Promise<readonly TenantSummary[]> {
-    const items = await this.#scan({
-      FilterExpression: 'begins_with(#pk, :prefix) AND #sk = :tenant',
-      ExpressionAttributeNames: { '#pk': KeyAttribute.partition, '#sk': KeyAttribute.sort },
-      ExpressionAttributeValues: { ':prefix': RegistryRow.tenant, ':tenant': 'TENANT' },
-    });
-    const tenants = items.map((item) => {
-      const id = tenantId(String(item[KeyAttribute.partition]).slice(RegistryRow.tenant.length));
-      return { id, ...parseTenant(item) };
-    });
-    return tenants.toSorted((left, right) => left.createdAtMs - right.createdAtMs);
+    const found = await this.#all((page: Page<TenantId>) => this.pageOfTenants(page));
+    return found.toSorted((left, right) => left.createdAtMs - right.createdAtMs);
+  }
+
+  /** A page of all tenants, by their ids. */
+  async pageOfTenants(page: Page<TenantId>): Promise<readonly TenantSummary[]> {
+    return (await this.#page(RegistryRow.tenants, page)).map(parseTenant);
   }
 
   /** All keys of a tenant, oldest first. */
@@ -280,36 +283,47 @@ export class TenantAdministration implements KeyAdministration {
   }
 
   async #listKeys(owner: TenantId | undefined): Promise<readonly KeySummary[]> {
-    const found: KeySummary[] = [];
-    for (let pages = 0; pages < MAX_PAGES; pages += 1) {
-      const after = found.at(-1)?.id;
-      const page = await this.pageOfKeys(owner, { limit: PAGE, ...(after === undefined ? {} : { after }) });
-      found.push(...page);
-      if (page.length < PAGE) break;
-    }
+    const found = await this.#all((page: KeyPage) => this.pageOfKeys(owner, page));
     return found.toSorted((left, right) => left.createdAtMs - right.createdAtMs);
   }
 
-  async pageOfKeys(owner: TenantId | undefined, { after, limit }: KeyPage): Promise<readonly KeySummary[]> {
-    const { Items = [] } = await readWithRetries(this.#pacing, () =>
-      this.#client.send(
-        new QueryCommand({
-          TableName: this.#table,
-          KeyConditionExpression: '#pk = :keys AND #sk > :after',
-          ExpressionAttributeNames: { '#pk': KeyAttribute.partition, '#sk': KeyAttribute.sort },
-          ExpressionAttributeValues: { ':keys': keysOf(owner ?? OPERATORS), ':after': after ?? ' ' },
-          ConsistentRead: true,
-          Limit: limit,
-        }),
-      ),
-    );
-    const ids = Items.map((item) => item[KeyAttribute.sort] as KeyId);
+  async pageOfKeys(owner: TenantId | undefined, page: KeyPage): Promise<readonly KeySummary[]> {
+    const ids = (await this.#page(keysOf(owner ?? OPERATORS), page)).map((item) => item[KeyAttribute.sort] as KeyId);
     const found: KeySummary[] = [];
     for (let from = 0; from < ids.length; from += READ_AT_ONCE) {
       const read = await Promise.all(ids.slice(from, from + READ_AT_ONCE).map((id) => this.summaryOf(id)));
       found.push(...read.flatMap((key) => key ?? []));
     }
     return found;
+  }
+
+  async #all<Id extends string, Found extends { readonly id: Id }>(
+    read: (page: Page<Id>) => Promise<readonly Found[]>,
+  ): Promise<readonly Found[]> {
+    const found: Found[] = [];
+    for (let pages = 0; pages < MAX_PAGES; pages += 1) {
+      const after = found.at(-1)?.id;
+      const page = await read({ limit: PAGE, ...(after === undefined ? {} : { after }) });
+      found.push(...page);
+      if (page.length < PAGE) break;
+    }
+    return found;
+  }
+
+  async #page(partition: string, { after, limit }: Page<string>): Promise<readonly Record<string, unknown>[]> {
+    const { Items = [] } = await readWithRetries(this.#pacing, () =>
+      this.#client.send(
+        new QueryCommand({
+          TableName: this.#table,
+          KeyConditionExpression: '#pk = :pk AND #sk > :after',
+          ExpressionAttributeNames: { '#pk': KeyAttribute.partition, '#sk': KeyAttribute.sort },
+          ExpressionAttributeValues: { ':pk': partition, ':after': after ?? ' ' },
+          ConsistentRead: true,
+          Limit: limit,
+        }),
+      ),
+    );
+    return Items;
   }
 
   async summaryOf(id: KeyId): Promise<KeySummary | undefined> {
@@ -329,13 +343,6 @@ export class TenantAdministration implements KeyAdministration {
       this.#client.send(new GetCommand({ TableName: this.#table, Key: key, ConsistentRead: true })),
     );
     return Item;
-  }
-
-  async #scan(filter: Omit<ScanCommandInput, 'TableName'>): Promise<readonly Record<string, unknown>[]> {
-    const found: Record<string, unknown>[] = [];
-    for await (const { Items = [] } of paginateScan({ client: this.#client }, { TableName: this.#table, ...filter }))
-      found.push(...Items);
-    return found;
   }
 }
 
@@ -393,9 +400,9 @@ export function tenantExists(registryTable: string, id: TenantId): TransactItem 
 }
 
 function tenantRowKey(id: TenantId): Record<string, string> {
-  return { [KeyAttribute.partition]: `${RegistryRow.tenant}${id}`, [KeyAttribute.sort]: 'TENANT' };
+  return { [KeyAttribute.partition]: RegistryRow.tenants, [KeyAttribute.sort]: id };
 }
 
-export function parseTenant(item: Record<string, unknown>): Omit<TenantSummary, 'id'> {
-  return tenantItem.parse(item);
+export function parseTenant(item: Record<string, unknown>): TenantSummary {
+  return { id: tenantId(String(item[KeyAttribute.sort])), ...tenantItem.parse(item) };
 }

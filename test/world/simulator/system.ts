@@ -499,8 +499,8 @@ export class SimulatedSystem implements RunningSystem {
     const put = (Item: Record<string, unknown>) =>
       this.database.client.send(new PutCommand({ TableName: TABLES.registry, Item }));
     await put({
-      [KeyAttribute.partition]: `${RegistryRow.tenant}${owner}`,
-      [KeyAttribute.sort]: 'TENANT',
+      [KeyAttribute.partition]: RegistryRow.tenants,
+      [KeyAttribute.sort]: owner,
       name: owner,
       createdAtMs: this.nowMs,
     });

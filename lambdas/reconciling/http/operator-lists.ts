@@ -1,0 +1,130 @@
+import * as z from 'zod';
+import { type Call as CallBy, found, type Handled, refusal } from '../../http/authenticated-api.ts';
+import { DEFAULT_PAGE, pageLimit } from '../../http/lists.ts';
+import type { OperatorRoute } from '../../http/operator-api.ts';
+import { problem } from '../../http/problems.ts';
+import { emptyQuery, validateQuery } from '../../http/validate.ts';
+import { type TenantId, tenantId } from '../../kernel/ids.ts';
+import type { Operator } from '../../tenants/operators.ts';
+import { QUEUES, type QueueEntry, type QueueLists, type QueueName, type QueuePlace } from '../use/queue-lists.ts';
+import { TENANT_ID } from './ledger-schemas.ts';
+
+export interface OperatorListTools {
+  readonly tenants: {
+    /** By their ids. @param after the last one of the previous page */
+    pageOfTenants(page: {
+      readonly after?: TenantId;
+      readonly limit: number;
+    }): Promise<readonly { readonly id: TenantId; readonly name: string; readonly createdAtMs: number }[]>;
+  };
+  readonly queues: QueueLists;
+  readonly clock: { nowMs(): number };
+}
+
+type Call = CallBy<OperatorListTools, Operator>;
+
+export const tenantsQuery = z.strictObject({
+  limit: pageLimit('tenants'),
+  starting_after: z
+    .string()
+    .regex(TENANT_ID, 'must be the id of a tenant')
+    .optional()
+    .meta({ description: 'The `id` of the last tenant of the previous page.' }),
+});
+
+export const QUEUE_ENTRY_ID = /^que_[A-Za-z0-9_-]{1,800}$/;
+
+export const queueQuery = z.strictObject({
+  limit: pageLimit('entries'),
+  starting_after: z
+    .string()
+    .regex(QUEUE_ENTRY_ID, 'must be the id of an entry of this queue')
+    .optional()
+    .meta({ description: 'The `id` of the last entry of the previous page.' }),
+});
+
+/** Lists across tenants. */
+export const LIST_ROUTES: readonly OperatorRoute<OperatorListTools>[] = [
+  { method: 'GET', path: '/v1/admin/tenants', role: 'viewer', handle: listTenants },
+  { method: 'GET', path: '/v1/admin/queues', role: 'viewer', handle: listQueues },
+  { method: 'GET', path: '/v1/admin/queues/{id}', role: 'viewer', handle: listEntries },
+];
+
+async function listTenants({ tools, request }: Call): Promise<Handled> {
+  const query = validateQuery(tenantsQuery, request.query);
+  if (query.kind === 'refused') return refusal(query.problem, request);
+  const { limit = DEFAULT_PAGE, starting_after: after } = query.value;
+  const page = { limit: limit + 1, ...(after === undefined ? {} : { after: tenantId(after) }) };
+  const tenants = await tools.tenants.pageOfTenants(page);
+  const data = tenants.slice(0, limit).map(({ id, name, createdAtMs }) => ({
+    id,
+    object: 'tenant',
+    name,
+    created: seconds(createdAtMs),
+  }));
+  return found({ object: 'list', data, has_more: tenants.length > limit });
+}
+
+const NAMES = Object.keys(QUEUES) as QueueName[];
+
+/** One after the other: each is a query of every shard. */
+async function listQueues({ tools, request }: Call): Promise<Handled> {
+  const query = validateQuery(emptyQuery, request.query);
+  if (query.kind === 'refused') return refusal(query.problem, request);
+  const nowMs = tools.clock.nowMs();
+  const data = [];
+  for (const id of NAMES) {
+    const { waiting, hasMore, oldestMs } = await tools.queues.summary(id);
+    const { waits, job } = QUEUES[id];
+    const age = oldestMs === undefined ? null : Math.max(0, seconds(nowMs - oldestMs));
+    data.push({ id, object: 'queue', description: waits, job, waiting, more_waiting: hasMore, oldest_age: age });
+  }
+  return found({ object: 'list', data, has_more: false });
+}
+
+async function listEntries({ tools, request, id }: Call): Promise<Handled> {
+  const query = validateQuery(queueQuery, request.query);
+  if (query.kind === 'refused') return refusal(query.problem, request);
+  const queue = NAMES.find((name) => name === id);
+  if (queue === undefined) return refusal(problem('not_found', 'There is no such queue.'), request);
+  const { limit = DEFAULT_PAGE, starting_after: cursor } = query.value;
+  const after = cursor === undefined ? undefined : placeOf(queue, cursor);
+  if (cursor !== undefined && after === undefined) {
+    const detail = 'starting_after must be the id of an entry that a page of this queue has shown.';
+    return refusal(problem('invalid_request', detail, 'starting_after'), request);
+  }
+  const page = { limit: limit + 1, ...(after === undefined ? {} : { after }) };
+  const entries = await tools.queues.page(queue, page);
+  const nowMs = tools.clock.nowMs();
+  const data = entries.slice(0, limit).map(({ place, entry }) => entryObject(queue, place, entry, nowMs));
+  return found({ object: 'list', data, has_more: entries.length > limit });
+}
+
+function entryObject(queue: QueueName, place: QueuePlace, entry: QueueEntry, nowMs: number) {
+  const { about, part, sinceMs, needsOperator } = entry;
+  return {
+    id: idOf(queue, place),
+    object: 'queue_entry',
+    queue,
+    about: about ?? null,
+    part: part ?? null,
+    since: sinceMs === undefined ? null : seconds(sinceMs),
+    age: sinceMs === undefined ? null : Math.max(0, seconds(nowMs - sinceMs)),
+    needs_operator: needsOperator,
+  };
+}
+
+/** The id is the place, which is also the cursor. */
+function idOf(queue: QueueName, { shard, sort }: QueuePlace): string {
+  return `que_${Buffer.from(`${queue} ${shard} ${sort}`).toString('base64url')}`;
+}
+
+function placeOf(queue: QueueName, id: string): QueuePlace | undefined {
+  const text = Buffer.from(id.slice('que_'.length), 'base64url').toString('utf8');
+  const [, of, shard = '', sort = ''] = /^(\w+) (\d) (.+)$/.exec(text) ?? [];
+  return of === queue ? { shard: Number(shard), sort } : undefined;
+}
+
+function seconds(timeMs: number): number {
+  return Math.floor(timeMs / 1000);
+}
