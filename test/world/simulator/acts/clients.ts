@@ -30,8 +30,8 @@ const SOURCES = {
   late_success: ['tok_declined', 'tok_async_declined', 'tok_callback_late_success'],
 } as const;
 
-/** Nobody sends a charge later than this after its claim, so that the payment has failed. */
-const WINDOW_MS = 40 * 60_000;
+/** Nobody sends a charge later than this after its claim: a payment whose processor is away for so long fails. */
+const WINDOW_MS = 30 * 60_000;
 
 /** Longer than an order tries to send its e-mail. */
 const MAIL_AWAY_MS = 96 * 3_600_000;
@@ -71,7 +71,12 @@ function straysAfter({ dice, has }: Drawing, source: string, atMs: number): read
   const isUncharged = source === 'tok_timeout_not_charged';
   if (!has('strays') || !(isUncharged || source === 'tok_action') || !dice.chance(0.5)) return [];
   const given = { amount: 1000, named: isUncharged, source: dice.pick(SOURCES_OF_STRAYS) };
-  return [{ act: 'stray', pace: ['seconds'], given, ...(isUncharged ? { fromMs: atMs + WINDOW_MS } : {}) }];
+  if (!isUncharged) return [{ act: 'stray', pace: ['seconds'], given }];
+  const outage = { processor: 'its', forMs: WINDOW_MS };
+  return [
+    { act: 'processor_outage', pace: ['instant'], given: outage, fromMs: atMs + 500 },
+    { act: 'stray', pace: ['hours'], given, fromMs: atMs + WINDOW_MS },
+  ];
 }
 
 function afterRequest(drawing: Drawing, { id, source, atMs }: Step & Money): readonly Draft[] {
