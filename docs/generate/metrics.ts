@@ -42,7 +42,7 @@ const LIMITS: Readonly<Record<typeof TENANT_LIMITED, Meaning>> = {
 const ALARMS: Readonly<Record<AlarmMetric, Meaning>> = {
   late_success: 'Charges that took or held money for a payment that had ended, or beside the payment’s own charge.',
   contradiction: 'Facts from a processor that contradict what is known of a payment.',
-  undecidable: 'Changes and returns whose outcome cannot be determined, and queue rows that cannot be read.',
+  undecidable: 'Changes, returns and holds whose outcome cannot be determined, and queue rows that cannot be read.',
   order_needs_review: 'Orders whose payment is undecidable, or whose reversal does not complete.',
 };
 
