@@ -47,12 +47,13 @@ export interface NewCharge {
   /** The URL at which the payer approves or refuses. */
   readonly actionUrl: string | null;
   readonly withFee: boolean;
+  readonly livemode: boolean;
   /** Unix seconds. */
   readonly createdSeconds: number;
 }
 
 /** Creates a charge in its first state. */
-export function newCharge({ id, order, beginning, actionUrl, withFee, createdSeconds }: NewCharge): Charge {
+export function newCharge({ id, order, beginning, actionUrl, withFee, livemode, createdSeconds }: NewCharge): Charge {
   const waiting: Charge = {
     id,
     object: 'charge',
@@ -70,6 +71,7 @@ export function newCharge({ id, order, beginning, actionUrl, withFee, createdSec
     disputes: [],
     metadata: order.metadata,
     ...(order.return_url === undefined ? {} : { return_url: order.return_url }),
+    livemode,
     created: createdSeconds,
   };
   switch (beginning) {

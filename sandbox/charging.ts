@@ -87,6 +87,7 @@ async function book(
     id,
     order,
     beginning: effect,
+    livemode: world.livemode ?? false,
     actionUrl: effect === 'ask' ? actionUrl(id) : null,
     withFee,
     createdSeconds: Math.floor(nowMs / 1_000),

@@ -91,6 +91,7 @@ const charge = z.object({
   disputes: z.array(dispute),
   metadata: z.record(z.string(), z.string()),
   return_url: z.string().optional(),
+  livemode: z.boolean(),
   created: z.int(),
 }) satisfies z.ZodType<Charge>;
 
@@ -98,6 +99,7 @@ const event = z.object({
   id: z.string(),
   object: z.literal('event'),
   type: z.enum(EVENT_TYPES),
+  livemode: z.boolean(),
   created: z.int(),
   data: z.object({
     charge: z.string(),

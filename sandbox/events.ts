@@ -19,6 +19,7 @@ export function newEvent(world: SandboxWorld, charge: Charge, draft: EventDraft)
     id: world.newId('evt_'),
     object: 'event',
     type,
+    livemode: charge.livemode,
     created: Math.floor(world.nowMs() / 1_000),
     data: { charge: charge.id, payment: charge.metadata['payment'] ?? null, ...parts },
   };

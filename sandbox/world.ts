@@ -16,6 +16,8 @@ export interface SandboxWorld {
   readonly nowMs: () => number;
   readonly newId: (prefix: 'ch_' | 're_' | 'dp_' | 'evt_' | 'rsv_' | 'crd_' | 'eml_') => string;
   readonly wait: (milliseconds: number) => Promise<void>;
+  /** Whether it plays a processor of live mode, in tests. @default false */
+  readonly livemode?: boolean;
   /** The sandbox's base URL without a trailing slash, for requests that do not contain it. */
   readonly baseUrl?: string;
 }

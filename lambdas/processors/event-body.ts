@@ -29,6 +29,12 @@ export function readEventBody(body: Uint8Array): { readonly kind: 'read'; readon
   }
 }
 
+/** The answer to an event of the other mode than that of the secret which signed it. */
+export function otherMode(livemode: boolean, { mode }: EventSource): Unreadable {
+  const detail = `livemode is ${livemode}, but this address takes events in ${mode} mode only.`;
+  return { kind: 'unreadable', param: 'livemode', detail };
+}
+
 /** Names the first field that does not match the schema of an event, and the reason. */
 export function unreadable(error: z.ZodError): Unreadable {
   const [issue] = error.issues;

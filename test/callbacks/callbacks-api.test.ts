@@ -231,6 +231,7 @@ describe('invalid requests', () => {
     ['not JSON', 'x', undefined],
     ['no event', '{}', 'id'],
     ['an event of another kind', eventBody('evt_1', 'ch_1', { type: 'charge.exploded' as never }), 'type'],
+    ['an event of the other mode', eventBody('evt_1', 'ch_1', { livemode: true }), 'livemode'],
     ['an event about nothing', eventBody('evt_1', ''), 'data.charge'],
     ['an event id with a line break', eventBody('a\nb', 'ch_1'), 'id'],
   ])('%s is 400 with the field’s name', async (_what, body, param) => {

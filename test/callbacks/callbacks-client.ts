@@ -64,6 +64,7 @@ export function eventBody(eventId: string, charge: string, changes: Partial<Sand
     id: eventId,
     object: 'event',
     type: 'charge.succeeded',
+    livemode: false,
     created: 1_772_366_400,
     data: { charge, payment: null },
     ...changes,

@@ -84,6 +84,7 @@ const eventOf = (id: string, charge: string) => ({
   id,
   object: 'event',
   type: 'charge.succeeded',
+  livemode: false,
   created: 1,
   data: { charge, payment: null },
 });

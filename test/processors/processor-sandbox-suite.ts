@@ -70,6 +70,7 @@ export function describeSandbox(booksKind: string, createBooks: () => Promise<Bo
         expect(made).toEqual({
           id: expect.stringMatching(/^ch_/),
           object: 'charge',
+          livemode: false,
           amount: 1_999,
           amount_captured: 1_999,
           amount_refunded: 0,

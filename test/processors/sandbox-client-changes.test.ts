@@ -148,6 +148,7 @@ describe('the sandbox client classifies every answer to a change by what may hav
   const chargeWith = (changes: object = {}) => ({
     id: 'ch_1',
     object: 'charge',
+    livemode: false,
     amount: order.amountMinor,
     amount_captured: 0,
     amount_refunded: 0,

@@ -2,6 +2,7 @@ import { createServer, type Socket } from 'node:net';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import * as z from 'zod';
 import type { ChargeOrder, Processor } from '../../lambdas/payments/use/processor.ts';
+import { createSandboxBooks } from '../../lambdas/processors/sandbox/sandbox-books.ts';
 import { createSandboxClient } from '../../lambdas/processors/sandbox/sandbox-client.ts';
 import { freshOrder } from '../orders/sandbox-orders.ts';
 import { callSandbox } from '../sandbox/sandbox-calls.ts';
@@ -37,6 +38,7 @@ describeProcessor('sandbox client over HTTP', async () => {
 const chargeFor = (order: ChargeOrder) => ({
   id: 'ch_1',
   object: 'charge',
+  livemode: false,
   amount: order.amountMinor,
   amount_captured: order.amountMinor,
   amount_refunded: 0,
@@ -88,6 +90,32 @@ describe('the sandbox client classifies every answer by what may have happened',
       capture: 'automatic',
       metadata: { payment: order.paymentId, operation: order.operationId },
     });
+  });
+
+  test.each(['test', 'live'] as const)('in %s mode, an answer of the other mode is not believed', async (mode) => {
+    const access = { url: server.url, clock: CLOCK, mode };
+    const [right, wrong] = [true, false].map((isRight) => ({
+      ...chargeFor(order),
+      livemode: (mode === 'live') === isRight,
+    }));
+    const mismatch = { name: 'AmbiguousError', code: 'processor_answer_mismatch' };
+    const caller = createSandboxClient(access);
+    const books = createSandboxBooks(access);
+    answers(201, JSON.stringify(right));
+    expect(await caller.charge(order, LIMIT)).toEqual({ kind: 'succeeded', chargeId: 'ch_1' });
+    answers(201, JSON.stringify(wrong));
+    await expect(caller.charge(order, LIMIT)).rejects.toMatchObject(mismatch);
+    answers(200, JSON.stringify({ data: [right, wrong], next: null }));
+    await expect(caller.findCharge(order, LIMIT)).rejects.toMatchObject(mismatch);
+    await expect(books.chargesOfPayment(order.paymentId, LIMIT)).rejects.toMatchObject(mismatch);
+    answers(200, JSON.stringify(wrong, undefined, 2));
+    await expect(books.readCharge('ch_1', LIMIT)).rejects.toMatchObject(mismatch);
+  });
+
+  test('texts in an answer do not state its mode', async () => {
+    const quoted = { ...chargeFor(order).metadata, livemode: 'true', note: '"livemode":true' };
+    answers(201, JSON.stringify({ ...chargeFor(order), metadata: quoted }));
+    expect(await client.charge(order, LIMIT)).toEqual({ kind: 'succeeded', chargeId: 'ch_1' });
   });
 
   test.each([400, 404, 422])('a readable %d is rejected', async (status) => {

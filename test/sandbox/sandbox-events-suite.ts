@@ -35,12 +35,14 @@ export function describeSandboxEvents(booksKind: string, createBooks: () => Prom
           beginning: 'succeed',
           actionUrl: null,
           withFee: false,
+          livemode: false,
           createdSeconds: 1_767_225_600,
         });
       const event = (chargeId: string): SandboxEvent => ({
         id: `evt_${crypto.randomUUID()}`,
         object: 'event',
         type: 'charge.succeeded',
+        livemode: false,
         created: 1_767_225_600,
         data: { charge: chargeId, payment: null },
       });
@@ -139,6 +141,7 @@ export function describeSandboxEvents(booksKind: string, createBooks: () => Prom
             id: expect.stringMatching(/^evt_/),
             object: 'event',
             type: 'charge.succeeded',
+            livemode: false,
             created: SANDBOX_START_MS / 1_000,
             data: { charge: id, payment: 'pay_7' },
             attempts: 0,

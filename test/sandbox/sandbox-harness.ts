@@ -22,12 +22,14 @@ const chargeOf = z.strictObject({
   disputes: z.array(disputeOf),
   metadata: z.record(z.string(), z.string()),
   return_url: z.string().optional(),
+  livemode: z.boolean(),
   created: z.number(),
 });
 const eventOf = z.strictObject({
   id: z.string(),
   object: z.literal('event'),
   type: z.string(),
+  livemode: z.boolean(),
   created: z.number(),
   data: z.strictObject({
     charge: z.string(),

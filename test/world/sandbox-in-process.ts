@@ -190,6 +190,7 @@ export function createSandboxInProcess(options: SandboxInProcessOptions): Sandbo
       return newId(prefix, ids);
     },
     wait: (milliseconds) => waitAs(callers.getStore(), clock, milliseconds),
+    livemode: mode === 'live',
     baseUrl: SANDBOX_URL,
   };
   const sent: SentRequest[] = [];

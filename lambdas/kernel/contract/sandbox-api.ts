@@ -82,6 +82,8 @@ export interface Charge {
   readonly disputes: readonly Dispute[];
   readonly metadata: Readonly<Record<string, string>>;
   readonly return_url?: string | undefined;
+  /** Whether it moves real money. A processor whose answers are of the other mode than its settings is not believed. */
+  readonly livemode: boolean;
   /** Unix seconds. */
   readonly created: number;
 }
@@ -152,6 +154,8 @@ export interface SandboxEvent {
   readonly id: string;
   readonly object: 'event';
   readonly type: EventType;
+  /** As in its charge. */
+  readonly livemode: boolean;
   /** Unix seconds. */
   readonly created: number;
   readonly data: {

@@ -4,7 +4,7 @@ import { callOnce, type HttpAnswer, type SendRequest } from '../../outbound/http
 import { signedCalls, withBearer } from '../../outbound/signed-calls.ts';
 import type { ProcessorCharge } from '../../payments/domain/processor-charge.ts';
 import type { ProcessorBooks } from '../../payments/use/processor.ts';
-import { parse, statusFault } from '../answers.ts';
+import { mismatch, parse, statusFault } from '../answers.ts';
 import { sandboxContract } from './contract.ts';
 import { chargeAnswer, listAnswer, processorCharge } from './sandbox-charge.ts';
 
@@ -25,10 +25,25 @@ export interface SandboxAccess {
   readonly signingKey?: () => Promise<string>;
 }
 
-/** Sends with the credentials of `access`. */
-export function sandboxCalls({ clock, send = callOnce, accessKey, signingKey }: SandboxAccess): SendRequest {
+/** A mode in a body. It is in no text of the body, where its quotes would be escaped, and in no metadata, whose values are texts. */
+const MODES = { test: /"livemode"\s*:\s*true/, live: /"livemode"\s*:\s*false/ };
+
+/** Sends with the credentials of `access`. The returned function throws `processor_answer_mismatch` for an answer of the other mode. */
+export function sandboxCalls({
+  mode = 'test',
+  clock,
+  send = callOnce,
+  accessKey,
+  signingKey,
+}: SandboxAccess): SendRequest {
   const shown = accessKey === undefined ? send : withBearer(send, accessKey);
-  return signingKey === undefined ? shown : signedCalls(shown, signingKey, clock);
+  const signed = signingKey === undefined ? shown : signedCalls(shown, signingKey, clock);
+  return async (call) => {
+    const answer = await signed(call);
+    if (MODES[mode].test(answer.text))
+      throw mismatch(`The processor answered with an object that is not of ${mode} mode.`);
+    return answer;
+  };
 }
 
 /** Enough for a page of a hundred charges with many refunds each, or for one charge with thousands of refunds. */

@@ -46,6 +46,7 @@ export const chargeAnswer = z.object({
   refunds: z.array(refundAnswer),
   disputes: z.array(disputeAnswer),
   metadata: z.record(z.string(), z.string()),
+  livemode: z.boolean(),
   created: z.int(),
 }) satisfies z.ZodType<Charge>;
 

@@ -1,13 +1,14 @@
 import * as z from 'zod';
 import { EVENT_TYPES, type SandboxEvent } from '../../kernel/contract/sandbox-api.ts';
 import { parsePaymentId } from '../../kernel/ids.ts';
-import { type EventSource, id, type ReadEvent, readEventBody, unreadable } from '../event-body.ts';
+import { type EventSource, id, otherMode, type ReadEvent, readEventBody, unreadable } from '../event-body.ts';
 
 /** Unknown fields are ignored: the processor may add fields at any time. */
 const sandboxEvent = z.object({
   id,
   object: z.literal('event'),
   type: z.enum(EVENT_TYPES),
+  livemode: z.boolean(),
   created: z.int(),
   data: z.object({
     charge: id,
@@ -23,7 +24,8 @@ export function readSandboxEvent(source: EventSource, body: Uint8Array): ReadEve
   if (read.kind === 'unreadable') return read;
   const checked = sandboxEvent.safeParse(read.value);
   if (!checked.success) return unreadable(checked.error);
-  const { id: eventId, type, data } = checked.data;
+  const { id: eventId, type, livemode, data } = checked.data;
+  if (livemode !== (source.mode === 'live')) return otherMode(livemode, source);
   const paymentId = parsePaymentId(data.payment ?? '');
   const named = paymentId === undefined ? {} : { paymentId };
   return { kind: 'event', event: { ...source, eventId, type, chargeId: data.charge, ...named } };

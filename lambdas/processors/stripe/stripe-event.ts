@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { type EventSource, id, type ReadEvent, readEventBody, unreadable } from '../event-body.ts';
+import { type EventSource, id, otherMode, type ReadEvent, readEventBody, unreadable } from '../event-body.ts';
 
 /** Unknown fields are ignored: Stripe may add fields at any time. */
 const stripeEvent = z.object({
@@ -28,10 +28,7 @@ export function readStripeEvent(source: EventSource, body: Uint8Array): ReadEven
   const read = stripeEvent.safeParse(parsed.value);
   if (!read.success) return unreadable(read.error);
   const { id: eventId, type, livemode } = read.data;
-  if (livemode !== (source.mode === 'live')) {
-    const detail = `livemode is ${livemode}, but this address takes events in ${source.mode} mode only.`;
-    return { kind: 'unreadable', param: 'livemode', detail };
-  }
+  if (livemode !== (source.mode === 'live')) return otherMode(livemode, source);
   const found = intentOf(type, parsed.value);
   if (found === undefined) return { kind: 'ignored', type };
   if (!found.success) return unreadable(found.error);

@@ -42,6 +42,7 @@ async function play(
         id: `evt_${payment}`,
         object: 'event',
         type: 'charge.succeeded',
+        livemode: false,
         created: 1,
         data: { charge: 'ch_1', payment },
       });
