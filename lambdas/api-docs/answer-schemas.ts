@@ -290,8 +290,13 @@ export const mismatch = z
         '`missing_in_ledger`: the Ledger has no posting. `missing_at_processor`: no charge there has captured money. ' +
         '`amounts_differ`: both have it, with different amounts.',
     }),
-    processor: z.string(),
-    account: z.string().meta({ description: 'At the processor.' }),
+    processor: z
+      .object({
+        name: z.string(),
+        mode: z.enum(['test', 'live']).meta({ description: 'The mode of its books.' }),
+        account: z.string().meta({ description: 'At the processor.' }),
+      })
+      .meta({ description: 'Whose books differ.' }),
     status: z.enum(['suspected', 'confirmed']).meta({
       description:
         '`suspected`: seen once; it disappears at the next comparison if the payment was just changing. `confirmed`: the books ' +

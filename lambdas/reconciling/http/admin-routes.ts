@@ -69,6 +69,7 @@ async function showMismatch({ tools, request, id }: Call): Promise<Handled> {
 /** Amounts in minor units. */
 function mismatchObject(open: OpenMismatch): Record<string, unknown> {
   const { paymentId, paymentStatus, currency, processorMinor, ledgerMinor, chargeIds, kind } = open.mismatch;
+  const { name, mode, account } = open.books;
   return {
     id: open.id,
     object: 'mismatch',
@@ -82,8 +83,7 @@ function mismatchObject(open: OpenMismatch): Record<string, unknown> {
     difference: processorMinor - ledgerMinor,
     charges: chargeIds,
     kind,
-    processor: open.books.name,
-    account: open.books.account,
+    processor: { name, mode, account },
     status: open.status,
     first_seen: Math.floor(open.firstSeenAtMs / 1000),
     last_seen: Math.floor(open.lastSeenAtMs / 1000),
