@@ -35,7 +35,7 @@ export function processorSecrets(
         client: Object.fromEntries(
           Object.entries(secrets).map(([secret, { construct, description }]) => [
             secret,
-            made(construct, description, mode),
+            made(construct, `${name}: ${description}`, mode),
           ]),
         ),
       },

@@ -10,7 +10,7 @@ export const sandboxContract = {
   secrets: {
     accessKey: {
       construct: 'SandboxSecret',
-      description: 'Callers of the sandbox show it.',
+      description: 'Callers show it.',
       variable: 'SANDBOX_ACCESS_SECRET_ID',
     },
   },
@@ -44,7 +44,7 @@ export const externalContract = {
   secrets: {
     signingKey: {
       construct: 'ProcessorSigningKey',
-      description: 'Signs the calls to the payment processor (Standard Webhooks). The first value signs.',
+      description: 'Signs the calls (Standard Webhooks). The first value signs.',
       variable: 'PROCESSOR_SIGNING_KEY_SECRET_ID',
     },
   },

@@ -16,7 +16,7 @@ export const stripeContract = {
   secrets: {
     apiKey: {
       construct: 'StripeKey',
-      description: 'The secret key of the Stripe account. The operator sets the value.',
+      description: 'The secret key. The operator sets it.',
       variable: 'STRIPE_KEY_SECRET_ID',
     },
   },
