@@ -58,7 +58,7 @@ const ROLES: readonly (readonly [string, readonly string[]])[] = [
       'dynamodb:UpdateItem on Registry of WEBHOOK_DELIVERY#*',
       'dynamodb:Query on Registry of WEBHOOK_DELIVERY#*',
       // What it sends.
-      'dynamodb:GetItem on Ledger',
+      'dynamodb:GetItem on Ledger of PAY#*, ORD#*',
       'dynamodb:GetItem on Registry of DETAILS#*',
       'dynamodb:Query on Views of EVENT#*',
       'secretsmanager:GetSecretValue on WebhookRoot',
