@@ -267,7 +267,7 @@ export function parseOperatorEffectId(text: string): OperationId | undefined {
 
 /** The request that makes a key. */
 export function deriveKeyRequestId(digest: Digest, scope: OperatorKeyScope): OperationId {
-  return `mkr_${derived(digest, operatorParts(scope))}` as OperationId;
+  return `${OperationPrefix.keyRequest}${derived(digest, operatorParts(scope))}` as OperationId;
 }
 
 /** The correction that this request makes: permanently the same. */

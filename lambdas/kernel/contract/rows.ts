@@ -23,6 +23,8 @@ export const OperationPrefix = {
   adoption: 'ad_',
   correction: 'cor_',
   decision: 'dec_',
+  /** A request that makes or rolls a key. */
+  keyRequest: 'mkr_',
   /** What a consumer or a job did once under a business key: no record of a payment. */
   businessKey: 'biz_',
   /** A run of a job that was accepted. */
