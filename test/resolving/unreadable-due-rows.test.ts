@@ -58,3 +58,12 @@ test('an entry of a queue that cannot be parsed is listed as one that needs an o
     { about: 'pay_1', part: 'pay_1', sinceMs: 1, needsOperator: false },
   ]);
 });
+
+test.each([
+  ['returns', 'RETURN#3', { paymentId: 'pay_1', chargeId: 'ch_1', by: 'refund', foundAtMs: 1 }],
+  ['holds', 'HOLD#3', { paymentId: 'pay_1', authorizedAtMs: 1 }],
+] as const)('an entry of %s that is marked is listed as one that needs an operator', async (queue, partition, row) => {
+  const client = holding(partition, [{ ...row, undecidable: true }, row]);
+  const entries = await new DynamoDbQueues(client, TABLES.registry, pacing).page(queue, { limit: 9 });
+  expect(entries.map(({ entry }) => entry.needsOperator)).toEqual([true, false]);
+});

@@ -42,8 +42,8 @@ const ROWS: Readonly<Record<QueueName, Rows>> = {
     prefix: RegistryRow.return,
     shards: QUEUE_SHARDS,
     entryOf: (item) => {
-      const { paymentId, chargeId, foundAtMs } = parseChargeToReturn(item);
-      return { about: paymentId, part: chargeId, sinceMs: foundAtMs };
+      const { paymentId, chargeId, foundAtMs, undecidable } = parseChargeToReturn(item);
+      return { about: paymentId, part: chargeId, sinceMs: foundAtMs, needsOperator: undecidable };
     },
   },
   orders: {
@@ -58,8 +58,8 @@ const ROWS: Readonly<Record<QueueName, Rows>> = {
     prefix: RegistryRow.hold,
     shards: DUE_SHARDS,
     entryOf: (item) => {
-      const { paymentId, authorizedAtMs } = HOLDS.parse(item);
-      return { about: paymentId, sinceMs: authorizedAtMs };
+      const { paymentId, authorizedAtMs, undecidable } = HOLDS.parse(item);
+      return { about: paymentId, sinceMs: authorizedAtMs, needsOperator: undecidable };
     },
   },
   orphans: { prefix: RegistryRow.orphan, shards: ORPHAN_SHARDS, entryOf: orphans },
