@@ -92,7 +92,7 @@ async function paymentJobs(
     digest,
     report: (error: unknown) => telemetry.fault(NAME, error),
     // Written at once, so that a later crash does not lose it.
-    alarm: (what: AlarmMetric, about: string) => telemetry.run('alarm', { [what]: 1 }, { alarm: what, about }),
+    alarm: (what: AlarmMetric, about: string) => telemetry.run('alarm', { [what]: 1 }, { [what]: about }),
     ...pacing,
   };
   return {

@@ -153,7 +153,7 @@ function alarmOnce(telemetry: Telemetry): Seen['alarm'] {
   return (what, about) => {
     if (raised.has(what)) return;
     raised.add(what);
-    telemetry.run('alarm', { [what]: 1 }, { alarm: what, about });
+    telemetry.run('alarm', { [what]: 1 }, { [what]: about });
   };
 }
 

@@ -109,11 +109,11 @@ function documentsOf(database: MemoryDynamoDb, process: () => Process): DynamoDB
 }
 
 function instrumentsOf({ simulation, raise, report }: Surroundings, functionName: string): Instruments {
-  let named: { readonly alarm?: string; readonly about?: string } = {};
+  let named: Readonly<Record<string, unknown>> = {};
   const meter = (dimensions: Readonly<Record<string, string>>) => ({
     addMetric: (metric: string, _unit: unknown, count: number) => {
-      const { alarm, about } = named;
-      const object = alarm === metric && about !== undefined ? { about } : {};
+      const about = named[metric];
+      const object = typeof about === 'string' ? { about } : {};
       raise({ metric, atMs: simulation.nowMs, count, dimensions, ...object });
       named = {};
     },
