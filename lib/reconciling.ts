@@ -46,7 +46,7 @@ export class Reconciling extends Construct {
       data,
       appends: ['payment', 'activity'],
     });
-    data.idempotency.grantCommit(this.api, ['correction', 'decision', 'keyRequest']);
+    data.idempotency.grantCommit(this.api, ['correction', 'decision', 'approval', 'keyRequest']);
     data.registry.grantIdentifyOperators(this.api);
     const { apiKey, apiKeys, apiKeyUse, owners, tenants } = RegistryRow;
     data.registry.grantRows(this.api, 'ChangeKeys', ['dynamodb:UpdateItem'], [apiKey]);

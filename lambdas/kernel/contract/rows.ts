@@ -23,6 +23,8 @@ export const OperationPrefix = {
   adoption: 'ad_',
   correction: 'cor_',
   decision: 'dec_',
+  /** The verdict of a second person on a request of an operator. */
+  approval: 'apr_',
   /** A request that makes or rolls a key. */
   keyRequest: 'mkr_',
   /** What a consumer or a job did once under a business key: no record of a payment. */

@@ -1,3 +1,4 @@
+import { OperationPrefix } from '../../kernel/contract/rows.ts';
 import { base32, type Digest } from '../../kernel/digest.ts';
 import type { Mode, OperationId, PaymentId, TenantId } from '../../kernel/ids.ts';
 import { placeOf } from '../../kernel/places.ts';
@@ -73,7 +74,7 @@ const ID_LETTERS = 26;
 /** @param operationId of the correction or the decision */
 export function approvalId(digest: Digest, operationId: OperationId, createdAtMs: number): OperationId {
   const name = base32(digest.sha256(JSON.stringify(['approval', operationId])).subarray(0, ID_BYTES));
-  return `apr_${createdAtMs.toString(36)}_${name.slice(0, ID_LETTERS)}` as OperationId;
+  return `${OperationPrefix.approval}${createdAtMs.toString(36)}_${name.slice(0, ID_LETTERS)}` as OperationId;
 }
 
 /** The sort key of an approval in the list of all. @returns undefined when the text is not the id of an approval */
