@@ -35,6 +35,8 @@ const PAYONCE: CdkApp = {
     'payonce:eventArchive': 'false',
     // Relay and projector take a tenth of a second here. A short period shows the effect of stopping one of them.
     'payonce:eventsLostAfterSeconds': '20',
+    // To try approvals. Nothing else here has such amounts.
+    'payonce:approvalAbove': '{"*":5000000}',
     // Webhook receivers run on the same machine.
     'payonce:allowLoopbackWebhooks': 'true',
   },

@@ -165,6 +165,50 @@ describe('the Location of an answer', () => {
   });
 });
 
+describe('operators', () => {
+  const post = (client: ApiClient, path: string, body: object, key: string = crypto.randomUUID()) =>
+    client.send('POST', path, {
+      headers: { 'content-type': 'application/json', 'idempotency-key': key },
+      body: JSON.stringify(body),
+    });
+
+  test('correct above the limit with a second person, make and replace keys, and see what waits', async () => {
+    const administration = new TenantAdministration(documentClient(dynamoDbClient()), aws.tables, 'test');
+    const ada = new ApiClient(aws, aws.operatorKey);
+    const ben = new ApiClient(aws, await administration.createOperatorKey({ operator: 'Ben', role: 'approver' }));
+    const paid = await api.payUntilAnswered({ key: 'approved', body: { amount: 6_000_000 } });
+    const body = { payment: paid.json['id'], reason: 'Booked twice', reverses: 2 };
+    const asked = await post(ada, '/v1/admin/corrections', body, 'ask');
+    expect([asked.status, asked.json]).toMatchObject([202, { status: 'pending_approval', amount: 6_000_000 }]);
+    expect((await post(ada, '/v1/admin/corrections', body, 'ask')).text).toBe(asked.text);
+    const path = `/v1/admin/approvals/${String(asked.json['id'])}`;
+    expect((await post(ada, `${path}/approve`, {})).json).toMatchObject({ code: 'own_approval' });
+    const approvals = await Promise.all([1, 2, 3].map(() => post(ben, `${path}/approve`, {})));
+    expect(approvals.map(({ text }) => text)).toEqual(Array(3).fill(approvals[0]?.text));
+    expect(approvals[0]?.json).toMatchObject({ status: 'approved', decided_by: { operator: 'Ben' } });
+    const corrections = await api.send('GET', `/v1/corrections?payment=${String(body.payment)}`);
+    expect(corrections.json['data']).toMatchObject([{ operator: expect.any(String), reverses: 2 }]);
+    const listed = await ben.send('GET', '/v1/admin/approvals?limit=1');
+    expect(listed.json['data']).toEqual([approvals[0]?.json]);
+
+    const tenant = await administration.createTenant('Keys');
+    const made = await post(ada, '/v1/admin/keys', { tenant, mode: 'test', name: 'Shop', scopes: ['payments:read'] });
+    const rolled = await post(ada, `/v1/admin/keys/${String(made.json['id'])}/roll`, { overlap_hours: 0 });
+    const uses = [made, rolled].map(({ json }) =>
+      new ApiClient(aws, String(json['secret'])).send('GET', '/v1/payments'),
+    );
+    expect((await Promise.all(uses)).map(({ status }) => status)).toEqual([401, 200]);
+    const keys = await ada.send('GET', `/v1/admin/keys?tenant=${tenant}`);
+    expect(keys.json['data']).toHaveLength(2);
+    const queues = await ben.send('GET', '/v1/admin/queues');
+    expect([queues.status, queues.json['data']]).toMatchObject([200, { length: 6 }]);
+    for (const queue of ['holds', 'orphans_kept'])
+      expect((await ben.send('GET', `/v1/admin/queues/${queue}`)).status).toBe(200);
+    const tenants = await ben.send('GET', '/v1/admin/tenants');
+    expect(JSON.stringify(tenants.json)).toContain(tenant);
+  });
+});
+
 describe('a tenant', () => {
   test('sees nothing of another, and its keys are separate', async () => {
     const administration = new TenantAdministration(documentClient(dynamoDbClient()), aws.tables, 'test');
