@@ -22,8 +22,8 @@ export function validateBody<Value>(schema: z.ZodType<Value>, body: JsonObject):
 }
 
 /**
- * Headers with random identifiers of programs, some of which have the form of a card number by chance, and with our own key. None of
- * them is stored.
+ * Credentials, cookies, and headers of gateways and tracing: they contain random identifiers, some of which have the form of a card
+ * number by chance. None of them is stored. `SECURITY.md` names them.
  */
 const IDENTIFIERS =
   /^(?:authorization$|cookie$|cloudfront-|x-(?:amz|forwarded|datadog|b3)|baggage$)|trac|span|(?:request|correlation)-?id/;
@@ -40,12 +40,12 @@ export function refuseSensitive({ path, query, headers }: GatewayRequest): Probl
   return undefined;
 }
 
-/** Validates the query. A parameter with two different values is refused. */
 /** Makes a schema. With `@__PURE__` before the call, functions that do not use the schema do not contain it. */
 export function ifUsed<Schema>(make: () => Schema): Schema {
   return make();
 }
 
+/** Validates the query. A parameter with two different values is refused. */
 export function validateQuery<Value>(schema: z.ZodType<Value>, query: GatewayRequest['query']): Parsed<Value> {
   const single: [string, string][] = [];
   for (const [name, values] of query) {
