@@ -1,8 +1,10 @@
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
+import { OperationPrefix } from '../../lambdas/kernel/contract/rows.ts';
 import { base32 } from '../../lambdas/kernel/digest.ts';
 import { parseIdempotencyKey } from '../../lambdas/kernel/idempotency-key.ts';
 import type { KeyScope } from '../../lambdas/kernel/ids.ts';
+import * as made from '../../lambdas/kernel/ids.ts';
 import { derivePaymentId, parsePaymentId, tenantId } from '../../lambdas/kernel/ids.ts';
 import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
 
@@ -45,6 +47,59 @@ describe('a derived payment id', () => {
     for (const wrong of ['', 'pay_', 'pay_ABC', `${idOf()}a`, `x${idOf()}`, `${idOf()}\n`]) {
       expect(parsePaymentId(wrong)).toBeUndefined();
     }
+  });
+});
+
+type Ids = typeof made;
+/** Every function of the module that makes the id of an operation. */
+type Maker = {
+  [Name in keyof Ids]: Ids[Name] extends (...args: never) => made.OperationId ? Name : never;
+}[keyof Ids];
+
+const DIGEST = systemDigest;
+const operator = { person: 'Ada', method: 'POST', path: '/v1/jobs/resolve/runs', key: scope().key };
+const orderId = made.deriveOrderId(DIGEST, scope());
+
+/** Operations with a record in the Idempotency table. */
+const RECORDED = {
+  chargeOperation: made.chargeOperation(idOf()),
+  deriveChangeId: made.deriveChangeId(DIGEST, 'capture', idOf(), scope()),
+  orderOperation: made.orderOperation(orderId),
+  reversalOfOrder: made.reversalOfOrder(DIGEST, 'cancel', idOf(), 1),
+  expiryOfHold: made.expiryOfHold(DIGEST, idOf(), 1),
+  returnOperation: made.returnOperation(DIGEST, idOf(), 'ch_1', { attempt: 1, amountMinor: 100 }),
+  inquiryOperation: made.inquiryOperation(DIGEST, made.chargeOperation(idOf()), 1),
+  callbackOperation: made.callbackOperation(DIGEST, 'sandbox', 'evt_1'),
+  adoptionOperation: made.adoptionOperation(DIGEST, made.callbackOperation(DIGEST, 'sandbox', 'evt_1')),
+  businessOperation: made.businessOperation(DIGEST, 'receipts', { ...scope(), businessKey: 'receipt:1' }),
+  clockedRunOperation: made.clockedRunOperation(DIGEST, 'resolve:1'),
+  deriveRunOperation: made.deriveRunOperation(DIGEST, operator),
+  runCallOperation: made.runCallOperation(DIGEST, 'resolve:1'),
+  deriveDecisionId: made.deriveDecisionId(DIGEST, operator),
+  deriveKeyRequestId: made.deriveKeyRequestId(DIGEST, operator),
+  deriveCorrectionId: made.deriveCorrectionId(DIGEST, operator),
+} satisfies Partial<Record<Maker, made.OperationId>>;
+
+/** Operations that another row or the other party remembers. The text is not an id that the module makes. */
+const REMEMBERED_ELSEWHERE = {
+  orderStepOperation: 'the party of the step',
+  relayOperation: 'the Stream; an event may be published again',
+  republishOperation: 'the range; an event may be published again',
+  redriveOperation: 'the queue of dead letters, and the vendor',
+  projectionOperation: 'the row of the event in the Views',
+  attemptOperation: 'the row of the delivery',
+  replayOperation: 'the row of the replay',
+  runPageOperation: 'the row of the run',
+  consumerOperation: 'no deployed consumer is without a business key',
+  storedOperationId: 'not made here',
+} satisfies Record<Exclude<Maker, keyof typeof RECORDED>, string>;
+// A function that is in neither does not compile.
+void REMEMBERED_ELSEWHERE;
+
+describe('an operation with a record', () => {
+  // Policies grant access to records by these prefixes; a record with another one could be written by no deployed function.
+  test.each(Object.entries(RECORDED))('has a prefix that policies can grant: %s', (_name, id) => {
+    expect(Object.values(OperationPrefix).filter((prefix) => id.startsWith(prefix))).toHaveLength(1);
   });
 });
 
