@@ -66,7 +66,7 @@ export class FollowUps extends Construct {
     idempotency.grantClaimOf(consumer, 'businessKey');
     ledger.grantRead(consumer, ['payment']);
     registry.grantReadDetails(consumer);
-    parties.grantCall(consumer);
+    parties.grantSend(consumer);
     new EventConsumer(this, 'ReceiptEvents', {
       bus: events.bus,
       consumer,

@@ -40,7 +40,7 @@ export class Orders extends Construct {
     data.registry.grantAuthenticate(this.api);
     const { details, return: giveBack, inquiry, openOrder, hold } = RegistryRow;
     data.registry.grantRows(this.api, 'Queue', ['dynamodb:PutItem'], [details, giveBack, inquiry, openOrder, hold]);
-    parties.grantCall(this.api);
+    parties.grantSend(this.api);
     http.route(['/v1/orders', '/v1/orders/{proxy+}'], this.api.function);
   }
 }

@@ -11,6 +11,8 @@ export interface PartiesProps {
   readonly addresses: PartyAddresses;
   /** Stores the sending claims of calls to vendors that do not deduplicate. */
   readonly registry: Registry;
+  /** E-mails to one recipient from one tenant in one mode on one day. */
+  readonly emailsPerRecipient: number;
   /** Receives the calls that were given up. */
   readonly deadLetters: LetterQueue;
 }
@@ -54,10 +56,11 @@ export class Parties {
    * dead letters. `readPartiesConfig` reads the environment that this sets.
    */
   grantCall(grantee: PayonceFunction): void {
-    const { addresses, registry, deadLetters } = this.#props;
+    const { addresses, registry, emailsPerRecipient, deadLetters } = this.#props;
     grantee.tell({
       ...variablesOf(addresses),
       [Environment.registryTable]: registry.tableName,
+      [PartiesEnvironment.emailsPerRecipient]: String(emailsPerRecipient),
       [PartiesEnvironment.deadLettersQueueUrl]: deadLetters.queueUrl,
     });
     if ('sandboxSecret' in addresses) addresses.sandboxSecret.grantReadTo(grantee);
@@ -68,6 +71,13 @@ export class Parties {
     const actions = ['dynamodb:PutItem', 'dynamodb:UpdateItem', 'dynamodb:DeleteItem'];
     registry.grantRows(grantee, 'RememberWhatWasSent', actions, [RegistryRow.sending]);
     grantee.allow('DeadLetter', 'sqs:SendMessage', deadLetters.queueArn);
+  }
+
+  /** Allows `grantee` to call the parties, and to count the e-mails that it sends. A redriven e-mail was counted before. */
+  grantSend(grantee: PayonceFunction): void {
+    this.grantCall(grantee);
+    const counts = [RegistryRow.emailCount];
+    this.#props.registry.grantRows(grantee, 'CountEmails', ['dynamodb:UpdateItem'], counts);
   }
 }
 

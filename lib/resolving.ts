@@ -55,7 +55,7 @@ export class Resolving extends Construct {
     const queues = [giveBack, inquiry, openOrder, hold, orphan];
     data.registry.grantRows(worker, 'TakeQueued', ['dynamodb:Query', 'dynamodb:DeleteItem'], queues);
     data.registry.grantRows(worker, 'MarkUndecidable', ['dynamodb:UpdateItem'], [giveBack, inquiry, hold]);
-    parties?.grantCall(worker);
+    parties?.grantSend(worker);
   }
 }
 

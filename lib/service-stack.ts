@@ -129,11 +129,13 @@ function calledProcessors({ processors }: Settings): string {
 /** @returns undefined without the sandbox and without settings for parties: then there is no orders API */
 function partiesOf({ settings, data, sandbox }: ServiceStackProps): Parties | undefined {
   const { registry, deadLetters, postmarkToken, shopSigningKey } = data;
+  const { emailsPerRecipient } = settings;
   if (deadLetters === undefined) return undefined;
   if (sandbox !== undefined)
     return new Parties({
       addresses: { sandboxUrl: sandbox.url, sandboxSecret: sandbox.secret },
       registry,
+      emailsPerRecipient,
       deadLetters,
     });
   const { shopUrl, emailSender } = settings;
@@ -142,6 +144,7 @@ function partiesOf({ settings, data, sandbox }: ServiceStackProps): Parties | un
   return new Parties({
     addresses: { shopUrl, shopSigningKey, emailSender, postmarkToken },
     registry,
+    emailsPerRecipient,
     deadLetters,
   });
 }

@@ -29,6 +29,8 @@ export interface Settings {
   readonly shopUrl?: string;
   /** The sender of the e-mails of orders: an address that is verified at Postmark; required with `shopUrl`. @default the sandbox's */
   readonly emailSender?: string;
+  /** E-mails that one recipient gets from one tenant in one mode on one day (UTC), 1 to 9999. More are not sent. @default 20 */
+  readonly emailsPerRecipient: number;
   /** Keep tables and logs when a stack is deleted, and enable deletion protection of the tables. @default true */
   readonly retainData: boolean;
   /** Keep the events of the last two weeks in an archive for replays. It is charged per gigabyte. @default true */
@@ -142,6 +144,7 @@ export const DEFAULTS: Omit<Settings, 'processors'> = {
   tenantBurst: 200,
   operatorRoleClaim: 'roles',
   approvalHours: 72,
+  emailsPerRecipient: 20,
   memoryMb: 512,
   logRetentionDays: 90,
 };
@@ -159,6 +162,7 @@ const RULES = {
   sandbox: flag(),
   shopUrl: address(),
   emailSender: email(),
+  emailsPerRecipient: whole(1, 9_999),
   retainData: flag(),
   eventArchive: flag(),
   eventsLostAfterSeconds: whole(10, 3600),
@@ -248,6 +252,7 @@ export function readSettings(node: Node, processors: readonly ProcessorContract[
     ...(reservedConcurrency === undefined ? {} : { reservedConcurrency }),
     ...(shopUrl === undefined ? {} : { shopUrl }),
     ...(emailSender === undefined ? {} : { emailSender }),
+    emailsPerRecipient: read(node, 'emailsPerRecipient', RULES.emailsPerRecipient) ?? DEFAULTS.emailsPerRecipient,
     ...(domainName === undefined ? {} : { domainName }),
     ...(certificateArn === undefined ? {} : { certificateArn }),
     ...(basePath === undefined ? {} : { basePath }),

@@ -65,6 +65,8 @@ const VENDORS: Readonly<Record<OutboundMetric, Meaning>> = {
   outbound_retry: 'Later sends and look-ups for the same call.',
   outbound_probe: 'Reads that test whether a vendor is available again while its breaker is open.',
   outbound_gave_up: 'Calls that ended without success.',
+  outbound_capped:
+    'E-mails that were not sent, because their recipient had got as many from the tenant on that day as are allowed.',
   outbound_breaker_opened: 'Times that the breaker opened. Processors are counted under their name.',
   outbound_dead_lettered: 'Calls that were stored as dead letters.',
   outbound_dead_letter_failed: 'Calls that could not be stored as dead letters; their fault was thrown instead.',

@@ -19,7 +19,10 @@ import {
 export type PaidEvent = PaymentEvent & { readonly payment: PaidPayment };
 
 /** Why a receipt was not sent. */
-type UnsentReceipt = Extract<EmailOutcome['kind'] | ReceiptAddress['kind'], 'refused' | 'needs_review' | 'malformed'>;
+type UnsentReceipt = Extract<
+  EmailOutcome['kind'] | ReceiptAddress['kind'],
+  'refused' | 'capped' | 'needs_review' | 'malformed'
+>;
 
 export interface ReceiptTools extends ConsumeTools {
   readonly mailer: Mailer;
@@ -36,8 +39,8 @@ export const RECEIPTS = 'receipts';
 const SEND_TIMEOUT_MS = 20_000;
 
 /**
- * Sends the receipt of a payment once, if its metadata ask for one. A receipt that the mailer refuses, one whose outcome is
- * undecidable, and one with a malformed address are recorded as done and reported. A receipt that is not due any more is recorded as
+ * Sends the receipt of a payment once, if its metadata ask for one. A receipt that the mailer refuses, one beyond the bound of its
+ * recipient, one whose outcome is undecidable, and one with a malformed address are recorded as done and reported. A receipt that is not due any more is recorded as
  * done.
  *
  *   event   payment.completed ───────────────────── in the queue ── read: nothing is left ── not sent
@@ -56,7 +59,7 @@ function receiptConsumer({ digest, mailer, payments, unsent }: ReceiptTools): Co
   return {
     handler: RECEIPTS,
     key: ({ payment }) => `receipt:${payment.id}`,
-    handle: outside(async ({ payment }, { operationId }) => {
+    handle: outside(async ({ tenant: tenantId, mode, occurredAtMs: dueAtMs, payment }, { operationId }) => {
       const address = receiptAddress(digest, payment);
       if (address.kind !== 'address') return unsent(payment.id, 'malformed');
       const paymentId = parsePaymentId(payment.id);
@@ -67,7 +70,9 @@ function receiptConsumer({ digest, mailer, payments, unsent }: ReceiptTools): Co
         operationId,
         to: address.to,
         tag: RECEIPT_TAG,
-        livemode: payment.livemode,
+        tenantId,
+        mode,
+        dueAtMs,
         ...receiptEmail(payment),
       };
       const { kind } = await mailer.send(email, { timeoutMs: SEND_TIMEOUT_MS });

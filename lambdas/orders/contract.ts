@@ -17,6 +17,8 @@ export const PartiesEnvironment = {
   postmarkLagSeconds: 'POSTMARK_LAG_SECONDS',
   /** The sender's address of e-mails. It must be registered at Postmark. */
   emailSender: 'EMAIL_SENDER',
+  /** How many e-mails a recipient gets from one tenant in one mode on one day. */
+  emailsPerRecipient: 'EMAILS_PER_RECIPIENT',
   /** The queue of dead letters: calls that were given up. */
   deadLettersQueueUrl: 'DEAD_LETTERS_QUEUE_URL',
 } as const;

@@ -62,7 +62,7 @@ async function sentAfter(strike: (typeof FAULT_KINDS)[number]) {
             },
           ),
       },
-      { clock, isSandbox: true },
+      { clock, counts: stores.emailCounts(1), capped: () => undefined, isSandbox: true },
     );
     const tools = { records, runner: idempotentRunner, clock, entropy, digest: systemDigest, mailer, payments };
     try {

@@ -57,6 +57,7 @@ describe('a receipt', () => {
 
   test.each([
     ['that is refused', 'refuses', 'refused'],
+    ['beyond the bound of its recipient', 'caps', 'capped'],
     ['whose outcome is undecidable', 'doubts', 'needs_review'],
   ] as const)('%s is recorded as done, and reported once', async (_what, trouble, why) => {
     const harness = new ReceiptHarness();

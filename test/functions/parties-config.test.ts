@@ -7,6 +7,7 @@ const SANDBOX = {
   POSTMARK_URL: 'http://localhost:4566/live',
   POSTMARK_LAG_SECONDS: '30',
   EMAIL_SENDER: 'shop@payonce.example',
+  EMAILS_PER_RECIPIENT: '20',
   DEAD_LETTERS_QUEUE_URL: 'http://localhost:4566/000000000000/letters',
   REGISTRY_TABLE: 'registry',
 };
@@ -21,6 +22,7 @@ describe('the configured parties of a function', () => {
       shopUrl: 'http://localhost:4566/live',
       secrets: { sandbox: 'arn:sandbox' },
       postmark: { url: 'http://localhost:4566/live', from: 'shop@payonce.example', maxLagMs: 30_000 },
+      emailsPerRecipient: 20,
       registryTable: 'registry',
       deadLettersQueueUrl: 'http://localhost:4566/000000000000/letters',
     });
@@ -40,6 +42,8 @@ describe('the configured parties of a function', () => {
     [{ SHOP_URL: 'shop.example' }, 'SHOP_URL must be an http or https address'],
     [{ POSTMARK_URL: 'https://mail.example/' }, 'POSTMARK_URL must not end with a slash'],
     [{ POSTMARK_LAG_SECONDS: '1.5' }, 'POSTMARK_LAG_SECONDS must be whole seconds'],
+    [{ EMAILS_PER_RECIPIENT: undefined }, 'EMAILS_PER_RECIPIENT is not set'],
+    [{ EMAILS_PER_RECIPIENT: '0' }, 'EMAILS_PER_RECIPIENT must be a whole number from 1 to 9999'],
     [{ EMAIL_SENDER: 'the shop' }, 'EMAIL_SENDER must be an e-mail address'],
     [{ DEAD_LETTERS_QUEUE_URL: undefined }, 'DEAD_LETTERS_QUEUE_URL is not set'],
     [{ REGISTRY_TABLE: undefined }, 'REGISTRY_TABLE is not set'],

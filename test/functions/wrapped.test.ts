@@ -138,6 +138,7 @@ describe('every function', () => {
     [PartiesEnvironment.shopUrl]: 'https://shop.example',
     [PartiesEnvironment.postmarkUrl]: 'https://mail.example',
     [PartiesEnvironment.emailSender]: 'shop@example.com',
+    [PartiesEnvironment.emailsPerRecipient]: '20',
     [PartiesEnvironment.deadLettersQueueUrl]: queue,
   };
   const before = { ...process.env };

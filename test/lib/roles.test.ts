@@ -63,6 +63,8 @@ const CALLS_PARTIES = [
   `dynamodb:DeleteItem, dynamodb:PutItem, dynamodb:UpdateItem ${rows('SENDING#*')}`,
   'sqs:SendMessage on DeadLetters',
 ];
+/** What every function may do that sends e-mails. */
+const SENDS_EMAILS = [...CALLS_PARTIES, `dynamodb:UpdateItem ${rows('EMAIL_COUNT#*')}`];
 
 /** What every worker of jobs may do with its runs, and with the locks under which it works at them. */
 const WORKS_AT_RUNS = [
@@ -105,7 +107,7 @@ const ROLES: readonly (readonly [string, readonly string[]])[] = [
       `dynamodb:DeleteItem, dynamodb:Query ${rows('RETURN#*', 'INQUIRY#*', 'ORDER#*', 'HOLD#*', 'ORPHAN#*')}`,
       `dynamodb:UpdateItem ${rows('RETURN#*', 'INQUIRY#*', 'HOLD#*')}`,
       ...WORKS_AT_RUNS,
-      ...CALLS_PARTIES,
+      ...SENDS_EMAILS,
       'secretsmanager:GetSecretValue on SandboxSecret',
     ],
   ],
@@ -126,7 +128,7 @@ const ROLES: readonly (readonly [string, readonly string[]])[] = [
       // Of the index of e-mail addresses.
       `dynamodb:Query ${rows('EMAIL_ORDER#*')}`,
       'secretsmanager:GetSecretValue on EmailKeys, SandboxSecret',
-      ...CALLS_PARTIES,
+      ...SENDS_EMAILS,
     ],
   ],
   [
@@ -226,6 +228,7 @@ const VIEWERS: readonly (readonly [string, readonly string[]])[] = [
       readsRows('PAY#*'),
       `dynamodb:GetItem ${rows('DETAILS#*')}`,
       `dynamodb:DeleteItem, dynamodb:PutItem, dynamodb:UpdateItem ${rows('SENDING#*')}`,
+      `dynamodb:UpdateItem ${rows('EMAIL_COUNT#*')}`,
       'secretsmanager:GetSecretValue on SandboxSecret',
     ],
   ],

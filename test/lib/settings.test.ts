@@ -20,6 +20,7 @@ describe('settings', () => {
       accountLogRole: true,
       throttlingRate: 200,
       throttlingBurst: 400,
+      emailsPerRecipient: 20,
       tenantRate: 100,
       tenantBurst: 200,
       operatorRoleClaim: 'roles',

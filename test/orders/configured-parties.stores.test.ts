@@ -1,7 +1,7 @@
 import { CreateSecretCommand, DeleteSecretCommand, SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
 import { CreateQueueCommand, DeleteQueueCommand, SQSClient } from '@aws-sdk/client-sqs';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { type OrderId, storedOperationId } from '../../lambdas/kernel/ids.ts';
+import { type OrderId, storedOperationId, tenantId } from '../../lambdas/kernel/ids.ts';
 import { documentClient } from '../../lambdas/kernel/platform/document-client.ts';
 import { systemInstruments } from '../../lambdas/kernel/platform/instruments.ts';
 import { systemClock } from '../../lambdas/kernel/platform/platform.ts';
@@ -57,6 +57,7 @@ beforeAll(async () => {
     shopUrl: sandboxUrl,
     secrets: { sandbox: ARN },
     postmark: { url: sandboxUrl, from: 'shop@payonce.example', maxLagMs: 0 },
+    emailsPerRecipient: 20,
     registryTable: registry,
     deadLettersQueueUrl: QueueUrl,
   };
@@ -86,7 +87,9 @@ describe('the parties of orders on the deployed sandbox', () => {
   const letter = (step: string, to: string) => ({
     operationId: operation(step),
     to,
-    livemode: true,
+    tenantId: tenantId('ten_1'),
+    mode: 'live' as const,
+    dueAtMs: 0,
     subject: 'Your order',
     text: 'Thank you.',
     tag: 'order-confirmation',

@@ -1,7 +1,7 @@
 import { AmbiguousError, RetryableError } from '../../lambdas/kernel/faults.ts';
 import type { EmailOutcome, Mailer, OrderEmail } from '../../lambdas/orders/use/order-parties.ts';
 
-type Trouble = 'down' | 'refuses' | 'doubts' | 'sends_in_silence';
+type Trouble = 'down' | 'refuses' | 'caps' | 'doubts' | 'sends_in_silence';
 
 /** A mailer that keeps what it sent, and sends a key once. */
 export class MemoryMailer implements Mailer {
@@ -15,6 +15,7 @@ export class MemoryMailer implements Mailer {
     this.calls += 1;
     if (this.trouble === 'down') throw new RetryableError('mailer_down', 'The mailer answered 503.');
     if (this.trouble === 'refuses') return { kind: 'refused', failure: { code: 'inactive', message: 'Gone.' } };
+    if (this.trouble === 'caps') return { kind: 'capped' };
     if (this.trouble === 'doubts') return { kind: 'needs_review' };
     const known = this.outbox.findIndex(({ operationId }) => operationId === email.operationId);
     const place = known === -1 ? this.outbox.push(email) - 1 : known;

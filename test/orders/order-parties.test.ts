@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { AmbiguousError, RetryableError, TerminalError } from '../../lambdas/kernel/faults.ts';
-import { type OrderId, storedOperationId } from '../../lambdas/kernel/ids.ts';
+import { type OrderId, storedOperationId, tenantId } from '../../lambdas/kernel/ids.ts';
 import { idempotentRunner } from '../../lambdas/once/idempotent-runner.ts';
 import { createMailer } from '../../lambdas/orders/parties/mailer.ts';
 import { makeAgain } from '../../lambdas/orders/parties/make-again.ts';
@@ -144,13 +144,21 @@ test('a real mailer sends no e-mail of test mode', async () => {
       return { kind: 'sent', vendorId: 'one' } as const;
     },
   };
-  const mailer = createMailer(sender, { clock: new SimulatedClock() });
-  const letter = { to: 'ada@example.com', subject: 'Your order', text: 'Thank you.', tag: 'order-confirmation' };
+  const counts = { admit: async () => true };
+  const mailer = createMailer(sender, { clock: new SimulatedClock(), counts, capped: () => undefined });
+  const owner = { tenantId: tenantId('ten_1'), dueAtMs: 0 };
+  const letter = {
+    ...owner,
+    to: 'ada@example.com',
+    subject: 'Your order',
+    text: 'Thank you.',
+    tag: 'order-confirmation',
+  };
   const operationId = storedOperationId('op_test');
 
-  expect((await mailer.send({ ...letter, operationId, livemode: false }, LIMIT)).kind).toBe('sent');
+  expect((await mailer.send({ ...letter, operationId, mode: 'test' }, LIMIT)).kind).toBe('sent');
   expect(sent).toEqual([]);
-  await mailer.send({ ...letter, operationId, livemode: true }, LIMIT);
+  await mailer.send({ ...letter, operationId, mode: 'live' }, LIMIT);
   expect(sent).toEqual(['op_test']);
 });
 
@@ -158,7 +166,9 @@ describe('the mailer', () => {
   const email = (to = 'ada@example.com'): OrderEmail => ({
     operationId: operation(),
     to,
-    livemode: true,
+    tenantId: tenantId('ten_1'),
+    mode: 'live',
+    dueAtMs: 0,
     subject: 'Your order',
     text: 'Thank you.',
     tag: 'order-confirmation',

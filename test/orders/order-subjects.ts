@@ -144,7 +144,7 @@ export function naive(request: CreateOrder, ends: OrderSubject['ends']): OrderSu
 async function naiveRun(
   actor: Actor,
   harness: World,
-  { orderId, amountMinor, currency, source, items, email, referrer = '' }: CreateOrder,
+  { orderId, tenantId, mode, amountMinor, currency, source, items, email, referrer = '' }: CreateOrder,
   freshKey: () => ReturnType<typeof storedOperationId>,
 ): Promise<Answer> {
   const { processor, stock, mailer, referrals } = harness.toolsOf(actor);
@@ -159,7 +159,7 @@ async function naiveRun(
     await processor.change({ operationId: freshKey(), paymentId, chargeId: charged.chargeId, currency, change }, limit);
     return answered(409);
   }
-  const message = { livemode: true, subject: 'Order', text: 'Order', tag: 'order' };
+  const message = { tenantId, mode, dueAtMs: 0, subject: 'Order', text: 'Order', tag: 'order' };
   await mailer.send({ operationId: freshKey(), to: email, ...message }, limit);
   await referrals.credit({ operationId: freshKey(), orderId, referrer, amountMinor: 100, currency }, limit);
   return answered(201);

@@ -4,6 +4,7 @@ import { describe, expect, test } from '@jest/globals';
 import { Webhook } from 'standardwebhooks';
 import { storedOperationId } from '../../lambdas/kernel/ids.ts';
 import { systemInstruments } from '../../lambdas/kernel/platform/instruments.ts';
+import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
 import { configuredParties } from '../../lambdas/orders/parties/configured-parties.ts';
 import type { HttpCall, SendRequest } from '../../lambdas/outbound/http-call.ts';
 import { signedCalls } from '../../lambdas/outbound/signed-calls.ts';
@@ -125,6 +126,7 @@ test('every call to the shop is signed with the shop’s secret', async () => {
     shopUrl: 'https://shop.example',
     secrets: { shopSigningKey: 'shop-key', postmarkToken: 'postmark-token' },
     postmark: { url: 'https://mail.example', from: 'shop@shop.example' },
+    emailsPerRecipient: 20,
     registryTable: 'Registry',
     deadLettersQueueUrl: 'https://queue.example',
   };
@@ -135,6 +137,7 @@ test('every call to the shop is signed with the shop’s secret', async () => {
     secretsManager: async () => manager as unknown as SecretsManagerClient,
     clock,
     entropy: countingEntropy(),
+    digest: systemDigest,
     instruments: { ...systemInstruments, metrics: () => silent },
     send,
   };

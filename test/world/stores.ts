@@ -9,12 +9,14 @@ import { LedgerRow, RegistryRow } from '../../lambdas/kernel/contract/rows.ts';
 import { LedgerTable } from '../../lambdas/kernel/contract/tables.ts';
 import { type ChainId, isOrderId, type OperationId, type OrderId } from '../../lambdas/kernel/ids.ts';
 import type { Pacing } from '../../lambdas/kernel/platform/attempts.ts';
+import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
 import type { Clock } from '../../lambdas/kernel/world.ts';
 import type { Consumption } from '../../lambdas/once/domain/consumption.ts';
 import { parseConsumption } from '../../lambdas/once/store/consumer-items.ts';
 import { DynamoDbConsumerRecords } from '../../lambdas/once/store/dynamodb-consumer-records.ts';
 import { operationOfKey, recordKey } from '../../lambdas/once/store/record-items.ts';
 import type { RowKey } from '../../lambdas/once/use/consumer-records.ts';
+import { DynamoDbEmailCounts } from '../../lambdas/orders/store/dynamodb-email-counts.ts';
 import { DynamoDbOrders } from '../../lambdas/orders/store/dynamodb-orders.ts';
 import { LedgerChains } from '../../lambdas/orders/store/ledger-chains.ts';
 import type { OrderAppend, OrderClaim, OrderCommit, OrderStore } from '../../lambdas/orders/use/order-store.ts';
@@ -104,6 +106,16 @@ export class Stores extends DynamoDbStore implements ApprovingStore, OrphanShelf
 
   sendingClaims(vendor: string): DynamoDbSendingClaims {
     return new DynamoDbSendingClaims(this.database.client, TABLES.registry, this.#pacing, vendor);
+  }
+
+  /** @param most as in a deployment */
+  emailCounts(most = 20): DynamoDbEmailCounts {
+    return new DynamoDbEmailCounts(
+      this.database.client,
+      TABLES.registry,
+      { ...this.#pacing, digest: systemDigest },
+      most,
+    );
   }
 
   recordEffect(effect: Effect & ApprovalChange): ReturnType<ApprovingStore['recordEffect']> {

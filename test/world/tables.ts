@@ -16,6 +16,7 @@ import { tenantId } from '../../lambdas/kernel/ids.ts';
 import { parseConsumption } from '../../lambdas/once/store/consumer-items.ts';
 import { parseDetails } from '../../lambdas/once/store/details-rows.ts';
 import { parseRecord } from '../../lambdas/once/store/record-items.ts';
+import { parseEmailCount } from '../../lambdas/orders/store/dynamodb-email-counts.ts';
 import { parseOrderTransition } from '../../lambdas/orders/store/order-items.ts';
 import { parseSendingClaim } from '../../lambdas/outbound/store/dynamodb-sending-claims.ts';
 import { parseApproval } from '../../lambdas/payments/store/dynamodb-approvals.ts';
@@ -115,6 +116,7 @@ export const TABLE_SHAPES: readonly TableShape[] = [
       [RegistryRow.hold]: HOLDS.parse,
       [RegistryRow.orphan]: parseOrphan,
       [RegistryRow.keptOrphan]: parseOrphan,
+      [RegistryRow.emailCount]: parseEmailCount,
       [RegistryRow.sending]: parseSendingClaim,
       [RegistryRow.jobRuns]: parseRun,
       [RegistryRow.jobLock]: tokenOf,

@@ -53,6 +53,8 @@ export type OutboundMetric =
   | 'outbound_retry'
   | 'outbound_probe'
   | 'outbound_gave_up'
+  /** An e-mail that was not sent, because its recipient had got as many on that day as are allowed. */
+  | 'outbound_capped'
   | 'outbound_breaker_opened'
   | 'outbound_dead_lettered'
   /** The dead letter could not be stored; the fault was thrown instead. */

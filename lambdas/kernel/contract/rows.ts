@@ -73,6 +73,8 @@ export const RegistryRow = {
   hold: 'HOLD#',
   orphan: 'ORPHAN#',
   keptOrphan: 'ORPHAN_KEPT#',
+  /** The e-mails that one recipient gets from one tenant on one day. By a digest, so that no address is in a key. */
+  emailCount: 'EMAIL_COUNT#',
   /** Claims of calls to vendors that do not deduplicate. */
   sending: 'SENDING#',
   jobRuns: 'JOB#',

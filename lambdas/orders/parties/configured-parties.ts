@@ -1,4 +1,5 @@
 import type { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
+import type { Digest } from '../../kernel/digest.ts';
 import { RetryableError } from '../../kernel/faults.ts';
 import type { Mode } from '../../kernel/ids.ts';
 import { ActiveSecrets } from '../../kernel/platform/active-secrets.ts';
@@ -15,6 +16,7 @@ import { DynamoDbSendingClaims } from '../../outbound/store/dynamodb-sending-cla
 import { letterBoxClient, SqsLetterBox } from '../../outbound/store/sqs-letter-box.ts';
 import { type DeadLetter, keepOnce, type LetterBox } from '../../outbound/use/dead-letters.ts';
 import type { VendorName } from '../contract.ts';
+import { DynamoDbEmailCounts } from '../store/dynamodb-email-counts.ts';
 import type { OrderLetterTools } from '../use/call-for-order-again.ts';
 import type { Mailer, ReferralProgram, StockKeeper } from '../use/order-parties.ts';
 import { createMailer } from './mailer.ts';
@@ -39,6 +41,7 @@ export interface PartiesTools extends Queues, Secrets {
   readonly documents: DynamoDBDocumentClient;
   readonly clock: Clock;
   readonly entropy: Entropy;
+  readonly digest: Digest;
   readonly instruments: Instruments;
   readonly send: SendRequest;
 }
@@ -58,7 +61,14 @@ export async function configuredParties(config: PartiesConfig, tools: PartiesToo
   const letters = new SqsLetterBox(letterBoxClient(tools), config.deadLettersQueueUrl);
   const { stock, referrals, emails } = connect(config, { ...tools, letters }, 'dead_letter_terminal');
   const isSandbox = 'sandbox' in config.secrets;
-  const mailer = createMailer(emails, { clock: tools.clock, givenUp: 'dead_letter_terminal', isSandbox });
+  const { clock, documents, instruments } = tools;
+  const mailer = createMailer(emails, {
+    clock,
+    counts: new DynamoDbEmailCounts(documents, config.registryTable, tools, config.emailsPerRecipient),
+    capped: () => outboundTelemetry(instruments).count('postmark', 'outbound_capped'),
+    givenUp: 'dead_letter_terminal',
+    isSandbox,
+  });
   return { stock, referrals, mailer, ordersOf: isSandbox ? 'test' : 'live' };
 }
 

@@ -2,7 +2,7 @@ import { TerminalError } from '../../kernel/faults.ts';
 import type { Clock } from '../../kernel/world.ts';
 import type { GivenUp } from '../../outbound/outbound-calls.ts';
 import type { SendOutcome } from '../../outbound/send-once.ts';
-import type { EmailOutcome, Mailer, OrderEmail } from '../use/order-parties.ts';
+import type { EmailCounts, EmailOutcome, Mailer, OrderEmail } from '../use/order-parties.ts';
 import type { Email, EmailSender } from './postmark.ts';
 
 /** The operation of this adapter's dead letters. The payload is the e-mail. */
@@ -11,30 +11,40 @@ export const EMAIL_OPERATION = 'email.send';
 /** Stands for the message id of an e-mail that was not sent. */
 const NOT_SENT = 'test_mode';
 
+interface MailerOptions {
+  readonly clock: Pick<Clock, 'nowMs'>;
+  readonly counts: EmailCounts;
+  readonly capped: () => void;
+  readonly givenUp?: GivenUp;
+  readonly isSandbox?: boolean;
+}
+
 /**
  * Sends e-mails. The operation id is the message id, so repeated calls send an e-mail once. E-mails of test mode are sent by the
- * sandbox only: a test key must not write to strangers from the operator's address.
+ * sandbox only: a test key must not write to strangers from the operator's address. An e-mail is counted before it is sent; one
+ * beyond the bound of its recipient is not sent, not retried and not dead-lettered.
  *
+ * @param capped called with each e-mail beyond the bound
  * @param isSandbox @default false: the sender reaches real mailboxes
  */
 export function createMailer(
   sender: EmailSender,
-  {
-    clock,
-    givenUp = 'throw',
-    isSandbox = false,
-  }: { readonly clock: Pick<Clock, 'nowMs'>; readonly givenUp?: GivenUp; readonly isSandbox?: boolean },
+  { clock, counts, capped, givenUp = 'throw', isSandbox = false }: MailerOptions,
 ): Mailer {
   return {
     send: async (email, { timeoutMs }) => {
-      if (!email.livemode && !isSandbox) return { kind: 'sent', messageId: NOT_SENT };
+      if (email.mode === 'test' && !isSandbox) return { kind: 'sent', messageId: NOT_SENT };
+      if (!(await counts.admit(email))) {
+        capped();
+        return { kind: 'capped' };
+      }
       const deadlineMs = clock.nowMs() + timeoutMs;
       return emailOutcome(await sender.sendEmail(emailOf(email), { deadlineMs, givenUp }));
     },
   };
 }
 
-export function emailOutcome(outcome: SendOutcome): EmailOutcome {
+export function emailOutcome(outcome: SendOutcome): Exclude<EmailOutcome, { kind: 'capped' }> {
   switch (outcome.kind) {
     case 'sent':
       return { kind: 'sent', messageId: outcome.vendorId };

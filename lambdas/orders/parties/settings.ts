@@ -17,7 +17,9 @@ export interface PartiesConfig {
     /** How long a sent request may take to reach a mailer with a strong search. Milliseconds. @default Postmark's own search */
     readonly maxLagMs?: number;
   };
-  /** The table of sending claims. */
+  /** How many e-mails a recipient gets from one tenant in one mode on one day (UTC). */
+  readonly emailsPerRecipient: number;
+  /** The table of sending claims, and of the counts of e-mails. */
   readonly registryTable: string;
   readonly deadLettersQueueUrl: string;
 }
@@ -34,6 +36,10 @@ const partiesEnvironment = z.object({
     .transform(Number)
     .exactOptional(),
   [PartiesEnvironment.emailSender]: z.email('must be an e-mail address'),
+  [PartiesEnvironment.emailsPerRecipient]: z
+    .string('is not set')
+    .regex(/^[1-9]\d{0,3}$/, 'must be a whole number from 1 to 9999')
+    .transform(Number),
   [PartiesEnvironment.deadLettersQueueUrl]: z.url('is not set'),
   [Environment.registryTable]: tableName,
 });
@@ -56,6 +62,7 @@ export function readPartiesConfig(environment: Variables): PartiesConfig | undef
       from: data[PartiesEnvironment.emailSender],
       ...(lagSeconds === undefined ? {} : { maxLagMs: lagSeconds * 1_000 }),
     },
+    emailsPerRecipient: data[PartiesEnvironment.emailsPerRecipient],
     registryTable: data[Environment.registryTable],
     deadLettersQueueUrl: data[PartiesEnvironment.deadLettersQueueUrl],
   };

@@ -289,14 +289,15 @@ async function sendEmail(
   const operationId = orderStepOperation(tools.digest, 'confirm', order.id);
   const { email: to } = details;
   invariant(to !== undefined, 'the address of an order is not erased before its e-mail was sent');
-  const livemode = order.mode === 'live';
-  const message = { to, tag: CONFIRMATION_TAG, livemode, ...confirmationEmail(order, details) };
-  const email = { operationId, orderId: order.id, ...message };
+  const { id: orderId, tenantId, mode } = order;
+  const message = { to, tag: CONFIRMATION_TAG, ...confirmationEmail(order, details) };
+  const email = { operationId, orderId, tenantId, mode, dueAtMs: order.email.sinceMs, ...message };
   const outcome = await tools.mailer.send(email, limitOf(tools, LATE_TIMEOUT_MS, context));
   switch (outcome.kind) {
     case 'sent':
       return { kind: 'email_sent' };
     case 'refused':
+    case 'capped':
       return { kind: 'email_refused' };
     case 'needs_review':
       return { kind: 'email_unknown' };

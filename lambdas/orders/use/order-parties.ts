@@ -1,4 +1,4 @@
-import type { OperationId, OrderId } from '../../kernel/ids.ts';
+import type { Mode, OperationId, OrderId, TenantId } from '../../kernel/ids.ts';
 import type { CallLimit } from '../../kernel/world.ts';
 import type { Failure } from '../../payments/domain/payment.ts';
 
@@ -55,8 +55,12 @@ export interface OrderEmail {
   readonly operationId: OperationId;
   /** The order that records the outcome. @default none: a receipt */
   readonly orderId?: OrderId;
+  /** Its e-mails to one recipient on one day are bounded. */
+  readonly tenantId: TenantId;
   /** An e-mail of test mode does not reach a real mailer. */
-  readonly livemode: boolean;
+  readonly mode: Mode;
+  /** Defines the day on which the e-mail counts: the same for every attempt. Unix milliseconds. */
+  readonly dueAtMs: number;
   readonly to: string;
   readonly subject: string;
   readonly text: string;
@@ -67,8 +71,20 @@ export interface OrderEmail {
 export type EmailOutcome =
   | { readonly kind: 'sent'; readonly messageId: string }
   | { readonly kind: 'refused'; readonly failure: Failure }
+  /** Its recipient has as many e-mails of that day and tenant as are allowed: it is never sent. */
+  | { readonly kind: 'capped' }
   /** It cannot be determined whether the e-mail was sent. It is not sent again automatically. */
   | { readonly kind: 'needs_review' };
+
+/** Bounds the e-mails that a recipient gets from one tenant in one mode on one day (UTC). */
+export interface EmailCounts {
+  /**
+   * Counts an e-mail. An e-mail that was counted before is not counted again, and is admitted.
+   *
+   * @returns whether it may be sent
+   */
+  admit(email: Pick<OrderEmail, 'operationId' | 'tenantId' | 'mode' | 'to' | 'dueAtMs'>): Promise<boolean>;
+}
 
 export interface Mailer {
   send(email: OrderEmail, limit: CallLimit): Promise<EmailOutcome>;

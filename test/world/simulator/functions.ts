@@ -86,6 +86,8 @@ export const VARIABLES: Readonly<Record<string, string>> = {
   [PartiesEnvironment.postmarkUrl]: Address.parties,
   [PartiesEnvironment.postmarkLagSeconds]: '60',
   [PartiesEnvironment.emailSender]: 'shop@payonce.example',
+  // Every order of a history has its e-mail.
+  [PartiesEnvironment.emailsPerRecipient]: '9999',
   [PartiesEnvironment.deadLettersQueueUrl]: queueUrl('letters'),
 };
 

@@ -1,0 +1,90 @@
+import { type DynamoDBDocumentClient, UpdateCommand } from '@aws-sdk/lib-dynamodb';
+import * as z from 'zod';
+import { RegistryRow } from '../../kernel/contract/rows.ts';
+import { IdempotencyTable, KeyAttribute } from '../../kernel/contract/tables.ts';
+import { base32, type Digest } from '../../kernel/digest.ts';
+import { type Pacing, writeConditionally } from '../../kernel/platform/attempts.ts';
+import type { Item } from '../../kernel/platform/items.ts';
+import { itemOf } from '../../once/store/transact-items.ts';
+import type { EmailCounts, OrderEmail } from '../use/order-parties.ts';
+
+const DAY_MS = 24 * 60 * 60_000;
+/** How long a row is kept after its day: longer than any e-mail is retried, three days for orders and 14 for receipts. */
+const KEPT_DAYS = 30;
+const COUNT = 'count';
+
+const countItem = z.looseObject({ [COUNT]: z.int().min(1), [IdempotencyTable.timeToLiveAttribute]: z.int() });
+
+/**
+ * One row for each tenant, mode, recipient and day: how many e-mails, and one attribute for each. One conditional write counts an
+ * e-mail; it takes one write unit while the row has at most 25.
+ *
+ *   A ── counts 1, at 19 of 20 ✓ ── crash ──────────── counts 1 again ✗: it is in the row, so it is sent
+ *   B ────── counts 2, at 20 of 20 ✗: it is not in the row, so it is never sent
+ */
+export class DynamoDbEmailCounts implements EmailCounts {
+  readonly #client: DynamoDBDocumentClient;
+  readonly #table: string;
+  readonly #pacing: Pacing;
+  readonly #digest: Digest;
+  readonly #most: number;
+
+  /** @param most e-mails to one recipient on one day */
+  constructor(
+    client: DynamoDBDocumentClient,
+    table: string,
+    tools: Pacing & { readonly digest: Digest },
+    most: number,
+  ) {
+    this.#client = client;
+    this.#table = table;
+    this.#pacing = tools;
+    this.#digest = tools.digest;
+    this.#most = most;
+  }
+
+  async admit(email: Parameters<EmailCounts['admit']>[0]): Promise<boolean> {
+    const { operationId, dueAtMs } = email;
+    const day = Math.floor(dueAtMs / DAY_MS);
+    const written = await writeConditionally(this.#pacing, () =>
+      this.#client.send(
+        new UpdateCommand({
+          TableName: this.#table,
+          Key: { [KeyAttribute.partition]: this.#partition(email, day), [KeyAttribute.sort]: 'COUNT' },
+          UpdateExpression: 'SET #email = :true, #expiry = :expiry ADD #count :one',
+          ConditionExpression: 'attribute_not_exists(#email) AND (attribute_not_exists(#count) OR #count < :most)',
+          ExpressionAttributeNames: {
+            '#email': operationId,
+            '#count': COUNT,
+            '#expiry': IdempotencyTable.timeToLiveAttribute,
+          },
+          ExpressionAttributeValues: {
+            ':true': true,
+            ':one': 1,
+            ':most': this.#most,
+            ':expiry': ((day + 1 + KEPT_DAYS) * DAY_MS) / 1000,
+          },
+          ReturnValuesOnConditionCheckFailure: 'ALL_OLD',
+        }),
+      ),
+    );
+    if (written.kind !== 'refused') return true;
+    const row = itemOf(written.reasons[0]);
+    return row !== undefined && operationId in row;
+  }
+
+  #partition({ tenantId, mode, to }: Pick<OrderEmail, 'tenantId' | 'mode' | 'to'>, day: number): string {
+    const parts = [tenantId, mode, mailboxOf(to), String(day)];
+    return `${RegistryRow.emailCount}${base32(this.#digest.sha256(JSON.stringify(parts)))}`;
+  }
+}
+
+/** Addresses that differ in case, or in a tag after `+`, reach one mailbox at most mail services. */
+function mailboxOf(address: string): string {
+  return address.toLowerCase().replace(/\+[^@]*@/, '@');
+}
+
+/** For tests: its condition alone reads the row. */
+export function parseEmailCount(item: Item): z.infer<typeof countItem> {
+  return countItem.parse(item);
+}

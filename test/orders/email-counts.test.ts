@@ -1,0 +1,130 @@
+import { beforeEach, describe, expect, test } from '@jest/globals';
+import { RetryableError } from '../../lambdas/kernel/faults.ts';
+import { storedOperationId, tenantId } from '../../lambdas/kernel/ids.ts';
+import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
+import { createMailer } from '../../lambdas/orders/parties/mailer.ts';
+import { DynamoDbEmailCounts } from '../../lambdas/orders/store/dynamodb-email-counts.ts';
+import type { OrderEmail } from '../../lambdas/orders/use/order-parties.ts';
+import { countingEntropy } from '../support/counting-entropy.ts';
+import { SimulatedClock } from '../support/simulated-clock.ts';
+import { emptyTables } from '../world/stores.ts';
+import { TABLES } from '../world/tables.ts';
+
+const MOST = 20;
+const LIMIT = { timeoutMs: 1_000 };
+const NOON_MS = Date.UTC(2026, 2, 1, 12);
+const HOUR_MS = 3_600_000;
+const DAY_SECONDS = 86_400;
+
+const emailOf = (number: number, changes: Partial<OrderEmail> = {}): OrderEmail => ({
+  operationId: storedOperationId(`eml_${String(number).padStart(32, '0')}`),
+  tenantId: tenantId('ten_a'),
+  mode: 'live',
+  dueAtMs: NOON_MS,
+  to: 'ada@example.com',
+  subject: 'Your order',
+  text: 'Thank you.',
+  tag: 'order-confirmation',
+  ...changes,
+});
+const many = (count: number, changes: Partial<OrderEmail> = {}) =>
+  Array.from({ length: count }, (_, number) => emailOf(number, changes));
+
+let database: ReturnType<typeof emptyTables>;
+let clock: SimulatedClock;
+/** The ids of the e-mails that were handed to the e-mail service, in order. */
+let sent: string[];
+let capped: number;
+
+beforeEach(() => {
+  clock = new SimulatedClock();
+  database = emptyTables(clock);
+  sent = [];
+  capped = 0;
+});
+
+/** The mailer of one process. @param fault thrown by the e-mail service instead of sending */
+function mailer({ fault, client = database.client }: { fault?: Error; client?: typeof database.client } = {}) {
+  const counts = new DynamoDbEmailCounts(
+    client,
+    TABLES.registry,
+    { clock, entropy: countingEntropy(), digest: systemDigest },
+    MOST,
+  );
+  const sendEmail = async ({ messageId }: { readonly messageId: string }) => {
+    if (fault !== undefined) throw fault;
+    if (!sent.includes(messageId)) sent.push(messageId);
+    return { kind: 'sent', vendorId: messageId } as const;
+  };
+  return createMailer({ sendEmail }, { clock, counts, capped: () => void (capped += 1) });
+}
+
+const send = async (email: OrderEmail, by = mailer()): Promise<string> => (await by.send(email, LIMIT)).kind;
+const sendAll = (emails: readonly OrderEmail[], by = mailer()) => Promise.all(emails.map((email) => send(email, by)));
+
+describe('the e-mails of one tenant to one recipient on one day', () => {
+  test('are bounded exactly, also when many processes send at once', async () => {
+    const kinds = await Promise.all(many(50).map((email) => send(email, mailer())));
+    expect(kinds.filter((kind) => kind === 'sent')).toHaveLength(MOST);
+    expect(kinds.filter((kind) => kind === 'capped')).toHaveLength(30);
+    expect([sent.length, capped]).toEqual([MOST, 30]);
+  });
+
+  test('count once, however often each is tried, also a day later', async () => {
+    const first = await sendAll(many(50));
+    clock.advance(24 * HOUR_MS);
+    expect(await sendAll(many(50))).toEqual(first);
+    expect(sent).toHaveLength(MOST);
+  });
+
+  test('count once when the process crashes between the count and the send', async () => {
+    const down = mailer({ fault: new RetryableError('mailer_down', 'The mailer answered 503.') });
+    await Promise.allSettled(many(MOST).map((email) => down.send(email, LIMIT)));
+    expect(sent).toEqual([]);
+    expect(await sendAll([emailOf(MOST), ...many(MOST)])).toEqual(['capped', ...many(MOST).map(() => 'sent')]);
+  });
+
+  test('count once when the answer of the store is lost', async () => {
+    const losing = database.clientWith(async (_command, answer) => {
+      await answer();
+      throw new Error('socket hang up');
+    });
+    const by = mailer({ client: losing });
+    for (const email of many(MOST)) expect(await send(email, by)).toBe('sent');
+    expect(await send(emailOf(MOST), mailer())).toBe('capped');
+  });
+
+  test('bound no other recipient, tenant, mode or day', async () => {
+    await sendAll(many(MOST));
+    const others = [
+      emailOf(100, { to: 'grace@example.com' }),
+      emailOf(101, { tenantId: tenantId('ten_b') }),
+      emailOf(102, { dueAtMs: NOON_MS + 12 * HOUR_MS }),
+      emailOf(103, { dueAtMs: NOON_MS - 12 * HOUR_MS - 1 }),
+    ];
+    expect(await sendAll(others)).toEqual(['sent', 'sent', 'sent', 'sent']);
+    const { client } = database;
+    const tools = { clock, entropy: countingEntropy(), digest: systemDigest };
+    expect(
+      await new DynamoDbEmailCounts(client, TABLES.registry, tools, MOST).admit(emailOf(104, { mode: 'test' })),
+    ).toBe(true);
+    expect(await send(emailOf(105, { dueAtMs: NOON_MS + 12 * HOUR_MS - 1 }))).toBe('capped');
+  });
+
+  test('include those to other spellings of one mailbox', async () => {
+    await sendAll(many(MOST));
+    for (const to of ['ADA@example.com', 'ada+1@example.com', 'ada+a+b@Example.com']) {
+      expect(await send(emailOf(100, { to }))).toBe('capped');
+    }
+  });
+
+  test('are in one small row without the address, which expires 30 days after the day', async () => {
+    await sendAll(many(50, { to: 'ada.lovelace@example.com' }));
+    const [row, ...others] = database.items(TABLES.registry);
+    expect(others).toEqual([]);
+    expect(row).toMatchObject({ count: MOST, expiresAt: NOON_MS / 1000 + DAY_SECONDS / 2 + 30 * DAY_SECONDS });
+    // One write unit.
+    expect(JSON.stringify(row).length).toBeLessThan(1024);
+    expect(JSON.stringify(row)).not.toMatch(/ada|lovelace|example|ten_a/);
+  });
+});
