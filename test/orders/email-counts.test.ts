@@ -77,6 +77,12 @@ describe('the e-mails of one tenant to one recipient on one day', () => {
     expect(sent).toHaveLength(MOST);
   });
 
+  test('count once below the bound, too', async () => {
+    for (let attempt = 0; attempt < 3; attempt += 1) await sendAll(many(MOST / 2));
+    const kinds = await sendAll(Array.from({ length: MOST }, (_, number) => emailOf(MOST + number)));
+    expect(kinds.filter((kind) => kind === 'sent')).toHaveLength(MOST / 2);
+  });
+
   test('count once when the process crashes between the count and the send', async () => {
     const down = mailer({ fault: new RetryableError('mailer_down', 'The mailer answered 503.') });
     await Promise.allSettled(many(MOST).map((email) => down.send(email, LIMIT)));
