@@ -1,0 +1,88 @@
+import { expect, test } from '@jest/globals';
+import { SimulatedSystem } from './system.ts';
+
+/** Payments of the tenant that is watched, one each second. */
+const WATCHED = 20;
+/** Requests of the other tenant, within the same seconds: three times its limit. */
+const FLOOD = 600;
+const FLOOD_MS = 2_000;
+
+interface Seen {
+  readonly statuses: readonly (number | undefined)[];
+  /** From each request to its answer, to its event on the bus, and to its webhook. Milliseconds. */
+  readonly answeredMs: readonly number[];
+  readonly publishedMs: readonly number[];
+  readonly deliveredMs: readonly number[];
+  /** Requests of `shop` beyond its limit. */
+  readonly refused: number;
+}
+
+/** What `studio` sees in five minutes. @param flood requests of `shop`, whose endpoint never answers */
+async function studioBeside(flood: number): Promise<Seen> {
+  const system = await SimulatedSystem.begin(1);
+  const startMs = system.nowMs;
+  const urlOf = (tenant: string): string => `https://${tenant}.example.com/in`;
+  const post = (tenant: string, path: string, key: string, body: object) =>
+    system.api({ step: 1, tenant, method: 'POST', path, key, body });
+  const pay = (tenant: string, key: string) =>
+    post(tenant, '/v1/payments', key, { amount: 1000, currency: 'EUR', source: 'tok_ok' });
+  for (const tenant of ['shop', 'studio']) {
+    system.at(startMs + 1, `endpoint of ${tenant}`, async () => {
+      await post(tenant, '/v1/webhook_endpoints', `hook-${tenant}`, {
+        url: urlOf(tenant),
+        events: ['payment.completed'],
+      });
+    });
+  }
+  system.endpointAnswers(urlOf('shop'), 'timeout');
+  for (let number = 0; number < WATCHED; number += 1) {
+    system.at(
+      startMs + 10_000 + number * 1_000,
+      `watched ${number}`,
+      async () => void (await pay('studio', `w-${number}`)),
+    );
+  }
+  for (let number = 0; number < flood; number += 1) {
+    const atMs = startMs + 12_000 + Math.floor((number * FLOOD_MS) / flood);
+    system.at(atMs, `flood ${number}`, async () => void (await pay('shop', `f-${number}`)));
+  }
+  await system.run(startMs + 300_000);
+  const of = (tenant: string) => system.calls.filter((call) => call.tenant === tenant && call.path === '/v1/payments');
+  const sentAtMs = new Map(
+    of('studio').map(({ answer, sentAtMs: atMs }) => [(JSON.parse(answer?.body ?? '{}') as { id?: string }).id, atMs]),
+  );
+  const ages = (seen: readonly { readonly id: string; readonly atMs: number }[]): readonly number[] =>
+    seen.flatMap(({ id, atMs }) => {
+      const fromMs = sentAtMs.get(id);
+      return fromMs === undefined ? [] : [atMs - fromMs];
+    });
+  const idIn = (event: unknown): string => (event as { data: { object: { id: string } } }).data.object.id;
+  return {
+    statuses: of('studio').map(({ answer }) => answer?.status),
+    answeredMs: of('studio').map((call) => (call.answer?.atMs ?? Number.POSITIVE_INFINITY) - call.sentAtMs),
+    publishedMs: ages(
+      system.published.map(({ detail, atMs }) => ({ id: idIn((detail as { event: unknown }).event), atMs })),
+    ),
+    deliveredMs: ages(system.webhooks.map(({ body, atMs }) => ({ id: idIn(JSON.parse(body)), atMs }))),
+    refused: of('shop').filter(({ answer }) => answer?.status === 429).length,
+  };
+}
+
+const mean = (values: readonly number[]): number => values.reduce((sum, value) => sum + value, 0) / values.length;
+
+test('a flood by one tenant leaves the calls and the average ages of another as they were, within a factor of two', async () => {
+  const alone = await studioBeside(0);
+  const beside = await studioBeside(FLOOD);
+  expect(beside.refused).toBeGreaterThan(FLOOD / 4);
+  expect(alone.statuses).toEqual(Array.from({ length: WATCHED }, () => 201));
+  expect(beside.statuses).toEqual(alone.statuses);
+  for (const seen of [alone, beside]) {
+    // Each event is published and delivered once, in spite of the endpoint that never answers.
+    expect([seen.publishedMs.length, seen.deliveredMs.length]).toEqual([WATCHED, WATCHED]);
+  }
+  for (const what of ['answeredMs', 'publishedMs', 'deliveredMs'] as const) {
+    expect({ what, isFar: mean(beside[what]) > 2 * mean(alone[what]) }).toEqual({ what, isFar: false });
+  }
+  // The relay works through the flood's events before it comes to those that follow.
+  expect(Math.max(...beside.deliveredMs)).toBeLessThan(10_000);
+});
