@@ -5,7 +5,7 @@ import { decide } from '../../lambdas/payments/domain/decide.ts';
 import { create } from '../../lambdas/payments/domain/payment.ts';
 import { creationAnswer } from '../../lambdas/payments/domain/payment-answer.ts';
 import { stateAfter } from '../../lambdas/payments/domain/payment-state.ts';
-import { detailsOf, firstTransition, nextTransition } from '../../lambdas/payments/domain/transition.ts';
+import { detailsOf, firstTransition, nextTransition, notesOfNew } from '../../lambdas/payments/domain/transition.ts';
 import type { CreatePayment, CreatePaymentTools } from '../../lambdas/payments/use/create-payment.ts';
 import { settleCharge } from '../../lambdas/payments/use/find-out.ts';
 import { processorFor } from '../../lambdas/payments/use/pinned-processor.ts';
@@ -36,7 +36,8 @@ export async function payByHand(tools: CreatePaymentTools, request: CreatePaymen
     createdAtMs: claimedAtMs,
   });
   const { account, endpoint, apiVersion } = processor;
-  const details = { requestId, processor: { account, endpoint, apiVersion } };
+  const notes = notesOfNew(digest, request, entropy.salt());
+  const details = { ...notes, requestId, processor: { account, endpoint, apiVersion } };
   const pending = firstTransition(digest, draft, details, requestedAt(claimedAtMs));
   const key = { operationId, paymentId, fingerprint };
   const owner = entropy.ownerToken();

@@ -286,6 +286,8 @@ function createHistory(clock: Clock, onEvent: SandboxInProcessOptions['onEvent']
   const applied: AppliedChange[] = [];
   const unread = new Set<string>();
   const madeByKey = new Set<string>();
+  /** The operations that charges name. */
+  const named = new Set<string>();
   const contradicted = new Map<string, number>();
   const note = (charge: Charge, isKeyed: boolean): void => {
     if (!isKeyed) unread.add(charge.id);
@@ -293,6 +295,8 @@ function createHistory(clock: Clock, onEvent: SandboxInProcessOptions['onEvent']
     if (shownBefore !== undefined && isContradicted(shownBefore, charge)) contradicted.set(charge.id, clock.nowMs());
     versions.set(charge.id, [...(versions.get(charge.id) ?? []), { atMs: clock.nowMs(), charge }]);
     shown.set(charge.id, processorCharge(charge));
+    const { operation } = charge.metadata;
+    if (operation !== undefined) named.add(operation);
   };
   const before = (untilMs: number, { id }: Charge): Charge[] => {
     const found = versions.get(id)?.findLast(({ atMs }) => atMs <= untilMs);
@@ -317,8 +321,7 @@ function createHistory(clock: Clock, onEvent: SandboxInProcessOptions['onEvent']
       const [, chargeId, kind] = /charges\/([^/]+)\/(capture|void|refunds)$/.exec(url) ?? [];
       const { amount = 0, metadata } = JSON.parse(body ?? '{}') as { amount?: number; metadata?: { payment?: string } };
       const atMs = clock.nowMs();
-      const charges = [...versions.values()].map((known) => known.at(-1)?.charge);
-      const charge = charges.find((each) => each?.id === chargeId);
+      const charge = versions.get(chargeId ?? '')?.at(-1)?.charge;
       const lately = since(versions.get(chargeId ?? '') ?? [], askedAtMs - LONG_BEFORE_MS);
       return {
         kind: kind === undefined ? 'charge' : kind === 'refunds' ? 'refund' : (kind as AppliedChange['kind']),
@@ -330,8 +333,7 @@ function createHistory(clock: Clock, onEvent: SandboxInProcessOptions['onEvent']
         askedAtMs,
         by,
         isRepeated:
-          applied.some((each) => each.operationId === operationId) ||
-          (kind === undefined && charges.some((each) => each?.metadata['operation'] === operationId)),
+          applied.some((each) => each.operationId === operationId) || (kind === undefined && named.has(operationId)),
         leftBeforeMinor: Math.max(...(lately?.map(leftOf) ?? [Number.POSITIVE_INFINITY])),
         wasOverBefore: lately?.every(({ status }) => OVER.has(status)) === true,
       };
