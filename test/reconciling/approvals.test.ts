@@ -1,6 +1,8 @@
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import { eraseDetails } from '../../lambdas/activity/store/dynamodb-activity.ts';
-import { type PaymentId, tenantId } from '../../lambdas/kernel/ids.ts';
+import { ownerToken, type PaymentId, storedOperationId, tenantId } from '../../lambdas/kernel/ids.ts';
+import { invariant } from '../../lambdas/kernel/invariant.ts';
+import { personOf } from '../../lambdas/payments/domain/approval.ts';
 import { ChangedPayment } from '../payments/provoked-changes.ts';
 import { BY_OPERATOR } from '../support/causes.ts';
 import { Api, dataOf, type Reply } from '../world/api.ts';
@@ -245,6 +247,29 @@ describe('the limit', () => {
       amount_captured: 600,
     });
   });
+});
+
+test('a second verdict is refused by the row of the approval, even if the record of the first were lost', async () => {
+  const approval = await api.store.readApproval(idOf(await ask()));
+  invariant(approval !== undefined, 'the request waits');
+  const outcomes = [];
+  for (const owner of ['first', 'second']) {
+    const atMs = api.clock.nowMs();
+    const verdict = { verdict: 'rejected' as const, by: personOf({ ...approval.askedBy, name: owner }), atMs };
+    const { kind } = await api.store.recordEffect({
+      record: {
+        operationId: storedOperationId(`apr_${owner}`),
+        paymentId: payment,
+        owner: ownerToken(owner),
+        recordedAtMs: atMs,
+      },
+      transitions: [],
+      ended: { approval, end: verdict },
+    });
+    outcomes.push(kind);
+  }
+  expect(outcomes).toEqual(['recorded', 'transition_exists']);
+  expect((await api.store.readApproval(approval.id))?.end?.by.name).toBe('first');
 });
 
 test('the list of approvals has pages, newest first', async () => {

@@ -130,8 +130,11 @@ function namesOf({ name, person, identity }: Person): readonly string[] {
   return [name, person, identity].map((each) => each.normalize('NFKC').trim().toLowerCase());
 }
 
-/** The last moment for an approval is this long before it expires, so that none takes effect after it was shown as expired. */
-export const CLOSED_BEFORE_MS = 60_000;
+/**
+ * The last moment for a verdict is this long before the approval expires. It is longer than a request takes from its decision to
+ * its write, so that none takes effect after it was shown as expired.
+ */
+const CLOSED_BEFORE_MS = 60_000;
 
 export function isOpen({ end, expiresAtMs }: Pick<Approval, 'end' | 'expiresAtMs'>, nowMs: number): boolean {
   return end === undefined && nowMs < expiresAtMs - CLOSED_BEFORE_MS;

@@ -14,7 +14,6 @@ import {
   type ApprovalEnd,
   type Asked,
   approvalPlace,
-  CLOSED_BEFORE_MS,
   type Person,
   type ShownEffect,
 } from '../domain/approval.ts';
@@ -174,10 +173,9 @@ export class DynamoDbApprovals extends DynamoDbEffects implements ApprovingStore
           TableName,
           Key: keyOf(ended.approval),
           UpdateExpression: 'SET #end = :end',
-          // The time of the verdict may be long past when it is written, so the row's own expiry decides.
-          ConditionExpression: 'attribute_not_exists(#end) AND expiresAtMs > :closed',
+          ConditionExpression: 'attribute_not_exists(#end)',
           ExpressionAttributeNames: { '#end': 'end' },
-          ExpressionAttributeValues: { ':end': ended.end, ':closed': ended.end.atMs + CLOSED_BEFORE_MS },
+          ExpressionAttributeValues: { ':end': ended.end },
         },
       });
     }
