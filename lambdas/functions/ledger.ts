@@ -50,7 +50,6 @@ export function wire(platform: Platform, runner: OperationRunner) {
     ledger: new ViewLedgerReader(views),
     views,
     activity: new DynamoDbActivity(documents, tables, pacing),
-    tenants: new TenantAdministration(documents, tables, 'list', pacing),
     queues: new DynamoDbQueues(documents, tables.registry, pacing),
     keysBy: (by: OperatorCause) => new TenantAdministration(documents, tables, by, pacing),
     approvals: config[Environment.approvals],

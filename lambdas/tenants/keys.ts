@@ -45,19 +45,27 @@ export interface MadeKey {
   readonly summary: KeySummary;
 }
 
-export interface KeyPage {
-  /** The id of the last key of the previous page. */
-  readonly after?: KeyId;
+export interface TenantSummary {
+  readonly id: TenantId;
+  readonly name: string;
+  readonly createdAtMs: number;
+}
+
+export interface Page<Id> {
+  /** The last one of the previous page. */
+  readonly after?: Id;
   readonly limit: number;
 }
 
 /** The record of the request that makes a key, which is written with the key. */
 export type RecordOfKey = (made: KeySummary) => EffectRecord;
 
-/** The keys of tenants and operators, for an operator. */
+/** Tenants, and the keys of tenants and operators, for an operator. */
 export interface KeyAdministration {
+  /** A page of all tenants, by their ids. */
+  pageOfTenants(page: Page<TenantId>): Promise<readonly TenantSummary[]>;
   /** A page of the keys of a tenant, or of operators, by their ids. */
-  pageOfKeys(owner: TenantId | undefined, page: KeyPage): Promise<readonly KeySummary[]>;
+  pageOfKeys(owner: TenantId | undefined, page: Page<KeyId>): Promise<readonly KeySummary[]>;
   summaryOf(id: KeyId): Promise<KeySummary | undefined>;
   /** @returns false if the key does not exist or was revoked before */
   revokeKey(id: KeyId): Promise<boolean>;

@@ -386,7 +386,6 @@ export class Api<Of extends World = World> {
       ...emailTools(behind),
       transitions: behind.ledger,
       ledger: new ViewLedgerReader(views),
-      tenants: new TenantAdministration(behind.database.client, TABLES, 'list', { clock, entropy }),
       queues: new DynamoDbQueues(behind.database.client, TABLES.registry, { clock, entropy }),
       keysBy: (by) => new TenantAdministration(behind.database.client, TABLES, by, { clock, entropy }),
       activity: behind.activity,

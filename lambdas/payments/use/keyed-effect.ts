@@ -148,7 +148,12 @@ function writeOf<Refusal>(
     const { currency } = draft.payment;
     const amountMinor = amountAtStake(asked, draft, chain);
     if (isAbove(approvals, currency, amountMinor))
-      return waitingWrite(tools, { ...effect, asked }, draft, { amountMinor, currency, recordedAtMs });
+      return waitingWrite(tools, { ...effect, asked }, draft, {
+        amountMinor,
+        currency,
+        createdAtMs: recordedAtMs,
+        expiresAtMs: recordedAtMs + approvals.lifetimeMs,
+      });
   }
   const sealed = withSealedReasons(tools.digest, draft, tools.entropy.salt());
   const occasion = { occurredAtMs: recordedAtMs, cause: effect.cause };
@@ -189,15 +194,11 @@ function waitingWrite<Refusal>(
   tools: KeyedEffectTools,
   effect: KeyedEffect<Refusal> & Required<Pick<KeyedEffect<Refusal>, 'asked'>>,
   draft: TransitionDraft,
-  {
-    amountMinor,
-    currency,
-    recordedAtMs,
-  }: Pick<Approval, 'amountMinor' | 'currency'> & { readonly recordedAtMs: number },
+  terms: Pick<Approval, 'amountMinor' | 'currency' | 'createdAtMs' | 'expiresAtMs'>,
 ): Written {
   const { payment } = draft;
   const { operationId, asked, by, reason } = effect;
-  invariant(tools.approvals !== undefined, 'requests wait only with a limit');
+  const { createdAtMs: recordedAtMs } = terms;
   const salt = tools.entropy.salt();
   const approval: Approval = {
     id: approvalId(tools.digest, operationId, recordedAtMs),
@@ -206,14 +207,11 @@ function waitingWrite<Refusal>(
     tenantId: payment.tenantId,
     mode: payment.mode,
     asked,
-    amountMinor,
-    currency,
+    ...terms,
     effect: shownEffect(draft),
     askedBy: personOf(by),
     reason,
     ...sealOf(tools.digest, { reason }, salt),
-    createdAtMs: recordedAtMs,
-    expiresAtMs: recordedAtMs + tools.approvals.lifetimeMs,
   };
   const answer = {
     status: WAITING,
@@ -225,7 +223,7 @@ function waitingWrite<Refusal>(
     recordedAtMs,
   });
   const about = [approval.id, operationId, payment.id];
-  const details = { amount: `${amountMinor} ${currency}` };
+  const details = { amount: `${terms.amountMinor} ${terms.currency}` };
   return {
     answer,
     write: {

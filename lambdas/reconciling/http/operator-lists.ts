@@ -1,24 +1,17 @@
 import * as z from 'zod';
 import { type Call as CallBy, found, type Handled, refusal } from '../../http/authenticated-api.ts';
 import { DEFAULT_PAGE, pageLimit } from '../../http/lists.ts';
-import type { OperatorRoute } from '../../http/operator-api.ts';
+import { causedByOperator, type OperatorRoute } from '../../http/operator-api.ts';
 import { problem } from '../../http/problems.ts';
 import { emptyQuery, validateQuery } from '../../http/validate.ts';
-import { type TenantId, tenantId } from '../../kernel/ids.ts';
+import { tenantId } from '../../kernel/ids.ts';
 import type { Operator } from '../../tenants/operators.ts';
 import { QUEUES, type QueueEntry, type QueueLists, type QueueName, type QueuePlace } from '../use/queue-lists.ts';
+import type { KeyTools } from './key-routes.ts';
 import { TENANT_ID } from './ledger-schemas.ts';
 
-export interface OperatorListTools {
-  readonly tenants: {
-    /** By their ids. @param after the last one of the previous page */
-    pageOfTenants(page: {
-      readonly after?: TenantId;
-      readonly limit: number;
-    }): Promise<readonly { readonly id: TenantId; readonly name: string; readonly createdAtMs: number }[]>;
-  };
+export interface OperatorListTools extends Pick<KeyTools, 'keysBy' | 'clock'> {
   readonly queues: QueueLists;
-  readonly clock: { nowMs(): number };
 }
 
 type Call = CallBy<OperatorListTools, Operator>;
@@ -50,12 +43,13 @@ export const LIST_ROUTES: readonly OperatorRoute<OperatorListTools>[] = [
   { method: 'GET', path: '/v1/admin/queues/{id}', role: 'viewer', handle: listEntries },
 ];
 
-async function listTenants({ tools, request }: Call): Promise<Handled> {
+async function listTenants(call: Call): Promise<Handled> {
+  const { tools, request } = call;
   const query = validateQuery(tenantsQuery, request.query);
   if (query.kind === 'refused') return refusal(query.problem, request);
   const { limit = DEFAULT_PAGE, starting_after: after } = query.value;
   const page = { limit: limit + 1, ...(after === undefined ? {} : { after: tenantId(after) }) };
-  const tenants = await tools.tenants.pageOfTenants(page);
+  const tenants = await tools.keysBy(causedByOperator(call)).pageOfTenants(page);
   const data = tenants.slice(0, limit).map(({ id, name, createdAtMs }) => ({
     id,
     object: 'tenant',

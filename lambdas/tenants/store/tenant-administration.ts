@@ -19,14 +19,15 @@ import { hasEnded } from '../api-key-registry.ts';
 import type {
   ApiKeySummary,
   KeyAdministration,
-  KeyPage,
   KeySummary,
   MadeKey,
   NewApiKey,
   OperatorKeySummary,
+  Page,
   RecordOfKey,
   StoredApiKey,
   StoredOperatorKey,
+  TenantSummary,
 } from '../keys.ts';
 import { operatorKeyItem } from './operator-registry.ts';
 import { ownerRow } from './tenant-owners.ts';
@@ -53,18 +54,6 @@ export interface NewOperatorKey {
   readonly role: Role;
   /** @default it does not expire */
   readonly expiresAtMs?: number;
-}
-
-interface Page<Id> {
-  /** The last one of the previous page. */
-  readonly after?: Id;
-  readonly limit: number;
-}
-
-export interface TenantSummary {
-  readonly id: TenantId;
-  readonly name: string;
-  readonly createdAtMs: number;
 }
 
 const storedKey = {
@@ -267,7 +256,6 @@ export class TenantAdministration implements KeyAdministration {
     return found.toSorted((left, right) => left.createdAtMs - right.createdAtMs);
   }
 
-  /** A page of all tenants, by their ids. */
   async pageOfTenants(page: Page<TenantId>): Promise<readonly TenantSummary[]> {
     return (await this.#page(RegistryRow.tenants, page)).map(parseTenant);
   }
@@ -283,11 +271,11 @@ export class TenantAdministration implements KeyAdministration {
   }
 
   async #listKeys(owner: TenantId | undefined): Promise<readonly KeySummary[]> {
-    const found = await this.#all((page: KeyPage) => this.pageOfKeys(owner, page));
+    const found = await this.#all((page: Page<KeyId>) => this.pageOfKeys(owner, page));
     return found.toSorted((left, right) => left.createdAtMs - right.createdAtMs);
   }
 
-  async pageOfKeys(owner: TenantId | undefined, page: KeyPage): Promise<readonly KeySummary[]> {
+  async pageOfKeys(owner: TenantId | undefined, page: Page<KeyId>): Promise<readonly KeySummary[]> {
     const ids = (await this.#page(keysOf(owner ?? OPERATORS), page)).map((item) => item[KeyAttribute.sort] as KeyId);
     const found: KeySummary[] = [];
     for (let from = 0; from < ids.length; from += READ_AT_ONCE) {
