@@ -29,7 +29,7 @@ export interface Settings {
   readonly shopUrl?: string;
   /** The sender of the e-mails of orders: an address that is verified at Postmark; required with `shopUrl`. @default the sandbox's */
   readonly emailSender?: string;
-  /** E-mails that one recipient gets from one tenant in one mode on one day (UTC), 1 to 9999. More are not sent. @default 20 */
+  /** E-mails that one recipient gets from one tenant in one mode on one day (UTC), 1 to 999. More are not sent. @default 20 */
   readonly emailsPerRecipient: number;
   /** Keep tables and logs when a stack is deleted, and enable deletion protection of the tables. @default true */
   readonly retainData: boolean;
@@ -162,7 +162,7 @@ const RULES = {
   sandbox: flag(),
   shopUrl: address(),
   emailSender: email(),
-  emailsPerRecipient: whole(1, 9_999),
+  emailsPerRecipient: whole(1, 999),
   retainData: flag(),
   eventArchive: flag(),
   eventsLostAfterSeconds: whole(10, 3600),

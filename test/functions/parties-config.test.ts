@@ -43,7 +43,7 @@ describe('the configured parties of a function', () => {
     [{ POSTMARK_URL: 'https://mail.example/' }, 'POSTMARK_URL must not end with a slash'],
     [{ POSTMARK_LAG_SECONDS: '1.5' }, 'POSTMARK_LAG_SECONDS must be whole seconds'],
     [{ EMAILS_PER_RECIPIENT: undefined }, 'EMAILS_PER_RECIPIENT is not set'],
-    [{ EMAILS_PER_RECIPIENT: '0' }, 'EMAILS_PER_RECIPIENT must be a whole number from 1 to 9999'],
+    [{ EMAILS_PER_RECIPIENT: '0' }, 'EMAILS_PER_RECIPIENT must be a whole number from 1 to 999'],
     [{ EMAIL_SENDER: 'the shop' }, 'EMAIL_SENDER must be an e-mail address'],
     [{ DEAD_LETTERS_QUEUE_URL: undefined }, 'DEAD_LETTERS_QUEUE_URL is not set'],
     [{ REGISTRY_TABLE: undefined }, 'REGISTRY_TABLE is not set'],

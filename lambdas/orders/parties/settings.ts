@@ -38,7 +38,7 @@ const partiesEnvironment = z.object({
   [PartiesEnvironment.emailSender]: z.email('must be an e-mail address'),
   [PartiesEnvironment.emailsPerRecipient]: z
     .string('is not set')
-    .regex(/^[1-9]\d{0,3}$/, 'must be a whole number from 1 to 9999')
+    .regex(/^[1-9]\d{0,2}$/, 'must be a whole number from 1 to 999')
     .transform(Number),
   [PartiesEnvironment.deadLettersQueueUrl]: z.url('is not set'),
   [Environment.registryTable]: tableName,

@@ -87,7 +87,7 @@ export const VARIABLES: Readonly<Record<string, string>> = {
   [PartiesEnvironment.postmarkLagSeconds]: '60',
   [PartiesEnvironment.emailSender]: 'shop@payonce.example',
   // Every order of a history has its e-mail.
-  [PartiesEnvironment.emailsPerRecipient]: '9999',
+  [PartiesEnvironment.emailsPerRecipient]: '999',
   [PartiesEnvironment.deadLettersQueueUrl]: queueUrl('letters'),
 };
 
