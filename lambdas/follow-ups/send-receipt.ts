@@ -40,8 +40,8 @@ const SEND_TIMEOUT_MS = 20_000;
 
 /**
  * Sends the receipt of a payment once, if its metadata ask for one. A receipt that the mailer refuses, one beyond the bound of its
- * recipient, one whose outcome is undecidable, and one with a malformed address are recorded as done and reported. A receipt that is not due any more is recorded as
- * done.
+ * recipient, one whose outcome is undecidable, and one with a malformed address are recorded as done and reported. A receipt that is
+ * not due any more is recorded as done.
  *
  *   event   payment.completed ───────────────────── in the queue ── read: nothing is left ── not sent
  *   refund  ────────────────── all of the charge ✓

@@ -240,7 +240,7 @@ const BOOKS_LAG_MS = 2 * 60 * 60_000;
 async function lookAtBooks(tools: ResolveTools, inquiry: Inquiry): Promise<Came> {
   const { operationId, paymentId, claimedAtMs } = inquiry;
   const chain = await readChain(tools.store, paymentId);
-  invariant(chain !== undefined, 'a decided payment exists');
+  invariant(chain !== undefined, 'a payment whose books are looked at exists');
   const books = pinnedBooks(tools, chain.first);
   if (books === undefined) return elsewhere(tools, inquiry);
   const isRead = await recordChargesOf(tools, operationId, chain, books);
