@@ -1,11 +1,11 @@
 import type { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
-import { QueryCommand } from '@aws-sdk/lib-dynamodb';
 import { RegistryRow } from '../../kernel/contract/rows.ts';
 import { KeyAttribute } from '../../kernel/contract/tables.ts';
 import { DUE_SHARDS } from '../../kernel/due-sort.ts';
-import { type Pacing, readWithRetries } from '../../kernel/platform/attempts.ts';
+import type { Pacing } from '../../kernel/platform/attempts.ts';
 import type { Item } from '../../kernel/platform/items.ts';
 import { QUEUE_SHARDS } from '../../kernel/platform/queue-rows.ts';
+import { rowsAfter } from '../../kernel/platform/rows-after.ts';
 import {
   HOLDS,
   ORPHAN_SHARDS,
@@ -105,20 +105,11 @@ export class DynamoDbQueues implements QueueLists {
     return found;
   }
 
-  async #shard(queue: QueueName, shard: number, limit: number, after = ' ') {
+  async #shard(queue: QueueName, shard: number, limit: number, after?: string) {
     const { prefix, entryOf } = ROWS[queue];
-    const { Items = [] } = await readWithRetries(this.#pacing, () =>
-      this.#client.send(
-        new QueryCommand({
-          TableName: this.#table,
-          KeyConditionExpression: '#pk = :pk AND #sk > :after',
-          ExpressionAttributeNames: { '#pk': KeyAttribute.partition, '#sk': KeyAttribute.sort },
-          ExpressionAttributeValues: { ':pk': `${prefix}${shard}`, ':after': after },
-          Limit: limit,
-        }),
-      ),
-    );
-    return Items.map((item) => ({
+    const pages = { table: this.#table, partition: `${prefix}${shard}`, pacing: this.#pacing };
+    const items = await rowsAfter(this.#client, pages, { after, limit });
+    return items.map((item) => ({
       place: { shard, sort: String(item[KeyAttribute.sort]) },
       entry: readable(item, entryOf),
     }));

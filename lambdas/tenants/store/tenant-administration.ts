@@ -1,6 +1,6 @@
 import { createHash, randomBytes } from 'node:crypto';
 import type { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
-import { GetCommand, QueryCommand } from '@aws-sdk/lib-dynamodb';
+import { GetCommand } from '@aws-sdk/lib-dynamodb';
 import * as z from 'zod';
 import type { ActivityDraft, Actor } from '../../activity/domain/activity.ts';
 import { DynamoDbActivity } from '../../activity/store/dynamodb-activity.ts';
@@ -12,7 +12,9 @@ import { base32 } from '../../kernel/digest.ts';
 import type { TenantId } from '../../kernel/ids.ts';
 import { tenantId } from '../../kernel/ids.ts';
 import { type Pacing, readWithRetries } from '../../kernel/platform/attempts.ts';
+import type { Item } from '../../kernel/platform/items.ts';
 import { systemClock, systemEntropy } from '../../kernel/platform/platform.ts';
+import { rowsAfter } from '../../kernel/platform/rows-after.ts';
 import { effectRecordItem } from '../../once/store/record-items.ts';
 import { RECORD_IS_NEW, ROW_IS_NEW, type StoreTables, type TransactItem } from '../../once/store/transact-items.ts';
 import { hasEnded } from '../api-key-registry.ts';
@@ -298,20 +300,8 @@ export class TenantAdministration implements KeyAdministration {
     return found;
   }
 
-  async #page(partition: string, { after, limit }: Page<string>): Promise<readonly Record<string, unknown>[]> {
-    const { Items = [] } = await readWithRetries(this.#pacing, () =>
-      this.#client.send(
-        new QueryCommand({
-          TableName: this.#table,
-          KeyConditionExpression: '#pk = :pk AND #sk > :after',
-          ExpressionAttributeNames: { '#pk': KeyAttribute.partition, '#sk': KeyAttribute.sort },
-          ExpressionAttributeValues: { ':pk': partition, ':after': after ?? ' ' },
-          ConsistentRead: true,
-          Limit: limit,
-        }),
-      ),
-    );
-    return Items;
+  async #page(partition: string, page: Page<string>): Promise<readonly Item[]> {
+    return rowsAfter(this.#client, { table: this.#table, partition, pacing: this.#pacing }, page);
   }
 
   async summaryOf(id: KeyId): Promise<KeySummary | undefined> {

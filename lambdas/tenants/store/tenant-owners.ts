@@ -1,10 +1,10 @@
 import type { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
-import { QueryCommand } from '@aws-sdk/lib-dynamodb';
 import * as z from 'zod';
 import { RegistryRow } from '../../kernel/contract/rows.ts';
 import { KeyAttribute } from '../../kernel/contract/tables.ts';
 import { type Mode, type TenantId, tenantId } from '../../kernel/ids.ts';
-import { type Pacing, readWithRetries } from '../../kernel/platform/attempts.ts';
+import type { Pacing } from '../../kernel/platform/attempts.ts';
+import { rowsAfter } from '../../kernel/platform/rows-after.ts';
 import type { Owner, Owners } from '../owners.ts';
 
 /** One partition for all account owners. Rows have about a hundred bytes and are written only when an API key is created. */
@@ -38,25 +38,12 @@ export class DynamoDbOwners implements Owners {
     this.#pacing = pacing;
   }
 
-  /** One query returns up to a megabyte, which is thousands of rows, so it always returns a full page. */
   async list(
     after: string | undefined,
     limit: number,
   ): Promise<readonly { readonly name: string; readonly owner: Owner }[]> {
-    const { partition, sort } = KeyAttribute;
-    const { Items = [] } = await readWithRetries(this.#pacing, () =>
-      this.#client.send(
-        new QueryCommand({
-          TableName: this.#table,
-          KeyConditionExpression: '#pk = :owners AND #sk > :after',
-          ExpressionAttributeNames: { '#pk': partition, '#sk': sort },
-          ExpressionAttributeValues: { ':owners': OWNERS, ':after': after ?? ' ' },
-          ConsistentRead: true,
-          Limit: limit,
-        }),
-      ),
-    );
-    return Items.map(parseOwner);
+    const pages = { table: this.#table, partition: OWNERS, pacing: this.#pacing };
+    return (await rowsAfter(this.#client, pages, { after, limit })).map(parseOwner);
   }
 }
 
