@@ -4,13 +4,15 @@ import {
   paginateListStackResources,
 } from '@aws-sdk/client-cloudformation';
 import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
-import { StackName, StackOutput } from '../lambdas/kernel/contract/api.ts';
+import { type StackName, StackOutput, stackNameOf } from '../lambdas/kernel/contract/api.ts';
 import { documentClient } from '../lambdas/kernel/platform/document-client.ts';
 import { systemClock, systemEntropy } from '../lambdas/kernel/platform/platform.ts';
 import { CliFailure, ExitCode } from './failure.ts';
 
-/** The endpoint, region and credentials of AWS clients. Empty: those of the environment. */
+/** A deployment, and the endpoint, region and credentials of AWS clients. Without these: those of the process. */
 export interface AwsTarget {
+  /** The setting `payonce:environment` of the deployment. @default the deployment without one */
+  readonly environment?: string;
   readonly endpoint?: string;
   readonly region?: string;
   readonly credentials?: { readonly accessKeyId: string; readonly secretAccessKey: string };
@@ -31,7 +33,7 @@ export async function stackOutputs<const Names extends readonly Output[]>(
   otherwise = 'deploy this version of Payonce.',
 ): Promise<{ readonly [Index in keyof Names]: string }> {
   const client = new CloudFormationClient(target);
-  const name = StackName[stack];
+  const name = stackNameOf(stack, target.environment);
   const { Stacks = [] } = await client.send(new DescribeStacksCommand({ StackName: name })).catch(async (error) => {
     throw await withoutStack(client, name, error);
   });
@@ -74,7 +76,7 @@ export async function serviceQueues(target: AwsTarget): Promise<readonly string[
   const found: string[] = [];
   const pages = paginateListStackResources(
     { client: new CloudFormationClient(target) },
-    { StackName: StackName.service },
+    { StackName: stackNameOf('service', target.environment) },
   );
   for await (const { StackResourceSummaries = [] } of pages) {
     for (const { ResourceType, PhysicalResourceId } of StackResourceSummaries) {

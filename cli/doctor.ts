@@ -2,7 +2,7 @@ import { CloudFormationClient, paginateListStackResources } from '@aws-sdk/clien
 import { GetSecretValueCommand, SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
 import type { Command } from 'commander';
 import { DynamoDbActivity } from '../lambdas/activity/store/dynamodb-activity.ts';
-import { StackName } from '../lambdas/kernel/contract/api.ts';
+import { stackNameOf } from '../lambdas/kernel/contract/api.ts';
 import { hasEnded } from '../lambdas/tenants/api-key-registry.ts';
 import type { ApiKeySummary, OperatorKeySummary } from '../lambdas/tenants/keys.ts';
 import { TenantAdministration } from '../lambdas/tenants/store/tenant-administration.ts';
@@ -84,7 +84,10 @@ export function addDoctor(program: Command, session: Session): void {
 async function secretsOf(target: AwsTarget): Promise<Examined['secrets']> {
   const manager = new SecretsManagerClient(target);
   const found: { name: string; text: string }[] = [];
-  const pages = paginateListStackResources({ client: new CloudFormationClient(target) }, { StackName: StackName.data });
+  const pages = paginateListStackResources(
+    { client: new CloudFormationClient(target) },
+    { StackName: stackNameOf('data', target.environment) },
+  );
   for await (const { StackResourceSummaries = [] } of pages) {
     for (const { ResourceType, PhysicalResourceId: SecretId, LogicalResourceId: name = '' } of StackResourceSummaries) {
       if (ResourceType !== 'AWS::SecretsManager::Secret' || SecretId === undefined) continue;

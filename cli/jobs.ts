@@ -81,7 +81,12 @@ async function locate(session: Session, { url, key = process.env['PAYONCE_OPERAT
       'No key is set: set PAYONCE_OPERATOR_KEY or --key to the key of an operator.',
     );
   if (url !== undefined) return { url, key };
-  const [apiUrl] = await stackOutputs({}, 'service', ['apiUrl'], 'set the address of the API with --url.');
+  const [apiUrl] = await stackOutputs(
+    await session.aws(),
+    'service',
+    ['apiUrl'],
+    'set the address of the API with --url.',
+  );
   return { url: withoutSlash(apiUrl), key };
 }
 

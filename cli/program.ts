@@ -19,6 +19,7 @@ export function payonceProgram(surroundings: Surroundings): Command {
   const program = new Command('payonce')
     .description('Operates a deployed Payonce, with the AWS credentials and the region of the environment.')
     .option('--local', 'use the local stack of "npm start"')
+    .option('--environment <name>', 'the setting payonce:environment of the deployment')
     .option('--json', 'print one JSON document')
     .option('--directory <path>', 'the directory of "npm start"', PAYONCE_DIRECTORY)
     .option('--operator <name>', "the operator's name in the activity log", userInfo().username)

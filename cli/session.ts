@@ -18,6 +18,7 @@ interface Options {
   readonly json?: boolean;
   readonly directory: string;
   readonly operator: string;
+  readonly environment?: string;
 }
 
 /** The fields of the local stack of `npm start` that commands use. */
@@ -41,8 +42,10 @@ export class Session {
 
   /** The local stack with `--local`, else undefined. @throws CliFailure when none runs */
   async local(): Promise<LocalStack | undefined> {
-    const { local = false, directory } = this.#options;
+    const { local = false, directory, environment } = this.#options;
     if (!local) return undefined;
+    if (environment !== undefined)
+      throw new CliFailure(ExitCode.usage, 'The local stack has no environment: use --local or --environment.');
     const running = await new StateFile(directory).running();
     if (running !== undefined) return running;
     throw new CliFailure(ExitCode.notFound, `No local stack runs in ${directory}: start it with "npm start".`);
@@ -55,7 +58,8 @@ export class Session {
 
   async aws(): Promise<AwsTarget> {
     const local = await this.local();
-    if (local === undefined) return {};
+    const { environment } = this.#options;
+    if (local === undefined) return environment === undefined ? {} : { environment };
     const credentials = { accessKeyId: 'test', secretAccessKey: 'test' };
     return { endpoint: local.awsEndpoint, region: local.region, credentials };
   }

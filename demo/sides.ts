@@ -40,7 +40,7 @@ export async function withSides<Result>(
   }
 }
 
-type Target = Required<AwsTarget>;
+type Target = Required<Omit<AwsTarget, 'environment'>>;
 
 function naiveSide(target: Target, client: DynamoDBDocumentClient, demo: DeployedDemo): Side {
   const bus = new EventBridgeClient(target);

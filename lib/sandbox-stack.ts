@@ -3,7 +3,7 @@ import { CfnOutput, Duration, Stack, Validations } from 'aws-cdk-lib';
 import { PolicyStatement } from 'aws-cdk-lib/aws-iam';
 import { SqsEventSource } from 'aws-cdk-lib/aws-lambda-event-sources';
 import type { Construct } from 'constructs';
-import { CALLBACK_ADDRESS_PARAMETER, StackOutput } from '../lambdas/kernel/contract/api.ts';
+import { callbackAddressParameter, StackOutput } from '../lambdas/kernel/contract/api.ts';
 import { Environment } from '../lambdas/kernel/contract/environment.ts';
 import { IdempotencyTable, KeyAttribute } from '../lambdas/kernel/contract/tables.ts';
 import { SANDBOX_TIMEOUT_SECONDS } from '../lambdas/kernel/contract/timing.ts';
@@ -36,7 +36,8 @@ export class SandboxStack extends Stack {
 
   constructor(scope: Construct, id: string, props: SandboxStackProps) {
     super(scope, id, props);
-    const { settings, data, callbackAddressParameter = CALLBACK_ADDRESS_PARAMETER } = props;
+    const { settings, data } = props;
+    const addressParameter = props.callbackAddressParameter ?? callbackAddressParameter(settings.environment);
     const tasks = new TaskQueue(this, 'Tasks', { handlerTimeout: Duration.seconds(SANDBOX_TIMEOUT_SECONDS) });
     const books = new DataTable(this, 'Books', {
       partitionKey: KeyAttribute.partition,
@@ -55,7 +56,7 @@ export class SandboxStack extends Stack {
         [Environment.sandboxTable]: books.tableName,
         [Environment.sandboxTasksQueueUrl]: tasks.queue.queueUrl,
         [Environment.sandboxSecretId]: data.callbackSecret.arn,
-        [Environment.callbackAddressParameter]: callbackAddressParameter,
+        [Environment.callbackAddressParameter]: addressParameter,
         ...(data.accessSecret === undefined ? {} : { [Environment.sandboxAccessSecretId]: data.accessSecret.arn }),
       },
     });
@@ -66,9 +67,7 @@ export class SandboxStack extends Stack {
       new PolicyStatement({
         sid: 'CallbackAddress',
         actions: ['ssm:GetParameter'],
-        resources: [
-          this.formatArn({ service: 'ssm', resource: 'parameter', resourceName: callbackAddressParameter.slice(1) }),
-        ],
+        resources: [this.formatArn({ service: 'ssm', resource: 'parameter', resourceName: addressParameter.slice(1) })],
       }),
     );
     processor.role.addToPrincipalPolicy(

@@ -2,7 +2,7 @@ import type { StackProps } from 'aws-cdk-lib';
 import { CfnOutput, Duration, Stack } from 'aws-cdk-lib';
 import { StringParameter } from 'aws-cdk-lib/aws-ssm';
 import type { Construct } from 'constructs';
-import { CALLBACK_ADDRESS_PARAMETER, StackOutput } from '../lambdas/kernel/contract/api.ts';
+import { callbackAddressParameter, StackOutput } from '../lambdas/kernel/contract/api.ts';
 import { callbackPath } from '../lambdas/processors/contract.ts';
 import { sandboxContract } from '../lambdas/processors/sandbox/contract.ts';
 import { ApiDocs } from './api-docs.ts';
@@ -92,7 +92,7 @@ export class ServiceStack extends Stack {
 
     new ApiDocs(this, 'ApiDocuments', { http, logs });
     if (settings.firewall) new RequestFirewall(this, 'Firewall', { stage: http.api.deploymentStage, settings });
-    if (settings.sandbox) tellCallbackAddress(this, http);
+    if (settings.sandbox) tellCallbackAddress(this, http, settings);
     new OperatorAlarms(this, 'OperatorAlarms', { orders: orders !== undefined });
     // Created last, because it monitors all constructs that exist.
     new Watch(this, 'Watch', { settings, data, api: http.api, processors: processors.names });
@@ -149,9 +149,9 @@ function partiesOf({ settings, data, sandbox }: ServiceStackProps): Parties | un
   });
 }
 
-function tellCallbackAddress(scope: Construct, http: HttpApi): void {
+function tellCallbackAddress(scope: Construct, http: HttpApi, { environment }: Settings): void {
   new StringParameter(scope, 'CallbackAddress', {
-    parameterName: CALLBACK_ADDRESS_PARAMETER,
+    parameterName: callbackAddressParameter(environment),
     description: 'The address for callbacks of the sandbox processor.',
     stringValue: `${http.url}${callbackPath(sandboxContract, 'test')}`,
   });

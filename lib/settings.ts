@@ -6,6 +6,11 @@ import { PROCESSORS } from '../lambdas/processors/registry.ts';
 
 /** The settings of a deployment, from CDK context (`-c payonce:<name>=<value>` or cdk.json). */
 export interface Settings {
+  /**
+   * The name of this deployment beside others in the same account and region, for example `staging`. It is part of the names of the
+   * stacks and of all that is named after them, and of the metric namespace. @default the deployment without a name
+   */
+  readonly environment?: string;
   /** Deploy the sandbox processor and send test payments to it. It holds no real money. @default false */
   readonly sandbox: boolean;
   /**
@@ -159,6 +164,10 @@ interface Rule<Value> {
 }
 
 const RULES = {
+  environment: {
+    allowed: '1 to 20 lower case letters, digits and hyphens, beginning with a letter',
+    read: matching(/^[a-z](?:[a-z0-9-]{0,18}[a-z0-9])?$/),
+  },
   sandbox: flag(),
   shopUrl: address(),
   emailSender: email(),
@@ -218,6 +227,7 @@ const RULES = {
  */
 export function readSettings(node: Node, processors: readonly ProcessorContract[] = PROCESSORS): Settings {
   refuseUnknown(node, processors);
+  const environment = environmentOf(node);
   const reservedConcurrency = read(node, 'reservedConcurrency', RULES.reservedConcurrency);
   const shopUrl = read(node, 'shopUrl', RULES.shopUrl);
   const emailSender = read(node, 'emailSender', RULES.emailSender);
@@ -249,6 +259,7 @@ export function readSettings(node: Node, processors: readonly ProcessorContract[
     tenantBurst: read(node, 'tenantBurst', RULES.tenantBurst) ?? DEFAULTS.tenantBurst,
     memoryMb: read(node, 'memoryMb', RULES.memoryMb) ?? DEFAULTS.memoryMb,
     logRetentionDays: read(node, 'logRetentionDays', RULES.logRetentionDays) ?? DEFAULTS.logRetentionDays,
+    ...(environment === undefined ? {} : { environment }),
     ...(reservedConcurrency === undefined ? {} : { reservedConcurrency }),
     ...(shopUrl === undefined ? {} : { shopUrl }),
     ...(emailSender === undefined ? {} : { emailSender }),
@@ -268,6 +279,11 @@ export function readSettings(node: Node, processors: readonly ProcessorContract[
   };
   refuseConflicts(settings);
   return settings;
+}
+
+/** The setting `environment` alone, for the names of constructs that need no other setting. @throws Error for an invalid name */
+export function environmentOf(node: Node): string | undefined {
+  return read(node, 'environment', RULES.environment);
 }
 
 /** The settings of each processor that is called, in each mode. */

@@ -1,5 +1,5 @@
 import type { App } from 'aws-cdk-lib';
-import { StackName } from '../lambdas/kernel/contract/api.ts';
+import { StackName, stackNameOf } from '../lambdas/kernel/contract/api.ts';
 import type { ProcessorContract } from '../lambdas/processors/contract.ts';
 import { PROCESSORS } from '../lambdas/processors/registry.ts';
 import { sandboxContract } from '../lambdas/processors/sandbox/contract.ts';
@@ -17,8 +17,14 @@ import { readSettings } from './settings.ts';
  */
 export function buildStacks(app: App, processors: readonly ProcessorContract[] = PROCESSORS): void {
   const settings = readSettings(app.node, processors);
-  const data = new DataStack(app, StackName.data, { settings, description: 'Payonce: tables' });
-  const service = { settings, data, description: 'Payonce: API' };
+  // The ids stay the same in every environment, and with them the logical ids.
+  const named = (stack: keyof typeof StackName, description: string) => ({
+    settings,
+    description,
+    stackName: stackNameOf(stack, settings.environment),
+  });
+  const data = new DataStack(app, StackName.data, named('data', 'Payonce: tables'));
+  const service = { ...named('service', 'Payonce: API'), data };
   if (!settings.sandbox) {
     new ServiceStack(app, StackName.service, service);
     return;
@@ -27,9 +33,8 @@ export function buildStacks(app: App, processors: readonly ProcessorContract[] =
   const secret = client['accessKey'];
   if (secret === undefined) throw new Error('the sandbox has a secret');
   const sandbox = new SandboxStack(app, StackName.sandbox, {
-    settings,
+    ...named('sandbox', 'Payonce: sandbox processor'),
     data: { callbackSecret: callbacks, accessSecret: secret },
-    description: 'Payonce: sandbox processor',
   });
   new ServiceStack(app, StackName.service, { ...service, sandbox: { url: sandbox.url, secret } });
 }

@@ -4,7 +4,7 @@ import { LambdaClient, ListFunctionsCommand, UpdateFunctionConfigurationCommand 
 import { SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
 import { ListQueuesCommand, SetQueueAttributesCommand, SQSClient } from '@aws-sdk/client-sqs';
 import { PutParameterCommand, SSMClient } from '@aws-sdk/client-ssm';
-import { ALL_SCOPES, CALLBACK_ADDRESS_PARAMETER, StackName, StackOutput } from '../lambdas/kernel/contract/api.ts';
+import { ALL_SCOPES, callbackAddressParameter, StackName, StackOutput } from '../lambdas/kernel/contract/api.ts';
 import { Environment } from '../lambdas/kernel/contract/environment.ts';
 import { IdempotencyTable } from '../lambdas/kernel/contract/tables.ts';
 import { tenantId as asTenant } from '../lambdas/kernel/ids.ts';
@@ -188,7 +188,7 @@ async function firstValueOf(endpoint: string, secretId: string): Promise<string>
 async function pointCallbacksTo(endpoint: string, address: string): Promise<void> {
   const client = new SSMClient({ endpoint, region: REGION, credentials: CREDENTIALS });
   await client.send(
-    new PutParameterCommand({ Name: CALLBACK_ADDRESS_PARAMETER, Value: address, Type: 'String', Overwrite: true }),
+    new PutParameterCommand({ Name: callbackAddressParameter(), Value: address, Type: 'String', Overwrite: true }),
   );
 }
 

@@ -1,4 +1,4 @@
-import { Duration, RemovalPolicy } from 'aws-cdk-lib';
+import { Aws, Duration, Fn, RemovalPolicy, Stack } from 'aws-cdk-lib';
 import { Archive, EventBus as Bus, type CfnArchive } from 'aws-cdk-lib/aws-events';
 import { type IGrantable, PolicyStatement } from 'aws-cdk-lib/aws-iam';
 import { Construct } from 'constructs';
@@ -18,7 +18,13 @@ export class EventBus extends Construct {
   constructor(scope: Construct, id: string, props: EventBusProps) {
     super(scope, id);
     const removal = props.retain ? RemovalPolicy.RETAIN : RemovalPolicy.DESTROY;
-    this.bus = new Bus(this, 'Bus', { description: 'Payonce: events of payments' });
+    const { stackName } = Stack.of(this);
+    // CloudFormation makes no name for a bus. A bus that a deleted stack kept does not take the name of the next stack's.
+    const ofThisStack = Fn.select(0, Fn.split('-', Fn.select(2, Fn.split('/', Aws.STACK_ID))));
+    this.bus = new Bus(this, 'Bus', {
+      eventBusName: `${stackName}-${ofThisStack}`,
+      description: 'Payonce: events of payments',
+    });
     this.bus.applyRemovalPolicy(removal);
     if (!props.archive) return;
     const archive = new Archive(this, 'Archive', {

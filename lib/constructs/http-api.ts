@@ -1,4 +1,4 @@
-import { RemovalPolicy, Size, Validations } from 'aws-cdk-lib';
+import { RemovalPolicy, Size, Stack, Validations } from 'aws-cdk-lib';
 import {
   AccessLogField,
   AccessLogFormat,
@@ -57,6 +57,8 @@ export class HttpApi extends Construct {
       retain: settings.retainData,
     });
     const api = new RestApi(this, 'Api', {
+      // The gateway's metrics are by this name, so it must be unique in the account.
+      restApiName: Stack.of(this).stackName,
       description,
       endpointTypes: [EndpointType.REGIONAL],
       minCompressionSize: COMPRESSED_FROM,

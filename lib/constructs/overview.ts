@@ -18,6 +18,7 @@ import type { JobEntry } from '../../lambdas/kernel/contract/jobs.ts';
 import type { OutboundMetric } from '../../lambdas/kernel/contract/metrics.ts';
 import { BOOKS_SERVICE, BooksMetric } from '../../lambdas/reconciling/contract.ts';
 import { BACKLOG_SERVICE, BacklogMetric, type BacklogMetricName } from '../../lambdas/resolving/contract.ts';
+import { environmentOf } from '../settings.ts';
 import { jobMetric } from './job-alarms.ts';
 import type { PayonceFunction } from './payonce-function.ts';
 import { payonceMetric, vendorMetric } from './payonce-metric.ts';
@@ -47,9 +48,10 @@ const ALARMS_SHOWN = 100;
 export class Overview extends Construct {
   constructor(scope: Construct, id: string, props: OverviewProps) {
     super(scope, id);
+    const environment = environmentOf(this.node);
     const dashboard = new Dashboard(this, 'Dashboard', {
       // Names of dashboards are unique in the account, not in the region.
-      dashboardName: `Payonce-${Aws.REGION}`,
+      dashboardName: [...(environment === undefined ? [] : [environment]), 'Payonce', Aws.REGION].join('-'),
       defaultInterval: Duration.hours(3),
     });
     const what = 'What each alarm means and what to do about it: docs/runbook.md.';

@@ -5,6 +5,7 @@ import { Architecture, Function, LoggingFormat, Runtime, Tracing } from 'aws-cdk
 import { Construct } from 'constructs';
 import type { Environment } from '../../lambdas/kernel/contract/environment.ts';
 import { lambdaCode } from '../lambda-code.ts';
+import { metricNamespace } from './payonce-metric.ts';
 import { RetainedLogGroup } from './retained-log-group.ts';
 
 type EnvironmentName = (typeof Environment)[keyof typeof Environment];
@@ -61,7 +62,11 @@ export class PayonceFunction extends Construct implements IGrantable {
       timeout: props.timeout,
       memorySize: props.memoryMb,
       ...(props.reservedConcurrency === undefined ? {} : { reservedConcurrentExecutions: props.reservedConcurrency }),
-      environment: { ...props.environment, NODE_OPTIONS: '--enable-source-maps' },
+      environment: {
+        ...props.environment,
+        POWERTOOLS_METRICS_NAMESPACE: metricNamespace(this.node),
+        NODE_OPTIONS: '--enable-source-maps',
+      },
     });
     this.#acknowledge();
   }

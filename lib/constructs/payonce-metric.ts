@@ -1,6 +1,8 @@
-import type { Duration } from 'aws-cdk-lib';
+import { type Duration, Lazy } from 'aws-cdk-lib';
 import { Metric } from 'aws-cdk-lib/aws-cloudwatch';
+import type { Node } from 'constructs';
 import { METRIC_NAMESPACE, OUTBOUND_SERVICE, VENDOR_DIMENSION } from '../../lambdas/kernel/contract/metrics.ts';
+import { environmentOf } from '../settings.ts';
 
 export interface PayonceMetricProps {
   /** The name under which the functions count it. */
@@ -13,10 +15,19 @@ export interface PayonceMetricProps {
   readonly of?: Readonly<Record<string, string>>;
 }
 
+/** The namespace of the metrics of an environment. */
+export function metricNamespace(node: Node): string {
+  const environment = environmentOf(node);
+  return environment === undefined ? METRIC_NAMESPACE : `${METRIC_NAMESPACE}/${environment}`;
+}
+
+/** A metric belongs to no stack: the alarm or dashboard that shows it says which environment it is of. */
+const NAMESPACE = Lazy.uncachedString({ produce: ({ scope }) => metricNamespace(scope.node) });
+
 /** A metric that the functions of Payonce count. */
 export function payonceMetric({ service, name, statistic = 'Sum', period, of = {} }: PayonceMetricProps): Metric {
   return new Metric({
-    namespace: METRIC_NAMESPACE,
+    namespace: NAMESPACE,
     metricName: name,
     dimensionsMap: { service, ...of },
     statistic,

@@ -61,7 +61,20 @@ const DATA = [
   'DynamoDB::Table Registry4DB9CCA5',
   'DynamoDB::Table ViewsC0DDE3FE',
   'Events::Archive EventsArchive5A2DBDD8',
-  'Events::EventBus EventsBus45DE4339 PayonceDataEventsBusE0556BDA',
+  `Events::EventBus EventsBus45DE4339 ${JSON.stringify({
+    'Fn::Join': [
+      '',
+      [
+        'PayonceData-',
+        {
+          'Fn::Select': [
+            0,
+            { 'Fn::Split': ['-', { 'Fn::Select': [2, { 'Fn::Split': ['/', { Ref: 'AWS::StackId' }] }] }] },
+          ],
+        },
+      ],
+    ],
+  })}`,
   'SQS::Queue DeadLettersBBF8BAAB',
   'SQS::QueuePolicy DeadLettersPolicy05322138',
   'SecretsManager::Secret EmailKeysE9920BCA',
@@ -79,7 +92,7 @@ const DATA_OF_PROCESSORS_AND_POSTMARK = [
 ];
 
 const SERVICE = [
-  'ApiGateway::RestApi HttpApi4E1D4184 Api',
+  'ApiGateway::RestApi HttpApi4E1D4184 PayonceService',
   'ApiGateway::Stage HttpApiDeploymentStageliveB6D8FEA9 live',
   'CloudWatch::Dashboard WatchOverviewDashboardAA0E3D14 {"Fn::Join":["",["Payonce-",{"Ref":"AWS::Region"}]]}',
   'Events::Rule CommissionEventsRuleB4629D76',
@@ -151,7 +164,7 @@ const SERVICE_WITH_ALARM_EMAIL_AND_FIREWALL = [
 ];
 
 const SANDBOX = [
-  'ApiGateway::RestApi HttpApi4E1D4184 Api',
+  'ApiGateway::RestApi HttpApi4E1D4184 PayonceSandbox',
   'ApiGateway::Stage HttpApiDeploymentStageliveB6D8FEA9 live',
   'DynamoDB::Table Books8C439C90',
   'Logs::LogGroup HttpAccessLogC8763DB1',

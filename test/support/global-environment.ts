@@ -3,6 +3,9 @@ import { TestEnvironment } from 'jest-environment-node';
 
 const { createContext } = vm;
 
+// As the stacks set it.
+process.env['POWERTOOLS_METRICS_NAMESPACE'] = 'Payonce';
+
 /**
  * Jest's own environment for Node, whose global object is not behind a proxy. Through the proxy each mention of `Error`, `Math` or
  * `JSON` is a call into C++ and back, which took four tenths of the time of the tests that compute.

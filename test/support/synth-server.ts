@@ -15,7 +15,7 @@ const made = new Map<string, Promise<Templates>>();
 async function synthesize(context: Record<string, unknown>): Promise<Templates> {
   // Loaded by the first request: a run without a test of templates does not wait for it.
   const { App } = await import('aws-cdk-lib');
-  const { StackName } = await import('../../lambdas/kernel/contract/api.ts');
+  const { StackName, stackNameOf } = await import('../../lambdas/kernel/contract/api.ts');
   const { buildStacks } = await import('../../lib/stacks.ts');
   const { context: flags } = JSON.parse(readFileSync(new URL('../../cdk.json', import.meta.url), 'utf8')) as {
     context: Record<string, unknown>;
@@ -29,7 +29,8 @@ async function synthesize(context: Record<string, unknown>): Promise<Templates> 
     buildStacks(app);
     const { stacks } = app.synth();
     return Object.fromEntries(
-      Object.entries(StackName).flatMap(([name, stackName]) => {
+      (Object.keys(StackName) as (keyof typeof StackName)[]).flatMap((name) => {
+        const stackName = stackNameOf(name, context['payonce:environment'] as string | undefined);
         const stack = stacks.find((each) => each.stackName === stackName);
         return stack === undefined ? [] : [[name, stack.template as Record<string, unknown>]];
       }),

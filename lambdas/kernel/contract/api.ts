@@ -56,8 +56,15 @@ export const StackOutput = {
 
 export const StackName = { data: 'PayonceData', service: 'PayonceService', sandbox: 'PayonceSandbox' } as const;
 
+/** The name of a stack in an environment, for example `staging-PayonceData`, or in the deployment without one. */
+export function stackNameOf(stack: keyof typeof StackName, environment?: string): string {
+  return environment === undefined ? StackName[stack] : `${environment}-${StackName[stack]}`;
+}
+
 /**
  * The SSM parameter with the address to which the sandbox sends its callbacks. By name, because the stack that knows the
  * address needs the sandbox's own address first.
  */
-export const CALLBACK_ADDRESS_PARAMETER = '/payonce/sandbox/callback-address';
+export function callbackAddressParameter(environment?: string): string {
+  return `/payonce/${environment === undefined ? '' : `${environment}/`}sandbox/callback-address`;
+}

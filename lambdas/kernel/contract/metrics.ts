@@ -1,4 +1,5 @@
 /** The metrics that functions count and stacks watch. */
+/** Followed by `/` and the environment where there is one. */
 export const METRIC_NAMESPACE = 'Payonce';
 
 /** A metric that raises an alarm whenever it is counted. */

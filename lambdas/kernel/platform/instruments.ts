@@ -1,7 +1,6 @@
 import { Logger } from '@aws-lambda-powertools/logger';
 import { Metrics } from '@aws-lambda-powertools/metrics';
 import type { MetricUnit } from '@aws-lambda-powertools/metrics/types';
-import { METRIC_NAMESPACE } from '../contract/metrics.ts';
 
 /** Logs and metrics of one service. */
 export interface Instruments {
@@ -22,5 +21,5 @@ interface Gauge {
 /** JSON lines, and metrics in CloudWatch's embedded metric format, both to standard output. */
 export const systemInstruments: Instruments = {
   logger: (serviceName) => new Logger({ serviceName }),
-  metrics: (serviceName) => new Metrics({ namespace: METRIC_NAMESPACE, serviceName }),
+  metrics: (serviceName) => new Metrics({ serviceName }),
 };

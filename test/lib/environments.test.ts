@@ -1,0 +1,71 @@
+import { describe, expect, test } from '@jest/globals';
+import { type StackName, stackNameOf } from '../../lambdas/kernel/contract/api.ts';
+import { synthesize } from '../support/synth.ts';
+import { present } from './templates.ts';
+
+const EVERYTHING = { 'payonce:alarmEmail': 'on-call@shop.example', 'payonce:firewall': 'true' };
+const alone = await synthesize(EVERYTHING);
+const staging = await synthesize({ ...EVERYTHING, 'payonce:environment': 'staging' });
+const STACKS = ['data', 'service', 'sandbox'] as const satisfies (keyof typeof StackName)[];
+
+interface Resource {
+  readonly Type: string;
+  readonly Properties?: Readonly<Record<string, unknown>>;
+}
+
+type Resources = Readonly<Record<string, Resource>>;
+
+/** The names that the stacks give: all other names are made by CloudFormation. */
+const FIXED: Readonly<Record<string, string>> = {
+  'AWS::ApiGateway::RestApi': 'Name',
+  'AWS::CloudWatch::Dashboard': 'DashboardName',
+  'AWS::Events::EventBus': 'Name',
+  'AWS::Logs::LogGroup': 'LogGroupName',
+  'AWS::SSM::Parameter': 'Name',
+};
+
+function resourcesOf(stacks: typeof alone, stack: keyof typeof StackName): Resources {
+  return present(stacks[stack]).toJSON()['Resources'] as Resources;
+}
+
+/** Without the deployment of the gateway, which is made anew whenever the API changes. */
+function logicalIds(stacks: typeof alone, stack: keyof typeof StackName): readonly string[] {
+  const resources = Object.entries(resourcesOf(stacks, stack));
+  return resources.filter(([, { Type }]) => Type !== 'AWS::ApiGateway::Deployment').map(([id]) => id);
+}
+
+describe('environments beside each other in one account and region', () => {
+  test('have the same resources, in stacks of other names', () => {
+    expect(stackNameOf('data')).toBe('PayonceData');
+    expect(stackNameOf('data', 'staging')).toBe('staging-PayonceData');
+    for (const stack of STACKS) expect(logicalIds(staging, stack)).toEqual(logicalIds(alone, stack));
+  });
+
+  test('share no name that is fixed', () => {
+    const names = (stacks: typeof alone) =>
+      STACKS.flatMap((stack) => Object.values(resourcesOf(stacks, stack))).flatMap(({ Type, Properties = {} }) => {
+        const name = Properties[FIXED[Type] ?? ''];
+        return name === undefined ? [] : [`${Type} ${JSON.stringify(name)}`];
+      });
+    const others = names(staging);
+    expect(others).toHaveLength(6);
+    expect(others.filter((name) => !name.includes('staging'))).toEqual([]);
+    expect(names(alone).filter((name) => name.includes('staging'))).toEqual([]);
+  });
+
+  test('count their metrics apart, and alarms and dashboard read their own', () => {
+    const functions = STACKS.flatMap((stack) =>
+      Object.values(present(staging[stack]).findResources('AWS::Lambda::Function')),
+    ) as { readonly Properties: { readonly Environment: { readonly Variables: Record<string, unknown> } } }[];
+    expect(functions.length).toBeGreaterThan(15);
+    for (const { Properties } of functions)
+      expect(Properties.Environment.Variables['POWERTOOLS_METRICS_NAMESPACE']).toBe('Payonce/staging');
+    const watching = JSON.stringify([
+      present(staging.service).findResources('AWS::CloudWatch::Alarm'),
+      present(staging.service).findResources('AWS::CloudWatch::Dashboard'),
+    ]);
+    expect(watching).toContain('"Namespace":"Payonce/staging"');
+    expect(watching).not.toMatch(/"Payonce"|\\"Payonce\\"/);
+    expect(JSON.stringify(present(alone.service).toJSON())).toContain('"Namespace":"Payonce"');
+  });
+});
