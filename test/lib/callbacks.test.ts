@@ -32,7 +32,7 @@ describe('the callbacks function', () => {
 
   test('accepts callbacks of the sandbox and verifies them with the secret of the data stack', () => {
     expect(callbackSources(service)).toMatch(
-      /^\[\{"name":"sandbox","mode":"test","scheme":"sandbox","secretId":"<.*PayonceData:.*CallbackSecret.*>"\}\]$/,
+      /^\[\{"name":"sandbox","mode":"test","scheme":"sandbox","secretId":"<.*PayonceData.*CallbackSecret.*>"\}\]$/,
     );
   });
 

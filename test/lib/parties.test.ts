@@ -25,7 +25,9 @@ describe('the parties of orders', () => {
     expect(JSON.stringify(variables['SHOP_URL'])).toContain('PayonceSandbox');
     expect(variables['POSTMARK_URL']).toEqual(variables['SHOP_URL']);
     expect(variables).toMatchObject({ POSTMARK_LAG_SECONDS: '30', EMAIL_SENDER: 'shop@payonce.example' });
-    const secret = { 'Fn::ImportValue': expect.stringContaining('SandboxSecret') };
+    const secret = {
+      'Fn::GetStackOutput': expect.objectContaining({ OutputName: expect.stringContaining('SandboxSecret') }),
+    };
     expect(variables['PARTIES_SANDBOX_SECRET_ID']).toEqual(secret);
     expect(variables).not.toHaveProperty('POSTMARK_TOKEN_SECRET_ID');
     expect(variables).not.toHaveProperty('SHOP_SIGNING_KEY_SECRET_ID');
@@ -37,9 +39,13 @@ describe('the parties of orders', () => {
     const variables = variablesOf(service, 'OutboundRedrive');
     expect(variables).toMatchObject({
       SHOP_URL: 'https://shop.example/api',
-      SHOP_SIGNING_KEY_SECRET_ID: { 'Fn::ImportValue': expect.stringContaining('ShopSigningKey') },
+      SHOP_SIGNING_KEY_SECRET_ID: {
+        'Fn::GetStackOutput': expect.objectContaining({ OutputName: expect.stringContaining('ShopSigningKey') }),
+      },
       POSTMARK_URL: 'https://api.postmarkapp.com',
-      POSTMARK_TOKEN_SECRET_ID: { 'Fn::ImportValue': expect.stringContaining('PostmarkToken') },
+      POSTMARK_TOKEN_SECRET_ID: {
+        'Fn::GetStackOutput': expect.objectContaining({ OutputName: expect.stringContaining('PostmarkToken') }),
+      },
       EMAIL_SENDER: 'orders@shop.example',
     });
     // Postmark does not document the delay of its search, so the adapter's default applies.

@@ -12,7 +12,9 @@ const policy = (statement: Record<string, unknown>): Resource => ({
   Type: 'AWS::IAM::Policy',
   Properties: { PolicyDocument: { Statement: [{ Effect: 'Allow', ...statement }] } },
 });
-const LEDGER = { 'Fn::ImportValue': 'PayonceData:ExportsOutputFnGetAttLedgerTableArn' };
+const LEDGER = {
+  'Fn::GetStackOutput': { StackName: 'PayonceData', OutputName: 'PublishOutputFnGetAttLedgerTableArn' },
+};
 const WITH_LOG = { LoggingConfig: { LogGroup: { Ref: 'Log' } } };
 const IN_TRANSACTION = {
   'ForAnyValue:StringEquals': { 'dynamodb:EnclosingOperation': ['TransactWriteItems'] },

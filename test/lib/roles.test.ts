@@ -192,7 +192,7 @@ describe.each(ROLES)('the role of %s', (owner, own) => {
           'dynamodb:PartiQLUpdate',
           'dynamodb:UpdateItem',
         ],
-        Resource: { 'Fn::ImportValue': expect.stringContaining('Ledger') },
+        Resource: { 'Fn::GetStackOutput': expect.objectContaining({ OutputName: expect.stringContaining('Ledger') }) },
       },
     ]);
   });

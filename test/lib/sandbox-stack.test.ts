@@ -33,7 +33,9 @@ describe('the sandbox', () => {
       Environment: {
         Variables: Match.objectLike({
           CALLBACK_ADDRESS_PARAMETER: '/payonce/sandbox/callback-address',
-          SANDBOX_SECRET_ID: { 'Fn::ImportValue': Match.stringLikeRegexp('CallbackSecret') },
+          SANDBOX_SECRET_ID: {
+            'Fn::GetStackOutput': Match.objectLike({ OutputName: Match.stringLikeRegexp('CallbackSecret') }),
+          },
         }),
       },
     });

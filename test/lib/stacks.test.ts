@@ -19,6 +19,17 @@ const data = present(stacks.data);
 const service = present(stacks.service);
 const sandbox = present(stacks.sandbox);
 
+describe('the stacks', () => {
+  test('export nothing, so that no setting removes or changes what another stack imports', () => {
+    for (const template of [data, service, sandbox]) {
+      const text = JSON.stringify(template.toJSON());
+      expect(text).not.toContain('"Export"');
+      expect(text).not.toContain('Fn::ImportValue');
+    }
+    expect(JSON.stringify(service.toJSON())).toContain('Fn::GetStackOutput');
+  });
+});
+
 describe('the tables', () => {
   test('are four, on demand, restorable, encrypted, and neither deleted nor replaced with their stack', () => {
     data.resourceCountIs('AWS::DynamoDB::Table', 4);

@@ -65,7 +65,7 @@ describe('what is watched', () => {
     expect(setAside.length).toBeGreaterThan(4);
     expect(setAside.filter((id) => !seen.includes(id))).toEqual([]);
     expect(Object.keys(present(data).findResources('AWS::SQS::Queue'))).toHaveLength(1);
-    expect(seen).toMatch(/PayonceData:\w*DeadLetters/);
+    expect(seen).toMatch(/PayonceData"[^}]*}[^}]*DeadLetters/);
   });
 
   test.each(['job_succeeded', 'job_failed', 'job_item_failed', 'job_item_skipped'])(
