@@ -5,7 +5,7 @@ import { EventBridgePublisher, eventBridgeClient } from '../events/store/eventbr
 import { configuredParking } from '../events/store/sqs-parking.ts';
 import { readStreamRecord } from '../events/store/stream-records.ts';
 import type { PublishOutcome } from '../events/use/event-publisher.ts';
-import { relayTransitions } from '../events/use/relay-transitions.ts';
+import { type RelayAlarm, relayTransitions } from '../events/use/relay-transitions.ts';
 import { queues } from '../kernel/platform/sqs.ts';
 import { type Bus, type Platform, type Queues, systemPlatform } from '../kernel/platform/system-platform.ts';
 import { idempotently } from '../once/idempotently.ts';
@@ -29,6 +29,8 @@ export function wire(platform: Platform & Queues & Bus, runner: OperationRunner)
     publisher: new EventBridgePublisher(platform.eventBridge(), config.eventBus),
     parking: configuredParking(platform, config.parkingQueueUrl),
     relayed: new ProcessRecords<PublishOutcome>(),
+    alarmed: new ProcessRecords<true>(),
+    alarm: (what: RelayAlarm, about: string) => telemetry.run('alarm', { [what]: 1 }, { [what]: about }),
     runner,
     digest,
     report: (error: unknown) => telemetry.fault('outbox-relay', error),

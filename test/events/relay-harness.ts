@@ -25,11 +25,14 @@ const MAX_TRIES = 20;
 export class RelayHarness extends World {
   readonly bus = new MemoryEventBus();
   readonly parked: { readonly body: string; readonly reason: string; readonly detail: string }[] = [];
+  /** The metric, and the payment that it is about. */
+  readonly alarms: string[] = [];
   readonly ledger: readonly Transition[];
   readonly records: StreamRecord[];
   readonly #how: Relay;
   readonly #parking: Parking = { park: async (one) => void this.parked.push(one) };
   #relayed = new ProcessRecords<PublishOutcome>();
+  #alarmed = new ProcessRecords<true>();
 
   constructor(transitions: readonly Transition[] = chains(2), how: Relay = relayTransitions) {
     super();
@@ -55,6 +58,7 @@ export class RelayHarness extends World {
   /** The next batch is taken by another process, which knows nothing of the ones before. */
   restart(): void {
     this.#relayed = new ProcessRecords();
+    this.#alarmed = new ProcessRecords();
   }
 
   relay(records: readonly StreamRecord[] = this.records, actor?: Actor): Promise<Relayed> {
@@ -74,6 +78,8 @@ export class RelayHarness extends World {
     const tools = {
       ...this.tools,
       relayed: this.#relayed,
+      alarmed: this.#alarmed,
+      alarm: (what: string, about: string) => void this.alarms.push(`${what} ${about}`),
       publisher: this.bus,
       transitions: this.store.ledger,
       parking: this.#parking,

@@ -206,15 +206,10 @@ describe('the relay', () => {
     expect(harness.parked).toEqual([{ body: '{"OldImage":{}}', reason: 'ledger_tampered', detail }]);
   });
 
-  test('counts a payment that went into review', async () => {
+  describe('raises an alarm that names the payment', () => {
     const [created, completed] = chains(1) as [Transition, Transition];
-    const review = { ...completed, type: 'payment.review_required' } as Transition;
-    expect(await new RelayHarness([created, review]).relay()).toMatchObject({ published: 1, toReview: 1 });
-    expect(await new RelayHarness([created, completed]).relay()).toMatchObject({ published: 1, toReview: 0 });
-  });
-
-  test('counts a late success, whichever process recorded it', async () => {
-    const [created, completed] = chains(1) as [Transition, Transition];
+    const { id } = created.payment;
+    const review = { ...completed, type: 'payment.review_required' as const };
     const subject: StrayCharge = {
       kind: 'stray_charge',
       chargeId: 'ch_9',
@@ -222,12 +217,38 @@ describe('the relay', () => {
       currency: 'EUR',
       status: 'captured',
     };
-    for (const type of ['payment.late_success', 'payment.failed'] as const) {
-      const late = { ...completed, type, subject };
-      const counted = { published: 1, lateSuccess: 1, toReview: 0 };
-      expect(await new RelayHarness([created, late]).relay()).toMatchObject(counted);
-    }
-    expect(await new RelayHarness([created, completed]).relay()).toMatchObject({ published: 1, lateSuccess: 0 });
+
+    test.each([
+      ['went into review', review, [`payment_to_review ${id}`]],
+      ['has late money', { ...completed, type: 'payment.late_success' as const, subject }, [`late_success ${id}`]],
+      ['failed with late money', { ...completed, type: 'payment.failed' as const, subject }, [`late_success ${id}`]],
+      ['succeeded', completed, []],
+    ])('if it %s', async (_what, outcome, alarms) => {
+      const harness = new RelayHarness([created, outcome]);
+      await harness.relay();
+      expect(harness.alarms).toEqual(alarms);
+    });
+
+    test.each([
+      ['the bus is away', 'not_now'],
+      ['the bus refuses its event', 'refused'],
+    ] as const)('while %s, once in a process', async (_when, kind) => {
+      const harness = new RelayHarness([created, review]);
+      harness.bus.trouble = () => ({ kind, code: 'InternalFailure' });
+      expect(await harness.relay()).toMatchObject({ published: 0 });
+      expect(harness.alarms).toEqual([`payment_to_review ${id}`]);
+      await harness.relay();
+      expect(harness.alarms).toHaveLength(1);
+      harness.restart();
+      await harness.relay();
+      expect(harness.alarms).toHaveLength(2);
+    });
+
+    test('although its record is parked, because its first transition is missing', async () => {
+      const harness = new RelayHarness([review]);
+      expect(await harness.relay()).toMatchObject({ parked: 1 });
+      expect(harness.alarms).toEqual([`payment_to_review ${id}`]);
+    });
   });
 
   test('parks a record that a bug makes unprocessable, and reports it', async () => {

@@ -64,9 +64,13 @@ async function relayed({ orderId }: CreateOrder): Promise<readonly PayonceEvent[
     publisher: bus,
     parking: { park: () => Promise.reject(new Error('nothing is parked')) },
     report: () => undefined,
+    alarm: () => undefined,
   };
   const records = transitions.map((each) => readStreamRecord(recordOf(each)));
-  await relayTransitions({ ...tools(), ...ports, relayed: new ProcessRecords() }, records);
+  await relayTransitions(
+    { ...tools(), ...ports, relayed: new ProcessRecords(), alarmed: new ProcessRecords() },
+    records,
+  );
   return bus.published.map((event) => {
     const read = readEvent(nameOfEvent(event.event), JSON.parse(JSON.stringify(event)));
     expect(read).toMatchObject({ kind: 'event' });

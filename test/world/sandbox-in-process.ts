@@ -97,8 +97,8 @@ export interface InsideSandbox {
   read(chargeId: string): Promise<Charge>;
   /** Whether the newest state of the charge was read, or is the result of requests under keys. */
   isShown(chargeId: string): boolean;
-  /** Whether a request with an idempotency key made the charge, and not another user of the account. */
-  isMadeByKey(chargeId: string): boolean;
+  /** When a request with an idempotency key made the charge. Unix milliseconds; undefined when another user of the account made it. */
+  madeByKeyAtMs(chargeId: string): number | undefined;
   /** When the books last contradicted what they had shown of the charge. Unix milliseconds; undefined when they never did. */
   contradictedAtMs(chargeId: string): number | undefined;
   /** When the charge changed last. Unix milliseconds; undefined when there is no such charge. */
@@ -231,7 +231,7 @@ export function createSandboxInProcess(options: SandboxInProcessOptions): Sandbo
       applied: history.applied,
       sent,
       isShown: (chargeId) => history.isShown(chargeId),
-      isMadeByKey: (chargeId) => history.isMadeByKey(chargeId),
+      madeByKeyAtMs: (chargeId) => history.madeByKeyAtMs(chargeId),
       contradictedAtMs: (chargeId) => history.contradictedAtMs(chargeId),
       changedAtMs: (chargeId) => history.changedAtMs(chargeId),
       ...actions,
@@ -265,7 +265,7 @@ interface History {
   readonly applied: readonly AppliedChange[];
   noteRead(call: HttpCall, answer: HttpAnswer): void;
   isShown(chargeId: string): boolean;
-  isMadeByKey(chargeId: string): boolean;
+  madeByKeyAtMs(chargeId: string): number | undefined;
   contradictedAtMs(chargeId: string): number | undefined;
   changedAtMs(chargeId: string): number | undefined;
 }
@@ -285,7 +285,7 @@ function createHistory(clock: Clock, onEvent: SandboxInProcessOptions['onEvent']
   const shown = new Map<string, ProcessorCharge>();
   const applied: AppliedChange[] = [];
   const unread = new Set<string>();
-  const madeByKey = new Set<string>();
+  const madeByKey = new Map<string, number>();
   /** The operations that charges name. */
   const named = new Set<string>();
   const contradicted = new Map<string, number>();
@@ -311,7 +311,7 @@ function createHistory(clock: Clock, onEvent: SandboxInProcessOptions['onEvent']
       if (JSON.stringify(JSON.parse(text)) === JSON.stringify(newest)) unread.delete(id);
     },
     isShown: (chargeId) => !unread.has(chargeId),
-    isMadeByKey: (chargeId) => madeByKey.has(chargeId),
+    madeByKeyAtMs: (chargeId) => madeByKey.get(chargeId),
     contradictedAtMs: (chargeId) => contradicted.get(chargeId),
     changedAtMs: (chargeId) => versions.get(chargeId)?.at(-1)?.atMs,
     charges: () => [...shown.values()],
@@ -352,7 +352,7 @@ function createHistory(clock: Clock, onEvent: SandboxInProcessOptions['onEvent']
         const outcome = await books.add(charge, event, ...rest);
         if (outcome === 'key_taken') return outcome;
         note(charge, rest[0] !== undefined);
-        if (rest[0] !== undefined) madeByKey.add(charge.id);
+        if (rest[0] !== undefined) madeByKey.set(charge.id, clock.nowMs());
         onEvent(event);
         return outcome;
       },
@@ -403,12 +403,14 @@ function leftOf({ amount_captured: captured, amount_refunded: refunded, disputes
   return disputes.reduce((left, { amount, status }) => left - (status === 'won' ? 0 : amount), captured - refunded);
 }
 
-/** A hold was declined, another amount was captured than the books had shown, a refund succeeds after it has failed, or a dispute that was closed ends otherwise. */
+const WAS_HELD: ReadonlySet<ChargeStatus> = new Set(['authorized', 'voided']);
+
+/** A hold was declined, also one that had ended; another amount was captured than the books had shown, a refund succeeds after it has failed, or a dispute that was closed ends otherwise. */
 function isContradicted(before: Charge, after: Charge): boolean {
   const statusOf = (parts: readonly { readonly id: string; readonly status: string }[], id: string) =>
     parts.find((part) => part.id === id)?.status;
   return (
-    (before.status === 'authorized' && after.status === 'declined') ||
+    (WAS_HELD.has(before.status) && after.status === 'declined') ||
     (before.amount_captured > 0 && after.amount_captured !== before.amount_captured) ||
     after.refunds.some(({ id, status }) => status === 'succeeded' && statusOf(before.refunds, id) === 'failed') ||
     before.disputes.some(({ id, status }) => status !== 'open' && statusOf(after.disputes, id) !== status)
@@ -505,7 +507,7 @@ type Actions = Omit<
   | 'applied'
   | 'sent'
   | 'isShown'
-  | 'isMadeByKey'
+  | 'madeByKeyAtMs'
   | 'contradictedAtMs'
   | 'changedAtMs'
   | 'delayNext'

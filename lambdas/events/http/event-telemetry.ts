@@ -1,11 +1,8 @@
 import { MetricUnit } from '@aws-lambda-powertools/metrics';
 import { EventMetric } from '../../kernel/contract/events.ts';
-import type { AlarmMetric } from '../../kernel/contract/metrics.ts';
 import type { Instruments, Meter } from '../../kernel/platform/instruments.ts';
 import { standardTelemetry, type Telemetry } from '../../kernel/platform/telemetry.ts';
 import type { Clock } from '../../kernel/world.ts';
-
-const LATE_SUCCESS: AlarmMetric = 'late_success';
 
 interface Instrumented {
   readonly instruments: Instruments;
@@ -58,13 +55,11 @@ interface RelayedBatch {
   readonly published: number;
   readonly parked: number;
   readonly tampered: number;
-  readonly toReview: number;
-  readonly lateSuccess: number;
   readonly againFrom?: string;
   readonly oldestMs?: number;
 }
 
-export interface RelayTelemetry extends Pick<Telemetry, 'fault'> {
+export interface RelayTelemetry extends Pick<Telemetry, 'fault' | 'run'> {
   /** Logs one line for each batch. */
   batch(batch: RelayedBatch): void;
 }
@@ -74,14 +69,12 @@ export function relayTelemetry(serviceName: string, { instruments, clock }: Inst
   const metrics = instruments.metrics(serviceName);
   const standard = standardTelemetry(serviceName, instruments);
   return {
-    fault: (requestId, error) => standard.fault(requestId, error),
-    batch: ({ published, parked, tampered, toReview, lateSuccess, againFrom, oldestMs }) => {
+    ...standard,
+    batch: ({ published, parked, tampered, againFrom, oldestMs }) => {
       const counts = {
         [EventMetric.published]: published,
         [EventMetric.parked]: parked,
         [EventMetric.tampered]: tampered,
-        [EventMetric.toReview]: toReview,
-        [LATE_SUCCESS]: lateSuccess,
         [EventMetric.publishFailed]: againFrom === undefined ? 0 : 1,
       };
       logger.info('relayed', { ...counts });

@@ -1,8 +1,9 @@
+import { EventMetric } from '../../kernel/contract/events.ts';
+import type { AlarmMetric } from '../../kernel/contract/metrics.ts';
 import { isFault } from '../../kernel/faults.ts';
-import { relayOperation } from '../../kernel/ids.ts';
+import { type PaymentId, relayOperation } from '../../kernel/ids.ts';
 import type { OnceInProcess, OperationRunner } from '../../once/use/operation-runner.ts';
 import type { OrderTransition } from '../../orders/domain/order-transition.ts';
-import type { TransitionType } from '../../payments/domain/payment.ts';
 import type { Transition } from '../../payments/domain/transition.ts';
 import type { PayonceEvent } from '../domain/event.ts';
 import type { PublishOutcome } from './event-publisher.ts';
@@ -15,19 +16,22 @@ export interface RelayTools extends PublishTools, LedgerEventTools {
   readonly runner: OperationRunner;
   /** The events that the bus has accepted, or has refused and that are not parked yet. A redelivered batch does not resend them. */
   readonly relayed: OnceInProcess<PublishOutcome>;
+  /** The records that have raised their alarm in this process. */
+  readonly alarmed: OnceInProcess<true>;
+  /** Raises an alarm for operators. @param about the payment */
+  readonly alarm: (what: RelayAlarm, about: PaymentId) => void;
   /** Called with each error. */
   readonly report: (error: unknown) => void;
 }
+
+/** A payment that went into review, or one of which a stray charge was found. */
+export type RelayAlarm = typeof EventMetric.toReview | Extract<AlarmMetric, 'late_success'>;
 
 export interface Relayed {
   readonly published: number;
   readonly parked: number;
   /** The parked records of rows that were changed or removed. */
   readonly tampered: number;
-  /** The published events of payments that went into review. */
-  readonly toReview: number;
-  /** The published events of stray charges. */
-  readonly lateSuccess: number;
   /** The position of the first record that could not be processed. It and all later ones must be delivered again. */
   readonly againFrom?: string;
   /** When the oldest transition of the batch was made. Unix milliseconds. */
@@ -62,13 +66,14 @@ type ParkingReason =
  *   batch again                 2 published ── 3 done before
  */
 export async function relayTransitions(tools: RelayTools, records: readonly StreamRecord[]): Promise<Relayed> {
+  raiseAlarms(tools, records);
   const prepared = await prepareAll(tools, records);
   const stopped = prepared.findIndex(({ kind }) => kind === 'not_now');
   const within = stopped === -1 ? prepared : prepared.slice(0, stopped);
 
   const events = within.flatMap((each) => (each.kind === 'event' ? [each.event] : []));
   const outcomes = await publishOnce(tools, events);
-  const counts = { published: 0, parked: 0, tampered: 0, toReview: 0, lateSuccess: 0 };
+  const counts = { published: 0, parked: 0, tampered: 0 };
   let told = 0;
   for (const [index, each] of within.entries()) {
     const outcome = each.kind === 'event' ? outcomes[told++] : undefined;
@@ -81,8 +86,6 @@ export async function relayTransitions(tools: RelayTools, records: readonly Stre
     if (poison !== undefined) counts.parked += 1;
     else if (outcome !== undefined) counts.published += 1;
     if (poison?.reason === 'ledger_tampered') counts.tampered += 1;
-    if (outcome?.kind === 'published' && is('payment.review_required', each)) counts.toReview += 1;
-    if (outcome?.kind === 'published' && hasStrayCharge(each)) counts.lateSuccess += 1;
   }
   return { ...counts, ...againFrom(records, stopped), ...oldestOf(events) };
 }
@@ -91,13 +94,22 @@ function poisonOf(prepared: Prepared): Extract<Prepared, { kind: 'poison' }> | u
   return prepared.kind === 'poison' ? prepared : undefined;
 }
 
-function is(type: TransitionType, prepared: Prepared): boolean {
-  return prepared.kind === 'event' && prepared.event.event.type === type;
-}
-
-function hasStrayCharge(prepared: Prepared): boolean {
-  if (prepared.kind !== 'event' || 'order' in prepared.transition) return false;
-  return prepared.transition.subject?.kind === 'stray_charge';
+/**
+ * Raises the alarms for what an operator has to know, before anything is published: an outage of the bus delays them as little as a
+ * parked record does. A process raises each once; another process may raise it again.
+ */
+function raiseAlarms({ alarm, alarmed }: RelayTools, records: readonly StreamRecord[]): void {
+  for (const { position, content } of records) {
+    const operation = relayOperation(position);
+    if (content.kind !== 'transition' || 'order' in content.transition || alarmed.find(operation)) continue;
+    const { type, subject, payment } = content.transition;
+    const isToReview = type === 'payment.review_required';
+    const isLate = subject?.kind === 'stray_charge';
+    if (!isToReview && !isLate) continue;
+    if (isToReview) alarm(EventMetric.toReview, payment.id);
+    if (isLate) alarm('late_success', payment.id);
+    alarmed.keep(operation, true);
+  }
 }
 
 function againFrom(records: readonly StreamRecord[], index: number): Pick<Relayed, 'againFrom'> {

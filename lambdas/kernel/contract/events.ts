@@ -19,7 +19,7 @@ export const EventMetric = {
   parked: 'event_parked',
   /** Parked records of Ledger rows that were changed or removed. */
   tampered: 'ledger_tampered',
-  /** Published payments that need an operator's decision. */
+  /** Payments that went into review. */
   toReview: 'payment_to_review',
   /** Minutes that were not republished, because consumers no longer have the records of events that old. */
   beyondReach: 'event_minutes_beyond_reach',

@@ -29,6 +29,7 @@ export type RequestCount =
   | 'webhook_swept'
   | 'webhook_endpoint_disabled'
   | typeof EventMetric.beyondReach
+  | typeof EventMetric.toReview
   | AlarmMetric;
 
 /** The facts of an answered request. Never a body, an idempotency key in clear text, an API key or a source. */

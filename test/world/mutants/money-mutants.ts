@@ -384,8 +384,25 @@ export const MONEY_MUTANTS: readonly Mutant[] = [
       },
       {
         file: 'lambdas/events/use/relay-transitions.ts',
-        find: "if (outcome?.kind === 'published' && hasStrayCharge(each))",
-        replace: "if (outcome?.kind === 'refused' && hasStrayCharge(each))",
+        find: "if (isLate) alarm('late_success', payment.id);",
+        replace: '',
+      },
+    ],
+  },
+  {
+    name: 'review-without-alarm-while-the-bus-is-away',
+    fault: 'A payment that goes into review while the bus takes no events raises no alarm.',
+    edits: [
+      {
+        file: 'lambdas/events/use/relay-transitions.ts',
+        find: '  raiseAlarms(tools, records);\n  const prepared = await prepareAll(tools, records);',
+        replace: '  const prepared = await prepareAll(tools, records);',
+      },
+      {
+        file: 'lambdas/events/use/relay-transitions.ts',
+        find: '  return { ...counts, ...againFrom(records, stopped), ...oldestOf(events) };',
+        replace:
+          '  raiseAlarms(tools, records);\n  return { ...counts, ...againFrom(records, stopped), ...oldestOf(events) };',
       },
     ],
   },

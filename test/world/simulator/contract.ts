@@ -52,7 +52,7 @@ export interface Alarm {
   readonly metric: string;
   readonly atMs: number;
   readonly count: number;
-  /** The payment or the order, if the log names it. The relay counts without names. */
+  /** The payment or the order, if the log names it. */
   readonly about?: string;
   /** For example the job, or the vendor. */
   readonly dimensions: Readonly<Record<string, string>>;

@@ -15,7 +15,7 @@ export function checkAlarms({ world, payments, orders }: Seen): readonly Violati
     const isRaised = world.alarms.some(
       (each) =>
         each.metric === metric &&
-        (each.about === about || each.about === undefined) &&
+        each.about === about &&
         each.atMs >= sinceMs - MINUTE_MS &&
         each.atMs <= sinceMs + SOON_MS,
     );
@@ -41,9 +41,10 @@ export function checkAlarms({ world, payments, orders }: Seen): readonly Violati
   return [...found, ...raisedOnce(world, [...payments.values()].flat())];
 }
 
-/** The relay counts what it publishes: once, unless a fault has it publish again. */
-function raisedOnce({ alarms, faults }: Observed, written: readonly Written<Transition>[]): readonly Violation[] {
-  if (faults.length > 0) return [];
+/** The relay reports what it reads: once, unless a fault or an outage of the bus has it read again. */
+function raisedOnce(world: Observed, written: readonly Written<Transition>[]): readonly Violation[] {
+  const { alarms, faults, troubles } = world;
+  if (faults.length > 0 || troubles.some(({ of }) => of === 'bus')) return [];
   const rows = written.map(({ row }) => row);
   const due = {
     late_success: rows.filter(({ subject }) => subject?.kind === 'stray_charge').length,

@@ -90,18 +90,18 @@ const refundOf = (refundId: string, charge: string, changes: Partial<Refund> = {
 });
 
 test('a healthy world violates no oracle', async () => {
-  const { request } = await paid('healthy');
-  await harness.change(change(request, 'part', { kind: 'refund', amountMinor: 300 }));
-  const late = await stray('late');
+  await harness.change(change((await paid('healthy')).request, 'part', { kind: 'refund', amountMinor: 300 }));
+  const late = (await stray('late')).request;
   await harness.returnCharges();
-  const disputed = await paid('disputed');
-  const dispute = await harness.processor.inside.dispute(disputed.charge, 400);
-  await tell(disputed.charge);
+  const { charge } = await paid('disputed');
+  const dispute = await harness.processor.inside.dispute(charge, 400);
+  await tell(charge);
   expect(world.now()).toEqual([]);
   await harness.processor.inside.closeDispute(dispute, 'won');
-  await tell(disputed.charge);
-  world.alarms.push({ metric: 'late_success', atMs: harness.clock.nowMs(), count: 1, dimensions: {} });
-  expect(harness.refundedAtProcessor(late.request)).toBe(1000);
+  await tell(charge);
+  const alarm = { metric: 'late_success', about: late.paymentId, count: 1, dimensions: {} };
+  world.alarms.push({ ...alarm, atMs: harness.clock.nowMs() });
+  expect(harness.refundedAtProcessor(late)).toBe(1000);
   expect(world.atTheEnd()).toEqual([]);
 });
 
@@ -563,8 +563,8 @@ describe('an answer', () => {
 
 test('late money without its alarm, or with two, is a violation', async () => {
   const dimensions = { service: 'outbox-relay' };
-  await stray('silent');
-  const alarm = { metric: 'late_success', atMs: harness.clock.nowMs(), count: 1, dimensions };
+  const { paymentId: about } = (await stray('silent')).request;
+  const alarm = { metric: 'late_success', about, atMs: harness.clock.nowMs(), count: 1, dimensions };
   await harness.returnCharges();
   expect(world.atTheEnd()).toEqual(['what needs an operator raises an alarm']);
   world.alarms.push({ ...alarm, atMs: alarm.atMs + 2 * 24 * 60 * MINUTE_MS });

@@ -46,9 +46,8 @@ export function checkProcessors({ world, payments, released }: Seen): readonly V
 
 /** Whether the request made a charge. */
 function isCharged({ operationId, atMs, isRepeated }: Sent, inside: Observed['processors'][string]['inside']): boolean {
-  const atSeconds = Math.floor(atMs / 1_000);
-  const made = inside.all.filter((each) => each.operationId === operationId && each.createdAtSeconds === atSeconds);
-  return !isRepeated && made.some(({ chargeId }) => inside.isMadeByKey(chargeId));
+  const own = inside.all.filter((each) => each.operationId === operationId);
+  return !isRepeated && own.some(({ chargeId }) => inside.madeByKeyAtMs(chargeId) === atMs);
 }
 
 const BOOKS = 'the books are read before each send';
@@ -109,7 +108,7 @@ export function checkBooks({ world, payments }: Seen): readonly Violation[] {
     const operation: string = chargeOperation(id as PaymentId);
     const found = Object.values(world.processors).flatMap(({ inside }) =>
       inside.all
-        .filter((charge) => charge.operationId === operation && inside.isMadeByKey(charge.chargeId))
+        .filter((charge) => charge.operationId === operation && inside.madeByKeyAtMs(charge.chargeId) !== undefined)
         .flatMap((charge) => attempted(charge, chain)),
     );
     // A charge without an answer or a callback is reported by reconciliation, not by the payment.
