@@ -2,6 +2,7 @@ import { userInfo } from 'node:os';
 import { Command } from 'commander';
 import { PAYONCE_DIRECTORY } from '../local/directories.ts';
 import { addActivity } from './activity.ts';
+import { addCost } from './cost.ts';
 import { addDoctor } from './doctor.ts';
 import { addErase } from './erase.ts';
 import { addEvents } from './events.ts';
@@ -39,6 +40,7 @@ export function payonceProgram(surroundings: Surroundings): Command {
   ])
     add(program, session);
   addDoctor(program, session);
+  addCost(program, session);
   addSimulate(program);
   for (const command of withDescendants(program))
     command

@@ -1,5 +1,6 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { Command } from 'commander';
+import { synthesizedStacks } from '../../lib/synthesized.ts';
 import { metricsPage } from './metrics.ts';
 import { proofPage } from './proof.ts';
 import { retentionPage } from './retention.ts';
@@ -9,6 +10,9 @@ const STATE_MACHINE = new URL('../state-machine.md', import.meta.url);
 const METRICS = new URL('../metrics.md', import.meta.url);
 const RETENTION = new URL('../retention.md', import.meta.url);
 const PROOF = new URL('../proof.md', import.meta.url);
+const COSTS = new URL('../costs.md', import.meta.url);
+const README = new URL('../../README.md', import.meta.url);
+const COUNTED = new URL('../../lib/cost/counted-paths.json', import.meta.url);
 const EXAMPLES = new URL('../../lambdas/api-docs/examples.json', import.meta.url);
 
 new Command('npm run docs:tables')
@@ -20,3 +24,10 @@ writeFileSync(METRICS, metricsPage());
 writeFileSync(RETENTION, retentionPage());
 writeFileSync(PROOF, proofPage(readFileSync(PROOF, 'utf8')));
 writeFileSync(EXAMPLES, await captureExamples());
+const { countPaths } = await import('../../test/bench/bench-counted-paths.ts');
+writeFileSync(COUNTED, `${JSON.stringify(await countPaths(), null, 2)}\n`);
+// Reads the counts.
+const { costsPage, fillCosts } = await import('./costs.ts');
+const synthesize = async (context: Readonly<Record<string, string>>) => [...synthesizedStacks(context).values()];
+writeFileSync(COSTS, await costsPage(synthesize));
+writeFileSync(README, await fillCosts(readFileSync(README, 'utf8'), synthesize));

@@ -1,8 +1,6 @@
 import { existsSync, globSync, readFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
-import { JOBS } from '../../lambdas/kernel/contract/jobs.ts';
-import { BacklogMetric } from '../../lambdas/resolving/contract.ts';
 import { magicSource } from '../../sandbox/magic-sources.ts';
 
 const PROJECT = resolve(import.meta.dirname, '..', '..');
@@ -58,60 +56,6 @@ describe('TypeScript examples of the documents', () => {
     const called = [...example.matchAll(/\b([a-z]\w+)\(/g)].map(([, name = '']) => name);
     const made = ['async', 'cron', 'commissionRow'];
     expect(called.filter((name) => !made.includes(name) && !new RegExp(`\\b${name}\\b`).test(code))).toEqual([]);
-  });
-});
-
-/** Besides one for each job: the backlog, and the mismatches. */
-const REPORTED_WITHOUT_REQUESTS = Object.keys(BacklogMetric).length + 1;
-
-describe('docs/costs.md', () => {
-  const page = read('docs/costs.md');
-  const cells = (row: string) => row.split('|').map((cell) => cell.trim());
-  const tables = [...page.matchAll(/\| what \| number .*\n.*\n((?:\|.*\n)+)/g)].map(([, rows = '']) =>
-    rows.trim().split('\n').map(cells),
-  );
-  const totals = tables.map((rows) => Number(/[\d.]+/.exec(rows.at(-1)?.[4] ?? '')?.[0]));
-  const [request = 0, callback = 0, fewest = 0, most = 0, webhook = 0, run = 0] = totals;
-  const idle = [...page.matchAll(/^\| ([^|*]+?) \| ([\d.]+) \| ([\d.]+) \| ([\d.]+) \|$/gm)].slice(-6);
-  const idleTotal = Number(/\*\*([\d.]+)\*\*(?![^]*\*\*)/.exec(page)?.[1]);
-
-  test('multiplies and adds without an error, with the prices of its list', () => {
-    expect(tables).toHaveLength(6);
-    for (const [index, rows] of tables.entries()) {
-      const parts = rows.slice(0, -1).map(([, what, number, price, usd]) => {
-        expect(page).toMatch(new RegExp(`^\\| an? .+ \\| ${price} \\|$`, 'm'));
-        expect([what, (Number(number) * Number(price)).toFixed(2)]).toEqual([what, usd]);
-        return Number(usd);
-      });
-      expect(parts.reduce((sum, part) => sum + part).toFixed(2)).toBe(totals[index]?.toFixed(2));
-    }
-    expect(page).toContain(`${(request + callback + fewest).toFixed(2)} USD per million under load`);
-    expect(page).toContain(`${(request + 1.25 + callback + most).toFixed(2)} USD per million one by one`);
-  });
-
-  test('adds up the items of an idle deployment', () => {
-    const runsPerMonth = JOBS.map(({ every }) => (730 * 3_600) / every).reduce((sum, runs) => sum + runs);
-    expect(idle.at(-1)?.slice(2, 4)).toEqual([(runsPerMonth / 1_000).toFixed(1), String(run / 1_000)]);
-    const hourly = JOBS.filter(({ every }) => every <= 3_600).length;
-    expect(idle.find(([row]) => /custom metrics/.test(row))?.[2]).toBe(String(hourly + REPORTED_WITHOUT_REQUESTS));
-    for (const [row, , number, each, perMonth] of idle)
-      expect([row, (Number(number) * Number(each)).toFixed(2)]).toEqual([row, perMonth]);
-    expect(idle.reduce((sum, [, , , , perMonth]) => sum + Number(perMonth), 0).toFixed(2)).toBe(idleTotal.toFixed(2));
-  });
-
-  test('has the figures of the README', () => {
-    const readme = read('README.md');
-    const figure = (about: RegExp) =>
-      new RegExp(`^\\| ${about.source}.* \\| (.+) USD per million \\|$`, 'm').exec(readme)?.[1];
-
-    expect(figure(/the request of a payment/)).toBe(`about ${Math.round(request)}`);
-    expect(figure(/a callback/)).toBe(`about ${Math.round(callback)}`);
-    expect(figure(/a webhook/)).toBe(`about ${Math.round(webhook)}`);
-    expect(readme).toMatch(
-      new RegExp(`^\\| an idle deployment: .* \\| about ${Math.round(idleTotal)} USD per month \\|$`, 'm'),
-    );
-    const [low, high] = [request + callback + fewest, request + 1.25 + callback + most];
-    expect(figure(/a payment with one callback/)).toBe(`${Math.round(low)} to ${Math.round(high)}`);
   });
 });
 

@@ -34,18 +34,3 @@ test('every entry of the runbook belongs to an alarm, or says that it has none, 
     .map((text) => text.trim().startsWith('No alarm.'));
   expect(entries.filter((entry, index) => named.includes(entry) === withoutAlarm[index])).toEqual([]);
 });
-
-test('docs/costs.md and the README count what an idle deployment has', () => {
-  const costs = readFileSync(new URL('../../docs/costs.md', import.meta.url), 'utf8');
-  const readme = readFileSync(new URL('../../README.md', import.meta.url), 'utf8');
-  const count = (type: string, isMeant: (resource: string) => boolean = () => true) =>
-    stacks
-      .flatMap((stack) => Object.values(stack?.findResources(type) ?? {}).map((each) => JSON.stringify(each)))
-      .filter(isMeant).length;
-  expect(costs).toMatch(new RegExp(`^\\| alarms \\| ${alarms.length} \\|`, 'm'));
-  expect(costs).toMatch(new RegExp(`^\\| dashboards \\| ${count('AWS::CloudWatch::Dashboard')} \\|`, 'm'));
-  expect(costs).toMatch(new RegExp(`^\\| secrets \\| ${count('AWS::SecretsManager::Secret')} \\|`, 'm'));
-  const polled = count('AWS::Lambda::EventSourceMapping', (mapping) => !mapping.includes('Stream'));
-  expect(costs).toMatch(new RegExp(`^\\| queues that Lambda polls: .* \\| ${polled} \\|`, 'm'));
-  expect(readme).toContain(`an idle deployment: ${alarms.length} alarms`);
-});

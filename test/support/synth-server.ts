@@ -2,11 +2,8 @@
  * Synthesizes the stacks, once for each context that is asked for, and keeps the templates for the whole run. A process of its
  * own: the CDK is loaded once, by Node alone, instead of once for every suite by Jest. It ends with the process that started it.
  */
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import type { Templates } from './synth.ts';
 
@@ -14,30 +11,15 @@ const made = new Map<string, Promise<Templates>>();
 
 async function synthesize(context: Record<string, unknown>): Promise<Templates> {
   // Loaded by the first request: a run without a test of templates does not wait for it.
-  const { App } = await import('aws-cdk-lib');
   const { StackName, stackNameOf } = await import('../../lambdas/kernel/contract/api.ts');
-  const { buildStacks } = await import('../../lib/stacks.ts');
-  const { context: flags } = JSON.parse(readFileSync(new URL('../../cdk.json', import.meta.url), 'utf8')) as {
-    context: Record<string, unknown>;
-  };
-  const outdir = mkdtempSync(join(tmpdir(), 'payonce-synth-'));
-  try {
-    const app = new App({
-      outdir,
-      context: { ...flags, 'aws:cdk:bundling-stacks': [], 'payonce:sandbox': 'true', ...context },
-    });
-    buildStacks(app);
-    const { stacks } = app.synth();
-    return Object.fromEntries(
-      (Object.keys(StackName) as (keyof typeof StackName)[]).flatMap((name) => {
-        const stackName = stackNameOf(name, context['payonce:environment'] as string | undefined);
-        const stack = stacks.find((each) => each.stackName === stackName);
-        return stack === undefined ? [] : [[name, stack.template as Record<string, unknown>]];
-      }),
-    );
-  } finally {
-    rmSync(outdir, { recursive: true, force: true });
-  }
+  const { synthesizedStacks } = await import('../../lib/synthesized.ts');
+  const stacks = synthesizedStacks({ 'payonce:sandbox': 'true', ...context });
+  return Object.fromEntries(
+    (Object.keys(StackName) as (keyof typeof StackName)[]).flatMap((name) => {
+      const template = stacks.get(stackNameOf(name, context['payonce:environment'] as string | undefined));
+      return template === undefined ? [] : [[name, { ...template }]];
+    }),
+  );
 }
 
 const server = createServer((request, response) => {

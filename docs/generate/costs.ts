@@ -1,0 +1,193 @@
+import { idleBill, pathsFor, type StackTemplate } from '../../lib/cost/bill.ts';
+import { growthOf, logsOf, type Path } from '../../lib/cost/paths.ts';
+import {
+  type BillLine,
+  linesOf,
+  PRICES,
+  PRICES_AS_OF,
+  type PriceName,
+  priceText,
+  totalOf,
+} from '../../lib/cost/prices.ts';
+
+/** The templates of a context. */
+export type Synthesize = (context: Readonly<Record<string, string>>) => Promise<readonly StackTemplate[]>;
+
+const MILLION = 1_000_000;
+const PLAIN = { 'payonce:sandbox': 'false' };
+
+interface Option {
+  readonly what: string;
+  readonly context: Readonly<Record<string, string>>;
+  /** What is charged by use besides. */
+  readonly used: string;
+}
+
+const OPTIONS: readonly Option[] = [
+  { what: '`sandbox`', context: { 'payonce:sandbox': 'true' }, used: 'as for orders' },
+  { what: '`stripeAccount`', context: { ...PLAIN, 'payonce:stripeAccount': 'acct_1' }, used: '' },
+  {
+    what: 'orders: `shopUrl`, `emailSender`',
+    context: { ...PLAIN, 'payonce:shopUrl': 'https://shop.example', 'payonce:emailSender': 'shop@shop.example' },
+    used: 'a write unit for each e-mail',
+  },
+  { what: '`alarmEmail`', context: { ...PLAIN, 'payonce:alarmEmail': 'ops@shop.example' }, used: '' },
+  {
+    what: '`firewall`',
+    context: { ...PLAIN, 'payonce:firewall': 'true' },
+    used: `${priceText('inspectedRequest')} requests`,
+  },
+];
+const BY_USE: readonly (readonly [what: string, used: string])[] = [
+  [
+    '`eventArchive`, which is on unless it is set to false',
+    `${priceText('archivedGb')} for a GB, about ${((2 / 1024 ** 2) * MILLION * PRICES.archivedGb.usd).toFixed(2)} per million events`,
+  ],
+];
+
+interface Figures {
+  readonly paths: ReturnType<typeof pathsFor>;
+  readonly idle: readonly BillLine[];
+}
+
+const perMillion = ({ usage }: Path): number => totalOf(linesOf(usage, MILLION));
+
+async function figuresOf(synthesize: Synthesize): Promise<Figures> {
+  const templates = await synthesize(PLAIN);
+  return { paths: pathsFor(templates), idle: idleBill(templates) };
+}
+
+/** Sums over a payment: the request, a callback, and the event; without a reference under load, and with one alone. */
+function wholePayment({ paths }: Figures): readonly [low: number, high: number] {
+  return [
+    perMillion(paths.payment) + perMillion(paths.callback) + perMillion(paths.event),
+    perMillion(paths.paymentWithReference) + perMillion(paths.callback) + perMillion(paths.eventAlone),
+  ];
+}
+
+/** docs/costs.md. */
+export async function costsPage(synthesize: Synthesize): Promise<string> {
+  const figures = await figuresOf(synthesize);
+  const { paths, idle } = figures;
+  const [low, high] = wholePayment(figures);
+  const titled = (path: Path): string =>
+    `## ${path.title}\n\n${path.assumes}\n\n${tableOf(linesOf(path.usage), MILLION)}`;
+  const { payment, paymentWithReference, paymentWithMetadata, ...others } = paths;
+  const more = (path: Path): string => (perMillion(path) - perMillion(payment)).toFixed(2);
+  return `# Costs
+
+Written by \`npm run docs:tables\` from \`docs/generate/costs.ts\`. Do not edit this page.
+
+List prices of AWS in us-east-1 as of ${PRICES_AS_OF}, in USD (\`lib/cost/prices.ts\`). What is charged comes from the synthesized templates, and units of
+DynamoDB from the counts of \`test/bench/counted-paths.test.ts\`. Durations and kilobytes of logs are assumptions, and each is named. Free tiers, discounts,
+data transfer, taxes, the domain's name and the processor's fees are not included. \`npx payonce cost\` computes the bill of other settings.
+
+| what | USD |
+|---|---|
+${(Object.keys(PRICES) as PriceName[]).map((name) => `| [${PRICES[name].what}](${PRICES[name].page}) | ${priceText(name)} |`).join('\n')}
+
+${titled(payment)}
+
+A reference costs ${more(paymentWithReference)} more, a reference with 500 bytes of metadata ${more(paymentWithMetadata)}, and a \`receipt_email\` among the metadata one write unit. A process that
+is started also reads the API key, the secret and the tenant's limit: three read units.
+
+${Object.values(others).map(titled).join('\n\n')}
+
+## A payment with a callback and its event
+
+${low.toFixed(2)} per million under load without a reference, and ${high.toFixed(2)} per million alone with a reference.
+
+## Logs
+
+At 1.5 kB for an execution and 0.4 kB for a request to the gateway, in USD per million. Keeping them costs ${priceText('keptLogGb')} for a GB and month
+(\`logRetentionDays\`).
+
+| path | USD |
+|---|---|
+${[payment, paths.callback, paths.event, paths.eventAlone, paths.webhook].map((path) => `| ${path.title} | ${totalOf(linesOf(logsOf(path), MILLION)).toFixed(2)} |`).join('\n')}
+
+## An idle deployment
+
+Without options and without requests, in a month of 730 hours:
+
+${tableOf(idle, 1)}
+
+A dashboard of at most 50 metrics is free for the first three of an account.
+
+## Options
+
+What each adds to it in a month:
+
+| option | adds | USD | by use |
+|---|---|---|---|
+${(await Promise.all(OPTIONS.map(async ({ what, context, used }) => optionRow(what, idle, idleBill(await synthesize(context)), used)))).join('\n')}
+${BY_USE.map(([what, used]) => `| ${what} | | 0.00 | ${used} |`).join('\n')}
+
+## Growth of the tables
+
+Bytes that a payment with a reference, its event and a webhook leave, without copies in indexes. The Ledger and the Views keep them; for the other tables
+see [retention](retention.md). A GB costs ${priceText('storedGb')} a month, and ${priceText('backupGb')} more for point-in-time recovery.
+
+| table | bytes | GB per million payments |
+|---|---|---|
+${Object.entries(growthOf())
+  .map(([table, bytes]) => `| ${table} | ${bytes} | ${((bytes * MILLION) / 1024 ** 3).toFixed(2)} |`)
+  .join('\n')}
+`;
+}
+
+/** The table of costs in the README. @throws Error when there is none */
+export async function fillCosts(readme: string, synthesize: Synthesize): Promise<string> {
+  const figures = await figuresOf(synthesize);
+  const { paths, idle } = figures;
+  const [low, high] = wholePayment(figures);
+  const about = (path: Path): string => `about ${Math.round(perMillion(path))} USD per million`;
+  const standing = idle.map(({ what, number }) =>
+    Number.isInteger(number) && number < 1_000 ? `${number} ${what}` : what,
+  );
+  const rows = [
+    ['the request of a payment', about(paths.payment)],
+    [
+      'a payment with one callback, its event, and its rows in the Views',
+      `${Math.round(low)} to ${Math.round(high)} USD per million`,
+    ],
+    ['a callback', about(paths.callback)],
+    ['a webhook, delivered at the first attempt', about(paths.webhook)],
+    [`an idle deployment: ${standing.join(', ')}`, `about ${Math.round(totalOf(idle))} USD per month`],
+  ];
+  const table = ['| item | cost |', '|---|---|', ...rows.map((cells) => `| ${cells.join(' | ')} |`)].join('\n');
+  const found = /^\| item \| cost \|\n(?:\|.*\n)+/m;
+  if (!found.test(readme)) throw new Error('the README has no table of costs');
+  return readme.replace(found, () => `${table}\n`);
+}
+
+function optionRow(what: string, base: readonly BillLine[], lines: readonly BillLine[], used: string): string {
+  const changed = lines.flatMap((line) => {
+    const before = base.find((each) => sameLine(each, line))?.number ?? 0;
+    return line.number === before ? [] : [`${shown(line.number - before)} ${withoutCount(line.what)}`];
+  });
+  return `| ${what} | ${changed.join(', ')} | ${(totalOf(lines) - totalOf(base)).toFixed(2)} | ${used} |`;
+}
+
+const withoutCount = (what: string): string => what.replace(/\d+ /, '');
+
+function sameLine(one: BillLine, other: BillLine): boolean {
+  return withoutCount(one.what) === withoutCount(other.what);
+}
+
+/** @param times how often the lines occur in what is priced */
+function tableOf(lines: readonly BillLine[], times: number): string {
+  const rows = lines.map(
+    ({ what, number, price, usd }) => `| ${what} | ${shown(number)} | ${price} | ${(usd * times).toFixed(2)} |`,
+  );
+  return [
+    '| what | number | price | USD |',
+    '|---|---|---|---|',
+    ...rows,
+    `| **total** | | | **${(totalOf(lines) * times).toFixed(2)}** |`,
+  ].join('\n');
+}
+
+function shown(number: number): string {
+  return String(Number(number.toPrecision(6)));
+}

@@ -1,0 +1,100 @@
+import { EventNames } from '../../lambdas/events/contract.ts';
+import { JOBS } from '../../lambdas/kernel/contract/jobs.ts';
+import { BacklogMetric } from '../../lambdas/resolving/contract.ts';
+import { grownGb, logsOf, type Path, pathsOf } from './paths.ts';
+import { type BillLine, lineOf, linesOf, totalOf } from './prices.ts';
+
+interface Resource {
+  readonly Type: string;
+  readonly Properties?: Readonly<Record<string, unknown>>;
+}
+
+/** A template, as CloudFormation reads it. */
+export interface StackTemplate {
+  readonly Resources: Readonly<Record<string, Resource>>;
+}
+
+const HOURS = 730;
+const HOUR_SECONDS = 3_600;
+/** Lambda polls a queue over five connections, with a request every 20 seconds each (AWS Lambda developer guide, "Using Lambda with Amazon SQS"). */
+const POLLS = (5 * HOURS * HOUR_SECONDS) / 20;
+/** Up to this number of metrics, the first three dashboards of an account are free. */
+const FREE_METRICS = 50;
+/** An event in the archive, with the envelope of EventBridge. Assumed. */
+const EVENT_GB = 2 / 1024 ** 2;
+
+/** The runs of all jobs in a month. */
+const RUNS = JOBS.map(({ every }) => (HOURS * HOUR_SECONDS) / every).reduce((sum, runs) => sum + runs, 0);
+/** Custom metrics that are written at least hourly without requests: one for each job, the backlog, and the mismatches. */
+const IDLE_METRICS = JOBS.filter(({ every }) => every <= HOUR_SECONDS).length + Object.keys(BacklogMetric).length + 1;
+
+/** What a deployment without requests costs in a month. */
+export function idleBill(templates: readonly StackTemplate[]): readonly BillLine[] {
+  const resources = templates.flatMap(({ Resources }) => Object.values(Resources));
+  const of = (type: string): readonly Resource[] => resources.filter(({ Type }) => Type === type);
+  const queues = of('AWS::Lambda::EventSourceMapping').filter((mapping) => !JSON.stringify(mapping).includes('Stream'));
+  const { run } = pathsFor(templates);
+  const rules = of('AWS::WAFv2::WebACL').flatMap(({ Properties = {} }) => Properties['Rules'] as readonly unknown[]);
+  return [
+    ...linesOf({
+      alarm: of('AWS::CloudWatch::Alarm').length,
+      dashboard: of('AWS::CloudWatch::Dashboard').filter((each) => metricsOn(each) > FREE_METRICS).length,
+      customMetric: IDLE_METRICS,
+      secret: of('AWS::SecretsManager::Secret').length,
+      key: of('AWS::KMS::Key').length,
+      webAcl: of('AWS::WAFv2::WebACL').length,
+      webAclRule: rules.length,
+    }),
+    lineOf('queueRequest', queues.length * POLLS, `requests to poll ${queues.length} queues`),
+    totalLine('runs of jobs that find nothing to do', run, RUNS),
+    ...linesOf(logsOf(run), RUNS),
+  ];
+}
+
+/** What payments add to it in a month: each has a reference, one callback, its event, and a webhook. */
+export function trafficBill(templates: readonly StackTemplate[], payments: number): readonly BillLine[] {
+  const { paymentWithReference, callback, event, webhook, email } = pathsFor(templates);
+  const has = (type: string): boolean =>
+    templates.some(({ Resources }) => Object.values(Resources).some(({ Type }) => Type === type));
+  const each = [paymentWithReference, callback, event, webhook];
+  const logs = each.reduce((sum, path) => sum + (logsOf(path).loggedGb ?? 0), 0);
+  const sendsEmails = JSON.stringify(templates).includes('ReceiptConsumer');
+  return [
+    totalLine('payments with a reference', paymentWithReference, payments),
+    totalLine('callbacks', callback, payments),
+    totalLine('events', event, payments),
+    totalLine('webhooks', webhook, payments),
+    ...(sendsEmails ? [totalLine('counters of receipts', email, payments)] : []),
+    lineOf('loggedGb', logs * payments),
+    lineOf('storedGb', grownGb(payments), 'GB stored in DynamoDB, added every month'),
+    lineOf('backupGb', grownGb(payments), 'GB of point-in-time recovery, added every month'),
+    ...(has('AWS::Events::Archive') ? [lineOf('archivedGb', payments * EVENT_GB)] : []),
+    // The request of the payment and its callback.
+    ...(has('AWS::WAFv2::WebACL') ? [lineOf('inspectedRequest', 2 * payments)] : []),
+  ];
+}
+
+function totalLine(what: string, { usage }: Path, times: number): BillLine {
+  const usd = totalOf(linesOf(usage, times));
+  return { what, number: times, price: `${((usd / times) * 1_000_000).toFixed(2)} per million`, usd };
+}
+
+/** The metrics of a dashboard. */
+function metricsOn({ Properties = {} }: Resource): number {
+  const parts = (Properties['DashboardBody'] as { readonly 'Fn::Join': readonly [string, readonly unknown[]] })[
+    'Fn::Join'
+  ];
+  const text = parts[1].map((part) => (typeof part === 'string' ? part : 'x')).join('');
+  const { widgets } = JSON.parse(text) as { widgets: { type: string; properties: { metrics?: unknown[] } }[] };
+  return widgets.reduce((sum, { properties: { metrics = [] } }) => sum + metrics.length, 0);
+}
+
+/** The paths at the settings of these templates. */
+export function pathsFor(templates: readonly StackTemplate[]): ReturnType<typeof pathsOf> {
+  const all = templates.flatMap(({ Resources }) => Object.entries(Resources));
+  const payments = all.find(([id]) => /^PaymentsFunction[0-9A-F]{8}$/.test(id))?.[1];
+  const reached = all.filter(
+    ([, each]) => each.Type === 'AWS::Events::Rule' && JSON.stringify(each).includes(EventNames.paymentCompleted),
+  );
+  return pathsOf({ memoryMb: Number(payments?.Properties?.['MemorySize']), consumers: reached.length });
+}

@@ -1,0 +1,149 @@
+import counted from './counted-paths.json' with { type: 'json' };
+import type { Usage } from './prices.ts';
+
+/** What happens once for a payment, a callback, an event, a webhook or a run. */
+export interface Path {
+  readonly title: string;
+  /** What is assumed besides the counts, in complete sentences. */
+  readonly assumes: string;
+  readonly usage: Usage;
+}
+
+/** One message's share of a batch of ten. */
+const OF_TEN = 0.1;
+/** A process takes tokens of a tenant's limit for eight requests with one write. */
+const LIMIT_UNITS = 1 / 8;
+/** A query of an empty partition costs half a read unit to one. */
+const QUEUE_READS = 40;
+const KILOBYTES_IN_GB = 1024 ** 2;
+const BYTES_IN_GB = 1024 ** 3;
+/** Lines of Lambda and of the function about one execution, and of the gateway about one request. Kilobytes. */
+const EXECUTION_LOG = 1.5;
+const ACCESS_LOG = 0.4;
+
+const gbSeconds = (megabytes: number, seconds: number): number => (megabytes / 1024) * seconds;
+
+/** @param memoryMb of the payments function */
+function requestPath(title: string, writeUnits: number, memoryMb: number): Path {
+  const usage = {
+    gatewayRequest: 1,
+    execution: 1,
+    gbSecond: gbSeconds(memoryMb, 0.5),
+    writeUnit: writeUnits + LIMIT_UNITS,
+  };
+  const assumes = `The execution has ${memoryMb} MB and takes half a second, most of it for the processor's answer. The limit of its tenant costs an eighth of a write unit.`;
+  return { title, assumes, usage };
+}
+
+/** @param consumers the queues that its event reaches */
+function eventPath(
+  title: string,
+  writeUnits: number,
+  reads: number,
+  consumers: number,
+  seconds: number,
+  share: number,
+): Path {
+  return {
+    title,
+    assumes: `The relay and ${consumers} consumers have 256 MB and take ${seconds * 1_000} milliseconds for an event. A message costs a request to send, one to receive and one to delete${share < 1 ? ', the last two shared by ten' : ''}.`,
+    usage: {
+      busEvent: 1,
+      queueRequest: consumers * (1 + 2 * share),
+      execution: (1 + consumers) * share,
+      gbSecond: (1 + consumers) * gbSeconds(256, seconds),
+      writeUnit: writeUnits,
+      readUnit: reads,
+    },
+  };
+}
+
+/** What the paths depend on besides the counts. */
+export interface PathSettings {
+  /** Memory of the payments function. */
+  readonly memoryMb: number;
+  /** The queues that the event of a captured payment reaches. */
+  readonly consumers: number;
+}
+
+/** The paths, from the counts of the tests and the settings of a deployment. */
+export function pathsOf({ memoryMb, consumers }: PathSettings) {
+  const { event, eventWithReference } = counted;
+  return {
+    payment: requestPath('A request for a payment', counted.payment.writeUnits, memoryMb),
+    paymentWithReference: requestPath('… with a reference', counted.paymentWithReference.writeUnits, memoryMb),
+    paymentWithMetadata: requestPath(
+      '… with a reference and 500 bytes of metadata',
+      counted.paymentWithReferenceAndMetadata.writeUnits,
+      memoryMb,
+    ),
+    callback: {
+      title: 'A callback',
+      assumes: `The execution has ${memoryMb} MB and takes 0.2 seconds, in which it reads the charge at the processor.`,
+      usage: {
+        gatewayRequest: 1,
+        execution: 1,
+        gbSecond: gbSeconds(memoryMb, 0.2),
+        writeUnit: counted.callback.writeUnits,
+        readUnit: counted.callback.reads,
+      },
+    },
+    event: eventPath('The event of a payment, under load', event.writeUnits, event.reads, consumers, 0.02, OF_TEN),
+    eventAlone: eventPath(
+      'The event of a payment with a reference, alone',
+      eventWithReference.writeUnits,
+      eventWithReference.reads,
+      consumers,
+      0.05,
+      1,
+    ),
+    webhook: {
+      title: 'A webhook, delivered at the first attempt',
+      assumes: "The execution has 256 MB and takes 0.3 seconds, most of it for the receiver's answer.",
+      usage: {
+        queueRequest: 3,
+        execution: 1,
+        gbSecond: gbSeconds(256, 0.3),
+        writeUnit: counted.webhook.writeUnits,
+        readUnit: counted.webhook.reads,
+      },
+    },
+    email: {
+      title: 'An e-mail about an order or a receipt',
+      assumes: 'The counter of its recipient costs one write unit; the mail service charges for the e-mail itself.',
+      usage: { writeUnit: 1 },
+    },
+    run: {
+      title: 'A run of a job that finds nothing to do',
+      assumes: `The executor and the jobs API have 256 MB and take 0.1 seconds each, the worker has ${memoryMb} MB and takes 0.2 seconds. It reads ${QUEUE_READS} units in its empty queues.`,
+      usage: {
+        firing: 1,
+        gatewayRequest: 1,
+        queueRequest: 3,
+        execution: 3,
+        gbSecond: 2 * gbSeconds(256, 0.1) + gbSeconds(memoryMb, 0.2),
+        writeUnit: counted.run.writeUnits,
+        readUnit: counted.run.reads + QUEUE_READS,
+      },
+    },
+  } as const satisfies Readonly<Record<string, Path>>;
+}
+
+/** Logs of a path. The kilobytes of an execution and of a request are assumed. */
+export function logsOf({ usage: { execution = 0, gatewayRequest = 0 } }: Path): Usage {
+  return { loggedGb: (execution * EXECUTION_LOG + gatewayRequest * ACCESS_LOG) / KILOBYTES_IN_GB };
+}
+
+/** Bytes that a payment with a reference, its event and one webhook leave for good in each table, without copies in indexes. */
+export function growthOf(): Readonly<Record<string, number>> {
+  const grown = new Map<string, number>();
+  const { paymentWithReference, eventWithReference, webhook } = counted;
+  for (const { storedBytes } of [paymentWithReference, eventWithReference, webhook])
+    for (const [table, bytes] of Object.entries(storedBytes)) grown.set(table, (grown.get(table) ?? 0) + bytes);
+  return Object.fromEntries(grown);
+}
+
+/** What a million payments a month add to the monthly bill for storage: gigabytes. */
+export function grownGb(payments: number): number {
+  return (Object.values(growthOf()).reduce((sum, bytes) => sum + bytes, 0) * payments) / BYTES_IN_GB;
+}

@@ -1,0 +1,75 @@
+/** List prices of AWS in us-east-1: the only place in the repository that states a price. */
+export const PRICES_AS_OF = '2025-11';
+
+interface Price {
+  /** What is charged, as a document names it. */
+  readonly what: string;
+  readonly usd: number;
+  /** The number of units that `usd` is for. */
+  readonly per: number;
+  /** AWS's page with the price. */
+  readonly page: string;
+}
+
+const MILLION = 1_000_000;
+const aws = (name: string): string => `https://aws.amazon.com/${name}/pricing/`;
+
+export const PRICES = {
+  writeUnit: { what: 'DynamoDB write units, on demand', usd: 0.625, per: MILLION, page: aws('dynamodb') },
+  readUnit: { what: 'DynamoDB read units, on demand', usd: 0.125, per: MILLION, page: aws('dynamodb') },
+  storedGb: { what: 'GB stored in DynamoDB, a month', usd: 0.25, per: 1, page: aws('dynamodb') },
+  backupGb: { what: 'GB of point-in-time recovery, a month', usd: 0.2, per: 1, page: aws('dynamodb') },
+  gatewayRequest: { what: 'requests to a REST API', usd: 3.5, per: MILLION, page: aws('api-gateway') },
+  execution: { what: 'Lambda executions', usd: 0.2, per: MILLION, page: aws('lambda') },
+  gbSecond: { what: 'GB-seconds of Lambda on arm64', usd: 13.3334, per: MILLION, page: aws('lambda') },
+  busEvent: { what: 'events on an EventBridge bus', usd: 1, per: MILLION, page: aws('eventbridge') },
+  firing: { what: 'firings of a schedule', usd: 1, per: MILLION, page: aws('eventbridge') },
+  archivedGb: { what: 'GB written to an archive of events', usd: 0.1, per: 1, page: aws('eventbridge') },
+  queueRequest: { what: 'requests to SQS', usd: 0.4, per: MILLION, page: aws('sqs') },
+  loggedGb: { what: 'GB of logs', usd: 0.5, per: 1, page: aws('cloudwatch') },
+  keptLogGb: { what: 'GB of logs kept, a month', usd: 0.03, per: 1, page: aws('cloudwatch') },
+  alarm: { what: 'alarms', usd: 0.1, per: 1, page: aws('cloudwatch') },
+  customMetric: { what: 'custom metrics', usd: 0.3, per: 1, page: aws('cloudwatch') },
+  dashboard: { what: 'dashboards of more than 50 metrics', usd: 3, per: 1, page: aws('cloudwatch') },
+  trace: { what: 'traces recorded by X-Ray', usd: 5, per: MILLION, page: aws('xray') },
+  secret: { what: 'secrets', usd: 0.4, per: 1, page: aws('secrets-manager') },
+  key: { what: 'keys of KMS', usd: 1, per: 1, page: aws('kms') },
+  webAcl: { what: 'web ACLs', usd: 5, per: 1, page: aws('waf') },
+  webAclRule: { what: 'rules of a web ACL', usd: 1, per: 1, page: aws('waf') },
+  inspectedRequest: { what: 'requests that a web ACL inspects', usd: 0.6, per: MILLION, page: aws('waf') },
+} as const satisfies Readonly<Record<string, Price>>;
+
+export type PriceName = keyof typeof PRICES;
+
+/** Numbers of what is charged. */
+export type Usage = Readonly<Partial<Record<PriceName, number>>>;
+
+/** One line of a bill. */
+export interface BillLine {
+  readonly what: string;
+  readonly number: number;
+  /** The price of one, or of a million. */
+  readonly price: string;
+  readonly usd: number;
+}
+
+/** @param times how often the usage occurs */
+export function linesOf(usage: Usage, times = 1): readonly BillLine[] {
+  return (Object.entries(usage) as [PriceName, number][])
+    .filter(([, number]) => number > 0)
+    .map(([name, number]) => lineOf(name, number * times));
+}
+
+/** @param what instead of the name in the list of prices */
+export function lineOf(name: PriceName, number: number, what: string = PRICES[name].what): BillLine {
+  return { what, number, price: priceText(name), usd: (number * PRICES[name].usd) / PRICES[name].per };
+}
+
+export function priceText(name: PriceName): string {
+  const { usd, per } = PRICES[name];
+  return per === 1 ? usd.toFixed(2) : `${usd} per million`;
+}
+
+export function totalOf(lines: readonly Pick<BillLine, 'usd'>[]): number {
+  return lines.reduce((sum, { usd }) => sum + usd, 0);
+}

@@ -1,0 +1,179 @@
+import { receiveCallback } from '../../lambdas/callbacks/receive-callback.ts';
+import { acceptedRun } from '../../lambdas/jobs/domain/job-run.ts';
+import { DynamoDbJobRuns } from '../../lambdas/jobs/store/dynamodb-job-runs.ts';
+import { workRun } from '../../lambdas/jobs/use/work-run.ts';
+import type { OperationId } from '../../lambdas/kernel/ids.ts';
+import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
+import { idempotentRunner } from '../../lambdas/once/idempotent-runner.ts';
+import { ProcessReplayCache } from '../../lambdas/once/process-records.ts';
+import { DynamoDbConsumerRecords } from '../../lambdas/once/store/dynamodb-consumer-records.ts';
+import { DynamoDbApprovals } from '../../lambdas/payments/store/dynamodb-approvals.ts';
+import { DynamoDbStore } from '../../lambdas/payments/store/dynamodb-store.ts';
+import { createPayment } from '../../lambdas/payments/use/create-payment.ts';
+import { DynamoDbViews } from '../../lambdas/views/store/dynamodb-views.ts';
+import { projectEvent } from '../../lambdas/views/use/project-event.ts';
+import { DynamoDbWebhooks } from '../../lambdas/webhooks/store/dynamodb-webhooks.ts';
+import { fanOut } from '../../lambdas/webhooks/use/fan-out-webhooks.ts';
+import { sendWebhook } from '../../lambdas/webhooks/use/send-webhook.ts';
+import type { WebhookTask } from '../../lambdas/webhooks/use/webhooks.ts';
+import { eventsOf } from '../events/event-fixtures.ts';
+import { countingJob, hearing, recordOf } from '../jobs/job-fixtures.ts';
+import { callback } from '../payments/payment-fixtures.ts';
+import { countingEntropy } from '../support/counting-entropy.ts';
+import { SimulatedClock } from '../support/simulated-clock.ts';
+import { endpointNamed, SECRETS } from '../webhooks/webhook-fixtures.ts';
+import { itemSize } from '../world/dynamodb-values.ts';
+import { MemoryDynamoDb } from '../world/memory-dynamodb.ts';
+import { TABLE_SHAPES, TABLES } from '../world/tables.ts';
+import { PartitionMeter } from './bench-partition-meter.ts';
+import { typicalPayment, typicalProcessor } from './bench-typical-payment.ts';
+
+/** What a path does to DynamoDB. */
+export interface CountedPath {
+  /** Write units, indexes included. */
+  readonly writeUnits: number;
+  /** Calls that read. Each reads at most four kilobytes: at most one read unit. */
+  readonly reads: number;
+  /** Bytes that stay in each table, with its indexes, until they expire. */
+  readonly storedBytes: Readonly<Record<string, number>>;
+}
+
+/** DynamoDB adds this to each item for storage (Amazon DynamoDB developer guide, "Item sizes and formats"). Bytes. */
+const OVERHEAD_BYTES = 100;
+
+/** The product's stores over DynamoDB in memory, where all calls are counted. */
+class CountedWorld {
+  readonly clock = new SimulatedClock();
+  readonly #meter = new PartitionMeter(TABLE_SHAPES);
+  readonly #stored = new Map<string, number>();
+  #reads = 0;
+  readonly client;
+  readonly pacing;
+
+  constructor() {
+    const database = new MemoryDynamoDb({ tables: TABLE_SHAPES, nowMs: () => this.clock.nowMs() });
+    this.client = database.clientWith((command, apply) => {
+      this.#meter.transaction = command === 'TransactWriteCommand';
+      if (/^(Get|Query|BatchGet|TransactGet|Scan)/.test(command)) this.#reads += 1;
+      return apply();
+    });
+    this.pacing = { clock: this.clock, entropy: countingEntropy() };
+    database.listen((changes) => {
+      this.#meter.note(changes);
+      for (const { table, before, after } of changes) {
+        const bytes = (item: typeof after) => (item === undefined ? 0 : itemSize(item) + OVERHEAD_BYTES);
+        this.#stored.set(table, (this.#stored.get(table) ?? 0) + bytes(after) - bytes(before));
+      }
+    });
+  }
+
+  async count(path: () => Promise<unknown>): Promise<CountedPath> {
+    this.#meter.units.clear();
+    this.#stored.clear();
+    this.#reads = 0;
+    await path();
+    const writeUnits = [...this.#meter.units.values()].reduce((sum, units) => sum + units, 0);
+    return { writeUnits, reads: this.#reads, storedBytes: Object.fromEntries(this.#stored) };
+  }
+}
+
+/** The paths of docs/costs.md, each counted in a world of its own. */
+export async function countPaths() {
+  const metadata = { note: 'n'.repeat(496) };
+  const plain = await paymentPaths();
+  const referred = await paymentPaths({ reference: 'order-6735' });
+  const noted = await paymentPaths({ reference: 'order-6735', metadata });
+  return {
+    payment: plain.payment,
+    paymentWithReference: referred.payment,
+    paymentWithReferenceAndMetadata: noted.payment,
+    event: plain.event,
+    eventWithReference: referred.event,
+    webhook: plain.webhook,
+    callback: await callbackPath(),
+    run: await runPath(),
+  };
+}
+
+async function paymentPaths(changes: Parameters<typeof typicalPayment>[1] = {}) {
+  const world = new CountedWorld();
+  const { client, pacing } = world;
+  const tasks: WebhookTask[] = [];
+  const tools = {
+    ...pacing,
+    store: new DynamoDbStore(client, TABLES, pacing),
+    webhooks: new DynamoDbWebhooks(client, TABLES, pacing),
+    views: new DynamoDbViews(client, TABLES.views, pacing),
+    processor: typicalProcessor(),
+    runner: idempotentRunner,
+    replays: new ProcessReplayCache(),
+    digest: systemDigest,
+    secrets: SECRETS,
+    tasks: { enqueue: async (more: readonly WebhookTask[]) => void tasks.push(...more) },
+    transport: { post: async () => ({ kind: 'answered', status: 200, excerpt: 'x'.repeat(256) }) as const },
+    bodies: async () => '{}',
+    report: (error: unknown) => {
+      throw error;
+    },
+  };
+  const request = typicalPayment('counted', changes);
+  const { tenantId, mode } = request;
+  const was = await tools.webhooks.readBook({ tenantId, mode });
+  await tools.webhooks.write({ book: { was, now: { ...was, revision: 1, endpoints: [endpointNamed('counted')] } } });
+  const payment = await world.count(() => createPayment(tools, request));
+  const chain = await tools.store.listTransitions(request.paymentId, { afterSequence: 0, limit: 10 });
+  const events = eventsOf(systemDigest, chain);
+  const event = await world.count(async () => {
+    for (const each of events) await projectEvent(tools, each);
+  });
+  const webhook = await world.count(async () => {
+    for (const each of events) await fanOut(tools, each);
+    for (const task of tasks.splice(0)) {
+      if (task.kind !== 'attempt') continue;
+      const result = await sendWebhook(tools, task.endpointId, task.deliveryId);
+      if (result !== 'delivered') throw new Error(`the webhook was ${result}`);
+    }
+  });
+  return { payment, event, webhook };
+}
+
+async function callbackPath(): Promise<CountedPath> {
+  const world = new CountedWorld();
+  const { client, pacing } = world;
+  const processor = typicalProcessor();
+  const store = new DynamoDbStore(client, TABLES, pacing);
+  const tools = {
+    ...pacing,
+    store,
+    effects: new DynamoDbApprovals(client, TABLES, pacing, store),
+    processor,
+    books: processor,
+    runner: idempotentRunner,
+    replays: new ProcessReplayCache(),
+    digest: systemDigest,
+  };
+  const request = typicalPayment('counted', { source: 'tok_async' });
+  await createPayment(tools, request);
+  const [charge] = processor.charges(request.paymentId);
+  if (charge === undefined) throw new Error('there is no charge');
+  await processor.inside.approve(charge.chargeId);
+  return world.count(() => receiveCallback(tools, callback('evt_counted', charge.chargeId)));
+}
+
+/** A run that finds nothing to do, from the executor's call to its end, without the reads of its queues. */
+async function runPath(): Promise<CountedPath> {
+  const world = new CountedWorld();
+  const { client, pacing, clock } = world;
+  const runs = new DynamoDbJobRuns(client, TABLES, pacing);
+  const run = acceptedRun('resolve', clock.nowMs(), clock.nowMs());
+  const asked = { ...recordOf(run), operationId: 'jobcall_1' as OperationId, expiresAtSeconds: 1_800_000_000 };
+  const tasks = { enqueue: async () => undefined };
+  const jobs = { resolve: countingJob(0) };
+  const tools = { runs, tasks, jobs, observer: hearing(), runner: idempotentRunner, clock };
+  return world.count(async () => {
+    await new DynamoDbConsumerRecords(client, TABLES, pacing).recordOnce(asked, []);
+    await runs.accept(recordOf(run), run);
+    const ended = await workRun(tools, run, 1);
+    if (ended !== 'succeeded') throw new Error(`the run was ${ended}`);
+  });
+}

@@ -1,0 +1,41 @@
+import { describe, expect, test } from '@jest/globals';
+import { endingOf } from '../../cli/failure.ts';
+import { payonceProgram } from '../../cli/program.ts';
+
+async function cost(...arguments_: readonly string[]): Promise<string> {
+  const printed: string[] = [];
+  const print = (text: string): void => void printed.push(text);
+  const program = payonceProgram({ print, isTerminal: false, freshKey: () => 'key' });
+  await program.parseAsync(['node', 'payonce', 'cost', ...arguments_]);
+  return printed.join('\n');
+}
+
+describe('payonce cost', () => {
+  test('prints the lines of a bill, which add up to its total, for settings and payments a month', async () => {
+    const bill = JSON.parse(await cost('--json', '-c', 'payonce:firewall=true', '--payments', '1000000')) as {
+      lines: { what: string; number: number; usd: number }[];
+      totalUsd: number;
+    };
+    const usd = (what: string): number | undefined => bill.lines.find((line) => line.what === what)?.usd;
+    expect(usd('web ACLs')).toBe(5);
+    expect(usd('requests that a web ACL inspects')).toBeCloseTo(1.2);
+    expect(usd('payments with a reference')).toBeCloseTo(15.24, 1);
+    expect(bill.lines.reduce((sum, line) => sum + line.usd, 0)).toBeCloseTo(bill.totalUsd);
+  });
+
+  test('prints a table for people, without payments by default', async () => {
+    const text = await cost();
+    expect(text).toMatch(/^WHAT +NUMBER +PRICE IN USD +USD A MONTH\nalarms +\d+ +0.10 +\d+\.\d\d\n/);
+    expect(text).toMatch(/\ntotal +\d+\.\d\d\n/);
+    expect(text).not.toContain('webhooks');
+  });
+
+  test.each([
+    [['-c', 'firewall=true'], 'firewall=true is not a setting like payonce:firewall=true.'],
+    [['-c', 'payonce:firewall=maybe'], 'payonce:firewall'],
+    [['--payments', '-1'], '-1 is not a number from 0 to 1000000000.'],
+  ])('refuses %j in one sentence', async (arguments_, sentence) => {
+    const ending = await cost(...arguments_).then(() => undefined, endingOf);
+    expect(ending).toMatchObject({ exitCode: 2, sentence: expect.stringContaining(sentence) as unknown });
+  });
+});
