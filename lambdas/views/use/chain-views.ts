@@ -57,10 +57,13 @@ function ownerOf({ tenantId, mode }: ViewOwner): ViewOwner {
   return { tenantId, mode };
 }
 
-/** @returns the keys of implied rows that are missing or differ, assuming that all events were projected */
+/**
+ * @returns the keys of implied rows that are missing or differ, assuming that all events were projected. `seen` rows are not
+ *   compared: without one, the event is published again
+ */
 export async function wrongRows(views: Pick<ViewStore, 'read'>, { events }: ChainViews): Promise<readonly ViewKey[]> {
   const implied = [
-    ...events.flatMap(({ lasting, seen }) => [...lasting, seen]),
+    ...events.flatMap(({ lasting }) => lasting),
     ...events.slice(0, 1).flatMap(({ ofReference }) => ofReference),
     ...newestHeads(events),
   ];

@@ -28,17 +28,20 @@ export function projectEvent(
     prepare: async () => undefined,
     commit: async () => {
       await writeViews({ views }, said);
+      await views.put([said.seen]);
       return 'projected';
     },
   });
 }
 
-/** Writes the rows even if the event was projected before, and so repairs damaged rows. */
+/**
+ * Writes the rows even if the event was projected before, and so repairs damaged rows. It does not write the `seen` row: that says
+ * that the event was published.
+ */
 export async function writeViews({ views }: Pick<ProjectTools, 'views'>, said: EventViews): Promise<void> {
   await views.put(said.lasting);
   if (said.lasting.length > 0) await reopenDay(views, said.owner, said.occurredAtMs);
   await advanceHeads(views, said);
-  await views.put([said.seen]);
 }
 
 /**

@@ -147,6 +147,19 @@ export const ONCE_MUTANTS: readonly Mutant[] = [
     ],
   },
   {
+    name: 'rebuilt-counts-as-published',
+    fault: 'A rebuild of the Views marks events as seen that were never published.',
+    needs: ['rebuild'],
+    edits: [
+      {
+        file: 'lambdas/views/use/rebuild-views.ts',
+        find: 'for (const event of said.events) await writeViews(this.#tools, event);',
+        replace:
+          'for (const event of said.events) {\n      await writeViews(this.#tools, event);\n      await this.#tools.views.put([event.seen]);\n    }',
+      },
+    ],
+  },
+  {
     name: 'day-not-reopened',
     fault: 'The total of a closed day lacks entries that came later.',
     edits: [
