@@ -6,6 +6,8 @@ export interface Measurements {
   readonly engine: readonly PathCost[];
   /** The capacity table. */
   readonly capacity: string;
+  /** The table of the scheduled comparisons. */
+  readonly reconciling: string;
   readonly byHand: PathCost;
   readonly others: readonly PathCost[];
   readonly skeleton: SkeletonTime;
@@ -18,6 +20,7 @@ export interface Measurements {
 export function report({
   engine,
   capacity,
+  reconciling,
   byHand,
   others,
   skeleton,
@@ -50,6 +53,16 @@ adds one unit to the row of a payment's notes, for its index.
 ${capacity}
 
 A page of a list takes four queries, and two reads by key for each object. A page of deliveries takes eight queries.
+
+## Comparing ten million payments a month
+
+One live account at Stripe, payments at an even rate, each with an outcome. \`test/bench/reconcile.test.ts\` counts the pages of work and the calls on lists as Stripe answers them; the
+table is computed from these counts. A page of work takes 1.4 seconds, mostly for up to four concurrent lists, and 10 milliseconds for the chain of each payment, eight at once. Before, each payment took a search and a read at Stripe, half a second, four at once.
+The limit is half of the interval. An hour without payments costs eleven reads and one list.
+
+${reconciling}
+
+A payment whose charge does not agree with the Ledger costs a search and its charges more, and one whose charge is of an earlier hour one read.
 
 ## What the skeleton costs
 

@@ -150,7 +150,18 @@ function bookkeepingJobs(
   books: readonly ProcessorBooks[],
 ) {
   const observer = booksTelemetry(instruments);
-  const reconciled = { books, outcomes: transitions, effects: store, views, digest, clock, observer };
+  const telemetry = standardTelemetry(NAME, instruments);
+  const reconciled = {
+    books,
+    outcomes: transitions,
+    effects: store,
+    views,
+    marks: new DynamoDbJobMarks(documents, tables.registry, pacing),
+    digest,
+    clock,
+    observer,
+    report: (error: unknown): void => telemetry.fault(NAME, error),
+  };
   return {
     'reconcile-recent': reconcileRecent(reconciled),
     'reconcile-days': reconcileDays(reconciled),

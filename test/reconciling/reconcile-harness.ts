@@ -2,6 +2,7 @@ import { type PaymentId, storedOperationId } from '../../lambdas/kernel/ids.ts';
 import { invariant } from '../../lambdas/kernel/invariant.ts';
 import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
 import type { ProcessorCharge } from '../../lambdas/payments/domain/processor-charge.ts';
+import type { ProcessorBooks } from '../../lambdas/payments/use/processor.ts';
 import type { Mismatch } from '../../lambdas/reconciling/domain/compare-books.ts';
 import {
   type MismatchCounts,
@@ -10,8 +11,12 @@ import {
 } from '../../lambdas/reconciling/domain/mismatch-view.ts';
 import { type ReconcileTools, reconcileDays, reconcileRecent } from '../../lambdas/reconciling/use/reconcile.ts';
 import { ALL_MISMATCHES } from '../../lambdas/views/domain/lists.ts';
+import { DynamoDbViews } from '../../lambdas/views/store/dynamodb-views.ts';
 import { type FinishedJob, finishJob } from '../jobs/finish-job.ts';
+import { countingEntropy } from '../support/counting-entropy.ts';
 import { Api } from '../world/api.ts';
+import { Stores } from '../world/stores.ts';
+import { TABLES } from '../world/tables.ts';
 
 const MINUTE_MS = 60_000;
 
@@ -19,6 +24,7 @@ const MINUTE_MS = 60_000;
 export class ReconcileHarness extends Api {
   readonly told: string[] = [];
   readonly counted: MismatchCounts[] = [];
+  readonly reported: unknown[] = [];
 
   tools(changes: Partial<ReconcileTools> = {}): ReconcileTools {
     const { store, processor, clock } = this;
@@ -27,8 +33,10 @@ export class ReconcileHarness extends Api {
       outcomes: store.ledger,
       effects: store,
       views: this.views,
+      marks: store.jobMarks,
       digest: systemDigest,
       clock,
+      report: (error) => this.reported.push(error),
       observer: {
         difference: (change, { mismatch }) =>
           this.told.push(`${change} ${mismatch.processorMinor}/${mismatch.ledgerMinor}`),
@@ -36,6 +44,35 @@ export class ReconcileHarness extends Api {
       },
       ...changes,
     };
+  }
+
+  /** Tools that count the reads of DynamoDB and the calls of the processor. */
+  metered() {
+    const { clock, processor, store } = this;
+    const counts = { reads: 0, lists: 0, searches: 0, charges: 0 };
+    const client = store.database.clientWith((command, apply) => {
+      if (command === 'QueryCommand' || command === 'GetCommand') counts.reads += 1;
+      return apply();
+    });
+    const books: ProcessorBooks = {
+      ...processor,
+      listCharges: (window, limit) => {
+        counts.lists += 1;
+        return processor.listCharges(window, limit);
+      },
+      chargesOfPayment: (paymentId, limit) => {
+        counts.searches += 1;
+        return processor.chargesOfPayment(paymentId, limit);
+      },
+      readCharge: (chargeId, limit) => {
+        counts.charges += 1;
+        return processor.readCharge(chargeId, limit);
+      },
+    };
+    const counted = new Stores(clock, { client });
+    const views = new DynamoDbViews(client, TABLES.views, { clock, entropy: countingEntropy() });
+    const tools = { books: [books], effects: counted, outcomes: counted.ledger, marks: counted.jobMarks, views };
+    return { counts, tools };
   }
 
   recent(changes: Partial<ReconcileTools> = {}, options: Parameters<typeof finishJob>[2] = {}): Promise<FinishedJob> {
@@ -62,10 +99,10 @@ export class ReconcileHarness extends Api {
     return this.inside.charge({ operationId, paymentId, amountMinor, currency });
   }
 
-  /** Compares the last day, an hour after the comparison before it. @returns what the two books say differently */
+  /** Compares whole days, a day after the comparison before it. @returns what the two books say differently */
   async mismatches(): Promise<readonly Mismatch[]> {
-    this.wait(60);
-    const { done, left, failed } = await this.recent();
+    this.wait(24 * 60);
+    const { done, left, failed } = await this.days();
     invariant(done > 0 && left === 0 && failed === 0, 'all was compared');
     return this.differences().map(({ mismatch }) => mismatch);
   }

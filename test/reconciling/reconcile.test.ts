@@ -3,14 +3,10 @@ import { RetryableError } from '../../lambdas/kernel/faults.ts';
 import { parsePaymentId, tenantId } from '../../lambdas/kernel/ids.ts';
 import { invariant } from '../../lambdas/kernel/invariant.ts';
 import type { ProcessorCharge } from '../../lambdas/payments/domain/processor-charge.ts';
-import { LedgerTransitions } from '../../lambdas/payments/store/ledger-transitions.ts';
 import type { ProcessorBooks } from '../../lambdas/payments/use/processor.ts';
-import { reconcileRecent } from '../../lambdas/reconciling/use/reconcile.ts';
-import { RUN } from '../support/causes.ts';
-import { countingEntropy } from '../support/counting-entropy.ts';
+import type { RecentOutcomes } from '../../lambdas/payments/use/transition-reader.ts';
 import { as, LIVE_KEY, OTHER_KEY } from '../world/api.ts';
 import { createSandboxInProcess } from '../world/sandbox-in-process.ts';
-import { TABLES } from '../world/tables.ts';
 import { ReconcileHarness } from './reconcile-harness.ts';
 
 const UNKNOWN = parsePaymentId(`pay_${'a'.repeat(32)}`);
@@ -51,51 +47,118 @@ describe('books that agree', () => {
     expect(harness.counted).toEqual([{ confirmed: 0, suspected: 0 }]);
   });
 
-  test.each([
-    ['recent', 2],
-    ['days', 7],
-  ] as const)('cost one query for each shard of a day without outcomes (%s)', async (run, days) => {
-    let queries = 0;
-    const { store, clock } = harness;
-    const client = store.database.clientWith((command, apply) => {
-      if (command === 'QueryCommand') queries += 1;
-      return apply();
-    });
-    const outcomes = new LedgerTransitions(client, TABLES, { clock, entropy: countingEntropy() });
-    await harness[run]({ outcomes });
-    expect(queries).toBe(days * 8);
-    queries = 0;
-    clock.advance(-HOUR * 60_000);
-    for (let payment = 0; payment < 10; payment += 1) await harness.paid(`k-${payment}`);
-    clock.advance(DAY * 60_000);
-    // Pages of two.
-    expect(await harness[run]({ outcomes })).toMatchObject({ done: 10 });
-    expect(queries).toBeLessThanOrEqual((days + 10 / 2 + 1) * 8);
+  test('cost eleven reads and one list in an hour without payments, and eight reads for each further day', async () => {
+    await harness.recent();
+    harness.wait(HOUR);
+    const { counts, tools } = harness.metered();
+    await harness.recent(tools);
+    expect(counts).toEqual({ reads: 11, lists: 1, searches: 0, charges: 0 });
+    await harness.days(tools);
+    expect(counts.reads).toBeLessThanOrEqual(11 + 7 * 8 + 2);
+    expect(counts.lists).toBe(2);
   });
 
-  test('are compared payment by payment, each once, for any history and either direction', async () => {
+  test('cost one read for each new payment and one list for some eighty, and nothing for those of earlier hours', async () => {
+    await harness.recent();
+    const { counts, tools } = harness.metered();
+    for (let hour = 0; hour < 3; hour += 1) {
+      for (let payment = 0; payment < 150; payment += 1) {
+        await harness.paid(`k-${hour}-${payment}`);
+        harness.clock.advance(15_000);
+      }
+      harness.wait(22);
+      Object.assign(counts, { reads: 0, lists: 0 });
+      const { done } = await harness.recent(tools);
+      expect(done).toBe(150);
+      expect(counts.reads).toBeLessThanOrEqual(150 + 5 * 8 + 20);
+      expect(counts.lists).toBeLessThanOrEqual(5);
+    }
+    expect(counts).toMatchObject({ searches: 0, charges: 0 });
+  });
+
+  test('are compared once for each part, from the list alone, for any history and either direction', async () => {
     const payment = await harness.paid('k-1');
     const { chargeId } = harness.chargeOf(payment);
     await harness.inside.refund(chargeId, 100);
     await harness.world.learn(payment);
-    harness.wait(5);
+    harness.wait(HOUR / 2);
+    await harness.recent();
+    harness.wait(HOUR);
     await harness.inside.refund(chargeId, 200);
     await harness.world.learn(payment);
-    const compared: string[] = [];
-    const { processor } = harness;
-    const books: ProcessorBooks = {
-      ...processor,
-      chargesOfPayment: (id, limit) => {
-        compared.push(id);
-        return processor.chargesOfPayment(id, limit);
+    const { counts, tools } = harness.metered();
+
+    // The charge is in the list of an earlier hour, so it is read by its id.
+    expect(await harness.recent(tools)).toMatchObject({ done: 1, left: 0, failed: 0 });
+    expect(counts).toMatchObject({ searches: 0, charges: 1 });
+    expect(harness.views.all()).toEqual([]);
+  });
+});
+
+describe('the mark', () => {
+  /** Books without an answer to some reads. */
+  const away = (kind: 'readCharge' | 'chargesOfPayment'): ProcessorBooks => ({
+    ...harness.processor,
+    listCharges: async () => ({ charges: [] }),
+    [kind]: () => Promise.reject(new RetryableError('processor_unavailable', 'no answer')),
+  });
+  const mark = async () => Number(await harness.store.jobMarks.readMark('reconcile-recent'));
+
+  test('stays before a part with a payment that could not be compared, and the next run compares it', async () => {
+    await harness.recent();
+    const before = await mark();
+    harness.wait(20);
+    const payment = await harness.paid('k-1');
+    await harness.inside.refund(harness.chargeOf(payment).chargeId, 300);
+    harness.wait(HOUR);
+
+    expect(await harness.recent({ books: [away('readCharge')] })).toMatchObject({ done: 0, failed: 1 });
+    expect(await mark()).toBe(before);
+    expect(harness.reported).toMatchObject([{ code: 'processor_unavailable' }]);
+    expect(harness.views.all()).toEqual([]);
+    harness.wait(10 * HOUR);
+    expect(await harness.recent()).toMatchObject({ done: 1, failed: 0 });
+    expect(harness.differences()).toMatchObject([{ subject: payment }]);
+    expect(await mark()).toBeGreaterThan(before);
+  });
+
+  test('stays fifteen minutes behind the present, so that an outcome that appears late is compared', async () => {
+    const payment = await harness.paid('k-1');
+    await harness.inside.refund(harness.chargeOf(payment).chargeId, 300);
+    harness.wait(12);
+    const unseen: ProcessorBooks = { ...harness.processor, listCharges: async () => ({ charges: [] }) };
+    const outcomes: RecentOutcomes = { outcomesAfter: async () => ({ outcomes: [], isLast: true }) };
+    expect(await harness.recent({ books: [unseen], outcomes })).toMatchObject({ done: 0 });
+    expect(harness.clock.nowMs() - (await mark())).toBe(15 * 60_000);
+    harness.wait(HOUR);
+    await harness.recent({ books: [unseen] });
+    expect(harness.differences()).toMatchObject([{ subject: payment }]);
+  });
+
+  test('is not passed by a part behind one that failed, and a run begins at most a day and an hour back', async () => {
+    await harness.recent();
+    harness.wait(20);
+    const beginMs = harness.clock.nowMs();
+    for (let payment = 0; payment < 12; payment += 1) {
+      await harness.paid(`k-${payment}`);
+      harness.wait(2);
+    }
+    harness.wait(30);
+    let looks = 0;
+    const effects = {
+      listTransitions: (...asked: Parameters<typeof harness.store.listTransitions>) => {
+        looks += 1;
+        if (looks === 1) return Promise.reject(new RetryableError('store_unavailable', 'no answer'));
+        return harness.store.listTransitions(...asked);
       },
     };
-
-    const run = await harness.recent({ books: [books] });
-
-    expect(run.names).toEqual([chargeId, `${payment}#000002`, `${payment}#000003`, `${payment}#000004`, 'count']);
-    expect(run).toMatchObject({ done: 1, left: 0, failed: 0 });
-    expect(compared).toEqual([payment]);
+    const run = await harness.recent({ books: [paged(harness.processor)], effects });
+    expect(run.failed).toBe(1);
+    expect(run.pages).toBeGreaterThan(3);
+    expect(await mark()).toBeLessThan(beginMs);
+    harness.wait(3 * DAY);
+    await harness.recent();
+    expect(harness.clock.nowMs() - (await mark())).toBe(15 * 60_000);
   });
 });
 
@@ -240,9 +303,22 @@ describe('a difference', () => {
         charges: (await processor.listCharges(window, limit)).charges.map(renamed),
       }),
     };
-    harness.wait(HOUR);
-    await harness.recent({ books: [books] });
+    harness.wait(DAY);
+    await harness.days({ books: [books] });
     expect(harness.differences()).toMatchObject([{ status: 'suspected', subject: right }]);
+  });
+
+  test('by a second charge of the same amount in a later hour is found in the list of that hour', async () => {
+    const payment = await harness.paid('k-1');
+    harness.wait(HOUR);
+    await harness.recent();
+    harness.wait(HOUR);
+    await harness.chargeBeside(payment, 1_000);
+    harness.wait(HOUR / 2);
+    await harness.recent();
+    expect(harness.differences()).toMatchObject([
+      { subject: payment, mismatch: { processorMinor: 2_000, ledgerMinor: 1_000 } },
+    ]);
   });
 
   test('of money that only the processor has is found without any outcome', async () => {
@@ -338,23 +414,54 @@ describe('a charge without a payment', () => {
 });
 
 describe('a run', () => {
-  test('covers all pages of all books and all minutes, each item once, from any cursor', async () => {
-    const payments = [await harness.paid('k-1'), await harness.paid('k-2'), await harness.paid('k-3')];
-    const asked: (string | undefined)[] = [];
+  test('covers all pages of all books and all minutes, from any cursor', async () => {
+    const payments: string[] = [];
+    for (let payment = 0; payment < 12; payment += 1) {
+      payments.push(await harness.paid(`k-${payment}`));
+      harness.clock.advance(payment % 3 === 0 ? 0 : 7_000);
+    }
+    for (const id of payments) {
+      const charge = harness.processor.inside.all.find(({ paymentId }) => paymentId === id);
+      await harness.inside.refund(charge?.chargeId ?? '', 100);
+    }
+    harness.wait(DAY);
     const books = [
-      paged(harness.processor, asked),
+      paged(harness.processor),
       { ...harness.processor, account: 'acct_z', listCharges: async () => ({ charges: [] }) },
     ];
-    for (const limit of [1, 2, 50]) {
-      const run = await harness.recent({ books }, { limit });
-      expect(run.names).toEqual([
-        ...payments.map((id) => harness.chargeOf(id).chargeId),
-        ...run.names.slice(3, 6),
-        'count',
-      ]);
-      expect(run.names.slice(3, 6).toSorted()).toEqual(payments.map((id) => `${id}#000002`).toSorted());
-    }
-    expect(new Set(asked)).toEqual(new Set([undefined, '1', '2']));
+    const run = await harness.days({ books });
+    expect(run.pages).toBeGreaterThan(3);
+    expect(run).toMatchObject({ left: 0, failed: 0 });
+    expect(
+      harness
+        .differences()
+        .map(({ subject }) => subject)
+        .toSorted(),
+    ).toEqual(payments.toSorted());
+  });
+
+  test('ends a part within a long list of charges, and between outcomes of one second', async () => {
+    const payments: string[] = [];
+    for (let payment = 0; payment < 7; payment += 1) payments.push(await harness.paid(`k-${payment}`));
+    harness.wait(10);
+    const outcomes: RecentOutcomes = {
+      // Pages of two.
+      outcomesAfter: (position, untilMs, limit) =>
+        harness.store.ledger.outcomesAfter(position, untilMs, Math.min(limit, 2)),
+    };
+    const empty: ProcessorBooks = {
+      ...harness.processor,
+      readCharge: async () => undefined,
+      chargesOfPayment: async () => [],
+      listCharges: async () => ({ charges: [] }),
+    };
+    expect(await harness.recent({ books: [empty], outcomes })).toMatchObject({ done: 7 });
+    expect(
+      harness
+        .differences()
+        .map(({ subject }) => subject)
+        .toSorted(),
+    ).toEqual(payments.toSorted());
   });
 
   test('continues with the next processor, or with the Ledger, when a processor is no longer configured', async () => {
@@ -370,47 +477,42 @@ describe('a run', () => {
     harness.wait(HOUR);
 
     expect(await harness.recent()).toMatchObject({ done: 1, left: 1 });
-    expect(await harness.recent({ books: [] })).toMatchObject({ left: 2 });
+    harness.wait(DAY);
+    expect(await harness.days({ books: [] })).toMatchObject({ left: 2 });
     expect(harness.differences()).toHaveLength(1);
   });
 
-  test('fails when a read fails, and writes nothing into the view', async () => {
-    const { processor } = harness;
-    await harness.paid('k-1');
+  test('fails when a list cannot be read', async () => {
     const away: ProcessorBooks = {
-      ...processor,
-      chargesOfPayment: () => Promise.reject(new RetryableError('processor_unavailable', 'no answer')),
+      ...harness.processor,
+      listCharges: () => Promise.reject(new RetryableError('processor_unavailable', 'no answer')),
     };
-
     await expect(harness.recent({ books: [away] })).rejects.toMatchObject({ code: 'processor_unavailable' });
-    expect(harness.views.all()).toEqual([]);
   });
 
-  test('reads a charge by id when the processor’s search does not include it yet', async () => {
+  test('reads a charge by id when neither list nor search includes it yet', async () => {
     await harness.paid('k-1');
-    const behind: ProcessorBooks = { ...harness.processor, chargesOfPayment: async () => [] };
-
+    const behind: ProcessorBooks = {
+      ...harness.processor,
+      listCharges: async () => ({ charges: [] }),
+      chargesOfPayment: async () => [],
+    };
     await harness.recent({ books: [behind] });
     expect(harness.differences()).toEqual([]);
   });
 
-  test('looks at several payments concurrently, so that a busy day fits into an hour, and finds each difference once', async () => {
+  test('finds each difference once, although lists show several charges of a payment', async () => {
     const payment = await harness.paid('k-1');
     for (const amount of [100, 200, 300]) await harness.chargeBeside(payment, amount);
     harness.wait(1);
-    const job = reconcileRecent(harness.tools());
-    expect(job.atOnce).toBeGreaterThan(1);
-    const nowMs = harness.clock.nowMs();
-    const { items } = await job.page(undefined, 100, { ...RUN, scheduledForMs: nowMs });
-    const run = { ...RUN, scheduledForMs: nowMs, deadlineMs: nowMs + 60_000 };
-    await Promise.all(items.map(({ thing }) => job.handle(thing, run)));
+    await harness.recent();
     expect(harness.differences()).toMatchObject([{ mismatch: { processorMinor: 1600, ledgerMinor: 1000 } }]);
     expect(harness.told).toEqual(['suspected 1600/1000']);
   });
 
   test('leaves the rest at its deadline to a later run', async () => {
     await harness.paid('k-1');
-    expect(await harness.recent({}, { deadlineMs: 0 })).toMatchObject({ done: 0, left: 3 });
+    expect(await harness.recent({}, { deadlineMs: 0 })).toMatchObject({ done: 0, left: 2 });
     expect(harness.counted).toEqual([]);
   });
 });

@@ -83,7 +83,7 @@ export const JOBS = [
   },
   {
     id: 'reconcile-recent',
-    why: 'Compares the last day of the processors’ books with the Ledger, so that a difference is reported within an hour.',
+    why: 'Compares what is new in the processors’ books and in the Ledger, so that a difference is reported within an hour.',
     schedule: 'cron(10 * * * ? *)',
     every: 1 * HOURS,
     path: runsOf('reconcile-recent'),
@@ -97,7 +97,8 @@ export const JOBS = [
     every: 1 * DAYS,
     path: runsOf('reconcile-days'),
     scopes: [JOBS_RUN],
-    maxDuration: 240 * MINUTES,
+    // Half of its interval.
+    maxDuration: 720 * MINUTES,
     worker: 'upkeep',
   },
   {

@@ -1,9 +1,10 @@
-import type { JobItem, JobPage } from '../../jobs/use/job.ts';
+import type { JobPage } from '../../jobs/use/job.ts';
 import { AmbiguousError } from '../../kernel/faults.ts';
+import type { Clock } from '../../kernel/world.ts';
 import type { BooksName, ProcessorCharge } from '../../payments/domain/processor-charge.ts';
 import type { TransitionPlace } from '../../payments/domain/transition.ts';
 import type { ProcessorBooks } from '../../payments/use/processor.ts';
-import { type OutcomePosition, positionAt, type RecentOutcomes } from '../../payments/use/transition-reader.ts';
+import { type OutcomePosition, positionAt, type RecentOutcomes, timeOf } from '../../payments/use/transition-reader.ts';
 import type { ViewStore } from '../../views/use/view-store.ts';
 import type { OpenMismatch } from '../domain/mismatch-view.ts';
 import { someMismatches } from './mismatch-view.ts';
@@ -13,18 +14,43 @@ export interface PageTools {
   readonly books: readonly ProcessorBooks[];
   readonly outcomes: RecentOutcomes;
   readonly views: ViewStore;
+  readonly clock: Pick<Clock, 'nowMs'>;
 }
 
-/** Whole minutes. Unix milliseconds; the end is exclusive. */
+/** The part of the order of outcomes that a run compares. */
 export interface ReconcileWindow {
-  readonly fromMs: number;
+  /** A whole minute. Unix milliseconds, exclusive. */
   readonly untilMs: number;
+  begin(): Promise<{
+    readonly from: OutcomePosition;
+    /** Where the mark is; undefined when there is none. @default undefined */
+    readonly mark?: OutcomePosition | undefined;
+  }>;
+}
+
+/** A charge in a list of a processor. */
+export interface ListedCharge {
+  readonly books: ProcessorBooks;
+  readonly charge: ProcessorCharge;
+}
+
+/** What both books have of a stretch of time. */
+export interface TimePart {
+  readonly from: OutcomePosition;
+  readonly to: OutcomePosition;
+  /** The end of the run's window. Unix milliseconds. */
+  readonly untilMs: number;
+  /** Where the mark is if every earlier part was compared. */
+  readonly mark: string | undefined;
+  /** Every charge that was created in the time, and some of just before and after it. */
+  readonly charges: readonly ListedCharge[];
+  /** Every outcome of a payment in the time. */
+  readonly outcomes: readonly TransitionPlace[];
 }
 
 /** One item of a comparison. */
 export type ToCompare =
-  | { readonly kind: 'charge'; readonly books: ProcessorBooks; readonly charge: ProcessorCharge }
-  | { readonly kind: 'outcome'; readonly place: TransitionPlace }
+  | { readonly kind: 'part'; readonly part: TimePart }
   /** A mismatch that was open when the page was read. */
   | { readonly kind: 'open'; readonly open: OpenMismatch }
   /** The last item: count the open mismatches. */
@@ -32,10 +58,8 @@ export type ToCompare =
 
 /** The position of a comparison. The phases follow in this order. */
 type Place =
-  /** In a processor's list: a page and the last compared charge of it. */
-  | { readonly phase: 'charges'; readonly books: string; readonly page?: string; readonly behind?: string }
-  /** In the Ledger's index of outcomes: after one of them. */
-  | { readonly phase: 'outcomes'; readonly behind: OutcomePosition }
+  /** In the order of outcomes, and the length of the next lists of charges. Seconds. */
+  | { readonly phase: 'parts'; readonly from: OutcomePosition; readonly listSeconds: number }
   /** In the view: after one of its rows. */
   | { readonly phase: 'open'; readonly behind?: string }
   | { readonly phase: 'count' };
@@ -43,21 +67,39 @@ type Place =
 export const MINUTE_MS = 60_000;
 /** A page has a hundred charges, whose refunds and disputes may need separate reads. A page of work has a minute. Milliseconds. */
 const LIST_TIMEOUT_MS = 20_000;
+/** After this time no further page of a list is read, so that half of the minute is left for the comparison. Milliseconds. */
+const LISTS_MS = 20_000;
+/** Lists of consecutive times that are read concurrently. */
+const LISTS = 4;
+/** Pages of one list. What they do not contain is left to the next part. */
+const MAX_LIST_PAGES = 4;
+/** Pages of a list whose charges all have one second. */
+const MAX_PAGES_OF_A_SECOND = 50;
+/** Charges of a list: mostly a single page of the processor, which has a hundred. */
+const AIM = 80;
+/** Outcomes of a part. Those whose charge is in no list of the part cost a read at the processor. */
+const MAX_OUTCOMES = 500;
+/**
+ * How long before its outcome a charge is usually created. A list begins this much earlier, so that it has the charges of the
+ * first outcomes of its time too. Seconds.
+ */
+const CHARGED_BEFORE_SECONDS = 5;
 
-/** Reads the next items: first of the processors' books, then of the Ledger, then of the view. @param cursor undefined at the beginning */
+/** Reads the next items: first both books, part by part in the order of time, then the view. @param cursor undefined at the beginning */
 export async function readPage(
   tools: PageTools,
   window: ReconcileWindow,
   cursor: string | undefined,
   limit: number,
 ): Promise<JobPage<ToCompare>> {
-  const books = tools.books.toSorted((left, right) => (wordOf(left) < wordOf(right) ? -1 : 1));
-  const at = cursor === undefined ? firstOf(books, window) : (JSON.parse(cursor) as Place);
-  switch (at.phase) {
-    case 'charges':
-      return chargesPage(books, window, at, limit);
-    case 'outcomes':
-      return outcomesPage(tools.outcomes, window, at, limit);
+  const at = cursor === undefined ? undefined : (JSON.parse(cursor) as Place);
+  switch (at?.phase) {
+    case undefined: {
+      const { from, mark } = await window.begin();
+      return partPage(tools, window.untilMs, { from, listSeconds: Infinity }, mark);
+    }
+    case 'parts':
+      return partPage(tools, window.untilMs, at, at.from);
     case 'open': {
       const found = await someMismatches(tools, at.behind, limit);
       const items = found.map(({ place, open }) => ({
@@ -73,84 +115,89 @@ export async function readPage(
   }
 }
 
-function firstOf(books: readonly ProcessorBooks[], { fromMs }: ReconcileWindow): Place {
-  const [first] = books;
-  return first === undefined ? outcomesFrom(fromMs) : { phase: 'charges', books: wordOf(first) };
-}
-
-async function chargesPage(
-  all: readonly ProcessorBooks[],
-  window: ReconcileWindow,
-  at: Extract<Place, { phase: 'charges' }>,
-  limit: number,
+/**
+ * One part. The lists of charges come first, because a list has no cheap way to end at a given number: the part ends where the
+ * first incomplete list does, or with its last outcome.
+ *
+ *   from |-- list 1 --|-- list 2 --|-- list 3 --      |-- list 4 --|
+ *                                             ^ to: list 3 was too long. The next part begins here, with shorter lists
+ */
+async function partPage(
+  { books, outcomes: index, clock }: PageTools,
+  untilMs: number,
+  { from, listSeconds }: Omit<Extract<Place, { phase: 'parts' }>, 'phase'>,
+  mark: string | undefined,
 ): Promise<JobPage<ToCompare>> {
-  // A deployment may have removed the processor of the cursor: continue with the next one.
-  const books = all.find((each) => wordOf(each) >= at.books);
-  if (books === undefined) return { items: [], next: textOf(outcomesFrom(window.fromMs)) };
-  const isSame = wordOf(books) === at.books;
-  const asked = {
-    fromSeconds: window.fromMs / 1000,
-    untilSeconds: window.untilMs / 1000,
-    ...(isSame && at.page !== undefined ? { cursor: at.page } : {}),
-  };
-  const { charges, next } = await books.listCharges(asked, { timeoutMs: LIST_TIMEOUT_MS });
-  if (next !== undefined && next === asked.cursor) {
-    throw new AmbiguousError(
-      'processor_answer_unexpected',
-      'the cursor of a page of the processor’s list leads to the same page',
-    );
-  }
-  const here = {
-    phase: 'charges' as const,
-    books: wordOf(books),
-    ...(isSame && at.page !== undefined ? { page: at.page } : {}),
-  };
-  const following = all[all.indexOf(books) + 1];
-  const end: Place =
-    next !== undefined
-      ? { phase: 'charges', books: here.books, page: next }
-      : following !== undefined
-        ? { phase: 'charges', books: wordOf(following) }
-        : outcomesFrom(window.fromMs);
-  // If the cursor's charge is no longer on the page, the whole page is repeated, which has no further effect.
-  const left = charges.slice(charges.findIndex(({ chargeId }) => chargeId === at.behind) + 1);
-  return pageOf(
-    left.slice(0, limit).map((charge) => ({
-      thing: { kind: 'charge', books, charge },
-      name: charge.chargeId,
-      after: textOf({ ...here, behind: charge.chargeId }),
-    })),
-    left.length <= limit,
-    textOf(end),
+  const end: Place = { phase: 'open' };
+  const fromMs = timeOf(from);
+  if (fromMs >= untilMs) return { items: [], next: textOf(end) };
+  const fromSeconds = Math.floor(fromMs / 1000);
+  const times = listTimes(fromSeconds, untilMs / 1000, listSeconds);
+  const stopAtMs = clock.nowMs() + LISTS_MS;
+  const mayGoOn = () => clock.nowMs() < stopAtMs;
+  const lists = await Promise.all(books.flatMap((each) => times.map((time) => chargesWithin(each, time, mayGoOn))));
+  const listedToSeconds = Math.min(
+    times.at(-1)?.untilSeconds ?? fromSeconds,
+    ...lists.flatMap(({ endsAtSeconds }) => endsAtSeconds ?? []),
   );
+  const found = await index.outcomesAfter(from, listedToSeconds * 1000, MAX_OUTCOMES);
+  const to = found.isLast ? positionAt(listedToSeconds * 1000) : (found.outcomes.at(-1)?.position ?? from);
+  const charges = lists.flatMap((list) => list.charges);
+  const outcomes = found.outcomes.flatMap(({ place }) => ('paymentId' in place ? [place] : []));
+  const took = listedToSeconds - fromSeconds;
+  const fitting = charges.length === 0 ? Infinity : Math.floor((took * AIM) / charges.length);
+  const next: Place =
+    timeOf(to) >= untilMs
+      ? end
+      : { phase: 'parts', from: to, listSeconds: Math.max(1, Math.min(fitting, LISTS * took)) };
+  const thing = { kind: 'part' as const, part: { from, to, untilMs, mark, charges, outcomes } };
+  return { items: [{ thing, name: new Date(fromMs).toISOString(), after: textOf(next) }], next: textOf(next) };
 }
 
-async function outcomesPage(
-  all: RecentOutcomes,
-  { untilMs }: ReconcileWindow,
-  { behind }: Extract<Place, { phase: 'outcomes' }>,
-  limit: number,
-): Promise<JobPage<ToCompare>> {
-  const { outcomes, isLast } = await all.outcomesAfter(behind, untilMs, limit);
-  const items = outcomes.flatMap(({ place, position }) => {
-    if (!('paymentId' in place)) return [];
-    const name = `${place.paymentId}#${String(place.sequence).padStart(6, '0')}`;
-    return [
-      { thing: { kind: 'outcome' as const, place }, name, after: textOf({ phase: 'outcomes', behind: position }) },
-    ];
-  });
-  const end = outcomes.at(-1)?.position ?? behind;
-  return { items, next: textOf(isLast ? { phase: 'open' } : { phase: 'outcomes', behind: end }) };
+/** Unix seconds; the end is exclusive. */
+interface ListTime {
+  readonly fromSeconds: number;
+  readonly untilSeconds: number;
+  /** A list that is not read to its end has at least all charges before this second. */
+  readonly atLeastToSeconds: number;
 }
 
-function outcomesFrom(fromMs: number): Place {
-  return { phase: 'outcomes', behind: positionAt(fromMs) };
+/** Consecutive times of at most `listSeconds`, from the beginning. */
+function listTimes(fromSeconds: number, untilSeconds: number, listSeconds: number): readonly ListTime[] {
+  return Array.from({ length: LISTS }, (_, list) => {
+    const beginsAt = list === 0 ? fromSeconds : fromSeconds + list * listSeconds;
+    return {
+      fromSeconds: list === 0 ? Math.max(0, beginsAt - CHARGED_BEFORE_SECONDS) : beginsAt,
+      untilSeconds: Math.min(untilSeconds, fromSeconds + (list + 1) * listSeconds),
+      atLeastToSeconds: beginsAt + 1,
+    };
+  }).filter((time) => time.atLeastToSeconds <= time.untilSeconds);
 }
 
-/** @param end the cursor after the last item of this phase or page */
-function pageOf(items: readonly JobItem<ToCompare>[], isLast: boolean, end: string): JobPage<ToCompare> {
-  const last = items.at(-1);
-  return { items, next: isLast || last === undefined ? end : last.after };
+/** @returns the charges of the time; `endsAtSeconds` when those of this second and later ones are not all among them */
+async function chargesWithin(
+  books: ProcessorBooks,
+  { atLeastToSeconds, ...time }: ListTime,
+  mayGoOn: () => boolean,
+): Promise<{ readonly charges: readonly ListedCharge[]; readonly endsAtSeconds?: number }> {
+  const charges: ListedCharge[] = [];
+  let cursor: string | undefined;
+  for (let page = 1; page <= MAX_PAGES_OF_A_SECOND; page += 1) {
+    const asked = cursor === undefined ? time : { ...time, cursor };
+    const list = await books.listCharges(asked, { timeoutMs: LIST_TIMEOUT_MS });
+    charges.push(...list.charges.map((charge) => ({ books, charge })));
+    if (list.next === undefined) return { charges };
+    if (list.next === cursor) throw unexpected('the cursor of a page of the processor’s list leads to the same page');
+    cursor = list.next;
+    // A page may end within a second.
+    const endsAtSeconds = charges.at(-1)?.charge.createdAtSeconds ?? 0;
+    if (endsAtSeconds >= atLeastToSeconds && (page >= MAX_LIST_PAGES || !mayGoOn())) return { charges, endsAtSeconds };
+  }
+  throw unexpected('one second has more charges than can be read');
+}
+
+function unexpected(message: string): AmbiguousError {
+  return new AmbiguousError('processor_answer_unexpected', message);
 }
 
 function textOf(at: Place): string {

@@ -1,30 +1,35 @@
 import { type Job, type JobCounts, ONE_DONE, ONE_LEFT } from '../../jobs/use/job.ts';
+import type { JobMarks } from '../../jobs/use/job-marks.ts';
+import type { PaymentId } from '../../kernel/ids.ts';
 import { invariant } from '../../kernel/invariant.ts';
-import type { Clock } from '../../kernel/world.ts';
 import { isOutcome } from '../../payments/domain/payment.ts';
 import type { ProcessorCharge } from '../../payments/domain/processor-charge.ts';
-import type { Transition } from '../../payments/domain/transition.ts';
 import { type PaymentChain, readChain } from '../../payments/use/payment-chain.ts';
 import type { PaymentStore } from '../../payments/use/payment-store.ts';
 import { isSentTo } from '../../payments/use/pinned-processor.ts';
 import type { ProcessorBooks } from '../../payments/use/processor.ts';
+import { positionAt, timeOf } from '../../payments/use/transition-reader.ts';
 import { DAY_MS, dayOf } from '../../views/domain/views.ts';
 import { compareBooks, type Mismatch } from '../domain/compare-books.ts';
 import type { LookedAt, MismatchChange, MismatchCounts, OpenMismatch } from '../domain/mismatch-view.ts';
 import { countMismatches, keepLook, type MismatchViewTools } from './mismatch-view.ts';
 import {
+  type ListedCharge,
   MINUTE_MS,
   type PageTools,
   type ReconcileWindow,
   readPage,
+  type TimePart,
   type ToCompare,
   wordOf,
 } from './reconcile-pages.ts';
 
 export interface ReconcileTools extends PageTools, MismatchViewTools {
   readonly effects: Pick<PaymentStore, 'listTransitions'>;
-  readonly clock: Pick<Clock, 'nowMs'>;
+  readonly marks: JobMarks;
   readonly observer: BooksObserver;
+  /** Receives the error of each payment that could not be compared. */
+  readonly report: (error: unknown) => void;
 }
 
 /** Receives the results of a comparison. */
@@ -35,13 +40,20 @@ interface BooksObserver {
 }
 
 /**
- * Concurrent looks. A payment takes half a second, mostly at the processor, so four compare thirty thousand in an hour and stay
- * far below a processor's limit of searches (Stripe documentation, "Rate limits": 20 per second).
+ * Concurrent looks. Most take one read of a chain. One that asks the processor takes half a second, so that eight stay below its
+ * limit of searches (Stripe documentation, "Rate limits": 20 per second).
  */
-const AT_ONCE = 4;
+const AT_ONCE = 8;
 /** One read of the processor's books. Milliseconds. */
 const READ_TIMEOUT_MS = 5_000;
-/** A day and an hour, so that a run also covers the window of a missed run before it. */
+/** The id of the hourly job, under which its mark is stored. It must never change. */
+const JOB_ID = 'reconcile-recent';
+/**
+ * How far the mark stays behind the present. An outcome has the time of its writer, whose clock may be slow by minutes; it must
+ * not appear behind the mark. Milliseconds.
+ */
+const MARK_BEHIND_MS = 15 * MINUTE_MS;
+/** How far back an hourly run begins at most: a payment that cannot be compared holds the mark, and a run must end. Milliseconds. */
 const RECENT_MS = DAY_MS + 60 * MINUTE_MS;
 /**
  * A processor retries a callback for at most three days (Stripe documentation, "Webhooks: Retry behavior"). A week also covers
@@ -50,85 +62,173 @@ const RECENT_MS = DAY_MS + 60 * MINUTE_MS;
  */
 const WHOLE_DAYS = 7;
 
-/** Compares the last day, up to the scheduled time of the run. */
+type WindowOf = (scheduledForMs: number) => ReconcileWindow;
+
+/**
+ * Compares what is new since the last run, up to the scheduled time of the run. The mark advances part by part, past those of
+ * which every payment was compared.
+ *
+ *   part 1 ✓ ── part 2 ✗ a read failed ── part 3 ✓ ── …    mark: after part 1
+ *   next run    part 2 ✓ ── part 3 ✓ ── …                  mark: after part 3
+ */
 export function reconcileRecent(tools: ReconcileTools): Job<ToCompare> {
-  return reconcile(tools, (scheduledForMs) => {
+  const { marks, clock } = tools;
+  const windowOf: WindowOf = (scheduledForMs) => {
     const untilMs = Math.floor(scheduledForMs / MINUTE_MS) * MINUTE_MS;
-    return { fromMs: untilMs - RECENT_MS, untilMs };
+    const reach = positionAt(untilMs - RECENT_MS);
+    const begin = async () => {
+      const mark = await marks.readMark(JOB_ID);
+      return { from: mark === undefined || mark < reach ? reach : mark, mark };
+    };
+    return { untilMs, begin };
+  };
+  return reconcile(tools, windowOf, async ({ from, to, mark }) => {
+    const latest = positionAt(clock.nowMs() - MARK_BEHIND_MS);
+    const next = to < latest ? to : latest;
+    if (from < next) await marks.moveMark(JOB_ID, mark, next);
   });
 }
 
 /** Compares the last whole days in UTC. */
 export function reconcileDays(tools: ReconcileTools): Job<ToCompare> {
-  return reconcile(tools, (scheduledForMs) => {
+  const windowOf: WindowOf = (scheduledForMs) => {
     const untilMs = dayOf(scheduledForMs);
-    return { fromMs: untilMs - WHOLE_DAYS * DAY_MS, untilMs };
-  });
+    return { untilMs, begin: async () => ({ from: positionAt(untilMs - WHOLE_DAYS * DAY_MS) }) };
+  };
+  return reconcile(tools, windowOf, async () => {});
 }
 
 /**
  * Compares the processors' books with the Ledger in both directions, for all tenants: every charge that a processor lists, and
  * every payment with an outcome in the window. Then it looks again at each open mismatch that this run has not looked at, and
  * removes those without a difference. At the end it counts the open mismatches.
+ *
+ * @param compared called after a part of which every payment was compared
  */
-function reconcile(tools: ReconcileTools, windowOf: (scheduledForMs: number) => ReconcileWindow): Job<ToCompare> {
+function reconcile(
+  tools: ReconcileTools,
+  windowOf: WindowOf,
+  compared: (part: TimePart) => Promise<void>,
+): Job<ToCompare> {
   return {
-    atOnce: AT_ONCE,
     page: (cursor, limit, { scheduledForMs }) => readPage(tools, windowOf(scheduledForMs), cursor, limit),
     handle: async (thing, { scheduledForMs, deadlineMs }) => {
       if (tools.clock.nowMs() >= deadlineMs) return ONE_LEFT;
-      const look = new Look(tools, windowOf(scheduledForMs), deadlineMs);
       switch (thing.kind) {
-        case 'charge':
-          return look.atCharge(thing.books, thing.charge);
-        case 'outcome':
-          return look.atOutcome(thing.place);
+        case 'part': {
+          const { isWhole, ...counts } = await comparePart(tools, thing.part, deadlineMs);
+          if (isWhole) await compared(thing.part);
+          return counts;
+        }
         case 'open':
           // This run or a later one has looked at it.
-          return thing.open.lastSeenAtMs >= scheduledForMs ? COUNTED_ELSEWHERE : look.atOpen(thing.open);
+          if (thing.open.lastSeenAtMs >= scheduledForMs) return NOTHING;
+          return new Look(tools, deadlineMs).atOpen(thing.open);
         case 'count':
           tools.observer.counted(await countMismatches(tools));
-          return COUNTED_ELSEWHERE;
+          return NOTHING;
       }
     },
   };
 }
 
-/** Another item counts this payment. */
-const COUNTED_ELSEWHERE: JobCounts = { done: 0, left: 0, failed: 0 };
+const NOTHING: JobCounts = { done: 0, left: 0, failed: 0 };
+
+/** @returns the counts of its payments; not `isWhole` when one failed or was left for lack of time */
+async function comparePart(
+  tools: ReconcileTools,
+  part: TimePart,
+  deadlineMs: number,
+): Promise<JobCounts & { readonly isWhole: boolean }> {
+  const looks = looksAt(part);
+  const sum = { done: 0, left: 0, failed: 0, isWhole: true };
+  const take = async (atOne: (look: Look) => Promise<JobCounts>): Promise<void> => {
+    const isLate = tools.clock.nowMs() >= deadlineMs;
+    try {
+      const { done, left } = isLate ? ONE_LEFT : await atOne(new Look(tools, deadlineMs));
+      sum.done += done;
+      sum.left += left;
+      if (isLate) sum.isWhole = false;
+    } catch (error) {
+      tools.report(error);
+      sum.failed += 1;
+      sum.isWhole = false;
+    }
+  };
+  for (let at = 0; at < looks.length; at += AT_ONCE) await Promise.all(looks.slice(at, at + AT_ONCE).map(take));
+  return sum;
+}
+
+/** One look at each payment of a part, and at each charge that names none. */
+function looksAt({ charges, outcomes, from, untilMs }: TimePart): readonly ((look: Look) => Promise<JobCounts>)[] {
+  const nameless = charges.filter(({ charge }) => charge.paymentId === undefined);
+  const ids = new Set([
+    ...charges.flatMap(({ charge }) => charge.paymentId ?? []),
+    ...outcomes.map(({ paymentId }) => paymentId),
+  ]);
+  const listed = Map.groupBy(charges, ({ charge }) => charge.paymentId);
+  const newest = new Map<PaymentId, number>();
+  for (const { paymentId, sequence } of outcomes) newest.set(paymentId, Math.max(sequence, newest.get(paymentId) ?? 0));
+  return [
+    ...nameless.map(
+      ({ books, charge }) =>
+        (look: Look) =>
+          look.atUnmatched(books, charge),
+    ),
+    ...[...ids].map((id) => (look: Look) => {
+      const sequence = newest.get(id);
+      const outcome = sequence === undefined ? undefined : { sequence, fromMs: timeOf(from), untilMs };
+      return look.atListed(id, listed.get(id) ?? [], outcome);
+    }),
+  ];
+}
+
+/** The newest outcome of a payment in a part, and the time of which the run compares outcomes from that part on. */
+interface InPart {
+  readonly sequence: number;
+  /** Unix milliseconds; the end is exclusive. */
+  readonly fromMs: number;
+  readonly untilMs: number;
+}
 
 /** A look at one item. Its time is its start, because it may or may not see changes that happen during the look. */
 class Look {
   readonly #tools: ReconcileTools;
-  readonly #window: ReconcileWindow;
   readonly #deadlineMs: number;
   readonly #beganAtMs: number;
 
-  constructor(tools: ReconcileTools, window: ReconcileWindow, deadlineMs: number) {
+  constructor(tools: ReconcileTools, deadlineMs: number) {
     this.#tools = tools;
-    this.#window = window;
     this.#deadlineMs = deadlineMs;
     this.#beganAtMs = tools.clock.nowMs();
   }
 
-  async atCharge(books: ProcessorBooks, charge: ProcessorCharge): Promise<JobCounts> {
-    const { paymentId } = charge;
-    const chain = paymentId === undefined ? undefined : await readChain(this.#tools.effects, paymentId);
-    if (chain === undefined) return this.#atUnmatched(books, charge);
-    const isOwn = chain.state.payment.chargeId === charge.chargeId && isSentTo(chain, books);
-    // A payment with an outcome in the window is compared by the item of that outcome.
-    if (isOwn && this.#newestOutcome(chain) !== undefined) return COUNTED_ELSEWHERE;
-    return this.#atPayment(books, chain, [charge]);
-  }
-
-  async atOutcome({ paymentId, sequence }: Extract<ToCompare, { kind: 'outcome' }>['place']): Promise<JobCounts> {
+  /**
+   * A payment that a list of charges names, or that has an outcome. If its own charge agrees with the Ledger, nothing else is
+   * read: another charge that names it is in the list of its own time, and is looked at as such.
+   *
+   * @param listed the charges of the lists that name it
+   */
+  async atListed(paymentId: PaymentId, listed: readonly ListedCharge[], outcome?: InPart): Promise<JobCounts> {
     const chain = await readChain(this.#tools.effects, paymentId);
-    invariant(chain !== undefined, 'each payment of the index is in the Ledger');
-    // Of several outcomes in the window, the newest one compares the payment.
-    if (this.#newestOutcome(chain)?.sequence !== sequence) return COUNTED_ELSEWHERE;
-    const books = this.#tools.books.find((each) => isSentTo(chain, each));
+    if (chain === undefined) {
+      invariant(outcome === undefined, 'each payment of the index is in the Ledger');
+      for (const { books, charge } of listed) await this.atUnmatched(books, charge);
+      return ONE_DONE;
+    }
+    const own = this.#tools.books.find((each) => isSentTo(chain, each));
+    for (const [books, found] of Map.groupBy(listed, (each) => each.books))
+      if (books !== own) await this.#atPayment(books, chain, chargesOf(found));
+    const known = chargesOf(listed.filter(({ books }) => books === own));
+    if (known.length === 0 && (outcome === undefined || isComparedLater(chain, outcome)))
+      return listed.length === 0 ? NOTHING : ONE_DONE;
     // The processor is no longer configured.
-    return books === undefined ? ONE_LEFT : this.#atPayment(books, chain, []);
+    if (own === undefined) return ONE_LEFT;
+    const { chargeId } = chain.state.payment;
+    const isOther = known.some((charge) => charge.chargeId !== chargeId);
+    const charges = known.length > 0 || chargeId === undefined ? known : await this.#read(own, chargeId);
+    const isSame = !isOther && compareBooks(charges, { paymentId, transitions: chain.transitions }).length === 0;
+    return isSame ? ONE_DONE : this.#atPayment(own, chain, charges);
   }
 
   async atOpen(open: OpenMismatch): Promise<JobCounts> {
@@ -200,7 +300,7 @@ class Look {
   }
 
   /** A charge that names no payment, or one that does not exist. Each is compared by itself. */
-  async #atUnmatched(books: ProcessorBooks, charge: ProcessorCharge): Promise<JobCounts> {
+  async atUnmatched(books: ProcessorBooks, charge: ProcessorCharge): Promise<JobCounts> {
     const about: LookedAt = {
       books: { name: books.name, mode: books.mode, account: books.account },
       subject: charge.chargeId,
@@ -221,17 +321,27 @@ class Look {
     if (told !== undefined) this.#tools.observer.difference(told.change, told.open);
   }
 
-  /** The newest outcome in the window. */
-  #newestOutcome({ transitions }: PaymentChain): Transition | undefined {
-    const { fromMs, untilMs } = this.#window;
-    return transitions.findLast(
-      ({ type, occurredAtMs }) => isOutcome(type) && occurredAtMs >= fromMs && occurredAtMs < untilMs,
-    );
+  async #read(books: ProcessorBooks, chargeId: string): Promise<readonly ProcessorCharge[]> {
+    const charge = await books.readCharge(chargeId, this.#limit());
+    return charge === undefined ? [] : [charge];
   }
 
   #limit(): { readonly timeoutMs: number } {
     return { timeoutMs: Math.max(1, Math.min(READ_TIMEOUT_MS, this.#deadlineMs - this.#tools.clock.nowMs())) };
   }
+}
+
+/** Whether the payment has a newer outcome, so that a later part compares it. */
+function isComparedLater({ transitions }: PaymentChain, { sequence, fromMs, untilMs }: InPart): boolean {
+  return transitions.some(
+    (each) =>
+      each.sequence > sequence && isOutcome(each.type) && each.occurredAtMs >= fromMs && each.occurredAtMs < untilMs,
+  );
+}
+
+/** Each charge once: lists of adjoining times may both contain it. */
+function chargesOf(listed: readonly ListedCharge[]): readonly ProcessorCharge[] {
+  return [...new Map(listed.map(({ charge }) => [charge.chargeId, charge])).values()];
 }
 
 function withoutTransitions({ paymentId }: ProcessorCharge) {

@@ -1,0 +1,137 @@
+import { parsePaymentId } from '../../lambdas/kernel/ids.ts';
+import { invariant } from '../../lambdas/kernel/invariant.ts';
+import type { ProcessorCharge } from '../../lambdas/payments/domain/processor-charge.ts';
+import type { ProcessorBooks } from '../../lambdas/payments/use/processor.ts';
+import { positionAt, type RecentOutcomes, timeOf } from '../../lambdas/payments/use/transition-reader.ts';
+import { readPage } from '../../lambdas/reconciling/use/reconcile-pages.ts';
+import { SimulatedClock } from '../support/simulated-clock.ts';
+import { MemoryViews } from '../views/memory-views.ts';
+
+const HOUR_SECONDS = 3_600;
+const MONTH_HOURS = 730;
+/** Stripe's largest page. */
+const STRIPE_PAGE = 100;
+const MAX_PAGES = 100_000;
+const PAYMENT = parsePaymentId(`pay_${'a'.repeat(32)}`);
+
+/** What the lists and the index of outcomes cost. */
+export interface ListCost {
+  readonly payments: number;
+  /** Pages of work. */
+  readonly pages: number;
+  /** Calls of the processor. */
+  readonly calls: number;
+  /** Queries of the index of outcomes. */
+  readonly queries: number;
+}
+
+/** The pages of a comparison of some hours of payments at an even rate; each has a charge at Stripe, and its outcome a second later. */
+export async function listCost(paymentsPerMonth: number, hours: number): Promise<ListCost> {
+  const perSecond = paymentsPerMonth / MONTH_HOURS / HOUR_SECONDS;
+  const untilSeconds = hours * HOUR_SECONDS;
+  const count = (seconds: number) => Math.ceil(Math.max(0, seconds) * perSecond);
+  let calls = 0;
+  let queries = 0;
+  let payments = 0;
+  /** Halves the time until its charges fit on a page, as Stripe's books do (lambdas/processors/stripe/stripe-books.ts). */
+  const listCharges: ProcessorBooks['listCharges'] = async ({ fromSeconds, untilSeconds: endSeconds, cursor }) => {
+    const [from = fromSeconds, length = endSeconds - fromSeconds] = cursor?.split('+').map(Number) ?? [];
+    let seconds = Math.min(length, endSeconds - from);
+    calls += 1;
+    while (count(from + seconds) - count(from) > STRIPE_PAGE) {
+      seconds = Math.ceil(seconds / 2);
+      calls += 1;
+    }
+    const charges = Array.from({ length: count(from + seconds) - count(from) }, (_, index) =>
+      chargeAt(Math.floor((count(from) + index) / perSecond)),
+    );
+    const at = from + seconds;
+    return at >= endSeconds ? { charges } : { charges, next: `${at}+${seconds * 2}` };
+  };
+  const outcomes: RecentOutcomes = {
+    outcomesAfter: async (position, endMs, limit) => {
+      queries += 8;
+      const from = count(timeOf(position) / 1000);
+      const found = Math.min(limit, count(endMs / 1000) - from);
+      payments += found;
+      const isLast = from + found >= count(endMs / 1000);
+      const outcome = (index: number) => {
+        const at = positionAt(Math.floor(((from + index + 1) / perSecond) * 1000));
+        return { place: { paymentId: chargeAt(0).paymentId, sequence: 2 }, position: at };
+      };
+      return { outcomes: Array.from({ length: found }, (_, index) => outcome(index)), isLast };
+    },
+  };
+  const unread = () => Promise.reject(new Error('a comparison of books that agree reads no charge by itself'));
+  const books: ProcessorBooks = {
+    name: 'stripe',
+    mode: 'live',
+    account: 'acct',
+    listCharges,
+    readCharge: unread,
+    chargesOfPayment: unread,
+  };
+  const tools = { books: [books], outcomes, views: new MemoryViews(), clock: new SimulatedClock() };
+  const window = { untilMs: untilSeconds * 1000, begin: async () => ({ from: positionAt(0) }) };
+  let cursor: string | undefined;
+  for (let pages = 1; pages < MAX_PAGES; pages += 1) {
+    const page = await readPage(tools, window, cursor, 1);
+    if (page.next === undefined || page.next.includes('"open"')) return { payments, pages, calls, queries };
+    cursor = page.next;
+  }
+  invariant(false, 'the comparison has no end');
+}
+
+function chargeAt(createdAtSeconds: number): ProcessorCharge & { readonly paymentId: NonNullable<typeof PAYMENT> } {
+  invariant(PAYMENT !== undefined, 'it has the form of an id');
+  return {
+    chargeId: 'pi_1',
+    paymentId: PAYMENT,
+    status: 'succeeded',
+    amountMinor: 1_000,
+    capturedMinor: 1_000,
+    currency: 'EUR',
+    refunds: [],
+    disputes: [],
+    createdAtSeconds,
+  };
+}
+
+/** A payment that was looked at before took a search and a read at Stripe, half a second, four at once. */
+const BEFORE = { callsEach: 2, secondsEach: 0.5 / 4 };
+/** The lists of a page are read concurrently, each in about a second; eight chains at once, each in ten milliseconds; and the write of the run. */
+const NOW = { secondsOfPage: 1.4, secondsEach: 0.01 / 8 };
+
+const RECONCILED_PER_MONTH = 10_000_000;
+/** The hourly window includes the quarter of an hour that the mark stays behind. */
+const RUNS = [
+  { run: '`reconcile-recent`', hours: 1.25, hoursBefore: 25, halfMinutes: 30 },
+  { run: '`reconcile-days`', hours: 7 * 24, hoursBefore: 7 * 24, halfMinutes: 12 * 60 },
+];
+
+/** What the scheduled comparisons take at a number of payments a month. */
+export async function reconcileDurations() {
+  return Promise.all(
+    RUNS.map(async ({ run, hours, hoursBefore, halfMinutes }) => {
+      const cost = await listCost(RECONCILED_PER_MONTH, hours);
+      const paymentsBefore = Math.round((RECONCILED_PER_MONTH / MONTH_HOURS) * hoursBefore);
+      const minutes = (cost.pages * NOW.secondsOfPage + cost.payments * NOW.secondsEach) / 60;
+      const minutesBefore = (paymentsBefore * BEFORE.secondsEach) / 60;
+      return { run, ...cost, paymentsBefore, minutes, minutesBefore, halfMinutes };
+    }),
+  );
+}
+
+/** The table of docs/benchmarks.md. */
+export async function reconcileTable(): Promise<string> {
+  const number = (value: number) => Math.round(value).toLocaleString('en-US');
+  const rows = (await reconcileDurations()).map(
+    ({ run, payments, paymentsBefore, calls, minutes, minutesBefore, halfMinutes }) =>
+      `| ${run} | ${number(paymentsBefore)} | ${number(payments)} | ${number(paymentsBefore * BEFORE.callsEach)} | ${number(calls)} | ${number(minutesBefore)} | ${number(minutes)} | ${number(halfMinutes)} |`,
+  );
+  return [
+    '| run | payments, before | now | calls of Stripe, before | now | minutes, before | now | limit |',
+    '|---|---|---|---|---|---|---|---|',
+    ...rows,
+  ].join('\n');
+}
