@@ -1,9 +1,11 @@
-import { Duration } from 'aws-cdk-lib';
+import { Duration, Stack } from 'aws-cdk-lib';
+import { PolicyStatement } from 'aws-cdk-lib/aws-iam';
+import type { Queue } from 'aws-cdk-lib/aws-sqs';
 import { Construct } from 'constructs';
 import { Environment } from '../lambdas/kernel/contract/environment.ts';
 import { RegistryRow } from '../lambdas/kernel/contract/rows.ts';
 import { PAYMENTS_TIMEOUT_SECONDS } from '../lambdas/kernel/contract/timing.ts';
-import { BOOKS_SERVICE, BooksMetric } from '../lambdas/reconciling/contract.ts';
+import { BOOKS_SERVICE, BooksMetric, MESSAGE_QUEUES, type MessageQueueNames } from '../lambdas/reconciling/contract.ts';
 import { EngineFunction } from './constructs/engine-function.ts';
 import type { HttpApi } from './constructs/http-api.ts';
 import type { FunctionLogs, PayonceFunction } from './constructs/payonce-function.ts';
@@ -56,6 +58,8 @@ export class Reconciling extends Construct {
     data.registry.grantRows(this.api, 'ReadUseOfKeys', ['dynamodb:GetItem'], [apiKeyUse]);
     const { inquiry, return: giveBack, openOrder, details } = RegistryRow;
     data.registry.grantRows(this.api, 'QueueLooks', ['dynamodb:PutItem'], [inquiry, giveBack, openOrder, details]);
+    data.idempotency.grantFindOpenClaims(this.api);
+    data.idempotency.grantReadClaims(this.api);
     const { hold, orphan, keptOrphan } = RegistryRow;
     const queues = [inquiry, giveBack, openOrder, hold, orphan, keptOrphan];
     data.registry.grantRows(this.api, 'ListQueues', ['dynamodb:Query'], queues);
@@ -88,6 +92,30 @@ export class Reconciling extends Construct {
       }),
       threshold: 1,
     });
+  }
+
+  /**
+   * Lets operators count the messages of these queues, by their names for operators, and read those that no function receives.
+   *
+   * @param at a queue of this stack
+   */
+  listMessages(queues: ReadonlyMap<string, Queue>, at: Queue): void {
+    const all = [...queues];
+    const kept = all.filter(([, { deadLetterQueue }]) => deadLetterQueue === undefined);
+    const received = all.filter(([, { deadLetterQueue }]) => deadLetterQueue !== undefined);
+    const names = (some: typeof all) =>
+      Object.fromEntries(
+        some.map(([name, queue]) => [name, queue.stack === Stack.of(this) ? queue.queueName : queue.queueUrl]),
+      );
+    const messages: MessageQueueNames = { at: at.queueUrl, kept: names(kept), received: names(received) };
+    this.api.tell({ [MESSAGE_QUEUES]: Stack.of(this).toJsonString(messages) });
+    const count = 'sqs:GetQueueAttributes';
+    const allow = (sid: string, actions: string[], some: typeof all) => {
+      const resources = some.map(([, { queueArn }]) => queueArn);
+      this.api.role.addToPrincipalPolicy(new PolicyStatement({ sid, actions, resources }));
+    };
+    allow('CountMessages', [count], received);
+    allow('ReadKeptMessages', [count, 'sqs:ReceiveMessage'], kept);
   }
 
   /** Allows a worker of jobs to compare books and to delete expired records. It appends nothing to the Ledger. */

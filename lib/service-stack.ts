@@ -11,7 +11,7 @@ import { HttpApi } from './constructs/http-api.ts';
 import { OperatorAlarms } from './constructs/operator-alarms.ts';
 import type { ProcessorSecret } from './constructs/processor-secret.ts';
 import { RequestFirewall } from './constructs/request-firewall.ts';
-import { Watch } from './constructs/watch.ts';
+import { queuesOf, Watch } from './constructs/watch.ts';
 import type { DataStack } from './data-stack.ts';
 import { keepDeployedIds } from './deployed-ids.ts';
 import { Events } from './events.ts';
@@ -50,7 +50,6 @@ export class ServiceStack extends Stack {
     });
     const parties = partiesOf(props);
     const ofOrders = parties === undefined ? {} : { parties };
-
     const payments = new Payments(this, 'Payments', {
       data,
       processors,
@@ -68,10 +67,8 @@ export class ServiceStack extends Stack {
     const jobs = new Jobs(this, 'Jobs', { ...room, settings: recordedSettings(settings) });
     const { payments: moneyJobs, upkeep } = jobs.workers;
 
-    const events = new Events(this, 'Events', {
-      ...room,
-      lostAfter: Duration.seconds(settings.eventsLostAfterSeconds),
-    });
+    const lostAfter = Duration.seconds(settings.eventsLostAfterSeconds);
+    const events = new Events(this, 'Events', { ...room, lostAfter });
     events.grantRepublishLost(upkeep);
 
     const orders = parties === undefined ? undefined : new Orders(this, 'Orders', { ...room, parties });
@@ -90,11 +87,12 @@ export class ServiceStack extends Stack {
     new FollowUps(this, 'FollowUps', { data, logs, ...ofOrders }).grantRelease(upkeep);
     const outbound = parties === undefined ? undefined : new Outbound(this, 'Outbound', { data, parties, logs });
 
+    reconciling.listMessages(queuesOf(this, data), events.parked);
+
     new ApiDocs(this, 'ApiDocuments', { http, logs });
     if (settings.firewall) new RequestFirewall(this, 'Firewall', { stage: http.api.deploymentStage, settings });
     if (settings.sandbox) tellCallbackAddress(this, http, settings);
     new OperatorAlarms(this, 'OperatorAlarms', { orders: orders !== undefined });
-    // Created last, because it monitors all constructs that exist.
     new Watch(this, 'Watch', { settings, data, api: http.api, processors: processors.names });
     keepDeployedIds(this);
 

@@ -3,8 +3,7 @@ import { APPROVAL_ID } from '../payments/domain/approval.ts';
 import { PAYMENT_STATUSES, TRANSITION_TYPES } from '../payments/domain/payment.ts';
 import { shownAmount, unixSeconds } from '../payments/http/payment-objects.ts';
 import { TENANT_ID } from '../reconciling/http/ledger-schemas.ts';
-import { QUEUE_ENTRY_ID } from '../reconciling/http/operator-lists.ts';
-import { QUEUES, type QueueName } from '../reconciling/use/queue-lists.ts';
+import { QUEUES } from '../reconciling/use/queue-lists.ts';
 import { posting } from './answer-schemas.ts';
 
 /** What the routes of operators answer, for the API documents. */
@@ -85,7 +84,15 @@ const tenant = z
   .meta({ id: 'Tenant' });
 export const tenantList = listOf(tenant, 'By their ids.').meta({ id: 'TenantList' });
 
-const queueId = z.enum(Object.keys(QUEUES) as [QueueName]).meta({ description: 'The queue.' });
+const queueId = z
+  .string()
+  .regex(/^[A-Za-z][A-Za-z0-9_-]{0,127}$/)
+  .meta({
+    description: `One of ${Object.keys(QUEUES)
+      .map((name) => `\`${name}\``)
+      .join(', ')}, or the name of a queue of messages (Amazon SQS), as on the dashboard.`,
+    example: 'holds',
+  });
 
 const queue = z
   .looseObject({
@@ -96,23 +103,30 @@ const queue = z
       .string()
       .nullable()
       .meta({ description: 'The job whose runs count its entries as `left`; null when none does.' }),
-    waiting: z.int().min(0).meta({ description: 'Counted up to some hundreds.' }),
+    waiting: z
+      .int()
+      .min(0)
+      .meta({ description: 'Counted up to some hundreds; the messages of Amazon SQS approximately.' }),
     more_waiting: z.boolean().meta({ description: 'Whether there are more than were counted.' }),
-    oldest_age: z.int().nullable().meta({ description: 'Of those that were counted. Seconds.' }),
+    oldest_age: z.int().nullable().meta({
+      description:
+        'Of those that were counted. Seconds. Null for messages: Amazon SQS states their age only to CloudWatch, which the dashboard shows.',
+    }),
   })
   .meta({ id: 'Queue' });
 export const queueList = listOf(queue, 'All queues.').meta({ id: 'QueueList' });
 
 const queueEntry = z
   .looseObject({
-    id: z.string().regex(QUEUE_ENTRY_ID),
+    id: z.string().meta({ description: 'The place of the entry, or the id of the message.' }),
     object: z.literal('queue_entry'),
     queue: queueId,
     about: z.string().nullable().meta({ description: 'The payment or the order; null when it is not known.' }),
-    part: z.string().nullable().meta({ description: 'The operation or the charge.' }),
+    part: z.string().nullable().meta({ description: 'The operation, the charge, or the call to a vendor.' }),
     since: unixSeconds.nullable().meta({ description: 'Null when the row cannot be read. Unix seconds.' }),
     age: z.int().nullable().meta({ description: 'Seconds.' }),
     needs_operator: z.boolean().meta({ description: 'Whether no job can end it.' }),
+    reason: z.string().nullable().meta({ description: 'Why a message was given up, if its sender said so.' }),
   })
   .meta({ id: 'QueueEntry' });
 export const queueEntryList = listOf(queueEntry, 'By their places in the queue.').meta({ id: 'QueueEntryList' });

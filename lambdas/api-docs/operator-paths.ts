@@ -77,7 +77,8 @@ export const operatorPaths: ZodOpenApiPathsObject = {
     get: reading({
       operationId: 'listQueues',
       summary: 'List the queues of unfinished work',
-      description: 'What waits, across all tenants: how many entries, and the age of the oldest one.',
+      description:
+        'What waits, across all tenants: how many entries, and the age of the oldest one. First the queues of unfinished work, then the queues of messages.',
       role: 'viewer',
       answers: { 200: { description: 'The queues.', schema: queueList } },
     }),
@@ -86,7 +87,9 @@ export const operatorPaths: ZodOpenApiPathsObject = {
     get: reading({
       operationId: 'listQueueEntries',
       summary: 'List the entries of a queue',
-      description: 'Each with its payment or order and its age. An entry that a job ends is gone from the list.',
+      description:
+        'Each with its payment or order and its age. An entry that a job ends is gone from the list. Of the queues of messages, those that no function receives ' +
+        '(dead letters, parked records): in no order, without `starting_after`, at most as many as `limit` says, and hidden from a redrive for 15 seconds.',
       role: 'viewer',
       path: queuePath,
       query: queueQuery,

@@ -4,16 +4,19 @@ import { authenticatedApi } from '../http/authenticated-api.ts';
 import { byPath, operatorApi } from '../http/operator-api.ts';
 import type { OperatorCause } from '../kernel/cause.ts';
 import { Environment } from '../kernel/contract/environment.ts';
-import { type Platform, systemPlatform } from '../kernel/platform/system-platform.ts';
+import { queues } from '../kernel/platform/sqs.ts';
+import { type Platform, type Queues, systemPlatform } from '../kernel/platform/system-platform.ts';
 import { standardTelemetry } from '../kernel/platform/telemetry.ts';
 import { jsonOf, readVariables, tableName } from '../kernel/platform/variables.ts';
 import { idempotently } from '../once/idempotently.ts';
 import type { OperationRunner } from '../once/use/operation-runner.ts';
 import { DynamoDbApprovals } from '../payments/store/dynamodb-approvals.ts';
 import { DynamoDbStore } from '../payments/store/dynamodb-store.ts';
+import { MESSAGE_QUEUES } from '../reconciling/contract.ts';
 import { ADMIN_ROUTES } from '../reconciling/http/admin-routes.ts';
 import { LEDGER_ROUTES } from '../reconciling/http/ledger-routes.ts';
 import { DynamoDbQueues } from '../reconciling/store/dynamodb-queues.ts';
+import { deployedQueues, messageQueueNames, SqsQueues } from '../reconciling/store/sqs-queues.ts';
 import { tenantLimits } from '../tenants/store/dynamodb-limits.ts';
 import { configuredOperators } from '../tenants/store/operator-registry.ts';
 import { TenantAdministration } from '../tenants/store/tenant-administration.ts';
@@ -29,14 +32,15 @@ const settings = z.object({
   [Environment.approvals]: jsonOf(
     z.object({ aboveMinor: z.record(z.string(), z.int().min(0)), lifetimeMs: z.int().min(1) }),
   ).optional(),
+  [MESSAGE_QUEUES]: jsonOf(messageQueueNames),
 });
 
 export const handler = idempotently(
   { unit: 'a request with an idempotency key', record: 'its record in the Idempotency table' },
-  (runner) => wire(systemPlatform(), runner),
+  (runner) => wire({ ...systemPlatform(), ...queues }, runner),
 );
 
-export function wire(platform: Platform, runner: OperationRunner) {
+export function wire(platform: Platform & Queues, runner: OperationRunner) {
   const { documents, clock, entropy, digest } = platform;
   const config = readVariables(settings, platform.variables);
   const tables = {
@@ -50,7 +54,8 @@ export function wire(platform: Platform, runner: OperationRunner) {
     ledger: new ViewLedgerReader(views),
     views,
     activity: new DynamoDbActivity(documents, tables, pacing),
-    queues: new DynamoDbQueues(documents, tables.registry, pacing),
+    queues: new DynamoDbQueues(documents, tables, pacing),
+    messages: new SqsQueues(platform.sqs({}), deployedQueues(config[MESSAGE_QUEUES])),
     keysBy: (by: OperatorCause) => new TenantAdministration(documents, tables, by, pacing),
     approvals: config[Environment.approvals],
     effects: new DynamoDbApprovals(documents, tables, pacing, new DynamoDbStore(documents, tables, pacing)),

@@ -16,3 +16,16 @@ export const BooksMetric = {
 
 /** The value of the dimension `service`. */
 export const BOOKS_SERVICE = 'books';
+
+/** The environment variable with the queues of messages that operators list. JSON, `MessageQueueNames`. */
+export const MESSAGE_QUEUES = 'MESSAGE_QUEUES';
+
+/** Without whole addresses, because the environment of a function has 4 kB. By the names that operators see. */
+export interface MessageQueueNames {
+  /** The address of one of the queues. A name stands for the address with this name at its end. */
+  readonly at: string;
+  /** Names or addresses of queues whose messages a function receives. */
+  readonly received: Readonly<Record<string, string>>;
+  /** Names or addresses of queues whose messages no function receives. */
+  readonly kept: Readonly<Record<string, string>>;
+}

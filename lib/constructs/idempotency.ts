@@ -47,6 +47,12 @@ export class Idempotency extends DataTable {
     this.grantIndex(grantee, 'FindOpenClaims', IdempotencyTable.openClaimsIndex.name);
   }
 
+  /** Allows `grantee` to read the records of requests that call a processor or a party, which are claimed before. */
+  grantReadClaims(grantee: IGrantable): void {
+    const kinds = ['charge', 'capture', 'cancel', 'refund', 'return', 'order'] as const;
+    this.grantRows(grantee, 'ReadClaims', ['dynamodb:GetItem'], kinds.map(recordsOf));
+  }
+
   /** Allows `grantee` to scan the table, which names no key, and to delete expired records, which are of all kinds. */
   grantPurge(grantee: IGrantable): void {
     this.grantActions(grantee, 'Purge', ['dynamodb:Scan', 'dynamodb:DeleteItem', 'dynamodb:DescribeTimeToLive']);

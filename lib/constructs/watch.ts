@@ -37,8 +37,7 @@ export class Watch extends Construct {
     const { alarmEmail, alarmTopicArn } = settings;
     const stack = Stack.of(this);
     const functions = named(stack, (node) => node instanceof PayonceFunction);
-    const queues = named(stack, (node) => node instanceof Queue);
-    if (data.deadLetters !== undefined) queues.set('Vendors-DeadLetters', data.deadLetters);
+    const queues = queuesOf(stack, data);
     new FunctionAlarms(this, 'Functions', { functions });
     new JobAlarms(this, 'Jobs', { jobs: JOBS });
     new RunbookAlarm(this, 'TenantLimited', {
@@ -66,6 +65,12 @@ export class Watch extends Construct {
     if (alarmTopicArn !== undefined) new AlarmTopic(this, 'Topic', { topicArn: alarmTopicArn });
     if (alarmEmail !== undefined) new AlarmTopic(this, 'Topic', { email: alarmEmail });
   }
+}
+
+/** The queues of messages of the service, by their names for operators. */
+export function queuesOf(stack: Stack, { deadLetters }: Pick<DataStack, 'deadLetters'>): ReadonlyMap<string, Queue> {
+  const queues = named(stack, (node) => node instanceof Queue);
+  return deadLetters === undefined ? queues : queues.set('Vendors-DeadLetters', deadLetters);
 }
 
 /** All constructs of one kind, by their paths in the stack. */

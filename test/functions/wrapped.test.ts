@@ -4,6 +4,7 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import ts from 'typescript';
 import { Environment, POWERTOOLS_IDEMPOTENCY_DISABLED } from '../../lambdas/kernel/contract/environment.ts';
 import { PartiesEnvironment } from '../../lambdas/orders/contract.ts';
+import { MESSAGE_QUEUES } from '../../lambdas/reconciling/contract.ts';
 
 const FUNCTIONS = [...globSync('lambdas/functions/*.ts'), 'sandbox/handler.ts'].sort();
 const READ_ONLY = ['api-documents.ts', 'events.ts'];
@@ -120,6 +121,7 @@ describe('every function', () => {
     [Environment.eventBus]: 'bus',
     [Environment.lostAfterSeconds]: '180',
     [Environment.parkingQueueUrl]: queue,
+    [MESSAGE_QUEUES]: JSON.stringify({ at: queue, received: {}, kept: {} }),
     [Environment.webhookTasksQueueUrl]: queue,
     [Environment.webhookLanesQueueUrl]: queue,
     [Environment.webhookRootSecretId]: 'root',

@@ -154,6 +154,11 @@ const ROLES: readonly (readonly [string, readonly string[]])[] = [
       `dynamodb:PutItem ${rows('KEY#*', 'KEYS#*', 'OWNERS')}`,
       `dynamodb:ConditionCheckItem, dynamodb:Query ${rows('TENANTS')}`,
       `dynamodb:Query ${rows('INQUIRY#*', 'RETURN#*', 'ORDER#*', 'HOLD#*', 'ORPHAN#*', 'ORPHAN_KEPT#*')}`,
+      // To list claims: the index, and their records.
+      'dynamodb:Query on Idempotency',
+      `dynamodb:GetItem ${onlyRows('Idempotency', 'OP#pay_*', 'OP#cap_*', 'OP#can_*', 'OP#ref_*', 'OP#rtn_*', 'OP#ord_*')}`,
+      'sqs:GetQueueAttributes on Queue, Views',
+      'sqs:GetQueueAttributes, sqs:ReceiveMessage on DeadLetters, Views',
       `dynamodb:Query ${rows('KEYS#*')}`,
       `dynamodb:GetItem ${rows('KEY_USE#*')}`,
       `dynamodb:UpdateItem ${rows('LIMIT#*')}`,
@@ -272,6 +277,12 @@ test('the role of JobsUpkeep may not append to the Ledger', () => {
   );
 });
 
+test('every role has one policy, which is read here', () => {
+  // AWS CDK moves what exceeds the size of an inline policy into managed policies.
+  for (const template of [stacks.service, stacks.sandbox])
+    expect(Object.keys(present(template).findResources('AWS::IAM::ManagedPolicy'))).toEqual([]);
+});
+
 describe('all other roles', () => {
   test('of the service may access no table and no secret', () => {
     const others = [...roles].filter(
@@ -307,11 +318,23 @@ const ALL_KINDS: Readonly<Record<string, string>> = {
   'JobsUpkeep KeepViews': 'It builds the Views anew, which hold no other rows.',
   'ViewsProjector Project': 'It writes every kind of row of the Views, which hold no other rows.',
   'JobsPayments FindOpenClaims': 'The partitions of the index are numbers of shards. It holds keys only.',
+  'ReconcilingApi FindOpenClaims': 'The partitions of the index are numbers of shards. It holds keys only.',
   'JobsUpkeep FindOutcomes': 'The partitions of the index are shards of days. It holds keys only.',
   'EventsRepublisher FindOutcomes': 'The partitions of the index are shards of days. It holds keys only.',
   'JobsUpkeep FindDueWebhooks': 'The partitions of the index are shards. It holds keys only.',
   'WebhooksSender FindLanes': 'The partitions of the index are shards of lanes. It holds keys only.',
 };
+
+test('operators read no message that a function receives, and remove none', () => {
+  const reading = roles.get('ReconcilingApi')?.filter(({ Action }) => JSON.stringify(Action).includes('sqs:'));
+  expect(reading?.map(({ Action }) => Action)).toEqual([
+    'sqs:GetQueueAttributes',
+    ['sqs:GetQueueAttributes', 'sqs:ReceiveMessage'],
+  ]);
+  const received = JSON.stringify(reading?.at(-1)?.Resource);
+  expect(received).toMatch(/Parked.*Missed|Missed.*Parked/);
+  expect(received).not.toMatch(/TasksQueue|LanesQueue/);
+});
 
 describe('every function reaches only the kinds of rows that it needs', () => {
   const onTables = [...roles].flatMap(([owner, statements]) =>

@@ -1,5 +1,6 @@
 import { expect, test } from '@jest/globals';
 import { TenantAdministration } from '../../lambdas/tenants/store/tenant-administration.ts';
+import { paymentRequest } from '../payments/payment-fixtures.ts';
 import { Api, dataOf } from '../world/api.ts';
 import { TABLES } from '../world/tables.ts';
 
@@ -22,7 +23,15 @@ test('what waits in a queue is counted with the age of the oldest, and listed in
   for (let count = 0; count < 9; count += 1) held.push(await api.paid(`k-${count}`, { capture: 'manual' }));
   api.clock.advance(2 * HOUR_MS);
   const queues = dataOf(await api.get('/v1/admin/queues'));
-  expect(queues.map(({ id }) => id)).toEqual(['inquiries', 'returns', 'orders', 'holds', 'orphans', 'orphans_kept']);
+  expect(queues.map(({ id }) => id)).toEqual([
+    'claims',
+    'inquiries',
+    'returns',
+    'orders',
+    'holds',
+    'orphans',
+    'orphans_kept',
+  ]);
   expect(queues.find(({ id }) => id === 'holds')).toMatchObject({ waiting: 9, more_waiting: false, oldest_age: 7209 });
   expect(queues.find(({ id }) => id === 'returns')).toMatchObject({ waiting: 0, oldest_age: null });
 
@@ -38,4 +47,60 @@ test('what waits in a queue is counted with the age of the oldest, and listed in
   expect([seen.length, new Set(seen)]).toEqual([9, new Set(held)]);
   expect((await api.get(`/v1/admin/queues/returns?${after.slice(1)}`)).body).toMatchObject({ param: 'starting_after' });
   expect((await api.get('/v1/admin/queues/none')).status).toBe(404);
+});
+
+test('claims whose owner died are listed with their payment once their lease ended, in pages', async () => {
+  const api = new Api();
+  for (let count = 0; count < 5; count += 1) await api.world.claimThenDie(paymentRequest(`k-${count}`), false);
+  const shown = async (query = '') => dataOf(await api.get(`/v1/admin/queues/claims${query}`));
+  expect(await shown()).toEqual([]);
+  api.clock.advance(30_000);
+  const all = await shown();
+  expect(all).toHaveLength(5);
+  for (const { about, part, age } of all) expect([part, age]).toEqual([about, 30]);
+  const summaries = dataOf(await api.get('/v1/admin/queues'));
+  expect(summaries[0]).toMatchObject({ id: 'claims', waiting: 5, oldest_age: 30, job: 'resolve' });
+  const second = await shown(`?limit=2&starting_after=${String(all[1]?.['id'])}`);
+  expect(second.map(({ about }) => about)).toEqual(all.slice(2, 4).map(({ about }) => about));
+
+  const tampered = (place: string) => `?starting_after=que_${Buffer.from(place).toString('base64url')}`;
+  expect((await api.get(`/v1/admin/queues/claims${tampered('claims 3 x')}`)).body).toMatchObject({
+    param: 'starting_after',
+  });
+  // DynamoDB refuses to start there.
+  expect(await shown(tampered('claims 31 999999999999999 OP#pay_a'))).toEqual([]);
+});
+
+test('queues of messages are counted, and only messages that no function receives are listed', async () => {
+  const looked: string[] = [];
+  const api = new Api({
+    messages: {
+      deployed: { 'Events-Parked': { url: 'parked', isKept: true }, 'Webhooks-Queue': { url: 'tasks', isKept: false } },
+      count: async (queue) => (queue === 'Events-Parked' ? 3 : 7),
+      look: async (queue, limit) => {
+        looked.push(queue);
+        return Array.from({ length: Math.min(limit, 3) }, (_, at) => ({
+          id: `message-${at}`,
+          about: 'pay_1',
+          reason: 'event_too_large',
+          needsOperator: true,
+        }));
+      },
+    },
+  });
+  const counts = dataOf(await api.get('/v1/admin/queues')).map(({ id, waiting }) => [id, waiting]);
+  expect(counts.slice(-2)).toEqual([
+    ['Events-Parked', 3],
+    ['Webhooks-Queue', 7],
+  ]);
+  const parked = await api.get('/v1/admin/queues/Events-Parked?limit=2');
+  expect(dataOf(parked)[0]).toMatchObject({ about: 'pay_1', reason: 'event_too_large', needs_operator: true });
+  expect(parked.body['has_more']).toBe(true);
+  // A look would count as a try of the function.
+  expect((await api.get('/v1/admin/queues/Webhooks-Queue')).status).toBe(400);
+  expect((await api.get('/v1/admin/queues/constructor')).status).toBe(404);
+  expect((await api.get('/v1/admin/queues/Events-Parked?starting_after=que_a')).body).toMatchObject({
+    param: 'starting_after',
+  });
+  expect(looked).toEqual(['Events-Parked']);
 });

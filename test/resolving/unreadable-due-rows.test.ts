@@ -52,7 +52,7 @@ test('a due webhook that cannot be parsed is reported, and does not block the ot
 test('an entry of a queue that cannot be parsed is listed as one that needs an operator', async () => {
   const inquiry = { operationId: 'pay_1', paymentId: 'pay_1', claimedAtMs: 1 };
   const client = holding('INQUIRY#3', [{ operationId: 'of a form to come' }, inquiry]);
-  const entries = await new DynamoDbQueues(client, TABLES.registry, pacing).page('inquiries', { limit: 9 });
+  const entries = await new DynamoDbQueues(client, TABLES, pacing).page('inquiries', { limit: 9 });
   expect(entries.map(({ entry }) => entry)).toEqual([
     { needsOperator: true },
     { about: 'pay_1', part: 'pay_1', sinceMs: 1, needsOperator: false },
@@ -64,6 +64,6 @@ test.each([
   ['holds', 'HOLD#3', { paymentId: 'pay_1', authorizedAtMs: 1 }],
 ] as const)('an entry of %s that is marked is listed as one that needs an operator', async (queue, partition, row) => {
   const client = holding(partition, [{ ...row, undecidable: true }, row]);
-  const entries = await new DynamoDbQueues(client, TABLES.registry, pacing).page(queue, { limit: 9 });
+  const entries = await new DynamoDbQueues(client, TABLES, pacing).page(queue, { limit: 9 });
   expect(entries.map(({ entry }) => entry.needsOperator)).toEqual([true, false]);
 });

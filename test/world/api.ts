@@ -386,7 +386,8 @@ export class Api<Of extends World = World> {
       ...emailTools(behind),
       transitions: behind.ledger,
       ledger: new ViewLedgerReader(views),
-      queues: new DynamoDbQueues(behind.database.client, TABLES.registry, { clock, entropy }),
+      queues: new DynamoDbQueues(behind.database.client, TABLES, { clock, entropy }),
+      messages: { deployed: {}, count: async () => 0, look: async () => [] },
       keysBy: (by) => new TenantAdministration(behind.database.client, TABLES, by, { clock, entropy }),
       activity: behind.activity,
       verify: async (token, path) =>

@@ -6,12 +6,22 @@ import { problem } from '../../http/problems.ts';
 import { emptyQuery, validateQuery } from '../../http/validate.ts';
 import { tenantId } from '../../kernel/ids.ts';
 import type { Operator } from '../../tenants/operators.ts';
-import { QUEUES, type QueueEntry, type QueueLists, type QueueName, type QueuePlace } from '../use/queue-lists.ts';
+import {
+  CLAIM_SORT,
+  type MessageEntry,
+  type MessageQueues,
+  QUEUES,
+  type QueueEntry,
+  type QueueLists,
+  type QueueName,
+  type QueuePlace,
+} from '../use/queue-lists.ts';
 import type { KeyTools } from './key-routes.ts';
 import { TENANT_ID } from './ledger-schemas.ts';
 
 export interface OperatorListTools extends Pick<KeyTools, 'keysBy' | 'clock'> {
   readonly queues: QueueLists;
+  readonly messages: MessageQueues;
 }
 
 type Call = CallBy<OperatorListTools, Operator>;
@@ -25,7 +35,7 @@ export const tenantsQuery = z.strictObject({
     .meta({ description: 'The `id` of the last tenant of the previous page.' }),
 });
 
-export const QUEUE_ENTRY_ID = /^que_[A-Za-z0-9_-]{1,800}$/;
+const QUEUE_ENTRY_ID = /^que_[A-Za-z0-9_-]{1,800}$/;
 
 export const queueQuery = z.strictObject({
   limit: pageLimit('entries'),
@@ -73,14 +83,28 @@ async function listQueues({ tools, request }: Call): Promise<Handled> {
     const age = oldestMs === undefined ? null : Math.max(0, seconds(nowMs - oldestMs));
     data.push({ id, object: 'queue', description: waits, job, waiting, more_waiting: hasMore, oldest_age: age });
   }
-  return found({ object: 'list', data, has_more: false });
+  const { deployed } = tools.messages;
+  const counts = await Promise.all(Object.keys(deployed).map((id) => tools.messages.count(id)));
+  const messages = Object.entries(deployed).map(([id, { isKept }], index) => ({
+    id,
+    object: 'queue',
+    description: isKept ? KEPT_MESSAGES : MESSAGES,
+    job: null,
+    waiting: counts[index],
+    more_waiting: false,
+    oldest_age: null,
+  }));
+  return found({ object: 'list', data: [...data, ...messages], has_more: false });
 }
+
+const MESSAGES = 'Messages that a function receives.';
+const KEPT_MESSAGES = 'Messages that no function receives: they could not be handled, and wait for an operator.';
 
 async function listEntries({ tools, request, id }: Call): Promise<Handled> {
   const query = validateQuery(queueQuery, request.query);
   if (query.kind === 'refused') return refusal(query.problem, request);
   const queue = NAMES.find((name) => name === id);
-  if (queue === undefined) return refusal(problem('not_found', 'There is no such queue.'), request);
+  if (queue === undefined) return listMessages({ tools, request }, id, query.value);
   const { limit = DEFAULT_PAGE, starting_after: cursor } = query.value;
   const after = cursor === undefined ? undefined : placeOf(queue, cursor);
   if (cursor !== undefined && after === undefined) {
@@ -90,14 +114,36 @@ async function listEntries({ tools, request, id }: Call): Promise<Handled> {
   const page = { limit: limit + 1, ...(after === undefined ? {} : { after }) };
   const entries = await tools.queues.page(queue, page);
   const nowMs = tools.clock.nowMs();
-  const data = entries.slice(0, limit).map(({ place, entry }) => entryObject(queue, place, entry, nowMs));
+  const data = entries.slice(0, limit).map(({ place, entry }) => entryObject(queue, idOf(queue, place), entry, nowMs));
   return found({ object: 'list', data, has_more: entries.length > limit });
 }
 
-function entryObject(queue: QueueName, place: QueuePlace, entry: QueueEntry, nowMs: number) {
-  const { about, part, sinceMs, needsOperator } = entry;
+/** Amazon SQS has no cursors, and counts every look at a message that a function receives as a try. */
+async function listMessages(
+  { tools: { messages, clock }, request }: Pick<Call, 'tools' | 'request'>,
+  id: string,
+  { limit = DEFAULT_PAGE, starting_after: after }: z.infer<typeof queueQuery>,
+): Promise<Handled> {
+  const queue = Object.hasOwn(messages.deployed, id) ? messages.deployed[id] : undefined;
+  if (queue === undefined) return refusal(problem('not_found', 'There is no such queue.'), request);
+  if (!queue.isKept) {
+    const detail = 'The messages of this queue cannot be listed, because a function receives them.';
+    return refusal(problem('invalid_request', detail, 'id'), request);
+  }
+  if (after !== undefined) {
+    const detail = 'starting_after is not possible for a queue of messages: they have no order.';
+    return refusal(problem('invalid_request', detail, 'starting_after'), request);
+  }
+  const entries = await messages.look(id, limit);
+  const nowMs = clock.nowMs();
+  const data = entries.map((entry) => entryObject(id, entry.id, entry, nowMs));
+  return found({ object: 'list', data, has_more: (await messages.count(id)) > entries.length });
+}
+
+function entryObject(queue: string, id: string, entry: QueueEntry & Pick<MessageEntry, 'reason'>, nowMs: number) {
+  const { about, part, sinceMs, needsOperator, reason } = entry;
   return {
-    id: idOf(queue, place),
+    id,
     object: 'queue_entry',
     queue,
     about: about ?? null,
@@ -105,6 +151,7 @@ function entryObject(queue: QueueName, place: QueuePlace, entry: QueueEntry, now
     since: sinceMs === undefined ? null : seconds(sinceMs),
     age: sinceMs === undefined ? null : Math.max(0, seconds(nowMs - sinceMs)),
     needs_operator: needsOperator,
+    reason: reason ?? null,
   };
 }
 
@@ -115,8 +162,9 @@ function idOf(queue: QueueName, { shard, sort }: QueuePlace): string {
 
 function placeOf(queue: QueueName, id: string): QueuePlace | undefined {
   const text = Buffer.from(id.slice('que_'.length), 'base64url').toString('utf8');
-  const [, of, shard = '', sort = ''] = /^(\w+) (\d) (.+)$/.exec(text) ?? [];
-  return of === queue ? { shard: Number(shard), sort } : undefined;
+  const [, of, shard = '', sort = ''] = /^(\w+) (\d{1,2}) (.+)$/.exec(text) ?? [];
+  if (of !== queue || (queue === 'claims' && !CLAIM_SORT.test(sort))) return undefined;
+  return { shard: Number(shard), sort };
 }
 
 function seconds(timeMs: number): number {

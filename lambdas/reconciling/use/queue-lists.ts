@@ -1,5 +1,6 @@
 /** The queues of unfinished work, each with what waits in it and the job whose runs count it as `left`. */
 export const QUEUES = {
+  claims: { waits: 'Requests whose owner did not complete them before its lease ended.', job: 'resolve' },
   inquiries: { waits: 'Payments and changes whose outcome is asked for at the processor.', job: 'resolve' },
   returns: { waits: 'Charges that their payments must not have, to be returned.', job: 'resolve' },
   orders: { waits: 'Orders that are not fulfilled or undone yet.', job: 'resolve' },
@@ -28,6 +29,9 @@ export interface QueuePlace {
   readonly sort: string;
 }
 
+/** The sort of a place among the claims: the time of the claim, and the key of its record. */
+export const CLAIM_SORT = /^(\d{1,15}) (OP#.+)$/;
+
 export interface QueueSummary {
   /** Counted up to some hundreds in each shard. */
   readonly waiting: number;
@@ -45,4 +49,33 @@ export interface QueueLists {
     queue: QueueName,
     page: { readonly after?: QueuePlace; readonly limit: number },
   ): Promise<readonly { readonly place: QueuePlace; readonly entry: QueueEntry }[]>;
+}
+
+/** Names of the queues of messages, with how each was deployed. */
+export type DeployedQueues = Readonly<Record<string, DeployedQueue>>;
+
+interface DeployedQueue {
+  readonly url: string;
+  /** Whether no function receives its messages: dead letters and parked records. */
+  readonly isKept: boolean;
+}
+
+export interface MessageEntry extends QueueEntry {
+  /** The id of the message. */
+  readonly id: string;
+  /** Why it was given up, if its sender said so. */
+  readonly reason?: string;
+}
+
+/** Queues of messages (Amazon SQS). Nothing is changed. */
+export interface MessageQueues {
+  readonly deployed: DeployedQueues;
+  /** Approximately, with those that are delayed or received. */
+  count(queue: string): Promise<number>;
+  /**
+   * Some of the messages that no function receives, in no order. They are hidden from others for some seconds.
+   *
+   * @param limit at least 1
+   */
+  look(queue: string, limit: number): Promise<readonly MessageEntry[]>;
 }

@@ -17,6 +17,7 @@ import type { OperationRunner } from '../../../lambdas/once/use/operation-runner
 import { PartiesEnvironment } from '../../../lambdas/orders/contract.ts';
 import type { PartiesTools } from '../../../lambdas/orders/parties/configured-parties.ts';
 import type { ProcessorDescriptor } from '../../../lambdas/processors/descriptor.ts';
+import { MESSAGE_QUEUES } from '../../../lambdas/reconciling/contract.ts';
 import type { AddressRulesOptions, Resolve } from '../../../lambdas/webhooks/transport/addresses.ts';
 import type { WebhookTransport } from '../../../lambdas/webhooks/use/webhooks.ts';
 import { TABLES } from '../tables.ts';
@@ -61,6 +62,7 @@ export const VARIABLES: Readonly<Record<string, string>> = {
   [Environment.idempotencyTable]: TABLES.idempotency,
   [Environment.ledgerTable]: TABLES.ledger,
   [Environment.registryTable]: TABLES.registry,
+  [MESSAGE_QUEUES]: JSON.stringify({ at: 'queues/one', received: {}, kept: {} }),
   [Environment.tenantLimit]: JSON.stringify({ rate: 100, burst: 200 }),
   [Environment.viewsTable]: TABLES.views,
   TEST_SANDBOX_URL: Address.sandbox,

@@ -1,0 +1,115 @@
+import { GetQueueAttributesCommand, type Message, ReceiveMessageCommand, type SQSClient } from '@aws-sdk/client-sqs';
+import * as z from 'zod';
+import { RetryableError } from '../../kernel/faults.ts';
+import { ORDER_ID, PAYMENT_ID } from '../../kernel/ids.ts';
+import type { MessageQueueNames } from '../contract.ts';
+import type { DeployedQueues, MessageEntry, MessageQueues } from '../use/queue-lists.ts';
+
+/** Seconds. Longer than a look takes, so that it receives no message twice, and shorter than an operator waits. */
+const HIDDEN_SECONDS = 15;
+/** Long polling asks all servers of the queue (Amazon SQS, "Short and long polling"). Seconds. */
+const LONG_POLL_SECONDS = 1;
+/** The maximum of SQS per receive. */
+const MOST_AT_ONCE = 10;
+/** A receive takes a second if the queue is empty. */
+const MOST_RECEIVES = 15;
+
+const COUNTS = [
+  'ApproximateNumberOfMessages',
+  'ApproximateNumberOfMessagesDelayed',
+  'ApproximateNumberOfMessagesNotVisible',
+] as const;
+
+const names = z.record(z.string(), z.string().min(1));
+
+/** The setting that names the deployed queues. */
+export const messageQueueNames = z.object({
+  at: z.string().min(1),
+  received: names,
+  kept: names,
+}) satisfies z.ZodType<MessageQueueNames>;
+
+export function deployedQueues({ at, received, kept }: MessageQueueNames): DeployedQueues {
+  const base = at.slice(0, at.lastIndexOf('/') + 1);
+  const queues = (of: Readonly<Record<string, string>>, isKept: boolean) =>
+    Object.entries(of).map(
+      ([id, name]) => [id, { url: name.includes('/') ? name : `${base}${name}`, isKept }] as const,
+    );
+  return Object.fromEntries([...queues(kept, true), ...queues(received, false)]);
+}
+
+/** A letter of a vendor call, which names why it was given up. Messages of other queues have an attribute. */
+const letter = z.object({ letter: z.object({ vendor: z.string(), operation: z.string(), reason: z.string() }) });
+
+export class SqsQueues implements MessageQueues {
+  readonly deployed: DeployedQueues;
+  readonly #client: SQSClient;
+
+  constructor(client: SQSClient, deployed: DeployedQueues) {
+    this.#client = client;
+    this.deployed = deployed;
+  }
+
+  /** @throws RetryableError `queues_unavailable` */
+  async count(queue: string): Promise<number> {
+    const QueueUrl = this.deployed[queue]?.url;
+    const command = new GetQueueAttributesCommand({ QueueUrl, AttributeNames: [...COUNTS] });
+    const { Attributes = {} } = await answered(this.#client.send(command));
+    return COUNTS.reduce((sum, name) => sum + Number(Attributes[name] ?? 0), 0);
+  }
+
+  /** @throws as `count` */
+  async look(queue: string, limit: number): Promise<readonly MessageEntry[]> {
+    const found = new Map<string, MessageEntry>();
+    for (let receives = 0; receives < MOST_RECEIVES && found.size < limit; receives += 1) {
+      const command = new ReceiveMessageCommand({
+        QueueUrl: this.deployed[queue]?.url,
+        MaxNumberOfMessages: Math.min(limit - found.size, MOST_AT_ONCE),
+        VisibilityTimeout: HIDDEN_SECONDS,
+        WaitTimeSeconds: LONG_POLL_SECONDS,
+        MessageSystemAttributeNames: ['SentTimestamp'],
+        MessageAttributeNames: ['reason'],
+      });
+      const { Messages = [] } = await answered(this.#client.send(command));
+      if (Messages.length === 0) break;
+      for (const message of Messages) found.set(message.MessageId ?? '', entryOf(message));
+    }
+    return [...found.values()];
+  }
+}
+
+async function answered<T>(sent: Promise<T>): Promise<T> {
+  try {
+    return await sent;
+  } catch (cause) {
+    throw new RetryableError('queues_unavailable', 'The queues of messages are unavailable.', { cause });
+  }
+}
+
+/** Of the body, only ids and reasons are shown. */
+function entryOf({ MessageId = '', Body = '', Attributes, MessageAttributes }: Message): MessageEntry {
+  const about = firstOf(ORDER_ID, Body) ?? firstOf(PAYMENT_ID, Body);
+  const given = letterIn(Body);
+  const reason = given?.reason ?? MessageAttributes?.['reason']?.StringValue;
+  return {
+    id: MessageId,
+    sinceMs: Number(Attributes?.SentTimestamp ?? 0),
+    needsOperator: true,
+    ...(about === undefined ? {} : { about }),
+    ...(given === undefined ? {} : { part: `${given.vendor} ${given.operation}` }),
+    ...(reason === undefined ? {} : { reason }),
+  };
+}
+
+/** @param form of an id, from its beginning to its end */
+function firstOf(form: RegExp, text: string): string | undefined {
+  return new RegExp(`\\b${form.source.slice(1, -1)}\\b`).exec(text)?.[0];
+}
+
+function letterIn(body: string): z.infer<typeof letter>['letter'] | undefined {
+  try {
+    return letter.safeParse(JSON.parse(body)).data?.letter;
+  } catch {
+    return undefined;
+  }
+}
