@@ -49,12 +49,15 @@ export class Reconciling extends Construct {
       appends: ['payment', 'activity'],
     });
     data.idempotency.grantCommit(this.api, ['correction', 'decision', 'approval', 'keyRequest']);
+    data.registry.grantAuthenticate(this.api);
     data.registry.grantIdentifyOperators(this.api);
-    const { apiKey, apiKeys, apiKeyUse, owners, tenants } = RegistryRow;
+    const { apiKey, apiKeys, apiKeyUse, operatorKey, operatorKeys, owners, tenants } = RegistryRow;
     data.registry.grantRows(this.api, 'ChangeKeys', ['dynamodb:UpdateItem'], [apiKey]);
+    // An operator's key can be revoked. It cannot be made, and no key can be made into one.
+    data.registry.grantUpdateOf(this.api, 'RevokeOperatorKeys', operatorKey, ['revokedAtMs']);
     data.registry.grantRows(this.api, 'MakeKeys', ['dynamodb:PutItem'], [apiKey, apiKeys, owners]);
     data.registry.grantRows(this.api, 'Tenants', ['dynamodb:ConditionCheckItem', 'dynamodb:Query'], [tenants]);
-    data.registry.grantRows(this.api, 'ListKeys', ['dynamodb:Query'], [apiKeys]);
+    data.registry.grantRows(this.api, 'ListKeys', ['dynamodb:Query'], [apiKeys, operatorKeys]);
     data.registry.grantRows(this.api, 'ReadUseOfKeys', ['dynamodb:GetItem'], [apiKeyUse]);
     const { inquiry, return: giveBack, openOrder, details } = RegistryRow;
     data.registry.grantRows(this.api, 'QueueLooks', ['dynamodb:PutItem'], [inquiry, giveBack, openOrder, details]);

@@ -4,7 +4,7 @@ import { PolicyStatement } from 'aws-cdk-lib/aws-iam';
 import { SqsEventSource } from 'aws-cdk-lib/aws-lambda-event-sources';
 import type { Construct } from 'constructs';
 import { callbackAddressParameter, StackOutput } from '../lambdas/kernel/contract/api.ts';
-import { Environment } from '../lambdas/kernel/contract/environment.ts';
+import { SandboxEnvironment } from '../lambdas/kernel/contract/environment.ts';
 import { IdempotencyTable, KeyAttribute } from '../lambdas/kernel/contract/tables.ts';
 import { SANDBOX_TIMEOUT_SECONDS } from '../lambdas/kernel/contract/timing.ts';
 import { DataTable } from './constructs/data-table.ts';
@@ -53,11 +53,13 @@ export class SandboxStack extends Stack {
       logRetentionDays: settings.logRetentionDays,
       retainLogs: false,
       environment: {
-        [Environment.sandboxTable]: books.tableName,
-        [Environment.sandboxTasksQueueUrl]: tasks.queue.queueUrl,
-        [Environment.sandboxSecretId]: data.callbackSecret.arn,
-        [Environment.callbackAddressParameter]: addressParameter,
-        ...(data.accessSecret === undefined ? {} : { [Environment.sandboxAccessSecretId]: data.accessSecret.arn }),
+        [SandboxEnvironment.sandboxTable]: books.tableName,
+        [SandboxEnvironment.sandboxTasksQueueUrl]: tasks.queue.queueUrl,
+        [SandboxEnvironment.sandboxSecretId]: data.callbackSecret.arn,
+        [SandboxEnvironment.callbackAddressParameter]: addressParameter,
+        ...(data.accessSecret === undefined
+          ? {}
+          : { [SandboxEnvironment.sandboxAccessSecretId]: data.accessSecret.arn }),
       },
     });
     enqueueForItself(processor, tasks);

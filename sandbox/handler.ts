@@ -6,7 +6,7 @@ import { SQSClient } from '@aws-sdk/client-sqs';
 import { SSMClient } from '@aws-sdk/client-ssm';
 import { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
 import * as z from 'zod';
-import { Environment } from '../lambdas/kernel/contract/environment.ts';
+import { SandboxEnvironment } from '../lambdas/kernel/contract/environment.ts';
 import { ActiveSecrets } from '../lambdas/kernel/platform/active-secrets.ts';
 import { queueUrl, readVariables, secretId, tableName } from '../lambdas/kernel/platform/variables.ts';
 import { idempotently } from '../lambdas/once/idempotently.ts';
@@ -17,17 +17,17 @@ import { createSqsTasks } from './sqs-tasks.ts';
 
 const settings = readVariables(
   z.object({
-    [Environment.sandboxTable]: tableName,
-    [Environment.sandboxTasksQueueUrl]: queueUrl,
-    [Environment.sandboxSecretId]: secretId,
-    [Environment.sandboxAccessSecretId]: secretId.exactOptional(),
-    [Environment.callbackAddressParameter]: z.string('is not set').min(1, 'must be the name of a parameter'),
+    [SandboxEnvironment.sandboxTable]: tableName,
+    [SandboxEnvironment.sandboxTasksQueueUrl]: queueUrl,
+    [SandboxEnvironment.sandboxSecretId]: secretId,
+    [SandboxEnvironment.sandboxAccessSecretId]: secretId.exactOptional(),
+    [SandboxEnvironment.callbackAddressParameter]: z.string('is not set').min(1, 'must be the name of a parameter'),
   }),
   process.env,
 );
 const nowMs = Date.now;
 const known = new ActiveSecrets(new SecretsManagerClient(), { nowMs });
-const access = settings[Environment.sandboxAccessSecretId];
+const access = settings[SandboxEnvironment.sandboxAccessSecretId];
 
 /** Sending an e-mail is not idempotent: like the service that it simulates, the e-mail service has no keys. */
 export const handler = idempotently(
@@ -40,15 +40,15 @@ export const handler = idempotently(
       runner,
       books: createDynamoDbBooks({
         client: DynamoDBDocumentClient.from(new DynamoDBClient()),
-        tableName: settings[Environment.sandboxTable],
+        tableName: settings[SandboxEnvironment.sandboxTable],
         wait,
       }),
-      tasks: createSqsTasks(new SQSClient(), settings[Environment.sandboxTasksQueueUrl]),
+      tasks: createSqsTasks(new SQSClient(), settings[SandboxEnvironment.sandboxTasksQueueUrl]),
       callbacks: createAwsCallbacks({
         ssm: new SSMClient(),
         secrets: new SecretsManagerClient(),
-        addressParameter: settings[Environment.callbackAddressParameter],
-        secretId: settings[Environment.sandboxSecretId],
+        addressParameter: settings[SandboxEnvironment.callbackAddressParameter],
+        secretId: settings[SandboxEnvironment.sandboxSecretId],
         nowMs,
       }),
       ...(access === undefined ? {} : { secrets: () => known.active(access) }),

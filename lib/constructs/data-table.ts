@@ -3,6 +3,7 @@ import type { Attribute, TableProps } from 'aws-cdk-lib/aws-dynamodb';
 import { AttributeType, BillingMode, Table, TableEncryption } from 'aws-cdk-lib/aws-dynamodb';
 import { type IGrantable, PolicyStatement, type PolicyStatementProps } from 'aws-cdk-lib/aws-iam';
 import type { Construct } from 'constructs';
+import { KeyAttribute } from '../../lambdas/kernel/contract/tables.ts';
 
 export interface DataTableProps extends Pick<TableProps, 'stream' | 'timeToLiveAttribute'> {
   readonly partitionKey: string;
@@ -43,6 +44,18 @@ export class DataTable extends Table {
    */
   grantRows(grantee: IGrantable, sid: string, actions: readonly string[], rows: readonly string[]): void {
     allow(grantee, { sid, actions: [...actions], resources: [this.tableArn], conditions: ofRows(sid, rows) });
+  }
+
+  /**
+   * Allows updates of some attributes only, on rows of one kind. A row that such an update makes has no others.
+   *
+   * @param attributes those that the update and its condition name; the keys are added
+   */
+  grantUpdateOf(grantee: IGrantable, sid: string, row: string, attributes: readonly string[]): void {
+    const names = [KeyAttribute.partition, KeyAttribute.sort, ...attributes];
+    // An update that names no attribute fulfils it, and changes nothing.
+    const conditions = { ...ofRows(sid, [row]), 'ForAllValues:StringEquals': { 'dynamodb:Attributes': names } };
+    allow(grantee, { sid, actions: ['dynamodb:UpdateItem'], resources: [this.tableArn], conditions });
   }
 
   /** Allows queries of an index in partitions of some kinds. @param rows as for {@link grantRows}, of the index */

@@ -55,14 +55,15 @@ export class Registry extends DataTable {
   /** Allows `api` to admit callers by API key: to find the owner of a key, to store the day of its last use, and to count its requests. */
   grantAuthenticate(api: PayonceFunction): void {
     this.grantRows(api, 'ReadApiKeys', ['dynamodb:GetItem'], [RegistryRow.apiKey]);
-    this.grantRows(api, 'NoteUseOfApiKeys', ['dynamodb:UpdateItem'], [RegistryRow.apiKeyUse]);
+    this.grantRows(api, 'NoteUseOfKeys', ['dynamodb:UpdateItem'], [RegistryRow.apiKeyUse]);
     this.grantRows(api, 'CountRequests', ['dynamodb:UpdateItem'], [RegistryRow.limit]);
     api.tell({ [Environment.tenantLimit]: JSON.stringify(this.#limit) });
   }
 
   /** Allows `api` to identify operators, by their keys or by the identity provider. */
   grantIdentifyOperators(api: PayonceFunction): void {
-    this.grantAuthenticate(api);
+    this.grantRows(api, 'ReadOperatorKeys', ['dynamodb:GetItem'], [RegistryRow.operatorKey]);
+    this.grantRows(api, 'NoteUseOfKeys', ['dynamodb:UpdateItem'], [RegistryRow.apiKeyUse]);
     if (this.#identityProvider !== undefined)
       api.tell({ [Environment.identityProvider]: JSON.stringify(this.#identityProvider) });
   }

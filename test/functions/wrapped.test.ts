@@ -2,7 +2,11 @@ import { globSync, readFileSync } from 'node:fs';
 import { basename } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import ts from 'typescript';
-import { Environment, POWERTOOLS_IDEMPOTENCY_DISABLED } from '../../lambdas/kernel/contract/environment.ts';
+import {
+  Environment,
+  POWERTOOLS_IDEMPOTENCY_DISABLED,
+  SandboxEnvironment,
+} from '../../lambdas/kernel/contract/environment.ts';
 import { PartiesEnvironment } from '../../lambdas/orders/contract.ts';
 import { MESSAGE_QUEUES } from '../../lambdas/reconciling/contract.ts';
 
@@ -132,10 +136,10 @@ describe('every function', () => {
     [Environment.deploymentSettings]: '{}',
     [Environment.paymentJobsQueueUrl]: queue,
     [Environment.upkeepJobsQueueUrl]: queue,
-    [Environment.sandboxTable]: 'Sandbox',
-    [Environment.sandboxTasksQueueUrl]: queue,
-    [Environment.sandboxSecretId]: 'sandbox',
-    [Environment.callbackAddressParameter]: 'address',
+    [SandboxEnvironment.sandboxTable]: 'Sandbox',
+    [SandboxEnvironment.sandboxTasksQueueUrl]: queue,
+    [SandboxEnvironment.sandboxSecretId]: 'sandbox',
+    [SandboxEnvironment.callbackAddressParameter]: 'address',
     [PartiesEnvironment.sandboxSecretId]: 'sandbox-secret',
     [PartiesEnvironment.shopUrl]: 'https://shop.example',
     [PartiesEnvironment.postmarkUrl]: 'https://mail.example',

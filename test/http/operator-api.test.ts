@@ -1,7 +1,10 @@
+import { DeleteCommand } from '@aws-sdk/lib-dynamodb';
 import { describe, expect, test } from '@jest/globals';
+import type { KeyId } from '../../lambdas/kernel/cause.ts';
 import { ROLES } from '../../lambdas/kernel/contract/api.ts';
+import { RegistryRow } from '../../lambdas/kernel/contract/rows.ts';
 import { idOfApiKey } from '../../lambdas/tenants/store/tenant-administration.ts';
-import { DynamoDbApiKeyRegistry } from '../../lambdas/tenants/store/tenant-registry.ts';
+import { DynamoDbApiKeyRegistry, keyRowKey } from '../../lambdas/tenants/store/tenant-registry.ts';
 import { keyOfTenant } from '../api-docs/provoked-problems.ts';
 import { API_KEY, Api, as, dataOf, OPERATOR_KEY } from '../world/api.ts';
 import { TABLES } from '../world/tables.ts';
@@ -149,5 +152,17 @@ describe('a key', () => {
     expect([first.body['has_more'], rest.body['has_more']]).toEqual([true, false]);
     const ids = [...dataOf(first), ...dataOf(rest)].map((key) => String(key['id']));
     expect([new Set(ids).size, ids]).toEqual([5, ids.toSorted()]);
+  });
+
+  test('is listed also behind keys whose rows an operator deleted', async () => {
+    const { api, tenant, body } = await keyOfTenant();
+    for (const key of ['a', 'b', 'c', 'd']) await api.write('/v1/admin/keys', key, body);
+    const keys = dataOf(await api.get(`/v1/admin/keys?tenant=${tenant}`)).map((key) => key['id'] as KeyId);
+    for (const id of keys.slice(0, 3)) {
+      const Key = keyRowKey(RegistryRow.apiKey, id);
+      await api.store.database.client.send(new DeleteCommand({ TableName: TABLES.registry, Key }));
+    }
+    const page = await api.get(`/v1/admin/keys?tenant=${tenant}&limit=1`);
+    expect([dataOf(page).map(({ id }) => id), page.body['has_more']]).toEqual([keys.slice(3, 4), true]);
   });
 });

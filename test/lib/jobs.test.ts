@@ -158,9 +158,8 @@ describe('the role of', () => {
       [
         ...ALWAYS,
         'dynamodb:GetItem, dynamodb:PutItem on Idempotency of OP#run_*',
-        'dynamodb:GetItem on Registry of KEY#*',
+        'dynamodb:GetItem on Registry of OPERATOR_KEY#*',
         'dynamodb:UpdateItem on Registry of KEY_USE#*',
-        'dynamodb:UpdateItem on Registry of LIMIT#*',
         'dynamodb:GetItem on Registry of JOB#*',
         'dynamodb:PutItem, dynamodb:Query on Registry of JOB#*',
         'dynamodb:PutItem on Ledger of ACT#*',

@@ -152,6 +152,9 @@ const ROLES: readonly (readonly [string, readonly string[]])[] = [
       // To list, make, roll and revoke keys.
       `dynamodb:UpdateItem ${rows('KEY#*')}`,
       `dynamodb:PutItem ${rows('KEY#*', 'KEYS#*', 'OWNERS')}`,
+      // Of operators' keys, only to read them and to revoke one.
+      `dynamodb:GetItem ${rows('OPERATOR_KEY#*')}`,
+      `dynamodb:UpdateItem ${rows('OPERATOR_KEY#*')} if ForAllValues:StringEquals dynamodb:Attributes pk, sk, revokedAtMs`,
       `dynamodb:ConditionCheckItem, dynamodb:Query ${rows('TENANTS')}`,
       `dynamodb:Query ${rows('INQUIRY#*', 'RETURN#*', 'ORDER#*', 'HOLD#*', 'ORPHAN#*', 'ORPHAN_KEPT#*')}`,
       // To list claims: the index, and their records.
@@ -159,7 +162,7 @@ const ROLES: readonly (readonly [string, readonly string[]])[] = [
       `dynamodb:GetItem ${onlyRows('Idempotency', 'OP#pay_*', 'OP#cap_*', 'OP#can_*', 'OP#ref_*', 'OP#rtn_*', 'OP#ord_*')}`,
       'sqs:GetQueueAttributes on Queue, Views',
       'sqs:GetQueueAttributes, sqs:ReceiveMessage on DeadLetters, Views',
-      `dynamodb:Query ${rows('KEYS#*')}`,
+      `dynamodb:Query ${rows('KEYS#*', 'OPERATOR_KEYS')}`,
       `dynamodb:GetItem ${rows('KEY_USE#*')}`,
       `dynamodb:UpdateItem ${rows('LIMIT#*')}`,
       `dynamodb:PutItem ${rows('INQUIRY#*', 'RETURN#*', 'ORDER#*', 'DETAILS#*')}`,
@@ -324,6 +327,18 @@ const ALL_KINDS: Readonly<Record<string, string>> = {
   'JobsUpkeep FindDueWebhooks': 'The partitions of the index are shards. It holds keys only.',
   'WebhooksSender FindLanes': 'The partitions of the index are shards of lanes. It holds keys only.',
 };
+
+test('no role may make the key of an operator, and tenants’ functions do not read one', () => {
+  const reaching = [...roles].flatMap(([owner, statements]) =>
+    statements.filter((statement) => told(statement).includes('OPERATOR_KEY')).map((each) => `${owner} ${each.Sid}`),
+  );
+  expect(reaching.sort()).toEqual([
+    'JobsApi ReadOperatorKeys',
+    'ReconcilingApi ListKeys',
+    'ReconcilingApi ReadOperatorKeys',
+    'ReconcilingApi RevokeOperatorKeys',
+  ]);
+});
 
 test('operators read no message that a function receives, and remove none', () => {
   const reading = roles.get('ReconcilingApi')?.filter(({ Action }) => JSON.stringify(Action).includes('sqs:'));

@@ -25,7 +25,7 @@ import { TenantLimits } from '../../lambdas/tenants/limits.ts';
 import { byOperatorKey, type OperatorKeyRecord, type OperatorKeyRegistry } from '../../lambdas/tenants/operators.ts';
 import { DynamoDbLimits } from '../../lambdas/tenants/store/dynamodb-limits.ts';
 import { TenantAdministration } from '../../lambdas/tenants/store/tenant-administration.ts';
-import { apiKeyRowKey, idOfKeyHash } from '../../lambdas/tenants/store/tenant-registry.ts';
+import { idOfKeyHash, keyRowKey } from '../../lambdas/tenants/store/tenant-registry.ts';
 import type { ListOrdersTools } from '../../lambdas/views/use/list-orders.ts';
 import type { ListPaymentsTools } from '../../lambdas/views/use/list-payments.ts';
 import type { ReadEventTools } from '../../lambdas/views/use/read-event.ts';
@@ -212,8 +212,8 @@ export class Api<Of extends World = World> {
     const { partition, sort } = KeyAttribute;
     const stored = { keyHash, hint: key.slice(-4), createdAtMs: this.clock.nowMs(), ...rights };
     for (const Item of [
-      { ...apiKeyRowKey(id), ...stored },
-      { [partition]: `${RegistryRow.apiKeys}operators`, [sort]: id },
+      { ...keyRowKey(RegistryRow.operatorKey, id), ...stored },
+      { [partition]: RegistryRow.operatorKeys, [sort]: id },
     ])
       await this.world.store.database.client.send(new PutCommand({ TableName: TABLES.registry, Item }));
     return id;

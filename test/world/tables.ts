@@ -104,6 +104,8 @@ export const TABLE_SHAPES: readonly TableShape[] = [
     readers: {
       [RegistryRow.apiKey]: parseKey,
       [RegistryRow.apiKeys]: (item) => item,
+      [RegistryRow.operatorKey]: parseKey,
+      [RegistryRow.operatorKeys]: (item) => item,
       [RegistryRow.apiKeyUse]: parseApiKeyUse,
       [RegistryRow.tenants]: parseTenant,
       [RegistryRow.owners]: parseOwner,

@@ -42,6 +42,10 @@ export const Environment = {
   /** The queues from which the workers of jobs take runs. */
   paymentJobsQueueUrl: 'PAYMENT_JOBS_QUEUE_URL',
   upkeepJobsQueueUrl: 'UPKEEP_JOBS_QUEUE_URL',
+} as const;
+
+/** Of the sandbox alone. */
+export const SandboxEnvironment = {
   /** The sandbox processor's own books. */
   sandboxTable: 'SANDBOX_TABLE',
   /** The queue of the sandbox's delayed work: deliveries and charges that change later. */

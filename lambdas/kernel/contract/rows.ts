@@ -53,6 +53,10 @@ export const RegistryRow = {
   apiKey: 'KEY#',
   /** The ids of the keys of a tenant. */
   apiKeys: 'KEYS#',
+  /** Apart from those of tenants, so that who may make those cannot make an operator. */
+  operatorKey: 'OPERATOR_KEY#',
+  /** One partition, by the ids of the keys. */
+  operatorKeys: 'OPERATOR_KEYS',
   /** The last day on which a key was used. Apart from the key, so that no API can change a key. */
   apiKeyUse: 'KEY_USE#',
   /** One partition, by their ids. */

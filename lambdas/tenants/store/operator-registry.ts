@@ -1,6 +1,7 @@
 import * as z from 'zod';
 import { ROLES } from '../../kernel/contract/api.ts';
 import { Environment } from '../../kernel/contract/environment.ts';
+import { RegistryRow } from '../../kernel/contract/rows.ts';
 import type { Platform } from '../../kernel/platform/system-platform.ts';
 import { jsonOf, readVariables } from '../../kernel/platform/variables.ts';
 import {
@@ -22,9 +23,8 @@ export const operatorKeyItem = z.object({
 export class DynamoDbOperatorKeys extends KeyRows implements OperatorKeyRegistry {
   /** A consistent read: a new key works immediately, and a revoked key is rejected immediately. */
   async findOperator(keyHash: string): Promise<OperatorKeyRecord | undefined> {
-    const item = await this.read(idOfKeyHash(keyHash));
-    // A tenant's key has the same kind of row.
-    if (item?.['operator'] === undefined) return undefined;
+    const item = await this.read(RegistryRow.operatorKey, idOfKeyHash(keyHash));
+    if (item === undefined) return undefined;
     const { keyHash: stored, ...key } = operatorKeyItem.parse(item);
     return stored === keyHash ? key : undefined;
   }

@@ -33,7 +33,7 @@ import type {
 } from '../keys.ts';
 import { operatorKeyItem } from './operator-registry.ts';
 import { ownerRow } from './tenant-owners.ts';
-import { apiKeyItem, apiKeyRowKey, apiKeyUseKey, idOfKeyHash } from './tenant-registry.ts';
+import { apiKeyItem, apiKeyUseKey, idOfKeyHash, type KeyRow, keyRowKey } from './tenant-registry.ts';
 
 const PACING: Pacing = { clock: systemClock, entropy: systemEntropy };
 
@@ -47,8 +47,6 @@ const PAGE = 100;
 const MAX_PAGES = 1_000;
 /** Two reads each. */
 const READ_AT_ONCE = 10;
-/** Holds the keys of operators. */
-const OPERATORS = 'operators';
 
 export interface NewOperatorKey {
   /** The name of the person. */
@@ -175,7 +173,7 @@ export class TenantAdministration implements KeyAdministration {
     // Of two rolls at once, the second finds the successor of the first and writes nothing.
     const change = [
       ...this.#recordRows(recordOf, summary),
-      this.#update(id, { expiresAtMs: endsAtMs, rolledTo: summary.id }),
+      this.#update(old, { expiresAtMs: endsAtMs, rolledTo: summary.id }),
       ...this.#newKeyRows(row),
     ];
     const isWritten = await this.#write(change, {
@@ -194,7 +192,7 @@ export class TenantAdministration implements KeyAdministration {
   async revokeKey(id: KeyId): Promise<boolean> {
     const found = await this.#findKey(id);
     if (found === undefined) return false;
-    const revocation = this.#update(id, { revokedAtMs: this.#pacing.clock.nowMs() });
+    const revocation = this.#update(found, { revokedAtMs: this.#pacing.clock.nowMs() });
     return this.#write([revocation], { ...ofKey(found, 'revoked'), about: [id] });
   }
 
@@ -208,15 +206,15 @@ export class TenantAdministration implements KeyAdministration {
   #newKeyRows(row: StoredApiKey | StoredOperatorKey): readonly TransactItem[] {
     const id = idOfKeyHash(row.keyHash);
     const place = {
-      [KeyAttribute.partition]: keysOf('operator' in row ? OPERATORS : row.tenantId),
+      [KeyAttribute.partition]: keysOf('operator' in row ? undefined : row.tenantId),
       [KeyAttribute.sort]: id,
     };
-    return [this.#newRow({ ...apiKeyRowKey(id), ...row }), this.#newRow(place)];
+    return [this.#newRow({ ...keyRowKey(kindOf(row), id), ...row }), this.#newRow(place)];
   }
 
   /** Changes a key that was not revoked, and was not replaced if it is replaced now. */
   #update(
-    id: KeyId,
+    key: StoredApiKey | StoredOperatorKey,
     fields: Readonly<Partial<Pick<StoredApiKey, 'expiresAtMs' | 'revokedAtMs' | 'rolledTo'>>>,
   ): TransactItem {
     const names = Object.keys(fields);
@@ -224,7 +222,7 @@ export class TenantAdministration implements KeyAdministration {
     return {
       Update: {
         TableName: this.#table,
-        Key: apiKeyRowKey(id),
+        Key: keyRowKey(kindOf(key), idOfKeyHash(key.keyHash)),
         UpdateExpression: `SET ${names.map((name) => `${name} = :${name}`).join(', ')}`,
         ConditionExpression: 'rolledTo' in fields ? `${isOpen} AND attribute_not_exists(rolledTo)` : isOpen,
         ExpressionAttributeValues: Object.fromEntries(
@@ -278,13 +276,21 @@ export class TenantAdministration implements KeyAdministration {
   }
 
   async pageOfKeys(owner: TenantId | undefined, page: Page<KeyId>): Promise<readonly KeySummary[]> {
-    const ids = (await this.#page(keysOf(owner ?? OPERATORS), page)).map((item) => item[KeyAttribute.sort] as KeyId);
+    const { limit } = page;
     const found: KeySummary[] = [];
-    for (let from = 0; from < ids.length; from += READ_AT_ONCE) {
-      const read = await Promise.all(ids.slice(from, from + READ_AT_ONCE).map((id) => this.summaryOf(id)));
-      found.push(...read.flatMap((key) => key ?? []));
+    let next: Page<KeyId> | undefined = page;
+    // A page of ids can have fewer keys: rows that an operator deleted.
+    for (let pages = 0; next !== undefined && found.length < limit && pages < MAX_PAGES; pages += 1) {
+      const rows = await this.#page(keysOf(owner), next);
+      const ids = rows.map((item) => item[KeyAttribute.sort] as KeyId);
+      for (let from = 0; from < ids.length; from += READ_AT_ONCE) {
+        const read = await Promise.all(ids.slice(from, from + READ_AT_ONCE).map((id) => this.summaryOf(id)));
+        found.push(...read.flatMap((key) => key ?? []));
+      }
+      const after = ids.at(-1);
+      next = after === undefined || ids.length < limit ? undefined : { limit, after };
     }
-    return found;
+    return found.slice(0, limit);
   }
 
   async #all<Id extends string, Found extends { readonly id: Id }>(
@@ -312,7 +318,9 @@ export class TenantAdministration implements KeyAdministration {
   }
 
   async #findKey(id: KeyId): Promise<StoredApiKey | StoredOperatorKey | undefined> {
-    const item = await this.#read(apiKeyRowKey(id));
+    const item =
+      (await this.#read(keyRowKey(RegistryRow.apiKey, id))) ??
+      (await this.#read(keyRowKey(RegistryRow.operatorKey, id)));
     return item === undefined ? undefined : parseKey(item);
   }
 
@@ -360,8 +368,13 @@ function ofKey(
   return { chain: { tenantId: key.tenantId, mode: key.mode }, action: `api_key.${change}` };
 }
 
-function keysOf(holder: string): string {
-  return `${RegistryRow.apiKeys}${holder}`;
+function kindOf(key: StoredApiKey | StoredOperatorKey): KeyRow {
+  return 'operator' in key ? RegistryRow.operatorKey : RegistryRow.apiKey;
+}
+
+/** The partition of the ids of the keys of a tenant, or of operators. */
+function keysOf(owner: TenantId | undefined): string {
+  return owner === undefined ? RegistryRow.operatorKeys : `${RegistryRow.apiKeys}${owner}`;
 }
 
 export function parseApiKeyUse(item: Record<string, unknown>): z.infer<typeof apiKeyUseItem> {

@@ -19,8 +19,11 @@ export const apiKeyItem = z.object({
   revokedAtMs: z.int().exactOptional(),
 });
 
-export function apiKeyRowKey(id: KeyId): Record<string, string> {
-  return { [KeyAttribute.partition]: `${RegistryRow.apiKey}${id}`, [KeyAttribute.sort]: 'KEY' };
+/** The kinds of rows of keys. */
+export type KeyRow = typeof RegistryRow.apiKey | typeof RegistryRow.operatorKey;
+
+export function keyRowKey(row: KeyRow, id: KeyId): Record<string, string> {
+  return { [KeyAttribute.partition]: `${row}${id}`, [KeyAttribute.sort]: 'KEY' };
 }
 
 /** The row of the last use of a key. */
@@ -40,8 +43,8 @@ export class KeyRows {
     this.#pacing = pacing;
   }
 
-  protected async read(id: KeyId): Promise<Record<string, unknown> | undefined> {
-    const Key = apiKeyRowKey(id);
+  protected async read(row: KeyRow, id: KeyId): Promise<Record<string, unknown> | undefined> {
+    const Key = keyRowKey(row, id);
     const { Item } = await readWithRetries(this.#pacing, () =>
       this.#client.send(new GetCommand({ TableName: this.#table, Key, ConsistentRead: true })),
     );
@@ -57,7 +60,7 @@ export class KeyRows {
 export class DynamoDbApiKeyRegistry extends KeyRows implements ApiKeyRegistry {
   /** A consistent read: a new key works immediately, and a revoked key is rejected immediately. */
   async findByHash(keyHash: string): Promise<ApiKeyRecord | undefined> {
-    const item = await this.read(idOfKeyHash(keyHash));
+    const item = await this.read(RegistryRow.apiKey, idOfKeyHash(keyHash));
     if (item === undefined) return undefined;
     const { keyHash: stored, ...key } = apiKeyItem.parse(item);
     return stored === keyHash ? { ...key, tenantId: tenantId(key.tenantId) } : undefined;

@@ -22,7 +22,7 @@ import type { SendRequest } from '../../../lambdas/outbound/http-call.ts';
 import type { Payment } from '../../../lambdas/payments/domain/payment.ts';
 import { erasePayment } from '../../../lambdas/payments/use/erase-payment.ts';
 import { ownerRow } from '../../../lambdas/tenants/store/tenant-owners.ts';
-import { apiKeyRowKey, idOfKeyHash } from '../../../lambdas/tenants/store/tenant-registry.ts';
+import { idOfKeyHash, keyRowKey } from '../../../lambdas/tenants/store/tenant-registry.ts';
 import { DynamoDbViews } from '../../../lambdas/views/store/dynamodb-views.ts';
 import { rebuildBegin, rebuildViews } from '../../../lambdas/views/use/rebuild-views.ts';
 import { ProjectedEvents } from '../../../lambdas/views/use/seen-events.ts';
@@ -506,13 +506,13 @@ export class SimulatedSystem implements RunningSystem {
     });
     await put(ownerRow(owner, mode));
     const held = [
-      [apiKey, { tenantId: owner, mode, scopes: ALL_SCOPES, name: 'shop' }],
-      [OPERATOR_KEY, { operator: 'Ada Example', role: 'operator' }],
+      [RegistryRow.apiKey, apiKey, { tenantId: owner, mode, scopes: ALL_SCOPES, name: 'shop' }],
+      [RegistryRow.operatorKey, OPERATOR_KEY, { operator: 'Ada Example', role: 'operator' }],
     ] as const;
-    for (const [key, rights] of held) {
+    for (const [kind, key, rights] of held) {
       const keyHash = createHash('sha256').update(key).digest('hex');
       const row = { keyHash, ...rights, hint: key.slice(-4), createdAtMs: this.nowMs };
-      await put({ ...apiKeyRowKey(idOfKeyHash(keyHash)), ...row });
+      await put({ ...keyRowKey(kind, idOfKeyHash(keyHash)), ...row });
     }
   }
 }
