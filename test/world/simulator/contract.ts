@@ -154,9 +154,9 @@ export interface Observed {
   readonly faultsEndedAtMs?: number;
   readonly database: MemoryDynamoDb;
   readonly tables: typeof TABLES;
-  /** By name of the processor. */
+  /** By name of the books: `sandbox`, `second`, and `live`, the second processor’s books of live mode. */
   readonly processors: Readonly<Record<string, SandboxInProcess>>;
-  /** By name of the tenant, as in `Step.tenant` and `ClientCall.tenant`. */
+  /** By name of the tenant, as in `Step.tenant` and `ClientCall.tenant`; `shop_live` is `shop` in live mode. */
   readonly tenants: Readonly<Record<string, SimulatedTenant>>;
   readonly calls: readonly ClientCall[];
   readonly alarms: readonly Alarm[];

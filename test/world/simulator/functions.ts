@@ -21,6 +21,7 @@ import { MESSAGE_QUEUES } from '../../../lambdas/reconciling/contract.ts';
 import type { AddressRulesOptions, Resolve } from '../../../lambdas/webhooks/transport/addresses.ts';
 import type { WebhookTransport } from '../../../lambdas/webhooks/use/webhooks.ts';
 import { TABLES } from '../tables.ts';
+import { BOOKS } from './processors.ts';
 import { queueUrl } from './queues.ts';
 
 /** Everything that any function needs from outside. */
@@ -45,15 +46,18 @@ export const Address = {
   api: 'https://api.payonce.example',
   sandbox: 'https://sandbox.example',
   second: 'https://second.example',
+  live: 'https://live.example',
   parties: 'https://parties.example',
 } as const;
 
 export const Secret = {
   callbacks: 'callbacks',
+  liveCallbacks: 'live-callbacks',
   webhookRoot: 'webhook-root',
   emailKeys: 'email-keys',
   jobs: 'job-credential',
   sandbox: 'sandbox-access',
+  live: 'live-access',
 } as const;
 
 /** The variables of every function, without those of one deployment. */
@@ -68,7 +72,12 @@ export const VARIABLES: Readonly<Record<string, string>> = {
   TEST_SANDBOX_URL: Address.sandbox,
   TEST_SANDBOX_ACCESS_SECRET_ID: Secret.sandbox,
   [Environment.callbackSources]: JSON.stringify(
-    ['sandbox', 'second'].map((name) => ({ name, mode: 'test', scheme: 'sandbox', secretId: Secret.callbacks })),
+    Object.values(BOOKS).map(({ processor: { name }, mode }) => ({
+      name,
+      mode,
+      scheme: 'sandbox',
+      secretId: mode === 'live' ? Secret.liveCallbacks : Secret.callbacks,
+    })),
   ),
   [Environment.eventBus]: 'bus',
   [Environment.lostAfterSeconds]: '180',

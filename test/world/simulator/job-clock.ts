@@ -12,7 +12,7 @@ import type { Item } from '../dynamodb-values.ts';
 import type { MemoryDynamoDb, RowChange } from '../memory-dynamodb.ts';
 import { TABLES } from '../tables.ts';
 import { nameOfRow } from './account.ts';
-import { PROCESSOR_ABILITIES } from './processors.ts';
+import { REGISTRY } from './processors.ts';
 import type { Simulation } from './simulation.ts';
 
 /**
@@ -57,8 +57,7 @@ const byTime =
       : Number(textOf(change, KeyAttribute.sort).slice(0, 13)) + afterMs;
 
 /** No hold is looked at earlier: the shortest validity, and the margin of the job. */
-const HOLD_MS =
-  Math.min(...Object.values(PROCESSOR_ABILITIES).map(({ holdValidityMs }) => holdValidityMs)) + 2 * HOUR_MS;
+const HOLD_MS = Math.min(...REGISTRY.map(({ abilities }) => abilities.holdValidityMs)) + 2 * HOUR_MS;
 
 const isOpenClaim = (item: RowChange['after']): boolean =>
   item?.[IdempotencyTable.openClaimsIndex.partitionKey] !== undefined;

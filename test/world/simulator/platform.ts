@@ -166,10 +166,12 @@ function busClient({ simulation, publish, isBusUp }: Surroundings, process: () =
 
 const SECRET_TEXTS: Readonly<Record<string, string>> = {
   [Secret.callbacks]: 'simulated-callback-secret',
+  [Secret.liveCallbacks]: 'simulated-live-callback-secret',
   [Secret.webhookRoot]: 'simulated-webhook-root-key-0123456789',
   [Secret.emailKeys]: 'simulated-email-key-0123456789',
   [Secret.jobs]: 'simulated-job-credential-0123456789',
   [Secret.sandbox]: 'simulated-sandbox-secret-0123456789',
+  [Secret.live]: 'simulated-live-secret-0123456789',
 };
 
 export function secretText(id: string): string {

@@ -1,13 +1,18 @@
+import type { Mode } from '../../../lambdas/kernel/ids.ts';
+import type { Payment } from '../../../lambdas/payments/domain/payment.ts';
 import type { ProcessorDescriptor } from '../../../lambdas/processors/descriptor.ts';
+import { sandboxContract } from '../../../lambdas/processors/sandbox/contract.ts';
 import { sandbox } from '../../../lambdas/processors/sandbox/descriptor.ts';
 import { readSandboxEvent } from '../../../lambdas/processors/sandbox/sandbox-event.ts';
 
 const LAG_MS = 60_000;
 
-/** A further processor with the sandbox's API, whose look-ups lag. */
+/** A further processor with the sandbox's API, whose look-ups lag. It takes live payments too, in books of their own. */
 const second: ProcessorDescriptor = {
   ...sandbox,
   name: 'second',
+  modes: ['test', 'live'],
+  secrets: { accessKey: { ...sandboxContract.secrets.accessKey, variable: 'SECOND_ACCESS_SECRET_ID' } },
   settings: { url: { context: 'secondUrl', variable: 'SECOND_URL', form: 'address' } },
   abilities: { ...sandbox.abilities, lookup: { kind: 'eventual', maxLagMs: LAG_MS } },
   connect: async (configured) => {
@@ -20,4 +25,14 @@ const second: ProcessorDescriptor = {
 
 export const REGISTRY: readonly ProcessorDescriptor[] = [sandbox, second];
 
-export const PROCESSOR_ABILITIES = { sandbox: sandbox.abilities, second: second.abilities } as const;
+/** The simulated books, and the processor whose books they are, in which mode. */
+export const BOOKS = {
+  sandbox: { processor: sandbox, mode: 'test' },
+  second: { processor: second, mode: 'test' },
+  live: { processor: second, mode: 'live' },
+} as const satisfies Readonly<Record<string, { readonly processor: ProcessorDescriptor; readonly mode: Mode }>>;
+
+/** The name of the books that have the charges of a payment. */
+export function booksOf({ processorName, mode }: Pick<Payment, 'processorName' | 'mode'>): string {
+  return mode === 'live' ? 'live' : processorName;
+}

@@ -50,6 +50,7 @@ export const FEATURES = [
   'replays',
   'rebuilds',
   'erasures',
+  'modes',
   'decisions',
   'corrections',
 ] as const;
@@ -67,7 +68,7 @@ export interface Profile {
 }
 
 /** Features that make a history expensive. */
-const RARELY: Readonly<Partial<Record<Feature, number>>> = { floods: 0.05, cron: 0.05, storms: 0.05 };
+const RARELY: Readonly<Partial<Record<Feature, number>>> = { floods: 0.05, cron: 0.05, storms: 0.05, modes: 0.15 };
 
 const CALLBACK_TROUBLE = { lost_callbacks: 0.5, doubled_callbacks: 0.4, late_callbacks: 0.5 } as const;
 const MACHINE_TROUBLE = {
@@ -297,6 +298,29 @@ export const PROFILES = {
       storms: 0,
     },
     otherwise: 0.1,
+  },
+  modes: {
+    subjects: [2, 5],
+    acts: [1, 5],
+    features: {
+      ...CALLBACK_TROUBLE,
+      modes: 1,
+      retries: 0.7,
+      references: 0.4,
+      looks: 0.6,
+      refunds: 0.7,
+      holds: 0.4,
+      async: 0.4,
+      strays: 0.7,
+      disputes: 0.4,
+      endpoints: 0.5,
+      late_success: 0.4,
+      silence: 0.4,
+      second_processor: 0.6,
+      decisions: 0.3,
+      crashes: 0.3,
+    },
+    otherwise: 0.15,
   },
   everything: { subjects: [1, 5], acts: [1, 9], features: { cron: 0.2, storms: 0.2 }, otherwise: 0.35 },
 } as const satisfies Readonly<Record<string, Profile>>;

@@ -49,7 +49,7 @@ import { Address, Secret, VARIABLES } from './functions.ts';
 import { JobClock } from './job-clock.ts';
 import { Parties, Receivers, unreachable } from './parties.ts';
 import { secretText } from './platform.ts';
-import { PROCESSOR_ABILITIES, REGISTRY } from './processors.ts';
+import { BOOKS, REGISTRY } from './processors.ts';
 import { type Process, Simulation } from './simulation.ts';
 
 const START_MS = Date.UTC(2026, 2, 2, 9);
@@ -97,7 +97,11 @@ export class SimulatedSystem implements RunningSystem {
   private constructor(simulation: Simulation, tenants: Readonly<Record<string, SimulatedTenant>>) {
     this.simulation = simulation;
     this.tenants = tenants;
-    this.processors = { sandbox: this.#processor('sandbox'), second: this.#processor('second') };
+    this.processors = {
+      sandbox: this.#processor('sandbox'),
+      second: this.#processor('second'),
+      live: this.#processor('live'),
+    };
     const party = createSandboxInProcess({
       clock: simulation.calledClock,
       newId: (prefix) => `${prefix}${simulation.process.token()}`,
@@ -114,7 +118,11 @@ export class SimulatedSystem implements RunningSystem {
   }
 
   static async begin(seed: number, muted: readonly string[] = []): Promise<SimulatedSystem> {
-    const tenants = { shop: tenantNamed('shop'), studio: tenantNamed('studio') };
+    const tenants = {
+      shop: tenantNamed('shop'),
+      studio: tenantNamed('studio'),
+      shop_live: tenantNamed('shop', 'live'),
+    };
     const system = new SimulatedSystem(new Simulation(seed, START_MS, muted), tenants);
     for (const tenant of Object.values(tenants)) await system.#register(tenant);
     // From here on, what changes rows wakes the jobs.
@@ -227,10 +235,12 @@ export class SimulatedSystem implements RunningSystem {
   async callback(processor: string, event: SandboxEvent): Promise<number> {
     const by = this.simulation.process;
     const body = JSON.stringify(event);
-    const signature = sign(secretText(Secret.callbacks), Math.floor(this.nowMs / 1_000), body);
+    const { processor: called, mode } = BOOKS[processor as keyof typeof BOOKS];
+    const secret = secretText(mode === 'live' ? Secret.liveCallbacks : Secret.callbacks);
+    const signature = sign(secret, Math.floor(this.nowMs / 1_000), body);
     const headers = { 'content-type': 'application/json', [SIGNATURE_HEADER]: signature };
     const request = {
-      ...gatewayEvent('POST', `/callbacks/${processor}/test`, headers),
+      ...gatewayEvent('POST', `/callbacks/${called.name}/${mode}`, headers),
       body,
       requestContext: { requestId: by.token() },
     };
@@ -374,11 +384,13 @@ export class SimulatedSystem implements RunningSystem {
     return simulation.process.until(what().finally(() => simulation.busy(-1)));
   }
 
-  #processor(name: 'sandbox' | 'second'): SandboxInProcess {
+  #processor(name: keyof typeof BOOKS): SandboxInProcess {
     const { simulation } = this;
+    const { processor, mode } = BOOKS[name];
     return createSandboxInProcess({
       clock: simulation.calledClock,
-      abilities: PROCESSOR_ABILITIES[name],
+      abilities: processor.abilities,
+      mode,
       newId: (prefix) => `${prefix}${simulation.process.token()}`,
       onEvent: (event) => this.#take(name, event),
       later: (afterMs, what) => this.#later(name, afterMs, () => this.#outside(what)),
@@ -403,7 +415,7 @@ export class SimulatedSystem implements RunningSystem {
     const { origin, pathname } = new URL(call.url);
     if (origin === Address.parties) return this.#parties.send(call);
     if (origin === Address.api) return this.#sendToApi(call, pathname);
-    const name = origin === Address.sandbox ? 'sandbox' : 'second';
+    const name = origin === Address.sandbox ? 'sandbox' : origin === Address.live ? 'live' : 'second';
     const processor = this.processors[name];
     if (this.#parties.down.has(name) || processor === undefined) throw unreachable(call);
     return processor.send(call);
@@ -523,11 +535,11 @@ function failing(): Error {
 
 const OPERATOR_KEY = 'ok_operator-0123456789abcdef';
 
-function tenantNamed(name: string): SimulatedTenant {
+function tenantNamed(name: string, mode: SimulatedTenant['mode'] = 'test'): SimulatedTenant {
   return {
     tenantId: `ten_${name}`,
-    mode: 'test',
-    apiKey: `sk_test_${name}-merchant-0123456789abcdef`,
+    mode,
+    apiKey: `sk_${mode}_${name}-merchant-0123456789abcdef`,
   };
 }
 
@@ -536,9 +548,13 @@ function deploymentOf({ defaultProcessor, routes, clockSkewMs }: Settings): Depl
     variables: {
       ...VARIABLES,
       TEST_SECOND_URL: Address.second,
-      [Environment.processorRoutes]: JSON.stringify(
-        [...routes, { processor: defaultProcessor }].map((rule) => ({ mode: 'test', ...rule })),
-      ),
+      TEST_SECOND_ACCESS_SECRET_ID: Secret.sandbox,
+      SECOND_URL: Address.live,
+      SECOND_ACCESS_SECRET_ID: Secret.live,
+      [Environment.processorRoutes]: JSON.stringify([
+        ...[...routes, { processor: defaultProcessor }].map((rule) => ({ mode: 'test', ...rule })),
+        { mode: 'live', processor: 'second' },
+      ]),
     },
     processors: REGISTRY,
     clockSkewMs,

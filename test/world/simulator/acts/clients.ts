@@ -2,7 +2,7 @@ import { RECORDS_KEPT_DAYS } from '../../../../lambdas/once/domain/idempotency.t
 import type { Step } from '../contract.ts';
 import { type Act, act, type Draft, type Drawing } from './act.ts';
 import { SOURCES_OF_STRAYS, slowBank } from './charges.ts';
-import { ask, endOf, keyOf, paymentOf } from './objects.ts';
+import { ask, endOf, keyOf, paymentOf, rootOf } from './objects.ts';
 import { stormAfter } from './world.ts';
 
 /** What merchants’ systems request for their customers. */
@@ -36,13 +36,19 @@ const WINDOW_MS = 30 * 60_000;
 /** Longer than an order tries to send its e-mail. */
 const MAIL_AWAY_MS = 96 * 3_600_000;
 
-export const TENANTS = ['shop', 'studio'] as const;
+export const TENANTS = ['shop', 'studio', 'shop_live'] as const;
+
+/** In live mode: the first tenant, with its other key. */
+export function drawTenant(dice: Drawing['dice'], has: Drawing['has']): (typeof TENANTS)[number] {
+  if (has('modes') && dice.chance(0.45)) return 'shop_live';
+  return dice.chance(0.85) ? 'shop' : 'studio';
+}
 
 function drawMoney({ dice, has }: Drawing): Money {
   const features = (Object.keys(SOURCES) as (keyof typeof SOURCES)[]).filter(has);
   const plain = features.length === 0 || dice.chance(0.4);
   return {
-    tenant: dice.chance(0.85) ? TENANTS[0] : TENANTS[1],
+    tenant: drawTenant(dice, has),
     amount: dice.chance(0.7) ? 1000 : dice.magnitude(1, 99_999),
     currency: has('second_processor') && dice.chance(0.5) ? 'USD' : 'EUR',
     source: plain
@@ -186,8 +192,11 @@ const order = act<Order>({
   draw: (drawing) => {
     const { dice, has } = drawing;
     const troubled = has('party_outages');
+    const money = drawMoney(drawing);
     return {
-      ...drawMoney(drawing),
+      ...money,
+      // This deployment takes orders in test mode: its shop and its mail server are the sandbox's.
+      ...(money.tenant === 'shop_live' && dice.chance(0.9) ? { tenant: TENANTS[0] } : {}),
       sku: troubled && dice.chance(0.4) ? dice.pick(['sku_none', 'sku_timeout', 'sku_flaky']) : 'sku_tea',
       email: `${troubled && dice.chance(0.3) ? dice.pick(['timeout', 'flaky', 'account', 'bounce']) : 'ada'}@example.com`,
       ...(dice.chance(0.4)
@@ -218,8 +227,8 @@ interface Retry extends Readonly<Record<string, unknown>> {
   /** Whether the body differs from the first one’s. */
   readonly changed: boolean;
   readonly wait?: number;
-  /** It is another tenant that sends it. */
-  readonly stranger?: true;
+  /** Another tenant sends it, or the same one with its key of the other mode. */
+  readonly stranger?: true | 'mode';
 }
 
 const RETRIED = new Set(['pay', 'order', 'capture', 'cancel', 'refund']);
@@ -235,7 +244,7 @@ const retry = act<Retry>({
     of: dice.pick(earlier.filter(({ act: name }) => RETRIED.has(name))).id,
     changed: has('changed_bodies') && dice.chance(0.2),
     ...(dice.chance(0.3) ? { wait: dice.whole(1, 8) } : {}),
-    ...(dice.chance(0.1) ? { stranger: true } : {}),
+    ...(has('modes') && dice.chance(0.3) ? { stranger: 'mode' } : dice.chance(0.1) ? { stranger: true } : {}),
   }),
   play: async (scene, step) => {
     const first = scene.system.calls.find(({ step: id, method }) => id === step.of && method === 'POST');
@@ -243,19 +252,25 @@ const retry = act<Retry>({
     const { method, path, key, body } = first;
     const sent = step.changed ? { ...(body as object), amount: 7 } : body;
     const prefer = step.wait === undefined ? {} : { prefer: `wait=${step.wait}` };
-    const tenant = TENANTS.find((name) => (name === first.tenant) !== (step.stranger ?? false));
     const request = { method, path, ...(key === undefined ? {} : { key }), body: sent, ...prefer };
-    return endOf(await ask(scene, step, { ...(tenant === undefined ? {} : { tenant }), ...request }));
+    return endOf(await ask(scene, step, { tenant: senderOf(first.tenant, step.stranger), ...request }));
   },
   tell: ({ of, changed, wait, stranger }, { name }) =>
-    `${stranger ? 'another tenant' : 'the client'} sends the request for ${name(of)} again${changed ? ' with another amount' : ''}` +
+    `${stranger === 'mode' ? 'the key of the other mode' : stranger ? 'another tenant' : 'the client'} sends the request for ${name(of)} again${changed ? ' with another amount' : ''}` +
     (wait === undefined ? '' : `, and waits ${wait} s`),
 });
+
+function senderOf(tenant: string, stranger: Retry['stranger']): string {
+  if (stranger === 'mode') return tenant === 'shop_live' ? 'shop' : 'shop_live';
+  return stranger === undefined ? tenant : tenant === 'studio' ? 'shop' : 'studio';
+}
 
 const LOOKS = ['', '/transitions', '/refunds', '/disputes'] as const;
 
 interface Look extends Readonly<Record<string, unknown>> {
   readonly at: (typeof LOOKS)[number];
+  /** With the key of the other mode. */
+  readonly stranger?: 'mode';
 }
 
 const look = act<Look>({
@@ -265,13 +280,38 @@ const look = act<Look>({
   about: 'payment',
   weight: 1,
   pace: ['instant', 'seconds', 'hours'],
-  draw: ({ dice }) => ({ at: dice.pick(LOOKS) }),
+  draw: ({ dice, has }) => ({
+    at: dice.pick(LOOKS),
+    ...(has('modes') && dice.chance(0.5) ? { stranger: 'mode' } : {}),
+  }),
   play: async (scene, step) => {
     const paymentId = paymentOf(scene, step);
     if (paymentId === undefined) return 'nothing';
-    return endOf(await ask(scene, step, { method: 'GET', path: `/v1/payments/${paymentId}${step.at}` }));
+    const tenant = senderOf(String(rootOf(scene, step)?.['tenant']), step.stranger);
+    return endOf(await ask(scene, step, { tenant, method: 'GET', path: `/v1/payments/${paymentId}${step.at}` }));
   },
-  tell: ({ of, at }, { name }) => `the client reads ${name(of)}${at}`,
+  tell: ({ of, at, stranger }, { name }) =>
+    `${stranger === undefined ? 'the client' : 'the key of the other mode'} reads ${name(of)}${at}`,
 });
 
-export const CLIENT_ACTS: readonly Act[] = [pay, order, retry, look];
+const LISTS = ['payments', 'events', 'orders', 'balances', 'webhook_endpoints'] as const;
+
+interface List extends Readonly<Record<string, unknown>> {
+  readonly tenant: string;
+  readonly what: (typeof LISTS)[number];
+}
+
+const list = act<List>({
+  name: 'list',
+  actor: 'client',
+  feature: 'modes',
+  about: 'nothing',
+  weight: 8,
+  pace: ['seconds', 'minutes', 'hours'],
+  draw: ({ dice, has }) => ({ tenant: drawTenant(dice, has), what: dice.pick(LISTS) }),
+  play: async (scene, step) =>
+    endOf(await ask(scene, step, { tenant: step.tenant, method: 'GET', path: `/v1/${step.what}` })),
+  tell: ({ tenant, what }) => `${tenant} reads the list of its ${what.replace('_', ' ')}`,
+});
+
+export const CLIENT_ACTS: readonly Act[] = [pay, order, retry, look, list];

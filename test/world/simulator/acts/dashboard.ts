@@ -89,8 +89,8 @@ interface Stray extends Arguments {
   /** Whether its metadata name the payment’s own operation too. */
   readonly named: boolean;
   readonly source: string;
-  /** At the other processor, or without the payment’s id: no payment takes it. */
-  readonly lost?: 'elsewhere' | 'nameless';
+  /** At the other processor, in the books of the other mode, or without the payment’s id: no payment takes it. */
+  readonly lost?: 'elsewhere' | 'nameless' | 'other_mode';
 }
 
 const stray = act<Stray>({
@@ -104,12 +104,16 @@ const stray = act<Stray>({
     const { dice, has } = drawing;
     // Of a payment without a charge, one that names its operation may be taken for its own.
     const isUncharged = /rate_limited|not_charged/.test(sourceOf(drawing));
-    const lost = has('second_processor') ? dice.pick(['elsewhere', 'nameless'] as const) : 'nameless';
+    const lost = has('modes')
+      ? dice.pick(['other_mode', 'other_mode', 'nameless'] as const)
+      : has('second_processor')
+        ? dice.pick(['elsewhere', 'nameless'] as const)
+        : 'nameless';
     return {
       amount: share(drawing, [1, 1, 0.5]),
       named: dice.chance(isUncharged ? 0.8 : 0.3),
       source: dice.weighted(SOURCES_OF_STRAYS, (source) => (source === 'tok_ok' && !isUncharged ? 6 : 1)),
-      ...(dice.chance(0.15) ? { lost } : {}),
+      ...(dice.chance(has('modes') ? 0.5 : 0.15) ? { lost } : {}),
     };
   },
   play: async (scene, step) => {
@@ -117,14 +121,20 @@ const stray = act<Stray>({
     if (paymentId === undefined) return 'nothing';
     const own = chargeOf(scene, step)?.processor ?? scene.system.settings.defaultProcessor;
     const { amount, source, named, lost } = step;
-    const processor = lost === 'elsewhere' ? (own === 'sandbox' ? 'second' : 'sandbox') : own;
+    const processor = lost === undefined || lost === 'nameless' ? own : (OTHERS[lost][own] ?? 'second');
     const about = lost === 'nameless' ? {} : { paymentId, ...(named ? { operationId: paymentId } : {}) };
     return deedAt(scene, processor, (inside) => inside.charge({ ...about, amountMinor: amount, source }));
   },
   tell: ({ of, amount, source, lost }, { name, money }) =>
     `another charge of ${money(amount, of)} from ${source} appears ` +
-    `${lost === 'nameless' ? 'and names no payment' : `for ${name(of)}`}${lost === 'elsewhere' ? ' at the other processor' : ''}`,
+    `${lost === 'nameless' ? 'and names no payment' : `for ${name(of)}`}${lost === 'elsewhere' ? ' at the other processor' : lost === 'other_mode' ? ' in the other mode' : ''}`,
 });
+
+/** Other books than a payment's own. @default those of the second processor */
+const OTHERS: Readonly<Record<'elsewhere' | 'other_mode', Readonly<Record<string, string>>>> = {
+  elsewhere: { second: 'sandbox' },
+  other_mode: { sandbox: 'live', second: 'live' },
+};
 
 interface Flood extends Arguments {
   readonly count: number;

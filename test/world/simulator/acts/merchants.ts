@@ -13,7 +13,7 @@ import {
   waitsForPayer,
 } from './act.ts';
 import { slowBank } from './charges.ts';
-import { TENANTS } from './clients.ts';
+import { drawTenant, TENANTS } from './clients.ts';
 import { ask, chainOf, changeOf, endOf, keyOf, paymentOf, rootOf, stepsFrom } from './objects.ts';
 
 /** What merchants do with their payments, and with their webhook endpoints. */
@@ -190,7 +190,10 @@ const endpoint = act<Endpoint>({
   makes: 'endpoint',
   weight: 0,
   pace: ['seconds'],
-  draw: ({ dice }) => ({ tenant: TENANTS[0], event: dice.chance(0.7) ? '*' : dice.pick(EVENTS) }),
+  draw: ({ dice, has }) => ({
+    tenant: has('modes') ? drawTenant(dice, has) : TENANTS[0],
+    event: dice.chance(0.7) ? '*' : dice.pick(EVENTS),
+  }),
   play: async (scene, step) => {
     const body = { url: urlOf(step.id), events: [step.event] };
     const request = { method: 'POST', path: '/v1/webhook_endpoints', key: keyOf(step), body };

@@ -1,6 +1,7 @@
 /** What clients were told: one answer per key, and each says what the chain says. */
 import type { Transition } from '../../../../lambdas/payments/domain/transition.ts';
 import type { ClientCall, Violation } from '../contract.ts';
+import { booksOf } from '../processors.ts';
 import type { Seen, StoredAnswer, Written } from './seen.ts';
 
 /** Two clocks differ by at most this. Milliseconds. */
@@ -128,7 +129,8 @@ export function checkWell({ world, payments }: Seen): readonly Violation[] {
   return world.calls.flatMap(({ path, answer }) => {
     if (answer?.status !== 503 || !answer.body.includes('"processor_')) return [];
     const id = /^\/v1\/payments\/(pay_[a-z2-7]{32})\//.exec(path)?.[1] ?? '';
-    const processor = payments.get(id)?.[0]?.row.payment.processorName;
+    const payment = payments.get(id)?.[0]?.row.payment;
+    const processor = payment === undefined ? undefined : booksOf(payment);
     if (processor === undefined || answer.well?.includes(processor) !== true) return [];
     const what = `${path} was refused with 503 while ${processor} was well`;
     return [{ oracle: 'F32 a processor that is well is called', what, about: id }];
@@ -142,18 +144,6 @@ export function checkErrors({ world }: Seen): readonly Violation[] {
     return [
       { oracle: 'no error is unknown', what: `${method} was answered ${answer.body.slice(0, 160)}`, about: path },
     ];
-  });
-}
-
-/** F10: no answer contains data of another tenant. */
-export function checkTenants({ world, payments, orders }: Seen): readonly Violation[] {
-  return world.calls.flatMap(({ tenant, answer }) => {
-    const [id = ''] =
-      /(?:pay|ord)_[a-z2-7]{32}/.exec(answer !== undefined && answer.status < 300 ? answer.body : '') ?? [];
-    const owner = payments.get(id)?.[0]?.row.payment.tenantId ?? orders.get(id)?.[0]?.row.order.tenantId;
-    const asking = world.tenants[tenant]?.tenantId;
-    if (owner === undefined || asking === undefined || owner === asking) return [];
-    return [{ oracle: 'F10 tenants are apart', what: `${tenant} was told of what belongs to ${owner}`, about: id }];
   });
 }
 

@@ -75,8 +75,8 @@ test('an event that was never published is a violation', () => {
 test('an event that is not in the Ledger is a violation', async () => {
   await publish();
   const { detail, ...rest } = world.published[0] ?? { detail: {} };
-  const { event, payment } = detail as { event: object; payment: object };
-  world.published.push({ detailType: '', atMs: 0, ...rest, detail: { payment, event: { ...event, sequence: 9 } } });
+  const { event, ...owned } = detail as { event: object };
+  world.published.push({ detailType: '', atMs: 0, ...rest, detail: { ...owned, event: { ...event, sequence: 9 } } });
   expect(named()).toEqual(['I4 events']);
 });
 

@@ -488,15 +488,6 @@ describe('an answer', () => {
     expect(world.atTheEnd()).toEqual(['F15 expired key']);
   });
 
-  test('tells no tenant of what belongs to another', async () => {
-    const { request } = await paid('mine');
-    const body = { id: request.paymentId };
-    world.calls.push(call(404, body, { tenant: 'stranger' }));
-    expect(world.atTheEnd()).toEqual([]);
-    world.calls.push(call(201, body, { tenant: 'stranger' }));
-    expect(world.atTheEnd()).toEqual(['F10 tenants are apart']);
-  });
-
   test('is no unknown error', () => {
     world.calls.push(call(500, { code: 'internal_error' }));
     expect(world.atTheEnd()).toEqual(['no error is unknown']);

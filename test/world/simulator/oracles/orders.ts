@@ -4,6 +4,7 @@ import { systemDigest } from '../../../../lambdas/kernel/platform/platform.ts';
 import type { OrderTransition } from '../../../../lambdas/orders/domain/order-transition.ts';
 import type { Transition } from '../../../../lambdas/payments/domain/transition.ts';
 import type { Violation } from '../contract.ts';
+import { booksOf } from '../processors.ts';
 import { chargesOf, leftOf } from './money.ts';
 import { byPayment, heldOf, isReported, isShown, isTried } from './processors.ts';
 import type { Seen, Written } from './seen.ts';
@@ -89,7 +90,7 @@ export function checkOrdersEnd(seen: Seen): readonly Violation[] {
       known?.isOwn === false && leftOf(known).leftMinor > 0 && isTried(world, order.paymentId, payment?.chargeId ?? '');
     const keptMinor = isLeft ? 0 : own.reduce((total, charge) => total + heldOf(charge), 0);
     const isInReview = payment?.status === 'needs_review';
-    const paymentProcessor = payment?.processorName ?? '';
+    const paymentProcessor = payment === undefined ? '' : booksOf(payment);
     if (order.status === 'canceled') {
       if (reserved > 0) wrong('is canceled, and its goods are reserved');
       const isTold = own.every((charge) => isShown(world, paymentProcessor, charge.chargeId));

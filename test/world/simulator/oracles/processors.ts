@@ -7,6 +7,7 @@ import type { ProcessorCharge } from '../../../../lambdas/payments/domain/proces
 import type { Transition } from '../../../../lambdas/payments/domain/transition.ts';
 import { parseOrphan } from '../../../../lambdas/payments/store/queue-items.ts';
 import type { Observed, Violation } from '../contract.ts';
+import { booksOf } from '../processors.ts';
 import { chargesOf, leftOf, postedOn, sum } from './money.ts';
 import type { Seen, Written } from './seen.ts';
 
@@ -113,7 +114,7 @@ export function checkBooks({ world, payments }: Seen): readonly Violation[] {
     );
     // A charge without an answer or a callback is reported by reconciliation, not by the payment.
     const told = own.filter(({ chargeId }) => known.has(chargeId) || chargeId === newest.payment.chargeId);
-    const isTold = told.every(({ chargeId }) => isShown(world, newest.payment.processorName, chargeId));
+    const isTold = told.every(({ chargeId }) => isShown(world, booksOf(newest.payment), chargeId));
     if (newest.payment.status === 'needs_review' || !isTold) return found;
     // What the processor itself shows both ways cannot be booked. A person is told.
     if (told.some(({ chargeId }) => isReported(world, newest.payment, chargeId))) return found;
@@ -187,14 +188,14 @@ export function isShown({ processors }: Observed, processor: string, chargeId: s
 /** Whether the processor contradicted its own books of the charge, and the payment raised an alarm since, or late money cannot be returned. */
 export function isReported(
   world: Observed,
-  { id, processorName }: Pick<Payment, 'id' | 'processorName'>,
+  payment: Pick<Payment, 'id' | 'processorName' | 'mode'>,
   chargeId = '',
 ): boolean {
-  const sinceMs = world.processors[processorName]?.inside.contradictedAtMs(chargeId);
+  const sinceMs = world.processors[booksOf(payment)]?.inside.contradictedAtMs(chargeId);
   if (sinceMs === undefined) return false;
   return (
-    ['contradiction', 'undecidable'].some((metric) => isRaised(world, metric, id, sinceMs)) ||
-    isTried(world, id, chargeId)
+    ['contradiction', 'undecidable'].some((metric) => isRaised(world, metric, payment.id, sinceMs)) ||
+    isTried(world, payment.id, chargeId)
   );
 }
 

@@ -11,6 +11,7 @@ import {
   parseOpenOrder,
 } from '../../../../lambdas/payments/store/queue-items.ts';
 import type { Observed, Violation } from '../contract.ts';
+import { booksOf } from '../processors.ts';
 import { chargesOf, leftOf } from './money.ts';
 import { byPayment, isDecidedOtherwise, isReported, isShown, isTried } from './processors.ts';
 import type { Seen, Written } from './seen.ts';
@@ -120,7 +121,8 @@ const WELL_ANSWER_MS = 2 * 60 * 60_000;
 function checkAnsweredWhileWell({ claimed, payments, world }: Seen): readonly Violation[] {
   return [...claimed].flatMap(([operation, { fromMs, untilMs = world.nowMs }]) => {
     const letters = /^(?:pay|cap|can|ref)_([a-z2-7]{32})/.exec(operation)?.[1];
-    const own = payments.get(`pay_${letters}`)?.[0]?.row.payment.processorName ?? '';
+    const payment = payments.get(`pay_${letters}`)?.[0]?.row.payment;
+    const own = payment === undefined ? '' : booksOf(payment);
     if (world.processors[own]?.inside.hasFailing !== false) return [];
     const troubles = world.troubles.filter((each) => (each.of === own || each.of === 'all') && each.fromMs < untilMs);
     const wellSinceMs = Math.max(fromMs, ...troubles.map((each) => each.untilMs ?? untilMs));
@@ -173,7 +175,7 @@ export function checkNothingLeft({ world, payments, orders, claims }: Seen): rea
       }
       if (!charge.isOwn && charge.status === 'authorized') {
         const there = own.find((each) => each.chargeId === chargeId);
-        const isKnown = isShown(world, newest.processorName, chargeId);
+        const isKnown = isShown(world, booksOf(newest), chargeId);
         if (there?.status === 'authorized' && isKnown) left(`the stray hold ${chargeId} was not voided`, id);
       }
       const { leftMinor } = leftOf(charge);

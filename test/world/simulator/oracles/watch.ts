@@ -1,10 +1,11 @@
 import type { Observed, Violation } from '../contract.ts';
 import { checkAlarms } from './alarms.ts';
-import { byKey, checkErrors, checkKey, checkStored, checkTenants, checkWell } from './answers.ts';
+import { byKey, checkErrors, checkKey, checkStored, checkWell } from './answers.ts';
 import { checkPayment } from './books.ts';
 import { checkCommissions } from './commissions.ts';
 import { checkEvents } from './events.ts';
 import { checkOrder, checkOrdersEnd } from './orders.ts';
+import { checkOwners } from './owners.ts';
 import { checkBooks, checkCallbacks, checkProcessors } from './processors.ts';
 import { Seen } from './seen.ts';
 import {
@@ -54,7 +55,7 @@ export class Watch {
       }
     }
     for (const calls of byKey(seen.world.calls).values()) found.push(...checkKey(calls, seen.answers));
-    found.push(...checkTenants(seen), ...checkWell(seen), ...checkErrors(seen));
+    found.push(...checkOwners(seen), ...checkWell(seen), ...checkErrors(seen));
     for (const [id, chain] of seen.orders) found.push(...checkOrder(id, chain, seen));
     found.push(
       ...checkBooks(seen),
