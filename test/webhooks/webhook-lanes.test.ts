@@ -13,7 +13,7 @@ import { resendWebhook } from '../../lambdas/webhooks/use/resend-webhook.ts';
 import { sweepWebhooks } from '../../lambdas/webhooks/use/sweep-webhooks.ts';
 import { wakeLane } from '../../lambdas/webhooks/use/wake-lane.ts';
 import { updateEndpoint } from '../../lambdas/webhooks/use/webhook-endpoints.ts';
-import type { WebhookTask } from '../../lambdas/webhooks/use/webhooks.ts';
+import type { Late, WebhookRequest, WebhookTask, WebhookTransport } from '../../lambdas/webhooks/use/webhooks.ts';
 import { BY_REQUEST } from '../support/causes.ts';
 import { countingEntropy } from '../support/counting-entropy.ts';
 import { Stores } from '../world/stores.ts';
@@ -77,7 +77,7 @@ class Site {
     webhooks: this.store,
     due: this.store,
     secrets: SECRETS,
-    transport: { post: (request: { url: string; headers: Readonly<Record<string, string>> }) => this.#post(request) },
+    transport: { post: (...call: Parameters<WebhookTransport['post']>) => this.#post(...call) },
     bodies: async () => '{}',
     pastEvents: async () => ({ events: [] }),
     tasks: {
@@ -122,11 +122,13 @@ class Site {
     return this.store.listDeliveries(id, { limit });
   }
 
-  async #post({ url, headers }: { url: string; headers: Readonly<Record<string, string>> }) {
+  async #post({ url, headers }: WebhookRequest, { afterMs, tell }: Late) {
     this.calls += 1;
     const takes = this.answersIn.get(url) ?? 0;
     if (takes === 'hangs') {
-      await this.clock.sleep(10 * SECOND_MS);
+      await this.clock.sleep(afterMs);
+      tell();
+      await this.clock.sleep(10 * SECOND_MS - afterMs);
       return { kind: 'unanswered', error: 'timeout' } as const;
     }
     if (takes === 'fails') return { kind: 'answered', status: 500, excerpt: '' } as const;
@@ -213,6 +215,39 @@ describe('an endpoint that does not answer', () => {
     const { endpoints } = await beside.site.store.readBook(ownerOf(HANGING));
     expect(endpoints[0]?.slow).toBeDefined();
   }, 300_000);
+
+  test('is set apart while its first call still waits, so that later deliveries hold no sender', async () => {
+    const site = new Site();
+    await site.add(HANGING, 'hangs');
+    await site.publish(HANGING, 'first');
+    await site.clock.until(START_MS + 6 * SECOND_MS);
+    expect(site.calls).toBe(1);
+    for (let made = 0; made < 300; made += 1) await site.publish(HANGING, `later-${made}`);
+    await site.clock.until(START_MS + 9 * SECOND_MS);
+    // Its lane tries up to ten at once, in executions of its own.
+    expect(site.calls).toBeLessThanOrEqual(1 + 10);
+    expect((await site.deliveriesOf(HANGING)).filter(({ apart }) => apart === true)).toHaveLength(300);
+  });
+
+  test('holds all senders for the time of one call at most, when it begins to hang under load', async () => {
+    const site = new Site();
+    await site.add(HANGING, 'hangs');
+    await site.add(NORMAL, 80);
+    const published = new Map<string, number>();
+    // All executions wait for it after a second.
+    for (let tick = 0; tick < 60; tick += 1) {
+      for (let made = 0; made < 10; made += 1) await site.publish(HANGING, `hanging-${tick}-${made}`);
+      published.set(eventNamed(`normal-${tick}`).event.id, site.clock.nowMs());
+      await site.publish(NORMAL, `normal-${tick}`);
+      await site.clock.until(site.clock.nowMs() + 500);
+    }
+    await site.pass(1);
+    const waits = site.arrivals.map(({ eventId, atMs }) => [atMs - START_MS, atMs - (published.get(eventId) ?? 0)]);
+    expect(waits).toHaveLength(60);
+    const held = waits.filter(([, waited = 0]) => waited > SECOND_MS);
+    expect(held.length).toBeGreaterThan(0);
+    expect(Math.max(...held.map(([at = 0]) => at))).toBeLessThan(11 * SECOND_MS);
+  });
 
   test('gets all deliveries when it answers again, each once, and then has no lane', async () => {
     const site = new Site();

@@ -23,12 +23,13 @@ afterEach(async () => {
   await receiver[Symbol.asyncDispose]();
 });
 
+const PATIENT = { afterMs: 5_000, tell: () => undefined };
 const request = (url: string) => ({ url, headers: { 'content-type': 'application/json' }, body: '{"a":"ü"}' });
 
 describe('a call', () => {
   test('sends the body unchanged, and reports the status and the beginning of the answer', async () => {
     receiver.respond = (response) => response.writeHead(422).end('not now\u0007\u202e');
-    const result = await onLoopback.post(request(receiver.url));
+    const result = await onLoopback.post(request(receiver.url), PATIENT);
     expect(result).toEqual({ kind: 'answered', status: 422, excerpt: 'not now  ' });
     expect(receiver.arrivals.map(({ body }) => body)).toEqual(['{"a":"ü"}']);
   });
@@ -41,7 +42,7 @@ describe('a call', () => {
       };
       more();
     };
-    const result = await onLoopback.post(request(receiver.url));
+    const result = await onLoopback.post(request(receiver.url), PATIENT);
     expect(result).toEqual({ kind: 'answered', status: 200, excerpt: 'x'.repeat(256) });
   });
 
@@ -50,37 +51,53 @@ describe('a call', () => {
       response.writeHead(200, { 'content-length': '100' });
       response.write('half', () => response.destroy());
     };
-    expect(await onLoopback.post(request(receiver.url))).toMatchObject({ kind: 'answered', status: 200 });
+    expect(await onLoopback.post(request(receiver.url), PATIENT)).toMatchObject({ kind: 'answered', status: 200 });
   });
 
   test('does not exceed its timeout, before the first byte or the last', async () => {
     const impatient = webhookTransport({ allowLoopback: true, resolve: never, callMs: 100 });
     receiver.respond = () => undefined;
-    expect(await impatient.post(request(receiver.url))).toEqual({ kind: 'unanswered', error: 'timeout' });
+    expect(await impatient.post(request(receiver.url), PATIENT)).toEqual({ kind: 'unanswered', error: 'timeout' });
     receiver.respond = (response) => {
       response.writeHead(200);
       response.write('slow');
     };
-    expect(await impatient.post(request(receiver.url))).toEqual({ kind: 'answered', status: 200, excerpt: 'slow' });
+    expect(await impatient.post(request(receiver.url), PATIENT)).toEqual({
+      kind: 'answered',
+      status: 200,
+      excerpt: 'slow',
+    });
+  });
+
+  test('tells once when it takes long, and never when it has ended before', async () => {
+    let told = 0;
+    const late = { afterMs: 50, tell: () => void (told += 1) };
+    const { promise: answered, resolve: answer } = Promise.withResolvers<void>();
+    receiver.respond = (response) => void answered.then(() => response.writeHead(204).end());
+    const slow = onLoopback.post(request(receiver.url), { ...late, tell: () => (late.tell(), answer()) });
+    expect([await slow, told]).toEqual([{ kind: 'answered', status: 204, excerpt: '' }, 1]);
+    receiver.respond = (response) => response.writeHead(204).end();
+    await onLoopback.post(request(receiver.url), { afterMs: 60_000, tell: late.tell });
+    expect(told).toBe(1);
   });
 
   test('reports a refused connection', async () => {
     const { url } = receiver;
     await receiver[Symbol.asyncDispose]();
-    expect(await onLoopback.post(request(url))).toEqual({ kind: 'unanswered', error: 'connection_refused' });
+    expect(await onLoopback.post(request(url), PATIENT)).toEqual({ kind: 'unanswered', error: 'connection_refused' });
     receiver = await serveWebhookReceiver();
   });
 
   test('reports a server without TLS', async () => {
     const url = receiver.url.replace('http:', 'https:');
-    const result = await onLoopback.post(request(url));
+    const result = await onLoopback.post(request(url), PATIENT);
     expect(result.kind).toBe('unanswered');
     expect(receiver.arrivals).toHaveLength(0);
   });
 
   test('does not follow a redirect, wherever it leads', async () => {
     receiver.respond = (response) => response.writeHead(307, { location: `${receiver.url}/private` }).end();
-    expect(await onLoopback.post(request(receiver.url))).toMatchObject({ kind: 'answered', status: 307 });
+    expect(await onLoopback.post(request(receiver.url), PATIENT)).toMatchObject({ kind: 'answered', status: 307 });
     expect(receiver.arrivals.map(({ path }) => path)).toEqual(['/hooks']);
   });
 });
@@ -104,16 +121,19 @@ describe('a call over TLS', () => {
   const at = (host: string) => request(`https://${host}:${receiver.port}/hooks`);
 
   test('goes to the checked address, under the host name of the certificate', async () => {
-    expect(await named.post(at(HOST))).toEqual({ kind: 'answered', status: 204, excerpt: '' });
+    expect(await named.post(at(HOST), PATIENT)).toEqual({ kind: 'answered', status: 204, excerpt: '' });
     expect(receiver.arrivals.map(({ headers, body }) => [headers.host, body])).toEqual([
       [`${HOST}:${receiver.port}`, '{"a":"ü"}'],
     ]);
   });
 
   test('sends nothing to a server whose certificate is for another name or from an unknown authority', async () => {
-    expect(await named.post(at('other.payonce-tests.net'))).toEqual({ kind: 'unanswered', error: 'tls_failed' });
+    expect(await named.post(at('other.payonce-tests.net'), PATIENT)).toEqual({
+      kind: 'unanswered',
+      error: 'tls_failed',
+    });
     setDefaultCACertificates(trusted);
-    expect(await named.post(at(HOST))).toEqual({ kind: 'unanswered', error: 'tls_failed' });
+    expect(await named.post(at(HOST), PATIENT)).toEqual({ kind: 'unanswered', error: 'tls_failed' });
     expect(receiver.arrivals).toEqual([]);
   });
 });
@@ -127,8 +147,8 @@ describe('an address that is not allowed', () => {
       resolve: async () => [{ address: '127.0.0.1', family: 4 }],
     });
     const refused = { kind: 'unanswered', error: 'address_not_allowed' };
-    expect(await strict.post(request(receiver.url))).toEqual(refused);
-    expect(await strict.post(request(url()))).toEqual(refused);
+    expect(await strict.post(request(receiver.url), PATIENT)).toEqual(refused);
+    expect(await strict.post(request(url()), PATIENT)).toEqual(refused);
   });
 
   test('is not called when the name also has a public address', async () => {
@@ -137,7 +157,7 @@ describe('an address that is not allowed', () => {
       { address: '169.254.169.254', family: 4 },
     ];
     const strict = webhookTransport({ allowLoopback: false, resolve: mixed });
-    expect(await strict.post(request(url()))).toEqual({ kind: 'unanswered', error: 'address_not_allowed' });
+    expect(await strict.post(request(url()), PATIENT)).toEqual({ kind: 'unanswered', error: 'address_not_allowed' });
   });
 
   test('is not reached by a second look-up: the connection uses the checked addresses', async () => {
@@ -148,10 +168,10 @@ describe('an address that is not allowed', () => {
       return [{ address: asked.length === 1 ? '127.0.0.1' : '169.254.169.254', family: 4 }];
     };
     const transport = webhookTransport({ allowLoopback: true, resolve: rebinding, callMs: 2_000 });
-    const first = await transport.post(request(`http://localhost:${receiver.port}/hooks`));
+    const first = await transport.post(request(`http://localhost:${receiver.port}/hooks`), PATIENT);
     expect(first).toMatchObject({ kind: 'answered', status: 204 });
     expect(asked).toEqual(['localhost']);
-    const second = await transport.post(request(`http://localhost:${receiver.port}/hooks`));
+    const second = await transport.post(request(`http://localhost:${receiver.port}/hooks`), PATIENT);
     expect(second).toEqual({ kind: 'unanswered', error: 'address_not_allowed' });
     expect(receiver.arrivals).toHaveLength(1);
   });

@@ -98,7 +98,7 @@ export function setApart(delivery: Delivery): Delivery {
 }
 
 /** An attempt that takes this long delays other deliveries. Half of the limit of a call. */
-const SLOW_MS = 5_000;
+export const SLOW_MS = 5_000;
 
 export function isSlow({ startedAtMs }: { readonly startedAtMs: number }, nowMs: number): boolean {
   return nowMs - startedAtMs >= SLOW_MS;

@@ -23,16 +23,19 @@ export interface WebhookTransportOptions extends AddressRulesOptions {
  */
 export function webhookTransport(options: WebhookTransportOptions): WebhookTransport {
   return {
-    post: async (request) => {
+    post: async (request, late) => {
       const ruling = ruleOnUrl(request.url, options);
       if (ruling.kind === 'refused') return unanswered('address_not_allowed');
       const signal = AbortSignal.timeout(options.callMs ?? CALL_MS);
+      const waiting = setTimeout(late.tell, late.afterMs);
       try {
         const found = isIP(ruling.host) === 0 ? await inTime(signal, options.resolve(ruling.host)) : [];
         if (isIP(ruling.host) === 0 && !areAllowed(found, options)) return unanswered('address_not_allowed');
         return await call(ruling.url, request, { found, signal });
       } catch (error) {
         return unanswered(signal.aborted ? 'timeout' : reasonOf(error));
+      } finally {
+        clearTimeout(waiting);
       }
     },
   };

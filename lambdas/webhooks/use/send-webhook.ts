@@ -17,6 +17,7 @@ import {
   LATEST_START_MS,
   LONGEST_DELAY_MS,
   SCHEDULE_MS,
+  SLOW_MS,
   setApart,
   takesSome,
 } from '../domain/webhook-delivery.ts';
@@ -71,6 +72,9 @@ export type SendOutcome =
   | 'hung'
   /** The last scheduled attempt failed, or the endpoint answered 410: the endpoint was disabled. */
   | 'disabled';
+
+/** From the time when a call is slow to its end and the record of its attempt. Seconds. */
+const AFTER_CALL_SECONDS = 6;
 
 /** Number of the endpoint's latest deliveries that are checked for a success before it is disabled. */
 const LATEST_LOOKED_AT = 100;
@@ -164,10 +168,8 @@ async function readOrPark(
   }
 }
 
-async function send(
-  { secrets: signer, transport, bodies, clock }: SendTools,
-  { delivery, endpoint, atMs }: Claimed,
-): Promise<Sent> {
+async function send(tools: SendTools, { delivery, endpoint, atMs }: Claimed): Promise<Sent> {
+  const { secrets: signer, transport, bodies, clock } = tools;
   const secrets = await Promise.all(
     activeSecrets(endpoint, clock.nowMs()).map((secret) => signer.secretOf(endpoint.id, secret)),
   );
@@ -175,11 +177,14 @@ async function send(
   invariant(body !== undefined, `the event ${delivery.eventId} is in the Ledger`);
   const startedAtMs = clock.nowMs();
   if (startedAtMs - atMs > LATEST_START_MS) return 'too_late';
-  const result = await transport.post({
-    url: endpoint.url,
-    headers: headersOf(signer, secrets, { id: delivery.eventId, atMs: startedAtMs, body }),
-    body,
-  });
+  const headers = headersOf(signer, secrets, { id: delivery.eventId, atMs: startedAtMs, body });
+  let kept = Promise.resolve(false);
+  const tell = (): void => {
+    // Its later deliveries need not hold other senders while this one waits. The lane begins after this call: an empty lane would end.
+    if (endpoint.slow === undefined) kept = keepApart(tools, delivery, clock.nowMs(), AFTER_CALL_SECONDS);
+  };
+  const result = await transport.post({ url: endpoint.url, headers, body }, { afterMs: SLOW_MS, tell });
+  await kept;
   return { startedAtMs, result };
 }
 
@@ -252,12 +257,14 @@ function outcomeOf(
  * Keeps the deliveries of the endpoint apart from now on. Not in the transaction of the attempt: many attempts hang at once, and
  * the first one suffices. The lane is woken before, so it outlives who reads the endpoint as slow.
  *
+ * @param delaySeconds how long the lane waits at first
  * @returns false when this failed; the next slow attempt repeats it
  */
 async function keepApart(
   tools: SendTools,
   { tenantId, mode, endpointId }: Delivery,
   sinceMs: number,
+  delaySeconds = 0,
 ): Promise<boolean> {
   const { webhooks, report } = tools;
   try {
@@ -269,7 +276,7 @@ async function keepApart(
       await wakeLane(tools, { tenantId, mode }, endpointId);
       const now = withEndpoint(was, { ...known, slow: { sinceMs } });
       if ((await webhooks.write({ book: { was, now } })).kind !== 'written') return 'again';
-      await enqueueAtOnce(tools, [{ kind: 'lane', endpointId }]);
+      await enqueueAtOnce(tools, [{ kind: 'lane', endpointId }], delaySeconds);
       return true;
     });
   } catch (error) {

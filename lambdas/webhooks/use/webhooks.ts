@@ -95,8 +95,14 @@ export interface WebhookRequest {
 }
 
 /** Calls a receiver once: no redirects, no retries, allowed addresses only. It reports a receiver's failure as a result and does not throw. */
+/** Told once, if there is no answer after this time. Milliseconds. */
+export interface Late {
+  readonly afterMs: number;
+  readonly tell: () => void;
+}
+
 export interface WebhookTransport {
-  post(request: WebhookRequest): Promise<AttemptResult>;
+  post(request: WebhookRequest, late: Late): Promise<AttemptResult>;
 }
 
 /** The addresses to which webhooks can be sent. */
