@@ -64,6 +64,8 @@ export interface ProcessorsProps {
   readonly secrets: SecretsOfProcessors;
   /** The routing of new payments; the first rule that matches applies, and what none matches is refused. */
   readonly routes: readonly RoutingRule[];
+  /** Records of claims were lost with a table: each first send follows a look-up. @default false */
+  readonly claimsLost?: boolean;
   /** Base address of the sandbox, without a trailing slash. @default it is not deployed */
   readonly sandbox?: { readonly url: string };
 }
@@ -99,7 +101,7 @@ export class Processors extends Construct {
 
   /** Sets what `readPaymentsConfig` reads about processors, and allows `grantee` to read the secrets of their clients. */
   grantCall(grantee: PayonceFunction): void {
-    const { called, secrets, routes, ...stacks } = this.#props;
+    const { called, secrets, routes, claimsLost = false, ...stacks } = this.#props;
     for (const { processor, mode, settings } of called) {
       const given = processor.deployedBy === undefined ? undefined : stacks[processor.deployedBy];
       const values: Readonly<Record<string, string | undefined>> = { ...settings, ...given };
@@ -116,6 +118,7 @@ export class Processors extends Construct {
       }
     }
     grantee.tell({ [Environment.processorRoutes]: JSON.stringify(routes) });
+    if (claimsLost) grantee.tell({ [Environment.claimsLost]: 'true' });
   }
 
   /** Allows `grantee` to verify callbacks: sets the processors and allows it to read their signing secrets. */

@@ -46,6 +46,7 @@ export class ServiceStack extends Stack {
       called: settings.processors,
       secrets: data.processors,
       routes: settings.routes,
+      claimsLost: settings.claimsLost,
       ...(sandbox === undefined ? {} : { sandbox }),
     });
     const parties = partiesOf(props);

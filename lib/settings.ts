@@ -52,6 +52,11 @@ export interface Settings {
    */
   readonly accountLogRole: boolean;
   /**
+   * Claims were lost when tables were restored. Then every first charge and change is looked up at the processor before it is sent. Set it
+   * with the deployment that adopts restored tables, and keep it for 30 days. @default false
+   */
+  readonly claimsLost: boolean;
+  /**
    * A custom domain name of the API in addition to the address that AWS assigns, for example `pay.shop.example`. It belongs to the
    * data stack, so its DNS record stays valid when the service stack is created again. @default none
    */
@@ -138,6 +143,7 @@ export const DEFAULTS: Omit<Settings, 'processors'> = {
   sandbox: false,
   routes: [],
   retainData: true,
+  claimsLost: false,
   eventArchive: true,
   eventsLostAfterSeconds: 180,
   allowLoopbackWebhooks: false,
@@ -173,6 +179,7 @@ const RULES = {
   emailSender: email(),
   emailsPerRecipient: whole(1, 999),
   retainData: flag(),
+  claimsLost: flag(),
   eventArchive: flag(),
   eventsLostAfterSeconds: whole(10, 3600),
   allowLoopbackWebhooks: flag(),
@@ -246,6 +253,7 @@ export function readSettings(node: Node, processors: readonly ProcessorContract[
     sandbox,
     processors: called,
     retainData: read(node, 'retainData', RULES.retainData) ?? DEFAULTS.retainData,
+    claimsLost: read(node, 'claimsLost', RULES.claimsLost) ?? DEFAULTS.claimsLost,
     eventArchive: read(node, 'eventArchive', RULES.eventArchive) ?? DEFAULTS.eventArchive,
     eventsLostAfterSeconds:
       read(node, 'eventsLostAfterSeconds', RULES.eventsLostAfterSeconds) ?? DEFAULTS.eventsLostAfterSeconds,

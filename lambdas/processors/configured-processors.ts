@@ -30,6 +30,8 @@ export interface ConfiguredProcessor {
 export interface ProcessorsConfig {
   readonly processors: readonly ConfiguredProcessor[];
   readonly routes: readonly RoutingRule[];
+  /** As in the abilities of a processor. */
+  readonly claimsLost?: boolean | undefined;
 }
 
 /** The connected processors of this deployment, and the routing of new payments. */
@@ -80,11 +82,11 @@ export async function configuredProcessors(
  * @throws from `choose`, as `routing`
  */
 export async function connectProcessors(
-  { processors, routes }: ProcessorsConfig,
+  { processors, routes, claimsLost }: ProcessorsConfig,
   tools: ConnectTools,
 ): Promise<Processors> {
   const all = await Promise.all(processors.map((each) => connect(each, tools)));
-  const clients = all.map(({ client }) => client);
+  const clients = all.map(({ client }) => ({ ...client, abilities: { ...client.abilities, claimsLost } }));
   return {
     processor: 'no_processor_for_payment',
     processors: clients,

@@ -57,6 +57,7 @@ export function readPaymentsConfig(environment: Variables, processors: readonly 
       }),
     ),
     routes: data[Environment.processorRoutes] ?? [],
+    claimsLost: environment[Environment.claimsLost] === 'true',
   };
 }
 

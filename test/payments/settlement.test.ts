@@ -21,6 +21,7 @@ function at(minutes: number, changes: Partial<SettlementState> = {}) {
   });
 }
 
+const claimsLost = { lookup: STRONG, keyRetentionMs: DAY, claimsLost: true };
 const noLookup = { abilities: { lookup: { kind: 'none' } as const, keyRetentionMs: DAY } };
 
 describe('when nothing was ever sent', () => {
@@ -31,6 +32,19 @@ describe('when nothing was ever sent', () => {
 
   test('no payer is charged after leaving the checkout', () => {
     expect(at(15.01, { sent: 'nothing' })).toEqual({ do: 'conclude', fact: 'not_attempted' });
+  });
+});
+
+describe('when claims were lost', () => {
+  test('a first claim is looked up, and sent only after a look-up without a result', () => {
+    const first = { abilities: claimsLost, sent: 'nothing' } as const;
+    expect(at(0, first)).toEqual({ do: 'ask' });
+    expect(at(0, { ...first, looked: 'absent' })).toEqual({ do: 'send' });
+    expect(at(0, { ...first, looked: 'unavailable' })).toEqual({ do: 'conclude', fact: 'unknown' });
+  });
+
+  test('an owner that takes over does not send by the key alone either', () => {
+    expect(at(1, { abilities: claimsLost, looked: 'unavailable' })).toEqual({ do: 'conclude', fact: 'unknown' });
   });
 });
 

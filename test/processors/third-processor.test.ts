@@ -81,6 +81,16 @@ afterEach(async () => {
   await double[Symbol.asyncDispose]();
 });
 
+test('claims that were lost apply to every processor of the deployment', async () => {
+  const config = readCallbacksConfig({ ...environment(double.url), CLAIMS_LOST: 'true' }, REGISTRY);
+  const tools = { clock, send: callOnce, secrets, breakerOpened: () => undefined };
+  const { processors } = await connectProcessors(config, tools);
+  expect(processors.map(({ name, abilities }) => [name, abilities.claimsLost])).toEqual([
+    ['external', true],
+    ['tillhouse', true],
+  ]);
+});
+
 const francs = (source: string) => ({ currency: 'CHF', source });
 
 describe('a processor added by one folder and one line of the registry', () => {

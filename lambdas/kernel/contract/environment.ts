@@ -16,6 +16,8 @@ export const Environment = {
   deploymentSettings: 'DEPLOYMENT_SETTINGS',
   /** JSON, `RoutingRule[]`: the processor of new payments; the first matching rule applies. What none matches is refused. */
   processorRoutes: 'PROCESSOR_ROUTES',
+  /** `true`: records of claims were lost with a table. */
+  claimsLost: 'CLAIMS_LOST',
   /** JSON, `CallbackSource[]`: the sources of accepted callbacks, and how these are verified. */
   callbackSources: 'CALLBACK_SOURCES',
   /** Read by Node.js: the number of threads for blocking work such as DNS look-ups. */

@@ -15,6 +15,11 @@ export interface ProcessorAbilities {
   readonly lookup: Lookup;
   /** How long the processor answers a repeated key with the first result; 0 without idempotency keys. Milliseconds. */
   readonly keyRetentionMs: number;
+  /**
+   * Claims were lost with a table, so a first claim may follow one that has sent long ago, and the key may be forgotten: nothing is
+   * sent before a look-up without a result. The processor must have a look-up. @default false
+   */
+  readonly claimsLost?: boolean | undefined;
 }
 
 /** The send window after a claim. A payer is not charged hours after leaving the checkout. Milliseconds. */
@@ -62,7 +67,8 @@ export function isSendWindowClosed({ nowMs, claimedAtMs }: Pick<SettlementState,
 
 export function nextStep(state: SettlementState): SettlementStep {
   const windowClosed = state.allowed === false || isSendWindowClosed(state);
-  if (state.sent === 'nothing') return windowClosed ? conclude('not_attempted') : { do: 'send' };
+  if (state.sent === 'nothing' && !state.abilities.claimsLost)
+    return windowClosed ? conclude('not_attempted') : { do: 'send' };
   if (state.abilities.lookup.kind !== 'none' && state.looked === undefined) return { do: 'ask' };
   if (windowClosed) return concludeAfterWindow(state);
   return mayAskBySending(state) ? { do: 'send' } : conclude('unknown');
@@ -71,7 +77,8 @@ export function nextStep(state: SettlementState): SettlementStep {
 /** Within the retention of the key, sending again with the same key is safe and returns the first result. */
 function mayAskBySending(state: SettlementState): boolean {
   const keyHonoured = state.nowMs < state.claimedAtMs + state.abilities.keyRetentionMs - CLOCK_MARGIN_MS;
-  return keyHonoured && state.sends < MAX_SENDS && state.timeLeft;
+  const isLooked = !state.abilities.claimsLost || state.looked === 'absent';
+  return keyHonoured && isLooked && state.sends < MAX_SENDS && state.timeLeft;
 }
 
 function concludeAfterWindow(state: SettlementState): SettlementStep {
