@@ -13,12 +13,14 @@ import { LetterQueue } from './constructs/letter-queue.ts';
 import { ProcessorSecret } from './constructs/processor-secret.ts';
 import { Registry, type RegistryProps } from './constructs/registry.ts';
 import { processorSecrets, type SecretsOfProcessors } from './processors.ts';
+import { restoredOf } from './restored-tables.ts';
 import type { Settings } from './settings.ts';
 
 export interface DataStackProps extends StackProps {
   readonly settings: Pick<
     Settings,
     | 'retainData'
+    | 'restoredTables'
     | 'eventArchive'
     | 'operatorAudience'
     | 'operatorIssuer'
@@ -62,10 +64,12 @@ export class DataStack extends Stack {
   constructor(scope: Construct, id: string, props: DataStackProps) {
     super(scope, id, { ...props, terminationProtection: props.settings.retainData });
     const retain = props.settings.retainData;
-    this.idempotency = new Idempotency(this, 'Idempotency', { retain });
-    this.ledger = new Ledger(this, 'Ledger', { retain });
+    const { idempotency, ledger, registry, views } = restoredOf(props.settings.restoredTables);
+    this.idempotency = new Idempotency(this, 'Idempotency', { retain, restored: idempotency });
+    this.ledger = new Ledger(this, 'Ledger', { retain, restored: ledger });
     this.registry = new Registry(this, 'Registry', {
       retain,
+      restored: registry,
       ...identityProviderOf(props.settings),
       tenantLimit: { rate: props.settings.tenantRate, burst: props.settings.tenantBurst },
     });
@@ -73,8 +77,9 @@ export class DataStack extends Stack {
       partitionKey: KeyAttribute.partition,
       sortKey: KeyAttribute.sort,
       retain,
+      restored: views,
     });
-    this.views.addGlobalSecondaryIndex({
+    this.views.addIndex({
       indexName: ViewsTable.listsIndex.name,
       partitionKey: text(ViewsTable.listsIndex.partitionKey),
       sortKey: text(KeyAttribute.sort),

@@ -1,5 +1,4 @@
 import { Duration, Validations } from 'aws-cdk-lib';
-import type { ITable } from 'aws-cdk-lib/aws-dynamodb';
 import { FilterCriteria, FilterRule, StartingPosition } from 'aws-cdk-lib/aws-lambda';
 import { DynamoEventSource, SqsDlq } from 'aws-cdk-lib/aws-lambda-event-sources';
 import { Queue, QueueEncryption } from 'aws-cdk-lib/aws-sqs';
@@ -87,8 +86,7 @@ export class Events extends Construct {
 
   #readStream({ ledger }: EventsProps['data']): void {
     this.relay.function.addEventSource(
-      // The class and its interface differ in an optional property.
-      new DynamoEventSource(ledger.table as unknown as ITable, {
+      new DynamoEventSource(ledger.table.table, {
         // A new relay processes everything that the Stream still contains.
         startingPosition: StartingPosition.TRIM_HORIZON,
         batchSize: BATCH,

@@ -3,6 +3,7 @@ import { ROLES, type Role } from '../lambdas/kernel/contract/api.ts';
 import type { RoutingRule } from '../lambdas/kernel/contract/environment.ts';
 import { inMode, type ProcessorContract, type ProcessorSetting, schemeNames } from '../lambdas/processors/contract.ts';
 import { PROCESSORS } from '../lambdas/processors/registry.ts';
+import { RESTORED_TABLES_RULE, type RestoredTables } from './restored-tables.ts';
 
 /** The settings of a deployment, from CDK context (`-c payonce:<name>=<value>` or cdk.json). */
 export interface Settings {
@@ -51,6 +52,12 @@ export interface Settings {
    * False keeps the existing role of the account. @default true
    */
   readonly accountLogRole: boolean;
+  /**
+   * Restored tables that take the place of the declared ones: JSON, an object of `idempotency`, `ledger`, `registry` and `views` with
+   * names of tables, and `ledgerStream`, the ARN of the Stream of the restored Ledger. `payonce tables restore` prints it. The
+   * declared tables stay declared and unused. @default the declared tables
+   */
+  readonly restoredTables?: RestoredTables;
   /**
    * Claims were lost when tables were restored. Then every first charge and change is looked up at the processor before it is sent. Set it
    * with the deployment that adopts restored tables, and keep it for 30 days. @default false
@@ -179,6 +186,7 @@ const RULES = {
   emailSender: email(),
   emailsPerRecipient: whole(1, 999),
   retainData: flag(),
+  restoredTables: RESTORED_TABLES_RULE,
   claimsLost: flag(),
   eventArchive: flag(),
   eventsLostAfterSeconds: whole(10, 3600),
@@ -247,6 +255,7 @@ export function readSettings(node: Node, processors: readonly ProcessorContract[
   const operatorAudience = read(node, 'operatorAudience', RULES.operatorAudience);
   const operatorRoles = read(node, 'operatorRoles', RULES.operatorRoles);
   const approvalAbove = read(node, 'approvalAbove', RULES.approvalAbove);
+  const restoredTables = read(node, 'restoredTables', RULES.restoredTables);
   const sandbox = read(node, 'sandbox', RULES.sandbox) ?? DEFAULTS.sandbox;
   const called = readProcessors(node, processors, { sandbox });
   const settings: Settings = {
@@ -268,6 +277,7 @@ export function readSettings(node: Node, processors: readonly ProcessorContract[
     memoryMb: read(node, 'memoryMb', RULES.memoryMb) ?? DEFAULTS.memoryMb,
     logRetentionDays: read(node, 'logRetentionDays', RULES.logRetentionDays) ?? DEFAULTS.logRetentionDays,
     ...(environment === undefined ? {} : { environment }),
+    ...(restoredTables === undefined ? {} : { restoredTables }),
     ...(reservedConcurrency === undefined ? {} : { reservedConcurrency }),
     ...(shopUrl === undefined ? {} : { shopUrl }),
     ...(emailSender === undefined ? {} : { emailSender }),

@@ -1,9 +1,16 @@
-import { RemovalPolicy } from 'aws-cdk-lib';
-import type { Attribute, TableProps } from 'aws-cdk-lib/aws-dynamodb';
+import { Aws, RemovalPolicy } from 'aws-cdk-lib';
+import type { Attribute, GlobalSecondaryIndexProps, ITable, TableProps } from 'aws-cdk-lib/aws-dynamodb';
 import { AttributeType, BillingMode, Table, TableEncryption } from 'aws-cdk-lib/aws-dynamodb';
 import { type IGrantable, PolicyStatement, type PolicyStatementProps } from 'aws-cdk-lib/aws-iam';
-import type { Construct } from 'constructs';
+import { Construct } from 'constructs';
 import { KeyAttribute } from '../../lambdas/kernel/contract/tables.ts';
+
+/** A table that was restored from a backup and takes the place of the declared one. In the same account and region. */
+export interface RestoredTable {
+  readonly name: string;
+  /** The ARN of its Stream. @default it has none */
+  readonly streamArn?: string;
+}
 
 export interface DataTableProps extends Pick<TableProps, 'stream' | 'timeToLiveAttribute'> {
   readonly partitionKey: string;
@@ -11,16 +18,24 @@ export interface DataTableProps extends Pick<TableProps, 'stream' | 'timeToLiveA
   readonly sortKey?: string;
   /** Keep the table when its stack is deleted, and enable deletion protection. */
   readonly retain: boolean;
+  /** The table to use instead of the declared one, which stays declared and unused. @default the declared one */
+  readonly restored?: RestoredTable | undefined;
 }
 
 /**
  * A table for data of payments: on-demand capacity, point-in-time recovery for 35 days, and encryption with the AWS managed key
  * of DynamoDB, whose use CloudTrail records.
  */
-export class DataTable extends Table {
+export class DataTable extends Construct {
+  /** The table in use. */
+  readonly table: ITable;
+  readonly #declared: Table;
+
   constructor(scope: Construct, id: string, props: DataTableProps) {
-    const { partitionKey, sortKey, retain, ...rest } = props;
-    super(scope, id, {
+    super(scope, id);
+    const { partitionKey, sortKey, retain, restored, ...rest } = props;
+    // The id `Default` adds nothing to the logical id.
+    this.#declared = new Table(this, 'Default', {
       ...rest,
       partitionKey: text(partitionKey),
       ...(sortKey === undefined ? {} : { sortKey: text(sortKey) }),
@@ -30,6 +45,21 @@ export class DataTable extends Table {
       deletionProtection: retain,
       removalPolicy: retain ? RemovalPolicy.RETAIN : RemovalPolicy.DESTROY,
     });
+    // The class and its interface differ in an optional property.
+    this.table = restored === undefined ? (this.#declared as unknown as ITable) : adopted(this, restored);
+  }
+
+  get tableName(): string {
+    return this.table.tableName;
+  }
+
+  get tableArn(): string {
+    return this.table.tableArn;
+  }
+
+  /** A restored table has the indexes that it had when it was backed up. */
+  addIndex(index: GlobalSecondaryIndexProps): void {
+    this.#declared.addGlobalSecondaryIndex(index);
   }
 
   /** Allows actions on all rows of the table. */
@@ -68,6 +98,15 @@ export class DataTable extends Table {
   grantIndex(grantee: IGrantable, sid: string, index: string): void {
     allow(grantee, { sid, actions: ['dynamodb:Query'], resources: [`${this.tableArn}/index/${index}`] });
   }
+}
+
+/** The ARN contains the name, by which the policy rules recognize the Ledger. */
+function adopted(scope: Construct, { name, streamArn }: RestoredTable): ITable {
+  const tableArn = `arn:${Aws.PARTITION}:dynamodb:${Aws.REGION}:${Aws.ACCOUNT_ID}:table/${name}`;
+  return Table.fromTableAttributes(scope, 'Restored', {
+    tableArn,
+    ...(streamArn === undefined ? {} : { tableStreamArn: streamArn }),
+  });
 }
 
 function allow({ grantPrincipal }: IGrantable, statement: PolicyStatementProps): void {

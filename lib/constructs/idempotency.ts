@@ -3,11 +3,13 @@ import type { IGrantable } from 'aws-cdk-lib/aws-iam';
 import type { Construct } from 'constructs';
 import { IdempotencyRow, OperationPrefix } from '../../lambdas/kernel/contract/rows.ts';
 import { IdempotencyTable } from '../../lambdas/kernel/contract/tables.ts';
-import { DataTable, number } from './data-table.ts';
+import { DataTable, number, type RestoredTable } from './data-table.ts';
 
 export interface IdempotencyProps {
   /** Keep the table when its stack is deleted, and enable deletion protection. */
   readonly retain: boolean;
+  /** @default the declared table */
+  readonly restored?: RestoredTable | undefined;
 }
 
 /** Kinds of records. */
@@ -15,10 +17,10 @@ export type RecordKind = keyof typeof OperationPrefix;
 
 /** The table of idempotency records and effect records. A record expires some time after its completion. */
 export class Idempotency extends DataTable {
-  constructor(scope: Construct, id: string, { retain }: IdempotencyProps) {
+  constructor(scope: Construct, id: string, { retain, restored }: IdempotencyProps) {
     const { partitionKey, timeToLiveAttribute, openClaimsIndex } = IdempotencyTable;
-    super(scope, id, { partitionKey, timeToLiveAttribute, retain });
-    this.addGlobalSecondaryIndex({
+    super(scope, id, { partitionKey, timeToLiveAttribute, retain, restored });
+    this.addIndex({
       indexName: openClaimsIndex.name,
       partitionKey: number(openClaimsIndex.partitionKey),
       sortKey: number(openClaimsIndex.sortKey),

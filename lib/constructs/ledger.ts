@@ -4,7 +4,7 @@ import { Effect, PolicyStatement } from 'aws-cdk-lib/aws-iam';
 import { Construct } from 'constructs';
 import { LedgerRow } from '../../lambdas/kernel/contract/rows.ts';
 import { KeyAttribute, LedgerTable } from '../../lambdas/kernel/contract/tables.ts';
-import { DataTable, ofRows, text } from './data-table.ts';
+import { DataTable, ofRows, type RestoredTable, text } from './data-table.ts';
 
 /** All actions that can change or remove a row. */
 export const LEDGER_FORBIDDEN_ACTIONS = [
@@ -21,6 +21,8 @@ export type LedgerKind = keyof typeof LedgerRow;
 export interface LedgerProps {
   /** Keep the table when its stack is deleted, and enable deletion protection. */
   readonly retain: boolean;
+  /** @default the declared table */
+  readonly restored?: RestoredTable | undefined;
 }
 
 /** The append-only table of transitions. The only allowed write is a put inside a transaction. */
@@ -33,10 +35,11 @@ export class Ledger extends Construct {
       partitionKey: KeyAttribute.partition,
       sortKey: KeyAttribute.sort,
       retain: props.retain,
+      restored: props.restored,
       // With old images, because the alarm for a MODIFY or REMOVE must show the lost row.
       stream: StreamViewType.NEW_AND_OLD_IMAGES,
     });
-    this.table.addGlobalSecondaryIndex({
+    this.table.addIndex({
       indexName: LedgerTable.recentOutcomesIndex.name,
       partitionKey: text(LedgerTable.recentOutcomesIndex.partitionKey),
       sortKey: text(LedgerTable.recentOutcomesIndex.sortKey),

@@ -5,12 +5,14 @@ import { Environment, type IdentityProviderSettings } from '../../lambdas/kernel
 import type { RateLimit } from '../../lambdas/kernel/contract/limits.ts';
 import { type EmailRow, RegistryRow } from '../../lambdas/kernel/contract/rows.ts';
 import { IdempotencyTable, KeyAttribute, RegistryTable } from '../../lambdas/kernel/contract/tables.ts';
-import { DataTable, number, text } from './data-table.ts';
+import { DataTable, number, type RestoredTable, text } from './data-table.ts';
 import type { PayonceFunction } from './payonce-function.ts';
 
 export interface RegistryProps {
   /** Keep the table when its stack is deleted, and enable deletion protection. */
   readonly retain: boolean;
+  /** @default the declared table */
+  readonly restored?: RestoredTable | undefined;
   /** Of the payments and reads of each tenant without a limit of its own. */
   readonly tenantLimit: RateLimit;
   /** Who vouches for operators. @default they have keys */
@@ -22,24 +24,25 @@ export class Registry extends DataTable {
   readonly #limit: RateLimit;
   readonly #identityProvider: IdentityProviderSettings | undefined;
 
-  constructor(scope: Construct, id: string, { retain, tenantLimit, identityProvider }: RegistryProps) {
+  constructor(scope: Construct, id: string, { retain, restored, tenantLimit, identityProvider }: RegistryProps) {
     super(scope, id, {
       partitionKey: KeyAttribute.partition,
       sortKey: KeyAttribute.sort,
       // For rows that expire, such as deliveries. Most rows do not expire.
       timeToLiveAttribute: IdempotencyTable.timeToLiveAttribute,
       retain,
+      restored,
     });
     this.#limit = tenantLimit;
     this.#identityProvider = identityProvider;
     const { dueIndex, emailIndex } = RegistryTable;
-    this.addGlobalSecondaryIndex({
+    this.addIndex({
       indexName: dueIndex.name,
       partitionKey: text(dueIndex.partitionKey),
       sortKey: number(dueIndex.sortKey),
       projectionType: ProjectionType.KEYS_ONLY,
     });
-    this.addGlobalSecondaryIndex({
+    this.addIndex({
       indexName: emailIndex.name,
       partitionKey: text(emailIndex.partitionKey),
       sortKey: text(emailIndex.sortKey),

@@ -1,0 +1,46 @@
+import * as z from 'zod';
+import type { RestoredTable } from './constructs/data-table.ts';
+
+const name = z.string().regex(/^[A-Za-z0-9_.-]{3,255}$/);
+
+/** The policy rules recognize the Ledger by its name (lib/policies/payonce-rules.ts). */
+const restoredTables = z
+  .strictObject({
+    idempotency: name.exactOptional(),
+    ledger: name.includes('Ledger').exactOptional(),
+    ledgerStream: z.string().startsWith('arn:').exactOptional(),
+    registry: name.exactOptional(),
+    views: name.exactOptional(),
+  })
+  .refine(({ ledger, ledgerStream }) =>
+    ledger === undefined ? ledgerStream === undefined : ledgerStream?.includes(`:table/${ledger}/stream/`) === true,
+  )
+  .refine((tables) => Object.keys(tables).length > 0);
+
+/** Names of restored tables, and the ARN of the Stream of the Ledger. */
+export type RestoredTables = z.infer<typeof restoredTables>;
+
+export const RESTORED_TABLES_RULE = {
+  allowed:
+    'JSON, an object of idempotency, ledger, registry or views, each with the name of a table; that of the Ledger contains Ledger, and ledgerStream is the ARN of its Stream',
+  read: (given: unknown): RestoredTables | undefined => {
+    try {
+      return restoredTables.safeParse(typeof given === 'string' ? JSON.parse(given) : given).data;
+    } catch {
+      return undefined;
+    }
+  },
+};
+
+/** The restored tables by the names of the declared ones whose place they take. */
+export function restoredOf({
+  ledger,
+  ledgerStream: streamArn,
+  ...others
+}: RestoredTables = {}): Readonly<Partial<Record<'idempotency' | 'ledger' | 'registry' | 'views', RestoredTable>>> {
+  const named = Object.entries(others).map(([table, given]) => [table, { name: given }]);
+  return {
+    ...Object.fromEntries(named),
+    ...(ledger === undefined || streamArn === undefined ? {} : { ledger: { name: ledger, streamArn } }),
+  };
+}
