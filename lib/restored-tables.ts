@@ -33,14 +33,13 @@ export const RESTORED_TABLES_RULE = {
 };
 
 /** The restored tables by the names of the declared ones whose place they take. */
-export function restoredOf({
-  ledger,
-  ledgerStream: streamArn,
-  ...others
-}: RestoredTables = {}): Readonly<Partial<Record<'idempotency' | 'ledger' | 'registry' | 'views', RestoredTable>>> {
-  const named = Object.entries(others).map(([table, given]) => [table, { name: given }]);
+export function restoredOf({ idempotency, ledger, ledgerStream: streamArn, registry, views }: RestoredTables = {}) {
+  const named = (table: string | undefined): RestoredTable | undefined =>
+    table === undefined ? undefined : { name: table };
   return {
-    ...Object.fromEntries(named),
-    ...(ledger === undefined || streamArn === undefined ? {} : { ledger: { name: ledger, streamArn } }),
+    idempotency: named(idempotency),
+    ledger: ledger === undefined || streamArn === undefined ? undefined : { name: ledger, streamArn },
+    registry: named(registry),
+    views: named(views),
   };
 }

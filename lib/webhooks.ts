@@ -3,7 +3,7 @@ import { SqsEventSource } from 'aws-cdk-lib/aws-lambda-event-sources';
 import type { Queue } from 'aws-cdk-lib/aws-sqs';
 import { Construct } from 'constructs';
 import { PUBLIC_EVENTS } from '../lambdas/events/contract.ts';
-import { Environment } from '../lambdas/kernel/contract/environment.ts';
+import { Environment, NODE_THREADS } from '../lambdas/kernel/contract/environment.ts';
 import { CONSUMER_TIMEOUT_SECONDS } from '../lambdas/kernel/contract/events.ts';
 import { RegistryRow, ViewsRow } from '../lambdas/kernel/contract/rows.ts';
 import { RegistryTable } from '../lambdas/kernel/contract/tables.ts';
@@ -122,7 +122,7 @@ export class Webhooks extends Construct {
         ...this.#calling(),
         [Environment.viewsTable]: data.views.tableName,
         [Environment.ledgerTable]: data.ledger.table.tableName,
-        [Environment.nodeThreads]: String(THREADS),
+        [NODE_THREADS]: String(THREADS),
       },
     });
     const rows = [...BOOKS, ...DELIVERIES, ...REPLAYS, ...LANES];

@@ -57,7 +57,7 @@ export function readPaymentsConfig(environment: Variables, processors: readonly 
       }),
     ),
     routes: data[Environment.processorRoutes] ?? [],
-    claimsLost: environment[Environment.claimsLost] === 'true',
+    claimsLost: Environment.claimsLost in environment,
   };
 }
 

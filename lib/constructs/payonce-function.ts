@@ -3,13 +3,13 @@ import { Stack, Validations } from 'aws-cdk-lib';
 import { type IGrantable, type IPrincipal, PolicyStatement, Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
 import { Architecture, Function, LoggingFormat, Runtime, Tracing } from 'aws-cdk-lib/aws-lambda';
 import { Construct } from 'constructs';
-import type { Environment, SandboxEnvironment } from '../../lambdas/kernel/contract/environment.ts';
+import type { Environment, NODE_THREADS, SandboxEnvironment } from '../../lambdas/kernel/contract/environment.ts';
 import { lambdaCode } from '../lambda-code.ts';
 import { metricNamespace } from './payonce-metric.ts';
 import { RetainedLogGroup } from './retained-log-group.ts';
 
 type ValueOf<Names> = Names[keyof Names];
-type EnvironmentName = ValueOf<typeof Environment> | ValueOf<typeof SandboxEnvironment>;
+type EnvironmentName = ValueOf<typeof Environment> | typeof NODE_THREADS | ValueOf<typeof SandboxEnvironment>;
 
 /** Retention of a function's logs, and whether they are kept when its stack is deleted. */
 export type FunctionLogs = Pick<PayonceFunctionProps, 'logRetentionDays' | 'retainLogs'>;

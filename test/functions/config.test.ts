@@ -26,6 +26,7 @@ describe('the environment of the payments function', () => {
         },
       ],
       routes: [],
+      claimsLost: false,
     });
   });
 

@@ -16,12 +16,10 @@ export const Environment = {
   deploymentSettings: 'DEPLOYMENT_SETTINGS',
   /** JSON, `RoutingRule[]`: the processor of new payments; the first matching rule applies. What none matches is refused. */
   processorRoutes: 'PROCESSOR_ROUTES',
-  /** `true`: records of claims were lost with a table. */
+  /** Set when records of claims were lost with a table. Absent otherwise. */
   claimsLost: 'CLAIMS_LOST',
   /** JSON, `CallbackSource[]`: the sources of accepted callbacks, and how these are verified. */
   callbackSources: 'CALLBACK_SOURCES',
-  /** Read by Node.js: the number of threads for blocking work such as DNS look-ups. */
-  nodeThreads: 'UV_THREADPOOL_SIZE',
   /** The name of the bus that events are put on. */
   eventBus: 'EVENT_BUS',
   /** An event that the projector has not processed within this time is republished. Seconds. */
@@ -78,6 +76,9 @@ export interface RoutingRule {
   readonly currency?: string;
   readonly processor: string;
 }
+
+/** Read by Node.js: the number of threads for blocking work such as DNS look-ups. */
+export const NODE_THREADS = 'UV_THREADPOOL_SIZE';
 
 /** Powertools disables idempotency when this variable is set, so a function refuses to start with it. */
 export const POWERTOOLS_IDEMPOTENCY_DISABLED = 'POWERTOOLS_IDEMPOTENCY_DISABLED';

@@ -77,8 +77,8 @@ export function nextStep(state: SettlementState): SettlementStep {
 /** Within the retention of the key, sending again with the same key is safe and returns the first result. */
 function mayAskBySending(state: SettlementState): boolean {
   const keyHonoured = state.nowMs < state.claimedAtMs + state.abilities.keyRetentionMs - CLOCK_MARGIN_MS;
-  const isLooked = !state.abilities.claimsLost || state.looked === 'absent';
-  return keyHonoured && isLooked && state.sends < MAX_SENDS && state.timeLeft;
+  if (state.abilities.claimsLost && state.looked !== 'absent') return false;
+  return keyHonoured && state.sends < MAX_SENDS && state.timeLeft;
 }
 
 function concludeAfterWindow(state: SettlementState): SettlementStep {
