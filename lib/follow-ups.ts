@@ -2,7 +2,7 @@ import { Duration } from 'aws-cdk-lib';
 import { Construct } from 'constructs';
 import { COMMISSION_EVENTS, RECEIPT_EVENTS } from '../lambdas/follow-ups/contract.ts';
 import { Environment } from '../lambdas/kernel/contract/environment.ts';
-import { CONSUMER_TIMEOUT_SECONDS, LETTER_TRIES } from '../lambdas/kernel/contract/events.ts';
+import { CONSUMER_TIMEOUT_SECONDS } from '../lambdas/kernel/contract/events.ts';
 import { RegistryRow } from '../lambdas/kernel/contract/rows.ts';
 import { EventConsumer } from './constructs/event-consumer.ts';
 import { type FunctionLogs, PayonceFunction, type PayonceFunctionProps } from './constructs/payonce-function.ts';
@@ -71,7 +71,6 @@ export class FollowUps extends Construct {
       bus: events.bus,
       consumer,
       events: RECEIPT_EVENTS,
-      tries: LETTER_TRIES,
     });
   }
 

@@ -16,6 +16,8 @@ import type { Settings } from './settings.ts';
 
 /** A slow callback delays at most these tasks. */
 const TASKS_AT_ONCE = 5;
+/** Executions for tasks at a time. The processor's API has the rest of the account's concurrency. */
+const WORKERS = 20;
 
 export interface SandboxStackProps extends StackProps {
   readonly settings: Settings;
@@ -103,7 +105,11 @@ export class SandboxStack extends Stack {
 /** The sandbox puts its delayed tasks into its own queue: callbacks, and changes of charges. */
 function enqueueForItself(processor: PayonceFunction, tasks: TaskQueue): void {
   processor.function.addEventSource(
-    new SqsEventSource(tasks.queue, { batchSize: TASKS_AT_ONCE, reportBatchItemFailures: true }),
+    new SqsEventSource(tasks.queue, {
+      batchSize: TASKS_AT_ONCE,
+      reportBatchItemFailures: true,
+      maxConcurrency: WORKERS,
+    }),
   );
   Validations.of(processor.function).acknowledge({
     id: 'Serverless::Serverless-LambdaEventSourceMappingDestination',

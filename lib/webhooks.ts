@@ -123,6 +123,7 @@ export class Webhooks extends Construct {
         [Environment.viewsTable]: data.views.tableName,
         [Environment.ledgerTable]: data.ledger.table.tableName,
         [NODE_THREADS]: String(THREADS),
+        [Environment.parkingQueueUrl]: this.#tasks.deadLetters.queueUrl,
       },
     });
     const rows = [...BOOKS, ...DELIVERIES, ...REPLAYS, ...LANES];
@@ -137,6 +138,7 @@ export class Webhooks extends Construct {
     // A replay reads the tenant's own events.
     data.views.grantRows(sender, 'ListEvents', ['dynamodb:Query'], [ViewsRow.event]);
     data.registry.grantIndex(sender, 'FindLanes', RegistryTable.dueIndex.name);
+    sender.allow('ParkMessages', 'sqs:SendMessage', this.#tasks.deadLetters.queueArn);
     const { function: own } = sender;
     const source = { reportBatchItemFailures: true };
     own.addEventSource(new SqsEventSource(this.#tasks.queue, { ...source, batchSize: BATCH, maxConcurrency: SENDERS }));

@@ -1,4 +1,5 @@
 import type { SQSBatchResponse, SQSEvent } from 'aws-lambda';
+import { configuredParking } from '../events/store/sqs-parking.ts';
 import type { Secrets } from '../kernel/platform/secrets-manager.ts';
 import { secrets } from '../kernel/platform/secrets-manager.ts';
 import { queues } from '../kernel/platform/sqs.ts';
@@ -53,6 +54,7 @@ export async function wire(platform: Platform & Queues & Secrets & Posting, runn
     tasks: configuredTasks(platform, config),
     runner,
     digest,
+    parking: configuredParking(platform, config.parkingQueueUrl),
     telemetry,
     report: (error: unknown) => telemetry.fault('enqueue webhooks', error),
     ...pacing,

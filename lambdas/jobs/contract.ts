@@ -15,9 +15,6 @@ export const JOB_MESSAGE_HIDDEN_SECONDS = JOB_WORKER_TIMEOUT_SECONDS + 10;
 /** The lease of a job lock. It exceeds the visibility timeout: a run that lost its worker resumes before another begins. Seconds. */
 export const JOB_LEASE_SECONDS = JOB_MESSAGE_HIDDEN_SECONDS + 50;
 
-/** The maximum receives of a message. A run whose page ends its workers needs eight; the rest is for other faults. */
-export const JOB_MESSAGE_RECEIVES = 12;
-
 /** How often a run tries to begin while another run of its job is under way. Seconds; SQS allows at most 900. */
 export const JOB_WAIT_SECONDS = 20;
 

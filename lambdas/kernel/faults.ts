@@ -40,3 +40,9 @@ export class TerminalError extends Fault {
 export function isFault(error: unknown): error is RetryableError | AmbiguousError | TerminalError {
   return error instanceof Fault;
 }
+
+/** The code of a fault, or the name of another error. Its message may contain data of a client. */
+export function codeOf(error: unknown): string {
+  if (isFault(error)) return error.code;
+  return error instanceof Error ? error.name : typeof error;
+}

@@ -15,7 +15,7 @@ const calling = base.extend({
   [Environment.webhookLoopback]: z.enum(['true', 'false'], 'must be true or false'),
 });
 const answering = calling.extend({ [Environment.ledgerTable]: tableName });
-const reading = answering.extend({ [Environment.viewsTable]: tableName });
+const reading = answering.extend({ [Environment.viewsTable]: tableName, [Environment.parkingQueueUrl]: queueUrl });
 
 export interface WebhookConfig {
   readonly tables: { readonly idempotency: string; readonly registry: string };
@@ -44,11 +44,12 @@ export function readCallingConfig(environment: Variables): CallingConfig & { rea
 /** @throws Error as {@link readWebhookConfig} */
 export function readSenderConfig(
   environment: Variables,
-): CallingConfig & { readonly viewsTable: string; readonly ledgerTable: string } {
+): CallingConfig & { readonly viewsTable: string; readonly ledgerTable: string; readonly parkingQueueUrl: string } {
   const data = readVariables(reading, environment);
   return {
     ...callingOf(data),
     viewsTable: data[Environment.viewsTable],
+    parkingQueueUrl: data[Environment.parkingQueueUrl],
     ledgerTable: data[Environment.ledgerTable],
   };
 }

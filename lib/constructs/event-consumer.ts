@@ -6,7 +6,7 @@ import { SqsEventSource } from 'aws-cdk-lib/aws-lambda-event-sources';
 import { Construct } from 'constructs';
 import type { EventName } from '../../lambdas/events/contract.ts';
 import { Environment } from '../../lambdas/kernel/contract/environment.ts';
-import { CONSUMER_TIMEOUT_SECONDS, CONSUMER_TRIES, EVENT_SOURCE } from '../../lambdas/kernel/contract/events.ts';
+import { CONSUMER_TIMEOUT_SECONDS, EVENT_SOURCE } from '../../lambdas/kernel/contract/events.ts';
 import type { PayonceFunction } from './payonce-function.ts';
 import { RunbookAlarm } from './runbook-alarm.ts';
 import { TaskQueue } from './task-queue.ts';
@@ -19,8 +19,6 @@ export interface EventConsumerProps {
   readonly events: readonly EventName[];
   /** Maximum number of concurrent executions, 2 to 1000. @default 10 */
   readonly concurrency?: number;
-  /** Number of deliveries of an event, three minutes apart, before it is dead-lettered. @default 5 */
-  readonly tries?: number;
 }
 
 const DEFAULT_CONCURRENCY = 10;
@@ -38,14 +36,14 @@ export class EventConsumer extends Construct {
 
   constructor(scope: Construct, id: string, props: EventConsumerProps) {
     super(scope, id);
-    const { bus, consumer, events, concurrency = DEFAULT_CONCURRENCY, tries = CONSUMER_TRIES } = props;
+    const { bus, consumer, events, concurrency = DEFAULT_CONCURRENCY } = props;
     const seconds = consumer.function.timeout?.toSeconds() ?? 0;
     if (seconds > CONSUMER_TIMEOUT_SECONDS) {
       throw new Error(
         `${id}: the timeout of its function is ${seconds} s, but must be at most ${CONSUMER_TIMEOUT_SECONDS} s: a claim can be taken over after that`,
       );
     }
-    this.tasks = new TaskQueue(this, 'Tasks', { handlerTimeout: Duration.seconds(CONSUMER_TIMEOUT_SECONDS), tries });
+    this.tasks = new TaskQueue(this, 'Tasks', { handlerTimeout: Duration.seconds(CONSUMER_TIMEOUT_SECONDS) });
     const { queue, deadLetters } = this.tasks;
     new Rule(this, 'Rule', {
       // The class and its interface differ in an optional property.

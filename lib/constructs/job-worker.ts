@@ -3,11 +3,7 @@ import { PolicyStatement } from 'aws-cdk-lib/aws-iam';
 import { SqsEventSource } from 'aws-cdk-lib/aws-lambda-event-sources';
 import type { Queue } from 'aws-cdk-lib/aws-sqs';
 import { Construct } from 'constructs';
-import {
-  JOB_MESSAGE_HIDDEN_SECONDS,
-  JOB_MESSAGE_RECEIVES,
-  JOB_WORKER_TIMEOUT_SECONDS,
-} from '../../lambdas/jobs/contract.ts';
+import { JOB_MESSAGE_HIDDEN_SECONDS, JOB_WORKER_TIMEOUT_SECONDS } from '../../lambdas/jobs/contract.ts';
 import { Environment } from '../../lambdas/kernel/contract/environment.ts';
 import type { PayonceFunction } from './payonce-function.ts';
 import { RunbookAlarm } from './runbook-alarm.ts';
@@ -37,7 +33,6 @@ export class JobWorker extends Construct {
     const { queue, deadLetters } = new TaskQueue(this, 'Tasks', {
       handlerTimeout: Duration.seconds(JOB_WORKER_TIMEOUT_SECONDS),
       hiddenFor: Duration.seconds(JOB_MESSAGE_HIDDEN_SECONDS),
-      tries: JOB_MESSAGE_RECEIVES,
     });
     this.queue = queue;
     worker.function.addEventSource(

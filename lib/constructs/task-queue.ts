@@ -1,39 +1,38 @@
 import { Duration, Validations } from 'aws-cdk-lib';
 import { Queue, QueueEncryption } from 'aws-cdk-lib/aws-sqs';
 import { Construct } from 'constructs';
+import { receivesOf } from '../../lambdas/kernel/contract/timing.ts';
 
 export interface TaskQueueProps {
   /** Timeout of the function that processes the messages. */
   readonly handlerTimeout: Duration;
   /** Visibility timeout of a received message; at least the function's timeout. @default six times the timeout */
   readonly hiddenFor?: Duration;
-  /** The number of failures after which a message is dead-lettered. @default 5 */
-  readonly tries?: number;
   /** Where messages go that cannot be handled. @default a queue of its own */
   readonly deadLetters?: Queue;
 }
 
 /** AWS: "Using Lambda with Amazon SQS" recommends a visibility timeout of six times the function's timeout. */
 const VISIBILITY_TIMES = 6;
-const DEFAULT_TRIES = 5;
 /** The maximum of SQS: an outage can be long, and an operator needs time for dead letters. */
 export const KEPT = Duration.days(14);
 
-/** A queue for a function, with a dead-letter queue. */
+/** A queue for a function, with a dead-letter queue for messages that no function could take for hours. */
 export class TaskQueue extends Construct {
   readonly queue: Queue;
   readonly deadLetters: Queue;
 
   constructor(scope: Construct, id: string, props: TaskQueueProps) {
     super(scope, id);
-    const { handlerTimeout, hiddenFor, tries = DEFAULT_TRIES } = props;
+    const { handlerTimeout, hiddenFor } = props;
     this.deadLetters = props.deadLetters ?? this.#makeDeadLetters();
+    const hidden = hiddenFor ?? Duration.seconds(handlerTimeout.toSeconds() * VISIBILITY_TIMES);
     this.queue = new Queue(this, 'Queue', {
       encryption: QueueEncryption.SQS_MANAGED,
       enforceSSL: true,
       retentionPeriod: KEPT,
-      visibilityTimeout: hiddenFor ?? Duration.seconds(handlerTimeout.toSeconds() * VISIBILITY_TIMES),
-      deadLetterQueue: { queue: this.deadLetters, maxReceiveCount: tries },
+      visibilityTimeout: hidden,
+      deadLetterQueue: { queue: this.deadLetters, maxReceiveCount: receivesOf(hidden.toSeconds()) },
     });
   }
 

@@ -3,6 +3,7 @@ import { EventNames } from '../../lambdas/events/contract.ts';
 import { createEventHandler, type ParkedMessage } from '../../lambdas/events/http/event-handler.ts';
 import type { EventOf } from '../../lambdas/events/http/event-schemas.ts';
 import type { ConsumedMessage } from '../../lambdas/events/http/event-telemetry.ts';
+import { AmbiguousError, RetryableError, TerminalError } from '../../lambdas/kernel/faults.ts';
 import { paidEvent } from '../once/consumer-world.ts';
 
 const EVENT = paidEvent();
@@ -42,12 +43,14 @@ function harness(
       telemetry: { batch: (messages) => void batches.push(messages), fault: (_id, error) => void faults.push(error) },
     },
   );
-  const receive = async (...bodies: readonly string[]) => {
-    const records = bodies.map((body, index) => ({ messageId: `m${index}`, body }));
+  const receive = (...bodies: readonly string[]) => receiveAgain(1, ...bodies);
+  const receiveAgain = async (receives: number, ...bodies: readonly string[]) => {
+    const attributes = { ApproximateReceiveCount: String(receives) };
+    const records = bodies.map((body, index) => ({ messageId: `m${index}`, body, attributes }));
     const { batchItemFailures } = await handler({ Records: records } as Parameters<typeof handler>[0]);
     return batchItemFailures.map(({ itemIdentifier }) => itemIdentifier);
   };
-  return { parked, taken, batches, faults, receive };
+  return { parked, taken, batches, faults, receive, receiveAgain };
 }
 
 describe('a batch of events', () => {
@@ -101,6 +104,34 @@ describe('a batch of events', () => {
       expect(parked).toEqual([{ body, reason, detail: expect.stringContaining(detail) }]);
     },
   );
+
+  test.each([
+    ['is busy with it', async () => 'busy' as const],
+    ['cannot reach a service', () => Promise.reject(new RetryableError('store_unavailable', 'not now'))],
+    ['gets no answer of a service', () => Promise.reject(new AmbiguousError('mail_unanswered', 'no answer'))],
+  ])('never parks a message because its consumer %s', async (_why, behave) => {
+    const { receiveAgain, parked } = harness(behave);
+    expect(await receiveAgain(100, envelope(EVENT))).toEqual(['m0']);
+    expect(parked).toEqual([]);
+  });
+
+  test.each([
+    ['a bug', new TypeError('undefined is not a function'), 'TypeError'],
+    ['a refusal', new TerminalError('mail_token_invalid', 'refused'), 'mail_token_invalid'],
+  ])('parks a message with the reason after five failures by %s', async (_why, error, detail) => {
+    const { receiveAgain, parked, faults } = harness(() => Promise.reject(error));
+    const body = envelope(EVENT);
+    for (let receives = 1; receives < 5; receives += 1) expect(await receiveAgain(receives, body)).toEqual(['m0']);
+    expect(parked).toEqual([]);
+    expect(await receiveAgain(5, body)).toEqual([]);
+    expect(parked).toEqual([{ body, reason: 'failed', detail }]);
+    expect(faults).toHaveLength(5);
+    const away = harness(
+      () => Promise.reject(error),
+      () => Promise.reject(new Error('the queue is down')),
+    );
+    expect(await away.receiveAgain(5, body)).toEqual(['m0']);
+  });
 
   test('does not lose a message that it cannot park', async () => {
     const { receive, faults } = harness(undefined, async () => {

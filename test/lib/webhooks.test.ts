@@ -62,6 +62,7 @@ const ROLES: readonly (readonly [string, readonly string[]])[] = [
       'dynamodb:GetItem on Registry of DETAILS#*',
       'dynamodb:Query on Views of EVENT#*',
       'secretsmanager:GetSecretValue on WebhookRoot',
+      'sqs:SendMessage on DeadLetters',
       TAKES_MESSAGES,
     ],
   ],

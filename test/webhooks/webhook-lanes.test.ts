@@ -69,6 +69,7 @@ class Site {
   readonly answersIn = new Map<string, number | 'hangs' | 'fails'>();
   readonly arrivals: { readonly url: string; readonly eventId: string; readonly atMs: number }[] = [];
   calls = 0;
+  readonly parked: string[] = [];
   mostMessages = 0;
   readonly #queues = { attempt: [] as WebhookTask[], other: [] as WebhookTask[] };
   readonly #running = { attempt: 0, other: 0 };
@@ -80,6 +81,7 @@ class Site {
     transport: { post: (...call: Parameters<WebhookTransport['post']>) => this.#post(...call) },
     bodies: async () => '{}',
     pastEvents: async () => ({ events: [] }),
+    parking: { park: async (parked: { readonly reason: string }) => void this.parked.push(parked.reason) },
     tasks: {
       enqueue: async (tasks: readonly WebhookTask[], delaySeconds: number) => this.#enqueue(tasks, delaySeconds),
     },
@@ -161,7 +163,11 @@ class Site {
 
   async #execute(tasks: readonly WebhookTask[]): Promise<void> {
     await this.clock.sleep(WORK_MS);
-    const Records = tasks.map((task, index) => ({ messageId: String(index), body: JSON.stringify(task) }));
+    const Records = tasks.map((task, index) => ({
+      messageId: String(index),
+      body: JSON.stringify(task),
+      attributes: { ApproximateReceiveCount: '1' },
+    }));
     const { batchItemFailures } = await runWebhookTasks(this.tools, { Records } as SQSEvent);
     for (const { itemIdentifier } of batchItemFailures) this.failedMessages.push(tasks[Number(itemIdentifier)]);
   }
@@ -330,6 +336,22 @@ describe('an endpoint that does not answer', () => {
     };
     await site.pass(60);
     expect(site.failedMessages).toContainEqual({ kind: 'attempt', endpointId: HANGING.id, deliveryId: letter?.id });
+  });
+
+  test.each([
+    [new TypeError('a bug'), 5, { parked: ['failed'], again: 0 }],
+    [new TypeError('a bug'), 4, { parked: [], again: 1 }],
+    [new RetryableError('store_unavailable', 'not now'), 80, { parked: [], again: 1 }],
+  ])('with a message at which Payonce fails with %s, loses nothing: try %i', async (fault, receives, expected) => {
+    const site = new Site();
+    site.store.readDelivery = async () => {
+      throw fault;
+    };
+    const body = JSON.stringify({ kind: 'attempt', endpointId: HANGING.id, deliveryId: 'whd_1' });
+    const attributes = { ApproximateReceiveCount: String(receives) };
+    const Records = [{ messageId: 'm', body, attributes }];
+    const { batchItemFailures } = await runWebhookTasks(site.tools, { Records } as unknown as SQSEvent);
+    expect({ parked: site.parked, again: batchItemFailures.length }).toEqual(expected);
   });
 
   test('is slow from its first attempt on although a rival changes an endpoint at that moment', async () => {

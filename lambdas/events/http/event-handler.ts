@@ -3,6 +3,7 @@ import * as z from 'zod';
 import type { EventName } from '../contract.ts';
 import { type EventOf, readEvent } from './event-schemas.ts';
 import type { ConsumerTelemetry } from './event-telemetry.ts';
+import { parkFailed } from './park-failed.ts';
 
 /** A consumer: its events, and what it does with them. */
 export interface EventHandlerDefinition<Name extends EventName, Handle> {
@@ -16,11 +17,11 @@ export interface EventHandlerDefinition<Name extends EventName, Handle> {
   readonly handle: Handle;
 }
 
-/** A message that this code cannot read, complete and with the reason. */
+/** A message that this code cannot read or handle, complete and with the reason. */
 export interface ParkedMessage {
   readonly body: string;
-  /** `unexpected`: the rule selects an event that the consumer does not name. */
-  readonly reason: 'malformed' | 'unexpected';
+  /** `unexpected`: the rule selects an event that the consumer does not name. `failed`: each try failed. */
+  readonly reason: 'malformed' | 'unexpected' | 'failed';
   readonly detail: string;
 }
 
@@ -40,7 +41,8 @@ type Came = 'done' | 'done_before' | 'parked' | 'busy' | 'failed';
 
 /**
  * The handler of every `EventConsumer`'s queue. The messages of a batch are independent: a failed message is delivered again
- * alone, an unreadable message is parked with the reason, and neither blocks the others.
+ * alone, an unreadable message is parked with the reason, and neither blocks the others. A message is parked for failures of this
+ * program or a permanent refusal, never because it waits for the end of an outage.
  */
 export function createEventHandler<Name extends EventName, Handle>(
   { events, handler, key, handle }: EventHandlerDefinition<Name, Handle>,
@@ -60,12 +62,14 @@ export function createEventHandler<Name extends EventName, Handle>(
     return { came: kind, occurredAtMs: read.event.occurredAtMs };
   };
 
-  const settle = async ({ messageId, body }: SQSRecord) => {
+  const settle = async (record: SQSRecord) => {
+    const { messageId, body } = record;
     try {
       return { messageId, ...(await takeIn(body)) };
     } catch (error) {
       parts.telemetry.fault(messageId, error);
-      return { messageId, came: 'failed' as const };
+      const isParked = await parkFailed(parts.parking, record, error);
+      return { messageId, came: isParked ? ('parked' as const) : ('failed' as const) };
     }
   };
 

@@ -1,5 +1,5 @@
 import { type JobEntry, type JobId, jobEntry } from '../../kernel/contract/jobs.ts';
-import { isFault } from '../../kernel/faults.ts';
+import { codeOf } from '../../kernel/faults.ts';
 import { runPageOperation } from '../../kernel/ids.ts';
 import type { Clock } from '../../kernel/world.ts';
 import type { OperationRunner } from '../../once/use/operation-runner.ts';
@@ -266,10 +266,4 @@ function times(clock: WorkRunTools['clock']): { readonly nowMs: number; readonly
 
 function maxDurationOf({ maxDuration = JOB_DEFAULT_MAX_DURATION_SECONDS }: Pick<JobEntry, 'maxDuration'>): number {
   return maxDuration;
-}
-
-/** The code only, because a message may contain data of a client. */
-function codeOf(error: unknown): string {
-  if (isFault(error)) return error.code;
-  return error instanceof Error ? error.name : typeof error;
 }

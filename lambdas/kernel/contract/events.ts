@@ -33,14 +33,11 @@ export const CONSUMER_TIMEOUT_SECONDS = 30;
 /** How long a consumer's claim excludes a redelivery: longer than the function runs, and far shorter than the queue waits. Seconds. */
 export const CONSUMER_LEASE_SECONDS = 35;
 
-/** Deliveries of an event to a consumer before it is dead-lettered, three minutes apart. */
-export const CONSUMER_TRIES = 5;
-
 /**
- * The same for consumers that send e-mails. The outcome of an e-mail without an answer can be determined after 15 minutes: ten
- * minutes of clock skew between two workers, and five minutes of lag of the mailer's search.
+ * An event that a consumer fails at is parked when it was delivered this often, three minutes apart. An outage and a rival's claim
+ * do not count as failures: the event waits.
  */
-export const LETTER_TRIES = 8;
+export const CONSUMER_TRIES = 5;
 
 /**
  * How far back events may be brought again, from the archive or from the Ledger. A message then lives two weeks at most, and

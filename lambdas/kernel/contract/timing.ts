@@ -24,5 +24,17 @@ export const REDRIVE_TIMEOUT_MINUTES = 5;
 /** Ten concurrent calls of ten seconds, with the reads and writes around them and their retries. Seconds. */
 export const WEBHOOK_SENDER_TIMEOUT_SECONDS = 45;
 
+/**
+ * How long a message of a queue is delivered again before it is dead-lettered. A delivery to a throttled function counts like one that
+ * failed (AWS Lambda developer guide, "Using Lambda with Amazon SQS"), so this is the longest time of throttling, or of an
+ * outage of what the function needs. Seconds.
+ */
+const MESSAGE_WAITS_SECONDS = 6 * 60 * 60;
+
+/** The receives of a message in that time. @param hiddenSeconds the visibility timeout of its queue */
+export function receivesOf(hiddenSeconds: number): number {
+  return Math.ceil(MESSAGE_WAITS_SECONDS / hiddenSeconds);
+}
+
 /** Longer than the sandbox's slowest answer, for which no caller waits. Seconds. */
 export const SANDBOX_TIMEOUT_SECONDS = 29;

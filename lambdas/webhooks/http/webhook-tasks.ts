@@ -1,5 +1,7 @@
 import type { SQSBatchResponse, SQSEvent } from 'aws-lambda';
 import * as z from 'zod';
+import { parkFailed } from '../../events/http/park-failed.ts';
+import type { Parking } from '../../events/use/ledger-stream.ts';
 import type { Telemetry } from '../../kernel/platform/telemetry.ts';
 import { type PageOutcome, type ReplayTools, replayPage } from '../use/replay-webhooks.ts';
 import { type SendOutcome, sendWebhook } from '../use/send-webhook.ts';
@@ -12,28 +14,31 @@ const taskMessage = z.discriminatedUnion('kind', [
   z.strictObject({ kind: z.literal('lane'), endpointId: z.string() }),
 ]);
 
-/** @throws ZodError, SyntaxError when the message is malformed: after its redeliveries SQS moves it to the dead-letter queue */
+/** @throws ZodError, SyntaxError when the message is malformed */
 function parseWebhookTask(body: string): WebhookTask {
   return taskMessage.parse(JSON.parse(body));
 }
 
 export interface TaskTools extends LaneTools, Pick<ReplayTools, 'pastEvents'> {
   readonly telemetry: Pick<Telemetry, 'run' | 'fault'>;
+  /** For messages that fail at every try. */
+  readonly parking: Parking;
 }
 
 /**
  * Runs the tasks of a batch concurrently, so that a slow receiver does not delay the others. A failed task is redelivered
- * alone. A malformed message is redelivered until SQS moves it to the dead-letter queue.
+ * alone, until it is parked.
  */
 export async function runWebhookTasks(tools: TaskTools, { Records }: SQSEvent): Promise<SQSBatchResponse> {
-  const { telemetry } = tools;
+  const { telemetry, parking } = tools;
   const came = await Promise.all(
-    Records.map(async ({ messageId, body }) => {
+    Records.map(async (record) => {
+      const { messageId, body } = record;
       try {
-        return { messageId, outcomes: await run(tools, body) };
+        return { messageId, outcomes: await run(tools, body), isParked: false };
       } catch (error) {
         telemetry.fault(messageId, error);
-        return { messageId, outcomes: FAILED };
+        return { messageId, outcomes: FAILED, isParked: await parkFailed(parking, record, error) };
       }
     }),
   );
@@ -46,7 +51,7 @@ export async function runWebhookTasks(tools: TaskTools, { Records }: SQSEvent): 
     webhook_endpoint_disabled: times('disabled'),
   };
   telemetry.run('send webhooks', counts, { messages: Records.length, failed: times('failed'), ...counts });
-  const failed = came.filter(({ outcomes }) => outcomes === FAILED);
+  const failed = came.filter(({ outcomes, isParked }) => outcomes === FAILED && !isParked);
   return { batchItemFailures: failed.map(({ messageId }) => ({ itemIdentifier: messageId })) };
 }
 

@@ -3,11 +3,11 @@ import type { DynamoDBBatchResponse, DynamoDBStreamEvent } from 'aws-lambda';
 import { ALL_EVENTS, type EventName, PUBLIC_EVENTS } from '../../../lambdas/events/contract.ts';
 import { COMMISSION_EVENTS, RECEIPT_EVENTS } from '../../../lambdas/follow-ups/contract.ts';
 import type { GatewayEvent, GatewayResult } from '../../../lambdas/http/gateway-request.ts';
-import { JOB_MESSAGE_HIDDEN_SECONDS, JOB_MESSAGE_RECEIVES } from '../../../lambdas/jobs/contract.ts';
+import { JOB_MESSAGE_HIDDEN_SECONDS } from '../../../lambdas/jobs/contract.ts';
 import { Environment } from '../../../lambdas/kernel/contract/environment.ts';
-import { CONSUMER_TRIES, EVENT_SOURCE, LETTER_TRIES } from '../../../lambdas/kernel/contract/events.ts';
+import { EVENT_SOURCE } from '../../../lambdas/kernel/contract/events.ts';
 import { IdempotencyTable, KeyAttribute, LedgerTable } from '../../../lambdas/kernel/contract/tables.ts';
-import { WEBHOOK_SENDER_TIMEOUT_SECONDS } from '../../../lambdas/kernel/contract/timing.ts';
+import { receivesOf, WEBHOOK_SENDER_TIMEOUT_SECONDS } from '../../../lambdas/kernel/contract/timing.ts';
 import type { Variables } from '../../../lambdas/kernel/platform/variables.ts';
 import { idempotentRunner } from '../../../lambdas/once/idempotent-runner.ts';
 import type { ProcessorDescriptor } from '../../../lambdas/processors/descriptor.ts';
@@ -28,16 +28,17 @@ export interface Deployment {
 
 const CONSUMER_HIDDEN_MS = 180_000;
 
-const consumer = (name: FunctionName, tries: number): Readonly<Record<string, QueueShape>> => ({
-  [name]: { consumer: name, batch: 10, hiddenMs: CONSUMER_HIDDEN_MS, tries, deadLetters: `${name}-dead` },
+const taskQueue = (hiddenMs: number) => ({ hiddenMs, tries: receivesOf(hiddenMs / 1_000) });
+
+const consumer = (name: FunctionName): Readonly<Record<string, QueueShape>> => ({
+  [name]: { consumer: name, batch: 10, ...taskQueue(CONSUMER_HIDDEN_MS), deadLetters: `${name}-dead` },
   [`${name}-dead`]: {},
 });
 const jobs = (name: FunctionName): Readonly<Record<string, QueueShape>> => ({
   [name]: {
     consumer: name,
     batch: 1,
-    hiddenMs: JOB_MESSAGE_HIDDEN_SECONDS * 1_000,
-    tries: JOB_MESSAGE_RECEIVES,
+    ...taskQueue(JOB_MESSAGE_HIDDEN_SECONDS * 1_000),
     deadLetters: `${name}-dead`,
   },
   [`${name}-dead`]: {},
@@ -45,24 +46,22 @@ const jobs = (name: FunctionName): Readonly<Record<string, QueueShape>> => ({
 
 /** As the stacks make them (lib/constructs/task-queue.ts, event-consumer.ts, job-worker.ts). */
 const QUEUES: Readonly<Record<string, QueueShape>> = {
-  ...consumer('views-projector', CONSUMER_TRIES),
-  ...consumer('webhook-fan-out', CONSUMER_TRIES),
-  ...consumer('receipt-consumer', LETTER_TRIES),
-  ...consumer('commission-consumer', CONSUMER_TRIES),
+  ...consumer('views-projector'),
+  ...consumer('webhook-fan-out'),
+  ...consumer('receipt-consumer'),
+  ...consumer('commission-consumer'),
   ...jobs('payment-jobs'),
   ...jobs('upkeep-jobs'),
   webhooks: {
     consumer: 'webhook-sender',
     batch: 10,
-    hiddenMs: 6 * WEBHOOK_SENDER_TIMEOUT_SECONDS * 1_000,
-    tries: 5,
+    ...taskQueue(6 * WEBHOOK_SENDER_TIMEOUT_SECONDS * 1_000),
     deadLetters: 'webhooks-dead',
   },
   'webhook-lanes': {
     consumer: 'webhook-sender',
     batch: 1,
-    hiddenMs: 6 * WEBHOOK_SENDER_TIMEOUT_SECONDS * 1_000,
-    tries: 5,
+    ...taskQueue(6 * WEBHOOK_SENDER_TIMEOUT_SECONDS * 1_000),
     deadLetters: 'webhooks-dead',
   },
   'webhooks-dead': {},

@@ -167,7 +167,10 @@ export const FUNCTIONS: Readonly<Record<FunctionName, SimulatedFunction>> = {
   'cron-executor': answering('cron-executor', EXECUTOR_TIMEOUT_SECONDS),
   'dead-letters': answering('dead-letters', REDRIVE_TIMEOUT_MINUTES * 60),
   'republish-range': answering('republish-range', REPUBLISH_SECONDS),
-  'webhook-sender': answering('webhook-sender', WEBHOOK_SENDER_TIMEOUT_SECONDS),
+  'webhook-sender': {
+    ...answering('webhook-sender', WEBHOOK_SENDER_TIMEOUT_SECONDS),
+    parking: 'webhooks-dead',
+  },
   'outbox-relay': { ...answering('outbox-relay', RELAY_TIMEOUT_SECONDS), parking: 'relay-parked' },
   'views-projector': consumer('views-projector'),
   'webhook-fan-out': consumer('webhook-fan-out'),
