@@ -1,5 +1,6 @@
 import type { StackProps } from 'aws-cdk-lib';
-import { CfnOutput, Duration, Stack } from 'aws-cdk-lib';
+import { CfnOutput, Duration, RemovalPolicies, RemovalPolicy, Stack } from 'aws-cdk-lib';
+import { CfnQueue } from 'aws-cdk-lib/aws-sqs';
 import { StringParameter } from 'aws-cdk-lib/aws-ssm';
 import type { Construct } from 'constructs';
 import { callbackAddressParameter, StackOutput } from '../lambdas/kernel/contract/api.ts';
@@ -96,6 +97,11 @@ export class ServiceStack extends Stack {
     new OperatorAlarms(this, 'OperatorAlarms', { orders: orders !== undefined });
     new Watch(this, 'Watch', { settings, data, api: http.api, processors: processors.names });
     keepDeployedIds(this);
+    if (settings.retainData) {
+      // Undelivered work and dead letters. Queues have made names, so those that a deleted stack kept are in nobody's way.
+      const applyToResourceTypes = [CfnQueue.CFN_RESOURCE_TYPE_NAME];
+      RemovalPolicies.of(this).apply(RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE, { applyToResourceTypes });
+    }
 
     const functions = {
       [StackOutput.paymentsFunction]: payments.api,

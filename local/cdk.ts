@@ -7,7 +7,7 @@ import { StartFailure } from './failure.ts';
 import { runKept } from './kept-process.ts';
 
 /** The bucket that `cdk bootstrap` creates with the default qualifier. */
-const ASSETS_BUCKET = `cdk-hnb659fds-assets-${ACCOUNT}-${REGION}`;
+export const ASSETS_BUCKET = `cdk-hnb659fds-assets-${ACCOUNT}-${REGION}`;
 
 /** Log file in the directory of a run: the output of the CLI after a failure. */
 const LOG = 'cdk.log';
@@ -28,7 +28,8 @@ export interface CdkApp {
   readonly context: Readonly<Record<string, string>>;
 }
 
-const PAYONCE: CdkApp = {
+/** Payonce, synthesized for the local AWS. */
+export const PAYONCE: CdkApp = {
   context: {
     'payonce:sandbox': 'true',
     // The emulator's CloudFormation does not support event archives.

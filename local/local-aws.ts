@@ -1,18 +1,15 @@
 import { CloudFormationClient, DescribeStacksCommand } from '@aws-sdk/client-cloudformation';
 import { DescribeTimeToLiveCommand, DynamoDBClient, UpdateTimeToLiveCommand } from '@aws-sdk/client-dynamodb';
-import { LambdaClient, ListFunctionsCommand, UpdateFunctionConfigurationCommand } from '@aws-sdk/client-lambda';
 import { SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
 import { ListQueuesCommand, SetQueueAttributesCommand, SQSClient } from '@aws-sdk/client-sqs';
 import { PutParameterCommand, SSMClient } from '@aws-sdk/client-ssm';
-import { ALL_SCOPES, callbackAddressParameter, StackName, StackOutput } from '../lambdas/kernel/contract/api.ts';
-import { Environment } from '../lambdas/kernel/contract/environment.ts';
+import { ALL_SCOPES, callbackAddressParameter, type StackName, StackOutput, stackNameOf } from '../lambdas/kernel/contract/api.ts';
 import { IdempotencyTable } from '../lambdas/kernel/contract/tables.ts';
 import { tenantId as asTenant } from '../lambdas/kernel/ids.ts';
 import { ActiveSecrets } from '../lambdas/kernel/platform/active-secrets.ts';
 import { documentClient } from '../lambdas/kernel/platform/document-client.ts';
 import { systemClock } from '../lambdas/kernel/platform/platform.ts';
-import { PartiesEnvironment } from '../lambdas/orders/contract.ts';
-import { callbackPath, inMode } from '../lambdas/processors/contract.ts';
+import { callbackPath } from '../lambdas/processors/contract.ts';
 import { sandboxContract } from '../lambdas/processors/sandbox/contract.ts';
 import { hashOfApiKey, TenantAdministration } from '../lambdas/tenants/store/tenant-administration.ts';
 import { bootstrap, type CdkApp, deploy, type StackOutputs } from './cdk.ts';
@@ -92,8 +89,9 @@ export async function startLocalAws(options: LocalAwsOptions): Promise<RunningLo
     report('Deploy the stacks');
     const outputs = await deploy(run, options.app);
     report('Tenant and API keys');
-    const aws = await describe(emulator, outputs, options.keys);
-    return { aws, emulator };
+    const { keys } = options;
+    const aws = await connect(emulator.endpoint, outputs, keys === undefined ? {} : { keys });
+    return { aws: { ...aws, keeperPid: emulator.keeperPid }, emulator };
   } catch (error) {
     await emulator.stop();
     throw error;
@@ -110,14 +108,18 @@ async function isBootstrapped(endpoint: string): Promise<boolean> {
   }
 }
 
-async function describe(emulator: Emulator, outputs: StackOutputs, known: LocalKeys | undefined): Promise<LocalAws> {
+/** Connects the deployed stacks to this machine, with a tenant and keys. */
+export async function connect(
+  endpoint: string,
+  outputs: StackOutputs,
+  { keys, environment }: { readonly keys?: LocalKeys; readonly environment?: string },
+): Promise<Omit<LocalAws, 'keeperPid'>> {
   const read = (stack: keyof typeof StackName, output: keyof typeof StackOutput): string => {
-    const value = outputs[StackName[stack]]?.[StackOutput[output]];
-    if (value === undefined)
-      throw new StartFailure(`The stack ${StackName[stack]} has no output ${StackOutput[output]}`);
+    const name = stackNameOf(stack, environment);
+    const value = outputs[name]?.[StackOutput[output]];
+    if (value === undefined) throw new StartFailure(`The stack ${name} has no output ${StackOutput[output]}`);
     return value;
   };
-  const { endpoint } = emulator;
   const tables = {
     idempotency: read('data', 'idempotencyTable'),
     ledger: read('data', 'ledgerTable'),
@@ -128,8 +130,7 @@ async function describe(emulator: Emulator, outputs: StackOutputs, known: LocalK
   await openQueuesToPlainHttp(endpoint);
   const apiUrl = reachable(endpoint, read('service', 'apiUrl'));
   const sandboxUrl = reachable(endpoint, read('sandbox', 'sandboxUrl'));
-  await pointToThisMachine(endpoint, { apiUrl, sandboxUrl });
-  await pointCallbacksTo(endpoint, `${apiUrl}${callbackPath(sandboxContract, 'test')}`);
+  await pointCallbacksTo(endpoint, `${apiUrl}${callbackPath(sandboxContract, 'test')}`, environment);
   return {
     awsEndpoint: endpoint,
     region: REGION,
@@ -141,8 +142,7 @@ async function describe(emulator: Emulator, outputs: StackOutputs, known: LocalK
     callbacksFunction: read('service', 'callbacksFunction'),
     paymentJobsFunction: read('service', 'paymentJobsFunction'),
     ordersFunction: read('service', 'ordersFunction'),
-    keeperPid: emulator.keeperPid,
-    ...(await tenantWithKeys(endpoint, tables, known)),
+    ...(await tenantWithKeys(endpoint, tables, keys)),
   };
 }
 
@@ -150,31 +150,6 @@ async function describe(emulator: Emulator, outputs: StackOutputs, known: LocalK
 export function reachable(endpoint: string, url: string): string {
   const [api = ''] = new URL(url).hostname.split('.');
   return `${endpoint}/restapis/${api}${new URL(url).pathname}/_user_request_`;
-}
-
-interface Addresses {
-  readonly apiUrl: string;
-  readonly sandboxUrl: string;
-}
-
-/** Replaces the AWS addresses of the templates in the functions' environments by local ones. The sandbox acts as processor, shop and e-mail service. */
-async function pointToThisMachine(endpoint: string, { apiUrl, sandboxUrl }: Addresses): Promise<void> {
-  const addresses: Readonly<Record<string, string>> = {
-    [inMode(sandboxContract.settings.url.variable, 'test')]: sandboxUrl,
-    [PartiesEnvironment.shopUrl]: sandboxUrl,
-    [PartiesEnvironment.postmarkUrl]: sandboxUrl,
-    [Environment.apiUrl]: apiUrl,
-  };
-  const client = new LambdaClient({ endpoint, region: REGION, credentials: CREDENTIALS });
-  const { Functions = [] } = await client.send(new ListFunctionsCommand({}));
-  for (const { FunctionName, Environment: { Variables = {} } = {} } of Functions) {
-    const wrong = Object.entries(addresses).filter(([name, right]) => ![undefined, right].includes(Variables[name]));
-    if (wrong.length === 0) continue;
-    const right = Object.fromEntries(wrong);
-    await client.send(
-      new UpdateFunctionConfigurationCommand({ FunctionName, Environment: { Variables: { ...Variables, ...right } } }),
-    );
-  }
 }
 
 async function firstValueOf(endpoint: string, secretId: string): Promise<string> {
@@ -185,10 +160,15 @@ async function firstValueOf(endpoint: string, secretId: string): Promise<string>
 }
 
 /** Sets the address for the sandbox's callbacks. */
-async function pointCallbacksTo(endpoint: string, address: string): Promise<void> {
+async function pointCallbacksTo(endpoint: string, address: string, environment: string | undefined): Promise<void> {
   const client = new SSMClient({ endpoint, region: REGION, credentials: CREDENTIALS });
   await client.send(
-    new PutParameterCommand({ Name: callbackAddressParameter(), Value: address, Type: 'String', Overwrite: true }),
+    new PutParameterCommand({
+      Name: callbackAddressParameter(environment),
+      Value: address,
+      Type: 'String',
+      Overwrite: true,
+    }),
   );
 }
 

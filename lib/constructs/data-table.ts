@@ -43,6 +43,7 @@ export class DataTable extends Construct {
       pointInTimeRecoverySpecification: { pointInTimeRecoveryEnabled: true },
       encryption: TableEncryption.AWS_MANAGED,
       deletionProtection: retain,
+      // A protected table cannot be deleted, so the rollback of a failed first deploy leaves it.
       removalPolicy: retain ? RemovalPolicy.RETAIN : RemovalPolicy.DESTROY,
     });
     // The class and its interface differ in an optional property.

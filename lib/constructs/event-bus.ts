@@ -17,7 +17,7 @@ export class EventBus extends Construct {
 
   constructor(scope: Construct, id: string, props: EventBusProps) {
     super(scope, id);
-    const removal = props.retain ? RemovalPolicy.RETAIN : RemovalPolicy.DESTROY;
+    const removal = props.retain ? RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE : RemovalPolicy.DESTROY;
     const { stackName } = Stack.of(this);
     // CloudFormation makes no name for a bus. A bus that a deleted stack kept does not take the name of the next stack's.
     const ofThisStack = Fn.select(0, Fn.split('-', Fn.select(2, Fn.split('/', Aws.STACK_ID))));

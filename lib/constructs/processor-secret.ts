@@ -26,7 +26,7 @@ export class ProcessorSecret extends Secret {
         excludePunctuation: true,
         passwordLength: SECRET_LETTERS,
       },
-      removalPolicy: props.retain ? RemovalPolicy.RETAIN : RemovalPolicy.DESTROY,
+      removalPolicy: props.retain ? RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE : RemovalPolicy.DESTROY,
     });
     Validations.of(this).acknowledge(
       {

@@ -17,7 +17,7 @@ export class RetainedLogGroup extends LogGroup {
     super(scope, id, {
       ...(props.name === undefined ? {} : { logGroupName: props.name }),
       retention: props.retentionDays,
-      removalPolicy: props.retain ? RemovalPolicy.RETAIN : RemovalPolicy.DESTROY,
+      removalPolicy: props.retain ? RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE : RemovalPolicy.DESTROY,
     });
     Validations.of(this).acknowledge({
       id: 'PCI.DSS.321::PCI.DSS.321-CloudWatchLogGroupEncrypted',

@@ -24,14 +24,15 @@ const TEST_PORTS = new Map([
 /** The assembly that both local AWS of a whole run deploy; one that starts alone makes its own. */
 export const ASSEMBLY = 'PAYONCE_TEST_ASSEMBLY';
 
-/** What all tests of a project share: for `unit` the templates of the stacks, for the others a local AWS. */
+/** What all tests of a project share: the templates of the stacks, and for `stores` and `deployed` a local AWS. */
 export default async function globalSetup(
   _run: unknown,
   { displayName }: { readonly displayName?: { readonly name: string } },
 ): Promise<void> {
   openRunFolder();
   const port = TEST_PORTS.get(displayName?.name ?? '');
-  await (port === undefined ? startSynthServer() : startAws(port).catch(withoutStack));
+  await startSynthServer();
+  if (port !== undefined) await startAws(port).catch(withoutStack);
 }
 
 /** Jest prints the stack of an error of the setup. The sentence of a local AWS that cannot start needs none. */

@@ -10,7 +10,7 @@ export async function synthesize(
   context: Record<string, unknown> = {},
 ): Promise<Record<keyof typeof StackName, Template | undefined>> {
   const url = process.env[SYNTH_URL];
-  if (url === undefined) throw new Error('templates are made by the global setup of the jest project "unit"');
+  if (url === undefined) throw new Error('templates are made by the global setup of jest');
   const response = await fetch(url, { method: 'POST', body: JSON.stringify(context) });
   if (!response.ok) throw new Error(`the synth failed: ${await response.text()}`);
   const templates = (await response.json()) as Templates;

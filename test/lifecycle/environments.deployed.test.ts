@@ -1,0 +1,87 @@
+import {
+  CloudFormationClient,
+  CreateStackCommand,
+  DeleteStackCommand,
+  paginateListStackResources,
+  waitUntilStackCreateComplete,
+  waitUntilStackDeleteComplete,
+} from '@aws-sdk/client-cloudformation';
+import { DescribeTableCommand } from '@aws-sdk/client-dynamodb';
+import { PutObjectCommand, S3Client } from '@aws-sdk/client-s3';
+import { GetQueueAttributesCommand, SQSClient } from '@aws-sdk/client-sqs';
+import { expect, test } from '@jest/globals';
+import { stackNameOf } from '../../lambdas/kernel/contract/api.ts';
+import { CREDENTIALS } from '../../local/emulator-environment.ts';
+import { ASSETS_BUCKET, PAYONCE } from '../../local/cdk.ts';
+import { ApiClient } from '../support/api-client.ts';
+import { dynamoDbClient, localAws } from '../support/local-aws.ts';
+import { synthesize } from '../support/synth.ts';
+
+const ENVIRONMENT = 'second';
+/** In the order in which the CDK deploys them. */
+const STACKS = ['data', 'sandbox', 'service'] as const;
+const aws = localAws();
+const target = { endpoint: aws.awsEndpoint, region: aws.region, credentials: CREDENTIALS };
+const stacks = new CloudFormationClient(target);
+const s3 = new S3Client({ ...target, forcePathStyle: true });
+const sqs = new SQSClient(target);
+const patience = { client: stacks, maxWaitTime: 600, minDelay: 1, maxDelay: 1 };
+/** The templates of a deploy, with empty functions: what is under test are names. */
+const templates = await synthesize({ ...PAYONCE.context, 'payonce:environment': ENVIRONMENT });
+
+async function deployAll(): Promise<void> {
+  for (const stack of STACKS) {
+    const StackName = stackNameOf(stack, ENVIRONMENT);
+    const Key = `${StackName}.json`;
+    await s3.send(new PutObjectCommand({ Bucket: ASSETS_BUCKET, Key, Body: JSON.stringify(templates[stack]?.toJSON()) }));
+    const TemplateURL = `${aws.awsEndpoint}/${ASSETS_BUCKET}/${Key}`;
+    await stacks.send(new CreateStackCommand({ StackName, TemplateURL, Capabilities: ['CAPABILITY_NAMED_IAM'] }));
+    await waitUntilStackCreateComplete(patience, { StackName });
+  }
+}
+
+async function destroyAll(): Promise<void> {
+  for (const stack of STACKS.toReversed()) {
+    const StackName = stackNameOf(stack, ENVIRONMENT);
+    await stacks.send(new DeleteStackCommand({ StackName }));
+    await waitUntilStackDeleteComplete(patience, { StackName });
+  }
+}
+
+/** The physical ids of a stack's resources of one type. */
+async function resourcesOf(stack: (typeof STACKS)[number], type: string): Promise<readonly string[]> {
+  const StackName = stackNameOf(stack, ENVIRONMENT);
+  const found: string[] = [];
+  for await (const { StackResourceSummaries = [] } of paginateListStackResources({ client: stacks }, { StackName })) {
+    for (const { ResourceType, PhysicalResourceId = '' } of StackResourceSummaries)
+      if (ResourceType === type) found.push(PhysicalResourceId);
+  }
+  return found;
+}
+
+const everything = async () => ({
+  tables: await resourcesOf('data', 'AWS::DynamoDB::Table'),
+  buses: await resourcesOf('data', 'AWS::Events::EventBus'),
+  queues: await resourcesOf('service', 'AWS::SQS::Queue'),
+});
+
+test('an environment is deployed beside another one, destroyed, and deployed again beside what the destroy kept', async () => {
+  await deployAll();
+  const made = await everything();
+  expect(made.tables).toHaveLength(4);
+  expect(made.queues.length).toBeGreaterThan(10);
+  expect(made.tables).not.toContain(aws.tables.ledger);
+
+  await destroyAll();
+  for (const TableName of made.tables) await dynamoDbClient().send(new DescribeTableCommand({ TableName }));
+  for (const QueueUrl of made.queues) await sqs.send(new GetQueueAttributesCommand({ QueueUrl }));
+
+  await deployAll();
+  const again = await everything();
+  // The only name that CloudFormation does not make. AWS adds a random text to all others, and the emulator always the same.
+  expect(made.buses).toHaveLength(1);
+  expect(again.buses).not.toEqual(made.buses);
+  await destroyAll();
+  const answer = await new ApiClient(aws, aws.apiKey).payUntilAnswered({ key: 'beside-another-environment' });
+  expect(answer.json).toMatchObject({ status: 'succeeded' });
+});
