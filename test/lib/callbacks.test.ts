@@ -51,7 +51,10 @@ describe('the secret of callbacks', () => {
   });
 
   test('is retained with the data, and deleted where data may be deleted', async () => {
-    data.allResources('AWS::SecretsManager::Secret', { DeletionPolicy: 'Retain', UpdateReplacePolicy: 'Retain' });
+    data.allResources('AWS::SecretsManager::Secret', {
+      DeletionPolicy: 'RetainExceptOnCreate',
+      UpdateReplacePolicy: 'Retain',
+    });
     const thrownAway = present((await synthesize({ 'payonce:retainData': 'false' })).data);
     thrownAway.allResources('AWS::SecretsManager::Secret', { DeletionPolicy: 'Delete' });
   });

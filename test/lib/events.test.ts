@@ -15,9 +15,12 @@ const service = present(stacks.service);
 
 describe('the event bus', () => {
   test('is retained with the data and archives events for two weeks', () => {
-    data.hasResource('AWS::Events::EventBus', { DeletionPolicy: 'Retain', UpdateReplacePolicy: 'Retain' });
+    data.hasResource('AWS::Events::EventBus', {
+      DeletionPolicy: 'RetainExceptOnCreate',
+      UpdateReplacePolicy: 'Retain',
+    });
     data.hasResource('AWS::Events::Archive', {
-      DeletionPolicy: 'Retain',
+      DeletionPolicy: 'RetainExceptOnCreate',
       Properties: Match.objectLike({ EventPattern: { source: ['payonce'] }, RetentionDays: 14 }),
     });
   });

@@ -19,15 +19,18 @@ function variablesOf(template: Template, name: string): Readonly<Record<string, 
   return Properties?.Environment?.Variables ?? {};
 }
 
+/** An attribute of a resource of the data stack. */
+const ofData = (name: string) => ({
+  'Fn::GetStackOutput': expect.objectContaining({ StackName: 'PayonceData', OutputName: expect.stringContaining(name) }),
+});
+
 describe('the parties of orders', () => {
   test('are the sandbox where it is deployed, which requires its secret and lists an e-mail at once', () => {
     const variables = variablesOf(present(withSandbox.service), 'OutboundRedrive');
     expect(JSON.stringify(variables['SHOP_URL'])).toContain('PayonceSandbox');
     expect(variables['POSTMARK_URL']).toEqual(variables['SHOP_URL']);
     expect(variables).toMatchObject({ POSTMARK_LAG_SECONDS: '30', EMAIL_SENDER: 'shop@payonce.example' });
-    const secret = {
-      'Fn::GetStackOutput': expect.objectContaining({ OutputName: expect.stringContaining('SandboxSecret') }),
-    };
+    const secret = ofData('SandboxSecret');
     expect(variables['PARTIES_SANDBOX_SECRET_ID']).toEqual(secret);
     expect(variables).not.toHaveProperty('POSTMARK_TOKEN_SECRET_ID');
     expect(variables).not.toHaveProperty('SHOP_SIGNING_KEY_SECRET_ID');
@@ -39,13 +42,9 @@ describe('the parties of orders', () => {
     const variables = variablesOf(service, 'OutboundRedrive');
     expect(variables).toMatchObject({
       SHOP_URL: 'https://shop.example/api',
-      SHOP_SIGNING_KEY_SECRET_ID: {
-        'Fn::GetStackOutput': expect.objectContaining({ OutputName: expect.stringContaining('ShopSigningKey') }),
-      },
+      SHOP_SIGNING_KEY_SECRET_ID: ofData('ShopSigningKey'),
       POSTMARK_URL: 'https://api.postmarkapp.com',
-      POSTMARK_TOKEN_SECRET_ID: {
-        'Fn::GetStackOutput': expect.objectContaining({ OutputName: expect.stringContaining('PostmarkToken') }),
-      },
+      POSTMARK_TOKEN_SECRET_ID: ofData('PostmarkToken'),
       EMAIL_SENDER: 'orders@shop.example',
     });
     // Postmark does not document the delay of its search, so the adapter's default applies.
@@ -72,7 +71,7 @@ describe('the dead-letter queue of calls', () => {
 
   test('is in the data stack, encrypted, keeps messages for two weeks, and is retained', () => {
     data.hasResource('AWS::SQS::Queue', {
-      DeletionPolicy: 'Retain',
+      DeletionPolicy: 'RetainExceptOnCreate',
       Properties: {
         MessageRetentionPeriod: 14 * 24 * 60 * 60,
         SqsManagedSseEnabled: true,

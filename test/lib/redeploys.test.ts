@@ -1,0 +1,90 @@
+import { describe, expect, test } from '@jest/globals';
+import { Template } from 'aws-cdk-lib/assertions';
+import { pairwise } from '../support/pairwise.ts';
+import { synthesize } from '../support/synth.ts';
+import { faultsOf } from './redeploys.ts';
+import { present } from './templates.ts';
+
+const CERTIFICATE = 'arn:aws:acm:eu-central-1:123456789012:certificate/0a1b';
+const DOMAIN = { domainName: 'pay.shop.example', certificateArn: CERTIFICATE };
+const SHOP = { shopUrl: 'https://shop.example', emailSender: 'shop@shop.example' };
+const BOTH = { stripeAccount: 'acct_1', processorUrl: 'https://processor.example' };
+
+/** The settings that add or change resources, each with its values. */
+const VALUES: Readonly<Record<string, Readonly<Record<string, Readonly<Record<string, string>>>>>> = {
+  parties: { none: { sandbox: 'false' }, sandbox: { sandbox: 'true' }, shop: { sandbox: 'false', ...SHOP } },
+  processors: {
+    none: {},
+    stripe: { stripeAccount: 'acct_1' },
+    both: { ...BOTH, routes: '[{"currency":"USD","processor":"external"},{"processor":"stripe"}]' },
+  },
+  domain: { none: {}, root: DOMAIN, path: { ...DOMAIN, basePath: 'money' } },
+  alarms: {
+    none: {},
+    email: { alarmEmail: 'on-call@shop.example' },
+    topic: { alarmTopicArn: 'arn:aws:sns:eu-central-1:123456789012:alarms' },
+  },
+  operators: {
+    keys: {},
+    provider: { operatorIssuer: 'https://id.example', operatorAudience: 'payonce', approvalAbove: '{"*":5}' },
+  },
+  retainData: { true: {}, false: { retainData: 'false' } },
+  eventArchive: { true: {}, false: { eventArchive: 'false' } },
+  firewall: { false: {}, true: { firewall: 'true' } },
+  accountLogRole: { true: {}, false: { accountLogRole: 'false' } },
+  capacity: {
+    default: {},
+    more: { memoryMb: '1024', reservedConcurrency: '50', throttlingRate: '900', tenantRate: '300', logRetentionDays: '30' },
+  },
+  events: { default: {}, late: { eventsLostAfterSeconds: '600', allowLoopbackWebhooks: 'true' } },
+};
+
+const rows = pairwise(Object.fromEntries(Object.entries(VALUES).map(([name, values]) => [name, Object.keys(values)])));
+const deployed = await Promise.all(
+  rows.map((row) => {
+    const settings = Object.entries(row).map(([name, value]) => VALUES[name]?.[value] ?? {});
+    const context = Object.entries(Object.assign({}, ...settings) as Record<string, string>);
+    return synthesize(Object.fromEntries(context.map(([name, value]) => [`payonce:${name}`, value])));
+  }),
+);
+
+describe('a deploy with any settings over a deploy with any others', () => {
+  test('replaces no resource that holds something, makes no secret anew, and removes no export that is imported', () => {
+    expect(rows.length).toBeGreaterThan(8);
+    const faults = deployed.flatMap((before) => deployed.flatMap((after) => faultsOf(before, after)));
+    expect([...new Set(faults)]).toEqual([]);
+  });
+
+  type Json = Record<string, Record<string, Record<string, unknown>>>;
+  const planted = (change: (data: Json) => void) => {
+    const [before] = deployed;
+    const json = structuredClone(present(before?.data).toJSON()) as Json;
+    change(json);
+    return { ...deployment(before), data: Template.fromJSON(json) };
+  };
+  function deployment<Value>(value: Value | undefined): Value {
+    if (value === undefined) throw new Error('there is no deployment');
+    return value;
+  }
+
+  test('is compared so that a planted fault is seen', () => {
+    const before = deployment(deployed[0]);
+    const rekeyed = planted(({ Resources }) => {
+      const properties = Resources?.['LedgerTable9343E4AA']?.['Properties'] as Record<string, unknown>;
+      properties['KeySchema'] = [];
+    });
+    expect(faultsOf(before, rekeyed)).toEqual(['data: KeySchema of LedgerTable9343E4AA changes']);
+    const anew = planted(({ Resources }) => {
+      const properties = Resources?.['EmailKeysE9920BCA']?.['Properties'] as Record<string, unknown>;
+      properties['GenerateSecretString'] = { passwordLength: 40 };
+    });
+    expect(faultsOf(before, anew)).toEqual(['data: GenerateSecretString of EmailKeysE9920BCA changes']);
+    const exporting = planted((data) => {
+      data['Outputs'] = { ...data['Outputs'], Exported: { Value: 'x', Export: { Name: 'PayonceData:Exported' } } };
+      data['Mappings'] = { importedElsewhere: { 'Fn::ImportValue': 'PayonceData:Exported' } };
+    });
+    expect(faultsOf(exporting, before)).toEqual([
+      'data: the export "PayonceData:Exported" is removed and still imported',
+    ]);
+  });
+});

@@ -1,0 +1,70 @@
+import type { Template } from 'aws-cdk-lib/assertions';
+import type { StackName } from '../../lambdas/kernel/contract/api.ts';
+
+interface Resource {
+  readonly Type: string;
+  readonly Properties?: Readonly<Record<string, unknown>>;
+}
+
+interface Output {
+  readonly Export?: unknown;
+}
+
+type Stacks = Readonly<Record<keyof typeof StackName, Template | undefined>>;
+
+/** Properties whose change loses data: it replaces the resource ("Update requires: Replacement" in the CloudFormation template reference), or makes a secret anew. */
+export const FINAL: Readonly<Record<string, readonly string[]>> = {
+  'AWS::ApiGateway::RestApi': ['Mode', 'CloneFrom'],
+  'AWS::ApiGateway::Stage': ['StageName', 'RestApiId'],
+  'AWS::CloudWatch::Dashboard': ['DashboardName'],
+  // Of the indexes, an update may make or delete one.
+  'AWS::DynamoDB::Table': ['TableName', 'KeySchema', 'AttributeDefinitions', 'LocalSecondaryIndexes', 'GlobalSecondaryIndexes'],
+  'AWS::Events::Archive': ['ArchiveName', 'SourceArn'],
+  'AWS::Events::EventBus': ['Name'],
+  'AWS::Events::Rule': ['Name', 'EventBusName'],
+  'AWS::KMS::Key': ['KeySpec', 'KeyUsage', 'MultiRegion'],
+  'AWS::Lambda::EventSourceMapping': ['EventSourceArn', 'StartingPosition', 'StartingPositionTimestamp'],
+  'AWS::Logs::LogGroup': ['LogGroupName'],
+  'AWS::SNS::Topic': ['TopicName', 'FifoTopic'],
+  'AWS::SQS::Queue': ['QueueName', 'FifoQueue'],
+  'AWS::SSM::Parameter': ['Name', 'Type'],
+  'AWS::Scheduler::Schedule': ['Name', 'GroupName'],
+  'AWS::SecretsManager::Secret': ['Name', 'GenerateSecretString'],
+};
+
+/** What goes wrong when stacks are deployed over others. The CDK deploys them one by one, those that others read from first. */
+export function faultsOf(before: Stacks, after: Stacks): readonly string[] {
+  return (['data', 'sandbox', 'service'] as const).flatMap((stack) => {
+    const [old, next] = [before[stack]?.toJSON(), after[stack]?.toJSON()];
+    if (old === undefined || next === undefined) return [];
+    return [
+      ...replaced(old['Resources'] as Resources, next['Resources'] as Resources).map((what) => `${stack}: ${what}`),
+      ...exportsRemoved(old, next, before).map((name) => `${stack}: the export ${name} is removed and still imported`),
+    ];
+  });
+}
+
+type Resources = Readonly<Record<string, Resource>>;
+
+function replaced(old: Resources, next: Resources): readonly string[] {
+  return Object.entries(old).flatMap(([id, { Type, Properties = {} }]) => {
+    const other = next[id];
+    if (other === undefined) return [];
+    if (other.Type !== Type) return [`${id} was a ${Type} and is a ${other.Type}`];
+    const changed = (FINAL[Type] ?? []).filter(
+      (name) => JSON.stringify(Properties[name]) !== JSON.stringify(other.Properties?.[name]),
+    );
+    return changed.map((name) => `${name} of ${id} changes`);
+  });
+}
+
+/** CloudFormation refuses to remove an export while a deployed stack imports it. */
+function exportsRemoved(old: Record<string, unknown>, next: Record<string, unknown>, before: Stacks): readonly string[] {
+  const exported = (template: Record<string, unknown>) =>
+    Object.values((template['Outputs'] ?? {}) as Readonly<Record<string, Output>>).flatMap(({ Export }) =>
+      Export === undefined ? [] : [JSON.stringify((Export as { readonly Name: unknown }).Name)],
+    );
+  const kept = new Set(exported(next));
+  const all = JSON.stringify(Object.values(before).map((template) => template?.toJSON()));
+  return exported(old).filter((name) => !kept.has(name) && all.includes(`{"Fn::ImportValue":${name}}`));
+}
