@@ -96,12 +96,7 @@ export class ServiceStack extends Stack {
     if (settings.sandbox) tellCallbackAddress(this, http, settings);
     new OperatorAlarms(this, 'OperatorAlarms', { orders: orders !== undefined });
     new Watch(this, 'Watch', { settings, data, api: http.api, processors: processors.names });
-    keepDeployedIds(this);
-    if (settings.retainData) {
-      // Undelivered work and dead letters. Queues have made names, so those that a deleted stack kept are in nobody's way.
-      const applyToResourceTypes = [CfnQueue.CFN_RESOURCE_TYPE_NAME];
-      RemovalPolicies.of(this).apply(RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE, { applyToResourceTypes });
-    }
+    keep(this, settings);
 
     const functions = {
       [StackOutput.paymentsFunction]: payments.api,
@@ -121,6 +116,17 @@ export class ServiceStack extends Stack {
     new CfnOutput(this, StackOutput.apiUrl, { value: http.serve(settings) });
     new CfnOutput(this, StackOutput.parkedRecordsQueue, { value: events.parked.queueUrl });
   }
+}
+
+/**
+ * Keeps ids, and queues, which hold undelivered work and dead letters. CloudFormation makes their names, so retained queues do not
+ * block the next deploy.
+ */
+function keep(stack: Stack, { retainData }: Settings): void {
+  keepDeployedIds(stack);
+  if (!retainData) return;
+  const applyToResourceTypes = [CfnQueue.CFN_RESOURCE_TYPE_NAME];
+  RemovalPolicies.of(stack).apply(RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE, { applyToResourceTypes });
 }
 
 /** For the person who deploys. */

@@ -3,7 +3,13 @@ import { DescribeTimeToLiveCommand, DynamoDBClient, UpdateTimeToLiveCommand } fr
 import { SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
 import { ListQueuesCommand, SetQueueAttributesCommand, SQSClient } from '@aws-sdk/client-sqs';
 import { PutParameterCommand, SSMClient } from '@aws-sdk/client-ssm';
-import { ALL_SCOPES, callbackAddressParameter, type StackName, StackOutput, stackNameOf } from '../lambdas/kernel/contract/api.ts';
+import {
+  ALL_SCOPES,
+  callbackAddressParameter,
+  type StackName,
+  StackOutput,
+  stackNameOf,
+} from '../lambdas/kernel/contract/api.ts';
 import { IdempotencyTable } from '../lambdas/kernel/contract/tables.ts';
 import { tenantId as asTenant } from '../lambdas/kernel/ids.ts';
 import { ActiveSecrets } from '../lambdas/kernel/platform/active-secrets.ts';

@@ -21,7 +21,10 @@ function variablesOf(template: Template, name: string): Readonly<Record<string, 
 
 /** An attribute of a resource of the data stack. */
 const ofData = (name: string) => ({
-  'Fn::GetStackOutput': expect.objectContaining({ StackName: 'PayonceData', OutputName: expect.stringContaining(name) }),
+  'Fn::GetStackOutput': expect.objectContaining({
+    StackName: 'PayonceData',
+    OutputName: expect.stringContaining(name),
+  }),
 });
 
 describe('the parties of orders', () => {

@@ -34,7 +34,13 @@ const VALUES: Readonly<Record<string, Readonly<Record<string, Readonly<Record<st
   accountLogRole: { true: {}, false: { accountLogRole: 'false' } },
   capacity: {
     default: {},
-    more: { memoryMb: '1024', reservedConcurrency: '50', throttlingRate: '900', tenantRate: '300', logRetentionDays: '30' },
+    more: {
+      memoryMb: '1024',
+      reservedConcurrency: '50',
+      throttlingRate: '900',
+      tenantRate: '300',
+      logRetentionDays: '30',
+    },
   },
   events: { default: {}, late: { eventsLostAfterSeconds: '600', allowLoopbackWebhooks: 'true' } },
 };

@@ -13,12 +13,18 @@ interface Output {
 type Stacks = Readonly<Record<keyof typeof StackName, Template | undefined>>;
 
 /** Properties whose change loses data: it replaces the resource ("Update requires: Replacement" in the CloudFormation template reference), or makes a secret anew. */
-export const FINAL: Readonly<Record<string, readonly string[]>> = {
+const FINAL: Readonly<Record<string, readonly string[]>> = {
   'AWS::ApiGateway::RestApi': ['Mode', 'CloneFrom'],
   'AWS::ApiGateway::Stage': ['StageName', 'RestApiId'],
   'AWS::CloudWatch::Dashboard': ['DashboardName'],
   // Of the indexes, an update may make or delete one.
-  'AWS::DynamoDB::Table': ['TableName', 'KeySchema', 'AttributeDefinitions', 'LocalSecondaryIndexes', 'GlobalSecondaryIndexes'],
+  'AWS::DynamoDB::Table': [
+    'TableName',
+    'KeySchema',
+    'AttributeDefinitions',
+    'LocalSecondaryIndexes',
+    'GlobalSecondaryIndexes',
+  ],
   'AWS::Events::Archive': ['ArchiveName', 'SourceArn'],
   'AWS::Events::EventBus': ['Name'],
   'AWS::Events::Rule': ['Name', 'EventBusName'],
@@ -59,7 +65,11 @@ function replaced(old: Resources, next: Resources): readonly string[] {
 }
 
 /** CloudFormation refuses to remove an export while a deployed stack imports it. */
-function exportsRemoved(old: Record<string, unknown>, next: Record<string, unknown>, before: Stacks): readonly string[] {
+function exportsRemoved(
+  old: Record<string, unknown>,
+  next: Record<string, unknown>,
+  before: Stacks,
+): readonly string[] {
   const exported = (template: Record<string, unknown>) =>
     Object.values((template['Outputs'] ?? {}) as Readonly<Record<string, Output>>).flatMap(({ Export }) =>
       Export === undefined ? [] : [JSON.stringify((Export as { readonly Name: unknown }).Name)],

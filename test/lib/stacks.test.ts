@@ -114,7 +114,7 @@ describe('the API', () => {
     const functions = present(limited).findResources('AWS::Lambda::Function', {
       Properties: { Environment: { Variables: Match.objectLike({ TENANT_LIMIT: '{"rate":7,"burst":9}' }) } },
     });
-    expect(Object.keys(functions)).toHaveLength(6);
+    expect(Object.keys(functions)).toHaveLength(5);
   });
 
   test.each([

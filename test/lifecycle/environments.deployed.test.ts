@@ -11,8 +11,8 @@ import { PutObjectCommand, S3Client } from '@aws-sdk/client-s3';
 import { GetQueueAttributesCommand, SQSClient } from '@aws-sdk/client-sqs';
 import { expect, test } from '@jest/globals';
 import { stackNameOf } from '../../lambdas/kernel/contract/api.ts';
-import { CREDENTIALS } from '../../local/emulator-environment.ts';
 import { ASSETS_BUCKET, PAYONCE } from '../../local/cdk.ts';
+import { CREDENTIALS } from '../../local/emulator-environment.ts';
 import { ApiClient } from '../support/api-client.ts';
 import { dynamoDbClient, localAws } from '../support/local-aws.ts';
 import { synthesize } from '../support/synth.ts';
@@ -33,7 +33,9 @@ async function deployAll(): Promise<void> {
   for (const stack of STACKS) {
     const StackName = stackNameOf(stack, ENVIRONMENT);
     const Key = `${StackName}.json`;
-    await s3.send(new PutObjectCommand({ Bucket: ASSETS_BUCKET, Key, Body: JSON.stringify(templates[stack]?.toJSON()) }));
+    await s3.send(
+      new PutObjectCommand({ Bucket: ASSETS_BUCKET, Key, Body: JSON.stringify(templates[stack]?.toJSON()) }),
+    );
     const TemplateURL = `${aws.awsEndpoint}/${ASSETS_BUCKET}/${Key}`;
     await stacks.send(new CreateStackCommand({ StackName, TemplateURL, Capabilities: ['CAPABILITY_NAMED_IAM'] }));
     await waitUntilStackCreateComplete(patience, { StackName });

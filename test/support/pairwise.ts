@@ -25,7 +25,8 @@ export function pairwise(parameters: Parameters): readonly Row[] {
       const gains = (parameters[name] ?? []).map((value) => ({ value, gain: gainOf(row, { [name]: value }, missing) }));
       row[name] = gains.reduce((best, each) => (each.gain > best.gain ? each : best)).value;
     }
-    for (const [key, pair] of missing) if (Object.entries(pair).every(([name, value]) => row[name] === value)) missing.delete(key);
+    for (const [key, pair] of missing)
+      if (Object.entries(pair).every(([name, value]) => row[name] === value)) missing.delete(key);
     rows.push(row);
   }
   return rows;
