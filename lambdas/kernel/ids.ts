@@ -220,7 +220,7 @@ export function replayOperation(replayId: string): OperationId {
 
 /** The operation by which one consumer processes one event: the same for every delivery, by any route. */
 export function consumerOperation(digest: Digest, handler: string, eventId: string): OperationId {
-  return `con_${derived(digest, ['consumer', handler, eventId])}` as OperationId;
+  return `${OperationPrefix.businessKey}${derived(digest, ['consumer', handler, eventId])}` as OperationId;
 }
 
 /** The operation of one business key at one consumer: permanently the same, for any event that requests it. */

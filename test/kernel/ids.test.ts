@@ -78,6 +78,7 @@ const RECORDED = {
   deriveDecisionId: made.deriveDecisionId(DIGEST, operator),
   deriveKeyRequestId: made.deriveKeyRequestId(DIGEST, operator),
   deriveCorrectionId: made.deriveCorrectionId(DIGEST, operator),
+  consumerOperation: made.consumerOperation(DIGEST, 'stock', 'evt_1'),
 } satisfies Partial<Record<Maker, made.OperationId>>;
 
 /** Operations that another row or the other party remembers. The text is not an id that the module makes. */
@@ -90,7 +91,6 @@ const REMEMBERED_ELSEWHERE = {
   attemptOperation: 'the row of the delivery',
   replayOperation: 'the row of the replay',
   runPageOperation: 'the row of the run',
-  consumerOperation: 'no deployed consumer is without a business key',
   storedOperationId: 'not made here',
 } satisfies Record<Exclude<Maker, keyof typeof RECORDED>, string>;
 // A function that is in neither does not compile.

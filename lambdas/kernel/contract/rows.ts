@@ -27,7 +27,7 @@ export const OperationPrefix = {
   approval: 'apr_',
   /** A request that makes or rolls a key. */
   keyRequest: 'mkr_',
-  /** What a consumer or a job did once under a business key: no record of a payment. */
+  /** What a consumer or a job did once, for an event or under a business key: no record of a payment. */
   businessKey: 'biz_',
   /** A run of a job that was accepted. */
   acceptedRun: 'run_',
