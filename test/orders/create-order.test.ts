@@ -234,7 +234,7 @@ describe('late failures never undo an order', () => {
 
   test.each([
     ['refuses', 'failed'],
-    ['caps', 'failed'],
+    ['caps', 'capped'],
     ['doubts', 'unknown'],
   ] as const)('an e-mail that the mailer %s is not sent again, and the order shows it', async (trouble, shown) => {
     harness.mailer.trouble = trouble;

@@ -38,7 +38,7 @@ export function contactsFields(details: OrderDetails): string {
   return jsonFields(shownContacts(details));
 }
 
-export const SHOWN_EMAIL = ['pending', 'sent', 'delayed', 'failed', 'unknown'] as const;
+export const SHOWN_EMAIL = ['pending', 'sent', 'delayed', 'failed', 'capped', 'unknown'] as const;
 export const SHOWN_REFERRAL = ['none', 'pending', 'credited', 'failed'] as const;
 
 function shownEmail({ email }: Order): (typeof SHOWN_EMAIL)[number] {

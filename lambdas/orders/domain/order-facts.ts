@@ -27,7 +27,7 @@ export type OrderFact =
   | { readonly kind: 'reserved'; readonly reservationId: string }
   | { readonly kind: 'reservation_refused'; readonly failure: Failure }
   | { readonly kind: 'released'; readonly reservationId: string }
-  | { readonly kind: 'email_sent' | 'email_refused' | 'email_unknown' | 'email_unanswered' }
+  | { readonly kind: 'email_sent' | 'email_refused' | 'email_capped' | 'email_unknown' | 'email_unanswered' }
   | { readonly kind: 'credited' | 'credit_refused' | 'credit_unanswered' };
 
 /** Decides what a fact changes. @returns undefined when it is already known, or too late to matter */
@@ -52,6 +52,7 @@ export function decideOrder(fact: OrderFact, order: Order, nowMs: number): Order
     }
     case 'email_sent':
     case 'email_refused':
+    case 'email_capped':
     case 'email_unknown':
     case 'email_unanswered':
       return decideEmail(fact.kind, order);
@@ -197,6 +198,7 @@ function decideEmail(kind: `email_${string}`, order: Order): OrderDraft | undefi
   if (kind === 'email_sent') return isOpen || status === 'failed' ? become('email.sent', 'sent') : undefined;
   if (!isOpen) return undefined;
   if (kind === 'email_refused') return become('email.failed', 'failed');
+  if (kind === 'email_capped') return become('email.failed', 'capped');
   if (kind === 'email_unknown') return become('email.unknown', 'unknown');
   return status === 'pending' ? become('email.delayed', 'delayed') : undefined;
 }

@@ -52,7 +52,7 @@ interface ReservationProgress extends Progress<(typeof RESERVATION_STATUSES)[num
   readonly reservationId?: string;
 }
 
-export const EMAIL_STATUSES = ['none', 'pending', 'delayed', 'sent', 'failed', 'unknown'] as const;
+export const EMAIL_STATUSES = ['none', 'pending', 'delayed', 'sent', 'failed', 'capped', 'unknown'] as const;
 type EmailProgress = Progress<(typeof EMAIL_STATUSES)[number]>;
 
 /** `none`: there is no referrer to credit; `due`: the credit is due once the goods are reserved. */
@@ -192,5 +192,5 @@ export function isSettled({ status, reservation, email, referral }: Order): bool
   }
 }
 
-const EMAIL_ENDS: ReadonlySet<EmailProgress['status']> = new Set(['sent', 'failed', 'unknown']);
+const EMAIL_ENDS: ReadonlySet<EmailProgress['status']> = new Set(['sent', 'failed', 'capped', 'unknown']);
 const REFERRAL_ENDS: ReadonlySet<ReferralProgress['status']> = new Set(['none', 'credited', 'failed']);

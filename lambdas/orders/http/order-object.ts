@@ -41,8 +41,8 @@ export const order = z
       email: z.enum(SHOWN_EMAIL).meta({
         description:
           'The confirmation. `delayed`: it could not be sent yet, and is retried for three days. `unknown`: it may have ' +
-          'been sent, and is not sent again automatically. `failed`: it was refused, was retried in vain, or its recipient ' +
-          'had got as many e-mails from you on that day as are allowed. It never reverses the order.',
+          'been sent, and is not sent again automatically. `failed`: it was refused, or retried in vain. ' +
+          '`capped`: its recipient had got as many e-mails from you on that day as are allowed. It never reverses the order.',
       }),
     }),
     referral: z.enum(SHOWN_REFERRAL).meta({

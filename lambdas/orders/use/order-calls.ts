@@ -297,8 +297,9 @@ async function sendEmail(
     case 'sent':
       return { kind: 'email_sent' };
     case 'refused':
-    case 'capped':
       return { kind: 'email_refused' };
+    case 'capped':
+      return { kind: 'email_capped' };
     case 'needs_review':
       return { kind: 'email_unknown' };
   }
