@@ -1,4 +1,13 @@
-import { createRemoteJWKSet, errors, type JWTPayload, type JWTVerifyGetKey, jwtVerify } from 'jose';
+import {
+  createLocalJWKSet,
+  createRemoteJWKSet,
+  errors,
+  type JWKSCacheInput,
+  type JWTPayload,
+  type JWTVerifyGetKey,
+  jwksCache,
+  jwtVerify,
+} from 'jose';
 import * as z from 'zod';
 import { ROLES, type Role } from '../kernel/contract/api.ts';
 import type { IdentityProviderSettings } from '../kernel/contract/environment.ts';
@@ -25,8 +34,12 @@ const ALGORITHMS = [
 const CLOCK_TOLERANCE_SECONDS = 30;
 /** Milliseconds. An operator waits for it, at most twice. */
 const TIMEOUT_MS = 3_000;
+/** Milliseconds. */
+const FRESH_MS = 10 * 60_000;
 /** A token with an unknown key makes the keys be read again, at most once in this time. Milliseconds. */
 const COOLDOWN_MS = 30_000;
+/** How long known keys count while the provider does not answer: it bounds how long a key counts that it has removed. Milliseconds. */
+const STALE_MS = 60 * 60_000;
 /** Three parts of base64url. */
 const COMPACT_JWS = /^(?=.{1,8000}$)[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]*$/;
 
@@ -38,21 +51,22 @@ const claims = z.object({
 
 /**
  * Identifies operators by the tokens of an OpenID Connect provider (OpenID Connect Discovery 1.0; RFC 7519). Its keys are cached for ten
- * minutes, and read again for a token with an unknown key.
+ * minutes, and read again for a token with an unknown key. While the provider does not answer, a process goes on for an hour with the keys
+ * that it knows.
  *
  * @throws RetryableError `identity_provider_unavailable`
  */
 export function byIdentityProvider(
   { issuer, audience, ...roles }: IdentityProviderSettings,
   clock: Pick<Clock, 'nowMs'>,
-  cooldownMs: number = COOLDOWN_MS,
+  { freshMs = FRESH_MS, cooldownMs = COOLDOWN_MS }: KeyTimes = {},
 ): IdentifyOperator {
   let keys: JWTVerifyGetKey | undefined;
   return async (authorization) => {
     const token = bearerToken(authorization);
     if (!COMPACT_JWS.test(token)) return undefined;
     try {
-      keys ??= await discover(issuer, cooldownMs);
+      keys ??= await discover(issuer, { freshMs, cooldownMs }, clock);
       const { payload } = await jwtVerify(token, keys, {
         algorithms: ALGORITHMS,
         issuer,
@@ -72,12 +86,38 @@ export function byIdentityProvider(
   };
 }
 
-async function discover(issuer: string, cooldownDuration: number): Promise<JWTVerifyGetKey> {
+/** Milliseconds. */
+interface KeyTimes {
+  readonly freshMs?: number;
+  readonly cooldownMs?: number;
+}
+
+async function discover(
+  issuer: string,
+  { freshMs, cooldownMs }: Required<KeyTimes>,
+  clock: Pick<Clock, 'nowMs'>,
+): Promise<JWTVerifyGetKey> {
   const address = `${issuer.replace(/\/$/, '')}/.well-known/openid-configuration`;
   const response = await fetch(address, { signal: AbortSignal.timeout(TIMEOUT_MS), redirect: 'error' });
   const found = configuration.parse(await response.json());
   if (found.issuer !== issuer) throw new Error(`${address} is of another issuer`);
-  return createRemoteJWKSet(new URL(found.jwks_uri), { timeoutDuration: TIMEOUT_MS, cooldownDuration });
+  const known: JWKSCacheInput = {};
+  const current = createRemoteJWKSet(new URL(found.jwks_uri), {
+    timeoutDuration: TIMEOUT_MS,
+    cacheMaxAge: freshMs,
+    cooldownDuration: cooldownMs,
+    [jwksCache]: known,
+  });
+  return async (header, token) => {
+    try {
+      return await current(header, token);
+    } catch (error) {
+      const { uat: readAtMs = 0, jwks } = known;
+      if (isOfToken(error) || jwks === undefined || clock.nowMs() - readAtMs > STALE_MS) throw error;
+      // A key that is not among them may be new.
+      return createLocalJWKSet(jwks)(header, token).catch(() => Promise.reject(error));
+    }
+  };
 }
 
 /** Whether the token is invalid. All other errors are of the provider. */

@@ -1,4 +1,4 @@
-import { createServer, type Server } from 'node:http';
+import { createServer, type RequestListener, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { exportJWK, generateKeyPair, type JWK, SignJWT, UnsecuredJWT } from 'jose';
@@ -79,7 +79,7 @@ beforeAll(async () => {
   await new Promise<void>((listening) => server.listen(0, '127.0.0.1', listening));
   issuer = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   provider = providerWith([first]);
-  identify = byIdentityProvider({ issuer, audience: AUDIENCE, roleClaim: 'roles' }, systemClock, 0);
+  identify = byIdentityProvider({ issuer, audience: AUDIENCE, roleClaim: 'roles' }, systemClock, { cooldownMs: 0 });
 });
 
 afterAll(() => {
@@ -155,7 +155,42 @@ describe('a token of the identity provider', () => {
     provider = providerWith([first]);
   });
 
-  test('is 503 while the provider does not answer', async () => {
+  test('is verified for an hour by the known keys while the provider does not answer', async () => {
+    const signed = async (by: JWK, kid: string) =>
+      new SignJWT({ roles: ['viewer'] })
+        .setIssuer(issuer)
+        .setAudience(AUDIENCE)
+        .setSubject('eve')
+        .setIssuedAt()
+        .setExpirationTime('5h')
+        .setProtectedHeader({ alg: 'ES256', kid })
+        .sign(by);
+    let passedMs = 0;
+    const clock = { nowMs: () => Date.now() + passedMs };
+    const settings = { issuer, audience: AUDIENCE, roleClaim: 'roles' };
+    const known = byIdentityProvider(settings, clock, { freshMs: 0 });
+    const token = bearer(await signed(first, 'first'));
+    expect(await known(token)).toMatchObject({ identity: 'eve' });
+    const answering = server.listeners('request');
+    server.removeAllListeners('request');
+    server.on('request', (_request, response) => response.writeHead(503).end());
+    try {
+      passedMs = 59 * 60_000;
+      expect(await known(token)).toMatchObject({ identity: 'eve' });
+      const [head = '', body = '', signature = ''] = token[0]?.split('.') ?? [];
+      const altered = [head, body, signature.replace(/^./, (letter) => (letter === 'A' ? 'B' : 'A'))].join('.');
+      expect(await known([altered])).toBeUndefined();
+      // A key that the process does not know may be a new one.
+      await expect(known(bearer(await signed(await key('new'), 'new')))).rejects.toThrow('does not answer');
+      passedMs = 61 * 60_000;
+      await expect(known(token)).rejects.toThrow('does not answer');
+    } finally {
+      server.removeAllListeners('request');
+      for (const listener of answering) server.on('request', listener as RequestListener);
+    }
+  });
+
+  test('is 503 while the provider does not answer a process that knows no keys', async () => {
     const away = byIdentityProvider(
       { issuer: 'http://127.0.0.1:1', audience: AUDIENCE, roleClaim: 'roles' },
       systemClock,
