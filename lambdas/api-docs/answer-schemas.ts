@@ -204,6 +204,7 @@ const holdChange = (what: 'capture' | 'cancellation', prefix: string) =>
     reason: z.string().nullable().meta({ description: '`expired` when Payonce voided an old authorization.' }),
     failure: z.looseObject({ code: z.string(), message: z.string() }).nullable(),
     created: unixSeconds,
+    livemode: z.boolean(),
   });
 
 export const captureOf = holdChange('capture', 'cap').meta({ id: 'Capture' });
@@ -247,6 +248,9 @@ export const dryRun = z
     payment: paymentId,
     type: z.enum(TRANSITION_TYPES).meta({ description: 'The transition that would be appended.' }),
     payment_status: z.enum(PAYMENT_STATUSES).meta({ description: 'The status of the payment after it.' }),
+    needs_approval: z
+      .boolean()
+      .meta({ description: 'Whether the request would wait for the approval of a second person.' }),
     postings: z.array(posting).meta({ description: 'Debits equal credits in every currency.' }),
     balances: z
       .array(

@@ -64,6 +64,7 @@ describe('a correction over HTTP', () => {
           payment,
           type: 'ledger.corrected',
           payment_status: 'succeeded',
+          needs_approval: false,
           postings: [
             { account: 'processor_clearing', direction: 'credit', amount: 1000, currency: 'EUR' },
             { account: 'merchant_payable', direction: 'debit', amount: 1000, currency: 'EUR' },

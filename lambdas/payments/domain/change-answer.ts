@@ -21,6 +21,7 @@ export function refundObject(refund: Refund, payment: Payment): Record<string, u
     ...shownReason(refund),
     failure: refund.failure ?? null,
     created: Math.floor(refund.createdAtMs / 1000),
+    livemode: payment.mode === 'live',
   };
 }
 
@@ -50,6 +51,7 @@ export function holdChangeObject(
     reason: change.reason ?? null,
     failure: change.failure ?? null,
     created: Math.floor(createdAtMs / 1000),
+    livemode: payment.mode === 'live',
   };
 }
 

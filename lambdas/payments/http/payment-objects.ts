@@ -266,6 +266,7 @@ export const refund = /* @__PURE__ */ ifUsed(() =>
         description:
           'When it was requested; for a refund that was made at the processor, when Payonce recorded it. Unix time in seconds.',
       }),
+      livemode: z.boolean(),
     })
     .meta({ id: 'Refund' }),
 );

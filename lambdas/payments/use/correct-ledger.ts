@@ -22,10 +22,14 @@ export type CorrectLedgerOutcome = KeyedEffectOutcome<CorrectionRefusal>;
 
 /** What the correction would post. Nothing is written. @throws as `previewEffect` */
 export async function previewCorrection(
-  tools: Pick<KeyedEffectTools, 'effects'>,
+  tools: Pick<KeyedEffectTools, 'effects' | 'approvals'>,
   { payment, ...request }: Pick<CorrectLedger, 'payment' | 'reason' | 'by' | 'asked'>,
 ): Promise<Preview | { readonly kind: 'not_found' } | CorrectionRefusal> {
-  return previewEffect<CorrectionRefusal>(tools, { payment, decide: correctionEffect(request, '').decide });
+  return previewEffect<CorrectionRefusal>(tools, {
+    payment,
+    asked: request.asked,
+    decide: correctionEffect(request, '').decide,
+  });
 }
 
 /** Adds a correction to a payment's chain, exactly once. @throws as `takeEffect` */

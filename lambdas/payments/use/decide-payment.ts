@@ -46,10 +46,14 @@ export async function decidePayment(tools: KeyedEffectTools, request: DecidePaym
 
 /** What the decision would append. Nothing is written. @throws as `previewEffect` */
 export async function previewDecision(
-  tools: Pick<KeyedEffectTools, 'effects' | 'clock'>,
+  tools: Pick<KeyedEffectTools, 'effects' | 'clock' | 'approvals'>,
   { payment, ...request }: Pick<DecidePayment, 'payment' | 'asked' | 'reason' | 'by'>,
 ): Promise<Preview | { readonly kind: 'not_found' } | DecisionRefusal> {
-  return previewEffect<DecisionRefusal>(tools, { payment, decide: decisionEffect(tools, request, '').decide });
+  return previewEffect<DecisionRefusal>(tools, {
+    payment,
+    asked: request.asked,
+    decide: decisionEffect(tools, request, '').decide,
+  });
 }
 
 /** @param by the operator who is responsible @param decisionId the id of the decision, or the empty text for a preview */

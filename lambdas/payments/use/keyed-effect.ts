@@ -293,18 +293,26 @@ export interface Preview {
   readonly kind: 'preview';
   readonly draft: TransitionDraft;
   readonly before: PaymentChain;
+  /** Whether the request would wait for a second person. */
+  readonly waits: boolean;
 }
 
 /** Decides on an effect and writes nothing. @throws RetryableError when the store is unavailable */
 export async function previewEffect<Refusal extends { readonly kind: string }>(
-  { effects }: Pick<KeyedEffectTools, 'effects'>,
-  { payment, decide }: Pick<KeyedEffect<Refusal>, 'payment' | 'decide'>,
+  { effects, approvals }: Pick<KeyedEffectTools, 'effects' | 'approvals'>,
+  { payment, decide, asked }: Pick<KeyedEffect<Refusal>, 'payment' | 'decide' | 'asked'>,
 ): Promise<Preview | { readonly kind: 'not_found' } | Refusal> {
   const before = await findChain(effects, payment);
   if (before === undefined) return { kind: 'not_found' };
   const decision = decide(before);
   invariant(!isMadeBefore(decision), 'a preview has no id under which it could have been made');
-  return isAppend(decision) ? { kind: 'preview', draft: decision.draft, before } : decision;
+  if (!isAppend(decision)) return decision;
+  const { draft } = decision;
+  const waits =
+    asked !== undefined &&
+    approvals !== undefined &&
+    isAbove(approvals, draft.payment.currency, amountAtStake(asked, draft, before));
+  return { kind: 'preview', draft, before, waits };
 }
 
 /** The payment of any tenant. @param payment the id from the request */

@@ -5,7 +5,7 @@ import type { Balance } from '../../views/use/ledger-reader.ts';
 import { directed } from '../../views/use/read-balances.ts';
 
 /** The answer to a dry run; amounts in minor units. The balances are those of the payment alone. */
-export function previewHandled({ draft, before }: Preview): Handled {
+export function previewHandled({ draft, before, waits }: Preview): Handled {
   const earlier = before.transitions.flatMap(({ postings }) => postings);
   const after = balancesOf([...earlier, ...draft.postings]);
   const was = balancesOf(earlier);
@@ -14,6 +14,7 @@ export function previewHandled({ draft, before }: Preview): Handled {
     payment: draft.payment.id,
     type: draft.type,
     payment_status: draft.payment.status,
+    needs_approval: waits,
     postings: draft.postings.map(postingObject),
     balances: [...after].map(([name, balance]) => {
       const { account, currency, normal, balanceMinor } = directed(balance);
