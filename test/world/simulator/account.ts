@@ -183,7 +183,8 @@ export class Account {
     );
     return ended.then((end) => {
       if (end.kind === 'threw') this.#surroundings.report(name, end.error);
-      if (end.kind !== 'killed' && running?.handler !== undefined) {
+      // The next process must not wait for a call of one that is over, for example for a secret that both need.
+      if (end.kind !== 'killed' && running?.handler !== undefined && !running.process.isWaiting) {
         running.usedAtMs = simulation.nowMs;
         this.#pool(name).push(running);
       }

@@ -141,12 +141,17 @@ export interface Settings {
   readonly cron: boolean;
   /** Each rate is multiplied by this while the fault can happen. 0 ends all faults. */
   readonly faults: FaultRates;
+  /** Requests of operators about more than this wait for a second person, for so long. @default all take effect at once */
+  readonly approvals?: { readonly aboveMinor: number; readonly lifetimeMs: number };
+  /** E-mails to one recipient on one day, of one tenant and mode. */
+  readonly emailsADay: number;
   /** The processes' clocks differ from the world's by at most this. */
   readonly clockSkewMs: number;
 }
 
 /** What oracles read. */
 export interface Observed {
+  readonly settings: Pick<Settings, 'approvals' | 'emailsADay'>;
   readonly nowMs: number;
   /** All faults have ended, and forty days have passed. */
   readonly quiet: boolean;
@@ -190,11 +195,14 @@ export interface ApiRequest {
   readonly key?: string;
   readonly body?: unknown;
   readonly prefer?: string;
-  /** @default merchant */
-  readonly as?: 'merchant' | 'operator';
+  /** An operator with another key, of the same person, or another operator. @default merchant */
+  readonly as?: 'merchant' | OperatorName;
   /** The client closes the connection; the call goes on. @default the gateway's 29 s */
   readonly patienceMs?: number;
 }
+
+/** Ada, Ada with another key, and Ben. */
+export type OperatorName = 'operator' | 'operator_again' | 'approver';
 
 /** What acts use. Nothing else is a source of time, chance or order. */
 export interface RunningSystem extends Observed {

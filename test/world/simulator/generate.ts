@@ -59,6 +59,8 @@ class Writer {
   begin(): void {
     this.#draw(actNamed('faults'), this.#drawing(this.#dice.named('faults'), undefined, []), 0);
     this.#draw(actNamed('habits'), this.#drawing(this.#dice.named('habits'), undefined, []), 0);
+    if (this.#has('approvals') || this.#has('mail_cap'))
+      this.#draw(actNamed('limits'), this.#drawing(this.#dice.named('limits'), undefined, []), 0);
     if (!this.#has('second_processor') && !this.#has('cron')) return;
     this.#draw(actNamed('deploy'), this.#drawing(this.#dice.named('deploy'), undefined, []), 0);
   }

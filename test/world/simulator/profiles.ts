@@ -51,6 +51,8 @@ export const FEATURES = [
   'rebuilds',
   'erasures',
   'modes',
+  'approvals',
+  'mail_cap',
   'decisions',
   'corrections',
 ] as const;
@@ -176,6 +178,7 @@ export const PROFILES = {
       ...CALLBACK_TROUBLE,
       ...MACHINE_TROUBLE,
       orders: 1,
+      mail_cap: 0.4,
       follow_ups: 0.5,
       party_outages: 0.7,
       refunds: 0.7,
@@ -191,6 +194,7 @@ export const PROFILES = {
     subjects: [1, 3],
     acts: [2, 7],
     features: {
+      approvals: 0.5,
       storms: 0.3,
       refund_failures: 0.4,
       contradictions: 0.3,

@@ -302,6 +302,11 @@ export class Process {
     this.clock = { nowMs: () => simulation.nowMs + skewMs, sleep: (ms) => this.sleep(ms) };
   }
 
+  /** Whether it still waits for a call. Once it is over, it waits for ever. */
+  get isWaiting(): boolean {
+    return this.#pending > 0;
+  }
+
   /** From 0 up to, not including, 1; another one at each call. */
   fraction(): number {
     this.#drawn += 1;

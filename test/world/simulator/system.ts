@@ -17,6 +17,7 @@ import { parseOrderId, parsePaymentId, tenantId } from '../../../lambdas/kernel/
 import { invariant } from '../../../lambdas/kernel/invariant.ts';
 import { systemDigest } from '../../../lambdas/kernel/platform/platform.ts';
 import { ROW_IS_NEW } from '../../../lambdas/once/store/transact-items.ts';
+import { PartiesEnvironment } from '../../../lambdas/orders/contract.ts';
 import { eraseOrder } from '../../../lambdas/orders/use/erase-order.ts';
 import type { SendRequest } from '../../../lambdas/outbound/http-call.ts';
 import type { Payment } from '../../../lambdas/payments/domain/payment.ts';
@@ -40,6 +41,7 @@ import type {
   CallbackPosted,
   ClientCall,
   Observed,
+  OperatorName,
   RunningSystem,
   Settings,
   SimulatedTenant,
@@ -60,7 +62,14 @@ const CREDENTIAL_TOLERANCE_MS = 30_000;
 const WELL_MS = 3_600_000;
 /** Of the days. Expired rows are deleted within a few days (Amazon DynamoDB developer guide, "Time to live"). */
 const EXPIRY_SHARE = 0.5;
-const FIRST_SETTINGS: Settings = { defaultProcessor: 'sandbox', routes: [], cron: false, faults: {}, clockSkewMs: 0 };
+const FIRST_SETTINGS: Settings = {
+  defaultProcessor: 'sandbox',
+  routes: [],
+  cron: false,
+  faults: {},
+  clockSkewMs: 0,
+  emailsADay: Number(VARIABLES[PartiesEnvironment.emailsPerRecipient]),
+};
 /** Pages of one republishing; letters of one redrive. */
 const MOST_PAGES = 50;
 const MOST_LETTERS = 100;
@@ -493,7 +502,7 @@ export class SimulatedSystem implements RunningSystem {
     const found = this.tenants[tenant];
     invariant(found !== undefined, `there is a tenant ${tenant}`);
     const headers = {
-      authorization: `Bearer ${as === 'merchant' ? found.apiKey : OPERATOR_KEY}`,
+      authorization: `Bearer ${as === 'merchant' ? found.apiKey : OPERATORS[as].key}`,
       'content-type': 'application/json',
       ...(key === undefined ? {} : { 'idempotency-key': key }),
       ...(prefer === undefined ? {} : { prefer }),
@@ -519,7 +528,9 @@ export class SimulatedSystem implements RunningSystem {
     await put(ownerRow(owner, mode));
     const held = [
       [RegistryRow.apiKey, apiKey, { tenantId: owner, mode, scopes: ALL_SCOPES, name: 'shop' }],
-      [RegistryRow.operatorKey, OPERATOR_KEY, { operator: 'Ada Example', role: 'operator' }],
+      ...Object.values(OPERATORS).map(
+        ({ key, operator }) => [RegistryRow.operatorKey, key, { operator, role: 'approver' }] as const,
+      ),
     ] as const;
     for (const [kind, key, rights] of held) {
       const keyHash = createHash('sha256').update(key).digest('hex');
@@ -533,7 +544,11 @@ function failing(): Error {
   return new Error('an operator meets no faults');
 }
 
-const OPERATOR_KEY = 'ok_operator-0123456789abcdef';
+const OPERATORS: Readonly<Record<OperatorName, { readonly key: string; readonly operator: string }>> = {
+  operator: { key: 'ok_operator-0123456789abcdef', operator: 'Ada Example' },
+  operator_again: { key: 'ok_operator-of-the-same-person', operator: 'Ada Example' },
+  approver: { key: 'ok_approver-0123456789abcdef', operator: 'Ben Example' },
+};
 
 function tenantNamed(name: string, mode: SimulatedTenant['mode'] = 'test'): SimulatedTenant {
   return {
@@ -543,10 +558,19 @@ function tenantNamed(name: string, mode: SimulatedTenant['mode'] = 'test'): Simu
   };
 }
 
-function deploymentOf({ defaultProcessor, routes, clockSkewMs }: Settings): Deployment {
+function deploymentOf({ defaultProcessor, routes, clockSkewMs, approvals, emailsADay }: Settings): Deployment {
   return {
     variables: {
       ...VARIABLES,
+      [PartiesEnvironment.emailsPerRecipient]: String(emailsADay),
+      ...(approvals === undefined
+        ? {}
+        : {
+            [Environment.approvals]: JSON.stringify({
+              aboveMinor: { '*': approvals.aboveMinor },
+              lifetimeMs: approvals.lifetimeMs,
+            }),
+          }),
       TEST_SECOND_URL: Address.second,
       TEST_SECOND_ACCESS_SECRET_ID: Secret.sandbox,
       SECOND_URL: Address.live,

@@ -1,4 +1,5 @@
 import type { Act } from './act.ts';
+import { APPROVAL_ACTS } from './approvals.ts';
 import { BANK_ACTS } from './bank.ts';
 import { CLIENT_ACTS } from './clients.ts';
 import { DASHBOARD_ACTS } from './dashboard.ts';
@@ -12,6 +13,7 @@ export const ACTS: readonly Act[] = [
   ...BANK_ACTS,
   ...DASHBOARD_ACTS,
   ...OPERATOR_ACTS,
+  ...APPROVAL_ACTS,
   ...WORLD_ACTS,
 ];
 

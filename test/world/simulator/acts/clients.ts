@@ -193,12 +193,14 @@ const order = act<Order>({
     const { dice, has } = drawing;
     const troubled = has('party_outages');
     const money = drawMoney(drawing);
+    // One recipient, in the eyes of a mail service.
+    const buyer = has('mail_cap') ? dice.pick(['ada', 'Ada', 'ada+tea']) : 'ada';
     return {
       ...money,
       // This deployment takes orders in test mode: its shop and its mail server are the sandbox's.
       ...(money.tenant === 'shop_live' && dice.chance(0.9) ? { tenant: TENANTS[0] } : {}),
       sku: troubled && dice.chance(0.4) ? dice.pick(['sku_none', 'sku_timeout', 'sku_flaky']) : 'sku_tea',
-      email: `${troubled && dice.chance(0.3) ? dice.pick(['timeout', 'flaky', 'account', 'bounce']) : 'ada'}@example.com`,
+      email: `${troubled && dice.chance(0.3) ? dice.pick(['timeout', 'flaky', 'account', 'bounce']) : buyer}@example.com`,
       ...(dice.chance(0.4)
         ? {
             referrer:

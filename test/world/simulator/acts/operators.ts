@@ -2,6 +2,7 @@ import { JOBS } from '../../../../lambdas/kernel/contract/jobs.ts';
 import { FIND_OUT_MS } from '../../../../lambdas/payments/domain/settlement.ts';
 import type { Step } from '../contract.ts';
 import { type Act, type Arguments, act, type Scene } from './act.ts';
+import { secondPerson } from './approvals.ts';
 import { isIn } from './charges.ts';
 import {
   ask,
@@ -40,6 +41,7 @@ const decide = act<Decision>({
   about: 'payment',
   weight: 4,
   pace: ['hours', 'days'],
+  leadsTo: secondPerson,
   draw: ({ dice, root, earlier }) => {
     const has = (wanted: string): boolean => earlier.some(({ act: name }) => name === wanted);
     // Before there is nothing in review, and after a decision nothing is left in review, so it is seldom asked for.
@@ -112,6 +114,7 @@ const decideChange = act<ChangeDecision>({
   about: 'payment',
   weight: 0,
   pace: ['hours'],
+  leadsTo: secondPerson,
   draw: () => undefined,
   play: async (scene, step) => {
     const asked = scene.stepOf(step.of);
@@ -166,6 +169,7 @@ const correct = act<Correction>({
   about: 'payment',
   weight: 3,
   pace: ['hours', 'days'],
+  leadsTo: secondPerson,
   draw: ({ dice }) => ({
     debit: dice.pick(ACCOUNTS),
     credit: dice.pick(ACCOUNTS),

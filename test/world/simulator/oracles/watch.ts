@@ -4,6 +4,7 @@ import { byKey, checkErrors, checkKey, checkStored, checkWell } from './answers.
 import { checkPayment } from './books.ts';
 import { checkCommissions } from './commissions.ts';
 import { checkEvents } from './events.ts';
+import { checkApprovals, checkEmails } from './limits.ts';
 import { checkOrder, checkOrdersEnd } from './orders.ts';
 import { checkOwners } from './owners.ts';
 import { checkBooks, checkCallbacks, checkProcessors } from './processors.ts';
@@ -65,6 +66,8 @@ export class Watch {
       ...checkCommissions(seen),
       ...checkOrdersEnd(seen),
       ...checkAlarms(seen),
+      ...checkApprovals(seen),
+      ...checkEmails(seen),
       ...checkEvents(seen),
     );
     return found;

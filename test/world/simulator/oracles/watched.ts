@@ -25,6 +25,7 @@ export function watched({ clock, store, processor }: World) {
       return clock.nowMs();
     },
     quiet: false,
+    settings: { emailsADay: 999 },
     database: store.database,
     tables: TABLES,
     processors: { sandbox: processor },

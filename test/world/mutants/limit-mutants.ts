@@ -1,0 +1,89 @@
+import type { Mutant } from './mutant.ts';
+
+/** What needs a second person, and the bound on e-mails. */
+export const LIMIT_MUTANTS: readonly Mutant[] = [
+  {
+    name: 'approved-by-who-asked',
+    fault: 'The person who asked for a correction approves it.',
+    needs: ['limits', 'verdict'],
+    edits: [
+      {
+        file: 'lambdas/payments/use/approve.ts',
+        find: 'return isSamePerson(by, approval.askedBy) ?',
+        replace: 'return isSamePerson(by, { ...approval.askedBy, name: "x", person: "x", identity: "x" }) ?',
+      },
+    ],
+  },
+  {
+    name: 'one-person-with-two-keys',
+    fault: 'The person who asked approves with another key.',
+    needs: ['limits', 'verdict'],
+    edits: [
+      {
+        file: 'lambdas/payments/domain/approval.ts',
+        find: 'return [name, person, identity].map(',
+        replace: 'return [identity].map(',
+      },
+    ],
+  },
+  {
+    name: 'approved-after-its-expiry',
+    fault: 'A request that has expired is approved.',
+    needs: ['limits', 'verdict'],
+    edits: [
+      {
+        file: 'lambdas/payments/use/approve.ts',
+        find: "if (!isOpen(approval, nowMs)) return { kind: 'approval_expired' as const };",
+        replace: '',
+      },
+    ],
+  },
+  {
+    name: 'corrections-counted-alone',
+    fault: 'A correction above the limit is made in parts by one person.',
+    needs: ['limits', 'correct', 'correct'],
+    edits: [
+      {
+        file: 'lambdas/payments/domain/approval.ts',
+        find: 'return earlier.reduce((sum, correction) => sum + debitsMinor(correction), posted);',
+        replace: 'return earlier.slice(0, 0).reduce((sum, correction) => sum + debitsMinor(correction), posted);',
+      },
+    ],
+  },
+  {
+    name: 'decision-without-second-person',
+    fault: 'A decision that posts nothing never waits.',
+    needs: ['limits', 'decide|decide_change'],
+    edits: [
+      {
+        file: 'lambdas/payments/domain/approval.ts',
+        find: "return Math.max(posted, change?.kind === 'refund' ? change.amountMinor : state.payment.amountMinor);",
+        replace: 'return posted;',
+      },
+    ],
+  },
+  {
+    name: 'one-email-more',
+    fault: 'A recipient gets one e-mail more than is allowed.',
+    needs: ['limits', 'order', 'order'],
+    edits: [
+      {
+        file: 'lambdas/orders/store/dynamodb-email-counts.ts',
+        find: 'OR #count < :most)',
+        replace: 'OR #count <= :most)',
+      },
+    ],
+  },
+  {
+    name: 'emails-counted-by-address',
+    fault: 'Each tag after the plus is a recipient of its own.',
+    needs: ['limits', 'order', 'order'],
+    edits: [
+      {
+        file: 'lambdas/orders/store/dynamodb-email-counts.ts',
+        find: "return address.toLowerCase().replace(/\\+[^@]*@/, '@');",
+        replace: 'return address;',
+      },
+    ],
+  },
+];

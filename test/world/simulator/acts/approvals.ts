@@ -1,0 +1,139 @@
+import { RegistryRow } from '../../../../lambdas/kernel/contract/rows.ts';
+import type { Approval } from '../../../../lambdas/payments/domain/approval.ts';
+import { parseApproval } from '../../../../lambdas/payments/store/dynamodb-approvals.ts';
+import type { OperatorName } from '../contract.ts';
+import { type Act, type Arguments, act, type Draft, type Drawing, type Scene } from './act.ts';
+import { ask, endOf, keyOf, paymentOf } from './objects.ts';
+
+/** Verdicts of second persons on what operators ask for. */
+
+const VERDICTS = ['approve', 'reject'] as const;
+
+interface Verdict extends Arguments {
+  readonly verdict: (typeof VERDICTS)[number];
+  readonly by: OperatorName;
+  /** A further verdict at the same time. */
+  readonly rival?: (typeof VERDICTS)[number];
+  /** Also on a request that has expired. */
+  readonly late?: true;
+}
+
+const verdict = act<Verdict>({
+  name: 'verdict',
+  actor: 'operator',
+  feature: 'approvals',
+  about: 'payment',
+  weight: 3,
+  pace: ['minutes', 'hours', 'days'],
+  draw: ({ dice, has }) =>
+    has('approvals')
+      ? {
+          verdict: dice.weighted(VERDICTS, (each) => (each === 'approve' ? 4 : 1)),
+          by: dice.weighted(['approver', 'operator', 'operator_again'], (each) => (each === 'approver' ? 6 : 1)),
+          ...(dice.chance(0.3) ? { rival: dice.pick(VERDICTS) } : {}),
+          ...(dice.chance(0.2) ? { late: true } : {}),
+        }
+      : undefined,
+  play: async (scene, step) => {
+    const approval = waiting(scene, step) ?? (await bringAbout(scene, step));
+    if (approval === undefined) return 'nothing';
+    const verdicts = [step.verdict, ...(step.rival === undefined ? [] : [step.rival])];
+    const [first] = await Promise.all(
+      verdicts.map((each) =>
+        ask(scene, step, { method: 'POST', path: `/v1/admin/approvals/${approval.id}/${each}`, body: {}, as: step.by }),
+      ),
+    );
+    return first === undefined ? 'nothing' : endOf(first);
+  },
+  tell: ({ of, verdict: first, by, rival }, { name }) => {
+    const person = { approver: 'another operator', operator: 'the same operator', operator_again: 'the same operator' };
+    return (
+      `${person[by]} ${first}s what was asked for ${name(of)}${by === 'operator_again' ? ', with another key' : ''}` +
+      (rival === undefined ? '' : `, and ${rival}s it at the same time`)
+    );
+  },
+});
+
+type Waiting = ReturnType<typeof parseApproval>;
+
+/** The request about the step's payment that waits, or the oldest of another payment. */
+function waiting(
+  scene: Scene,
+  step: Arguments & { readonly id: number; readonly late?: true } & Parameters<typeof paymentOf>[1],
+): Waiting | undefined {
+  const { system } = scene;
+  const all = system.database.items(system.tables.registry, RegistryRow.approvals).map(parseApproval);
+  const open = all.filter(({ end, expiresAtMs }) => end === undefined && (step.late || expiresAtMs > system.nowMs));
+  const paymentId = paymentOf(scene, step);
+  return open.find((each: Pick<Approval, 'paymentId'>) => each.paymentId === paymentId) ?? open[0];
+}
+
+/** A correction above the limit. */
+async function bringAbout(scene: Scene, step: Parameters<typeof waiting>[1]): Promise<Waiting | undefined> {
+  const payment = paymentOf(scene, step);
+  const { approvals } = scene.system.settings;
+  if (payment === undefined || approvals === undefined) return undefined;
+  const amount = approvals.aboveMinor + 1;
+  const postings = [
+    { account: 'merchant_payable', direction: 'debit', amount },
+    { account: 'corrections', direction: 'credit', amount },
+  ];
+  const body = { payment, postings, reason: 'Booked twice' };
+  const request = { method: 'POST', path: '/v1/admin/corrections', key: `${keyOf(step)}-asked`, body } as const;
+  await ask(scene, step, { ...request, as: 'operator' });
+  return waiting(scene, step);
+}
+
+/** What follows a request of an operator that may wait: sometimes the payment changes, and then there is a verdict. */
+export function secondPerson(drawing: Drawing): readonly Draft[] {
+  const { dice, has } = drawing;
+  const given = verdict.draw(drawing);
+  if (!has('approvals') || given === undefined || !dice.chance(0.8)) return [];
+  const between = dice.pick([
+    { act: 'refund', given: { amount: 100 } },
+    { act: 'foreign_refund', given: { amount: 100, begins: 'succeeded' } },
+    { act: 'dispute', given: { amount: 0 } },
+  ] as const);
+  return [
+    ...(dice.chance(0.3) ? [{ ...between, pace: ['seconds', 'minutes'] } as const] : []),
+    { act: verdict.name, pace: ['minutes', 'hours', 'days'], given },
+  ];
+}
+
+const HOUR_MS = 3_600_000;
+
+interface Limits extends Arguments {
+  readonly aboveMinor?: number;
+  readonly hours?: number;
+  readonly emails?: number;
+}
+
+/** At the beginning of a history. */
+const limits = act<Limits>({
+  name: 'limits',
+  actor: 'operator',
+  about: 'nothing',
+  weight: 0,
+  pace: ['instant'],
+  draw: ({ dice, has }) => ({
+    ...(has('approvals') ? { aboveMinor: dice.pick([0, 500, 1000]), hours: dice.pick([2, 72]) } : {}),
+    ...(has('mail_cap') ? { emails: dice.pick([1, 2]) } : {}),
+  }),
+  play: async ({ system }, { aboveMinor, hours = 72, emails }) => {
+    system.deploy({
+      ...(aboveMinor === undefined ? {} : { approvals: { aboveMinor, lifetimeMs: hours * HOUR_MS } }),
+      ...(emails === undefined ? {} : { emailsADay: emails }),
+    });
+    return 'done';
+  },
+  tell: ({ aboveMinor, hours, emails }, { money }) =>
+    [
+      'from here on',
+      ...(aboveMinor === undefined
+        ? []
+        : [`what operators ask for above ${money(aboveMinor, undefined)} waits ${hours} h`]),
+      ...(emails === undefined ? [] : [`a recipient gets ${emails} e-mails a day`]),
+    ].join(', '),
+});
+
+export const APPROVAL_ACTS: readonly Act[] = [limits, verdict];

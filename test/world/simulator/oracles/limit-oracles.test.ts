@@ -1,0 +1,69 @@
+import { PutCommand } from '@aws-sdk/lib-dynamodb';
+import { beforeEach, describe, expect, test } from '@jest/globals';
+import { RegistryRow } from '../../../../lambdas/kernel/contract/rows.ts';
+import { fingerprintOf } from '../../../../lambdas/kernel/fingerprint.ts';
+import { storedOperationId } from '../../../../lambdas/kernel/ids.ts';
+import { approve } from '../../../../lambdas/payments/use/approve.ts';
+import { correctLedger } from '../../../../lambdas/payments/use/correct-ledger.ts';
+import type { CreatePayment } from '../../../../lambdas/payments/use/create-payment.ts';
+import { paymentRequest } from '../../../payments/payment-fixtures.ts';
+import { BY_OPERATOR, OPERATOR } from '../../../support/causes.ts';
+import { TABLES } from '../../tables.ts';
+import { World } from '../../world.ts';
+import { watched } from './watched.ts';
+
+const LIMIT = { aboveMinor: { '*': 500 }, lifetimeMs: 3_600_000 };
+const BEN = { name: 'Ben Example', person: 'Ben Example', identity: 'key_ben' };
+
+let harness: World;
+let world: ReturnType<typeof watched>;
+let request: CreatePayment;
+beforeEach(async () => {
+  harness = new World();
+  world = watched(harness);
+  Object.assign(world.world, { settings: { emailsADay: 1, approvals: { ...LIMIT, aboveMinor: 500 } } });
+  request = paymentRequest('corrected');
+  await harness.pay(request);
+});
+
+async function correct(key: string, waits: boolean): Promise<void> {
+  await correctLedger(
+    { ...harness.tools, ...(waits ? { approvals: LIMIT } : {}) },
+    {
+      cause: BY_OPERATOR,
+      by: OPERATOR,
+      operationId: storedOperationId(`cor_${key}`),
+      fingerprint: fingerprintOf(harness.tools.digest, { body: {}, query: {} }),
+      payment: request.paymentId,
+      reason: 'Booked twice',
+      asked: { kind: 'correction', change: { kind: 'reverse', sequence: 2 } },
+    },
+  );
+}
+
+const row = () => harness.store.database.items(TABLES.registry, RegistryRow.approvals)[0] ?? {};
+const rewrite = (changes: object) =>
+  harness.store.database.client.send(new PutCommand({ TableName: TABLES.registry, Item: { ...row(), ...changes } }));
+const wrong = () => world.all().flatMap(({ oracle, what }) => (oracle.startsWith('a second person') ? [what] : []));
+
+describe('a correction above the limit', () => {
+  test('takes effect once another person has approved it', async () => {
+    await correct('waits', true);
+    expect(wrong()).toEqual([]);
+    const { id } = row() as { readonly id: string };
+    await approve(harness.tools, { id, by: BEN, cause: BY_OPERATOR });
+    expect(wrong()).toEqual([]);
+    const { end } = row() as { readonly end: object };
+    await rewrite({ end: { ...end, by: { ...BEN, name: OPERATOR.name } } });
+    expect(wrong()).toEqual(['was decided by the person who asked']);
+    await rewrite({ end, expiresAtMs: 0 });
+    expect(wrong()).toEqual(['was decided after it had expired']);
+    await rewrite({ end: { ...end, verdict: 'rejected' }, expiresAtMs: Number.MAX_SAFE_INTEGER });
+    expect(wrong()).toEqual(['is rejected, and has 1 effects']);
+  });
+
+  test('is not made by one person', async () => {
+    await correct('alone', false);
+    expect(wrong()).toEqual(['cor_alone over 1000 took effect without a second person']);
+  });
+});

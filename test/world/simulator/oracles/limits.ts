@@ -1,0 +1,104 @@
+/** What is above a limit needs a second person, and a recipient gets no more e-mails than are allowed. */
+import { RegistryRow } from '../../../../lambdas/kernel/contract/rows.ts';
+import { decisionOf } from '../../../../lambdas/payments/domain/operator-decision.ts';
+import type { Posting } from '../../../../lambdas/payments/domain/posting.ts';
+import type { Transition } from '../../../../lambdas/payments/domain/transition.ts';
+import { parseApproval } from '../../../../lambdas/payments/store/dynamodb-approvals.ts';
+import type { Observed, Violation } from '../contract.ts';
+import type { Seen, Written } from './seen.ts';
+
+const ORACLE = 'a second person approves what is above the limit';
+const DAY_MS = 24 * 60 * 60_000;
+
+type Approval = ReturnType<typeof parseApproval>;
+
+/** Once quiet. */
+export function checkApprovals({ world, payments }: Seen): readonly Violation[] {
+  const approvals = world.database.items(world.tables.registry, RegistryRow.approvals).map(parseApproval);
+  const found: Violation[] = [];
+  const wrong = (what: string, about: string): void => void found.push({ oracle: ORACLE, what, about });
+  for (const approval of approvals) {
+    const { id, operationId, paymentId, end, askedBy, expiresAtMs } = approval;
+    const made = (payments.get(paymentId) ?? []).filter(({ row }) => operatorsId(row) === operationId);
+    if (made.length !== (end?.verdict === 'approved' ? 1 : 0))
+      wrong(`is ${end?.verdict}, and has ${made.length} effects`, id);
+    if (end !== undefined && end.by.name === askedBy.name) wrong('was decided by the person who asked', id);
+    if (end !== undefined && end.atMs >= expiresAtMs) wrong('was decided after it had expired', id);
+    for (const { row } of made) if (effectOf(row) !== shownIn(approval)) wrong('has another effect than was shown', id);
+    const told = new Set(verdictsOn(id, world));
+    if ([...told].some((status) => status !== end?.verdict))
+      wrong(`is ${end?.verdict}, and was told as ${[...told].join(', ')}`, id);
+  }
+  const approved = new Set(approvals.map(({ operationId }) => operationId as string));
+  const { aboveMinor = Number.POSITIVE_INFINITY } = world.settings.approvals ?? {};
+  for (const [id, chain] of payments) {
+    for (const { row } of chain) {
+      const own = operatorsId(row);
+      if (own === undefined || approved.has(own) || stakeOf(row, chain) <= aboveMinor) continue;
+      wrong(`${own} over ${stakeOf(row, chain)} took effect without a second person`, id);
+    }
+  }
+  return found;
+}
+
+/** The id of the correction or the decision that a transition is. */
+function operatorsId(row: Transition): string | undefined {
+  return row.subject?.kind === 'correction' ? row.subject.correctionId : decisionOf(row)?.decisionId;
+}
+
+/** All corrections of the payment so far; or what is decided about. Minor units. */
+function stakeOf(row: Transition, chain: readonly Written<Transition>[]): number {
+  const { subject, sequence, payment } = row;
+  if (subject?.kind === 'correction') {
+    const earlier = chain.filter((each) => each.row.subject?.kind === 'correction' && each.row.sequence <= sequence);
+    return earlier.reduce((total, each) => total + debitsOf(each.row.postings), 0);
+  }
+  return subject?.kind === 'refund' ? subject.amountMinor : payment.amountMinor;
+}
+
+function debitsOf(postings: readonly Posting[]): number {
+  return postings.reduce((sum, { direction, amountMinor }) => (direction === 'debit' ? sum + amountMinor : sum), 0);
+}
+
+function effectOf({ type, payment, postings }: Pick<Transition, 'type' | 'payment' | 'postings'>): string {
+  return JSON.stringify([type, payment.status, postings.map(legOf)]);
+}
+
+function shownIn({ effect }: Approval): string {
+  return JSON.stringify([effect.type, effect.paymentStatus, effect.postings.map(legOf)]);
+}
+
+const legOf = ({ account, direction, amountMinor, currency }: Posting) => [account, direction, amountMinor, currency];
+
+/** What verdicts were answered with 200. */
+function verdictsOn(id: string, { calls }: Observed): readonly string[] {
+  return calls.flatMap(({ path, method, answer }) => {
+    if (method !== 'POST' || !path.startsWith(`/v1/admin/approvals/${id}/`) || answer?.status !== 200) return [];
+    return [(JSON.parse(answer.body) as { readonly status: string }).status];
+  });
+}
+
+/** Once quiet. Addresses that differ in case, or in a tag after `+`, are one recipient. */
+export function checkEmails({ world, orders }: Seen): readonly Violation[] {
+  const mailed = new Map<string, number>();
+  for (const { to, subject } of world.mails) {
+    const order = orders.get(/^Your order (\S+)$/.exec(subject)?.[1] ?? '')?.at(-1)?.row.order;
+    if (order === undefined) continue;
+    const { tenantId, mode, email } = order;
+    const [name = '', host = ''] = to.toLowerCase().split('@');
+    const day = Math.floor(email.sinceMs / DAY_MS);
+    const group = JSON.stringify([tenantId, mode, `${name.split('+')[0]}@${host}`, day]);
+    mailed.set(group, (mailed.get(group) ?? 0) + 1);
+  }
+  const most = world.settings.emailsADay;
+  return [...mailed].flatMap(([group, count]) => {
+    if (count <= most) return [];
+    return [
+      {
+        oracle: 'a recipient gets few e-mails a day',
+        what: `${count} were sent, and ${most} are allowed`,
+        about: group,
+      },
+    ];
+  });
+}
