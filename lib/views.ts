@@ -1,7 +1,8 @@
 import { Duration } from 'aws-cdk-lib';
+import type { Queue } from 'aws-cdk-lib/aws-sqs';
 import { Construct } from 'constructs';
 import { ALL_EVENTS } from '../lambdas/events/contract.ts';
-import { Environment } from '../lambdas/kernel/contract/environment.ts';
+import { Environment, PROJECTOR_QUEUE_URL } from '../lambdas/kernel/contract/environment.ts';
 import { CONSUMER_TIMEOUT_SECONDS } from '../lambdas/kernel/contract/events.ts';
 import { EmailRow, RegistryRow, ViewsRow } from '../lambdas/kernel/contract/rows.ts';
 import { ViewsTable } from '../lambdas/kernel/contract/tables.ts';
@@ -18,6 +19,7 @@ export interface ViewsProps {
 export class Views extends Construct {
   readonly projector: PayonceFunction;
   readonly #data: ViewsProps['data'];
+  readonly #queue: Queue;
 
   constructor(scope: Construct, id: string, { data, logs }: ViewsProps) {
     super(scope, id);
@@ -31,7 +33,12 @@ export class Views extends Construct {
       environment: { [Environment.viewsTable]: data.views.tableName },
     });
     this.#grantWrite(this.projector, 'Project');
-    new EventConsumer(this, 'Events', { bus: data.events.bus, consumer: this.projector, events: ALL_EVENTS });
+    const { tasks } = new EventConsumer(this, 'Events', {
+      bus: data.events.bus,
+      consumer: this.projector,
+      events: ALL_EVENTS,
+    });
+    this.#queue = tasks.queue;
   }
 
   /**
@@ -66,9 +73,13 @@ export class Views extends Construct {
     this.#grantList(grantee, [ViewsRow.book, ViewsRow.total, ViewsRow.allMismatches]);
   }
 
-  /** Allows a worker of jobs to maintain the views of all account owners: it sums days and lists mismatches. */
+  /** Allows a worker of jobs to maintain the views of all account owners: it sums days, lists mismatches, and sees how far they are. */
   grantKeep(worker: PayonceFunction): void {
-    worker.tell({ [Environment.viewsTable]: this.#data.views.tableName });
+    worker.tell({
+      [Environment.viewsTable]: this.#data.views.tableName,
+      [PROJECTOR_QUEUE_URL]: this.#queue.queueUrl,
+    });
+    worker.allow('CountUnprojected', 'sqs:GetQueueAttributes', this.#queue.queueArn);
     this.#grantWrite(worker, 'KeepViews');
     this.#data.registry.grantRows(worker, 'FindOwners', ['dynamodb:Query'], [RegistryRow.owners]);
   }

@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { Environment } from '../kernel/contract/environment.ts';
+import { Environment, PROJECTOR_QUEUE_URL } from '../kernel/contract/environment.ts';
 import { queueUrl, readVariables, tableName, type Variables } from '../kernel/platform/variables.ts';
 
 /** The settings of a consumer. Tables that it does not write are absent. */
@@ -73,7 +73,14 @@ const seconds = z.coerce.number('must be seconds').int('must be whole seconds').
  *
  * @throws Error as {@link readPublisherConfig}
  */
-export function readLostEventsConfig(environment: Variables): PublisherConfig & { readonly lostAfterSeconds: number } {
-  const data = readVariables(z.object({ [Environment.lostAfterSeconds]: seconds }), environment);
-  return { ...readPublisherConfig(environment), lostAfterSeconds: data[Environment.lostAfterSeconds] };
+export function readLostEventsConfig(
+  environment: Variables,
+): PublisherConfig & { readonly lostAfterSeconds: number; readonly projectorQueueUrl: string } {
+  const own = z.object({ [Environment.lostAfterSeconds]: seconds, [PROJECTOR_QUEUE_URL]: queueUrl });
+  const data = readVariables(own, environment);
+  return {
+    ...readPublisherConfig(environment),
+    lostAfterSeconds: data[Environment.lostAfterSeconds],
+    projectorQueueUrl: data[PROJECTOR_QUEUE_URL],
+  };
 }

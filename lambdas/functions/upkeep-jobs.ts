@@ -35,6 +35,7 @@ import { PROCESSORS } from '../processors/registry.ts';
 import { type PaymentsConfig, readPaymentsConfig } from '../processors/settings.ts';
 import { booksTelemetry } from '../reconciling/http/books-telemetry.ts';
 import { DynamoDbExpiredRecords, DynamoDbTimeToLive } from '../reconciling/store/dynamodb-expired-records.ts';
+import { SqsQueues } from '../reconciling/store/sqs-queues.ts';
 import { purgeExpired } from '../reconciling/use/purge-expired.ts';
 import { reconcileDays, reconcileRecent } from '../reconciling/use/reconcile.ts';
 import { DynamoDbOwners } from '../tenants/store/tenant-owners.ts';
@@ -106,6 +107,9 @@ function sweepingJobs(
   const { documents, clock, digest } = platform;
   const webhooks = readWebhookConfig(platform.variables);
   const lostEvents = readLostEventsConfig(platform.variables);
+  const sqsQueues = new SqsQueues(platform.sqs({ maxAttempts: 2 }), {
+    projector: { url: lostEvents.projectorQueueUrl, isKept: false },
+  });
   const telemetry = standardTelemetry(NAME, platform.instruments);
   const report = (error: unknown): void => telemetry.fault(NAME, error);
   const deliveries = new DynamoDbWebhooks(documents, webhooks.tables, pacing, report);
@@ -123,6 +127,7 @@ function sweepingJobs(
       transitions,
       lostAfterMs: lostEvents.lostAfterSeconds * 1000,
       seen: new ProjectedEvents(views),
+      queued: () => sqsQueues.count('projector'),
       publisher: new EventBridgePublisher(platform.eventBridge(), lostEvents.eventBus),
       marks: new DynamoDbJobMarks(documents, tables.registry, pacing),
       runner,

@@ -1,4 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
+import { readLedgerEvent } from '../../lambdas/events/use/ledger-events.ts';
 import { republishLostEvents } from '../../lambdas/events/use/republish-lost-events.ts';
 import { RetryableError } from '../../lambdas/kernel/faults.ts';
 import { invariant } from '../../lambdas/kernel/invariant.ts';
@@ -36,6 +37,8 @@ class LostEventsApiHarness {
   readonly reported: unknown[] = [];
   /** A payment in a form that this code does not know. */
   unreadable: string | undefined;
+  /** Messages in the projector's queue. */
+  queued = 0;
   #payments = 0;
 
   /** A payment completes now, and its event is not published. */
@@ -45,6 +48,18 @@ class LostEventsApiHarness {
     const { type, payment, postings } = outcomeTransition(first, { kind: 'succeeded', chargeId: 'ch_1' });
     const outcome = nextTransition(systemDigest, first, { type, payment, postings }, requestedAt(this.clock.nowMs()));
     void this.#stores.write([first, outcome]);
+  }
+
+  /** The projector processes what the relay has published, up to an age. */
+  async catchUp(untilMs: number): Promise<void> {
+    const { ledger } = this.#stores;
+    const { outcomes } = await ledger.outcomesAfter(positionAt(NOON - DAY_MS), untilMs, 10_000);
+    for (const { place } of outcomes) {
+      const event = await readLedgerEvent({ transitions: ledger, digest: systemDigest }, place);
+      invariant(event !== undefined, 'it is in the Ledger');
+      await projectEvent({ runner: idempotentRunner, views: this.views }, event);
+    }
+    this.queued = this.#payments - outcomes.length;
   }
 
   /** The projector processes all events on the bus. */
@@ -76,6 +91,7 @@ class LostEventsApiHarness {
         },
       },
       seen: new ProjectedEvents(changes.views ?? this.views),
+      queued: async () => this.queued,
       publisher: this.bus,
       marks: this.marks,
       runner: idempotentRunner,
@@ -108,6 +124,75 @@ describe('republishing lost events', () => {
       expect(await harness.run()).toMatchObject({ done: 0, failed: 0 });
     }
     expect(harness.bus.published).toHaveLength(1);
+  });
+
+  test('publishes nothing again in an outage of the projector of an hour, nor while it catches up', async () => {
+    const harness = new LostEventsApiHarness();
+    await harness.run();
+    const before = await harness.mark();
+    for (let minute = 0; minute < 60; minute += 1) {
+      for (let payment = 0; payment < 5; payment += 1) {
+        harness.complete();
+        harness.queued += 1;
+      }
+      harness.clock.advance(MINUTE_MS);
+      if (minute % 5 === 4) expect(await harness.run()).toMatchObject({ done: 0, failed: 0 });
+    }
+    expect(await harness.mark()).toBe(before);
+    for (let minute = 10; minute <= 60; minute += 10) {
+      await harness.catchUp(NOON + minute * MINUTE_MS);
+      expect(await harness.run()).toMatchObject({ done: 0, failed: 0 });
+    }
+    harness.clock.advance(5 * MINUTE_MS);
+    await harness.run();
+    expect(harness.bus.published).toEqual([]);
+    expect(await harness.mark()).toBe(harness.clock.nowMs() - 15 * MINUTE_MS);
+  });
+
+  test('reads little while it waits: the first part of an outage, and the length of the queue', async () => {
+    const harness = new LostEventsApiHarness();
+    await harness.run();
+    for (let payment = 0; payment < 300; payment += 1) harness.complete();
+    harness.queued = 300;
+    harness.clock.advance(10 * MINUTE_MS);
+    let reads = 0;
+    const views = {
+      read: (...asked: Parameters<MemoryViews['read']>) => {
+        reads += 1;
+        return harness.views.read(...asked);
+      },
+    };
+    await sweepJob(harness.job({ views }), { nowMs: harness.clock.nowMs() });
+    expect(reads).toBe(101);
+  });
+
+  test('publishes in time what was lost beside events that the projector has seen, and what is not in its queue', async () => {
+    const harness = new LostEventsApiHarness();
+    await harness.run();
+    for (let payment = 0; payment < 10; payment += 1) harness.complete();
+    await harness.catchUp(harness.clock.nowMs() + 1);
+    for (let payment = 0; payment < 4; payment += 1) harness.complete();
+    // Of later payments.
+    harness.queued = 50;
+    harness.clock.advance(4 * MINUTE_MS);
+    expect(await harness.run()).toMatchObject({ done: 4 });
+    await harness.project();
+    harness.queued = 5;
+    for (let payment = 0; payment < 30; payment += 1) harness.complete();
+    harness.clock.advance(20 * MINUTE_MS);
+    expect(await harness.run()).toMatchObject({ done: 30 });
+  });
+
+  test('publishes once what the projector has not seen for five hours, whatever its queue', async () => {
+    const harness = new LostEventsApiHarness();
+    await harness.run();
+    harness.complete();
+    harness.queued = 1_000;
+    harness.clock.advance(4 * HOUR_MS);
+    expect(await harness.run()).toMatchObject({ done: 0 });
+    harness.clock.advance(HOUR_MS + MINUTE_MS);
+    expect(await harness.run()).toMatchObject({ done: 1 });
+    expect(await harness.run()).toMatchObject({ done: 0 });
   });
 
   test('begins a day back', async () => {

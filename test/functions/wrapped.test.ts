@@ -5,6 +5,7 @@ import ts from 'typescript';
 import {
   Environment,
   POWERTOOLS_IDEMPOTENCY_DISABLED,
+  PROJECTOR_QUEUE_URL,
   SandboxEnvironment,
 } from '../../lambdas/kernel/contract/environment.ts';
 import { PartiesEnvironment } from '../../lambdas/orders/contract.ts';
@@ -125,6 +126,7 @@ describe('every function', () => {
     [Environment.eventBus]: 'bus',
     [Environment.lostAfterSeconds]: '180',
     [Environment.parkingQueueUrl]: queue,
+    [PROJECTOR_QUEUE_URL]: queue,
     [MESSAGE_QUEUES]: JSON.stringify({ at: queue, received: {}, kept: {} }),
     [Environment.webhookTasksQueueUrl]: queue,
     [Environment.webhookLanesQueueUrl]: queue,

@@ -1,6 +1,7 @@
 import type { Job, JobItem, JobPage } from '../../jobs/use/job.ts';
 import type { JobMarks } from '../../jobs/use/job-marks.ts';
 import { REPLAY_HORIZON_DAYS } from '../../kernel/contract/events.ts';
+import { MESSAGE_WAITS_SECONDS } from '../../kernel/contract/timing.ts';
 import { RetryableError } from '../../kernel/faults.ts';
 import type { OutcomePlace } from '../../payments/domain/transition.ts';
 import { type OutcomePosition, positionAt, type SeenEvents, timeOf } from '../../payments/use/transition-reader.ts';
@@ -29,6 +30,12 @@ const MARK_BEHIND_MS = 15 * MINUTE_MS;
  */
 const FIRST_REACH_MS = DAY_MS;
 
+/**
+ * An event waits in a queue for at most this time, less an hour for clocks and the bus. An older one that the projector has not seen
+ * is not in its queue any more. Milliseconds.
+ */
+const LONGEST_QUEUED_MS = (MESSAGE_WAITS_SECONDS - 60 * 60) * 1000;
+
 /** Number of parts of a page of work. A part takes a second, so that they fit into the page's minute. */
 const MAX_PARTS = 20;
 
@@ -37,6 +44,8 @@ const HORIZON_MS = REPLAY_HORIZON_DAYS * DAY_MS - 60 * MINUTE_MS;
 
 export interface RepublishLostEventsTools extends RepublishTools {
   readonly seen: SeenEvents;
+  /** Counts the messages in the projector's queue, hidden ones included. */
+  readonly queued: () => Promise<number>;
   readonly marks: JobMarks;
   readonly report: (error: unknown) => void;
   /** Called with a time range that was not processed in time and is skipped. Unix milliseconds, the end exclusive. */
@@ -62,6 +71,8 @@ export type RepublishStep =
  * by the bus. A part that failed stops the mark, and later runs repeat it, however long the outage. An event that cannot be
  * read or that the bus refuses permanently does not stop the mark; it is reported.
  *
+ * While the projector is behind, its queue still has what it has not seen. The run then ends, and the mark stays.
+ *
  *   part 1 ✓ ── part 2 ✗ the bus is down ── part 3 ✓ ── …      mark: after part 1
  *   next run    part 2 ✓ ── part 3 ✓ ── …                      mark: after part 3
  */
@@ -72,16 +83,18 @@ export function republishLostEvents(tools: RepublishLostEventsTools): Job<Republ
     page: async (cursor, limit, { scheduledForMs }) => {
       // Never beyond the present, whatever the scheduled time of the run.
       const untilMs = Math.min(scheduledForMs, clock.nowMs()) - lostAfterMs;
-      if (cursor !== undefined) return partsFrom(tools, cursor, untilMs, limit);
+      if (cursor !== undefined) return waitingParts(tools, await partsFrom(tools, cursor, untilMs, limit));
       const begin = beginning(await marks.readMark(JOB_ID), clock.nowMs());
       const { from } = begin;
-      if (begin.mark === from) return partsFrom(tools, from, untilMs, limit);
+      if (begin.mark === from) return waitingParts(tools, await partsFrom(tools, from, untilMs, limit));
       return { items: [{ thing: begin, name: nameOf(from), after: from }], next: from };
     },
     handle: async (step, { deadlineMs }) => {
       if (step.kind === 'begin') return setMark(tools, step);
       const { from, places, to } = step;
-      const { published, unpublishable, isFinished } = await republishPart(tools, from, places, deadlineMs);
+      const waiting = { ...tools, isQueued: queuedSince(tools, from) };
+      const { published, unpublishable, isFinished, isQueued } = await republishPart(waiting, from, places, deadlineMs);
+      if (isQueued === true) return { done: 0, left: places.length, failed: 0 };
       if (!isFinished) {
         tools.report(new RetryableError('part_unfinished', `the events from ${nameOf(from)} were not all published`));
         return { done: published, left: 0, failed: unpublishable + 1 };
@@ -91,6 +104,39 @@ export function republishLostEvents(tools: RepublishLostEventsTools): Job<Republ
       if (from < mark) await marks.moveMark(JOB_ID, from, mark);
       return { done: published, left: 0, failed: unpublishable };
     },
+  };
+}
+
+/** No parts while the events of the first one are in the projector's queue: then the later ones are too. */
+async function waitingParts(
+  tools: RepublishLostEventsTools,
+  page: JobPage<RepublishStep>,
+): Promise<JobPage<RepublishStep>> {
+  const step = page.items[0]?.thing;
+  if (step?.kind !== 'part') return page;
+  const { from, places } = step;
+  try {
+    // Nearly always the newest is seen, and the others need not be read.
+    if ((await tools.seen.unseen(places.slice(-1))).length === 0) return page;
+    const isQueued = await queuedSince(tools, from)(await tools.seen.unseen(places), places);
+    return isQueued ? { items: [] } : page;
+  } catch {
+    // The part itself fails, and is reported.
+    return page;
+  }
+}
+
+/**
+ * The projector takes its queue roughly in order. So events are still queued if it has not seen most of the newest ones of their part,
+ * and its queue has as many messages. If it has seen the newest, those before were lost. If the queue is shorter, some were lost: all are
+ * published.
+ */
+function queuedSince({ queued, clock }: RepublishLostEventsTools, from: OutcomePosition) {
+  return async (missing: readonly OutcomePlace[], of: readonly OutcomePlace[]): Promise<boolean> => {
+    const newest = of.slice(-Math.ceil(of.length / 4));
+    const isBehind = 2 * newest.filter((place) => missing.includes(place)).length > newest.length;
+    const mayBeQueued = isBehind && timeOf(from) > clock.nowMs() - LONGEST_QUEUED_MS;
+    return mayBeQueued && (await queued()) >= missing.length;
   };
 }
 

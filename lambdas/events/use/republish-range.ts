@@ -20,6 +20,8 @@ export interface RepublishTools extends PublishTools {
   readonly transitions: LedgerEventTools['transitions'] & RecentOutcomes;
   /** @default none: every outcome of the range is published again */
   readonly seen?: SeenEvents;
+  /** Whether events that the projector has not seen may still be in its queue. @default they are not */
+  readonly isQueued?: (missing: readonly OutcomePlace[], of: readonly OutcomePlace[]) => Promise<boolean>;
   readonly runner: OperationRunner;
   readonly digest: Digest;
   /** Receives the error of each event that cannot be read or that the bus refuses. @default errors are only counted */
@@ -54,6 +56,8 @@ const READ_AT_ONCE = 20;
 type Part = Required<Omit<Republished, 'nextMs'>> & {
   /** False when the caller has to repeat it later. */
   readonly isFinished: boolean;
+  /** Its events are in the projector's queue. Nothing was published. @default false */
+  readonly isQueued?: boolean;
 };
 
 /**
@@ -95,7 +99,11 @@ export function republishPart(
   return tools.runner.record<undefined, Part>(republishOperation(position), {
     find: async () => {
       if (tools.seen !== undefined) missing = await tools.seen.unseen(places);
-      return missing.length === 0 ? { found, published: 0, unpublishable: 0, isFinished: true } : undefined;
+      const nothing = { found, published: 0, unpublishable: 0 };
+      if (missing.length === 0) return { ...nothing, isFinished: true };
+      return (await tools.isQueued?.(missing, places)) === true
+        ? { ...nothing, isFinished: false, isQueued: true }
+        : undefined;
     },
     prepare: async () => undefined,
     commit: async () => ({ found, ...(await publishMissing(tools, missing, deadlineMs)) }),

@@ -82,3 +82,6 @@ export const NODE_THREADS = 'UV_THREADPOOL_SIZE';
 
 /** Powertools disables idempotency when this variable is set, so a function refuses to start with it. */
 export const POWERTOOLS_IDEMPOTENCY_DISABLED = 'POWERTOOLS_IDEMPOTENCY_DISABLED';
+
+/** The queue of events from which the projector writes the Views. Apart from the others, which every function bundles. */
+export const PROJECTOR_QUEUE_URL = 'PROJECTOR_QUEUE_URL';

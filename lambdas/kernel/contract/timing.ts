@@ -29,7 +29,7 @@ export const WEBHOOK_SENDER_TIMEOUT_SECONDS = 45;
  * failed (AWS Lambda developer guide, "Using Lambda with Amazon SQS"), so this is the longest time of throttling, or of an
  * outage of what the function needs. Seconds.
  */
-const MESSAGE_WAITS_SECONDS = 6 * 60 * 60;
+export const MESSAGE_WAITS_SECONDS = 6 * 60 * 60;
 
 /** The receives of a message in that time. @param hiddenSeconds the visibility timeout of its queue */
 export function receivesOf(hiddenSeconds: number): number {

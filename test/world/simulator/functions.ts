@@ -3,7 +3,7 @@ import {
   JOB_WORKER_TIMEOUT_SECONDS,
   JOBS_API_TIMEOUT_SECONDS,
 } from '../../../lambdas/jobs/contract.ts';
-import { Environment } from '../../../lambdas/kernel/contract/environment.ts';
+import { Environment, PROJECTOR_QUEUE_URL } from '../../../lambdas/kernel/contract/environment.ts';
 import { CONSUMER_TIMEOUT_SECONDS } from '../../../lambdas/kernel/contract/events.ts';
 import {
   CALLBACKS_TIMEOUT_SECONDS,
@@ -81,6 +81,7 @@ export const VARIABLES: Readonly<Record<string, string>> = {
   ),
   [Environment.eventBus]: 'bus',
   [Environment.lostAfterSeconds]: '180',
+  [PROJECTOR_QUEUE_URL]: queueUrl('views-projector'),
   [Environment.parkingQueueUrl]: queueUrl('none'),
   [Environment.webhookTasksQueueUrl]: queueUrl('webhooks'),
   [Environment.webhookLanesQueueUrl]: queueUrl('webhook-lanes'),

@@ -1,6 +1,7 @@
 import {
   ChangeMessageVisibilityCommand,
   DeleteMessageCommand,
+  GetQueueAttributesCommand,
   ReceiveMessageCommand,
   SendMessageCommand,
   type SQSClient,
@@ -175,6 +176,8 @@ export class Queues {
       this.put(queueOf(QueueUrl), MessageBody, sender.token(), DelaySeconds * 1_000);
       return {};
     }
+    if (command instanceof GetQueueAttributesCommand)
+      return { Attributes: { ApproximateNumberOfMessages: String(this.#of(queueOf(command.input.QueueUrl)).size) } };
     if (command instanceof ReceiveMessageCommand) return this.#receive(command);
     if (command instanceof DeleteMessageCommand || command instanceof ChangeMessageVisibilityCommand) {
       const messages = this.#of(queueOf(command.input.QueueUrl));
