@@ -7,7 +7,7 @@ import { DemoStack } from './demo-stack.ts';
 const app = new App();
 const eventBusName: unknown = app.node.tryGetContext(BUS_CONTEXT);
 if (typeof eventBusName !== 'string') throw new Error(`the context value ${BUS_CONTEXT} is not set`);
-const settings = { ...readSettings(app.node), accountLogRole: false };
+const settings = readSettings(app.node);
 const demo = new DemoStack(app, DemoStackName.demo, { settings, eventBusName });
 // A separate account at the processor, because a processor has one callback address and Payonce uses it.
 new SandboxStack(app, DemoStackName.processor, {

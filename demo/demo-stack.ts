@@ -71,7 +71,7 @@ export class DemoStack extends Stack {
     allow(shop.role, ['events:PutEvents'], bus.eventBusArn);
     const http = new HttpApi(this, 'Http', {
       description: 'Naive shop',
-      settings: { ...settings, retainData: false, accountLogRole: false },
+      settings: { ...settings, retainData: false },
       fallback: shop.function,
     });
 

@@ -5,6 +5,7 @@ import { Certificate } from 'aws-cdk-lib/aws-certificatemanager';
 import type { Construct } from 'constructs';
 import { StackOutput } from '../lambdas/kernel/contract/api.ts';
 import { KeyAttribute, ViewsTable } from '../lambdas/kernel/contract/tables.ts';
+import { AccountLogRole } from './constructs/account-log-role.ts';
 import { DataTable, text } from './constructs/data-table.ts';
 import { EventBus } from './constructs/event-bus.ts';
 import { Idempotency } from './constructs/idempotency.ts';
@@ -20,6 +21,7 @@ export interface DataStackProps extends StackProps {
   readonly settings: Pick<
     Settings,
     | 'retainData'
+    | 'accountLogRole'
     | 'restoredTables'
     | 'eventArchive'
     | 'operatorAudience'
@@ -111,8 +113,11 @@ export class DataStack extends Stack {
       this.postmarkToken = new ProcessorSecret(this, 'PostmarkToken', {
         description: 'The token of the Postmark server. The operator sets the value.',
         retain,
+        issued: true,
       });
     }
+    // Deployed before the stages that log with it.
+    if (props.settings.accountLogRole) new AccountLogRole(this, 'AccountLogRole');
     this.#makeDomain(props.settings);
 
     new CfnOutput(this, StackOutput.idempotencyTable, { value: this.idempotency.tableName });

@@ -25,17 +25,21 @@ export function processorSecrets(
   called: readonly CalledProcessor[],
   retain: boolean,
 ): SecretsOfProcessors {
-  const made = (construct: string, description: string, mode: Mode) =>
-    new ProcessorSecret(scope, inMode(construct, mode), { description: `${description} For ${mode} mode.`, retain });
+  const made = (construct: string, description: string, mode: Mode, issued = false) =>
+    new ProcessorSecret(scope, inMode(construct, mode), {
+      description: `${description} For ${mode} mode.`,
+      retain,
+      issued,
+    });
   return new Map(
     called.map(({ processor: { name, callbacks, secrets }, mode }) => [
       keyOf(name, mode),
       {
-        callbacks: made(callbacks.secret, `Signs the callbacks of ${name}. Every value is accepted.`, mode),
+        callbacks: made(callbacks.secret, `Signs the callbacks of ${name}. Every value is accepted.`, mode, callbacks.issued),
         client: Object.fromEntries(
-          Object.entries(secrets).map(([secret, { construct, description }]) => [
+          Object.entries(secrets).map(([secret, { construct, description, issued }]) => [
             secret,
-            made(construct, `${name}: ${description}`, mode),
+            made(construct, `${name}: ${description}`, mode, issued),
           ]),
         ),
       },

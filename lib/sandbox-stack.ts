@@ -12,6 +12,7 @@ import { HttpApi } from './constructs/http-api.ts';
 import { PayonceFunction } from './constructs/payonce-function.ts';
 import type { ProcessorSecret } from './constructs/processor-secret.ts';
 import { TaskQueue } from './constructs/task-queue.ts';
+import { wakesItself } from './constructs/wakes-itself.ts';
 import type { Settings } from './settings.ts';
 
 /** A slow callback delays at most these tasks. */
@@ -111,6 +112,8 @@ function enqueueForItself(processor: PayonceFunction, tasks: TaskQueue): void {
       maxConcurrency: WORKERS,
     }),
   );
+  // A charge changes a few times, and a callback is tried a few times.
+  wakesItself(processor.function);
   Validations.of(processor.function).acknowledge({
     id: 'Serverless::Serverless-LambdaEventSourceMappingDestination',
     reason: 'An event source mapping of a queue needs no failure destination: SQS dead-letters the messages.',

@@ -48,6 +48,8 @@ interface ProcessorSecretSetting {
   readonly description: string;
   /** The functions' environment variable that holds the secret's id, in live mode. @see inMode */
   readonly variable: string;
+  /** The processor issues it, so it is empty until the operator sets it. @default its value is generated */
+  readonly issued?: true;
 }
 
 interface ProcessorCallbacks {
@@ -57,6 +59,8 @@ interface ProcessorCallbacks {
   readonly schemeSetting?: string;
   /** The construct id of the signing secret, as for a client's. */
   readonly secret: string;
+  /** As for a client's. */
+  readonly issued?: true;
 }
 
 /** A processor that may send callbacks to `POST /callbacks/<name>/<mode>`. */

@@ -1,4 +1,4 @@
-import { RemovalPolicy, Size, Stack, Validations } from 'aws-cdk-lib';
+import { Size, Stack, Validations } from 'aws-cdk-lib';
 import {
   AccessLogField,
   AccessLogFormat,
@@ -18,7 +18,7 @@ export interface HttpApiProps {
   readonly description: string;
   readonly settings: Pick<
     Settings,
-    'throttlingRate' | 'throttlingBurst' | 'logRetentionDays' | 'retainData' | 'accountLogRole'
+    'throttlingRate' | 'throttlingBurst' | 'logRetentionDays' | 'retainData'
   >;
   /** Answers every path and method that has no route of its own. */
   readonly fallback: Function;
@@ -62,10 +62,8 @@ export class HttpApi extends Construct {
       description,
       endpointTypes: [EndpointType.REGIONAL],
       minCompressionSize: COMPRESSED_FROM,
-      // A stage can log only when the account has such a role (Amazon API Gateway, "Set up CloudWatch logging").
-      cloudWatchRole: settings.accountLogRole,
-      // It belongs to the account. If it were deleted with the stack, all other APIs would lose their logs.
-      ...(settings.accountLogRole ? { cloudWatchRoleRemovalPolicy: RemovalPolicy.RETAIN } : {}),
+      // The data stack makes it, if any stack does.
+      cloudWatchRole: false,
       defaultIntegration: integrationOf(fallback),
       deployOptions: {
         stageName: 'live',
@@ -152,11 +150,6 @@ function accessLogFormat(): AccessLogFormat {
 /** Accepted findings that apply to every API of the app, with reasons that appear in the synthesized validation report. */
 function acknowledge(api: RestApi): void {
   Validations.of(api).acknowledge(
-    {
-      id: 'AwsSolutions::AwsSolutions-IAM4[Policy::arn:<AWS::Partition>:iam::aws:policy/service-role/AmazonAPIGatewayPushToCloudWatchLogs]',
-      reason:
-        'The role is for every API of the account, and API Gateway rejects a role without the permissions of this policy.',
-    },
     {
       id: 'AwsSolutions::AwsSolutions-APIG2',
       reason:

@@ -4,7 +4,8 @@ import { StackName } from '../../lambdas/kernel/contract/api.ts';
 import { PROCESSORS } from '../../lambdas/processors/registry.ts';
 import { buildStacks } from '../../lib/stacks.ts';
 import { tillhouse } from '../processors/tillhouse/descriptor.ts';
-import { type Statement, statementsByOwner } from './templates.ts';
+import { synthesize } from '../support/synth.ts';
+import { present, type Statement, statementsByOwner } from './templates.ts';
 import { testApp } from './test-app.ts';
 
 const REGISTRY = [...PROCESSORS, tillhouse];
@@ -101,4 +102,31 @@ describe('its settings', () => {
   test('are rejected if the registry does not contain it', () => {
     expect(() => buildStacks(testApp(CHOSEN))).toThrow('there is no setting payonce:tillhouseUrl');
   });
+});
+
+const FROZEN = {
+  SecretStringTemplate: '{}',
+  GenerateStringKey: 'current',
+  ExcludePunctuation: true,
+  PasswordLength: 32,
+};
+
+test('a secret that a processor issues is empty until the operator sets it, and all other secrets are generated', async () => {
+  const { data } = await synthesize({
+    'payonce:sandbox': 'false',
+    'payonce:stripeAccount': 'acct_1',
+    'payonce:testProcessorUrl': 'https://processor.example',
+    'payonce:shopUrl': 'https://shop.example',
+    'payonce:emailSender': 'shop@shop.example',
+  });
+  const secrets = Object.entries(present(data).findResources('AWS::SecretsManager::Secret')) as [
+    string,
+    { readonly Properties: Readonly<Record<string, unknown>> },
+  ][];
+  const empty = secrets.filter(([, { Properties }]) => Properties['GenerateSecretString'] === undefined);
+  expect(empty.map(([id]) => id.slice(0, -8)).sort()).toEqual(['PostmarkToken', 'StripeCallbackSecret', 'StripeKey']);
+  expect(secrets.length).toBeGreaterThan(empty.length);
+  // Another rule would make new values for every deployment.
+  for (const [, { Properties }] of secrets)
+    expect([undefined, FROZEN]).toContainEqual(Properties['GenerateSecretString']);
 });

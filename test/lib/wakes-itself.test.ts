@@ -2,7 +2,8 @@ import { expect, test } from '@jest/globals';
 import { synthesize } from '../support/synth.ts';
 import { present } from './templates.ts';
 
-const service = present((await synthesize()).service);
+const stacks = await synthesize();
+const service = present(stacks.service);
 
 interface Mapping {
   readonly Properties: { readonly EventSourceArn: unknown; readonly FunctionName: { readonly Ref: string } };
@@ -47,4 +48,8 @@ test('a function that may send to its own source queue has Lambda’s loop detec
   ]);
   const letGoOn = Object.keys(functions).filter((id) => functions[id]?.Properties.RecursiveLoop === 'Allow');
   expect(letGoOn.sort()).toEqual(wakingThemselves.sort());
+});
+
+test('so has the sandbox, whose delayed tasks are messages to itself', () => {
+  present(stacks.sandbox).hasResourceProperties('AWS::Lambda::Function', { RecursiveLoop: 'Allow' });
 });

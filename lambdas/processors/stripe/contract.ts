@@ -18,11 +18,13 @@ export const stripeContract = {
       construct: 'StripeKey',
       description: 'The secret key. The operator sets it.',
       variable: 'STRIPE_KEY_SECRET_ID',
+      issued: true,
     },
   },
   callbacks: {
     scheme: 'stripe',
     secret: 'StripeCallbackSecret',
+    issued: true,
   },
   abilities: {
     /**
