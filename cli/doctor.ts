@@ -3,8 +3,6 @@ import { GetSecretValueCommand, SecretsManagerClient } from '@aws-sdk/client-sec
 import type { Command } from 'commander';
 import { DynamoDbActivity } from '../lambdas/activity/store/dynamodb-activity.ts';
 import { stackNameOf } from '../lambdas/kernel/contract/api.ts';
-import { inMode } from '../lambdas/processors/contract.ts';
-import { stripeContract } from '../lambdas/processors/stripe/contract.ts';
 import { hasEnded } from '../lambdas/tenants/api-key-registry.ts';
 import type { ApiKeySummary, OperatorKeySummary } from '../lambdas/tenants/keys.ts';
 import { TenantAdministration } from '../lambdas/tenants/store/tenant-administration.ts';
@@ -31,21 +29,6 @@ export interface Finding {
   readonly detail: string;
 }
 
-/** What the stacks put into a secret whose value a vendor issues, until the operator puts the value there. */
-const GENERATED = /^\{"current":"[A-Za-z0-9]{32}"\}$/;
-/** The secrets whose values vendors issue, by their constructs. */
-const ISSUED: readonly string[] = [
-  'PostmarkToken',
-  ...stripeContract.modes.flatMap((mode) =>
-    [stripeContract.secrets.apiKey.construct, stripeContract.callbacks.secret].map((secret) => inMode(secret, mode)),
-  ),
-];
-
-/** @param name a logical id: of the construct, with a hash of AWS CDK at its end */
-function isIssued(name: string): boolean {
-  return ISSUED.includes(name.replace(/[0-9A-F]{8}$/, ''));
-}
-
 export function examine({ settings, keys, secrets, nowMs }: Examined): readonly Finding[] {
   const valid = keys.filter((key) => !hasEnded(key, nowMs));
   const live = settings['sandbox'] === 'true' ? valid.filter(({ mode }) => mode === 'live') : [];
@@ -56,11 +39,11 @@ export function examine({ settings, keys, secrets, nowMs }: Examined): readonly 
       detail: 'The sandbox is deployed beside a live key. Deploy production without payonce:sandbox.',
     })),
     ...secrets
-      .filter(({ name, text }) => /^\s*(?:\{\s*\}|"")?\s*$/.test(text) || (isIssued(name) && GENERATED.test(text)))
+      .filter(({ text }) => /^\s*(?:\{\s*\}|"")?\s*$/.test(text))
       .map(({ name }) => ({
         check: 'empty_secret' as const,
         about: name,
-        detail: 'The secret has no value, or the one that the deployment made. Put the value that its issuer gave you.',
+        detail: 'The secret is empty. Put the value that its issuer gave you.',
       })),
     ...valid
       .filter(({ expiresAtMs }) => expiresAtMs === undefined)

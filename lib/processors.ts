@@ -35,7 +35,12 @@ export function processorSecrets(
     called.map(({ processor: { name, callbacks, secrets }, mode }) => [
       keyOf(name, mode),
       {
-        callbacks: made(callbacks.secret, `Signs the callbacks of ${name}. Every value is accepted.`, mode, callbacks.issued),
+        callbacks: made(
+          callbacks.secret,
+          `Signs the callbacks of ${name}. Every value is accepted.`,
+          mode,
+          callbacks.issued,
+        ),
         client: Object.fromEntries(
           Object.entries(secrets).map(([secret, { construct, description, issued }]) => [
             secret,

@@ -16,10 +16,7 @@ import { RetainedLogGroup } from './retained-log-group.ts';
 
 export interface HttpApiProps {
   readonly description: string;
-  readonly settings: Pick<
-    Settings,
-    'throttlingRate' | 'throttlingBurst' | 'logRetentionDays' | 'retainData'
-  >;
+  readonly settings: Pick<Settings, 'throttlingRate' | 'throttlingBurst' | 'logRetentionDays' | 'retainData'>;
   /** Answers every path and method that has no route of its own. */
   readonly fallback: Function;
 }
