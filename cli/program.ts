@@ -13,6 +13,7 @@ import { addLetters } from './letters.ts';
 import { addLimits } from './limits.ts';
 import { Session, type Surroundings } from './session.ts';
 import { addSimulate } from './simulate.ts';
+import { addTables } from './tables.ts';
 import { addViews } from './views.ts';
 
 /** The command line. It throws a CommanderError for invalid arguments, and the errors of its commands. */
@@ -35,6 +36,7 @@ export function payonceProgram(surroundings: Surroundings): Command {
     addJobs,
     addEvents,
     addViews,
+    addTables,
     addErase,
     addActivity,
   ])

@@ -78,6 +78,7 @@ describe('every command fails with one sentence and the documented exit code', (
     'jobs run': 'resolve',
     'jobs runs': 'resolve',
     'events republish': '--created-from 1772366400',
+    'tables restore': '--to 1772366400',
     'erase payment': 'pay_k3jx5aqhz4m2nrb7vwy6t5ocdeflgusp',
     'erase order': 'ord_q6hz4m2nrb7vwy3k3jx5aqt5ocdeflgu',
   };
@@ -149,7 +150,7 @@ describe('payonce', () => {
   test.each([
     [
       '',
-      'payonce needs a command: keys, tenants, operators, limits, letters, jobs, events, views, erase, activity, doctor, simulate (see --help).',
+      'payonce needs a command: keys, tenants, operators, limits, letters, jobs, events, views, tables, erase, activity, doctor, cost, simulate (see --help).',
     ],
     ['keys', 'payonce keys needs a command: create, roll, revoke, list (see --help).'],
     ['kyes', "unknown command 'kyes' (Did you mean keys?)"],
@@ -173,6 +174,10 @@ describe('payonce', () => {
     [
       'events republish --created-from 1772452800 --created-to 1772366400',
       'The range is empty: --created-to must be later than --created-from.',
+    ],
+    [
+      'tables restore --to 1772366400 --only ledger,books',
+      "option '--only <tables>': ledger,books is not a list of idempotency, ledger, registry, views.",
     ],
     ['tenants list --all', "unknown option '--all'"],
   ])('"%s" is refused', async (words, sentence) => {

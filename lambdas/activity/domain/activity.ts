@@ -34,6 +34,7 @@ export const ACTIONS = [
   'events.redrive_started',
   'events.republish_started',
   'views.rebuild_started',
+  'tables.recovery_started',
   // Of the settings.
   'settings.seen',
 ] as const;

@@ -1,0 +1,144 @@
+import {
+  DescribeContinuousBackupsCommand,
+  DescribeTableCommand,
+  DescribeTimeToLiveCommand,
+  type DynamoDBClient,
+  ResourceNotFoundException,
+  RestoreTableToPointInTimeCommand,
+  type TableDescription,
+  UpdateContinuousBackupsCommand,
+  UpdateTableCommand,
+  UpdateTimeToLiveCommand,
+} from '@aws-sdk/client-dynamodb';
+import { IdempotencyTable } from '../lambdas/kernel/contract/tables.ts';
+import { CliFailure, ExitCode } from './failure.ts';
+
+export const RESTORABLE = ['idempotency', 'ledger', 'registry', 'views'] as const;
+
+export type Restorable = (typeof RESTORABLE)[number];
+
+export interface RestoreRequest {
+  /** The tables in use, by what they hold. */
+  readonly tables: Readonly<Record<Restorable, string>>;
+  readonly only: readonly Restorable[];
+  /** The same moment for all. Unix seconds. */
+  readonly toSeconds: number;
+}
+
+export interface RestoreTools {
+  readonly client: DynamoDBClient;
+  readonly wait: (milliseconds: number) => Promise<unknown>;
+  readonly report: (progress: string) => void;
+}
+
+/** The value of the setting `restoredTables`. */
+export type Restored = Partial<Record<Restorable | 'ledgerStream', string>>;
+
+/** Interval of the looks at a table. Milliseconds. */
+const LOOK_AGAIN_MS = 10_000;
+/** A day: AWS states no limit for a restore, and most take less than an hour. */
+const MAX_LOOKS = 8_640;
+
+/**
+ * Restores tables to one moment, and gives the new tables the settings that DynamoDB does not restore (Amazon DynamoDB API reference,
+ * RestoreTableToPointInTime): Stream, time to live, point-in-time recovery, and deletion protection. Each step can be repeated: a new
+ * table that exists is not restored again, so an interrupted command goes on.
+ *
+ * @throws CliFailure when a table to restore does not exist any more
+ */
+export async function restoreTables(
+  tools: RestoreTools,
+  { tables, only, toSeconds }: RestoreRequest,
+): Promise<Restored> {
+  const targets = only.map((kind) => ({ kind, source: tables[kind], target: restoredName(tables[kind], toSeconds) }));
+  const sources = new Map<Restorable, TableDescription | undefined>();
+  for (const { kind, source, target } of targets) {
+    const found = await describe(tools.client, source);
+    sources.set(kind, found);
+    if ((await describe(tools.client, target)) !== undefined) continue;
+    if (found === undefined) throw gone(source, target);
+    await tools.client.send(
+      new RestoreTableToPointInTimeCommand({
+        SourceTableName: source,
+        TargetTableName: target,
+        RestoreDateTime: new Date(toSeconds * 1000),
+      }),
+    );
+  }
+  const restored: Restored = {};
+  for (const { kind, target } of targets) {
+    await active(tools, target);
+    await configure(tools, kind, target, sources.get(kind)?.DeletionProtectionEnabled ?? true);
+    restored[kind] = target;
+    if (kind === 'ledger') restored.ledgerStream = (await active(tools, target)).LatestStreamArn ?? '';
+  }
+  return restored;
+}
+
+/** A name that says the moment, and contains the name of the first table. */
+function restoredName(source: string, toSeconds: number): string {
+  return `${source.replace(/-r\d{1,10}$/, '')}-r${toSeconds}`;
+}
+
+function gone(source: string, target: string): CliFailure {
+  return new CliFailure(
+    ExitCode.notFound,
+    `There is no table ${source}: restore its system backup as ${target} ("aws dynamodb restore-table-from-backup"), and run the command again.`,
+  );
+}
+
+async function describe(client: DynamoDBClient, TableName: string): Promise<TableDescription | undefined> {
+  try {
+    return (await client.send(new DescribeTableCommand({ TableName }))).Table;
+  } catch (error) {
+    if (error instanceof ResourceNotFoundException) return undefined;
+    throw error;
+  }
+}
+
+async function active({ client, wait, report }: RestoreTools, name: string): Promise<TableDescription> {
+  for (let look = 0; look < MAX_LOOKS; look += 1) {
+    const table = await describe(client, name);
+    if (table?.TableStatus === 'ACTIVE') return table;
+    report(`${name}: ${table?.TableStatus ?? 'not there yet'}`);
+    await wait(LOOK_AGAIN_MS);
+  }
+  throw new CliFailure(ExitCode.incomplete, `${name} is not restored after a day: run the command again.`);
+}
+
+/** As the templates declare the tables (lib/constructs): a setting that a table has is left. */
+async function configure(
+  tools: RestoreTools,
+  kind: Restorable,
+  TableName: string,
+  isProtected: boolean,
+): Promise<void> {
+  const { client } = tools;
+  const { StreamSpecification, DeletionProtectionEnabled = false } = await active(tools, TableName);
+  if (kind === 'ledger' && StreamSpecification?.StreamEnabled !== true) {
+    const stream = { StreamEnabled: true, StreamViewType: 'NEW_AND_OLD_IMAGES' } as const;
+    await client.send(new UpdateTableCommand({ TableName, StreamSpecification: stream }));
+    await active(tools, TableName);
+  }
+  if (isProtected && !DeletionProtectionEnabled) {
+    await client.send(new UpdateTableCommand({ TableName, DeletionProtectionEnabled: true }));
+    await active(tools, TableName);
+  }
+  if (kind === 'idempotency' || kind === 'registry') await enableTimeToLive(client, TableName);
+  const { ContinuousBackupsDescription: backups } = await client.send(
+    new DescribeContinuousBackupsCommand({ TableName }),
+  );
+  if (backups?.PointInTimeRecoveryDescription?.PointInTimeRecoveryStatus === 'ENABLED') return;
+  const recovery = { PointInTimeRecoveryEnabled: true };
+  await client.send(new UpdateContinuousBackupsCommand({ TableName, PointInTimeRecoverySpecification: recovery }));
+}
+
+async function enableTimeToLive(client: DynamoDBClient, TableName: string): Promise<void> {
+  const { TimeToLiveDescription } = await client.send(new DescribeTimeToLiveCommand({ TableName }));
+  const status = TimeToLiveDescription?.TimeToLiveStatus;
+  if (status === 'ENABLED' || status === 'ENABLING') return;
+  const AttributeName = IdempotencyTable.timeToLiveAttribute;
+  await client.send(
+    new UpdateTimeToLiveCommand({ TableName, TimeToLiveSpecification: { Enabled: true, AttributeName } }),
+  );
+}

@@ -1,0 +1,86 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
+import { type Command, InvalidArgumentError } from 'commander';
+import { DynamoDbOrders } from '../lambdas/orders/store/dynamodb-orders.ts';
+import { DynamoDbStore } from '../lambdas/payments/store/dynamodb-store.ts';
+import { DynamoDbImpliedRows } from '../lambdas/resolving/store/dynamodb-implied-rows.ts';
+import { queuesWalkBegin, rebuildQueues } from '../lambdas/resolving/use/rebuild-queues.ts';
+import { DynamoDbLedgerWalk } from '../lambdas/views/store/dynamodb-ledger-walk.ts';
+import { recordAction } from './activity.ts';
+import { openTables } from './deployment.ts';
+import { CliFailure, ExitCode } from './failure.ts';
+import { RESTORABLE, type Restorable, restoreTables } from './restoring.ts';
+import { readCountOf, readSeconds, type Session } from './session.ts';
+
+/** The Views are rebuilt from the Ledger. */
+const TOGETHER: readonly Restorable[] = ['idempotency', 'ledger', 'registry'];
+const MAX_SEGMENTS = 64;
+/** Maximum number of ids that are printed. The JSON document contains all. */
+const MOST_SHOWN = 50;
+
+/** `payonce tables`. */
+export function addTables(program: Command, session: Session): void {
+  const tables = program.command('tables').description('restores tables to a moment, and recovers what was unfinished');
+
+  tables
+    .command('restore')
+    .description('restores tables to a moment as new tables, and prints the settings that adopt them')
+    .requiredOption('--to <seconds>', 'the moment, in Unix seconds', readSeconds)
+    .option(
+      '--only <tables>',
+      `a list of ${RESTORABLE.join(', ')}; the default is ${TOGETHER.join(', ')}`,
+      readTables,
+      TOGETHER,
+    )
+    .action(async ({ to: toSeconds, only }: { to: number; only: readonly Restorable[] }) => {
+      const target = await session.aws();
+      const { tables: names } = await openTables(target);
+      const client = new DynamoDBClient(target);
+      const restored = await session.during('Restoring', (report) =>
+        restoreTables({ client, wait: sleep, report }, { tables: names, only, toSeconds }),
+      );
+      session.show({ restoredTables: restored, claimsLost: true }, [
+        'Deploy with these settings, in addition to those of tables that were adopted before:',
+        `-c 'payonce:restoredTables=${JSON.stringify(restored)}' -c payonce:claimsLost=true`,
+      ]);
+    });
+
+  tables
+    .command('recover')
+    .description('writes queue entries and references that the Ledger implies and the Registry does not have')
+    .option('--segments <count>', 'segments of the Ledger that are read concurrently', readCountOf(MAX_SEGMENTS), 4)
+    .action(({ segments }: { segments: number }) => recover(session, segments));
+}
+
+/** A repeated command walks again. It writes only what is missing. */
+async function recover(session: Session, segments: number): Promise<void> {
+  const { client, tables, pacing } = await openTables(await session.aws());
+  const store = new DynamoDbStore(client, tables, pacing);
+  await recordAction(session, 'tables.recovery_started');
+  const { read, missing, unreadable } = await session.during('Recovering', (report) =>
+    rebuildQueues(
+      {
+        store,
+        orders: new DynamoDbOrders(client, tables, pacing, store),
+        ledger: new DynamoDbLedgerWalk(client, tables.ledger, pacing),
+        rows: new DynamoDbImpliedRows(client, tables, pacing),
+      },
+      queuesWalkBegin(segments),
+      async (walk) => report(`${walk.read} payments and orders read`),
+    ),
+  );
+  const written = Object.entries(missing).map(([kind, count]) => `${count} ${kind}`);
+  session.show({ read, missing, unreadable }, [
+    `${read} payments and orders read. Rows that were missing: ${written.join(', ')}.`,
+    ...unreadable.slice(0, MOST_SHOWN).map((id) => `unreadable  ${id}`),
+  ]);
+  if (unreadable.length > 0)
+    throw new CliFailure(ExitCode.incomplete, `${unreadable.length} payments and orders cannot be read.`);
+}
+
+function readTables(text: string): readonly Restorable[] {
+  const names = text.split(',');
+  const found = RESTORABLE.filter((name) => names.includes(name));
+  if (found.length === names.length) return found;
+  throw new InvalidArgumentError(`${text} is not a list of ${RESTORABLE.join(', ')}.`);
+}

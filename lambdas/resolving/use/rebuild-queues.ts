@@ -1,0 +1,189 @@
+import { isFault } from '../../kernel/faults.ts';
+import {
+  type ChainId,
+  chargeOperation,
+  isOrderId,
+  isOwnRefund,
+  type OperationId,
+  type OrderId,
+  orderOperation,
+  type PaymentId,
+  storedOperationId,
+} from '../../kernel/ids.ts';
+import { isSettled } from '../../orders/domain/order.ts';
+import { openOrder } from '../../orders/use/drive-order.ts';
+import { readOrderChain } from '../../orders/use/order-chain.ts';
+import type { OrderStore } from '../../orders/use/order-store.ts';
+import { begunAtMs, isUnderWay, operationIdOf } from '../../payments/domain/change.ts';
+import { moneyOf } from '../../payments/domain/charge-money.ts';
+import { freesReference, isAwaited, isUnresolved } from '../../payments/domain/payment.ts';
+import { chainOf, type PaymentChain, readChain } from '../../payments/use/payment-chain.ts';
+import type {
+  ChargeToReturn,
+  Hold,
+  Inquiry,
+  OpenOrder,
+  PaymentStore,
+  ReferenceName,
+} from '../../payments/use/payment-store.ts';
+import { holdToEnd, lookAtBooks, queuedWith } from '../../payments/use/queued-with.ts';
+import type { LedgerWalk } from '../../views/use/ledger-walk.ts';
+import { type Walked, walkAll } from '../../views/use/walk-all.ts';
+
+/** A row of the Registry that a chain of the Ledger implies. */
+export type ImpliedRow =
+  | { readonly kind: 'inquiry'; readonly row: Inquiry }
+  | { readonly kind: 'return'; readonly row: ChargeToReturn }
+  | { readonly kind: 'hold'; readonly row: Hold }
+  | { readonly kind: 'open_order'; readonly row: OpenOrder }
+  | { readonly kind: 'reference'; readonly row: ReferenceName & { readonly paymentId: PaymentId } };
+
+export interface ImpliedRows {
+  /** Writes the row unless there is one under its key. @returns whether it was missing */
+  putMissing(implied: ImpliedRow): Promise<boolean>;
+}
+
+export interface RebuildQueuesTools {
+  readonly store: Pick<PaymentStore, 'listTransitions' | 'readRecord'>;
+  readonly orders: Pick<OrderStore, 'listOrderTransitions'>;
+  readonly ledger: LedgerWalk;
+  readonly rows: ImpliedRows;
+}
+
+/** Serializable as JSON. A walk can resume from it. */
+export interface QueuesWalk {
+  readonly walked: Walked;
+  /** Payments and orders that were read. */
+  readonly read: number;
+  /** Rows that were missing, by their kind. */
+  readonly missing: Readonly<Record<ImpliedRow['kind'], number>>;
+  /** Payments and orders that this code cannot read. Nothing was queued for them. */
+  readonly unreadable: readonly ChainId[];
+}
+
+export function queuesWalkBegin(segments: number): QueuesWalk {
+  const missing = { inquiry: 0, return: 0, hold: 0, open_order: 0, reference: 0 };
+  return { walked: Array.from({ length: segments }, () => ''), read: 0, missing, unreadable: [] };
+}
+
+/** Limit of the ids kept: more than an operator reads. */
+const MAX_UNREADABLE = 10_000;
+
+/**
+ * Walks the Ledger and writes the queue entries and references that are missing in the Registry, after one of the two was restored.
+ * Then whatever is unfinished is in a queue again. Traffic may continue: an entry that a job has just closed is written again, and the
+ * next run closes it again.
+ *
+ * @param progress called after every page
+ */
+export async function rebuildQueues(
+  { store, orders, ledger, rows }: RebuildQueuesTools,
+  begin: QueuesWalk,
+  progress: (walk: QueuesWalk) => Promise<void>,
+): Promise<QueuesWalk> {
+  let state = begin;
+  const each = async (id: ChainId): Promise<void> => {
+    const found: ImpliedRow['kind'][] = [];
+    let unreadable: readonly ChainId[] = [];
+    try {
+      const implied = isOrderId(id) ? await impliedByOrder({ store, orders }, id) : await impliedByPayment(store, id);
+      for (const row of implied) if (await rows.putMissing(row)) found.push(row.kind);
+    } catch (error) {
+      // A fault of the store says nothing about the chain.
+      if (isFault(error)) throw error;
+      unreadable = [id];
+    }
+    const missing = { ...state.missing };
+    for (const kind of found) missing[kind] += 1;
+    const known = state.unreadable.slice(0, MAX_UNREADABLE - unreadable.length);
+    state = { ...state, read: state.read + 1, missing, unreadable: [...known, ...unreadable] };
+  };
+  await walkAll(
+    {
+      step: (step) => ledger.chains(step),
+      each,
+      progress: async (walked) => {
+        state = { ...state, walked };
+        await progress(state);
+      },
+    },
+    begin.walked,
+  );
+  return state;
+}
+
+async function impliedByPayment(store: RebuildQueuesTools['store'], id: PaymentId): Promise<readonly ImpliedRow[]> {
+  const chain = await readChain(store, id);
+  if (chain === undefined) return [];
+  const waiting: Inquiry[] = [];
+  for (const inquiry of ownInquiries(chain)) if (!(await isClaimed(store, inquiry.operationId))) waiting.push(inquiry);
+  return [...waiting.map((row) => ({ kind: 'inquiry', row }) as const), ...otherRows(chain)];
+}
+
+/** The resolver finds an open claim without a queue entry. */
+async function isClaimed(store: RebuildQueuesTools['store'], id: OperationId): Promise<boolean> {
+  return (await store.readRecord(id))?.status === 'INPROGRESS';
+}
+
+/** The payment and its changes whose outcome is open. Their claims may be lost. */
+function ownInquiries({ first, transitions, state }: PaymentChain): readonly Inquiry[] {
+  const { payment, refunds, holdChanges } = state;
+  const { id: paymentId } = payment;
+  const claimedAtMs = first.occurredAtMs;
+  const charge: Inquiry = { operationId: chargeOperation(paymentId), paymentId, claimedAtMs };
+  const ofPayer = isUnresolved(payment) ? charge : { ...charge, waitsFor: 'payer' as const };
+  const own = [...holdChanges.values(), ...[...refunds.values()].filter(({ refundId }) => isOwnChange(refundId))];
+  const changes = own
+    .filter((change) => isUnderWay(change, state))
+    .map((change): Inquiry => {
+      const operationId = operationIdOf(change);
+      return { operationId, paymentId, claimedAtMs: begunAtMs(transitions, operationId) ?? claimedAtMs };
+    });
+  return isAwaited(payment) ? [ofPayer, ...changes] : changes;
+}
+
+/** Returns of stray charges are in the queue of returns. */
+function isOwnChange(refundId: string): boolean {
+  return isOwnRefund(refundId) && refundId.startsWith('ref_');
+}
+
+function otherRows(chain: PaymentChain): readonly ImpliedRow[] {
+  const { first, newest, transitions, state } = chain;
+  const { payment, refunds, disputes, strayCharges, decisions } = state;
+  const { id: paymentId, tenantId, mode, reference } = payment;
+  const { hold } = holdToEnd(transitions);
+  const { reopened } = queuedWith(chainOf([first]), transitions.slice(1));
+  const atBank = [
+    ...[...refunds.values()].filter(({ status, refundId }) => status === 'pending' && !isOwnRefund(refundId)),
+    ...[...disputes.values()].filter(({ status }) => status === 'open'),
+  ].map((part): Inquiry => {
+    const operationId = storedOperationId(part.kind === 'refund' ? part.refundId : part.disputeId);
+    return { operationId, paymentId, claimedAtMs: part.createdAtMs, waitsFor: 'bank' };
+  });
+  const returns = [...strayCharges.values()].flatMap(({ chargeId, status }): readonly ChargeToReturn[] => {
+    const entry = { paymentId, chargeId, foundAtMs: newest.occurredAtMs };
+    const money = moneyOf(chargeId, state);
+    if (status === 'authorized') return [{ ...entry, by: 'void' }];
+    return money !== undefined && money.leftMinor + money.pendingMinor > 0 ? [{ ...entry, by: 'refund' }] : [];
+  });
+  // A decision or a stray charge was followed by looks at all charges of the payment, which may not have ended.
+  const books = decisions.size > 0 || strayCharges.size > 0 ? [lookAtBooks(paymentId, newest.occurredAtMs)] : [];
+  const isHeld = hold !== undefined && payment.status === 'requires_capture';
+  const isReferred = reference !== undefined && !freesReference(payment);
+  return [
+    ...[...atBank, ...books].map((row) => ({ kind: 'inquiry', row }) as const),
+    ...returns.map((row) => ({ kind: 'return', row }) as const),
+    ...(isHeld ? [{ kind: 'hold', row: hold } as const] : []),
+    ...(reopened === undefined ? [] : [{ kind: 'open_order', row: reopened } as const]),
+    ...(isReferred ? [{ kind: 'reference', row: { tenantId, mode, reference, paymentId } } as const] : []),
+  ];
+}
+
+async function impliedByOrder(
+  { store, orders }: Pick<RebuildQueuesTools, 'store' | 'orders'>,
+  id: OrderId,
+): Promise<readonly ImpliedRow[]> {
+  const chain = await readOrderChain(orders, id);
+  if (chain === undefined || isSettled(chain.order) || (await isClaimed(store, orderOperation(id)))) return [];
+  return [{ kind: 'open_order', row: openOrder(chain) }];
+}

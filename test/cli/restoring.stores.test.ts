@@ -1,0 +1,60 @@
+import {
+  DescribeContinuousBackupsCommand,
+  DescribeTableCommand,
+  DescribeTimeToLiveCommand,
+  PutItemCommand,
+  ScanCommand,
+} from '@aws-sdk/client-dynamodb';
+import { beforeAll, describe, expect, test } from '@jest/globals';
+import { restoreTables } from '../../cli/restoring.ts';
+import type { LocalAws } from '../../local/local-aws.ts';
+import { createTables, dynamoDbClient } from '../support/local-aws.ts';
+
+const TO = 1_772_366_400;
+
+/** The local AWS copies the rows as they are: `RestoreDateTime` has no effect there. */
+describe('tables that are restored', () => {
+  const client = dynamoDbClient();
+  let tables: LocalAws['tables'];
+  const tools = { client, wait: async () => undefined, report: () => undefined };
+  const restore = () => restoreTables(tools, { tables, only: ['idempotency', 'ledger', 'registry'], toSeconds: TO });
+
+  beforeAll(async () => {
+    tables = await createTables('restore-Ledger');
+    await client.send(new PutItemCommand({ TableName: tables.ledger, Item: { pk: { S: 'PAY#1' }, sk: { S: 'T#1' } } }));
+  });
+
+  test('have their rows, and what DynamoDB does not restore: Stream, time to live, recovery and protection', async () => {
+    const { idempotency = '', ledger = '', ledgerStream, registry = '', views } = await restore();
+    expect([idempotency, ledger, registry]).toEqual(
+      [tables.idempotency, tables.ledger, tables.registry].map((name) => `${name}-r${TO}`),
+    );
+    expect(views).toBeUndefined();
+    expect((await client.send(new ScanCommand({ TableName: ledger }))).Count).toBe(1);
+    const { Table: restored } = await client.send(new DescribeTableCommand({ TableName: ledger }));
+    expect(restored).toMatchObject({
+      StreamSpecification: { StreamEnabled: true, StreamViewType: 'NEW_AND_OLD_IMAGES' },
+      LatestStreamArn: ledgerStream,
+    });
+    expect(ledgerStream).toContain(`:table/${ledger}/stream/`);
+    for (const TableName of [idempotency, registry]) {
+      const { TimeToLiveDescription } = await client.send(new DescribeTimeToLiveCommand({ TableName }));
+      expect(TimeToLiveDescription).toMatchObject({ TimeToLiveStatus: 'ENABLED', AttributeName: 'expiresAt' });
+    }
+    for (const TableName of [idempotency, ledger, registry]) {
+      const { ContinuousBackupsDescription } = await client.send(new DescribeContinuousBackupsCommand({ TableName }));
+      expect(ContinuousBackupsDescription?.PointInTimeRecoveryDescription?.PointInTimeRecoveryStatus).toBe('ENABLED');
+    }
+  });
+
+  test('are not restored again by a repeated command, which goes on', async () => {
+    expect(await restore()).toEqual(await restore());
+  });
+
+  test('a table that is gone is named, with what restores it', async () => {
+    const lost = { ...tables, registry: 'never-was' };
+    await expect(restoreTables(tools, { tables: lost, only: ['registry'], toSeconds: TO })).rejects.toThrow(
+      `There is no table never-was: restore its system backup as never-was-r${TO}`,
+    );
+  });
+});
