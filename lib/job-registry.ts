@@ -6,7 +6,7 @@ import { JOB_PAGE_SECONDS, type JobEntry } from '../lambdas/kernel/contract/jobs
 const ID = /^[a-z](?:-?[a-z0-9]){1,49}$/;
 /** A nightly run must end before the next one is due. Seconds. */
 const LONGEST_RUN_SECONDS = 24 * 60 * 60;
-/** A CloudWatch alarm evaluates at most a week (PutMetricAlarm, "EvaluationPeriods"). Seconds. */
+/** Runs are kept for some weeks, and the job that looks for overdue jobs must find them. Seconds. */
 const RAREST_SECONDS = 7 * 24 * 60 * 60;
 const WORKERS: readonly string[] = ['payments', 'upkeep'];
 const OVERLAPS: readonly string[] = ['forbid', 'allow'];

@@ -75,6 +75,8 @@ export class Jobs extends Construct {
     const { registry } = this.#props.data;
     const worker = this.workers[name];
     registry.grantRows(worker, 'Runs', ['dynamodb:GetItem', 'dynamodb:PutItem'], [RegistryRow.jobRuns]);
+    // It tells which jobs are overdue.
+    if (name === 'upkeep') registry.grantRows(worker, 'ListRuns', ['dynamodb:Query'], [RegistryRow.jobRuns]);
     registry.grantRows(worker, 'Locks', ['dynamodb:UpdateItem'], [RegistryRow.jobLock]);
     const { queue } = new JobWorker(this, id, { worker });
     worker.tell({ [QUEUE_VARIABLES[name]]: queue.queueUrl });

@@ -1,6 +1,11 @@
-import type { JobMetricName } from '../../lambdas/jobs/contract.ts';
+import type { CountedMetric, JobMetric } from '../../lambdas/jobs/contract.ts';
 import type { EventMetric } from '../../lambdas/kernel/contract/events.ts';
-import type { AlarmMetric, OutboundMetric, TENANT_LIMITED } from '../../lambdas/kernel/contract/metrics.ts';
+import type {
+  AlarmMetric,
+  FUNCTION_FAILED,
+  OutboundMetric,
+  TENANT_LIMITED,
+} from '../../lambdas/kernel/contract/metrics.ts';
 import type { RequestCount } from '../../lambdas/kernel/platform/telemetry.ts';
 import type { BooksMetric } from '../../lambdas/reconciling/contract.ts';
 import type { BacklogMetricName } from '../../lambdas/resolving/contract.ts';
@@ -72,12 +77,20 @@ const VENDORS: Readonly<Record<OutboundMetric, Meaning>> = {
   outbound_dead_letter_failed: 'Calls that could not be stored as dead letters; their fault was thrown instead.',
 };
 
-const JOBS: Readonly<Record<JobMetricName, Meaning>> = {
-  job_succeeded: 'Runs that reached their end. Some of their items may have failed.',
+const JOBS: Readonly<Record<CountedMetric, Meaning>> = {
   job_failed: 'Runs that were given up: too long, no lock, or unreadable.',
   job_item_failed: 'Items that failed and were reported; a later run processes them again.',
   job_item_skipped: 'Items that were skipped because they ended their worker repeatedly.',
   job_fenced: 'Writes of a worker that were rejected because another worker had taken over.',
+};
+
+const OVERDUE: Readonly<Record<typeof JobMetric.overdue, Meaning>> = {
+  jobs_overdue: 'Jobs of which no run has succeeded in time. Reported every five minutes.',
+};
+
+const FUNCTIONS: Readonly<Record<typeof FUNCTION_FAILED, Meaning>> = {
+  function_failed:
+    'Executions that ended with an error, a crash or a timeout, from the lines of Lambda in the functions’ logs.',
 };
 
 const BACKLOG: Readonly<Record<BacklogMetricName, Meaning>> = {
@@ -111,10 +124,22 @@ const GROUPS: readonly (readonly [
 ])[] = [
   ['Requests, callbacks and webhooks', '`service`: the function', 'Sum', REQUESTS],
   ['Limits of tenants', '`service` = `limits`; once without and once with `tenant`', 'Sum', LIMITS],
-  ['For an operator', '`service`: the function', 'Sum', ALARMS],
-  ['Events', '`service`: the relay, a consumer or `upkeep-jobs`', 'Sum; Maximum of `event_age`', EVENTS],
+  ['For an operator', '`service`: once the function and once `alarms`', 'Sum', ALARMS],
+  [
+    'Events',
+    '`service`: the relay, a consumer or `upkeep-jobs`; `payment_to_review` also `alarms`',
+    'Sum; Maximum of `event_age`',
+    EVENTS,
+  ],
   ['Vendors and processors', '`service` = `vendors`, and `vendor`', 'Sum', VENDORS],
-  ['Jobs', '`service` = `jobs`, and `job`: the job’s id', 'Sum', JOBS],
+  [
+    'Jobs',
+    '`service` = `jobs`; once with `job`: the job’s id, and once with `pace`: `minutes` or `hours`, how often it runs',
+    'Sum',
+    JOBS,
+  ],
+  ['Jobs that are overdue', '`service` = `jobs`', 'Maximum', OVERDUE],
+  ['Functions', 'none', 'Sum', FUNCTIONS],
   ['Unfinished work', '`service` = `backlog`', 'Maximum', BACKLOG],
   ['Books and tables', '`service` = `books`', 'Maximum', BOOKS],
 ];
@@ -142,9 +167,9 @@ export function metricsPage(): string {
     'Written by `npm run docs:tables` from `docs/generate/metrics.ts`. Do not edit this page.',
     '',
     'Functions publish metrics in the CloudWatch namespace `Payonce`, or `Payonce/<environment>` with the setting `environment`, as JSON',
-    'lines in the embedded metric format. A count is written only when it is greater than 0; states (*Unfinished work*, *Books and tables*)',
-    'are written at every reading, zeros included. The',
-    'dashboard `Payonce-<region>` or `<environment>-Payonce-<region>` shows the metrics, and the [runbook](runbook.md) describes the alarms on them.',
+    'lines in the embedded metric format. A count is written only when it is greater than 0; states (*Jobs that are overdue*, *Unfinished work*,',
+    '*Books and tables*) are written at every reading, zeros included. The dashboards `Payonce-<region>` and `Payonce-machines-<region>`,',
+    'with `<environment>-` before them in an environment, show the metrics, and the [runbook](runbook.md) describes the alarms on them.',
     '',
     sections.join('\n\n'),
     '',

@@ -6,6 +6,7 @@ import { configuredParking } from '../events/store/sqs-parking.ts';
 import { readStreamRecord } from '../events/store/stream-records.ts';
 import type { PublishOutcome } from '../events/use/event-publisher.ts';
 import { type RelayAlarm, relayTransitions } from '../events/use/relay-transitions.ts';
+import { ALARM_RUN } from '../kernel/contract/metrics.ts';
 import { queues } from '../kernel/platform/sqs.ts';
 import { type Bus, type Platform, type Queues, systemPlatform } from '../kernel/platform/system-platform.ts';
 import { idempotently } from '../once/idempotently.ts';
@@ -30,7 +31,7 @@ export function wire(platform: Platform & Queues & Bus, runner: OperationRunner)
     parking: configuredParking(platform, config.parkingQueueUrl),
     relayed: new ProcessRecords<PublishOutcome>(),
     alarmed: new ProcessRecords<true>(),
-    alarm: (what: RelayAlarm, about: string) => telemetry.run('alarm', { [what]: 1 }, { [what]: about }),
+    alarm: (what: RelayAlarm, about: string) => telemetry.run(ALARM_RUN, { [what]: 1 }, { [what]: about }),
     runner,
     digest,
     report: (error: unknown) => telemetry.fault('outbox-relay', error),

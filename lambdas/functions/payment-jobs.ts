@@ -7,7 +7,7 @@ import { configuredJobTasks } from '../jobs/store/sqs-job-tasks.ts';
 import type { Job } from '../jobs/use/job.ts';
 import { workRun } from '../jobs/use/work-run.ts';
 import type { JobOf } from '../kernel/contract/jobs.ts';
-import type { AlarmMetric } from '../kernel/contract/metrics.ts';
+import { ALARM_RUN, type AlarmMetric } from '../kernel/contract/metrics.ts';
 import { secrets } from '../kernel/platform/secrets-manager.ts';
 import { queues } from '../kernel/platform/sqs.ts';
 import { type Platform, systemPlatform } from '../kernel/platform/system-platform.ts';
@@ -79,7 +79,8 @@ async function paymentJobs(
   /** A row that this code cannot parse stays in its queue and is reported at every read, for an operator. */
   const unreadable = (error: unknown): void => {
     telemetry.fault(NAME, error);
-    telemetry.run('resolve unreadable', { undecidable: 1 }, { unreadable: 1 });
+    telemetry.run('resolve unreadable', {}, { unreadable: 1 });
+    telemetry.run(ALARM_RUN, { undecidable: 1 }, {});
   };
   const store = new DynamoDbStore(documents, tables, pacing);
   const effects = new DynamoDbEffects(documents, tables, pacing, store, unreadable);
@@ -92,7 +93,7 @@ async function paymentJobs(
     digest,
     report: (error: unknown) => telemetry.fault(NAME, error),
     // Written at once, so that a later crash does not lose it.
-    alarm: (what: AlarmMetric, about: string) => telemetry.run('alarm', { [what]: 1 }, { [what]: about }),
+    alarm: (what: AlarmMetric, about: string) => telemetry.run(ALARM_RUN, { [what]: 1 }, { [what]: about }),
     ...pacing,
   };
   return {

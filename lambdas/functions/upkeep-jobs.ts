@@ -11,6 +11,7 @@ import { DynamoDbJobMarks } from '../jobs/store/dynamodb-job-marks.ts';
 import { DynamoDbJobRuns } from '../jobs/store/dynamodb-job-runs.ts';
 import { configuredJobTasks } from '../jobs/store/sqs-job-tasks.ts';
 import type { Job } from '../jobs/use/job.ts';
+import { watchingJobs } from '../jobs/use/overdue-jobs.ts';
 import { workRun } from '../jobs/use/work-run.ts';
 import { EventMetric } from '../kernel/contract/events.ts';
 import type { JobOf } from '../kernel/contract/jobs.ts';
@@ -68,11 +69,19 @@ export async function wire(
   const { books } = await configuredProcessors(payments, platform);
   const stores = openStores(platform, payments);
   const jobs = jobTelemetry(NAME, instruments);
+  const runs = new DynamoDbJobRuns(platform.documents, payments.tables, stores.pacing);
+  const sweeping = sweepingJobs(platform, stores, runner);
   const tools = {
-    runs: new DynamoDbJobRuns(platform.documents, payments.tables, stores.pacing),
+    runs,
     tasks: configuredJobTasks(platform, { upkeep: queueUrl }),
     jobs: {
-      ...sweepingJobs(platform, stores, runner),
+      ...sweeping,
+      'sweep-webhooks': watchingJobs('sweep-webhooks', sweeping['sweep-webhooks'], {
+        runs,
+        clock,
+        tell: jobs.overdue,
+        report: (error) => jobs.fault(NAME, error),
+      }),
       ...bookkeepingJobs(platform, stores, books),
     } satisfies Readonly<Record<JobOf<'upkeep'>, Job>>,
     observer: jobs,

@@ -1,7 +1,7 @@
 import type { Answer, Problem } from '../kernel/answer.ts';
 import type { RequestCause } from '../kernel/cause.ts';
 import type { Scope } from '../kernel/contract/api.ts';
-import type { AlarmMetric } from '../kernel/contract/metrics.ts';
+import { ALARM_RUN, type AlarmMetric } from '../kernel/contract/metrics.ts';
 import type { Digest } from '../kernel/digest.ts';
 import type { OperationId, TenantId } from '../kernel/ids.ts';
 import type { RequestCount, Telemetry } from '../kernel/platform/telemetry.ts';
@@ -153,7 +153,7 @@ function alarmOnce(telemetry: Telemetry): Seen['alarm'] {
   return (what, about) => {
     if (raised.has(what)) return;
     raised.add(what);
-    telemetry.run('alarm', { [what]: 1 }, { [what]: about });
+    telemetry.run(ALARM_RUN, { [what]: 1 }, { [what]: about });
   };
 }
 

@@ -40,10 +40,10 @@ export const EXECUTOR_TIMEOUT_SECONDS = 20;
 /** To accept a run takes two reads, a write and a message. Seconds. */
 export const JOBS_API_TIMEOUT_SECONDS = 10;
 
-/** The metrics of jobs. Workers emit them, and the stacks define alarms on them. The job id is a dimension. */
+/** The metrics of jobs. Workers emit them, and the stacks define alarms on them. Metrics of one job have its id as a dimension. */
 export const JobMetric = {
-  /** A run has ended. Some of its items may have failed. */
-  succeeded: 'job_succeeded',
+  /** Jobs of which no run has succeeded in time. Reported every five minutes, also when it is zero. */
+  overdue: 'jobs_overdue',
   /** A run was given up: it took too long, did not get its lock, or could not be read. */
   failed: 'job_failed',
   /** An item failed and was reported. A later run processes it again. */
@@ -56,6 +56,21 @@ export const JobMetric = {
 
 export type JobMetricName = (typeof JobMetric)[keyof typeof JobMetric];
 
+/** What is counted of one job. */
+export type CountedMetric = Exclude<JobMetricName, typeof JobMetric.overdue>;
+
 /** The dimension with the job id, and the service name that all workers share. */
 export const JOB_DIMENSION = 'job';
 export const JOB_SERVICE = 'jobs';
+
+/** How often a job runs, as a dimension of the metrics that an alarm watches for all jobs of one pace together. */
+export const PACE_DIMENSION = 'pace';
+
+/** A job that runs every few minutes: a failure in one run is corrected by the next runs. */
+export const FREQUENT_SECONDS = 5 * 60;
+
+export type Pace = 'minutes' | 'hours';
+
+export function paceOf(every: number): Pace {
+  return every <= FREQUENT_SECONDS ? 'minutes' : 'hours';
+}

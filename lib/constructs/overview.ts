@@ -12,14 +12,15 @@ import {
 } from 'aws-cdk-lib/aws-cloudwatch';
 import type { Queue } from 'aws-cdk-lib/aws-sqs';
 import { Construct } from 'constructs';
-import { JobMetric, type JobMetricName } from '../../lambdas/jobs/contract.ts';
+import { JobMetric, paceOf } from '../../lambdas/jobs/contract.ts';
 import { EventMetric } from '../../lambdas/kernel/contract/events.ts';
 import type { JobEntry } from '../../lambdas/kernel/contract/jobs.ts';
-import type { OutboundMetric } from '../../lambdas/kernel/contract/metrics.ts';
+import { ALARM_SERVICE, ALARMS } from '../../lambdas/kernel/contract/metrics.ts';
 import { BOOKS_SERVICE, BooksMetric } from '../../lambdas/reconciling/contract.ts';
 import { BACKLOG_SERVICE, BacklogMetric, type BacklogMetricName } from '../../lambdas/resolving/contract.ts';
 import { environmentOf } from '../settings.ts';
-import { jobMetric } from './job-alarms.ts';
+import { failuresMetric, throttlesMetric } from './function-alarms.ts';
+import { overdueMetric, paceMetric } from './job-alarms.ts';
 import type { PayonceFunction } from './payonce-function.ts';
 import { payonceMetric, vendorMetric } from './payonce-metric.ts';
 import type { RunbookAlarm } from './runbook-alarm.ts';
@@ -31,6 +32,8 @@ export interface OverviewProps {
   /** Names of tables, by the names that the dashboard shows. */
   readonly tables: Readonly<Record<string, string>>;
   readonly jobs: readonly JobEntry[];
+  /** Whether orders are enabled. */
+  readonly orders: boolean;
   /** The vendors and processors whose calls are counted. */
   readonly vendors: readonly string[];
   readonly processors: readonly string[];
@@ -44,48 +47,49 @@ const WIDTH = 8;
 /** The maximum number of alarms of a widget (CloudWatch, "Dashboard body structure"). */
 const ALARMS_SHOWN = 100;
 
-/** The operator's dashboard: first the alarms, then the path of the money from the requests to the books. */
+/**
+ * The operator's dashboards: the alarms and the path of the money from the requests to the books, and the machines under it. Each
+ * has at most 50 metrics: then the first three of an account are free.
+ */
 export class Overview extends Construct {
   constructor(scope: Construct, id: string, props: OverviewProps) {
     super(scope, id);
-    const environment = environmentOf(this.node);
-    const dashboard = new Dashboard(this, 'Dashboard', {
-      // Names of dashboards are unique in the account, not in the region.
-      dashboardName: [...(environment === undefined ? [] : [environment]), 'Payonce', Aws.REGION].join('-'),
-      defaultInterval: Duration.hours(3),
-    });
+    const dashboard = this.#dashboard('Dashboard', 'Payonce');
     const what = 'What each alarm means and what to do about it: docs/runbook.md.';
     dashboard.addWidgets(new TextWidget({ markdown: `# Payonce\n${what}`, width: 3 * WIDTH, height: 2 }));
     for (let from = 0; from < props.alarms.length; from += ALARMS_SHOWN) {
       const alarms = props.alarms.slice(from, from + ALARMS_SHOWN);
       dashboard.addWidgets(new AlarmStatusWidget({ title: 'Alarms', alarms, width: 3 * WIDTH, height: 8 }));
     }
-    for (const row of [requests(props), waiting(), events(props), runs(props), books(), machines(props)]) {
-      dashboard.addWidgets(...row);
-    }
+    for (const row of [requests(props), waiting(), flow(props)]) dashboard.addWidgets(...row);
+    const machines = this.#dashboard('Machines', 'Payonce-machines');
+    for (const row of [functions(props), stores(props)]) machines.addWidgets(...row);
+  }
+
+  /** Names of dashboards are unique in the account, not in the region. */
+  #dashboard(id: string, name: string): Dashboard {
+    const environment = environmentOf(this.node);
+    return new Dashboard(this, id, {
+      dashboardName: [...(environment === undefined ? [] : [environment]), name, Aws.REGION].join('-'),
+      defaultInterval: Duration.hours(3),
+    });
   }
 }
 
-function requests({ api, vendors, processors }: OverviewProps): IWidget[] {
-  const outcomes = ['first', 'replay', 'in_progress', 'mismatch', 'unknown', 'takeover', 'fenced', 'unavailable'];
-  const calls: OutboundMetric[] = ['outbound_call', 'outbound_retry', 'outbound_gave_up'];
+function requests({ api, orders, vendors, processors }: OverviewProps): IWidget[] {
+  const outcomes = ['first', 'replay', 'unknown', 'takeover', 'fenced', 'unavailable', 'failure'];
+  const ofOrders = orders ? counted('orders', ['first', 'unknown', 'unavailable', 'failure']) : [];
   return [
-    graph('Payments and changes by outcome', counted('payments', [...outcomes, 'failure'])),
-    graph('Orders by outcome', counted('orders', [...outcomes, 'failure'])),
+    graph('Payments, changes and orders by outcome', [...counted('payments', outcomes), ...ofOrders]),
     graph('Callbacks', counted('callbacks', ['taken_in', 'redelivered', 'orphaned', 'refused'].map(callback))),
     graph('The gateway', [
       api.metricCount({ period: PERIOD }),
       api.metricClientError({ period: PERIOD }),
       api.metricServerError({ period: PERIOD }),
     ]),
-    graph('Gateway latency', [
-      api.metricLatency({ period: PERIOD, statistic: 'p50', label: 'p50' }),
-      api.metricLatency({ period: PERIOD, statistic: 'p99', label: 'p99' }),
-    ]),
+    graph('Gateway latency', [api.metricLatency({ period: PERIOD, statistic: 'p99', label: 'p99' })]),
     graph('Vendors and processors', [
-      ...vendors.flatMap((vendor) =>
-        calls.map((name) => vendorMetric(vendor, name, PERIOD).with({ label: `${vendor} ${name}` })),
-      ),
+      ...vendors.map((name) => vendorMetric(name, 'outbound_gave_up', PERIOD).with({ label: `${name} gave up` })),
       ...[...vendors, ...processors].map((name) =>
         vendorMetric(name, 'outbound_breaker_opened', PERIOD).with({ label: `${name} breaker opened` }),
       ),
@@ -102,56 +106,44 @@ function waiting(): IWidget[] {
     ]),
     graph('Age of the oldest, in milliseconds', ages.map(backlogMetric)),
     graph('Requires an operator', [
-      ...counted('outbox-relay', [EventMetric.toReview]),
-      ...counted('payment-jobs', ['undecidable', 'order_needs_review', 'late_success', 'contradiction']),
-      ...counted('callbacks', ['late_success', 'contradiction']),
+      ...counted('outbox-relay', [EventMetric.toReview, EventMetric.tampered]),
+      ...counted(ALARM_SERVICE, Object.keys(ALARMS)),
+      metric(BOOKS_SERVICE, BooksMetric.mismatches, 'Maximum'),
     ]),
   ];
 }
 
-function events({ queues }: OverviewProps): IWidget[] {
-  const named = [...queues];
+function flow({ jobs }: OverviewProps): IWidget[] {
+  const paces = new Set(jobs.map(({ every }) => paceOf(every)));
+  const troubles = [JobMetric.failed, JobMetric.itemFailed, JobMetric.skipped];
   return [
     graph('Events published', counted('outbox-relay', [EventMetric.published, EventMetric.publishFailed])),
     graph('Age of events on the bus, in milliseconds', [metric('outbox-relay', EventMetric.age, 'Maximum')]),
-    graph(
-      'Waiting messages and dead letters',
-      named.map(([label, queue]) => queue.metricApproximateNumberOfMessagesVisible({ period: PERIOD, label })),
-    ),
-  ];
-}
-
-function runs({ jobs }: OverviewProps): IWidget[] {
-  const each = (name: JobMetricName): IMetric[] =>
-    jobs.map((job) => jobMetric(job, name, PERIOD).with({ label: `${job.id} ${name}` }));
-  return [
-    graph('Runs of jobs', each(JobMetric.succeeded)),
-    graph('Runs given up', each(JobMetric.failed)),
-    graph('Items that failed or were skipped', [...each(JobMetric.itemFailed), ...each(JobMetric.skipped)]),
-  ];
-}
-
-function books(): IWidget[] {
-  return [
-    graph('Differences between processors and the Ledger', [metric(BOOKS_SERVICE, BooksMetric.mismatches, 'Maximum')]),
-    graph('Rows of the Ledger that were changed', counted('outbox-relay', [EventMetric.tampered])),
-    graph('Expired records that remain, tables without time to live', [
-      metric(BOOKS_SERVICE, BooksMetric.expiredLeft, 'Maximum'),
-      metric(BOOKS_SERVICE, BooksMetric.ttlNotWorking, 'Maximum'),
+    graph('Jobs: overdue, runs given up, items that failed or were skipped', [
+      overdueMetric(),
+      ...[...paces].flatMap((pace) =>
+        troubles.map((name) => paceMetric(pace, name).with({ label: `${name} (every few ${pace})` })),
+      ),
     ]),
   ];
 }
 
-function machines({ functions, tables }: OverviewProps): IWidget[] {
-  const named = [...functions];
+function functions(props: OverviewProps): IWidget[] {
   return [
+    graph('Functions: failed executions', [failuresMetric()]),
+    graph('Functions of the account: throttles', [throttlesMetric()]),
     graph(
       'Functions: errors',
-      named.map(([label, made]) => made.function.metricErrors({ period: PERIOD, label })),
+      [...props.functions].map(([label, made]) => made.function.metricErrors({ period: PERIOD, label })),
     ),
+  ];
+}
+
+function stores({ queues, tables }: OverviewProps): IWidget[] {
+  return [
     graph(
-      'Functions: throttles',
-      named.map(([label, made]) => made.function.metricThrottles({ period: PERIOD, label })),
+      'Waiting messages and dead letters',
+      [...queues].map(([label, queue]) => queue.metricApproximateNumberOfMessagesVisible({ period: PERIOD, label })),
     ),
     graph(
       'Tables: throttled reads and writes',
@@ -169,6 +161,10 @@ function machines({ functions, tables }: OverviewProps): IWidget[] {
         ),
       ),
     ),
+    graph('Expired records that remain, tables without time to live', [
+      metric(BOOKS_SERVICE, BooksMetric.expiredLeft, 'Maximum'),
+      metric(BOOKS_SERVICE, BooksMetric.ttlNotWorking, 'Maximum'),
+    ]),
   ];
 }
 

@@ -35,6 +35,11 @@ export function payonceMetric({ service, name, statistic = 'Sum', period, of = {
   });
 }
 
+/** A metric of the environment without dimensions, from the logs of its functions. */
+export function environmentMetric(name: string, period: Duration): Metric {
+  return new Metric({ namespace: NAMESPACE, metricName: name, statistic: 'Sum', period });
+}
+
 /** A metric of the calls of all functions to one vendor or processor. */
 export function vendorMetric(vendor: string, name: string, period: Duration): Metric {
   return payonceMetric({ service: OUTBOUND_SERVICE, name, period, of: { [VENDOR_DIMENSION]: vendor } });

@@ -39,7 +39,7 @@ export class Watch extends Construct {
     const functions = named(stack, (node) => node instanceof PayonceFunction);
     const queues = queuesOf(stack, data);
     new FunctionAlarms(this, 'Functions', { functions });
-    new JobAlarms(this, 'Jobs', { jobs: JOBS });
+    new JobAlarms(this, 'Jobs');
     new RunbookAlarm(this, 'TenantLimited', {
       description: 'Requests of a tenant are refused because its limit is used up.',
       entry: 'a-tenant-is-limited',
@@ -58,6 +58,7 @@ export class Watch extends Construct {
         Views: data.views.tableName,
       },
       jobs: JOBS,
+      orders: data.deadLetters !== undefined,
       vendors: data.deadLetters === undefined ? [] : VENDORS,
       processors,
       alarms: [...named(stack, (node) => node instanceof RunbookAlarm).values()],

@@ -25,8 +25,8 @@ const EVENT_GB = 2 / 1024 ** 2;
 
 /** The runs of all jobs in a month. */
 const RUNS = JOBS.map(({ every }) => (HOURS * HOUR_SECONDS) / every).reduce((sum, runs) => sum + runs, 0);
-/** Custom metrics that are written at least hourly without requests: one for each job, the backlog, and the mismatches. */
-const IDLE_METRICS = JOBS.filter(({ every }) => every <= HOUR_SECONDS).length + Object.keys(BacklogMetric).length + 1;
+/** Custom metrics that are written at least hourly without requests: the backlog, the jobs that are overdue, and the mismatches. */
+const IDLE_METRICS = Object.keys(BacklogMetric).length + 2;
 
 /** What a deployment without requests costs in a month. */
 export function idleBill(templates: readonly StackTemplate[]): readonly BillLine[] {

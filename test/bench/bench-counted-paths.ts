@@ -2,6 +2,7 @@ import { receiveCallback } from '../../lambdas/callbacks/receive-callback.ts';
 import { acceptedRun } from '../../lambdas/jobs/domain/job-run.ts';
 import { DynamoDbJobRuns } from '../../lambdas/jobs/store/dynamodb-job-runs.ts';
 import { workRun } from '../../lambdas/jobs/use/work-run.ts';
+import { JOBS } from '../../lambdas/kernel/contract/jobs.ts';
 import type { OperationId } from '../../lambdas/kernel/ids.ts';
 import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
 import { idempotentRunner } from '../../lambdas/once/idempotent-runner.ts';
@@ -24,6 +25,7 @@ import { SimulatedClock } from '../support/simulated-clock.ts';
 import { endpointNamed, SECRETS } from '../webhooks/webhook-fixtures.ts';
 import { itemSize } from '../world/dynamodb-values.ts';
 import { MemoryDynamoDb } from '../world/memory-dynamodb.ts';
+import { SimulatedSystem } from '../world/simulator/system.ts';
 import { TABLE_SHAPES, TABLES } from '../world/tables.ts';
 import { PartitionMeter } from './bench-partition-meter.ts';
 import { typicalPayment, typicalProcessor } from './bench-typical-payment.ts';
@@ -92,6 +94,7 @@ export async function countPaths() {
     webhook: plain.webhook,
     callback: await callbackPath(),
     run: await runPath(),
+    idleReads: await idleReads(),
   };
 }
 
@@ -176,4 +179,28 @@ async function runPath(): Promise<CountedPath> {
     const ended = await workRun(tools, run, 1);
     if (ended !== 'succeeded') throw new Error(`the run was ${ended}`);
   });
+}
+
+const SETTLED_MS = 5 * 60_000;
+
+/** Read units of the queries of a run that finds nothing, as the deployed functions make them: the mean over the runs of a month. */
+async function idleReads(): Promise<number> {
+  const system = await SimulatedSystem.begin(1);
+  let units = 0;
+  const { database } = system.account;
+  const isVoid = database.isVoid.bind(database);
+  // It is asked about each query. A query of an empty partition costs half a unit, or one when it is consistent.
+  database.isVoid = (query) => {
+    units += query.ConsistentRead === true ? 1 : 0.5;
+    return isVoid(query);
+  };
+  let [reads, runs] = [0, 0];
+  for (const { id, every } of JOBS) {
+    units = 0;
+    system.at(system.nowMs + 1, id, () => system.runJob(id));
+    await system.run(system.nowMs + SETTLED_MS);
+    reads += units / every;
+    runs += 1 / every;
+  }
+  return Math.round(reads / runs);
 }

@@ -1,7 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { expect, test } from '@jest/globals';
 import { costsPage, fillCosts, type Synthesize } from '../../docs/generate/costs.ts';
-import type { StackTemplate } from '../../lib/cost/bill.ts';
+import { idleBill, pathsFor, type StackTemplate } from '../../lib/cost/bill.ts';
+import { linesOf, totalOf, type Usage } from '../../lib/cost/prices.ts';
 import { synthesize } from '../support/synth.ts';
 
 const read = (path: string): string => readFileSync(new URL(`../../${path}`, import.meta.url), 'utf8');
@@ -16,4 +17,14 @@ test('docs/costs.md is up to date: if not, run npm run docs:tables', async () =>
 
 test('the README has the figures of docs/costs.md', async () => {
   expect(read('README.md')).toBe(await fillCosts(read('README.md'), synthesized));
+});
+
+test('an idle deployment without options costs at most 12 USD a month, and the paths what docs/costs.md promises', async () => {
+  const templates = await synthesized({ 'payonce:sandbox': 'false' });
+  expect(totalOf(idleBill(templates))).toBeLessThanOrEqual(12);
+  const { payment, event, webhook } = pathsFor(templates);
+  const perMillion = ({ usage }: { readonly usage: Usage }): number => totalOf(linesOf(usage, 1_000_000));
+  expect(perMillion(payment)).toBeLessThanOrEqual(14);
+  expect(perMillion(event)).toBeLessThanOrEqual(10);
+  expect(perMillion(webhook)).toBeLessThanOrEqual(6);
 });

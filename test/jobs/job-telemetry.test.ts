@@ -5,16 +5,35 @@ import { catchWrittenLines } from '../support/written-lines.ts';
 
 const lines = catchWrittenLines();
 
-test('each count is logged immediately, by job, under one service for all workers', () => {
+const written = () =>
+  lines.map((line) => JSON.parse(line) as { _aws: { CloudWatchMetrics: readonly { Dimensions: unknown }[] } });
+
+test('each count is logged immediately under one service for all workers: by job, and by pace for the alarms', () => {
   const { count } = jobTelemetry('payment-jobs', systemInstruments);
-  count('resolve', 'job_succeeded', 1);
+  count('resolve', 'job_failed', 1);
   count('close-days', 'job_item_failed', 3);
-  const written = lines.map((line) => JSON.parse(line) as { _aws: { CloudWatchMetrics: readonly unknown[] } });
-  expect(written).toMatchObject([
-    { service: 'jobs', job: 'resolve', job_succeeded: 1 },
+  expect(written()).toMatchObject([
+    { service: 'jobs', job: 'resolve', job_failed: 1 },
+    { service: 'jobs', pace: 'minutes', job_failed: 1 },
     { service: 'jobs', job: 'close-days', job_item_failed: 3 },
+    { service: 'jobs', pace: 'hours', job_item_failed: 3 },
   ]);
-  for (const { _aws: embedded } of written) {
-    expect(embedded.CloudWatchMetrics).toMatchObject([{ Namespace: 'Payonce', Dimensions: [['service', 'job']] }]);
-  }
+  const dimensions = written().map(({ _aws }) => _aws.CloudWatchMetrics[0]?.Dimensions);
+  expect(dimensions).toEqual([
+    [['service', 'job']],
+    [['service', 'pace']],
+    [['service', 'job']],
+    [['service', 'pace']],
+  ]);
+});
+
+test('the number of overdue jobs is reported also when it is zero, and a log line names them', () => {
+  const { overdue } = jobTelemetry('upkeep-jobs', systemInstruments);
+  overdue([]);
+  overdue(['resolve', 'close-days']);
+  expect(written()).toMatchObject([
+    { service: 'jobs', jobs_overdue: 0 },
+    { message: 'overdue', jobs: ['resolve', 'close-days'] },
+    { service: 'jobs', jobs_overdue: 2 },
+  ]);
 });

@@ -48,7 +48,7 @@ describe('environments beside each other in one account and region', () => {
         return name === undefined ? [] : [`${Type} ${JSON.stringify(name)}`];
       });
     const others = names(staging);
-    expect(others).toHaveLength(6);
+    expect(others).toHaveLength(7);
     expect(others.filter((name) => !name.includes('staging'))).toEqual([]);
     expect(names(alone).filter((name) => name.includes('staging'))).toEqual([]);
   });

@@ -95,6 +95,7 @@ const SERVICE = [
   'ApiGateway::RestApi HttpApi4E1D4184 PayonceService',
   'ApiGateway::Stage HttpApiDeploymentStageliveB6D8FEA9 live',
   'CloudWatch::Dashboard WatchOverviewDashboardAA0E3D14 {"Fn::Join":["",["Payonce-",{"Ref":"AWS::Region"}]]}',
+  'CloudWatch::Dashboard WatchOverviewMachinesFDF8F18B {"Fn::Join":["",["Payonce-machines-",{"Ref":"AWS::Region"}]]}',
   'Events::Rule CommissionEventsRuleB4629D76',
   'Events::Rule ReceiptEventsRule4AB2B311',
   'Events::Rule ViewsEventsRule5EAD99C6',

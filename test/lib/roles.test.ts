@@ -264,6 +264,7 @@ test('the role of JobsUpkeep may not append to the Ledger', () => {
       'dynamodb:Query on LedgerTable',
       'dynamodb:DeleteItem, dynamodb:GetItem, dynamodb:PutItem, dynamodb:Query on Views',
       'dynamodb:DescribeTimeToLive on Registry',
+      `dynamodb:Query ${rows('JOB#*')}`,
       `dynamodb:Query ${rows('OWNERS')}`,
       // Of the index of due webhooks.
       'dynamodb:Query on Registry',

@@ -1,22 +1,20 @@
 import { globSync, readFileSync } from 'node:fs';
 import { describe, expect, test } from '@jest/globals';
-import { Stack } from 'aws-cdk-lib';
 import { Match, Template } from 'aws-cdk-lib/assertions';
 import { JOB_SERVICE } from '../../lambdas/jobs/contract.ts';
-import { JOBS, type JobEntry } from '../../lambdas/kernel/contract/jobs.ts';
-import { LIMITS_SERVICE, OUTBOUND_SERVICE } from '../../lambdas/kernel/contract/metrics.ts';
+import { ALARM_SERVICE, LIMITS_SERVICE, OUTBOUND_SERVICE } from '../../lambdas/kernel/contract/metrics.ts';
 import { BOOKS_SERVICE } from '../../lambdas/reconciling/contract.ts';
 import { BACKLOG_SERVICE } from '../../lambdas/resolving/contract.ts';
-import { JobAlarms } from '../../lib/constructs/job-alarms.ts';
 import { synthesize } from '../support/synth.ts';
 import { present } from './templates.ts';
-import { testApp } from './test-app.ts';
 
 interface Alarm {
   readonly MetricName?: string;
   readonly Namespace?: string;
   readonly Dimensions?: readonly { readonly Name: string; readonly Value: unknown }[];
   readonly Metrics?: unknown;
+  readonly EvaluationPeriods?: number;
+  readonly Period?: number;
   readonly AlarmActions?: readonly unknown[];
   readonly OKActions?: readonly unknown[];
 }
@@ -41,12 +39,22 @@ function watched(metricName: string, dimension: string): readonly string[] {
 }
 
 describe('what is watched', () => {
-  test.each(['Errors', 'Throttles'])('%s of every function', (metricName) => {
-    const functions = Object.keys(present(service).findResources('AWS::Lambda::Function'));
-    const seen = watched(metricName, 'FunctionName');
+  test('the failed executions of every function, from the lines of Lambda in its log', () => {
+    const functions = Object.values(present(service).findResources('AWS::Lambda::Function')) as {
+      readonly Properties: { readonly LoggingConfig: { readonly LogGroup: unknown; readonly LogFormat: string } };
+    }[];
+    const filters = Object.values(present(service).findResources('AWS::Logs::MetricFilter')) as {
+      readonly Properties: { readonly LogGroupName: unknown };
+    }[];
     expect(functions.length).toBeGreaterThan(10);
-    expect(functions.filter((id) => !seen.includes(JSON.stringify({ Ref: id })))).toEqual([]);
-    expect(seen).toHaveLength(functions.length);
+    expect(functions.filter(({ Properties }) => Properties.LoggingConfig.LogFormat !== 'JSON')).toEqual([]);
+    expect(filters.map(({ Properties }) => Properties.LogGroupName)).toEqual(
+      functions.map(({ Properties }) => Properties.LoggingConfig.LogGroup),
+    );
+    present(service).allResourcesProperties('AWS::Logs::MetricFilter', {
+      FilterPattern: '{ ($.type = "platform.report") && ($.record.status != "success") }',
+      MetricTransformations: [{ MetricNamespace: 'Payonce', MetricName: 'function_failed', MetricValue: '1' }],
+    });
   });
 
   test('the depth of every dead-letter queue and parking queue', () => {
@@ -67,13 +75,6 @@ describe('what is watched', () => {
     expect(Object.keys(present(data).findResources('AWS::SQS::Queue'))).toHaveLength(1);
     expect(seen).toMatch(/PayonceData"[^}]*}[^}]*DeadLetters/);
   });
-
-  test.each(['job_succeeded', 'job_failed', 'job_item_failed', 'job_item_skipped'])(
-    '%s of every job that is declared',
-    (metricName) => {
-      expect(watched(metricName, 'job')).toEqual(JOBS.map(({ id }) => JSON.stringify(id)));
-    },
-  );
 
   test.each([
     ['oldest_open_claim', 'backlog', 1_200_000],
@@ -105,13 +106,20 @@ describe('what is watched', () => {
 
   test('only by names under which a function counts', () => {
     const handlers = globSync('lambdas/functions/*.ts').map((file) => readFileSync(file, 'utf8'));
-    const names = new Set([BACKLOG_SERVICE, BOOKS_SERVICE, JOB_SERVICE, LIMITS_SERVICE, OUTBOUND_SERVICE]);
+    const names = new Set([
+      ALARM_SERVICE,
+      BACKLOG_SERVICE,
+      BOOKS_SERVICE,
+      JOB_SERVICE,
+      LIMITS_SERVICE,
+      OUTBOUND_SERVICE,
+    ]);
     for (const [, told = ''] of handlers.join('\n').matchAll(/(?:[tT]elemetry\(|NAME = )'([a-z-]+)'/g)) names.add(told);
     const own = alarms.filter(({ Namespace }) => Namespace === 'Payonce');
     const services = own.flatMap(({ Dimensions = [] }) =>
       Dimensions.filter(({ Name }) => Name === 'service').map(({ Value }) => Value),
     );
-    expect(services.length).toBeGreaterThan(20);
+    expect(services.length).toBeGreaterThan(15);
     expect(services.filter((told) => typeof told !== 'string' || !names.has(told))).toEqual([]);
   });
 
@@ -119,53 +127,108 @@ describe('what is watched', () => {
     expect(alarms.filter(({ MetricName, Metrics }) => MetricName === undefined || Metrics !== undefined)).toEqual([]);
   });
 
-  test('is on one dashboard, with every alarm', () => {
-    const [dashboard] = Object.values(present(service).findResources('AWS::CloudWatch::Dashboard'));
-    const body = JSON.stringify(dashboard);
-    for (const name of ['mismatch', 'open_claims', 'event_age', 'job_failed', 'WriteThrottleEvents', 'outbound_call'])
+  test('is on a dashboard: every alarm, and the metrics behind them', () => {
+    const body = JSON.stringify(present(service).findResources('AWS::CloudWatch::Dashboard'));
+    for (const name of [
+      'mismatch',
+      'open_claims',
+      'event_age',
+      'job_failed',
+      'WriteThrottleEvents',
+      'outbound_gave_up',
+    ])
       expect(body).toContain(name);
     const ids = Object.keys(present(service).findResources('AWS::CloudWatch::Alarm'));
     expect(ids.filter((id) => !body.includes(`["${id}","Arn"]`))).toEqual([]);
   });
+
+  test('is on dashboards of at most 50 metrics, which are free, with all options', () => {
+    const dashboards = Object.values(present(mailed).findResources('AWS::CloudWatch::Dashboard')) as {
+      readonly Properties: { readonly DashboardBody: { readonly 'Fn::Join': readonly [string, readonly unknown[]] } };
+    }[];
+    const counts = dashboards.map(({ Properties: { DashboardBody } }) => {
+      const text = DashboardBody['Fn::Join'][1].map((part) => (typeof part === 'string' ? part : 'x')).join('');
+      const { widgets } = JSON.parse(text) as { widgets: { properties: { metrics?: unknown[] } }[] };
+      return widgets.reduce((sum, { properties: { metrics = [] } }) => sum + metrics.length, 0);
+    });
+    expect(counts).toHaveLength(2);
+    expect(counts.filter((count) => count > 50 || count < 30)).toEqual([]);
+  });
 });
 
-describe('a job', () => {
-  const missed = (job: Partial<JobEntry>): unknown => {
-    const stack = new Stack(testApp(), 'Jobs');
-    const entry = {
-      id: 'sweep',
-      why: 'why',
-      schedule: 'rate(1 hour)',
-      every: 3_600,
-      path: '/',
-      scopes: [],
-      worker: 'upkeep',
-    } as const;
-    const made = new JobAlarms(stack, 'Alarms', { jobs: [{ ...entry, ...job }] });
-    const [alarm] = Object.values(
-      Template.fromStack(Stack.of(made)).findResources('AWS::CloudWatch::Alarm', {
-        Properties: { MetricName: 'job_succeeded' },
-      }),
-    ) as { readonly Properties: { readonly Period: number; readonly EvaluationPeriods: number } }[];
-    return [alarm?.Properties.Period, alarm?.Properties.EvaluationPeriods];
-  };
+/** Which alarm starts for each fault: the metric, and its dimensions without references. */
+const FAULTS: readonly (readonly [fault: string, metric: string, dimensions: Readonly<Record<string, string>>])[] = [
+  ['money comes too late or twice, at any function', 'late_success', { service: 'alarms' }],
+  ['a fact of a processor contradicts a payment, at any function', 'contradiction', { service: 'alarms' }],
+  ['the outcome of a change cannot be determined', 'undecidable', { service: 'alarms' }],
+  ['an order waits for an operator', 'order_needs_review', { service: 'alarms' }],
+  ['a payment waits for an operator', 'payment_to_review', { service: 'outbox-relay' }],
+  ['a row of the Ledger is changed', 'ledger_tampered', { service: 'outbox-relay' }],
+  ['the books of a processor differ', 'mismatches', { service: 'books' }],
+  ['time to live does not work', 'ttl_not_working', { service: 'books' }],
+  ['a claim stays open', 'oldest_open_claim', { service: 'backlog' }],
+  ['an outcome stays unknown', 'oldest_unknown_outcome', { service: 'backlog' }],
+  ['the bus takes no events', 'event_publish_failed', { service: 'outbox-relay' }],
+  ['events reach the bus late', 'event_age', { service: 'outbox-relay' }],
+  ['the relay stands still', 'IteratorAge', {}],
+  ['events are too old to be republished', 'event_minutes_beyond_reach', { service: 'upkeep-jobs' }],
+  ['a webhook endpoint is disabled', 'webhook_endpoint_disabled', { service: 'webhook-sender' }],
+  ['any function crashes, times out or throws', 'function_failed', {}],
+  ['any function is throttled', 'Throttles', {}],
+  ['any job has not succeeded in time, or nobody looks', 'jobs_overdue', { service: 'jobs' }],
+  ['runs of a frequent job are given up', 'job_failed', { service: 'jobs', pace: 'minutes' }],
+  ['runs of another job are given up', 'job_failed', { service: 'jobs', pace: 'hours' }],
+  ['items of a frequent job fail', 'job_item_failed', { service: 'jobs', pace: 'minutes' }],
+  ['items of another job fail', 'job_item_failed', { service: 'jobs', pace: 'hours' }],
+  ['an item of a frequent job is skipped', 'job_item_skipped', { service: 'jobs', pace: 'minutes' }],
+  ['an item of another job is skipped', 'job_item_skipped', { service: 'jobs', pace: 'hours' }],
+  ['a queue for messages that failed holds some', 'ApproximateNumberOfMessagesVisible', {}],
+  ['messages of a queue wait too long', 'ApproximateAgeOfOldestMessage', {}],
+  ['a tenant is limited', 'tenant_limited', { service: 'limits' }],
+  ['a vendor gives up many calls', 'outbound_gave_up', { service: 'vendors' }],
+  ['the breaker of a vendor or processor opens', 'outbound_breaker_opened', { service: 'vendors' }],
+];
 
-  test.each<[string, Partial<JobEntry>, [seconds: number, periods: number]]>([
-    ['every minute, ten minutes long at most: after a quarter of an hour', { every: 60, maxDuration: 600 }, [300, 3]],
-    ['every hour, an hour long at most: after three hours', {}, [3_600, 3]],
-    ['every night, four hours long at most: after 29 hours', { every: 86_400, maxDuration: 14_400 }, [3_600, 29]],
-    ['on workdays: after a week-end and the usual hour', { every: 3 * 86_400 }, [3_600, 74]],
-  ])('is missed when it is silent: %s', (_what, job, expected) => {
-    expect(missed(job)).toEqual(expected);
+describe('each fault has its alarm', () => {
+  const named = ({ Dimensions = [] }: Alarm): Readonly<Record<string, string>> =>
+    Object.fromEntries(
+      Dimensions.flatMap(({ Name, Value }) => (Name !== 'vendor' && typeof Value === 'string' ? [[Name, Value]] : [])),
+    );
+  const isOf = (alarm: Alarm, [, metric, dimensions]: (typeof FAULTS)[number]): boolean =>
+    alarm.MetricName === metric && JSON.stringify(sorted(named(alarm))) === JSON.stringify(sorted(dimensions));
+  const sorted = (dimensions: object): readonly unknown[] => Object.entries(dimensions).toSorted();
+
+  test.each(FAULTS)('%s: %s', (...fault) => {
+    expect(alarms.some((alarm) => isOf(alarm, fault))).toBe(true);
   });
 
-  test('that runs more rarely than the longest alarm period fails the synthesis', () => {
-    expect(() => missed({ every: 31 * 86_400 })).toThrow('no alarm can detect a missed run of sweep');
+  test('and no alarm is of another fault', () => {
+    expect(alarms.filter((alarm) => !FAULTS.some((fault) => isOf(alarm, fault)))).toEqual([]);
   });
 
+  test('of jobs: at once, or after a quarter of an hour when the job runs every few minutes', () => {
+    const periods = alarms
+      .filter(({ MetricName = '' }) => MetricName.startsWith('job_'))
+      .map(({ MetricName, Dimensions, EvaluationPeriods, Period }) => [
+        MetricName,
+        Dimensions?.find(({ Name }) => Name === 'pace')?.Value,
+        (EvaluationPeriods ?? 0) * (Period ?? 0),
+      ]);
+    expect(periods).toEqual([
+      ['job_failed', 'minutes', 900],
+      ['job_item_failed', 'minutes', 900],
+      ['job_item_skipped', 'minutes', 300],
+      ['job_failed', 'hours', 300],
+      ['job_item_failed', 'hours', 300],
+      ['job_item_skipped', 'hours', 300],
+    ]);
+  });
+});
+
+describe('an alarm of jobs', () => {
   test('raises an alarm on missing data, unlike all other alarms', () => {
     const odd = alarms.filter((alarm) => (alarm as { TreatMissingData?: string }).TreatMissingData !== 'notBreaching');
-    expect(new Set(odd.map(({ MetricName }) => MetricName))).toEqual(new Set(['job_succeeded']));
+    expect(new Set(odd.map(({ MetricName }) => MetricName))).toEqual(new Set(['jobs_overdue']));
   });
 });
 

@@ -1,12 +1,15 @@
 import { MetricUnit } from '@aws-lambda-powertools/metrics';
+import { jobEntry } from '../../kernel/contract/jobs.ts';
 import type { Instruments } from '../../kernel/platform/instruments.ts';
 import { standardTelemetry } from '../../kernel/platform/telemetry.ts';
-import { JOB_DIMENSION, JOB_SERVICE, type JobMetricName } from '../contract.ts';
+import { type CountedMetric, JOB_DIMENSION, JOB_SERVICE, JobMetric, PACE_DIMENSION, paceOf } from '../contract.ts';
 import type { RunId } from '../domain/job-run.ts';
 import type { JobMessage } from '../use/job-message.ts';
 
 export interface JobTelemetry {
-  readonly count: (jobId: string, metric: JobMetricName, times: number) => void;
+  readonly count: (jobId: string, metric: CountedMetric, times: number) => void;
+  /** Reports the jobs that are overdue, also when there is none: missing data means that nobody looks. */
+  readonly overdue: (jobIds: readonly string[]) => void;
   /** Logs an error of a run, or of one of its items. */
   readonly report: (error: unknown, run: { readonly runId: RunId }, item?: string) => void;
   /** Logs one line for each message. */
@@ -14,7 +17,7 @@ export interface JobTelemetry {
   readonly fault: (requestId: string, error: unknown) => void;
 }
 
-/** Metrics have the job as a dimension. */
+/** Metrics are counted by job, and by pace for the alarms. */
 export function jobTelemetry(serviceName: string, instruments: Instruments): JobTelemetry {
   const logger = instruments.logger(serviceName);
   const metrics = instruments.metrics(JOB_SERVICE);
@@ -22,9 +25,16 @@ export function jobTelemetry(serviceName: string, instruments: Instruments): Job
   const fault: JobTelemetry['fault'] = (requestId, error) => standard.fault(requestId, error);
   return {
     count: (jobId, metric, times) => {
-      const one = metrics.singleMetric();
-      one.addDimension(JOB_DIMENSION, jobId);
-      one.addMetric(metric, MetricUnit.Count, times);
+      const pace = paceOf(jobEntry(jobId)?.every ?? 0);
+      for (const [name, value] of Object.entries({ [JOB_DIMENSION]: jobId, [PACE_DIMENSION]: pace })) {
+        const one = metrics.singleMetric();
+        one.addDimension(name, value);
+        one.addMetric(metric, MetricUnit.Count, times);
+      }
+    },
+    overdue: (jobs) => {
+      if (jobs.length > 0) logger.warn('overdue', { jobs });
+      metrics.singleMetric().addMetric(JobMetric.overdue, MetricUnit.Count, jobs.length);
     },
     report: (error, { runId }, item) => fault(item === undefined ? runId : `${runId} ${item}`, error),
     worked: ({ jobId, runId }, came) => logger.info('worked', { job: jobId, run: runId, came }),

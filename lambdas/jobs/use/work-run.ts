@@ -4,12 +4,12 @@ import { runPageOperation } from '../../kernel/ids.ts';
 import type { Clock } from '../../kernel/world.ts';
 import type { OperationRunner } from '../../once/use/operation-runner.ts';
 import {
+  type CountedMetric,
   JOB_DEFAULT_MAX_DURATION_SECONDS,
   JOB_LEASE_SECONDS,
   JOB_WAIT_SECONDS,
   JOB_WORKER_TIMEOUT_SECONDS,
   JobMetric,
-  type JobMetricName,
 } from '../contract.ts';
 import {
   begunPage,
@@ -31,7 +31,7 @@ import { itemToPassOver, workPage } from './work-page.ts';
 
 /** Receives the metrics and the errors of runs, for alarms and logs. */
 export interface JobObserver {
-  count(jobId: string, metric: JobMetricName, times: number): void;
+  count(jobId: string, metric: CountedMetric, times: number): void;
   /** @param item the name of the failed item, if the error belongs to one */
   report(error: unknown, run: Pick<JobRun, 'runId'>, item?: string): void;
 }
@@ -199,10 +199,7 @@ async function commitPage({ tools, job, entry }: Work, { run, lock }: ClaimedPag
   if (now.status === 'failed') tools.observer.count(entry.id, JobMetric.failed, 1);
   if (!(await save(tools, now, lock))) return fenced({ tools, job, entry }, run, lock);
   if (now.status === 'failed') return 'failed';
-  if (isEnded(now)) {
-    tools.observer.count(entry.id, JobMetric.succeeded, 1);
-    return 'succeeded';
-  }
+  if (isEnded(now)) return 'succeeded';
   // Sent before the current message is acknowledged: a crash in between leaves two messages, never none.
   await tools.tasks.enqueue(now, 0);
   return 'continued';

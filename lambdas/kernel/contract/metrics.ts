@@ -8,8 +8,6 @@ export interface AlarmEntry {
   readonly description: string;
   /** The entry of docs/runbook.md that says what to do: its heading in lower case, with hyphens. */
   readonly entry: string;
-  /** The functions that count it, by their service names in the telemetry. */
-  readonly countedBy: readonly string[];
   /** Only in deployments that take orders. @default in all */
   readonly ofOrders?: true;
 }
@@ -20,31 +18,30 @@ export const ALARMS = {
   late_success: {
     description: 'A processor took money for a payment that had ended, or took it twice. The resolver sends it back.',
     entry: 'late-success',
-    // The relay sees the writes of all other functions, including a request that takes over an old claim.
-    countedBy: ['callbacks', 'payment-jobs', 'outbox-relay'],
   },
   /** The fact was not posted, except that of a refund that was given up and succeeded later. */
   contradiction: {
     description: 'A processor reported a fact that contradicts the payment.',
     entry: 'contradiction',
-    // Requests read the processor's books before they send a change.
-    countedBy: ['callbacks', 'payment-jobs', 'payments', 'orders'],
   },
   undecidable: {
     description:
       'The outcome of a change cannot be determined, or a processor does not accept the return of late money.',
     entry: 'undecidable',
-    countedBy: ['payment-jobs'],
   },
   order_needs_review: {
     description: 'The outcome of an order’s payment cannot be determined, or the order’s reversal does not complete.',
     entry: 'order-in-review',
-    countedBy: ['orders', 'payment-jobs'],
     ofOrders: true,
   },
 } as const satisfies Readonly<Record<string, AlarmEntry>>;
 
 export type AlarmMetric = keyof typeof ALARMS;
+
+/** All functions count what they raise an alarm for a second time under this name, so that one alarm watches each. */
+export const ALARM_SERVICE = 'alarms';
+/** The run that raises an alarm, in the log. */
+export const ALARM_RUN = 'alarm';
 
 /** What is counted for each vendor that is called. */
 export type OutboundMetric =
@@ -69,3 +66,6 @@ export const OUTBOUND_SERVICE = 'vendors';
 export const TENANT_LIMITED = 'tenant_limited';
 export const LIMITS_SERVICE = 'limits';
 export const TENANT_DIMENSION = 'tenant';
+
+/** Executions that ended with an error, a crash or a timeout: of all functions together, from the lines that Lambda writes to their logs. */
+export const FUNCTION_FAILED = 'function_failed';

@@ -1,6 +1,13 @@
 import { MetricUnit } from '@aws-lambda-powertools/metrics';
 import type { EventMetric } from '../contract/events.ts';
-import { type AlarmMetric, LIMITS_SERVICE, TENANT_DIMENSION, TENANT_LIMITED } from '../contract/metrics.ts';
+import {
+  ALARM_RUN,
+  ALARM_SERVICE,
+  type AlarmMetric,
+  LIMITS_SERVICE,
+  TENANT_DIMENSION,
+  TENANT_LIMITED,
+} from '../contract/metrics.ts';
 import { redactSensitive } from '../sensitive.ts';
 import type { Instruments } from './instruments.ts';
 
@@ -65,25 +72,28 @@ export interface Telemetry {
 export function standardTelemetry(serviceName: string, instruments: Instruments): Telemetry {
   const logger = instruments.logger(serviceName);
   const metrics = instruments.metrics(serviceName);
-  // Once for the alarm, and once for the tenant.
-  const countLimited = (tenant: string) => {
-    for (const dimension of [undefined, tenant]) {
-      const one = instruments.metrics(LIMITS_SERVICE).singleMetric();
-      if (dimension !== undefined) one.addDimension(TENANT_DIMENSION, dimension);
-      one.addMetric(TENANT_LIMITED, MetricUnit.Count, 1);
-    }
+  /** Published at once under the name of a service that all functions share. */
+  const shared = (service: string, name: string, times: number, tenant?: string) => {
+    const one = instruments.metrics(service).singleMetric();
+    if (tenant) one.addDimension(TENANT_DIMENSION, tenant);
+    one.addMetric(name, MetricUnit.Count, times);
   };
   return {
     request: (report, counts) => {
       logger.info('request', { ...report });
-      for (const count of counts) metrics.addMetric(count, MetricUnit.Count, 1);
+      for (const name of counts) metrics.addMetric(name, MetricUnit.Count, 1);
       if (counts.length > 0) metrics.publishStoredMetrics();
-      if (counts.includes('rate_limited') && report.tenantId !== undefined) countLimited(report.tenantId);
+      // Once for the alarm, and once for the tenant.
+      if (counts.includes('rate_limited') && report.tenantId)
+        for (const tenant of [undefined, report.tenantId]) shared(LIMITS_SERVICE, TENANT_LIMITED, 1, tenant);
     },
     run: (name, counts, details) => {
       logger.info('run', { run: name, ...details });
-      const counted = Object.entries(counts).filter(([, count]) => count > 0);
-      for (const [count, times] of counted) metrics.addMetric(count, MetricUnit.Count, times);
+      const counted = Object.entries(counts).filter(([, times]) => times > 0);
+      for (const [count, times] of counted) {
+        metrics.addMetric(count, MetricUnit.Count, times);
+        if (name === ALARM_RUN) shared(ALARM_SERVICE, count, times);
+      }
       if (counted.length > 0) metrics.publishStoredMetrics();
     },
     fault: (requestId, error) => {

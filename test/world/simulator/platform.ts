@@ -115,7 +115,6 @@ function instrumentsOf({ simulation, raise, report }: Surroundings, functionName
       const about = named[metric];
       const object = typeof about === 'string' ? { about } : {};
       raise({ metric, atMs: simulation.nowMs, count, dimensions, ...object });
-      named = {};
     },
   });
   return {

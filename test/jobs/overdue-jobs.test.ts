@@ -1,0 +1,88 @@
+import { describe, expect, test } from '@jest/globals';
+import { acceptedRun, type JobRun } from '../../lambdas/jobs/domain/job-run.ts';
+import type { RunsPage } from '../../lambdas/jobs/use/job-runs.ts';
+import { longestSilenceSeconds, overdueJobs, watchingJobs } from '../../lambdas/jobs/use/overdue-jobs.ts';
+
+const NOW_MS = Date.UTC(2026, 2, 2, 12);
+const MINUTE_MS = 60_000;
+const HOUR_MS = 60 * MINUTE_MS;
+const WATCHER = 'sweep-webhooks';
+const EVERY_MINUTE = { id: 'resolve', every: 60, maxDuration: 600 };
+const NIGHTLY = { id: 'close-days', every: 86_400, maxDuration: 14_400 };
+
+const run = (jobId: string, agoMs: number, status: JobRun['status'], tookMs = 1_000): JobRun => {
+  const begun = acceptedRun(jobId, NOW_MS - agoMs, NOW_MS - agoMs);
+  return { ...begun, status, ...(status === 'succeeded' ? { endedAtMs: NOW_MS - agoMs + tookMs } : {}) };
+};
+
+/** Runs as the store lists them: newest first, in a range of scheduled times. */
+function storeOf(...runs: readonly JobRun[]) {
+  return {
+    listRuns: async (jobId: string, { limit, fromMs = 0, beforeMs = Number.POSITIVE_INFINITY }: RunsPage) =>
+      runs
+        .filter((each) => each.jobId === jobId && each.scheduledForMs >= fromMs && each.scheduledForMs < beforeMs)
+        .toSorted((one, other) => other.scheduledForMs - one.scheduledForMs)
+        .slice(0, limit),
+  };
+}
+
+describe('a job', () => {
+  test.each([
+    ['every minute, ten minutes long at most: after a quarter of an hour', { every: 60, maxDuration: 600 }, 900],
+    ['every hour, an hour long at most: after three hours', { every: 3_600 }, 3 * 3_600],
+    ['every night, four hours long at most: after 29 hours', NIGHTLY, 29 * 3_600],
+    ['on workdays: after a week-end and the usual hour', { every: 3 * 86_400 }, 74 * 3_600],
+  ])('is overdue when it is silent: %s', (_what, job, seconds) => {
+    expect(longestSilenceSeconds(job)).toBe(seconds);
+  });
+
+  const old = run(WATCHER, 48 * HOUR_MS, 'succeeded');
+
+  test.each<[string, readonly JobRun[], readonly string[]]>([
+    ['that succeeded in time is not overdue', [run('resolve', 14 * MINUTE_MS, 'succeeded')], []],
+    ['that succeeded too long ago is overdue', [run('resolve', 16 * MINUTE_MS, 'succeeded')], ['resolve']],
+    ['that began long ago and ended in time is not', [run('resolve', 20 * MINUTE_MS, 'succeeded', 8 * MINUTE_MS)], []],
+    ['whose runs fail is overdue', [run('resolve', MINUTE_MS, 'failed'), run('resolve', 0, 'running')], ['resolve']],
+    ['that never ran is overdue', [], ['resolve']],
+  ])('%s', async (_what, runs, expected) => {
+    expect(await overdueJobs(storeOf(old, ...runs), WATCHER, NOW_MS, [EVERY_MINUTE])).toEqual(expected);
+  });
+
+  test('is not overdue before its first time: nothing rings on the first day of a deployment', async () => {
+    const watcher = run(WATCHER, 28 * HOUR_MS, 'succeeded');
+    expect(await overdueJobs(storeOf(watcher), WATCHER, NOW_MS, [NIGHTLY])).toEqual([]);
+    expect(await overdueJobs(storeOf(old), WATCHER, NOW_MS, [NIGHTLY])).toEqual(['close-days']);
+  });
+});
+
+describe('the job that looks', () => {
+  const context = (scheduledForMs: number) => ({ runId: `${WATCHER}:x` as const, scheduledForMs });
+  const inner = { page: async () => ({ items: [] }), handle: async () => ({ done: 0, left: 0, failed: 0 }) };
+
+  test('tells at the beginning of the run of every fifth minute', async () => {
+    const told: (readonly string[])[] = [];
+    const tools = {
+      runs: storeOf(),
+      clock: { nowMs: () => NOW_MS },
+      tell: (jobs: readonly string[]) => void told.push(jobs),
+      report: () => undefined,
+    };
+    const job = watchingJobs(WATCHER, inner, tools);
+    for (let minute = 0; minute < 10; minute += 1) await job.page(undefined, 10, context(NOW_MS + minute * MINUTE_MS));
+    await job.page('a cursor', 10, context(NOW_MS));
+    expect(told).toEqual([[], []]);
+  });
+
+  test('does its work when the runs cannot be read, and reports the error', async () => {
+    const error = new Error('the table is away');
+    const reported: unknown[] = [];
+    const tools = {
+      runs: { listRuns: () => Promise.reject(error) },
+      clock: { nowMs: () => NOW_MS },
+      tell: () => undefined,
+      report: (each: unknown) => void reported.push(each),
+    };
+    expect(await watchingJobs(WATCHER, inner, tools).page(undefined, 10, context(NOW_MS))).toEqual({ items: [] });
+    expect(reported).toEqual([error]);
+  });
+});
