@@ -1,8 +1,10 @@
+import { spawnSync } from 'node:child_process';
 import { copyFileSync, readdirSync, rmSync } from 'node:fs';
 import { basename, join, resolve } from 'node:path';
 import { Code } from 'aws-cdk-lib/aws-lambda';
 import type { Node } from 'constructs';
-import { type BuildOptions, buildSync } from 'esbuild';
+import type { BuildOptions } from 'esbuild';
+import type { Bundled } from './bundler.ts';
 
 const ROOT = resolve(import.meta.dirname, '..');
 /** Temporary directory of this process, because two processes may synthesize concurrently. The stacks keep copies. */
@@ -28,6 +30,9 @@ const FILES: ReadonlyMap<string, readonly string[]> = new Map([
  * called: most deployments never load Stripe's package, a third of the bundle.
  */
 const CALL_PROCESSORS: readonly string[] = ['payments', 'callbacks', 'orders', 'payment-jobs', 'upkeep-jobs'];
+
+/** The function that makes JSON schemas. */
+const DOCUMENTS = 'api-documents';
 
 const UNUSED = join(ROOT, 'lambdas', 'kernel', 'platform', 'unused-packages.ts');
 
@@ -79,16 +84,23 @@ export function lambdaCode(node: Node, name: string): Code {
 
 /** Bundles each function into its own folder of `directory`. */
 export function bundle(directory: string): void {
-  bundleEach(new Map([...SOURCES].filter(([name]) => !CALL_PROCESSORS.includes(name))), directory);
-  for (const name of CALL_PROCESSORS) {
-    buildSync({
-      ...OPTIONS,
+  rmSync(directory, { recursive: true, force: true });
+  const alone = [...SOURCES].filter(([name]) => !CALL_PROCESSORS.includes(name));
+  build([
+    ...[true, false].map((makesJsonSchemas) => ({
+      ...inFolders(
+        alone.filter(([name]) => (name === DOCUMENTS) === makesJsonSchemas),
+        directory,
+      ),
+      makesJsonSchemas,
+    })),
+    ...CALL_PROCESSORS.map((name) => ({
       entryPoints: [{ in: join(FUNCTIONS, `${name}.ts`), out: 'index' }],
       outdir: join(directory, name),
       splitting: true,
       chunkNames: '[name]-[hash]',
-    });
-  }
+    })),
+  ]);
   for (const [name, files] of FILES) {
     for (const file of files) copyFileSync(file, join(directory, name, basename(file)));
   }
@@ -97,9 +109,19 @@ export function bundle(directory: string): void {
 /** Bundles each source, a path from the project's root, into the folder of its name, as `index.mjs`. */
 export function bundleEach(sources: ReadonlyMap<string, string>, directory: string): void {
   rmSync(directory, { recursive: true, force: true });
-  buildSync({
-    ...OPTIONS,
-    entryPoints: [...sources].map(([folder, source]) => ({ in: source, out: join(folder, 'index') })),
-    outdir: directory,
+  build([inFolders([...sources], directory)]);
+}
+
+function inFolders(sources: readonly (readonly [folder: string, source: string])[], outdir: string): Bundled {
+  return { entryPoints: sources.map(([folder, source]) => ({ in: source, out: join(folder, 'index') })), outdir };
+}
+
+/** @throws Error when a source cannot be bundled; esbuild says why on the standard error */
+function build(bundles: readonly Bundled[]): void {
+  const input = JSON.stringify(bundles.map((each) => ({ ...OPTIONS, ...each })));
+  const { status } = spawnSync(process.execPath, [join(ROOT, 'lib', 'bundler.ts')], {
+    input,
+    stdio: ['pipe', 'inherit', 'inherit'],
   });
+  if (status !== 0) throw new Error('the functions cannot be bundled');
 }

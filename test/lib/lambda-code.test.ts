@@ -94,6 +94,15 @@ describe('the bundles', () => {
     },
   );
 
+  test('only the documents function contains the code that makes JSON schemas', () => {
+    const makes = readdirSync(first).filter((name) =>
+      readdirSync(join(first, name)).some(
+        (file) => file.endsWith('.mjs') && readFileSync(join(first, name, file), 'utf8').includes('unrepresentable'),
+      ),
+    );
+    expect(makes).toEqual(['api-documents']);
+  });
+
   test('no other function contains Stripe’s package', () => {
     for (const name of readdirSync(first)) {
       const folder = join(first, name);

@@ -1,6 +1,6 @@
 import { globSync, readFileSync } from 'node:fs';
 import { describe, expect, test } from '@jest/globals';
-import { Match, Template } from 'aws-cdk-lib/assertions';
+import { Match, type Template } from 'aws-cdk-lib/assertions';
 import { JOB_SERVICE } from '../../lambdas/jobs/contract.ts';
 import { ALARM_SERVICE, LIMITS_SERVICE, OUTBOUND_SERVICE } from '../../lambdas/kernel/contract/metrics.ts';
 import { BOOKS_SERVICE } from '../../lambdas/reconciling/contract.ts';
@@ -196,7 +196,8 @@ describe('each fault has its alarm', () => {
     );
   const isOf = (alarm: Alarm, [, metric, dimensions]: (typeof FAULTS)[number]): boolean =>
     alarm.MetricName === metric && JSON.stringify(sorted(named(alarm))) === JSON.stringify(sorted(dimensions));
-  const sorted = (dimensions: object): readonly unknown[] => Object.entries(dimensions).toSorted();
+  const sorted = (dimensions: object): readonly unknown[] =>
+    Object.entries(dimensions).toSorted(([one], [other]) => one.localeCompare(other));
 
   test.each(FAULTS)('%s: %s', (...fault) => {
     expect(alarms.some((alarm) => isOf(alarm, fault))).toBe(true);
