@@ -11,7 +11,17 @@ import {
   sourceOf,
   waitsForPayer,
 } from './act.ts';
-import { type Amount, awaitsPayer, isIn, type OfCharge, ordinal, share, undisputedOf, which } from './charges.ts';
+import {
+  type Amount,
+  awaitsPayer,
+  hasLeft,
+  isIn,
+  type OfCharge,
+  ordinal,
+  share,
+  undisputedOf,
+  which,
+} from './charges.ts';
 import { onCharge } from './objects.ts';
 
 /** What payers and their banks do. Payonce learns of it by callbacks, or not at all. */
@@ -193,8 +203,8 @@ const finishRefund = act<OfCharge>({
   weight: 2,
   pace: ['seconds', 'minutes', 'hours'],
   draw: (drawing) => (drawing.earlier.some(({ begins }) => begins === 'pending') ? which(drawing) : undefined),
-  play: (scene, step) =>
-    onCharge(
+  play: async (scene, step) => {
+    const end = await onCharge(
       scene,
       step,
       ({ refunds }) => refunds.some(({ status }) => status === 'pending'),
@@ -202,7 +212,13 @@ const finishRefund = act<OfCharge>({
         const found = refunds.find(({ status }) => status === 'pending');
         return found === undefined ? 'nothing' : inside.endRefund(found.refundId, 'succeeded');
       },
-    ),
+    );
+    if (end !== 'nothing') return end;
+    // Another user of the account begins one.
+    return onCharge(scene, step, hasLeft, async (inside, { chargeId }) =>
+      inside.endRefund(await inside.refund(chargeId, 1, 'pending'), 'succeeded'),
+    );
+  },
   tell: ({ of, charge }, { name }) => `the bank completes the pending refund of ${name(of)}${ordinal(charge)}`,
 });
 

@@ -30,7 +30,6 @@ export const isIn =
   (...statuses: readonly ProcessorCharge['status'][]) =>
   ({ status }: ProcessorCharge): boolean =>
     statuses.includes(status);
-export const isHold = isIn('authorized');
 export const awaitsPayer = isIn('requires_action');
 /** What can be disputed, also when it was refunded before. Minor units. */
 export const undisputedOf = (charge: ProcessorCharge): number => leftOf({ ...charge, refunds: [] });

@@ -1,18 +1,8 @@
 import type { Refund } from '../../../../lambdas/kernel/contract/sandbox-api.ts';
 import type { ProcessorCharge } from '../../../../lambdas/payments/domain/processor-charge.ts';
 import { type Act, type Arguments, act, type Draft, type Drawing, hasHold, hasMoney, sourceOf } from './act.ts';
-import {
-  type Amount,
-  hasLeft,
-  isHold,
-  type OfCharge,
-  ordinal,
-  SOURCES_OF_STRAYS,
-  share,
-  slowBank,
-  which,
-} from './charges.ts';
-import { chargeOf, deedAt, leftOf, onCharge, paymentOf } from './objects.ts';
+import { type Amount, hasLeft, type OfCharge, ordinal, SOURCES_OF_STRAYS, share, slowBank, which } from './charges.ts';
+import { chargeOf, deedAt, leftOf, onCharge, onHold, paymentOf } from './objects.ts';
 
 /** What other users of the processor’s account do. Payonce learns of it by callbacks, or not at all. */
 
@@ -65,7 +55,7 @@ const foreignCapture = act<Amount>({
   pace: ['seconds', 'minutes', 'hours'],
   draw: (drawing) => (hasHold(drawing) ? { amount: share(drawing, [1, 0.5, 0.999]) } : undefined),
   play: (scene, step) =>
-    onCharge(scene, step, isHold, (inside, { chargeId, amountMinor }) =>
+    onHold(scene, step, (inside, { chargeId, amountMinor }) =>
       inside.capture(chargeId, Math.min(step.amount, amountMinor)),
     ),
   tell: ({ of, amount }, { name, money }) =>
@@ -80,7 +70,7 @@ const foreignVoid = act<OfCharge>({
   weight: 8,
   pace: ['seconds', 'minutes'],
   draw: (drawing) => (hasHold(drawing) ? {} : undefined),
-  play: (scene, step) => onCharge(scene, step, isHold, (inside, { chargeId }) => inside.void(chargeId)),
+  play: (scene, step) => onHold(scene, step, (inside, { chargeId }) => inside.void(chargeId)),
   tell: ({ of }, { name }) => `another user voids ${name(of)} at the processor`,
 });
 

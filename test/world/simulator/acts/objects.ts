@@ -119,6 +119,36 @@ export async function onCharge(
   return end === 'done' && ofOwn === undefined ? ELSEWHERE : end;
 }
 
+/** Between the ids of two steps. */
+const HALF = 0.5;
+
+/** The step's tenant makes a further payment, for an act that finds none in the state that it needs. @returns the step that would have made it */
+export async function furtherPayment(scene: Scene, step: Step, how: object): Promise<Step> {
+  const made: Step = {
+    id: step.id + HALF,
+    atMs: step.atMs,
+    actor: 'client',
+    act: 'pay',
+    tenant: tenantOf(scene, step),
+  };
+  const body = { amount: 1000, currency: 'EUR', ...how };
+  await ask(scene, made, { method: 'POST', path: '/v1/payments', key: keyOf(made), body });
+  return made;
+}
+
+/** As {@link onCharge}. Where there is no hold, one is made. */
+export async function onHold(
+  scene: Scene,
+  step: Step,
+  deed: (inside: InsideSandbox, charge: ProcessorCharge) => Promise<unknown>,
+): Promise<string> {
+  const isHold: Fits = ({ status }) => status === 'authorized';
+  const end = await onCharge(scene, step, isHold, deed);
+  if (end !== 'nothing') return end;
+  const made = await furtherPayment(scene, step, { source: 'tok_ok', capture: 'manual' });
+  return onCharge(scene, made, isHold, deed);
+}
+
 /** The end of a step that was done to another object than it names. */
 const ELSEWHERE = 'done elsewhere';
 

@@ -11,6 +11,7 @@ import {
   chargesOf,
   endOf,
   fittingPayment,
+  furtherPayment,
   keyOf,
   onCharge,
   orderOf,
@@ -87,18 +88,22 @@ function inReview(scene: Scene, step: Step): Step | undefined {
   return fittingPayment(scene, step, (chain) => chain.at(-1)?.payment.status === 'needs_review');
 }
 
-/** The processor takes more than was asked for of a charge that is not finished, and tells of it. @returns the payment in review, if any */
+/** The processor takes another amount than was asked for of a charge that is not finished, and tells of it. @returns the payment in review, if any */
 async function bringIntoReview(scene: Scene, step: Step): Promise<Step | undefined> {
-  const end = await onCharge(scene, step, isIn('pending', 'requires_action', 'authorized'), (inside, charge) =>
-    inside.correct(
-      charge.chargeId,
-      { status: 'succeeded', amount_captured: charge.amountMinor + 1 },
-      'charge.succeeded',
-    ),
-  );
-  if (end === 'nothing') return undefined;
+  const take = (about: Step): Promise<string> =>
+    onCharge(scene, about, isIn('pending', 'requires_action', 'authorized'), (inside, charge) =>
+      inside.correct(
+        charge.chargeId,
+        // Less than the whole of a hold is as ordered.
+        { status: 'succeeded', amount_captured: charge.amountMinor + (charge.status === 'authorized' ? 1 : -1) },
+        'charge.succeeded',
+      ),
+    );
+  const isTaken = (await take(step)) !== 'nothing';
+  const about = isTaken ? step : await furtherPayment(scene, step, { source: 'tok_async' });
+  if (!isTaken) await take(about);
   await scene.system.sleep(HOUR_MS);
-  return inReview(scene, step);
+  return inReview(scene, about);
 }
 
 interface ChangeDecision extends Arguments {
@@ -217,6 +222,8 @@ const runJob = act<Job>({
   tell: ({ job }) => `an operator starts the job ${job}`,
 });
 
+const MOST_HOURS = 24;
+
 interface Redrive extends Arguments {
   readonly what: 'queues' | 'letters';
 }
@@ -230,8 +237,12 @@ const redrive = act<Redrive>({
   pace: ['hours', 'days'],
   draw: () => undefined,
   play: async ({ system }, { what }) => {
-    const left = Object.entries(system.queues).filter(([name, count]) => count > 0 && /dead|parked/.test(name));
-    const hasLetters = (system.queues['letters'] ?? 0) > 0;
+    const dead = () => Object.entries(system.queues).filter(([name, count]) => count > 0 && /dead|parked/.test(name));
+    const letters = () => (system.queues['letters'] ?? 0) > 0;
+    // Messages are tried for hours before they are dead.
+    for (let hour = 0; hour < MOST_HOURS && dead().length === 0 && !letters(); hour += 1) await system.sleep(HOUR_MS);
+    const left = dead();
+    const hasLetters = letters();
     // An operator redrives what there is.
     if (hasLetters && (what === 'letters' || left.length === 0)) await system.redriveLetters();
     else for (const [name] of left) system.redrive(name);
