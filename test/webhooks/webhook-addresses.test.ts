@@ -101,6 +101,15 @@ describe('a URL by its text', () => {
     ['https://[fd00:ec2::254]/', 'must have a public name or address'],
     ['https://[fe80::1%25eth0]/', 'must be an https address of at most 2048 characters'],
     ['https://256.1.1.1/', 'must be an https address of at most 2048 characters'],
+    // Each is called at another address than the one that it seems to have.
+    ['https://shop.co.uk/\r\nX: y', 'must not have spaces, line breaks, control characters or backslashes'],
+    ['https://shop.co.uk\t.evil.co.uk/', 'must not have spaces, line breaks, control characters or backslashes'],
+    ['https://evil.co.uk\\@shop.co.uk/', 'must not have spaces, line breaks, control characters or backslashes'],
+    ['https://shop.co.uk/\u202eskooh', 'must not have spaces, line breaks, control characters or backslashes'],
+    [' https://shop.co.uk/', 'must not have spaces, line breaks, control characters or backslashes'],
+    ['https://[::ffff:0:127.0.0.1]/', 'must have a public name or address'],
+    ['https://[64:ff9b::169.254.169.254]/', 'must have a public name or address'],
+    ['https://[2002:a9fe:a9fe::]/', 'must have a public name or address'],
     ['not an address', 'must be an https address of at most 2048 characters'],
     [`https://shop.co.uk/${'a'.repeat(2_048)}`, 'must be an https address of at most 2048 characters'],
   ])('%s is refused', (text, reason) => {

@@ -101,6 +101,9 @@ const LONGEST_URL = 2_048;
 /** Names that never resolve to the public internet (RFC 6761, RFC 6762, RFC 8375, ICANN's `.internal`). */
 const PRIVATE_NAMES = /(?:^|\.)(?:localhost|local|internal|intranet|lan|home\.arpa|onion|test|invalid|example)$/;
 
+/** The URL parser drops or replaces them, so a reader of the text sees another address than the one that is called. */
+const NOT_AS_WRITTEN = /[\s\p{Cc}\p{Cf}\\]/u;
+
 export type UrlRuling =
   | { readonly kind: 'good'; readonly url: URL; readonly host: string }
   | { readonly kind: 'refused'; readonly reason: string };
@@ -110,6 +113,7 @@ export function ruleOnUrl(text: string, { allowLoopback }: AddressRulesOptions):
   if (text.length > LONGEST_URL || !URL.canParse(text)) {
     return refused(`must be an https address of at most ${LONGEST_URL} characters`);
   }
+  if (NOT_AS_WRITTEN.test(text)) return refused('must not have spaces, line breaks, control characters or backslashes');
   // The URL parser normalizes 0x7f.1, 2130706433 and 0177.0.0.1 to 127.0.0.1, and full-width digits to ASCII.
   const url = new URL(text);
   if (url.username !== '' || url.password !== '') return refused('must not hold a user name or password');
