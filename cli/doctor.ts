@@ -1,13 +1,19 @@
 import { CloudFormationClient, paginateListStackResources } from '@aws-sdk/client-cloudformation';
-import { GetSecretValueCommand, SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
+import {
+  GetSecretValueCommand,
+  ResourceNotFoundException,
+  SecretsManagerClient,
+} from '@aws-sdk/client-secrets-manager';
 import type { Command } from 'commander';
 import { DynamoDbActivity } from '../lambdas/activity/store/dynamodb-activity.ts';
 import { stackNameOf } from '../lambdas/kernel/contract/api.ts';
 import { hasEnded } from '../lambdas/tenants/api-key-registry.ts';
 import type { ApiKeySummary, OperatorKeySummary } from '../lambdas/tenants/keys.ts';
 import { TenantAdministration } from '../lambdas/tenants/store/tenant-administration.ts';
-import { type AwsTarget, openTables } from './deployment.ts';
+import { type AccountCheck, examineAccount, readAccount } from './account.ts';
+import { type AwsTarget, openTables, stackOutputs } from './deployment.ts';
 import { CliFailure, ExitCode } from './failure.ts';
+import { runProbes } from './probes.ts';
 import { type Session, table } from './session.ts';
 
 /** What a deployment has that can be unsafe. */
@@ -23,8 +29,8 @@ export interface Examined {
 }
 
 export interface Finding {
-  readonly check: 'sandbox_with_live_keys' | 'empty_secret' | 'key_without_expiry';
-  /** The setting, the secret or the key. */
+  readonly check: AccountCheck | 'sandbox_with_live_keys' | 'empty_secret' | 'key_without_expiry';
+  /** What it is about: the secret, the key, the stack. */
   readonly about: string;
   readonly detail: string;
 }
@@ -59,25 +65,62 @@ export function examine({ settings, keys, secrets, nowMs }: Examined): readonly 
 export function addDoctor(program: Command, session: Session): void {
   program
     .command('doctor')
-    .description(
-      'names what is unsafe in a deployment: the sandbox beside live keys, empty secrets, keys without expiry',
-    )
-    .action(async () => {
+    .description('names what is wrong or unsafe in the account and the deployment, before and after "cdk deploy"')
+    .option('--probe', 'also probe what only a real account can show (docs/first-deploy.md)', false)
+    .option('--key <key>', 'an API key of test mode, with which --probe makes a payment')
+    .option('--url <address>', 'the address of the API, for --probe')
+    .action(async ({ probe, key, url }: { probe: boolean; key?: string; url?: string }) => {
       const target = await session.aws();
-      const { client, tables, pacing } = await openTables(target);
-      const administration = new TenantAdministration(client, tables, session.operator);
-      const [newest] = await new DynamoDbActivity(client, tables, pacing).listActivity('settings', {
-        order: 'newest_first',
-        limit: 1,
-      });
-      const keys: (ApiKeySummary | OperatorKeySummary)[] = [...(await administration.listOperatorKeys())];
-      for (const { id } of await administration.listTenants()) keys.push(...(await administration.listApiKeys(id)));
-      const secrets = await secretsOf(target);
-      const data = examine({ settings: newest?.details ?? {}, keys, secrets, nowMs: pacing.clock.nowMs() });
-      const rows = data.map(({ check, about, detail }) => [check, about, detail]);
-      session.show({ data }, data.length === 0 ? ['Nothing found.'] : table(['CHECK', 'ABOUT', 'WHAT TO DO'], rows));
-      if (data.length > 0) throw new CliFailure(ExitCode.incomplete, `The deployment has ${data.length} findings.`);
+      const account = await readAccount(target);
+      const isDeployed = account.stacks.some(({ name }) => name === stackNameOf('service', target.environment));
+      const data: Finding[] = [...examineAccount(account)];
+      if (isDeployed) data.push(...examine(await read(target, session.operator)));
+      const probed =
+        probe && isDeployed
+          ? await runProbes({
+              target,
+              apiUrl: url ?? (await session.local())?.apiUrl ?? (await apiUrlOf(target)),
+              ...(key === undefined ? {} : { key }),
+            })
+          : [];
+      const failed = probed.filter(({ result }) => result === 'failed').length;
+      const lines = [
+        ...(isDeployed ? [] : [`Not deployed in ${account.region}: only the account was examined.`]),
+        ...(data.length === 0
+          ? ['Nothing found.']
+          : table(
+              ['CHECK', 'ABOUT', 'WHAT TO DO'],
+              data.map(({ check, about, detail }) => [check, about, detail]),
+            )),
+        ...(probed.length === 0
+          ? []
+          : table(
+              ['PROBE', 'RESULT', 'SEEN'],
+              probed.map(({ id, result, seen }) => [id, result, seen]),
+            )),
+      ];
+      session.show({ deployed: isDeployed, data, ...(probe ? { probes: probed } : {}) }, lines);
+      if (data.length > 0 || failed > 0)
+        throw new CliFailure(ExitCode.incomplete, `There are ${data.length} findings and ${failed} failed probes.`);
     });
+}
+
+async function apiUrlOf(target: AwsTarget): Promise<string> {
+  const [apiUrl] = await stackOutputs(target, 'service', ['apiUrl']);
+  return apiUrl.replace(/\/$/, '');
+}
+
+async function read(target: AwsTarget, operator: string): Promise<Examined> {
+  const { client, tables, pacing } = await openTables(target);
+  const administration = new TenantAdministration(client, tables, operator);
+  const [newest] = await new DynamoDbActivity(client, tables, pacing).listActivity('settings', {
+    order: 'newest_first',
+    limit: 1,
+  });
+  const keys: (ApiKeySummary | OperatorKeySummary)[] = [...(await administration.listOperatorKeys())];
+  for (const { id } of await administration.listTenants()) keys.push(...(await administration.listApiKeys(id)));
+  const secrets = await secretsOf(target);
+  return { settings: newest?.details ?? {}, keys, secrets, nowMs: pacing.clock.nowMs() };
 }
 
 /** The secrets of the data stack. Values stay in this process. */
@@ -91,7 +134,11 @@ async function secretsOf(target: AwsTarget): Promise<Examined['secrets']> {
   for await (const { StackResourceSummaries = [] } of pages) {
     for (const { ResourceType, PhysicalResourceId: SecretId, LogicalResourceId: name = '' } of StackResourceSummaries) {
       if (ResourceType !== 'AWS::SecretsManager::Secret' || SecretId === undefined) continue;
-      const { SecretString: text = '' } = await manager.send(new GetSecretValueCommand({ SecretId }));
+      // A secret without a value is not found.
+      const { SecretString: text = '' } = await manager.send(new GetSecretValueCommand({ SecretId })).catch((error) => {
+        if (error instanceof ResourceNotFoundException) return { SecretString: '' };
+        throw error;
+      });
       found.push({ name, text });
     }
   }

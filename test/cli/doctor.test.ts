@@ -1,5 +1,8 @@
+import { readFileSync } from 'node:fs';
 import { expect, test } from '@jest/globals';
+import { type Account, addressesPending, examineAccount } from '../../cli/account.ts';
 import { type Examined, examine } from '../../cli/doctor.ts';
+import { PROBES } from '../../cli/probes.ts';
 import { keyIdOf } from '../../lambdas/kernel/cause.ts';
 
 const NOW_MS = Date.UTC(2026, 2, 1);
@@ -41,4 +44,46 @@ test('the doctor finds live keys beside the sandbox, empty secrets and keys with
   expect(examine({ settings: { sandbox: 'false' }, keys: [key('good'), live], secrets: [], nowMs: NOW_MS })).toEqual(
     [],
   );
+});
+
+const ROLE = 'arn:aws:iam::1:role/other';
+const FRESH: Account = { region: 'eu-west-1', concurrency: 1000, isBootstrapped: true, stacks: [], unconfirmed: [] };
+const DEPLOYED: Account = { ...FRESH, logRole: ROLE, stacks: [{ name: 'PayonceData', status: 'UPDATE_COMPLETE' }] };
+
+test.each<[string, Account, readonly (readonly [string, string])[]]>([
+  ['an account that is ready', FRESH, []],
+  ['a deployment that is well', DEPLOYED, []],
+  [
+    'a new account',
+    { ...FRESH, concurrency: 10, isBootstrapped: false },
+    [
+      ['not_bootstrapped', 'eu-west-1'],
+      ['low_concurrency', '10'],
+    ],
+  ],
+  ['a log role of another owner before the deploy', { ...FRESH, logRole: ROLE }, [['log_role', ROLE]]],
+  [
+    'a deployment without a log role, with a stack that failed and an address that was not confirmed',
+    { ...FRESH, stacks: [{ name: 'PayonceData', status: 'ROLLBACK_COMPLETE' }], unconfirmed: ['a@b.example'] },
+    [
+      ['log_role', 'eu-west-1'],
+      ['stack_failed', 'PayonceData'],
+      ['unconfirmed_address', 'a@b.example'],
+    ],
+  ],
+])('the doctor examines %s', (_name, account, findings) => {
+  expect(examineAccount(account).map(({ check, about }) => [check, about])).toEqual(findings);
+});
+
+test('the doctor finds the addresses of alarms that were not confirmed', () => {
+  const member = (arn: string, endpoint: string) =>
+    `<member>\n<TopicArn>t</TopicArn><SubscriptionArn>${arn}</SubscriptionArn><Endpoint>${endpoint}</Endpoint></member>`;
+  const xml = `<Subscriptions>${member('arn:aws:sns:x', 'a@b.example')}${member('PendingConfirmation', 'c@d.example')}</Subscriptions>`;
+  expect(addressesPending(xml)).toEqual(['c@d.example']);
+});
+
+test('docs/first-deploy.md lists every probe with what it must show and its source', () => {
+  const page = readFileSync('docs/first-deploy.md', 'utf8');
+  for (const { id, mustShow, source } of PROBES)
+    expect(page).toContain(`\n| \`${id}\` | ${mustShow} | [AWS](${source}) |\n`);
 });

@@ -9,11 +9,13 @@ import {
 import { DescribeTableCommand } from '@aws-sdk/client-dynamodb';
 import { PutObjectCommand, S3Client } from '@aws-sdk/client-s3';
 import { GetQueueAttributesCommand, SQSClient } from '@aws-sdk/client-sqs';
-import { expect, test } from '@jest/globals';
+import { describe, expect, test } from '@jest/globals';
+import { PROBES } from '../../cli/probes.ts';
 import { stackNameOf } from '../../lambdas/kernel/contract/api.ts';
 import { ASSETS_BUCKET, PAYONCE } from '../../local/cdk.ts';
 import { CREDENTIALS } from '../../local/emulator-environment.ts';
 import { ApiClient } from '../support/api-client.ts';
+import { payonce } from '../support/command-line.ts';
 import { dynamoDbClient, localAws } from '../support/local-aws.ts';
 import { synthesize } from '../support/synth.ts';
 
@@ -86,4 +88,35 @@ test('an environment is deployed beside another one, destroyed, and deployed aga
   await destroyAll();
   const answer = await new ApiClient(aws, aws.apiKey).payUntilAnswered({ key: 'beside-another-environment' });
   expect(answer.json).toMatchObject({ status: 'succeeded' });
+});
+
+describe('payonce doctor', () => {
+  const doctor = async (...words: readonly string[]) => {
+    const { code, said } = await payonce(aws, '--json', ...words);
+    const end = said.lastIndexOf('\n}') + 2;
+    return { code, told: JSON.parse(said.slice(0, end)) as Told };
+  };
+
+  interface Told {
+    readonly deployed: boolean;
+    readonly data: readonly { readonly check: string }[];
+    readonly probes?: readonly { readonly id: string; readonly result: string; readonly seen: string }[];
+  }
+
+  test('examines the account before the first deploy, and names its log role', async () => {
+    const { code, told } = await doctor('--environment', 'nowhere', 'doctor');
+    expect(told).toMatchObject({ deployed: false, data: [{ check: 'log_role' }] });
+    expect(code).toBe(1);
+  });
+
+  test('probes a deployment, and a probe that sees something else fails', async () => {
+    const { told } = await doctor('doctor', '--probe', '--url', aws.apiUrl, '--key', aws.apiKey);
+    expect(told.deployed).toBe(true);
+    expect(told.probes?.map(({ id }) => id)).toEqual(PROBES.map(({ id }) => id));
+    // The emulator's CloudFormation ignores both settings, and the probes see it.
+    expect(told.probes?.filter(({ result }) => result !== 'passed')).toEqual([
+      { id: 'recursive-loops', result: 'failed', seen: 'Terminate,Terminate,Terminate' },
+      { id: 'point-in-time-recovery', result: 'failed', seen: 'DISABLED,DISABLED,DISABLED,DISABLED' },
+    ]);
+  });
 });

@@ -1,0 +1,158 @@
+import { createHash, createHmac } from 'node:crypto';
+import {
+  CloudFormationClient,
+  paginateDescribeStacks,
+  paginateListStackResources,
+} from '@aws-sdk/client-cloudformation';
+import { GetAccountSettingsCommand, LambdaClient } from '@aws-sdk/client-lambda';
+import { type StackName, stackNameOf } from '../lambdas/kernel/contract/api.ts';
+import type { AwsTarget } from './deployment.ts';
+import { CliFailure, ExitCode } from './failure.ts';
+
+/** What a deployment needs of its account and region, and what it says about itself before any of its rows is read. */
+export interface Account {
+  readonly region: string;
+  /** Lambda's quota of concurrent executions. */
+  readonly concurrency: number;
+  /** The ARN of the role with which API Gateway writes logs. */
+  readonly logRole?: string;
+  readonly isBootstrapped: boolean;
+  /** The stacks of the deployment that exist, with their status. */
+  readonly stacks: readonly { readonly name: string; readonly status: string }[];
+  /** Addresses of alarms whose subscription was not confirmed. */
+  readonly unconfirmed: readonly string[];
+}
+
+/** New accounts have 10 (AWS Lambda developer guide, "Lambda quotas"). Payonce has some twenty functions. */
+const LEAST_CONCURRENCY = 100;
+
+export type AccountCheck = 'not_bootstrapped' | 'low_concurrency' | 'log_role' | 'stack_failed' | 'unconfirmed_address';
+
+export function examineAccount(account: Account) {
+  const { region, concurrency, logRole, isBootstrapped, stacks, unconfirmed } = account;
+  const found: { check: AccountCheck; about: string; detail: string }[] = [];
+  const find = (check: AccountCheck, about: string, detail: string) => found.push({ check, about, detail });
+  if (!isBootstrapped) find('not_bootstrapped', region, 'Run "npx cdk bootstrap" once for this account and region.');
+  if (concurrency < LEAST_CONCURRENCY)
+    find(
+      'low_concurrency',
+      String(concurrency),
+      'Lambda runs so few functions at once. Ask Service Quotas for 1000 "Concurrent executions" of AWS Lambda before the first payments.',
+    );
+  if (stacks.length === 0 && logRole !== undefined)
+    find(
+      'log_role',
+      logRole,
+      'The account has a log role for API Gateway. Deploy with payonce:accountLogRole=false, so that it keeps its owner.',
+    );
+  if (stacks.length > 0 && logRole === undefined)
+    find(
+      'log_role',
+      region,
+      'API Gateway has no role to write logs. Deploy with payonce:accountLogRole=true, or set a role for the account.',
+    );
+  for (const { name, status } of stacks) {
+    if (/^(?:CREATE_FAILED|ROLLBACK_COMPLETE|.*ROLLBACK_FAILED|DELETE_FAILED)$/.test(status))
+      find('stack_failed', name, `The stack is ${status}. See "A deploy that failed" in docs/first-deploy.md.`);
+  }
+  for (const address of unconfirmed)
+    find(
+      'unconfirmed_address',
+      address,
+      'Alarms do not reach this address. Confirm the subscription that AWS sent to it.',
+    );
+  return found;
+}
+
+/** @throws CliFailure when AWS cannot be asked about the account */
+export async function readAccount(target: AwsTarget): Promise<Account> {
+  const client = new CloudFormationClient(target);
+  const region = await client.config.region();
+  const names = (['data', 'sandbox', 'service'] as const satisfies (keyof typeof StackName)[]).map((stack) =>
+    stackNameOf(stack, target.environment),
+  );
+  const stacks: { name: string; status: string }[] = [];
+  let isBootstrapped = false;
+  for await (const { Stacks = [] } of paginateDescribeStacks({ client }, {})) {
+    for (const { StackName: name = '', StackStatus: status = '' } of Stacks) {
+      if (name === 'CDKToolkit') isBootstrapped = true;
+      if (names.includes(name)) stacks.push({ name, status });
+    }
+  }
+  const { AccountLimit } = await new LambdaClient(target).send(new GetAccountSettingsCommand({}));
+  const gateway = JSON.parse(await ask(target, client, 'apigateway', '/account')) as { cloudwatchRoleArn?: string };
+  const service = stackNameOf('service', target.environment);
+  const topics = stacks.some(({ name }) => name === service) ? await topicsOf(client, service) : [];
+  const pending = await Promise.all(
+    topics.map(async (topic) => {
+      const query = new URLSearchParams({ Action: 'ListSubscriptionsByTopic', TopicArn: topic, Version: '2010-03-31' });
+      query.sort();
+      return addressesPending(await ask(target, client, 'sns', `/?${query.toString()}`));
+    }),
+  );
+  return {
+    region,
+    concurrency: AccountLimit?.ConcurrentExecutions ?? 0,
+    ...(gateway.cloudwatchRoleArn ? { logRole: gateway.cloudwatchRoleArn } : {}),
+    isBootstrapped,
+    stacks,
+    unconfirmed: pending.flat(),
+  };
+}
+
+async function topicsOf(client: CloudFormationClient, stack: string): Promise<readonly string[]> {
+  const found: string[] = [];
+  for await (const { StackResourceSummaries = [] } of paginateListStackResources({ client }, { StackName: stack })) {
+    for (const { ResourceType, PhysicalResourceId: arn } of StackResourceSummaries)
+      if (ResourceType === 'AWS::SNS::Topic' && arn !== undefined) found.push(arn);
+  }
+  return found;
+}
+
+/** The answer of SNS is XML. */
+export function addressesPending(xml: string): readonly string[] {
+  const members = [...xml.matchAll(/<member>(.*?)<\/member>/gs)].map(([, member = '']) => member);
+  return members
+    .filter((member) => /<SubscriptionArn>PendingConfirmation</.test(member))
+    .map((member) => /<Endpoint>(.*?)</.exec(member)?.[1] ?? '');
+}
+
+/** Reads from a service of AWS that no package here has a client for, signed (AWS General Reference, "Signature Version 4"). */
+async function ask(target: AwsTarget, client: CloudFormationClient, service: string, path: string): Promise<string> {
+  const region = await client.config.region();
+  const { accessKeyId, secretAccessKey, sessionToken } = await client.config.credentials();
+  const suffix = region.startsWith('cn-') ? 'amazonaws.com.cn' : 'amazonaws.com';
+  const endpoint = target.endpoint ?? process.env['AWS_ENDPOINT_URL'] ?? `https://${service}.${region}.${suffix}`;
+  const url = new URL(path, endpoint);
+  const time = new Date().toISOString().replace(/[-:]|\.\d{3}/g, '');
+  const scope = `${time.slice(0, 8)}/${region}/${service}/aws4_request`;
+  const headers: Record<string, string> = {
+    host: url.host,
+    'x-amz-date': time,
+    ...(sessionToken === undefined ? {} : { 'x-amz-security-token': sessionToken }),
+  };
+  const names = Object.keys(headers).sort();
+  const signed = names.join(';');
+  const lines = names.map((name) => `${name}:${headers[name] ?? ''}\n`).join('');
+  const request = ['GET', url.pathname, url.search.slice(1), lines, signed, sha256('')].join('\n');
+  const key = scope.split('/').reduce<string | Buffer>((made, part) => hmac(made, part), `AWS4${secretAccessKey}`);
+  const signature = hmac(key, ['AWS4-HMAC-SHA256', time, scope, sha256(request)].join('\n')).toString('hex');
+  headers['authorization'] =
+    `AWS4-HMAC-SHA256 Credential=${accessKeyId}/${scope}, SignedHeaders=${signed}, Signature=${signature}`;
+  headers['accept'] = 'application/json, text/xml';
+  const answer = await fetch(url, { headers });
+  const text = await answer.text();
+  if (answer.ok) return text;
+  throw new CliFailure(
+    ExitCode.refused,
+    `AWS refused to read ${service} (HTTP ${answer.status}): ${text.slice(0, 200)}`,
+  );
+}
+
+function sha256(text: string): string {
+  return createHash('sha256').update(text).digest('hex');
+}
+
+function hmac(key: string | Buffer, text: string): Buffer {
+  return createHmac('sha256', key).update(text).digest();
+}

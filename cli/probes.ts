@@ -1,0 +1,181 @@
+import { randomUUID } from 'node:crypto';
+import { DescribeContinuousBackupsCommand, DescribeTimeToLiveCommand, DynamoDBClient } from '@aws-sdk/client-dynamodb';
+import { GetFunctionRecursionConfigCommand, LambdaClient } from '@aws-sdk/client-lambda';
+import { type AwsTarget, stackOutputs } from './deployment.ts';
+
+/** What only a real account can show: a document of AWS says it, and the local AWS may do otherwise. */
+export interface Probe {
+  readonly id: string;
+  /** What the probe must show. */
+  readonly mustShow: string;
+  /** The page of AWS's documentation that says so. */
+  readonly source: string;
+  /** @returns what was seen. Undefined without an API key. @throws Error when it is something else */
+  readonly run: (context: ProbeContext) => Promise<string | undefined>;
+}
+
+export interface ProbeContext {
+  readonly target: AwsTarget;
+  /** Without a trailing slash. */
+  readonly apiUrl: string;
+  /** An API key of test mode. */
+  readonly key?: string;
+}
+
+export interface ProbeResult {
+  readonly id: string;
+  readonly result: 'passed' | 'failed' | 'skipped';
+  readonly seen: string;
+}
+
+const DYNAMODB = 'https://docs.aws.amazon.com/amazondynamodb/latest/developerguide';
+const GATEWAY = 'https://docs.aws.amazon.com/apigateway/latest/developerguide';
+
+export const PROBES: readonly Probe[] = [
+  {
+    id: 'policies-in-transactions',
+    mustShow:
+      'A payment is claimed and committed: policies with `dynamodb:LeadingKeys` and `dynamodb:EnclosingOperation` admit its transactions.',
+    source: `${DYNAMODB}/transaction-apis-iam.html`,
+    run: async (context) => {
+      const { status } = (await pay(context, randomUUID())) ?? {};
+      if (status === undefined) return undefined;
+      // A processor that does not know the source declines it. That, too, is committed.
+      return expected(`HTTP ${status}`, [201, 202, 402].includes(status));
+    },
+  },
+  {
+    id: 'replay-and-location',
+    mustShow: 'The replay of a payment is marked as such, and the `Location` of its answer leads to the payment.',
+    source: `${GATEWAY}/api-gateway-known-issues.html`,
+    run: async (context) => {
+      const key = randomUUID();
+      if ((await pay(context, key)) === undefined) return undefined;
+      const replay = await pay(context, key);
+      const location = new URL(replay?.headers.get('location') ?? '', replay?.url);
+      const found = await fetch(location, { headers: { authorization: `Bearer ${context.key ?? ''}` } });
+      const replayed = replay?.headers.get('idempotency-replayed') ?? 'no';
+      return expected(`replayed: ${replayed}, location: HTTP ${found.status}`, replayed === 'true' && found.ok);
+    },
+  },
+  {
+    id: 'renamed-header',
+    mustShow:
+      'A request without a key is answered 401. The gateway renames its `WWW-Authenticate` to `x-amzn-remapped-www-authenticate`; no client may need it.',
+    source: `${GATEWAY}/api-gateway-known-issues.html`,
+    run: async ({ apiUrl }) => {
+      const { status, headers } = await fetch(`${apiUrl}/v1/payments`);
+      const names = ['www-authenticate', 'x-amzn-remapped-www-authenticate'].filter((name) => headers.has(name));
+      return expected(`HTTP ${status}, ${names.join() || 'no such header'}`, status === 401);
+    },
+  },
+  {
+    id: 'compression',
+    mustShow: 'The API’s description, which is large, is compressed.',
+    source: `${GATEWAY}/api-gateway-gzip-compression-decompression.html`,
+    run: async ({ apiUrl }) => {
+      const { headers } = await fetch(`${apiUrl}/v1/openapi.json`, { headers: { 'accept-encoding': 'gzip' } });
+      const coding = headers.get('content-encoding') ?? 'none';
+      return expected(`content-encoding: ${coding}`, coding === 'gzip');
+    },
+  },
+  {
+    id: 'recursive-loops',
+    mustShow:
+      'Lambda lets the functions go on that send messages to themselves: it would stop them after about sixteen.',
+    source: 'https://docs.aws.amazon.com/lambda/latest/dg/invocation-recursion.html',
+    run: async ({ target }) => {
+      const names = await stackOutputs(target, 'service', [
+        'paymentJobsFunction',
+        'upkeepJobsFunction',
+        'webhookSenderFunction',
+      ]);
+      const client = new LambdaClient(target);
+      const answers = await Promise.all(
+        names.map((FunctionName) => client.send(new GetFunctionRecursionConfigCommand({ FunctionName }))),
+      );
+      const seen = answers.map(({ RecursiveLoop = 'none' }) => RecursiveLoop);
+      return expected(
+        seen.join(),
+        seen.every((each) => each === 'Allow'),
+      );
+    },
+  },
+  {
+    id: 'time-to-live',
+    mustShow: 'Expired rows of the tables Idempotency and Registry are deleted.',
+    source: `${DYNAMODB}/TTL.html`,
+    run: async ({ target }) => {
+      const tables = await stackOutputs(target, 'data', ['idempotencyTable', 'registryTable']);
+      const client = new DynamoDBClient(target);
+      const answers = await Promise.all(
+        tables.map((TableName) => client.send(new DescribeTimeToLiveCommand({ TableName }))),
+      );
+      const seen = answers.map(({ TimeToLiveDescription: { TimeToLiveStatus = 'none' } = {} }) => TimeToLiveStatus);
+      return expected(
+        seen.join(),
+        seen.every((each) => each === 'ENABLED'),
+      );
+    },
+  },
+  {
+    id: 'point-in-time-recovery',
+    mustShow: 'All four tables can be restored to any second of the last 35 days.',
+    source: `${DYNAMODB}/Point-in-time-recovery.html`,
+    run: async ({ target }) => {
+      const names = ['idempotencyTable', 'ledgerTable', 'registryTable', 'viewsTable'] as const;
+      const client = new DynamoDBClient(target);
+      const answers = await Promise.all(
+        (await stackOutputs(target, 'data', names)).map((TableName) =>
+          client.send(new DescribeContinuousBackupsCommand({ TableName })),
+        ),
+      );
+      const seen = answers.map(
+        ({
+          ContinuousBackupsDescription: {
+            PointInTimeRecoveryDescription: { PointInTimeRecoveryStatus = 'none' } = {},
+          } = {},
+        }) => PointInTimeRecoveryStatus,
+      );
+      return expected(
+        seen.join(),
+        seen.every((each) => each === 'ENABLED'),
+      );
+    },
+  },
+];
+
+/** Runs all probes, one after another. */
+export async function runProbes(context: ProbeContext): Promise<readonly ProbeResult[]> {
+  const results: ProbeResult[] = [];
+  for (const { id, run } of PROBES) {
+    try {
+      const seen = await run(context);
+      results.push(
+        seen === undefined
+          ? { id, result: 'skipped', seen: 'give an API key of test mode with --key' }
+          : { id, result: 'passed', seen },
+      );
+    } catch (error) {
+      results.push({ id, result: 'failed', seen: error instanceof Error ? error.message : String(error) });
+    }
+  }
+  return results;
+}
+
+function expected(seen: string, isExpected: boolean): string {
+  if (!isExpected) throw new Error(seen);
+  return seen;
+}
+
+/** A payment of one euro. @returns undefined without an API key */
+async function pay({ apiUrl, key }: ProbeContext, idempotencyKey: string): Promise<Response | undefined> {
+  if (key === undefined) return undefined;
+  const headers = {
+    authorization: `Bearer ${key}`,
+    'content-type': 'application/json',
+    'idempotency-key': idempotencyKey,
+  };
+  const body = JSON.stringify({ amount: 100, currency: 'EUR', source: 'tok_ok', description: 'Probe' });
+  return fetch(`${apiUrl}/v1/payments`, { method: 'POST', headers, body });
+}
