@@ -33,7 +33,7 @@ export const transactionInProgress = (): Error =>
 /** As the SDK's own: no status, no name of a service. */
 export const timedOut = (): Error => Object.assign(new Error('injected'), { name: 'TimeoutError' });
 
-const SDK_VOICE: FaultVoice = { throttle: throttled, ambiguous: timedOut };
+export const SDK_VOICE: FaultVoice = { throttle: throttled, ambiguous: timedOut };
 
 /** DynamoDB as one process sees it: every call of the SDK can have a fault. */
 export function clientOf(actor: Pick<Actor, 'call'>, config: DynamoDBClientConfig): DynamoDBClient {
