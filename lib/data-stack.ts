@@ -2,6 +2,7 @@ import type { StackProps } from 'aws-cdk-lib';
 import { CfnOutput, Stack } from 'aws-cdk-lib';
 import { DomainName, EndpointType, SecurityPolicy } from 'aws-cdk-lib/aws-apigateway';
 import { Certificate } from 'aws-cdk-lib/aws-certificatemanager';
+import { CfnTable } from 'aws-cdk-lib/aws-dynamodb';
 import type { Construct } from 'constructs';
 import { StackOutput } from '../lambdas/kernel/contract/api.ts';
 import { KeyAttribute, ViewsTable } from '../lambdas/kernel/contract/tables.ts';
@@ -22,6 +23,7 @@ export interface DataStackProps extends StackProps {
     Settings,
     | 'retainData'
     | 'accountLogRole'
+    | 'warmWriteUnits'
     | 'restoredTables'
     | 'eventArchive'
     | 'operatorAudience'
@@ -86,6 +88,7 @@ export class DataStack extends Stack {
       partitionKey: text(ViewsTable.listsIndex.partitionKey),
       sortKey: text(KeyAttribute.sort),
     });
+    if (props.settings.warmWriteUnits !== undefined) this.#warm(props.settings.warmWriteUnits);
     this.events = new EventBus(this, 'Events', { retain, archive: props.settings.eventArchive });
     this.processors = processorSecrets(this, props.settings.processors, retain);
     this.webhookRoot = new ProcessorSecret(this, 'WebhookRoot', {
@@ -125,6 +128,16 @@ export class DataStack extends Stack {
     new CfnOutput(this, StackOutput.registryTable, { value: this.registry.tableName });
     new CfnOutput(this, StackOutput.viewsTable, { value: this.views.tableName });
     new CfnOutput(this, StackOutput.eventBus, { value: this.events.bus.eventBusName });
+  }
+
+  /** An index has a throughput of its own, and one that is throttled throttles the table. */
+  #warm(WriteUnitsPerSecond: number): void {
+    for (const table of this.node.findAll().filter((node) => node instanceof CfnTable)) {
+      table.addPropertyOverride('WarmThroughput', { WriteUnitsPerSecond });
+      const indexes = this.resolve(table.globalSecondaryIndexes) as readonly unknown[] | undefined;
+      for (const index of (indexes ?? []).keys())
+        table.addPropertyOverride(`GlobalSecondaryIndexes.${index}.WarmThroughput`, { WriteUnitsPerSecond });
+    }
   }
 
   /** The operator's DNS record points the domain to the target, which stays the same while this stack exists. */

@@ -105,6 +105,11 @@ export interface Settings {
   readonly memoryMb: number;
   /** Reserved concurrency of the payments function, 1 to 10000, out of the account's limit. @default no reservation */
   readonly reservedConcurrency?: number;
+  /**
+   * Write units per second that each table and each of its indexes takes at once, 4000 to 40000. It is charged once, and AWS does not
+   * lower it again. @default 4000, as AWS makes new tables; they grow with use
+   */
+  readonly warmWriteUnits?: number;
   /** Retention of logs in days; one of the values that CloudWatch Logs allows. @default 90 */
   readonly logRetentionDays: number;
   /**
@@ -223,6 +228,7 @@ const RULES = {
   tenantBurst: whole(1, 10_000),
   memoryMb: whole(128, 10_240),
   reservedConcurrency: whole(1, 10_000),
+  warmWriteUnits: whole(4_000, 40_000),
   logRetentionDays: {
     allowed: `one of ${RETENTION_DAYS.join(', ')}`,
     read: (given: unknown) => RETENTION_DAYS.find((days) => String(days) === String(given)),
@@ -244,6 +250,7 @@ export function readSettings(node: Node, processors: readonly ProcessorContract[
   refuseUnknown(node, processors);
   const environment = environmentOf(node);
   const reservedConcurrency = read(node, 'reservedConcurrency', RULES.reservedConcurrency);
+  const warmWriteUnits = read(node, 'warmWriteUnits', RULES.warmWriteUnits);
   const shopUrl = read(node, 'shopUrl', RULES.shopUrl);
   const emailSender = read(node, 'emailSender', RULES.emailSender);
   const alarmEmail = read(node, 'alarmEmail', RULES.alarmEmail);
@@ -279,6 +286,7 @@ export function readSettings(node: Node, processors: readonly ProcessorContract[
     ...(environment === undefined ? {} : { environment }),
     ...(restoredTables === undefined ? {} : { restoredTables }),
     ...(reservedConcurrency === undefined ? {} : { reservedConcurrency }),
+    ...(warmWriteUnits === undefined ? {} : { warmWriteUnits }),
     ...(shopUrl === undefined ? {} : { shopUrl }),
     ...(emailSender === undefined ? {} : { emailSender }),
     emailsPerRecipient: read(node, 'emailsPerRecipient', RULES.emailsPerRecipient) ?? DEFAULTS.emailsPerRecipient,

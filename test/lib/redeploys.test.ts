@@ -37,6 +37,7 @@ const VALUES: Readonly<Record<string, Readonly<Record<string, Readonly<Record<st
     more: {
       memoryMb: '1024',
       reservedConcurrency: '50',
+      warmWriteUnits: '8000',
       throttlingRate: '900',
       tenantRate: '300',
       logRetentionDays: '30',

@@ -57,11 +57,14 @@ function replaced(old: Resources, next: Resources): readonly string[] {
     const other = next[id];
     if (other === undefined) return [];
     if (other.Type !== Type) return [`${id} was a ${Type} and is a ${other.Type}`];
-    const changed = (FINAL[Type] ?? []).filter(
-      (name) => JSON.stringify(Properties[name]) !== JSON.stringify(other.Properties?.[name]),
-    );
+    const changed = (FINAL[Type] ?? []).filter((name) => textOf(Properties[name]) !== textOf(other.Properties?.[name]));
     return changed.map((name) => `${name} of ${id} changes`);
   });
+}
+
+/** Warm throughput changes in place. */
+function textOf(value: unknown): string | undefined {
+  return JSON.stringify(value, (name, part: unknown) => (name === 'WarmThroughput' ? undefined : part));
 }
 
 /** CloudFormation refuses to remove an export while a deployed stack imports it. */

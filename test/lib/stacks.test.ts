@@ -30,6 +30,10 @@ describe('the stacks', () => {
   });
 });
 
+interface Warm {
+  readonly WarmThroughput?: { readonly WriteUnitsPerSecond: number };
+}
+
 describe('the tables', () => {
   test('are four, on demand, restorable, encrypted, and neither deleted nor replaced with their stack', () => {
     data.resourceCountIs('AWS::DynamoDB::Table', 4);
@@ -76,6 +80,18 @@ describe('the tables', () => {
       new DataStack(testApp(), 'Data', { settings: { ...DEFAULTS, processors: [], retainData } }).terminationProtection;
     expect(protectedBy(true)).toBe(true);
     expect(protectedBy(false)).toBe(false);
+  });
+
+  test('take more writes at once by setting, and so do their indexes', async () => {
+    data.allResourcesProperties('AWS::DynamoDB::Table', { WarmThroughput: Match.absent() });
+    const tables = Object.values(
+      present((await synthesize({ 'payonce:warmWriteUnits': '8000' })).data).findResources('AWS::DynamoDB::Table'),
+    ) as {
+      readonly Properties: Warm & { readonly GlobalSecondaryIndexes: readonly (Warm & { IndexName: string })[] };
+    }[];
+    const warmed = tables.flatMap(({ Properties }) => [Properties, ...Properties.GlobalSecondaryIndexes]);
+    expect(warmed).toHaveLength(9);
+    expect(warmed.filter(({ WarmThroughput }) => WarmThroughput?.WriteUnitsPerSecond !== 8000)).toEqual([]);
   });
 
   test('may be deleted when the setting allows it', async () => {
