@@ -47,6 +47,8 @@ export interface Settings {
   readonly allowLoopbackWebhooks: boolean;
   /** A web ACL in front of the API, with a size limit and a rate limit per address. It has a monthly cost. @default false */
   readonly firewall: boolean;
+  /** Record traces of requests and executions in AWS X-Ray. They are charged by trace. @default false */
+  readonly tracing: boolean;
   /**
    * Set the role with which the account's API Gateway writes logs. It is required once in each region before a stage can log.
    * False keeps the existing role of the account. @default true
@@ -160,6 +162,7 @@ export const DEFAULTS: Omit<Settings, 'processors'> = {
   eventsLostAfterSeconds: 180,
   allowLoopbackWebhooks: false,
   firewall: false,
+  tracing: false,
   accountLogRole: true,
   throttlingRate: 200,
   throttlingBurst: 400,
@@ -197,6 +200,7 @@ const RULES = {
   eventsLostAfterSeconds: whole(10, 3600),
   allowLoopbackWebhooks: flag(),
   firewall: flag(),
+  tracing: flag(),
   accountLogRole: flag(),
   operatorIssuer: {
     allowed: 'an https address',
@@ -276,6 +280,7 @@ export function readSettings(node: Node, processors: readonly ProcessorContract[
     allowLoopbackWebhooks:
       read(node, 'allowLoopbackWebhooks', RULES.allowLoopbackWebhooks) ?? DEFAULTS.allowLoopbackWebhooks,
     firewall: read(node, 'firewall', RULES.firewall) ?? DEFAULTS.firewall,
+    tracing: tracingOf(node),
     accountLogRole: read(node, 'accountLogRole', RULES.accountLogRole) ?? DEFAULTS.accountLogRole,
     throttlingRate: read(node, 'throttlingRate', RULES.throttlingRate) ?? DEFAULTS.throttlingRate,
     throttlingBurst: read(node, 'throttlingBurst', RULES.throttlingBurst) ?? DEFAULTS.throttlingBurst,
@@ -310,6 +315,11 @@ export function readSettings(node: Node, processors: readonly ProcessorContract[
 /** The setting `environment` alone, for the names of constructs that need no other setting. @throws Error for an invalid name */
 export function environmentOf(node: Node): string | undefined {
   return read(node, 'environment', RULES.environment);
+}
+
+/** Whether functions and the API record traces. @throws as {@link readSettings} */
+export function tracingOf(node: Node): boolean {
+  return read(node, 'tracing', RULES.tracing) ?? DEFAULTS.tracing;
 }
 
 /** The settings of each processor that is called, in each mode. */

@@ -40,6 +40,10 @@ const OPTIONS: readonly Option[] = [
 ];
 const BY_USE: readonly (readonly [what: string, used: string])[] = [
   [
+    '`tracing`',
+    `${priceText('trace')} traces: X-Ray samples one request a second and 5 % of the others, unless a rule of the account says otherwise`,
+  ],
+  [
     '`eventArchive`, which is on unless it is set to false',
     `${priceText('archivedGb')} for a GB, about ${((2 / 1024 ** 2) * MILLION * PRICES.archivedGb.usd).toFixed(2)} per million events`,
   ],

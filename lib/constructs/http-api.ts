@@ -10,7 +10,7 @@ import {
 } from 'aws-cdk-lib/aws-apigateway';
 import type { Function } from 'aws-cdk-lib/aws-lambda';
 import { Construct } from 'constructs';
-import type { Settings } from '../settings.ts';
+import { type Settings, tracingOf } from '../settings.ts';
 import { answerWithProblems } from './gateway-problems.ts';
 import { RetainedLogGroup } from './retained-log-group.ts';
 
@@ -74,7 +74,7 @@ export class HttpApi extends Construct {
         ),
         // Metrics per method are charged for each method. The metrics of the stage are free.
         metricsEnabled: false,
-        tracingEnabled: true,
+        tracingEnabled: tracingOf(this.node),
         accessLogDestination: new LogGroupLogDestination(accessLog),
         accessLogFormat: accessLogFormat(),
       },
@@ -173,6 +173,10 @@ function acknowledge(api: RestApi): void {
       id: 'PCI.DSS.321::PCI.DSS.321-APIGWExecutionLoggingEnabled',
       reason:
         'Execution logs contain bodies and headers, including API keys. The access log is enabled and contains neither.',
+    },
+    {
+      id: 'Serverless::Serverless-APIGWXrayEnabled',
+      reason: 'Traces are charged. The setting payonce:tracing enables them.',
     },
     {
       id: 'PCI.DSS.321::PCI.DSS.321-APIGWAssociatedWithWAF',

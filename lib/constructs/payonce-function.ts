@@ -5,6 +5,7 @@ import { Architecture, Function, LoggingFormat, Runtime, Tracing } from 'aws-cdk
 import { Construct } from 'constructs';
 import type { Environment, NODE_THREADS, SandboxEnvironment } from '../../lambdas/kernel/contract/environment.ts';
 import { lambdaCode } from '../lambda-code.ts';
+import { tracingOf } from '../settings.ts';
 import { metricNamespace } from './payonce-metric.ts';
 import { RetainedLogGroup } from './retained-log-group.ts';
 
@@ -59,7 +60,7 @@ export class PayonceFunction extends Construct implements IGrantable {
       role: this.role,
       logGroup,
       loggingFormat: LoggingFormat.JSON,
-      tracing: Tracing.ACTIVE,
+      ...(tracingOf(this.node) ? { tracing: Tracing.ACTIVE } : {}),
       timeout: props.timeout,
       memorySize: props.memoryMb,
       ...(props.reservedConcurrency === undefined ? {} : { reservedConcurrentExecutions: props.reservedConcurrency }),
@@ -97,6 +98,10 @@ export class PayonceFunction extends Construct implements IGrantable {
         id: 'PCI.DSS.321::PCI.DSS.321-LambdaInsideVPC',
         reason:
           'It calls AWS and processors over TLS and uses no network resource. A VPC would add a NAT gateway and no protection.',
+      },
+      {
+        id: 'Serverless::Serverless-LambdaTracing',
+        reason: 'Traces are charged. The setting payonce:tracing enables them.',
       },
       {
         id: 'Serverless::Serverless-LambdaDLQ',

@@ -77,7 +77,7 @@ describe('the relay', () => {
       'dynamodb:GetShardIterator',
       'dynamodb:ListStreams',
     ];
-    const always = ['logs:CreateLogStream', 'logs:PutLogEvents', 'xray:PutTelemetryRecords', 'xray:PutTraceSegments'];
+    const always = ['logs:CreateLogStream', 'logs:PutLogEvents'];
     const publish = ['dynamodb:GetItem', 'events:PutEvents'];
     expect(new Set(actionsOf('EventsRelay'))).toEqual(
       new Set([...always, ...stream, ...publish, 'sqs:GetQueueAttributes', 'sqs:GetQueueUrl', 'sqs:SendMessage']),

@@ -146,10 +146,7 @@ function told({ Action, Resource, Condition = {} }: Statement): string {
   return `${listOf(Action).join(', ')} on ${on}${rows.length === 0 ? '' : ` of ${rows.join(', ')}`}`;
 }
 
-const ALWAYS = [
-  'logs:CreateLogStream, logs:PutLogEvents on Logs',
-  'xray:PutTelemetryRecords, xray:PutTraceSegments on "*"',
-];
+const ALWAYS = ['logs:CreateLogStream, logs:PutLogEvents on Logs'];
 
 describe('the role of', () => {
   test.each([

@@ -39,11 +39,7 @@ const onlyRows = (table: string, ...partitions: readonly string[]) =>
 const rows = (...partitions: readonly string[]) => onlyRows('Registry', ...partitions);
 
 /** What every function that appends to the Ledger may do. */
-const APPENDS = [
-  'logs:CreateLogStream, logs:PutLogEvents on Logs',
-  'xray:PutTelemetryRecords, xray:PutTraceSegments on "*"',
-  `dynamodb:GetItem ${rows('DETAILS#*')}`,
-];
+const APPENDS = ['logs:CreateLogStream, logs:PutLogEvents on Logs', `dynamodb:GetItem ${rows('DETAILS#*')}`];
 
 const readsRows = (...partitions: readonly string[]) =>
   `dynamodb:GetItem, dynamodb:Query ${onlyRows('LedgerTable', ...partitions)}`;

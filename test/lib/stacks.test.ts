@@ -102,6 +102,31 @@ describe('the tables', () => {
   });
 });
 
+describe('tracing', () => {
+  const traced = async (context: Record<string, string>) => {
+    const made = present((await synthesize(context)).service);
+    const functions = Object.values(made.findResources('AWS::Lambda::Function')) as {
+      readonly Properties: { readonly TracingConfig?: { readonly Mode: string } };
+    }[];
+    const [stage] = Object.values(made.findResources('AWS::ApiGateway::Stage')) as {
+      readonly Properties: { readonly TracingEnabled?: boolean };
+    }[];
+    const modes = functions.map(({ Properties }) => Properties.TracingConfig?.Mode);
+    return { modes: [...new Set(modes)], stage: stage?.Properties.TracingEnabled };
+  };
+
+  test('is off by default, and no role may write traces', async () => {
+    expect(await traced({})).toEqual({ modes: [undefined], stage: false });
+    expect(JSON.stringify(present((await synthesize()).service).findResources('AWS::IAM::Policy'))).not.toContain(
+      'xray',
+    );
+  });
+
+  test('is on for all functions and the API by its setting', async () => {
+    expect(await traced({ 'payonce:tracing': 'true' })).toEqual({ modes: ['Active'], stage: true });
+  });
+});
+
 describe('the API', () => {
   test('is throttled, and its access log has no query, header, body or path', () => {
     service.hasResourceProperties('AWS::ApiGateway::Stage', {

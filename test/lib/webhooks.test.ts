@@ -15,11 +15,7 @@ function told({ Action, Resource, Condition = {} }: Statement): string {
   return `${listOf(Action).join(', ')} on ${on}${rows.length === 0 ? '' : ` of ${rows.join(', ')}`}`;
 }
 
-const ALWAYS = [
-  'logs:CreateLogStream, logs:PutLogEvents on Logs',
-  'sqs:SendMessage on Tasks',
-  'xray:PutTelemetryRecords, xray:PutTraceSegments on "*"',
-];
+const ALWAYS = ['logs:CreateLogStream, logs:PutLogEvents on Logs', 'sqs:SendMessage on Tasks'];
 const TAKES_MESSAGES =
   'sqs:ChangeMessageVisibility, sqs:DeleteMessage, sqs:GetQueueAttributes, sqs:GetQueueUrl, sqs:ReceiveMessage on Tasks';
 
