@@ -2,6 +2,7 @@ import { GetFunctionConfigurationCommand, LambdaClient } from '@aws-sdk/client-l
 import { CREDENTIALS } from '../local/emulator-environment.ts';
 import type { LocalAws } from '../local/local-aws.ts';
 import { capacityTable, paidCapacity } from '../test/bench/bench-capacity.ts';
+import { deployedSettings, eventRateTable } from '../test/bench/bench-event-rate.ts';
 import { eventUnits } from '../test/bench/bench-event-units.ts';
 import { reconcileTable } from '../test/bench/bench-reconcile.ts';
 import { measureByHand, measureEngine, measureOthers } from './paths.ts';
@@ -24,7 +25,16 @@ export async function measure(aws: LocalAws, { size, progress }: MeasureOptions)
   const speed = await measureSpeed(config, aws.tables, { size, progress });
   const weight = measureWeight({ environment: await environmentOf(aws), starts: size.starts, progress });
   const capacity = capacityTable(await paidCapacity(1), await paidCapacity(1_000), await eventUnits());
-  return report({ engine, capacity, reconciling: await reconcileTable(), byHand, others, ...speed, weight });
+  return report({
+    engine,
+    capacity,
+    reconciling: await reconcileTable(),
+    events: await eventRateTable(await deployedSettings()),
+    byHand,
+    others,
+    ...speed,
+    weight,
+  });
 }
 
 /** The environment of the deployed payments function, without this process's environment. */

@@ -3,7 +3,7 @@ import { FilterCriteria, FilterRule, StartingPosition } from 'aws-cdk-lib/aws-la
 import { DynamoEventSource, SqsDlq } from 'aws-cdk-lib/aws-lambda-event-sources';
 import { Queue, QueueEncryption } from 'aws-cdk-lib/aws-sqs';
 import { Construct } from 'constructs';
-import { REPUBLISH_TIMEOUT_SECONDS } from '../lambdas/events/contract.ts';
+import { RELAY_LANES, REPUBLISH_TIMEOUT_SECONDS } from '../lambdas/events/contract.ts';
 import { Environment } from '../lambdas/kernel/contract/environment.ts';
 import { EventMetric } from '../lambdas/kernel/contract/events.ts';
 import { RegistryRow } from '../lambdas/kernel/contract/rows.ts';
@@ -69,12 +69,15 @@ export class Events extends Construct {
     this.relay = this.#publisher('Relay', {
       folder: 'outbox-relay',
       timeout: TIMEOUT,
+      // More than half a processor: a batch takes mostly CPU time (test/bench/event-rate.test.ts).
+      memoryMb: 1_024,
       environment: { [Environment.parkingQueueUrl]: this.parked.queueUrl },
     });
     this.relay.allow('ParkRecords', 'sqs:SendMessage', this.parked.queueArn);
     this.#readStream(props.data);
     this.republisher = this.#publisher('Republisher', {
       folder: 'republish-range',
+      memoryMb: 256,
       timeout: Duration.seconds(REPUBLISH_TIMEOUT_SECONDS),
       environment: {},
     });
@@ -90,6 +93,7 @@ export class Events extends Construct {
         // A new relay processes everything that the Stream still contains.
         startingPosition: StartingPosition.TRIM_HORIZON,
         batchSize: BATCH,
+        parallelizationFactor: RELAY_LANES,
         reportBatchItemFailures: true,
         bisectBatchOnError: true,
         retryAttempts: RETRIES,
@@ -210,13 +214,16 @@ export class Events extends Construct {
   }
 
   /** A function that reads transitions and puts events on the bus. It writes no table. */
-  #publisher(id: string, own: Pick<PayonceFunctionProps, 'folder' | 'timeout' | 'environment'>): PayonceFunction {
+  #publisher(
+    id: string,
+    own: Pick<PayonceFunctionProps, 'folder' | 'timeout' | 'environment' | 'memoryMb'>,
+  ): PayonceFunction {
     const { data, logs } = this.#props;
     const made = new PayonceFunction(this, id, {
       ...logs,
       folder: own.folder,
       timeout: own.timeout,
-      memoryMb: 256,
+      memoryMb: own.memoryMb,
       environment: {
         [Environment.ledgerTable]: data.ledger.table.tableName,
         [Environment.registryTable]: data.registry.tableName,

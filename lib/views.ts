@@ -10,6 +10,9 @@ import { EventConsumer } from './constructs/event-consumer.ts';
 import { type FunctionLogs, PayonceFunction } from './constructs/payonce-function.ts';
 import type { DataStack } from './data-stack.ts';
 
+/** Concurrent batches, for 2,000 events a second (test/bench/event-rate.test.ts). */
+const PROJECTIONS = 50;
+
 export interface ViewsProps {
   readonly data: Pick<DataStack, 'emailKeys' | 'events' | 'registry' | 'views'>;
   readonly logs: FunctionLogs;
@@ -29,7 +32,7 @@ export class Views extends Construct {
       ...logs,
       folder: 'views-projector',
       timeout: Duration.seconds(CONSUMER_TIMEOUT_SECONDS),
-      memoryMb: 256,
+      memoryMb: 1_024,
       environment: { [Environment.viewsTable]: data.views.tableName },
     });
     this.#grantWrite(this.projector, 'Project');
@@ -37,6 +40,7 @@ export class Views extends Construct {
       bus: data.events.bus,
       consumer: this.projector,
       events: ALL_EVENTS,
+      concurrency: PROJECTIONS,
     });
     this.#queue = tasks.queue;
   }

@@ -54,6 +54,12 @@ export const PUBLIC_EVENTS = [
   EventNames.orderReviewRequired,
 ] as const;
 
+/**
+ * Batches of a shard of the Stream that the relay takes concurrently. Lambda assigns records by their partition key, so those of one
+ * payment stay in order (AWS Lambda developer guide, "Process DynamoDB records with Lambda", "Parallelization factor": at most 10).
+ */
+export const RELAY_LANES = 10;
+
 /** The request and the answer of the function that republishes events. Times in Unix milliseconds. */
 export interface RepublishRequest {
   readonly sinceMs: number;

@@ -44,7 +44,7 @@ function eventPath(
 ): Path {
   return {
     title,
-    assumes: `The relay and ${consumers} consumers have 256 MB and take ${seconds * 1_000} milliseconds for an event. A message costs a request to send, one to receive and one to delete${share < 1 ? ', the last two shared by ten' : ''}.`,
+    assumes: `The relay and ${consumers} consumers take ${seconds * 1_000} milliseconds for an event with 256 MB, and as many GB-seconds with more. A message costs a request to send, one to receive and one to delete${share < 1 ? ', the last two shared by ten' : ''}.`,
     usage: {
       busEvent: 1,
       queueRequest: consumers * (1 + 2 * share),

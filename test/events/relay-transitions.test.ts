@@ -128,8 +128,16 @@ describe('the relay', () => {
     const harness = new RelayHarness(chains(PAYMENTS));
     harness.bus.trouble = () => ({ kind: 'not_now', code: 'ThrottlingException' });
     expect(await harness.relay()).toMatchObject({ published: 0, againFrom: harness.records[PAYMENTS]?.position });
-    expect(harness.bus.calls).toHaveLength(3);
+    // Two calls, concurrently.
+    expect(harness.bus.calls).toHaveLength(2 * 3);
     expect(harness.parked).toEqual([]);
+  });
+
+  test('begins no further calls of a batch when the first five find the bus unavailable', async () => {
+    const harness = new RelayHarness(chains(60));
+    harness.bus.trouble = () => ({ kind: 'not_now', code: 'ThrottlingException' });
+    expect(await harness.relay()).toMatchObject({ published: 0 });
+    expect(harness.bus.calls).toHaveLength(5 * 3);
   });
 
   test.each(POSITIONS)(

@@ -17,6 +17,8 @@ export interface PublishTools {
 
 /** Tries of one call. If the bus stays unavailable, the Stream delivers the records again, for 24 hours. */
 const MAX_TRIES = 3;
+/** Concurrent calls of the bus. A full batch of the Stream takes two rounds of them. */
+const CALLS_AT_ONCE = 5;
 /** Waits before the second and the third try, with full jitter. Milliseconds. */
 const WAITS_MS = [0, 200, 1_000] as const;
 /** The size of an entry without its detail: names and a time. Bytes. */
@@ -25,8 +27,8 @@ const ENTRY_OVERHEAD_BYTES = 512;
 export const NOT_TRIED: PublishOutcome = { kind: 'not_now', code: 'not_tried' };
 
 /**
- * Publishes events, in calls as large as possible. Of a call that fails in part, only the failed entries are sent again. After
- * a batch that cannot be published now, the later batches are not tried, because they will be delivered again with it.
+ * Publishes events, in calls as large as possible, some concurrently. Of a call that fails in part, only the failed entries are sent
+ * again. After a call that cannot be made now, no further ones are begun, because their events will be delivered again with it.
  *
  * @returns an outcome for each event, in order
  */
@@ -35,9 +37,14 @@ export async function publishAll(
   events: readonly PayonceEvent[],
 ): Promise<readonly PublishOutcome[]> {
   const outcomes: PublishOutcome[] = [];
-  for (const batch of batchesOf(events)) {
+  const batches = batchesOf(events);
+  for (let start = 0; start < batches.length; start += CALLS_AT_ONCE) {
+    const group = batches.slice(start, start + CALLS_AT_ONCE);
     const isStuck = outcomes.some(({ kind }) => kind === 'not_now');
-    outcomes.push(...(isStuck ? batch.map(() => NOT_TRIED) : await publishBatch(tools, batch)));
+    const told = isStuck
+      ? group.map((batch) => batch.map(() => NOT_TRIED))
+      : await Promise.all(group.map((batch) => publishBatch(tools, batch)));
+    outcomes.push(...told.flat());
   }
   return outcomes;
 }

@@ -1,6 +1,6 @@
 import { marshall } from '@aws-sdk/util-dynamodb';
 import type { DynamoDBBatchResponse, DynamoDBStreamEvent } from 'aws-lambda';
-import { ALL_EVENTS, type EventName, PUBLIC_EVENTS } from '../../../lambdas/events/contract.ts';
+import { ALL_EVENTS, type EventName, PUBLIC_EVENTS, RELAY_LANES } from '../../../lambdas/events/contract.ts';
 import { COMMISSION_EVENTS, RECEIPT_EVENTS } from '../../../lambdas/follow-ups/contract.ts';
 import type { GatewayEvent, GatewayResult } from '../../../lambdas/http/gateway-request.ts';
 import { JOB_MESSAGE_HIDDEN_SECONDS } from '../../../lambdas/jobs/contract.ts';
@@ -273,19 +273,13 @@ export class Account {
 
 type StreamRecord = DynamoDBStreamEvent['Records'][number];
 
-/** The Ledger's Stream and its reader, the relay. One shard: records come in order, and again from the first that failed. */
+/** The Ledger's Stream. One shard, whose records are assigned to the lanes of the relay by their partition key. */
 class Stream {
-  readonly #simulation: Simulation;
-  readonly #account: Account;
-  readonly #records: { readonly name: string; readonly record: StreamRecord }[] = [];
+  readonly #lanes: readonly Lane[];
   #sequence = 0;
-  #isRunning = false;
-  #retries = 0;
-  #batch = STREAM_BATCH;
 
   constructor(simulation: Simulation, account: Account) {
-    this.#simulation = simulation;
-    this.#account = account;
+    this.#lanes = Array.from({ length: RELAY_LANES }, () => new Lane(simulation, account));
   }
 
   take(changes: readonly RowChange[]): void {
@@ -295,24 +289,46 @@ class Stream {
       // The filter of the event source (lib/events.ts): outcomes, and changes that must not exist.
       if (isInsert && after[LedgerTable.recentOutcomesIndex.partitionKey] === undefined) continue;
       const key = after ?? before ?? {};
-      const name = nameOfRow(key);
       this.#sequence += 1;
-      this.#records.push({
-        name,
-        record: {
-          eventName: isInsert ? 'INSERT' : after === undefined ? 'REMOVE' : 'MODIFY',
-          dynamodb: {
-            SequenceNumber: String(this.#sequence).padStart(21, '0'),
-            Keys: streamImage({
-              [KeyAttribute.partition]: key[KeyAttribute.partition],
-              [KeyAttribute.sort]: key[KeyAttribute.sort],
-            }),
-            ...(after === undefined ? {} : { NewImage: streamImage(after) }),
-          },
+      const record: StreamRecord = {
+        eventName: isInsert ? 'INSERT' : after === undefined ? 'REMOVE' : 'MODIFY',
+        dynamodb: {
+          SequenceNumber: String(this.#sequence).padStart(21, '0'),
+          Keys: streamImage({
+            [KeyAttribute.partition]: key[KeyAttribute.partition],
+            [KeyAttribute.sort]: key[KeyAttribute.sort],
+          }),
+          ...(after === undefined ? {} : { NewImage: streamImage(after) }),
         },
-      });
-      if (!this.#isRunning) this.#readSoon(name, 0);
+      };
+      this.#laneOf(key[KeyAttribute.partition] as string).take(nameOfRow(key), record);
     }
+  }
+
+  #laneOf(partition: string): Lane {
+    let sum = 0;
+    for (const character of partition) sum = (31 * sum + character.charCodeAt(0)) % 1_000_003;
+    return this.#lanes[sum % RELAY_LANES] as Lane;
+  }
+}
+
+/** Records come in order, and again from the first that failed. */
+class Lane {
+  readonly #simulation: Simulation;
+  readonly #account: Account;
+  readonly #records: { readonly name: string; readonly record: StreamRecord }[] = [];
+  #isRunning = false;
+  #retries = 0;
+  #batch = STREAM_BATCH;
+
+  constructor(simulation: Simulation, account: Account) {
+    this.#simulation = simulation;
+    this.#account = account;
+  }
+
+  take(name: string, record: StreamRecord): void {
+    this.#records.push({ name, record });
+    if (!this.#isRunning) this.#readSoon(name, 0);
   }
 
   #readSoon(name: string, afterMs: number): void {
