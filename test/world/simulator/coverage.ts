@@ -71,6 +71,7 @@ function isNotProcessing(status: PaymentStatus): boolean {
 
 /** Faults that no history reaches, and why. */
 const UNREACHABLE_FAULTS: Readonly<Record<string, string>> = {
+  F25: 'the simulated bus refuses no event for good; tests of the relay park such events and redrive them',
   F26: 'the relay is never away for longer than the Stream keeps its records; a test of its own trims them',
   F34: 'covered by throttles and doubt at every call; nothing else tells minutes of 5xx apart',
   F36: 'the processor’s secret does not change in the simulated account; tests of the client send 401',

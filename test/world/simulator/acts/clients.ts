@@ -92,6 +92,10 @@ function afterRequest(drawing: Drawing, { id, source, atMs }: Step & Money): rea
     ...(source === 'tok_async' && dice.chance(0.4) ? [slowBank(drawing, atMs)] : []),
     ...stormAfter(drawing),
     ...straysAfter(drawing, source, atMs),
+    // Clocks that differ take a claim over while its owner works.
+    ...(has('retries') && has('skew') && dice.chance(0.5)
+      ? [1, 2, 3].map(() => ({ act: 'retry', pace: ['instant'], given: { of: id, changed: false } }) as const)
+      : []),
     ...(has('retries') && dice.chance(0.15)
       ? [
           {
