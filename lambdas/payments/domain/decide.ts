@@ -185,11 +185,11 @@ const LATE_SUCCESS: Failure = {
 };
 
 function decideFee({ chargeId, feeMinor }: FeeFact, { payment }: PaymentState): Decision {
-  const grownBy = feeMinor - (payment.feeMinor ?? 0);
-  // The fee of another charge is none of the payment's state.
-  if (payment.chargeId !== chargeId || grownBy === 0) return KNOWN;
+  if (payment.chargeId !== chargeId) return KNOWN;
   const cell = CHARGE_TABLE.fee[payment.status];
   if (cell.does !== 'append') return passOn(cell);
+  const grownBy = feeMinor - (payment.feeMinor ?? 0);
+  if (grownBy === 0) return KNOWN;
   const postings = book(cell.posts, { amountMinor: grownBy, currency: payment.currency });
   return appended(cell, { ...payment, feeMinor }, postings);
 }

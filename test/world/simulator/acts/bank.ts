@@ -302,7 +302,13 @@ function afterWrongAmount({ dice, has, root, earlier }: Drawing): readonly Draft
       ? [{ act: 'foreign_refund', pace: ['minutes'], given: { amount: 1, begins: 'succeeded' } } as const]
       : []),
     ...(has('contradictions') && dice.chance(0.3)
-      ? [{ act: 'contradict', pace: ['minutes'], given: { what: 'voided', isTold: true } } as const]
+      ? [
+          {
+            act: 'contradict',
+            pace: ['minutes'],
+            given: { what: dice.pick(['voided', 'right_amount']), isTold: true },
+          } as const,
+        ]
       : []),
     ...(has('decisions') && !withStray && !isDecided && dice.chance(0.8)
       ? [

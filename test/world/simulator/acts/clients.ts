@@ -85,9 +85,17 @@ function straysAfter({ dice, has }: Drawing, source: string, atMs: number): read
   ];
 }
 
-function afterRequest(drawing: Drawing, { id, source, atMs }: Step & Money): readonly Draft[] {
+function afterRequest(drawing: Drawing, { id, source, atMs, amount, capture }: Step & Money): readonly Draft[] {
   const { dice, has } = drawing;
+  const isHeld = capture === 'manual' && source === 'tok_ok';
   return [
+    // The processor takes another amount although the payer has not approved, and another charge fails beside a hold.
+    ...(source === 'tok_action' && has('wrong_amounts') && dice.chance(0.3)
+      ? [{ act: 'wrong_amount', pace: ['instant', 'seconds'], given: { amount: amount + 1, isTold: true } } as const]
+      : []),
+    ...(isHeld && has('strays') && dice.chance(0.2)
+      ? [{ act: 'stray', pace: ['seconds'], given: { amount, named: false, source: 'tok_declined' } } as const]
+      : []),
     // A charge that stays pending for long.
     ...(source === 'tok_async' && dice.chance(0.4) ? [slowBank(drawing, atMs)] : []),
     ...stormAfter(drawing),
