@@ -62,6 +62,15 @@ function replaced(old: Resources, next: Resources): readonly string[] {
   });
 }
 
+/** The resources that hold something, each as its stack and logical id. */
+export function heldBy(stacks: Stacks): readonly string[] {
+  return Object.entries(stacks).flatMap(([stack, template]) =>
+    Object.entries((template?.toJSON()['Resources'] ?? {}) as Resources)
+      .filter(([, { Type }]) => Type in FINAL)
+      .map(([id]) => `${stack} ${id}`),
+  );
+}
+
 /** Warm throughput changes in place. */
 function textOf(value: unknown): string | undefined {
   return JSON.stringify(value, (name, part: unknown) => (name === 'WarmThroughput' ? undefined : part));
