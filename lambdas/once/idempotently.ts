@@ -1,4 +1,4 @@
-import { POWERTOOLS_IDEMPOTENCY_DISABLED } from '../kernel/contract/environment.ts';
+import { POWERTOOLS_IDEMPOTENCY_DISABLED, TRACING } from '../kernel/contract/environment.ts';
 import type { Variables } from '../kernel/platform/variables.ts';
 import { idempotentRunner } from './idempotent-runner.ts';
 import type { OperationRunner } from './use/operation-runner.ts';
@@ -23,7 +23,18 @@ export interface UnitOfWork {
  */
 export function idempotently<Handler>(_work: UnitOfWork, build: (runner: OperationRunner) => Handler): Handler {
   refuseIfIdempotencyDisabled(process.env);
-  return build(idempotentRunner);
+  return build(process.env[TRACING] === undefined ? idempotentRunner : lazilyTraced);
+}
+
+/** Loads the code of spans with the first operation: a function that records none does not. */
+const lazilyTraced: OperationRunner = {
+  run: async (operationId, steps) => (await traced()).run(operationId, steps),
+  record: async (operationId, steps) => (await traced()).record(operationId, steps),
+};
+
+async function traced(): Promise<OperationRunner> {
+  const { tracedRunner } = await import('./traced-runner.ts');
+  return tracedRunner(idempotentRunner);
 }
 
 /** @throws Error when Powertools would run every unit of work without idempotency */

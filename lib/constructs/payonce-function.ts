@@ -3,7 +3,12 @@ import { Stack, Validations } from 'aws-cdk-lib';
 import { type IGrantable, type IPrincipal, PolicyStatement, Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
 import { Architecture, Function, LoggingFormat, Runtime, Tracing } from 'aws-cdk-lib/aws-lambda';
 import { Construct } from 'constructs';
-import type { Environment, NODE_THREADS, SandboxEnvironment } from '../../lambdas/kernel/contract/environment.ts';
+import {
+  type Environment,
+  type NODE_THREADS,
+  type SandboxEnvironment,
+  TRACING,
+} from '../../lambdas/kernel/contract/environment.ts';
 import { lambdaCode } from '../lambda-code.ts';
 import { tracingOf } from '../settings.ts';
 import { metricNamespace } from './payonce-metric.ts';
@@ -52,6 +57,7 @@ export class PayonceFunction extends Construct implements IGrantable {
         resources: [logGroup.logGroupArn],
       }),
     );
+    const isTraced = tracingOf(this.node);
     this.function = new Function(this, 'Function', {
       code: lambdaCode(Stack.of(this).node, props.folder),
       handler: 'index.handler',
@@ -60,7 +66,7 @@ export class PayonceFunction extends Construct implements IGrantable {
       role: this.role,
       logGroup,
       loggingFormat: LoggingFormat.JSON,
-      ...(tracingOf(this.node) ? { tracing: Tracing.ACTIVE } : {}),
+      ...(isTraced ? { tracing: Tracing.ACTIVE } : {}),
       timeout: props.timeout,
       memorySize: props.memoryMb,
       ...(props.reservedConcurrency === undefined ? {} : { reservedConcurrentExecutions: props.reservedConcurrency }),
@@ -68,6 +74,7 @@ export class PayonceFunction extends Construct implements IGrantable {
         ...props.environment,
         POWERTOOLS_METRICS_NAMESPACE: metricNamespace(this.node),
         NODE_OPTIONS: '--enable-source-maps',
+        ...(isTraced ? { [TRACING]: 'true' } : {}),
       },
     });
     this.#acknowledge();

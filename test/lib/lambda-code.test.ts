@@ -81,6 +81,7 @@ describe('the bundles', () => {
     expect(startSize(folder)).toBeLessThanOrEqual(450_000);
     const files = startFiles(folder).map((file) => readFileSync(join(folder, file), 'utf8'));
     expect(files.join('')).not.toContain('openapi:"3.1');
+    expect(files.join('')).not.toContain('subsegment');
   });
 
   test.each(['payments', 'callbacks', 'orders', 'payment-jobs', 'upkeep-jobs'])(

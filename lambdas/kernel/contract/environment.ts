@@ -80,6 +80,9 @@ export interface RoutingRule {
 /** Read by Node.js: the number of threads for blocking work such as DNS look-ups. */
 export const NODE_THREADS = 'UV_THREADPOOL_SIZE';
 
+/** Given when functions record spans (setting `tracing`). */
+export const TRACING = 'TRACING';
+
 /** Powertools disables idempotency when this variable is set, so a function refuses to start with it. */
 export const POWERTOOLS_IDEMPOTENCY_DISABLED = 'POWERTOOLS_IDEMPOTENCY_DISABLED';
 

@@ -1,0 +1,61 @@
+import { randomBytes } from 'node:crypto';
+import type { Socket } from 'node:dgram';
+
+/** A span: a subsegment of X-Ray under the execution's segment, which Lambda writes itself. */
+interface Span {
+  readonly name: string;
+  /** Found by a search of traces: `annotation.operation = "pay_…"`. */
+  readonly operation: string;
+}
+
+const HEADER = '{"format":"json","version":1}\n';
+let socket: Socket | undefined;
+
+/**
+ * Runs work in a span, which is sent to the X-Ray daemon of the Lambda environment over UDP (AWS X-Ray developer guide, "Segment
+ * documents" and "Sending segment documents to the X-Ray daemon"). An execution that is not sampled sends nothing, and a span that
+ * cannot be sent is lost: the work does not notice.
+ */
+export async function inSpan<Result>(span: Span, work: () => Promise<Result>): Promise<Result> {
+  const parent = currentSegment();
+  if (parent === undefined) return work();
+  const startedMs = Date.now();
+  let fault = true;
+  try {
+    const result = await work();
+    fault = false;
+    return result;
+  } finally {
+    send({
+      type: 'subsegment',
+      name: span.name,
+      id: randomBytes(8).toString('hex'),
+      trace_id: parent.root,
+      parent_id: parent.id,
+      start_time: startedMs / 1_000,
+      end_time: Date.now() / 1_000,
+      annotations: { operation: span.operation },
+      ...(fault ? { fault } : {}),
+    });
+  }
+}
+
+/** Lambda names the segment of each execution in this variable. */
+function currentSegment(): { readonly root: string; readonly id: string } | undefined {
+  const text = process.env['_X_AMZN_TRACE_ID'] ?? '';
+  const [, root] = /Root=([0-9a-f-]+)/.exec(text) ?? [];
+  const [, id] = /Parent=([0-9a-f]+)/.exec(text) ?? [];
+  return root === undefined || id === undefined || !text.includes('Sampled=1') ? undefined : { root, id };
+}
+
+function send(segment: object): void {
+  const [, host, port] = /^(?:udp:)?(.+):(\d+)$/.exec(process.env['AWS_XRAY_DAEMON_ADDRESS'] ?? '') ?? [];
+  if (host === undefined) return;
+  // Not imported: an import would be loaded at the start, also where nothing is traced.
+  socket ??= process
+    .getBuiltinModule('node:dgram')
+    .createSocket('udp4')
+    .on('error', () => undefined);
+  socket.unref();
+  socket.send(`${HEADER}${JSON.stringify(segment)}`, Number(port), host, () => undefined);
+}

@@ -1,0 +1,25 @@
+import { inSpan } from '../kernel/platform/x-ray.ts';
+import type { EffectSteps, OperationRunner, OperationSteps } from './use/operation-runner.ts';
+
+/** A runner with a span for each step of each operation: claim, call and commit. */
+export function tracedRunner(runner: OperationRunner): OperationRunner {
+  return {
+    run: <Held, Work, Outcome>(
+      operation: Parameters<OperationRunner['run']>[0],
+      steps: OperationSteps<Held, Work, Outcome>,
+    ) =>
+      runner.run<Held, Work, Outcome>(operation, {
+        claim: () => inSpan({ name: 'claim', operation }, () => steps.claim()),
+        execute: (held) => inSpan({ name: 'call', operation }, () => steps.execute(held)),
+        commit: (work, held) => inSpan({ name: 'commit', operation }, () => steps.commit(work, held)),
+        // A step of a class is no own property, so it is named.
+        ...(steps.release === undefined ? {} : { release: async (held: Held) => steps.release?.(held) }),
+      }),
+    record: <Work, Outcome>(operation: Parameters<OperationRunner['record']>[0], steps: EffectSteps<Work, Outcome>) =>
+      runner.record<Work, Outcome>(operation, {
+        find: () => inSpan({ name: 'claim', operation }, () => steps.find()),
+        prepare: () => inSpan({ name: 'call', operation }, () => steps.prepare()),
+        commit: (work) => inSpan({ name: 'commit', operation }, () => steps.commit(work)),
+      }),
+  };
+}
