@@ -173,8 +173,19 @@ interface Order extends Money, Readonly<Record<string, unknown>> {
   readonly referrer?: string;
 }
 
-function afterOrder({ dice, has }: Drawing, atMs: number, email: string): readonly Draft[] {
+/** One recipient, in the eyes of a mail service. */
+const BUYERS = ['ada', 'Ada', 'ada+tea'] as const;
+
+function afterOrder({ dice, has }: Drawing, { atMs, email, tenant, of }: Step & Order): readonly Draft[] {
+  const again = { tenant, amount: 1000, currency: 'EUR', source: 'tok_ok', sku: 'sku_tea' };
   return [
+    // The same recipient orders again, on the same day most of the time.
+    ...(has('mail_cap') && of === undefined
+      ? [1, 2].map(() => {
+          const given = { ...again, email: `${dice.pick(BUYERS)}@example.com` };
+          return { act: 'order', pace: ['seconds', 'minutes'], given } as const;
+        })
+      : []),
     ...(has('disputes') && dice.chance(0.2)
       ? [{ act: 'dispute', pace: ['instant', 'seconds', 'minutes'], given: { amount: 0 } } as const]
       : []),
@@ -205,8 +216,7 @@ const order = act<Order>({
     const { dice, has } = drawing;
     const troubled = has('party_outages');
     const money = drawMoney(drawing);
-    // One recipient, in the eyes of a mail service.
-    const buyer = has('mail_cap') ? dice.pick(['ada', 'Ada', 'ada+tea']) : 'ada';
+    const buyer = has('mail_cap') ? dice.pick(BUYERS) : 'ada';
     return {
       ...money,
       // This deployment takes orders in test mode: its shop and its mail server are the sandbox's.
@@ -221,10 +231,7 @@ const order = act<Order>({
         : {}),
     };
   },
-  leadsTo: (drawing, step): readonly Draft[] => [
-    ...afterRequest(drawing, step),
-    ...afterOrder(drawing, step.atMs, step.email),
-  ],
+  leadsTo: (drawing, step): readonly Draft[] => [...afterRequest(drawing, step), ...afterOrder(drawing, step)],
   play: async (scene, step) => {
     const { amount, currency, source, sku, email, referrer } = step;
     const items = [{ sku, quantity: 2 }];
