@@ -130,6 +130,10 @@ The CPU time to import the payments function, relative to a handler with only th
 | the client | ratio |
 |---|---|
 ${rows(weight.imports, ({ beside, ratio }) => [beside, ratio.toFixed(2)])}
+
+The bare client is 194 kB. A ratio of 1.3 would leave about 60 kB for everything else at the start: zod's schemas take 82 kB, Powertools' logger, metrics and
+idempotency 46 kB, and the path of a payment itself 106 kB. It needs another validator and another logger, not other chunks: what is not called at the start
+(processors' packages, Secrets Manager, the code of tracing, JSON schemas) is not read there.
 `;
 }
 
