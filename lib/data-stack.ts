@@ -1,5 +1,5 @@
 import type { StackProps } from 'aws-cdk-lib';
-import { CfnOutput, Stack } from 'aws-cdk-lib';
+import { CfnOutput, CfnWaitConditionHandle, Stack } from 'aws-cdk-lib';
 import { DomainName, EndpointType, SecurityPolicy } from 'aws-cdk-lib/aws-apigateway';
 import { Certificate } from 'aws-cdk-lib/aws-certificatemanager';
 import { CfnTable } from 'aws-cdk-lib/aws-dynamodb';
@@ -69,6 +69,9 @@ export class DataStack extends Stack {
     super(scope, id, { ...props, terminationProtection: props.settings.retainData });
     const retain = props.settings.retainData;
     const { idempotency, ledger, registry, views } = restoredOf(props.settings.restoredTables);
+    // Without a changed resource, a deployment may be skipped as one without changes, and the outputs would stay.
+    for (const { name } of [idempotency, ledger, registry, views].flatMap((table) => table ?? []))
+      new CfnWaitConditionHandle(this, `Restored${name.replaceAll(/[^A-Za-z0-9]/g, '')}`);
     this.idempotency = new Idempotency(this, 'Idempotency', { retain, restored: idempotency });
     this.ledger = new Ledger(this, 'Ledger', { retain, restored: ledger });
     this.registry = new Registry(this, 'Registry', {

@@ -53,6 +53,10 @@ describe('restored tables that are adopted', () => {
     }
   });
 
+  test('change a resource of the data stack, so that a deployment is not skipped and its outputs change', () => {
+    expect(Object.keys(data.findResources('AWS::CloudFormation::WaitConditionHandle'))).toHaveLength(4);
+  });
+
   test('the relay reads the Stream of the restored Ledger alone', () => {
     const mappings = JSON.stringify(service.findResources('AWS::Lambda::EventSourceMapping'));
     expect(mappings.split('/stream/')).toHaveLength(2);
