@@ -1,0 +1,103 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { DeleteTableCommand, UpdateTableCommand } from '@aws-sdk/client-dynamodb';
+import { ScanCommand } from '@aws-sdk/lib-dynamodb';
+import { afterAll, expect, test } from '@jest/globals';
+import { documentClient } from '../../lambdas/kernel/platform/document-client.ts';
+import { deploy, PAYONCE } from '../../local/cdk.ts';
+import { connect, type LocalKeys } from '../../local/local-aws.ts';
+import { runJob } from '../jobs/run-job.ts';
+import { ApiClient } from '../support/api-client.ts';
+import { payonce } from '../support/command-line.ts';
+import { dynamoDbClient, localAws } from '../support/local-aws.ts';
+import { whole } from '../support/prove.ts';
+
+const ENVIRONMENT = 'restored';
+const local = localAws();
+const directory = mkdtempSync(join(tmpdir(), 'payonce-restore-'));
+afterAll(() => rmSync(directory, { recursive: true, force: true }));
+
+async function deployWith(settings: Readonly<Record<string, string>>, keys?: LocalKeys) {
+  const context = { ...PAYONCE.context, 'payonce:environment': ENVIRONMENT, ...settings };
+  const run = { endpoint: local.awsEndpoint, directory, report: () => undefined };
+  const outputs = await deploy(run, { context });
+  return connect(local.awsEndpoint, outputs, { environment: ENVIRONMENT, ...(keys === undefined ? {} : { keys }) });
+}
+
+async function command(...words: readonly string[]): Promise<Record<string, unknown>> {
+  const { code, said } = await payonce(local, ...words, '--environment', ENVIRONMENT, '--json');
+  expect({ said, code }).toMatchObject({ code: 0 });
+  return JSON.parse(said) as Record<string, unknown>;
+}
+
+async function lose(TableName: string): Promise<void> {
+  await dynamoDbClient().send(new UpdateTableCommand({ TableName, DeletionProtectionEnabled: false }));
+  await dynamoDbClient().send(new DeleteTableCommand({ TableName }));
+}
+
+/**
+ * The drill of the runbook. The local AWS restores the rows as they are now, so the tables are restored at the moment that
+ * counts, and traffic continues before the originals are lost. Two deploys take minutes, so only `npm run prove` makes them.
+ */
+whole(test, { slice: test.skip })(
+  'after three tables were lost, processor, books and answers agree, and a lost payment is found in the processor’s books',
+  async () => {
+    const before = await deployWith({});
+    const { tenantId, apiKey, operatorKey } = before;
+    const api = new ApiClient(before, apiKey);
+    const charges = async (id: unknown): Promise<readonly Record<string, unknown>[]> => {
+      const answer = await fetch(`${before.sandboxUrl}/charges?payment=${String(id)}`, {
+        headers: { authorization: `Bearer ${before.sandboxSecret}` },
+      });
+      return ((await answer.json()) as { data: Record<string, unknown>[] }).data;
+    };
+    const kept = await api.payUntilAnswered({ key: 'kept', body: { reference: 'invoice-1' } });
+    const held = await api.payUntilAnswered({ key: 'held', body: { capture: 'manual' } });
+    expect([kept.status, held.status]).toEqual([201, 201]);
+
+    const to = Math.floor(Date.now() / 1000);
+    const { restoredTables } = await command('tables', 'restore', '--to', String(to));
+    const retried = await api.payUntilAnswered({ key: 'retried' });
+    const forgotten = await api.payUntilAnswered({ key: 'forgotten' });
+    const headers = { 'idempotency-key': 'refund', 'content-type': 'application/json' };
+    const refund = { headers, body: '{"amount":400}' };
+    const refunds = `/v1/payments/${String(kept.json['id'])}/refunds`;
+    expect((await api.send('POST', refunds, refund)).status).toBe(201);
+    for (const table of ['idempotency', 'ledger', 'registry'] as const) await lose(before.tables[table]);
+
+    const adopted = { 'payonce:restoredTables': JSON.stringify(restoredTables), 'payonce:claimsLost': 'true' };
+    const after = await deployWith(adopted, { tenantId, apiKey, operatorKey });
+    expect(after.tables).toMatchObject({ ledger: `${before.tables.ledger}-r${to}`, views: before.tables.views });
+    expect(after.apiKey).toBe(before.apiKey);
+    await command('tables', 'recover');
+    await command('views', 'rebuild', '--state', join(directory, 'views.json'), '--settle', '60');
+
+    const replayed = await api.payUntilAnswered({ key: 'kept', body: { reference: 'invoice-1' } });
+    expect(replayed.text).toBe(kept.text);
+    const again = await api.payUntilAnswered({ key: 'retried' });
+    expect([again.status, again.json['id']]).toEqual([201, retried.json['id']]);
+    expect(await charges(retried.json['id'])).toHaveLength(1);
+    expect((await api.send('GET', `/v1/payments/${String(forgotten.json['id'])}`)).status).toBe(404);
+    expect((await api.send('POST', refunds, refund)).status).toBe(201);
+    const [charge] = await charges(kept.json['id']);
+    expect(charge).toMatchObject({ amount_refunded: 400 });
+    const capture = `/v1/payments/${String(held.json['id'])}/capture`;
+    const captured = await api.send('POST', capture, { headers: { 'idempotency-key': 'capture' } });
+    expect(captured.json).toMatchObject({ status: 'succeeded' });
+    expect((await api.payUntilAnswered({ key: 'new' })).status).toBe(201);
+
+    await runJob({ ...local, ...after }, 'resolve');
+    await runJob({ ...local, ...after }, 'reconcile-recent');
+    const { Items = [] } = await documentClient(dynamoDbClient()).send(
+      new ScanCommand({ TableName: after.tables.views, ConsistentRead: true }),
+    );
+    const mismatches = Items.filter(({ pk }) => String(pk).startsWith('MISMATCH'));
+    expect(JSON.stringify(mismatches)).toContain(String(forgotten.json['id']));
+    for (const agreed of [kept, held, retried]) expect(JSON.stringify(mismatches)).not.toContain(agreed.json['id']);
+
+    // The merchant repeats the request, as the runbook says.
+    expect((await api.payUntilAnswered({ key: 'forgotten' })).json['id']).toBe(forgotten.json['id']);
+    expect(await charges(forgotten.json['id'])).toHaveLength(1);
+  },
+);
