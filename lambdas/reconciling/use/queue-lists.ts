@@ -1,3 +1,5 @@
+import { IdempotencyRow } from '../../kernel/contract/rows.ts';
+
 /** The queues of unfinished work, each with what waits in it and the job whose runs count it as `left`. */
 export const QUEUES = {
   claims: { waits: 'Requests whose owner did not complete them before its lease ended.', job: 'resolve' },
@@ -30,7 +32,7 @@ export interface QueuePlace {
 }
 
 /** The sort of a place among the claims: the time of the claim, and the key of its record. */
-export const CLAIM_SORT = /^(\d{1,15}) (OP#.+)$/;
+export const CLAIM_SORT = new RegExp(String.raw`^(\d{1,15}) (${IdempotencyRow.record}.+)$`);
 
 export interface QueueSummary {
   /** Counted up to some hundreds in each shard. */
