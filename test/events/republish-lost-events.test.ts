@@ -50,10 +50,10 @@ class LostEventsApiHarness {
     void this.#stores.write([first, outcome]);
   }
 
-  /** The projector processes what the relay has published, up to an age. */
-  async catchUp(untilMs: number): Promise<void> {
+  /** The projector processes what the relay has published of a time. */
+  async catchUp(untilMs: number, fromMs = NOON - DAY_MS): Promise<void> {
     const { ledger } = this.#stores;
-    const { outcomes } = await ledger.outcomesAfter(positionAt(NOON - DAY_MS), untilMs, 10_000);
+    const { outcomes } = await ledger.outcomesAfter(positionAt(fromMs), untilMs, 10_000);
     for (const { place } of outcomes) {
       const event = await readLedgerEvent({ transitions: ledger, digest: systemDigest }, place);
       invariant(event !== undefined, 'it is in the Ledger');
@@ -181,6 +181,21 @@ describe('republishing lost events', () => {
     for (let payment = 0; payment < 30; payment += 1) harness.complete();
     harness.clock.advance(20 * MINUTE_MS);
     expect(await harness.run()).toMatchObject({ done: 30 });
+  });
+
+  test('publishes in time what was lost in a busy minute, although its queue is never empty', async () => {
+    const harness = new LostEventsApiHarness();
+    await harness.run();
+    for (let payment = 0; payment < 300; payment += 1) harness.complete();
+    harness.clock.advance(MINUTE_MS);
+    const lostUntilMs = harness.clock.nowMs();
+    for (let payment = 0; payment < 200; payment += 1) harness.complete();
+    harness.clock.advance(4 * MINUTE_MS);
+    await harness.catchUp(harness.clock.nowMs(), lostUntilMs);
+    // Of the traffic of the last minutes.
+    harness.queued = 150;
+    await harness.run();
+    expect(harness.bus.published).toHaveLength(300);
   });
 
   test('publishes once what the projector has not seen for five hours, whatever its queue', async () => {

@@ -63,6 +63,8 @@ export type RepublishStep =
       readonly from: OutcomePosition;
       readonly places: readonly OutcomePlace[];
       readonly to: OutcomePosition;
+      /** Number of outcomes of the page after the part. */
+      readonly following: number;
     };
 
 /**
@@ -92,7 +94,7 @@ export function republishLostEvents(tools: RepublishLostEventsTools): Job<Republ
     handle: async (step, { deadlineMs }) => {
       if (step.kind === 'begin') return setMark(tools, step);
       const { from, places, to } = step;
-      const waiting = { ...tools, isQueued: queuedSince(tools, from) };
+      const waiting = { ...tools, isQueued: queuedSince(tools, step) };
       const { published, unpublishable, isFinished, isQueued } = await republishPart(waiting, from, places, deadlineMs);
       if (isQueued === true) return { done: 0, left: places.length, failed: 0 };
       if (!isFinished) {
@@ -114,11 +116,11 @@ async function waitingParts(
 ): Promise<JobPage<RepublishStep>> {
   const step = page.items[0]?.thing;
   if (step?.kind !== 'part') return page;
-  const { from, places } = step;
+  const { places } = step;
   try {
     // Nearly always the newest is seen, and the others need not be read.
     if ((await tools.seen.unseen(places.slice(-1))).length === 0) return page;
-    const isQueued = await queuedSince(tools, from)(await tools.seen.unseen(places), places);
+    const isQueued = await queuedSince(tools, step)(await tools.seen.unseen(places), places);
     return isQueued ? { items: [] } : page;
   } catch {
     // The part itself fails, and is reported.
@@ -128,15 +130,18 @@ async function waitingParts(
 
 /**
  * The projector takes its queue roughly in order. So events are still queued if it has not seen most of the newest ones of their part,
- * and its queue has as many messages. If it has seen the newest, those before were lost. If the queue is shorter, some were lost: all are
- * published.
+ * and its queue has as many messages, with those of later outcomes. If it has seen the newest, those before were lost. If the queue is
+ * shorter, some were lost: all are published.
  */
-function queuedSince({ queued, clock }: RepublishLostEventsTools, from: OutcomePosition) {
+function queuedSince(
+  { queued, clock }: RepublishLostEventsTools,
+  { from, following }: Pick<Extract<RepublishStep, { kind: 'part' }>, 'from' | 'following'>,
+) {
   return async (missing: readonly OutcomePlace[], of: readonly OutcomePlace[]): Promise<boolean> => {
     const newest = of.slice(-Math.ceil(of.length / 4));
     const isBehind = 2 * newest.filter((place) => missing.includes(place)).length > newest.length;
     const mayBeQueued = isBehind && timeOf(from) > clock.nowMs() - LONGEST_QUEUED_MS;
-    return mayBeQueued && (await queued()) >= missing.length;
+    return mayBeQueued && (await queued()) >= missing.length + following;
   };
 }
 
@@ -173,7 +178,8 @@ async function partsFrom(
     const isEnd = isLast && start + PART >= outcomes.length;
     const to = isEnd ? positionAt(untilMs) : (part.at(-1)?.position ?? from);
     const places = part.map(({ place }) => place);
-    items.push({ thing: { kind: 'part', from, places, to }, name: nameOf(from), after: to });
+    const following = outcomes.length - start - part.length;
+    items.push({ thing: { kind: 'part', from, places, to, following }, name: nameOf(from), after: to });
     from = to;
   }
   return { items, ...(isLast ? {} : { next: from }) };
