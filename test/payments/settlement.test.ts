@@ -43,6 +43,16 @@ describe('when claims were lost', () => {
     expect(at(0, { ...first, looked: 'unavailable' })).toEqual({ do: 'conclude', fact: 'unknown' });
   });
 
+  test('a first claim is sent to a processor that does not recognize keys only if its look-up proves absence', () => {
+    const first = { sent: 'nothing', looked: 'absent' } as const;
+    const keyless = { ...claimsLost, keyRetentionMs: 0 };
+    const late: Lookup = { kind: 'eventual', maxLagMs: 60 * MINUTE };
+    expect(at(0, { ...first, abilities: keyless })).toEqual({ do: 'send' });
+    expect(at(0, { ...first, abilities: keyless, timeLeft: false })).toEqual({ do: 'send' });
+    expect(at(0, { ...first, sent: 'maybe', abilities: keyless })).toEqual({ do: 'conclude', fact: 'unknown' });
+    expect(at(0, { ...first, abilities: { ...keyless, lookup: late } })).toEqual({ do: 'conclude', fact: 'unknown' });
+  });
+
   test('an owner that takes over does not send by the key alone either', () => {
     expect(at(1, { abilities: claimsLost, looked: 'unavailable' })).toEqual({ do: 'conclude', fact: 'unknown' });
   });

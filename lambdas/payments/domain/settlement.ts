@@ -78,6 +78,8 @@ export function nextStep(state: SettlementState): SettlementStep {
 function mayAskBySending(state: SettlementState): boolean {
   const keyHonoured = state.nowMs < state.claimedAtMs + state.abilities.keyRetentionMs - CLOCK_MARGIN_MS;
   if (state.abilities.claimsLost && state.looked !== 'absent') return false;
+  // The first send, after a look-up that proves that no lost claim has sent. It does not need the key.
+  if (state.sent === 'nothing' && state.abilities.lookup.kind === 'strong') return true;
   return keyHonoured && state.sends < MAX_SENDS && state.timeLeft;
 }
 
