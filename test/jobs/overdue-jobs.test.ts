@@ -59,7 +59,12 @@ describe('the job that looks', () => {
   const context = (scheduledForMs: number) => ({ runId: `${WATCHER}:x` as const, scheduledForMs });
   const inner = { page: async () => ({ items: [] }), handle: async () => ({ done: 0, left: 0, failed: 0 }) };
 
-  test('tells at the beginning of the run of every fifth minute', async () => {
+  test.each([
+    ['on whole minutes', 0],
+    // The times of `rate(1 minute)` count from the creation of the schedule.
+    ['at second 43', 43_000],
+    ['at the last second', 59_000],
+  ])('tells at the beginning of the run of every fifth minute, with times %s', async (_when, phaseMs) => {
     const told: (readonly string[])[] = [];
     const tools = {
       runs: storeOf(),
@@ -68,8 +73,9 @@ describe('the job that looks', () => {
       report: () => undefined,
     };
     const job = watchingJobs(WATCHER, inner, tools);
-    for (let minute = 0; minute < 10; minute += 1) await job.page(undefined, 10, context(NOW_MS + minute * MINUTE_MS));
-    await job.page('a cursor', 10, context(NOW_MS));
+    for (let minute = 0; minute < 10; minute += 1)
+      await job.page(undefined, 10, context(NOW_MS + phaseMs + minute * MINUTE_MS));
+    await job.page('a cursor', 10, context(NOW_MS + phaseMs));
     expect(told).toEqual([[], []]);
   });
 

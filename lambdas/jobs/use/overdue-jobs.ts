@@ -5,6 +5,7 @@ import type { Job } from './job.ts';
 import type { JobRunStore } from './job-runs.ts';
 
 const HOUR_SECONDS = 3_600;
+const MINUTE_MS = 60_000;
 /** More runs than any job has in the time in which one must succeed. */
 const MOST_RUNS = 100;
 
@@ -52,13 +53,16 @@ export interface WatchJobsTools {
   readonly report: (error: unknown) => void;
 }
 
-/** A job that, at the beginning of a run in every five minutes, also tells which jobs are overdue. */
+/**
+ * A job that runs every minute and, at the beginning of the first run of every five minutes, also tells which jobs are overdue.
+ * Its times need not be whole minutes: those of `rate(1 minute)` count from the creation of the schedule.
+ */
 export function watchingJobs<Thing>(watcher: string, job: Job<Thing>, tools: WatchJobsTools): Job<Thing> {
   const { runs, clock, tell, report } = tools;
   return {
     ...job,
     page: async (cursor, limit, run) => {
-      if (cursor === undefined && run.scheduledForMs % (FREQUENT_SECONDS * 1_000) === 0)
+      if (cursor === undefined && run.scheduledForMs % (FREQUENT_SECONDS * 1_000) < MINUTE_MS)
         await overdueJobs(runs, watcher, clock.nowMs()).then(tell, report);
       return job.page(cursor, limit, run);
     },
