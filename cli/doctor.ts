@@ -4,7 +4,7 @@ import {
   ResourceNotFoundException,
   SecretsManagerClient,
 } from '@aws-sdk/client-secrets-manager';
-import type { Command } from 'commander';
+import { type Command, InvalidArgumentError } from 'commander';
 import { DynamoDbActivity } from '../lambdas/activity/store/dynamodb-activity.ts';
 import { stackNameOf } from '../lambdas/kernel/contract/api.ts';
 import { hasEnded } from '../lambdas/tenants/api-key-registry.ts';
@@ -67,7 +67,7 @@ export function addDoctor(program: Command, session: Session): void {
     .command('doctor')
     .description('names what is wrong or unsafe in the account and the deployment, before and after "cdk deploy"')
     .option('--probe', 'also probe what only a real account can show (docs/first-deploy.md)', false)
-    .option('--key <key>', 'an API key of test mode, with which --probe makes a payment')
+    .option('--key <key>', 'an API key of test mode, with which --probe makes a payment', testKey)
     .option('--url <address>', 'the address of the API, for --probe')
     .action(async ({ probe, key, url }: { probe: boolean; key?: string; url?: string }) => {
       const target = await session.aws();
@@ -103,6 +103,12 @@ export function addDoctor(program: Command, session: Session): void {
       if (data.length > 0 || failed > 0)
         throw new CliFailure(ExitCode.incomplete, `There are ${data.length} findings and ${failed} failed probes.`);
     });
+}
+
+function testKey(text: string): string {
+  if (text.startsWith('sk_test_')) return text;
+  // The text is a secret and is not repeated.
+  throw new InvalidArgumentError('the probes make payments: give an API key of test mode, sk_test_….');
 }
 
 async function apiUrlOf(target: AwsTarget): Promise<string> {

@@ -52,9 +52,11 @@ export const PROBES: readonly Probe[] = [
       const key = randomUUID();
       if ((await pay(context, key)) === undefined) return undefined;
       const replay = await pay(context, key);
-      const location = new URL(replay?.headers.get('location') ?? '', replay?.url);
-      const found = await fetch(location, { headers: { authorization: `Bearer ${context.key ?? ''}` } });
       const replayed = replay?.headers.get('idempotency-replayed') ?? 'no';
+      const location = replay?.headers.get('location');
+      if (!location) throw new Error(`replayed: ${replayed}, no location`);
+      const headers = { authorization: `Bearer ${context.key ?? ''}` };
+      const found = await fetch(new URL(location, replay?.url), { headers });
       return expected(`replayed: ${replayed}, location: HTTP ${found.status}`, replayed === 'true' && found.ok);
     },
   },

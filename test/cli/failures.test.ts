@@ -179,6 +179,10 @@ describe('payonce', () => {
       'tables restore --to 1772366400 --only ledger,books',
       "option '--only <tables>': ledger,books is not a list of idempotency, ledger, registry, views.",
     ],
+    [
+      `doctor --probe --key sk_live_${'x'.repeat(32)}`,
+      "option '--key <key>': the probes make payments: give an API key of test mode, sk_test_….",
+    ],
     ['tenants list --all', "unknown option '--all'"],
   ])('"%s" is refused', async (words, sentence) => {
     const ended = await payonce(words);
