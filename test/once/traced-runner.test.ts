@@ -105,6 +105,19 @@ describe('the spans', () => {
     expect(released).toEqual([1]);
   });
 
+  test.each([
+    ['127.0.0.1:99999', 'impossible'],
+    ['no address', 'nowhere'],
+  ])('that cannot be sent to %s change nothing', async (address, name) => {
+    const good = process.env[DAEMON];
+    process.env[DAEMON] = address;
+    const came = await createPayment(tools, typicalPayment(name)).finally(() => {
+      process.env[DAEMON] = good;
+    });
+    expect(came).toMatchObject({ kind: 'first' });
+    expect(datagrams).toEqual([]);
+  });
+
   test('of an execution that is not sampled are not sent', async () => {
     process.env[TRACE] = `Root=${ROOT};Parent=${SEGMENT};Sampled=0`;
     expect(await createPayment(tools, typicalPayment('unsampled'))).toMatchObject({ kind: 'first' });

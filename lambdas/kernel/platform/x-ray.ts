@@ -57,5 +57,9 @@ function send(segment: object): void {
     .createSocket('udp4')
     .on('error', () => undefined);
   socket.unref();
-  socket.send(`${HEADER}${JSON.stringify(segment)}`, Number(port), host, () => undefined);
+  try {
+    socket.send(`${HEADER}${JSON.stringify(segment)}`, Number(port), host, () => undefined);
+  } catch {
+    // A port out of range throws at once. The work was done, and its result counts.
+  }
 }
