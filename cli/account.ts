@@ -37,7 +37,7 @@ export function examineAccount(account: Account) {
     find(
       'low_concurrency',
       String(concurrency),
-      'Lambda runs so few functions at once. Ask Service Quotas for 1000 "Concurrent executions" of AWS Lambda before the first payments.',
+      'Lambda runs at most this number of functions at once. Ask Service Quotas for 1000 "Concurrent executions" of AWS Lambda before the first payments.',
     );
   if (stacks.length === 0 && logRole !== undefined)
     find(

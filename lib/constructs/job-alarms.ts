@@ -24,7 +24,7 @@ export class JobAlarms extends Construct {
     new RunbookAlarm(this, 'NotWatched', {
       ...overdue,
       description:
-        'Nothing reports whether jobs are overdue: schedules, the executor or the worker of upkeep stand still.',
+        'Nothing reports whether jobs are overdue: schedules, the executor or the worker of upkeep do not run.',
       threshold: 0,
       isSignOfLife: true,
       evaluationPeriods: SILENT_PERIODS,
