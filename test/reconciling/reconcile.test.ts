@@ -5,6 +5,7 @@ import { invariant } from '../../lambdas/kernel/invariant.ts';
 import type { ProcessorCharge } from '../../lambdas/payments/domain/processor-charge.ts';
 import type { ProcessorBooks } from '../../lambdas/payments/use/processor.ts';
 import type { RecentOutcomes } from '../../lambdas/payments/use/transition-reader.ts';
+import { callback, paymentIdFor } from '../payments/payment-fixtures.ts';
 import { as, LIVE_KEY, OTHER_KEY } from '../world/api.ts';
 import { createSandboxInProcess } from '../world/sandbox-in-process.ts';
 import { ReconcileHarness } from './reconcile-harness.ts';
@@ -133,6 +134,23 @@ describe('the mark', () => {
     harness.wait(HOUR);
     await harness.recent({ books: [unseen] });
     expect(harness.differences()).toMatchObject([{ subject: payment }]);
+  });
+
+  test('stays before a part of which a payment was left at the deadline of its page', async () => {
+    await harness.recent();
+    const before = await mark();
+    harness.wait(20);
+    for (let payment = 0; payment < 12; payment += 1) await harness.paid(`k-${payment}`);
+    harness.wait(HOUR);
+    const deadlineMs = harness.clock.nowMs() + 10 * 60_000;
+    const effects = {
+      listTransitions: (...asked: Parameters<typeof harness.store.listTransitions>) => {
+        harness.wait(11);
+        return harness.store.listTransitions(...asked);
+      },
+    };
+    expect(await harness.recent({ effects }, { deadlineMs })).toMatchObject({ done: 1, failed: 0 });
+    expect(await mark()).toBe(before);
   });
 
   test('is not passed by a part behind one that failed, and a run begins at most a day and an hour back', async () => {
@@ -348,6 +366,29 @@ describe('a difference', () => {
     ]);
   });
 
+  test('of a payment whose newest outcome has an earlier time, outside the window, is found by the outcome before it', async () => {
+    const payment = await harness.paid('k-1');
+    const { chargeId } = harness.chargeOf(payment);
+    harness.wait(-10);
+    await harness.inside.refund(chargeId, 300);
+    await harness.world.deliver(callback('evt_1', chargeId));
+    harness.wait(10);
+    await harness.inside.refund(chargeId, 200);
+    harness.wait(25 * HOUR - 5);
+    await harness.recent({ books: [{ ...harness.processor, listCharges: async () => ({ charges: [] }) }] });
+    expect(harness.differences()).toMatchObject([{ subject: payment, mismatch: { processorMinor: 500 } }]);
+  });
+
+  test('stays open while neither list nor search shows its charge', async () => {
+    const payment = await harness.paid('k-1');
+    await harness.chargeBeside(payment, 700);
+    await harness.recent();
+    harness.wait(2 * DAY);
+    const behind = { listCharges: async () => ({ charges: [] }), chargesOfPayment: async () => [] };
+    await harness.recent({ books: [{ ...harness.processor, ...behind }] });
+    expect(harness.differences()).toMatchObject([{ subject: payment, status: 'confirmed' }]);
+  });
+
   test('is removed also when its payment is outside the window', async () => {
     const payment = await harness.paid('k-1');
     await harness.chargeBeside(payment, 700);
@@ -396,6 +437,16 @@ describe('a charge without a payment', () => {
     expect(harness.views.all()).toEqual([]);
   });
 
+  test('is a mismatch of the payment that it names, once that payment exists', async () => {
+    const { chargeId } = await harness.chargeBeside(paymentIdFor('k-1', 'ten_desk'), 700);
+    await harness.recent();
+    expect(harness.differences()).toMatchObject([{ subject: chargeId }]);
+    const payment = await harness.paid('k-1');
+    harness.wait(HOUR);
+    await harness.recent();
+    expect(harness.differences()).toMatchObject([{ subject: payment, mismatch: { processorMinor: 1_700 } }]);
+  });
+
   test('that names a payment at another account is a mismatch of that payment there', async () => {
     const payment = await harness.paid('k-1');
     const { processor } = harness;
@@ -438,6 +489,17 @@ describe('a run', () => {
         .map(({ subject }) => subject)
         .toSorted(),
     ).toEqual(payments.toSorted());
+  });
+
+  test('finds a charge of each second between its lists, and all charges of a second with more than a list’s pages', async () => {
+    invariant(UNKNOWN !== undefined, 'it has the form of an id');
+    for (let charge = 0; charge < 98; charge += 1) {
+      await harness.chargeBeside(UNKNOWN, 100 + charge);
+      // Nine in one second.
+      if (charge < 60 || charge >= 68) harness.clock.advance(1_000);
+    }
+    expect(await harness.recent({ books: [paged(harness.processor)] })).toMatchObject({ left: 0, failed: 0 });
+    expect(harness.differences()).toHaveLength(98);
   });
 
   test('ends a part within a long list of charges, and between outcomes of one second', async () => {
