@@ -1,6 +1,7 @@
 import { DeleteCommand } from '@aws-sdk/lib-dynamodb';
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import { RegistryRow } from '../../lambdas/kernel/contract/rows.ts';
+import { RetryableError } from '../../lambdas/kernel/faults.ts';
 import { chargeOperation } from '../../lambdas/kernel/ids.ts';
 import { DynamoDbImpliedRows } from '../../lambdas/resolving/store/dynamodb-implied-rows.ts';
 import { type QueuesWalk, queuesWalkBegin, rebuildQueues } from '../../lambdas/resolving/use/rebuild-queues.ts';
@@ -22,14 +23,14 @@ function rebuild(begin = queuesWalkBegin(2), progress = async (_walk: QueuesWalk
   return rebuildQueues({ store, orders: store, ledger: store.ledgerWalk, rows }, begin, progress);
 }
 
-/** The keys of the rows that a chain implies. */
-function keys(): readonly string[] {
-  return KINDS.flatMap((kind) =>
-    world.store.database
-      .items(TABLES.registry, RegistryRow[kind])
-      .map(({ pk, sk }) => `${pk as string} ${sk as string}`),
-  ).sort();
+/** The rows that a chain implies. */
+function queued(): readonly (readonly [string, Record<string, unknown>])[] {
+  return KINDS.flatMap((kind) => world.store.database.items(TABLES.registry, RegistryRow[kind]))
+    .map((row) => [`${row['pk'] as string} ${row['sk'] as string}`, row] as const)
+    .sort(([left], [right]) => (left < right ? -1 : 1));
 }
+
+const keys = (): readonly string[] => queued().map(([key]) => key);
 
 async function lose(): Promise<void> {
   for (const key of keys()) {
@@ -60,26 +61,61 @@ async function unfinished() {
   await world.processor.inside.dispute(world.chargeOf(disputed), 1000);
   await world.deliver(callback('evt_3', world.chargeOf(disputed)));
   const refunded = await pay('refunded');
+  world.clock.advance(1_000);
+  const begunAtMs = world.clock.nowMs();
   const refund = change(refunded, 'refund', { kind: 'refund', amountMinor: 300 });
   await world.dieAfterChange(refund);
   world.store.deleteRecord(refund.operationId);
   await world.order(orderRequest('open', { source: 'tok_async' }));
-  return { pending, stray, refunded };
+  // Ended, and implies nothing.
+  await pay('declined', { source: 'tok_declined', reference: 'invoice-8' });
+  const captured = await pay('captured', { capture: 'manual' });
+  await world.change(change(captured, 'capture', { kind: 'capture', amountMinor: 1000 }));
+  await world.order(orderRequest('settled'));
+  return { pending, stray, refunded, captured, begunAtMs };
 }
 
 describe('after the Registry was restored', () => {
   test('every queue entry and reference that a chain implies is written again', async () => {
-    const { stray } = await unfinished();
-    // Its charge was answered 202 and is declined since: the next run of the resolver closes the entry.
-    const before = keys().filter((key) => !key.startsWith('INQUIRY') || !key.includes(stray.paymentId));
-    expect(before.length).toBeGreaterThan(7);
+    const { stray, refunded, captured, begunAtMs } = await unfinished();
+    // A charge that was answered 202 and is declined since, a hold that was captured and the reference of a declined payment: the next
+    // run or request ends or replaces them.
+    const isOver = (key: string) =>
+      key.endsWith(`${stray.paymentId}#${stray.paymentId}`) ||
+      key.includes(captured.paymentId) ||
+      key.includes('invoice-8');
+    expect(keys().filter((key) => !isOver(key)).length).toBeGreaterThan(7);
+    const was = queued();
     await lose();
     const { missing, unreadable, read } = await rebuild();
-    expect(keys()).toEqual(expect.arrayContaining([...before]));
+    const ofStray = `${stray.paymentId}#books`;
+    const ofRefund = keys().filter((key) => key.includes(`${refunded.paymentId}#ref_`));
+    expect(ofRefund).toHaveLength(1);
+    const isNew = (key: string) => key.endsWith(ofStray) || ofRefund.includes(key);
+    expect(queued().filter(([key]) => !isNew(key))).toEqual(was.filter(([key]) => !isOver(key)));
+    expect(
+      queued()
+        .filter(([key]) => isNew(key))
+        .map(([, row]) => row['claimedAtMs']),
+    ).toEqual([begunAtMs - 1_000, begunAtMs]);
     expect(unreadable).toEqual([]);
-    // Seven payments, the order and its payment.
-    expect(read).toBe(9);
+    // Nine payments, two orders and their payments.
+    expect(read).toBe(13);
     expect(Object.values(missing).every((count) => count > 0)).toBe(true);
+  });
+
+  test('a store that does not answer ends the walk, and no payment is left out', async () => {
+    await pay('held', { capture: 'manual' });
+    const { store } = world;
+    const away = {
+      readRecord: store.readRecord.bind(store),
+      listTransitions: () => Promise.reject(new RetryableError('store_unavailable', 'no answer')),
+    };
+    const putMissing = async () => true;
+    const tools = { store: away, orders: store, ledger: store.ledgerWalk, rows: { putMissing } };
+    await expect(rebuildQueues(tools, queuesWalkBegin(2), async () => undefined)).rejects.toMatchObject({
+      code: 'store_unavailable',
+    });
   });
 
   test('what was unfinished ends as it would have', async () => {
