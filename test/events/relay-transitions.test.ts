@@ -298,6 +298,28 @@ describe('the relay', () => {
     });
   });
 
+  test('neither publishes nor parks a record after one that cannot be read now, and reads no further ones', async () => {
+    const harness = new RelayHarness(chains(30));
+    const [first, unread, later] = harness.ledger.slice(30) as [Transition, Transition, Transition];
+    const poison: StreamRecord = { position: 'x', whole: '{}', content: { kind: 'unreadable', detail: 'type' } };
+    const records = harness.records.slice(30);
+    const asked = new Set<string>();
+    const transitions = {
+      ...NO_ORDERS,
+      readTransition: async (place: TransitionPlace) => {
+        asked.add(place.paymentId);
+        if (place.paymentId === unread.payment.id) throw new RetryableError('store_unavailable', 'not now');
+        return harness.store.ledger.readTransition(place);
+      },
+    };
+    const relayed = await harness.relayWith({ transitions }, records.toSpliced(2, 0, poison));
+    expect(relayed).toMatchObject({ published: 1, parked: 0, againFrom: records[1]?.position });
+    expect(harness.bus.published.map(({ event }) => event.data.object['id'])).toEqual([first.payment.id]);
+    expect(harness.parked).toEqual([]);
+    expect(asked).toContain(later.payment.id);
+    expect(asked.size).toBe(9);
+  });
+
   test('publishes again after an ambiguous answer of the bus', async () => {
     const harness = new RelayHarness();
     let calls = 0;
