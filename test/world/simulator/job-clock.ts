@@ -187,10 +187,11 @@ export class JobClock {
     }
   }
 
-  /** Something is in the queue of a person. Events that were lost there come back by the job. */
+  /** Something is in the queue of a person, or the bus is back. Events that were lost come back by the job. */
   wake(job: JobId): void {
     const wait = this.#waits.get(job) ?? newWait(job);
     this.#waits.set(job, wait);
+    wait.gapMs = TRIGGERS[job].fromMs;
     this.#wakeAt(job, wait, this.#simulation.nowMs);
   }
 

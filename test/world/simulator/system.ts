@@ -351,6 +351,8 @@ export class SimulatedSystem implements RunningSystem {
 
   partyUp(party: Parameters<RunningSystem['partyUp']>[0], isUp: boolean): void {
     this.#upOrDown(party, isUp);
+    // The schedule goes on after an outage: events that were not published meanwhile are published.
+    if (party === 'bus' && isUp) this.#jobs?.wake('republish-events');
   }
 
   partyHeard(party: Parameters<RunningSystem['partyHeard']>[0], isHeard: boolean): void {
