@@ -104,6 +104,22 @@ describe('after the Registry was restored', () => {
     expect(Object.values(missing).every((count) => count > 0)).toBe(true);
   });
 
+  test('a stray hold is voided, and a refund that waits for the bank is looked up', async () => {
+    const held = await pay('stray-hold', { source: 'tok_async', capture: 'manual' });
+    await world.processor.inside.decline(world.chargeOf(held));
+    await world.deliver(callback('evt_1', world.chargeOf(held)));
+    await world.processor.inside.approve(world.chargeOf(held));
+    await world.deliver(callback('evt_2', world.chargeOf(held)));
+    const paid = await pay('at-bank');
+    const refundId = await world.processor.inside.refund(world.chargeOf(paid), 300, 'pending');
+    await world.deliver(callback('evt_3', world.chargeOf(paid)));
+    const was = queued().filter(([key]) => key.startsWith('RETURN') || key.includes(refundId));
+    expect(was.map(([, row]) => row['by'] ?? row['waitsFor'])).toEqual(['bank', 'void']);
+    await lose();
+    await rebuild();
+    expect(queued()).toEqual(expect.arrayContaining([...was]));
+  });
+
   test('a store that does not answer ends the walk, and no payment is left out', async () => {
     await pay('held', { capture: 'manual' });
     const { store } = world;
