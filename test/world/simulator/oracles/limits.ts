@@ -19,7 +19,10 @@ export function checkApprovals({ world, payments }: Seen): readonly Violation[] 
   const wrong = (what: string, about: string): void => void found.push({ oracle: ORACLE, what, about });
   for (const approval of approvals) {
     const { id, operationId, paymentId, end, askedBy, expiresAtMs } = approval;
-    const made = (payments.get(paymentId) ?? []).filter(({ row }) => operatorsId(row) === operationId);
+    // A later report of the processor about a decided refund carries the decision too.
+    const made = (payments.get(paymentId) ?? []).filter(
+      ({ row }) => operatorsId(row) === operationId && row.cause.by === 'operator',
+    );
     if (made.length !== (end?.verdict === 'approved' ? 1 : 0))
       wrong(`is ${end?.verdict}, and has ${made.length} effects`, id);
     if (end !== undefined && end.by.name === askedBy.name) wrong('was decided by the person who asked', id);
