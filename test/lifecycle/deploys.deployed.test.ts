@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { afterAll, expect, test } from '@jest/globals';
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { deploy, PAYONCE } from '../../local/cdk.ts';
 import { connect, type LocalAws } from '../../local/local-aws.ts';
 import { type ApiAnswer, ApiClient } from '../support/api-client.ts';
@@ -22,7 +22,11 @@ const CHANGED = {
 };
 
 const { awsEndpoint: endpoint } = localAws();
-const directory = mkdtempSync(join(tmpdir(), 'payonce-deploys-'));
+let directory: string;
+// Hooks run only if the test does.
+beforeAll(() => {
+  directory = mkdtempSync(join(tmpdir(), 'payonce-deploys-'));
+});
 afterAll(() => rmSync(directory, { recursive: true, force: true }));
 
 async function deployWith(settings: Readonly<Record<string, string>>): Promise<Omit<LocalAws, 'keeperPid'>> {

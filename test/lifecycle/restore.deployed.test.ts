@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DeleteTableCommand, UpdateTableCommand } from '@aws-sdk/client-dynamodb';
 import { ScanCommand } from '@aws-sdk/lib-dynamodb';
-import { afterAll, expect, test } from '@jest/globals';
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { documentClient } from '../../lambdas/kernel/platform/document-client.ts';
 import { deploy, PAYONCE } from '../../local/cdk.ts';
 import { connect, type LocalKeys } from '../../local/local-aws.ts';
@@ -15,7 +15,11 @@ import { whole } from '../support/prove.ts';
 
 const ENVIRONMENT = 'restored';
 const local = localAws();
-const directory = mkdtempSync(join(tmpdir(), 'payonce-restore-'));
+let directory: string;
+// Hooks run only if the test does.
+beforeAll(() => {
+  directory = mkdtempSync(join(tmpdir(), 'payonce-restore-'));
+});
 afterAll(() => rmSync(directory, { recursive: true, force: true }));
 
 async function deployWith(settings: Readonly<Record<string, string>>, keys?: LocalKeys) {
