@@ -1,23 +1,15 @@
 import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
-import { idempotentRunner } from '../../lambdas/once/idempotent-runner.ts';
-import { ProcessReplayCache } from '../../lambdas/once/process-records.ts';
-import { DynamoDbStore } from '../../lambdas/payments/store/dynamodb-store.ts';
 import { createPayment } from '../../lambdas/payments/use/create-payment.ts';
-import { DynamoDbViews } from '../../lambdas/views/store/dynamodb-views.ts';
 import { projectEvent } from '../../lambdas/views/use/project-event.ts';
-import { DynamoDbWebhooks } from '../../lambdas/webhooks/store/dynamodb-webhooks.ts';
 import { fanOut } from '../../lambdas/webhooks/use/fan-out-webhooks.ts';
-import { sendWebhook } from '../../lambdas/webhooks/use/send-webhook.ts';
-import type { WebhookTask } from '../../lambdas/webhooks/use/webhooks.ts';
 import { eventsOf } from '../events/event-fixtures.ts';
 import { countingEntropy } from '../support/counting-entropy.ts';
 import { SimulatedClock } from '../support/simulated-clock.ts';
-import { endpointNamed, SECRETS } from '../webhooks/webhook-fixtures.ts';
 import { MemoryDynamoDb } from '../world/memory-dynamodb.ts';
-import { TABLE_SHAPES, TABLES } from '../world/tables.ts';
+import { TABLE_SHAPES } from '../world/tables.ts';
 import type { EventUnits } from './bench-event-units.ts';
 import { PartitionMeter } from './bench-partition-meter.ts';
-import { typicalPayment, typicalProcessor } from './bench-typical-payment.ts';
+import { typicalPayment, typicalTools } from './bench-typical-payment.ts';
 
 /** Pays, projects, fans out and delivers: every write of a payment with a reference and one webhook endpoint. */
 export async function paidCapacity(payments: number): Promise<PartitionMeter> {
@@ -30,43 +22,17 @@ export async function paidCapacity(payments: number): Promise<PartitionMeter> {
   });
   database.listen((changes) => meter.note(changes));
   const pacing = { clock, entropy: countingEntropy() };
-  const store = new DynamoDbStore(client, TABLES, pacing);
-  const webhooks = new DynamoDbWebhooks(client, TABLES, pacing);
-  const tasks: WebhookTask[] = [];
-  const tools = {
-    ...pacing,
-    store,
-    webhooks,
-    views: new DynamoDbViews(client, TABLES.views, pacing),
-    processor: typicalProcessor(),
-    runner: idempotentRunner,
-    replays: new ProcessReplayCache(),
-    digest: systemDigest,
-    secrets: SECRETS,
-    tasks: { enqueue: async (more: readonly WebhookTask[]) => void tasks.push(...more) },
-    transport: { post: async () => ({ kind: 'answered', status: 200, excerpt: 'x'.repeat(256) }) as const },
-    bodies: async () => '{}',
-    report: (error: unknown) => {
-      throw error;
-    },
-  };
-  const { tenantId, mode } = typicalPayment('hot');
-  const was = await webhooks.readBook({ tenantId, mode });
-  await webhooks.write({ book: { was, now: { ...was, revision: 1, endpoints: [endpointNamed('hot')] } } });
+  const { tools, deliver } = await typicalTools(client, pacing);
   meter.units.clear();
   for (let index = 0; index < payments; index += 1) {
     const request = typicalPayment(`hot-${index}`, { reference: `order-${index}` });
     await createPayment(tools, request);
-    const chain = await store.listTransitions(request.paymentId, { afterSequence: 0, limit: 10 });
+    const chain = await tools.store.listTransitions(request.paymentId, { afterSequence: 0, limit: 10 });
     for (const event of eventsOf(systemDigest, chain)) {
       await projectEvent(tools, event);
       await fanOut(tools, event);
     }
-    for (const task of tasks.splice(0)) {
-      if (task.kind !== 'attempt') continue;
-      const result = await sendWebhook(tools, task.endpointId, task.deliveryId);
-      if (result !== 'delivered') throw new Error(`the webhook was ${result}`);
-    }
+    await deliver();
   }
   return meter;
 }

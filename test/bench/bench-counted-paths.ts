@@ -11,24 +11,19 @@ import { DynamoDbConsumerRecords } from '../../lambdas/once/store/dynamodb-consu
 import { DynamoDbApprovals } from '../../lambdas/payments/store/dynamodb-approvals.ts';
 import { DynamoDbStore } from '../../lambdas/payments/store/dynamodb-store.ts';
 import { createPayment } from '../../lambdas/payments/use/create-payment.ts';
-import { DynamoDbViews } from '../../lambdas/views/store/dynamodb-views.ts';
 import { projectEvent } from '../../lambdas/views/use/project-event.ts';
-import { DynamoDbWebhooks } from '../../lambdas/webhooks/store/dynamodb-webhooks.ts';
 import { fanOut } from '../../lambdas/webhooks/use/fan-out-webhooks.ts';
-import { sendWebhook } from '../../lambdas/webhooks/use/send-webhook.ts';
-import type { WebhookTask } from '../../lambdas/webhooks/use/webhooks.ts';
 import { eventsOf } from '../events/event-fixtures.ts';
 import { countingJob, hearing, recordOf } from '../jobs/job-fixtures.ts';
 import { callback } from '../payments/payment-fixtures.ts';
 import { countingEntropy } from '../support/counting-entropy.ts';
 import { SimulatedClock } from '../support/simulated-clock.ts';
-import { endpointNamed, SECRETS } from '../webhooks/webhook-fixtures.ts';
 import { itemSize } from '../world/dynamodb-values.ts';
 import { MemoryDynamoDb } from '../world/memory-dynamodb.ts';
 import { SimulatedSystem } from '../world/simulator/system.ts';
 import { TABLE_SHAPES, TABLES } from '../world/tables.ts';
 import { PartitionMeter } from './bench-partition-meter.ts';
-import { typicalPayment, typicalProcessor } from './bench-typical-payment.ts';
+import { typicalPayment, typicalProcessor, typicalTools } from './bench-typical-payment.ts';
 
 /** What a path does to DynamoDB. */
 export interface CountedPath {
@@ -100,29 +95,8 @@ export async function countPaths() {
 
 async function paymentPaths(changes: Parameters<typeof typicalPayment>[1] = {}) {
   const world = new CountedWorld();
-  const { client, pacing } = world;
-  const tasks: WebhookTask[] = [];
-  const tools = {
-    ...pacing,
-    store: new DynamoDbStore(client, TABLES, pacing),
-    webhooks: new DynamoDbWebhooks(client, TABLES, pacing),
-    views: new DynamoDbViews(client, TABLES.views, pacing),
-    processor: typicalProcessor(),
-    runner: idempotentRunner,
-    replays: new ProcessReplayCache(),
-    digest: systemDigest,
-    secrets: SECRETS,
-    tasks: { enqueue: async (more: readonly WebhookTask[]) => void tasks.push(...more) },
-    transport: { post: async () => ({ kind: 'answered', status: 200, excerpt: 'x'.repeat(256) }) as const },
-    bodies: async () => '{}',
-    report: (error: unknown) => {
-      throw error;
-    },
-  };
+  const { tools, deliver } = await typicalTools(world.client, world.pacing);
   const request = typicalPayment('counted', changes);
-  const { tenantId, mode } = request;
-  const was = await tools.webhooks.readBook({ tenantId, mode });
-  await tools.webhooks.write({ book: { was, now: { ...was, revision: 1, endpoints: [endpointNamed('counted')] } } });
   const payment = await world.count(() => createPayment(tools, request));
   const chain = await tools.store.listTransitions(request.paymentId, { afterSequence: 0, limit: 10 });
   const events = eventsOf(systemDigest, chain);
@@ -131,11 +105,7 @@ async function paymentPaths(changes: Parameters<typeof typicalPayment>[1] = {}) 
   });
   const webhook = await world.count(async () => {
     for (const each of events) await fanOut(tools, each);
-    for (const task of tasks.splice(0)) {
-      if (task.kind !== 'attempt') continue;
-      const result = await sendWebhook(tools, task.endpointId, task.deliveryId);
-      if (result !== 'delivered') throw new Error(`the webhook was ${result}`);
-    }
+    await deliver();
   });
   return { payment, event, webhook };
 }

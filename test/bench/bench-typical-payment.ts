@@ -1,10 +1,21 @@
+import type { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
 import { fingerprintOf } from '../../lambdas/kernel/fingerprint.ts';
 import { tenantId } from '../../lambdas/kernel/ids.ts';
+import type { Pacing } from '../../lambdas/kernel/platform/attempts.ts';
 import { systemClock, systemDigest } from '../../lambdas/kernel/platform/platform.ts';
+import { idempotentRunner } from '../../lambdas/once/idempotent-runner.ts';
+import { ProcessReplayCache } from '../../lambdas/once/process-records.ts';
+import { DynamoDbStore } from '../../lambdas/payments/store/dynamodb-store.ts';
 import type { CreatePayment } from '../../lambdas/payments/use/create-payment.ts';
+import { DynamoDbViews } from '../../lambdas/views/store/dynamodb-views.ts';
+import { DynamoDbWebhooks } from '../../lambdas/webhooks/store/dynamodb-webhooks.ts';
+import { sendWebhook } from '../../lambdas/webhooks/use/send-webhook.ts';
+import type { WebhookTask } from '../../lambdas/webhooks/use/webhooks.ts';
 import { paymentIdFor } from '../payments/payment-fixtures.ts';
 import { BY_REQUEST } from '../support/causes.ts';
+import { endpointNamed, SECRETS } from '../webhooks/webhook-fixtures.ts';
 import { createSandboxInProcess, type SandboxInProcess } from '../world/sandbox-in-process.ts';
+import { TABLES } from '../world/tables.ts';
 
 /** 128 bits in base 32, as identifiers are in production. */
 const LONG_ID = 'abcdefghijklmnopqrstuvwxyz';
@@ -36,4 +47,37 @@ export function typicalProcessor(): SandboxInProcess {
     endpoint: 'https://a1b2c3d4e5.execute-api.us-east-1.amazonaws.com/sandbox',
     apiVersion: '2026-03-01',
   };
+}
+
+/** The tools of a payment, its views and its webhooks over a DynamoDB, for a tenant with one endpoint, which answers 200. */
+export async function typicalTools(client: DynamoDBDocumentClient, pacing: Pacing) {
+  const tasks: WebhookTask[] = [];
+  const tools = {
+    ...pacing,
+    store: new DynamoDbStore(client, TABLES, pacing),
+    webhooks: new DynamoDbWebhooks(client, TABLES, pacing),
+    views: new DynamoDbViews(client, TABLES.views, pacing),
+    processor: typicalProcessor(),
+    runner: idempotentRunner,
+    replays: new ProcessReplayCache(),
+    digest: systemDigest,
+    secrets: SECRETS,
+    tasks: { enqueue: async (more: readonly WebhookTask[]) => void tasks.push(...more) },
+    transport: { post: async () => ({ kind: 'answered', status: 200, excerpt: 'x'.repeat(256) }) as const },
+    bodies: async () => '{}',
+    report: (error: unknown) => {
+      throw error;
+    },
+  };
+  const { tenantId: tenant, mode } = typicalPayment('endpoint');
+  const was = await tools.webhooks.readBook({ tenantId: tenant, mode });
+  await tools.webhooks.write({ book: { was, now: { ...was, revision: 1, endpoints: [endpointNamed('hot')] } } });
+  const deliver = async (): Promise<void> => {
+    for (const task of tasks.splice(0)) {
+      if (task.kind !== 'attempt') continue;
+      const result = await sendWebhook(tools, task.endpointId, task.deliveryId);
+      if (result !== 'delivered') throw new Error(`the webhook was ${result}`);
+    }
+  };
+  return { tools, deliver };
 }
