@@ -3,9 +3,9 @@ import { type StackName, stackNameOf } from '../../lambdas/kernel/contract/api.t
 import { synthesize } from '../support/synth.ts';
 import { present } from './templates.ts';
 
-const EVERYTHING = { 'payonce:alarmEmail': 'on-call@shop.example', 'payonce:firewall': 'true' };
-const alone = await synthesize(EVERYTHING);
-const staging = await synthesize({ ...EVERYTHING, 'payonce:environment': 'staging' });
+const WITH_NAMES = { 'payonce:alarmEmail': 'on-call@shop.example', 'payonce:firewall': 'true' };
+const alone = await synthesize(WITH_NAMES);
+const staging = await synthesize({ ...WITH_NAMES, 'payonce:environment': 'staging' });
 const STACKS = ['data', 'service', 'sandbox'] as const satisfies (keyof typeof StackName)[];
 
 interface Resource {

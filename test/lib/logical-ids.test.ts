@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import type { Template } from 'aws-cdk-lib/assertions';
 import { synthesize } from '../support/synth.ts';
-import { present } from './templates.ts';
+import { EVERYTHING, present } from './templates.ts';
 
 /**
  * What CloudFormation would replace under another logical id, and lose: data, messages, logs, addresses, fixed names, and the
@@ -190,16 +190,7 @@ describe('deployed resources keep their logical ids and names, so no deploy repl
   });
 
   test('with everything that settings can add', async () => {
-    const { data, service } = await synthesize({
-      'payonce:sandbox': 'false',
-      'payonce:processorUrl': 'https://processor.example',
-      'payonce:routes': '[{"currency":"USD","processor":"external"},{"processor":"stripe"}]',
-      'payonce:shopUrl': 'https://shop.example',
-      'payonce:emailSender': 'shop@shop.example',
-      'payonce:stripeAccount': 'acct_1',
-      'payonce:alarmEmail': 'on-call@shop.example',
-      'payonce:firewall': 'true',
-    });
+    const { data, service } = await synthesize(EVERYTHING);
     expect(kept(data)).toEqual([...DATA, ...DATA_OF_PROCESSORS_AND_POSTMARK].sort());
     expect(kept(service)).toEqual([...SERVICE, ...SERVICE_WITH_ALARM_EMAIL_AND_FIREWALL].sort());
   });

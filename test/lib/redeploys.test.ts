@@ -3,24 +3,12 @@ import { Template } from 'aws-cdk-lib/assertions';
 import { pairwise } from '../support/pairwise.ts';
 import { synthesize } from '../support/synth.ts';
 import { faultsOf, heldBy } from './redeploys.ts';
-import { present } from './templates.ts';
+import { EVERYTHING, present } from './templates.ts';
 
 const CERTIFICATE = 'arn:aws:acm:eu-central-1:123456789012:certificate/0a1b';
 const DOMAIN = { domainName: 'pay.shop.example', certificateArn: CERTIFICATE };
 const SHOP = { shopUrl: 'https://shop.example', emailSender: 'shop@shop.example' };
 const BOTH = { stripeAccount: 'acct_1', processorUrl: 'https://processor.example' };
-
-/** Everything that settings can add beside the sandbox. */
-const EVERYTHING = {
-  'payonce:sandbox': 'false',
-  'payonce:processorUrl': 'https://processor.example',
-  'payonce:routes': '[{"currency":"USD","processor":"external"},{"processor":"stripe"}]',
-  'payonce:shopUrl': 'https://shop.example',
-  'payonce:emailSender': 'shop@shop.example',
-  'payonce:stripeAccount': 'acct_1',
-  'payonce:alarmEmail': 'on-call@shop.example',
-  'payonce:firewall': 'true',
-};
 
 /** The settings that add or change resources, each with its values. */
 const VALUES: Readonly<Record<string, Readonly<Record<string, Readonly<Record<string, string>>>>>> = {

@@ -1,5 +1,17 @@
 import type { Template } from 'aws-cdk-lib/assertions';
 
+/** Everything that settings can add beside the sandbox. */
+export const EVERYTHING = {
+  'payonce:sandbox': 'false',
+  'payonce:processorUrl': 'https://processor.example',
+  'payonce:routes': '[{"currency":"USD","processor":"external"},{"processor":"stripe"}]',
+  'payonce:shopUrl': 'https://shop.example',
+  'payonce:emailSender': 'shop@shop.example',
+  'payonce:stripeAccount': 'acct_1',
+  'payonce:alarmEmail': 'on-call@shop.example',
+  'payonce:firewall': 'true',
+};
+
 export function present(template: Template | undefined): Template {
   if (template === undefined) throw new Error('the stack is not there');
   return template;
