@@ -4,6 +4,7 @@ import {
   chargeOperation,
   isOrderId,
   isOwnRefund,
+  isReturn,
   type OperationId,
   type OrderId,
   orderOperation,
@@ -132,7 +133,9 @@ function ownInquiries({ first, transitions, state }: PaymentChain): readonly Inq
   const claimedAtMs = first.occurredAtMs;
   const charge: Inquiry = { operationId: chargeOperation(paymentId), paymentId, claimedAtMs };
   const ofPayer = isUnresolved(payment) ? charge : { ...charge, waitsFor: 'payer' as const };
-  const own = [...holdChanges.values(), ...[...refunds.values()].filter(({ refundId }) => isOwnChange(refundId))];
+  // Returns of stray charges are in the queue of returns.
+  const ofMerchant = [...refunds.values()].filter(({ refundId }) => isOwnRefund(refundId) && !isReturn(refundId));
+  const own = [...holdChanges.values(), ...ofMerchant];
   const changes = own
     .filter((change) => isUnderWay(change, state))
     .map((change): Inquiry => {
@@ -140,11 +143,6 @@ function ownInquiries({ first, transitions, state }: PaymentChain): readonly Inq
       return { operationId, paymentId, claimedAtMs: begunAtMs(transitions, operationId) ?? claimedAtMs };
     });
   return isAwaited(payment) ? [ofPayer, ...changes] : changes;
-}
-
-/** Returns of stray charges are in the queue of returns. */
-function isOwnChange(refundId: string): boolean {
-  return isOwnRefund(refundId) && refundId.startsWith('ref_');
 }
 
 function otherRows(chain: PaymentChain): readonly ImpliedRow[] {

@@ -94,13 +94,13 @@ export interface WebhookRequest {
   readonly body: string;
 }
 
-/** Calls a receiver once: no redirects, no retries, allowed addresses only. It reports a receiver's failure as a result and does not throw. */
 /** Told once, if there is no answer after this time. Milliseconds. */
 export interface Late {
   readonly afterMs: number;
   readonly tell: () => void;
 }
 
+/** Calls a receiver once: no redirects, no retries, allowed addresses only. It reports a receiver's failure as a result and does not throw. */
 export interface WebhookTransport {
   post(request: WebhookRequest, late: Late): Promise<AttemptResult>;
 }
