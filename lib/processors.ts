@@ -6,7 +6,7 @@ import type { PayonceFunction } from './constructs/payonce-function.ts';
 import { vendorMetric } from './constructs/payonce-metric.ts';
 import { ProcessorSecret } from './constructs/processor-secret.ts';
 import { RunbookAlarm } from './constructs/runbook-alarm.ts';
-import type { CalledProcessor, Mode } from './settings.ts';
+import type { CalledProcessor, Mode } from './settings/processors.ts';
 
 /** The secrets of a processor. */
 export interface ProcessorSecrets {

@@ -1,0 +1,39 @@
+import { matching, PREFIX } from './rules.ts';
+
+/** The settings of a custom domain. */
+export interface DomainSettings {
+  /**
+   * A custom domain name of the API in addition to the address that AWS assigns, for example `pay.shop.example`. It belongs to the
+   * data stack, so its DNS record stays valid when the service stack is created again. @default none
+   */
+  readonly domainName?: string;
+  /** The ARN of the domain's certificate in AWS Certificate Manager, in the region of the stacks; required with `domainName`. */
+  readonly certificateArn?: string;
+  /** The first segment of the path under the domain. @default the API is at the root of the domain */
+  readonly basePath?: string;
+}
+
+export const DOMAIN_RULES = {
+  domainName: {
+    allowed: 'a domain name in lower case, without a wildcard',
+    read: matching(/^(?=.{1,253}$)(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z][a-z0-9-]{0,61}[a-z0-9]$/),
+  },
+  certificateArn: {
+    allowed: 'the ARN of a certificate in AWS Certificate Manager',
+    read: matching(/^arn:aws[a-z-]*:acm:[a-z0-9-]+:\d{12}:certificate\/[a-zA-Z0-9-]+$/),
+  },
+  basePath: { allowed: 'one segment of letters, digits, - and _', read: matching(/^[A-Za-z0-9_-]{1,64}$/) },
+};
+
+/** @throws Error when settings contradict each other */
+export function refuseDomainConflicts({ domainName, certificateArn, basePath }: DomainSettings): void {
+  if (domainName !== undefined && certificateArn === undefined) {
+    throw new Error(
+      `${PREFIX}domainName is ${domainName}, so ${PREFIX}certificateArn must be ${DOMAIN_RULES.certificateArn.allowed}`,
+    );
+  }
+  for (const [name, given] of Object.entries({ certificateArn, basePath })) {
+    if (domainName !== undefined || given === undefined) continue;
+    throw new Error(`${PREFIX}${name} is ${given}, so ${PREFIX}domainName must be ${DOMAIN_RULES.domainName.allowed}`);
+  }
+}

@@ -1,0 +1,67 @@
+import { ROLES, type Role } from '../../lambdas/kernel/contract/api.ts';
+import { matching, objectOf, PREFIX, readUrl, whole } from './rules.ts';
+
+/** The settings of operators and of what a second person confirms. */
+export interface OperatorSettings {
+  /** The issuer of an OpenID Connect provider whose tokens name operators, an https address. @default operators have keys */
+  readonly operatorIssuer?: string;
+  /** The audience of these tokens; required with `operatorIssuer`. */
+  readonly operatorAudience?: string;
+  /** The claim of these tokens with the role, or a list that contains it. @default roles */
+  readonly operatorRoleClaim: string;
+  /**
+   * The roles of values of this claim, for example of the groups of a company: JSON, an object of values with their roles. Then no
+   * other value has a role. @default the values are the names of roles
+   */
+  readonly operatorRoles?: Readonly<Record<string, Role>>;
+  /**
+   * Corrections and decisions of operators above these amounts wait for a second person: JSON, an object of currencies with amounts in
+   * minor units, and `*` for all other currencies. Without `*`, all amounts in others wait. @default none wait
+   */
+  readonly approvalAbove?: Readonly<Record<string, number>>;
+  /** How long they wait before they expire, 1 to 720 hours. @default 72 */
+  readonly approvalHours: number;
+}
+
+export const OPERATOR_RULES = {
+  operatorIssuer: {
+    allowed: 'an https address',
+    read: (given: unknown) => readUrl(String(given).replace(/\/$/, '')) && String(given),
+  },
+  operatorAudience: { allowed: 'a text of 1 to 200 characters', read: matching(/^\S{1,200}$/) },
+  operatorRoleClaim: { allowed: 'the name of a claim', read: matching(/^\S{1,200}$/) },
+  operatorRoles: {
+    allowed: `JSON, an object of values of the claim, each with ${ROLES.join(', ').replace(/, (?=\w+$)/, ' or ')}`,
+    read: readRoles,
+  },
+  approvalAbove: {
+    allowed: 'JSON, an object of currencies, or *, each with an amount in minor units',
+    read: readAmounts,
+  },
+  approvalHours: whole(1, 720),
+};
+
+export const OPERATOR_DEFAULTS = { operatorRoleClaim: 'roles', approvalHours: 72 };
+
+/** @throws Error when settings contradict each other */
+export function refuseOperatorConflicts({ operatorIssuer, operatorAudience, operatorRoles }: OperatorSettings): void {
+  if ((operatorIssuer === undefined) !== (operatorAudience === undefined)) {
+    throw new Error(`${PREFIX}operatorIssuer and ${PREFIX}operatorAudience must be given together, or neither`);
+  }
+  if (operatorRoles !== undefined && operatorIssuer === undefined) {
+    throw new Error(
+      `${PREFIX}operatorRoles is given, so ${PREFIX}operatorIssuer must be ${OPERATOR_RULES.operatorIssuer.allowed}`,
+    );
+  }
+}
+
+function readRoles(given: unknown): Readonly<Record<string, Role>> | undefined {
+  return objectOf((value): value is Role => ROLES.some((role) => role === value))(given);
+}
+
+function readAmounts(given: unknown): Readonly<Record<string, number>> | undefined {
+  const isAmount = (value: unknown): value is number => Number.isSafeInteger(value) && Number(value) >= 0;
+  const amounts = objectOf(isAmount)(given);
+  const names = Object.keys(amounts ?? {});
+  return names.every((name) => /^(?:[A-Z]{3}|\*)$/.test(name)) ? amounts : undefined;
+}

@@ -1,0 +1,172 @@
+import type { Node } from 'constructs';
+import type { RoutingRule } from '../../lambdas/kernel/contract/environment.ts';
+import {
+  inMode,
+  type ProcessorContract,
+  type ProcessorSetting,
+  schemeNames,
+} from '../../lambdas/processors/contract.ts';
+import { address, matching, PREFIX, parsedJson, type Rule, read } from './rules.ts';
+
+export type Mode = RoutingRule['mode'];
+
+/** A processor that this deployment calls in a mode, with its settings. */
+export interface CalledProcessor {
+  readonly processor: ProcessorContract;
+  readonly mode: Mode;
+  /** By their names in its contract, without those that a stack of this app provides. */
+  readonly settings: Readonly<Record<string, string>>;
+  /** The signature scheme of its callbacks. */
+  readonly scheme: string;
+}
+
+/** The settings of each processor that is called, in each mode. */
+export function readProcessors(
+  node: Node,
+  processors: readonly ProcessorContract[],
+  deployed: { readonly sandbox: boolean },
+): readonly CalledProcessor[] {
+  return processors.flatMap((processor) =>
+    processor.modes.flatMap((mode): CalledProcessor[] => {
+      const { deployedBy, callbacks } = processor;
+      if (deployedBy !== undefined) {
+        return deployed[deployedBy] ? [{ processor, mode, settings: {}, scheme: callbacks.scheme }] : [];
+      }
+      const scheme = readScheme(node, processor, mode, processors);
+      const given = Object.entries(processor.settings).flatMap(([name, setting]) => {
+        const context = inMode(setting.context, mode);
+        const value = read(node, context, ruleOf(setting));
+        return value === undefined ? [] : [{ name, context, value }];
+      });
+      const [first] = given;
+      if (first === undefined) {
+        refuseSchemeAlone(node, processor, mode);
+        return [];
+      }
+      const settings = Object.fromEntries(given.map(({ name, value }) => [name, value]));
+      refuseIncomplete(processor, mode, settings, `${first.context} is ${first.value}`);
+      return [{ processor, mode, settings, scheme }];
+    }),
+  );
+}
+
+function readScheme(
+  node: Node,
+  { callbacks: { scheme, schemeSetting } }: ProcessorContract,
+  mode: Mode,
+  processors: readonly ProcessorContract[],
+): string {
+  if (schemeSetting === undefined) return scheme;
+  const names = schemeNames(processors);
+  const find = (given: unknown) => names.find((name) => name === given);
+  return read(node, inMode(schemeSetting, mode), { allowed: `one of ${names.join(', ')}`, read: find }) ?? scheme;
+}
+
+function refuseSchemeAlone(node: Node, processor: ProcessorContract, mode: Mode): void {
+  const { schemeSetting } = processor.callbacks;
+  const name = schemeSetting === undefined ? undefined : `${PREFIX}${inMode(schemeSetting, mode)}`;
+  if (name === undefined || node.tryGetContext(name) === undefined) return;
+  throw new Error(`${name} is given, but there is no ${settingOf(processor, mode)}`);
+}
+
+/** A processor has all required settings of a mode, or it is not called in this mode. */
+function refuseIncomplete(
+  { settings }: ProcessorContract,
+  mode: Mode,
+  given: Readonly<Record<string, string>>,
+  because: string,
+): void {
+  for (const [name, setting] of Object.entries(settings)) {
+    if (setting.optional === true || given[name] !== undefined) continue;
+    throw new Error(
+      `${PREFIX}${because}, so ${PREFIX}${inMode(setting.context, mode)} must be ${ruleOf(setting).allowed}`,
+    );
+  }
+}
+
+function ruleOf({ form }: ProcessorSetting): Rule<string> {
+  if (form === 'address') return address();
+  return { allowed: form.allowed, read: matching(form.pattern) };
+}
+
+/** The setting that enables a processor in a mode: that of its stack, or its first required one. */
+function settingOf({ settings, deployedBy }: ProcessorContract, mode: Mode): string {
+  const needed = Object.values(settings).find(({ optional }) => optional !== true);
+  return `${PREFIX}${deployedBy ?? inMode(needed?.context ?? '', mode)}`;
+}
+
+/** A rule as it is given. Without a mode it applies to the modes in which its processor is called. */
+interface GivenRule extends Omit<RoutingRule, 'mode'> {
+  readonly mode?: Mode;
+}
+
+/**
+ * The routing rules, each with its mode. A mode that no given rule applies to sends all payments to its only processor.
+ *
+ * @throws Error when a rule leads to a processor that is not called, or a mode has several processors and no rule
+ */
+export function readRoutes(
+  node: Node,
+  processors: readonly ProcessorContract[],
+  called: readonly CalledProcessor[],
+): readonly RoutingRule[] {
+  const given = read(node, ROUTES, routes(processors)) ?? [];
+  const rules = given.flatMap((rule): readonly RoutingRule[] => {
+    const modes = called.filter(({ processor }) => processor.name === rule.processor).map(({ mode }) => mode);
+    const fitting = rule.mode === undefined ? modes : modes.filter((mode) => mode === rule.mode);
+    if (fitting.length > 0) return fitting.map((mode) => ({ ...rule, mode }));
+    const lost = processors.find(({ name }) => name === rule.processor);
+    const { mode = lost?.modes[0] ?? 'test' } = rule;
+    if (lost?.modes.includes(mode) === false) {
+      throw new Error(
+        `${PREFIX}${ROUTES} sends ${mode} payments to ${lost.name}, which is for ${lost.modes.join(', ')}`,
+      );
+    }
+    const setting = lost === undefined ? '' : settingOf(lost, mode);
+    throw new Error(`${PREFIX}${ROUTES} sends payments to ${rule.processor}, but there is no ${setting}`);
+  });
+  const implied = (['test', 'live'] as const).flatMap((mode): readonly RoutingRule[] => {
+    const names = called.filter((each) => each.mode === mode).map(({ processor }) => processor.name);
+    const [only, ...more] = names;
+    if (only === undefined || rules.some((rule) => rule.mode === mode)) return [];
+    if (more.length === 0) return [{ mode, processor: only }];
+    throw new Error(
+      `${names.join(' and ')} are called in ${mode} mode, so ${PREFIX}${ROUTES} must say which payments each of them gets`,
+    );
+  });
+  return [...rules, ...implied];
+}
+
+const ROUTES = 'routes';
+const ROUTE_FIELDS = new Set(['mode', 'tenant', 'currency', 'processor']);
+
+function routes(processors: readonly ProcessorContract[]): Rule<readonly GivenRule[]> {
+  const names = new Set(processors.map(({ name }) => name));
+  const isRoute = (rule: unknown): rule is GivenRule => {
+    if (typeof rule !== 'object' || rule === null) return false;
+    const fields = Object.entries(rule);
+    const known = fields.every(([name, value]) => ROUTE_FIELDS.has(name) && typeof value === 'string');
+    const ofMode = !('mode' in rule) || rule.mode === 'test' || rule.mode === 'live';
+    return known && ofMode && 'processor' in rule && names.has(String(rule.processor));
+  };
+  return {
+    allowed: 'JSON, a list of { "mode"?, "tenant"?, "currency"?, "processor" }',
+    read: (given) => {
+      const rules: unknown = typeof given === 'string' ? parsedJson(given) : given;
+      return Array.isArray(rules) && rules.every(isRoute) ? rules : undefined;
+    },
+  };
+}
+
+/** The names of the settings of processors and of the routing rules, without the prefix. */
+export function processorSettings(processors: readonly ProcessorContract[]): readonly string[] {
+  const ofProcessors = processors
+    .filter(({ deployedBy }) => deployedBy === undefined)
+    .flatMap(({ modes, settings, callbacks: { schemeSetting } }) => {
+      const names = Object.values(settings).map(({ context }) => context);
+      return [...names, ...(schemeSetting === undefined ? [] : [schemeSetting])].flatMap((name) =>
+        modes.map((mode) => inMode(name, mode)),
+      );
+    });
+  return [...ofProcessors, ROUTES];
+}

@@ -1,0 +1,84 @@
+import type { Node } from 'constructs';
+
+export const PREFIX = 'payonce:';
+
+export interface Rule<Value> {
+  readonly allowed: string;
+  /** @returns undefined for a value that is not allowed */
+  readonly read: (given: unknown) => Value | undefined;
+}
+
+/** The values that rules allow, by their names. What is not given is missing. */
+export type Given<Rules extends Readonly<Record<string, Rule<unknown>>>> = {
+  readonly [Name in keyof Rules]?: Rules[Name] extends Rule<infer Value> ? Value : never;
+};
+
+/** Reads a setting. @throws Error naming the setting, the given value and the allowed values */
+export function read<Value>(node: Node, name: string, rule: Rule<Value>): Value | undefined {
+  const given: unknown = node.tryGetContext(`${PREFIX}${name}`);
+  if (given === undefined) return undefined;
+  const value = rule.read(given);
+  if (value === undefined) throw new Error(`${PREFIX}${name} is ${JSON.stringify(given)}, but must be ${rule.allowed}`);
+  return value;
+}
+
+/** Reads all settings of these rules that are given. @throws as {@link read} */
+export function readAll<Rules extends Readonly<Record<string, Rule<unknown>>>>(node: Node, rules: Rules): Given<Rules> {
+  const values = Object.entries(rules).map(([name, rule]) => [name, read(node, name, rule)]);
+  return Object.fromEntries(values.filter(([, value]) => value !== undefined)) as Given<Rules>;
+}
+
+export function flag(): Rule<boolean> {
+  const values = new Map([
+    ['true', true],
+    ['false', false],
+  ]);
+  return { allowed: 'true or false', read: (given) => values.get(String(given)) };
+}
+
+export function whole(min: number, max: number): Rule<number> {
+  return {
+    allowed: `a whole number from ${min} to ${max}`,
+    read: (given) => {
+      const value = typeof given === 'string' && /^\d+$/.test(given) ? Number(given) : given;
+      return typeof value === 'number' && Number.isInteger(value) && value >= min && value <= max ? value : undefined;
+    },
+  };
+}
+
+export function address(): Rule<string> {
+  return { allowed: 'an https address without a trailing slash', read: readUrl };
+}
+
+export function readUrl(given: unknown): string | undefined {
+  if (typeof given !== 'string' || !URL.canParse(given) || given.endsWith('/')) return undefined;
+  return new URL(given).protocol === 'https:' ? given : undefined;
+}
+
+export function email(): Rule<string> {
+  return { allowed: 'an e-mail address', read: matching(/^[^\s@]+@[^\s@]+\.[^\s@]+$/) };
+}
+
+export function matching(form: RegExp): Rule<string>['read'] {
+  return (given) => (typeof given === 'string' && form.test(given) ? given : undefined);
+}
+
+/** Reads a JSON object, which must not be empty. */
+export function objectOf<Value>(isValue: (value: unknown) => value is Value) {
+  return (given: unknown): Readonly<Record<string, Value>> | undefined => {
+    const object: unknown = typeof given === 'string' ? parsedJson(given) : given;
+    if (typeof object !== 'object' || object === null || Array.isArray(object)) return undefined;
+    const entries = Object.entries(object).filter((entry): entry is [string, Value] => isValue(entry[1]));
+    return entries.length > 0 && entries.length === Object.keys(object).length
+      ? Object.fromEntries(entries)
+      : undefined;
+  };
+}
+
+export function parsedJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
