@@ -66,6 +66,23 @@ describe('a rebuild of the views', () => {
     expect(harness.views.all().filter(({ chainId }) => chainId === stray[0]?.payment.id)).toEqual([]);
   });
 
+  test('reads the whole chain once per pass over the Ledger, and one transition at a time for each row of the Views', async () => {
+    await projectAll();
+    const { store } = harness;
+    const limits: number[] = [];
+    const { differences } = await harness.rebuild({
+      store: {
+        listTransitions: (paymentId, page) => {
+          limits.push(page.limit);
+          return store.listTransitions(paymentId, page);
+        },
+      },
+    });
+    expect(differences).toEqual([]);
+    expect(limits.filter((limit) => limit > 1)).toHaveLength(2 * 3);
+    expect(limits.filter((limit) => limit === 1).length).toBeGreaterThan(2 * 3);
+  });
+
   test('names a payment that this code cannot read, keeps its rows, and rebuilds all others', async () => {
     await projectAll();
     const unreadable = harness.written[0]?.payment.id;

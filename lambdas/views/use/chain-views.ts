@@ -75,11 +75,26 @@ export async function wrongRows(views: Pick<ViewStore, 'read'>, { events }: Chai
   return wrong;
 }
 
-/** Whether the Ledger implies this row now or did so earlier, because the Views lag behind. */
-export function isImplied({ events }: ChainViews, row: ViewRow): boolean {
-  return events.some((event) =>
+/** Whether the Ledger implies this row of a payment or an order now or did so earlier, because the Views lag behind. */
+export async function isImplied(tools: LedgerTools, chainId: ChainId, row: ViewRow): Promise<boolean> {
+  // The row of a reference has no sequence: every event of the payment implies it.
+  const isWhole = isOrderId(chainId) || row.sequence === 0;
+  const events = isWhole ? (await readChainViews(tools, chainId))?.events : await viewsAt(tools, chainId, row.sequence);
+  return (events ?? []).some((event) =>
     [...event.lasting, ...event.ofReference, ...event.heads, event.seen].some((each) => sameRow(each, row)),
   );
+}
+
+/** Reads two transitions instead of the whole chain, which may have thousands. */
+async function viewsAt(
+  { store, digest }: LedgerTools,
+  paymentId: PaymentId,
+  sequence: number,
+): Promise<readonly EventViews[]> {
+  const [first] = await store.listTransitions(paymentId, { afterSequence: 0, limit: 1 });
+  const [at] = await store.listTransitions(paymentId, { afterSequence: sequence - 1, limit: 1 });
+  if (first?.first === undefined || at?.sequence !== sequence || !isOutcome(at.type)) return [];
+  return [viewsOf(eventOf(digest, at, first.first))];
 }
 
 /**

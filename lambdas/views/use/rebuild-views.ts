@@ -210,8 +210,7 @@ class Rebuild {
       await views.exchange([{ key: row, from: row }]);
       return;
     }
-    const said = await readChainViews(this.#tools, chainId);
-    if (said !== undefined && isImplied(said, row)) return;
+    if (await isImplied(this.#tools, chainId, row)) return;
     if (!(await views.exchange([{ key: row, from: row }]))) return;
     this.#counts.removed += 1;
     const book = ownerOfBook(row);
@@ -264,9 +263,7 @@ class Rebuild {
   async #differenceOfRow(suspect: Suspect, row: ViewRow): Promise<Difference | undefined> {
     const { chainId } = suspect;
     if (chainId === undefined) return (await this.#isRightTotal(row)) ? undefined : { ...suspect, kind: 'total' };
-    const said = await readChainViews(this.#tools, chainId);
-    const implied = said !== undefined && isImplied(said, row);
-    return implied ? undefined : { ...suspect, kind: 'stray' };
+    return (await isImplied(this.#tools, chainId, row)) ? undefined : { ...suspect, kind: 'stray' };
   }
 
   async #isRightTotal(row: ViewRow): Promise<boolean> {
