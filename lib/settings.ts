@@ -1,5 +1,6 @@
 import type { Node } from 'constructs';
 import type { RoutingRule } from '../lambdas/kernel/contract/environment.ts';
+import type { Retention } from '../lambdas/kernel/contract/retention.ts';
 import type { ProcessorContract } from '../lambdas/processors/contract.ts';
 import { PROCESSORS } from '../lambdas/processors/registry.ts';
 import { RESTORED_TABLES_RULE, type RestoredTables } from './restored-tables.ts';
@@ -12,10 +13,11 @@ import {
 } from './settings/operators.ts';
 import { PARTY_DEFAULTS, PARTY_RULES, type PartySettings, refusePartyConflicts } from './settings/parties.ts';
 import { type CalledProcessor, processorSettings, readProcessors, readRoutes } from './settings/processors.ts';
+import { RETENTION_RULES, type RetentionSettings, refuseShortRetention } from './settings/retention.ts';
 import { email, flag, matching, PREFIX, type Rule, read, readAll, whole } from './settings/rules.ts';
 
 /** The settings of a deployment, from CDK context (`-c payonce:<name>=<value>` or cdk.json). */
-export interface Settings extends DomainSettings, OperatorSettings, PartySettings {
+export interface Settings extends DomainSettings, OperatorSettings, PartySettings, RetentionSettings {
   /**
    * The name of this deployment beside others in the same account and region, for example `staging`. It is part of the names of the
    * stacks and of all that is named after them, and of the metric namespace. @default the deployment without a name
@@ -140,6 +142,7 @@ const RULES = {
   ...DOMAIN_RULES,
   ...OPERATOR_RULES,
   ...PARTY_RULES,
+  ...RETENTION_RULES,
   environment: {
     allowed: '1 to 20 lower case letters, digits and hyphens, beginning with a letter',
     read: matching(/^[a-z](?:[a-z0-9-]{0,18}[a-z0-9])?$/),
@@ -197,11 +200,17 @@ export function tracingOf(node: Node): boolean {
   return read(node, 'tracing', RULES.tracing) ?? DEFAULTS.tracing;
 }
 
+/** @throws as {@link readSettings} */
+export function retentionOf(node: Node): Retention | undefined {
+  return read(node, 'retention', RULES.retention);
+}
+
 /** Refuses settings that are valid alone but contradict each other. */
 function refuseConflicts(settings: Settings): void {
   refusePartyConflicts(settings);
   refuseDomainConflicts(settings);
   refuseOperatorConflicts(settings);
+  refuseShortRetention(settings);
   const { alarmEmail, alarmTopicArn } = settings;
   if (alarmEmail !== undefined && alarmTopicArn !== undefined) {
     throw new Error(

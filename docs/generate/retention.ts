@@ -1,4 +1,5 @@
 import { REPLAY_HORIZON_DAYS } from '../../lambdas/kernel/contract/events.ts';
+import { RETENTION_HOURS } from '../../lambdas/kernel/contract/retention.ts';
 import { RECORDS_KEPT_DAYS } from '../../lambdas/once/domain/idempotency.ts';
 import { KEPT as LETTERS_KEPT } from '../../lib/constructs/letter-queue.ts';
 import { KEPT as TASKS_KEPT } from '../../lib/constructs/task-queue.ts';
@@ -21,6 +22,25 @@ const COPIES: readonly { readonly where: string; readonly holds: string; readonl
   { where: 'Backups of the tables (point-in-time recovery)', holds: 'the details row', days: RECOVERY_DAYS },
   { where: 'Logs', holds: 'no description, metadata or address', days: DEFAULTS.logRetentionDays },
 ];
+
+const SCOPES: readonly { readonly scope: keyof typeof RETENTION_HOURS; readonly of: string; readonly after: string }[] =
+  [
+    {
+      scope: 'payments',
+      of: 'payments, changes of payments, and orders over HTTP',
+      after: '409 `idempotency_key_expired`, which names what the key made',
+    },
+    {
+      scope: 'events',
+      of: 'events, payments that events ask for, callbacks, and requests for webhook endpoints',
+      after: 'the chain of the payment or order, or a permanent business key, refuses a second effect',
+    },
+    {
+      scope: 'default',
+      of: 'services of the team (`idempotent`), for a scope without a setting',
+      after: '409 `idempotency_key_expired`',
+    },
+  ];
 
 /** Written by `npm run docs:tables`. */
 export function retentionPage(): string {
@@ -58,6 +78,18 @@ relay parks the record.
 | place | content | maximum age in days |
 |---|---|---|
 ${COPIES.map(({ where, holds, days }) => `| ${where} | ${holds} | ${days} |`).join('\n')}
+
+## Records of requests and events
+
+The setting \`retention\` sets the hours of each scope (\`-c payonce:retention='{"payments":336}'\`). A record is kept for up to a tenth longer, so that records made
+together do not expire together. \`events\` must be longer than an event can come again: 14 days in the archive or the Ledger and then 14 days in a queue. A shorter
+setting stops the synthesis.
+
+| scope | records of | default in hours | after it |
+|---|---|---|---|
+${SCOPES.map(({ scope, of, after }) => `| \`${scope}\` | ${of} | ${RETENTION_HOURS[scope]} | ${after} |`).join('\n')}
+
+No key is executed again after its retention. The id of a payment is derived from its key, so the first transition of the payment exists, and a second charge is refused.
 
 ## What is kept
 

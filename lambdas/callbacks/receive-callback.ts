@@ -3,7 +3,7 @@ import type { OperationId, OwnerToken, PaymentId } from '../kernel/ids.ts';
 import { adoptionOperation, callbackOperation } from '../kernel/ids.ts';
 import type { Clock, Entropy } from '../kernel/world.ts';
 import type { EffectRecord } from '../once/domain/idempotency.ts';
-import { effectExpirySeconds } from '../once/domain/idempotency.ts';
+import { type Expiring, expirySeconds } from '../once/domain/idempotency.ts';
 import { commitOnce, type Effect, type Written } from '../once/use/execute-once.ts';
 import type { OperationRunner } from '../once/use/operation-runner.ts';
 import type { TransitionType } from '../payments/domain/payment.ts';
@@ -18,7 +18,7 @@ import { holdShownAgain, queuedWith } from '../payments/use/queued-with.ts';
 import { type AlarmTools, raiseAlarms } from '../payments/use/raise-alarms.ts';
 import { MAX_TOGETHER } from '../payments/use/record-charge.ts';
 
-export interface ReceiveCallbackTools extends AlarmTools {
+export interface ReceiveCallbackTools extends AlarmTools, Pick<Expiring, 'retention'> {
   readonly effects: EffectStore;
   readonly books: ProcessorBooks;
   readonly runner: OperationRunner;
@@ -172,7 +172,7 @@ class CallbackEffect implements Effect<Progress, CallbackOutcome> {
       ...(paymentId === undefined ? {} : { paymentId }),
       owner: this.#owner,
       recordedAtMs: nowMs,
-      expiresAtSeconds: effectExpirySeconds(nowMs, this.#tools.entropy.fraction()),
+      expiresAtSeconds: expirySeconds(this.#tools, 'events', nowMs),
     };
   }
 }

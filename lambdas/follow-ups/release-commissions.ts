@@ -3,7 +3,7 @@ import type { Digest } from '../kernel/digest.ts';
 import { businessOperation, parsePaymentId } from '../kernel/ids.ts';
 import { invariant } from '../kernel/invariant.ts';
 import type { Clock, Entropy } from '../kernel/world.ts';
-import { effectExpirySeconds } from '../once/domain/idempotency.ts';
+import { type Expiring, expirySeconds } from '../once/domain/idempotency.ts';
 import type { ConsumerEffects } from '../once/use/consumer-records.ts';
 import { rounds } from '../once/use/rounds.ts';
 import { readChain } from '../payments/use/payment-chain.ts';
@@ -12,7 +12,7 @@ import { commissionDecided } from './commission.ts';
 import type { CommissionBook, CommissionDue } from './commission-book.ts';
 import { decidedWrites } from './keep-commission.ts';
 
-export interface ReleaseCommissionsTools {
+export interface ReleaseCommissionsTools extends Pick<Expiring, 'retention'> {
   readonly book: CommissionBook;
   /** The Ledger decides: events arrive late, none reports an open dispute, and after an erasure none names the affiliate. */
   readonly payments: Pick<PaymentStore, 'listTransitions'>;
@@ -51,7 +51,7 @@ export function releaseCommissionsJob(tools: ReleaseCommissionsTools): Job<Commi
 }
 
 async function release(
-  { book, payments, records, clock, entropy, digest }: ReleaseCommissionsTools,
+  { book, payments, records, clock, entropy, retention, digest }: ReleaseCommissionsTools,
   due: CommissionDue,
 ): Promise<JobCounts> {
   const { tenantId, mode, orderId } = due;
@@ -67,7 +67,7 @@ async function release(
     const businessKey = `${commission.sequence}:${orderId}`;
     const operationId = businessOperation(digest, 'release-commissions', { tenantId, mode, businessKey });
     const recordedAtMs = clock.nowMs();
-    const expiresAtSeconds = effectExpirySeconds(recordedAtMs, entropy.fraction());
+    const expiresAtSeconds = expirySeconds({ entropy, retention }, 'events', recordedAtMs);
     const record = { operationId, owner: entropy.ownerToken(), recordedAtMs, expiresAtSeconds };
     const { kind } = await records.recordOnce(record, decidedWrites(decided, commission));
     if (kind === 'recorded_before') return NOTHING;

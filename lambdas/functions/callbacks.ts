@@ -22,10 +22,10 @@ export const handler = await idempotently(
 );
 
 export async function wire(platform: Platform & ProcessorsPlatform, runner: OperationRunner, processors = PROCESSORS) {
-  const { documents, clock, entropy, digest } = platform;
+  const { documents, clock, entropy, retention, digest } = platform;
   const config = readCallbacksConfig(platform.variables, processors);
   const { tables } = config;
-  const pacing = { clock, entropy };
+  const pacing = { clock, entropy, retention };
   const { books } = await configuredProcessors(config, platform);
   return callbacksApi({
     sources: await configuredSources(config.sources, books, processors),

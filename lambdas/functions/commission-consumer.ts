@@ -16,9 +16,9 @@ export const handler = idempotently(
 );
 
 export function wire(platform: Platform & Queues, runner: OperationRunner) {
-  const { documents, clock, entropy, digest } = platform;
+  const { documents, clock, entropy, retention, digest } = platform;
   const { tables, parkingQueueUrl } = readConsumerConfig(platform.variables);
-  const pacing = { clock, entropy };
+  const pacing = { clock, entropy, retention };
   const tools = { records: new DynamoDbConsumerRecords(documents, tables, pacing), runner, digest, ...pacing };
   return createEventHandler(
     { events: COMMISSION_EVENTS, handler: COMMISSIONS, handle: keepCommission },

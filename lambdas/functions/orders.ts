@@ -35,11 +35,11 @@ export async function wire(
   runner: OperationRunner,
   processors = PROCESSORS,
 ) {
-  const { documents, clock, entropy, digest } = platform;
+  const { documents, clock, entropy, retention, digest } = platform;
   const config = readPaymentsConfig(platform.variables, processors);
   const parties = readPartiesConfig(platform.variables);
   if (parties === undefined) throw new Error('orders need the settings of their parties: the environment has none');
-  const pacing = { clock, entropy };
+  const pacing = { clock, entropy, retention };
   const { tables } = config;
   const telemetry = standardTelemetry('orders', platform.instruments);
   const store = new DynamoDbStore(documents, tables, pacing);

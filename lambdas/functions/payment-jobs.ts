@@ -71,10 +71,10 @@ async function paymentJobs(
   config: PaymentsConfig,
   runner: OperationRunner,
 ) {
-  const { documents, clock, entropy, digest, instruments } = platform;
+  const { documents, clock, entropy, retention, digest, instruments } = platform;
   const { tables } = config;
   const partiesConfig = readPartiesConfig(platform.variables);
-  const pacing = { clock, entropy };
+  const pacing = { clock, entropy, retention };
   const telemetry = standardTelemetry(NAME, instruments);
   /** A row that this code cannot parse stays in its queue and is reported at every read, for an operator. */
   const unreadable = (error: unknown): void => {

@@ -24,9 +24,9 @@ export const handler = await idempotently(
 );
 
 export async function wire(platform: Platform & ProcessorsPlatform, runner: OperationRunner, processors = PROCESSORS) {
-  const { documents, clock, entropy, digest } = platform;
+  const { documents, clock, entropy, retention, digest } = platform;
   const config = readPaymentsConfig(platform.variables, processors);
-  const pacing = { clock, entropy };
+  const pacing = { clock, entropy, retention };
   const { tables } = config;
   const viewsTable = readViewsTable(platform.variables);
   // Payments with an e-mail address alone need them.

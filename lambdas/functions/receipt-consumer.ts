@@ -21,11 +21,11 @@ export const handler = await idempotently(
 );
 
 export async function wire(platform: Platform & PartiesTools, runner: OperationRunner) {
-  const { documents, clock, entropy, digest, instruments } = platform;
+  const { documents, clock, entropy, retention, digest, instruments } = platform;
   const { tables, parkingQueueUrl } = readReceiptConfig(platform.variables);
   const parties = readPartiesConfig(platform.variables);
   if (parties === undefined) throw new Error('receipts need the settings of a mailer: the environment has none');
-  const pacing = { clock, entropy };
+  const pacing = { clock, entropy, retention };
   const tools = {
     ...(await configuredParties(parties, platform)),
     records: new DynamoDbConsumerRecords(documents, tables, pacing),

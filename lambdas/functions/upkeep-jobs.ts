@@ -95,8 +95,8 @@ export async function wire(
   });
 }
 
-function openStores({ documents, clock, entropy, variables }: Platform, { tables }: PaymentsConfig) {
-  const pacing = { clock, entropy };
+function openStores({ documents, clock, entropy, retention, variables }: Platform, { tables }: PaymentsConfig) {
+  const pacing = { clock, entropy, retention };
   return {
     tables,
     pacing,

@@ -18,10 +18,10 @@ export const handler = idempotently({ unit: 'an event', record: 'its record, wri
 );
 
 export function wire(platform: Platform & Queues, runner: OperationRunner) {
-  const { documents, clock, entropy, digest } = platform;
+  const { documents, clock, entropy, retention, digest } = platform;
   const { parkingQueueUrl } = readConsumerConfig(platform.variables);
   const config = readWebhookConfig(platform.variables);
-  const pacing = { clock, entropy };
+  const pacing = { clock, entropy, retention };
   const telemetry = consumerTelemetry('webhook-fan-out', platform);
   const tools = {
     webhooks: new DynamoDbWebhooks(documents, config.tables, pacing),

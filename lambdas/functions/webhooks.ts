@@ -24,9 +24,9 @@ export async function wire(
   platform: Platform & Queues & Secrets & { readonly resolve: Resolve },
   runner: OperationRunner,
 ) {
-  const { documents, clock, entropy, digest } = platform;
+  const { documents, clock, entropy, retention, digest } = platform;
   const config = readCallingConfig(platform.variables);
-  const pacing = { clock, entropy };
+  const pacing = { clock, entropy, retention };
   const telemetry = standardTelemetry('webhooks', platform.instruments);
   return authenticatedApi(WEBHOOK_ROUTES, {
     webhooks: new DynamoDbWebhooks(documents, { ...config.tables, ledger: config.ledgerTable }, pacing),

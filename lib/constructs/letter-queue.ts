@@ -1,14 +1,14 @@
 import { Duration, RemovalPolicy, Validations } from 'aws-cdk-lib';
 import { Queue, QueueEncryption } from 'aws-cdk-lib/aws-sqs';
 import type { Construct } from 'constructs';
+import { QUEUE_DAYS } from '../../lambdas/kernel/contract/retention.ts';
 
 export interface LetterQueueProps {
   /** Keep the queue when its stack is deleted. */
   readonly retain: boolean;
 }
 
-/** The maximum of SQS. */
-export const KEPT = Duration.days(14);
+export const KEPT = Duration.days(QUEUE_DAYS);
 
 /** Calls to vendors that were given up. No function reads it: an operator redrives the calls after fixing the cause. */
 export class LetterQueue extends Queue {

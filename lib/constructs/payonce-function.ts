@@ -4,13 +4,13 @@ import { type IGrantable, type IPrincipal, PolicyStatement, Role, ServicePrincip
 import { Architecture, Function, LoggingFormat, Runtime, Tracing } from 'aws-cdk-lib/aws-lambda';
 import { Construct } from 'constructs';
 import {
-  type Environment,
+  Environment,
   type NODE_THREADS,
   type SandboxEnvironment,
   TRACING,
 } from '../../lambdas/kernel/contract/environment.ts';
 import { lambdaCode } from '../lambda-code.ts';
-import { tracingOf } from '../settings.ts';
+import { retentionOf, tracingOf } from '../settings.ts';
 import { metricNamespace } from './payonce-metric.ts';
 import { RetainedLogGroup } from './retained-log-group.ts';
 
@@ -58,6 +58,7 @@ export class PayonceFunction extends Construct implements IGrantable {
       }),
     );
     const isTraced = tracingOf(this.node);
+    const retention = Environment.idempotencyTable in props.environment ? retentionOf(this.node) : undefined;
     this.function = new Function(this, 'Function', {
       code: lambdaCode(Stack.of(this).node, props.folder),
       handler: 'index.handler',
@@ -75,6 +76,7 @@ export class PayonceFunction extends Construct implements IGrantable {
         POWERTOOLS_METRICS_NAMESPACE: metricNamespace(this.node),
         NODE_OPTIONS: '--enable-source-maps',
         ...(isTraced ? { [TRACING]: 'true' } : {}),
+        ...(retention === undefined ? {} : { [Environment.retention]: JSON.stringify(retention) }),
       },
     });
     this.#acknowledge();

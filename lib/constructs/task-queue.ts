@@ -1,6 +1,7 @@
 import { Duration, Validations } from 'aws-cdk-lib';
 import { Queue, QueueEncryption } from 'aws-cdk-lib/aws-sqs';
 import { Construct } from 'constructs';
+import { QUEUE_DAYS } from '../../lambdas/kernel/contract/retention.ts';
 import { receivesOf } from '../../lambdas/kernel/contract/timing.ts';
 
 export interface TaskQueueProps {
@@ -15,7 +16,7 @@ export interface TaskQueueProps {
 /** AWS: "Using Lambda with Amazon SQS" recommends a visibility timeout of six times the function's timeout. */
 const VISIBILITY_TIMES = 6;
 /** The maximum of SQS: an outage can be long, and an operator needs time for dead letters. */
-export const KEPT = Duration.days(14);
+export const KEPT = Duration.days(QUEUE_DAYS);
 
 /** A queue for a function, with a dead-letter queue for messages that no function could take for hours. */
 export class TaskQueue extends Construct {

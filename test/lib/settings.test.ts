@@ -43,6 +43,25 @@ describe('settings', () => {
     });
   });
 
+  test('of retention name scopes, each with its hours', () => {
+    expect(settingsOf({ 'payonce:retention': '{"payments":24,"membership":2}' }).retention).toEqual({
+      payments: 24,
+      membership: 2,
+    });
+    expect(() => settingsOf({ 'payonce:retention': '{"payments":0}' })).toThrow(
+      /payonce:retention is .* 1 to 8760 hours/,
+    );
+    expect(() => settingsOf({ 'payonce:retention': '{"Payments":24}' })).toThrow(/a lower-case name/);
+  });
+
+  test('of retention keep records of events for longer than events can come again', () => {
+    expect(settingsOf({ 'payonce:retention': { events: 672 } }).retention).toEqual({ events: 672 });
+    expect(() => settingsOf({ 'payonce:retention': { events: 671 } })).toThrow(
+      'payonce:retention keeps records of events for 671 hours, but an event can come again for 672 hours ' +
+        '(a replay of an event of up to 14 days, which then waits in a queue for up to 14 days). Set events to 672 hours or more.',
+    );
+  });
+
   const routesOf = (context: Record<string, unknown>) => settingsOf(context).routes;
   const LIVE = { 'payonce:stripeAccount': 'acct_1' };
 

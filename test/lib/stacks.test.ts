@@ -1,5 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import { Match } from 'aws-cdk-lib/assertions';
+import * as z from 'zod';
 import { JOB_ROUTES } from '../../lambdas/jobs/http/job-routes.ts';
 import { ORDER_ROUTES } from '../../lambdas/orders/http/order-routes.ts';
 import { PAYMENT_ROUTES } from '../../lambdas/payments/http/payment-routes.ts';
@@ -346,5 +347,16 @@ describe('every function', () => {
     service.allResourcesProperties('AWS::Lambda::Function', { ReservedConcurrentExecutions: Match.absent() });
     const reserved = present((await synthesize({ 'payonce:reservedConcurrency': '50' })).service);
     reserved.hasResourceProperties('AWS::Lambda::Function', { Timeout: 24, ReservedConcurrentExecutions: 50 });
+  });
+
+  test('that writes records knows how long they are kept, by setting', async () => {
+    const kept = present((await synthesize({ 'payonce:retention': '{"payments":24}' })).service);
+    const variables = Object.values(kept.findResources('AWS::Lambda::Function')).map(
+      ({ Properties }) =>
+        z.object({ Environment: z.object({ Variables: z.looseObject({}) }) }).parse(Properties).Environment.Variables,
+    );
+    const writing = variables.filter((each) => 'IDEMPOTENCY_TABLE' in each);
+    expect(writing.length).toBeGreaterThan(5);
+    expect(writing.every((each) => each['RETENTION'] === '{"payments":24}')).toBe(true);
   });
 });

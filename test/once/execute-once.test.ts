@@ -290,6 +290,13 @@ describe('a stored answer', () => {
     expect(world.reads).toBe(0);
   });
 
+  test('is kept for the hours of its scope, by setting', async () => {
+    const random = { ...countingEntropy(), fraction: () => 0.5 };
+    await world.run({}, { entropy: random, retention: { payments: 24, events: 700 } });
+    const { expiresAtSeconds } = world.record as CompletedRecord;
+    expect(expiresAtSeconds * SECOND - world.clock.nowMs()).toBe(24 * 3_600_000 * 1.05);
+  });
+
   test('that has expired is refused, even if the process has cached it', async () => {
     await world.run();
     const { expiresAtSeconds } = world.record as CompletedRecord;

@@ -112,7 +112,7 @@ class Acceptance implements Effect<Prepared, AcceptRunOutcome> {
         owner: entropy.ownerToken(),
         recordedAtMs: nowMs,
         request: { fingerprint, answer },
-        expiresAtSeconds: runExpirySeconds(nowMs, entropy.fraction()),
+        expiresAtSeconds: runExpirySeconds(this.#tools, nowMs),
       },
       run,
       this.#activity(run, nowMs),

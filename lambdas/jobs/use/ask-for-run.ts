@@ -46,7 +46,7 @@ export async function askForRun(tools: AskForRunTools, entry: JobEntry, schedule
       routes.ask({ runId, path: entry.path, scopes: entry.scopes, scheduledForMs }, { timeoutMs: ASK_TIMEOUT_MS }),
     commit: async () => {
       const recordedAtMs = clock.nowMs();
-      const expiresAtSeconds = runExpirySeconds(recordedAtMs, entropy.fraction());
+      const expiresAtSeconds = runExpirySeconds(tools, recordedAtMs);
       await records.recordOnce({ operationId, owner: entropy.ownerToken(), recordedAtMs, expiresAtSeconds }, []);
       return 'asked';
     },

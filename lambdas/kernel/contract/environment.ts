@@ -12,6 +12,8 @@ export const Environment = {
   approvals: 'APPROVALS',
   /** JSON, `RateLimit`: of the payments and reads of each tenant without a limit of its own. */
   tenantLimit: 'TENANT_LIMIT',
+  /** JSON, `Retention`: hours of the scopes that do not have RETENTION_HOURS. */
+  retention: 'RETENTION',
   /** JSON, an object of texts: the settings of the deployment without secrets and addresses of persons, for the activity log. */
   deploymentSettings: 'DEPLOYMENT_SETTINGS',
   /** JSON, `RoutingRule[]`: the processor of new payments; the first matching rule applies. What none matches is refused. */

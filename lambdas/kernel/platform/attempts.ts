@@ -4,6 +4,7 @@ import {
   DynamoDBServiceException,
   TransactionCanceledException,
 } from '@aws-sdk/client-dynamodb';
+import type { Retention } from '../contract/retention.ts';
 import { AmbiguousError, RetryableError, TerminalError } from '../faults.ts';
 import type { Clock, Entropy } from '../world.ts';
 
@@ -17,6 +18,8 @@ const RETRY_AFTER_SECONDS = 2;
 export interface Pacing {
   readonly clock: Clock;
   readonly entropy: Entropy;
+  /** @default RETENTION_HOURS */
+  readonly retention?: Retention | undefined;
 }
 
 /** The effect of a failed call. */

@@ -7,7 +7,7 @@ import { documentClient } from './document-client.ts';
 import { type Instruments, systemInstruments } from './instruments.ts';
 import { systemClock, systemDigest, systemEntropy } from './platform.ts';
 import type { Secrets } from './secrets-manager.ts';
-import type { Variables } from './variables.ts';
+import { readRetention, type Variables } from './variables.ts';
 
 /** The platform that every function receives. Parts that only some functions need are separate, so that the others do not bundle them. */
 export interface Platform extends Pacing {
@@ -31,6 +31,7 @@ export function systemPlatform(): Platform {
     variables: process.env,
     clock: systemClock,
     entropy: systemEntropy,
+    retention: readRetention(process.env),
     digest: systemDigest,
     documents: documentClient(),
     instruments: systemInstruments,

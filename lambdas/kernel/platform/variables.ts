@@ -1,4 +1,6 @@
 import * as z from 'zod';
+import { Environment } from '../contract/environment.ts';
+import type { Retention } from '../contract/retention.ts';
 
 /** Functions read their settings once, at the start, and fail if one is missing or invalid. */
 
@@ -36,4 +38,12 @@ export function readVariables<Value>(schema: z.ZodType<Value>, environment: Vari
   if (parsed.success) return parsed.data;
   const [issue] = parsed.error.issues;
   throw new Error(`the environment variable ${issue?.path.join('.') ?? ''} ${issue?.message ?? 'is wrong'}`);
+}
+
+/** How long records are kept in this deployment. @throws Error as {@link readVariables} */
+export function readRetention(environment: Variables): Retention | undefined {
+  const hours = jsonOf(z.record(z.string(), z.int().positive()));
+  return readVariables(z.object({ [Environment.retention]: hours.exactOptional() }), environment)[
+    Environment.retention
+  ];
 }

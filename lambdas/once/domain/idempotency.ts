@@ -1,6 +1,8 @@
 import type { Answer } from '../../kernel/answer.ts';
+import { RETENTION_HOURS, RETENTION_JITTER, type Retention, retentionHours } from '../../kernel/contract/retention.ts';
 import type { Fingerprint } from '../../kernel/fingerprint.ts';
 import type { OperationId, OwnerToken, PaymentId } from '../../kernel/ids.ts';
+import type { Entropy } from '../../kernel/world.ts';
 
 /** A claim without a stored answer. It never expires: its owner, a retry or the resolver completes it. */
 export interface OpenRecord {
@@ -48,37 +50,28 @@ export interface EffectRecord {
   readonly expiresAtSeconds?: number;
 }
 
-/** How long a payment's answer is replayed: seven days. After that the key is refused and never executed again. */
-const PAYMENT_RETENTION_SECONDS = 7 * 24 * 60 * 60;
-/** Retention is extended by up to this share, so that records made together do not expire together. */
-const RETENTION_JITTER = 0.1;
-
 /** The record of a keyed request, with the fingerprint of all of it, is gone after this. DynamoDB may delete it later. Days. */
-export const RECORDS_KEPT_DAYS = Math.ceil((PAYMENT_RETENTION_SECONDS * (1 + RETENTION_JITTER)) / (24 * 60 * 60));
-
-/** How long an effect record is kept: longer than any transport redelivers. The payment's chain keeps the effect permanently. */
-const EFFECT_RETENTION_SECONDS = 30 * 24 * 60 * 60;
+export const RECORDS_KEPT_DAYS = Math.ceil((RETENTION_HOURS.payments * (1 + RETENTION_JITTER)) / 24);
 
 /** How long a run is kept. A repeated request for it within this time starts nothing. Days. */
 export const RUN_RETENTION_DAYS = 30;
 
-/** @param random from 0 to 1 */
-export function paymentExpirySeconds(nowMs: number, random: number): number {
-  return expirySeconds(nowMs, PAYMENT_RETENTION_SECONDS, random);
+export interface Expiring {
+  readonly entropy: Pick<Entropy, 'fraction'>;
+  /** @default RETENTION_HOURS */
+  readonly retention?: Retention | undefined;
 }
 
-/** @param random from 0 to 1 */
-export function effectExpirySeconds(nowMs: number, random: number): number {
-  return expirySeconds(nowMs, EFFECT_RETENTION_SECONDS, random);
+/** When a record of the scope expires that is completed now. Unix seconds. */
+export function expirySeconds({ entropy, retention }: Expiring, scope: string, nowMs: number): number {
+  return Math.ceil(
+    nowMs / 1000 + retentionHours(scope, retention) * 3600 * (1 + RETENTION_JITTER * entropy.fraction()),
+  );
 }
 
-/** The expiry of the record of an accepted run. @param random from 0 to 1 */
-export function runExpirySeconds(nowMs: number, random: number): number {
-  return expirySeconds(nowMs, RUN_RETENTION_DAYS * 24 * 60 * 60, random);
-}
-
-function expirySeconds(nowMs: number, retentionSeconds: number, random: number): number {
-  return Math.ceil(nowMs / 1000 + retentionSeconds * (1 + RETENTION_JITTER * random));
+/** The expiry of the record of an accepted run. Unix seconds. */
+export function runExpirySeconds({ entropy }: Expiring, nowMs: number): number {
+  return expirySeconds({ entropy, retention: { runs: RUN_RETENTION_DAYS * 24 } }, 'runs', nowMs);
 }
 
 export function isExpired(record: CompletedRecord, nowMs: number): boolean {

@@ -1,7 +1,7 @@
 import type { Digest } from '../../kernel/digest.ts';
 import { businessOperation, consumerOperation, type Mode, type OperationId, type TenantId } from '../../kernel/ids.ts';
 import { invariant } from '../../kernel/invariant.ts';
-import { type EffectRecord, effectExpirySeconds } from '../domain/idempotency.ts';
+import { type EffectRecord, type Expiring, expirySeconds } from '../domain/idempotency.ts';
 import type { ConsumerEffects, ConsumerWrite } from './consumer-records.ts';
 import { MAX_CONSUMER_WRITES } from './consumer-records.ts';
 import { type CompleteTools, type Consumed, commitOnce, completeOnce, type OutsideCall } from './execute-once.ts';
@@ -14,7 +14,7 @@ export interface ConsumableEvent {
   readonly event: { readonly id: string };
 }
 
-export interface ConsumeTools extends CompleteTools {
+export interface ConsumeTools extends CompleteTools, Pick<Expiring, 'retention'> {
   readonly records: CompleteTools['records'] & ConsumerEffects;
   readonly digest: Digest;
 }
@@ -99,16 +99,16 @@ function operationOf<Event extends ConsumableEvent>(
 
 /** The effect record of both kinds. The record of a business key does not expire, because nothing else would refuse it later. */
 function recordOf<Event extends ConsumableEvent>(
-  { clock, entropy }: ConsumeTools,
+  tools: ConsumeTools,
   { key }: Consumer<Event>,
   operationId: OperationId,
 ): EffectRecord {
-  const recordedAtMs = clock.nowMs();
+  const recordedAtMs = tools.clock.nowMs();
   return {
     operationId,
-    owner: entropy.ownerToken(),
+    owner: tools.entropy.ownerToken(),
     recordedAtMs,
-    ...(key === undefined ? { expiresAtSeconds: effectExpirySeconds(recordedAtMs, entropy.fraction()) } : {}),
+    ...(key === undefined ? { expiresAtSeconds: expirySeconds(tools, 'events', recordedAtMs) } : {}),
   };
 }
 

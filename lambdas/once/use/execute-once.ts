@@ -7,7 +7,7 @@ import type { OperationId, OwnerToken, PaymentId } from '../../kernel/ids.ts';
 import type { Clock, Entropy } from '../../kernel/world.ts';
 import { type Consumption, isUnderWay, type OpenConsumption } from '../domain/consumption.ts';
 import type { CompletedRecord, EffectRecord, IdempotencyRecord, OpenRecord } from '../domain/idempotency.ts';
-import { paymentExpirySeconds } from '../domain/idempotency.ts';
+import { type Expiring, expirySeconds } from '../domain/idempotency.ts';
 import type { ConsumerClaims } from './consumer-records.ts';
 import { judgeRecord, type RepeatOutcome } from './judge-record.ts';
 import type { ClaimStep, OperationRunner, OperationSteps, ReplayCache } from './operation-runner.ts';
@@ -124,7 +124,7 @@ export interface Conclusion<Write> {
   readonly isRefusal: boolean;
 }
 
-export interface ExecuteTools {
+export interface ExecuteTools extends Pick<Expiring, 'retention'> {
   readonly store: RecordStore;
   readonly runner: OperationRunner;
   readonly replays: ReplayCache;
@@ -314,14 +314,14 @@ class Execution<Subject, Work, Write, Refusal> implements OperationSteps<Held<Su
    *   rival                       └─ take over, look up, commit ─┘
    */
   async commit(work: Work, held: Held<Subject>): Promise<Executed<Refusal>> {
-    const { clock, entropy, replays } = this.#tools;
+    const { clock, replays } = this.#tools;
     let current = work;
     let expects: ExpectedRecord = 'open';
     return rounds<Executed<Refusal>>('this key', async () => {
       const nowMs = clock.nowMs();
       const { write, answer, stored = answer, unknown, isRefusal } = this.#operation.conclude(current, nowMs, held);
       const { owner, claimedAtMs } = held;
-      const expiresAtSeconds = paymentExpirySeconds(nowMs, entropy.fraction());
+      const expiresAtSeconds = expirySeconds(this.#tools, 'payments', nowMs);
       const { key } = this.#operation;
       const record = { status: 'COMPLETED' as const, ...key, owner, claimedAtMs, answer: stored, expiresAtSeconds };
       const outcome = await this.#operation.commit(record, expects, write);

@@ -3,7 +3,7 @@ import type { Digest } from '../../kernel/digest.ts';
 import { inquiryOperation, type OperationId, type PaymentId } from '../../kernel/ids.ts';
 import { invariant } from '../../kernel/invariant.ts';
 import type { Clock, Entropy } from '../../kernel/world.ts';
-import { effectExpirySeconds } from '../../once/domain/idempotency.ts';
+import { type Expiring, expirySeconds } from '../../once/domain/idempotency.ts';
 import { rounds } from '../../once/use/rounds.ts';
 import type { ProcessorCharge } from '../domain/processor-charge.ts';
 import { decideAll } from './decide-all.ts';
@@ -14,7 +14,7 @@ import type { ProcessorBooks } from './processor.ts';
 import { lookAtBooks, queuedWith } from './queued-with.ts';
 import { type AlarmTools, raiseAlarms } from './raise-alarms.ts';
 
-export interface RecordChargeTools extends AlarmTools {
+export interface RecordChargeTools extends AlarmTools, Pick<Expiring, 'retention'> {
   /** The run that looks the charge up. */
   readonly cause: Cause;
   readonly store: Pick<PaymentStore, 'listTransitions'>;
@@ -89,7 +89,7 @@ async function recordPart(
         paymentId,
         owner: entropy.ownerToken(),
         recordedAtMs: nowMs,
-        expiresAtSeconds: effectExpirySeconds(nowMs, entropy.fraction()),
+        expiresAtSeconds: expirySeconds(tools, 'events', nowMs),
       },
       transitions: part,
       ...queued,

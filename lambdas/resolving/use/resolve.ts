@@ -3,7 +3,7 @@ import { AmbiguousError, RetryableError, TerminalError } from '../../kernel/faul
 import { inquiryOperation, type OperationId, type PaymentId } from '../../kernel/ids.ts';
 import { invariant } from '../../kernel/invariant.ts';
 import { fromTurn, isInquiryDue } from '../../kernel/looks.ts';
-import { effectExpirySeconds, type OpenRecord } from '../../once/domain/idempotency.ts';
+import { expirySeconds, type OpenRecord } from '../../once/domain/idempotency.ts';
 import { rounds } from '../../once/use/rounds.ts';
 import type { CreateOrderOutcome } from '../../orders/use/create-order.ts';
 import { changeOf, commandOf, isUnderWay } from '../../payments/domain/change.ts';
@@ -189,7 +189,7 @@ async function inquire(tools: ResolveTools, inquiry: Inquiry): Promise<Came> {
       paymentId: inquiry.paymentId,
       owner: entropy.ownerToken(),
       recordedAtMs: nowMs,
-      expiresAtSeconds: effectExpirySeconds(nowMs, entropy.fraction()),
+      expiresAtSeconds: expirySeconds(tools, 'events', nowMs),
     };
     const outcome = await effects.recordEffect({
       record,

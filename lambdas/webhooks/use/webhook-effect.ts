@@ -2,14 +2,14 @@ import type { Answer } from '../../kernel/answer.ts';
 import type { Fingerprint } from '../../kernel/fingerprint.ts';
 import type { OperationId } from '../../kernel/ids.ts';
 import type { Clock, Entropy } from '../../kernel/world.ts';
-import { type EffectRecord, effectExpirySeconds } from '../../once/domain/idempotency.ts';
+import { type EffectRecord, type Expiring, expirySeconds } from '../../once/domain/idempotency.ts';
 import { commitOnce } from '../../once/use/execute-once.ts';
 import { judgeEffect } from '../../once/use/judge-record.ts';
 import type { OperationRunner } from '../../once/use/operation-runner.ts';
 import { unsealed } from './sealed-secret.ts';
 import type { WebhookChange, WebhookSecrets, WebhookStore } from './webhooks.ts';
 
-export interface WebhookTools {
+export interface WebhookTools extends Pick<Expiring, 'retention'> {
   readonly webhooks: WebhookStore;
   readonly secrets: WebhookSecrets;
   readonly runner: OperationRunner;
@@ -81,7 +81,7 @@ export async function takeWebhookEffect<Refusal extends { readonly kind: string 
         owner: entropy.ownerToken(),
         recordedAtMs: clock.nowMs(),
         request: { fingerprint, answer: decided.answer },
-        ...(isPermanent ? {} : { expiresAtSeconds: effectExpirySeconds(clock.nowMs(), entropy.fraction()) }),
+        ...(isPermanent ? {} : { expiresAtSeconds: expirySeconds(tools, 'events', clock.nowMs()) }),
       };
       const outcome = await webhooks.write({ ...decided.change, record });
       if (outcome.kind === 'written') return done({ kind: 'first', answer });

@@ -1,0 +1,43 @@
+import { REPLAY_HORIZON_DAYS } from '../../lambdas/kernel/contract/events.ts';
+import {
+  QUEUE_DAYS,
+  REDELIVERED_HOURS,
+  type Retention,
+  retentionHours,
+} from '../../lambdas/kernel/contract/retention.ts';
+import { objectOf, PREFIX, type Rule } from './rules.ts';
+
+export interface RetentionSettings {
+  /**
+   * How long the records of completed operations are kept: JSON, an object of scopes with hours, 1 to 8760. `payments` are payments,
+   * changes and orders over HTTP; `events` are all that comes by a queue; `default` and any other name are scopes of services of the
+   * team. @default payments 168, events 720, default 24
+   */
+  readonly retention?: Retention;
+}
+
+const MOST_HOURS = 365 * 24;
+const isHours = (value: unknown): value is number =>
+  Number.isInteger(value) && Number(value) >= 1 && Number(value) <= MOST_HOURS;
+const isScope = (name: string): boolean => /^[a-z][a-z0-9-]{0,30}$/.test(name);
+
+export const RETENTION_RULES = {
+  retention: {
+    allowed: `JSON, an object of scopes (payments, events, default, or a lower-case name), each with 1 to ${MOST_HOURS} hours`,
+    read: (given: unknown) => {
+      const hours = objectOf(isHours)(given);
+      return Object.keys(hours ?? {}).every(isScope) ? hours : undefined;
+    },
+  },
+} satisfies Readonly<Record<string, Rule<Retention>>>;
+
+/** What comes by a queue is remembered for longer than it can come again. */
+export function refuseShortRetention({ retention }: RetentionSettings): void {
+  const hours = retentionHours('events', retention);
+  if (hours >= REDELIVERED_HOURS) return;
+  throw new Error(
+    `${PREFIX}retention keeps records of events for ${hours} hours, but an event can come again for ${REDELIVERED_HOURS} hours ` +
+      `(a replay of an event of up to ${REPLAY_HORIZON_DAYS} days, which then waits in a queue for up to ${QUEUE_DAYS} days). ` +
+      `Set events to ${REDELIVERED_HOURS} hours or more.`,
+  );
+}
