@@ -58,10 +58,14 @@ export class EventConsumer extends Construct {
       id: 'Serverless::Serverless-LambdaEventSourceMappingDestination',
       reason: 'An event source mapping of a queue needs no failure destination: SQS dead-letters the messages.',
     });
-    // The function itself parks unreadable messages there, with the reason.
+    // The function itself parks unreadable messages there, with the reason, and sends messages again that it failed at.
     consumer.function.addEnvironment(Environment.parkingQueueUrl, deadLetters.queueUrl);
     consumer.role.addToPrincipalPolicy(
-      new PolicyStatement({ sid: 'ParkMessages', actions: ['sqs:SendMessage'], resources: [deadLetters.queueArn] }),
+      new PolicyStatement({
+        sid: 'ParkMessages',
+        actions: ['sqs:SendMessage'],
+        resources: [deadLetters.queueArn, queue.queueArn],
+      }),
     );
     new RunbookAlarm(this, 'DeadLettersWait', {
       description: `The dead-letter queue of ${id} holds events.`,

@@ -1,8 +1,10 @@
 import { describe, expect, test } from '@jest/globals';
+import type { SQSRecord } from 'aws-lambda';
 import { EventNames } from '../../lambdas/events/contract.ts';
-import { createEventHandler, type ParkedMessage } from '../../lambdas/events/http/event-handler.ts';
+import { createEventHandler } from '../../lambdas/events/http/event-handler.ts';
 import type { EventOf } from '../../lambdas/events/http/event-schemas.ts';
 import type { ConsumedMessage } from '../../lambdas/events/http/event-telemetry.ts';
+import type { Parking } from '../../lambdas/events/use/ledger-stream.ts';
 import { AmbiguousError, RetryableError, TerminalError } from '../../lambdas/kernel/faults.ts';
 import { paidEvent } from '../once/consumer-world.ts';
 
@@ -12,14 +14,19 @@ const EVENT = paidEvent();
 const envelope = (detail: unknown, name = 'payment.completed.v1') =>
   JSON.stringify({ version: '0', id: 'x', 'detail-type': name, source: 'payonce', detail });
 
+function recordOf(body: string, { messageId = 'm0', receives = 1, failures = 0 }): SQSRecord {
+  const messageAttributes = failures === 0 ? {} : { failures: { stringValue: String(failures), dataType: 'Number' } };
+  const attributes = { ApproximateReceiveCount: String(receives) };
+  return { messageId, receiptHandle: messageId, body, attributes, messageAttributes } as unknown as SQSRecord;
+}
+
 type Behavior = (event: EventOf) => Promise<'done' | 'done_before' | 'busy'>;
 
 /** A consumer of completed payments and failed refunds. */
-function harness(
-  behave: Behavior = async () => 'done',
-  park: (message: ParkedMessage) => Promise<void> = async () => undefined,
-) {
-  const parked: ParkedMessage[] = [];
+function harness(behave: Behavior = async () => 'done', park: Parking['park'] = async () => undefined) {
+  const parked: Parameters<Parking['park']>[0][] = [];
+  const again: { readonly body: string; readonly failures: number }[] = [];
+  const acknowledged: string[] = [];
   const taken: string[] = [];
   const batches: (readonly ConsumedMessage[])[] = [];
   const faults: unknown[] = [];
@@ -39,29 +46,35 @@ function harness(
           await park(message);
           parked.push(message);
         },
+        again: async ({ body }, failures) => {
+          await park({ body, reason: 'again', detail: '' });
+          again.push({ body, failures });
+        },
+        acknowledge: async ({ receiptHandle }) => void acknowledged.push(receiptHandle),
       },
       telemetry: { batch: (messages) => void batches.push(messages), fault: (_id, error) => void faults.push(error) },
     },
   );
   const receive = (...bodies: readonly string[]) => receiveAgain(1, ...bodies);
-  const receiveAgain = async (receives: number, ...bodies: readonly string[]) => {
-    const attributes = { ApproximateReceiveCount: String(receives) };
-    const records = bodies.map((body, index) => ({ messageId: `m${index}`, body, attributes }));
-    const { batchItemFailures } = await handler({ Records: records } as Parameters<typeof handler>[0]);
+  const receiveAgain = async (receives: number, ...bodies: readonly string[]) =>
+    take(bodies.map((body, index) => recordOf(body, { messageId: `m${index}`, receives })));
+  const take = async (records: readonly SQSRecord[]) => {
+    const { batchItemFailures } = await handler({ Records: [...records] });
     return batchItemFailures.map(({ itemIdentifier }) => itemIdentifier);
   };
-  return { parked, taken, batches, faults, receive, receiveAgain };
+  return { parked, again, acknowledged, taken, batches, faults, receive, receiveAgain, take };
 }
 
 describe('a batch of events', () => {
   test('is processed message by message: only messages that failed or are in progress are redelivered', async () => {
     const kinds = ['done', 'busy', 'done_before', 'throw', 'done'];
-    const { receive, faults, batches } = harness(async () => {
+    const { receive, again, faults, batches } = harness(async () => {
       const kind = kinds.shift();
       if (kind === 'throw') throw new Error('the handler failed');
       return kind as 'done';
     });
-    expect(await receive(...Array.from({ length: 5 }, () => envelope(EVENT)))).toEqual(['m1', 'm3']);
+    expect(await receive(...Array.from({ length: 5 }, () => envelope(EVENT)))).toEqual(['m1']);
+    expect(again).toHaveLength(1);
     expect(faults).toHaveLength(1);
     expect(batches[0]?.map(({ came }) => came)).toEqual(['done', 'busy', 'done_before', 'failed', 'done']);
   });
@@ -119,18 +132,56 @@ describe('a batch of events', () => {
     ['a bug', new TypeError('undefined is not a function'), 'TypeError'],
     ['a refusal', new TerminalError('mail_token_invalid', 'refused'), 'mail_token_invalid'],
   ])('parks a message with the reason after five failures by %s', async (_why, error, detail) => {
-    const { receiveAgain, parked, faults } = harness(() => Promise.reject(error));
+    const { take, again, parked, faults } = harness(() => Promise.reject(error));
     const body = envelope(EVENT);
-    for (let receives = 1; receives < 5; receives += 1) expect(await receiveAgain(receives, body)).toEqual(['m0']);
+    // It was throttled for hours before its first failure.
+    expect(await take([recordOf(body, { receives: 100 })])).toEqual([]);
+    for (let failures = 1; failures < 4; failures += 1) expect(await take([recordOf(body, { failures })])).toEqual([]);
+    expect(again).toEqual([1, 2, 3, 4].map((failures) => ({ body, failures })));
     expect(parked).toEqual([]);
-    expect(await receiveAgain(5, body)).toEqual([]);
+    expect(await take([recordOf(body, { failures: 4 })])).toEqual([]);
     expect(parked).toEqual([{ body, reason: 'failed', detail }]);
     expect(faults).toHaveLength(5);
     const away = harness(
       () => Promise.reject(error),
       () => Promise.reject(new Error('the queue is down')),
     );
-    expect(await away.receiveAgain(5, body)).toEqual(['m0']);
+    expect(await away.take([recordOf(body, {})])).toEqual(['m0']);
+    expect(await away.take([recordOf(body, { failures: 4 })])).toEqual(['m0']);
+  });
+
+  /** The queue of a consumer whose process ends at one of its messages: what was acknowledged by then is gone. */
+  test('a message that ends its process does not take the others to the dead letters', async () => {
+    const names = ['a', 'b', 'killer', 'c', 'd'];
+    const left = new Set(names);
+    for (let receives = 1; receives < 30 && left.size > 1; receives += 1) {
+      const bodies = [...left];
+      let died: () => void = () => undefined;
+      const death = new Promise<void>((resolve) => {
+        died = resolve;
+      });
+      const { take, acknowledged } = harness(async ({ event }) => {
+        if (event.id !== 'killer') return 'done';
+        died();
+        return new Promise(() => undefined);
+      });
+      const records = bodies.map((id) =>
+        recordOf(envelope({ ...EVENT, event: { ...EVENT.event, id } }), { messageId: id, receives }),
+      );
+      const ended = await Promise.race([take(records), death]);
+      expect(ended).toBeUndefined();
+      for (const id of acknowledged) left.delete(id);
+    }
+    expect([...left]).toEqual(['killer']);
+  });
+
+  test('in an outage, the rest of a batch that came often waits after the first message that must wait', async () => {
+    const { receiveAgain, taken, acknowledged } = harness(async () =>
+      Promise.reject(new RetryableError('mail_unavailable', 'not now')),
+    );
+    expect(await receiveAgain(3, envelope(EVENT), envelope(EVENT), envelope(EVENT))).toHaveLength(3);
+    expect(taken).toHaveLength(1);
+    expect(acknowledged).toEqual([]);
   });
 
   test('does not lose a message that it cannot park', async () => {
@@ -157,10 +208,10 @@ test('a payload is typed by the requested event type', async () => {
         expect(key?.(event)).toBe(`commission:${EVENT.payment.id}`);
         return { kind: 'done' };
       },
-      parking: { park: async () => undefined },
+      parking: { park: async () => undefined, again: async () => undefined, acknowledge: async () => undefined },
       telemetry: { batch: () => undefined, fault: () => undefined },
     },
   );
-  await handler({ Records: [{ messageId: 'm', body: envelope(EVENT) }] } as Parameters<typeof handler>[0]);
+  await handler({ Records: [recordOf(envelope(EVENT), {})] });
   expect(amounts).toEqual([1000]);
 });

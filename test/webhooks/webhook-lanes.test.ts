@@ -81,7 +81,11 @@ class Site {
     transport: { post: (...call: Parameters<WebhookTransport['post']>) => this.#post(...call) },
     bodies: async () => '{}',
     pastEvents: async () => ({ events: [] }),
-    parking: { park: async (parked: { readonly reason: string }) => void this.parked.push(parked.reason) },
+    parking: {
+      park: async (parked: { readonly reason: string }) => void this.parked.push(parked.reason),
+      again: async ({ body }: { readonly body: string }) => void this.failedMessages.push(JSON.parse(body)),
+      acknowledge: async () => undefined,
+    },
     tasks: {
       enqueue: async (tasks: readonly WebhookTask[], delaySeconds: number) => this.#enqueue(tasks, delaySeconds),
     },
@@ -173,6 +177,7 @@ class Site {
       messageId: String(index),
       body: JSON.stringify(task),
       attributes: { ApproximateReceiveCount: '1' },
+      messageAttributes: {},
     }));
     const { batchItemFailures } = await runWebhookTasks(this.tools, { Records } as SQSEvent);
     for (const { itemIdentifier } of batchItemFailures) this.failedMessages.push(tasks[Number(itemIdentifier)]);
@@ -350,19 +355,21 @@ describe('an endpoint that does not answer', () => {
   });
 
   test.each([
-    [new TypeError('a bug'), 5, { parked: ['failed'], again: 0 }],
-    [new TypeError('a bug'), 4, { parked: [], again: 1 }],
-    [new RetryableError('store_unavailable', 'not now'), 80, { parked: [], again: 1 }],
-  ])('with a message at which Payonce fails with %s, loses nothing: try %i', async (fault, receives, expected) => {
+    [new TypeError('a bug'), 5, { parked: ['failed'], again: 0, waits: 0 }],
+    [new TypeError('a bug'), 4, { parked: [], again: 1, waits: 0 }],
+    [new RetryableError('store_unavailable', 'not now'), 80, { parked: [], again: 0, waits: 1 }],
+  ])('with a message at which Payonce fails with %s, loses nothing: try %i', async (fault, tries, expected) => {
     const site = new Site();
     site.store.readDelivery = async () => {
       throw fault;
     };
     const body = JSON.stringify({ kind: 'attempt', endpointId: HANGING.id, deliveryId: 'whd_1' });
-    const attributes = { ApproximateReceiveCount: String(receives) };
-    const Records = [{ messageId: 'm', body, attributes }];
+    const attributes = { ApproximateReceiveCount: '2' };
+    const messageAttributes = { failures: { stringValue: String(tries - 1) } };
+    const Records = [{ messageId: 'm', body, attributes, messageAttributes }];
     const { batchItemFailures } = await runWebhookTasks(site.tools, { Records } as unknown as SQSEvent);
-    expect({ parked: site.parked, again: batchItemFailures.length }).toEqual(expected);
+    const { parked, failedMessages } = site;
+    expect({ parked, again: failedMessages.length, waits: batchItemFailures.length }).toEqual(expected);
   });
 
   test('is slow from its first attempt on although a rival changes an endpoint at that moment', async () => {

@@ -1,9 +1,10 @@
 import type { SQSBatchResponse, SQSEvent, SQSRecord } from 'aws-lambda';
 import * as z from 'zod';
 import type { EventName } from '../contract.ts';
+import type { MessageParking } from '../use/ledger-stream.ts';
 import { type EventOf, readEvent } from './event-schemas.ts';
 import type { ConsumerTelemetry } from './event-telemetry.ts';
-import { parkFailed } from './park-failed.ts';
+import { afterFailure, eachMessage, type Left } from './message-batch.ts';
 
 /** A consumer: its events, and what it does with them. */
 export interface EventHandlerDefinition<Name extends EventName, Handle> {
@@ -17,27 +18,26 @@ export interface EventHandlerDefinition<Name extends EventName, Handle> {
   readonly handle: Handle;
 }
 
-/** A message that this code cannot read or handle, complete and with the reason. */
-export interface ParkedMessage {
-  readonly body: string;
-  /** `unexpected`: the rule selects an event that the consumer does not name. `failed`: each try failed. */
-  readonly reason: 'malformed' | 'unexpected' | 'failed';
-  readonly detail: string;
-}
-
 /** The parts of a consumer, wired in its function. */
 export interface EventHandlerParts<Event, Handle> {
   readonly consume: (
     consumer: { readonly handler: string; readonly key?: (event: Event) => string; readonly handle: Handle },
     event: Event,
   ) => Promise<{ readonly kind: 'done' | 'done_before' | 'busy' }>;
-  /** Parks a message for operators. */
-  readonly parking: { park(message: ParkedMessage): Promise<void> };
+  /**
+   * Parks a message for operators, complete and with the reason. `unexpected`: the rule selects an event that the consumer does not
+   * name. `failed`: each try failed.
+   */
+  readonly parking: MessageParking;
   readonly telemetry: ConsumerTelemetry;
 }
 
 type SqsHandler = (event: SQSEvent) => Promise<SQSBatchResponse>;
-type Came = 'done' | 'done_before' | 'parked' | 'busy' | 'failed';
+interface Came {
+  readonly came: 'done' | 'done_before' | 'parked' | 'busy' | 'failed';
+  readonly left?: Left;
+  readonly occurredAtMs?: number;
+}
 
 /**
  * The handler of every `EventConsumer`'s queue. The messages of a batch are independent: a failed message is delivered again
@@ -50,7 +50,7 @@ export function createEventHandler<Name extends EventName, Handle>(
 ): SqsHandler {
   const consumer = { handler, handle, ...(key === undefined ? {} : { key }) };
 
-  const takeIn = async (body: string): Promise<{ readonly came: Came; readonly occurredAtMs?: number }> => {
+  const takeIn = async (body: string): Promise<Came> => {
     const message = messageOf(body);
     const name = events.find((each) => each === message?.name);
     const read = name === undefined ? unexpected(message?.name) : readEvent(name, message?.detail);
@@ -62,21 +62,22 @@ export function createEventHandler<Name extends EventName, Handle>(
     return { came: kind, occurredAtMs: read.event.occurredAtMs };
   };
 
-  const settle = async (record: SQSRecord) => {
-    const { messageId, body } = record;
+  const settle = async (record: SQSRecord): Promise<Came> => {
     try {
-      return { messageId, ...(await takeIn(body)) };
+      return await takeIn(record.body);
     } catch (error) {
-      parts.telemetry.fault(messageId, error);
-      const isParked = await parkFailed(parts.parking, record, error);
-      return { messageId, came: isParked ? ('parked' as const) : ('failed' as const) };
+      parts.telemetry.fault(record.messageId, error);
+      const left = await afterFailure(parts.parking, record, error);
+      return { came: left === 'parked' ? 'parked' : 'failed', left };
     }
   };
+  const isLeft = ({ came, left }: Came): boolean => came === 'busy' || left === 'waits';
+  const untried: Came = { came: 'busy' };
 
   return async ({ Records }) => {
-    const settled = await Promise.all(Records.map(settle));
-    parts.telemetry.batch(settled);
-    const failed = settled.filter(({ came }) => came === 'busy' || came === 'failed');
+    const settled = await eachMessage(Records, { handle: settle, isLeft, untried, parking: parts.parking });
+    parts.telemetry.batch(settled.map(({ came }) => came));
+    const failed = settled.filter(({ came }) => isLeft(came));
     return { batchItemFailures: failed.map(({ messageId }) => ({ itemIdentifier: messageId })) };
   };
 }

@@ -1,12 +1,15 @@
-import { SendMessageCommand, type SQSClient } from '@aws-sdk/client-sqs';
+import { DeleteMessageCommand, GetQueueUrlCommand, SendMessageCommand, type SQSClient } from '@aws-sdk/client-sqs';
+import { FAILURES } from '../../kernel/contract/events.ts';
 import type { Queues } from '../../kernel/platform/system-platform.ts';
-import type { Parking } from '../use/ledger-stream.ts';
+import type { MessageParking, Parking, QueuedMessage } from '../use/ledger-stream.ts';
 
 /** The length of the attribute `detail`. Characters. */
 const LONGEST_DETAIL = 256;
+/** As long as a message is hidden that is delivered again by its queue. Seconds. */
+const AGAIN_SECONDS = 180;
 
 /** Parks messages in a queue. When it throws, the source message is not acknowledged and is delivered again. */
-export class SqsParking implements Parking {
+export class SqsParking implements MessageParking {
   readonly #client: SQSClient;
   readonly #queueUrl: string;
 
@@ -16,7 +19,6 @@ export class SqsParking implements Parking {
   }
 
   async park({ body, reason, detail }: Parameters<Parking['park']>[0]): Promise<void> {
-    const text = (value: string) => ({ DataType: 'String', StringValue: value });
     await this.#client.send(
       new SendMessageCommand({
         QueueUrl: this.#queueUrl,
@@ -25,10 +27,34 @@ export class SqsParking implements Parking {
       }),
     );
   }
+
+  async again({ body, eventSourceARN }: QueuedMessage, failures: number): Promise<void> {
+    await this.#client.send(
+      new SendMessageCommand({
+        QueueUrl: await this.#urlOf(eventSourceARN),
+        MessageBody: body,
+        MessageAttributes: { [FAILURES]: text(String(failures)) },
+        DelaySeconds: AGAIN_SECONDS,
+      }),
+    );
+  }
+
+  async acknowledge({ eventSourceARN, receiptHandle }: QueuedMessage): Promise<void> {
+    const QueueUrl = await this.#urlOf(eventSourceARN);
+    await this.#client.send(new DeleteMessageCommand({ QueueUrl, ReceiptHandle: receiptHandle }));
+  }
+
+  /** Asked only for messages that fail or come often. */
+  async #urlOf(arn: string): Promise<string | undefined> {
+    const [QueueName, QueueOwnerAWSAccountId] = arn.split(':').toReversed();
+    return (await this.#client.send(new GetQueueUrlCommand({ QueueName, QueueOwnerAWSAccountId }))).QueueUrl;
+  }
 }
 
+const text = (value: string) => ({ DataType: 'String', StringValue: value });
+
 /** Retries are off: a message that cannot be parked is delivered again. */
-export function configuredParking({ sqs }: Queues, queueUrl: string): Parking {
+export function configuredParking({ sqs }: Queues, queueUrl: string): MessageParking {
   return new SqsParking(sqs({ maxAttempts: 1 }), queueUrl);
 }
 

@@ -20,3 +20,19 @@ export interface StreamRecord {
 export interface Parking {
   park(parked: { readonly body: string; readonly reason: string; readonly detail: string }): Promise<void>;
 }
+
+/** A message as its queue delivered it. */
+export interface QueuedMessage {
+  readonly body: string;
+  /** The ARN of its queue. */
+  readonly eventSourceARN: string;
+  readonly receiptHandle: string;
+}
+
+/** The queue of dead letters of a function, and the queue that its messages come from. */
+export interface MessageParking extends Parking {
+  /** Sends the message to its queue once more, with the number of its failures, to be delivered minutes later. */
+  again(message: QueuedMessage, failures: number): Promise<void>;
+  /** Deletes the message before the execution ends. */
+  acknowledge(message: QueuedMessage): Promise<void>;
+}

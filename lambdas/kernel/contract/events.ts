@@ -34,10 +34,13 @@ export const CONSUMER_TIMEOUT_SECONDS = 30;
 export const CONSUMER_LEASE_SECONDS = 35;
 
 /**
- * An event that a consumer fails at is parked when it was delivered this often, three minutes apart. An outage and a rival's claim
- * do not count as failures: the event waits.
+ * An event is parked after a consumer has failed at it this often, three minutes apart. An outage, a throttled function and a rival's
+ * claim do not count as failures: the event waits.
  */
 export const CONSUMER_TRIES = 5;
+
+/** The attribute of a message with the number of its failures. */
+export const FAILURES = 'failures';
 
 /**
  * How far back events may be brought again, from the archive or from the Ledger. A message then lives two weeks at most, and

@@ -1,7 +1,7 @@
 import type { SQSBatchResponse, SQSEvent } from 'aws-lambda';
 import * as z from 'zod';
-import { parkFailed } from '../../events/http/park-failed.ts';
-import type { Parking } from '../../events/use/ledger-stream.ts';
+import { afterFailure, eachMessage, type Left } from '../../events/http/message-batch.ts';
+import type { MessageParking } from '../../events/use/ledger-stream.ts';
 import type { Telemetry } from '../../kernel/platform/telemetry.ts';
 import { type PageOutcome, type ReplayTools, replayPage } from '../use/replay-webhooks.ts';
 import { type SendOutcome, sendWebhook } from '../use/send-webhook.ts';
@@ -22,7 +22,7 @@ function parseWebhookTask(body: string): WebhookTask {
 export interface TaskTools extends LaneTools, Pick<ReplayTools, 'pastEvents'> {
   readonly telemetry: Pick<Telemetry, 'run' | 'fault'>;
   /** For messages that fail at every try. */
-  readonly parking: Parking;
+  readonly parking: MessageParking;
 }
 
 /**
@@ -31,18 +31,20 @@ export interface TaskTools extends LaneTools, Pick<ReplayTools, 'pastEvents'> {
  */
 export async function runWebhookTasks(tools: TaskTools, { Records }: SQSEvent): Promise<SQSBatchResponse> {
   const { telemetry, parking } = tools;
-  const came = await Promise.all(
-    Records.map(async (record) => {
-      const { messageId, body } = record;
+  const came = await eachMessage<Came>(Records, {
+    handle: async (record) => {
       try {
-        return { messageId, outcomes: await run(tools, body), isParked: false };
+        return { outcomes: await run(tools, record.body) };
       } catch (error) {
-        telemetry.fault(messageId, error);
-        return { messageId, outcomes: FAILED, isParked: await parkFailed(parking, record, error) };
+        telemetry.fault(record.messageId, error);
+        return { outcomes: ['failed'], left: await afterFailure(parking, record, error) };
       }
-    }),
-  );
-  const ended = came.flatMap(({ outcomes }) => outcomes);
+    },
+    isLeft: ({ left }) => left === 'waits',
+    untried: { outcomes: [], left: 'waits' },
+    parking,
+  });
+  const ended = came.flatMap(({ came: { outcomes } }) => outcomes);
   const times = (...named: readonly Outcome[]): number => ended.filter((each) => named.includes(each)).length;
   const counts = {
     webhook_delivered: times('delivered', 'delivered_late'),
@@ -51,13 +53,16 @@ export async function runWebhookTasks(tools: TaskTools, { Records }: SQSEvent): 
     webhook_endpoint_disabled: times('disabled'),
   };
   telemetry.run('send webhooks', counts, { messages: Records.length, failed: times('failed'), ...counts });
-  const failed = came.filter(({ outcomes, isParked }) => outcomes === FAILED && !isParked);
+  const failed = came.filter(({ came: { left } }) => left === 'waits');
   return { batchItemFailures: failed.map(({ messageId }) => ({ itemIdentifier: messageId })) };
 }
 
 type Outcome = SendOutcome | PageOutcome | 'failed';
 
-const FAILED: readonly Outcome[] = ['failed'];
+interface Came {
+  readonly outcomes: readonly Outcome[];
+  readonly left?: Left;
+}
 
 async function run(tools: TaskTools, body: string): Promise<readonly Outcome[]> {
   const task = parseWebhookTask(body);

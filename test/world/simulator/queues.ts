@@ -2,12 +2,13 @@ import {
   ChangeMessageVisibilityCommand,
   DeleteMessageCommand,
   GetQueueAttributesCommand,
+  GetQueueUrlCommand,
   ReceiveMessageCommand,
   SendMessageCommand,
   type SQSClient,
   SQSServiceException,
 } from '@aws-sdk/client-sqs';
-import type { SQSBatchResponse, SQSEvent } from 'aws-lambda';
+import type { SQSBatchResponse, SQSEvent, SQSMessageAttributes } from 'aws-lambda';
 import { timedOut } from '../../support/faulty-client.ts';
 import type { Ended, Process, Simulation, Voice } from './simulation.ts';
 
@@ -26,6 +27,7 @@ interface Message {
   /** Stable when other steps are taken away. */
   readonly name: string;
   readonly body: string;
+  readonly attributes: SQSMessageAttributes;
   readonly sentAtMs: number;
   readonly order: number;
   visibleAtMs: number;
@@ -88,12 +90,13 @@ export class Queues {
     return { send } as unknown as SQSClient;
   }
 
-  put(queue: string, body: string, name: string, delayMs = 0): void {
+  put(queue: string, body: string, name: string, delayMs = 0, attributes: SQSMessageAttributes = {}): void {
     const { nowMs } = this.#simulation;
     const place = this.#simulation.decide(`${name} place`);
     const message: Message = {
       name,
       body,
+      attributes,
       sentAtMs: nowMs,
       order: Math.floor(place * 2 ** 32),
       visibleAtMs: nowMs + delayMs,
@@ -132,7 +135,7 @@ export class Queues {
       if (message.visibleAtMs > nowMs) continue;
       if (message.receives >= tries && deadLetters !== undefined) {
         messages.delete(message);
-        this.put(deadLetters, message.body, `${message.name} dead`);
+        this.put(deadLetters, message.body, `${message.name} dead`, 0, message.attributes);
         continue;
       }
       message.receives += 1;
@@ -151,7 +154,7 @@ export class Queues {
     taken: readonly Message[],
     { consumer, name }: { readonly consumer: string; readonly name: string },
   ): Promise<void> {
-    const event = { Records: taken.map((each) => recordOf(each)) };
+    const event = { Records: taken.map((each) => recordOf(queue, each)) };
     this.#settle(queue, taken, await this.#around.invoke(consumer, name, event));
   }
 
@@ -172,10 +175,15 @@ export class Queues {
 
   #answer(command: object, sender: Process): object {
     if (command instanceof SendMessageCommand) {
-      const { QueueUrl, MessageBody = '', DelaySeconds = 0 } = command.input;
-      this.put(queueOf(QueueUrl), MessageBody, sender.token(), DelaySeconds * 1_000);
+      const { QueueUrl, MessageBody = '', DelaySeconds = 0, MessageAttributes = {} } = command.input;
+      const attributes = Object.entries(MessageAttributes).map(
+        ([name, { StringValue: stringValue = '' }]) => [name, { stringValue, dataType: 'String' as const }] as const,
+      );
+      const name = sender.token();
+      this.put(queueOf(QueueUrl), MessageBody, name, DelaySeconds * 1_000, Object.fromEntries(attributes));
       return {};
     }
+    if (command instanceof GetQueueUrlCommand) return { QueueUrl: queueUrl(command.input.QueueName ?? '') };
     if (command instanceof GetQueueAttributesCommand)
       return { Attributes: { ApproximateNumberOfMessages: String(this.#of(queueOf(command.input.QueueUrl)).size) } };
     if (command instanceof ReceiveMessageCommand) return this.#receive(command);
@@ -229,7 +237,7 @@ function receiptOf({ name, receives }: Message): string {
   return `${name} ${receives}`;
 }
 
-function recordOf(message: Message): SQSEvent['Records'][number] {
+function recordOf(queue: string, message: Message): SQSEvent['Records'][number] {
   return {
     messageId: message.name,
     receiptHandle: receiptOf(message),
@@ -240,10 +248,10 @@ function recordOf(message: Message): SQSEvent['Records'][number] {
       SenderId: '',
       ApproximateFirstReceiveTimestamp: '',
     },
-    messageAttributes: {},
+    messageAttributes: message.attributes,
     md5OfBody: '',
     eventSource: 'aws:sqs',
-    eventSourceARN: '',
+    eventSourceARN: `arn:aws:sqs:eu-west-1:000000000000:${queue}`,
     awsRegion: 'eu-west-1',
   };
 }

@@ -1,0 +1,78 @@
+import type { SQSRecord } from 'aws-lambda';
+import { CONSUMER_TRIES, FAILURES } from '../../kernel/contract/events.ts';
+import { AmbiguousError, codeOf, RetryableError } from '../../kernel/faults.ts';
+import type { MessageParking } from '../use/ledger-stream.ts';
+
+/** Where a message is after its try has failed. */
+export type Left =
+  /** In the queue, as before: it waits for the end of an outage, or could not be moved. */
+  | 'waits'
+  /** In the queue as another message, which counts the failure. */
+  | 'again'
+  | 'parked';
+
+/** A message that was delivered this often and neither failed nor was done may have ended its process. */
+const SUSPECT_RECEIVES = 3;
+
+/**
+ * Counts a failure, and parks the message after `CONSUMER_TRIES` of them. The count is an attribute of the message: the receive count
+ * of SQS also counts deliveries to a throttled function. An error that passes by itself, such as an outage, is no failure.
+ *
+ *   received ── failed 1 ── sent again ✓ ── acknowledged         one message
+ *   received ── failed 1 ── sent again ✓ ── crashed              two messages, and consumers recognize the event
+ *
+ * @param error of this try
+ */
+export async function afterFailure(parking: MessageParking, record: SQSRecord, error: unknown): Promise<Left> {
+  if (error instanceof RetryableError || error instanceof AmbiguousError) return 'waits';
+  const failures = Number(record.messageAttributes[FAILURES]?.stringValue ?? 0) + 1;
+  const [left, moved] =
+    failures < CONSUMER_TRIES
+      ? (['again', parking.again(record, failures)] as const)
+      : (['parked', parking.park({ body: record.body, reason: 'failed', detail: codeOf(error) })] as const);
+  return moved.then(
+    () => left,
+    () => 'waits',
+  );
+}
+
+/**
+ * Handles the messages of a batch concurrently. If one of them may have ended the process of earlier executions, they are handled one
+ * after another, and each is acknowledged before the next begins, so that such a message does not take the others with it to the
+ * dead letters. The order changes with each delivery. During an outage, the rest waits after the first message that must wait.
+ *
+ *   a ── done ── acknowledged ── b ends the process        c, b ── c ── done ── acknowledged ── b ends the process
+ *
+ * @param isLeft whether the message must be delivered again after it came to this
+ * @param untried for messages that were not handled
+ */
+export async function eachMessage<Came>(
+  records: readonly SQSRecord[],
+  {
+    handle,
+    isLeft,
+    untried,
+    parking,
+  }: {
+    readonly handle: (record: SQSRecord) => Promise<Came>;
+    readonly isLeft: (came: Came) => boolean;
+    readonly untried: Came;
+    readonly parking: MessageParking;
+  },
+): Promise<readonly { readonly messageId: string; readonly came: Came }[]> {
+  const receives = records.map(({ attributes }) => Number(attributes.ApproximateReceiveCount));
+  const most = Math.max(0, ...receives);
+  if (most < SUSPECT_RECEIVES)
+    return Promise.all(records.map(async (record) => ({ messageId: record.messageId, came: await handle(record) })));
+  const first = most % records.length;
+  const settled: { readonly messageId: string; readonly came: Came }[] = [];
+  let isWaiting = false;
+  for (const record of [...records.slice(first), ...records.slice(0, first)]) {
+    const came = isWaiting ? untried : await handle(record);
+    settled.push({ messageId: record.messageId, came });
+    if (isLeft(came)) isWaiting = true;
+    // If this fails, the execution acknowledges the message at its end.
+    else if (records.length > 1) await parking.acknowledge(record).catch(() => undefined);
+  }
+  return settled;
+}
