@@ -15,6 +15,7 @@ const ROOMS = [
   'jobs',
   'orders',
   'events',
+  'intake',
   'views',
   'webhooks',
   'reconciling',

@@ -53,6 +53,11 @@ const causedBy = z
       type: z.literal('callback'),
       event_id: z.string().meta({ description: 'The id of the processor’s event.' }),
     }),
+    z.looseObject({
+      type: z.literal('event'),
+      event_id: z.string().meta({ description: 'The `event_id` of the event that asked for the payment.' }),
+      sender: z.string().meta({ description: 'The sender of the event, as the deployment knows it.' }),
+    }),
     z.looseObject({ type: z.literal('run'), run_id: z.string().meta({ description: 'The run of a job.' }) }),
   ])
   .meta({ id: 'Cause', description: 'The cause of the transition.' });

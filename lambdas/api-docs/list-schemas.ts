@@ -53,6 +53,9 @@ export const event = z
       description: 'The event’s place among those of its payment or order. Order events by it, never by arrival.',
     }),
     livemode: z.boolean(),
+    causation_id: z.string().exactOptional().meta({
+      description: 'The `event_id` of the event that asked for the payment. Omitted for a payment that was requested over HTTP.',
+    }),
     data: z.looseObject({
       object: z
         .looseObject({ id: z.string(), object: z.string() })

@@ -4,13 +4,16 @@ import type { Parsed } from './problems.ts';
 import { refused, valid } from './problems.ts';
 import { parseStrictJson } from './strict-json.ts';
 
+/** A body as the gateway passes it, and its media type. */
+export type RequestBody = Pick<GatewayRequest, 'body' | 'isBase64Encoded' | 'header'>;
+
 export type JsonObject = Readonly<Record<string, unknown>>;
 
 /** The gateway replaces bytes that are not UTF-8 by this character when it passes a body as text. */
 const REPLACED = '\ufffd';
 
 /** Reads the body and checks, in this order: size, media type, encoding, JSON, object. */
-export function readJsonObject(request: GatewayRequest): Parsed<JsonObject> {
+export function readJsonObject(request: RequestBody): Parsed<JsonObject> {
   if (bodyBytes(request) > MAX_BODY_BYTES) {
     return refused('body_too_large', `The body must be at most ${MAX_BODY_BYTES} bytes.`);
   }
@@ -31,12 +34,12 @@ export function readOptionalJsonObject(request: GatewayRequest): Parsed<JsonObje
   return bodyBytes(request) === 0 ? valid({}) : readJsonObject(request);
 }
 
-function bodyBytes({ body, isBase64Encoded }: GatewayRequest): number {
+function bodyBytes({ body, isBase64Encoded }: RequestBody): number {
   return Buffer.byteLength(body, isBase64Encoded ? 'base64' : 'utf8');
 }
 
 /** @returns undefined when the bytes are not UTF-8 */
-function bodyText({ body, isBase64Encoded }: GatewayRequest): string | undefined {
+function bodyText({ body, isBase64Encoded }: RequestBody): string | undefined {
   if (!isBase64Encoded) return body;
   try {
     // Keeps a byte-order mark, so that parseStrictJson refuses it with its own message.

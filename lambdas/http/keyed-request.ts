@@ -38,9 +38,19 @@ export function readKeyedRequest<Body>(
   const read = readBodyWithoutQuery(request, schema, readBody);
   if (read.kind === 'refused') return read;
   const { sent, body } = read.value;
-  const printed = Object.fromEntries(Object.entries(sent).filter(([name]) => !leftOut.includes(name)));
-  const fingerprint = fingerprintOf(digest, { body: printed, query: Object.fromEntries(request.query) });
+  const fingerprint = fingerprintOfSent(digest, sent, leftOut, Object.fromEntries(request.query));
   return valid({ key: key.value, body, fingerprint });
+}
+
+/** The fingerprint of a body as it was sent. @param leftOut fields that are no part of it */
+export function fingerprintOfSent(
+  digest: Digest,
+  sent: JsonObject,
+  leftOut: readonly string[],
+  query: Readonly<Record<string, readonly string[]>> = {},
+): Fingerprint {
+  const body = Object.fromEntries(Object.entries(sent).filter(([name]) => !leftOut.includes(name)));
+  return fingerprintOf(digest, { body, query });
 }
 
 /**

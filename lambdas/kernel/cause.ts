@@ -20,6 +20,7 @@ export type Cause =
   | OperatorCause
   /** A processor's callback, by the processor's event id. */
   | { readonly by: 'callback'; readonly eventId: string }
+  | EventCause
   /** A run of a job, by its run-id; or the redrive of a dead letter, by `redrive:` and the letter's id. */
   | { readonly by: 'run'; readonly runId: string };
 
@@ -27,6 +28,15 @@ export interface RequestCause {
   readonly by: 'request';
   readonly requestId: string;
   readonly keyId: KeyId;
+}
+
+/** An event that asked for the payment. */
+export interface EventCause {
+  readonly by: 'event';
+  /** The sender's id of the event. */
+  readonly eventId: string;
+  /** The mapped sender, for example `queue:shop`. */
+  readonly sender: string;
 }
 
 /** An operator's request. The reason is in the subject of the transition. */
@@ -54,6 +64,8 @@ export function causeObject(cause: Cause): Record<string, unknown> {
       return { type: 'operator', operator: cause.operator, identity: cause.identity, request_id: cause.requestId };
     case 'callback':
       return { type: 'callback', event_id: cause.eventId };
+    case 'event':
+      return { type: 'event', event_id: cause.eventId, sender: cause.sender };
     case 'run':
       return { type: 'run', run_id: cause.runId };
   }

@@ -57,6 +57,18 @@ export function derivePaymentId(digest: Digest, scope: KeyScope): PaymentId {
   return `${OperationPrefix.charge}${derived(digest, scopeParts(scope))}` as PaymentId;
 }
 
+/**
+ * The id of the payment that an event asks for: the same over every transport. A request over HTTP with the same id as its key is
+ * another payment.
+ */
+export function paymentOfEvent(
+  digest: Digest,
+  { tenantId: tenant, mode }: Pick<KeyScope, 'tenantId' | 'mode'>,
+  eventId: string,
+): PaymentId {
+  return `${OperationPrefix.charge}${derived(digest, ['payment_request', tenant, mode, eventId])}` as PaymentId;
+}
+
 /** The operation that charges a payment has the payment's id. */
 export function chargeOperation(paymentId: PaymentId): OperationId {
   return paymentId as string as OperationId;

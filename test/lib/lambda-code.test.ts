@@ -19,6 +19,7 @@ const FUNCTIONS = [
   'orders',
   'outbox-relay',
   'payment-jobs',
+  'payment-requests',
   'payments',
   'receipt-consumer',
   'republish-range',

@@ -40,6 +40,8 @@ export interface EventObject<Type extends TypeOfEvent = TypeOfEvent> {
   /** The sequence of the transition in the chain of its payment or order. It defines the order of events; the order of arrival does not. */
   readonly sequence: number;
   readonly livemode: boolean;
+  /** The `event_id` of the event that asked for the payment. Absent for a payment that was requested over HTTP. */
+  readonly causation_id?: string;
   /** The order, refund or dispute that the event is about, otherwise the payment. */
   readonly data: { readonly object: Readonly<Record<string, unknown>> };
 }
@@ -72,7 +74,7 @@ export function eventOf(digest: Digest, transition: Transition, first: FirstDeta
   invariant(isOutcome(type), `${type} is not an outcome`);
   const object = paymentObject(payment, first);
   return {
-    ...published(digest, payment, { ...transition, type }, subjectObject(transition) ?? object),
+    ...published(digest, payment, { ...transition, type }, subjectObject(transition) ?? object, first.causationId),
     payment: { ...object, id: payment.id },
     postings,
   };
@@ -92,6 +94,7 @@ function published<Type extends TypeOfEvent>(
   { id, tenantId, mode }: Pick<Payment | Order, 'id' | 'tenantId' | 'mode'>,
   { type, sequence, occurredAtMs }: Pick<EventObject<Type>, 'type' | 'sequence'> & { readonly occurredAtMs: number },
   object: Readonly<Record<string, unknown>>,
+  causationId?: string,
 ): PublishedEvent<Type> {
   return {
     tenant: tenantId,
@@ -105,6 +108,7 @@ function published<Type extends TypeOfEvent>(
       created: Math.floor(occurredAtMs / 1000),
       sequence,
       livemode: mode === 'live',
+      ...(causationId === undefined ? {} : { causation_id: causationId }),
       data: { object },
     },
   };

@@ -36,6 +36,7 @@ function publicEvent<Name extends EventName, Subject extends z.ZodType>(name: Na
       created: z.int(),
       sequence: z.int().min(1),
       livemode: z.boolean(),
+      causation_id: z.string().exactOptional(),
       data: z.object({ object }),
     }),
   });

@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import type { Cause, KeyId, OperatorCause, RequestCause } from '../../kernel/cause.ts';
+import type { Cause, EventCause, KeyId, OperatorCause, RequestCause } from '../../kernel/cause.ts';
 import { itemSchema } from '../../kernel/platform/items.ts';
 
 const keyId = z.string().transform((id) => id as KeyId);
@@ -14,5 +14,6 @@ export const causeItem = z.discriminatedUnion('by', [
     requestId: z.string(),
   }),
   itemSchema<Extract<Cause, { by: 'callback' }>>()({ by: z.literal('callback'), eventId: z.string() }),
+  itemSchema<EventCause>()({ by: z.literal('event'), eventId: z.string(), sender: z.string() }),
   itemSchema<Extract<Cause, { by: 'run' }>>()({ by: z.literal('run'), runId: z.string() }),
 ]);

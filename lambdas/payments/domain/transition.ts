@@ -29,6 +29,8 @@ export interface StoredDetails {
   readonly processor: { readonly account: string; readonly endpoint: string; readonly apiVersion: string };
   /** The order of Payonce that the payment belongs to. */
   readonly orderId?: OrderId;
+  /** The `event_id` of the event that asked for the payment. The payment's events name it. */
+  readonly causationId?: string;
   /** The commitment to the notes. Absent when there are none. */
   readonly commitment?: Seal['commitment'];
 }
@@ -111,8 +113,8 @@ export function firstBrokenLink(digest: Digest, transitions: readonly Transition
 }
 
 /** What the row of the first transition holds. */
-export function storedDetails({ requestId, processor, orderId, commitment }: FirstDetails): StoredDetails {
-  return everyField<StoredDetails>({ requestId, processor, orderId, commitment });
+export function storedDetails({ requestId, processor, orderId, causationId, commitment }: FirstDetails): StoredDetails {
+  return everyField<StoredDetails>({ requestId, processor, orderId, causationId, commitment });
 }
 
 /** The notes with a seal, if there are any. @param salt fresh for each payment */

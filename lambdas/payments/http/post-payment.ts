@@ -10,7 +10,7 @@ import { awaitFirst } from '../../once/use/await-first.ts';
 import type { RunNotes } from '../../once/use/execute-once.ts';
 import { RECEIPT_EMAIL } from '../domain/payment.ts';
 import type { ChangePaymentTools } from '../use/change-payment.ts';
-import { type CreatePayment, createPayment } from '../use/create-payment.ts';
+import { type CreatePayment, type CreatePaymentOutcome, type CreatePaymentTools, createPayment } from '../use/create-payment.ts';
 import { type ChooseProcessor, type KnownProcessors, processorFor } from '../use/pinned-processor.ts';
 import { outcomeAnswer } from './outcome-answer.ts';
 import { createPaymentBody, loopbackProblem, requestedPayment } from './payment-objects.ts';
@@ -18,11 +18,13 @@ import { runCounts } from './run-counts.ts';
 
 const PATH = '/v1/payments';
 
-export interface PaymentsTools extends ChangePaymentTools {
+export interface NewPaymentTools extends CreatePaymentTools {
   /** Selects the processor of a new payment. @default `processor` */
   readonly choose?: ChooseProcessor;
   readonly emailHashes: EmailHashes;
 }
+
+export type PaymentsTools = ChangePaymentTools & NewPaymentTools;
 
 export const postPayment: Route<PaymentsTools> = { method: 'POST', path: PATH, scope: Scopes.paymentsWrite, handle };
 
@@ -34,22 +36,34 @@ async function handle(call: Call<PaymentsTools>): Promise<Handled> {
   call.seen.operationId = operationId;
   const wait = preferredWait(request.header('prefer'), call.enterWait);
   const notes: RunNotes = { takenOver: false, fenced: false };
-  const processor = processorFor(tools, parsed.value);
-  const misfit = sourceProblem(processor, parsed.value.source);
-  // Only a new payment is refused. A payment that has begun continues, and a retry gets its answer.
-  const hasBegun = async () => (await tools.store.readRecord(operationId)) !== undefined;
-  if (misfit !== undefined && !(await hasBegun())) return refusal(misfit, request);
-  const email = parsed.value.metadata?.[RECEIPT_EMAIL];
-  const keyed = email === undefined ? {} : await hashOfNew(tools.emailHashes, call.caller, email, hasBegun);
-  const asked = { ...parsed.value, ...keyed };
-  const outcome = await awaitFirst(tools, operationId, wait, () =>
-    createPayment({ ...tools, processor }, asked, notes),
-  );
+  const ready = await readyPayment(tools, parsed.value);
+  if (ready.kind === 'refused') return refusal(ready.problem, request);
+  const outcome = await awaitFirst(tools, operationId, wait, () => ready.value(notes));
   return {
     answer: wait.applied(outcomeAnswer(outcome, request.requestId)),
     outcome: outcome.kind,
     counts: runCounts(outcome, notes),
   };
+}
+
+/**
+ * Selects the processor of a payment that is asked for, over any transport, and hashes its e-mail address.
+ *
+ * @returns a function that creates the payment, or the problem of a source that the processor does not accept
+ * @throws as {@link hashOfNew}
+ */
+export async function readyPayment(
+  tools: NewPaymentTools,
+  asked: CreatePayment,
+): Promise<Parsed<(notes: RunNotes) => Promise<CreatePaymentOutcome>>> {
+  const processor = processorFor(tools, asked);
+  const misfit = sourceProblem(processor, asked.source);
+  // Only a new payment is refused. A payment that has begun continues, and a retry gets its answer.
+  const hasBegun = async () => (await tools.store.readRecord(chargeOperation(asked.paymentId))) !== undefined;
+  if (misfit !== undefined && !(await hasBegun())) return { kind: 'refused', problem: misfit };
+  const email = asked.metadata?.[RECEIPT_EMAIL];
+  const keyed = email === undefined ? {} : await hashOfNew(tools.emailHashes, asked, email, hasBegun);
+  return valid((notes) => createPayment({ ...tools, processor }, { ...asked, ...keyed }, notes));
 }
 
 /** A processor may accept fewer forms of `source` than the API. */

@@ -157,6 +157,7 @@ const transitionItem = itemSchema<Transition>()({
       .string()
       .transform((id) => id as OrderId)
       .exactOptional(),
+    causationId: z.string().exactOptional(),
     commitment: bytes.exactOptional(),
   }).exactOptional(),
   prevHash: bytes,

@@ -279,6 +279,7 @@ class PaymentOperation implements Operation<PaymentChain, Work, Write, Refusal> 
       ...notesOfNew(digest, this.#request, entropy.salt()),
       ...(emailHash === undefined ? {} : { emailHash }),
       requestId,
+      ...(cause.by === 'event' ? { causationId: cause.eventId } : {}),
       processor: { account: processor.account, endpoint: processor.endpoint, apiVersion: processor.apiVersion },
     };
     return firstTransition(digest, draft, details, { occurredAtMs: nowMs, cause });

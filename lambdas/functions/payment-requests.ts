@@ -1,0 +1,53 @@
+import { consumerTelemetry } from '../events/http/event-telemetry.ts';
+import { paymentRequests } from '../intake/http/transports.ts';
+import { readIntakeConfig } from '../intake/settings.ts';
+import { configuredRequestQueue } from '../intake/store/request-queue.ts';
+import { keyedEmailHashes } from '../kernel/platform/keyed-email-hashes.ts';
+import { queues } from '../kernel/platform/sqs.ts';
+import { type Platform, type Queues, secretsLater, systemPlatform } from '../kernel/platform/system-platform.ts';
+import { standardTelemetry } from '../kernel/platform/telemetry.ts';
+import { loadedOnce } from '../kernel/loaded-once.ts';
+import { idempotently } from '../once/idempotently.ts';
+import { ProcessReplayCache } from '../once/process-records.ts';
+import type { OperationRunner } from '../once/use/operation-runner.ts';
+import { callOnce } from '../outbound/http-call.ts';
+import { DynamoDbStore } from '../payments/store/dynamodb-store.ts';
+import { configuredProcessors, type ProcessorsPlatform } from '../processors/configured-processors.ts';
+import { PROCESSORS } from '../processors/registry.ts';
+import { readPaymentsConfig } from '../processors/settings.ts';
+import { tenantLimits } from '../tenants/store/dynamodb-limits.ts';
+
+export const handler = await idempotently(
+  { unit: 'an event that asks for a payment', record: 'its record in the Idempotency table' },
+  (runner) => wire({ ...systemPlatform(), ...queues, ...secretsLater, send: callOnce }, runner),
+);
+
+export async function wire(
+  platform: Platform & Queues & ProcessorsPlatform,
+  runner: OperationRunner,
+  processors = PROCESSORS,
+) {
+  const { documents, clock, entropy, digest, variables, instruments } = platform;
+  const config = readPaymentsConfig(variables, processors);
+  const { senders, oldestMs, queues: ofSenders, ...urls } = readIntakeConfig(variables);
+  const pacing = { clock, entropy };
+  const emailHashes = loadedOnce(async () => keyedEmailHashes(variables, platform));
+  return paymentRequests({
+    senders,
+    oldestMs,
+    queues: ofSenders,
+    requests: configuredRequestQueue(platform, urls),
+    store: new DynamoDbStore(documents, config.tables, pacing),
+    emailHashes: { of: async (...asked) => (await emailHashes()).of(...asked) },
+    limits: tenantLimits(platform, config.tables.registry),
+    ...(await configuredProcessors(config, platform)),
+    runner,
+    replays: new ProcessReplayCache(),
+    telemetry: {
+      ...standardTelemetry('payment-requests', instruments),
+      ...consumerTelemetry('payment-requests', platform),
+    },
+    digest,
+    ...pacing,
+  });
+}

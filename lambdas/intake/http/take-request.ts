@@ -1,0 +1,199 @@
+import * as z from 'zod';
+import { isPassing } from '../../http/http-answer.ts';
+import { type JsonObject, type RequestBody, readJsonObject } from '../../http/json-body.ts';
+import { fingerprintOfSent } from '../../http/keyed-request.ts';
+import { validateBody } from '../../http/validate.ts';
+import type { Problem } from '../../kernel/answer.ts';
+import { MAX_BODY_BYTES } from '../../kernel/contract/limits.ts';
+import { paymentOfEvent } from '../../kernel/ids.ts';
+import type { RequestCount, Telemetry } from '../../kernel/platform/telemetry.ts';
+import { findSensitive } from '../../kernel/sensitive.ts';
+import type { RunNotes } from '../../once/use/execute-once.ts';
+import { createPaymentBody, requestedPayment } from '../../payments/http/payment-objects.ts';
+import { type NewPaymentTools, readyPayment } from '../../payments/http/post-payment.ts';
+import { runCounts } from '../../payments/http/run-counts.ts';
+import type { CreatePayment, CreatePaymentOutcome } from '../../payments/use/create-payment.ts';
+import type { TenantLimits } from '../../tenants/limits.ts';
+import type { Owner } from '../../tenants/owners.ts';
+import type { ParkedReason, RequestMessage, RequestQueue } from '../use/request-queue.ts';
+
+/**
+ * Takes one event that asks for a payment. Every transport delivers it at least once: again when its acknowledgement was lost,
+ * late, and beside other deliveries of it. Each delivery runs through the steps of `POST /v1/payments`, with the event's id as the
+ * key, so the payer is charged once:
+ *
+ *   naive   receive ── charge ── acknowledge ✗ lost ── receive ── charge again
+ *   here    receive ── claim ── charge ── commit ── acknowledge ✗ lost ── receive ── claim: completed ── acknowledge
+ *
+ * Once this returns, the event is settled or is durable in a queue, and the transport acknowledges it. While the event is under way, its
+ * record is pending, and other deliveries skip it and come again. When it throws, the world has failed: the record is failed, or the
+ * claim of a crashed owner has a lease that ends, and the next delivery goes on from there.
+ */
+export async function takeRequest(tools: IntakeTools, message: RequestMessage): Promise<Taken> {
+  const park = async (reason: ParkedReason, detail: string): Promise<Taken> => {
+    await tools.requests.park(keepable(message), reason, detail);
+    tools.telemetry.run('payment-request', {}, { sender: message.sender, outcome: reason });
+    return 'parked';
+  };
+  const later = async (delayMs: number, counts: Counts = {}): Promise<Taken> => {
+    await tools.requests.later(message, delayMs / 1000);
+    tools.telemetry.run('payment-request', counts, { sender: message.sender, outcome: 'waits' });
+    return 'waits';
+  };
+
+  const owner = tools.senders.get(message.sender);
+  if (owner === undefined) return park('unknown_sender', 'the settings map no such sender');
+  const read = readRequest(tools, message, owner);
+  if (read.kind === 'refused') return park(read.reason, read.detail);
+  const { request, sentAtMs } = read;
+  if (tools.clock.nowMs() - sentAtMs > tools.oldestMs && !(await hasBegun(tools, request))) {
+    return park('expired', `it was sent at ${new Date(sentAtMs).toISOString()}`);
+  }
+  const admitted = await admit(tools, owner);
+  if (admitted.kind === 'limited') {
+    // Spread, so that a queue that waits for its tenant does not come all at once.
+    return later(Math.max(admitted.retryAfterMs, LIMITED_MS * (1 + tools.entropy.fraction())), { rate_limited: 1 });
+  }
+
+  const ready = await readyPayment(tools, request);
+  if (ready.kind === 'refused') return park('refused', detailOf(ready.problem));
+  const notes: RunNotes = { takenOver: false, fenced: false };
+  const outcome = await ready.value(notes);
+  const counts = Object.fromEntries(runCounts(outcome, notes).map((name) => [name, 1]));
+  const settled = (taken: 'done' | 'done_before'): Taken => {
+    const { sender } = message;
+    tools.telemetry.run('payment-request', counts, { sender, outcome: outcome.kind, payment: request.paymentId });
+    return taken;
+  };
+  switch (outcome.kind) {
+    case 'first':
+      return settled('done');
+    case 'replay':
+    case 'key_expired':
+      return settled('done_before');
+    case 'in_progress':
+      return later(leftOf(outcome, tools.clock.nowMs()), counts);
+    case 'payload_mismatch':
+      return park('changed', `another request was taken as ${request.paymentId}`);
+    case 'reference_used':
+      return park('refused', `reference_already_used by ${outcome.paymentId}`);
+    case 'no_processor':
+      return park('refused', outcome.why);
+  }
+}
+
+/** Each but an error means that the transport acknowledges the event. */
+export type Taken = 'done' | 'done_before' | 'parked' | 'waits';
+
+export interface IntakeTools extends NewPaymentTools {
+  /** By the senders' names. */
+  readonly senders: ReadonlyMap<string, Owner>;
+  /** An event that is older has no payment, unless it has begun. Milliseconds. */
+  readonly oldestMs: number;
+  readonly limits: Pick<TenantLimits, 'admit'>;
+  readonly requests: RequestQueue;
+  readonly telemetry: Pick<Telemetry, 'run' | 'fault'>;
+}
+
+type Counts = Readonly<Partial<Record<RequestCount, number>>>;
+
+// ---------------------------------------------------------------------------------------------------------- the request
+
+const { amount, currency, source, capture, reference, metadata } = createPaymentBody.shape;
+
+const requestBody = z.strictObject({
+  event_id: z.uuid('must be a UUID').toLowerCase(),
+  account_from: source,
+  account_to: z.string('must be the id of a tenant'),
+  amount,
+  currency,
+  capture,
+  reference,
+  metadata,
+  timestamp: z.iso.datetime({ offset: true, error: 'must be a time of RFC 3339, for example 2026-03-01T12:00:00Z' }),
+});
+
+/** Fields that can differ between two deliveries of one request: the time, and the case of the letters of the id, which is the key. */
+const NOT_PRINTED = ['timestamp', 'event_id'];
+
+type ReadRequest =
+  | { readonly kind: 'request'; readonly request: CreatePayment; readonly sentAtMs: number }
+  | { readonly kind: 'refused'; readonly reason: ParkedReason; readonly detail: string };
+
+/** Reads an event by the rules of `POST /v1/payments`. Tenant and mode are those of its sender. */
+function readRequest(
+  { digest, clock }: Pick<IntakeTools, 'digest' | 'clock'>,
+  { sender, payload, sentAtMs }: RequestMessage,
+  owner: Owner,
+): ReadRequest {
+  const malformed = (problem: Problem) => ({ kind: 'refused', reason: 'malformed', detail: detailOf(problem) }) as const;
+  const sent = readJsonObject(asBody(payload));
+  if (sent.kind === 'refused') return malformed(sent.problem);
+  const read = validateBody(requestBody, sent.value);
+  if (read.kind === 'refused') return malformed(read.problem);
+  const { event_id: eventId, account_from, account_to, timestamp, ...terms } = read.value;
+  const body = validateBody(createPaymentBody, { ...terms, source: account_from });
+  if (body.kind === 'refused') return malformed(body.problem);
+  if (account_to !== owner.tenantId) {
+    return { kind: 'refused', reason: 'wrong_account', detail: 'account_to is not the tenant of its sender' };
+  }
+  const request = {
+    ...owner,
+    paymentId: paymentOfEvent(digest, owner, eventId),
+    fingerprint: fingerprintOfSent(digest, sent.value, NOT_PRINTED),
+    requestId: eventId,
+    cause: { by: 'event', eventId, sender },
+    receivedAtMs: clock.nowMs(),
+    ...requestedPayment(body.value),
+  } as const;
+  // A sender's clock that is fast must not extend the time.
+  return { kind: 'request', request, sentAtMs: Math.min(sentAtMs, Date.parse(timestamp)) };
+}
+
+/** The payload as the gateway would pass it, so that the same rules apply. */
+function asBody(payload: Uint8Array): RequestBody {
+  const header = () => ['application/json'];
+  return { body: Buffer.from(payload).toString('base64'), isBase64Encoded: true, header };
+}
+
+function detailOf({ code, detail, param }: Problem): string {
+  return [code, ...(param === undefined ? [] : [param]), detail].join(': ');
+}
+
+const anyObject: z.ZodType<JsonObject> = z.looseObject({});
+
+/** A message without what must not be stored: it loses its payload if it has a card number or a secret, and what is too long. */
+export function keepable(message: RequestMessage): RequestMessage {
+  const { payload } = message;
+  const read = readJsonObject(asBody(payload));
+  const isClean = read.kind === 'refused' || validateBody(anyObject, read.value).kind === 'valid';
+  // Text that is no JSON is searched, too.
+  if (!isClean || findSensitive(Buffer.from(payload).toString('latin1')) !== undefined) {
+    return { ...message, payload: new Uint8Array() };
+  }
+  return { ...message, payload: payload.subarray(0, MAX_BODY_BYTES + 1) };
+}
+
+// ------------------------------------------------------------------------------------------------------------- admission
+
+async function hasBegun({ store }: IntakeTools, { paymentId }: CreatePayment): Promise<boolean> {
+  return (await store.readPayment(paymentId)) !== undefined;
+}
+
+/** As for HTTP: if the limits cannot be read, requests are not held up. */
+async function admit({ limits, telemetry }: IntakeTools, owner: Owner): ReturnType<TenantLimits['admit']> {
+  return limits.admit({ ...owner, kind: 'payments' }).catch((error: unknown) => {
+    if (!isPassing(error)) throw error;
+    telemetry.fault('payment-request', error);
+    return { kind: 'admitted' } as const;
+  });
+}
+
+/** The shortest wait of an event beyond the limit of its tenant. The longest is twice as long. Milliseconds. */
+const LIMITED_MS = 10_000;
+/** A lease ends within its length. Clocks differ. Milliseconds. */
+const LONGEST_LEFT_MS = 60_000;
+
+function leftOf({ leaseExpiresAtMs }: Extract<CreatePaymentOutcome, { kind: 'in_progress' }>, nowMs: number): number {
+  return Math.min(LONGEST_LEFT_MS, Math.max(1_000, leaseExpiresAtMs - nowMs));
+}

@@ -1,0 +1,131 @@
+import type { MSKEvent, SelfManagedKafkaEvent, SQSBatchResponse, SQSEvent, SQSRecord } from 'aws-lambda';
+import * as z from 'zod';
+import type { ConsumedMessage, ConsumerTelemetry } from '../../events/http/event-telemetry.ts';
+import { isPassing } from '../../http/http-answer.ts';
+import { parseStrictJson } from '../../http/strict-json.ts';
+import { CONSUMER_TRIES } from '../../kernel/contract/events.ts';
+import { codeOf } from '../../kernel/faults.ts';
+import { PAYMENT_REQUESTED, RequestAttribute, senderName } from '../contract.ts';
+import type { RequestMessage } from '../use/request-queue.ts';
+import { type IntakeTools, keepable, takeRequest } from './take-request.ts';
+
+/** The transports of payment requests: each is read to the same message, and acknowledged once that is settled or durable. */
+
+export interface TransportTools extends Omit<IntakeTools, 'telemetry'> {
+  /** The senders of the queues that have one sender each, by ARN. */
+  readonly queues: ReadonlyMap<string, string>;
+  readonly telemetry: IntakeTools['telemetry'] & Pick<ConsumerTelemetry, 'batch'>;
+}
+
+type KafkaEvent = MSKEvent | SelfManagedKafkaEvent;
+type KafkaRecord = KafkaEvent['records'][string][number];
+
+/** A failed record of Kafka comes again from the queue. Seconds. */
+const AGAIN_SECONDS = 30;
+
+/** The handler of all transports. */
+export function paymentRequests(tools: TransportTools) {
+  return async (event: SQSEvent | KafkaEvent): Promise<SQSBatchResponse | undefined> =>
+    'Records' in event ? takeFromQueue(tools, event.Records) : takeFromTopics(tools, event);
+}
+
+// -------------------------------------------------------------------------------------------------------------------- SQS
+
+/** The messages of a batch are independent: one that failed is delivered again alone. */
+async function takeFromQueue(tools: TransportTools, records: readonly SQSRecord[]): Promise<SQSBatchResponse> {
+  const settle = async (record: SQSRecord): Promise<ConsumedMessage & { readonly messageId: string }> => {
+    const { messageId, attributes } = record;
+    const message = readQueued(tools, record);
+    try {
+      return { messageId, came: cameOf(await takeRequest(tools, message)) };
+    } catch (error) {
+      tools.telemetry.fault(messageId, error);
+      // An outage is no failure: the message waits (docs/decisions/0072-waiting-is-no-failure.md).
+      const isFailure = !isPassing(error) && Number(attributes.ApproximateReceiveCount) >= CONSUMER_TRIES;
+      const isParked = isFailure && (await isDone(tools.requests.park(keepable(message), 'failed', codeOf(error))));
+      return { messageId, came: isParked ? 'parked' : 'failed' };
+    }
+  };
+  const settled = await Promise.all(records.map(settle));
+  tools.telemetry.batch(settled);
+  const failed = settled.filter(({ came }) => came === 'failed');
+  return { batchItemFailures: failed.map(({ messageId }) => ({ itemIdentifier: messageId })) };
+}
+
+/**
+ * Only Payonce, the bus and the bridge of NATS write to the queue without a sender of its own, so the attributes in it are true. The
+ * attributes of other queues are their senders' and are not read.
+ */
+function readQueued({ queues }: Pick<TransportTools, 'queues'>, record: SQSRecord): RequestMessage {
+  const { body, attributes, eventSourceARN } = record;
+  const sentAtMs = Number(attributes.SentTimestamp);
+  const only = queues.get(eventSourceARN);
+  if (only !== undefined) return { sender: only, payload: Buffer.from(body), sentAtMs };
+  const named = (name: string) => record.messageAttributes[name]?.stringValue;
+  const payload = Buffer.from(body, named(RequestAttribute.encoding) === 'base64' ? 'base64' : 'utf8');
+  const subject = named(RequestAttribute.subject);
+  const sender = subject === undefined ? named(RequestAttribute.sender) : senderName.subject(subject);
+  if (sender === undefined) return readOnBus(body, sentAtMs);
+  return { sender, payload, sentAtMs: Number(named(RequestAttribute.sentAt) ?? sentAtMs) };
+}
+
+const envelope = z.looseObject({
+  'detail-type': z.literal(PAYMENT_REQUESTED),
+  source: z.string(),
+  account: z.string(),
+  time: z.iso.datetime({ offset: true }),
+  detail: z.looseObject({}),
+});
+
+/** EventBridge sets the account, so no sender can name another. */
+function readOnBus(body: string, sentAtMs: number): RequestMessage {
+  const json = parseStrictJson(body);
+  const read = envelope.safeParse(json.kind === 'valid' ? json.value : undefined);
+  if (!read.success) return { sender: senderName.bus('', ''), payload: Buffer.from(body), sentAtMs };
+  const { source, account, time, detail } = read.data;
+  const payload = Buffer.from(JSON.stringify(detail));
+  return { sender: senderName.bus(source, account), payload, sentAtMs: Date.parse(time) };
+}
+
+// ------------------------------------------------------------------------------------------------------------------ Kafka
+
+/**
+ * Lambda reads the partitions in order. It repeats a batch whose execution fails until its records expire, and reads no record behind
+ * it meanwhile; the answer is not read (AWS Lambda developer guide, "Configuring error handling controls for Kafka event sources":
+ * partial answers need provisioned mode). So a record that cannot be settled now goes to the queue and comes again from there.
+ *
+ * @throws when neither the engine nor the queue takes a record; the whole batch comes again
+ */
+async function takeFromTopics(tools: TransportTools, { records }: KafkaEvent): Promise<undefined> {
+  const settle = async (record: KafkaRecord): Promise<ConsumedMessage> => {
+    const message = readInTopic(record);
+    try {
+      return { came: cameOf(await takeRequest(tools, message)) };
+    } catch (error) {
+      tools.telemetry.fault(`${record.topic}-${record.partition}@${record.offset}`, error);
+      await tools.requests.later(keepable(message), AGAIN_SECONDS);
+      return { came: 'failed' };
+    }
+  };
+  const settled = await Promise.allSettled(Object.values(records).flat().map(settle));
+  tools.telemetry.batch(settled.map((each) => (each.status === 'fulfilled' ? each.value : { came: 'failed' })));
+  const lost = settled.find((each) => each.status === 'rejected');
+  if (lost !== undefined) throw lost.reason;
+}
+
+function readInTopic({ topic, value, timestamp }: KafkaRecord): RequestMessage {
+  // A record without a value has none in the event, although the type says otherwise.
+  const payload = Buffer.from(value ?? '', 'base64');
+  return { sender: senderName.topic(topic), payload, sentAtMs: timestamp };
+}
+
+function cameOf(taken: Awaited<ReturnType<typeof takeRequest>>): ConsumedMessage['came'] {
+  return taken === 'waits' ? 'busy' : taken;
+}
+
+async function isDone(work: Promise<void>): Promise<boolean> {
+  return work.then(
+    () => true,
+    () => false,
+  );
+}

@@ -1,0 +1,83 @@
+import { SendMessageCommand, type SQSClient } from '@aws-sdk/client-sqs';
+import type { Queues } from '../../kernel/platform/system-platform.ts';
+import { RequestAttribute } from '../contract.ts';
+import type { RequestMessage, RequestQueue } from '../use/request-queue.ts';
+
+/** The maximum delay of a message (Amazon SQS developer guide, "Delay queues"). Seconds. */
+const LONGEST_DELAY_SECONDS = 900;
+/** The length of the attribute `detail`. Characters. */
+const LONGEST_DETAIL = 256;
+
+/** Both queues, with all that a redelivered or redriven message needs: a parked one is read again after it is moved back. */
+export class SqsRequestQueue implements RequestQueue {
+  readonly #client: SQSClient;
+  readonly #queueUrl: string;
+  readonly #parkingQueueUrl: string;
+
+  constructor(client: SQSClient, urls: { readonly queueUrl: string; readonly parkingQueueUrl: string }) {
+    this.#client = client;
+    this.#queueUrl = urls.queueUrl;
+    this.#parkingQueueUrl = urls.parkingQueueUrl;
+  }
+
+  async later(message: RequestMessage, delaySeconds: number): Promise<void> {
+    const DelaySeconds = Math.min(LONGEST_DELAY_SECONDS, Math.max(0, Math.ceil(delaySeconds)));
+    await this.#client.send(
+      new SendMessageCommand({ QueueUrl: this.#queueUrl, DelaySeconds, ...contentOf(message, {}) }),
+    );
+  }
+
+  async park(message: RequestMessage, reason: string, detail: string): Promise<void> {
+    await this.#client.send(
+      new SendMessageCommand({ QueueUrl: this.#parkingQueueUrl, ...contentOf(message, { reason, detail }) }),
+    );
+  }
+}
+
+/** One attempt: a request that cannot be sent is not acknowledged, and is delivered again. */
+const CLIENT = {
+  maxAttempts: 1,
+  requestHandler: { requestTimeout: 2_000, throwOnRequestTimeout: true, connectionTimeout: 1_000 },
+};
+
+export function configuredRequestQueue(
+  { sqs }: Queues,
+  urls: { readonly queueUrl: string; readonly parkingQueueUrl: string },
+): RequestQueue {
+  return new SqsRequestQueue(sqs(CLIENT), urls);
+}
+
+/** All characters that a message may contain (Amazon SQS API reference, "SendMessage"). */
+const SENDABLE = /^[\t\n\r\x20-\ud7ff\ue000-\ufffd\u{10000}-\u{10ffff}]+$/u;
+
+function contentOf({ sender, payload, sentAtMs }: RequestMessage, more: Readonly<Record<string, string>>) {
+  const text = utf8(payload);
+  const isText = text !== undefined && SENDABLE.test(text);
+  const attributes = {
+    ...more,
+    [RequestAttribute.sender]: sender,
+    [RequestAttribute.sentAt]: String(sentAtMs),
+    ...(isText ? {} : { [RequestAttribute.encoding]: 'base64' }),
+  };
+  return {
+    // A body must not be empty, and decoders of base64 pass over the padding.
+    MessageBody: isText ? text : Buffer.from(payload).toString('base64') || '=',
+    MessageAttributes: Object.fromEntries(
+      Object.entries(attributes).map(([name, value]) => [name, { DataType: 'String', StringValue: printable(value) }]),
+    ),
+  };
+}
+
+function utf8(payload: Uint8Array): string | undefined {
+  try {
+    // The byte-order mark stays, so that it is refused and not lost.
+    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(payload);
+  } catch {
+    return undefined;
+  }
+}
+
+/** SQS refuses most control characters, and an empty value. */
+function printable(value: string): string {
+  return value.replaceAll(/[^\x20-\x7e]/g, '?').slice(0, LONGEST_DETAIL) || '-';
+}

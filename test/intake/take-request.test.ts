@@ -1,0 +1,252 @@
+import { beforeEach, describe, expect, test } from '@jest/globals';
+import { eventOf } from '../../lambdas/events/domain/event.ts';
+import { RetryableError } from '../../lambdas/kernel/faults.ts';
+import { chargeOperation, tenantId } from '../../lambdas/kernel/ids.ts';
+import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
+import { detailsOf } from '../../lambdas/payments/domain/transition.ts';
+import { readChain } from '../../lambdas/payments/use/payment-chain.ts';
+import { createSandboxInProcess } from '../world/sandbox-in-process.ts';
+import { EVENT_ID, IntakeSite, SHOP } from './intake-site.ts';
+
+let site: IntakeSite;
+beforeEach(() => {
+  site = new IntakeSite();
+});
+
+const json = (changes: Readonly<Record<string, unknown>> = {}) => JSON.stringify(site.request(changes));
+const chain = async () => readChain(site.world.store, site.paymentOf());
+const HOUR_MS = 3_600_000;
+
+describe('a payment that an event asks for', () => {
+  test('is charged once, however often and over whichever transports the event comes', async () => {
+    const times = Array.from({ length: 5 }, (_, minutes) => {
+      site.world.clock.advance(60_000 * Math.min(minutes, 1));
+      return site.request();
+    });
+    const [first, second, third, fourth, fifth] = times.map((each) => JSON.stringify(each));
+    await site.deliver(site.onSubject(first ?? ''));
+    await site.deliver(site.onBus(times[1]));
+    await site.deliver(site.inQueue(third ?? ''));
+    await site.process()(site.inTopic(fourth, second));
+    // The letters of a UUID have no case.
+    await site.deliver(site.onSubject((fifth ?? '').replace(EVENT_ID, EVENT_ID.toUpperCase())));
+    expect(site.charged()).toBe(1);
+    expect(site.batches).toEqual([['done'], ['done_before'], ['done_before'], ['done_before', 'done_before'], ['done_before']]);
+    expect(site.queues).toEqual({ requests: [], parked: [] });
+  });
+
+  test('has the tenant and mode of the sender, and names the event as its cause', async () => {
+    await site.deliver(site.inQueue(json({ metadata: { order: '6735' }, reference: 'order-6735', capture: 'manual' })));
+    const found = await chain();
+    expect(found?.newest.payment).toMatchObject({
+      ...SHOP,
+      amountMinor: 1000,
+      capture: 'manual',
+      reference: 'order-6735',
+      status: 'requires_capture',
+    });
+    expect(found?.newest.cause).toEqual({ by: 'event', eventId: EVENT_ID, sender: 'queue:shop' });
+  });
+
+  test('has events that name the event that asked for it', async () => {
+    await site.deliver(site.inQueue(json()));
+    const { newest, first } = (await chain()) ?? {};
+    if (newest === undefined || first === undefined) throw new Error('there is no payment');
+    expect(eventOf(systemDigest, newest, detailsOf(first)).event).toMatchObject({
+      type: 'payment.completed',
+      causation_id: EVENT_ID,
+    });
+  });
+
+  test('that is declined is completed with its outcome, and is not tried again', async () => {
+    await site.deliver(site.inQueue(json({ account_from: 'tok_declined' })));
+    await site.deliver(site.inQueue(json({ account_from: 'tok_declined' })));
+    expect((await chain())?.newest.payment.status).toBe('failed');
+    expect(site.world.processor.inside.sent.filter(({ kind }) => kind === 'charge')).toHaveLength(1);
+    expect(site.batches).toEqual([['done'], ['done_before']]);
+  });
+
+  test('of one sender is another than the payment of another tenant with the same id', async () => {
+    const other = { ...SHOP, tenantId: tenantId('ten_other') };
+    await site.deliver(site.onSubject(json()));
+    await site.deliver(site.onSubject(json({ account_to: 'ten_other' }), 'payments.other'));
+    expect([site.charged(), site.charged(EVENT_ID, other)]).toEqual([1, 1]);
+  });
+});
+
+describe('an event that cannot be taken is parked with its reason, and acknowledged', () => {
+  const cases: readonly (readonly [string, Readonly<Record<string, unknown>>, string, string])[] = [
+    ['another amount under the same id', { amount: 1001 }, 'changed', 'another request was taken'],
+    ['an account that is not its sender’s', { account_to: 'ten_other' }, 'wrong_account', 'account_to'],
+    ['a field that no request has', { tenant: 'ten_other' }, 'malformed', 'unknown_field: tenant'],
+    ['an id that is no UUID', { event_id: '17' }, 'malformed', 'event_id'],
+    ['an amount that is no whole number', { amount: 10.5 }, 'malformed', 'amount'],
+    ['an amount beyond the limit of its currency', { amount: 99_999_999_999, currency: 'JPY' }, 'malformed', 'amount'],
+    ['a time that is none', { timestamp: 'yesterday' }, 'malformed', 'timestamp'],
+  ];
+  test.each(cases)('%s', async (_name, changes, reason, detail) => {
+    await site.deliver(site.inQueue(json()));
+    expect(await site.deliver(site.inQueue(json(changes)))).toEqual([]);
+    expect(site.queues.parked).toMatchObject([{ body: json(changes), attributes: { reason, sender: 'queue:shop' } }]);
+    expect(site.queues.parked[0]?.attributes['detail']).toContain(detail);
+    expect(site.charged()).toBe(1);
+  });
+
+  test('an event that is no JSON, or no text, or empty, is kept as it came', async () => {
+    const bytes = Uint8Array.of(0xff, 0x00, 0x7b);
+    await site.deliver([site.inQueue('{"event_id":'), site.onSubject(bytes), site.onSubject(new Uint8Array())]);
+    expect(site.parkedReasons).toEqual(['malformed', 'malformed', 'malformed']);
+    expect(site.queues.parked.map(({ body, attributes }) => [body, attributes['encoding']])).toEqual([
+      ['{"event_id":', undefined],
+      [Buffer.from(bytes).toString('base64'), 'base64'],
+      ['=', 'base64'],
+    ]);
+  });
+
+  test('an event of a sender that the settings do not map', async () => {
+    await site.deliver([site.onSubject(json(), 'payments.stranger'), site.onBus(site.request(), { account: '999999999999' })]);
+    expect(site.parkedReasons).toEqual(['unknown_sender', 'unknown_sender']);
+    expect(site.charged()).toBe(0);
+  });
+
+  test.each([
+    ['in a field', { account_from: '4242424242424242' }],
+    ['in metadata', { metadata: { note: 'card 4242 4242 4242 4242' } }],
+  ])('a card number %s is in no queue and no table', async (_where, changes) => {
+    await site.deliver([site.inQueue(json(changes)), site.onSubject(`not JSON ${json(changes)}`)]);
+    await site.deliver(site.onSubject(json(changes).replace('4242', String.raw`42\u00342`), 'payments.stranger'));
+    expect(site.parkedReasons).toEqual(['malformed', 'malformed', 'unknown_sender']);
+    expect(JSON.stringify([site.queues, site.runs])).not.toMatch(/4242|u0034/);
+    expect(await chain()).toBeUndefined();
+  });
+
+  test('an event that is older than the setting, by its own time or that of the transport', async () => {
+    const late = json();
+    const record = site.inQueue(json({ timestamp: '2030-01-01T00:00:00+01:00' }));
+    site.world.clock.advance(24 * HOUR_MS + 1);
+    expect(await site.deliver([site.inQueue(late), record])).toEqual([]);
+    expect(site.parkedReasons).toEqual(['expired', 'expired']);
+    expect(site.charged()).toBe(0);
+  });
+
+  test('an event whose reference is in use, until the reference is free again', async () => {
+    await site.deliver(site.inQueue(json({ reference: 'order-6735' })));
+    const other = json({ reference: 'order-6735', event_id: 'b0ef0b1e-8a3d-4c35-8f53-2f6d7e2f0c11' });
+    await site.deliver(site.inQueue(other));
+    expect(site.queues.parked).toMatchObject([{ attributes: { reason: 'refused' } }]);
+    expect(site.queues.parked[0]?.attributes['detail']).toContain('reference_already_used');
+  });
+});
+
+describe('an event that comes late', () => {
+  test('is no new one when it was taken in time, however old it is', async () => {
+    const record = json();
+    await site.deliver(site.inQueue(record));
+    site.world.clock.advance(40 * 24 * HOUR_MS);
+    await site.deliver(site.inQueue(record));
+    expect(site.batches).toEqual([['done'], ['done_before']]);
+    expect(site.charged()).toBe(1);
+  });
+
+  test('is redriven from where it was parked with its sender', async () => {
+    await site.deliver(site.onSubject(json({ reference: 'order-1' })), {
+      processor: 'no_processor_for_payment',
+      choose: () => 'no_processor_for_payment',
+    });
+    expect(site.parkedReasons).toEqual(['refused']);
+    site.queues.requests = site.queues.parked.splice(0);
+    expect(await site.takeDue()).toBe(1);
+    expect(site.charged()).toBe(1);
+  });
+});
+
+describe('an event that must wait', () => {
+  test('beyond the limit of its tenant comes again, and never fails', async () => {
+    const asked: unknown[] = [];
+    site.limits = {
+      admit: async (bucket) => {
+        asked.push(bucket);
+        const limit = { rate: 1, burst: 1 };
+        return asked.length < 3 ? { kind: 'limited', limit, retryAfterMs: 500 } : { kind: 'admitted' };
+      },
+    };
+    expect(await site.deliver(site.inQueue(json()))).toEqual([]);
+    expect(await site.takeDue()).toBe(0);
+    for (let waits = 0; waits < 3; waits += 1) {
+      site.world.clock.advance(20_000);
+      await site.takeDue();
+    }
+    expect(asked).toEqual(Array.from({ length: 3 }, () => ({ ...SHOP, kind: 'payments' })));
+    expect(site.charged()).toBe(1);
+    expect(site.batches.flat()).toEqual(['busy', 'busy', 'done']);
+  });
+
+  test('because another delivery holds it comes again when the lease has ended', async () => {
+    const { store } = site.world;
+    // The first owner dies after its claim.
+    const dead = { ...site.world.tools.processor, charge: () => Promise.reject(new Error('the process died')) };
+    await site.deliver(site.inQueue(json()), { processor: dead });
+    expect(await store.readRecord(chargeOperation(site.paymentOf()))).toMatchObject({ status: 'INPROGRESS', released: false });
+    expect(await site.deliver(site.inQueue(json()))).toEqual([]);
+    expect(site.batches.at(-1)).toEqual(['busy']);
+    site.world.clock.advance(26_000);
+    expect(await site.takeDue()).toBe(1);
+    expect(site.charged()).toBe(1);
+  });
+});
+
+describe('an event that failed because of the world', () => {
+  test('is delivered again and becomes completed', async () => {
+    site.world.store.readPayment = site.world.store.readPayment.bind(site.world.store);
+    const away = () => Promise.reject(new RetryableError('processor_unavailable', 'the processor is away'));
+    const sandbox = createSandboxInProcess({ clock: site.world.clock });
+    const first = site.inQueue(json());
+    expect(await site.deliver(first, { processor: { ...sandbox, charge: away } })).toEqual([first.messageId]);
+    expect(await site.world.store.readRecord(chargeOperation(site.paymentOf()))).toMatchObject({ released: true });
+    expect(await site.deliver(site.inQueue(json()))).toEqual([]);
+    expect(site.charged()).toBe(1);
+  });
+
+  test('in a program that fails each time, it is parked at the fifth delivery; an outage is no failure', async () => {
+    const broken = { admit: () => Promise.reject(new Error('a bug')) };
+    const again = (receives: number) => ({ ...site.record({ body: json() }, receives), eventSourceARN: site.inQueue('').eventSourceARN });
+    expect(await site.deliver(again(4), { limits: broken })).toHaveLength(1);
+    expect(await site.deliver(again(5), { limits: broken })).toEqual([]);
+    expect(site.queues.parked).toMatchObject([{ attributes: { reason: 'failed', detail: 'Error' } }]);
+    const away = { readRecord: () => Promise.reject(new RetryableError('store_throttled', 'busy')) };
+    const store = Object.assign(Object.create(site.world.store) as typeof site.world.store, away, { claim: away.readRecord });
+    expect(await site.deliver(again(100), { store })).toHaveLength(1);
+  });
+
+  test('is not acknowledged while it can neither be taken nor parked', async () => {
+    site.outage = new Error('SQS is away');
+    expect(await site.deliver(site.inQueue('no JSON'))).toHaveLength(1);
+    await expect(site.process()(site.inTopic('no JSON', json()))).rejects.toThrow('SQS is away');
+    expect(site.charged()).toBe(1);
+  });
+});
+
+describe('a batch of Kafka', () => {
+  test('that comes twice and in another order charges each event once', async () => {
+    const ids = ['1', '2', '3'].map((digit) => EVENT_ID.replace('0', digit));
+    const values = ids.map((event_id) => json({ event_id }));
+    await site.process()(site.inTopic(...values));
+    await site.process()(site.inTopic(...values.toReversed()));
+    expect(ids.map((id) => site.charged(id))).toEqual([1, 1, 1]);
+  });
+
+  test('parks a poison record and goes on behind it; a record without a value is one', async () => {
+    await site.process()(site.inTopic('poison', undefined, json()));
+    expect(site.parkedReasons).toEqual(['malformed', 'malformed']);
+    expect(site.charged()).toBe(1);
+  });
+
+  test('hands a record that cannot be taken now over to the queue, which brings it again', async () => {
+    const away = { admit: () => Promise.reject(new Error('a bug')) };
+    await site.process({ limits: away })(site.inTopic(json()));
+    expect(site.queues.requests).toMatchObject([{ attributes: { sender: 'topic:payments' } }]);
+    site.world.clock.advance(30_000);
+    await site.takeDue();
+    expect(site.charged()).toBe(1);
+  });
+});
