@@ -29,7 +29,14 @@ const FILES: ReadonlyMap<string, readonly string[]> = new Map([
  * The functions that call processors. The code of each processor is in separate chunks, which are loaded when the processor is
  * called: most deployments never load Stripe's package, a third of the bundle.
  */
-const CALL_PROCESSORS: readonly string[] = ['payments', 'payment-requests', 'callbacks', 'orders', 'payment-jobs', 'upkeep-jobs'];
+const CALL_PROCESSORS: readonly string[] = [
+  'payments',
+  'payment-requests',
+  'callbacks',
+  'orders',
+  'payment-jobs',
+  'upkeep-jobs',
+];
 
 /** The function that makes JSON schemas. */
 const DOCUMENTS = 'api-documents';

@@ -17,6 +17,7 @@ import type { DataStack } from './data-stack.ts';
 import { keepDeployedIds } from './deployed-ids.ts';
 import { Events } from './events.ts';
 import { FollowUps } from './follow-ups.ts';
+import { Intake, type IntakeProps } from './intake.ts';
 import { Jobs } from './jobs.ts';
 import { Orders } from './orders.ts';
 import { Outbound } from './outbound.ts';
@@ -73,6 +74,7 @@ export class ServiceStack extends Stack {
     const events = new Events(this, 'Events', { ...room, lostAfter });
     events.grantRepublishLost(upkeep);
 
+    takeRequests(this, room, settings);
     const orders = parties === undefined ? undefined : new Orders(this, 'Orders', { ...room, parties });
     const reconciling = new Reconciling(this, 'Reconciling', { ...room, settings });
     reconciling.grantCompare(upkeep);
@@ -109,9 +111,8 @@ export class ServiceStack extends Stack {
       ...(orders === undefined ? {} : { [StackOutput.ordersFunction]: orders.api }),
       ...(outbound === undefined ? {} : { [StackOutput.deadLettersFunction]: outbound.redrive }),
     };
-    for (const [name, made] of Object.entries(functions)) {
-      new CfnOutput(this, name, { value: made.function.functionName });
-    }
+    for (const [name, { function: made }] of Object.entries(functions))
+      new CfnOutput(this, name, { value: made.functionName });
     new CfnOutput(this, StackOutput.processors, { value: calledProcessors(settings) });
     new CfnOutput(this, StackOutput.apiUrl, { value: http.serve(settings) });
     new CfnOutput(this, StackOutput.parkedRecordsQueue, { value: events.parked.queueUrl });
@@ -127,6 +128,15 @@ function keep(stack: Stack, { retainData }: Settings): void {
   if (!retainData) return;
   const applyToResourceTypes = [CfnQueue.CFN_RESOURCE_TYPE_NAME];
   RemovalPolicies.of(stack).apply(RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE, { applyToResourceTypes });
+}
+
+/** Without the setting, no event can ask for a payment. */
+function takeRequests(
+  stack: Stack,
+  room: Omit<IntakeProps, 'requests'>,
+  { paymentRequests: requests }: Settings,
+): void {
+  if (requests !== undefined) new Intake(stack, 'Intake', { ...room, requests });
 }
 
 /** For the person who deploys. */

@@ -12,12 +12,18 @@ import {
   refuseOperatorConflicts,
 } from './settings/operators.ts';
 import { PARTY_DEFAULTS, PARTY_RULES, type PartySettings, refusePartyConflicts } from './settings/parties.ts';
+import { PAYMENT_REQUEST_RULES, type PaymentRequestSettings } from './settings/payment-requests.ts';
 import { type CalledProcessor, processorSettings, readProcessors, readRoutes } from './settings/processors.ts';
 import { RETENTION_RULES, type RetentionSettings, refuseShortRetention } from './settings/retention.ts';
 import { email, flag, matching, PREFIX, type Rule, read, readAll, whole } from './settings/rules.ts';
 
 /** The settings of a deployment, from CDK context (`-c payonce:<name>=<value>` or cdk.json). */
-export interface Settings extends DomainSettings, OperatorSettings, PartySettings, RetentionSettings {
+export interface Settings
+  extends DomainSettings,
+    OperatorSettings,
+    PartySettings,
+    PaymentRequestSettings,
+    RetentionSettings {
   /**
    * The name of this deployment beside others in the same account and region, for example `staging`. It is part of the names of the
    * stacks and of all that is named after them, and of the metric namespace. @default the deployment without a name
@@ -142,6 +148,7 @@ const RULES = {
   ...DOMAIN_RULES,
   ...OPERATOR_RULES,
   ...PARTY_RULES,
+  ...PAYMENT_REQUEST_RULES,
   ...RETENTION_RULES,
   environment: {
     allowed: '1 to 20 lower case letters, digits and hyphens, beginning with a letter',

@@ -54,7 +54,8 @@ export const event = z
     }),
     livemode: z.boolean(),
     causation_id: z.string().exactOptional().meta({
-      description: 'The `event_id` of the event that asked for the payment. Omitted for a payment that was requested over HTTP.',
+      description:
+        'The `event_id` of the event that asked for the payment. Omitted for a payment that was requested over HTTP.',
     }),
     data: z.looseObject({
       object: z

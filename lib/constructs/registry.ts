@@ -59,8 +59,13 @@ export class Registry extends DataTable {
   grantAuthenticate(api: PayonceFunction): void {
     this.grantRows(api, 'ReadApiKeys', ['dynamodb:GetItem'], [RegistryRow.apiKey]);
     this.grantRows(api, 'NoteUseOfKeys', ['dynamodb:UpdateItem'], [RegistryRow.apiKeyUse]);
-    this.grantRows(api, 'CountRequests', ['dynamodb:UpdateItem'], [RegistryRow.limit]);
-    api.tell({ [Environment.tenantLimit]: JSON.stringify(this.#limit) });
+    this.grantCountRequests(api);
+  }
+
+  /** Allows `grantee` to count requests against the limits of their tenants. */
+  grantCountRequests(grantee: PayonceFunction): void {
+    this.grantRows(grantee, 'CountRequests', ['dynamodb:UpdateItem'], [RegistryRow.limit]);
+    grantee.tell({ [Environment.tenantLimit]: JSON.stringify(this.#limit) });
   }
 
   /** Allows `api` to identify operators, by their keys or by the identity provider. */

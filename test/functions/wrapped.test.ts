@@ -2,6 +2,7 @@ import { globSync, readFileSync } from 'node:fs';
 import { basename } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import ts from 'typescript';
+import { IntakeEnvironment } from '../../lambdas/intake/contract.ts';
 import {
   Environment,
   POWERTOOLS_IDEMPOTENCY_DISABLED,
@@ -136,6 +137,8 @@ describe('every function', () => {
     [Environment.jobCredentialSecretId]: 'credential',
     [Environment.apiUrl]: 'https://api.example',
     [Environment.deploymentSettings]: '{}',
+    [IntakeEnvironment.settings]: '{"oldestHours":24,"senders":[],"queues":[]}',
+    [IntakeEnvironment.queueUrl]: queue,
     [Environment.paymentJobsQueueUrl]: queue,
     [Environment.upkeepJobsQueueUrl]: queue,
     [SandboxEnvironment.sandboxTable]: 'Sandbox',

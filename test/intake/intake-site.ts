@@ -124,7 +124,9 @@ export class IntakeSite<Of extends World = World> {
 
   record({ body, attributes = {} }: Pick<Queued, 'body'> & Partial<Queued>, receives = 1): SQSRecord {
     this.#messages += 1;
-    const texts = Object.entries(attributes).map(([name, stringValue]) => [name, { stringValue, dataType: 'String' }]);
+    const texts = Object.entries(attributes).map(
+      ([name, stringValue]) => [name, { stringValue, dataType: 'String' }] as const,
+    );
     return {
       messageId: `m${this.#messages}`,
       receiptHandle: '',
@@ -145,7 +147,7 @@ export class IntakeSite<Of extends World = World> {
 
   /** Invokes a process with messages of a queue. @returns the ids of those that come again */
   async deliver(records: SQSRecord | readonly SQSRecord[], changes: Partial<TransportTools> = {}) {
-    const answer = await this.process(changes)({ Records: [records].flat() as SQSRecord[] });
+    const answer = await this.process(changes)({ Records: [records].flat() });
     return answer?.batchItemFailures.map(({ itemIdentifier }) => itemIdentifier);
   }
 
@@ -154,7 +156,11 @@ export class IntakeSite<Of extends World = World> {
     const { requests } = this.queues;
     const due = requests.filter(({ visibleAtMs }) => visibleAtMs <= this.world.clock.nowMs());
     this.queues.requests = requests.filter((each) => !due.includes(each));
-    if (due.length > 0) await this.deliver(due.map((each) => this.record(each)), changes);
+    if (due.length > 0)
+      await this.deliver(
+        due.map((each) => this.record(each)),
+        changes,
+      );
     return due.length;
   }
 
@@ -177,7 +183,9 @@ export class IntakeSite<Of extends World = World> {
       if (this.outage !== undefined) throw this.outage;
       const { QueueUrl, MessageBody: body, MessageAttributes = {}, DelaySeconds = 0 } = input;
       invariant(body !== undefined && body !== '', 'SQS refuses an empty body');
-      const attributes = Object.entries(MessageAttributes).map(([name, { StringValue = '' }]) => [name, StringValue]);
+      const attributes = Object.entries(MessageAttributes).map(
+        ([name, { StringValue = '' }]) => [name, StringValue] as const,
+      );
       const visibleAtMs = this.world.clock.nowMs() + DelaySeconds * 1000;
       this.queues[QueueUrl as 'requests'].push({ body, attributes: Object.fromEntries(attributes), visibleAtMs });
       return {};

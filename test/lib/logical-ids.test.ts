@@ -158,6 +158,20 @@ const SERVICE = [
 
 const SERVICE_WITH_SANDBOX = ['SSM::Parameter CallbackAddress4C9FBE3E /payonce/sandbox/callback-address'];
 
+const SERVICE_WITH_PAYMENT_REQUESTS = [
+  'Events::Rule IntakeRulecheckout4444555566660E466487',
+  'Events::Rule IntakeRulepayoncerequestsFE31B942',
+  'Logs::LogGroup IntakeLogsB4E72C77',
+  'SQS::Queue IntakeQueueshopDeadLettersBE9A0675',
+  'SQS::Queue IntakeQueueshopQueueF59117FA',
+  'SQS::Queue IntakeTasksDeadLettersF673B80F',
+  'SQS::Queue IntakeTasksQueue2EC736D9',
+  'SQS::QueuePolicy IntakeQueueshopDeadLettersPolicyCBB9ED31',
+  'SQS::QueuePolicy IntakeQueueshopQueuePolicy16230F00',
+  'SQS::QueuePolicy IntakeTasksDeadLettersPolicyC1A1A59B',
+  'SQS::QueuePolicy IntakeTasksQueuePolicyA70B0436',
+];
+
 const SERVICE_WITH_ALARM_EMAIL_AND_FIREWALL = [
   'KMS::Key WatchTopicKey174BC790',
   'Logs::LogGroup FirewallLog4D407857 aws-waf-logs-PayonceService',
@@ -192,6 +206,8 @@ describe('deployed resources keep their logical ids and names, so no deploy repl
   test('with everything that settings can add', async () => {
     const { data, service } = await synthesize(EVERYTHING);
     expect(kept(data)).toEqual([...DATA, ...DATA_OF_PROCESSORS_AND_POSTMARK].sort());
-    expect(kept(service)).toEqual([...SERVICE, ...SERVICE_WITH_ALARM_EMAIL_AND_FIREWALL].sort());
+    expect(kept(service)).toEqual(
+      [...SERVICE, ...SERVICE_WITH_ALARM_EMAIL_AND_FIREWALL, ...SERVICE_WITH_PAYMENT_REQUESTS].sort(),
+    );
   });
 });

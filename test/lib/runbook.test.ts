@@ -1,12 +1,13 @@
 import { readFileSync } from 'node:fs';
 import { expect, test } from '@jest/globals';
 import { synthesize } from '../support/synth.ts';
+import { EVERYTHING } from './templates.ts';
 
 const runbook = readFileSync(new URL('../../docs/runbook.md', import.meta.url), 'utf8');
 const entries = [...runbook.matchAll(/^## (.+)$/gm)].map(([, heading = '']) =>
   heading.toLowerCase().replaceAll(' ', '-'),
 );
-const stacks = Object.values(await synthesize());
+const stacks = [await synthesize(), await synthesize(EVERYTHING)].flatMap((each) => Object.values(each));
 const alarms = stacks.flatMap(
   (template) =>
     Object.entries(template?.findResources('AWS::CloudWatch::Alarm') ?? {}) as [

@@ -10,6 +10,16 @@ export const EVERYTHING = {
   'payonce:stripeAccount': 'acct_1',
   'payonce:alarmEmail': 'on-call@shop.example',
   'payonce:firewall': 'true',
+  'payonce:paymentRequests': JSON.stringify({
+    senders: [
+      { tenant: 'ten_shop', mode: 'test' },
+      { source: 'checkout', account: '444455556666', tenant: 'ten_shop', mode: 'live' },
+      { queue: 'shop', tenant: 'ten_shop', mode: 'test' },
+      { topic: 'payments', tenant: 'ten_shop', mode: 'test' },
+      { subject: 'payments.shop', tenant: 'ten_shop', mode: 'test' },
+    ],
+    kafka: { cluster: 'arn:aws:kafka:eu-west-1:111122223333:cluster/shop/1' },
+  }),
 };
 
 export function present(template: Template | undefined): Template {

@@ -126,7 +126,8 @@ function readRequest(
   { sender, payload, sentAtMs }: RequestMessage,
   owner: Owner,
 ): ReadRequest {
-  const malformed = (problem: Problem) => ({ kind: 'refused', reason: 'malformed', detail: detailOf(problem) }) as const;
+  const malformed = (problem: Problem) =>
+    ({ kind: 'refused', reason: 'malformed', detail: detailOf(problem) }) as const;
   const sent = readJsonObject(asBody(payload));
   if (sent.kind === 'refused') return malformed(sent.problem);
   const read = validateBody(requestBody, sent.value);

@@ -48,6 +48,9 @@ export const StackOutput = {
   relayFunction: 'RelayFunctionName',
   republishFunction: 'RepublishFunctionName',
   parkedRecordsQueue: 'ParkedRecordsQueueUrl',
+  /** The queue of events that ask for payments, to which the bridge of NATS writes. */
+  paymentRequestsQueue: 'PaymentRequestsQueueUrl',
+  paymentRequestsFunction: 'PaymentRequestsFunctionName',
   deadLettersFunction: 'DeadLettersFunctionName',
   deadLettersQueue: 'DeadLettersQueueUrl',
   domainTarget: 'DomainTarget',

@@ -10,7 +10,12 @@ import { awaitFirst } from '../../once/use/await-first.ts';
 import type { RunNotes } from '../../once/use/execute-once.ts';
 import { RECEIPT_EMAIL } from '../domain/payment.ts';
 import type { ChangePaymentTools } from '../use/change-payment.ts';
-import { type CreatePayment, type CreatePaymentOutcome, type CreatePaymentTools, createPayment } from '../use/create-payment.ts';
+import {
+  type CreatePayment,
+  type CreatePaymentOutcome,
+  type CreatePaymentTools,
+  createPayment,
+} from '../use/create-payment.ts';
 import { type ChooseProcessor, type KnownProcessors, processorFor } from '../use/pinned-processor.ts';
 import { outcomeAnswer } from './outcome-answer.ts';
 import { createPaymentBody, loopbackProblem, requestedPayment } from './payment-objects.ts';

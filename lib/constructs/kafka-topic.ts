@@ -1,0 +1,117 @@
+import { PolicyStatement } from 'aws-cdk-lib/aws-iam';
+import { CfnEventSourceMapping } from 'aws-cdk-lib/aws-lambda';
+import { Construct } from 'constructs';
+import type { Kafka } from '../settings/payment-requests.ts';
+import type { PayonceFunction } from './payonce-function.ts';
+
+export interface KafkaTopicProps {
+  readonly kafka: Kafka;
+  readonly topic: string;
+  /** The consumer group. Another one reads the topic from `startAt` again. @default payonce-<topic> */
+  readonly group?: string | undefined;
+  /** It throws only when it can neither process nor keep a record: its batch then comes again until the records expire. */
+  readonly consumer: Pick<PayonceFunction, 'function' | 'role'>;
+  /** Records for one execution. */
+  readonly batch: number;
+}
+
+const AUTHENTICATION = {
+  'scram-512': 'SASL_SCRAM_512_AUTH',
+  'scram-256': 'SASL_SCRAM_256_AUTH',
+  basic: 'BASIC_AUTH',
+  'client-certificate': 'CLIENT_CERTIFICATE_TLS_AUTH',
+} as const;
+
+/**
+ * A topic of Kafka that Lambda reads for a function: of Amazon MSK, or of brokers of one's own. Lambda commits an offset once the function
+ * has returned. There is no failure destination, because Lambda then gives a batch up after ten tries.
+ */
+export class KafkaTopic extends Construct {
+  readonly #props: KafkaTopicProps;
+
+  constructor(scope: Construct, id: string, props: KafkaTopicProps) {
+    super(scope, id);
+    this.#props = props;
+    const { kafka, topic, group = `payonce-${topic}`, consumer, batch } = props;
+    const mapping = new CfnEventSourceMapping(this, 'Mapping', {
+      functionName: consumer.function.functionName,
+      topics: [topic],
+      batchSize: batch,
+      startingPosition: kafka.startAt === 'earliest' ? 'TRIM_HORIZON' : 'LATEST',
+      ...('cluster' in kafka
+        ? {
+            eventSourceArn: kafka.cluster,
+            amazonManagedKafkaEventSourceConfig: { consumerGroupId: group },
+          }
+        : {
+            selfManagedEventSource: { endpoints: { kafkaBootstrapServers: kafka.brokers } },
+            selfManagedKafkaEventSourceConfig: { consumerGroupId: group },
+          }),
+      ...(this.#access.length === 0 ? {} : { sourceAccessConfigurations: [...this.#access] }),
+    });
+    this.#grant();
+    mapping.node.addDependency(consumer.role);
+  }
+
+  get #access(): readonly { readonly type: string; readonly uri: string }[] {
+    const { kafka } = this.#props;
+    const { secret } = kafka;
+    if ('cluster' in kafka) return secret === undefined ? [] : [{ type: 'SASL_SCRAM_512_AUTH', uri: secret }];
+    const { authentication, rootCertificate, subnets = [], securityGroup } = kafka;
+    return [
+      ...(secret === undefined ? [] : [{ type: AUTHENTICATION[authentication], uri: secret }]),
+      ...(rootCertificate === undefined ? [] : [{ type: 'SERVER_ROOT_CA_CERTIFICATE', uri: rootCertificate }]),
+      ...subnets.map((subnet) => ({ type: 'VPC_SUBNET', uri: `subnet:${subnet}` })),
+      ...(securityGroup === undefined ? [] : [{ type: 'VPC_SECURITY_GROUP', uri: `security_group:${securityGroup}` }]),
+    ];
+  }
+
+  /** AWS Lambda developer guide, "Configuring Lambda permissions for Amazon MSK event source mappings" and "… self-managed …". */
+  #grant(): void {
+    const { kafka, topic, group = `payonce-${topic}`, consumer } = this.#props;
+    const allow = (sid: string, actions: string[], resources: string[]) =>
+      consumer.role.addToPrincipalPolicy(new PolicyStatement({ sid, actions, resources }));
+    const secrets = [kafka.secret, 'cluster' in kafka ? undefined : kafka.rootCertificate];
+    const given = secrets.filter((secret) => secret !== undefined);
+    if (given.length > 0) allow('ReadKafkaSecrets', ['secretsmanager:GetSecretValue'], given);
+    if ('cluster' in kafka) {
+      const { cluster, secret } = kafka;
+      const describe = ['kafka:DescribeCluster', 'kafka:DescribeClusterV2', 'kafka:GetBootstrapBrokers'];
+      allow('FindBrokers', [...describe, ...(secret === undefined ? [] : ['kafka:ListScramSecrets'])], [cluster]);
+      if (secret === undefined) this.#grantByRole(cluster, topic, group);
+    }
+    if (!('cluster' in kafka) && kafka.subnets === undefined) return;
+    allow(
+      'NetworkOfKafka',
+      [
+        'ec2:CreateNetworkInterface',
+        'ec2:DeleteNetworkInterface',
+        'ec2:DescribeNetworkInterfaces',
+        'ec2:DescribeSecurityGroups',
+        'ec2:DescribeSubnets',
+        'ec2:DescribeVpcs',
+      ],
+      // Lambda makes the interfaces, and most of these actions support no resource (Service Authorization Reference).
+      ['*'],
+    );
+  }
+
+  #grantByRole(cluster: string, topic: string, group: string): void {
+    const { role } = this.#props.consumer;
+    const of = (kind: string, name: string) => `${cluster.replace(':cluster/', `:${kind}/`)}/${name}`;
+    role.addToPrincipalPolicy(
+      new PolicyStatement({
+        sid: 'ReadTopic',
+        actions: [
+          'kafka-cluster:Connect',
+          'kafka-cluster:DescribeClusterDynamicConfiguration',
+          'kafka-cluster:DescribeTopic',
+          'kafka-cluster:ReadData',
+          'kafka-cluster:DescribeGroup',
+          'kafka-cluster:AlterGroup',
+        ],
+        resources: [cluster, of('topic', topic), of('group', group)],
+      }),
+    );
+  }
+}

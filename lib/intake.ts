@@ -1,0 +1,186 @@
+import { Aws, CfnOutput, Duration, Stack, Validations } from 'aws-cdk-lib';
+import { CfnEventBusPolicy, type IEventBus, Rule } from 'aws-cdk-lib/aws-events';
+import { SqsQueue } from 'aws-cdk-lib/aws-events-targets';
+import { SqsEventSource } from 'aws-cdk-lib/aws-lambda-event-sources';
+import { Construct } from 'constructs';
+import {
+  IntakeEnvironment,
+  type IntakeSettings,
+  PAYMENT_REQUESTED,
+  REQUESTS_AT_ONCE,
+  senderName,
+} from '../lambdas/intake/contract.ts';
+import { StackOutput } from '../lambdas/kernel/contract/api.ts';
+import { Environment } from '../lambdas/kernel/contract/environment.ts';
+import { RegistryRow } from '../lambdas/kernel/contract/rows.ts';
+import { PAYMENTS_TIMEOUT_SECONDS } from '../lambdas/kernel/contract/timing.ts';
+import { EngineFunction } from './constructs/engine-function.ts';
+import { KafkaTopic } from './constructs/kafka-topic.ts';
+import type { FunctionLogs } from './constructs/payonce-function.ts';
+import { RunbookAlarm } from './constructs/runbook-alarm.ts';
+import { TaskQueue } from './constructs/task-queue.ts';
+import { wakesItself } from './constructs/wakes-itself.ts';
+import type { DataStack } from './data-stack.ts';
+import type { Processors } from './processors.ts';
+import type { PaymentRequests } from './settings/payment-requests.ts';
+
+export interface IntakeProps {
+  readonly data: Pick<DataStack, 'emailKeys' | 'events' | 'idempotency' | 'ledger' | 'registry'>;
+  readonly processors: Processors;
+  readonly logs: FunctionLogs;
+  /** In MB, 128 to 10240. */
+  readonly memoryMb: number;
+  readonly requests: PaymentRequests;
+}
+
+/** Concurrent executions for each queue. Each calls the processor for up to ten payments at a time. */
+const CONCURRENCY = 10;
+const EVERY_MINUTE = { period: Duration.minutes(1), statistic: 'Maximum' };
+/** A payer may be waiting, and an event that is a day old is not charged. */
+const LONGEST_WAIT = Duration.minutes(30);
+/** The maximum of EventBridge (Amazon EventBridge user guide, "Retry policy"). */
+const DELIVER_FOR = Duration.hours(24);
+
+/**
+ * Payments that events ask for: over the bus, queues of single senders, topics of Kafka, and the bridge of NATS. Every transport ends at
+ * one function, which acknowledges an event once it is settled or durable in the queue.
+ */
+export class Intake extends Construct {
+  /** Takes the events of every transport. */
+  readonly function: EngineFunction;
+  /** The bus, the bridge and the function itself write to it. Its dead-letter queue is that of parked requests, too. */
+  readonly tasks: TaskQueue;
+  readonly #props: IntakeProps;
+
+  constructor(scope: Construct, id: string, props: IntakeProps) {
+    super(scope, id);
+    this.#props = props;
+    const { data, processors, logs, memoryMb, requests } = props;
+    const timeout = Duration.seconds(PAYMENTS_TIMEOUT_SECONDS);
+    this.function = new EngineFunction(this, 'Default', {
+      ...logs,
+      folder: 'payment-requests',
+      timeout,
+      memoryMb,
+      data,
+      processors,
+    });
+    this.#grantPay();
+    this.tasks = this.#queue('Tasks');
+    const { queue, deadLetters } = this.tasks;
+    this.function.allow('KeepRequests', 'sqs:SendMessage', queue.queueArn, deadLetters.queueArn);
+    this.function.tell({
+      [IntakeEnvironment.queueUrl]: queue.queueUrl,
+      [Environment.parkingQueueUrl]: deadLetters.queueUrl,
+      [IntakeEnvironment.settings]: Stack.of(this).toJsonString(this.#settings()),
+    });
+    // A request that waits is sent again at most until it is too old.
+    wakesItself(this.function.function);
+    this.#takeFromBus();
+    for (const each of requests.senders) if ('topic' in each) this.#takeFromTopic(each);
+    new CfnOutput(Stack.of(this), StackOutput.paymentRequestsQueue, { value: queue.queueUrl });
+    const { functionName } = this.function.function;
+    new CfnOutput(Stack.of(this), StackOutput.paymentRequestsFunction, { value: functionName });
+  }
+
+  /** The parts of `POST /v1/payments` that events use. */
+  #grantPay(): void {
+    const { emailKeys, idempotency, registry } = this.#props.data;
+    idempotency.grantClaim(this.function, ['charge']);
+    registry.grantCountRequests(this.function);
+    const { reference, details, hold, inquiry, return: giveBack } = RegistryRow;
+    const rows = [reference, details, giveBack, inquiry, hold];
+    registry.grantRows(this.function, 'WriteReferences', ['dynamodb:PutItem'], rows);
+    this.function.tell({ [Environment.emailKeysSecretId]: emailKeys.arn });
+    emailKeys.grantReadTo(this.function);
+  }
+
+  /** Each sender by its name, and the queues of single senders, which it makes. */
+  #settings(): IntakeSettings {
+    const { oldestHours, senders } = this.#props.requests;
+    const queues: { readonly arn: string; readonly sender: string }[] = [];
+    const mapped = senders.map((each) => {
+      const { tenant, mode } = each;
+      if ('topic' in each) return { sender: senderName.topic(each.topic), tenant, mode };
+      if ('subject' in each) return { sender: senderName.subject(each.subject), tenant, mode };
+      if ('source' in each) {
+        return { sender: senderName.bus(each.source, each.account ?? Aws.ACCOUNT_ID), tenant, mode };
+      }
+      const sender = senderName.queue(each.queue);
+      const { queue } = this.#queue(`Queue-${each.queue}`);
+      new CfnOutput(Stack.of(this), `${StackOutput.paymentRequestsQueue}${each.queue}`, { value: queue.queueUrl });
+      queues.push({ arn: queue.queueArn, sender });
+      return { sender, tenant, mode };
+    });
+    return { oldestHours, senders: mapped, queues };
+  }
+
+  #queue(id: string): TaskQueue {
+    const tasks = new TaskQueue(this, id, { handlerTimeout: Duration.seconds(PAYMENTS_TIMEOUT_SECONDS) });
+    this.function.function.addEventSource(
+      new SqsEventSource(tasks.queue, {
+        batchSize: REQUESTS_AT_ONCE,
+        reportBatchItemFailures: true,
+        maxConcurrency: CONCURRENCY,
+      }),
+    );
+    Validations.of(this.function.function).acknowledge({
+      id: 'Serverless::Serverless-LambdaEventSourceMappingDestination',
+      reason:
+        'SQS dead-letters messages. A batch of Kafka with a failure destination is given up after ten tries (AWS Lambda developer guide, ' +
+        '"Using a Kafka topic as an on-failure destination"); without one it waits until the function can keep its records.',
+    });
+    new RunbookAlarm(tasks, 'RequestsParked', {
+      description: `Events that ask for payments were parked or dead-lettered (${id}).`,
+      entry: 'payment-requests-are-parked',
+      metric: tasks.deadLetters.metricApproximateNumberOfMessagesVisible({ ...EVERY_MINUTE }),
+      threshold: 1,
+    });
+    new RunbookAlarm(tasks, 'RequestsWait', {
+      description: `Events that ask for payments wait too long (${id}).`,
+      entry: 'events-wait',
+      metric: tasks.queue.metricApproximateAgeOfOldestMessage({ ...EVERY_MINUTE }),
+      threshold: LONGEST_WAIT.toSeconds(),
+    });
+    return tasks;
+  }
+
+  /** A rule for each sender, so that the events of no other one reach the queue. Senders of other accounts may only send these events. */
+  #takeFromBus(): void {
+    const { bus } = this.#props.data.events;
+    const { queue, deadLetters } = this.tasks;
+    const senders = this.#props.requests.senders.flatMap((each) => ('source' in each ? [each] : []));
+    for (const { source, account = Aws.ACCOUNT_ID } of senders) {
+      const name = account === Aws.ACCOUNT_ID ? source : `${source}-${account}`;
+      new Rule(this, `Rule-${name}`, {
+        // The class and its interface differ in an optional property.
+        eventBus: bus as unknown as IEventBus,
+        eventPattern: { source: [source], account: [account], detailType: [PAYMENT_REQUESTED] },
+        targets: [new SqsQueue(queue, { deadLetterQueue: deadLetters, maxEventAge: DELIVER_FOR })],
+      });
+      if (account === Aws.ACCOUNT_ID) continue;
+      new CfnEventBusPolicy(this, `Senders-${name}`, {
+        eventBusName: bus.eventBusName,
+        statementId: `PaymentRequests-${name.replaceAll(/[^\w-]/g, '-')}`.slice(0, 64),
+        statement: {
+          Effect: 'Allow',
+          Principal: { AWS: `arn:${Aws.PARTITION}:iam::${account}:root` },
+          Action: 'events:PutEvents',
+          Resource: bus.eventBusArn,
+          Condition: { StringEquals: { 'events:source': source, 'events:detail-type': PAYMENT_REQUESTED } },
+        },
+      });
+    }
+  }
+
+  #takeFromTopic(sender: Extract<PaymentRequests['senders'][number], { topic: string }>): void {
+    const { kafka } = this.#props.requests;
+    if (kafka === undefined) throw new Error(`the topic ${sender.topic} has no brokers`);
+    new KafkaTopic(this, `Topic-${sender.topic}`, {
+      kafka,
+      consumer: this.function,
+      batch: REQUESTS_AT_ONCE,
+      ...sender,
+    });
+  }
+}

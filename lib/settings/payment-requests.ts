@@ -1,0 +1,135 @@
+import * as z from 'zod';
+import { REQUESTS_SOURCE } from '../../lambdas/intake/contract.ts';
+import { PREFIX, parsedJson, type Rule } from './rules.ts';
+
+/** The settings of payments that events ask for. */
+export interface PaymentRequestSettings {
+  /**
+   * The senders of events that ask for payments, and whose payments these are: JSON (docs/transports.md).
+   * @default none: no event can ask for a payment
+   */
+  readonly paymentRequests?: PaymentRequests;
+}
+
+export type PaymentRequests = z.output<typeof paymentRequests>;
+export type Kafka = NonNullable<PaymentRequests['kafka']>;
+
+const owner = {
+  tenant: z.string('must be the id of a tenant').regex(/^ten_\w{1,100}$/, 'must be the id of a tenant'),
+  mode: z.enum(['test', 'live'], 'must be test or live'),
+};
+const account = z.string().regex(/^\d{12}$/, 'must be the 12 digits of an AWS account');
+const bySource = z.strictObject({
+  /** The `source` of its events on the bus. @default payonce.requests */
+  source: z
+    .string()
+    .regex(/^(?!aws\.|payonce$)[\w./-]{1,128}$/, 'must be the source of events, not that of AWS or of Payonce')
+    .default(REQUESTS_SOURCE),
+  /** The account that puts them on the bus. @default the account of the deployment */
+  account: account.optional(),
+  ...owner,
+});
+const byQueue = z.strictObject({
+  /** The stack makes a queue of this name. */
+  queue: z.string().regex(/^[a-z][a-z0-9]{0,30}$/, 'must be 1 to 31 lower case letters and digits'),
+  ...owner,
+});
+const byTopic = z.strictObject({
+  topic: z.string().regex(/^[\w.-]{1,200}$/, 'must be the name of a topic of Kafka'),
+  /** The consumer group. @default payonce-<topic> */
+  group: z
+    .string()
+    .regex(/^[\w./:+=@-]{1,200}$/, 'must be the name of a consumer group')
+    .optional(),
+  ...owner,
+});
+const bySubject = z.strictObject({
+  /** An exact subject. The bridge says which one a message came by. */
+  subject: z
+    .string()
+    .regex(/^(?=.{1,200}$)[\w$/:=-]+(?:\.[\w$/:=-]+)*$/, 'must be a subject of NATS without wildcards'),
+  ...owner,
+});
+
+/** A sender is of one kind, which the field tells, so that a message names what is wrong in it. Without one, it is on the bus. */
+const KINDS = { source: bySource, queue: byQueue, topic: byTopic, subject: bySubject };
+const sender = z.looseObject({}, 'must be an object').transform((given, context) => {
+  const [kind = bySource] = Object.entries(KINDS).flatMap(([field, each]) => (field in given ? [each] : []));
+  const read = kind.safeParse(given);
+  if (read.success) return read.data;
+  for (const { path, message } of read.error.issues) context.addIssue({ code: 'custom', path, message });
+  return z.NEVER;
+});
+
+const secret = z.string().regex(/^arn:aws[a-z-]*:secretsmanager:\S+$/, 'must be the ARN of a secret');
+const startAt = z.enum(['earliest', 'latest'], 'must be earliest or latest').default('earliest');
+const managed = z.strictObject({
+  /** Of Amazon MSK. */
+  cluster: z.string().regex(/^arn:aws[a-z-]*:kafka:\S+:cluster\/\S+$/, 'must be the ARN of a cluster of Amazon MSK'),
+  /** User name and password (SASL/SCRAM). @default the role of the function (IAM) */
+  secret: secret.optional(),
+  startAt,
+});
+const selfManaged = z.strictObject({
+  brokers: z
+    .array(z.string().regex(/^[\w.-]{1,253}:\d{1,5}$/, 'must be host:port'))
+    .min(1)
+    .max(10),
+  /** User name and password, or a certificate of the client. @default the brokers ask for none, within a network of your own */
+  secret: secret.optional(),
+  authentication: z.enum(['scram-512', 'scram-256', 'basic', 'client-certificate']).default('scram-512'),
+  /** A secret with the root certificate of the brokers. @default a public authority has signed theirs */
+  rootCertificate: secret.optional(),
+  /** The network of the brokers. @default they are reached over the internet */
+  subnets: z
+    .array(z.string().regex(/^subnet-[0-9a-f]+$/, 'must be the id of a subnet'))
+    .min(1)
+    .optional(),
+  securityGroup: z
+    .string()
+    .regex(/^sg-[0-9a-f]+$/, 'must be the id of a security group')
+    .optional(),
+  startAt,
+});
+
+const paymentRequests = z
+  .strictObject({
+    /** An event that is older is parked and not charged. Hours. */
+    oldestHours: z.int().min(1).max(168, 'must be 1 to 168 hours').default(24),
+    senders: z.array(sender, 'must be a list of senders').min(1, 'must have a sender').max(50),
+    kafka: z.union([managed, selfManaged], 'must have a cluster, or brokers').optional(),
+  })
+  .superRefine(({ senders, kafka }, context) => {
+    const issue = (path: PropertyKey[], message: string) => context.addIssue({ code: 'custom', path, message });
+    const hasTopics = senders.some((each) => 'topic' in each);
+    if (hasTopics && kafka === undefined) issue(['kafka'], 'must be given, because a sender has a topic');
+    if (!hasTopics && kafka !== undefined) issue(['kafka'], 'is given, but no sender has a topic');
+    if (kafka !== undefined && 'brokers' in kafka) {
+      const { subnets, securityGroup, secret: ofClient } = kafka;
+      if ((subnets === undefined) !== (securityGroup === undefined))
+        issue(['kafka'], 'must have subnets and securityGroup, or neither');
+      if (ofClient === undefined && subnets === undefined)
+        issue(['kafka', 'secret'], 'must be given for brokers that are reached over the internet');
+    }
+    const names = senders.map((each) => JSON.stringify(Object.entries(each).filter(isAddress)));
+    const twice = names.findIndex((name, index) => names.indexOf(name) !== index);
+    if (twice >= 0) issue(['senders', twice], 'is given twice');
+  });
+
+/** What a message shows of its sender. Each has one tenant and mode. */
+function isAddress([field]: readonly [string, unknown]): boolean {
+  return field in KINDS || field === 'account';
+}
+
+export const PAYMENT_REQUEST_RULES = {
+  paymentRequests: {
+    allowed: 'JSON, an object of senders (docs/transports.md)',
+    read: (given: unknown) => {
+      const read = paymentRequests.safeParse(typeof given === 'string' ? parsedJson(given) : given);
+      if (read.success) return read.data;
+      const [issue] = read.error.issues;
+      const at = issue?.path.map(String).join('.') ?? '';
+      throw new Error(`${PREFIX}paymentRequests: ${at === '' ? 'it' : at} ${issue?.message ?? 'is not valid'}`);
+    },
+  },
+} satisfies Readonly<Record<string, Rule<PaymentRequests>>>;

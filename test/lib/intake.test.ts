@@ -1,0 +1,166 @@
+import { describe, expect, test } from '@jest/globals';
+import { Match } from 'aws-cdk-lib/assertions';
+import { readSettings } from '../../lib/settings.ts';
+import { synthesize } from '../support/synth.ts';
+import { EVERYTHING, present, statementsByOwner } from './templates.ts';
+import { testApp } from './test-app.ts';
+
+const service = present((await synthesize(EVERYTHING)).service);
+const OWNER = { tenant: 'ten_shop', mode: 'test' } as const;
+
+const settingOf = (paymentRequests: unknown) =>
+  readSettings(testApp({ 'payonce:paymentRequests': paymentRequests }).node).paymentRequests;
+const kafkaOf = (kafka: unknown) => settingOf({ senders: [{ topic: 'payments', ...OWNER }], kafka });
+const SECRET = 'arn:aws:secretsmanager:eu-west-1:111122223333:secret:kafka-AbCdEf';
+
+describe('the setting paymentRequests', () => {
+  test('maps senders to tenants, with defaults', () => {
+    const senders = [OWNER, { queue: 'shop', ...OWNER }, { subject: 'payments.shop', ...OWNER, mode: 'live' }];
+    expect(settingOf(JSON.stringify({ senders }))).toEqual({
+      oldestHours: 24,
+      senders: [{ source: 'payonce.requests', ...OWNER }, ...senders.slice(1)],
+    });
+    expect(kafkaOf({ brokers: ['b1.example:9093'], secret: SECRET })?.kafka).toEqual({
+      brokers: ['b1.example:9093'],
+      secret: SECRET,
+      authentication: 'scram-512',
+      startAt: 'earliest',
+    });
+  });
+
+  test.each([
+    ['no JSON', '{', 'payonce:paymentRequests: it'],
+    ['no sender', { senders: [] }, 'senders must have a sender'],
+    ['a sender that is none', { senders: ['shop'] }, 'senders.0 must be an object'],
+    ['an unknown field', { senders: [{ ...OWNER, tenants: 'x' }] }, 'senders.0 Unrecognized key: "tenants"'],
+    [
+      'a sender of two kinds',
+      { senders: [{ ...OWNER, queue: 'a', topic: 'b' }] },
+      'senders.0 Unrecognized key: "topic"',
+    ],
+    ['no tenant', { senders: [{ queue: 'a', mode: 'test' }] }, 'senders.0.tenant must be the id of a tenant'],
+    ['another mode', { senders: [{ ...OWNER, mode: 'prod' }] }, 'senders.0.mode must be test or live'],
+    ['the source of Payonce', { senders: [{ ...OWNER, source: 'payonce' }] }, 'senders.0.source must be the source'],
+    ['a wildcard', { senders: [{ ...OWNER, subject: 'payments.*' }] }, 'senders.0.subject must be a subject of NATS'],
+    [
+      'a sender twice',
+      {
+        senders: [
+          { ...OWNER, queue: 'a' },
+          { ...OWNER, queue: 'a', mode: 'live' },
+        ],
+      },
+      'senders.1 is given twice',
+    ],
+    ['a time', { oldestHours: 200, senders: [OWNER] }, 'oldestHours must be 1 to 168 hours'],
+    [
+      'a topic without brokers',
+      { senders: [{ ...OWNER, topic: 'a' }] },
+      'kafka must be given, because a sender has a topic',
+    ],
+    [
+      'brokers without a topic',
+      { senders: [OWNER], kafka: { brokers: ['b:1'], secret: SECRET } },
+      'kafka is given, but',
+    ],
+  ])('refuses %s, naming the field', (_what, given, message) => {
+    expect(() => settingOf(given)).toThrow(message);
+  });
+
+  test('refuses brokers on the internet without a secret, and a network without its security group', () => {
+    expect(() => kafkaOf({ brokers: ['b1.example:9092'] })).toThrow('kafka.secret must be given');
+    expect(() => kafkaOf({ brokers: ['b1:9092'], subnets: ['subnet-1'] })).toThrow(
+      'kafka must have subnets and securityGroup',
+    );
+  });
+});
+
+describe('payments that events ask for', () => {
+  test('have nothing deployed without the setting', async () => {
+    const without = present((await synthesize()).service);
+    expect(JSON.stringify(without.toJSON())).not.toContain('PAYMENT_REQUESTS');
+  });
+
+  test('reach the queue from the mapped source and account alone', () => {
+    const rules = Object.values(service.findResources('AWS::Events::Rule')).map(
+      ({ Properties }) => (Properties as { EventPattern: Record<string, unknown> }).EventPattern,
+    );
+    expect(rules.filter((pattern) => JSON.stringify(pattern).includes('payment.requested.v1'))).toEqual([
+      { source: ['payonce.requests'], account: [{ Ref: 'AWS::AccountId' }], 'detail-type': ['payment.requested.v1'] },
+      { source: ['checkout'], account: ['444455556666'], 'detail-type': ['payment.requested.v1'] },
+    ]);
+  });
+
+  test('are all that another account may put on the bus, under its own source', () => {
+    service.resourceCountIs('AWS::Events::EventBusPolicy', 1);
+    service.hasResourceProperties('AWS::Events::EventBusPolicy', {
+      Statement: Match.objectLike({
+        Action: 'events:PutEvents',
+        Condition: { StringEquals: { 'events:source': 'checkout', 'events:detail-type': 'payment.requested.v1' } },
+      }),
+    });
+  });
+
+  test('come from queues message by message, with a bound on executions', () => {
+    const mappings = Object.values(
+      service.findResources('AWS::Lambda::EventSourceMapping', {
+        Properties: { FunctionName: { Ref: Match.stringLikeRegexp('^IntakeFunction') } },
+      }),
+    ).map(({ Properties }) => Properties as Record<string, unknown>);
+    const ofQueues = mappings.filter((each) => each['Topics'] === undefined);
+    expect(ofQueues).toHaveLength(2);
+    for (const each of ofQueues)
+      expect(each).toMatchObject({
+        BatchSize: 10,
+        FunctionResponseTypes: ['ReportBatchItemFailures'],
+        ScalingConfig: { MaximumConcurrency: 10 },
+      });
+  });
+
+  test('come from a topic of Amazon MSK, from its beginning, and no batch is given up', () => {
+    service.hasResourceProperties('AWS::Lambda::EventSourceMapping', {
+      EventSourceArn: 'arn:aws:kafka:eu-west-1:111122223333:cluster/shop/1',
+      Topics: ['payments'],
+      StartingPosition: 'TRIM_HORIZON',
+      AmazonManagedKafkaEventSourceConfig: { ConsumerGroupId: 'payonce-payments' },
+      DestinationConfig: Match.absent(),
+      FunctionResponseTypes: Match.absent(),
+      MaximumRetryAttempts: Match.absent(),
+    });
+    expect(
+      statementsByOwner(service)
+        .get('Intake')
+        ?.find(({ Sid }) => Sid === 'ReadTopic')?.Resource,
+    ).toEqual([
+      'arn:aws:kafka:eu-west-1:111122223333:cluster/shop/1',
+      'arn:aws:kafka:eu-west-1:111122223333:group/shop/1/payonce-payments',
+      'arn:aws:kafka:eu-west-1:111122223333:topic/shop/1/payments',
+    ]);
+  });
+
+  test('come from brokers of one’s own, in their network, with user name and password', async () => {
+    const kafka = {
+      brokers: ['b1.example:9093', 'b2.example:9093'],
+      secret: SECRET,
+      subnets: ['subnet-0a', 'subnet-0b'],
+      securityGroup: 'sg-0c',
+      startAt: 'latest',
+    };
+    const senders = [{ topic: 'payments', group: 'billing', ...OWNER }];
+    const own = present((await synthesize({ 'payonce:paymentRequests': { senders, kafka } })).service);
+    own.hasResourceProperties('AWS::Lambda::EventSourceMapping', {
+      SelfManagedEventSource: { Endpoints: { KafkaBootstrapServers: kafka.brokers } },
+      SelfManagedKafkaEventSourceConfig: { ConsumerGroupId: 'billing' },
+      StartingPosition: 'LATEST',
+      SourceAccessConfigurations: [
+        { Type: 'SASL_SCRAM_512_AUTH', URI: SECRET },
+        { Type: 'VPC_SUBNET', URI: 'subnet:subnet-0a' },
+        { Type: 'VPC_SUBNET', URI: 'subnet:subnet-0b' },
+        { Type: 'VPC_SECURITY_GROUP', URI: 'security_group:sg-0c' },
+      ],
+    });
+    const statements = statementsByOwner(own).get('Intake') ?? [];
+    expect(statements.find(({ Sid }) => Sid === 'ReadKafkaSecrets')?.Resource).toEqual(SECRET);
+    expect(statements.some(({ Sid }) => Sid === 'NetworkOfKafka')).toBe(true);
+  });
+});
