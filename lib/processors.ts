@@ -1,4 +1,4 @@
-import { Duration } from 'aws-cdk-lib';
+import { Duration, Validations } from 'aws-cdk-lib';
 import { Construct } from 'constructs';
 import { Environment, type RoutingRule } from '../lambdas/kernel/contract/environment.ts';
 import { type CallbackSource, inMode, type ProcessorContract } from '../lambdas/processors/contract.ts';
@@ -97,6 +97,13 @@ export class Processors extends Construct {
     const lost = props.routes.find((route) => !isCalled(route));
     if (lost !== undefined) {
       throw new Error(`a route leads to the processor ${lost.processor}, which is not called in ${lost.mode} mode`);
+    }
+    const unasked = props.called.find(({ processor }) => processor.abilities.lookup.kind === 'none');
+    if (props.claimsLost === true && unasked !== undefined) {
+      Validations.of(this).addWarning(
+        'payonce:claimsLost',
+        `${unasked.processor.name} has no look-up, so with payonce:claimsLost nothing is sent to it, and each of its payments and changes ends in review`,
+      );
     }
     for (const name of this.names) {
       new RunbookAlarm(this, `${name}-BreakerOpened`, {

@@ -1,6 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import { Match, Template } from 'aws-cdk-lib/assertions';
 import { StackName } from '../../lambdas/kernel/contract/api.ts';
+import type { ProcessorContract } from '../../lambdas/processors/contract.ts';
 import { PROCESSORS } from '../../lambdas/processors/registry.ts';
 import { buildStacks } from '../../lib/stacks.ts';
 import { tillhouse } from '../processors/tillhouse/descriptor.ts';
@@ -20,6 +21,19 @@ function synthesized(context: Record<string, unknown>) {
     Template.fromJSON(assembly.getStackByName(name).template as Record<string, unknown>);
   return { data: templateOf(StackName.data), service: templateOf(StackName.service) };
 }
+
+test('synthesis says that claims that were lost cannot be looked up at a processor without a look-up', () => {
+  const blind = { ...tillhouse, abilities: { ...tillhouse.abilities, lookup: { kind: 'none' } } } as const;
+  const warningsWith = (processor: ProcessorContract, claimsLost: string) => {
+    const context = { ...CHOSEN, 'payonce:routes': JSON.stringify(ROUTES), 'payonce:claimsLost': claimsLost };
+    const app = testApp(context);
+    buildStacks(app, [...PROCESSORS, processor]);
+    return JSON.stringify(app.synth().getStackByName(StackName.service).messages);
+  };
+  expect(warningsWith(blind, 'true')).toContain('tillhouse has no look-up');
+  expect(warningsWith(blind, 'false')).not.toContain('look-up');
+  expect(warningsWith(tillhouse, 'true')).not.toContain('look-up');
+});
 
 describe('a processor of the registry, in a deployment that chooses it', () => {
   const { data, service } = synthesized({ ...CHOSEN, 'payonce:routes': JSON.stringify(ROUTES) });
