@@ -2,11 +2,15 @@ import { DeleteCommand } from '@aws-sdk/lib-dynamodb';
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import { RegistryRow } from '../../lambdas/kernel/contract/rows.ts';
 import { RetryableError } from '../../lambdas/kernel/faults.ts';
-import { chargeOperation } from '../../lambdas/kernel/ids.ts';
+import { fingerprintOf } from '../../lambdas/kernel/fingerprint.ts';
+import { chargeOperation, storedOperationId } from '../../lambdas/kernel/ids.ts';
+import { moneyOf } from '../../lambdas/payments/domain/charge-money.ts';
+import { decidePayment } from '../../lambdas/payments/use/decide-payment.ts';
 import { DynamoDbImpliedRows } from '../../lambdas/resolving/store/dynamodb-implied-rows.ts';
 import { type QueuesWalk, queuesWalkBegin, rebuildQueues } from '../../lambdas/resolving/use/rebuild-queues.ts';
 import { orderRequest } from '../orders/order-fixtures.ts';
 import { callback, change, paymentRequest } from '../payments/payment-fixtures.ts';
+import { BY_OPERATOR, OPERATOR } from '../support/causes.ts';
 import { TABLES } from '../world/tables.ts';
 import { World } from '../world/world.ts';
 
@@ -118,6 +122,74 @@ describe('after the Registry was restored', () => {
     await lose();
     await rebuild();
     expect(queued()).toEqual(expect.arrayContaining([...was]));
+  });
+
+  test('the return of a stray charge whose refund the bank has not ended yet is in its queue again', async () => {
+    const stray = await pay('stray-at-bank', { source: 'tok_async' });
+    const charge = world.chargeOf(stray);
+    await world.processor.inside.decline(charge);
+    await world.deliver(callback('evt_1', charge));
+    await world.processor.inside.approve(charge);
+    await world.deliver(callback('evt_2', charge));
+    const refundId = await world.processor.inside.refund(charge, 1000, 'pending');
+    await world.deliver(callback('evt_3', charge));
+    expect(moneyOf(charge, (await world.chain(stray)).state)).toMatchObject({ leftMinor: 0, pendingMinor: 1000 });
+    await lose();
+    await rebuild();
+    expect(queued().filter(([key]) => key.startsWith(RegistryRow.return))).toMatchObject([
+      [expect.anything(), { by: 'refund' }],
+    ]);
+    await world.resolveFor(10);
+    expect(await world.store.chargesToReturn(9)).toHaveLength(1);
+    await world.processor.inside.endRefund(refundId, 'failed');
+    await world.resolveFor(30);
+    expect(world.refundedAtProcessor(stray)).toBe(1000);
+    expect(await world.store.chargesToReturn(9)).toEqual([]);
+  });
+
+  test('the look at the books after an operator’s decision is queued again, and finds what the decision did not know', async () => {
+    const decided = await pay('decided', { source: 'tok_async' });
+    const charge = world.chargeOf(decided);
+    await world.processor.inside.correct(charge, { status: 'succeeded', amount_captured: 999 });
+    await world.deliver(callback('evt_1', charge));
+    const { effects, runner, clock, entropy, digest } = world.tools;
+    const decision = {
+      cause: BY_OPERATOR,
+      operationId: storedOperationId('dec_lost'),
+      fingerprint: fingerprintOf(digest, { body: {}, query: {} }),
+      payment: decided.paymentId,
+      reason: 'Nothing on the statement',
+      by: OPERATOR,
+      asked: { kind: 'decision', outcome: 'failed' },
+    } as const;
+    expect(await decidePayment({ effects, runner, clock, entropy, digest }, decision)).toMatchObject({ kind: 'first' });
+    await lose();
+    await rebuild();
+    expect(queued().map(([, { waitsFor }]) => waitsFor)).toEqual(['books']);
+    world.clock.advance(3 * 60 * 60_000);
+    await world.resolveFor(65);
+    expect(world.capturedAtProcessor(decided) - world.refundedAtProcessor(decided)).toBe(0);
+    expect(keys()).toEqual([]);
+  });
+
+  test('an order is opened again whose refund failed before newer transitions of its payment', async () => {
+    const order = orderRequest('undone', { items: [{ sku: 'sku_none', quantity: 1 }] });
+    await world.order(order);
+    await world.resolveFor(5);
+    const { first, state } = await world.payment(order);
+    const { id: paymentId } = first.payment;
+    const charge = world.chargeOf({ paymentId });
+    const [refund] = state.refunds.keys();
+    await world.processor.inside.endRefund(refund ?? '', 'failed');
+    await world.deliver(callback('evt_1', charge));
+    await world.processor.inside.dispute(charge, 100);
+    await world.deliver(callback('evt_2', charge));
+    expect((await world.typesOf({ paymentId })).slice(-2)).toEqual(['refund.failed', 'dispute.opened']);
+    await lose();
+    await rebuild();
+    expect(await world.store.openOrders(9)).toMatchObject([{ orderId: order.orderId }]);
+    await world.resolveFor(10);
+    expect(await world.typesOf(order)).toContain('order.reopened');
   });
 
   test('a store that does not answer ends the walk, and no payment is left out', async () => {
