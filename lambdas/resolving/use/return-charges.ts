@@ -82,9 +82,9 @@ function nextStep(
     const returns = [...state.refunds.values()].filter(
       (refund) => refund.chargeId === chargeId && isReturn(refund.refundId),
     );
-    const ended = returns.filter(({ status }) => status !== 'pending');
-    if (ended.filter(({ status }) => status === 'failed').length >= MAX_FAILED_RETURNS) return rest('undecidable');
-    const refund = order(ended.length + 1, money.leftMinor, money.currency);
+    if (returns.filter(({ status }) => status === 'failed').length >= MAX_FAILED_RETURNS) return rest('undecidable');
+    // A pending return counts: what is left beside it is a return of its own, also when the amounts are equal.
+    const refund = order(returns.length + 1, money.leftMinor, money.currency);
     // The books have shown more money than they show now. What they will show next is not known.
     return maySend(refund, looked) ? { do: 'send', order: refund } : rest('undecidable');
   }

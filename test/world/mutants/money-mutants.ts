@@ -15,8 +15,8 @@ export const MONEY_MUTANTS: readonly Mutant[] = [
       },
       {
         file: 'lambdas/resolving/use/return-charges.ts',
-        find: 'order(ended.length + 1, money.leftMinor, money.currency)',
-        replace: 'order(ended.length + 1, money.leftMinor + money.disputedMinor, money.currency)',
+        find: 'order(returns.length + 1, money.leftMinor, money.currency)',
+        replace: 'order(returns.length + 1, money.leftMinor + money.disputedMinor, money.currency)',
       },
       {
         file: 'lambdas/payments/use/queued-with.ts',
@@ -27,6 +27,20 @@ export const MONEY_MUTANTS: readonly Mutant[] = [
         file: 'lambdas/payments/use/before-send.ts',
         find: "    case 'refund':\n      return (",
         replace: "    case 'refund':\n      return operationId.startsWith('rtn_') || (",
+      },
+    ],
+  },
+  {
+    name: 'pending-return-shares-its-key',
+    finding: 'I1',
+    fault: 'What is left beside a pending return of the same amount is sent under the key of that return.',
+    needs: ['dispute', 'contradict'],
+    edits: [
+      {
+        file: 'lambdas/resolving/use/return-charges.ts',
+        find: 'order(returns.length + 1, money.leftMinor, money.currency)',
+        replace:
+          "order(returns.filter(({ status }) => status !== 'pending').length + 1, money.leftMinor, money.currency)",
       },
     ],
   },
