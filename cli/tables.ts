@@ -1,6 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { type Command, InvalidArgumentError } from 'commander';
+import { commissionOfChain } from '../lambdas/follow-ups/recover-commission.ts';
+import { DynamoDbLostCommissions } from '../lambdas/follow-ups/store/dynamodb-lost-commissions.ts';
+import { systemDigest } from '../lambdas/kernel/platform/platform.ts';
 import { DynamoDbOrders } from '../lambdas/orders/store/dynamodb-orders.ts';
 import { DynamoDbStore } from '../lambdas/payments/store/dynamodb-store.ts';
 import { DynamoDbImpliedRows } from '../lambdas/resolving/store/dynamodb-implied-rows.ts';
@@ -17,6 +20,13 @@ const TOGETHER: readonly Restorable[] = ['idempotency', 'ledger', 'registry'];
 const MAX_SEGMENTS = 64;
 /** Maximum number of ids that are printed. The JSON document contains all. */
 const MOST_SHOWN = 50;
+
+/** What the Ledger does not imply: what to do about it, and what is lost. */
+const LEFT = [
+  'Webhook deliveries: run "payonce events republish" for the events since a day before the moment, once the functions run.',
+  'E-mails that were sent since the moment can be sent again; the mail service has no idempotency keys.',
+  'Commissions of payments that were erased, and API keys, endpoints and limits made since the moment, are lost.',
+];
 
 /** `payonce tables`. */
 export function addTables(program: Command, session: Session): void {
@@ -47,7 +57,9 @@ export function addTables(program: Command, session: Session): void {
 
   tables
     .command('recover')
-    .description('writes queue entries and references that the Ledger implies and the Registry does not have')
+    .description(
+      'writes queue entries, references and commissions that the Ledger implies and the Registry does not have',
+    )
     .option('--segments <count>', 'segments of the Ledger that are read concurrently', readCountOf(MAX_SEGMENTS), 4)
     .action(({ segments }: { segments: number }) => recover(session, segments));
 }
@@ -56,6 +68,7 @@ export function addTables(program: Command, session: Session): void {
 async function recover(session: Session, segments: number): Promise<void> {
   const { client, tables, pacing } = await openTables(await session.aws());
   const store = new DynamoDbStore(client, tables, pacing);
+  const lost = new DynamoDbLostCommissions(client, tables.registry, pacing);
   await recordAction(session, 'tables.recovery_started');
   const { read, missing, unreadable } = await session.during('Recovering', (report) =>
     rebuildQueues(
@@ -64,14 +77,19 @@ async function recover(session: Session, segments: number): Promise<void> {
         orders: new DynamoDbOrders(client, tables, pacing, store),
         ledger: new DynamoDbLedgerWalk(client, tables.ledger, pacing),
         rows: new DynamoDbImpliedRows(client, tables, pacing),
+        commission: async (chain) => {
+          const commission = commissionOfChain(systemDigest, chain);
+          return commission !== undefined && lost.restore(commission);
+        },
       },
       queuesWalkBegin(segments),
       async (walk) => report(`${walk.read} payments and orders read`),
     ),
   );
   const written = Object.entries(missing).map(([kind, count]) => `${count} ${kind}`);
-  session.show({ read, missing, unreadable }, [
+  session.show({ read, missing, unreadable, left: LEFT }, [
     `${read} payments and orders read. Rows that were missing: ${written.join(', ')}.`,
+    ...LEFT,
     ...unreadable.slice(0, MOST_SHOWN).map((id) => `unreadable  ${id}`),
   ]);
   if (unreadable.length > 0)

@@ -1,11 +1,19 @@
 import { DeleteCommand } from '@aws-sdk/lib-dynamodb';
 import { beforeEach, describe, expect, test } from '@jest/globals';
+import { eventOf } from '../../lambdas/events/domain/event.ts';
+import { COMMISSION_EVENTS } from '../../lambdas/follow-ups/contract.ts';
+import { type CommissionEvent, decidedWrites, keepCommission } from '../../lambdas/follow-ups/keep-commission.ts';
+import { commissionOfChain } from '../../lambdas/follow-ups/recover-commission.ts';
+import { DynamoDbLostCommissions } from '../../lambdas/follow-ups/store/dynamodb-lost-commissions.ts';
 import { RegistryRow } from '../../lambdas/kernel/contract/rows.ts';
 import { RetryableError } from '../../lambdas/kernel/faults.ts';
 import { fingerprintOf } from '../../lambdas/kernel/fingerprint.ts';
-import { chargeOperation, storedOperationId } from '../../lambdas/kernel/ids.ts';
+import { chargeOperation, ownerToken, storedOperationId } from '../../lambdas/kernel/ids.ts';
+import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
 import { moneyOf } from '../../lambdas/payments/domain/charge-money.ts';
+import { detailsOf } from '../../lambdas/payments/domain/transition.ts';
 import { decidePayment } from '../../lambdas/payments/use/decide-payment.ts';
+import type { PaymentChain } from '../../lambdas/payments/use/payment-chain.ts';
 import { DynamoDbImpliedRows } from '../../lambdas/resolving/store/dynamodb-implied-rows.ts';
 import { type QueuesWalk, queuesWalkBegin, rebuildQueues } from '../../lambdas/resolving/use/rebuild-queues.ts';
 import { orderRequest } from '../orders/order-fixtures.ts';
@@ -14,7 +22,8 @@ import { BY_OPERATOR, OPERATOR } from '../support/causes.ts';
 import { TABLES } from '../world/tables.ts';
 import { World } from '../world/world.ts';
 
-const KINDS = ['inquiry', 'return', 'hold', 'openOrder', 'reference'] as const;
+const COMMISSIONS = ['commission', 'commissionOfOrder', 'commissionDue'] as const;
+const KINDS = ['inquiry', 'return', 'hold', 'openOrder', 'reference', ...COMMISSIONS] as const;
 
 let world: World;
 beforeEach(() => {
@@ -24,7 +33,12 @@ beforeEach(() => {
 function rebuild(begin = queuesWalkBegin(2), progress = async (_walk: QueuesWalk): Promise<void> => undefined) {
   const { store } = world;
   const rows = new DynamoDbImpliedRows(store.database.client, TABLES, world.basics);
-  return rebuildQueues({ store, orders: store, ledger: store.ledgerWalk, rows }, begin, progress);
+  const lost = new DynamoDbLostCommissions(store.database.client, TABLES.registry, world.basics);
+  const commission = async (chain: PaymentChain) => {
+    const implied = commissionOfChain(systemDigest, chain);
+    return implied !== undefined && lost.restore(implied);
+  };
+  return rebuildQueues({ store, orders: store, ledger: store.ledgerWalk, rows, commission }, begin, progress);
 }
 
 /** The rows that a chain implies. */
@@ -50,6 +64,15 @@ const pay = async (key: string, changes: Parameters<typeof paymentRequest>[1] = 
   return request;
 };
 
+const consumerTools = () => ({ ...world.tools, records: world.store.consumed });
+
+/** As the relay publishes them, for the consumer of commissions. */
+async function eventsOf(of: Parameters<World['chain']>[0]): Promise<readonly CommissionEvent[]> {
+  const { first, transitions } = await world.chain(of);
+  const concerned = transitions.filter(({ type }) => COMMISSION_EVENTS.some((name) => name === `${type}.v1`));
+  return concerned.map((transition) => eventOf(systemDigest, transition, detailsOf(first)) as CommissionEvent);
+}
+
 /** One of everything that can be unfinished. */
 async function unfinished() {
   const pending = await pay('pending', { source: 'tok_async' });
@@ -71,6 +94,9 @@ async function unfinished() {
   await world.dieAfterChange(refund);
   world.store.deleteRecord(refund.operationId);
   await world.order(orderRequest('open', { source: 'tok_async' }));
+  const referrer = await pay('referrer', { metadata: { affiliate: 'aff_7', order: 'o1' } });
+  await world.change(change(referrer, 'part', { kind: 'refund', amountMinor: 400 }));
+  for (const event of await eventsOf(referrer)) await keepCommission(consumerTools(), event);
   // Ended, and implies nothing.
   await pay('declined', { source: 'tok_declined', reference: 'invoice-8' });
   const captured = await pay('captured', { capture: 'manual' });
@@ -103,8 +129,8 @@ describe('after the Registry was restored', () => {
         .map(([, row]) => row['claimedAtMs']),
     ).toEqual([begunAtMs - 1_000, begunAtMs]);
     expect(unreadable).toEqual([]);
-    // Nine payments, two orders and their payments.
-    expect(read).toBe(13);
+    // Ten payments, two orders and their payments.
+    expect(read).toBe(14);
     expect(Object.values(missing).every((count) => count > 0)).toBe(true);
   });
 
@@ -200,7 +226,13 @@ describe('after the Registry was restored', () => {
       listTransitions: () => Promise.reject(new RetryableError('store_unavailable', 'no answer')),
     };
     const putMissing = async () => true;
-    const tools = { store: away, orders: store, ledger: store.ledgerWalk, rows: { putMissing } };
+    const tools = {
+      store: away,
+      orders: store,
+      ledger: store.ledgerWalk,
+      rows: { putMissing },
+      commission: putMissing,
+    };
     await expect(rebuildQueues(tools, queuesWalkBegin(2), async () => undefined)).rejects.toMatchObject({
       code: 'store_unavailable',
     });
@@ -224,7 +256,7 @@ describe('after the Registry was restored', () => {
     await rebuild();
     const before = keys();
     const { missing } = await rebuild();
-    expect(missing).toEqual({ inquiry: 0, return: 0, hold: 0, open_order: 0, reference: 0 });
+    expect(missing).toEqual({ inquiry: 0, return: 0, hold: 0, open_order: 0, reference: 0, commission: 0 });
     expect(keys()).toEqual(before);
   });
 
@@ -240,6 +272,24 @@ describe('after the Registry was restored', () => {
     expect(keys().length).toBeGreaterThan(0);
     expect(all).toEqual(expect.arrayContaining([...keys()]));
   });
+});
+
+test('a commission that was released, or is of another payment of its order, is left', async () => {
+  const metadata = { affiliate: 'aff_7', order: 'o1' };
+  const released = await pay('released', { metadata });
+  const second = await pay('second', { metadata });
+  for (const payment of [released, second])
+    for (const event of await eventsOf(payment)) await keepCommission(consumerTools(), event);
+  const { first, transitions } = await world.chain(released);
+  const commission = commissionOfChain(systemDigest, { first, transitions });
+  expect(commission).toMatchObject({ amountMinor: 100, status: 'locked' });
+  if (commission === undefined) return;
+  const record = { operationId: storedOperationId('biz_release'), owner: ownerToken('job'), recordedAtMs: 0 };
+  const decided = decidedWrites({ ...commission, status: 'released', sequence: 1_000_000 }, commission);
+  expect(await world.store.consumed.recordOnce(record, decided)).toEqual({ kind: 'recorded' });
+  const before = queued();
+  expect((await rebuild()).missing.commission).toBe(0);
+  expect(queued()).toEqual(before);
 });
 
 test('a claim whose record was lost is finished by the resolver, and charges once', async () => {

@@ -49,7 +49,11 @@ export interface RebuildQueuesTools {
   readonly orders: Pick<OrderStore, 'listOrderTransitions'>;
   readonly ledger: LedgerWalk;
   readonly rows: ImpliedRows;
+  /** Writes the commission that a payment implies, if it is missing. @returns whether it was */
+  readonly commission: (chain: PaymentChain) => Promise<boolean>;
 }
+
+type Missing = ImpliedRow['kind'] | 'commission';
 
 /** Serializable as JSON. A walk can resume from it. */
 export interface QueuesWalk {
@@ -57,13 +61,13 @@ export interface QueuesWalk {
   /** Payments and orders that were read. */
   readonly read: number;
   /** Rows that were missing, by their kind. */
-  readonly missing: Readonly<Record<ImpliedRow['kind'], number>>;
+  readonly missing: Readonly<Record<Missing, number>>;
   /** Payments and orders that this code cannot read. Nothing was queued for them. */
   readonly unreadable: readonly ChainId[];
 }
 
 export function queuesWalkBegin(segments: number): QueuesWalk {
-  const missing = { inquiry: 0, return: 0, hold: 0, open_order: 0, reference: 0 };
+  const missing = { inquiry: 0, return: 0, hold: 0, open_order: 0, reference: 0, commission: 0 };
   return { walked: Array.from({ length: segments }, () => ''), read: 0, missing, unreadable: [] };
 }
 
@@ -78,17 +82,20 @@ const MAX_UNREADABLE = 10_000;
  * @param progress called after every page
  */
 export async function rebuildQueues(
-  { store, orders, ledger, rows }: RebuildQueuesTools,
+  { store, orders, ledger, rows, commission }: RebuildQueuesTools,
   begin: QueuesWalk,
   progress: (walk: QueuesWalk) => Promise<void>,
 ): Promise<QueuesWalk> {
   let state = begin;
   const each = async (id: ChainId): Promise<void> => {
-    const found: ImpliedRow['kind'][] = [];
+    const found: Missing[] = [];
     let unreadable: readonly ChainId[] = [];
     try {
-      const implied = isOrderId(id) ? await impliedByOrder({ store, orders }, id) : await impliedByPayment(store, id);
-      for (const row of implied) if (await rows.putMissing(row)) found.push(row.kind);
+      const chain = isOrderId(id) ? undefined : await readChain(store, id);
+      const ofPayment = chain === undefined ? [] : await impliedByPayment(store, chain);
+      for (const row of isOrderId(id) ? await impliedByOrder({ store, orders }, id) : ofPayment)
+        if (await rows.putMissing(row)) found.push(row.kind);
+      if (chain !== undefined && (await commission(chain))) found.push('commission');
     } catch (error) {
       // A fault of the store says nothing about the chain.
       if (isFault(error)) throw error;
@@ -113,9 +120,10 @@ export async function rebuildQueues(
   return state;
 }
 
-async function impliedByPayment(store: RebuildQueuesTools['store'], id: PaymentId): Promise<readonly ImpliedRow[]> {
-  const chain = await readChain(store, id);
-  if (chain === undefined) return [];
+async function impliedByPayment(
+  store: RebuildQueuesTools['store'],
+  chain: PaymentChain,
+): Promise<readonly ImpliedRow[]> {
   const waiting: Inquiry[] = [];
   for (const inquiry of ownInquiries(chain)) if (!(await isClaimed(store, inquiry.operationId))) waiting.push(inquiry);
   return [...waiting.map((row) => ({ kind: 'inquiry', row }) as const), ...otherRows(chain)];

@@ -1,0 +1,27 @@
+import { eventOf } from '../events/domain/event.ts';
+import type { Digest } from '../kernel/digest.ts';
+import { detailsOf } from '../payments/domain/transition.ts';
+import type { PaymentChain } from '../payments/use/payment-chain.ts';
+import { type Commission, commissionAfter } from './commission.ts';
+import { COMMISSION_EVENTS } from './contract.ts';
+import type { CommissionEvent } from './keep-commission.ts';
+
+/**
+ * The commission that the events of a payment lead to, derived again from its chain.
+ *
+ * @returns undefined when the payment names no affiliate, has not succeeded, or was erased
+ */
+export function commissionOfChain(
+  digest: Digest,
+  { first, transitions }: Pick<PaymentChain, 'first' | 'transitions'>,
+): Commission | undefined {
+  const details = detailsOf(first);
+  const found = transitions.flatMap((transition) => {
+    if (!COMMISSION_EVENTS.some((name) => name === `${transition.type}.v1`)) return [];
+    // The payment of an event is the API's object, which has these fields.
+    const event = eventOf(digest, transition, details) as CommissionEvent;
+    return commissionAfter(event, event.payment) ?? [];
+  });
+  const [oldest, ...later] = found;
+  return oldest && later.reduce((newest, each) => (each.sequence >= newest.sequence ? each : newest), oldest);
+}

@@ -1,0 +1,55 @@
+import { type DynamoDBDocumentClient, GetCommand, PutCommand } from '@aws-sdk/lib-dynamodb';
+import { KeyAttribute } from '../../kernel/contract/tables.ts';
+import { type Pacing, readWithRetries, writeConditionally } from '../../kernel/platform/attempts.ts';
+import type { Item } from '../../kernel/platform/items.ts';
+import { ROW_IS_NEW } from '../../once/store/transact-items.ts';
+import type { Commission } from '../commission.ts';
+import { type CommissionKey, commissionKeys } from '../commission-rows.ts';
+import { commissionWrites } from '../keep-commission.ts';
+
+/** Writes commissions that the Registry has lost. Only for operators' commands. */
+export class DynamoDbLostCommissions {
+  readonly #client: DynamoDBDocumentClient;
+  readonly #table: string;
+  readonly #pacing: Pacing;
+
+  constructor(client: DynamoDBDocumentClient, registryTable: string, pacing: Pacing) {
+    this.#client = client;
+    this.#table = registryTable;
+    this.#pacing = pacing;
+  }
+
+  /**
+   * Writes those of the commission's rows that are missing, its queue entry included. The order may belong to another payment, and a
+   * released commission needs no entry: then nothing is written.
+   *
+   * @returns whether a row was missing
+   */
+  async restore(commission: Commission): Promise<boolean> {
+    const { own, ofOrder } = commissionKeys(commission);
+    const [order, kept] = await Promise.all([this.#read(ofOrder), this.#read(own)]);
+    const isOfAnother = order !== undefined && order['payment'] !== commission.paymentId;
+    if (isOfAnother || kept?.['status'] === 'released') return false;
+    let isMissing = false;
+    for (const write of commissionWrites(commission)) {
+      if (write.kind !== 'put') continue;
+      const put = {
+        TableName: this.#table,
+        Item: { ...keyItem(write.row), ...write.attributes },
+        ConditionExpression: ROW_IS_NEW,
+      };
+      const { kind } = await writeConditionally(this.#pacing, () => this.#client.send(new PutCommand(put)));
+      if (kind === 'applied') isMissing = true;
+    }
+    return isMissing;
+  }
+
+  async #read(key: CommissionKey): Promise<Item | undefined> {
+    const get = { TableName: this.#table, Key: keyItem(key), ConsistentRead: true };
+    return (await readWithRetries(this.#pacing, () => this.#client.send(new GetCommand(get)))).Item;
+  }
+}
+
+function keyItem({ partition, sort }: CommissionKey): Item {
+  return { [KeyAttribute.partition]: partition, [KeyAttribute.sort]: sort };
+}
