@@ -25,7 +25,7 @@ const ROOMS = [
   'functions',
 ];
 
-const TOOLS = '^(bin|lib|local|cli|test|bench|demo)/';
+const TOOLS = '^(bin|lib|local|cli|test|bench|demo|bridge)/';
 /** Names that synthesis and run time share: tables, rows, metrics, environment variables, jobs. */
 const CONTRACT = ['^lambdas/kernel/contract/', '^lambdas/.+/contract\\.ts$'];
 /** Processors' descriptors. Synthesis reads them too, so they load the processors' code only when it is needed. */
@@ -151,11 +151,17 @@ module.exports = {
       to: { path: '^lambdas/', pathNot: '^lambdas/(kernel|once)/' },
     },
     {
+      name: 'the-bridge-sees-kernel-and-contracts',
+      severity: 'error',
+      from: { path: '^bridge/' },
+      to: { path: ['^lambdas/', '^sandbox/', TOOLS], pathNot: ['^bridge/', '^lambdas/kernel/', ...CONTRACT] },
+    },
+    {
       name: 'synth-time-sees-only-the-contract',
       severity: 'error',
       from: { path: '^(bin|lib)/' },
       to: {
-        path: '^(lambdas|sandbox|local|cli|test|bench|demo)/',
+        path: '^(lambdas|sandbox|local|cli|test|bench|demo|bridge)/',
         pathNot: [...CONTRACT, ...DESCRIPTORS, SCHEDULES],
       },
     },

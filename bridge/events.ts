@@ -1,0 +1,147 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import {
+  DeleteMessageCommand,
+  type Message,
+  ReceiveMessageCommand,
+  SendMessageCommand,
+  type SQSClient,
+} from '@aws-sdk/client-sqs';
+import { type JetStreamClient, jetstream } from '@nats-io/jetstream';
+import type { NatsConnection } from '@nats-io/transport-node';
+import * as z from 'zod';
+import type { Direction, Health } from './health.ts';
+import type { BridgeSettings } from './settings.ts';
+
+/** The parts of an event of the bus that the bridge needs. Each is one or more tokens of a subject. */
+const busEvent = z.object({
+  'detail-type': z.string().regex(/^[a-z0-9_]+(\.[a-z0-9_]+)*$/),
+  detail: z.looseObject({
+    tenant: z.string().regex(/^[A-Za-z0-9_-]+$/),
+    event: z.looseObject({ id: z.string().regex(/^\S{1,255}$/) }),
+  }),
+});
+
+/** Loops that receive and publish. */
+const LANES = 4;
+/** The maximum of SQS. */
+const BATCH = 10;
+/** SQS waits this long for a message. Seconds. */
+const LONG_POLL_SECONDS = 20;
+/** JetStream stores an event within milliseconds. Milliseconds. */
+const PUBLISH_TIMEOUT_MS = 5_000;
+const CONNECTED_POLL_MS = 500;
+const LONGEST_WAIT_MS = 30_000;
+
+/**
+ * Carries events of the bus from the bridge's queue to subjects of NATS. An event is deleted from the queue after JetStream has
+ * confirmed that it is stored. If the bridge ends between the two, SQS delivers the event again, and JetStream drops it by its
+ * `Nats-Msg-Id`, the id of the event, if its duplicate window is longer than the queue's visibility timeout.
+ */
+export class EventBridge {
+  readonly #jetstream: JetStreamClient;
+  readonly #sqs: SQSClient;
+  readonly #settings: NonNullable<BridgeSettings['events']>;
+  readonly #direction: Direction;
+  readonly #health: Pick<Health, 'isConnected'>;
+
+  constructor(
+    nats: NatsConnection,
+    sqs: SQSClient,
+    settings: NonNullable<BridgeSettings['events']>,
+    direction: Direction,
+    health: Pick<Health, 'isConnected'>,
+  ) {
+    this.#jetstream = jetstream(nats);
+    this.#sqs = sqs;
+    this.#settings = settings;
+    this.#direction = direction;
+    this.#health = health;
+  }
+
+  /** Runs until `stop`, and then ends what is under way. */
+  async run(stop: AbortSignal): Promise<void> {
+    await Promise.all(Array.from({ length: LANES }, () => this.#lane(stop)));
+  }
+
+  async #lane(stop: AbortSignal): Promise<void> {
+    let failures = 0;
+    while (!stop.aborted) {
+      // Nothing is received that cannot be published now. A flush would not do: without a connection it may never end.
+      if (!this.#health.isConnected) {
+        await pause(CONNECTED_POLL_MS, stop);
+        continue;
+      }
+      const isDone = await this.#batch(stop);
+      failures = isDone ? 0 : failures + 1;
+      // An event that could not be stored stays in the queue. Its next delivery is not hurried.
+      if (!isDone) await pause(Math.min(500 * 2 ** failures, LONGEST_WAIT_MS), stop);
+    }
+  }
+
+  /** @returns false when anything failed */
+  async #batch(stop: AbortSignal): Promise<boolean> {
+    try {
+      const { Messages = [] } = await this.#sqs.send(
+        new ReceiveMessageCommand({
+          QueueUrl: this.#settings.queueUrl,
+          MaxNumberOfMessages: BATCH,
+          WaitTimeSeconds: LONG_POLL_SECONDS,
+        }),
+        { abortSignal: stop },
+      );
+      const settled = await Promise.all(Messages.map((message) => this.#carry(message)));
+      return !settled.includes(false);
+    } catch (error) {
+      if (!stop.aborted) this.#direction.failed(error);
+      return false;
+    }
+  }
+
+  async #carry({ Body = '', ReceiptHandle }: Message): Promise<boolean> {
+    try {
+      const read = readEvent(Body);
+      if (read === undefined) await this.#park(Body);
+      else await this.#publish(read);
+      await this.#sqs.send(new DeleteMessageCommand({ QueueUrl: this.#settings.queueUrl, ReceiptHandle }));
+      return true;
+    } catch (error) {
+      this.#direction.failed(error);
+      return false;
+    }
+  }
+
+  async #publish({ 'detail-type': name, detail }: z.output<typeof busEvent>): Promise<void> {
+    const { duplicate } = await this.#jetstream.publish(
+      `${this.#settings.prefix}.${detail.tenant}.${name}`,
+      JSON.stringify(detail),
+      { msgID: detail.event.id, timeout: PUBLISH_TIMEOUT_MS },
+    );
+    if (duplicate) this.#direction.redelivered += 1;
+    this.#direction.succeeded();
+  }
+
+  /** A message that is no event of the bus goes to the dead-letter queue with the reason. */
+  async #park(body: string): Promise<void> {
+    const text = (value: string) => ({ DataType: 'String', StringValue: value });
+    await this.#sqs.send(
+      new SendMessageCommand({
+        QueueUrl: this.#settings.parkingQueueUrl,
+        MessageBody: body,
+        MessageAttributes: { reason: text('malformed'), detail: text('not an event that can be published to NATS') },
+      }),
+    );
+    this.#direction.parked += 1;
+  }
+}
+
+function readEvent(body: string): z.output<typeof busEvent> | undefined {
+  try {
+    return busEvent.safeParse(JSON.parse(body)).data;
+  } catch {
+    return undefined;
+  }
+}
+
+async function pause(ms: number, stop: AbortSignal): Promise<void> {
+  await sleep(ms, undefined, { signal: stop }).catch(() => undefined);
+}

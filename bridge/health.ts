@@ -1,0 +1,76 @@
+import { once } from 'node:events';
+import { createServer, type Server } from 'node:http';
+
+/** The counts of one direction since the start, and whether its last call worked. */
+export class Direction {
+  readonly #name: string;
+  #carried = 0;
+  #failures = 0;
+  #isFailing = false;
+  /** Deliveries that were not the first. */
+  redelivered = 0;
+  parked = 0;
+
+  constructor(name: string) {
+    this.#name = name;
+  }
+
+  succeeded(): void {
+    this.#carried += 1;
+    this.#isFailing = false;
+  }
+
+  failed(error: unknown): void {
+    this.#failures += 1;
+    this.#isFailing = true;
+    log('error', `${this.#name}: ${error instanceof Error ? `${error.name}: ${error.message}` : String(error)}`);
+  }
+
+  get isFailing(): boolean {
+    return this.#isFailing;
+  }
+
+  counts() {
+    const { redelivered, parked } = this;
+    return { carried: this.#carried, failures: this.#failures, failing: this.#isFailing, redelivered, parked };
+  }
+}
+
+export interface Health {
+  isConnected: boolean;
+  reconnects: number;
+  readonly directions: { readonly requests?: Direction; readonly events?: Direction };
+}
+
+/** Answers `GET /health` with counts: 200 while the bridge carries messages, 503 while it cannot. */
+export async function serveHealth(health: Health, port: number): Promise<Server> {
+  const server = createServer(({ url }, answer) => {
+    if (url !== '/health') {
+      answer.writeHead(404).end();
+      return;
+    }
+    const directions = Object.entries(health.directions);
+    const isWell = health.isConnected && directions.every(([, { isFailing }]) => !isFailing);
+    const body = {
+      status: isWell ? 'ok' : 'failing',
+      nats: { connected: health.isConnected, reconnects: health.reconnects },
+      ...Object.fromEntries(directions.map(([name, direction]) => [name, direction.counts()])),
+    };
+    answer.writeHead(isWell ? 200 : 503, { 'content-type': 'application/json' }).end(`${JSON.stringify(body)}\n`);
+  });
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject);
+    server.listen(port, resolve);
+  });
+  return server;
+}
+
+/** Writes a JSON line. It never contains the content of a message. */
+export function log(level: 'info' | 'error', message: string): void {
+  process.stdout.write(`${JSON.stringify({ time: new Date().toISOString(), level, message })}\n`);
+}
+
+export async function aborted(signal: AbortSignal): Promise<undefined> {
+  if (!signal.aborted) await once(signal, 'abort');
+  return undefined;
+}

@@ -1,0 +1,128 @@
+/** The bridge between NATS JetStream and Payonce. A process of its own, because Lambda has no event source for NATS. */
+import type { AddressInfo } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { SQSClient } from '@aws-sdk/client-sqs';
+import {
+  type ConnectionOptions,
+  connect,
+  credsAuthenticator,
+  type NatsConnection,
+  nkeyAuthenticator,
+} from '@nats-io/transport-node';
+import { EventBridge } from './events.ts';
+import { aborted, Direction, type Health, log, serveHealth } from './health.ts';
+import { RequestBridge } from './requests.ts';
+import { type BridgeSettings, readBridgeSettings } from './settings.ts';
+
+/** With three attempts and their waits a call ends within 20 seconds. Milliseconds. */
+const CALLS = { requestTimeout: 5_000, throwOnRequestTimeout: true, connectionTimeout: 1_000 };
+/** SQS waits up to 20 seconds for a message. Milliseconds. */
+const LONG_POLLS = { requestTimeout: 25_000, throwOnRequestTimeout: true, connectionTimeout: 1_000 };
+/** Time for the last acknowledgements at a stop. What is not heard is delivered again. Milliseconds. */
+const FAREWELL_MS = 3_000;
+
+async function run(settings: BridgeSettings): Promise<void> {
+  const { requests, events } = settings;
+  const directions = {
+    ...(requests === undefined ? {} : { requests: new Direction('requests') }),
+    ...(events === undefined ? {} : { events: new Direction('events') }),
+  };
+  const health: Health = { isConnected: false, reconnects: 0, directions };
+  const server = await serveHealth(health, settings.healthPort);
+  log('info', `health at port ${(server.address() as AddressInfo).port}`);
+  const stop = stopSignal();
+  const nats = await Promise.race([connect(optionsOf(settings.nats)), aborted(stop)]);
+  if (nats === undefined) return;
+  health.isConnected = true;
+  void watchConnection(nats, health);
+  log('info', `connected to ${nats.getServer()}`);
+  const failed = new AbortController();
+  const ending = AbortSignal.any([stop, failed.signal]);
+  const works: Promise<void>[] = [];
+  if (requests !== undefined && directions.requests !== undefined) {
+    const sqs = new SQSClient({ maxAttempts: 3, requestHandler: CALLS });
+    works.push(new RequestBridge(nats, sqs, requests, directions.requests).run(ending));
+  }
+  if (events !== undefined && directions.events !== undefined) {
+    const sqs = new SQSClient({ maxAttempts: 3, requestHandler: LONG_POLLS });
+    works.push(new EventBridge(nats, sqs, events, directions.events, health).run(ending));
+  }
+  // The library never gives up a connection, so an end is a fault that a new process can mend.
+  works.push(untilClosed(nats, ending));
+  try {
+    await Promise.all(works);
+  } finally {
+    failed.abort();
+    await Promise.allSettled(works);
+    await Promise.race([nats.drain().catch(() => undefined), sleep(FAREWELL_MS)]);
+  }
+}
+
+function optionsOf({ servers, login, tls }: BridgeSettings['nats']): ConnectionOptions {
+  return {
+    name: 'payonce-bridge',
+    servers: [...servers],
+    // A server that is away, or refuses the login while it is changed, comes back.
+    waitOnFirstConnect: true,
+    maxReconnectAttempts: -1,
+    ignoreAuthErrorAbort: true,
+    reconnectTimeWait: 1_000,
+    // A connection without an answer for 20 seconds is made anew.
+    pingInterval: 10_000,
+    maxPingOut: 2,
+    ...(tls === undefined ? {} : { tls }),
+    ...loginOptions(login),
+  };
+}
+
+function loginOptions(login: BridgeSettings['nats']['login']): ConnectionOptions {
+  switch (login.kind) {
+    case 'none':
+      return {};
+    case 'token':
+      return { token: login.token };
+    case 'password':
+      return { user: login.user, pass: login.password };
+    case 'credentials':
+      return { authenticator: credsAuthenticator(login.file) };
+    case 'nkey':
+      return { authenticator: nkeyAuthenticator(login.seed) };
+  }
+}
+
+async function watchConnection(nats: NatsConnection, health: Health): Promise<void> {
+  for await (const status of nats.status()) {
+    if (status.type === 'disconnect') health.isConnected = false;
+    if (status.type === 'reconnect') {
+      health.isConnected = true;
+      health.reconnects += 1;
+    }
+    if (['disconnect', 'reconnect', 'error', 'slowConsumer'].includes(status.type)) log('info', `NATS: ${status.type}`);
+  }
+  health.isConnected = false;
+}
+
+async function untilClosed(nats: NatsConnection, ending: AbortSignal): Promise<void> {
+  const error = await Promise.race([nats.closed(), aborted(ending)]);
+  if (!ending.aborted) throw error ?? new Error('the connection to NATS was closed');
+}
+
+function stopSignal(): AbortSignal {
+  const stop = new AbortController();
+  for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, () => stop.abort());
+  return stop.signal;
+}
+
+/** No top-level await: the image has one CommonJS file, because the libraries of NATS are CommonJS. */
+async function main(): Promise<void> {
+  try {
+    await run(readBridgeSettings(process.env));
+    log('info', 'stopped');
+    process.exit(0);
+  } catch (error) {
+    log('error', error instanceof Error ? `${error.name}: ${error.message}` : String(error));
+    process.exit(1);
+  }
+}
+
+void main();

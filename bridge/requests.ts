@@ -1,0 +1,153 @@
+import { SendMessageCommand, type SQSClient } from '@aws-sdk/client-sqs';
+import {
+  AckPolicy,
+  type ConsumerMessages,
+  DeliverPolicy,
+  type JsMsg,
+  jetstream,
+  jetstreamManager,
+} from '@nats-io/jetstream';
+import { type NatsConnection, nanos } from '@nats-io/transport-node';
+import type { Direction } from './health.ts';
+import type { BridgeSettings } from './settings.ts';
+
+type RequestSettings = NonNullable<BridgeSettings['requests']>;
+
+/**
+ * Bytes of a payload that are sent. As base64 these are 240,000 characters: with its attributes a message stays below 262,144 bytes, the
+ * limit of SQS queues made before August 2025 (Amazon SQS developer guide, "Message quotas"). A longer payload is no payment request. The
+ * handler parks its beginning as too large.
+ */
+const LONGEST_SENT_BYTES = 180_000;
+/** All characters that SQS takes (Amazon SQS API reference, "SendMessage"). */
+const TAKEN_BY_SQS = /^[\t\n\r\u0020-\uD7FF\uE000-\uFFFD\u{10000}-\u{10FFFF}]+$/u;
+/** A message that the queue did not take comes again after 1, 2, 4 … seconds. The longest of these waits. Milliseconds. */
+const LONGEST_WAIT_MS = 30_000;
+/** Unacknowledged messages of the consumer, over all processes of the bridge. Those that wait to come again count. */
+const MAX_ACK_PENDING = 1_000;
+/** A message is reported as in work this many times within the ack wait. */
+const SIGNS_OF_WORK = 3;
+
+/**
+ * Carries messages from a stream of NATS JetStream to the queue of payment requests. A message is acknowledged after the queue has taken
+ * it:
+ *
+ *     JetStream ──deliver──▶ bridge ──SendMessage──▶ SQS
+ *     JetStream ◀───ack───── bridge ◀──────200────── SQS
+ *
+ * If the bridge ends between the answer of SQS and the acknowledgement, JetStream delivers the message again. The queue then has it twice,
+ * and the handler of payment requests charges once, because the key of the payment is in the message.
+ */
+export class RequestBridge {
+  readonly #nats: NatsConnection;
+  readonly #sqs: SQSClient;
+  readonly #settings: RequestSettings;
+  readonly #direction: Direction;
+
+  constructor(nats: NatsConnection, sqs: SQSClient, settings: RequestSettings, direction: Direction) {
+    this.#nats = nats;
+    this.#sqs = sqs;
+    this.#settings = settings;
+    this.#direction = direction;
+  }
+
+  /**
+   * Runs until `stop`, and then ends what is under way.
+   *
+   * @throws Error when the stream or its consumer does not exist or cannot be used
+   */
+  async run(stop: AbortSignal): Promise<void> {
+    const { stream, consumer, inFlight } = this.#settings;
+    await this.#makeConsumer();
+    const durable = await jetstream(this.#nats).consumers.get(stream, consumer);
+    // The client asks for more messages when those it has are taken from the iteration.
+    const messages = await durable.consume({ max_messages: inFlight, abort_on_missing_resource: true });
+    stop.addEventListener('abort', () => void messages.close());
+    if (stop.aborted) await messages.close();
+    await this.#carryAll(messages);
+    if (!stop.aborted) throw new Error(`the consumer ${consumer} of the stream ${stream} ended`);
+  }
+
+  /** Messages that were not taken by the queue are delivered again without end: `max_deliver` is unlimited. */
+  async #makeConsumer(): Promise<void> {
+    const { stream, consumer, subjects, ackWaitSeconds } = this.#settings;
+    const manager = await jetstreamManager(this.#nats);
+    await manager.consumers.add(stream, {
+      durable_name: consumer,
+      deliver_policy: DeliverPolicy.All,
+      ack_policy: AckPolicy.Explicit,
+      ack_wait: nanos(ackWaitSeconds * 1_000),
+      max_deliver: -1,
+      max_ack_pending: MAX_ACK_PENDING,
+      filter_subjects: [...subjects],
+    });
+  }
+
+  async #carryAll(messages: ConsumerMessages): Promise<void> {
+    const underWay = new Set<Promise<void>>();
+    for await (const message of messages) {
+      const work = this.#carry(message).finally(() => underWay.delete(work));
+      underWay.add(work);
+      if (underWay.size >= this.#settings.inFlight) await Promise.race(underWay);
+    }
+    await Promise.all(underWay);
+  }
+
+  async #carry(message: JsMsg): Promise<void> {
+    const { ackWaitSeconds } = this.#settings;
+    const stillAtWork = setInterval(
+      () => this.#tell(() => message.working()),
+      (ackWaitSeconds * 1_000) / SIGNS_OF_WORK,
+    );
+    if (message.redelivered) this.#direction.redelivered += 1;
+    try {
+      await this.#sqs.send(new SendMessageCommand(this.#queueMessage(message)));
+      this.#direction.succeeded();
+      this.#tell(() => message.ack());
+    } catch (error) {
+      this.#direction.failed(error);
+      this.#tell(() =>
+        message.nak(Math.min(1_000 * 2 ** Math.min(message.info.deliveryCount - 1, 10), LONGEST_WAIT_MS)),
+      );
+    } finally {
+      clearInterval(stillAtWork);
+    }
+  }
+
+  /** What the server does not hear, it settles itself: it delivers the message again. */
+  #tell(say: () => void): void {
+    try {
+      say();
+    } catch (error) {
+      this.#direction.failed(error);
+    }
+  }
+
+  #queueMessage({ data, subject, seq }: JsMsg) {
+    const text = (value: string) => ({ DataType: 'String', StringValue: value });
+    const asText = data.length > LONGEST_SENT_BYTES ? undefined : textOf(data);
+    return {
+      QueueUrl: this.#settings.queueUrl,
+      // The base64 of an empty payload is empty, which SQS refuses.
+      MessageBody: asText ?? (Buffer.from(data.subarray(0, LONGEST_SENT_BYTES)).toString('base64') || '='),
+      MessageAttributes: {
+        // A subject with other characters is mapped to no tenant. The handler parks the message.
+        subject: text(TAKEN_BY_SQS.test(subject) ? subject : encodeURIComponent(subject)),
+        ...(asText === undefined ? { encoding: text('base64') } : {}),
+        stream: text(this.#settings.stream),
+        sequence: text(String(seq)),
+        bytes: text(String(data.length)),
+      },
+    };
+  }
+}
+
+/** The payload as text, or undefined when it is not UTF-8 or SQS would refuse it. */
+function textOf(data: Uint8Array): string | undefined {
+  try {
+    const text = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(data);
+    return TAKEN_BY_SQS.test(text) ? text : undefined;
+  } catch {
+    return undefined;
+  }
+}

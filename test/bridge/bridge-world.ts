@@ -1,0 +1,249 @@
+import { type ChildProcess, execFile, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { buffer } from 'node:stream/consumers';
+import { promisify } from 'node:util';
+import {
+  CreateQueueCommand,
+  DeleteMessageBatchCommand,
+  type Message,
+  ReceiveMessageCommand,
+  SQSClient,
+} from '@aws-sdk/client-sqs';
+import { jetstreamManager, RetentionPolicy, StorageType } from '@nats-io/jetstream';
+import { connect, type NatsConnection } from '@nats-io/transport-node';
+import { PROJECT } from '../../local/directories.ts';
+import { CREDENTIALS, emulatorEnvironment } from '../../local/emulator-environment.ts';
+import { freePort } from '../../local/free-port.ts';
+import { startKept } from '../../local/kept-process.ts';
+import { ensurePython } from '../../local/python-environment.ts';
+import { localAws } from '../support/local-aws.ts';
+import { until } from '../support/until.ts';
+
+export const LOGIN = { user: 'shop', pass: 'secret' };
+
+/** The real server of NATS with a file store. It can be killed and started again on the same port and store. */
+export class NatsServer {
+  readonly #directory = mkdtempSync(join(tmpdir(), 'payonce-nats-'));
+  #keeper: ChildProcess | undefined;
+  port = 0;
+
+  /** @param users further entries of the server's list of users */
+  async start(...users: readonly string[]): Promise<void> {
+    const program = join(dirname(await ensurePython()), 'nats-server');
+    const config = join(this.#directory, 'server.conf');
+    if (!existsSync(config)) {
+      this.port = await freePort(14_222);
+      const login = `{ user: ${LOGIN.user}, password: ${LOGIN.pass} }`;
+      writeFileSync(
+        config,
+        `listen: "127.0.0.1:${this.port}"\njetstream { store_dir: "${this.#directory}" }\nauthorization { users: [ ${[login, ...users].join(', ')} ] }\n`,
+      );
+    }
+    this.#keeper = startKept({
+      command: [program, '-c', config, '-l', join(this.#directory, 'server.log')],
+      environment: process.env,
+      directory: this.#directory,
+      output: 'pipe',
+    });
+  }
+
+  /** Kills it and its keeper. */
+  async kill(): Promise<void> {
+    const { pid } = this.#keeper ?? {};
+    if (this.#keeper === undefined || pid === undefined || this.#keeper.exitCode !== null) return;
+    const ended = once(this.#keeper, 'exit');
+    process.kill(-pid, 'SIGKILL');
+    await ended;
+  }
+
+  async remove(): Promise<void> {
+    await this.kill();
+    rmSync(this.#directory, { recursive: true, force: true });
+  }
+
+  /** Waits for the server, and connects again whenever it was killed. */
+  async connect(): Promise<NatsConnection> {
+    return connect({
+      servers: `127.0.0.1:${this.port}`,
+      ...LOGIN,
+      waitOnFirstConnect: true,
+      maxReconnectAttempts: -1,
+      reconnectTimeWait: 100,
+    });
+  }
+}
+
+type Verdict = 'pass' | 'refuse';
+
+/** SQS as the bridge sees it: a test decides about each call before the local AWS gets it, or before the bridge gets the answer. */
+export class SqsGate {
+  before: (action: string, body: string) => Promise<Verdict> | Verdict = () => 'pass';
+  after: (action: string, body: string) => Promise<void> | void = () => undefined;
+  atOnce = 0;
+  mostAtOnce = 0;
+  readonly #server = createServer((call, answer) => void this.#serve(call, answer));
+
+  async open(): Promise<void> {
+    this.#server.listen(0, '127.0.0.1');
+    await once(this.#server, 'listening');
+  }
+
+  close(): void {
+    this.#server.close();
+    this.#server.closeAllConnections();
+  }
+
+  get endpoint(): string {
+    return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
+  }
+
+  /** The address of a queue through the gate. */
+  through(queueUrl: string): string {
+    return `${this.endpoint}${new URL(queueUrl).pathname}`;
+  }
+
+  async #serve(call: IncomingMessage, answer: ServerResponse): Promise<void> {
+    const body = await buffer(call);
+    const text = body.toString('utf8');
+    const [, action = ''] = String(call.headers['x-amz-target']).split('.');
+    this.atOnce += 1;
+    this.mostAtOnce = Math.max(this.mostAtOnce, this.atOnce);
+    try {
+      if ((await this.before(action, text)) === 'refuse') {
+        answer.writeHead(500, { 'content-type': 'application/x-amz-json-1.0' }).end('{"__type":"InternalFailure"}');
+        return;
+      }
+      const { host: _, connection: __, 'content-length': ___, ...headers } = call.headers;
+      const got = await fetch(new URL(call.url ?? '/', localAws().awsEndpoint), {
+        method: 'POST',
+        headers: headers as Record<string, string>,
+        body,
+      });
+      const content = Buffer.from(await got.arrayBuffer());
+      await this.after(action, text);
+      answer.writeHead(got.status, { 'content-type': got.headers.get('content-type') ?? '' }).end(content);
+    } catch (error) {
+      answer.destroy(error as Error);
+    } finally {
+      this.atOnce -= 1;
+    }
+  }
+}
+
+/** The bundle of the image, as a process. */
+export class BridgeProcess {
+  static #bundle: Promise<string> | undefined;
+  readonly #child: ChildProcess;
+  readonly lines: string[] = [];
+
+  private constructor(child: ChildProcess) {
+    this.#child = child;
+    child.stdout?.setEncoding('utf8').on('data', (text: string) => this.lines.push(...text.split('\n')));
+  }
+
+  static async start(endpoint: string, variables: Readonly<Record<string, string>>): Promise<BridgeProcess> {
+    BridgeProcess.#bundle ??= BridgeProcess.#build();
+    const child = spawn(process.execPath, [await BridgeProcess.#bundle], {
+      stdio: ['ignore', 'pipe', 'inherit'],
+      env: { ...emulatorEnvironment(endpoint), HEALTH_PORT: '0', ...variables },
+    });
+    return new BridgeProcess(child);
+  }
+
+  static async #build(): Promise<string> {
+    const file = join(mkdtempSync(join(tmpdir(), 'payonce-bridge-')), 'bridge.cjs');
+    await promisify(execFile)('npm', ['run', '--silent', 'bridge:build', '--', `--outfile=${file}`], { cwd: PROJECT });
+    return file;
+  }
+
+  static async removeBundle(): Promise<void> {
+    if (BridgeProcess.#bundle !== undefined) rmSync(dirname(await BridgeProcess.#bundle), { recursive: true });
+  }
+
+  async health(): Promise<{ readonly status: number; readonly body: Health }> {
+    const port = await until(async () => /health at port (\d+)/.exec(this.lines.join('\n'))?.[1]);
+    const answer = await fetch(`http://127.0.0.1:${port}/health`);
+    return { status: answer.status, body: (await answer.json()) as Health };
+  }
+
+  /** @returns its exit code, or the signal that ended it */
+  async end(signal: NodeJS.Signals): Promise<number | NodeJS.Signals | null> {
+    if (this.#child.exitCode !== null || this.#child.signalCode !== null) return this.#child.exitCode;
+    this.#child.kill(signal);
+    return this.ended();
+  }
+
+  kill(): void {
+    this.#child.kill('SIGKILL');
+  }
+
+  async ended(): Promise<number | NodeJS.Signals | null> {
+    if (this.#child.exitCode === null && this.#child.signalCode === null) await once(this.#child, 'exit');
+    return this.#child.exitCode ?? this.#child.signalCode;
+  }
+}
+
+interface Health {
+  readonly status: string;
+  readonly nats: { readonly connected: boolean; readonly reconnects: number };
+  readonly requests?: Counts;
+  readonly events?: Counts;
+}
+
+interface Counts {
+  readonly carried: number;
+  readonly failures: number;
+  readonly failing: boolean;
+  readonly redelivered: number;
+  readonly parked: number;
+}
+
+let made = 0;
+export const unique = (prefix: string): string => `${prefix}-${process.pid}-${(made += 1)}`;
+
+export function sqsClient(): SQSClient {
+  const { awsEndpoint: endpoint, region } = localAws();
+  return new SQSClient({ endpoint, region, credentials: CREDENTIALS });
+}
+
+/** @param hiddenForSeconds the visibility timeout */
+export async function makeQueue(sqs: SQSClient, hiddenForSeconds = 30): Promise<string> {
+  const attributes = { VisibilityTimeout: String(hiddenForSeconds) };
+  const { QueueUrl = '' } = await sqs.send(
+    new CreateQueueCommand({ QueueName: unique('bridge'), Attributes: attributes }),
+  );
+  return QueueUrl;
+}
+
+/** Takes messages out of a queue until `isEnough` of all of them. */
+export async function takeUntil(
+  sqs: SQSClient,
+  QueueUrl: string,
+  isEnough: (messages: readonly Message[]) => boolean,
+): Promise<readonly Message[]> {
+  const taken: Message[] = [];
+  await until(async () => {
+    const { Messages = [] } = await sqs.send(
+      new ReceiveMessageCommand({ QueueUrl, MaxNumberOfMessages: 10, MessageAttributeNames: ['All'] }),
+    );
+    taken.push(...Messages);
+    if (Messages.length > 0) {
+      const Entries = Messages.map(({ ReceiptHandle }, index) => ({ Id: String(index), ReceiptHandle }));
+      await sqs.send(new DeleteMessageBatchCommand({ QueueUrl, Entries }));
+    }
+    return isEnough(taken) ? taken : undefined;
+  });
+  return taken;
+}
+
+export async function makeStream(nats: NatsConnection, ...subjects: string[]): Promise<string> {
+  const name = unique('stream');
+  const manager = await jetstreamManager(nats);
+  await manager.streams.add({ name, subjects, storage: StorageType.File, retention: RetentionPolicy.Limits });
+  return name;
+}

@@ -1,0 +1,293 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { type Message, SendMessageCommand } from '@aws-sdk/client-sqs';
+import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
+import { jetstream, jetstreamManager } from '@nats-io/jetstream';
+import { type NatsConnection, nkeys } from '@nats-io/transport-node';
+import { until } from '../support/until.ts';
+import {
+  BridgeProcess,
+  LOGIN,
+  makeQueue,
+  makeStream,
+  NatsServer,
+  SqsGate,
+  sqsClient,
+  takeUntil,
+  unique,
+} from './bridge-world.ts';
+
+const server = new NatsServer();
+const nkey = nkeys.createUser();
+const files = mkdtempSync(join(tmpdir(), 'payonce-bridge-files-'));
+const nkeyFile = join(files, 'user.nk');
+let nats: NatsConnection;
+let gate: SqsGate;
+let sqs: ReturnType<typeof sqsClient>;
+const bridges: BridgeProcess[] = [];
+
+beforeAll(async () => {
+  sqs = sqsClient();
+  writeFileSync(nkeyFile, `${new TextDecoder().decode(nkey.getSeed())}\n`);
+  await server.start(`{ nkey: ${nkey.getPublicKey()} }`);
+  nats = await server.connect();
+});
+
+afterEach(async () => {
+  for (const bridge of bridges.splice(0)) await bridge.end('SIGKILL');
+  gate.close();
+});
+
+afterAll(async () => {
+  await nats.close();
+  await server.remove();
+  await BridgeProcess.removeBundle();
+  rmSync(files, { recursive: true });
+  sqs.destroy();
+});
+
+const BY_PASSWORD = { NATS_USER: LOGIN.user, NATS_PASSWORD: LOGIN.pass };
+
+/** The way from a stream of its own to a queue of its own. */
+async function way(
+  variables: Readonly<Record<string, string>> = {},
+  login: Readonly<Record<string, string>> = BY_PASSWORD,
+) {
+  const subject = unique('payments');
+  const stream = await makeStream(nats, `${subject}.>`);
+  const queueUrl = await makeQueue(sqs);
+  gate = new SqsGate();
+  await gate.open();
+  const startBridge = async (): Promise<BridgeProcess> => {
+    const bridge = await BridgeProcess.start(gate.endpoint, {
+      NATS_SERVERS: `127.0.0.1:${server.port}`,
+      ...login,
+      NATS_STREAM: stream,
+      NATS_SUBJECTS: `${subject}.>`,
+      NATS_ACK_WAIT_SECONDS: '1',
+      REQUESTS_QUEUE_URL: gate.through(queueUrl),
+      ...variables,
+    });
+    bridges.push(bridge);
+    return bridge;
+  };
+  const publish = async (payload: string | Uint8Array, name = 'shop') =>
+    jetstream(nats).publish(`${subject}.${name}`, payload, { retries: 50 });
+  const untilSettled = () =>
+    until(async () => {
+      const { num_pending, num_ack_pending } = await (await jetstreamManager(nats)).consumers.info(
+        stream,
+        'payonce-bridge',
+      );
+      return num_pending + num_ack_pending === 0 ? true : undefined;
+    });
+  const take = (isEnough: (messages: readonly Message[]) => boolean) => takeUntil(sqs, queueUrl, isEnough);
+  return { subject, stream, startBridge, publish, untilSettled, take };
+}
+
+const bodies = (messages: readonly Message[]) => messages.map(({ Body }) => Body ?? '');
+const distinct = (messages: readonly Message[]) => new Set(bodies(messages));
+const numbered = (count: number) => Array.from({ length: count }, (_, index) => `{"event_id":"${index}"}`);
+
+describe('a message of NATS', () => {
+  test('is in the queue with its subject and its payload, whatever it is, and is acknowledged then', async () => {
+    const { publish, startBridge, take, subject, stream, untilSettled } = await way();
+    const long = new Uint8Array(1_000_000).fill(97);
+    const odd = ['{"amount":1000,"name":"Zoë"}', '', new Uint8Array([0xff, 0xfe]), 'a\u0000b', long];
+    for (const payload of odd) await publish(payload);
+    await startBridge();
+    const messages = await take(({ length }) => length >= odd.length);
+    await untilSettled();
+    const bySequence = messages
+      .map(({ Body, MessageAttributes = {} }) => ({
+        body: Body ?? '',
+        ...Object.fromEntries(Object.entries(MessageAttributes).map(([name, { StringValue }]) => [name, StringValue])),
+      }))
+      .sort((a, b) => Number((a as { sequence?: string }).sequence) - Number((b as { sequence?: string }).sequence));
+    const of = (sequence: number, bytes: number) => ({
+      subject: `${subject}.shop`,
+      stream,
+      sequence: String(sequence),
+      bytes: String(bytes),
+    });
+    const base64 = { encoding: 'base64' };
+    expect(bySequence).toEqual([
+      { body: odd[0], ...of(1, 29) },
+      { body: '=', ...base64, ...of(2, 0) },
+      { body: '//4=', ...base64, ...of(3, 2) },
+      { body: 'YQBi', ...base64, ...of(4, 3) },
+      { body: Buffer.from(long.subarray(0, 180_000)).toString('base64'), ...base64, ...of(5, 1_000_000) },
+    ]);
+  });
+
+  test('comes again when the bridge is killed after the queue took it and before the acknowledgement', async () => {
+    const { publish, startBridge, take, untilSettled } = await way();
+    await publish('{"event_id":"1"}');
+    const first = await startBridge();
+    gate.after = () => first.kill();
+    expect(await first.ended()).toBe('SIGKILL');
+    gate.after = () => undefined;
+    const second = await startBridge();
+    expect(bodies(await take(({ length }) => length >= 2))).toEqual(['{"event_id":"1"}', '{"event_id":"1"}']);
+    await untilSettled();
+    expect((await second.health()).body).toMatchObject({ requests: { carried: 1, redelivered: 1, failures: 0 } });
+  });
+
+  test('is not lost when bridge and server are killed again and again', async () => {
+    const { publish, startBridge, take, untilSettled } = await way();
+    const sent = numbered(120);
+    let bridge = await startBridge();
+    const publishing = (async () => {
+      for (const body of sent) {
+        await publish(body);
+        await sleep(10);
+      }
+    })();
+    for (let round = 0; round < 2; round += 1) {
+      await sleep(400);
+      bridge.kill();
+      await server.kill();
+      bridge = await startBridge();
+      await server.start();
+    }
+    await sleep(300);
+    // The server alone: the bridge connects again.
+    await server.kill();
+    await server.start();
+    await publishing;
+    const taken = await take((messages) => distinct(messages).size >= sent.length);
+    expect(distinct(taken)).toEqual(new Set(sent));
+    await untilSettled();
+    await until(async () => ((await bridge.health()).status === 200 ? true : undefined));
+  });
+
+  test('that the queue does not take waits and delays no other', async () => {
+    const { publish, startBridge, take, untilSettled } = await way();
+    let isDown = true;
+    gate.before = (_, body) => (isDown && body.includes('unlucky') ? 'refuse' : 'pass');
+    const bridge = await startBridge();
+    await publish('unlucky');
+    await until(async () => ((await bridge.health()).status === 503 ? true : undefined));
+    for (const body of numbered(20)) await publish(body);
+    expect((await take(({ length }) => length >= 20)).length).toBe(20);
+    isDown = false;
+    expect(bodies(await take(({ length }) => length >= 1))).toEqual(['unlucky']);
+    await untilSettled();
+    expect(await bridge.health()).toMatchObject({ status: 200, body: { status: 'ok', requests: { carried: 21 } } });
+  });
+
+  test('waits in the stream, not in the memory of the bridge, while the queue is slow', async () => {
+    const { publish, startBridge, take, untilSettled } = await way({ IN_FLIGHT: '4' });
+    const sent = numbered(100);
+    await Promise.all(sent.map((body) => publish(body)));
+    gate.before = () => sleep(20, 'pass');
+    await startBridge();
+    const taken = await take((messages) => distinct(messages).size >= sent.length);
+    await untilSettled();
+    expect(distinct(taken)).toEqual(new Set(sent));
+    expect(gate.mostAtOnce).toBe(4);
+  });
+
+  test('that is under way when the bridge is stopped is acknowledged, and the rest is left to the next', async () => {
+    const { publish, startBridge, take, untilSettled } = await way({ IN_FLIGHT: '3' }, { NATS_NKEY_FILE: nkeyFile });
+    const sent = numbered(12);
+    for (const body of sent) await publish(body);
+    let called = 0;
+    gate.before = () => {
+      called += 1;
+      return sleep(300, 'pass');
+    };
+    const first = await startBridge();
+    await until(async () => (called >= 3 ? true : undefined));
+    expect(await first.end('SIGTERM')).toBe(0);
+    gate.before = () => 'pass';
+    await startBridge();
+    const taken = await take(({ length }) => length >= sent.length);
+    await untilSettled();
+    expect(bodies(taken).sort()).toEqual([...sent].sort());
+  });
+});
+
+describe('an event of the bus', () => {
+  const busEvent = (id: string) => ({
+    source: 'payonce',
+    'detail-type': 'payment.completed.v1',
+    detail: { tenant: 'ten_shop', mode: 'test', event: { id, sequence: 2 } },
+  });
+
+  async function wayOut() {
+    const prefix = unique('events');
+    const stream = await makeStream(nats, `${prefix}.>`);
+    const manager = await jetstreamManager(nats);
+    const queueUrl = await makeQueue(sqs, 1);
+    const parking = await makeQueue(sqs);
+    gate = new SqsGate();
+    await gate.open();
+    const startBridge = async (): Promise<BridgeProcess> => {
+      const bridge = await BridgeProcess.start(gate.endpoint, {
+        NATS_SERVERS: `127.0.0.1:${server.port}`,
+        ...BY_PASSWORD,
+        EVENTS_QUEUE_URL: gate.through(queueUrl),
+        EVENTS_PARKING_QUEUE_URL: gate.through(parking),
+        EVENTS_PREFIX: prefix,
+      });
+      bridges.push(bridge);
+      return bridge;
+    };
+    const put = async (body: unknown) => {
+      const MessageBody = typeof body === 'string' ? body : JSON.stringify(body);
+      await sqs.send(new SendMessageCommand({ QueueUrl: queueUrl, MessageBody }));
+    };
+    const stored = async () => {
+      const info = await manager.streams.info(stream).catch(() => undefined);
+      return info?.state.messages;
+    };
+    return { prefix, stream, parking, startBridge, put, stored };
+  }
+
+  test('is stored under the subject of its tenant and name, with its id as Nats-Msg-Id; what is no event is parked', async () => {
+    const { prefix, stream, startBridge, put, parking, stored } = await wayOut();
+    await put('not JSON');
+    await put(busEvent('evt_1'));
+    await startBridge();
+    await until(async () => ((await stored()) === 1 ? true : undefined));
+    const message = await (await jetstreamManager(nats)).streams.getMessage(stream, { seq: 1 });
+    expect(message?.subject).toBe(`${prefix}.ten_shop.payment.completed.v1`);
+    expect(message?.header.get('Nats-Msg-Id')).toBe('evt_1');
+    expect(message?.json()).toEqual(busEvent('evt_1').detail);
+    const [parked] = await takeUntil(sqs, parking, ({ length }) => length === 1);
+    expect(parked?.Body).toBe('not JSON');
+    expect(parked?.MessageAttributes?.['reason']?.StringValue).toBe('malformed');
+  });
+
+  test('is stored once when the bridge is killed after JetStream stored it and before it is deleted from the queue', async () => {
+    const { startBridge, put, stored } = await wayOut();
+    await put(busEvent('evt_2'));
+    const first = await startBridge();
+    gate.before = (action) => {
+      if (action !== 'DeleteMessage') return 'pass';
+      first.kill();
+      return 'refuse';
+    };
+    expect(await first.ended()).toBe('SIGKILL');
+    gate.before = () => 'pass';
+    const second = await startBridge();
+    await until(async () => ((await second.health()).body.events?.carried === 1 ? true : undefined));
+    expect((await second.health()).body.events?.redelivered).toBe(1);
+    expect(await stored()).toBe(1);
+  });
+
+  test('waits in the queue while the server is down', async () => {
+    const { startBridge, put, stored } = await wayOut();
+    const bridge = await startBridge();
+    await until(async () => ((await bridge.health()).status === 200 ? true : undefined));
+    await server.kill();
+    for (const body of numbered(15)) await put(busEvent(`evt_${body.length}${body}`.replaceAll(/[^a-z0-9_]/g, '')));
+    await until(async () => ((await bridge.health()).status === 503 ? true : undefined));
+    await server.start();
+    await until(async () => ((await stored()) === 15 ? true : undefined));
+    await until(async () => ((await bridge.health()).status === 200 ? true : undefined));
+  });
+});
