@@ -64,12 +64,22 @@ async function order(
   );
 }
 
-function document({ id, state, vendor, operation, reason, mayBeApplied, keptSinceMs }: LetterReport): object {
+function document({
+  id,
+  state,
+  vendor,
+  operation,
+  order: orderId,
+  reason,
+  mayBeApplied,
+  keptSinceMs,
+}: LetterReport): object {
   return {
     id,
     state,
     vendor,
     operation,
+    order: orderId,
     reason,
     may_be_applied: mayBeApplied,
     kept_since: Math.floor(keptSinceMs / 1000),
@@ -78,14 +88,15 @@ function document({ id, state, vendor, operation, reason, mayBeApplied, keptSinc
 
 function lines(letters: readonly LetterReport[]): readonly string[] {
   if (letters.length === 0) return ['No letters.'];
-  const rows = letters.map(({ state, vendor, operation, reason, mayBeApplied, keptSinceMs, id }) => [
+  const rows = letters.map(({ state, vendor, operation, order: orderId, reason, mayBeApplied, keptSinceMs, id }) => [
     state,
     vendor,
     operation,
+    orderId ?? 'none',
     reason,
     mayBeApplied ? 'may have been applied' : 'not applied',
     isoTime(keptSinceMs),
     id,
   ]);
-  return table(['STATE', 'VENDOR', 'OPERATION', 'REASON', 'EFFECT', 'KEPT SINCE', 'LETTER'], rows);
+  return table(['STATE', 'VENDOR', 'OPERATION', 'ORDER', 'REASON', 'EFFECT', 'KEPT SINCE', 'LETTER'], rows);
 }

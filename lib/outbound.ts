@@ -1,5 +1,6 @@
-import { Duration } from 'aws-cdk-lib';
+import { Duration, Validations } from 'aws-cdk-lib';
 import { PolicyStatement } from 'aws-cdk-lib/aws-iam';
+import { SqsEventSource } from 'aws-cdk-lib/aws-lambda-event-sources';
 import { Construct } from 'constructs';
 import { REDRIVE_TIMEOUT_MINUTES } from '../lambdas/kernel/contract/timing.ts';
 import { VENDORS } from '../lambdas/orders/contract.ts';
@@ -15,7 +16,13 @@ export interface OutboundProps {
   readonly logs: FunctionLogs;
 }
 
-/** Dead letters of vendor calls: a function that redrives them and records the outcomes in the orders, and alarms. */
+/** A vendor that was away is not met by all delayed calls at once. */
+const DELAYED_AT_ONCE = 5;
+
+/**
+ * Calls to vendors that were given up in their process: a function that makes a delayed call for the last time, redrives dead letters, and
+ * records the outcomes in the orders; and alarms.
+ */
 export class Outbound extends Construct {
   readonly redrive: EngineFunction;
 
@@ -40,6 +47,17 @@ export class Outbound extends Construct {
         resources: [deadLetters.queueArn],
       }),
     );
+    this.redrive.function.addEventSource(
+      new SqsEventSource(parties.delayedCalls, {
+        batchSize: 1,
+        reportBatchItemFailures: true,
+        maxConcurrency: DELAYED_AT_ONCE,
+      }),
+    );
+    Validations.of(this.redrive.function).acknowledge({
+      id: 'Serverless::Serverless-LambdaEventSourceMappingDestination',
+      reason: 'An event source mapping of a queue needs no failure destination: SQS dead-letters the messages.',
+    });
     new VendorTrouble(this, 'VendorTrouble', { vendors: VENDORS, deadLetters });
   }
 }

@@ -1,11 +1,15 @@
+import { Duration } from 'aws-cdk-lib';
+import type { Queue } from 'aws-cdk-lib/aws-sqs';
+import { Construct } from 'constructs';
 import { Environment } from '../lambdas/kernel/contract/environment.ts';
 import { RegistryRow } from '../lambdas/kernel/contract/rows.ts';
-import { SANDBOX_TIMEOUT_SECONDS } from '../lambdas/kernel/contract/timing.ts';
+import { REDRIVE_TIMEOUT_MINUTES, SANDBOX_TIMEOUT_SECONDS } from '../lambdas/kernel/contract/timing.ts';
 import { PartiesEnvironment } from '../lambdas/orders/contract.ts';
 import type { LetterQueue } from './constructs/letter-queue.ts';
 import type { PayonceFunction } from './constructs/payonce-function.ts';
 import type { ProcessorSecret } from './constructs/processor-secret.ts';
 import type { Registry } from './constructs/registry.ts';
+import { TaskQueue } from './constructs/task-queue.ts';
 
 export interface PartiesProps {
   readonly addresses: PartyAddresses;
@@ -41,14 +45,24 @@ const SANDBOX_SENDER = 'shop@payonce.example';
 const SANDBOX_LAG_SECONDS = SANDBOX_TIMEOUT_SECONDS + 1;
 
 /** The parties of orders: stock, referrals and e-mail. */
-export class Parties {
+export class Parties extends Construct {
   /** The queue of calls to them that were given up. */
   readonly deadLetters: LetterQueue;
+  /** The queue of calls that are made for the last time half a minute after their process gave up. */
+  readonly delayedCalls: Queue;
   readonly #props: PartiesProps;
 
-  constructor(props: PartiesProps) {
+  constructor(scope: Construct, id: string, props: PartiesProps) {
+    super(scope, id);
     this.#props = props;
     this.deadLetters = props.deadLetters;
+    const { queue } = new TaskQueue(this, 'DelayedCalls', {
+      handlerTimeout: Duration.minutes(REDRIVE_TIMEOUT_MINUTES),
+      // After an open breaker or a Retry-After, the message comes again.
+      hiddenFor: Duration.minutes(REDRIVE_TIMEOUT_MINUTES + 1),
+      deadLetters: props.deadLetters,
+    });
+    this.delayedCalls = queue;
   }
 
   /**
@@ -62,6 +76,7 @@ export class Parties {
       [Environment.registryTable]: registry.tableName,
       [PartiesEnvironment.emailsPerRecipient]: String(emailsPerRecipient),
       [PartiesEnvironment.deadLettersQueueUrl]: deadLetters.queueUrl,
+      [PartiesEnvironment.delayedCallsQueueUrl]: this.delayedCalls.queueUrl,
     });
     if ('sandboxSecret' in addresses) addresses.sandboxSecret.grantReadTo(grantee);
     if ('postmarkToken' in addresses) {
@@ -70,7 +85,7 @@ export class Parties {
     }
     const actions = ['dynamodb:PutItem', 'dynamodb:UpdateItem', 'dynamodb:DeleteItem'];
     registry.grantRows(grantee, 'RememberWhatWasSent', actions, [RegistryRow.sending]);
-    grantee.allow('DeadLetter', 'sqs:SendMessage', deadLetters.queueArn);
+    grantee.allow('DeadLetter', 'sqs:SendMessage', deadLetters.queueArn, this.delayedCalls.queueArn);
   }
 
   /** Allows `grantee` to call the parties, and to count the e-mails that it sends. A redriven e-mail was counted before. */

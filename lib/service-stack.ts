@@ -51,7 +51,7 @@ export class ServiceStack extends Stack {
       claimsLost: settings.claimsLost,
       ...(sandbox === undefined ? {} : { sandbox }),
     });
-    const parties = partiesOf(props);
+    const parties = partiesOf(this, props);
     const ofOrders = parties === undefined ? {} : { parties };
     const payments = new Payments(this, 'Payments', {
       data,
@@ -148,25 +148,22 @@ function calledProcessors({ processors }: Settings): string {
 }
 
 /** @returns undefined without the sandbox and without settings for parties: then there is no orders API */
-function partiesOf({ settings, data, sandbox }: ServiceStackProps): Parties | undefined {
+function partiesOf(scope: Construct, { settings, data, sandbox }: ServiceStackProps): Parties | undefined {
   const { registry, deadLetters, postmarkToken, shopSigningKey } = data;
   const { emailsPerRecipient } = settings;
   if (deadLetters === undefined) return undefined;
+  const others = { registry, emailsPerRecipient, deadLetters };
   if (sandbox !== undefined)
-    return new Parties({
+    return new Parties(scope, 'Parties', {
       addresses: { sandboxUrl: sandbox.url, sandboxSecret: sandbox.secret },
-      registry,
-      emailsPerRecipient,
-      deadLetters,
+      ...others,
     });
   const { shopUrl, emailSender } = settings;
   if (shopUrl === undefined || shopSigningKey === undefined) return undefined;
   if (emailSender === undefined || postmarkToken === undefined) return undefined;
-  return new Parties({
+  return new Parties(scope, 'Parties', {
     addresses: { shopUrl, shopSigningKey, emailSender, postmarkToken },
-    registry,
-    emailsPerRecipient,
-    deadLetters,
+    ...others,
   });
 }
 

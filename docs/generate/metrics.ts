@@ -73,6 +73,7 @@ const VENDORS: Readonly<Record<OutboundMetric, Meaning>> = {
   outbound_capped:
     'E-mails that were not sent, because their recipient had got as many from the tenant on that day as are allowed.',
   outbound_breaker_opened: 'Times that the breaker opened. Processors are counted under their name.',
+  outbound_delayed: 'Calls that were given up in their process, and are made for the last time by a delayed message.',
   outbound_dead_lettered: 'Calls that were stored as dead letters.',
   outbound_dead_letter_failed: 'Calls that could not be stored as dead letters; their fault was thrown instead.',
 };

@@ -21,7 +21,7 @@ export type PaidEvent = PaymentEvent & { readonly payment: PaidPayment };
 /** Why a receipt was not sent. */
 type UnsentReceipt = Extract<
   EmailOutcome['kind'] | ReceiptAddress['kind'],
-  'refused' | 'capped' | 'needs_review' | 'malformed'
+  'refused' | 'capped' | 'needs_review' | 'given_up' | 'malformed'
 >;
 
 export interface ReceiptTools extends ConsumeTools {
@@ -76,7 +76,7 @@ function receiptConsumer({ digest, mailer, payments, unsent }: ReceiptTools): Co
         ...receiptEmail(payment),
       };
       const { kind } = await mailer.send(email, { timeoutMs: SEND_TIMEOUT_MS });
-      if (kind !== 'sent') unsent(payment.id, kind);
+      if (kind !== 'sent' && kind !== 'queued') unsent(payment.id, kind);
     }),
   };
 }

@@ -11,6 +11,8 @@ import { readPartiesConfig } from '../orders/parties/settings.ts';
 import { DynamoDbOrders } from '../orders/store/dynamodb-orders.ts';
 import { type LetterAnswer, type LetterOrder, MOST_LETTERS } from '../outbound/contract.ts';
 import { callOnce } from '../outbound/http-call.ts';
+import { readLetter } from '../outbound/store/sqs-letter-box.ts';
+import { makeDelayedCall } from '../outbound/use/last-rung.ts';
 import { listLetters, redriveLetters } from '../outbound/use/redrive-letters.ts';
 import { DynamoDbStore } from '../payments/store/dynamodb-store.ts';
 import { readPaymentsConfig } from '../processors/settings.ts';
@@ -20,9 +22,11 @@ const letterOrder = z.strictObject({
   atMost: z.int().min(1).max(MOST_LETTERS),
 }) satisfies z.ZodType<LetterOrder>;
 
-/** Lists or redrives dead letters, for an operator, by `payonce letters`. */
+const delayedCalls = z.object({ Records: z.array(z.object({ messageId: z.string(), body: z.string() })).length(1) });
+
+/** Makes a delayed call for the last time, and lists or redrives dead letters, for an operator, by `payonce letters`. */
 export const handler = await idempotently(
-  { unit: 'a dead letter', record: 'the letter, which is removed once its call has ended' },
+  { unit: 'a delayed call or a dead letter', record: 'its message, which is removed once its call has ended' },
   (runner) => wire({ ...systemPlatform(), ...queues, ...secrets, send: callOnce }, runner),
 );
 
@@ -36,7 +40,15 @@ export async function wire(platform: Platform & PartiesTools, runner: OperationR
   const orders = new DynamoDbOrders(platform.documents, tables, platform, store);
   const redrive = await configuredRedrive(config, { ...platform, store, orders });
   const tools = { ...redrive, runner, clock, report: (error: unknown) => telemetry.fault('redrive', error) };
-  return async (event: unknown): Promise<LetterAnswer> => {
+  return async (event: unknown): Promise<LetterAnswer | { readonly batchItemFailures: readonly [] }> => {
+    const delayed = delayedCalls.safeParse(event).data?.Records[0];
+    if (delayed !== undefined) {
+      const letter = readLetter(delayed.body);
+      if (letter === undefined) throw new Error(`the delayed call ${delayed.messageId} is unreadable`);
+      telemetry.run('last rung', {}, { came: await makeDelayedCall(tools, letter, delayed.messageId) });
+      // An error fails the only message of the batch.
+      return { batchItemFailures: [] };
+    }
     const { action, atMost } = readLetterOrder(event);
     const run = { deadlineMs: clock.nowMs() + REDRIVE_SECONDS * 1_000, atMost };
     const letters = await (action === 'list' ? listLetters(tools, run) : redriveLetters(tools, run));

@@ -21,6 +21,8 @@ export const PartiesEnvironment = {
   emailsPerRecipient: 'EMAILS_PER_RECIPIENT',
   /** The queue of dead letters: calls that were given up. */
   deadLettersQueueUrl: 'DEAD_LETTERS_QUEUE_URL',
+  /** The queue of calls that were given up in their process, and are made for the last time half a minute later. */
+  delayedCallsQueueUrl: 'DELAYED_CALLS_QUEUE_URL',
 } as const;
 
 /** The names of the vendors that an order calls, in metrics, alarms, claims and dead letters. */

@@ -17,6 +17,8 @@ export interface LetterReport {
   readonly id: string;
   readonly vendor: string;
   readonly operation: string;
+  /** The order of the call; null for a call of no order. */
+  readonly order: string | null;
   /** Unix milliseconds. */
   readonly keptSinceMs: number;
   /** The call was sent and got no answer. */

@@ -4,8 +4,21 @@ import { type CallGuard, isCircuitOpen } from './circuit-breaker.ts';
 import type { Fault, OutboundCall, OutboundObserver } from './outbound-calls.ts';
 import type { RetryBudget } from './retry-budget.ts';
 
-/** Milliseconds between attempts, before full jitter. Cockatiel's retry is not used: it sleeps by the system clock. */
-const LADDER_MS = [500, 2_000, 5_000, 30_000] as const;
+/**
+ * The waits between the attempts of a call, each jittered between half and the whole of it. Cockatiel's retry is not used: it sleeps by
+ * the system clock.
+ */
+export const VENDOR_WAITS = {
+  /** Milliseconds. */
+  inProcessMs: [500, 2_000, 5_000],
+  /** The last wait is that of a message, so that no process waits. Seconds. */
+  delayedSeconds: 30,
+} as const;
+
+/** @param fraction from 0 to 1 */
+function jittered(wait: number, fraction: number): number {
+  return wait * (0.5 + fraction / 2);
+}
 
 /** Milliseconds. A call with less time would probably time out, and its outcome would be unknown. */
 const SHORTEST_CALL_MS = 250;
@@ -19,6 +32,8 @@ export interface LadderTools {
   readonly budget: RetryBudget;
   readonly timeoutMs: number;
   readonly probeTimeoutMs: number;
+  /** The waits before further attempts. Milliseconds. */
+  readonly waitsMs: readonly number[];
 }
 
 export type LadderEnd<T> =
@@ -48,7 +63,7 @@ type Rung<T> =
   | { readonly kind: 'climb' }
   | { readonly kind: 'give_up' };
 
-/** Makes one call with up to five attempts, within the deadline and the retry budget, and never through an open breaker. */
+/** Makes one call with up to four attempts, within the deadline and the retry budget, and never through an open breaker. */
 export async function climb<T>(
   tools: LadderTools,
   call: OutboundCall<T>,
@@ -56,8 +71,8 @@ export async function climb<T>(
 ): Promise<LadderEnd<T>> {
   const { vendor, clock, entropy, observer } = tools;
   const progress: Progress = { rung: 0, sent: 0, reached: 0, fault: noTime(vendor), waitAtLeastMs: 0 };
-  for (const rungMs of [0, ...LADDER_MS]) {
-    const waitMs = Math.max(rungMs * entropy.fraction(), progress.waitAtLeastMs);
+  for (const rungMs of [0, ...tools.waitsMs]) {
+    const waitMs = Math.max(jittered(rungMs, entropy.fraction()), progress.waitAtLeastMs);
     if (clock.nowMs() + waitMs + SHORTEST_CALL_MS > call.deadlineMs) break;
     if (waitMs > 0) await clock.sleep(waitMs);
     progress.waitAtLeastMs = 0;

@@ -27,6 +27,8 @@ export type Resend<T> =
 interface OutboundStep<T> {
   /** The name of the operation in dead letters, for example `email.send`. */
   readonly operation: string;
+  /** What the call is for, in dead letters: the id of an order. @default nothing */
+  readonly about?: string | undefined;
   /** Unix milliseconds. No attempt begins that could end later. */
   readonly deadlineMs: number;
   /** Must end within its limit. @throws only faults (`kernel/faults.ts`) */
@@ -38,12 +40,19 @@ export type OutboundCall<T> = OutboundStep<T> & Resend<T>;
 /** A call without effects. It may be sent again after any fault, and may be the breaker's probe. */
 export type OutboundRead<T> = OutboundStep<T>;
 
-/** The handling of a call that is given up: throw, dead-letter, or dead-letter only after a terminal fault and otherwise throw. */
-export type GivenUp = 'throw' | 'dead_letter' | 'dead_letter_terminal';
+/**
+ * The handling of a call that is given up. A call after a terminal fault, which a retry cannot help, is dead-lettered by all but `throw`.
+ *
+ *   throw                  the caller has the work
+ *   dead_letter            dead-letter it after any other fault too
+ *   dead_letter_terminal   throw any other fault
+ *   delay                  after any other fault, a delayed message makes the call for the last time, and then it is dead-lettered
+ */
+export type GivenUp = 'throw' | 'dead_letter' | 'dead_letter_terminal' | 'delay';
 
-/** The outcome of a dead-lettered call, instead of a fault. The work is stored, so no redelivery is needed. */
+/** The outcome of a call that is kept in a queue, instead of a fault. No redelivery is needed. */
 export interface DeadLettered {
-  readonly kind: 'dead_lettered';
+  readonly kind: 'dead_lettered' | 'delayed';
   /** The fault's code. */
   readonly reason: string;
   readonly mayBeApplied: boolean;

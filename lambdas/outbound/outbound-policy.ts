@@ -1,7 +1,7 @@
 import { AmbiguousError, TerminalError } from '../kernel/faults.ts';
 import type { Clock, Entropy } from '../kernel/world.ts';
 import { type BreakerSettings, createCallGuard } from './circuit-breaker.ts';
-import { climb, type LadderTools } from './ladder.ts';
+import { climb, type LadderTools, VENDOR_WAITS } from './ladder.ts';
 import {
   type DeadLettered,
   type GivenUp,
@@ -26,6 +26,8 @@ export interface OutboundPolicyOptions {
   readonly probe: (limit: { readonly timeoutMs: number }) => Promise<void>;
   /** @default five failures in a row open the breaker for 10 seconds */
   readonly breaker?: BreakerSettings;
+  /** The waits before further attempts in this process. Milliseconds. @default half a second, two and five seconds */
+  readonly waitsMs?: readonly number[];
 }
 
 const DEFAULT_BREAKER: BreakerSettings = { consecutiveFailures: 5, openForMs: 10_000 };
@@ -48,9 +50,9 @@ export interface OutboundPolicy {
    */
   call<T>(call: OutboundCall<T>): Promise<T>;
   /**
-   * Like `call`, but dead-letters a call that is given up, with this payload: after any fault, or only after a terminal one.
+   * Like `call`, but keeps a call that is given up in a queue, with this payload, as `givenUp` says.
    *
-   * @throws as `call`, if the call is not dead-lettered or cannot be
+   * @throws as `call`, if the call is not kept or cannot be
    */
   callOrDeadLetter<T>(
     call: OutboundCall<T>,
@@ -84,6 +86,7 @@ export function createOutboundPolicy(options: OutboundPolicyOptions): OutboundPo
     budget: createRetryBudget(),
     timeoutMs: options.timeoutMs,
     probeTimeoutMs: PROBE_TIMEOUT_MS,
+    waitsMs: options.waitsMs ?? VENDOR_WAITS.inProcessMs,
   };
 
   return {
@@ -97,18 +100,23 @@ export function createOutboundPolicy(options: OutboundPolicyOptions): OutboundPo
       const end = await climb(tools, call, 'write');
       if (end.kind === 'answered') return end.answer;
       const { fault, attempts } = end;
-      if (givenUp === 'dead_letter_terminal' && !(fault instanceof TerminalError)) throw fault;
+      const isTerminal = fault instanceof TerminalError;
+      if (givenUp === 'dead_letter_terminal' && !isTerminal) throw fault;
       const mayBeApplied = fault instanceof AmbiguousError;
       const reason = fault.code;
+      const { operation, about } = call;
+      const named = about === undefined ? {} : { about };
+      const letter = { vendor, operation, ...named, payload, attempts, reason, mayBeApplied };
+      const isDelayed = givenUp === 'delay' && !isTerminal;
       try {
-        await deadLetters.put({ vendor, operation: call.operation, payload, attempts, reason, mayBeApplied });
+        await deadLetters.put(letter, isDelayed ? 'delayed' : 'dead');
       } catch {
         // The fault of the call states what may have happened. The caller's transport must redeliver.
         observer.count(vendor, 'outbound_dead_letter_failed');
         throw fault;
       }
-      observer.count(vendor, 'outbound_dead_lettered');
-      return { kind: 'dead_lettered', reason, mayBeApplied };
+      observer.count(vendor, isDelayed ? 'outbound_delayed' : 'outbound_dead_lettered');
+      return { kind: isDelayed ? 'delayed' : 'dead_lettered', reason, mayBeApplied };
     },
     read: async (read) => {
       // A read has no effect, so it can be sent again like a call that is recognized by its key.

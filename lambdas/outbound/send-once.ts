@@ -37,6 +37,8 @@ export interface SendOnceRequest {
   /** Payonce's key. The vendor can be searched for it. */
   readonly key: string;
   readonly operation: string;
+  /** As {@link OutboundCall}. */
+  readonly about?: string | undefined;
   /** Unix milliseconds. */
   readonly deadlineMs: number;
   readonly send: (limit: CallLimit) => Promise<SendAnswer>;
@@ -149,6 +151,7 @@ async function sendOwned(
   const { payload, givenUp = 'throw' } = request;
   const call: OutboundCall<SendAnswer> = {
     operation: request.operation,
+    about: request.about,
     deadlineMs: request.deadlineMs,
     send: request.send,
     ...resend(request),
@@ -156,12 +159,16 @@ async function sendOwned(
   const outcome = await settle(claims, ours, () =>
     givenUp === 'throw' ? policy.call(call) : policy.callOrDeadLetter(call, payload, givenUp),
   );
-  const isUnknown = outcome.kind === 'unknown' || (outcome.kind === 'dead_lettered' && outcome.mayBeApplied);
+  const isUnknown = outcome.kind === 'unknown' || (isKept(outcome) && outcome.mayBeApplied);
   if (outcome.kind === 'sent') await claims.sent(ours.key, outcome.vendorId);
   else await claims.release(ours, isUnknown ? 'unknown' : 'nothing_sent');
   if (isUnknown && request.lookUp === undefined) return { kind: 'needs_review' };
   if (outcome.kind === 'unknown') throw outcome.fault;
   return outcome;
+}
+
+function isKept(outcome: { readonly kind: string }): outcome is DeadLettered {
+  return outcome.kind === 'dead_lettered' || outcome.kind === 'delayed';
 }
 
 /** Only errors of the vendor's call determine the outcome; faults of the claims' store do not. */

@@ -9,6 +9,7 @@ const SANDBOX = {
   EMAIL_SENDER: 'shop@payonce.example',
   EMAILS_PER_RECIPIENT: '20',
   DEAD_LETTERS_QUEUE_URL: 'http://localhost:4566/000000000000/letters',
+  DELAYED_CALLS_QUEUE_URL: 'http://localhost:4566/000000000000/delayed',
   REGISTRY_TABLE: 'registry',
 };
 
@@ -25,6 +26,7 @@ describe('the configured parties of a function', () => {
       emailsPerRecipient: 20,
       registryTable: 'registry',
       deadLettersQueueUrl: 'http://localhost:4566/000000000000/letters',
+      delayedCallsQueueUrl: 'http://localhost:4566/000000000000/delayed',
     });
     const { POSTMARK_LAG_SECONDS: _lag, PARTIES_SANDBOX_SECRET_ID: _secret, ...rest } = SANDBOX;
     expect(() => readPartiesConfig(rest)).toThrow('SHOP_SIGNING_KEY_SECRET_ID is not set');
@@ -46,6 +48,7 @@ describe('the configured parties of a function', () => {
     [{ EMAILS_PER_RECIPIENT: '0' }, 'EMAILS_PER_RECIPIENT must be a whole number from 1 to 999'],
     [{ EMAIL_SENDER: 'the shop' }, 'EMAIL_SENDER must be an e-mail address'],
     [{ DEAD_LETTERS_QUEUE_URL: undefined }, 'DEAD_LETTERS_QUEUE_URL is not set'],
+    [{ DELAYED_CALLS_QUEUE_URL: undefined }, 'DELAYED_CALLS_QUEUE_URL is not set'],
     [{ REGISTRY_TABLE: undefined }, 'REGISTRY_TABLE is not set'],
   ])('%j is refused, naming the variable', (changes, message) => {
     expect(() => readPartiesConfig({ ...SANDBOX, ...changes })).toThrow(message);

@@ -151,6 +151,7 @@ describe('every function', () => {
     [PartiesEnvironment.emailSender]: 'shop@example.com',
     [PartiesEnvironment.emailsPerRecipient]: '20',
     [PartiesEnvironment.deadLettersQueueUrl]: queue,
+    [PartiesEnvironment.delayedCallsQueueUrl]: queue,
   };
   const before = { ...process.env };
 

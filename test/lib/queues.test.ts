@@ -42,6 +42,7 @@ const sources = [service, sandbox].flatMap((template) => sourcesOf(present(templ
 test('each queue with a function is among these', () => {
   expect(sources.map(({ id }) => id.replace(/Queue[0-9A-F]{8}$/, '')).toSorted()).toEqual([
     'CommissionEventsTasks',
+    'PartiesDelayedCalls',
     'PaymentRunsTasks',
     'ReceiptEventsTasks',
     'Tasks',

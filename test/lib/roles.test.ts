@@ -57,7 +57,7 @@ const RECORDS_ACTIVITY = [
 /** What every function that calls an order's parties may do. */
 const CALLS_PARTIES = [
   `dynamodb:DeleteItem, dynamodb:PutItem, dynamodb:UpdateItem ${rows('SENDING#*')}`,
-  'sqs:SendMessage on DeadLetters',
+  'sqs:SendMessage on Queue, DeadLetters',
 ];
 /** What every function may do that sends e-mails. */
 const SENDS_EMAILS = [...CALLS_PARTIES, `dynamodb:UpdateItem ${rows('EMAIL_COUNT#*')}`];
@@ -174,6 +174,7 @@ const ROLES: readonly (readonly [string, readonly string[]])[] = [
       ...CALLS_PARTIES,
       'secretsmanager:GetSecretValue on SandboxSecret',
       'sqs:ChangeMessageVisibility, sqs:DeleteMessage, sqs:ReceiveMessage on DeadLetters',
+      'sqs:ChangeMessageVisibility, sqs:DeleteMessage, sqs:GetQueueAttributes, sqs:GetQueueUrl, sqs:ReceiveMessage on Queue',
     ],
   ],
 ];

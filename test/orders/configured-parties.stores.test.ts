@@ -60,6 +60,7 @@ beforeAll(async () => {
     emailsPerRecipient: 20,
     registryTable: registry,
     deadLettersQueueUrl: QueueUrl,
+    delayedCallsQueueUrl: QueueUrl,
   };
   counts = [];
 });
@@ -124,10 +125,11 @@ describe('the parties of orders on the deployed sandbox', () => {
 
   test('dead-letter calls that an operator must fix, and send them once when they are redriven', async () => {
     const { mailer } = await configuredParties(config, tools());
-    await expect(mailer.send(letter('late', 'account@example.com'), LIMIT)).rejects.toMatchObject({
-      code: 'postmark_account',
+    expect(await mailer.send(letter('late', 'account@example.com'), LIMIT)).toEqual({
+      kind: 'given_up',
+      reason: 'postmark_account',
     });
-    const box = new SqsLetterBox(sqs, config.deadLettersQueueUrl);
+    const box = new SqsLetterBox(sqs, config.deadLettersQueueUrl, config.delayedCallsQueueUrl);
     const [kept] = await box.take(1);
     expect(kept?.letter).toMatchObject({ vendor: 'postmark', reason: 'postmark_account', mayBeApplied: false });
     if (kept !== undefined) await box.putBack(kept);

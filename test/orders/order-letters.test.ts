@@ -4,9 +4,10 @@ import { RetryableError } from '../../lambdas/kernel/faults.ts';
 import { orderStepOperation, paymentOfOrder } from '../../lambdas/kernel/ids.ts';
 import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
 import { idempotentRunner } from '../../lambdas/once/idempotent-runner.ts';
-import { makeAgain } from '../../lambdas/orders/parties/make-again.ts';
+import { makeAgain, recordGivenUp } from '../../lambdas/orders/parties/make-again.ts';
 import type { OrderLetterTools } from '../../lambdas/orders/use/call-for-order-again.ts';
 import type { CreateOrder } from '../../lambdas/orders/use/create-order.ts';
+import { makeDelayedCall } from '../../lambdas/outbound/use/last-rung.ts';
 import { redriveLetters } from '../../lambdas/outbound/use/redrive-letters.ts';
 import { MemoryLetterBox } from '../outbound/memory-letter-box.ts';
 import { type SandboxServer, serveSandbox } from '../sandbox/sandbox-server.ts';
@@ -35,14 +36,14 @@ afterEach(async () => {
   await server[Symbol.asyncDispose]();
 });
 
-function connect(givenUp: 'throw' | 'dead_letter_terminal') {
+function connect(givenUp: 'throw' | 'delay') {
   return connectParties({ clock: harness.clock, url: server.url, letters }, givenUp, claims);
 }
 
 /** An order whose e-mail cannot be sent before a fix, and whose credit conflicts with an earlier one under its key. */
 async function brokenOrder(key: string): Promise<CreateOrder> {
   const request = orderRequest(key, { email: 'account@example.com' });
-  const { mailer, referrals } = connect('dead_letter_terminal');
+  const { mailer, referrals } = connect('delay');
   const credit = { orderId: request.orderId, referrer: 'ref_friend', currency: 'EUR' };
   const operationId = orderStepOperation(systemDigest, 'credit', request.orderId);
   await connect('throw').referrals.credit({ ...credit, operationId, amountMinor: 1 }, { timeoutMs: 5_000 });
@@ -68,6 +69,32 @@ function redrive(changes: Partial<OrderLetterTools> = {}) {
     },
     { deadlineMs: harness.clock.nowMs() + 300_000, atMost: 10 },
   );
+}
+
+/** The delivery of the delayed message, half a minute later. */
+async function lastRung(connected = connect('throw')): Promise<readonly string[]> {
+  harness.clock.advance(30_000);
+  const { emails, stock, referrals } = connected;
+  const parties = { ...harness.tools, emails, stock, referrals };
+  const came: string[] = [];
+  for (const letter of letters.delayed.splice(0)) {
+    came.push(
+      await makeDelayedCall(
+        {
+          letters,
+          makeLast: (one, limit, id) => makeAgain(parties, one, limit, id),
+          recordGivenUp: (one, id) => recordGivenUp(harness.tools, one, id),
+          runner: idempotentRunner,
+          report: (error) => {
+            throw error;
+          },
+        },
+        letter,
+        'delayed',
+      ),
+    );
+  }
+  return came;
 }
 
 const sent = async ({ orderId }: CreateOrder) =>
@@ -134,7 +161,7 @@ test('a dead letter of an order whose money is gone stays, and takes effect when
 
 test('a dead letter of a canceled order is removed without effect', async () => {
   const request = orderRequest('canceled', { email: 'account@example.com' });
-  const { mailer } = connect('dead_letter_terminal');
+  const { mailer } = connect('delay');
   await harness.order(request, { mailer, stock: { ...harness.shop.stock, reserve: outOfStock } });
   expect(await harness.read(request)).toMatchObject({ status: 'canceled' });
   await mailer
@@ -161,3 +188,42 @@ test('a dead letter of a canceled order is removed without effect', async () => 
 async function outOfStock() {
   return { kind: 'refused', failure: { code: 'out_of_stock', message: 'None left.' } } as const;
 }
+
+/** A mailer and a shop that cannot be reached: connections are refused. */
+async function awayParties(givenUp: 'throw' | 'delay') {
+  const { url, [Symbol.asyncDispose]: close } = await serveSandbox(sandbox.handler);
+  await close();
+  return connectParties({ clock: harness.clock, url, letters }, givenUp, claims);
+}
+
+test('an e-mail and a credit that are given up in their process are made for the last time by a delayed message', async () => {
+  const request = orderRequest('delayed');
+  const { mailer, referrals } = await awayParties('delay');
+  await harness.order(request, { mailer, referrals });
+  expect(await harness.read(request)).toMatchObject({ email: { status: 'queued' }, referral: { status: 'queued' } });
+  // The driver leaves the calls to the message.
+  await harness.resolveFor(3, { mailer: refusing, referrals: refusing });
+  expect(await lastRung()).toEqual(['applied', 'applied']);
+  expect(await harness.read(request)).toMatchObject({ email: { status: 'sent' }, referral: { status: 'credited' } });
+  expect([await sent(request), await letters.take(10)]).toMatchObject([[{}], []]);
+});
+
+test('a delayed call that fails too has a dead letter with its order, and a redrive shows on the order', async () => {
+  const request = orderRequest('dead');
+  const { mailer, referrals } = await awayParties('delay');
+  await harness.order(request, { mailer, referrals });
+  expect(await lastRung(await awayParties('throw'))).toEqual(['stays', 'stays']);
+  expect(await harness.read(request)).toMatchObject({ email: { status: 'failed' }, referral: { status: 'failed' } });
+  const reports = await redrive();
+  expect(reports.map(({ order, state }) => [order, state])).toEqual([
+    [request.orderId, 'applied'],
+    [request.orderId, 'applied'],
+  ]);
+  expect(await harness.read(request)).toMatchObject({ email: { status: 'sent' }, referral: { status: 'credited' } });
+  expect(await sent(request)).toHaveLength(1);
+});
+
+const refusing = {
+  send: () => Promise.reject(new Error('the driver sends nothing')),
+  credit: () => Promise.reject(new Error('the driver credits nothing')),
+};

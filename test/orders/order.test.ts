@@ -75,8 +75,16 @@ const ANSWERS: Readonly<Record<OrderCall, readonly OrderFact[]>> = {
     { kind: 'email_refused' },
     { kind: 'email_unknown' },
     { kind: 'email_unanswered' },
+    { kind: 'email_queued' },
+    { kind: 'email_given_up' },
   ],
-  credit: [{ kind: 'credited' }, { kind: 'credit_refused' }, { kind: 'credit_unanswered' }],
+  credit: [
+    { kind: 'credited' },
+    { kind: 'credit_refused' },
+    { kind: 'credit_unanswered' },
+    { kind: 'credit_queued' },
+    { kind: 'credit_given_up' },
+  ],
 };
 const EVERY_FACT = Object.values(ANSWERS).flat();
 

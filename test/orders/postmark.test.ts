@@ -230,6 +230,7 @@ describe('Postmark', () => {
       {
         vendor: 'postmark',
         operation: 'email.send',
+        about: 'ord_1',
         payload: EMAIL,
         attempts: 1,
         reason: 'postmark_error',

@@ -1,5 +1,5 @@
 import type { Clock } from '../../lambdas/kernel/world.ts';
-import type { DeadLetter, LetterBox, TakenLetter } from '../../lambdas/outbound/use/dead-letters.ts';
+import type { DeadLetter, LetterBox, LetterQueueName, TakenLetter } from '../../lambdas/outbound/use/dead-letters.ts';
 
 /** Milliseconds. The queue's visibility timeout. */
 const HIDDEN_MS = 6 * 60_000;
@@ -22,9 +22,13 @@ export class MemoryLetterBox implements LetterBox {
     this.#clock = clock;
   }
 
-  async put(letter: DeadLetter): Promise<void> {
-    this.#keep(letter);
+  async put(letter: DeadLetter, queue: LetterQueueName = 'dead'): Promise<void> {
+    if (queue === 'delayed') this.delayed.push(letter);
+    else this.#keep(letter);
   }
+
+  /** The delayed calls. */
+  readonly delayed: DeadLetter[] = [];
 
   /** Stores an unreadable message. */
   putUnreadable(): void {

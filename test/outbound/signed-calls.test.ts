@@ -129,6 +129,7 @@ test('every call to the shop is signed with the shop’s secret', async () => {
     emailsPerRecipient: 20,
     registryTable: 'Registry',
     deadLettersQueueUrl: 'https://queue.example',
+    delayedCallsQueueUrl: 'https://queue.example/delayed',
   };
   const tools = {
     documents: new MemoryDynamoDb({ tables: [] }).client,

@@ -24,7 +24,7 @@ describeLetterBox('SQS', async () => {
   const QueueUrl = await emptyQueue();
   let bodies = ['{"version":2}', 'not JSON'];
   return {
-    box: new SqsLetterBox(client, QueueUrl),
+    box: new SqsLetterBox(client, QueueUrl, QueueUrl),
     putUnreadable: async () => {
       const [MessageBody = '', ...rest] = bodies;
       bodies = rest;
@@ -34,6 +34,7 @@ describeLetterBox('SQS', async () => {
 });
 
 test('an unavailable queue is a retryable fault, and no letter is lost', async () => {
-  const box = new SqsLetterBox(client, `${endpoint}/000000000000/no-such-queue`);
+  const nowhere = `${endpoint}/000000000000/no-such-queue`;
+  const box = new SqsLetterBox(client, nowhere, nowhere);
   await expect(box.take(1)).rejects.toMatchObject({ name: 'RetryableError', code: 'dead_letters_unavailable' });
 });

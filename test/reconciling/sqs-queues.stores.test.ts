@@ -20,7 +20,7 @@ afterAll(() => client.send(new DeleteQueueCommand({ QueueUrl: url })));
 test('messages that wait for an operator are shown with what they are about and why, and stay', async () => {
   const letter = { vendor: 'postmark', operation: 'email.send', attempts: 3, reason: 'vendor_unavailable' };
   const payload = { to: 'ada@example.com', metadata: { order: ORDER } };
-  await new SqsLetterBox(client, url).put({ ...letter, payload, mayBeApplied: true });
+  await new SqsLetterBox(client, url, url).put({ ...letter, payload, mayBeApplied: true });
   const reason = { DataType: 'String', StringValue: 'event_too_large' };
   const parked = { MessageBody: `{"dynamodb":"PAY#${PAYMENT}"}`, MessageAttributes: { reason } };
   await client.send(new SendMessageCommand({ QueueUrl: url, ...parked }));

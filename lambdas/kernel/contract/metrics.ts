@@ -55,6 +55,8 @@ export type OutboundMetric =
   | 'outbound_capped'
   | 'outbound_breaker_opened'
   | 'outbound_dead_lettered'
+  /** Given up in its process, and made for the last time by a delayed message. */
+  | 'outbound_delayed'
   /** The dead letter could not be stored; the fault was thrown instead. */
   | 'outbound_dead_letter_failed';
 

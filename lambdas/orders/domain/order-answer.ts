@@ -42,11 +42,13 @@ export const SHOWN_EMAIL = ['pending', 'sent', 'delayed', 'failed', 'capped', 'u
 export const SHOWN_REFERRAL = ['none', 'pending', 'credited', 'failed'] as const;
 
 function shownEmail({ email }: Order): (typeof SHOWN_EMAIL)[number] {
-  return email.status === 'none' ? 'pending' : email.status;
+  if (email.status === 'none') return 'pending';
+  return email.status === 'queued' ? 'delayed' : email.status;
 }
 
 function shownReferral({ referral }: Order): (typeof SHOWN_REFERRAL)[number] {
-  return referral.status === 'due' || referral.status === 'delayed' ? 'pending' : referral.status;
+  const { status } = referral;
+  return status === 'due' || status === 'delayed' || status === 'queued' ? 'pending' : status;
 }
 
 /**

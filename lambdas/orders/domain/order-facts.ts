@@ -28,7 +28,11 @@ export type OrderFact =
   | { readonly kind: 'reservation_refused'; readonly failure: Failure }
   | { readonly kind: 'released'; readonly reservationId: string }
   | { readonly kind: 'email_sent' | 'email_refused' | 'email_capped' | 'email_unknown' | 'email_unanswered' }
-  | { readonly kind: 'credited' | 'credit_refused' | 'credit_unanswered' };
+  | { readonly kind: 'credited' | 'credit_refused' | 'credit_unanswered' }
+  /** A delayed message makes the call for the last time. */
+  | { readonly kind: 'email_queued' | 'credit_queued' }
+  /** The call is dead-lettered: an operator redrives it. */
+  | { readonly kind: 'email_given_up' | 'credit_given_up' };
 
 /** Decides what a fact changes. @returns undefined when it is already known, or too late to matter */
 export function decideOrder(fact: OrderFact, order: Order, nowMs: number): OrderDraft | undefined {
@@ -55,10 +59,14 @@ export function decideOrder(fact: OrderFact, order: Order, nowMs: number): Order
     case 'email_capped':
     case 'email_unknown':
     case 'email_unanswered':
+    case 'email_queued':
+    case 'email_given_up':
       return decideEmail(fact.kind, order);
     case 'credited':
     case 'credit_refused':
     case 'credit_unanswered':
+    case 'credit_queued':
+    case 'credit_given_up':
       return decideReferral(fact.kind, order);
   }
 }
@@ -190,14 +198,15 @@ function decideReservationRefused(failure: Failure, order: Order, nowMs: number)
 /** A late success counts, even after the e-mail was given up. */
 function decideEmail(kind: `email_${string}`, order: Order): OrderDraft | undefined {
   const { status, sinceMs } = order.email;
-  const isOpen = status === 'pending' || status === 'delayed';
+  const isOpen = status === 'pending' || status === 'delayed' || status === 'queued';
   const become = (type: OrderTransitionType, next: Order['email']['status']): OrderDraft => ({
     type,
     order: { ...order, email: { status: next, sinceMs } },
   });
   if (kind === 'email_sent') return isOpen || status === 'failed' ? become('email.sent', 'sent') : undefined;
   if (!isOpen) return undefined;
-  if (kind === 'email_refused') return become('email.failed', 'failed');
+  if (kind === 'email_refused' || kind === 'email_given_up') return become('email.failed', 'failed');
+  if (kind === 'email_queued') return status === 'queued' ? undefined : become('email.queued', 'queued');
   if (kind === 'email_capped') return become('email.failed', 'capped');
   if (kind === 'email_unknown') return become('email.unknown', 'unknown');
   return status === 'pending' ? become('email.delayed', 'delayed') : undefined;
@@ -205,14 +214,15 @@ function decideEmail(kind: `email_${string}`, order: Order): OrderDraft | undefi
 
 function decideReferral(kind: `credit${string}`, order: Order): OrderDraft | undefined {
   const { status, sinceMs } = order.referral;
-  const isOpen = status === 'pending' || status === 'delayed';
+  const isOpen = status === 'pending' || status === 'delayed' || status === 'queued';
   const become = (type: OrderTransitionType, next: Order['referral']['status']): OrderDraft => ({
     type,
     order: { ...order, referral: { status: next, sinceMs } },
   });
   if (kind === 'credited') return isOpen || status === 'failed' ? become('referral.credited', 'credited') : undefined;
   if (!isOpen) return undefined;
-  if (kind === 'credit_refused') return become('referral.failed', 'failed');
+  if (kind === 'credit_refused' || kind === 'credit_given_up') return become('referral.failed', 'failed');
+  if (kind === 'credit_queued') return status === 'queued' ? undefined : become('referral.queued', 'queued');
   return status === 'pending' ? become('referral.delayed', 'delayed') : undefined;
 }
 

@@ -106,10 +106,11 @@ function sendEmail(order: Order, turn: Turn): OrderStep {
     if (!turn.timeLeft) return REST;
     return append('email.pending', { ...order, email: { status: 'pending', sinceMs: turn.nowMs } });
   }
-  if (status !== 'pending' && status !== 'delayed') return REST;
+  if (status !== 'pending' && status !== 'delayed' && status !== 'queued') return REST;
   const isTooLate = turn.nowMs - sinceMs > LATE_BOUND_MS;
   if (isTooLate) return append('email.failed', { ...order, email: { status: 'failed', sinceMs } });
-  return ask('send_email', turn) ?? REST;
+  // The delayed message calls.
+  return status === 'queued' ? REST : (ask('send_email', turn) ?? REST);
 }
 
 function credit(order: Order, turn: Turn): OrderStep {
@@ -118,10 +119,10 @@ function credit(order: Order, turn: Turn): OrderStep {
     if (!turn.timeLeft) return REST;
     return append('referral.pending', { ...order, referral: { status: 'pending', sinceMs: turn.nowMs } });
   }
-  if (status !== 'pending' && status !== 'delayed') return REST;
+  if (status !== 'pending' && status !== 'delayed' && status !== 'queued') return REST;
   const isTooLate = turn.nowMs - sinceMs > LATE_BOUND_MS;
   if (isTooLate) return append('referral.failed', { ...order, referral: { status: 'failed', sinceMs } });
-  return ask('credit', turn) ?? REST;
+  return status === 'queued' ? REST : (ask('credit', turn) ?? REST);
 }
 
 // ---------------------------------------------------------------------------------------------------------- compensation

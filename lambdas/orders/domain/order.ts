@@ -52,11 +52,12 @@ interface ReservationProgress extends Progress<(typeof RESERVATION_STATUSES)[num
   readonly reservationId?: string;
 }
 
-export const EMAIL_STATUSES = ['none', 'pending', 'delayed', 'sent', 'failed', 'capped', 'unknown'] as const;
+/** `queued`: given up in its process; a delayed message makes the call for the last time. */
+export const EMAIL_STATUSES = ['none', 'pending', 'delayed', 'queued', 'sent', 'failed', 'capped', 'unknown'] as const;
 type EmailProgress = Progress<(typeof EMAIL_STATUSES)[number]>;
 
-/** `none`: there is no referrer to credit; `due`: the credit is due once the goods are reserved. */
-export const REFERRAL_STATUSES = ['none', 'due', 'pending', 'delayed', 'credited', 'failed'] as const;
+/** `none`: there is no referrer to credit; `due`: the credit is due once the goods are reserved; `queued` as of e-mails. */
+export const REFERRAL_STATUSES = ['none', 'due', 'pending', 'delayed', 'queued', 'credited', 'failed'] as const;
 type ReferralProgress = Progress<(typeof REFERRAL_STATUSES)[number]>;
 
 /** The order after a transition. Long fields that never change are stored on the first transition only. */
@@ -110,11 +111,13 @@ export const ORDER_TRANSITION_TYPES = [
   'release.succeeded',
   'email.pending',
   'email.delayed',
+  'email.queued',
   'email.sent',
   'email.failed',
   'email.unknown',
   'referral.pending',
   'referral.delayed',
+  'referral.queued',
   'referral.credited',
   'referral.failed',
   /** The request was answered with 202. */

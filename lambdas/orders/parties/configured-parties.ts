@@ -20,7 +20,7 @@ import { DynamoDbEmailCounts } from '../store/dynamodb-email-counts.ts';
 import type { OrderLetterTools } from '../use/call-for-order-again.ts';
 import type { Mailer, ReferralProgram, StockKeeper } from '../use/order-parties.ts';
 import { createMailer } from './mailer.ts';
-import { makeAgain } from './make-again.ts';
+import { makeAgain, recordGivenUp } from './make-again.ts';
 import { createPostmark, type EmailSender, probePostmark } from './postmark.ts';
 import type { PartiesConfig } from './settings.ts';
 import { probeShop } from './shop-call.ts';
@@ -53,28 +53,31 @@ const CALL_TIMEOUT_MS = 5_000;
  * The parties that `readPartiesConfig` found. Make one set per process: it holds the state of breakers and retry budgets.
  * The token is read from Secrets Manager when it is needed.
  *
- * A TerminalError of an e-mail, a credit or a release is dead-lettered before it is thrown, so that an operator can redrive
- * the call, once, after a fix. A later call with the same operation returns the result of the redrive. Every other error is
- * only thrown: the caller retries, and the call takes effect once.
+ * An e-mail or a credit that is given up is made for the last time by a delayed message, and then dead-lettered for an operator. The
+ * order waits for its reservation and its release, so its driver repeats them; a release that a retry cannot help is dead-lettered.
  */
 export async function configuredParties(config: PartiesConfig, tools: PartiesTools): Promise<Parties> {
-  const letters = new SqsLetterBox(letterBoxClient(tools), config.deadLettersQueueUrl);
-  const { stock, referrals, emails } = connect(config, { ...tools, letters }, 'dead_letter_terminal');
+  const letters = letterBox(config, tools);
+  const { stock, referrals, emails } = connect(config, { ...tools, letters }, 'delay');
   const isSandbox = 'sandbox' in config.secrets;
   const { clock, documents, instruments } = tools;
   const mailer = createMailer(emails, {
     clock,
     counts: new DynamoDbEmailCounts(documents, config.registryTable, tools, config.emailsPerRecipient),
     capped: () => outboundTelemetry(instruments).count('postmark', 'outbound_capped'),
-    givenUp: 'dead_letter_terminal',
+    givenUp: 'delay',
     isSandbox,
   });
   return { stock, referrals, mailer, ordersOf: isSandbox ? 'test' : 'live' };
 }
 
-/** The dead letters, and the function that repeats the call of one. */
+/** The dead letters, and the functions that repeat the call of one. */
 export interface Redrive {
   readonly letters: LetterBox;
+  /** The call of a delayed message: one attempt. */
+  readonly makeLast: Redrive['makeAgain'];
+  /** Records in its order that a call was given up. */
+  readonly recordGivenUp: (letter: DeadLetter, id: string) => Promise<void>;
   readonly makeAgain: (letter: DeadLetter, limit: CallLimit, id: string) => ReturnType<typeof makeAgain>;
 }
 
@@ -83,9 +86,19 @@ export async function configuredRedrive(
   config: PartiesConfig,
   tools: PartiesTools & OrderLetterTools,
 ): Promise<Redrive> {
-  const letters = new SqsLetterBox(letterBoxClient(tools), config.deadLettersQueueUrl);
+  const letters = letterBox(config, tools);
   const parties = { ...tools, ...connect(config, { ...tools, letters }, 'throw') };
-  return { letters, makeAgain: (letter, limit, id) => makeAgain(parties, letter, limit, id) };
+  const last = { ...tools, ...connect(config, { ...tools, letters }, 'throw', []) };
+  return {
+    letters,
+    makeAgain: (letter, limit, id) => makeAgain(parties, letter, limit, id),
+    makeLast: (letter, limit, id) => makeAgain(last, letter, limit, id),
+    recordGivenUp: (letter, id) => recordGivenUp(tools, letter, id),
+  };
+}
+
+function letterBox({ deadLettersQueueUrl, delayedCallsQueueUrl }: PartiesConfig, tools: PartiesTools): LetterBox {
+  return new SqsLetterBox(letterBoxClient(tools), deadLettersQueueUrl, delayedCallsQueueUrl);
 }
 
 interface Connected extends Pick<Parties, 'stock' | 'referrals'> {
@@ -96,6 +109,7 @@ function connect(
   config: PartiesConfig,
   tools: PartiesTools & { readonly letters: LetterBox },
   givenUp: GivenUp,
+  waitsMs?: readonly number[],
 ): Connected {
   const { documents, clock, entropy, send } = tools;
   const observer = outboundTelemetry(tools.instruments);
@@ -114,6 +128,7 @@ function connect(
       deadLetters,
       timeoutMs: CALL_TIMEOUT_MS,
       probe,
+      ...(waitsMs === undefined ? {} : { waitsMs }),
     });
   const shop = (vendor: 'stock' | 'referrals', path: string) => ({
     url,

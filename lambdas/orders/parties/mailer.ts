@@ -1,8 +1,7 @@
-import { TerminalError } from '../../kernel/faults.ts';
 import type { Clock } from '../../kernel/world.ts';
-import type { GivenUp } from '../../outbound/outbound-calls.ts';
+import type { DeadLettered, GivenUp } from '../../outbound/outbound-calls.ts';
 import type { SendOutcome } from '../../outbound/send-once.ts';
-import type { EmailCounts, EmailOutcome, Mailer, OrderEmail } from '../use/order-parties.ts';
+import type { EmailCounts, EmailOutcome, GivenUpCall, Mailer, OrderEmail } from '../use/order-parties.ts';
 import type { Email, EmailSender } from './postmark.ts';
 
 /** The operation of this adapter's dead letters. The payload is the e-mail. */
@@ -51,9 +50,14 @@ export function emailOutcome(outcome: SendOutcome): Exclude<EmailOutcome, { kind
     case 'refused':
     case 'needs_review':
       return outcome;
+    case 'delayed':
     case 'dead_lettered':
-      throw new TerminalError(outcome.reason, 'The e-mail is kept as a dead letter.');
+      return givenUpCall(outcome);
   }
+}
+
+export function givenUpCall({ kind, reason }: DeadLettered): GivenUpCall {
+  return kind === 'delayed' ? { kind: 'queued' } : { kind: 'given_up', reason };
 }
 
 /** The order is in the metadata, where a redrive of the dead letter finds it. */

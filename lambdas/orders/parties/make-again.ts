@@ -4,7 +4,8 @@ import type { CallLimit } from '../../kernel/world.ts';
 import type { DeadLetter } from '../../outbound/use/dead-letters.ts';
 import type { CallMadeAgain } from '../../outbound/use/redrive-letters.ts';
 import { callForOrderAgain, type OrderLetterTools } from '../use/call-for-order-again.ts';
-import type { ReferralProgram, StockKeeper } from '../use/order-parties.ts';
+import { keepLearnt } from '../use/drive-order.ts';
+import type { GivenUpCall, ReferralProgram, StockKeeper } from '../use/order-parties.ts';
 import { EMAIL_OPERATION, emailOutcome } from './mailer.ts';
 import { type EmailSender, emailSchema } from './postmark.ts';
 import { CREDIT_OPERATION, creditOrderSchema } from './shop-referrals.ts';
@@ -58,8 +59,18 @@ export async function makeAgain(
   }
 }
 
+/** Records in the order of a letter that its call was given up. A redrive records its outcome later. */
+export async function recordGivenUp(parties: OrderLetterTools, letter: DeadLetter, id: string): Promise<void> {
+  const orderId = parseOrderId(letter.about ?? '');
+  if (orderId === undefined) return;
+  const cause = { by: 'run', runId: `redrive:${id}` } as const;
+  if (letter.operation === EMAIL_OPERATION) await keepLearnt(parties, orderId, [{ kind: 'email_given_up' }], cause);
+  if (letter.operation === CREDIT_OPERATION) await keepLearnt(parties, orderId, [{ kind: 'credit_given_up' }], cause);
+}
+
 type Ended =
   | { readonly kind: 'sent' | 'credited' }
+  | GivenUpCall
   | { readonly kind: 'refused'; readonly failure: { readonly code: string } }
   | { readonly kind: 'needs_review' };
 
@@ -71,7 +82,10 @@ function ended(outcome: Ended): CallMadeAgain {
     case 'refused':
       return { kind: 'refused', reason: outcome.failure.code };
     case 'needs_review':
-      return { kind: 'stays', reason: 'needs_review' };
+    case 'queued':
+      return { kind: 'stays', reason: outcome.kind };
+    case 'given_up':
+      return { kind: 'stays', reason: outcome.reason };
   }
 }
 

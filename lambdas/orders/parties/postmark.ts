@@ -85,6 +85,7 @@ export function createPostmark(options: PostmarkOptions): EmailSender {
         {
           key: messageId,
           operation: 'email.send',
+          about: email.metadata['order'],
           deadlineMs,
           send: async (limit) => readSendAnswer(policy.vendor, await post(email, limit), clock.nowMs()),
           lookUp: {

@@ -22,6 +22,7 @@ export interface PartiesConfig {
   /** The table of sending claims, and of the counts of e-mails. */
   readonly registryTable: string;
   readonly deadLettersQueueUrl: string;
+  readonly delayedCallsQueueUrl: string;
 }
 
 const partiesEnvironment = z.object({
@@ -41,6 +42,7 @@ const partiesEnvironment = z.object({
     .regex(/^[1-9]\d{0,2}$/, 'must be a whole number from 1 to 999')
     .transform(Number),
   [PartiesEnvironment.deadLettersQueueUrl]: z.url('is not set'),
+  [PartiesEnvironment.delayedCallsQueueUrl]: z.url('is not set'),
   [Environment.registryTable]: tableName,
 });
 
@@ -65,6 +67,7 @@ export function readPartiesConfig(environment: Variables): PartiesConfig | undef
     emailsPerRecipient: data[PartiesEnvironment.emailsPerRecipient],
     registryTable: data[Environment.registryTable],
     deadLettersQueueUrl: data[PartiesEnvironment.deadLettersQueueUrl],
+    delayedCallsQueueUrl: data[PartiesEnvironment.delayedCallsQueueUrl],
   };
 }
 

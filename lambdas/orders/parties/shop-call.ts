@@ -2,7 +2,7 @@ import * as z from 'zod';
 import { TerminalError } from '../../kernel/faults.ts';
 import type { CallLimit, Clock } from '../../kernel/world.ts';
 import { callOnce, type HttpAnswer, type SendRequest } from '../../outbound/http-call.ts';
-import type { GivenUp, OutboundCall } from '../../outbound/outbound-calls.ts';
+import type { DeadLettered, GivenUp, OutboundCall } from '../../outbound/outbound-calls.ts';
 import type { OutboundPolicy } from '../../outbound/outbound-policy.ts';
 import { standardRetryAfter, tryReadJson, vendorFault } from '../../outbound/vendor-answers.ts';
 import type { Failure } from '../../payments/domain/payment.ts';
@@ -24,6 +24,8 @@ export async function postToShop<T>(
   { url, policy, clock, send = callOnce }: Omit<ShopOptions, 'givenUp'>,
   request: {
     readonly operation: string;
+    /** The order. @default none */
+    readonly about?: string;
     readonly path: string;
     /** @default none: the call is idempotent by itself */
     readonly key?: string;
@@ -32,10 +34,11 @@ export async function postToShop<T>(
   },
   read: (answer: HttpAnswer, nowMs: number) => T,
   ending: { readonly givenUp: GivenUp; readonly payload: object } = { givenUp: 'throw', payload: {} },
-): Promise<T> {
-  const { operation, path, key, body = {}, limit } = request;
+): Promise<T | DeadLettered> {
+  const { operation, about, path, key, body = {}, limit } = request;
   const call: OutboundCall<{ readonly answer: T }> = {
     operation,
+    about,
     deadlineMs: clock.nowMs() + limit.timeoutMs,
     idempotent: 'by_key',
     send: async ({ timeoutMs }) => {
@@ -57,8 +60,7 @@ export async function postToShop<T>(
   };
   const { givenUp, payload } = ending;
   const outcome = await (givenUp === 'throw' ? policy.call(call) : policy.callOrDeadLetter(call, payload, givenUp));
-  if ('answer' in outcome) return outcome.answer;
-  throw new TerminalError(outcome.reason, `The call to the ${policy.vendor} is kept as a dead letter.`);
+  return 'answer' in outcome ? outcome.answer : outcome;
 }
 
 /** Reads an order that does not exist, to test whether the service is available. */

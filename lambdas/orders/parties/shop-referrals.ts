@@ -4,6 +4,7 @@ import type { OperationId, OrderId } from '../../kernel/ids.ts';
 import type { HttpAnswer } from '../../outbound/http-call.ts';
 import { readJson } from '../../outbound/vendor-answers.ts';
 import type { CreditOrder, CreditOutcome, ReferralProgram } from '../use/order-parties.ts';
+import { givenUpCall } from './mailer.ts';
 import { postToShop, refusalOf, type ShopOptions } from './shop-call.ts';
 
 export const CREDITS_PATH = '/referrals/credits';
@@ -36,15 +37,16 @@ const credit = z.object({
 export function createShopReferrals(options: ShopOptions): ReferralProgram {
   const { policy, givenUp = 'throw' } = options;
   return {
-    credit: ({ operationId, orderId, referrer, amountMinor, currency }, limit) => {
+    credit: async ({ operationId, orderId, referrer, amountMinor, currency }, limit) => {
       const body: CreateCredit = { order: orderId, referrer, amount: amountMinor, currency };
       const payload: CreditOrder = { operationId, orderId, referrer, amountMinor, currency };
-      return postToShop(
+      const outcome = await postToShop(
         options,
-        { operation: CREDIT_OPERATION, path: CREDITS_PATH, key: operationId, body, limit },
+        { operation: CREDIT_OPERATION, about: orderId, path: CREDITS_PATH, key: operationId, body, limit },
         (answer, nowMs) => readCredit(policy.vendor, body, answer, nowMs),
         { givenUp, payload },
       );
+      return 'mayBeApplied' in outcome ? givenUpCall(outcome) : outcome;
     },
   };
 }

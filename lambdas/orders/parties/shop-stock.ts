@@ -1,5 +1,7 @@
 import * as z from 'zod';
 import type { CreateReservation } from '../../kernel/contract/shop-api.ts';
+import { TerminalError } from '../../kernel/faults.ts';
+import { invariant } from '../../kernel/invariant.ts';
 import type { HttpAnswer } from '../../outbound/http-call.ts';
 import { readJson, standardRetryAfter, vendorFault } from '../../outbound/vendor-answers.ts';
 import type { ReservationOutcome, StockKeeper } from '../use/order-parties.ts';
@@ -23,20 +25,33 @@ export function createShopStock(options: ShopOptions): StockKeeper {
   const { policy, givenUp = 'throw' } = options;
   const { vendor } = policy;
   return {
-    reserve: ({ operationId, orderId, items }, limit) => {
+    reserve: async ({ operationId, orderId, items }, limit) => {
       const body: CreateReservation = { order: orderId, items };
-      const request = { operation: 'reservation.make', path: STOCK_PATH, key: operationId, body, limit };
-      return postToShop(options, request, (answer, nowMs) => readReservation(vendor, orderId, answer, nowMs));
+      const request = {
+        operation: 'reservation.make',
+        about: orderId,
+        path: STOCK_PATH,
+        key: operationId,
+        body,
+        limit,
+      };
+      const outcome = await postToShop(options, request, (answer, nowMs) =>
+        readReservation(vendor, orderId, answer, nowMs),
+      );
+      invariant(!('mayBeApplied' in outcome), 'a reservation is not dead-lettered');
+      return outcome;
     },
     release: async (reservationId, limit) => {
       const path = `${STOCK_PATH}/${encodeURIComponent(reservationId)}/release`;
       const payload: z.infer<typeof releaseSchema> = { reservationId };
-      await postToShop(
+      const outcome = await postToShop(
         options,
         { operation: RELEASE_OPERATION, path, limit },
         (answer, nowMs) => mustBeReleased(vendor, answer, nowMs),
-        { givenUp, payload },
+        // The order waits for it, so its driver repeats what could succeed.
+        { givenUp: givenUp === 'delay' ? 'dead_letter_terminal' : givenUp, payload },
       );
+      if (outcome !== true) throw new TerminalError(outcome.reason, 'The release is kept as a dead letter.');
     },
   };
 }

@@ -302,7 +302,16 @@ async function sendEmail(
       return { kind: 'email_capped' };
     case 'needs_review':
       return { kind: 'email_unknown' };
+    case 'queued':
+      return { kind: 'email_queued' };
+    case 'given_up':
+      reportGivenUp(tools, outcome);
+      return { kind: 'email_given_up' };
   }
+}
+
+function reportGivenUp({ report }: OrderTools, { reason }: { readonly reason: string }): void {
+  report(new TerminalError(reason, 'The call of an order is kept as a dead letter.'));
 }
 
 /** The confirmation e-mail. It is built from fields that never change, so it is the same for every attempt. */
@@ -327,5 +336,15 @@ async function credit(
   const { id: orderId, currency } = order;
   const asked = { operationId, orderId, referrer, amountMinor: referralCreditMinor(order), currency };
   const outcome = await tools.referrals.credit(asked, limitOf(tools, LATE_TIMEOUT_MS, context));
-  return { kind: outcome.kind === 'credited' ? 'credited' : 'credit_refused' };
+  switch (outcome.kind) {
+    case 'credited':
+      return { kind: 'credited' };
+    case 'refused':
+      return { kind: 'credit_refused' };
+    case 'queued':
+      return { kind: 'credit_queued' };
+    case 'given_up':
+      reportGivenUp(tools, outcome);
+      return { kind: 'credit_given_up' };
+  }
 }

@@ -16,6 +16,13 @@ interface OrderItem {
   readonly quantity: number;
 }
 
+/** A call that was given up. It is kept in a queue, so its caller does not repeat it. */
+export type GivenUpCall =
+  /** A delayed message makes the call for the last time, and records its outcome in the order. */
+  | { readonly kind: 'queued' }
+  /** Dead-lettered, until an operator redrives it. */
+  | { readonly kind: 'given_up'; readonly reason: string };
+
 export interface ReservationOrder {
   readonly operationId: OperationId;
   readonly orderId: OrderId;
@@ -44,6 +51,7 @@ export interface CreditOrder {
 
 export type CreditOutcome =
   | { readonly kind: 'credited'; readonly creditId: string }
+  | GivenUpCall
   | { readonly kind: 'refused'; readonly failure: Failure };
 
 export interface ReferralProgram {
@@ -70,6 +78,7 @@ export interface OrderEmail {
 
 export type EmailOutcome =
   | { readonly kind: 'sent'; readonly messageId: string }
+  | GivenUpCall
   | { readonly kind: 'refused'; readonly failure: Failure }
   /** Its recipient has as many e-mails of that day and tenant as are allowed: it is never sent. */
   | { readonly kind: 'capped' }

@@ -10,7 +10,8 @@ import {
 import * as z from 'zod';
 import { RetryableError } from '../../kernel/faults.ts';
 import type { Queues } from '../../kernel/platform/system-platform.ts';
-import type { DeadLetter, LetterBox, TakenLetter } from '../use/dead-letters.ts';
+import { VENDOR_WAITS } from '../ladder.ts';
+import type { DeadLetter, LetterBox, LetterQueueName, TakenLetter } from '../use/dead-letters.ts';
 
 /** Seconds. Longer than a redrive runs, so that two redrives do not receive the same letter. */
 const HIDDEN_SECONDS = 6 * 60;
@@ -24,6 +25,7 @@ const message = z.object({
   letter: z.object({
     vendor: z.string(),
     operation: z.string(),
+    about: z.string().exactOptional(),
     payload: z.record(z.string(), z.unknown()),
     attempts: z.int(),
     reason: z.string(),
@@ -43,16 +45,20 @@ export function letterBoxClient({ sqs }: Queues): SQSClient {
 export class SqsLetterBox implements LetterBox {
   readonly #client: SQSClient;
   readonly #queueUrl: string;
+  readonly #delayedQueueUrl: string;
 
-  constructor(client: SQSClient, queueUrl: string) {
+  constructor(client: SQSClient, queueUrl: string, delayedQueueUrl: string) {
     this.#client = client;
     this.#queueUrl = queueUrl;
+    this.#delayedQueueUrl = delayedQueueUrl;
   }
 
   /** @throws RetryableError `dead_letters_unavailable` */
-  async put(letter: DeadLetter): Promise<void> {
-    const body = JSON.stringify({ version: 1, letter });
-    await answered(this.#client.send(new SendMessageCommand({ QueueUrl: this.#queueUrl, MessageBody: body })));
+  async put(letter: DeadLetter, queue: LetterQueueName = 'dead'): Promise<void> {
+    const sent = { MessageBody: JSON.stringify({ version: 1, letter }) };
+    const delayed = { QueueUrl: this.#delayedQueueUrl, DelaySeconds: VENDOR_WAITS.delayedSeconds };
+    const to = queue === 'delayed' ? delayed : { QueueUrl: this.#queueUrl };
+    await answered(this.#client.send(new SendMessageCommand({ ...sent, ...to })));
   }
 
   /** @throws as `put` */
@@ -122,7 +128,7 @@ function takenLetter({ MessageId = '', ReceiptHandle = '', Body = '', Attributes
   };
 }
 
-function readLetter(body: string): DeadLetter | undefined {
+export function readLetter(body: string): DeadLetter | undefined {
   try {
     return message.safeParse(JSON.parse(body)).data?.letter;
   } catch {

@@ -2,6 +2,8 @@
 export interface DeadLetter {
   readonly vendor: string;
   readonly operation: string;
+  /** The order of the call. Absent for a call of no order. */
+  readonly about?: string;
   /** Everything that is needed to repeat the call, as JSON. Never contains credentials. */
   readonly payload: object;
   /** The number of sends. */
@@ -14,8 +16,15 @@ export interface DeadLetter {
 
 export interface DeadLetters {
   /** The letter is durable when this returns. A copy is harmless: it is redriven under the same key. */
-  put(letter: DeadLetter): Promise<void>;
+  put(letter: DeadLetter, queue?: LetterQueueName): Promise<void>;
 }
+
+/**
+ * `dead`: for an operator. `delayed`: for a function that makes the call for the last time, half a minute later, and then dead-letters it.
+ *
+ * @default dead
+ */
+export type LetterQueueName = 'dead' | 'delayed';
 
 /** A received letter. It is hidden from other receivers for some minutes, and then becomes visible again. */
 export interface TakenLetter {
@@ -48,7 +57,9 @@ const KNOWN_LETTERS = 1_000;
 export function keepOnce(letters: DeadLetters): DeadLetters {
   const known = new Set<string>();
   return {
-    put: async (letter) => {
+    put: async (letter, queue = 'dead') => {
+      // Its caller has handed the work over, and does not repeat the call.
+      if (queue === 'delayed') return letters.put(letter, queue);
       const { vendor, operation, payload } = letter;
       const call = JSON.stringify([vendor, operation, payload]);
       if (known.has(call)) return;

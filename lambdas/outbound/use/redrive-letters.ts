@@ -11,7 +11,7 @@ export type CallMadeAgain =
   /** The vendor refused the call and would refuse it again. */
   | { readonly kind: 'refused'; readonly reason: string }
   /** The call was not made, did not succeed, or needs an operator's decision. */
-  | { readonly kind: 'stays'; readonly reason: string };
+  | { readonly kind: 'stays'; readonly reason: string; readonly mayBeApplied?: true };
 
 export interface RedriveTools {
   readonly letters: LetterBox;
@@ -82,12 +82,22 @@ function redriveLetter(tools: RedriveTools, taken: TakenLetter): Promise<LetterR
   });
 }
 
-async function callAgain({ makeAgain, report }: RedriveTools, letter: DeadLetter, id: string): Promise<CallMadeAgain> {
+/** @param mustWait whether an error of the call is thrown. @default none is */
+export async function callAgain(
+  { makeAgain, report }: Pick<RedriveTools, 'makeAgain' | 'report'>,
+  letter: DeadLetter,
+  id: string,
+  mustWait: (error: unknown) => boolean = () => false,
+): Promise<CallMadeAgain> {
   try {
     return await makeAgain(letter, { timeoutMs: CALL_MS }, id);
   } catch (error) {
+    if (mustWait(error)) throw error;
     const fault = error instanceof RetryableError || error instanceof AmbiguousError || error instanceof TerminalError;
-    if (fault) return { kind: 'stays', reason: error.code };
+    if (fault) {
+      const unknown = error instanceof AmbiguousError ? { mayBeApplied: true as const } : {};
+      return { kind: 'stays', reason: error.code, ...unknown };
+    }
     // An unexpected error of one letter does not stop the others.
     report(error);
     return { kind: 'stays', reason: 'internal_error' };
@@ -126,6 +136,6 @@ function reportOf(
   state: LetterReport['state'],
   reason: string,
 ): LetterReport {
-  const { vendor = 'unknown', operation = 'unknown', mayBeApplied = true } = letter ?? {};
-  return { id, vendor, operation, keptSinceMs, mayBeApplied, state, reason };
+  const { vendor = 'unknown', operation = 'unknown', about: order = null, mayBeApplied = true } = letter ?? {};
+  return { id, vendor, operation, order, keptSinceMs, mayBeApplied, state, reason };
 }

@@ -7,7 +7,11 @@ import { JOB_MESSAGE_HIDDEN_SECONDS } from '../../../lambdas/jobs/contract.ts';
 import { Environment } from '../../../lambdas/kernel/contract/environment.ts';
 import { EVENT_SOURCE } from '../../../lambdas/kernel/contract/events.ts';
 import { IdempotencyTable, KeyAttribute, LedgerTable } from '../../../lambdas/kernel/contract/tables.ts';
-import { receivesOf, WEBHOOK_SENDER_TIMEOUT_SECONDS } from '../../../lambdas/kernel/contract/timing.ts';
+import {
+  REDRIVE_TIMEOUT_MINUTES,
+  receivesOf,
+  WEBHOOK_SENDER_TIMEOUT_SECONDS,
+} from '../../../lambdas/kernel/contract/timing.ts';
 import type { Variables } from '../../../lambdas/kernel/platform/variables.ts';
 import { idempotentRunner } from '../../../lambdas/once/idempotent-runner.ts';
 import type { ProcessorDescriptor } from '../../../lambdas/processors/descriptor.ts';
@@ -67,6 +71,12 @@ const QUEUES: Readonly<Record<string, QueueShape>> = {
   'webhooks-dead': {},
   'relay-parked': {},
   letters: {},
+  'delayed-calls': {
+    consumer: 'dead-letters',
+    batch: 1,
+    ...taskQueue((REDRIVE_TIMEOUT_MINUTES + 1) * 60_000),
+    deadLetters: 'letters',
+  },
 };
 
 /** The rules of the bus. */

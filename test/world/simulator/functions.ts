@@ -101,6 +101,7 @@ export const VARIABLES: Readonly<Record<string, string>> = {
   // Every order of a history has its e-mail, unless an operator sets a bound.
   [PartiesEnvironment.emailsPerRecipient]: '999',
   [PartiesEnvironment.deadLettersQueueUrl]: queueUrl('letters'),
+  [PartiesEnvironment.delayedCallsQueueUrl]: queueUrl('delayed-calls'),
 };
 
 /** Modules of functions read their environment once, when they are loaded, for the handlers that are not used here. */

@@ -1,0 +1,48 @@
+import { RetryableError } from '../../kernel/faults.ts';
+import { redriveOperation } from '../../kernel/ids.ts';
+import type { OperationRunner } from '../../once/use/operation-runner.ts';
+import type { DeadLetter, DeadLetters } from './dead-letters.ts';
+import { type CallMadeAgain, callAgain, type RedriveTools } from './redrive-letters.ts';
+
+export interface LastRungTools extends Pick<RedriveTools, 'report'> {
+  readonly letters: Pick<DeadLetters, 'put'>;
+  readonly makeLast: RedriveTools['makeAgain'];
+  readonly recordGivenUp: (letter: DeadLetter, id: string) => Promise<void>;
+  readonly runner: OperationRunner;
+}
+
+/**
+ * Makes a call that was given up in its process for the last time, and dead-letters it when that fails too. The message is the record:
+ * it is deleted only after this returns, and a repeated delivery makes the call under its key again.
+ *
+ *   caller   call ✗ … ✗ ── delayed message ── "queued" in the order
+ *   message                    └─ 30 s ── call ─▶ done: the outcome is in the order
+ *                                              └▶ given up: dead letter, "failed" in the order
+ *
+ * @param id the message's id, which the order's chain names as the cause
+ * @throws RetryableError while the vendor must not be called yet (Retry-After, an open breaker, an earlier send whose outcome is open),
+ *   or when the letter or the order cannot be written: the message must be delivered again
+ */
+export async function makeDelayedCall(
+  tools: LastRungTools,
+  letter: DeadLetter,
+  id: string,
+): Promise<CallMadeAgain['kind']> {
+  return tools.runner.run<DeadLetter, CallMadeAgain, CallMadeAgain['kind']>(redriveOperation(id), {
+    claim: async () => ({ kind: 'claimed', held: letter }),
+    execute: (held) => callAgain({ ...tools, makeAgain: tools.makeLast }, held, id, mustWait),
+    commit: async (came) => {
+      if (came.kind === 'stays') {
+        const { reason, mayBeApplied = letter.mayBeApplied } = came;
+        await tools.letters.put({ ...letter, attempts: letter.attempts + 1, reason, mayBeApplied });
+        await tools.recordGivenUp(letter, id);
+      }
+      return came.kind;
+    },
+  });
+}
+
+/** Nothing was sent, and it is known when a call may succeed. */
+function mustWait(error: unknown): boolean {
+  return error instanceof RetryableError && error.retryAfterSeconds !== undefined;
+}
