@@ -6,7 +6,12 @@ import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
 import type { Clock } from '../../lambdas/kernel/world.ts';
 import { idempotentRunner } from '../../lambdas/once/idempotent-runner.ts';
 import { type Delivery, newDelivery } from '../../lambdas/webhooks/domain/webhook-delivery.ts';
-import type { WebhookEndpoint } from '../../lambdas/webhooks/domain/webhook-endpoint.ts';
+import {
+  type EndpointBook,
+  type WebhookEndpoint,
+  withEndpoint,
+  withoutEndpoint,
+} from '../../lambdas/webhooks/domain/webhook-endpoint.ts';
 import { runWebhookTasks } from '../../lambdas/webhooks/http/webhook-tasks.ts';
 import { fanOut, messageOf } from '../../lambdas/webhooks/use/fan-out-webhooks.ts';
 import { resendWebhook } from '../../lambdas/webhooks/use/resend-webhook.ts';
@@ -270,6 +275,60 @@ describe('an endpoint that does not answer', () => {
     expect(held.length).toBeGreaterThan(0);
     expect(Math.max(...held.map(([at = 0]) => at))).toBeLessThan(11 * SECOND_MS);
   });
+
+  test.each([
+    ['deletes and creates', 'delete'],
+    ['keeps', 'keep'],
+    ['deletes, while its calls wait, and creates', 'delete early'],
+  ])(
+    'again and again, of a tenant that %s it, delays another tenant at first only',
+    async (_what, how) => {
+      const site = new Site();
+      await site.add(NORMAL, 80);
+      const owner = ownerOf(HANGING);
+      const change = async (to: (book: EndpointBook) => EndpointBook): Promise<void> => {
+        const was = await site.store.readBook(owner);
+        await site.store.write({ book: { was, now: to(was) } });
+      };
+      const published = new Map<string, number>();
+      const watch = async (minute: number, seconds: number): Promise<void> => {
+        for (let second = 0; second < seconds; second += 1) {
+          const name = `normal-${minute}-${published.size}`;
+          published.set(eventNamed(name).event.id, site.clock.nowMs());
+          await site.publish(NORMAL, name);
+          await site.clock.until(site.clock.nowMs() + SECOND_MS);
+        }
+      };
+      const MINUTES = 60;
+      for (let minute = 0; minute < MINUTES; minute += 1) {
+        const endpoint = { ...HANGING, id: how === 'keep' ? HANGING.id : endpointNamed(`again-${minute}`).id };
+        if (minute === 0 || how !== 'keep') await change((book) => withEndpoint(book, endpoint));
+        site.answersIn.set(HANGING.url, 50);
+        await site.publish(HANGING, `quick-${minute}`);
+        await sweepWebhooks({ ...site.tools, webhooks: site.store, due: site.store });
+        await watch(minute, 20);
+        site.answersIn.set(HANGING.url, 'hangs');
+        for (let made = 0; made < 40; made += 1) await site.publish(HANGING, `hanging-${minute}-${made}`);
+        await watch(minute, 3);
+        if (how === 'delete early') await change((book) => withoutEndpoint(book, endpoint.id));
+        await watch(minute, 12);
+        if (how === 'delete') await change((book) => withoutEndpoint(book, endpoint.id));
+        site.answersIn.set(HANGING.url, 50);
+        await watch(minute, 25);
+      }
+      const normal = site.arrivals.filter(({ url }) => url === NORMAL.url);
+      expect([normal.length, site.failed]).toEqual([60 * MINUTES, []]);
+      const late = normal.filter(({ eventId, atMs }) => atMs - (published.get(eventId) ?? 0) > 2 * (WORK_MS + 80));
+      const minutes = new Set(
+        late.map(({ eventId }) => Math.floor(((published.get(eventId) ?? 0) - START_MS) / MINUTE_MS)),
+      );
+      // It is kept apart for ten minutes, half an hour and an hour after the second, third and fourth time.
+      expect([...minutes].filter((minute) => minute > 1 && minute < 11)).toEqual([]);
+      expect(minutes.size).toBeLessThanOrEqual(4);
+      expect(minutes.size).toBeGreaterThan(0);
+    },
+    120_000,
+  );
 
   test('gets all deliveries when it answers again, each once, and then has no lane', async () => {
     const site = new Site();

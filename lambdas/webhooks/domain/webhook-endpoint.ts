@@ -59,6 +59,41 @@ export interface EndpointBook extends WebhookOwner {
   /** 0 when the row does not exist. */
   readonly revision: number;
   readonly endpoints: readonly WebhookEndpoint[];
+  readonly late?: LateAttempts;
+}
+
+/** The latest attempts of the shared senders that took so long that they delayed others. Kept when endpoints are deleted. */
+export interface LateAttempts {
+  /** When the first of them was late. Unix milliseconds. */
+  readonly sinceMs: number;
+  /** Another attempt was late within {@link HOLD_MS}: the senders were held. */
+  readonly isHold: boolean;
+  /** How often the senders were held, with less than {@link FORGOTTEN_MS} between two times. */
+  readonly holds: number;
+  /** Until then all deliveries of the tenant wait in lanes. Unix milliseconds. */
+  readonly apartUntilMs?: number;
+}
+
+/** The longest call. Attempts that are late within this time were under way together. */
+const HOLD_MS = 10_000;
+const FORGOTTEN_MS = 2 * 60 * 60_000;
+/** The first hold is an accident. Endpoints of a tenant that holds the senders repeatedly are kept apart, also new ones. */
+const APART_AFTER_HOLD_MS: readonly number[] = [0, 10 * 60_000, 30 * 60_000, 60 * 60_000];
+
+/** Counts a late attempt. A single one among many quick ones holds one sender and has no consequence. @returns the same when nothing changes */
+export function withLateAttempt(late: LateAttempts | undefined, nowMs: number): LateAttempts {
+  if (late === undefined || nowMs - late.sinceMs >= HOLD_MS) {
+    const isKnown = late !== undefined && nowMs - late.sinceMs < FORGOTTEN_MS;
+    return { ...(isKnown ? late : { holds: 0 }), sinceMs: nowMs, isHold: false };
+  }
+  if (late.isHold) return late;
+  const waitMs = APART_AFTER_HOLD_MS[Math.min(late.holds, APART_AFTER_HOLD_MS.length - 1)] ?? 0;
+  return { ...late, isHold: true, holds: late.holds + 1, apartUntilMs: nowMs + waitMs };
+}
+
+/** Whether the delivery must not hold a shared sender. */
+export function waitsApart({ late }: EndpointBook, { slow }: WebhookEndpoint, nowMs: number): boolean {
+  return slow !== undefined || nowMs < (late?.apartUntilMs ?? 0);
 }
 
 /** Each event costs one delivery per endpoint. A merchant with more receivers needs an event bus behind one endpoint. */

@@ -65,6 +65,11 @@ export function isAwake(
   return dueAtMs <= nowMs && leaseExpiresAtMs <= nowMs && emptySinceMs === undefined;
 }
 
+/** It looks for deliveries by itself, and soon: they need not be announced one by one while its endpoint must wait apart. */
+export function looksSoon({ dueAtMs, hung }: WebhookLane, nowMs: number): boolean {
+  return dueAtMs !== undefined && (hung > 0 || dueAtMs <= nowMs + LOOK_MS);
+}
+
 /** @returns undefined when no run is due, or a rival works */
 export function claimedLane(lane: WebhookLane, nowMs: number): WebhookLane | undefined {
   const { dueAtMs, leaseExpiresAtMs = 0 } = lane;
@@ -80,7 +85,7 @@ export interface LaneRun {
   readonly tried: number;
   /** When the next delivery is due; absent when the lane is empty. Unix milliseconds. */
   readonly nextAtMs?: number;
-  /** The endpoint is still slow: deliveries come without an announcement. */
+  /** The endpoint is still slow, or waits apart for its tenant: deliveries come without an announcement. */
   readonly isSlow: boolean;
 }
 

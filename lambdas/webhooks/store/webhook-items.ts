@@ -7,6 +7,7 @@ import { type Attempt, DELIVERY_KEPT_SECONDS, type Delivery } from '../domain/we
 import {
   type Disabled,
   type EndpointBook,
+  type LateAttempts,
   WEBHOOK_EVENT_TYPES,
   type WebhookEndpoint,
   type WebhookOwner,
@@ -43,6 +44,12 @@ const bookItem = itemSchema<EndpointBook>()({
       createdAtMs: z.int(),
     }),
   ),
+  late: itemSchema<LateAttempts>()({
+    sinceMs: z.int(),
+    isHold: z.boolean(),
+    holds: z.int(),
+    apartUntilMs: z.int().exactOptional(),
+  }).exactOptional(),
 });
 
 const deliveryItem = itemSchema<Delivery>()({

@@ -26,8 +26,11 @@ import {
   type Disabled,
   endpointOf,
   type WebhookEndpoint,
+  waitsApart,
   withEndpoint,
+  withLateAttempt,
 } from '../domain/webhook-endpoint.ts';
+import { looksSoon } from '../domain/webhook-lane.ts';
 import { deliveriesFor, enqueueAtOnce, messagesOf } from './fan-out-webhooks.ts';
 import { wakeLane } from './wake-lane.ts';
 import type {
@@ -118,35 +121,46 @@ interface Claimed {
   /** As written by the claim, with its lease. */
   readonly delivery: Delivery;
   readonly endpoint: WebhookEndpoint;
+  readonly apart: boolean;
   readonly atMs: number;
 }
 
 type Sent = { readonly startedAtMs: number; readonly result: AttemptResult } | 'too_late';
 
 async function claim(
-  { webhooks, clock }: SendTools,
+  tools: SendTools,
   { endpointId, deliveryId, apart }: Which,
 ): Promise<ClaimStep<Claimed, SendOutcome>> {
+  const { webhooks, clock } = tools;
   // In a lane it has no message yet that could become its dead letter. The lane queues one.
   const delivery = await (apart
     ? webhooks.readDelivery(endpointId, deliveryId)
     : readOrPark(webhooks, endpointId, deliveryId));
   const atMs = clock.nowMs();
   if (delivery === undefined || !isDue(delivery, atMs)) return { kind: 'refused', outcome: 'nothing_due' };
-  const endpoint = endpointOf(await webhooks.readBook(delivery), endpointId);
+  const book = await webhooks.readBook(delivery);
+  const endpoint = endpointOf(book, endpointId);
   if (endpoint === undefined || endpoint.disabled !== undefined) {
     await webhooks.write({ deliveries: [{ was: delivery, now: dropped(delivery) }] });
     return { kind: 'refused', outcome: 'dropped' };
   }
-  if (endpoint.slow !== undefined && !apart) {
-    const waits = { ...setApart(delivery), revision: delivery.revision + 1 };
-    if (delivery.apart !== true) await webhooks.write({ deliveries: [{ was: delivery, now: waits }] });
+  if (!apart && waitsApart(book, endpoint, atMs)) {
+    await moveToLane(tools, delivery, endpoint);
     return { kind: 'refused', outcome: 'set_apart' };
   }
   const taken = begun(delivery, atMs);
   const outcome = await webhooks.write({ deliveries: [{ was: delivery, now: taken }] });
   if (outcome.kind !== 'written') return { kind: 'refused', outcome: 'nothing_due' };
-  return { kind: 'claimed', held: { delivery: taken, endpoint, atMs } };
+  return { kind: 'claimed', held: { delivery: taken, endpoint, apart, atMs } };
+}
+
+/** The lane of a slow endpoint is there. That of another one is made with the first delivery. */
+async function moveToLane(tools: SendTools, delivery: Delivery, { id, slow }: WebhookEndpoint): Promise<void> {
+  if (delivery.apart === true) return;
+  const isWoken = slow === undefined && (await wakeLane(tools, delivery, id, looksSoon));
+  const now = { ...setApart(delivery), revision: delivery.revision + 1 };
+  await tools.webhooks.write({ deliveries: [{ was: delivery, now }] });
+  if (isWoken) await enqueueAtOnce(tools, [{ kind: 'lane', endpointId: id }]);
 }
 
 /**
@@ -168,7 +182,7 @@ async function readOrPark(
   }
 }
 
-async function send(tools: SendTools, { delivery, endpoint, atMs }: Claimed): Promise<Sent> {
+async function send(tools: SendTools, { delivery, endpoint, apart, atMs }: Claimed): Promise<Sent> {
   const { secrets: signer, transport, bodies, clock } = tools;
   const secrets = await Promise.all(
     activeSecrets(endpoint, clock.nowMs()).map((secret) => signer.secretOf(endpoint.id, secret)),
@@ -181,7 +195,8 @@ async function send(tools: SendTools, { delivery, endpoint, atMs }: Claimed): Pr
   let kept = Promise.resolve(false);
   const tell = (): void => {
     // Its later deliveries need not hold other senders while this one waits. The lane begins after this call: an empty lane would end.
-    if (endpoint.slow === undefined) kept = keepApart(tools, delivery, clock.nowMs(), AFTER_CALL_SECONDS);
+    if (endpoint.slow === undefined)
+      kept = keepApart(tools, delivery, clock.nowMs(), { isShared: !apart, delaySeconds: AFTER_CALL_SECONDS });
   };
   const result = await transport.post({ url: endpoint.url, headers, body }, { afterMs: SLOW_MS, tell });
   await kept;
@@ -257,27 +272,29 @@ function outcomeOf(
  * Keeps the deliveries of the endpoint apart from now on. Not in the transaction of the attempt: many attempts hang at once, and
  * the first one suffices. The lane is woken before, so it outlives who reads the endpoint as slow.
  *
- * @param delaySeconds how long the lane waits at first
+ * @param call while it lasts: whether it holds a shared sender, and how long the lane waits at first
  * @returns false when this failed; the next slow attempt repeats it
  */
 async function keepApart(
   tools: SendTools,
   { tenantId, mode, endpointId }: Delivery,
   sinceMs: number,
-  delaySeconds = 0,
+  { isShared, delaySeconds } = { isShared: false, delaySeconds: 0 },
 ): Promise<boolean> {
   const { webhooks, report } = tools;
   try {
     return await rounds<boolean>('these endpoints', async () => {
       const was = await webhooks.readBook({ tenantId, mode });
       const known = endpointOf(was, endpointId);
-      if (known === undefined) return false;
-      if (known.slow !== undefined) return true;
-      await wakeLane(tools, { tenantId, mode }, endpointId);
-      const now = withEndpoint(was, { ...known, slow: { sinceMs } });
+      const isNew = known !== undefined && known.slow === undefined;
+      const late = isShared ? withLateAttempt(was.late, sinceMs) : was.late;
+      if (!isNew && late === was.late) return known !== undefined;
+      if (isNew) await wakeLane(tools, { tenantId, mode }, endpointId);
+      const next = late === undefined ? was : { ...was, late };
+      const now = isNew ? withEndpoint(next, { ...known, slow: { sinceMs } }) : { ...next, revision: was.revision + 1 };
       if ((await webhooks.write({ book: { was, now } })).kind !== 'written') return 'again';
-      await enqueueAtOnce(tools, [{ kind: 'lane', endpointId }], delaySeconds);
-      return true;
+      if (isNew) await enqueueAtOnce(tools, [{ kind: 'lane', endpointId }], delaySeconds);
+      return known !== undefined;
     });
   } catch (error) {
     report(error);

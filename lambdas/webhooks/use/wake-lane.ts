@@ -4,17 +4,24 @@ import type { WebhookOwner } from '../domain/webhook-endpoint.ts';
 import { isAwake, woken } from '../domain/webhook-lane.ts';
 import type { WebhookStore } from './webhooks.ts';
 
-/** Announces deliveries to the lane of their endpoint. Called before they are written: a lane outlives who has woken it. @throws RetryableError, AmbiguousError */
+/**
+ * Announces deliveries to the lane of their endpoint. Called before they are written: a lane outlives who has woken it.
+ *
+ * @param needsNone tells of a lane that need not be woken
+ * @returns whether it was woken
+ * @throws RetryableError, AmbiguousError
+ */
 export async function wakeLane(
   { webhooks, clock }: { readonly webhooks: WebhookStore; readonly clock: Pick<Clock, 'nowMs'> },
   owner: WebhookOwner,
   endpointId: string,
-): Promise<void> {
-  await rounds('this lane', async () => {
+  needsNone = isAwake,
+): Promise<boolean> {
+  return rounds<boolean>('this lane', async () => {
     const was = await webhooks.readLane(endpointId);
-    if (was !== undefined && isAwake(was, clock.nowMs())) return undefined;
+    if (was !== undefined && needsNone(was, clock.nowMs())) return false;
     const now = woken(was, owner, endpointId, clock.nowMs());
     const outcome = await webhooks.write({ lane: was === undefined ? { now } : { was, now } });
-    return outcome.kind === 'written' ? undefined : 'again';
+    return outcome.kind === 'written' ? true : 'again';
   });
 }

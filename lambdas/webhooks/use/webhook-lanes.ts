@@ -1,7 +1,7 @@
 import { AmbiguousError, RetryableError } from '../../kernel/faults.ts';
 import { rounds } from '../../once/use/rounds.ts';
 import { LONGEST_DELAY_MS } from '../domain/webhook-delivery.ts';
-import { endpointOf, withEndpoint } from '../domain/webhook-endpoint.ts';
+import { endpointOf, waitsApart, withEndpoint } from '../domain/webhook-endpoint.ts';
 import {
   afterRun,
   claimedLane,
@@ -112,18 +112,20 @@ async function setBack(
   await tools.due.move({ task, sweepAtMs }, { sweepAtMs: tools.clock.nowMs() + SET_BACK_MS });
 }
 
-/** Lets an endpoint that answers quickly, or that has nothing to answer, out of its lane. @returns whether it is still slow */
+/** Lets an endpoint that answers quickly, or that has nothing to answer, out of its lane. @returns whether its deliveries wait apart still */
 async function slowAfter(
-  { webhooks }: LaneTools,
+  { webhooks, clock }: LaneTools,
   { tenantId, mode, endpointId }: WebhookLane,
   isQuick: boolean,
 ): Promise<boolean> {
   return rounds<boolean>('these endpoints', async () => {
     const was = await webhooks.readBook({ tenantId, mode });
     const endpoint = endpointOf(was, endpointId);
-    if (endpoint?.slow === undefined || !isQuick) return endpoint?.slow !== undefined;
+    if (endpoint === undefined) return false;
+    const isStill = waitsApart(was, endpoint, clock.nowMs());
+    if (endpoint.slow === undefined || !isQuick) return isStill;
     const { slow: _slow, ...rest } = endpoint;
     const outcome = await webhooks.write({ book: { was, now: withEndpoint(was, rest) } });
-    return outcome.kind === 'written' ? false : 'again';
+    return outcome.kind === 'written' ? waitsApart(was, rest, clock.nowMs()) : 'again';
   });
 }
