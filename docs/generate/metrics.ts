@@ -71,7 +71,7 @@ const VENDORS: Readonly<Record<OutboundMetric, Meaning>> = {
   outbound_probe: 'Reads that test whether a vendor is available again while its breaker is open.',
   outbound_gave_up: 'Calls that ended without success.',
   outbound_capped:
-    'E-mails that were not sent, because their recipient had got as many from the tenant on that day as are allowed.',
+    'E-mails that were not sent, because their recipient had got as many from the tenant on that day as are allowed. The log line `email_capped` names the tenant.',
   outbound_breaker_opened: 'Times that the breaker opened. Processors are counted under their name.',
   outbound_delayed: 'Calls that were given up in their process, and are made for the last time by a delayed message.',
   outbound_dead_lettered: 'Calls that were stored as dead letters.',

@@ -2,6 +2,7 @@ import { beforeEach, describe, expect, test } from '@jest/globals';
 import { RetryableError } from '../../lambdas/kernel/faults.ts';
 import { storedOperationId, tenantId } from '../../lambdas/kernel/ids.ts';
 import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
+import { reportCapped } from '../../lambdas/orders/parties/configured-parties.ts';
 import { createMailer } from '../../lambdas/orders/parties/mailer.ts';
 import { DynamoDbEmailCounts } from '../../lambdas/orders/store/dynamodb-email-counts.ts';
 import type { OrderEmail } from '../../lambdas/orders/use/order-parties.ts';
@@ -133,4 +134,23 @@ describe('the e-mails of one tenant to one recipient on one day', () => {
     expect(JSON.stringify(row).length).toBeLessThan(1024);
     expect(JSON.stringify(row)).not.toMatch(/ada|lovelace|example|ten_a/);
   });
+});
+
+test('an e-mail beyond the bound is counted once, and the log names its tenant and not its recipient', () => {
+  const written: unknown[] = [];
+  const log = (message: unknown, ...extra: unknown[]) => void written.push([message, ...extra]);
+  const meter = { addMetric: () => undefined, publishStoredMetrics: () => undefined };
+  const one = { addDimension: () => undefined, addMetric: (name: string) => void written.push(name) };
+  const report = reportCapped({
+    logger: () => ({ info: log, warn: log, error: log }),
+    metrics: () => ({ ...meter, singleMetric: () => one }),
+  });
+  const email = emailOf(1);
+  report(email);
+  const { tenantId: tenant, mode, operationId, tag } = email;
+  expect(written).toEqual([
+    ['email_capped', { tenantId: tenant, mode, operationId, tag, ...(email.orderId && { orderId: email.orderId }) }],
+    'outbound_capped',
+  ]);
+  expect(JSON.stringify(written)).not.toContain(email.to);
 });

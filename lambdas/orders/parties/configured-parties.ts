@@ -1,4 +1,5 @@
 import type { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
+import { OUTBOUND_SERVICE } from '../../kernel/contract/metrics.ts';
 import type { Digest } from '../../kernel/digest.ts';
 import { RetryableError } from '../../kernel/faults.ts';
 import type { Mode } from '../../kernel/ids.ts';
@@ -18,7 +19,7 @@ import { type DeadLetter, keepOnce, type LetterBox } from '../../outbound/use/de
 import type { VendorName } from '../contract.ts';
 import { DynamoDbEmailCounts } from '../store/dynamodb-email-counts.ts';
 import type { OrderLetterTools } from '../use/call-for-order-again.ts';
-import type { Mailer, ReferralProgram, StockKeeper } from '../use/order-parties.ts';
+import type { Mailer, OrderEmail, ReferralProgram, StockKeeper } from '../use/order-parties.ts';
 import { createMailer } from './mailer.ts';
 import { makeAgain, recordGivenUp } from './make-again.ts';
 import { createPostmark, type EmailSender, probePostmark } from './postmark.ts';
@@ -64,11 +65,20 @@ export async function configuredParties(config: PartiesConfig, tools: PartiesToo
   const mailer = createMailer(emails, {
     clock,
     counts: new DynamoDbEmailCounts(documents, config.registryTable, tools, config.emailsPerRecipient),
-    capped: () => outboundTelemetry(instruments).count('postmark', 'outbound_capped'),
+    capped: reportCapped(instruments),
     givenUp: 'delay',
     isSandbox,
   });
   return { stock, referrals, mailer, ordersOf: isSandbox ? 'test' : 'live' };
+}
+
+/** Counts an e-mail beyond the bound, and logs its tenant. A metric for each tenant would cost each of them a month's price. The recipient is not logged. */
+export function reportCapped(instruments: Instruments): (email: OrderEmail) => void {
+  const logger = instruments.logger(OUTBOUND_SERVICE);
+  return ({ tenantId, mode, operationId, orderId, tag }) => {
+    logger.warn('email_capped', { tenantId, mode, operationId, tag, ...(orderId === undefined ? {} : { orderId }) });
+    outboundTelemetry(instruments).count('postmark', 'outbound_capped');
+  };
 }
 
 /** The dead letters, and the functions that repeat the call of one. */

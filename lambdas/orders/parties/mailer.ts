@@ -13,7 +13,7 @@ const NOT_SENT = 'test_mode';
 interface MailerOptions {
   readonly clock: Pick<Clock, 'nowMs'>;
   readonly counts: EmailCounts;
-  readonly capped: () => void;
+  readonly capped: (email: OrderEmail) => void;
   readonly givenUp?: GivenUp;
   readonly isSandbox?: boolean;
 }
@@ -34,7 +34,7 @@ export function createMailer(
     send: async (email, { timeoutMs }) => {
       if (email.mode === 'test' && !isSandbox) return { kind: 'sent', messageId: NOT_SENT };
       if (!(await counts.admit(email))) {
-        capped();
+        capped(email);
         return { kind: 'capped' };
       }
       const deadlineMs = clock.nowMs() + timeoutMs;
