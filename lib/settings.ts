@@ -78,8 +78,8 @@ export interface Settings
   /** Burst limit of the API, in requests, 1 to 5000. @default 400 */
   readonly throttlingBurst: number;
   /**
-   * Maximum requests per second of one tenant in one mode, 1 to 10000: payments and reads each, and a tenth of it for administration.
-   * `payonce limits set` gives a tenant another one. @default 100
+   * Maximum requests per second of one tenant in one mode, 1 to 10000: payments and reads each, and a tenth of it for administration
+   * and for reads that ask the processor. `payonce limits set` gives a tenant another one. @default 100
    */
   readonly tenantRate: number;
   /** Burst limit of one tenant, in requests, 1 to 10000. @default 200 */

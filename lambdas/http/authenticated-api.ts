@@ -61,6 +61,8 @@ export interface RouteBy<Tools, Who> {
   readonly path: string;
   /** Of the routes of tenants. */
   readonly scope?: Scope;
+  /** Whether a read asks the processor, which has a rate limit for all tenants. @default never */
+  readonly asksProcessor?: (request: GatewayRequest) => boolean;
   readonly handle: (call: Call<Tools, Who>) => Promise<Handled>;
 }
 
@@ -238,10 +240,10 @@ async function dispatch<Tools, Who extends Partial<Owner>, Entry extends RouteBy
 async function refuseOverLimit(
   { tools, request }: { readonly tools: ApiTools; readonly request: GatewayRequest },
   { tenantId, mode }: Partial<Owner>,
-  { method, scope }: Pick<RouteBy<never, never>, 'method' | 'scope'>,
+  { method, scope, asksProcessor }: Pick<RouteBy<never, never>, 'method' | 'scope' | 'asksProcessor'>,
 ): Promise<Handled | undefined> {
   if (tools.limits === undefined || tenantId === undefined || mode === undefined) return undefined;
-  const kind = limitKindOf(method, scope);
+  const kind = limitKindOf(method, scope, asksProcessor?.(request) === true);
   const admitted = await tools.limits.admit({ tenantId, mode, kind }).catch((error: unknown) => {
     if (!isPassing(error)) throw error;
     tools.telemetry.fault(request.requestId, error);

@@ -5,16 +5,16 @@ import type { Clock } from '../kernel/world.ts';
 import type { Owner } from './owners.ts';
 
 /** What a limit applies to. Each kind of each tenant and mode has a bucket of its own, so that reads do not use up payments. */
-export const LIMIT_KINDS = ['payments', 'reads', 'admin'] as const;
+export const LIMIT_KINDS = ['payments', 'reads', 'processor_reads', 'admin'] as const;
 export type LimitKind = (typeof LIMIT_KINDS)[number];
 
 export interface Bucket extends Owner {
   readonly kind: LimitKind;
 }
 
-/** Safe methods are reads; the scope tells payments from administration. */
-export function limitKindOf(method: string, scope: Scope | undefined): LimitKind {
-  if (method === 'GET') return 'reads';
+/** Safe methods are reads, those that ask the processor a kind of their own; the scope tells payments from administration. */
+export function limitKindOf(method: string, scope: Scope | undefined, asksProcessor: boolean): LimitKind {
+  if (method === 'GET') return asksProcessor ? 'processor_reads' : 'reads';
   return scope === Scopes.paymentsWrite ? 'payments' : 'admin';
 }
 

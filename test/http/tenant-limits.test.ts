@@ -83,6 +83,25 @@ describe('a tenant beyond its limit', () => {
     expect(refused).toMatchObject({ status: 429, headers: { 'Ratelimit-Policy': '"admin";q=2;w=2' } });
   });
 
+  test('has a tenth of its limit for reads that ask the processor, and its other reads go on', async () => {
+    let looks = 0;
+    const readCharge = async () => {
+      looks += 1;
+      return undefined;
+    };
+    const beside = api.beside({ books: [{ ...api.processor, readCharge }] });
+    const asked: number[] = [];
+    for (let read = 0; read < LIMIT.burst; read += 1) {
+      asked.push((await beside.get(`/v1/payments?charge_id=ch_${read}`)).status);
+    }
+    expect(asked.filter((status) => status !== 429)).toEqual([200, 200]);
+    expect(looks).toBe(2);
+    expect((await beside.get('/v1/payments?charge_id=ch_x')).headers).toMatchObject({
+      'Ratelimit-Policy': '"processor_reads";q=2;w=2',
+    });
+    expect((await beside.get('/v1/payments?reference=order-1')).status).toBe(200);
+  });
+
   test('is not counted without a valid key', async () => {
     const wrong = { headers: { Authorization: 'Bearer sk_test_unknownunknownunknown' } };
     for (let request = 0; request < LIMIT.burst * 2; request += 1)

@@ -2,7 +2,7 @@ import type { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import { MOST_WAITS, type RateLimit } from '../../lambdas/kernel/contract/limits.ts';
 import { tenantId } from '../../lambdas/kernel/ids.ts';
-import { type Admitted, type Bucket, TenantLimits } from '../../lambdas/tenants/limits.ts';
+import { type Admitted, type Bucket, LIMIT_KINDS, TenantLimits } from '../../lambdas/tenants/limits.ts';
 import { DynamoDbLimits } from '../../lambdas/tenants/store/dynamodb-limits.ts';
 import { LimitAdministration } from '../../lambdas/tenants/store/limit-administration.ts';
 import { TenantAdministration, UnknownTenantError } from '../../lambdas/tenants/store/tenant-administration.ts';
@@ -138,7 +138,7 @@ export function describeLimits(
       const bucket = freshBucket();
       const administration = new LimitAdministration(subject.client, subject.tables, 'test');
       await expect(administration.set(bucket, { rate: 1, burst: 1 })).rejects.toThrow(UnknownTenantError);
-      expect(await administration.list(bucket)).toEqual([{ kind: 'payments' }, { kind: 'reads' }, { kind: 'admin' }]);
+      expect(await administration.list(bucket)).toEqual(LIMIT_KINDS.map((kind) => ({ kind })));
     });
 
     test('of a tenant of its own replace those of the deployment within a second, and are taken away again', async () => {
@@ -154,8 +154,7 @@ export function describeLimits(
       const own = { rate: 10, burst: 50 };
       expect(await administration.list(bucket)).toEqual([
         { kind: 'payments', own },
-        { kind: 'reads' },
-        { kind: 'admin' },
+        ...LIMIT_KINDS.slice(1).map((kind) => ({ kind })),
       ]);
       clock.advance(1_000);
       const many: Admitted[] = [];

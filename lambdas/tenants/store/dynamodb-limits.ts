@@ -55,7 +55,7 @@ export class DynamoDbLimits implements BucketStore {
   readonly #table: string;
   readonly #default: RateLimit;
 
-  /** @param limit of a tenant without a limit of its own; administration has a tenth of it */
+  /** @param limit of a tenant without a limit of its own; administration and reads that ask the processor have a tenth of it */
   constructor(client: DynamoDBDocumentClient, registryTable: string, limit: RateLimit) {
     this.#client = client;
     this.#table = registryTable;
@@ -173,7 +173,7 @@ export class DynamoDbLimits implements BucketStore {
   }
 
   #defaultOf(kind: LimitKind): RateLimit {
-    return kind === 'admin' ? tenthOf(this.#default) : this.#default;
+    return kind === 'payments' || kind === 'reads' ? this.#default : tenthOf(this.#default);
   }
 }
 

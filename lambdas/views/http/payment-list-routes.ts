@@ -8,6 +8,7 @@ export const PAYMENT_LIST_ROUTES: readonly Route<ListPaymentsTools>[] = [
     method: 'GET',
     path: '/v1/payments',
     scope: Scopes.paymentsRead,
+    asksProcessor: ({ query }) => query.has('charge_id'),
     handle: async (call) => (await import('./payment-lists.ts')).showPayments(call),
   },
   {

@@ -30,7 +30,7 @@ export const paymentsQuery = z
       .optional()
       .meta({
         description:
-          'Only the payment of this charge, by the books of the processor, with returned charges. Not together with `reference`.',
+          'Only the payment of this charge, by the books of the processor, with returned charges. Not together with `reference`. These reads have a limit of their own, a tenth of that of others.',
       }),
     amount: amountFilter(LARGEST_AMOUNT),
     email: emailFilter('payments with this address as `receipt_email` in their `metadata`'),
