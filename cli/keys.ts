@@ -2,6 +2,7 @@ import { type Command, InvalidArgumentError, Option } from 'commander';
 import type { KeyId } from '../lambdas/kernel/cause.ts';
 import { ALL_SCOPES, ROLES, type Role, type Scope } from '../lambdas/kernel/contract/api.ts';
 import { type Mode, type TenantId, tenantId } from '../lambdas/kernel/ids.ts';
+import { ONE_LINE_NOT_BLANK } from '../lambdas/kernel/one-line.ts';
 import type { ApiKeySummary, OperatorKeySummary } from '../lambdas/tenants/keys.ts';
 import {
   idOfApiKey,
@@ -36,7 +37,8 @@ export function addTenants(program: Command, session: Session): void {
     });
 
   tenants
-    .command('create <name>')
+    .command('create')
+    .argument('<name>', 'of the tenant', readName)
     .description('creates a tenant and shows its id')
     .action(async (name: string) => {
       const id = await (await open()).createTenant(name);
@@ -123,7 +125,8 @@ export function addOperators(program: Command, session: Session): void {
   const open = async (): Promise<TenantAdministration> => administration(session);
 
   operators
-    .command('create <name>')
+    .command('create')
+    .argument('<name>', 'of the person', readName)
     .description('creates a key for a person and shows it once; "payonce keys" rolls and revokes it')
     .addOption(
       new Option('--role <role>', 'of the person; each includes those before it').choices(ROLES).default('operator'),
@@ -133,8 +136,7 @@ export function addOperators(program: Command, session: Session): void {
       'the key is refused after so many days; the default is that it does not expire',
       readDays,
     )
-    .action(async (text: string, { role, expiresIn }: { role: Role; expiresIn?: number }) => {
-      const operator = readName(text);
+    .action(async (operator: string, { role, expiresIn }: { role: Role; expiresIn?: number }) => {
       const expiry = expiresIn === undefined ? {} : { expiresAtMs: Date.now() + expiresIn * DAY_MS };
       const key = await (await open()).createOperatorKey({ operator, role, ...expiry });
       session.show({ id: idOfApiKey(key), key, operator, role }, [key]);
@@ -222,7 +224,8 @@ function readKey(text: string): KeyId {
 }
 
 function readName(text: string): string {
-  if (text.trim() === '' || text.length > 100) throw new InvalidArgumentError('A name has 1 to 100 characters.');
+  if (!ONE_LINE_NOT_BLANK.test(text) || text.length > 100)
+    throw new InvalidArgumentError('A name has 1 to 100 characters, without control characters.');
   return text.trim();
 }
 

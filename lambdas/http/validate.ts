@@ -1,5 +1,6 @@
 import * as z from 'zod';
 import type { Problem } from '../kernel/answer.ts';
+import { ONE_LINE, ONE_LINE_NOT_BLANK } from '../kernel/one-line.ts';
 import type { SensitiveKind } from '../kernel/sensitive.ts';
 import { findSensitive } from '../kernel/sensitive.ts';
 import type { GatewayRequest } from './gateway-request.ts';
@@ -109,9 +110,11 @@ function findInside(value: unknown, path: readonly string[]): Finding | undefine
   return undefined;
 }
 
-/** @returns undefined when the whole input is invalid, or when the name itself is sensitive */
+/** @returns undefined when the whole input is invalid, or when the name itself is sensitive. A name with control characters is not repeated. */
 function nameOf(path: readonly PropertyKey[]): string | undefined {
-  const name = path.map(String).join('.');
+  const names = path.map(String);
+  const forging = names.findIndex((each) => !ONE_LINE.test(each));
+  const name = names.slice(0, forging === -1 ? names.length : forging).join('.');
   if (name === '' || findSensitive(name) !== undefined) return undefined;
   return name.length <= LONGEST_NAME ? name : `${name.slice(0, LONGEST_NAME)}…`;
 }
@@ -148,16 +151,25 @@ export const described = (schema: Readonly<Record<string, unknown>>) => ({
   },
 });
 
-/** Free text. Its length is counted in code points, as JSON Schema counts it, and not in UTF-16 units. */
+/**
+ * Free text of one line. Its length is counted in code points, as JSON Schema counts it, and not in UTF-16 units.
+ *
+ * @param min 1 for a text that must not be blank
+ */
 export const freeText = (max: number, min: 0 | 1 = 0, subject = '') =>
   z
     .string('must be a string')
-    .refine((value) => value.length >= min, `${subject}must not be empty`)
+    .refine((value) => min === 0 || value.trim() !== '', `${subject}must not be blank`)
+    .refine((value) => ONE_LINE.test(value), `${subject}must be one line without control characters`)
     .refine(
       (value) => value.length <= max || Array.from(value).length <= max,
       `${subject}must be at most ${max} characters`,
     )
-    .meta({ ...(min === 0 ? {} : { minLength: min }), maxLength: max });
+    .meta({
+      ...(min === 0 ? {} : { minLength: min }),
+      maxLength: max,
+      pattern: (min === 0 ? ONE_LINE : ONE_LINE_NOT_BLANK).source,
+    });
 
 /** Unix seconds have ten digits until the year 2286. */
 export const LAST_SECOND = 9_999_999_999;

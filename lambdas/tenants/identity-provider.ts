@@ -12,6 +12,7 @@ import * as z from 'zod';
 import { ROLES, type Role } from '../kernel/contract/api.ts';
 import type { IdentityProviderSettings } from '../kernel/contract/environment.ts';
 import { RetryableError } from '../kernel/faults.ts';
+import { ONE_LINE_NOT_BLANK } from '../kernel/one-line.ts';
 import type { Clock } from '../kernel/world.ts';
 import { bearerToken } from './authenticate.ts';
 import type { IdentifyOperator, Operator } from './operators.ts';
@@ -45,8 +46,8 @@ const COMPACT_JWS = /^(?=.{1,8000}$)[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-
 
 const configuration = z.object({ issuer: z.string(), jwks_uri: z.url() });
 const claims = z.object({
-  sub: z.string().min(1).max(200),
-  name: z.string().min(1).max(100).optional().catch(undefined),
+  sub: z.string().regex(ONE_LINE_NOT_BLANK).max(200),
+  name: z.string().regex(ONE_LINE_NOT_BLANK).max(100).optional().catch(undefined),
 });
 
 /**

@@ -171,11 +171,12 @@ function textOf(schema: Node): fc.Arbitrary<string> {
   if (format === 'date')
     return fc.date({ ...YEARS, noInvalidDate: true }).map((date) => date.toISOString().slice(0, 10));
   if (format === 'uri') return fc.webUrl({ validSchemes: ['https'] });
-  const free = fc.array(character, { minLength, maxLength }).map((characters) => characters.join(''));
+  const isFree = pattern === undefined || pattern.startsWith('^[^');
+  const known = new RegExp(isFree ? (pattern ?? '') : '');
+  const each = character.filter((one) => known.test(`x${one}`));
+  const free = fc.array(each, { minLength, maxLength }).map((characters) => characters.join(''));
   if (pattern === undefined) return free;
-  return pattern === '\\S'
-    ? free.map((text) => `x${Array.from(text).slice(1).join('')}`)
-    : fc.stringMatching(new RegExp(pattern));
+  return isFree ? free.map((text) => `x${Array.from(text).slice(1).join('')}`) : fc.stringMatching(new RegExp(pattern));
 }
 
 /** Valid requests by the document alone. */

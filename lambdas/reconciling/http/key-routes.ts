@@ -46,9 +46,7 @@ export const createKeyBody = z
       .regex(TENANT_ID, 'must be the id of a tenant')
       .meta({ description: 'The tenant that owns the key.', example: 'ten_k3jx5aqhz4m2nrb7' }),
     mode: z.enum(['test', 'live'], 'must be test or live'),
-    name: freeText(100)
-      .regex(/\S/, 'must not be blank')
-      .meta({ description: 'What the key is for.', example: 'Web shop' }),
+    name: freeText(100, 1).meta({ description: 'What the key is for.', example: 'Web shop' }),
     scopes: z
       .array(z.enum(ALL_SCOPES, `must be one of ${ALL_SCOPES.join(', ')}`), 'must be an array of scopes')
       .min(1, 'must have at least 1 scope')

@@ -32,7 +32,7 @@ function startOfDay(text: string): number | undefined {
 }
 
 export const entriesQuery = z.strictObject({
-  payment: z.string().max(100, 'must be the id of a payment').optional().meta({
+  payment: freeText(100).optional().meta({
     description: 'Only the entries of this payment.',
     example: 'pay_k3jx5aqhz4m2nrb7vwy6t5ocdeflgusp',
   }),
@@ -50,10 +50,10 @@ export const entriesQuery = z.strictObject({
 });
 
 export const ofPaymentQuery = z.strictObject({
-  payment: z
-    .string('must be a string')
-    .max(100, 'must be the id of a payment')
-    .meta({ description: 'The id of the payment.', example: 'pay_k3jx5aqhz4m2nrb7vwy6t5ocdeflgusp' }),
+  payment: freeText(100).meta({
+    description: 'The id of the payment.',
+    example: 'pay_k3jx5aqhz4m2nrb7vwy6t5ocdeflgusp',
+  }),
 });
 
 export const mismatchesQuery = z.strictObject({
@@ -92,7 +92,7 @@ export const activityQuery = z.strictObject({
     .meta({ description: 'The `id` of the last entry of the previous page.' }),
 });
 
-const reason = freeText(500).regex(/\S/, 'must not be blank');
+const reason = freeText(500, 1);
 const leg = z
   .strictObject({
     account: account.meta({ description: 'An account of the chart of accounts.' }),
@@ -117,14 +117,10 @@ const dryRun = z
 /** Validation reports the first invalid field in this order. */
 export const correctionBody = z
   .strictObject({
-    payment: z
-      .string('must be the id of a payment')
-      .min(1, 'must not be empty')
-      .max(100, 'must be the id of a payment')
-      .meta({
-        description: 'The payment whose postings are corrected.',
-        example: 'pay_k3jx5aqhz4m2nrb7vwy6t5ocdeflgusp',
-      }),
+    payment: freeText(100, 1).meta({
+      description: 'The payment whose postings are corrected.',
+      example: 'pay_k3jx5aqhz4m2nrb7vwy6t5ocdeflgusp',
+    }),
     reason: reason.meta({ description: 'The reason. Stored until it is erased.', example: 'Booked twice by hand' }),
     reverses: z
       .int('must be the sequence of a transition')

@@ -1,0 +1,10 @@
+/**
+ * C0, DEL and C1; the separators of lines and paragraphs; and the marks that embed, override or isolate the direction of a text. They
+ * forge what a list, a log or a terminal shows (Unicode Technical Standard 55, "Unicode Source Code Handling", section 1.1).
+ */
+const FORGING = String.raw`\u0000-\u001f\u007f-\u009f\u2028-\u202e\u2066-\u2069`;
+
+/** A text of one line that is shown as it is. The API documents contain the patterns. */
+export const ONE_LINE = /* @__PURE__ */ new RegExp(`^[^${FORGING}]*$`);
+/** As {@link ONE_LINE}, and not blank. */
+export const ONE_LINE_NOT_BLANK = /* @__PURE__ */ new RegExp(String.raw`^[^${FORGING}]*[^${FORGING}\s][^${FORGING}]*$`);

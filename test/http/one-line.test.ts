@@ -1,0 +1,113 @@
+import { beforeEach, describe, expect, test } from '@jest/globals';
+import { type Node, operations } from '../api-docs/described-api.ts';
+import { Api } from '../world/api.ts';
+
+/** The last characters of the ranges and their first ones: controls, separators, and marks of direction. */
+const FORGING = Array.from(
+  '\u0000\t\n\r\u001b\u001f\u007f\u0080\u0085\u009f\u2028\u2029\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069',
+);
+
+interface Text {
+  readonly where: string;
+  readonly schema: Node;
+}
+
+/** The texts in a schema, and the names of its free fields. */
+function textsIn(where: string, schema: Node): readonly Text[] {
+  const {
+    properties = {},
+    additionalProperties,
+    propertyNames,
+    items,
+    oneOf = [],
+    anyOf = [],
+  } = schema as {
+    readonly properties?: Readonly<Record<string, Node>>;
+    readonly additionalProperties?: unknown;
+    readonly propertyNames?: Node;
+    readonly items?: Node;
+    readonly oneOf?: readonly Node[];
+    readonly anyOf?: readonly Node[];
+  };
+  const isNode = (node: unknown): node is Node => typeof node === 'object' && node !== null;
+  return [
+    ...([schema['type']].flat().includes('string') ? [{ where, schema }] : []),
+    ...Object.entries(properties).flatMap(([name, each]) => textsIn(`${where}.${name}`, each)),
+    ...(isNode(propertyNames) ? textsIn(`${where}.names`, { type: 'string', ...propertyNames }) : []),
+    ...(isNode(additionalProperties) ? textsIn(`${where}.values`, additionalProperties) : []),
+    ...[items].filter(isNode).flatMap((each) => textsIn(`${where}.items`, each)),
+    ...[...oneOf, ...anyOf].flatMap((each) => textsIn(where, each)),
+  ];
+}
+
+/** Of paths, nothing is stored: a path that names nothing is 404. `Idempotency-Key` has a pattern, and `Prefer` no effect beyond its known words. */
+const TEXTS = operations.flatMap(({ operationId, parameters, requestBody }) => [
+  ...parameters
+    .filter((each) => each.in === 'query' || each.name === 'Idempotency-Key')
+    .flatMap(({ name, schema }) => textsIn(`${operationId} ${name}`, schema)),
+  ...(requestBody === undefined ? [] : textsIn(operationId, requestBody.content['application/json'].schema)),
+]);
+
+/** Parsed by a rule that no pattern states, as the next tests show; and a processor's own event, which counts with its signature only. */
+const BY_RULE = /^create(?:Payment|Order)\.return_url$|^receiveCallback\./;
+
+/** Whether the documents allow a text with this character. */
+function takes({ schema }: Text, character: string): boolean {
+  if ('enum' in schema || 'const' in schema || ['email', 'date'].includes(String(schema['format']))) return false;
+  const { pattern = '' } = schema as { readonly pattern?: string };
+  const allowed = new RegExp(pattern);
+  return [character, `a${character}b`, `a${character}`, `${character}b`].some((text) => allowed.test(text));
+}
+
+describe('a field of one line', () => {
+  test('is every text that a request can contain, by the documents of the API', () => {
+    const open = TEXTS.filter(
+      (text) => !BY_RULE.test(text.where) && FORGING.some((character) => takes(text, character)),
+    );
+    expect(open.map(({ where }) => where)).toEqual([]);
+    expect(TEXTS.length).toBeGreaterThan(50);
+  });
+
+  let api: Api;
+  beforeEach(() => {
+    api = new Api();
+  });
+
+  const post = (path: string, key: string, body: object) =>
+    api.ask('POST', path, {
+      headers: { 'Content-Type': 'application/json', 'Idempotency-Key': key },
+      event: { body: JSON.stringify(body) },
+    });
+
+  const PAYMENT = { amount: 1_000, currency: 'EUR', source: 'tok_ok' };
+  const ORDER = { ...PAYMENT, items: [{ sku: 'sku_tea', quantity: 1 }], email: 'ada@example.com' };
+  const ENDPOINT = { url: 'https://shop.example.com/hooks', events: ['*'] };
+  const BODIES: readonly [string, string, (text: string) => object][] = [
+    ['/v1/payments', 'reference', (reference) => ({ ...PAYMENT, reference })],
+    ['/v1/payments', 'description', (description) => ({ ...PAYMENT, description })],
+    ['/v1/payments', 'source', (source) => ({ ...PAYMENT, source })],
+    ['/v1/payments', 'return_url', (text) => ({ ...PAYMENT, return_url: `https://shop.example/${text}` })],
+    ['/v1/payments', 'metadata.affiliate', (affiliate) => ({ ...PAYMENT, metadata: { affiliate } })],
+    ['/v1/payments', 'metadata', (name) => ({ ...PAYMENT, metadata: { [name]: '' } })],
+    ['/v1/orders', 'referrer', (referrer) => ({ ...ORDER, referrer })],
+    ['/v1/orders', 'email', (text) => ({ ...ORDER, email: `ada${text}@example.com` })],
+    ['/v1/webhook_endpoints', 'description', (description) => ({ ...ENDPOINT, description })],
+    ['/v1/webhook_endpoints', 'url', (text) => ({ ...ENDPOINT, url: `https://shop.example.com/${text}` })],
+  ];
+
+  test.each(BODIES)('of %s, %s, is refused by its name with such a character', async (path, param, bodyOf) => {
+    for (const [index, character] of FORGING.entries()) {
+      // JSON with U+0000 is refused as a whole.
+      const named = character === '\u0000' ? undefined : param;
+      const answer = await post(path, `k-${index}`, bodyOf(`a${character}b`));
+      expect({ character, status: answer.status, param: answer.body['param'] }).toEqual({
+        character,
+        status: 400,
+        param: named,
+      });
+      expect(JSON.stringify(answer.body)).not.toContain(character);
+    }
+    const last = await post(path, 'k-last', bodyOf('tok_ok'));
+    expect(last.status).toBeLessThan(300);
+  });
+});
