@@ -14,9 +14,9 @@ import type { CallbackEvent, EffectStore, OrphanedCallback } from '../payments/u
 import { type PaymentChain, readChain } from '../payments/use/payment-chain.ts';
 import { isSentTo } from '../payments/use/pinned-processor.ts';
 import type { ProcessorBooks } from '../payments/use/processor.ts';
-import { holdShownAgain, queuedWith } from '../payments/use/queued-with.ts';
+import { holdShownAgain } from '../payments/use/queued-with.ts';
 import { type AlarmTools, raiseAlarms } from '../payments/use/raise-alarms.ts';
-import { MAX_TOGETHER } from '../payments/use/record-charge.ts';
+import { nextPart } from '../payments/use/record-charge.ts';
 
 export interface ReceiveCallbackTools extends AlarmTools, Pick<Expiring, 'retention'> {
   readonly effects: EffectStore;
@@ -116,9 +116,8 @@ class CallbackEffect implements Effect<Progress, CallbackOutcome> {
       cause: { by: 'callback', eventId: this.#event.eventId },
     });
     raiseAlarms(this.#tools, id, transitions, contradictions);
-    const part = transitions.slice(0, MAX_TOGETHER);
-    const isLast = part.length === transitions.length;
-    const queued = queuedWith(chain, part);
+    const { part, isMore, queued } = nextPart(chain, transitions, nowMs);
+    const isLast = !isMore;
     const outcome = await effects.recordEffect({
       record: isLast ? this.#record(id) : this.#partRecord(id, part),
       transitions: part,

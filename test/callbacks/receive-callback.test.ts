@@ -268,6 +268,26 @@ describe('a callback', () => {
     expect(await harness.deliver(callback('evt_1', charge))).toEqual({ kind: 'redelivered' });
   });
 
+  test('that dies after a part, and is never delivered again, leaves the other parts to the resolver', async () => {
+    const request = paymentRequest('part', { amountMinor: 1_000 });
+    await harness.pay(request);
+    const charge = harness.chargeOf(request);
+    for (let count = 0; count < 120; count += 1) await harness.processor.inside.refund(charge, 1);
+    let parts = 0;
+    const effects = {
+      readEffect: harness.store.readEffect.bind(harness.store),
+      listTransitions: harness.store.listTransitions.bind(harness.store),
+      recordEffect: (effect: Effect) => {
+        parts += 1;
+        return parts > 1 ? Promise.reject(new Error('the process is gone')) : harness.store.recordEffect(effect);
+      },
+    };
+    await expect(harness.deliver(callback('evt_1', charge), { effects })).rejects.toThrow('the process is gone');
+    expect((await harness.chain(request)).state.payment.amountRefundedMinor).toBe(40);
+    await harness.resolveFor(1);
+    expect((await harness.chain(request)).state.payment.amountRefundedMinor).toBe(120);
+  });
+
   test('has no second effect after its record has expired', async () => {
     const request = paymentRequest('expired', { source: 'tok_async' });
     await harness.pay(request);

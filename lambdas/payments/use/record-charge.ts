@@ -6,6 +6,7 @@ import type { Clock, Entropy } from '../../kernel/world.ts';
 import { type Expiring, expirySeconds } from '../../once/domain/idempotency.ts';
 import { rounds } from '../../once/use/rounds.ts';
 import type { ProcessorCharge } from '../domain/processor-charge.ts';
+import type { Transition } from '../domain/transition.ts';
 import { decideAll } from './decide-all.ts';
 import type { EffectStore } from './effect-store.ts';
 import { chainOf, type PaymentChain, readChain } from './payment-chain.ts';
@@ -31,7 +32,7 @@ export const READ_TIMEOUT_MS = 5_000;
  * Transitions per transaction. DynamoDB allows a hundred items per transaction (Amazon DynamoDB developer guide,
  * "TransactWriteItems"), and a transition can have a queue entry beside it.
  */
-export const MAX_TOGETHER = 40;
+const MAX_TOGETHER = 40;
 
 /** @throws RetryableError or AmbiguousError when the charge could not be read */
 export async function readCharge(books: ProcessorBooks, chargeId: string): Promise<ProcessorCharge> {
@@ -80,9 +81,7 @@ async function recordPart(
     const { transitions, contradictions } = decideAll(digest, charge, chain, { occurredAtMs: nowMs, cause });
     raiseAlarms(tools, paymentId, transitions, contradictions);
     if (transitions.length === 0) return { charge, chain, isMore: false };
-    const part = transitions.slice(0, MAX_TOGETHER);
-    const isMore = part.length < transitions.length;
-    const queued = queuedWith(chain, part);
+    const { part, isMore, queued } = nextPart(chain, transitions, nowMs);
     const outcome = await effects.recordEffect({
       record: {
         operationId: inquiryOperation(digest, asked, chain.newest.sequence + 1),
@@ -93,10 +92,21 @@ async function recordPart(
       },
       transitions: part,
       ...queued,
-      // The other parts are recorded even if this process dies, and this part has closed what the charge is looked at for.
-      inquiries: isMore ? [...queued.inquiries, lookAtBooks(paymentId, nowMs)] : queued.inquiries,
     });
     if (outcome.kind !== 'recorded') return 'again';
     return { charge, chain: chainOf([...chain.transitions, ...part]), isMore };
   });
+}
+
+/**
+ * The facts that one transaction records, with their queue entries. With a part that is not the last, a look at the books is queued:
+ * the others are recorded even if this process dies, the callback is never repeated, and the part has closed what the charge was
+ * looked at for.
+ */
+export function nextPart(chain: PaymentChain, transitions: readonly Transition[], nowMs: number) {
+  const part = transitions.slice(0, MAX_TOGETHER);
+  const isMore = part.length < transitions.length;
+  const queued = queuedWith(chain, part);
+  const look = isMore ? [lookAtBooks(chain.first.payment.id, nowMs)] : [];
+  return { part, isMore, queued: { ...queued, inquiries: [...queued.inquiries, ...look] } };
 }

@@ -71,6 +71,18 @@ export const MONEY_MUTANTS: readonly Mutant[] = [
     ],
   },
   {
+    name: 'parts-rely-on-the-callback',
+    fault: 'A part of the facts of a charge queues no look at the others, and the callback may never come again.',
+    needs: ['flood'],
+    edits: [
+      {
+        file: 'lambdas/payments/use/record-charge.ts',
+        find: 'isMore ? [lookAtBooks(chain.first.payment.id, nowMs)] : []',
+        replace: '[lookAtBooks(chain.first.payment.id, nowMs)].slice(1)',
+      },
+    ],
+  },
+  {
     name: 'failed-return-not-queued',
     finding: 'B03',
     fault: 'A return that the bank fails later, or whose dispute is won, is not queued again.',
@@ -207,8 +219,8 @@ export const MONEY_MUTANTS: readonly Mutant[] = [
     edits: [
       {
         file: 'lambdas/payments/use/record-charge.ts',
-        find: 'export const MAX_TOGETHER = 40;',
-        replace: 'export const MAX_TOGETHER = 4_000;',
+        find: 'const MAX_TOGETHER = 40;',
+        replace: 'const MAX_TOGETHER = 4_000;',
       },
     ],
   },
