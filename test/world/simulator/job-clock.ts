@@ -132,9 +132,16 @@ const TRIGGERS: Readonly<Record<JobId, Trigger>> = {
   'purge-expired': { fromMs: 4 * DAY_MS, toMs: 16 * DAY_MS, isQueue: false, dueMs: afterOutcome(4 * DAY_MS) },
 };
 
+interface Waiting {
+  readonly dueMs: number;
+  readonly row: Item | undefined;
+  /** The next look. It stays planned when another row is looked at before; undefined after it, and after a change. */
+  lookMs?: number;
+}
+
 interface Wait {
   /** Rows that concern the job, with the time from which they do. */
-  readonly rows: Map<string, { readonly dueMs: number; readonly row: Item | undefined }>;
+  readonly rows: Map<string, Waiting>;
   /** The next run; undefined when none is planned. */
   atMs?: number;
   gapMs: number;
@@ -259,9 +266,13 @@ export class JobClock {
     if (isQueue) {
       if (wait.rows.size === 0) return;
       const fromNowMs = nowMs + wait.gapMs - fromMs;
-      const nextMs = [...wait.rows.values()].map(({ dueMs, row }) => {
+      const nextMs = [...wait.rows.values()].map((waiting) => {
+        const { dueMs, row, lookMs = 0 } = waiting;
+        if (lookMs > nowMs) return lookMs;
         const laterMs = Math.max(dueMs, fromNowMs);
-        return row === undefined ? laterMs : nextLook(row, laterMs);
+        if (row === undefined) return laterMs;
+        waiting.lookMs = nextLook(row, laterMs);
+        return waiting.lookMs;
       });
       this.#wakeAt(job, wait, Math.min(...nextMs));
       wait.gapMs = Math.min(toMs, 2 * wait.gapMs);
