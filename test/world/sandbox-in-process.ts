@@ -95,8 +95,13 @@ export interface InsideSandbox {
   readonly sent: readonly SentRequest[];
   /** The charge as the processor shows it. */
   read(chargeId: string): Promise<Charge>;
-  /** Whether the newest state of the charge was read, or is the result of requests under keys. */
-  isShown(chargeId: string): boolean;
+  /**
+   * Whether the newest state of the charge was read, or is the result of requests under keys.
+   *
+   * @param isHeard whether a callback was taken since. A function that receives callbacks reads the charge, and may fail afterwards:
+   *   then only the callback's redelivery makes up for it, which may never come @default true
+   */
+  isShown(chargeId: string, isHeard?: boolean): boolean;
   /** When a request with an idempotency key made the charge. Unix milliseconds; undefined when another user of the account made it. */
   madeByKeyAtMs(chargeId: string): number | undefined;
   /** When the books last contradicted what they had shown of the charge. Unix milliseconds; undefined when they never did. */
@@ -230,7 +235,7 @@ export function createSandboxInProcess(options: SandboxInProcessOptions): Sandbo
       },
       applied: history.applied,
       sent,
-      isShown: (chargeId) => history.isShown(chargeId),
+      isShown: (chargeId, isHeard) => history.isShown(chargeId, isHeard),
       madeByKeyAtMs: (chargeId) => history.madeByKeyAtMs(chargeId),
       contradictedAtMs: (chargeId) => history.contradictedAtMs(chargeId),
       changedAtMs: (chargeId) => history.changedAtMs(chargeId),
@@ -263,8 +268,8 @@ interface History {
   /** What a look-up shows while books lag: the charges as they were that long ago. A read by the charge's id does not lag. */
   asOf(answer: HttpAnswer, call: HttpCall, abilities: ProcessorAbilities): HttpAnswer;
   readonly applied: readonly AppliedChange[];
-  noteRead(call: HttpCall, answer: HttpAnswer): void;
-  isShown(chargeId: string): boolean;
+  noteRead(call: TimedCall, answer: HttpAnswer): void;
+  isShown(chargeId: string, isHeard?: boolean): boolean;
   madeByKeyAtMs(chargeId: string): number | undefined;
   contradictedAtMs(chargeId: string): number | undefined;
   changedAtMs(chargeId: string): number | undefined;
@@ -284,13 +289,14 @@ function createHistory(clock: Clock, onEvent: SandboxInProcessOptions['onEvent']
   const versions = new Map<string, Version[]>();
   const shown = new Map<string, ProcessorCharge>();
   const applied: AppliedChange[] = [];
-  const unread = new Set<string>();
+  /** Charges whose newest state was not read, with whether a function that receives callbacks read it. */
+  const unread = new Map<string, boolean>();
   const madeByKey = new Map<string, number>();
   /** The operations that charges name. */
   const named = new Set<string>();
   const contradicted = new Map<string, number>();
   const note = (charge: Charge, isKeyed: boolean): void => {
-    if (!isKeyed) unread.add(charge.id);
+    if (!isKeyed) unread.set(charge.id, false);
     const shownBefore = versions.get(charge.id)?.at(-1)?.charge;
     if (shownBefore !== undefined && isContradicted(shownBefore, charge)) contradicted.set(charge.id, clock.nowMs());
     versions.set(charge.id, [...(versions.get(charge.id) ?? []), { atMs: clock.nowMs(), charge }]);
@@ -304,13 +310,15 @@ function createHistory(clock: Clock, onEvent: SandboxInProcessOptions['onEvent']
   };
   return {
     applied,
-    noteRead: ({ method, url, timeoutMs }, { status, text }) => {
+    noteRead: ({ method, url, timeoutMs, by }, { status, text }) => {
       const [, id = ''] = /charges\/([^/?]+)$/.exec(url) ?? [];
       const newest = versions.get(id)?.at(-1)?.charge;
       if (method !== 'GET' || status !== 200 || timeoutMs < READ_TIMEOUT_MS || newest === undefined) return;
-      if (JSON.stringify(JSON.parse(text)) === JSON.stringify(newest)) unread.delete(id);
+      if (!unread.has(id) || JSON.stringify(JSON.parse(text)) !== JSON.stringify(newest)) return;
+      if (by === 'callbacks') unread.set(id, true);
+      else unread.delete(id);
     },
-    isShown: (chargeId) => !unread.has(chargeId),
+    isShown: (chargeId, isHeard = true) => !unread.has(chargeId) || (isHeard && unread.get(chargeId) === true),
     madeByKeyAtMs: (chargeId) => madeByKey.get(chargeId),
     contradictedAtMs: (chargeId) => contradicted.get(chargeId),
     changedAtMs: (chargeId) => versions.get(chargeId)?.at(-1)?.atMs,

@@ -77,8 +77,8 @@ export interface CallbackPosted {
   readonly processor: string;
   readonly chargeId: string;
   readonly firstAtMs: number;
-  /** It was answered with 2xx at least once. */
-  readonly isTaken: boolean;
+  /** When it was answered with 2xx last. Unix milliseconds. @default never */
+  readonly takenAtMs?: number;
 }
 
 /** What the shop did. */

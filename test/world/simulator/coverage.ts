@@ -33,7 +33,6 @@ const ASKED_WHILE_PROCESSING =
 const CAN_BE_LOOKED_UP =
   'each simulated processor can be asked for a charge by its operation; the table’s own tests cover it';
 const FEE_AFTER_MONEY = 'the fee is reported after the money of the charge, which ends this state';
-const NEVER_FORGOTTEN = 'no simulated processor forgets a charge that it has named; the table’s own tests cover it';
 const GIVEN_UP_WHILE_PENDING = 'only a pending refund is given up';
 
 /** Cells that no history reaches, and why. A history that reaches one violates an oracle. */
@@ -52,7 +51,6 @@ const UNREACHABLE_CELLS: Readonly<Record<string, string>> = {
   ...noneOf('charge unknown', PAYMENT_STATUSES.filter(isNotProcessing), ASKED_WHILE_PROCESSING),
   ...noneOf('charge not_attempted', PAYMENT_STATUSES.filter(isNotProcessing), ASKED_WHILE_PROCESSING),
   ...noneOf('charge vanished', PAYMENT_STATUSES.filter(isNotProcessing), ASKED_WHILE_PROCESSING),
-  'charge vanished × processing': NEVER_FORGOTTEN,
   'charge authorized × needs_review': NEVER_OLDER,
   ...noneOf('charge fee', ['processing', 'requires_action', 'requires_capture'], FEE_AFTER_MONEY),
   ...noneOf('charge undecidable', PAYMENT_STATUSES, CAN_BE_LOOKED_UP),

@@ -258,11 +258,10 @@ export class SimulatedSystem implements RunningSystem {
       processor,
       chargeId: event.data.charge,
       firstAtMs: this.nowMs,
-      isTaken: false,
     };
     this.#callbacks.set(name, posted);
     const { status } = await this.account.request(`${by.name} ${by.token()}`, request, by);
-    posted.isTaken ||= status < 300;
+    if (status < 300) posted.takenAtMs = this.nowMs;
     return status;
   }
 

@@ -568,15 +568,16 @@ test('late money without its alarm, or with two, is a violation', async () => {
 
 test('a callback that was taken has the charge read', async () => {
   const { charge } = await paid('heard');
-  const posted = { processor: 'sandbox', chargeId: charge, isTaken: true };
-  world.callbacks.push({ ...posted, firstAtMs: harness.clock.nowMs() });
+  const posted = { processor: 'sandbox', chargeId: charge };
+  const now = () => ({ firstAtMs: harness.clock.nowMs(), takenAtMs: harness.clock.nowMs() });
+  world.callbacks.push({ ...posted, ...now() });
   expect(world.atTheEnd()).toEqual([]);
   await harness.clock.sleep(1_000);
   await harness.processor.inside.dispute(charge, 300);
   expect(world.atTheEnd()).toEqual([]);
-  world.callbacks.push({ ...posted, firstAtMs: harness.clock.nowMs(), isTaken: false });
-  expect(world.atTheEnd()).toEqual([]);
   world.callbacks.push({ ...posted, firstAtMs: harness.clock.nowMs() });
+  expect(world.atTheEnd()).toEqual([]);
+  world.callbacks.push({ ...posted, ...now() });
   expect(world.atTheEnd()).toEqual(['F18 a callback that was taken is heeded']);
   await tell(charge);
   expect(world.atTheEnd()).toEqual([]);
@@ -584,7 +585,12 @@ test('a callback that was taken has the charge read', async () => {
 
 test('a callback that was taken and that no payment has is kept', async () => {
   const { chargeId } = await harness.processor.inside.charge({ amountMinor: 500 });
-  world.callbacks.push({ processor: 'sandbox', chargeId, isTaken: true, firstAtMs: harness.clock.nowMs() });
+  world.callbacks.push({
+    processor: 'sandbox',
+    chargeId,
+    takenAtMs: harness.clock.nowMs(),
+    firstAtMs: harness.clock.nowMs(),
+  });
   expect(world.atTheEnd()).toEqual(['F18 a callback that was taken is heeded']);
   await tell(chargeId);
   expect(world.atTheEnd()).toEqual([]);

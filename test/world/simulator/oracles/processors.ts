@@ -143,8 +143,9 @@ export function checkCallbacks({ world, payments }: Seen): readonly Violation[] 
     ),
   );
   for (const [id, charges] of byPayment(world)) for (const { chargeId } of charges) paymentOf.set(chargeId, id);
-  return world.callbacks.flatMap(({ processor, chargeId, firstAtMs, isTaken }) => {
+  return world.callbacks.flatMap(({ processor, chargeId, firstAtMs, takenAtMs }) => {
     const id = paymentOf.get(chargeId) ?? '';
+    const isTaken = takenAtMs !== undefined;
     if (isTaken && !payments.has(id)) return kept.has(chargeId) ? [] : [orphaned(chargeId)];
     const changedAtMs = world.processors[processor]?.inside.changedAtMs(chargeId);
     const isNewest = changedAtMs !== undefined && firstAtMs >= changedAtMs;
@@ -181,8 +182,13 @@ export function heldOf({ capturedMinor, refunds, disputes }: ProcessorCharge): n
 }
 
 /** Whether the product has read the newest state of the charge, or has made it itself. */
-export function isShown({ processors }: Observed, processor: string, chargeId: string): boolean {
-  return processors[processor]?.inside.isShown(chargeId) === true;
+export function isShown({ processors, callbacks }: Observed, processor: string, chargeId: string): boolean {
+  const inside = processors[processor]?.inside;
+  const changedAtMs = inside?.changedAtMs(chargeId) ?? Number.POSITIVE_INFINITY;
+  const isHeard = callbacks.some(
+    (each) => each.processor === processor && each.chargeId === chargeId && (each.takenAtMs ?? 0) >= changedAtMs,
+  );
+  return inside?.isShown(chargeId, isHeard) === true;
 }
 
 /** Whether the processor contradicted its own books of the charge, and the payment raised an alarm since, or late money cannot be returned. */
