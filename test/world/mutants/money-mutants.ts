@@ -32,7 +32,6 @@ export const MONEY_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'pending-return-shares-its-key',
-    finding: 'I1',
     fault: 'What is left beside a pending return of the same amount is sent under the key of that return.',
     needs: ['dispute', 'contradict'],
     edits: [
