@@ -9,7 +9,7 @@ import { RECORD_IS_NEW, type StoreTables, type TransactItem } from './transact-i
 export const HELD_BY_OWNER = '#owner = :owner AND #status = :open';
 export const HELD_NAMES = { '#owner': 'owner', '#status': 'status' };
 
-export function claimItem({ idempotency }: StoreTables, record: OpenRecord): TransactItem {
+export function claimItem({ idempotency }: Pick<StoreTables, 'idempotency'>, record: OpenRecord): TransactItem {
   return {
     Put: {
       TableName: idempotency,
@@ -22,7 +22,7 @@ export function claimItem({ idempotency }: StoreTables, record: OpenRecord): Tra
 
 /** The completing write. It replaces the record, which removes it from the index of open claims and sets its expiry. */
 export function completionItem(
-  { idempotency }: StoreTables,
+  { idempotency }: Pick<StoreTables, 'idempotency'>,
   record: CompletedRecord,
   expects: ExpectedRecord,
 ): TransactItem {

@@ -38,6 +38,10 @@ export interface Operation<Subject, Work, Write, Refusal> {
   readonly key: ClaimedKey;
   /** The outcome for a key whose stored answer has expired. */
   readonly expired: Refusal;
+  /** The scope of the retention. @default payments */
+  readonly scope?: string;
+  /** The time for which the claim excludes rivals. Seconds. @default LEASE_SECONDS */
+  readonly leaseSeconds?: number;
   /**
    * Checks the circuit breaker before the claim, so that a request that cannot begin does not use up its key. While the
    * breaker is open, an operation that has begun continues.
@@ -217,7 +221,7 @@ class Execution<Subject, Work, Write, Refusal> implements OperationSteps<Held<Su
     const { entropy } = this.#tools;
     return rounds<ClaimStep<Held<Subject>, Executed<Refusal>>>('this key', async () => {
       const attempt = await this.#operation.claim((claimedAtMs, nowMs) =>
-        openRecord(this.#operation.key, entropy.ownerToken(), claimedAtMs, nowMs),
+        this.#openRecord(entropy.ownerToken(), claimedAtMs, nowMs),
       );
       if (attempt === 'again') return attempt;
       switch (attempt.kind) {
@@ -248,7 +252,7 @@ class Execution<Subject, Work, Write, Refusal> implements OperationSteps<Held<Su
     }
     const { claimedAtMs, released } = judged.record;
     const owner = entropy.ownerToken();
-    const leaseExpiresAtMs = clock.nowMs() + LEASE_SECONDS * 1000;
+    const leaseExpiresAtMs = this.#leaseEndMs(clock.nowMs());
     const taken = await store.takeOver({ stale: judged.record, owner, leaseExpiresAtMs });
     if (taken.kind === 'changed') return 'again';
     // A released claim proves that nothing was sent.
@@ -269,8 +273,18 @@ class Execution<Subject, Work, Write, Refusal> implements OperationSteps<Held<Su
     if (lost.isAnswered) return { kind: 'refused', outcome: expired };
     if (!lost.isSameRequest()) return { kind: 'refused', outcome: { kind: 'payload_mismatch' } };
     const owner = entropy.ownerToken();
-    const claimed = await this.#operation.claimAgain(openRecord(key, owner, lost.claimedAtMs, clock.nowMs()));
+    const claimed = await this.#operation.claimAgain(this.#openRecord(owner, lost.claimedAtMs, clock.nowMs()));
     return claimed ? this.#takeOver(owner, lost.claimedAtMs, 'maybe') : 'again';
+  }
+
+  #leaseEndMs(nowMs: number): number {
+    return nowMs + (this.#operation.leaseSeconds ?? LEASE_SECONDS) * 1000;
+  }
+
+  /** A new record, leased from `nowMs`. */
+  #openRecord(owner: OwnerToken, claimedAtMs: number, nowMs: number): OpenRecord {
+    const leaseExpiresAtMs = this.#leaseEndMs(nowMs);
+    return { status: 'INPROGRESS', ...this.#operation.key, owner, claimedAtMs, leaseExpiresAtMs, released: false };
   }
 
   async #takeOver(owner: OwnerToken, claimedAtMs: number, sent: Held<Subject>['sent']) {
@@ -321,7 +335,7 @@ class Execution<Subject, Work, Write, Refusal> implements OperationSteps<Held<Su
       const nowMs = clock.nowMs();
       const { write, answer, stored = answer, unknown, isRefusal } = this.#operation.conclude(current, nowMs, held);
       const { owner, claimedAtMs } = held;
-      const expiresAtSeconds = expirySeconds(this.#tools, 'payments', nowMs);
+      const expiresAtSeconds = expirySeconds(this.#tools, this.#operation.scope ?? 'payments', nowMs);
       const { key } = this.#operation;
       const record = { status: 'COMPLETED' as const, ...key, owner, claimedAtMs, answer: stored, expiresAtSeconds };
       const outcome = await this.#operation.commit(record, expects, write);
@@ -361,12 +375,6 @@ class Execution<Subject, Work, Write, Refusal> implements OperationSteps<Held<Su
     if (judged.kind === 'stale') return judged;
     return { kind: 'judged', outcome: judged.kind === 'key_expired' ? this.#operation.expired : judged };
   }
-}
-
-/** A new record, leased from `nowMs`. */
-function openRecord(key: ClaimedKey, owner: OwnerToken, claimedAtMs: number, nowMs: number): OpenRecord {
-  const leaseExpiresAtMs = nowMs + LEASE_SECONDS * 1000;
-  return { status: 'INPROGRESS', ...key, owner, claimedAtMs, leaseExpiresAtMs, released: false };
 }
 
 async function refusalOf(look: () => Promise<void>): Promise<RetryableError | undefined> {

@@ -1,17 +1,18 @@
 import type { DynamoDBDocumentClient, QueryCommandOutput } from '@aws-sdk/lib-dynamodb';
-import { GetCommand, QueryCommand, UpdateCommand } from '@aws-sdk/lib-dynamodb';
+import { GetCommand, QueryCommand } from '@aws-sdk/lib-dynamodb';
 import { KeyAttribute } from '../../kernel/contract/tables.ts';
-import type { OperationId, OwnerToken, PaymentId } from '../../kernel/ids.ts';
+import type { PaymentId } from '../../kernel/ids.ts';
 import { invariant } from '../../kernel/invariant.ts';
 import type { Pacing, WriteResult } from '../../kernel/platform/attempts.ts';
-import { readWithRetries, writeConditionally } from '../../kernel/platform/attempts.ts';
+import { readWithRetries } from '../../kernel/platform/attempts.ts';
 import type { Item } from '../../kernel/platform/items.ts';
 import type { IdempotencyRecord } from '../../once/domain/idempotency.ts';
-import { parseRecord, recordKey } from '../../once/store/record-items.ts';
-import { claimItem, completionItem, HELD_BY_OWNER, HELD_NAMES } from '../../once/store/record-writes.ts';
+import { DynamoDbRecords, foundRecord } from '../../once/store/dynamodb-records.ts';
+import { parseRecord } from '../../once/store/record-items.ts';
+import { claimItem, completionItem } from '../../once/store/record-writes.ts';
 import type { StoreTables, TransactItem } from '../../once/store/transact-items.ts';
 import { isRefused, itemOf, ROW_IS_NEW, transactOnce } from '../../once/store/transact-items.ts';
-import type { CommitOutcome, Takeover, TakeoverOutcome } from '../../once/use/record-store.ts';
+import type { CommitOutcome } from '../../once/use/record-store.ts';
 import type { Transition } from '../domain/transition.ts';
 import type {
   Claim,
@@ -34,12 +35,13 @@ import {
 import { holdItem, inquiryItem, returnItem } from './queue-items.ts';
 
 /** The two durable writes, each one `TransactWriteItems`, and the reads, which are all strongly consistent. */
-export class DynamoDbStore implements PaymentStore {
+export class DynamoDbStore extends DynamoDbRecords implements PaymentStore {
   readonly #client: DynamoDBDocumentClient;
   readonly #tables: StoreTables;
   readonly #pacing: Pacing;
 
   constructor(client: DynamoDBDocumentClient, tables: StoreTables, pacing: Pacing) {
+    super(client, tables, pacing);
     this.#client = client;
     this.#tables = tables;
     this.#pacing = pacing;
@@ -75,31 +77,6 @@ export class DynamoDbStore implements PaymentStore {
     throw new Error('the claim was canceled, and no item of it was refused');
   }
 
-  async takeOver({ stale, owner, leaseExpiresAtMs }: Takeover): Promise<TakeoverOutcome> {
-    const written = await writeConditionally(this.#pacing, () =>
-      this.#client.send(
-        new UpdateCommand({
-          TableName: this.#tables.idempotency,
-          Key: recordKey(stale.operationId),
-          UpdateExpression: 'SET #owner = :new, leaseExpiresAtMs = :lease, released = :false',
-          ConditionExpression: HELD_BY_OWNER,
-          ExpressionAttributeNames: HELD_NAMES,
-          ExpressionAttributeValues: {
-            ':owner': stale.owner,
-            ':open': 'INPROGRESS',
-            ':new': owner,
-            ':lease': leaseExpiresAtMs,
-            ':false': false,
-          },
-          ReturnValuesOnConditionCheckFailure: 'ALL_OLD',
-        }),
-      ),
-    );
-    const record = foundRecord(written);
-    if (written.kind === 'applied' || record?.owner === owner) return { kind: 'taken' };
-    return { kind: 'changed', record };
-  }
-
   /** Writes the stored answer and the outcome only while the owner holds the claim. See the time-lines in `executeOnce`. */
   async commit({ record, expects, transition, toReturn = [], hold, inquiry }: Commit): Promise<CommitOutcome> {
     const items: TransactItem[] = [completionItem(this.#tables, record, expects)];
@@ -115,26 +92,6 @@ export class DynamoDbStore implements PaymentStore {
     const [recordReason] = written.kind === 'refused' ? written.reasons : [];
     if (isRefused(recordReason)) return { kind: 'fenced', record: existing };
     return { kind: 'transition_exists' };
-  }
-
-  async release(operationId: OperationId, owner: OwnerToken): Promise<void> {
-    await writeConditionally(this.#pacing, () =>
-      this.#client.send(
-        new UpdateCommand({
-          TableName: this.#tables.idempotency,
-          Key: recordKey(operationId),
-          UpdateExpression: 'SET leaseExpiresAtMs = :zero, released = :true',
-          ConditionExpression: HELD_BY_OWNER,
-          ExpressionAttributeNames: HELD_NAMES,
-          ExpressionAttributeValues: { ':owner': owner, ':open': 'INPROGRESS', ':zero': 0, ':true': true },
-        }),
-      ),
-    );
-  }
-
-  async readRecord(operationId: OperationId): Promise<IdempotencyRecord | undefined> {
-    const item = await this.#get(this.#tables.idempotency, recordKey(operationId));
-    return item === undefined ? undefined : parseRecord(item);
   }
 
   async readPayment(paymentId: PaymentId): Promise<PaymentHistory | undefined> {
@@ -224,7 +181,3 @@ export class DynamoDbStore implements PaymentStore {
 }
 
 /** The idempotency record is the first item of every write. */
-function foundRecord(written: WriteResult<IdempotencyRecord>): IdempotencyRecord | undefined {
-  const item = written.kind === 'refused' ? itemOf(written.reasons[0]) : undefined;
-  return item === undefined ? undefined : parseRecord(item);
-}

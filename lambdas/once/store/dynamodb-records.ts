@@ -1,0 +1,76 @@
+import { type DynamoDBDocumentClient, GetCommand, UpdateCommand } from '@aws-sdk/lib-dynamodb';
+import type { OperationId, OwnerToken } from '../../kernel/ids.ts';
+import { type Pacing, readWithRetries, type WriteResult, writeConditionally } from '../../kernel/platform/attempts.ts';
+import type { IdempotencyRecord } from '../domain/idempotency.ts';
+import type { RecordStore, Takeover, TakeoverOutcome } from '../use/record-store.ts';
+import { parseRecord, recordKey } from './record-items.ts';
+import { HELD_BY_OWNER, HELD_NAMES } from './record-writes.ts';
+import { itemOf, type StoreTables } from './transact-items.ts';
+
+/** The records of claimed operations. Each kind of operation adds its own claim and commit. */
+export class DynamoDbRecords implements RecordStore {
+  readonly #client: DynamoDBDocumentClient;
+  readonly #tables: Pick<StoreTables, 'idempotency'>;
+  readonly #pacing: Pacing;
+
+  constructor(client: DynamoDBDocumentClient, tables: Pick<StoreTables, 'idempotency'>, pacing: Pacing) {
+    this.#client = client;
+    this.#tables = tables;
+    this.#pacing = pacing;
+  }
+
+  async takeOver({ stale, owner, leaseExpiresAtMs }: Takeover): Promise<TakeoverOutcome> {
+    const written = await writeConditionally(this.#pacing, () =>
+      this.#client.send(
+        new UpdateCommand({
+          TableName: this.#tables.idempotency,
+          Key: recordKey(stale.operationId),
+          UpdateExpression: 'SET #owner = :new, leaseExpiresAtMs = :lease, released = :false',
+          ConditionExpression: HELD_BY_OWNER,
+          ExpressionAttributeNames: HELD_NAMES,
+          ExpressionAttributeValues: {
+            ':owner': stale.owner,
+            ':open': 'INPROGRESS',
+            ':new': owner,
+            ':lease': leaseExpiresAtMs,
+            ':false': false,
+          },
+          ReturnValuesOnConditionCheckFailure: 'ALL_OLD',
+        }),
+      ),
+    );
+    const record = foundRecord(written);
+    if (written.kind === 'applied' || record?.owner === owner) return { kind: 'taken' };
+    return { kind: 'changed', record };
+  }
+
+  async release(operationId: OperationId, owner: OwnerToken): Promise<void> {
+    await writeConditionally(this.#pacing, () =>
+      this.#client.send(
+        new UpdateCommand({
+          TableName: this.#tables.idempotency,
+          Key: recordKey(operationId),
+          UpdateExpression: 'SET leaseExpiresAtMs = :zero, released = :true',
+          ConditionExpression: HELD_BY_OWNER,
+          ExpressionAttributeNames: HELD_NAMES,
+          ExpressionAttributeValues: { ':owner': owner, ':open': 'INPROGRESS', ':zero': 0, ':true': true },
+        }),
+      ),
+    );
+  }
+
+  async readRecord(operationId: OperationId): Promise<IdempotencyRecord | undefined> {
+    const { Item } = await readWithRetries(this.#pacing, () =>
+      this.#client.send(
+        new GetCommand({ TableName: this.#tables.idempotency, Key: recordKey(operationId), ConsistentRead: true }),
+      ),
+    );
+    return Item === undefined ? undefined : parseRecord(Item);
+  }
+}
+
+/** The existing record that refused the first condition of a write. */
+export function foundRecord(written: WriteResult<IdempotencyRecord>): IdempotencyRecord | undefined {
+  const item = written.kind === 'refused' ? itemOf(written.reasons[0]) : undefined;
+  return item === undefined ? undefined : parseRecord(item);
+}
