@@ -21,11 +21,12 @@ const ROOMS = [
   'reconciling',
   'resolving',
   'follow-ups',
+  'services',
   'api-docs',
   'functions',
 ];
 
-const TOOLS = '^(bin|lib|local|cli|test|bench|demo|bridge)/';
+const TOOLS = '^(bin|lib|local|cli|test|bench|demo|bridge|examples)/';
 /** Names that synthesis and run time share: tables, rows, metrics, environment variables, jobs. */
 const CONTRACT = ['^lambdas/kernel/contract/', '^lambdas/.+/contract\\.ts$'];
 /** Processors' descriptors. Synthesis reads them too, so they load the processors' code only when it is needed. */

@@ -259,6 +259,11 @@ export function runCallOperation(digest: Digest, runId: string): OperationId {
   return `${OperationPrefix.askedRun}${derived(digest, ['run_call', runId])}` as OperationId;
 }
 
+/** The request to a service of the team that takes effect once. @param parts scope, caller, method, path and key */
+export function serviceOperation(digest: Digest, parts: readonly string[]): OperationId {
+  return `svc_${derived(digest, ['service', ...parts])}` as OperationId;
+}
+
 /** The operation that works on the next page of a run. */
 export function runPageOperation(runId: string): OperationId {
   return `rpg_${runId}` as OperationId;

@@ -1,0 +1,117 @@
+import { type DynamoDBDocumentClient, QueryCommand } from '@aws-sdk/lib-dynamodb';
+import { Hono } from 'hono';
+import { admitJobs, createOnce, type JobVariables, type OnceVariables } from '../../lambdas/services/once.ts';
+
+/*
+ * The membership service of a shop, as a team would write it. A commission is locked while the payment can be returned.
+ * Payonce's scheduler calls this service when locks may have expired, and the service credits the members, each lock once.
+ *
+ * Its table has the string key `pk`:
+ *
+ *   LOCK#…        { member, amount, dueAtMs, state: 'locked' | 'released' }, in the index `by-state` (state, dueAtMs)
+ *   CREDIT#LOCK#… { member, amount }
+ *   TOTAL         { runs, released }
+ *   OP#…          the records of the engine
+ */
+
+export interface MembershipOptions {
+  readonly table: string;
+  readonly client: DynamoDBDocumentClient;
+  /** The values of the secret that the deployment made for the target `membership`. */
+  readonly jobSecrets: () => Promise<readonly string[]>;
+  readonly nowMs: () => number;
+  /** Seconds. @default the engine's */
+  readonly leaseSeconds?: number;
+}
+
+interface Lock {
+  readonly pk: string;
+  readonly member: string;
+  readonly amount: number;
+}
+
+/** Locks in one transaction, with two writes for each. */
+const LOCKS_AT_ONCE = 20;
+/** A run releases at most this many, and the next run goes on. */
+const MOST_PARTS = 50;
+
+export function membership({ table, client, jobSecrets, nowMs, leaseSeconds }: MembershipOptions) {
+  const once = createOnce({
+    table,
+    client,
+    retentionHours: { 'release-expired-locks': 30 * 24 },
+    ...(leaseSeconds === undefined ? {} : { leaseSeconds }),
+  });
+  const app = new Hono<{ Variables: OnceVariables & JobVariables }>();
+
+  app.get('/health', (c) => c.json({ status: 'ok' }));
+
+  app.post(
+    '/v1/admin/commission-locks/release-expired',
+    admitJobs({ target: 'membership', scope: 'membership:admin', secrets: jobSecrets }),
+    once.idempotent({ scope: 'release-expired-locks' }),
+    async (c) => {
+      const effect = c.get('effect');
+      let released = 0;
+      for (let part = 0; part < MOST_PARTS; part += 1) {
+        const locks = await expiredLocks();
+        if (locks.length === 0) break;
+        // One transaction with a renewal of the claim: an owner that was overtaken releases nothing.
+        if (await effect.writeNow(...locks.flatMap(release))) released += locks.length;
+      }
+      // Committed with the answer.
+      effect.write(countRun(released));
+      return c.json({ object: 'release', run: c.get('job').runId, released });
+    },
+  );
+
+  /** The oldest locks whose time has come. The index may lag, so the writes have conditions. */
+  async function expiredLocks(): Promise<readonly Lock[]> {
+    const { Items = [] } = await client.send(
+      new QueryCommand({
+        TableName: table,
+        IndexName: 'by-state',
+        KeyConditionExpression: '#state = :locked AND dueAtMs <= :now',
+        ExpressionAttributeNames: { '#state': 'state' },
+        ExpressionAttributeValues: { ':locked': 'locked', ':now': nowMs() },
+        Limit: LOCKS_AT_ONCE,
+      }),
+    );
+    return Items as Lock[];
+  }
+
+  /** Releases a lock and credits its member, if it is still locked. */
+  function release({ pk, member, amount }: Lock) {
+    return [
+      {
+        Update: {
+          TableName: table,
+          Key: { pk },
+          UpdateExpression: 'SET #state = :released',
+          ConditionExpression: '#state = :locked',
+          ExpressionAttributeNames: { '#state': 'state' },
+          ExpressionAttributeValues: { ':released': 'released', ':locked': 'locked' },
+        },
+      },
+      credit(`CREDIT#${pk}`, member, amount),
+    ];
+  }
+
+  /** A row for each credit: two locks of one member can be in one transaction, which may write a row only once. */
+  function credit(pk: string, member: string, amount: number) {
+    return { Put: { TableName: table, Item: { pk, member, amount }, ConditionExpression: 'attribute_not_exists(pk)' } };
+  }
+
+  function countRun(released: number) {
+    return {
+      Update: {
+        TableName: table,
+        Key: { pk: 'TOTAL' },
+        UpdateExpression: 'ADD runs :one, released :released',
+        ExpressionAttributeValues: { ':one': 1, ':released': released },
+      },
+    };
+  }
+
+  return app;
+}

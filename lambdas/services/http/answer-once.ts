@@ -1,0 +1,82 @@
+import type { GatewayRequest } from '../../http/gateway-request.ts';
+import { faultAnswer, isPassing, problemAnswer } from '../../http/http-answer.ts';
+import { inProgress, payloadMismatch, replayed } from '../../http/keyed-request.ts';
+import { type ProblemCode, problem } from '../../http/problems.ts';
+import { parseStrictJson } from '../../http/strict-json.ts';
+import type { Answer } from '../../kernel/answer.ts';
+import type { Digest } from '../../kernel/digest.ts';
+import { fingerprintOf } from '../../kernel/fingerprint.ts';
+import { parseIdempotencyKey } from '../../kernel/idempotency-key.ts';
+import { serviceOperation } from '../../kernel/ids.ts';
+import type { OwnWrite } from '../use/own-records.ts';
+import { type Effect, FencedError, NotStored, type RequestTools, runRequest } from '../use/run-request.ts';
+
+/** A request to a service of the team. Its body is text, decoded by the caller. */
+export type ServiceCall = Pick<GatewayRequest, 'requestId' | 'method' | 'header' | 'query' | 'body'> & {
+  /** The path as called, with its ids in place. */
+  readonly resolvedPath: string;
+  /** Keys of different callers are different keys. Empty when the route has one caller. */
+  readonly caller: string;
+};
+
+export interface AnswerTools extends RequestTools {
+  readonly digest: Digest;
+}
+
+/** Larger stored answers would not fit into an item of DynamoDB beside the rest of the record. Bytes. */
+const MOST_ANSWER_BYTES = 256 * 1024;
+
+/** Answers a request with an idempotency key: 400 without one, 409, 422, the stored answer, or the handler's. Faults are 503 or 500. */
+export async function answerOnce<Write extends OwnWrite>(
+  tools: AnswerTools,
+  { scope, leaseSeconds }: { readonly scope: string; readonly leaseSeconds: number },
+  call: ServiceCall,
+  handle: (effect: Effect<Write>) => Promise<Answer>,
+): Promise<Answer> {
+  const { requestId, method, resolvedPath, caller } = call;
+  const refuse = (code: ProblemCode, detail: string): Answer => problemAnswer(problem(code, detail), requestId);
+  const key = parseIdempotencyKey(call.header('idempotency-key'));
+  if (key.kind === 'missing') return refuse('missing_idempotency_key', 'Send an Idempotency-Key header.');
+  if (key.kind === 'invalid') return refuse('invalid_idempotency_key', `The key is not valid: ${key.reason}.`);
+  const body = bodyOf(call);
+  if (body.kind === 'refused') return problemAnswer(body.problem, requestId);
+  const operationId = serviceOperation(tools.digest, [scope, caller, method, resolvedPath, key.key]);
+  const fingerprint = fingerprintOf(tools.digest, { body: body.value, query: Object.fromEntries(call.query) });
+  const bounded = async (effect: Effect<Write>): Promise<Answer> => withinBounds(await handle(effect));
+  try {
+    const outcome = await runRequest(tools, { scope, leaseSeconds, operationId, fingerprint, handle: bounded });
+    switch (outcome.kind) {
+      case 'first':
+        return outcome.answer;
+      case 'replay':
+        return replayed(outcome.answer);
+      case 'in_progress':
+        return inProgress(requestId);
+      case 'payload_mismatch':
+        return payloadMismatch(requestId);
+      case 'key_expired':
+        return refuse(
+          'idempotency_key_expired',
+          'The stored answer of this key has expired. It is not executed again.',
+        );
+    }
+  } catch (error) {
+    if (error instanceof NotStored) return error.answer;
+    if (error instanceof FencedError) return inProgress(requestId);
+    if (isPassing(error)) return faultAnswer(error, requestId);
+    throw error;
+  }
+}
+
+/** JSON is compared by its meaning, so that a retry may order its fields differently. Other text is compared as it is. */
+function bodyOf({ header, body }: ServiceCall) {
+  const isJson = header('content-type').some((type) => /^application\/(?:[\w.-]+\+)?json\b/i.test(type));
+  return isJson && body !== '' ? parseStrictJson(body) : { kind: 'valid' as const, value: body };
+}
+
+function withinBounds(answer: Answer): Answer {
+  const bytes = Buffer.byteLength(answer.body);
+  if (bytes > MOST_ANSWER_BYTES)
+    throw new Error(`An answer of ${bytes} bytes cannot be stored: at most ${MOST_ANSWER_BYTES}.`);
+  return answer;
+}

@@ -1,0 +1,165 @@
+import type { SQSBatchResponse, SQSEvent } from 'aws-lambda';
+import type { Context, MiddlewareHandler } from 'hono';
+import { type GatewayEvent, type GatewayResult, gatewayRequest } from '../http/gateway-request.ts';
+import { gatewayResult } from '../http/http-answer.ts';
+import type { Answer } from '../kernel/answer.ts';
+import { LEASE_SECONDS } from '../kernel/contract/timing.ts';
+import { documentClient } from '../kernel/platform/document-client.ts';
+import { systemClock, systemDigest, systemEntropy } from '../kernel/platform/platform.ts';
+import { idempotently } from '../once/idempotently.ts';
+import { ProcessReplayCache } from '../once/process-records.ts';
+import type { TransactItem } from '../once/store/transact-items.ts';
+import { answerOnce } from './http/answer-once.ts';
+import { type Documents, OwnTable } from './store/own-table.ts';
+import { consumeBatch, type OwnConsumer } from './use/consume-batch.ts';
+import type { Effect as AnyEffect } from './use/run-request.ts';
+
+/*
+ * For the team's own services: routes, functions and consumers that take effect once. Record and effect are committed in the
+ * team's own DynamoDB table in one transaction, by the engine that takes Payonce's payments.
+ *
+ * This file is the whole interface. docs/services.md walks through an example.
+ */
+
+export { admitJobs, type JobsCaller, type JobVariables } from './job-calls.ts';
+export type { BusEvent } from './use/consume-batch.ts';
+export { FencedError } from './use/run-request.ts';
+
+/** What a handler may do under its claim. Its writes are entries of `TransactItems` of `@aws-sdk/lib-dynamodb`. */
+export type Effect = AnyEffect<TransactItem>;
+
+/** The variables of a Hono app with idempotent routes: `new Hono<{ Variables: OnceVariables }>()`. */
+export interface OnceVariables {
+  effect: Effect;
+}
+
+export interface OnceOptions {
+  /** The table of the records: string partition key `pk`, no sort key, time to live by `expiresAt`. It may hold other rows, too. */
+  readonly table: string;
+  /** A client that does not retry (`maxAttempts: 1`): the engine retries. @default one for the region of the environment */
+  readonly client?: Documents;
+  /** Hours for which an answer is replayed, by scope, and `default`. @default 24 */
+  readonly retentionHours?: Readonly<Record<string, number>>;
+  /**
+   * How long a claim excludes other owners without being renewed, 1 to 3,600. It is renewed while its handler runs, so it is the
+   * time after which the work of a crashed process is taken over. Seconds. @default 25
+   */
+  readonly leaseSeconds?: number;
+}
+
+export interface IdempotentOptions {
+  /** The name of the operation, in lower case with hyphens. It never changes, because records contain it. */
+  readonly scope: string;
+}
+
+/** An API Gateway handler that answers in the form of a REST API. */
+type LambdaHandler = (event: GatewayEvent) => Promise<GatewayResult>;
+
+export interface Once {
+  /**
+   * Middleware for a Hono route. The handler finds its effect with `c.get('effect')`. Answers of 2xx to 4xx are stored and
+   * replayed; after 429, 5xx and an exception nothing is written, and the next request with the key runs the handler again.
+   *
+   * @param caller the authenticated caller, so that no caller sees the answers of another @default '' for routes with one caller
+   */
+  idempotent(
+    options: IdempotentOptions & { readonly caller?: (c: Context) => string },
+  ): MiddlewareHandler<{ Variables: OnceVariables }>;
+  /** As {@link Once.idempotent}, for a Lambda function behind a REST API. */
+  idempotentLambda(
+    options: IdempotentOptions & { readonly caller?: (event: GatewayEvent) => string },
+    handle: (event: GatewayEvent, effect: Effect) => Promise<Answer>,
+  ): LambdaHandler;
+  /**
+   * The handler of an SQS queue with events of Payonce's bus: the writes of each event and its record are one transaction. A failed
+   * message is delivered again alone. The function needs `ReportBatchItemFailures`, and the queue a dead-letter queue.
+   */
+  createEventHandler(consumer: OwnConsumer<TransactItem>): (event: SQSEvent) => Promise<SQSBatchResponse>;
+}
+
+const SCOPE = /^[a-z](?:-?[a-z0-9]){1,49}$/;
+const LONGEST_LEASE_SECONDS = 3_600;
+
+/**
+ * @throws Error when an option is not valid, or when `POWERTOOLS_IDEMPOTENCY_DISABLED` is set
+ */
+export function createOnce({
+  table,
+  client = documentClient(),
+  retentionHours = {},
+  leaseSeconds = LEASE_SECONDS,
+}: OnceOptions): Once {
+  check(leaseSeconds >= 1 && leaseSeconds <= LONGEST_LEASE_SECONDS, 'leaseSeconds', leaseSeconds, 'must be 1 to 3600');
+  for (const [scope, hours] of Object.entries(retentionHours)) {
+    check(hours >= 1, `retentionHours.${scope}`, hours, 'must be at least 1');
+  }
+  const pacing = { clock: systemClock, entropy: systemEntropy };
+  const store = new OwnTable(client, table, pacing);
+  const work = { unit: 'a request with a key, or an event', record: 'its record in the table of the service' };
+  return idempotently(work, (runner) => {
+    const common = { ...pacing, store, runner, digest: systemDigest, retention: retentionHours };
+    const tools = { ...common, replays: new ProcessReplayCache() };
+    return {
+      idempotent: ({ scope, caller = () => '' }) => {
+        checkScope(scope);
+        return async (c, next) => {
+          const call = { ...(await honoCall(c)), caller: caller(c) };
+          const answer = await answerOnce<TransactItem>(tools, { scope, leaseSeconds }, call, async (effect) => {
+            c.set('effect', effect);
+            await next();
+            if (c.error !== undefined) throw c.error;
+            return answerOf(c.res);
+          });
+          c.res = undefined;
+          c.res = new Response(answer.body === '' ? null : answer.body, answer);
+        };
+      },
+      idempotentLambda: ({ scope, caller = () => '' }, handle) => {
+        checkScope(scope);
+        return async (event) => {
+          const request = gatewayRequest(event);
+          const body = event.isBase64Encoded ? Buffer.from(request.body, 'base64').toString('utf8') : request.body;
+          const call = { ...request, body, resolvedPath: `/${request.path.join('/')}`, caller: caller(event) };
+          const handled = (effect: Effect): Promise<Answer> => handle(event, effect);
+          return gatewayResult(await answerOnce(tools, { scope, leaseSeconds }, call, handled), request);
+        };
+      },
+      createEventHandler: (consumer) => {
+        checkScope(consumer.handler);
+        return (event) => consumeBatch({ ...common, records: store }, consumer, event);
+      },
+    };
+  });
+}
+
+/** Not stored: they belong to one transmission of the answer. */
+const OF_THE_TRANSMISSION = new Set(['content-length', 'date', 'connection', 'transfer-encoding', 'set-cookie']);
+
+async function answerOf(response: Response): Promise<Answer> {
+  const headers = [...response.headers].filter(([name]) => !OF_THE_TRANSMISSION.has(name));
+  return { status: response.status, headers: Object.fromEntries(headers), body: await response.text() };
+}
+
+async function honoCall({ req }: Context) {
+  const url = new URL(req.url);
+  const query = new Map([...url.searchParams.keys()].map((name) => [name, url.searchParams.getAll(name)]));
+  return {
+    requestId: crypto.randomUUID(),
+    method: req.method,
+    resolvedPath: url.pathname,
+    header: (name: string): readonly string[] => {
+      const value = req.header(name);
+      return value === undefined ? [] : [value];
+    },
+    query,
+    body: await req.text(),
+  };
+}
+
+function checkScope(scope: string): void {
+  check(SCOPE.test(scope), 'scope', scope, 'must be 2 to 50 lower-case letters, digits and single hyphens');
+}
+
+function check(holds: boolean, option: string, given: unknown, allowed: string): void {
+  if (!holds) throw new Error(`${option} ${JSON.stringify(given)} ${allowed}.`);
+}

@@ -1,0 +1,109 @@
+import type { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
+import { UpdateCommand } from '@aws-sdk/lib-dynamodb';
+import type { OperationId, OwnerToken } from '../../kernel/ids.ts';
+import { type Pacing, writeConditionally } from '../../kernel/platform/attempts.ts';
+import type { CompletedRecord, EffectRecord, OpenRecord } from '../../once/domain/idempotency.ts';
+import { DynamoDbConsumerRecords } from '../../once/store/dynamodb-consumer-records.ts';
+import { DynamoDbRecords, foundRecord } from '../../once/store/dynamodb-records.ts';
+import { effectRecordItem, parseEffectRecord, recordKey } from '../../once/store/record-items.ts';
+import { claimItem, completionItem, HELD_BY_OWNER, HELD_NAMES } from '../../once/store/record-writes.ts';
+import { isRefused, itemOf, RECORD_IS_NEW, type TransactItem, transactOnce } from '../../once/store/transact-items.ts';
+import type { ClaimOutcome, CommitOutcome, ExpectedRecord } from '../../once/use/record-store.ts';
+import type { ConsumedRecords, RequestRecords } from '../use/own-records.ts';
+
+/** The document client of the AWS SDK. */
+export type Documents = DynamoDBDocumentClient;
+
+/** Records in a table of the team, written in one transaction with the team's own rows. */
+export class OwnTable extends DynamoDbRecords implements RequestRecords, ConsumedRecords {
+  readonly #client: DynamoDBDocumentClient;
+  readonly #tables: { readonly idempotency: string };
+  readonly #pacing: Pacing;
+  readonly #effects: DynamoDbConsumerRecords;
+
+  constructor(client: DynamoDBDocumentClient, table: string, pacing: Pacing) {
+    const tables = { idempotency: table };
+    super(client, tables, pacing);
+    this.#client = client;
+    this.#tables = tables;
+    this.#pacing = pacing;
+    this.#effects = new DynamoDbConsumerRecords(client, tables, pacing);
+  }
+
+  async claim(record: OpenRecord): Promise<Exclude<ClaimOutcome, { kind: 'transition_exists' }>> {
+    const written = await transactOnce(this.#client, this.#pacing, [claimItem(this.#tables, record)]);
+    const found = foundRecord(written);
+    if (written.kind === 'applied' || found === undefined || found.owner === record.owner) return { kind: 'claimed' };
+    return { kind: 'record_exists', record: found };
+  }
+
+  async commit(
+    record: CompletedRecord,
+    expects: ExpectedRecord,
+    writes: readonly TransactItem[],
+  ): Promise<CommitOutcome> {
+    const items = [completionItem(this.#tables, record, expects), ...writes];
+    const written = await transactOnce(this.#client, this.#pacing, items);
+    if (written.kind === 'applied') return { kind: 'committed' };
+    const found = foundRecord(written);
+    // Our own record: the first attempt of this write was applied and its response was lost.
+    if (found?.status === 'COMPLETED' && found.owner === record.owner) return { kind: 'committed' };
+    const [recordReason] = written.kind === 'refused' ? written.reasons : [];
+    return isRefused(recordReason) ? { kind: 'fenced', record: found } : { kind: 'transition_exists' };
+  }
+
+  /**
+   * Renews the lease, in one transaction with a part of the work. A fenced owner writes nothing:
+   *
+   *   A ── claim ── part 1 ✓ … stopped ………………………… ── part 2 ✗ (the owner is B)
+   *   B ──────────────────────────── take over ── part 2 ✓ ── commit ✓
+   */
+  async renew(
+    operationId: OperationId,
+    owner: OwnerToken,
+    leaseExpiresAtMs: number,
+    writes: readonly TransactItem[],
+  ): Promise<'renewed' | 'fenced' | 'refused'> {
+    const update = this.#leaseOf(operationId, owner, leaseExpiresAtMs);
+    const written = await transactOnce(this.#client, this.#pacing, [{ Update: update }, ...writes]);
+    if (written.kind === 'applied') return 'renewed';
+    const [recordReason] = written.kind === 'refused' ? written.reasons : [];
+    return isRefused(recordReason) ? 'fenced' : 'refused';
+  }
+
+  /** Ends the lease at once. The next owner is told that an earlier attempt may have called other systems. */
+  override async release(operationId: OperationId, owner: OwnerToken): Promise<void> {
+    await writeConditionally(this.#pacing, () =>
+      this.#client.send(new UpdateCommand(this.#leaseOf(operationId, owner, 0))),
+    );
+  }
+
+  async readEffect(operationId: OperationId): Promise<EffectRecord | undefined> {
+    return this.#effects.readEffect(operationId);
+  }
+
+  async recordEffect(
+    record: EffectRecord,
+    writes: readonly TransactItem[],
+  ): Promise<'recorded' | 'recorded_before' | 'refused'> {
+    const TableName = this.#tables.idempotency;
+    const put = { TableName, Item: effectRecordItem(record), ConditionExpression: RECORD_IS_NEW };
+    const items = [{ Put: { ...put, ReturnValuesOnConditionCheckFailure: 'ALL_OLD' as const } }, ...writes];
+    const written = await transactOnce(this.#client, this.#pacing, items);
+    if (written.kind !== 'refused') return 'recorded';
+    const existing = itemOf(written.reasons[0]);
+    if (existing === undefined) return 'refused';
+    return parseEffectRecord(existing).owner === record.owner ? 'recorded' : 'recorded_before';
+  }
+
+  #leaseOf(operationId: OperationId, owner: OwnerToken, leaseExpiresAtMs: number) {
+    return {
+      TableName: this.#tables.idempotency,
+      Key: recordKey(operationId),
+      UpdateExpression: 'SET leaseExpiresAtMs = :lease',
+      ConditionExpression: HELD_BY_OWNER,
+      ExpressionAttributeNames: HELD_NAMES,
+      ExpressionAttributeValues: { ':owner': owner, ':open': 'INPROGRESS', ':lease': leaseExpiresAtMs },
+    };
+  }
+}

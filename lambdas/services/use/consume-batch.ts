@@ -1,0 +1,78 @@
+import type { SQSBatchResponse, SQSEvent } from 'aws-lambda';
+import * as z from 'zod';
+import type { Digest } from '../../kernel/digest.ts';
+import { consumerOperation, serviceOperation } from '../../kernel/ids.ts';
+import type { Clock, Entropy } from '../../kernel/world.ts';
+import { type Expiring, expirySeconds } from '../../once/domain/idempotency.ts';
+import { commitOnce } from '../../once/use/execute-once.ts';
+import type { OperationRunner } from '../../once/use/operation-runner.ts';
+import type { ConsumedRecords, OwnWrite } from './own-records.ts';
+
+/** An event of Payonce's bus. Its payment, refund, dispute or order is `event.data.object`. */
+export interface BusEvent {
+  readonly tenant: string;
+  readonly mode: 'test' | 'live';
+  readonly event: { readonly id: string; readonly type: string; readonly data: { readonly object: unknown } };
+}
+
+export interface OwnConsumer<Write extends OwnWrite> {
+  /** The handler name, in lower case with hyphens. It never changes, because records contain it. */
+  readonly handler: string;
+  /** The business key, for example the order's id: one effect for each key, permanently. @default the event's id, for 30 days */
+  readonly key?: (event: BusEvent) => string;
+  /** Returns the writes of an event, at most 99. It is called again when a condition of one of them did not hold. */
+  readonly handle: (event: BusEvent) => Promise<readonly Write[]>;
+}
+
+export interface ConsumeBatchTools extends Pick<Expiring, 'retention'> {
+  readonly records: ConsumedRecords;
+  readonly runner: OperationRunner;
+  readonly clock: Clock;
+  readonly entropy: Entropy;
+  readonly digest: Digest;
+}
+
+const envelope = z.object({
+  detail: z.looseObject({
+    tenant: z.string(),
+    mode: z.enum(['test', 'live']),
+    event: z.looseObject({ id: z.string().min(1), type: z.string(), data: z.object({ object: z.unknown() }) }),
+  }),
+});
+
+/** Processes each message by itself. What fails, or cannot be read, stays in the queue until its dead-letter queue gets it. */
+export async function consumeBatch<Write extends OwnWrite>(
+  tools: ConsumeBatchTools,
+  consumer: OwnConsumer<Write>,
+  { Records }: SQSEvent,
+): Promise<SQSBatchResponse> {
+  const settled = await Promise.allSettled(
+    Records.map(async ({ body }) => consume(tools, consumer, envelope.parse(JSON.parse(body)).detail)),
+  );
+  const failed = Records.filter((_, index) => settled[index]?.status === 'rejected');
+  return { batchItemFailures: failed.map(({ messageId }) => ({ itemIdentifier: messageId })) };
+}
+
+async function consume<Write extends OwnWrite>(
+  tools: ConsumeBatchTools,
+  { handler, key, handle }: OwnConsumer<Write>,
+  event: BusEvent,
+): Promise<void> {
+  const { records, runner, digest } = tools;
+  const operationId =
+    key === undefined
+      ? consumerOperation(digest, handler, event.event.id)
+      : serviceOperation(digest, ['consumer', handler, event.tenant, event.mode, key(event)]);
+  await commitOnce<readonly Write[], true>(runner, {
+    operationId,
+    find: async () => ((await records.readEffect(operationId)) === undefined ? undefined : true),
+    prepare: () => handle(event),
+    write: async (writes) => {
+      const recordedAtMs = tools.clock.nowMs();
+      const expiry = key === undefined ? { expiresAtSeconds: expirySeconds(tools, 'events', recordedAtMs) } : {};
+      const record = { operationId, owner: tools.entropy.ownerToken(), recordedAtMs, ...expiry };
+      const outcome = await records.recordEffect(record, writes);
+      return outcome === 'refused' ? { kind: 'again', prepared: await handle(event) } : { kind: 'done', outcome: true };
+    },
+  });
+}

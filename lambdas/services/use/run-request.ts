@@ -1,0 +1,215 @@
+import type { Answer } from '../../kernel/answer.ts';
+import { RetryableError } from '../../kernel/faults.ts';
+import type { OperationId, OwnerToken, PaymentId } from '../../kernel/ids.ts';
+import { invariant } from '../../kernel/invariant.ts';
+import type { OpenRecord } from '../../once/domain/idempotency.ts';
+import {
+  type Attempt,
+  type ClaimedKey,
+  type Conclusion,
+  type Executed,
+  type ExecuteTools,
+  executeOnce,
+  type Held,
+  type Operation,
+} from '../../once/use/execute-once.ts';
+import type { ExpectedRecord } from '../../once/use/record-store.ts';
+import { MOST_WRITES, type OwnWrite, type RequestRecords } from './own-records.ts';
+
+/** Another owner has taken over the work. Nothing more is written, and the next request with the key gets the other's answer. */
+export class FencedError extends Error {
+  override readonly name = 'FencedError';
+}
+
+/** An answer of 5xx or 429: nothing is committed, and the next request with the key runs the handler again. */
+export class NotStored extends Error {
+  override readonly name = 'NotStored';
+  readonly answer: Answer;
+
+  constructor(answer: Answer) {
+    super(`the handler answered ${answer.status}`);
+    this.answer = answer;
+  }
+}
+
+/** What a handler may do under its claim. */
+export interface Effect<Write extends OwnWrite = OwnWrite> {
+  /** The key for calls to other systems: the same for every attempt. */
+  readonly operationId: string;
+  /** Whether an earlier attempt may have called other systems or written parts. */
+  readonly attempt: 'first' | 'again';
+  /** Aborted as soon as another owner has taken over. For calls that take long: `fetch(url, { signal })`. */
+  readonly signal: AbortSignal;
+  /** Adds writes to the commit, at most 99: they are written in one transaction with the answer, or not at all. */
+  write(...writes: readonly Write[]): void;
+  /**
+   * Writes a part of long work now, at most 99 rows in one transaction that also renews the lease. Each write needs a condition,
+   * because after a crash the next attempt begins with the first part again.
+   *
+   * @returns false when a condition did not hold; nothing was written
+   * @throws FencedError when another owner has taken over; nothing was written
+   */
+  writeNow(...writes: readonly Write[]): Promise<boolean>;
+}
+
+export interface RequestTools extends Omit<ExecuteTools, 'store'> {
+  readonly store: RequestRecords;
+}
+
+export interface ServiceRequest<Write extends OwnWrite> {
+  readonly scope: string;
+  /** Seconds. */
+  readonly leaseSeconds: number;
+  readonly operationId: OperationId;
+  readonly fingerprint: ClaimedKey['fingerprint'];
+  readonly handle: (effect: Effect<Write>) => Promise<Answer>;
+}
+
+interface Handled {
+  readonly answer: Answer;
+  readonly writes: readonly OwnWrite[];
+}
+
+interface Expired {
+  readonly kind: 'key_expired';
+}
+
+/** Runs the handler of a request so that it takes effect once. @throws as `executeOnce`; NotStored; FencedError */
+export async function runRequest<Write extends OwnWrite>(
+  tools: RequestTools,
+  request: ServiceRequest<Write>,
+): Promise<Executed<Expired>> {
+  return executeOnce(tools, new RequestOperation(tools, request));
+}
+
+class RequestOperation<Write extends OwnWrite> implements Operation<undefined, Handled, readonly OwnWrite[], Expired> {
+  readonly key: ClaimedKey;
+  readonly expired = { kind: 'key_expired' as const };
+  readonly scope: string;
+  readonly leaseSeconds: number;
+  readonly #tools: RequestTools;
+  readonly #request: ServiceRequest<Write>;
+
+  constructor(tools: RequestTools, request: ServiceRequest<Write>) {
+    this.#tools = tools;
+    this.#request = request;
+    this.scope = request.scope;
+    this.leaseSeconds = request.leaseSeconds;
+    const { operationId, fingerprint } = request;
+    // Payonce's own records name the payment. The record of a service names its own operation.
+    this.key = { operationId, fingerprint, paymentId: operationId as string as PaymentId };
+  }
+
+  async claim(open: (claimedAtMs: number, nowMs: number) => OpenRecord): Promise<Attempt<undefined, Expired>> {
+    const nowMs = this.#tools.clock.nowMs();
+    const record = open(nowMs, nowMs);
+    const claimed = await this.#tools.store.claim(record);
+    return claimed.kind === 'claimed' ? { kind: 'claimed', record, subject: undefined } : claimed;
+  }
+
+  async call({ owner, sent }: Held<undefined>): Promise<Handled> {
+    const lease = new KeptLease(this.#tools, this.#request, owner);
+    const writes: OwnWrite[] = [];
+    const effect: Effect<Write> = {
+      operationId: this.key.operationId,
+      attempt: sent === 'nothing' ? 'first' : 'again',
+      signal: lease.signal,
+      write: (...added) => {
+        writes.push(...added);
+        checkNumber(writes);
+      },
+      writeNow: async (...part) => {
+        checkNumber(part);
+        const renewed = await lease.renew(part);
+        if (renewed === 'fenced') throw new FencedError('another owner has taken over this request');
+        return renewed === 'renewed';
+      },
+    };
+    try {
+      const answer = await this.#request.handle(effect);
+      if (answer.status >= 500 || answer.status === 429) throw new NotStored(answer);
+      return { answer, writes };
+    } finally {
+      lease.end();
+    }
+  }
+
+  /** The handler's writes are in the commit, and its calls to others have a key: its next attempt may begin at once. */
+  unsent(error: unknown): unknown {
+    return error;
+  }
+
+  conclude({ answer, writes }: Handled): Conclusion<readonly OwnWrite[]> {
+    return { write: writes, answer, unknown: false, isRefusal: false };
+  }
+
+  async commit(record: Parameters<RequestRecords['commit']>[0], expects: ExpectedRecord, writes: readonly OwnWrite[]) {
+    const outcome = await this.#tools.store.commit(record, expects, writes);
+    // A row has changed since the handler read it. The next attempt reads it again.
+    if (outcome.kind === 'transition_exists') await this.#tools.store.release(this.key.operationId, record.owner);
+    return outcome;
+  }
+
+  async decideAgain(): Promise<never> {
+    const message = 'A condition of a write does not hold, and nothing was written.';
+    throw new RetryableError('write_condition_failed', message, { retryAfterSeconds: 1 });
+  }
+
+  // The claim writes a record and nothing else, so there is no state in which the request has begun without it.
+  lostRecord(): never {
+    throw new Error('a request without a record has not begun');
+  }
+
+  async claimAgain(): Promise<boolean> {
+    return false;
+  }
+
+  async read(): Promise<undefined> {
+    return undefined;
+  }
+}
+
+function checkNumber(writes: readonly OwnWrite[]): void {
+  invariant(writes.length <= MOST_WRITES, `a transaction has at most ${MOST_WRITES} writes of a handler`);
+}
+
+type LeasedRequest = Pick<ServiceRequest<OwnWrite>, 'operationId' | 'leaseSeconds'>;
+
+/**
+ * Renews the lease every third of it while a handler runs. A process that was stopped for longer, and whose work another one
+ * has taken over, learns it from its first renewal.
+ */
+class KeptLease {
+  readonly #tools: RequestTools;
+  readonly #request: LeasedRequest;
+  readonly #owner: OwnerToken;
+  readonly #lost = new AbortController();
+  readonly #timer: NodeJS.Timeout;
+
+  constructor(tools: RequestTools, request: LeasedRequest, owner: OwnerToken) {
+    this.#tools = tools;
+    this.#request = request;
+    this.#owner = owner;
+    // If the store does not answer, the lease may end. Then the condition of each write decides.
+    this.#timer = setInterval(() => void this.renew([]).catch(() => undefined), (request.leaseSeconds * 1000) / 3);
+    this.#timer.unref();
+  }
+
+  get signal(): AbortSignal {
+    return this.#lost.signal;
+  }
+
+  async renew(writes: readonly OwnWrite[]): Promise<'renewed' | 'fenced' | 'refused'> {
+    const { store, clock } = this.#tools;
+    const { operationId, leaseSeconds } = this.#request;
+    const leaseExpiresAtMs = clock.nowMs() + leaseSeconds * 1000;
+    const renewed = await store.renew(operationId, this.#owner, leaseExpiresAtMs, writes);
+    if (renewed === 'fenced') this.end(new FencedError('another owner has taken over this request'));
+    return renewed;
+  }
+
+  end(reason?: FencedError): void {
+    clearInterval(this.#timer);
+    if (reason !== undefined) this.#lost.abort(reason);
+  }
+}

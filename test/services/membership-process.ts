@@ -1,0 +1,74 @@
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { createInterface } from 'node:readline';
+import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
+import { listenerOf } from '../../examples/membership/listener.ts';
+import { membership } from '../../examples/membership/membership.ts';
+import { documentClient } from '../../lambdas/kernel/platform/document-client.ts';
+import { CREDENTIALS } from '../../local/emulator-environment.ts';
+
+/*
+ * The example as a process that waits at one point for its test. It tells each transaction on standard output:
+ * `part ok`, `commit refused`. At the point of `PAUSE`, `<before|after> <transaction> <number>`, it says `paused` and goes on
+ * with the next line of standard input.
+ */
+
+const { TABLE = '', ENDPOINT = '', SECRET = '', LEASE = '25', PAUSE = '' } = process.env;
+const say = (text: string) => process.stdout.write(`${text}\n`);
+const lines = createInterface({ input: process.stdin });
+const counts = new Map<string, number>();
+
+async function pauseAt(point: string): Promise<void> {
+  if (point !== PAUSE) return;
+  say('paused');
+  await new Promise((resolve) => lines.once('line', resolve));
+}
+
+interface Transaction {
+  readonly TransactItems?: readonly { readonly Put?: { readonly Item?: { readonly status?: unknown } } }[];
+}
+
+/** The step of the protocol that a transaction is. */
+function stepOf({ TransactItems: items = [] }: Transaction): string {
+  const status = items[0]?.Put?.Item?.status;
+  if (status !== undefined) return JSON.stringify(status).includes('INPROGRESS') ? 'claim' : 'commit';
+  return items.length > 1 ? 'part' : 'renewal';
+}
+
+const client = new DynamoDBClient({
+  endpoint: ENDPOINT,
+  region: 'us-east-1',
+  credentials: CREDENTIALS,
+  maxAttempts: 1,
+});
+client.middlewareStack.add(
+  (next, { commandName }) =>
+    async (args) => {
+      if (commandName !== 'TransactWriteItemsCommand') return next(args);
+      const step = stepOf(args.input as Transaction);
+      const number = (counts.get(step) ?? 0) + 1;
+      counts.set(step, number);
+      await pauseAt(`before ${step} ${number}`);
+      try {
+        const output = await next(args);
+        say(`${step} ok`);
+        await pauseAt(`after ${step} ${number}`);
+        return output;
+      } catch (error) {
+        say(`${step} refused`);
+        throw error;
+      }
+    },
+  { step: 'initialize', priority: 'high' },
+);
+
+const app = membership({
+  table: TABLE,
+  client: documentClient(client),
+  jobSecrets: async () => [SECRET],
+  nowMs: Date.now,
+  leaseSeconds: Number(LEASE),
+});
+const server = createServer(listenerOf(app.fetch)).listen(0, '127.0.0.1', () => {
+  say(`listening ${(server.address() as AddressInfo).port}`);
+});

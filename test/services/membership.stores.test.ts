@@ -1,0 +1,178 @@
+import { type ChildProcessByStdio, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { join, resolve } from 'node:path';
+import type { Readable, Writable } from 'node:stream';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterEach, describe, expect, test } from '@jest/globals';
+import { signJobCredential } from '../../lambdas/jobs/job-credential.ts';
+import { localAws } from '../support/local-aws.ts';
+import { addLocks, effectsIn, ownTable } from './own-tables.ts';
+
+const PROJECT = resolve(import.meta.dirname, '..', '..');
+const SECRET = 'a-secret-of-the-target-membership';
+const PATH = '/v1/admin/commission-locks/release-expired';
+const RUN = 'release-commission-locks:2026-03-01T01:20:00Z';
+const BODY = { scheduled_for: 1_772_328_000 };
+
+const begun: ChildProcessByStdio<Writable, Readable, null>[] = [];
+afterEach(() => {
+  for (const child of begun.splice(0)) child.kill('SIGKILL');
+});
+
+interface Settings {
+  readonly table: string;
+  readonly pause?: string;
+  readonly leaseSeconds?: number;
+}
+
+/** The service in a process of its own. */
+async function start({ table, pause = '', leaseSeconds = 25 }: Settings) {
+  const child = spawn(process.execPath, [join('test', 'services', 'membership-process.ts')], {
+    cwd: PROJECT,
+    stdio: ['pipe', 'pipe', 'inherit'],
+    env: {
+      PATH: process.env['PATH'],
+      TABLE: table,
+      ENDPOINT: localAws().awsEndpoint,
+      SECRET,
+      LEASE: String(leaseSeconds),
+      PAUSE: pause,
+    },
+  });
+  begun.push(child);
+  let said = '';
+  child.stdout.setEncoding('utf8').on('data', (text: string) => {
+    said += text;
+  });
+  const untilItSays = async (words: RegExp): Promise<RegExpExecArray> => {
+    for (;;) {
+      const match = words.exec(said);
+      if (match !== null) return match;
+      await once(child.stdout, 'data');
+    }
+  };
+  const [, port] = await untilItSays(/listening (\d+)\n/);
+  return {
+    child,
+    untilItSays,
+    said: () => said,
+    call: async (more: { readonly runId?: string; readonly body?: object; readonly target?: string } = {}) => {
+      const { runId = RUN, body = BODY, target = 'membership' } = more;
+      const credential = await sign(`${target} ${PATH}`, runId);
+      const response = await fetch(`http://127.0.0.1:${port}${PATH}`, {
+        method: 'POST',
+        headers: {
+          authorization: `Bearer ${credential}`,
+          'content-type': 'application/json',
+          'idempotency-key': runId,
+        },
+        body: JSON.stringify(body),
+      });
+      const answer: unknown = await response.json();
+      return { status: response.status, headers: response.headers, body: answer };
+    },
+  };
+}
+
+async function sign(audience: string, runId: string, secret = SECRET): Promise<string> {
+  const secrets = { active: async () => [secret], renewed: async () => undefined };
+  const tools = { secrets, secretId: 'x', clock: { nowMs: () => Date.now() } };
+  return signJobCredential(tools, { path: audience, runId, scopes: ['membership:admin'] });
+}
+
+async function withLocks(count: number): Promise<string> {
+  const table = await ownTable();
+  await addLocks(table, count);
+  return table;
+}
+
+describe('the membership service, in a process of its own', () => {
+  test('releases each lock once, and a second call of the run is a no-op with the same answer', async () => {
+    const table = await withLocks(45);
+    const service = await start({ table });
+    const first = await service.call();
+    expect(first).toMatchObject({ status: 200, body: { object: 'release', run: RUN, released: 45 } });
+    await addLocks(table, 45);
+    const second = await service.call();
+    expect(second).toMatchObject({ status: 200, body: first.body });
+    expect(second.headers.get('idempotency-replayed')).toBe('true');
+    expect(await effectsIn(table)).toMatchObject({ credits: 45, sum: 450, runs: 1 });
+  });
+
+  test('refuses a credential of another target, and a body that is not the one of the key', async () => {
+    const table = await withLocks(1);
+    const service = await start({ table });
+    expect(await service.call({ target: 'loyalty' })).toMatchObject({ status: 401 });
+    expect(await effectsIn(table)).toMatchObject({ credits: 0 });
+    expect(await service.call()).toMatchObject({ status: 200 });
+    const other = await service.call({ body: { scheduled_for: 1 } });
+    expect(other).toMatchObject({ status: 422, body: { code: 'idempotency_key_payload_mismatch' } });
+  });
+
+  test('answers 409 while the first call is running', async () => {
+    const table = await withLocks(1);
+    const service = await start({ table, pause: 'before commit 1' });
+    const first = service.call();
+    await service.untilItSays(/paused\n/);
+    expect(await service.call()).toMatchObject({ status: 409, body: { code: 'idempotency_key_in_progress' } });
+    service.child.stdin.write('go on\n');
+    expect(await first).toMatchObject({ status: 200, body: { released: 1 } });
+  });
+
+  test.each(['after claim 1', 'before part 1', 'after part 1', 'before commit 1', 'after commit 1'])(
+    'killed %s: after its lease, the next call goes on, and each lock is released once',
+    async (pause) => {
+      const table = await withLocks(25);
+      const killed = await start({ table, pause, leaseSeconds: 1 });
+      const lost = killed.call().catch(() => 'no answer');
+      await killed.untilItSays(/paused\n/);
+      killed.child.kill('SIGKILL');
+      expect(await lost).toBe('no answer');
+      const next = await start({ table, leaseSeconds: 1 });
+      let answer = await next.call();
+      for (let tries = 0; tries < 30 && answer.status === 409; tries += 1) {
+        await sleep(200);
+        answer = await next.call();
+      }
+      expect(answer).toMatchObject({ status: 200 });
+      expect(await effectsIn(table)).toEqual({ credits: 25, sum: 250, locked: 0, runs: 1 });
+    },
+  );
+
+  test('a process that runs for longer than its lease keeps its claim', async () => {
+    const table = await withLocks(1);
+    const service = await start({ table, leaseSeconds: 1, pause: 'before part 1' });
+    const first = service.call();
+    await service.untilItSays(/paused\n/);
+    await service.untilItSays(/(renewal ok\n[^]*){5}/);
+    expect(await service.call()).toMatchObject({ status: 409 });
+    service.child.stdin.write('go on\n');
+    expect(await first).toMatchObject({ status: 200 });
+    expect(await effectsIn(table)).toMatchObject({ credits: 1, runs: 1 });
+  });
+
+  test.each(['before part 2', 'before commit 1'])(
+    'a process that is stopped %s for longer than its lease, and continued, writes nothing more',
+    async (pause) => {
+      const table = await withLocks(25);
+      const stopped = await start({ table, pause, leaseSeconds: 1 });
+      const first = stopped.call();
+      await stopped.untilItSays(/paused\n/);
+      stopped.child.kill('SIGSTOP');
+      stopped.child.stdin.write('go on\n');
+      await sleep(1_500);
+      const rival = await start({ table });
+      const taken = await rival.call();
+      expect(taken).toMatchObject({ status: 200 });
+      const before = stopped.said().length;
+      stopped.child.kill('SIGCONT');
+      const late = await first;
+      // It answers with what the rival stored, or asks its caller to come again.
+      expect([200, 409]).toContain(late.status);
+      if (late.status === 200) expect(late.body).toEqual(taken.body);
+      expect(stopped.said().slice(before)).toMatch(/(part|commit) refused/);
+      expect(stopped.said().slice(before)).not.toMatch(/ ok\n/);
+      expect(await effectsIn(table)).toEqual({ credits: 25, sum: 250, locked: 0, runs: 1 });
+    },
+  );
+});

@@ -1,0 +1,63 @@
+import { CreateTableCommand } from '@aws-sdk/client-dynamodb';
+import { PutCommand, QueryCommand, ScanCommand } from '@aws-sdk/lib-dynamodb';
+import { documentClient } from '../../lambdas/kernel/platform/document-client.ts';
+import { dynamoDbClient } from '../support/local-aws.ts';
+
+let made = 0;
+
+/** A table as the example describes it. */
+export async function ownTable(): Promise<string> {
+  made += 1;
+  const name = `membership-${process.pid}-${made}`;
+  await dynamoDbClient().send(
+    new CreateTableCommand({
+      TableName: name,
+      BillingMode: 'PAY_PER_REQUEST',
+      KeySchema: [{ AttributeName: 'pk', KeyType: 'HASH' }],
+      AttributeDefinitions: [
+        { AttributeName: 'pk', AttributeType: 'S' },
+        { AttributeName: 'state', AttributeType: 'S' },
+        { AttributeName: 'dueAtMs', AttributeType: 'N' },
+      ],
+      GlobalSecondaryIndexes: [
+        {
+          IndexName: 'by-state',
+          KeySchema: [
+            { AttributeName: 'state', KeyType: 'HASH' },
+            { AttributeName: 'dueAtMs', KeyType: 'RANGE' },
+          ],
+          Projection: { ProjectionType: 'ALL' },
+        },
+      ],
+    }),
+  );
+  return name;
+}
+
+export async function addLocks(table: string, count: number): Promise<void> {
+  const client = documentClient(dynamoDbClient());
+  for (let number = 1; number <= count; number += 1) {
+    const pk = `LOCK#${number}`;
+    const Item = { pk, member: `m-${number % 3}`, amount: 10, dueAtMs: 1_000 + number, state: 'locked' };
+    await client.send(new PutCommand({ TableName: table, Item }));
+  }
+}
+
+/** What the service did: the number of credits, their sum, the locks that are left, and the counted runs. */
+export async function effectsIn(table: string) {
+  const client = documentClient(dynamoDbClient());
+  const { Items = [] } = await client.send(new ScanCommand({ TableName: table, ConsistentRead: true }));
+  const credits = Items.filter(({ pk }) => String(pk).startsWith('CREDIT#'));
+  const { Count: locked = 0 } = await client.send(
+    new QueryCommand({
+      TableName: table,
+      IndexName: 'by-state',
+      KeyConditionExpression: '#state = :locked',
+      ExpressionAttributeNames: { '#state': 'state' },
+      ExpressionAttributeValues: { ':locked': 'locked' },
+    }),
+  );
+  const total = Items.find(({ pk }) => pk === 'TOTAL');
+  const sum = credits.reduce((all, { amount }) => all + Number(amount), 0);
+  return { credits: credits.length, sum, locked, runs: Number(total?.['runs'] ?? 0) };
+}
