@@ -30,8 +30,11 @@ const ALGORITHM = 'HS256';
 const TYPE = 'payonce-job+jwt';
 /** A call takes at most 10 seconds, and each retry signs a new credential. Seconds. */
 const LIFETIME_SECONDS = 60;
-/** More than the clock skew of two functions in one region. Seconds, in either direction. */
-const CLOCK_TOLERANCE_SECONDS = 30;
+/**
+ * Two clocks that are five minutes wrong, each in its own direction. A refused job stays undone, and a credential that lives longer
+ * can only ask for the same run again. Seconds, in either direction.
+ */
+const CLOCK_TOLERANCE_SECONDS = 600;
 /** Three parts of base64url, with at most 2,000 characters. */
 const COMPACT_JWS = /^(?=.{1,2000}$)[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]*$/;
 
