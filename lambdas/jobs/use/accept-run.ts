@@ -44,8 +44,8 @@ export type AcceptRunOutcome =
   | { readonly kind: 'too_old' }
   | { readonly kind: 'in_the_future' };
 
-/** How far the Scheduler's clock may be ahead. Milliseconds. */
-const AHEAD_MS = 60_000;
+/** How far the Scheduler's clock may be ahead: two clocks that are five minutes wrong. A refused run would stay undone. Milliseconds. */
+const AHEAD_MS = 600_000;
 const DAY_MS = 24 * 60 * 60 * 1000;
 
 /**
