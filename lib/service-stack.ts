@@ -19,6 +19,7 @@ import { Events } from './events.ts';
 import { FollowUps } from './follow-ups.ts';
 import { Intake, type IntakeProps } from './intake.ts';
 import { Jobs } from './jobs.ts';
+import { NatsBridge } from './nats-bridge.ts';
 import { Orders } from './orders.ts';
 import { Outbound } from './outbound.ts';
 import { Parties } from './parties.ts';
@@ -130,13 +131,15 @@ function keep(stack: Stack, { retainData }: Settings): void {
   RemovalPolicies.of(stack).apply(RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE, { applyToResourceTypes });
 }
 
-/** Without the setting, no event can ask for a payment. */
+/** Without the settings, no event can ask for a payment, and none goes to NATS. */
 function takeRequests(
   stack: Stack,
   room: Omit<IntakeProps, 'requests'>,
-  { paymentRequests: requests }: Settings,
+  { paymentRequests: requests, natsBridge }: Settings,
 ): void {
-  if (requests !== undefined) new Intake(stack, 'Intake', { ...room, requests });
+  const intake = requests === undefined ? undefined : new Intake(stack, 'Intake', { ...room, requests });
+  const taken = intake === undefined ? {} : { requests: intake.tasks.queue };
+  if (natsBridge) new NatsBridge(stack, 'NatsBridge', { data: room.data, ...taken });
 }
 
 /** For the person who deploys. */

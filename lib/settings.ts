@@ -49,6 +49,11 @@ export interface Settings
   readonly retainData: boolean;
   /** Keep the events of the last two weeks in an archive for replays. It is charged per gigabyte. @default true */
   readonly eventArchive: boolean;
+  /**
+   * Send all events to a queue for the bridge to NATS (docs/nats-bridge.md), and make the policy that the bridge needs. The bridge itself
+   * runs elsewhere. @default false
+   */
+  readonly natsBridge: boolean;
   /** An event that the projector has not processed within this time is published again; 10 to 3600 seconds. @default 180 */
   readonly eventsLostAfterSeconds: number;
   /** Allow webhooks to loopback addresses, also over plain HTTP, for a receiver on the same machine. @default false */
@@ -128,6 +133,7 @@ export const DEFAULTS: Omit<Settings, 'processors'> = {
   retainData: true,
   claimsLost: false,
   eventArchive: true,
+  natsBridge: false,
   eventsLostAfterSeconds: 180,
   allowLoopbackWebhooks: false,
   firewall: false,
@@ -157,6 +163,7 @@ const RULES = {
   sandbox: flag(),
   retainData: flag(),
   eventArchive: flag(),
+  natsBridge: flag(),
   eventsLostAfterSeconds: whole(10, 3600),
   allowLoopbackWebhooks: flag(),
   firewall: flag(),

@@ -1,5 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import { Match } from 'aws-cdk-lib/assertions';
+import { ALL_EVENTS } from '../../lambdas/events/contract.ts';
 import { readSettings } from '../../lib/settings.ts';
 import { synthesize } from '../support/synth.ts';
 import { EVERYTHING, present, statementsByOwner } from './templates.ts';
@@ -162,5 +163,25 @@ describe('payments that events ask for', () => {
     const statements = statementsByOwner(own).get('Intake') ?? [];
     expect(statements.find(({ Sid }) => Sid === 'ReadKafkaSecrets')?.Resource).toEqual(SECRET);
     expect(statements.some(({ Sid }) => Sid === 'NetworkOfKafka')).toBe(true);
+  });
+});
+
+describe('the setting natsBridge', () => {
+  test('makes a queue of all events, and a policy that allows the bridge its queues and nothing else', async () => {
+    const [[, policy] = []] = Object.entries(service.findResources('AWS::IAM::ManagedPolicy'));
+    const { Statement: statements } = (policy as { Properties: { PolicyDocument: { Statement: unknown[] } } })
+      .Properties.PolicyDocument;
+    expect(statements).toEqual([
+      expect.objectContaining({ Sid: 'TakeEvents', Action: ['sqs:DeleteMessage', 'sqs:ReceiveMessage'] }),
+      expect.objectContaining({ Sid: 'ParkEvents', Action: 'sqs:SendMessage' }),
+      expect.objectContaining({ Sid: 'SendRequests', Action: 'sqs:SendMessage' }),
+    ]);
+    const rules = Object.values(service.findResources('AWS::Events::Rule'));
+    const ofBridge = rules.find(({ Properties }) => JSON.stringify(Properties).includes('NatsBridge')) as {
+      Properties: { EventPattern: unknown };
+    };
+    expect(ofBridge.Properties.EventPattern).toEqual({ source: ['payonce'], 'detail-type': ALL_EVENTS });
+    const without = present((await synthesize({})).service);
+    expect(without.findResources('AWS::IAM::ManagedPolicy')).toEqual({});
   });
 });

@@ -18,6 +18,7 @@ describe('settings', () => {
       eventArchive: true,
       eventsLostAfterSeconds: 180,
       firewall: false,
+      natsBridge: false,
       tracing: false,
       accountLogRole: true,
       throttlingRate: 200,

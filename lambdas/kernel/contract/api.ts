@@ -53,6 +53,10 @@ export const StackOutput = {
   paymentRequestsFunction: 'PaymentRequestsFunctionName',
   deadLettersFunction: 'DeadLettersFunctionName',
   deadLettersQueue: 'DeadLettersQueueUrl',
+  natsEventsQueue: 'NatsEventsQueueUrl',
+  natsParkingQueue: 'NatsParkingQueueUrl',
+  /** The policy of the role or user that the bridge of NATS runs as. */
+  natsBridgePolicy: 'NatsBridgePolicyArn',
   domainTarget: 'DomainTarget',
   processors: 'CalledProcessors',
 } as const;
