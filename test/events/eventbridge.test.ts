@@ -1,11 +1,19 @@
 import { createServer } from 'node:http';
 import { EventBridgeClient } from '@aws-sdk/client-eventbridge';
+import { marshall } from '@aws-sdk/util-dynamodb';
 import { afterEach, describe, expect, test } from '@jest/globals';
 import { EventBridgePublisher } from '../../lambdas/events/store/eventbridge-publisher.ts';
+import { readStreamRecord } from '../../lambdas/events/store/stream-records.ts';
+import { TRACING } from '../../lambdas/kernel/contract/environment.ts';
+import { transitionRow } from '../../lambdas/payments/store/items.ts';
 import { paidEvent } from '../once/consumer-world.ts';
+import { RelayHarness } from './relay-harness.ts';
 
 const EVENT = paidEvent();
 const CREDENTIALS = { accessKeyId: 'AKIDEXAMPLE', secretAccessKey: 'secret' };
+
+/** The X-Ray header of an execution, without the parts that a trace does not need. */
+const TRACE = 'Root=1-67891233-abcdef012345678912345678;Parent=53995c3f42cd8ad8';
 
 const closing: (() => void)[] = [];
 afterEach(() => {
@@ -50,6 +58,30 @@ describe('events on EventBridge', () => {
         },
       ],
     });
+  });
+
+  test.each([
+    ['sampled', 'Sampled=1', { TraceHeader: `${TRACE};Sampled=1` }],
+    ['not sampled', 'Sampled=0', {}],
+  ])('of an execution that is traced and %s are sent in its trace', async (_what, sampled, expected) => {
+    const before = { ...process.env };
+    Object.assign(process.env, { [TRACING]: 'true', _X_AMZN_TRACE_ID: `${TRACE};${sampled};Lineage=1:2` });
+    const harness = new RelayHarness();
+    const rows = harness.ledger.map(transitionRow);
+    process.env = before;
+    const records = rows.map(({ pk, sk, ...row }) => {
+      const image = { Keys: marshall({ pk, sk }), NewImage: marshall({ pk, sk, ...row }) };
+      return readStreamRecord({ eventName: 'INSERT', dynamodb: { SequenceNumber: '1', ...image } });
+    });
+    const Entries = harness.expected.map((EventId) => ({ EventId }));
+    const { asked, publisher } = await bus(200, { FailedEntryCount: 0, Entries });
+    expect(await harness.relayWith({ publisher }, records)).toMatchObject({ published: Entries.length, parked: 0 });
+    const sent = asked[0]?.body['Entries'] as readonly Record<string, unknown>[];
+    expect(sent.length).toBe(Entries.length);
+    for (const { EventBusName, Source, DetailType, Detail, ...others } of sent) {
+      expect([EventBusName, Source, typeof DetailType, typeof Detail]).toEqual(['the-bus', 'payonce', 'string', 'string']);
+      expect(others).toEqual(expected);
+    }
   });
 
   test('have one outcome each', async () => {

@@ -3,7 +3,7 @@ import { EventBridgeClient, EventBridgeServiceException, PutEventsCommand } from
 import { EVENT_SOURCE } from '../../kernel/contract/events.ts';
 import { AmbiguousError, RetryableError, TerminalError } from '../../kernel/faults.ts';
 import { nameOfEvent, type PayonceEvent } from '../domain/event.ts';
-import { BUS_CALL_INVALID, type EventPublisher, type PublishOutcome } from '../use/event-publisher.ts';
+import { BUS_CALL_INVALID, type EventPublisher, type PublishOutcome, type Traces } from '../use/event-publisher.ts';
 
 /** A healthy call takes about ten milliseconds. */
 const REQUEST_TIMEOUT_MS = 5_000;
@@ -40,13 +40,17 @@ export class EventBridgePublisher implements EventPublisher {
     this.#bus = bus;
   }
 
-  async publish(events: readonly PayonceEvent[]): Promise<readonly PublishOutcome[]> {
-    const entries = events.map((event) => ({
-      EventBusName: this.#bus,
-      Source: EVENT_SOURCE,
-      DetailType: nameOfEvent(event.event),
-      Detail: JSON.stringify(event),
-    }));
+  async publish(events: readonly PayonceEvent[], traces?: Traces): Promise<readonly PublishOutcome[]> {
+    const entries = events.map((event) => {
+      const TraceHeader = traces?.get(event);
+      return {
+        EventBusName: this.#bus,
+        Source: EVENT_SOURCE,
+        DetailType: nameOfEvent(event.event),
+        Detail: JSON.stringify(event),
+        ...(TraceHeader === undefined ? {} : { TraceHeader }),
+      };
+    });
     const results = await this.#put(entries);
     if (results.length === events.length) return results.map(outcomeOf);
     throw new AmbiguousError(

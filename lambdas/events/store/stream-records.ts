@@ -40,12 +40,14 @@ function contentOf(record: unknown): StreamRecord['content'] {
     const partition = dynamodb.Keys?.[KeyAttribute.partition]?.S ?? '';
     if (partition.startsWith(LedgerRow.activity)) return { kind: 'no_event' };
     const item = unmarshall(fromJson(dynamodb.NewImage) as Record<string, AttributeValue>);
+    const trace: unknown = item['trace'];
+    const traced = typeof trace === 'string' ? { trace } : {};
     if (partition.startsWith(LedgerRow.order)) {
       const step = parseOrderTransition(item);
-      return isOrderOutcome(step.type) ? { kind: 'transition', transition: step } : { kind: 'no_event' };
+      return isOrderOutcome(step.type) ? { kind: 'transition', transition: step, ...traced } : { kind: 'no_event' };
     }
     const transition = parseTransition(item);
-    return isOutcome(transition.type) ? { kind: 'transition', transition } : { kind: 'no_event' };
+    return isOutcome(transition.type) ? { kind: 'transition', transition, ...traced } : { kind: 'no_event' };
   } catch (error) {
     return { kind: 'unreadable', detail: toldOf(error) };
   }

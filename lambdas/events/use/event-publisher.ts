@@ -12,11 +12,14 @@ export type PublishOutcome =
 export interface EventPublisher {
   /**
    * @param events at most `MAX_ENTRIES`, and together at most `MAX_BYTES`
+   * @param traces the X-Ray headers of the executions that caused events @default the trace of the execution that publishes
    * @returns an outcome for each event, in order
    * @throws RetryableError, AmbiguousError or TerminalError when the outcome of no event is known
    */
-  publish(events: readonly PayonceEvent[]): Promise<readonly PublishOutcome[]>;
+  publish(events: readonly PayonceEvent[], traces?: Traces): Promise<readonly PublishOutcome[]>;
 }
+
+export type Traces = ReadonlyMap<PayonceEvent, string>;
 
 /** The `code` of a TerminalError that the entries of a call cause, not the caller. No entry was accepted. */
 export const BUS_CALL_INVALID = 'bus_call_invalid';

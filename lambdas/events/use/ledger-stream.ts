@@ -8,7 +8,12 @@ export interface StreamRecord {
   /** The complete record as JSON text, for parking. */
   readonly whole: string;
   readonly content:
-    | { readonly kind: 'transition'; readonly transition: Transition | OrderTransition }
+    | {
+        readonly kind: 'transition';
+        readonly transition: Transition | OrderTransition;
+        /** The X-Ray header of the execution that wrote it. @default it was not traced */
+        readonly trace?: string;
+      }
     /** A row that is not published. */
     | { readonly kind: 'no_event' }
     /** A row was changed or removed, which is not allowed. `how` is the event name in the Stream, `row` the key. */

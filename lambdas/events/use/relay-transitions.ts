@@ -39,7 +39,7 @@ export interface Relayed {
 }
 
 type Prepared =
-  | { readonly kind: 'event'; readonly event: PayonceEvent; readonly transition: Transition | OrderTransition }
+  | { readonly kind: 'event'; readonly event: PayonceEvent; readonly trace?: string }
   | { readonly kind: 'no_event' }
   | { readonly kind: 'poison'; readonly reason: ParkingReason; readonly detail: string }
   | { readonly kind: 'not_now' };
@@ -72,7 +72,11 @@ export async function relayTransitions(tools: RelayTools, records: readonly Stre
   const within = stopped === -1 ? prepared : prepared.slice(0, stopped);
 
   const events = within.flatMap((each) => (each.kind === 'event' ? [each.event] : []));
-  const outcomes = await publishOnce(tools, events);
+  const traces = new Map(
+    within.flatMap((each) => (each.kind === 'event' && each.trace !== undefined ? [[each.event, each.trace] as const] : [])),
+  );
+  const publisher = { publish: (some: readonly PayonceEvent[]) => tools.publisher.publish(some, traces) };
+  const outcomes = await publishOnce({ ...tools, publisher }, events);
   const counts = { published: 0, parked: 0, tampered: 0 };
   let told = 0;
   for (const [index, each] of within.entries()) {
@@ -200,10 +204,10 @@ async function prepare(
     return { kind: 'poison', reason: 'ledger_tampered', detail: `${content.how} ${content.row}` };
   }
   if (content.kind === 'unreadable') return { kind: 'poison', reason: 'unreadable', detail: content.detail };
-  const { transition } = content;
+  const { transition, trace } = content;
   try {
     const event = await eventOfOutcome(tools.digest, transition, firsts);
-    if (event !== undefined) return { kind: 'event', event, transition };
+    if (event !== undefined) return { kind: 'event', event, ...(trace === undefined ? {} : { trace }) };
     return { kind: 'poison', reason: 'first_transition_missing', detail: chainOf(transition) };
   } catch (error) {
     tools.report(error);

@@ -1,5 +1,6 @@
 import * as z from 'zod';
 import { EmailRow, LedgerRow, RegistryRow, SortKey } from '../../kernel/contract/rows.ts';
+import { TRACING } from '../../kernel/contract/environment.ts';
 import { KeyAttribute, LedgerTable, OUTCOME_SHARDS } from '../../kernel/contract/tables.ts';
 import type { ChainId, OrderId, PaymentId, TenantId } from '../../kernel/ids.ts';
 import { type Item, itemSchema, shardOf } from '../../kernel/platform/items.ts';
@@ -184,14 +185,19 @@ export function transitionRow(transition: Transition): Item {
   };
 }
 
-/** Makes the row an entry of the index of recent outcomes. The Stream's reader selects rows by these attributes, too. */
+/**
+ * Makes the row an entry of the index of recent outcomes. The Stream's reader selects rows by these attributes, too. With tracing, the
+ * row names the trace of its execution, if that is sampled: the relay publishes the event in it.
+ */
 export function outcomeAttributes(
   id: ChainId,
   { sequence, occurredAtMs }: Pick<Transition, 'sequence' | 'occurredAtMs'>,
 ): Item {
+  const trace = process.env[TRACING] && /Root=.+Sampled=1/.exec(process.env['_X_AMZN_TRACE_ID'] ?? '')?.[0];
   return {
     [LedgerTable.recentOutcomesIndex.partitionKey]: outcomesPartition(shardOf(id) % OUTCOME_SHARDS, occurredAtMs),
     [LedgerTable.recentOutcomesIndex.sortKey]: `${occurredAtMs}#${id}#${sequence}`,
+    ...(trace && { trace }),
   };
 }
 
