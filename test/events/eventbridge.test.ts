@@ -79,7 +79,12 @@ describe('events on EventBridge', () => {
     const sent = asked[0]?.body['Entries'] as readonly Record<string, unknown>[];
     expect(sent.length).toBe(Entries.length);
     for (const { EventBusName, Source, DetailType, Detail, ...others } of sent) {
-      expect([EventBusName, Source, typeof DetailType, typeof Detail]).toEqual(['the-bus', 'payonce', 'string', 'string']);
+      expect([EventBusName, Source, typeof DetailType, typeof Detail]).toEqual([
+        'the-bus',
+        'payonce',
+        'string',
+        'string',
+      ]);
       expect(others).toEqual(expected);
     }
   });

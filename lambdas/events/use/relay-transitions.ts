@@ -73,7 +73,9 @@ export async function relayTransitions(tools: RelayTools, records: readonly Stre
 
   const events = within.flatMap((each) => (each.kind === 'event' ? [each.event] : []));
   const traces = new Map(
-    within.flatMap((each) => (each.kind === 'event' && each.trace !== undefined ? [[each.event, each.trace] as const] : [])),
+    within.flatMap((each) =>
+      each.kind === 'event' && each.trace !== undefined ? [[each.event, each.trace] as const] : [],
+    ),
   );
   const publisher = { publish: (some: readonly PayonceEvent[]) => tools.publisher.publish(some, traces) };
   const outcomes = await publishOnce({ ...tools, publisher }, events);

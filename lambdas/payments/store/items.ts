@@ -1,6 +1,6 @@
 import * as z from 'zod';
-import { EmailRow, LedgerRow, RegistryRow, SortKey } from '../../kernel/contract/rows.ts';
 import { TRACING } from '../../kernel/contract/environment.ts';
+import { EmailRow, LedgerRow, RegistryRow, SortKey } from '../../kernel/contract/rows.ts';
 import { KeyAttribute, LedgerTable, OUTCOME_SHARDS } from '../../kernel/contract/tables.ts';
 import type { ChainId, OrderId, PaymentId, TenantId } from '../../kernel/ids.ts';
 import { type Item, itemSchema, shardOf } from '../../kernel/platform/items.ts';
