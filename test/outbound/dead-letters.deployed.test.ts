@@ -55,13 +55,13 @@ describe('dead letters on the deployed stack', () => {
     const of = (said: string, id: string) => said.split('\n').find((line) => line.endsWith(id)) ?? 'nothing';
 
     const listed = await letters('list');
-    expect(of(listed.said, sent)).toMatch(/^kept +postmark +email\.send +postmark_account +not applied /);
+    expect(of(listed.said, sent)).toMatch(/^kept +postmark +email\.send +none +postmark_account +not applied /);
     expect(listed.said).not.toContain('ada@');
 
     const redriven = await letters('redrive');
     expect([sent, copy].map((id) => of(redriven.said, id).split(' ')[0])).toEqual(['applied', 'applied']);
-    expect(of(redriven.said, stuck)).toMatch(/^stays +postmark +email\.send +postmark_account/);
-    expect(of(redriven.said, poison)).toMatch(/^stays +unknown +unknown +letter_unreadable/);
+    expect(of(redriven.said, stuck)).toMatch(/^stays +postmark +email\.send +none +postmark_account/);
+    expect(of(redriven.said, poison)).toMatch(/^stays +unknown +unknown +none +letter_unreadable/);
     expect(redriven.code).toBe(1);
     expect([await emailsOf(first), await emailsOf(second)]).toEqual([1, 0]);
 
