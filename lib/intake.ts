@@ -78,9 +78,12 @@ export class Intake extends Construct {
     wakesItself(this.function.function);
     this.#takeFromBus();
     for (const each of requests.senders) if ('topic' in each) this.#takeFromTopic(each);
-    new CfnOutput(Stack.of(this), StackOutput.paymentRequestsQueue, { value: queue.queueUrl });
-    const { functionName } = this.function.function;
-    new CfnOutput(Stack.of(this), StackOutput.paymentRequestsFunction, { value: functionName });
+    const outputs = {
+      [StackOutput.paymentRequestsQueue]: queue.queueUrl,
+      [StackOutput.parkedPaymentRequestsQueue]: deadLetters.queueUrl,
+      [StackOutput.paymentRequestsFunction]: this.function.function.functionName,
+    };
+    for (const [name, value] of Object.entries(outputs)) new CfnOutput(Stack.of(this), name, { value });
   }
 
   /** The parts of `POST /v1/payments` that events use. */

@@ -38,6 +38,15 @@ export const PAYONCE: CdkApp = {
     'payonce:eventsLostAfterSeconds': '20',
     // To try approvals. Nothing else here has such amounts.
     'payonce:approvalAbove': '{"*":5000000}',
+    // Events can ask for payments of one tenant. No broker of Kafka is at the address; tests invoke the function with its batches.
+    'payonce:paymentRequests': JSON.stringify({
+      senders: [
+        { tenant: 'ten_local', mode: 'test' },
+        { topic: 'payments', tenant: 'ten_local', mode: 'test' },
+        { subject: 'payments.local', tenant: 'ten_local', mode: 'test' },
+      ],
+      kafka: { cluster: 'arn:aws:kafka:us-east-1:000000000000:cluster/local/1' },
+    }),
     // Webhook receivers run on the same machine.
     'payonce:allowLoopbackWebhooks': 'true',
   },

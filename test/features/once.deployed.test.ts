@@ -3,7 +3,7 @@ import { autoBindSteps, loadFeature, type StepDefinitions } from 'jest-cucumber'
 import { createTables, dynamoDbClient } from '../support/local-aws.ts';
 import type { Reply } from '../world/api.ts';
 import { clientMeetingAt, MeetingPoint } from './meeting-point.ts';
-import { PaymentSite } from './payment-site.ts';
+import { deskPaymentId, PaymentSite } from './payment-site.ts';
 
 let tables: Awaited<ReturnType<typeof createTables>>;
 let site: PaymentSite;
@@ -67,7 +67,7 @@ const steps: StepDefinitions = ({ given, when, then }) => {
   });
 
   then(/^the record is "(.*)"$/, async (state: string) => {
-    expect(await site.recordState(key)).toBe(state);
+    expect(await site.recordState(deskPaymentId(key))).toBe(state);
   });
 
   then(/^the payer was charged (\d+) times?$/, (times: string) => {

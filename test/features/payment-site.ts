@@ -36,9 +36,9 @@ export class PaymentSite extends World {
     return this.processor.charges(deskPaymentId(key)).filter(({ status }) => status === 'succeeded').length;
   }
 
-  /** The state of a key's record, as the features call it. */
-  async recordState(key: string): Promise<'Completed' | 'Failed' | 'Pending' | 'None'> {
-    const record = await this.store.readRecord(chargeOperation(deskPaymentId(key)));
+  /** The state of a payment's record, as the features call it. */
+  async recordState(paymentId: PaymentId): Promise<'Completed' | 'Failed' | 'Pending' | 'None'> {
+    const record = await this.store.readRecord(chargeOperation(paymentId));
     if (record === undefined) return 'None';
     if (record.status === 'COMPLETED') return 'Completed';
     // Nothing was sent, and the next attempt may claim it at once.

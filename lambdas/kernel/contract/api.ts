@@ -50,6 +50,7 @@ export const StackOutput = {
   parkedRecordsQueue: 'ParkedRecordsQueueUrl',
   /** The queue of events that ask for payments, to which the bridge of NATS writes. */
   paymentRequestsQueue: 'PaymentRequestsQueueUrl',
+  parkedPaymentRequestsQueue: 'ParkedPaymentRequestsQueueUrl',
   paymentRequestsFunction: 'PaymentRequestsFunctionName',
   deadLettersFunction: 'DeadLettersFunctionName',
   deadLettersQueue: 'DeadLettersQueueUrl',

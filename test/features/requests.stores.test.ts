@@ -1,0 +1,136 @@
+import { DeleteCommand } from '@aws-sdk/lib-dynamodb';
+import { beforeAll, beforeEach, expect } from '@jest/globals';
+import { autoBindSteps, loadFeature, type StepDefinitions } from 'jest-cucumber';
+import type { TransportTools } from '../../lambdas/intake/http/transports.ts';
+import { RetryableError } from '../../lambdas/kernel/faults.ts';
+import { chargeOperation } from '../../lambdas/kernel/ids.ts';
+import { documentClient } from '../../lambdas/kernel/platform/document-client.ts';
+import { recordKey } from '../../lambdas/once/store/record-items.ts';
+import { IntakeSite } from '../intake/intake-site.ts';
+import { createTables, dynamoDbClient } from '../support/local-aws.ts';
+import { Stores } from '../world/stores.ts';
+import { clientMeetingAt, MeetingPoint } from './meeting-point.ts';
+import { PaymentSite } from './payment-site.ts';
+
+const DAY_MS = 86_400_000;
+
+let tables: Awaited<ReturnType<typeof createTables>>;
+let site: IntakeSite<PaymentSite>;
+let scenarios = 0;
+let eventId = '';
+let comesAgain: readonly string[] | undefined;
+
+beforeAll(async () => {
+  tables = await createTables('requests');
+});
+beforeEach(() => {
+  scenarios += 1;
+  site = new IntakeSite(new PaymentSite(tables));
+  eventId = `0b9c2f60-7d5a-4a7e-9a53-${String(scenarios).padStart(12, '0')}`;
+  comesAgain = undefined;
+});
+
+const request = () => JSON.stringify(site.request({ event_id: eventId }));
+
+/** Each delivery meets a process of its own. */
+async function deliver(changes: Partial<TransportTools> = {}): Promise<void> {
+  comesAgain = await site.deliver(site.inQueue(request()), changes);
+}
+
+/** The process dies when it would charge, or when it has charged. */
+const dying = (charges: boolean): Partial<TransportTools> => {
+  const { processor } = site.world;
+  const charge = async (...call: Parameters<typeof processor.charge>) => {
+    if (charges) await processor.charge(...call);
+    throw new Error('the process died');
+  };
+  return { processor: { ...processor, charge } };
+};
+
+const steps: StepDefinitions = ({ given, when, then }) => {
+  given('an event with a new id', () => undefined);
+
+  given('an event that was processed, and whose acknowledgement was lost', deliver);
+
+  given('an event that failed because the processor would not talk to us', async () => {
+    const away = () => Promise.reject(new RetryableError('processor_unavailable', 'the processor is away'));
+    await deliver({ processor: { ...site.world.processor, charge: away } });
+    expect(comesAgain).toHaveLength(1);
+  });
+
+  given('an event whose handler crashed between claim and charge', () => deliver(dying(false)));
+
+  given('an event whose handler crashed between charge and commit', () => deliver(dying(true)));
+
+  given('an event that was processed, and whose record has expired', async () => {
+    await deliver();
+    site.world.clock.advance(40 * DAY_MS);
+  });
+
+  given('an event that was processed, and whose record was deleted', async () => {
+    await deliver();
+    const Key = recordKey(chargeOperation(site.paymentOf(eventId)));
+    await documentClient(dynamoDbClient()).send(new DeleteCommand({ TableName: tables.idempotency, Key }));
+  });
+
+  when('the event is delivered', () => deliver());
+
+  when('the event is delivered to two handlers at the same moment', async () => {
+    const point = new MeetingPoint(2);
+    const store = () => new Stores(site.world.clock, { client: documentClient(clientMeetingAt(point)) }, tables);
+    await Promise.all([1, 2].map(() => deliver({ store: store() })));
+  });
+
+  when('what was skipped comes again', async () => {
+    site.world.clock.advance(26_000);
+    expect(await site.takeDue()).toBe(1);
+  });
+
+  when('the lease of 25 seconds has ended, and what was skipped comes again', async () => {
+    site.world.clock.advance(26_000);
+    expect(await site.takeDue()).toBe(1);
+  });
+
+  when('the lease of 25 seconds has ended, and the event is delivered', async () => {
+    site.world.clock.advance(26_000);
+    await deliver();
+  });
+
+  when('a batch of Kafka has a record that nobody can read before it', async () => {
+    await site.process()(site.inTopic('\u0000poison', request()));
+  });
+
+  then('it is acknowledged', () => {
+    expect(comesAgain).toEqual([]);
+  });
+
+  then('the batch is acknowledged', () => {
+    expect(site.batches).toEqual([['parked', 'done']]);
+  });
+
+  then('it was skipped', () => {
+    expect(['busy', 'done_before']).toContain(site.batches.at(-1)?.[0]);
+  });
+
+  then('one of the two processed it', () => {
+    expect(site.batches.flat()).toContain('done');
+  });
+
+  then('the other of the two skipped it', () => {
+    expect(site.batches.flat().toSorted()).toEqual(['busy', 'done']);
+  });
+
+  then(/^the record that nobody can read is parked as "(.*)"$/, (reason: string) => {
+    expect(site.parkedReasons).toEqual([reason]);
+  });
+
+  then(/^the record is "(.*)"$/, async (state: string) => {
+    expect(await site.world.recordState(site.paymentOf(eventId))).toBe(state);
+  });
+
+  then(/^the payer was charged (\d+) times?$/, (times: string) => {
+    expect(site.charged(eventId)).toBe(Number(times));
+  });
+};
+
+autoBindSteps(loadFeature('requests.feature', { loadRelativePath: true }), [steps]);
