@@ -129,9 +129,7 @@ export class Intake extends Construct {
     );
     Validations.of(this.function.function).acknowledge({
       id: 'Serverless::Serverless-LambdaEventSourceMappingDestination',
-      reason:
-        'SQS dead-letters messages. A batch of Kafka with a failure destination is given up after ten tries (AWS Lambda developer guide, ' +
-        '"Using a Kafka topic as an on-failure destination"); without one it waits until the function can keep its records.',
+      reason: 'An event source mapping of a queue needs no failure destination: SQS dead-letters the messages.',
     });
     new RunbookAlarm(tasks, 'RequestsParked', {
       description: `Events that ask for payments were parked or dead-lettered (${id}).`,

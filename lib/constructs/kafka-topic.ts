@@ -1,3 +1,4 @@
+import { Validations } from 'aws-cdk-lib';
 import { PolicyStatement } from 'aws-cdk-lib/aws-iam';
 import { CfnEventSourceMapping } from 'aws-cdk-lib/aws-lambda';
 import { Construct } from 'constructs';
@@ -48,6 +49,12 @@ export class KafkaTopic extends Construct {
             selfManagedKafkaEventSourceConfig: { consumerGroupId: group },
           }),
       ...(this.#access.length === 0 ? {} : { sourceAccessConfigurations: [...this.#access] }),
+    });
+    Validations.of(mapping).acknowledge({
+      id: 'Serverless::Serverless-LambdaEventSourceMappingDestination',
+      reason:
+        'With a failure destination, Lambda gives a batch up after ten tries (AWS Lambda developer guide, "Using a Kafka topic as an ' +
+        'on-failure destination"). Without one, it waits until the function can keep its records.',
     });
     this.#grant();
     mapping.node.addDependency(consumer.role);
