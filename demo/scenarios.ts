@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { invariant } from '../lambdas/kernel/invariant.ts';
 import { HOLD } from './contract.ts';
@@ -118,6 +119,17 @@ export const SCENARIOS: readonly Scenario[] = [
       await untilEffect(side, payment);
       invariant(side.kill(side.config.receiptsFunction) > 0, 'there was no consumer to kill');
       return { ...paymentSubject(payment), deliveries: 2 };
+    },
+  },
+  {
+    id: 'lost-acknowledgement',
+    trouble:
+      'the acknowledgement of a Kafka consumer is lost, and the event that asks for a payment is delivered again',
+    moves: 'charge',
+    provoke: async (side) => {
+      const eventId = randomUUID();
+      for (let delivery = 0; delivery < 2; delivery += 1) await side.config.consume(eventId);
+      return paymentSubject(side.config.paymentOfEvent(eventId));
     },
   },
   {

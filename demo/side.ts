@@ -19,6 +19,10 @@ export interface SideConfig {
   readonly postings: (payment: string, kind: EventKind) => Promise<number>;
   /** Deliveries to its consumer, and the consumer's effects. */
   readonly receipts: (payment: string) => Promise<readonly Receipt[]>;
+  /** The payment that an event of Kafka asks for. */
+  readonly paymentOfEvent: (eventId: string) => string;
+  /** Invokes its consumer with a batch of Kafka, as Lambda does. */
+  readonly consume: (eventId: string) => Promise<void>;
   /** Publishes a payment's event again, like a publisher that crashed before it recorded the first publication. */
   readonly publishAgain: (payment: string) => Promise<void>;
 }

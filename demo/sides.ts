@@ -1,12 +1,18 @@
 import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { EventBridgeClient, PutEventsCommand } from '@aws-sdk/client-eventbridge';
-import { LambdaClient } from '@aws-sdk/client-lambda';
+import { InvokeCommand, LambdaClient } from '@aws-sdk/client-lambda';
 import { type DynamoDBDocumentClient, QueryCommand } from '@aws-sdk/lib-dynamodb';
 import { type AwsTarget, stackOutputs } from '../cli/deployment.ts';
 import { republishRange } from '../cli/republishing.ts';
 import { ALL_SCOPES } from '../lambdas/kernel/contract/api.ts';
 import { parseIdempotencyKey } from '../lambdas/kernel/idempotency-key.ts';
-import { derivePaymentId, type PaymentId, type TenantId } from '../lambdas/kernel/ids.ts';
+import {
+  derivePaymentId,
+  type PaymentId,
+  paymentOfEvent,
+  type TenantId,
+  tenantId as tenant,
+} from '../lambdas/kernel/ids.ts';
 import { invariant } from '../lambdas/kernel/invariant.ts';
 import { documentClient } from '../lambdas/kernel/platform/document-client.ts';
 import { systemDigest } from '../lambdas/kernel/platform/platform.ts';
@@ -52,6 +58,8 @@ function naiveSide(target: Target, client: DynamoDBDocumentClient, demo: Deploye
     paymentsFunction: demo.shopFunction,
     receiptsFunction: demo.naiveReceiptsFunction,
     paymentOf: (key) => key,
+    paymentOfEvent: (eventId) => eventId,
+    consume: async (eventId) => invokeWithBatch(target, demo.shopFunction, eventId),
     postings: async (payment, kind) => {
       const rows = await rowsOf(client, demo.shopTable, paymentPartition(payment));
       return rows.filter((row) => String(row['sk']).startsWith(SHOP_POSTING) && row['kind'] === kind).length;
@@ -66,6 +74,28 @@ function naiveSide(target: Target, client: DynamoDBDocumentClient, demo: Deploye
       await bus.send(new PutEventsCommand({ Entries: [{ ...entry, Detail: JSON.stringify(event) }] }));
     },
   });
+}
+
+/** The tenant and mode of the topic's sender on the local AWS (local/cdk.ts). */
+const LOCAL_SENDER = { tenantId: tenant('ten_local'), mode: 'test' } as const;
+
+/** As Lambda invokes a function with a batch of a topic (AWS Lambda developer guide, "Using Lambda with Amazon MSK", example event). */
+async function invokeWithBatch(target: Target, FunctionName: string, eventId: string): Promise<void> {
+  const request = {
+    event_id: eventId,
+    account_from: 'tok_ok',
+    account_to: LOCAL_SENDER.tenantId,
+    amount: 10_000,
+    currency: 'EUR',
+    timestamp: new Date().toISOString(),
+  };
+  const value = Buffer.from(JSON.stringify(request)).toString('base64');
+  const place = { topic: 'payments', partition: 0, offset: 0, timestamp: Date.now(), timestampType: 'CREATE_TIME' };
+  const batch = { eventSource: 'aws:kafka', records: { 'payments-0': [{ ...place, value, headers: [] }] } };
+  const { FunctionError } = await new LambdaClient(target).send(
+    new InvokeCommand({ FunctionName, Payload: JSON.stringify(batch) }),
+  );
+  invariant(FunctionError === undefined, `the consumer ${FunctionName} failed`);
 }
 
 interface PayonceParts {
@@ -86,6 +116,11 @@ function payonceSide(target: Target, client: DynamoDBDocumentClient, parts: Payo
     paymentsFunction: aws.paymentsFunction,
     receiptsFunction: demo.payonceReceiptsFunction,
     paymentOf: (key) => paymentOf(tenantId, key),
+    paymentOfEvent: (eventId) => paymentOfEvent(systemDigest, LOCAL_SENDER, eventId),
+    consume: async (eventId) => {
+      const [functionName] = await stackOutputs(target, 'service', ['paymentRequestsFunction']);
+      await invokeWithBatch(target, functionName, eventId);
+    },
     postings: async (payment, kind) => {
       const rows = await rowsOf(client, aws.tables.ledger, ledgerPartition(payment as PaymentId));
       return rows.map(parseTransition).filter(({ type, postings }) => postings.length > 0 && isOf(kind, type)).length;

@@ -4,6 +4,8 @@ import { RegistryRow } from '../lambdas/kernel/contract/rows.ts';
 import { PAYMENTS_TIMEOUT_SECONDS } from '../lambdas/kernel/contract/timing.ts';
 import { EngineFunction } from './constructs/engine-function.ts';
 import type { FunctionLogs } from './constructs/payonce-function.ts';
+import { payonceMetric } from './constructs/payonce-metric.ts';
+import { RunbookAlarm } from './constructs/runbook-alarm.ts';
 import type { DataStack } from './data-stack.ts';
 import type { Processors } from './processors.ts';
 
@@ -16,6 +18,9 @@ export interface PaymentsProps {
   /** Reserved concurrency, 1 to 10000, out of the account's limit. @default no reservation */
   readonly reservedConcurrency?: number;
 }
+
+/** In five minutes. Fewer are a client that retries a request of last week by mistake. */
+const MISSED_REPLAYS = 20;
 
 /** The payments API. It claims, calls the processor and commits. */
 export class Payments extends Construct {
@@ -35,6 +40,13 @@ export class Payments extends Construct {
     });
     data.idempotency.grantClaim(this.api, ['charge', 'capture', 'cancel', 'refund']);
     data.idempotency.grantCommit(this.api, ['inquiry']);
+    new RunbookAlarm(this, 'ReplaysMissed', {
+      description: 'Repeated requests find no stored answer.',
+      entry: 'replays-are-missed',
+      metric: payonceMetric({ service: 'payments', name: 'replay_missed', period: Duration.minutes(5) }),
+      threshold: MISSED_REPLAYS,
+      evaluationPeriods: 2,
+    });
     data.registry.grantAuthenticate(this.api);
     const { reference, details, hold, inquiry, openOrder, return: giveBack } = RegistryRow;
     data.registry.grantRows(

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { PutEventsCommand } from '@aws-sdk/client-eventbridge';
 import { GetCommand, PutCommand, QueryCommand } from '@aws-sdk/lib-dynamodb';
-import type { APIGatewayProxyResult } from 'aws-lambda';
+import type { APIGatewayProxyResult, MSKEvent } from 'aws-lambda';
 import { eventBridgeClient } from '../../lambdas/events/store/eventbridge-publisher.ts';
 import type { Charge, SandboxEvent } from '../../lambdas/kernel/contract/sandbox-api.ts';
 import { documentClient } from '../../lambdas/kernel/platform/document-client.ts';
@@ -37,7 +37,9 @@ interface ShopRequest {
   readonly body: string | null;
 }
 
-export async function handler({ path, headers, body }: ShopRequest): Promise<APIGatewayProxyResult> {
+export async function handler(event: ShopRequest | MSKEvent): Promise<APIGatewayProxyResult> {
+  if ('records' in event) return consume(event);
+  const { path, headers, body } = event;
   const content: unknown = JSON.parse(body ?? '{}');
   const [, refunded] = /^\/v1\/payments\/([^/]+)\/refunds$/.exec(path) ?? [];
   if (refunded !== undefined) return refund(refunded, content as Pick<Order, 'amount'>);
@@ -51,12 +53,26 @@ async function pay(key: string, order: Order): Promise<APIGatewayProxyResult> {
     new GetCommand({ TableName, Key: { pk: `KEY#${key}`, sk: 'ANSWER' }, ConsistentRead: true }),
   );
   if (saved.Item !== undefined) return reply(201, saved.Item['answer']);
-  const metadata = { ...order.metadata, payment: key };
-  const charged = await callProcessor('/charges', { ...order, capture: 'automatic', metadata });
+  const charged = await makeCharge(key, order);
   if (charged.status !== 201) return reply(502, { error: 'the processor did not charge' });
   const answer = { id: key, status: 'succeeded', charge: (charged.body as Charge).id };
   await client.send(new PutCommand({ TableName, Item: { pk: `KEY#${key}`, sk: 'ANSWER', answer } }));
   return reply(201, answer);
+}
+
+async function makeCharge(key: string, order: Order) {
+  const metadata = { ...order.metadata, payment: key };
+  return callProcessor('/charges', { ...order, capture: 'automatic', metadata });
+}
+
+/** Charges each record of a batch. The offset says what was processed; it is committed when this returns. */
+async function consume({ records }: MSKEvent): Promise<APIGatewayProxyResult> {
+  for (const { value } of Object.values(records).flat()) {
+    const text = Buffer.from(value, 'base64').toString('utf8');
+    const { event_id, account_from, amount, currency } = JSON.parse(text) as Readonly<Record<string, string>>;
+    await makeCharge(event_id ?? '', { source: account_from ?? '', amount: Number(amount), currency: currency ?? '' });
+  }
+  return reply(200, {});
 }
 
 /** Checks whether the event was seen before. If not, posts the charge, then saves the event. */

@@ -77,7 +77,17 @@ export class Overview extends Construct {
 }
 
 function requests({ api, orders, vendors, processors }: OverviewProps): IWidget[] {
-  const outcomes = ['first', 'replay', 'unknown', 'takeover', 'fenced', 'unavailable', 'failure'];
+  const outcomes = [
+    'first',
+    'replay',
+    'replay_warm',
+    'replay_missed',
+    'unknown',
+    'takeover',
+    'fenced',
+    'unavailable',
+    'failure',
+  ];
   const ofOrders = orders ? counted('orders', ['first', 'unknown', 'unavailable', 'failure']) : [];
   return [
     graph('Payments, changes and orders by outcome', [...counted('payments', outcomes), ...ofOrders]),

@@ -13,7 +13,7 @@ import { CREDENTIALS } from '../../local/emulator-environment.ts';
 import { localAws } from '../support/local-aws.ts';
 
 /** Fast scenarios, and the one whose naive side duplicates on any machine. */
-const SHOWN = ['three', 'published-again', 'refunds'];
+const SHOWN = ['three', 'published-again', 'lost-acknowledgement', 'refunds'];
 
 describe('the demonstration on the deployed stack', () => {
   const aws = localAws();
@@ -35,9 +35,10 @@ describe('the demonstration on the deployed stack', () => {
   });
 
   test('shows the naive side as correct without a failure, and duplicated when an event is redelivered', () => {
-    const [three, again] = findings;
+    const [three, again, lost] = findings;
     expect(three?.naive).toEqual({ atProcessor: 1, postings: 1, events: 1, effects: 1 });
     expect(again?.naive).toEqual({ atProcessor: 1, postings: 1, events: 1, effects: 2 });
+    expect(lost?.naive.atProcessor).toBe(2);
   });
 
   test('deletes its stacks', async () => {

@@ -185,6 +185,7 @@ const FAULTS: readonly (readonly [fault: string, metric: string, dimensions: Rea
   ['a queue for messages that failed holds some', 'ApproximateNumberOfMessagesVisible', {}],
   ['messages of a queue wait too long', 'ApproximateAgeOfOldestMessage', {}],
   ['a tenant is limited', 'tenant_limited', { service: 'limits' }],
+  ['repeated requests find no stored answer', 'replay_missed', { service: 'payments' }],
   ['a vendor gives up many calls', 'outbound_gave_up', { service: 'vendors' }],
   ['the breaker of a vendor or processor opens', 'outbound_breaker_opened', { service: 'vendors' }],
 ];

@@ -278,7 +278,7 @@ describe.each([
     const [, log] = harness.reports;
     expect(log).toMatchObject({ counts: ['first'], report: { route: `/v1/payments/{id}/${step}`, outcome: 'first' } });
     expect(harness.reports.at(-1)).toMatchObject({
-      counts: ['replay'],
+      counts: ['replay_warm'],
       report: { operationId: log?.report.operationId },
     });
   });

@@ -147,7 +147,7 @@ describe('a replay', () => {
     expect(meaning(replay)).toEqual(meaning(first));
     expect(replay.headers).toMatchObject({ 'Idempotency-Replayed': 'true', 'Request-Id': 'req-2' });
     expect(chargesOf(first)).toBe(1);
-    expect(countsOfLast()).toEqual(['replay']);
+    expect(countsOfLast()).toEqual(['replay_warm']);
   });
 
   test('is the same from a process without the key in its cache', async () => {
@@ -156,6 +156,7 @@ describe('a replay', () => {
 
     expect(meaning(await elsewhere.pay('k-1'))).toEqual(meaning(first));
     expect(chargesOf(first)).toBe(1);
+    expect(elsewhere.reports.at(-1)?.counts).toEqual(['replay']);
   });
 
   test('is the same for another spelling of the same body', async () => {
@@ -280,6 +281,7 @@ describe('the same key', () => {
       const late = await harness.pay('k-1', body);
       expect(late.status).toBe(409);
       expect(late.body).toMatchObject({ code: 'idempotency_key_expired', payment_id: first.body['id'] });
+      expect(countsOfLast()).toEqual(['replay_missed']);
     }
     expect(chargesOf(first)).toBe(1);
   });

@@ -15,6 +15,8 @@ import type { Instruments } from './instruments.ts';
 export type RequestCount =
   | 'first'
   | 'replay'
+  | 'replay_warm'
+  | 'replay_missed'
   | 'in_progress'
   | 'mismatch'
   | 'unknown'

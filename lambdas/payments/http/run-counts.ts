@@ -10,9 +10,9 @@ export function runCounts(
 ): readonly RequestCount[] {
   const counts: RequestCount[] = [];
   if (outcome.kind === 'payload_mismatch') counts.push('mismatch');
-  else if (outcome.kind === 'first' || outcome.kind === 'replay' || outcome.kind === 'in_progress') {
-    counts.push(outcome.kind);
-  }
+  else if (outcome.kind === 'replay') counts.push(outcome.source === 'cache' ? 'replay_warm' : 'replay');
+  else if (outcome.kind === 'key_expired') counts.push('replay_missed');
+  else if (outcome.kind === 'first' || outcome.kind === 'in_progress') counts.push(outcome.kind);
   if (outcome.kind === 'first' && outcome.unknown) counts.push('unknown');
   if (notes.takenOver) counts.push('takeover');
   if (notes.fenced) counts.push('fenced');
