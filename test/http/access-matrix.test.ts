@@ -8,12 +8,14 @@ import { PAYMENT_ROUTES } from '../../lambdas/payments/http/payment-routes.ts';
 import { ADMIN_ROUTES } from '../../lambdas/reconciling/http/admin-routes.ts';
 import { LEDGER_ROUTES } from '../../lambdas/reconciling/http/ledger-routes.ts';
 import { keepLook } from '../../lambdas/reconciling/use/mismatch-view.ts';
+import { idOfApiKey } from '../../lambdas/tenants/store/tenant-administration.ts';
 import { EVENT_ROUTES } from '../../lambdas/views/http/event-routes.ts';
 import { getOrders } from '../../lambdas/views/http/order-list.ts';
 import { PAYMENT_LIST_ROUTES } from '../../lambdas/views/http/payment-list-routes.ts';
 import { newDelivery } from '../../lambdas/webhooks/domain/webhook-delivery.ts';
 import { WEBHOOK_ROUTES } from '../../lambdas/webhooks/http/webhook-routes.ts';
 import { messageOf } from '../../lambdas/webhooks/use/fan-out-webhooks.ts';
+import { operations } from '../api-docs/described-api.ts';
 import { apartBy, lookedAt } from '../reconciling/mismatch-fixtures.ts';
 import { Api, dataOf, type Reply } from '../world/api.ts';
 
@@ -112,6 +114,10 @@ let api: Api;
 /** Ids of the desk, by the first part of their paths. */
 let ids: Readonly<Record<string, string>>;
 let sent = 0;
+/** Rows that were written, without the counts of requests. */
+const written: string[] = [];
+/** The routes that changed something. */
+const changing = new Set<string>();
 
 /** A past of the desk with every kind of object. @returns its ids */
 async function past(): Promise<Readonly<Record<string, string>>> {
@@ -185,6 +191,10 @@ const codeOf = ({ status, body }: Reply) => [status, body['code']];
 beforeAll(async () => {
   api = new Api();
   ids = await past();
+  api.store.database.listen((changes) => {
+    const rows = changes.flatMap(({ after }) => (after === undefined ? [] : [JSON.stringify(after)]));
+    written.push(...rows.filter((row) => !/"(?:LIMIT|KEY_USE)#/.test(row)));
+  });
   const ended = api.clock.nowMs();
   api.registerKey(CALLERS.revoked, { revokedAtMs: ended });
   api.registerKey(CALLERS.expired, { expiresAtMs: ended });
@@ -200,6 +210,11 @@ test('every route has a row, and every row a route', () => {
   expect(Object.entries(ids).filter(([, id]) => id === 'undefined' || id === '')).toEqual([]);
   expect(Object.keys(REQUESTS).toSorted((left, right) => left.localeCompare(right))).toEqual(
     TENANT_ROUTES.map(([route]) => route).toSorted((left, right) => left.localeCompare(right)),
+  );
+  // A list of routes that this file does not know is described, too: the documents have exactly what is served.
+  const described = operations.filter(({ operationId }) => operationId !== 'receiveCallback');
+  expect(new Set([...TENANT_ROUTES, ...OPERATOR_ROUTES].map(([route]) => route))).toEqual(
+    new Set(described.map(({ method, path }) => `${method} ${path}`)),
   );
   const writing = OPERATOR_ROUTES.map(([route]) => route).filter((route) => !route.startsWith('GET'));
   expect(new Set(Object.keys(OPERATOR_BODIES))).toEqual(new Set(writing));
@@ -231,11 +246,30 @@ describe.each(TENANT_ROUTES)('%s', (route, needed) => {
 
 // After all others, because it changes the objects of the desk.
 describe.each(TENANT_ROUTES)('%s, with the key of the desk', (route, needed) => {
-  test(`is open with ${needed} alone`, async () => {
+  test(`is open with ${needed} alone, and what it changes names the key`, async () => {
+    const before = written.length;
     const { status } = await request(route, scoped(needed));
     expect([401, 403]).not.toContain(status);
     expect(status).toBeLessThan(500);
+    const rows = written.slice(before);
+    const isChanged = status < 300 && !route.startsWith('GET');
+    expect([route, rows.some((row) => row.includes(idOfApiKey(scoped(needed))))]).toEqual([route, isChanged]);
+    if (isChanged) changing.add(route);
   });
+});
+
+/** Refused above, because the payment is captured and the endpoint is deleted. */
+const REFUSED: ReadonlySet<string> = new Set([
+  'POST /v1/payments/{id}/capture',
+  'POST /v1/payments/{id}/cancel',
+  'POST /v1/webhook_endpoints/{id}/rotate_secret',
+  'POST /v1/webhook_endpoints/{id}/replay',
+  'POST /v1/webhook_endpoints/{id}/deliveries/{delivery}/resend',
+]);
+
+test('every other route that changes something was seen to do so', () => {
+  const changes = TENANT_ROUTES.map(([route]) => route).filter((route) => !route.startsWith('GET '));
+  expect(changes.filter((route) => !changing.has(route))).toEqual(changes.filter((route) => REFUSED.has(route)));
 });
 
 describe.each(OPERATOR_ROUTES)('%s', (route, needed) => {
