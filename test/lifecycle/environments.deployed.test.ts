@@ -99,7 +99,7 @@ describe('payonce doctor', () => {
 
   interface Told {
     readonly deployed: boolean;
-    readonly data: readonly { readonly check: string }[];
+    readonly data: readonly { readonly check: string; readonly about: string }[];
     readonly probes?: readonly { readonly id: string; readonly result: string; readonly seen: string }[];
   }
 
@@ -107,6 +107,33 @@ describe('payonce doctor', () => {
     const { code, told } = await doctor('--environment', 'nowhere', 'doctor');
     expect(told).toMatchObject({ deployed: false, data: [{ check: 'log_role' }] });
     expect(code).toBe(1);
+  });
+
+  test('reads the settings and the keys of a deployment', async () => {
+    // The function that serves the jobs has recorded the settings when it answers.
+    const jobs = await fetch(`${aws.apiUrl}/v1/admin/jobs`, {
+      headers: { Authorization: `Bearer ${aws.operatorKey}` },
+    });
+    expect(jobs.status).toBe(200);
+    const { said } = await payonce(
+      aws,
+      '--json',
+      'keys',
+      'create',
+      '--tenant',
+      aws.tenantId,
+      '--mode',
+      'live',
+      '--name',
+      'x',
+    );
+    const { id } = JSON.parse(said) as { readonly id: string };
+    const { told } = await doctor('doctor');
+    expect(told.data).toContainEqual(expect.objectContaining({ check: 'sandbox_with_live_keys', about: id }));
+    expect(told.data).toContainEqual(expect.objectContaining({ check: 'key_without_expiry', about: id }));
+    await payonce(aws, 'keys', 'revoke', id);
+    const { told: after } = await doctor('doctor');
+    expect(after.data.filter(({ about }) => about === id)).toEqual([]);
   });
 
   test('probes a deployment, and a probe that sees something else fails', async () => {
