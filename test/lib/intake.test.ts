@@ -102,6 +102,18 @@ describe('payments that events ask for', () => {
     });
   });
 
+  test('are made by a role that may claim charges and append payments, and nothing else of other rooms', () => {
+    const sids = (statementsByOwner(service).get('Intake') ?? [])
+      .map(({ Sid }) => Sid)
+      .filter((sid) => sid !== undefined);
+    expect(sids).toEqual(
+      expect.arrayContaining(['Claims', 'CountRequests', 'KeepRequests', 'LedgerNeverChanges', 'WriteReferences']),
+    );
+    const text = JSON.stringify(statementsByOwner(service).get('Intake'));
+    expect(text).toContain('"OP#pay_*"');
+    expect(text).not.toMatch(/OP#(?!pay_)|KEY#|OPERATOR|"ORD#/);
+  });
+
   test('come from queues message by message, with a bound on executions', () => {
     const mappings = Object.values(
       service.findResources('AWS::Lambda::EventSourceMapping', {

@@ -163,15 +163,20 @@ const SERVICE_WITH_SANDBOX = ['SSM::Parameter CallbackAddress4C9FBE3E /payonce/s
 const SERVICE_WITH_PAYMENT_REQUESTS = [
   'Events::Rule IntakeRulecheckout4444555566660E466487',
   'Events::Rule IntakeRulepayoncerequestsFE31B942',
+  'Events::Rule NatsBridgeRule30AE5060',
   'Logs::LogGroup IntakeLogsB4E72C77',
   'SQS::Queue IntakeQueueshopDeadLettersBE9A0675',
   'SQS::Queue IntakeQueueshopQueueF59117FA',
   'SQS::Queue IntakeTasksDeadLettersF673B80F',
   'SQS::Queue IntakeTasksQueue2EC736D9',
+  'SQS::Queue NatsBridgeTasksDeadLetters1CF23A14',
+  'SQS::Queue NatsBridgeTasksQueue46C6DEB9',
   'SQS::QueuePolicy IntakeQueueshopDeadLettersPolicyCBB9ED31',
   'SQS::QueuePolicy IntakeQueueshopQueuePolicy16230F00',
   'SQS::QueuePolicy IntakeTasksDeadLettersPolicyC1A1A59B',
   'SQS::QueuePolicy IntakeTasksQueuePolicyA70B0436',
+  'SQS::QueuePolicy NatsBridgeTasksDeadLettersPolicy7C640AB4',
+  'SQS::QueuePolicy NatsBridgeTasksQueuePolicyC0F66A54',
 ];
 
 const SERVICE_WITH_ALARM_EMAIL_AND_FIREWALL = [
