@@ -27,12 +27,12 @@ const SCOPES: readonly { readonly scope: keyof typeof RETENTION_HOURS; readonly 
   [
     {
       scope: 'payments',
-      of: 'payments, changes of payments, and orders over HTTP',
+      of: 'payments, changes of payments, and orders, over HTTP or by an event',
       after: '409 `idempotency_key_expired`, which names what the key made',
     },
     {
       scope: 'events',
-      of: 'events, payments that events ask for, callbacks, and requests for webhook endpoints',
+      of: 'events, callbacks, and requests for webhook endpoints',
       after: 'the chain of the payment or order, or a permanent business key, refuses a second effect',
     },
     {

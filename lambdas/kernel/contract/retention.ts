@@ -9,9 +9,9 @@ import { REPLAY_HORIZON_DAYS } from './events.ts';
 export const RETENTION_HOURS = {
   /** The scopes that services of the team name (`idempotent`). */
   default: 24,
-  /** Payments, changes of payments, and orders over HTTP: how long their answers are replayed. */
+  /** Payments, changes of payments, and orders, over HTTP or by an event: how long their answers are replayed. */
   payments: 7 * 24,
-  /** What comes by a queue or again and again: events, payments that events ask for, callbacks, and requests of administration. */
+  /** What comes by a queue or again and again: events, callbacks, and requests of administration. */
   events: 30 * 24,
 } as const;
 
