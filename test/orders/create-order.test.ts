@@ -215,15 +215,15 @@ describe('late failures never undo an order', () => {
     expect(await harness.store.openOrders(10)).toEqual([]);
   });
 
-  test('an e-mail and a credit that fail for three days are given up, after growing waits', async () => {
+  test('an e-mail and a credit that fail for three days are given up as unknown, after growing waits', async () => {
     const request = orderRequest('hopeless', { referrer: 'ref_down' });
     harness.mailer.trouble = 'down';
     expect(answerOf(await harness.order(request)).body).toMatchObject({ status: 'completed', referral: 'pending' });
     await harness.resolveFor(3 * 24 * 60 + 61);
     expect(await harness.read(request)).toMatchObject({
       status: 'completed',
-      email: { status: 'failed' },
-      referral: { status: 'failed' },
+      email: { status: 'unknown' },
+      referral: { status: 'unknown' },
     });
     // 60 in the first hour, 4 in each of the next 23, and one in each after that; and the first of all.
     expect(harness.mailer.calls).toBeLessThanOrEqual(1 + 60 + 23 * 4 + 49);

@@ -270,7 +270,10 @@ describe('an order whose payment is refunded or disputed after it was paid', () 
     expect(await harness.shop.credits(request.orderId)).toBe(0);
     harness.clock.advance(3 * DAY_MINUTES * MINUTE_MS);
     await harness.resolveFor(60);
-    expect(await harness.read(request)).toMatchObject({ email: { status: 'failed' }, referral: { status: 'failed' } });
+    expect(await harness.read(request)).toMatchObject({
+      email: { status: 'unknown' },
+      referral: { status: 'unknown' },
+    });
     expect(await harness.store.openOrders(10)).toEqual([]);
   });
 

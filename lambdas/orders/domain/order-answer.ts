@@ -39,7 +39,7 @@ export function contactsFields(details: OrderDetails): string {
 }
 
 export const SHOWN_EMAIL = ['pending', 'sent', 'delayed', 'failed', 'capped', 'unknown'] as const;
-export const SHOWN_REFERRAL = ['none', 'pending', 'credited', 'failed'] as const;
+export const SHOWN_REFERRAL = ['none', 'pending', 'credited', 'failed', 'unknown'] as const;
 
 function shownEmail({ email }: Order): (typeof SHOWN_EMAIL)[number] {
   if (email.status === 'none') return 'pending';

@@ -28,7 +28,7 @@ export type OrderFact =
   | { readonly kind: 'reservation_refused'; readonly failure: Failure }
   | { readonly kind: 'released'; readonly reservationId: string }
   | { readonly kind: 'email_sent' | 'email_refused' | 'email_capped' | 'email_unknown' | 'email_unanswered' }
-  | { readonly kind: 'credited' | 'credit_refused' | 'credit_unanswered' }
+  | { readonly kind: 'credited' | 'credit_refused' | 'credit_unknown' | 'credit_unanswered' }
   /** A delayed message makes the call for the last time. */
   | { readonly kind: 'email_queued' | 'credit_queued' }
   /** The call is dead-lettered: an operator redrives it. */
@@ -64,6 +64,7 @@ export function decideOrder(fact: OrderFact, order: Order, nowMs: number): Order
       return decideEmail(fact.kind, order);
     case 'credited':
     case 'credit_refused':
+    case 'credit_unknown':
     case 'credit_unanswered':
     case 'credit_queued':
     case 'credit_given_up':
@@ -203,7 +204,8 @@ function decideEmail(kind: `email_${string}`, order: Order): OrderDraft | undefi
     type,
     order: { ...order, email: { status: next, sinceMs } },
   });
-  if (kind === 'email_sent') return isOpen || status === 'failed' ? become('email.sent', 'sent') : undefined;
+  const isGivenUp = status === 'failed' || status === 'unknown';
+  if (kind === 'email_sent') return isOpen || isGivenUp ? become('email.sent', 'sent') : undefined;
   if (!isOpen) return undefined;
   if (kind === 'email_refused' || kind === 'email_given_up') return become('email.failed', 'failed');
   if (kind === 'email_queued') return status === 'queued' ? undefined : become('email.queued', 'queued');
@@ -219,9 +221,11 @@ function decideReferral(kind: `credit${string}`, order: Order): OrderDraft | und
     type,
     order: { ...order, referral: { status: next, sinceMs } },
   });
-  if (kind === 'credited') return isOpen || status === 'failed' ? become('referral.credited', 'credited') : undefined;
+  const isGivenUp = status === 'failed' || status === 'unknown';
+  if (kind === 'credited') return isOpen || isGivenUp ? become('referral.credited', 'credited') : undefined;
   if (!isOpen) return undefined;
   if (kind === 'credit_refused' || kind === 'credit_given_up') return become('referral.failed', 'failed');
+  if (kind === 'credit_unknown') return become('referral.unknown', 'unknown');
   if (kind === 'credit_queued') return status === 'queued' ? undefined : become('referral.queued', 'queued');
   return status === 'pending' ? become('referral.delayed', 'delayed') : undefined;
 }

@@ -108,7 +108,8 @@ function sendEmail(order: Order, turn: Turn): OrderStep {
   }
   if (status !== 'pending' && status !== 'delayed' && status !== 'queued') return REST;
   const isTooLate = turn.nowMs - sinceMs > LATE_BOUND_MS;
-  if (isTooLate) return append('email.failed', { ...order, email: { status: 'failed', sinceMs } });
+  // The answer of an earlier call may have been lost.
+  if (isTooLate) return append('email.unknown', { ...order, email: { status: 'unknown', sinceMs } });
   // The delayed message calls.
   return status === 'queued' ? REST : (ask('send_email', turn) ?? REST);
 }
@@ -121,7 +122,7 @@ function credit(order: Order, turn: Turn): OrderStep {
   }
   if (status !== 'pending' && status !== 'delayed' && status !== 'queued') return REST;
   const isTooLate = turn.nowMs - sinceMs > LATE_BOUND_MS;
-  if (isTooLate) return append('referral.failed', { ...order, referral: { status: 'failed', sinceMs } });
+  if (isTooLate) return append('referral.unknown', { ...order, referral: { status: 'unknown', sinceMs } });
   return status === 'queued' ? REST : (ask('credit', turn) ?? REST);
 }
 

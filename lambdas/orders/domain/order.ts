@@ -57,7 +57,16 @@ export const EMAIL_STATUSES = ['none', 'pending', 'delayed', 'queued', 'sent', '
 type EmailProgress = Progress<(typeof EMAIL_STATUSES)[number]>;
 
 /** `none`: there is no referrer to credit; `due`: the credit is due once the goods are reserved; `queued` as of e-mails. */
-export const REFERRAL_STATUSES = ['none', 'due', 'pending', 'delayed', 'queued', 'credited', 'failed'] as const;
+export const REFERRAL_STATUSES = [
+  'none',
+  'due',
+  'pending',
+  'delayed',
+  'queued',
+  'credited',
+  'failed',
+  'unknown',
+] as const;
 type ReferralProgress = Progress<(typeof REFERRAL_STATUSES)[number]>;
 
 /** The order after a transition. Long fields that never change are stored on the first transition only. */
@@ -120,6 +129,7 @@ export const ORDER_TRANSITION_TYPES = [
   'referral.queued',
   'referral.credited',
   'referral.failed',
+  'referral.unknown',
   /** The request was answered with 202. */
   'order.processing',
   /** In place of `charge.succeeded` or `reversal.undone`, when the order had a result or was in review. */
@@ -196,4 +206,4 @@ export function isSettled({ status, reservation, email, referral }: Order): bool
 }
 
 const EMAIL_ENDS: ReadonlySet<EmailProgress['status']> = new Set(['sent', 'failed', 'capped', 'unknown']);
-const REFERRAL_ENDS: ReadonlySet<ReferralProgress['status']> = new Set(['none', 'credited', 'failed']);
+const REFERRAL_ENDS: ReadonlySet<ReferralProgress['status']> = new Set(['none', 'credited', 'failed', 'unknown']);

@@ -47,7 +47,8 @@ export const order = z
     }),
     referral: z.enum(SHOWN_REFERRAL).meta({
       description:
-        'The credit of the referrer. `failed`: it was refused, or retried in vain; an operator may still give it. It never reverses the order.',
+        'The credit of the referrer. `failed`: it was refused, or retried in vain; an operator may still give it. ' +
+        '`unknown`: its answer is missing, so it may have been given. It never reverses the order.',
     }),
     failure: z
       .looseObject({ code: z.string(), message: z.string() })

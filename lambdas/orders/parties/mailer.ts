@@ -56,8 +56,8 @@ export function emailOutcome(outcome: SendOutcome): Exclude<EmailOutcome, { kind
   }
 }
 
-export function givenUpCall({ kind, reason }: DeadLettered): GivenUpCall {
-  return kind === 'delayed' ? { kind: 'queued' } : { kind: 'given_up', reason };
+export function givenUpCall({ kind, reason, mayBeApplied }: DeadLettered): GivenUpCall {
+  return kind === 'delayed' ? { kind: 'queued' } : { kind: 'given_up', reason, mayBeApplied };
 }
 
 /** The order is in the metadata, where a redrive of the dead letter finds it. */

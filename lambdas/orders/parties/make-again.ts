@@ -64,8 +64,9 @@ export async function recordGivenUp(parties: OrderLetterTools, letter: DeadLette
   const orderId = parseOrderId(letter.about ?? '');
   if (orderId === undefined) return;
   const cause = { by: 'run', runId: `redrive:${id}` } as const;
-  if (letter.operation === EMAIL_OPERATION) await keepLearnt(parties, orderId, [{ kind: 'email_given_up' }], cause);
-  if (letter.operation === CREDIT_OPERATION) await keepLearnt(parties, orderId, [{ kind: 'credit_given_up' }], cause);
+  const came = letter.mayBeApplied ? 'unknown' : 'given_up';
+  if (letter.operation === EMAIL_OPERATION) await keepLearnt(parties, orderId, [{ kind: `email_${came}` }], cause);
+  if (letter.operation === CREDIT_OPERATION) await keepLearnt(parties, orderId, [{ kind: `credit_${came}` }], cause);
 }
 
 type Ended =

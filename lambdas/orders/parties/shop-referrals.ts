@@ -46,7 +46,7 @@ export function createShopReferrals(options: ShopOptions): ReferralProgram {
         (answer, nowMs) => readCredit(policy.vendor, body, answer, nowMs),
         { givenUp, payload },
       );
-      return 'mayBeApplied' in outcome ? givenUpCall(outcome) : outcome;
+      return 'mayBeApplied' in outcome && outcome.kind !== 'given_up' ? givenUpCall(outcome) : outcome;
     },
   };
 }

@@ -306,7 +306,7 @@ async function sendEmail(
       return { kind: 'email_queued' };
     case 'given_up':
       reportGivenUp(tools, outcome);
-      return { kind: 'email_given_up' };
+      return { kind: outcome.mayBeApplied ? 'email_unknown' : 'email_given_up' };
   }
 }
 
@@ -345,6 +345,6 @@ async function credit(
       return { kind: 'credit_queued' };
     case 'given_up':
       reportGivenUp(tools, outcome);
-      return { kind: 'credit_given_up' };
+      return { kind: outcome.mayBeApplied ? 'credit_unknown' : 'credit_given_up' };
   }
 }

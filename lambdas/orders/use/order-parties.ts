@@ -21,7 +21,7 @@ export type GivenUpCall =
   /** A delayed message makes the call for the last time, and records its outcome in the order. */
   | { readonly kind: 'queued' }
   /** Dead-lettered, until an operator redrives it. */
-  | { readonly kind: 'given_up'; readonly reason: string };
+  | { readonly kind: 'given_up'; readonly reason: string; readonly mayBeApplied: boolean };
 
 export interface ReservationOrder {
   readonly operationId: OperationId;

@@ -17,7 +17,7 @@ export interface LastRungTools extends Pick<RedriveTools, 'report'> {
  *
  *   caller   call ✗ … ✗ ── delayed message ── "queued" in the order
  *   message                    └─ 30 s ── call ─▶ done: the outcome is in the order
- *                                              └▶ given up: dead letter, "failed" in the order
+ *                                              └▶ given up: dead letter, "failed" or "unknown" in the order
  *
  * @param id the message's id, which the order's chain names as the cause
  * @throws RetryableError while the vendor must not be called yet (Retry-After, an open breaker, an earlier send whose outcome is open),
@@ -34,8 +34,9 @@ export async function makeDelayedCall(
     commit: async (came) => {
       if (came.kind === 'stays') {
         const { reason, mayBeApplied = letter.mayBeApplied } = came;
-        await tools.letters.put({ ...letter, attempts: letter.attempts + 1, reason, mayBeApplied });
-        await tools.recordGivenUp(letter, id);
+        const dead = { ...letter, attempts: letter.attempts + 1, reason, mayBeApplied };
+        await tools.letters.put(dead);
+        await tools.recordGivenUp(dead, id);
       }
       return came.kind;
     },
