@@ -23,6 +23,7 @@ export interface DataStackProps extends StackProps {
     Settings,
     | 'retainData'
     | 'accountLogRole'
+    | 'jobTargets'
     | 'warmWriteUnits'
     | 'restoredTables'
     | 'eventArchive'
@@ -56,6 +57,8 @@ export class DataStack extends Stack {
   readonly emailKeys: ProcessorSecret;
   /** The executor signs its credentials for the routes of jobs with it. */
   readonly jobCredential: ProcessorSecret;
+  /** By the names of targets: each signs calls for one target, and is shared with it. */
+  readonly jobTargetCredentials: Readonly<Record<string, ProcessorSecret>>;
   /** The processors' signing secrets and API keys. The operator sets the values that a processor issues. */
   readonly processors: SecretsOfProcessors;
   /** The dead letters of calls to the parties of orders. Undefined without parties. */
@@ -106,6 +109,7 @@ export class DataStack extends Stack {
       description: 'Signs requests for job runs. The first value signs; every value is accepted.',
       retain,
     });
+    this.jobTargetCredentials = targetCredentials(this, Object.keys(props.settings.jobTargets ?? {}), retain);
     const { sandbox, shopUrl } = props.settings;
     if (sandbox || shopUrl !== undefined) {
       this.deadLetters = new LetterQueue(this, 'DeadLetters', { retain });
@@ -164,4 +168,20 @@ function identityProviderOf({
 }: DataStackProps['settings']): Pick<RegistryProps, 'identityProvider'> {
   if (issuer === undefined || audience === undefined) return {};
   return { identityProvider: { issuer, audience, roleClaim, ...(roles === undefined ? {} : { roles }) } };
+}
+
+/** A secret for each target, so that the credential for one is useless at another. */
+function targetCredentials(
+  scope: Construct,
+  targets: readonly string[],
+  retain: boolean,
+): Readonly<Record<string, ProcessorSecret>> {
+  const secretOf = (target: string): [string, ProcessorSecret] => [
+    target,
+    new ProcessorSecret(scope, `JobTarget-${target}`, {
+      description: `Signs calls of jobs for the target ${target}, which verifies them. The first value signs.`,
+      retain,
+    }),
+  ];
+  return Object.fromEntries(targets.map(secretOf));
 }

@@ -3,7 +3,8 @@ import { JOBS_RUN } from '../lambdas/kernel/contract/api.ts';
 import { JOB_PAGE_SECONDS, type JobEntry } from '../lambdas/kernel/contract/jobs.ts';
 
 /** Ids are part of run-ids, and a run-id is an idempotency key of at most 128 characters. */
-const ID = /^[a-z](?:-?[a-z0-9]){1,49}$/;
+export const JOB_ID = /^[a-z](?:-?[a-z0-9]){1,49}$/;
+export const JOB_ID_ALLOWED = 'must be 2 to 50 lower-case letters, digits and single hyphens, beginning with a letter';
 /** A nightly run must end before the next one is due. Seconds. */
 const LONGEST_RUN_SECONDS = 24 * 60 * 60;
 /** Runs are kept for some weeks, and the job that looks for overdue jobs must find them. Seconds. */
@@ -28,7 +29,7 @@ function faultsOf(entry: JobEntry, earlier: readonly JobEntry[]): readonly strin
   const check = (holds: boolean, field: keyof JobEntry, allowed: string): void => {
     if (!holds) faults.push(`  ${id === '' ? '(no id)' : id}: ${field} ${JSON.stringify(entry[field])} ${allowed}`);
   };
-  check(ID.test(id), 'id', 'must be 2 to 50 lower-case letters, digits and single hyphens, beginning with a letter');
+  check(JOB_ID.test(id), 'id', JOB_ID_ALLOWED);
   check(!earlier.some((other) => other.id === id), 'id', 'must be unique');
   check(/^\S.*$/.test(why), 'why', 'must say in one line why the job exists');
   checkTiming(entry, check);
@@ -50,9 +51,13 @@ function faultsOf(entry: JobEntry, earlier: readonly JobEntry[]): readonly strin
   return faults;
 }
 
-type Check = (holds: boolean, field: keyof JobEntry, allowed: string) => void;
+type Timing = Pick<JobEntry, 'schedule' | 'timeZone' | 'every'>;
 
-function checkTiming({ schedule, timeZone, every }: JobEntry, check: Check): void {
+/** Checks when a job runs. @param check notes a fault of a field */
+export function checkTiming(
+  { schedule, timeZone, every }: Timing,
+  check: (holds: boolean, field: keyof Timing, allowed: string) => void,
+): void {
   const isZone = timeZone === undefined || isTimeZone(timeZone);
   check(isZone, 'timeZone', 'must be a name of the IANA time zone database, for example Europe/Berlin');
   const read = readSchedule(schedule, isZone ? timeZone : undefined);

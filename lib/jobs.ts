@@ -15,16 +15,20 @@ import type { HttpApi } from './constructs/http-api.ts';
 import { JobWorker } from './constructs/job-worker.ts';
 import { type FunctionLogs, PayonceFunction } from './constructs/payonce-function.ts';
 import { ScheduledJobs } from './constructs/scheduled-jobs.ts';
+import { TargetJobs } from './constructs/target-jobs.ts';
 import type { DataStack } from './data-stack.ts';
 import type { Processors } from './processors.ts';
+import type { Settings } from './settings.ts';
 
 export interface JobsProps {
-  readonly data: Pick<DataStack, 'idempotency' | 'jobCredential' | 'ledger' | 'registry'>;
+  readonly data: Pick<DataStack, 'idempotency' | 'jobCredential' | 'jobTargetCredentials' | 'ledger' | 'registry'>;
   readonly processors: Processors;
   readonly http: HttpApi;
   readonly logs: FunctionLogs;
   /** Memory of the workers; in MB, 128 to 10240. */
   readonly memoryMb: number;
+  /** Other services with scheduled jobs, and whether they may be on this machine. @default none */
+  readonly calls?: Pick<Settings, 'jobTargets' | 'allowLoopbackWebhooks'>;
   /** The settings of the deployment, for the activity log. */
   readonly settings: Readonly<Record<string, string>>;
 }
@@ -68,6 +72,9 @@ export class Jobs extends Construct {
     const api = this.#api(Object.entries(queues) as [JobWorkerName, IQueue][]);
     http.route(['/v1/admin/jobs', '/v1/admin/jobs/{proxy+}'], api.function);
     this.schedules = new ScheduledJobs(this, 'Default', { jobs: JOBS, executor: this.#executor().function });
+    const { jobTargets: targets, allowLoopbackWebhooks: allowLoopback = false } = props.calls ?? {};
+    const { missed } = this.schedules;
+    if (targets !== undefined) new TargetJobs(this, 'Targets', { targets, data, logs, missed, allowLoopback });
   }
 
   /** Grants a worker the queue of its runs, and the rows of its runs and locks. */

@@ -68,7 +68,7 @@ export class ServiceStack extends Stack {
     });
     const room = { data, processors, http, logs, memoryMb };
     const callbacks = new Callbacks(this, 'Callbacks', room);
-    const jobs = new Jobs(this, 'Jobs', { ...room, settings: recordedSettings(settings) });
+    const jobs = new Jobs(this, 'Jobs', { ...room, calls: settings, settings: recordedSettings(settings) });
     const { payments: moneyJobs, upkeep } = jobs.workers;
 
     const lostAfter = Duration.seconds(settings.eventsLostAfterSeconds);

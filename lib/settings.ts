@@ -5,6 +5,7 @@ import type { ProcessorContract } from '../lambdas/processors/contract.ts';
 import { PROCESSORS } from '../lambdas/processors/registry.ts';
 import { RESTORED_TABLES_RULE, type RestoredTables } from './restored-tables.ts';
 import { DOMAIN_RULES, type DomainSettings, refuseDomainConflicts } from './settings/domain.ts';
+import { JOB_TARGET_RULES, type JobTargetSettings, refuseBadTargets } from './settings/job-targets.ts';
 import {
   OPERATOR_DEFAULTS,
   OPERATOR_RULES,
@@ -19,7 +20,8 @@ import { email, flag, matching, PREFIX, type Rule, read, readAll, whole } from '
 
 /** The settings of a deployment, from CDK context (`-c payonce:<name>=<value>` or cdk.json). */
 export interface Settings
-  extends DomainSettings,
+  extends JobTargetSettings,
+    DomainSettings,
     OperatorSettings,
     PartySettings,
     PaymentRequestSettings,
@@ -152,6 +154,7 @@ const RETENTION_DAYS = [1, 3, 5, 7, 14, 30, 60, 90, 120, 150, 180, 365, 3653];
 
 const RULES = {
   ...DOMAIN_RULES,
+  ...JOB_TARGET_RULES,
   ...OPERATOR_RULES,
   ...PARTY_RULES,
   ...PAYMENT_REQUEST_RULES,
@@ -224,6 +227,7 @@ function refuseConflicts(settings: Settings): void {
   refusePartyConflicts(settings);
   refuseDomainConflicts(settings);
   refuseOperatorConflicts(settings);
+  refuseBadTargets(settings, settings.allowLoopbackWebhooks);
   refuseShortRetention(settings);
   const { alarmEmail, alarmTopicArn } = settings;
   if (alarmEmail !== undefined && alarmTopicArn !== undefined) {

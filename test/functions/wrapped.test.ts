@@ -9,6 +9,7 @@ import {
   PROJECTOR_QUEUE_URL,
   SandboxEnvironment,
 } from '../../lambdas/kernel/contract/environment.ts';
+import { TargetEnvironment } from '../../lambdas/kernel/contract/job-targets.ts';
 import { PartiesEnvironment } from '../../lambdas/orders/contract.ts';
 import { MESSAGE_QUEUES } from '../../lambdas/reconciling/contract.ts';
 
@@ -141,6 +142,9 @@ describe('every function', () => {
     [IntakeEnvironment.queueUrl]: queue,
     [Environment.paymentJobsQueueUrl]: queue,
     [Environment.upkeepJobsQueueUrl]: queue,
+    [TargetEnvironment.targets]: '{}',
+    [TargetEnvironment.queueUrl]: queue,
+    [TargetEnvironment.missedQueueUrl]: queue,
     [SandboxEnvironment.sandboxTable]: 'Sandbox',
     [SandboxEnvironment.sandboxTasksQueueUrl]: queue,
     [SandboxEnvironment.sandboxSecretId]: 'sandbox',

@@ -14,6 +14,7 @@ const FUNCTIONS = [
   'cron-executor',
   'dead-letters',
   'events',
+  'job-targets',
   'jobs',
   'ledger',
   'orders',

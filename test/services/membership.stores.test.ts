@@ -3,9 +3,22 @@ import { once } from 'node:events';
 import { join, resolve } from 'node:path';
 import type { Readable, Writable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { CreateSecretCommand, SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
+import {
+  CreateQueueCommand,
+  DeleteMessageCommand,
+  ReceiveMessageCommand,
+  SendMessageCommand,
+  SQSClient,
+} from '@aws-sdk/client-sqs';
 import { afterEach, describe, expect, test } from '@jest/globals';
+import type { SQSEvent } from 'aws-lambda';
 import { signJobCredential } from '../../lambdas/jobs/job-credential.ts';
-import { localAws } from '../support/local-aws.ts';
+import { documentClient } from '../../lambdas/kernel/platform/document-client.ts';
+import { systemPlatform } from '../../lambdas/kernel/platform/system-platform.ts';
+import { idempotentRunner } from '../../lambdas/once/idempotent-runner.ts';
+import { CREDENTIALS } from '../../local/emulator-environment.ts';
+import { createTables, dynamoDbClient, localAws } from '../support/local-aws.ts';
 import { addLocks, effectsIn, ownTable } from './own-tables.ts';
 
 const PROJECT = resolve(import.meta.dirname, '..', '..');
@@ -55,6 +68,7 @@ async function start({ table, pause = '', leaseSeconds = 25 }: Settings) {
   return {
     child,
     untilItSays,
+    url: `http://127.0.0.1:${port}`,
     said: () => said,
     call: async (more: { readonly runId?: string; readonly body?: object; readonly target?: string } = {}) => {
       const { runId = RUN, body = BODY, target = 'membership' } = more;
@@ -86,6 +100,62 @@ async function withLocks(count: number): Promise<string> {
   return table;
 }
 
+/** The function that calls targets, with the queues and the secrets of the local AWS. */
+async function targetCaller(name: string, url: string) {
+  const { awsEndpoint: endpoint, region } = localAws();
+  const own = { endpoint, region, credentials: CREDENTIALS };
+  const sqs = new SQSClient(own);
+  const secrets = new SecretsManagerClient(own);
+  const secretId = `target-${process.pid}-${name}`;
+  await secrets.send(new CreateSecretCommand({ Name: secretId, SecretString: JSON.stringify({ current: SECRET }) }));
+  const queueOf = async (queue: string): Promise<string> => {
+    const { QueueUrl = '' } = await sqs.send(new CreateQueueCommand({ QueueName: `${queue}-${process.pid}-${name}` }));
+    return QueueUrl;
+  };
+  const [queueUrl, missedUrl] = [await queueOf('calls'), await queueOf('missed')];
+  const jobs = { 'release-commission-locks': { path: PATH, scopes: ['membership:admin'], windowSeconds: 3_600 } };
+  const { idempotency } = await createTables(`targets-${name}`);
+  const variables = {
+    IDEMPOTENCY_TABLE: idempotency,
+    WEBHOOK_LOOPBACK: 'true',
+    JOB_TARGETS: JSON.stringify({ membership: { url, secretId, jobs } }),
+    TARGET_CALLS_QUEUE_URL: queueUrl,
+    MISSED_QUEUE_URL: missedUrl,
+  };
+  // The module reads its settings when it is loaded.
+  Object.assign(process.env, variables, { AWS_REGION: region });
+  const { wire } = await import('../../lambdas/functions/job-targets.ts');
+  const handler = await wire(
+    {
+      ...systemPlatform(),
+      variables,
+      documents: documentClient(dynamoDbClient()),
+      sqs: () => sqs,
+      secretsManager: async () => secrets,
+    },
+    idempotentRunner,
+  );
+  const receive = async (QueueUrl: string, WaitTimeSeconds: number) =>
+    (await sqs.send(new ReceiveMessageCommand({ QueueUrl, WaitTimeSeconds }))).Messages ?? [];
+  return {
+    /** As the schedule does. */
+    fire: (scheduledTime: string) => {
+      const call = { target: 'membership', job: 'release-commission-locks', scheduledTime };
+      return sqs.send(new SendMessageCommand({ QueueUrl: queueUrl, MessageBody: JSON.stringify(call) }));
+    },
+    /** Handles the next message, as the queue's event source does. */
+    work: async () => {
+      const [message] = await receive(queueUrl, 15);
+      const record = { messageId: message?.MessageId, body: message?.Body };
+      const answer = await handler({ Records: [record] } as SQSEvent);
+      if (answer.batchItemFailures.length === 0)
+        await sqs.send(new DeleteMessageCommand({ QueueUrl: queueUrl, ReceiptHandle: message?.ReceiptHandle }));
+      return answer;
+    },
+    missed: async () => (await receive(missedUrl, 1)).map(({ Body = '{}' }) => JSON.parse(Body) as unknown),
+  };
+}
+
 describe('the membership service, in a process of its own', () => {
   test('releases each lock once, and a second call of the run is a no-op with the same answer', async () => {
     const table = await withLocks(45);
@@ -97,6 +167,27 @@ describe('the membership service, in a process of its own', () => {
     expect(second).toMatchObject({ status: 200, body: first.body });
     expect(second.headers.get('idempotency-replayed')).toBe('true');
     expect(await effectsIn(table)).toMatchObject({ credits: 45, sum: 450, runs: 1 });
+  });
+
+  test('a job releases the locks through the queue, and a doubled message and a second call of its run change nothing', async () => {
+    const table = await withLocks(25);
+    const service = await start({ table });
+    const scheduledTime = new Date().toISOString().replace(/\.\d+Z/, 'Z');
+    const taken = { batchItemFailures: [] };
+    const first = await targetCaller('first', service.url);
+    await first.fire(scheduledTime);
+    await first.fire(scheduledTime);
+    expect([await first.work(), await first.work()]).toEqual([taken, taken]);
+    await addLocks(table, 1);
+    // Another caller that does not know that the run was accepted calls again.
+    const second = await targetCaller('second', service.url);
+    await second.fire(scheduledTime);
+    expect(await second.work()).toEqual(taken);
+    expect(await effectsIn(table)).toEqual({ credits: 25, sum: 250, locked: 1, runs: 1 });
+    // A time that is long over is not called for: it is kept for an operator.
+    await second.fire('2026-03-01T01:20:00Z');
+    expect(await second.work()).toEqual(taken);
+    expect(await second.missed()).toEqual([expect.objectContaining({ reason: 'window_ended' })]);
   });
 
   test('refuses a credential of another target, and a body that is not the one of the key', async () => {

@@ -36,7 +36,11 @@ export interface AskedForRun {
  *
  * @throws the errors of the route and of the store; the firing must be retried
  */
-export async function askForRun(tools: AskForRunTools, entry: JobEntry, scheduledForMs: number): Promise<AskedForRun> {
+export async function askForRun(
+  tools: AskForRunTools,
+  entry: Pick<JobEntry, 'id' | 'path' | 'scopes'>,
+  scheduledForMs: number,
+): Promise<AskedForRun> {
   const { routes, records, runner, clock, entropy, digest } = tools;
   const runId = runIdOf(entry.id, scheduledForMs);
   const operationId = runCallOperation(digest, runId);

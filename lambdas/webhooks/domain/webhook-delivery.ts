@@ -15,7 +15,7 @@ export interface WebhookMessage {
 
 /** How one attempt ended. */
 export type AttemptResult =
-  | { readonly kind: 'answered'; readonly status: number; readonly excerpt: string }
+  | { readonly kind: 'answered'; readonly status: number; readonly excerpt: string; readonly retryAfter?: string }
   /** No answer in time, or no call was made: `timeout`, `address_not_allowed`, `connection_failed`, … */
   | { readonly kind: 'unanswered'; readonly error: string };
 

@@ -66,7 +66,9 @@ function call(url: URL, { headers, body }: WebhookRequest, options: CallOptions)
   });
   request.on('response', (response) => {
     readExcerpt(response, signal, (excerpt) => {
-      resolve({ kind: 'answered', status: response.statusCode ?? 0, excerpt });
+      const { 'retry-after': retryAfter } = response.headers;
+      const answered = { kind: 'answered' as const, status: response.statusCode ?? 0, excerpt };
+      resolve(retryAfter === undefined ? answered : { ...answered, retryAfter });
       request.destroy();
     });
   });

@@ -1,0 +1,64 @@
+/** Scheduled jobs of other services: the setting `jobTargets` declares them, and the stacks and the function that calls them read it. */
+
+/** A job that a service of the team does. */
+export interface TargetJob {
+  /** Lower case with hyphens. Part of run ids, so it must never change. */
+  readonly id: string;
+  /** The purpose, in one line. */
+  readonly why: string;
+  /** As for Payonce's own jobs: `rate(5 minutes)`, `cron(15 2 * * ? *)`. */
+  readonly schedule: string;
+  /** The longest interval between two scheduled times. Seconds. */
+  readonly every: number;
+  /** IANA name; only for `cron`. @default UTC */
+  readonly timeZone?: string;
+  /** The path at the target that is called with POST. */
+  readonly path: string;
+  /** The scopes of the credential. */
+  readonly scopes: readonly string[];
+  /** How long after its scheduled time the target may accept a run. Seconds. @default `every`, at most an hour */
+  readonly window?: number;
+}
+
+/** A service with jobs. */
+export interface JobTarget {
+  /** The base address, without a trailing slash. */
+  readonly url: string;
+  readonly jobs: readonly TargetJob[];
+}
+
+/** By their names. */
+export type JobTargets = Readonly<Record<string, JobTarget>>;
+
+/** Seconds. */
+const LONGEST_DEFAULT_WINDOW_SECONDS = 3_600;
+
+export function windowOf({ every, window }: TargetJob): number {
+  return window ?? Math.min(every, LONGEST_DEFAULT_WINDOW_SECONDS);
+}
+
+/** A target as the function that calls it knows it. */
+export interface CalledTarget {
+  readonly url: string;
+  /** The secret of the credentials for this target, and for no other. */
+  readonly secretId: string;
+  /** By their ids. */
+  readonly jobs: Readonly<Record<string, CalledJob>>;
+}
+
+interface CalledJob {
+  readonly path: string;
+  readonly scopes: readonly string[];
+  readonly windowSeconds: number;
+}
+
+/** The function reads a record and a secret, makes one call of at most ten seconds, and writes a record or a message. Seconds. */
+export const JOB_TARGETS_TIMEOUT_SECONDS = 25;
+
+/** The environment variables of that function, beside those that others have, too. */
+export const TargetEnvironment = {
+  /** JSON, an object of `CalledTarget`. */
+  targets: 'JOB_TARGETS',
+  queueUrl: 'TARGET_CALLS_QUEUE_URL',
+  missedQueueUrl: 'MISSED_QUEUE_URL',
+} as const;

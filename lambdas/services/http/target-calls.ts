@@ -1,0 +1,32 @@
+import type { SQSBatchResponse, SQSEvent } from 'aws-lambda';
+import * as z from 'zod';
+import type { Telemetry } from '../../kernel/platform/telemetry.ts';
+import { type CallTargetTools, callTarget, type TargetCall } from '../use/call-target.ts';
+
+const call = z.object({
+  target: z.string(),
+  job: z.string(),
+  scheduledTime: z.iso.datetime({ offset: true }),
+  tries: z.int().min(0).exactOptional(),
+  notBeforeMs: z.int().exactOptional(),
+}) satisfies z.ZodType<TargetCall>;
+
+/** The handler of the queue of calls. A message that cannot be read stays until the queue moves it to the missed calls. */
+export function targetCalls(
+  tools: CallTargetTools & { readonly telemetry: Telemetry },
+): (event: SQSEvent) => Promise<SQSBatchResponse> {
+  return async ({ Records }) => {
+    const failed: { itemIdentifier: string }[] = [];
+    for (const { messageId, body } of Records) {
+      try {
+        const read = call.parse(JSON.parse(body));
+        const came = await callTarget(tools, read);
+        tools.telemetry.run(`${read.job}:${read.scheduledTime}`, {}, { [came]: 1 });
+      } catch (error) {
+        tools.telemetry.fault(messageId, error);
+        failed.push({ itemIdentifier: messageId });
+      }
+    }
+    return { batchItemFailures: failed };
+  };
+}

@@ -1,0 +1,58 @@
+import { unixSeconds } from '../../jobs/domain/job-run-object.ts';
+import { type JobCredentialClaims } from '../../jobs/job-credential.ts';
+import type { JobRoutes } from '../../jobs/use/job-routes.ts';
+import { RetryableError, TerminalError } from '../../kernel/faults.ts';
+import type { Clock } from '../../kernel/world.ts';
+import { parseRetryAfter } from '../../outbound/retry-after.ts';
+import type { WebhookTransport } from '../../webhooks/use/webhooks.ts';
+
+export interface TargetRoutesTools {
+  /** The name of the target, which is part of the audience. */
+  readonly target: string;
+  readonly url: string;
+  /** Signs with the secret of this target. */
+  readonly sign: (claims: JobCredentialClaims) => Promise<string>;
+  /** Calls allowed addresses only, without redirects. */
+  readonly transport: WebhookTransport;
+  readonly clock: Pick<Clock, 'nowMs'>;
+}
+
+/** Nobody waits for the answer. */
+const NEVER_LATE = { afterMs: 2 ** 31 - 1, tell: () => undefined };
+
+/** The admin routes of a target, one call each. */
+export function targetRoutes({ target, url, sign, transport, clock }: TargetRoutesTools): JobRoutes {
+  return {
+    ask: async ({ runId, path, scopes, scheduledForMs }) => {
+      const credential = await sign({ path: `${target} ${path}`, runId, scopes });
+      const result = await transport.post(
+        {
+          url: `${url}${path}`,
+          headers: {
+            authorization: `Bearer ${credential}`,
+            'content-type': 'application/json',
+            'idempotency-key': runId,
+          },
+          body: JSON.stringify({ scheduled_for: unixSeconds(scheduledForMs) }),
+        },
+        NEVER_LATE,
+      );
+      if (result.kind === 'unanswered') {
+        const message = `The target of ${runId} did not answer: ${result.error}.`;
+        if (result.error === 'address_not_allowed') throw new TerminalError('target_address_not_allowed', message);
+        throw new RetryableError(`target_${result.error}`, message);
+      }
+      const { status, retryAfter = null } = result;
+      if (status >= 200 && status < 300) return;
+      const message = `The target of ${runId} answered ${status}.`;
+      if (status !== 409 && status !== 429 && status < 500)
+        throw new TerminalError(`target_answered_${status}`, message);
+      const seconds = parseRetryAfter(retryAfter, clock.nowMs());
+      throw new RetryableError(
+        `target_answered_${status}`,
+        message,
+        seconds === undefined ? {} : { retryAfterSeconds: seconds },
+      );
+    },
+  };
+}

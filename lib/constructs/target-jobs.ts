@@ -1,0 +1,93 @@
+import { Duration, TimeZone, Validations } from 'aws-cdk-lib';
+import { SqsEventSource } from 'aws-cdk-lib/aws-lambda-event-sources';
+import { Schedule, ScheduleExpression, ScheduleTargetInput } from 'aws-cdk-lib/aws-scheduler';
+import { SqsSendMessage } from 'aws-cdk-lib/aws-scheduler-targets';
+import type { Queue } from 'aws-cdk-lib/aws-sqs';
+import { Construct } from 'constructs';
+import { SCHEDULED_TIME_ATTRIBUTE } from '../../lambdas/jobs/contract.ts';
+import { Environment } from '../../lambdas/kernel/contract/environment.ts';
+import {
+  type CalledTarget,
+  JOB_TARGETS_TIMEOUT_SECONDS,
+  type JobTargets,
+  TargetEnvironment,
+  windowOf,
+} from '../../lambdas/kernel/contract/job-targets.ts';
+import type { DataStack } from '../data-stack.ts';
+import { type FunctionLogs, PayonceFunction } from './payonce-function.ts';
+import { TaskQueue } from './task-queue.ts';
+import { wakesItself } from './wakes-itself.ts';
+
+export interface TargetJobsProps {
+  readonly targets: JobTargets;
+  readonly data: Pick<DataStack, 'idempotency' | 'jobTargetCredentials'>;
+  readonly logs: FunctionLogs;
+  /** Runs that no target accepted. It has an alarm. */
+  readonly missed: Queue;
+  /** Allows targets on this machine, over plain HTTP. */
+  readonly allowLoopback: boolean;
+}
+
+/**
+ * Schedules of jobs that other services do. A schedule puts the call into a queue, and a function makes it and repeats it until the
+ * target has accepted the run or its window has ended.
+ */
+export class TargetJobs extends Construct {
+  constructor(scope: Construct, id: string, props: TargetJobsProps) {
+    super(scope, id);
+    const { targets, data, missed } = props;
+    const timeout = Duration.seconds(JOB_TARGETS_TIMEOUT_SECONDS);
+    const { queue } = new TaskQueue(this, 'Calls', { handlerTimeout: timeout, deadLetters: missed });
+    const caller = new PayonceFunction(this, 'Caller', {
+      ...props.logs,
+      folder: 'job-targets',
+      timeout,
+      memoryMb: 256,
+      environment: {
+        [Environment.idempotencyTable]: data.idempotency.tableName,
+        [Environment.webhookLoopback]: String(props.allowLoopback),
+      },
+    });
+    caller.tell({
+      [TargetEnvironment.targets]: JSON.stringify(this.#called(props)),
+      [TargetEnvironment.queueUrl]: queue.queueUrl,
+      [TargetEnvironment.missedQueueUrl]: missed.queueUrl,
+    });
+    data.idempotency.grantCommit(caller, ['askedRun']);
+    for (const name of Object.keys(targets)) data.jobTargetCredentials[name]?.grantReadTo(caller);
+    caller.allow('CallAgainOrGiveUp', 'sqs:SendMessage', queue.queueArn, missed.queueArn);
+    caller.function.addEventSource(new SqsEventSource(queue, { batchSize: 1, reportBatchItemFailures: true }));
+    // A run is called again until its window ends.
+    wakesItself(caller.function);
+    Validations.of(caller.function).acknowledge({
+      id: 'Serverless::Serverless-LambdaEventSourceMappingDestination',
+      reason: 'An event source mapping of a queue needs no failure destination: SQS dead-letters the messages.',
+    });
+    for (const [target, { jobs }] of Object.entries(targets)) {
+      for (const { id: job, why, schedule, timeZone = 'UTC' } of jobs) {
+        new Schedule(this, job, {
+          description: why,
+          schedule: ScheduleExpression.expression(schedule, TimeZone.of(timeZone)),
+          target: new SqsSendMessage(queue, {
+            input: ScheduleTargetInput.fromObject({ target, job, scheduledTime: SCHEDULED_TIME_ATTRIBUTE }),
+            deadLetterQueue: missed,
+          }),
+        });
+      }
+    }
+  }
+
+  #called({ targets, data }: TargetJobsProps): Readonly<Record<string, CalledTarget>> {
+    const called = Object.entries(targets).map(([name, { url, jobs }]): [string, CalledTarget] => [
+      name,
+      {
+        url,
+        secretId: data.jobTargetCredentials[name]?.arn ?? '',
+        jobs: Object.fromEntries(
+          jobs.map((job) => [job.id, { path: job.path, scopes: job.scopes, windowSeconds: windowOf(job) }]),
+        ),
+      },
+    ]);
+    return Object.fromEntries(called);
+  }
+}

@@ -1,0 +1,111 @@
+import type { JobTarget, JobTargets } from '../../lambdas/kernel/contract/job-targets.ts';
+import { JOBS } from '../../lambdas/kernel/contract/jobs.ts';
+import { checkTiming, JOB_ID, JOB_ID_ALLOWED } from '../job-registry.ts';
+import { objectOf, PREFIX } from './rules.ts';
+
+/** The settings of services whose jobs Payonce's schedules call. */
+export interface JobTargetSettings {
+  /**
+   * Services with scheduled jobs: JSON, an object of names, each with `{ "url", "jobs": [{ "id", "why", "schedule", "every", "path",
+   * "scopes", "timeZone"?, "window"? }] }` (docs/jobs.md, "Jobs of other services"). @default none
+   */
+  readonly jobTargets?: JobTargets;
+}
+
+export const JOB_TARGET_RULES = {
+  jobTargets: {
+    allowed: 'JSON, an object of names of services, each with a url and a list of jobs',
+    read: objectOf(
+      (value): value is JobTarget =>
+        typeof value === 'object' &&
+        value !== null &&
+        'jobs' in value &&
+        Array.isArray(value.jobs) &&
+        value.jobs.every(isObject),
+    ),
+  },
+};
+
+/** What a credential names, so it must not contain a space. */
+const NAME = /^[a-z](?:-?[a-z0-9]){1,29}$/;
+const PATH = /^(?:\/[A-Za-z0-9._~-]+)+$/;
+const SCOPE = /^[a-z][a-z0-9_:.-]{0,59}$/;
+const TARGET_FIELDS = ['url', 'jobs'];
+const JOB_FIELDS = ['id', 'why', 'schedule', 'every', 'timeZone', 'path', 'scopes', 'window'];
+const SHORTEST_WINDOW_SECONDS = 60;
+const LONGEST_WINDOW_SECONDS = 24 * 60 * 60;
+/** They are in the environment of one function, which has 4 KB (AWS: "Lambda quotas"). Characters. */
+const MOST_CHARACTERS = 2_000;
+
+/**
+ * @param allowLoopback whether the deployment may call this machine, over plain HTTP
+ * @throws Error with a line for each fault: the target, the job, the field, what was given and what is allowed
+ */
+export function refuseBadTargets({ jobTargets = {} }: JobTargetSettings, allowLoopback: boolean): void {
+  const ids = new Set<string>(JOBS.map(({ id }) => id));
+  const faults = Object.entries(jobTargets).flatMap(([name, target]) => faultsOf(name, target, ids, allowLoopback));
+  if (JSON.stringify(jobTargets).length > MOST_CHARACTERS)
+    faults.push(`  all targets together must have at most ${MOST_CHARACTERS} characters of JSON`);
+  if (faults.length > 0) throw new Error(`${PREFIX}jobTargets is invalid:\n${faults.join('\n')}`);
+}
+
+function faultsOf(name: string, target: JobTarget, ids: Set<string>, allowLoopback: boolean): string[] {
+  const faults: string[] = [];
+  const checkOf =
+    (where: string, given: object) =>
+    (holds: boolean, field: string, allowed: string): void => {
+      const shown = JSON.stringify((given as Record<string, unknown>)[field]) ?? 'left out';
+      if (!holds) faults.push(`  ${where}: ${field} ${shown} ${allowed}`);
+    };
+  if (!NAME.test(name))
+    faults.push(`  ${name}: the name must be 2 to 30 lower-case letters, digits and single hyphens`);
+  const check = checkOf(name, target);
+  for (const field of Object.keys(target)) check(TARGET_FIELDS.includes(field), field, 'is not a field of a target');
+  check(
+    isAddress(target.url, allowLoopback),
+    'url',
+    'must be an https address without a trailing slash, a query or a password',
+  );
+  check(target.jobs.length > 0, 'jobs', 'must not be empty');
+  for (const [index, job] of target.jobs.entries()) {
+    const { id, why, path, scopes, window } = job;
+    const checkJob = checkOf(`${name}.${typeof id === 'string' ? id : index}`, job);
+    for (const field of Object.keys(job)) checkJob(JOB_FIELDS.includes(field), field, 'is not a field of a job');
+    checkJob(typeof id === 'string' && JOB_ID.test(id), 'id', JOB_ID_ALLOWED);
+    checkJob(!ids.has(id), 'id', 'must be unique among all jobs of the deployment');
+    ids.add(id);
+    checkJob(typeof why === 'string' && /^\S.{0,200}$/.test(why), 'why', 'must say in one line why the job exists');
+    checkTiming(job, checkJob);
+    checkJob(
+      typeof path === 'string' && PATH.test(path),
+      'path',
+      'must be an absolute path without a query, for example /v1/admin/locks/release',
+    );
+    const isScopes =
+      Array.isArray(scopes) &&
+      scopes.length > 0 &&
+      scopes.every((scope) => typeof scope === 'string' && SCOPE.test(scope));
+    checkJob(isScopes, 'scopes', 'must be a list of names such as membership:admin');
+    const isWindow =
+      Number.isInteger(window) && Number(window) >= SHORTEST_WINDOW_SECONDS && Number(window) <= LONGEST_WINDOW_SECONDS;
+    checkJob(
+      window === undefined || isWindow,
+      'window',
+      `must be ${SHORTEST_WINDOW_SECONDS} to ${LONGEST_WINDOW_SECONDS} seconds`,
+    );
+  }
+  return faults;
+}
+
+function isAddress(url: unknown, allowLoopback: boolean): boolean {
+  if (typeof url !== 'string' || !URL.canParse(url) || url.endsWith('/')) return false;
+  const { protocol, hostname, search, hash, username, password } = new URL(url);
+  if (`${search}${hash}${username}${password}` !== '') return false;
+  return (
+    protocol === 'https:' || (allowLoopback && protocol === 'http:' && ['localhost', '127.0.0.1'].includes(hostname))
+  );
+}
+
+function isObject(value: unknown): boolean {
+  return typeof value === 'object' && value !== null;
+}

@@ -1,0 +1,98 @@
+import { describe, expect, test } from '@jest/globals';
+import { Match, Template } from 'aws-cdk-lib/assertions';
+import { readSettings } from '../../lib/settings.ts';
+import { buildStacks } from '../../lib/stacks.ts';
+import { testApp } from './test-app.ts';
+
+const JOB = {
+  id: 'release-commission-locks',
+  why: 'Releases commission locks whose time has come.',
+  schedule: 'cron(20 * * * ? *)',
+  every: 3_600,
+  path: '/v1/admin/commission-locks/release-expired',
+  scopes: ['membership:admin'],
+};
+const MEMBERSHIP = { url: 'https://members.shop.example', jobs: [JOB] };
+
+const read = (targets: unknown, context: Record<string, unknown> = {}) =>
+  readSettings(testApp({ 'payonce:jobTargets': JSON.stringify(targets), ...context }).node).jobTargets;
+
+describe('the setting jobTargets', () => {
+  test('declares a job of another service by itself', () => {
+    expect(read({ membership: MEMBERSHIP })).toEqual({ membership: MEMBERSHIP });
+  });
+
+  test.each([
+    [{ Membership: MEMBERSHIP }, 'Membership: the name must be 2 to 30 lower-case letters'],
+    [
+      { membership: { ...MEMBERSHIP, url: 'http://members.shop.example' } },
+      'url "http://members.shop.example" must be an https address',
+    ],
+    [{ membership: { ...MEMBERSHIP, url: 'https://a:b@members.shop.example' } }, 'must be an https address'],
+    [{ membership: { ...MEMBERSHIP, secret: 'x' } }, 'secret "x" is not a field of a target'],
+    [{ membership: { ...MEMBERSHIP, jobs: [] } }, 'jobs [] must not be empty'],
+    [
+      { membership: { ...MEMBERSHIP, jobs: [{ ...JOB, worker: 'upkeep' }] } },
+      'worker "upkeep" is not a field of a job',
+    ],
+    [{ membership: { ...MEMBERSHIP, jobs: [{ ...JOB, id: 'resolve' }] } }, 'id "resolve" must be unique'],
+    [{ membership: { ...MEMBERSHIP, jobs: [JOB, JOB] } }, 'must be unique among all jobs'],
+    [{ membership: { ...MEMBERSHIP, jobs: [{ ...JOB, schedule: 'hourly' }] } }, 'schedule "hourly" must be rate('],
+    [{ membership: { ...MEMBERSHIP, jobs: [{ ...JOB, schedule: 'rate(5 minutes)' }] } }, 'every 3600 must be 300'],
+    [
+      { membership: { ...MEMBERSHIP, jobs: [{ ...JOB, path: 'v1/x?y=z' }] } },
+      'path "v1/x?y=z" must be an absolute path',
+    ],
+    [{ membership: { ...MEMBERSHIP, jobs: [{ ...JOB, path: undefined }] } }, 'path left out must be an absolute path'],
+    [{ membership: { ...MEMBERSHIP, jobs: [{ ...JOB, scopes: [] }] } }, 'scopes [] must be a list of names'],
+    [{ membership: { ...MEMBERSHIP, jobs: [{ ...JOB, window: 5 }] } }, 'window 5 must be 60 to 86400 seconds'],
+  ])('is refused: %j', (targets, message) => {
+    expect(() => read(targets)).toThrow(message);
+  });
+
+  test('allows plain HTTP to this machine only with allowLoopbackWebhooks', () => {
+    const local = { membership: { ...MEMBERSHIP, url: 'http://127.0.0.1:8787' } };
+    expect(() => read(local)).toThrow('must be an https address');
+    expect(read(local, { 'payonce:allowLoopbackWebhooks': 'true' })).toEqual(local);
+  });
+});
+
+describe('the stacks of a deployment with job targets', () => {
+  const stacks = () => {
+    const targets = {
+      membership: MEMBERSHIP,
+      loyalty: { url: 'https://loyalty.example', jobs: [{ ...JOB, id: 'expire-points' }] },
+    };
+    const app = testApp({ 'payonce:jobTargets': JSON.stringify(targets) });
+    buildStacks(app);
+    const templates = app.synth().stacks.map(({ template }) => Template.fromJSON(template as Record<string, unknown>));
+    const find = (type: string, count: number) =>
+      templates.find((each) => Object.keys(each.findResources(type)).length >= count);
+    return { service: find('AWS::Scheduler::Schedule', 2), data: find('AWS::SecretsManager::Secret', 2) };
+  };
+
+  test('have a schedule for each job, which puts the call with the scheduled time into the queue, and a secret for each target', () => {
+    const { service, data } = stacks();
+    service?.hasResourceProperties('AWS::Scheduler::Schedule', {
+      ScheduleExpression: JOB.schedule,
+      Target: Match.objectLike({
+        Input: JSON.stringify({
+          target: 'membership',
+          job: JOB.id,
+          scheduledTime: '<aws.scheduler.scheduled-time>',
+        }),
+        DeadLetterConfig: Match.anyValue(),
+      }),
+    });
+    for (const target of ['membership', 'loyalty']) {
+      const Description = Match.stringLikeRegexp(`target ${target}`);
+      data?.hasResourceProperties('AWS::SecretsManager::Secret', { Description });
+    }
+    // The function that calls may send messages and read the secrets of targets. It cannot reach the credential of the own routes.
+    const callers = service?.findResources('AWS::Lambda::Function', {
+      Properties: { Environment: { Variables: Match.objectLike({ JOB_TARGETS: Match.anyValue() }) } },
+    });
+    expect(Object.values(callers ?? {})).toHaveLength(1);
+    expect(JSON.stringify(callers)).not.toContain('JOB_CREDENTIAL_SECRET_ID');
+  });
+});

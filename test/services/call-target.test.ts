@@ -1,0 +1,170 @@
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { signJobCredential, verifyJobCredential } from '../../lambdas/jobs/job-credential.ts';
+import { callTarget, type TargetCall } from '../../lambdas/services/use/call-target.ts';
+import { targetRoutes } from '../../lambdas/services/use/target-routes.ts';
+import { systemResolve } from '../../lambdas/webhooks/transport/addresses.ts';
+import { webhookTransport } from '../../lambdas/webhooks/transport/webhook-transport.ts';
+import { listenOnLoopback, stopListening } from '../sandbox/sandbox-listen.ts';
+import { Api } from '../world/api.ts';
+
+const T12 = '2026-03-01T12:00:00Z';
+const CALL: TargetCall = { target: 'membership', job: 'release-commission-locks', scheduledTime: T12 };
+const RUN_ID = `release-commission-locks:${T12}`;
+const PATH = '/v1/admin/commission-locks/release-expired';
+const WINDOW_SECONDS = 1_800;
+
+interface Answered {
+  readonly status: number;
+  readonly headers?: Record<string, string>;
+}
+
+let asked: IncomingMessage['headers'][] = [];
+let answers: Answered[] = [];
+let again: { readonly call: TargetCall; readonly delaySeconds: number }[] = [];
+let missed: (TargetCall & { readonly reason: string })[] = [];
+let nowMs = 0;
+let api = new Api();
+
+const server = createServer((request: IncomingMessage, response: ServerResponse) => {
+  asked.push(request.headers);
+  const { status, headers = {} } = answers.shift() ?? { status: 200 };
+  response.writeHead(status, headers).end('{}');
+});
+let url: string;
+beforeAll(async () => {
+  url = await listenOnLoopback(server);
+});
+afterAll(async () => {
+  server.closeAllConnections();
+  await stopListening(server);
+});
+beforeEach(() => {
+  asked = [];
+  answers = [];
+  again = [];
+  missed = [];
+  nowMs = Date.parse(T12);
+  api = new Api();
+});
+
+const secretsOf = (secret: string) => ({ active: async () => [secret], renewed: async () => undefined });
+const toolsOf = (target: string) => ({
+  secrets: secretsOf(`secret-of-${target}`),
+  secretId: target,
+  clock: { nowMs: () => nowMs },
+});
+
+function call(message: TargetCall, { address = url, allowLoopback = true } = {}) {
+  const { world } = api;
+  const clock = { ...world.tools.clock, nowMs: () => nowMs };
+  const jobs = {
+    'release-commission-locks': { path: PATH, scopes: ['membership:admin'], windowSeconds: WINDOW_SECONDS },
+  };
+  return callTarget(
+    {
+      ...world.tools,
+      clock,
+      records: world.store.consumed,
+      targets: { membership: { url: address, secretId: 'membership', jobs } },
+      routesOf: (target, { url: base }) =>
+        targetRoutes({
+          target,
+          url: base,
+          sign: (claims) => signJobCredential(toolsOf(target), claims),
+          transport: webhookTransport({ allowLoopback, resolve: systemResolve }),
+          clock,
+        }),
+      calls: {
+        again: async (each, delaySeconds) => void again.push({ call: each, delaySeconds }),
+        missed: async (each) => void missed.push(each),
+      },
+    },
+    message,
+  );
+}
+
+describe('a call of a target', () => {
+  test('has the run id as its key, and a credential for this target, path, run and scope', async () => {
+    expect(await call(CALL)).toBe('asked');
+    const [headers] = asked;
+    expect(headers?.['idempotency-key']).toBe(RUN_ID);
+    const token = String(headers?.authorization).replace('Bearer ', '');
+    const verify = (target: string, path = PATH) => verifyJobCredential(toolsOf(target), token, `${target} ${path}`);
+    expect(await verify('membership')).toEqual({ kind: 'valid', runId: RUN_ID, scopes: ['membership:admin'] });
+    expect(await verify('loyalty')).toEqual({ kind: 'refused' });
+    expect(await verify('membership', '/v1/admin/other')).toEqual({ kind: 'refused' });
+    // Even a target that has the same secret by mistake refuses it.
+    const mistaken = { ...toolsOf('loyalty'), secrets: secretsOf('secret-of-membership') };
+    expect(await verifyJobCredential(mistaken, token, `loyalty ${PATH}`)).toEqual({ kind: 'refused' });
+    // Payonce's own routes have a path without a target as their audience.
+    expect(await verifyJobCredential(mistaken, token, PATH)).toEqual({ kind: 'refused' });
+  });
+
+  test('that was accepted is not made again by a second message of the run', async () => {
+    expect(await call(CALL)).toBe('asked');
+    expect(await call(CALL)).toBe('asked_before');
+    expect(asked).toHaveLength(1);
+  });
+
+  test.each([
+    [{ status: 409 }, 2.5, 5],
+    [{ status: 500 }, 2.5, 5],
+    [{ status: 503 }, 2.5, 5],
+    [{ status: 409, headers: { 'retry-after': '3' } }, 3, 3],
+    [{ status: 429, headers: { 'retry-after': '120' } }, 120, 120],
+    [{ status: 503, headers: { 'retry-after': 'Sun, 01 Mar 2026 12:01:00 GMT' } }, 60, 60],
+  ] as const)('answered %j is made again after %d to %d seconds', async (answer, atLeast, atMost) => {
+    answers = [answer];
+    expect(await call(CALL)).toBe('waiting');
+    const [next] = again;
+    expect(next?.call).toMatchObject({ ...CALL, tries: 1 });
+    expect(next?.delaySeconds).toBeGreaterThanOrEqual(atLeast);
+    expect(next?.delaySeconds).toBeLessThanOrEqual(atMost);
+    expect(missed).toEqual([]);
+    nowMs = next?.call.notBeforeMs ?? 0;
+    expect(await call(next?.call ?? CALL)).toBe('asked');
+  });
+
+  test('that a queue delivers before its time waits on', async () => {
+    const early = { ...CALL, tries: 1, notBeforeMs: nowMs + 1_200_000 };
+    expect(await call(early)).toBe('waiting');
+    expect(again).toEqual([{ call: early, delaySeconds: 1_200 }]);
+    expect(asked).toEqual([]);
+  });
+
+  test('without an answer is made again', async () => {
+    expect(await call(CALL, { address: 'http://127.0.0.1:9' })).toBe('waiting');
+    expect(again).toHaveLength(1);
+  });
+
+  test('is missed when the next try would be after its window, and rings', async () => {
+    answers = [{ status: 503 }, { status: 429, headers: { 'retry-after': '3000' } }];
+    nowMs += (WINDOW_SECONDS - 1) * 1_000;
+    expect(await call(CALL)).toBe('missed');
+    nowMs = Date.parse(T12);
+    expect(await call(CALL)).toBe('missed');
+    nowMs += (WINDOW_SECONDS + 1) * 1_000;
+    expect(await call(CALL)).toBe('missed');
+    expect(missed.map(({ reason }) => reason)).toEqual(['target_answered_503', 'target_answered_429', 'window_ended']);
+    expect(asked).toHaveLength(2);
+  });
+
+  test.each([301, 400, 401, 403, 404, 410, 422])('answered %d is missed at once', async (status) => {
+    answers = [{ status, headers: { location: url } }];
+    expect(await call(CALL)).toBe('missed');
+    expect(missed).toEqual([{ ...CALL, reason: `target_answered_${status}` }]);
+    expect([asked.length, again.length]).toEqual([1, 0]);
+  });
+
+  test('to an address that is not public is missed, and not made', async () => {
+    expect(await call(CALL, { allowLoopback: false })).toBe('missed');
+    expect(missed[0]?.reason).toBe('target_address_not_allowed');
+    expect(asked).toEqual([]);
+  });
+
+  test('of an unknown job is missed', async () => {
+    expect(await call({ ...CALL, job: 'other' })).toBe('missed');
+    expect(missed[0]?.reason).toBe('job_unknown');
+  });
+});
