@@ -1,11 +1,12 @@
 import { CloudFormationClient, DescribeStacksCommand } from '@aws-sdk/client-cloudformation';
-import { SendMessageCommand, SQSClient } from '@aws-sdk/client-sqs';
+import { ListQueuesCommand, SendMessageCommand, SQSClient } from '@aws-sdk/client-sqs';
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import { StackName, StackOutput } from '../../lambdas/kernel/contract/api.ts';
 import type { DeadLetter } from '../../lambdas/outbound/use/dead-letters.ts';
 import { CREDENTIALS } from '../../local/emulator-environment.ts';
 import { payonce } from '../support/command-line.ts';
 import { askSandbox, localAws } from '../support/local-aws.ts';
+import { until } from '../support/until.ts';
 
 const { awsEndpoint: endpoint, region } = localAws();
 const access = { endpoint, region, credentials: CREDENTIALS };
@@ -74,6 +75,20 @@ describe('dead letters on the deployed stack', () => {
       'nothing',
       'kept',
     ]);
+  });
+
+  test('a delayed call is made for the last time: it takes effect, or is dead-lettered', async () => {
+    const { QueueUrls = [] } = await sqs.send(new ListQueuesCommand({}));
+    const QueueUrl = QueueUrls.find((url) => url.includes('DelayedCalls'));
+    const delay = (letter: DeadLetter) =>
+      sqs.send(new SendMessageCommand({ QueueUrl, MessageBody: JSON.stringify({ version: 1, letter }) }));
+    const [first, second] = [crypto.randomUUID(), crypto.randomUUID()];
+    await delay(emailLetter(first, 'ada@example.com'));
+    await delay({ ...emailLetter(second, 'account@example.com'), about: `ord_${second}` });
+    await until(async () => (await emailsOf(first)) > 0 || undefined);
+    await until(async () => (await letters('list')).said.includes(`ord_${second}`) || undefined);
+    expect(await emailsOf(first)).toBe(1);
+    expect(await emailsOf(second)).toBe(0);
   });
 
   test('an invalid number is rejected before any call', async () => {
