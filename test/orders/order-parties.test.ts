@@ -131,6 +131,7 @@ describe('the referral program', () => {
     expect(await parties.referrals.credit(credit('ref_friend', { amountMinor: 501 }), LIMIT)).toEqual({
       kind: 'given_up',
       reason: 'referrals_key_mismatch',
+      mayBeApplied: false,
     });
     expect(await letters.take(10)).toMatchObject([{ letter: { vendor: 'referrals', operation: 'credit.give' } }]);
     expect(await booked()).toHaveLength(1);
@@ -199,7 +200,11 @@ describe('the mailer', () => {
   });
 
   test('a call that an operator must fix is dead-lettered, and sent once when it is redriven, even if callers retry meanwhile', async () => {
-    expect(await send('account@example.com')).toEqual({ kind: 'given_up', reason: 'postmark_account' });
+    expect(await send('account@example.com')).toEqual({
+      kind: 'given_up',
+      reason: 'postmark_account',
+      mayBeApplied: false,
+    });
     expect(await sent()).toEqual([]);
     const redrive = () =>
       redriveLetters(
