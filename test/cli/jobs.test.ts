@@ -107,7 +107,7 @@ describe('payonce jobs', () => {
       exitCode: ExitCode.notFound,
       sentence: 'not_found: There is no such job.',
     });
-    const future = await ending('run', 'close-days', '--scheduled-for', '1772367000');
+    const future = await ending('run', 'close-days', '--scheduled-for', '1772370000');
     expect(future.exitCode).toBe(ExitCode.refused);
     expect(future.sentence).toContain('invalid_request: scheduled_for must not be in the future');
     expect((await ending('--key', 'nonsense', 'list')).sentence).toContain('unauthorized: Send a valid operator key');

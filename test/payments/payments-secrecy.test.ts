@@ -99,7 +99,7 @@ describe('the output of the function', () => {
     const metrics = lines().filter((line) => '_aws' in line);
     expect(metrics).toEqual([
       expect.objectContaining({ service: 'payments', first: 1 }),
-      expect.objectContaining({ service: 'payments', replay: 1 }),
+      expect.objectContaining({ service: 'payments', replay_warm: 1 }),
     ]);
     expect(metrics[0]).toMatchObject({
       _aws: { CloudWatchMetrics: [{ Namespace: 'Payonce', Metrics: [{ Name: 'first', Unit: 'Count' }] }] },
