@@ -40,9 +40,8 @@ def _table_key(name):
 
 
 def _text(value):
-    """Returns the value of an attribute such as {"S": "PAY#1"} as policies compare it. The asterisk of a policy stands for any
-    characters, that of the emulator for none that is a line break."""
-    return next((str(part).replace("\n", " ") for part in value.values()), None) if isinstance(value, dict) else None
+    """Returns the value of an attribute such as {"S": "PAY#1"} as policies compare it."""
+    return next((str(part) for part in value.values()), None) if isinstance(value, dict) else None
 
 
 def _of_item(table, item):

@@ -88,9 +88,9 @@ async function loseList(tenantId: string): Promise<number> {
 describe('a payment on the deployed stack', () => {
   test('appears in list, entries, balances and events as in its read by id, and follows its refund', async () => {
     const metadata = { z: '1', a: '2', receipt_email: 'views@example.com' };
-    const paid = await api.pay({ key: 'views-1', body: { reference: 'views\nof a shop', metadata } });
+    const paid = await api.pay({ key: 'views-1', body: { reference: 'views', metadata } });
     const id = String(paid.json['id']);
-    await untilThere('/v1/payments?reference=views%0Aof%20a%20shop&status=succeeded', 1);
+    await untilThere('/v1/payments?reference=views&status=succeeded', 1);
     await untilThere('/v1/payments?email=Views@example.com', 1);
     const listed = await api.send('GET', '/v1/payments');
 
