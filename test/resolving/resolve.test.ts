@@ -1,11 +1,15 @@
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import { AmbiguousError, RetryableError } from '../../lambdas/kernel/faults.ts';
-import { chargeOperation } from '../../lambdas/kernel/ids.ts';
+import { fingerprintOf } from '../../lambdas/kernel/fingerprint.ts';
+import { chargeOperation, storedOperationId } from '../../lambdas/kernel/ids.ts';
+import { moneyOf } from '../../lambdas/payments/domain/charge-money.ts';
 import { netDebitMinor } from '../../lambdas/payments/domain/posting.ts';
 import type { CreatePayment } from '../../lambdas/payments/use/create-payment.ts';
+import { type AskedDecision, decidePayment } from '../../lambdas/payments/use/decide-payment.ts';
 import { resolveClaims, resolveInquiries } from '../../lambdas/resolving/use/resolve.ts';
 import { returnCharges } from '../../lambdas/resolving/use/return-charges.ts';
 import { callback, change, openRecord, paymentRequest } from '../payments/payment-fixtures.ts';
+import { BY_OPERATOR, OPERATOR } from '../support/causes.ts';
 import { createSandboxInProcess } from '../world/sandbox-in-process.ts';
 import { World } from '../world/world.ts';
 
@@ -227,6 +231,40 @@ describe('the resolver', () => {
     expect(await harness.pay(request)).toMatchObject({ kind: 'replay', answer: { status: 202 } });
     expect(await harness.store.inquiries(9)).toEqual([]);
     expect(harness.processor.charges(request.paymentId)).toHaveLength(1);
+  });
+
+  test('asks an operator once about a refund of a charge that the processor does not know; the decision frees the amount', async () => {
+    const request = paymentRequest('unknown', { source: 'tok_async' });
+    await harness.pay(request);
+    const charge = harness.chargeOf(request);
+    await harness.processor.inside.correct(charge, { status: 'succeeded', amount_captured: 999 });
+    await harness.deliver(callback('unknown_1', charge));
+    const decide = (asked: Omit<AskedDecision, 'kind'>) =>
+      decidePayment(harness.tools, {
+        cause: BY_OPERATOR,
+        operationId: storedOperationId(`dec_${asked.outcome}`),
+        fingerprint: fingerprintOf(harness.tools.digest, { body: {}, query: {} }),
+        payment: request.paymentId,
+        reason: 'Seen on the statement',
+        by: OPERATOR,
+        asked: { kind: 'decision', ...asked },
+      });
+    await decide({ outcome: 'succeeded', chargeId: 'ch_nowhere', takenMinor: 1000 });
+    const refund = change(request, 'refund', { kind: 'refund', amountMinor: 1000 });
+    await expect(harness.change(refund)).rejects.toThrow(RetryableError);
+    const alarms: string[] = [];
+    const tools = { ...harness.tools, alarm: (what: string, about: string) => void alarms.push(`${what} ${about}`) };
+    for (let minute = 0; minute < 5 * 60; minute += 1) {
+      harness.clock.advance(60_000);
+      await resolveClaims(tools);
+      await resolveInquiries(tools);
+    }
+    expect(alarms.filter((each) => each.startsWith('undecidable'))).toEqual([`undecidable ${request.paymentId}`]);
+    expect(await harness.store.inquiries(9)).toMatchObject([{ operationId: refund.operationId, undecidable: true }]);
+    await decide({ outcome: 'failed', change: refund.operationId });
+    const { state } = await harness.chain(request);
+    expect(state.refunds.get(refund.operationId)).toMatchObject({ status: 'failed' });
+    expect(moneyOf('ch_nowhere', state)).toMatchObject({ leftMinor: 1000, pendingMinor: 0 });
   });
 
   test('waits for a processor that is away for hours, and reports no failure', async () => {

@@ -300,13 +300,18 @@ async function ask(tools: ResolveTools, { operationId, claimedAtMs }: Inquiry, c
   invariant(processor !== undefined, 'the processor of an inquiry is configured');
   const underway = { claimedAtMs, sent: 'maybe' as const, answerByMs: clock.nowMs() + TIME_FOR_ONE_MS };
   const change = changeOf(chain.state, operationId);
-  if (change !== undefined) return findOutChange({ ...tools, processor }, change, chain, underway);
+  const books = pinnedBooks(tools, chain.first);
+  if (change !== undefined) {
+    const decideOn = await findOutChange({ ...tools, processor }, change, chain, underway);
+    const isOpenLate = clock.nowMs() > claimedAtMs + FIND_OUT_MS && decideOn(chain) === undefined;
+    const isUnknown = isOpenLate && books !== undefined && (await isChargeUnknown(books, chain));
+    return (now) => decideOn(now) ?? (isUnknown ? CHARGE_UNKNOWN : undefined);
+  }
   const { id: paymentId, amountMinor, currency, source, capture } = chain.first.payment;
   const { returnUrl } = detailsOf(chain.first);
   const asked = { operationId, paymentId, amountMinor, currency, source, capture };
   const order = returnUrl === undefined ? asked : { ...asked, returnUrl };
   const fact = await settleCharge({ processor, clock, entropy }, { order, ...underway });
-  const books = pinnedBooks(tools, chain.first);
   // The look-up by key refuses a charge that differs from the request, and tells how a charge began, not how it ended. By now the
   // end would be known otherwise.
   const isOverdue = clock.nowMs() > claimedAtMs + FIND_OUT_MS;
@@ -314,6 +319,23 @@ async function ask(tools: ResolveTools, { operationId, claimedAtMs }: Inquiry, c
     await recordChargesOf(tools, operationId, chain, books, fact.kind === 'unknown');
   }
   return ({ state }) => decide(fact, state);
+}
+
+/**
+ * An operator may have named a charge that the processor does not have, or the API key is of another account. Neither proves that the
+ * change was not made, so an operator decides.
+ */
+const CHARGE_UNKNOWN: Decision = { kind: 'review', because: 'the processor does not know the charge' };
+
+/** @returns false when the books cannot be read now */
+async function isChargeUnknown(books: ProcessorBooks, { state: { payment } }: PaymentChain): Promise<boolean> {
+  if (payment.chargeId === undefined) return false;
+  try {
+    return (await books.readCharge(payment.chargeId, { timeoutMs: BOOKS_TIMEOUT_MS })) === undefined;
+  } catch (error) {
+    if (error instanceof RetryableError || error instanceof AmbiguousError) return false;
+    throw error;
+  }
 }
 
 export type Came = 'finished' | 'waiting' | 'undecidable';

@@ -443,6 +443,18 @@ export const MONEY_MUTANTS: readonly Mutant[] = [
     ],
   },
   {
+    name: 'refund-of-an-unknown-charge-waits-unheard',
+    fault: 'A refund of a charge that the processor does not know stays reserved, and no alarm tells of it.',
+    needs: ['decide'],
+    edits: [
+      {
+        file: 'lambdas/resolving/use/resolve.ts',
+        find: 'decideOn(now) ?? (isUnknown ? CHARGE_UNKNOWN : undefined)',
+        replace: 'decideOn(now) ?? (isUnknown ? undefined : undefined)',
+      },
+    ],
+  },
+  {
     name: 'won-dispute-booked-twice',
     fault: 'The postings of a won dispute have the wrong sign.',
     needs: ['dispute'],

@@ -2,6 +2,7 @@
 import type { Transition } from '../../../../lambdas/payments/domain/transition.ts';
 import type { ClientCall, Violation } from '../contract.ts';
 import { booksOf } from '../processors.ts';
+import { isKnownThere } from './processors.ts';
 import type { Seen, StoredAnswer, Written } from './seen.ts';
 
 /** Two clocks differ by at most this. Milliseconds. */
@@ -129,9 +130,11 @@ export function checkWell({ world, payments }: Seen): readonly Violation[] {
   return world.calls.flatMap(({ path, answer }) => {
     if (answer?.status !== 503 || !answer.body.includes('"processor_')) return [];
     const id = /^\/v1\/payments\/(pay_[a-z2-7]{32})\//.exec(path)?.[1] ?? '';
-    const payment = payments.get(id)?.[0]?.row.payment;
+    const payment = payments.get(id)?.at(-1)?.row.payment;
     const processor = payment === undefined ? undefined : booksOf(payment);
-    if (processor === undefined || answer.well?.includes(processor) !== true) return [];
+    if (payment === undefined || processor === undefined || answer.well?.includes(processor) !== true) return [];
+    // An operator has named a charge that the processor does not have.
+    if (payment.chargeId !== undefined && !isKnownThere(world, payment, payment.chargeId)) return [];
     const what = `${path} was refused with 503 while ${processor} was well`;
     return [{ oracle: 'F32 a processor that is well is called', what, about: id }];
   });

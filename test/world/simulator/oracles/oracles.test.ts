@@ -501,6 +501,9 @@ describe('an answer', () => {
     expect(world.atTheEnd()).toEqual([]);
     world.calls.push({ ...refusal, answer: { ...refusal.answer, well: ['sandbox'] } });
     expect(world.atTheEnd()).toEqual(['F32 a processor that is well is called']);
+    const { payment } = (await harness.chain(request)).newest;
+    await append(request, { payment: { ...payment, chargeId: 'ch_nowhere' } });
+    expect(world.atTheEnd()).not.toContain('F32 a processor that is well is called');
   });
 
   test('is stored once', async () => {

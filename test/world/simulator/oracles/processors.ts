@@ -218,6 +218,27 @@ export function isTried(world: Observed, id: string, chargeId: string): boolean 
   return isMarked && isRaised(world, 'undecidable', id, 0);
 }
 
+/** The processor does not have the charge, which an operator has named: the refund's entry is marked, and raised its alarm before. */
+export function isLeftToOperator(
+  world: Observed,
+  payment: Pick<Payment, 'id' | 'processorName' | 'mode'>,
+  chargeId: string,
+  refundId: string,
+): boolean {
+  const entries = world.database.items(world.tables.registry, RegistryRow.inquiry);
+  const isMarked = entries.some((each) => each['operationId'] === refundId && each['undecidable'] === true);
+  return isMarked && !isKnownThere(world, payment, chargeId) && isRaised(world, 'undecidable', payment.id, 0);
+}
+
+/** Whether the payment's processor has the charge. */
+export function isKnownThere(
+  { processors }: Observed,
+  payment: Pick<Payment, 'processorName' | 'mode'>,
+  chargeId: string,
+): boolean {
+  return processors[booksOf(payment)]?.inside.all.some((charge) => charge.chargeId === chargeId) === true;
+}
+
 function isRaised({ alarms }: Observed, name: string, id: string, sinceMs: number): boolean {
   return alarms.some(({ metric, about, atMs }) => metric === name && about === id && atMs >= sinceMs);
 }

@@ -13,7 +13,7 @@ import {
 import type { Observed, Violation } from '../contract.ts';
 import { booksOf } from '../processors.ts';
 import { chargesOf, leftOf } from './money.ts';
-import { byPayment, isDecidedOtherwise, isReported, isShown, isTried } from './processors.ts';
+import { byPayment, isDecidedOtherwise, isLeftToOperator, isReported, isShown, isTried } from './processors.ts';
 import type { Seen, Written } from './seen.ts';
 
 const ORACLE = 'whatever is unfinished is in a queue';
@@ -171,6 +171,7 @@ export function checkNothingLeft({ world, payments, orders, claims }: Seen): rea
         // the success. It has raised an alarm and waits for an operator (I9).
         const isBeyond = there?.status === 'succeeded' && amountMinor > roomMinor;
         const isAlarmed = isDecidedOtherwise(world, chain) || isReported(world, newest, chargeId);
+        if (isLeftToOperator(world, newest, chargeId, refundId)) continue;
         if (!isBeyond || !isAlarmed) left(`the refund ${refundId} is reserved`, id);
       }
       if (!charge.isOwn && charge.status === 'authorized') {
