@@ -381,6 +381,16 @@ describe('the outbound policy', () => {
       expect(letters).toMatchObject([{ attempts: 1, reason: 'acme_timeout', mayBeApplied: true }]);
     });
 
+    test('may be applied if the last attempt is refused by an open breaker', async () => {
+      isWell = false;
+      script = times(4, 'error');
+      await policy.call(call()).catch(() => {});
+      script = times(1, 'timeout');
+      await policy.callOrDeadLetter(call(), payload, 'delay');
+      expect(count('outbound_breaker_opened')).toBeGreaterThan(0);
+      expect(letters).toMatchObject([{ attempts: 1, reason: 'acme_timeout', mayBeApplied: true }]);
+    });
+
     test('is not made for an answered call or without a request for it', async () => {
       await policy.callOrDeadLetter(call(), payload);
       script = times(9, 'unreachable');
