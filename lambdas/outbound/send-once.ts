@@ -120,9 +120,11 @@ async function findBefore(
     const lagLeftMs = absenceProvenAtMs(before, lookUp) - askedAtMs;
     if (lagLeftMs > 0) throw retryLater(policy.vendor, 'too_early_to_tell', lagLeftMs);
   } catch (error) {
-    if (isFault(error)) await claims.release(ours, 'unknown');
-    // A terminal fault of the look-up does not prove anything about the send.
-    throw error instanceof TerminalError ? new AmbiguousError(error.code, error.message, { cause: error }) : error;
+    if (!isFault(error)) throw error;
+    await claims.release(ours, 'unknown');
+    // A fault of the look-up does not prove anything about the send. A later call may find out, if it is known when.
+    const isLater = !(error instanceof TerminalError) && error.retryAfterSeconds !== undefined;
+    throw isLater ? error : new AmbiguousError(error.code, error.message, { cause: error });
   }
   if (await claims.sendAgain(ours)) return undefined;
   throw retryLater(policy.vendor, 'sending_elsewhere', CLOCK_MARGIN_MS);

@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, test } from '@jest/globals';
-import { AmbiguousError } from '../../lambdas/kernel/faults.ts';
+import { AmbiguousError, RetryableError } from '../../lambdas/kernel/faults.ts';
 import type { Clock } from '../../lambdas/kernel/world.ts';
 import { createOutboundPolicy } from '../../lambdas/outbound/outbound-policy.ts';
 import { type SendOutcome, sendOnce } from '../../lambdas/outbound/send-once.ts';
@@ -17,7 +17,7 @@ const MAX_LAG_MS = 5 * MINUTE_MS;
 interface Attempt {
   readonly worker: Clock;
   readonly vendor: 'answers' | 'is_silent' | 'kills_its_caller';
-  readonly search: 'lags' | 'is_strong';
+  readonly search: 'lags' | 'is_strong' | 'is_away';
 }
 
 describe('two workers whose clocks differ by ten minutes', () => {
@@ -70,10 +70,12 @@ describe('two workers whose clocks differ by ten minutes', () => {
           return { kind: 'sent', vendorId: `m${taken.length}` };
         },
         lookUp: {
-          find: async () =>
-            taken.some((atMs) => real.nowMs() >= atMs + lagMs)
+          find: async () => {
+            if (search === 'is_away') throw new RetryableError('postmark_unreachable', 'no connection');
+            return taken.some((atMs) => real.nowMs() >= atMs + lagMs)
               ? { kind: 'found', answer: { kind: 'sent', vendorId: 'm1' } }
-              : { kind: 'absent' },
+              : { kind: 'absent' };
+          },
           maxLagMs: isStrong ? 0 : MAX_LAG_MS,
           isStrong,
         },
@@ -113,5 +115,12 @@ describe('two workers whose clocks differ by ten minutes', () => {
       kind: 'sent',
       vendorId: 'm1',
     });
+  });
+
+  test('may have sent while the vendor cannot be searched', async () => {
+    await expect(attempt({ worker: slow, vendor: 'is_silent', search: 'lags' })).rejects.toThrow('no answer');
+    const away = attempt({ worker: slow, vendor: 'answers', search: 'is_away' });
+    await expect(away).rejects.toMatchObject({ name: 'AmbiguousError', code: 'postmark_unreachable' });
+    expect(taken).toHaveLength(1);
   });
 });
