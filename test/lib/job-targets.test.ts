@@ -2,6 +2,7 @@ import { describe, expect, test } from '@jest/globals';
 import { Match, Template } from 'aws-cdk-lib/assertions';
 import { readSettings } from '../../lib/settings.ts';
 import { buildStacks } from '../../lib/stacks.ts';
+import { present } from './templates.ts';
 import { testApp } from './test-app.ts';
 
 const JOB = {
@@ -68,12 +69,15 @@ describe('the stacks of a deployment with job targets', () => {
     const templates = app.synth().stacks.map(({ template }) => Template.fromJSON(template as Record<string, unknown>));
     const find = (type: string, count: number) =>
       templates.find((each) => Object.keys(each.findResources(type)).length >= count);
-    return { service: find('AWS::Scheduler::Schedule', 2), data: find('AWS::SecretsManager::Secret', 2) };
+    return {
+      service: present(find('AWS::Scheduler::Schedule', 2)),
+      data: present(find('AWS::SecretsManager::Secret', 2)),
+    };
   };
 
   test('have a schedule for each job, which puts the call with the scheduled time into the queue, and a secret for each target', () => {
     const { service, data } = stacks();
-    service?.hasResourceProperties('AWS::Scheduler::Schedule', {
+    service.hasResourceProperties('AWS::Scheduler::Schedule', {
       ScheduleExpression: JOB.schedule,
       Target: Match.objectLike({
         Input: JSON.stringify({
@@ -86,7 +90,7 @@ describe('the stacks of a deployment with job targets', () => {
     });
     for (const target of ['membership', 'loyalty']) {
       const Description = Match.stringLikeRegexp(`target ${target}`);
-      data?.hasResourceProperties('AWS::SecretsManager::Secret', { Description });
+      data.hasResourceProperties('AWS::SecretsManager::Secret', { Description });
     }
     // The function that calls may send messages and read the secrets of targets. It cannot reach the credential of the own routes.
     const callers = service?.findResources('AWS::Lambda::Function', {

@@ -83,6 +83,7 @@ const DATA = [
 ];
 
 const DATA_OF_PROCESSORS_AND_POSTMARK = [
+  'SecretsManager::Secret JobTargetmembershipB37936CA',
   'SecretsManager::Secret PostmarkTokenF70DB93D',
   'SecretsManager::Secret ProcessorCallbackSecret68E401E4',
   'SecretsManager::Secret ProcessorSigningKeyB6285AD4',
@@ -160,21 +161,24 @@ const SERVICE = [
 
 const SERVICE_WITH_SANDBOX = ['SSM::Parameter CallbackAddress4C9FBE3E /payonce/sandbox/callback-address'];
 
-const SERVICE_WITH_PAYMENT_REQUESTS = [
+const SERVICE_WITH_REQUESTS_AND_TARGETS = [
   'Events::Rule IntakeRulecheckout4444555566660E466487',
   'Events::Rule IntakeRulepayoncerequestsFE31B942',
   'Events::Rule NatsBridgeRule30AE5060',
   'Logs::LogGroup IntakeLogsB4E72C77',
+  'Logs::LogGroup JobsTargetsCallerLogsEEE26219',
   'SQS::Queue IntakeQueueshopDeadLettersBE9A0675',
   'SQS::Queue IntakeQueueshopQueueF59117FA',
   'SQS::Queue IntakeTasksDeadLettersF673B80F',
   'SQS::Queue IntakeTasksQueue2EC736D9',
+  'SQS::Queue JobsTargetsCallsQueue3DA13C12',
   'SQS::Queue NatsBridgeTasksDeadLetters1CF23A14',
   'SQS::Queue NatsBridgeTasksQueue46C6DEB9',
   'SQS::QueuePolicy IntakeQueueshopDeadLettersPolicyCBB9ED31',
   'SQS::QueuePolicy IntakeQueueshopQueuePolicy16230F00',
   'SQS::QueuePolicy IntakeTasksDeadLettersPolicyC1A1A59B',
   'SQS::QueuePolicy IntakeTasksQueuePolicyA70B0436',
+  'SQS::QueuePolicy JobsTargetsCallsQueuePolicyA3B50930',
   'SQS::QueuePolicy NatsBridgeTasksDeadLettersPolicy7C640AB4',
   'SQS::QueuePolicy NatsBridgeTasksQueuePolicyC0F66A54',
 ];
@@ -214,7 +218,7 @@ describe('deployed resources keep their logical ids and names, so no deploy repl
     const { data, service } = await synthesize(EVERYTHING);
     expect(kept(data)).toEqual([...DATA, ...DATA_OF_PROCESSORS_AND_POSTMARK].sort());
     expect(kept(service)).toEqual(
-      [...SERVICE, ...SERVICE_WITH_ALARM_EMAIL_AND_FIREWALL, ...SERVICE_WITH_PAYMENT_REQUESTS].sort(),
+      [...SERVICE, ...SERVICE_WITH_ALARM_EMAIL_AND_FIREWALL, ...SERVICE_WITH_REQUESTS_AND_TARGETS].sort(),
     );
   });
 });

@@ -11,6 +11,21 @@ export const EVERYTHING = {
   'payonce:alarmEmail': 'on-call@shop.example',
   'payonce:firewall': 'true',
   'payonce:natsBridge': 'true',
+  'payonce:jobTargets': JSON.stringify({
+    membership: {
+      url: 'https://members.shop.example',
+      jobs: [
+        {
+          id: 'release-commission-locks',
+          why: 'Releases commission locks whose time has come.',
+          schedule: 'cron(20 * * * ? *)',
+          every: 3_600,
+          path: '/v1/admin/commission-locks/release-expired',
+          scopes: ['membership:admin'],
+        },
+      ],
+    },
+  }),
   'payonce:paymentRequests': JSON.stringify({
     senders: [
       { tenant: 'ten_shop', mode: 'test' },
