@@ -98,6 +98,7 @@ export class EventBridge {
   }
 
   async #carry({ Body = '', ReceiptHandle }: Message): Promise<boolean> {
+    const begunAtMs = Date.now();
     try {
       const read = readEvent(Body);
       if (read === undefined) await this.#park(Body);
@@ -105,7 +106,7 @@ export class EventBridge {
       await this.#sqs.send(new DeleteMessageCommand({ QueueUrl: this.#settings.queueUrl, ReceiptHandle }));
       return true;
     } catch (error) {
-      this.#direction.failed(error);
+      this.#direction.failed(error, begunAtMs);
       return false;
     }
   }

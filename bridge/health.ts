@@ -7,6 +7,8 @@ export class Direction {
   #carried = 0;
   #failures = 0;
   #isFailing = false;
+  /** Unix milliseconds. */
+  #succeededAtMs = 0;
   /** Deliveries that were not the first. */
   redelivered = 0;
   parked = 0;
@@ -18,11 +20,13 @@ export class Direction {
   succeeded(): void {
     this.#carried += 1;
     this.#isFailing = false;
+    this.#succeededAtMs = Date.now();
   }
 
-  failed(error: unknown): void {
+  /** @param begunAtMs a call that began before the last success says nothing about now. Unix milliseconds */
+  failed(error: unknown, begunAtMs: number = Date.now()): void {
     this.#failures += 1;
-    this.#isFailing = true;
+    if (begunAtMs >= this.#succeededAtMs) this.#isFailing = true;
     log('error', `${this.#name}: ${error instanceof Error ? `${error.name}: ${error.message}` : String(error)}`);
   }
 

@@ -100,12 +100,13 @@ export class RequestBridge {
       (ackWaitSeconds * 1_000) / SIGNS_OF_WORK,
     );
     if (message.redelivered) this.#direction.redelivered += 1;
+    const begunAtMs = Date.now();
     try {
       await this.#sqs.send(new SendMessageCommand(this.#queueMessage(message)));
       this.#direction.succeeded();
       this.#tell(() => message.ack());
     } catch (error) {
-      this.#direction.failed(error);
+      this.#direction.failed(error, begunAtMs);
       this.#tell(() =>
         message.nak(Math.min(1_000 * 2 ** Math.min(message.info.deliveryCount - 1, 10), LONGEST_WAIT_MS)),
       );
