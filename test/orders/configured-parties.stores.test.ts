@@ -128,6 +128,7 @@ describe('the parties of orders on the deployed sandbox', () => {
     expect(await mailer.send(letter('late', 'account@example.com'), LIMIT)).toEqual({
       kind: 'given_up',
       reason: 'postmark_account',
+      mayBeApplied: false,
     });
     const box = new SqsLetterBox(sqs, config.deadLettersQueueUrl, config.delayedCallsQueueUrl);
     const [kept] = await box.take(1);

@@ -1,14 +1,12 @@
+import { randomUUID } from 'node:crypto';
 import { CreateTableCommand } from '@aws-sdk/client-dynamodb';
 import { PutCommand, QueryCommand, ScanCommand } from '@aws-sdk/lib-dynamodb';
 import { documentClient } from '../../lambdas/kernel/platform/document-client.ts';
 import { dynamoDbClient } from '../support/local-aws.ts';
 
-let made = 0;
-
 /** A table as the example describes it. */
 export async function ownTable(): Promise<string> {
-  made += 1;
-  const name = `membership-${process.pid}-${made}`;
+  const name = `membership-${randomUUID()}`;
   await dynamoDbClient().send(
     new CreateTableCommand({
       TableName: name,
