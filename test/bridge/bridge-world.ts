@@ -157,7 +157,10 @@ export class BridgeProcess {
 
   static async #build(): Promise<string> {
     const file = join(mkdtempSync(join(tmpdir(), 'payonce-bridge-')), 'bridge.cjs');
-    await promisify(execFile)('npm', ['run', '--silent', 'bridge:build', '--', `--outfile=${file}`], { cwd: PROJECT });
+    // npm keeps compiled code in the folder for temporary files, which must be empty after the tests.
+    const env = { ...process.env, NODE_DISABLE_COMPILE_CACHE: '1' };
+    const build = ['run', '--silent', 'bridge:build', '--', `--outfile=${file}`];
+    await promisify(execFile)('npm', build, { cwd: PROJECT, env });
     return file;
   }
 
