@@ -1,4 +1,5 @@
-import { GetCommand, PutCommand, UpdateCommand } from '@aws-sdk/lib-dynamodb';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { GetCommand, PutCommand, TransactWriteCommand, UpdateCommand } from '@aws-sdk/lib-dynamodb';
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import type { SQSEvent } from 'aws-lambda';
 import { Hono } from 'hono';
@@ -70,6 +71,37 @@ describe('a route of a service', () => {
     expect(second.headers.get('idempotency-replayed')).toBe('true');
     expect((await post({ 'idempotency-key': 'k1' }, '{"a":9}')).status).toBe(422);
     expect(await totalOf('once')).toBe(1);
+  });
+
+  test('that fails while its lease is being renewed is free for the next request', async () => {
+    const client = documentClient(dynamoDbClient());
+    const send = client.send.bind(client) as (command: unknown) => Promise<unknown>;
+    let renewals = 0;
+    // A renewal is a transaction with one update. It arrives after the handler has failed.
+    const late = async (command: unknown): Promise<unknown> => {
+      const items = command instanceof TransactWriteCommand ? (command.input.TransactItems ?? []) : [];
+      if (items.length === 1 && items[0]?.Update !== undefined && renewals++ === 0) await sleep(1_500);
+      return send(command);
+    };
+    Object.assign(client, { send: late });
+    const slow = createOnce({ table, client, leaseSeconds: 60 });
+    const app = new Hono<{ Variables: OnceVariables }>();
+    let runs = 0;
+    app.post('/slow', slow.idempotent({ scope: 'slow' }), async (c) => {
+      runs += 1;
+      // The first part of the work is written while the handler already answers that it failed.
+      if (runs === 1)
+        void c
+          .get('effect')
+          .writeNow()
+          .catch(() => undefined);
+      return c.json({ runs }, runs === 1 ? 503 : 201);
+    });
+    const post = () => app.request('/slow', { method: 'POST', headers: { 'idempotency-key': 'slow' } });
+    expect((await post()).status).toBe(503);
+    await sleep(2_000);
+    expect((await post()).status).toBe(201);
+    expect([runs, renewals]).toEqual([2, 1]);
   });
 
   test('keeps the keys of its callers apart', async () => {

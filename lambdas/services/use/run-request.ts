@@ -130,7 +130,7 @@ class RequestOperation<Write extends OwnWrite> implements Operation<undefined, H
       if (answer.status >= 500 || answer.status === 429) throw new NotStored(answer);
       return { answer, writes };
     } finally {
-      lease.end();
+      await lease.settled();
     }
   }
 
@@ -184,6 +184,7 @@ class KeptLease {
   readonly #request: LeasedRequest;
   readonly #owner: OwnerToken;
   readonly #lost = new AbortController();
+  readonly #underWay = new Set<Promise<undefined>>();
   readonly #timer: NodeJS.Timeout;
 
   constructor(tools: RequestTools, request: LeasedRequest, owner: OwnerToken) {
@@ -200,6 +201,23 @@ class KeptLease {
   }
 
   async renew(writes: readonly OwnWrite[]): Promise<'renewed' | 'fenced' | 'refused'> {
+    const renewal = this.#renew(writes);
+    const ended = renewal.then(
+      () => undefined,
+      () => undefined,
+    );
+    this.#underWay.add(ended);
+    void ended.then(() => this.#underWay.delete(ended));
+    return renewal;
+  }
+
+  /** Ends the renewals, and waits for those under way: one that is written after the claim was released would restore its lease. */
+  async settled(): Promise<void> {
+    this.end();
+    await Promise.all(this.#underWay);
+  }
+
+  async #renew(writes: readonly OwnWrite[]): Promise<'renewed' | 'fenced' | 'refused'> {
     const { store, clock } = this.#tools;
     const { operationId, leaseSeconds } = this.#request;
     const leaseExpiresAtMs = clock.nowMs() + leaseSeconds * 1000;
