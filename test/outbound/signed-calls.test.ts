@@ -133,7 +133,7 @@ test('every call to the shop is signed with the shop’s secret', async () => {
   };
   const tools = {
     documents: new MemoryDynamoDb({ tables: [] }).client,
-    sqs: (settings: SQSClientConfig) => new SQSClient({ region: 'eu-west-1', ...settings }),
+    sqs: (settings: SQSClientConfig = {}) => new SQSClient({ region: 'eu-west-1', ...settings }),
     // The only method that is called.
     secretsManager: async () => manager as unknown as SecretsManagerClient,
     clock,

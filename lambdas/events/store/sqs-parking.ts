@@ -55,7 +55,7 @@ const text = (value: string) => ({ DataType: 'String', StringValue: value });
 
 /** Retries are off: a message that cannot be parked is delivered again. */
 export function configuredParking({ sqs }: Queues, queueUrl: string): MessageParking {
-  return new SqsParking(sqs({ maxAttempts: 1 }), queueUrl);
+  return new SqsParking(sqs(), queueUrl);
 }
 
 /** SQS refuses most control characters, and an empty value. */

@@ -1,10 +1,9 @@
 import { SendMessageCommand, type SQSClient } from '@aws-sdk/client-sqs';
+import { delayOf } from '../../kernel/platform/sqs.ts';
 import type { Queues } from '../../kernel/platform/system-platform.ts';
 import { RequestAttribute } from '../contract.ts';
 import type { RequestMessage, RequestQueue } from '../use/request-queue.ts';
 
-/** The maximum delay of a message (Amazon SQS developer guide, "Delay queues"). Seconds. */
-const LONGEST_DELAY_SECONDS = 900;
 /** The length of the attribute `detail`. Characters. */
 const LONGEST_DETAIL = 256;
 
@@ -21,7 +20,7 @@ export class SqsRequestQueue implements RequestQueue {
   }
 
   async later(message: RequestMessage, delaySeconds: number): Promise<void> {
-    const DelaySeconds = Math.min(LONGEST_DELAY_SECONDS, Math.max(0, Math.ceil(delaySeconds)));
+    const DelaySeconds = delayOf(delaySeconds);
     await this.#client.send(
       new SendMessageCommand({ QueueUrl: this.#queueUrl, DelaySeconds, ...contentOf(message, {}) }),
     );
@@ -34,17 +33,11 @@ export class SqsRequestQueue implements RequestQueue {
   }
 }
 
-/** One attempt: a request that cannot be sent is not acknowledged, and is delivered again. */
-const CLIENT = {
-  maxAttempts: 1,
-  requestHandler: { requestTimeout: 2_000, throwOnRequestTimeout: true, connectionTimeout: 1_000 },
-};
-
 export function configuredRequestQueue(
   { sqs }: Queues,
   urls: { readonly queueUrl: string; readonly parkingQueueUrl: string },
 ): RequestQueue {
-  return new SqsRequestQueue(sqs(CLIENT), urls);
+  return new SqsRequestQueue(sqs(), urls);
 }
 
 /** All characters that a message may contain (Amazon SQS API reference, "SendMessage"). */

@@ -1,12 +1,10 @@
 import { SendMessageCommand, type SQSClient } from '@aws-sdk/client-sqs';
 import { type JobWorkerName, jobEntry } from '../../kernel/contract/jobs.ts';
 import { RetryableError, TerminalError } from '../../kernel/faults.ts';
+import { delayOf } from '../../kernel/platform/sqs.ts';
 import type { Queues } from '../../kernel/platform/system-platform.ts';
 import { jobMessageText } from '../use/job-message.ts';
 import type { JobTasks } from '../use/job-runs.ts';
-
-/** The maximum delay of a message (Amazon SQS developer guide, "Delay queues"). Seconds. */
-const LONGEST_DELAY_SECONDS = 900;
 
 /**
  * Sends one message for a run to the queue of its job's worker. A send that failed may have been applied; the second
@@ -26,7 +24,7 @@ export function sqsJobTasks(client: SQSClient, queueUrls: Partial<Record<JobWork
           new SendMessageCommand({
             QueueUrl: queueUrl,
             MessageBody: jobMessageText(run),
-            DelaySeconds: Math.min(LONGEST_DELAY_SECONDS, Math.max(0, Math.round(delaySeconds))),
+            DelaySeconds: delayOf(delaySeconds),
           }),
         );
       } catch (cause) {
@@ -36,13 +34,7 @@ export function sqsJobTasks(client: SQSClient, queueUrls: Partial<Record<JobWork
   };
 }
 
-/** Retries are off: the caller repeats the request, which sends the message again. */
-const CLIENT = {
-  maxAttempts: 1,
-  requestHandler: { requestTimeout: 2_000, throwOnRequestTimeout: true, connectionTimeout: 1_000 },
-};
-
 /** `JobTasks` with the queues of the function's settings. */
 export function configuredJobTasks({ sqs }: Queues, queueUrls: Partial<Record<JobWorkerName, string>>): JobTasks {
-  return sqsJobTasks(sqs(CLIENT), queueUrls);
+  return sqsJobTasks(sqs(), queueUrls);
 }

@@ -18,7 +18,8 @@ export interface Platform extends Pacing {
 }
 
 export interface Queues {
-  readonly sqs: (config: SQSClientConfig) => SQSClient;
+  /** @param config default: one attempt, with time limits */
+  readonly sqs: (config?: SQSClientConfig) => SQSClient;
 }
 
 export interface Bus {

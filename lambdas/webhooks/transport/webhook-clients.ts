@@ -6,12 +6,6 @@ import type { Clock } from '../../kernel/world.ts';
 import type { WebhookSecrets, WebhookTasks } from '../use/webhooks.ts';
 import { webhookSecrets } from './webhook-secrets.ts';
 
-/** SDK retries are off: the sweep repeats due tasks, and callers repeat requests. */
-const CLIENT = {
-  maxAttempts: 1,
-  requestHandler: { requestTimeout: 2_000, throwOnRequestTimeout: true, connectionTimeout: 1_000 },
-};
-
 /** Concurrent calls: enough for the sweep to finish in time, few enough for one process. */
 const MOST_AT_ONCE = 10;
 
@@ -22,7 +16,7 @@ interface QueueUrls {
 
 /** The queues of webhook tasks from a function's settings. */
 export function configuredTasks({ sqs }: Queues, urls: QueueUrls): WebhookTasks {
-  return sqsWebhookTasks(sqs(CLIENT), urls);
+  return sqsWebhookTasks(sqs(), urls);
 }
 
 /** One message per call, so that no batch fails in part. The sweep enqueues lost tasks again. */
