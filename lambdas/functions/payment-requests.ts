@@ -1,4 +1,5 @@
 import { consumerTelemetry } from '../events/http/event-telemetry.ts';
+import { configuredParking } from '../events/store/sqs-parking.ts';
 import { paymentRequests } from '../intake/http/transports.ts';
 import { readIntakeConfig } from '../intake/settings.ts';
 import { configuredRequestQueue } from '../intake/store/request-queue.ts';
@@ -31,12 +32,14 @@ export async function wire(
   const config = readPaymentsConfig(variables, processors);
   const { senders, oldestMs, queues: ofSenders, ...urls } = readIntakeConfig(variables);
   const pacing = { clock, entropy };
+  const parking = configuredParking(platform, urls.parkingQueueUrl);
   const emailHashes = loadedOnce(async () => keyedEmailHashes(variables, platform));
   return paymentRequests({
     senders,
     oldestMs,
     queues: ofSenders,
     requests: configuredRequestQueue(platform, urls),
+    acknowledge: async (message) => parking.acknowledge(message),
     store: new DynamoDbStore(documents, config.tables, pacing),
     emailHashes: { of: async (...asked) => (await emailHashes()).of(...asked) },
     limits: tenantLimits(platform, config.tables.registry),

@@ -31,6 +31,8 @@ export class IntakeSite<Of extends World = World> {
   readonly faults: unknown[] = [];
   readonly runs: Readonly<Record<string, unknown>>[] = [];
   readonly batches: (readonly string[])[] = [];
+  /** The receipt handles of the messages that an execution deleted itself. */
+  readonly acknowledged: string[] = [];
   /** @default each request is admitted */
   limits: Pick<TenantLimits, 'admit'> = { admit: async () => ({ kind: 'admitted' }) };
   /** What SQS answers instead. */
@@ -59,6 +61,7 @@ export class IntakeSite<Of extends World = World> {
       oldestMs: 24 * 60 * 60 * 1000,
       limits: this.limits,
       emailHashes: hashesUnder({ current: 'a-key-of-the-deployment-000000001' }),
+      acknowledge: async ({ receiptHandle }) => void this.acknowledged.push(receiptHandle),
       requests: new SqsRequestQueue(this.#client, { queueUrl: 'requests', parkingQueueUrl: 'parked' }),
       telemetry: {
         fault: (_id, error) => void this.faults.push(error),

@@ -218,20 +218,73 @@ describe('an event that failed because of the world', () => {
     expect(site.charged()).toBe(1);
   });
 
-  test('in a program that fails each time, it is parked at the fifth delivery; an outage is no failure', async () => {
-    const broken = { admit: () => Promise.reject(new Error('a bug')) };
-    const again = (receives: number) => ({
-      ...site.record({ body: json() }, receives),
-      eventSourceARN: site.inQueue('').eventSourceARN,
-    });
-    expect(await site.deliver(again(4), { limits: broken })).toHaveLength(1);
-    expect(await site.deliver(again(5), { limits: broken })).toEqual([]);
+  test('in a program that fails each time, it is parked after the fifth failure', async () => {
+    const broken = { limits: { admit: () => Promise.reject(new Error('a bug')) } };
+    expect(await site.deliver(site.inQueue(json()), broken)).toEqual([]);
+    for (const failures of [1, 2, 3, 4]) {
+      expect(site.queues.requests).toMatchObject([{ attributes: { sender: 'queue:shop', failures: `${failures}` } }]);
+      expect(site.parkedReasons).toEqual([]);
+      site.world.clock.advance(180_000);
+      await site.takeDue(broken);
+    }
+    expect(site.queues.requests).toEqual([]);
     expect(site.queues.parked).toMatchObject([{ attributes: { reason: 'failed', detail: 'Error' } }]);
-    const away = { readRecord: () => Promise.reject(new RetryableError('store_throttled', 'busy')) };
-    const store = Object.assign(Object.create(site.world.store) as typeof site.world.store, away, {
-      claim: away.readRecord,
+    expect(site.queues.parked[0]?.attributes).not.toHaveProperty('failures');
+  });
+
+  test('deliveries to a throttled function and during an outage are no failures, and a sender cannot count any', async () => {
+    const broken = { limits: { admit: () => Promise.reject(new Error('a bug')) } };
+    const waited = {
+      ...site.record({ body: json(), attributes: { failures: '4' } }, 100),
+      eventSourceARN: 'arn:x:shop',
+    };
+    const ofShop = { ...waited, eventSourceARN: site.inQueue('').eventSourceARN };
+    expect(await site.deliver(ofShop, broken)).toEqual([]);
+    expect(site.queues).toMatchObject({ requests: [{ attributes: { failures: '1' } }], parked: [] });
+    const away = () => Promise.reject(new RetryableError('store_throttled', 'busy'));
+    const store = Object.assign(Object.create(site.world.store) as typeof site.world.store, {
+      readRecord: away,
+      claim: away,
     });
-    expect(await site.deliver(again(100), { store })).toHaveLength(1);
+    expect(await site.deliver(ofShop, { store })).toHaveLength(1);
+    expect(site.queues).toMatchObject({ requests: [{}], parked: [] });
+  });
+
+  test('keeps the number of its failures while it waits for the limit of its tenant', async () => {
+    const failed = site.record({ body: json(), attributes: { sender: 'queue:shop', failures: '3' } });
+    await site.deliver(failed, {
+      limits: { admit: async () => ({ kind: 'limited', limit: { rate: 1, burst: 1 }, retryAfterMs: 1_000 }) },
+    });
+    expect(site.queues.requests).toMatchObject([{ attributes: { failures: '3' } }]);
+  });
+
+  test('if it ends its process, it does not take the others of its batch to the dead letters', async () => {
+    const ids = ['1', '2', '3', '4'].map((digit) => EVENT_ID.replace('0', digit));
+    const killer = ids[2] ?? '';
+    const left = new Set(ids);
+    for (let receives = 1; receives < 20 && left.size > 1; receives += 1) {
+      site.world.clock.advance(180_000);
+      const records = [...left].map((id) => ({
+        ...site.record({ body: json({ event_id: id }) }, receives),
+        eventSourceARN: site.inQueue('').eventSourceARN,
+        messageId: id,
+        receiptHandle: id,
+      }));
+      let ends: () => void = () => undefined;
+      const end = new Promise<void>((resolve) => {
+        ends = resolve;
+      });
+      const { processor } = site.world;
+      const charge: typeof processor.charge = (order, limit) => {
+        if (order.paymentId !== site.paymentOf(killer)) return processor.charge(order, limit);
+        ends();
+        return new Promise(() => undefined);
+      };
+      await Promise.race([site.deliver(records, { processor: { ...processor, charge } }), end]);
+      for (const id of site.acknowledged) left.delete(id);
+    }
+    expect([...left]).toEqual([killer]);
+    expect(ids.map((id) => site.charged(id))).toEqual([1, 1, 0, 1]);
   });
 
   test('is not acknowledged while it can neither be taken nor parked', async () => {

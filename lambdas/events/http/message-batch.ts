@@ -22,10 +22,16 @@ const SUSPECT_RECEIVES = 3;
  *   received ── failed 1 ── sent again ✓ ── crashed              two messages, and consumers recognize the event
  *
  * @param error of this try
+ * @param before the failures before this try
  */
-export async function afterFailure(parking: MessageParking, record: SQSRecord, error: unknown): Promise<Left> {
+export async function afterFailure(
+  parking: Pick<MessageParking, 'again' | 'park'>,
+  record: SQSRecord,
+  error: unknown,
+  before = failuresOf(record),
+): Promise<Left> {
   if (error instanceof RetryableError || error instanceof AmbiguousError) return 'waits';
-  const failures = Number(record.messageAttributes[FAILURES]?.stringValue ?? 0) + 1;
+  const failures = before + 1;
   const [left, moved] =
     failures < CONSUMER_TRIES
       ? (['again', parking.again(record, failures)] as const)
@@ -34,6 +40,11 @@ export async function afterFailure(parking: MessageParking, record: SQSRecord, e
     () => left,
     () => 'waits',
   );
+}
+
+/** The failures that Payonce counted on a message of its own queue. */
+export function failuresOf({ messageAttributes }: SQSRecord): number {
+  return Number(messageAttributes[FAILURES]?.stringValue ?? 0);
 }
 
 /**
@@ -57,7 +68,7 @@ export async function eachMessage<Came>(
     readonly handle: (record: SQSRecord) => Promise<Came>;
     readonly isLeft: (came: Came) => boolean;
     readonly untried: Came;
-    readonly parking: MessageParking;
+    readonly parking: Pick<MessageParking, 'acknowledge'>;
   },
 ): Promise<readonly { readonly messageId: string; readonly came: Came }[]> {
   const receives = records.map(({ attributes }) => Number(attributes.ApproximateReceiveCount));

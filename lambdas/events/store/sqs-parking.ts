@@ -1,12 +1,10 @@
 import { DeleteMessageCommand, GetQueueUrlCommand, SendMessageCommand, type SQSClient } from '@aws-sdk/client-sqs';
-import { FAILURES } from '../../kernel/contract/events.ts';
+import { FAILED_AGAIN_SECONDS, FAILURES } from '../../kernel/contract/events.ts';
 import type { Queues } from '../../kernel/platform/system-platform.ts';
 import type { MessageParking, Parking, QueuedMessage } from '../use/ledger-stream.ts';
 
 /** The length of the attribute `detail`. Characters. */
 const LONGEST_DETAIL = 256;
-/** As long as a message is hidden that is delivered again by its queue. Seconds. */
-const AGAIN_SECONDS = 180;
 
 /** Parks messages in a queue. When it throws, the source message is not acknowledged and is delivered again. */
 export class SqsParking implements MessageParking {
@@ -34,7 +32,7 @@ export class SqsParking implements MessageParking {
         QueueUrl: await this.#urlOf(eventSourceARN),
         MessageBody: body,
         MessageAttributes: { [FAILURES]: text(String(failures)) },
-        DelaySeconds: AGAIN_SECONDS,
+        DelaySeconds: FAILED_AGAIN_SECONDS,
       }),
     );
   }

@@ -1,17 +1,18 @@
 import type { MSKEvent, SelfManagedKafkaEvent, SQSBatchResponse, SQSEvent, SQSRecord } from 'aws-lambda';
 import * as z from 'zod';
 import type { ConsumedMessage, ConsumerTelemetry } from '../../events/http/event-telemetry.ts';
+import { afterFailure, eachMessage, failuresOf, type Left } from '../../events/http/message-batch.ts';
+import type { MessageParking } from '../../events/use/ledger-stream.ts';
 import { isPassing } from '../../http/http-answer.ts';
 import { parseStrictJson } from '../../http/strict-json.ts';
-import { CONSUMER_TRIES } from '../../kernel/contract/events.ts';
-import { codeOf } from '../../kernel/faults.ts';
+import { FAILED_AGAIN_SECONDS } from '../../kernel/contract/events.ts';
 import { PAYMENT_REQUESTED, RequestAttribute, senderName } from '../contract.ts';
 import type { RequestMessage } from '../use/request-queue.ts';
 import { type IntakeTools, keepable, takeRequest } from './take-request.ts';
 
 /** The transports of payment requests: each is read to the same message, and acknowledged once that is settled or durable. */
 
-export interface TransportTools extends Omit<IntakeTools, 'telemetry'> {
+export interface TransportTools extends Omit<IntakeTools, 'telemetry'>, Pick<MessageParking, 'acknowledge'> {
   /** The senders of the queues that have one sender each, by ARN. */
   readonly queues: ReadonlyMap<string, string>;
   readonly telemetry: IntakeTools['telemetry'] & Pick<ConsumerTelemetry, 'batch'>;
@@ -31,25 +32,42 @@ export function paymentRequests(tools: TransportTools) {
 
 // -------------------------------------------------------------------------------------------------------------------- SQS
 
-/** The messages of a batch are independent: one that failed is delivered again alone. */
+/** The messages of a batch are independent: one that must wait is delivered again alone. Failures are counted on the message. */
 async function takeFromQueue(tools: TransportTools, records: readonly SQSRecord[]): Promise<SQSBatchResponse> {
-  const settle = async (record: SQSRecord): Promise<ConsumedMessage & { readonly messageId: string }> => {
-    const { messageId, attributes } = record;
+  const settle = async (record: SQSRecord): Promise<Settled> => {
     const message = readQueued(tools, record);
     try {
-      return { messageId, came: cameOf(await takeRequest(tools, message)) };
+      return { came: cameOf(await takeRequest(tools, message)) };
     } catch (error) {
-      tools.telemetry.fault(messageId, error);
-      // An outage is no failure: the message waits (docs/decisions/0072-waiting-is-no-failure.md).
-      const isFailure = !isPassing(error) && Number(attributes.ApproximateReceiveCount) >= CONSUMER_TRIES;
-      const isParked = isFailure && (await isDone(tools.requests.park(keepable(message), 'failed', codeOf(error))));
-      return { messageId, came: isParked ? 'parked' : 'failed' };
+      tools.telemetry.fault(record.messageId, error);
+      const left = await afterFailure(parkingOf(tools, message), record, error, message.failures);
+      return { came: left === 'parked' ? 'parked' : 'failed', left };
     }
   };
-  const settled = await Promise.all(records.map(settle));
-  tools.telemetry.batch(settled);
-  const failed = settled.filter(({ came }) => came === 'failed');
-  return { batchItemFailures: failed.map(({ messageId }) => ({ itemIdentifier: messageId })) };
+  const settled = await eachMessage(records, {
+    handle: settle,
+    isLeft: ({ left }) => left === 'waits',
+    untried: { came: 'busy', left: 'waits' },
+    parking: tools,
+  });
+  tools.telemetry.batch(settled.map(({ came }) => came));
+  const waiting = settled.filter(({ came: { left } }) => left === 'waits');
+  return { batchItemFailures: waiting.map(({ messageId }) => ({ itemIdentifier: messageId })) };
+}
+
+interface Settled extends ConsumedMessage {
+  readonly left?: Left;
+}
+
+/** A message that failed comes again from the queue of Payonce, with its sender. */
+function parkingOf(
+  { requests }: Pick<TransportTools, 'requests'>,
+  message: RequestMessage,
+): Pick<MessageParking, 'again' | 'park'> {
+  return {
+    park: ({ detail }) => requests.park(keepable(message), 'failed', detail),
+    again: (_, failures) => requests.later({ ...keepable(message), failures }, FAILED_AGAIN_SECONDS),
+  };
 }
 
 /**
@@ -60,13 +78,14 @@ function readQueued({ queues }: Pick<TransportTools, 'queues'>, record: SQSRecor
   const { body, attributes, eventSourceARN } = record;
   const sentAtMs = Number(attributes.SentTimestamp);
   const only = queues.get(eventSourceARN);
-  if (only !== undefined) return { sender: only, payload: Buffer.from(body), sentAtMs };
+  if (only !== undefined) return { sender: only, payload: Buffer.from(body), sentAtMs, failures: 0 };
+  const failures = failuresOf(record);
   const named = (name: string) => record.messageAttributes[name]?.stringValue;
   const payload = Buffer.from(body, named(RequestAttribute.encoding) === 'base64' ? 'base64' : 'utf8');
   const subject = named(RequestAttribute.subject);
   const sender = subject === undefined ? named(RequestAttribute.sender) : senderName.subject(subject);
   if (sender === undefined) return readOnBus(body, sentAtMs);
-  return { sender, payload, sentAtMs: Number(named(RequestAttribute.sentAt) ?? sentAtMs) };
+  return { sender, payload, sentAtMs: Number(named(RequestAttribute.sentAt) ?? sentAtMs), failures };
 }
 
 const envelope = z.looseObject({
@@ -103,7 +122,7 @@ async function takeFromTopics(tools: TransportTools, { records }: KafkaEvent): P
       return { came: cameOf(await takeRequest(tools, message)) };
     } catch (error) {
       tools.telemetry.fault(`${record.topic}-${record.partition}@${record.offset}`, error);
-      await tools.requests.later(keepable(message), AGAIN_SECONDS);
+      await tools.requests.later({ ...keepable(message), failures: isPassing(error) ? 0 : 1 }, AGAIN_SECONDS);
       return { came: 'failed' };
     }
   };
@@ -121,11 +140,4 @@ function readInTopic({ topic, value, timestamp }: KafkaRecord): RequestMessage {
 
 function cameOf(taken: Awaited<ReturnType<typeof takeRequest>>): ConsumedMessage['came'] {
   return taken === 'waits' ? 'busy' : taken;
-}
-
-async function isDone(work: Promise<void>): Promise<boolean> {
-  return work.then(
-    () => true,
-    () => false,
-  );
 }

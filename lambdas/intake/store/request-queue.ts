@@ -1,4 +1,5 @@
 import { SendMessageCommand, type SQSClient } from '@aws-sdk/client-sqs';
+import { FAILURES } from '../../kernel/contract/events.ts';
 import { delayOf } from '../../kernel/platform/sqs.ts';
 import type { Queues } from '../../kernel/platform/system-platform.ts';
 import { RequestAttribute } from '../contract.ts';
@@ -22,7 +23,7 @@ export class SqsRequestQueue implements RequestQueue {
   async later(message: RequestMessage, delaySeconds: number): Promise<void> {
     const DelaySeconds = delayOf(delaySeconds);
     await this.#client.send(
-      new SendMessageCommand({ QueueUrl: this.#queueUrl, DelaySeconds, ...contentOf(message, {}) }),
+      new SendMessageCommand({ QueueUrl: this.#queueUrl, DelaySeconds, ...contentOf(message, failuresOf(message)) }),
     );
   }
 
@@ -38,6 +39,11 @@ export function configuredRequestQueue(
   urls: { readonly queueUrl: string; readonly parkingQueueUrl: string },
 ): RequestQueue {
   return new SqsRequestQueue(sqs(), urls);
+}
+
+/** A parked message has none: it begins anew when it is redriven. */
+function failuresOf({ failures = 0 }: RequestMessage): Readonly<Record<string, string>> {
+  return failures === 0 ? {} : { [FAILURES]: String(failures) };
 }
 
 /** All characters that a message may contain (Amazon SQS API reference, "SendMessage"). */

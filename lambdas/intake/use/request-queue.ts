@@ -6,6 +6,8 @@ export interface RequestMessage {
   readonly payload: Uint8Array;
   /** When the transport got it first. Unix milliseconds. */
   readonly sentAtMs: number;
+  /** How often Payonce has failed at it. A sender cannot set it. @default 0 */
+  readonly failures?: number;
 }
 
 /** Why an event was parked. An alarm reports each. */

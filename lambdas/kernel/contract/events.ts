@@ -39,6 +39,9 @@ export const CONSUMER_LEASE_SECONDS = 35;
  */
 export const CONSUMER_TRIES = 5;
 
+/** The wait of a message that failed: as long as one is hidden that is delivered again by its queue. Seconds. */
+export const FAILED_AGAIN_SECONDS = 180;
+
 /** The attribute of a message with the number of its failures. */
 export const FAILURES = 'failures';
 
