@@ -53,6 +53,7 @@ const HEALTHY_FAULTS: ReadonlySet<string> = new Set([
   'processor_rate_limited',
   'processor_busy',
   'processor_conflict',
+  'processor_charge_unknown',
   'processor_answer_mismatch',
   'processor_answer_unexpected',
 ]);

@@ -230,6 +230,14 @@ export function describeChanges(name: string, open: () => Promise<ChangeableProc
       await expect(find(order)).rejects.toBeInstanceOf(AmbiguousError);
     });
 
+    test('an unknown charge is an answer: asking for it again and again does not open the circuit breaker for other payments', async () => {
+      const { toChange } = await charged();
+      const order = freshChange(freshOrder(), 'ch_none', refundOf(1));
+      for (let time = 0; time < 6; time += 1)
+        expect(await fault(order)).toMatchObject({ code: 'processor_charge_unknown' });
+      expect(await change(toChange(refundOf(1)))).toMatchObject({ kind: 'applied' });
+    });
+
     describe('faults', () => {
       const kinds = [
         ['capture', captureOf(500), 'manual', { status: 'succeeded', captured: 500, refunds: [] }],
