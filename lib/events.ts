@@ -209,7 +209,7 @@ export class Events extends Construct {
     data.ledger.grantReadTransitions(api);
     data.registry.grantAuthenticate(api);
     data.registry.grantReadDetails(api);
-    http.route(['/v1/events', '/v1/events/{proxy+}'], api.function);
+    http.route(['/v1/events', '/v1/events/{proxy+}', '/v1/reports/{proxy+}'], api.function);
     return api;
   }
 

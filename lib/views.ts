@@ -56,7 +56,7 @@ export class Views extends Construct {
     readonly events: PayonceFunction;
   }): void {
     const { views } = this.#data;
-    const { payment, reference, dispute, order, event } = ViewsRow;
+    const { payment, reference, dispute, order, event, total } = ViewsRow;
     const { name: index } = ViewsTable.listsIndex;
     this.#grantList(api.payments, [payment, reference, dispute]);
     views.grantRowsOfIndex(api.payments, 'ListByStatus', index, [payment]);
@@ -68,7 +68,8 @@ export class Views extends Construct {
       views.grantRowsOfIndex(api.orders, 'ListByStatus', index, [order]);
       this.#grantEmails(api.orders, EmailRow.order);
     }
-    this.#grantList(api.events, [event]);
+    // A report of volumes sums the totals of days and the events of open days.
+    this.#grantList(api.events, [event, total]);
     views.grantRowsOfIndex(api.events, 'ListByType', index, [event]);
   }
 

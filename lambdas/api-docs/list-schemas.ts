@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import { EVENT_VERSION, PUBLIC_EVENT_TYPES } from '../events/domain/event.ts';
 import { order } from '../orders/http/order-object.ts';
-import { dispute, payment } from '../payments/http/payment-objects.ts';
+import { dispute, payment, shownAmount } from '../payments/http/payment-objects.ts';
 import { MOST_EXAMINED } from '../views/use/list-page.ts';
 
 /** What the lists answer that are shown newest first. */
@@ -66,3 +66,22 @@ export const event = z
   .meta({ id: 'Event' });
 
 export const eventList = listOf(event).meta({ id: 'EventList' });
+
+const volume = z
+  .looseObject({
+    object: z.literal('volume'),
+    date: z.iso.date().meta({ description: 'The day, in UTC.' }),
+    currency: z.string(),
+    outcome: z.enum(PUBLIC_EVENT_TYPES).meta({ description: 'The type of the events.' }),
+    count: z.int().min(1).meta({ description: 'The number of events.' }),
+    amount: shownAmount('The sum of their amounts'),
+  })
+  .meta({ id: 'Volume' });
+
+export const volumeList = z
+  .looseObject({
+    object: z.literal('list'),
+    data: z.array(volume).meta({ description: 'Oldest first, then by currency. What has no events is left out.' }),
+    has_more: z.literal(false),
+  })
+  .meta({ id: 'VolumeList' });

@@ -6,7 +6,7 @@ import { ledgerPaths } from './ledger-paths.ts';
 import { tagged } from './operations.ts';
 import { operatorPaths } from './operator-paths.ts';
 import { orderPaths } from './order-paths.ts';
-import { eventPaths, paymentPaths } from './payment-paths.ts';
+import { eventPaths, paymentPaths, reportPaths } from './payment-paths.ts';
 import { webhookPaths } from './webhook-paths.ts';
 
 const GROUPS = [
@@ -15,6 +15,7 @@ const GROUPS = [
   ['Disputes', 'Amounts that banks of payers took back.', disputePaths],
   ['Orders', 'Payments with a reservation, a confirmation and a referral credit.', orderPaths],
   ['Events', 'Events, as webhooks deliver them.', eventPaths],
+  ['Reports', 'Counts and amounts by day.', reportPaths],
   ['Ledger', 'Double-entry postings, balances, corrections and differences.', ledgerPaths],
   ['Operators', 'Approvals by a second person, and lists across tenants.', operatorPaths],
   ['Jobs', 'Scheduled jobs and their runs.', jobPaths],

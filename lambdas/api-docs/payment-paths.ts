@@ -5,8 +5,9 @@ import { transitionPageQuery } from '../payments/http/list-transitions.ts';
 import { createPaymentBody, payment } from '../payments/http/payment-objects.ts';
 import { eventsQuery } from '../views/http/event-routes.ts';
 import { paymentsQuery } from '../views/http/payment-lists.ts';
+import { volumesQuery } from '../views/http/volume-report.ts';
 import { transitionList } from './answer-schemas.ts';
-import { event, eventList, LAGS, paymentList } from './list-schemas.ts';
+import { event, eventList, LAGS, paymentList, volumeList } from './list-schemas.ts';
 import { keyed, NO_PROCESSOR, reading } from './operations.ts';
 
 const path = z.object({ id: payment.shape.id.meta({ description: 'The id of the payment.' }) });
@@ -93,6 +94,23 @@ export const eventPaths: ZodOpenApiPathsObject = {
       scope: Scopes.eventsRead,
       path: z.object({ id: event.shape.id.meta({ description: 'The id of the event.' }) }),
       answers: { 200: { description: 'The event.', schema: event } },
+    }),
+  },
+};
+
+export const reportPaths: ZodOpenApiPathsObject = {
+  '/v1/reports/volume': {
+    get: reading({
+      operationId: 'getVolumes',
+      summary: 'Report counts and amounts by day',
+      description:
+        'How many events of each type occurred on each day in each currency, and the sum of their amounts: the captured amount for ' +
+        '`payment.completed`, otherwise the amount of the payment, order, refund or dispute. A payment of an order is counted under its ' +
+        'own events, too, so do not add outcomes of orders to outcomes of payments. The report is made from events and lags by about a second.',
+      scope: Scopes.ledgerRead,
+      query: volumesQuery,
+      answers: { 200: { description: 'The volumes.', schema: volumeList } },
+      problems: ['balance_too_large'],
     }),
   },
 };

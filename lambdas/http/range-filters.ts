@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { wholeNumber } from './validate.ts';
+import { described, wholeNumber } from './validate.ts';
 
 /** Filters of few callers. They are not part of `lists.ts`, which functions load at their start. */
 
@@ -31,4 +31,24 @@ interface Range {
 /** Whether the range of time is one that a filter without an index may examine. */
 export function hasShortRange({ created_from: from, created_to: to }: Range): boolean {
   return from !== undefined && to !== undefined && to - from <= LONGEST_RANGE_SECONDS;
+}
+
+const DAY_MS = 24 * 60 * 60 * 1000;
+
+/** A calendar day in UTC. Its value is its begin and its end, in Unix milliseconds; the end is exclusive. */
+export const day = (description: string) =>
+  z
+    .string('must be a string')
+    .refine((text) => startOfDay(text) !== undefined, 'must be a day as YYYY-MM-DD, for example 2026-03-01')
+    .transform((text) => {
+      const fromMs = startOfDay(text) ?? 0;
+      return { fromMs, untilMs: fromMs + DAY_MS };
+    })
+    .meta({ description, ...described({ type: 'string', format: 'date' }) });
+
+/** @returns Unix milliseconds; undefined when the day does not exist */
+function startOfDay(text: string): number | undefined {
+  if (!/^\d{4}-\d\d-\d\d$/.test(text)) return undefined;
+  const ms = Date.parse(`${text}T00:00:00Z`);
+  return Number.isNaN(ms) || new Date(ms).toISOString().slice(0, text.length) !== text ? undefined : ms;
 }

@@ -81,10 +81,20 @@ const KEY_OR_DRY_RUN: Rule = {
   described: /Required unless `dry_run` is true/,
   keep: (body, _nowSeconds, header) => ({ ...body, ...('Idempotency-Key' in header ? {} : { dry_run: true }) }),
 };
+const DAYS: Rule = {
+  of: 'query',
+  described: /at most 92 days with `from`/,
+  keep: (query) => {
+    const span = Date.parse(String(query['to'])) - Date.parse(String(query['from']));
+    return span >= 0 && span < 92 * 86_400_000 ? query : { ...query, to: query['from'] };
+  },
+};
+
 const RULES: Readonly<Record<string, readonly Rule[]>> = {
   createPayment: [LARGEST, METADATA],
   listPayments: [ONE_LOOKUP, SHORT_RANGE],
   createOrder: [LARGEST],
+  getVolumes: [DAYS],
   createCorrection: [KEY_OR_DRY_RUN],
   resolvePayment: [KEY_OR_DRY_RUN],
   replayWebhooks: [RANGE],

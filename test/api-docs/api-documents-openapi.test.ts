@@ -29,7 +29,14 @@ import {
 import { received } from '../../lambdas/api-docs/callback-path.ts';
 import captured from '../../lambdas/api-docs/examples.json' with { type: 'json' };
 import { job, jobList, jobRun, jobRunList } from '../../lambdas/api-docs/job-answers.ts';
-import { disputeList, event, eventList, orderList, paymentList } from '../../lambdas/api-docs/list-schemas.ts';
+import {
+  disputeList,
+  event,
+  eventList,
+  orderList,
+  paymentList,
+  volumeList,
+} from '../../lambdas/api-docs/list-schemas.ts';
 import {
   approval,
   approvalList,
@@ -152,6 +159,7 @@ const exact = {
   transitionList: transitionList.strict(),
   ledgerEntryList: ledgerEntryList.strict(),
   balanceList: balanceList.strict(),
+  volumeList: volumeList.strict(),
   correction: correction.strict(),
   mismatchList: mismatchList.strict(),
   activity: activity.strict(),
@@ -209,6 +217,7 @@ describe('each example of a body', () => {
     TransitionList: exact.transitionList,
     LedgerEntryList: exact.ledgerEntryList,
     BalanceList: exact.balanceList,
+    VolumeList: exact.volumeList,
     CreateCorrection: correctionBody,
     Correction: exact.correction,
     CorrectionsOfPayment: correctionsOfPayment.strict(),
@@ -296,13 +305,14 @@ describe('the captured answers', () => {
       if (name in body) expect(schema.parse(body[name])).toEqual(body[name]);
   });
 
-  const { listActivity, listLedgerEntries, listBalances, listMismatches } = captured.operations;
+  const { getVolumes, listActivity, listLedgerEntries, listBalances, listMismatches } = captured.operations;
   test.each([
     ['entries', exact.ledgerEntryList, listLedgerEntries[200].payment],
     ['balances', exact.balanceList, listBalances[200].merchant],
+    ['volumes', exact.volumeList, getVolumes[200].day],
     ['mismatches', exact.mismatchList, listMismatches[200].open],
     ['activity', exact.activityList, listActivity[200].correction],
-  ] as const)('of the Ledger’s %s have every field that is described', (_what, schema, { value }) => {
+  ] as const)('of the list of %s have every field that is described', (_what, schema, { value }) => {
     expect(value.data.map((each) => Object.keys(each))).toEqual(
       value.data.map(() => Object.keys(schema.shape.data.element.shape)),
     );

@@ -27,6 +27,8 @@ export async function captureLedger(examples: CapturedExamples): Promise<void> {
   await books.world.learn(paid);
   const balances = await books.get('/v1/balances');
   examples.answer('listBalances', 'merchant', '10.00 captured, 4.00 refunded, a fee of 0.59', balances);
+  const volumes = await books.get('/v1/reports/volume?from=2026-03-01&to=2026-03-01');
+  examples.answer('getVolumes', 'day', '10.00 captured, 4.00 refunded', volumes);
 }
 
 export async function captureCorrections(examples: CapturedExamples): Promise<void> {

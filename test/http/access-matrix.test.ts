@@ -65,6 +65,7 @@ const REQUESTS: Readonly<Record<string, Row>> = {
   'GET /v1/orders/{id}': ['object'],
   'GET /v1/events': ['list'],
   'GET /v1/events/{id}': ['object'],
+  'GET /v1/reports/volume': ['list', undefined, '?from=2026-03-01&to=2026-03-02'],
   'GET /v1/ledger/entries': ['list'],
   'GET /v1/ledger/entries/{id}': ['object'],
   'GET /v1/balances': ['list'],

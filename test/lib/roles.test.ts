@@ -213,7 +213,7 @@ const VIEWERS: readonly (readonly [string, readonly string[]])[] = [
       `dynamodb:UpdateItem ${rows('KEY_USE#*')}`,
       `dynamodb:UpdateItem ${rows('LIMIT#*')}`,
       `dynamodb:GetItem ${rows('DETAILS#*')}`,
-      `dynamodb:Query ${onlyRows('Views', 'EVENT#*')}`,
+      `dynamodb:Query ${onlyRows('Views', 'EVENT#*', 'TOTAL#*')}`,
       // Of the index.
       `dynamodb:Query ${onlyRows('Views', 'EVENT#*')}`,
     ],

@@ -208,6 +208,7 @@ describe('the API', () => {
       '/v1/decisions/{proxy+}': 'ReconcilingApi',
       '/v1/events': 'EventsApi',
       '/v1/events/{proxy+}': 'EventsApi',
+      '/v1/reports/{proxy+}': 'EventsApi',
       '/v1/admin/{proxy+}': 'ReconcilingApi',
       '/v1/admin/jobs': 'JobsApi',
       '/v1/admin/jobs/{proxy+}': 'JobsApi',

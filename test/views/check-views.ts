@@ -3,7 +3,9 @@ import { type Mode, tenantId } from '../../lambdas/kernel/ids.ts';
 import { isOutcome } from '../../lambdas/payments/domain/payment.ts';
 import type { Transition } from '../../lambdas/payments/domain/transition.ts';
 import { idOf } from '../../lambdas/views/domain/lists.ts';
+import { isPublicType } from '../../lambdas/views/domain/views.ts';
 import type { BooksOwner } from '../../lambdas/views/use/ledger-reader.ts';
+import { readVolumes } from '../../lambdas/views/use/read-volumes.ts';
 import { ViewLedgerReader } from '../../lambdas/views/use/view-ledger-reader.ts';
 import { MemoryLedgerReader } from './memory-ledger-reader.ts';
 import type { MemoryViews } from './memory-views.ts';
@@ -62,6 +64,48 @@ async function toldSums(views: MemoryViews, owner: BooksOwner) {
   return Object.fromEntries(told.filter(([, amount]) => amount > 0));
 }
 
+const DAY_MS = 24 * 60 * 60 * 1000;
+
+/** The amount that an event is about, read from the transition instead of the event. */
+function amountOf({ type, payment, subject }: Transition): { readonly amountMinor: number; readonly currency: string } {
+  if (subject?.kind === 'refund' || subject?.kind === 'dispute') {
+    return { amountMinor: subject.amountMinor, currency: subject.currency ?? payment.currency };
+  }
+  const amountMinor = type === 'payment.completed' ? payment.amountCapturedMinor : payment.amountMinor;
+  return { amountMinor, currency: payment.currency };
+}
+
+function expectedVolumes(chains: readonly (readonly Transition[])[], { tenantId: tenant, mode }: BooksOwner) {
+  const volumes: Record<string, { count: number; amount: number }> = {};
+  for (const transition of chains.flat()) {
+    const { payment, type, occurredAtMs } = transition;
+    if (payment.tenantId !== tenant || payment.mode !== mode || !isOutcome(type) || !isPublicType(type)) continue;
+    const { amountMinor, currency } = amountOf(transition);
+    const name = `${new Date(occurredAtMs).toISOString().slice(0, 10)} ${currency} ${type}`;
+    const volume = (volumes[name] ??= { count: 0, amount: 0 });
+    volume.count += 1;
+    volume.amount += amountMinor;
+  }
+  return volumes;
+}
+
+/** @param chains set the range of days */
+async function toldVolumes(
+  views: MemoryViews,
+  owner: BooksOwner,
+  chains: readonly (readonly Transition[])[],
+): Promise<ReturnType<typeof expectedVolumes>> {
+  const days = chains.flat().map(({ occurredAtMs }) => occurredAtMs - (occurredAtMs % DAY_MS));
+  const period = { fromMs: Math.min(...days), untilMs: Math.max(...days) + DAY_MS };
+  const volumes = await readVolumes(views, owner, period);
+  return Object.fromEntries(
+    volumes.map(({ dayMs, currency, type, count, amountMinor }) => [
+      `${new Date(dayMs).toISOString().slice(0, 10)} ${currency} ${type}`,
+      { count, amount: amountMinor },
+    ]),
+  );
+}
+
 /** The Views against plain walks through the Ledger, which know nothing of rows and keys. */
 export async function checkViews(views: MemoryViews, chains: readonly (readonly Transition[])[]): Promise<void> {
   expect(listed(views)).toEqual(expected(chains));
@@ -69,6 +113,7 @@ export async function checkViews(views: MemoryViews, chains: readonly (readonly 
   const reader = new ViewLedgerReader(views);
   for (const owner of OWNERS) {
     expect(await toldSums(views, owner)).toEqual(sumsOf(chains, owner));
+    expect(await toldVolumes(views, owner, chains)).toEqual(expectedVolumes(chains, owner));
     expect(await reader.entries({ ...owner, limit: 100 })).toEqual(await ledger.entries({ ...owner, limit: 100 }));
     for (const account of ['refunds', 'processor_clearing'] as const) {
       const query = { ...owner, account, limit: 3 };

@@ -95,7 +95,7 @@ const FUNCTIONS: readonly (readonly [RegExp, (tools: ApiWorldTools) => Promise<H
     },
   ],
   [
-    /^\/v1\/events/,
+    /^\/v1\/(?:events|reports)/,
     async (tools) => authenticatedApi((await import('../../lambdas/views/http/event-routes.ts')).EVENT_ROUTES, tools),
   ],
   [

@@ -34,7 +34,7 @@ export const amount = z
     example: 1000,
   });
 
-const currency = z
+export const currency = z
   .string('must be a string')
   .refine(isCurrency, 'must be an active ISO 4217 code in upper case, for example EUR')
   .meta({ description: 'ISO 4217, upper case.', enum: [...CURRENCIES], example: 'EUR' });

@@ -1,7 +1,8 @@
 import * as z from 'zod';
 import { ACTIVITY_ID } from '../../activity/domain/activity.ts';
 import { pageLimit } from '../../http/lists.ts';
-import { described, freeText, LAST_SECOND, wholeNumber } from '../../http/validate.ts';
+import { day } from '../../http/range-filters.ts';
+import { freeText, LAST_SECOND, wholeNumber } from '../../http/validate.ts';
 import { CURRENCIES, largestAmountMinor } from '../../kernel/currency.ts';
 import { ACCOUNTS } from '../../payments/domain/posting.ts';
 import { MISMATCH_ID } from '../domain/mismatch-view.ts';
@@ -12,24 +13,8 @@ import { MISMATCH_ID } from '../domain/mismatch-view.ts';
 const MAX_SEQUENCE = 999_999;
 const MAX_LEGS = 10;
 const LARGEST_AMOUNT = Math.max(...CURRENCIES.map((code) => largestAmountMinor(code) ?? 0));
-const DAY_MS = 24 * 60 * 60 * 1000;
 
 const account = z.enum(ACCOUNTS, `must be one of ${ACCOUNTS.join(', ')}`);
-
-const day = z
-  .string('must be a string')
-  .refine((text) => startOfDay(text) !== undefined, 'must be a day as YYYY-MM-DD, for example 2026-03-01')
-  .transform((text) => {
-    const fromMs = startOfDay(text) ?? 0;
-    return { fromMs, untilMs: fromMs + DAY_MS };
-  });
-
-/** @returns Unix milliseconds; undefined when the day does not exist */
-function startOfDay(text: string): number | undefined {
-  if (!/^\d{4}-\d\d-\d\d$/.test(text)) return undefined;
-  const ms = Date.parse(`${text}T00:00:00Z`);
-  return Number.isNaN(ms) || new Date(ms).toISOString().slice(0, text.length) !== text ? undefined : ms;
-}
 
 export const entriesQuery = z.strictObject({
   payment: freeText(100).optional().meta({
@@ -37,10 +22,7 @@ export const entriesQuery = z.strictObject({
     example: 'pay_k3jx5aqhz4m2nrb7vwy6t5ocdeflgusp',
   }),
   account: account.optional().meta({ description: 'Only the entries on this account.' }),
-  day: day.optional().meta({
-    description: 'Only entries posted on this day, in UTC.',
-    ...described({ type: 'string', format: 'date' }),
-  }),
+  day: day('Only entries posted on this day, in UTC.').optional(),
   limit: pageLimit('entries'),
   starting_after: z
     .string()

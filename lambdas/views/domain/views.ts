@@ -22,6 +22,7 @@ import {
   type ViewKey,
   type ViewOwner,
 } from './lists.ts';
+import { type Counted, countedOf } from './volumes.ts';
 
 /**
  * A row of the Views. The same event always produces the same row. Rows of payments and events hold no copy of the object:
@@ -174,10 +175,8 @@ export interface DisputeHeadBody {
   readonly status: Dispute['status'];
 }
 
-/** What the row of an event says. */
-export interface EventBody {
-  readonly type: PublicEventType;
-}
+/** What the row of an event says. The volumes of days are sums of these rows. */
+export type EventBody = Counted;
 
 function eventRow(
   owner: ViewOwner,
@@ -191,7 +190,7 @@ function eventRow(
     list: typePartition(owner, type, chainId),
     chainId,
     sequence: event.sequence,
-    body: JSON.stringify({ type } satisfies EventBody),
+    body: JSON.stringify(countedOf(type, event) satisfies EventBody),
   };
 }
 

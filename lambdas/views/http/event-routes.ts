@@ -22,10 +22,17 @@ interface EventsTools extends ReadEventTools {
   readonly views: Pick<ViewStore, 'range'>;
 }
 
-/** The routes of the events API. They only read. */
+/** The routes of the events API and of the reports about events. They only read. */
 export const EVENT_ROUTES: readonly Route<EventsTools>[] = [
   { method: 'GET', path: '/v1/events', scope: Scopes.eventsRead, handle: list },
   { method: 'GET', path: '/v1/events/{id}', scope: Scopes.eventsRead, handle: show },
+  {
+    method: 'GET',
+    path: '/v1/reports/volume',
+    scope: Scopes.ledgerRead,
+    // Its code is loaded with the first request, so that a start does not wait for it.
+    handle: async (call) => (await import('./volume-report.ts')).showVolumes(call),
+  },
 ];
 
 async function list({ tools, caller, request }: Call<EventsTools>): Promise<Handled> {

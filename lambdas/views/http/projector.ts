@@ -18,8 +18,8 @@ export interface ProjectorTools extends CloseDaysTools, ProjectTools {
 }
 
 /**
- * Writes events into the Views, and closes the ended days of the owners of these events. An owner without events has no
- * postings to sum.
+ * Writes events into the Views, and closes the ended days of the owners of these events. An owner without events has
+ * nothing to sum.
  */
 export class Projector {
   readonly #tools: ProjectorTools;
@@ -33,8 +33,7 @@ export class Projector {
   /** @throws as {@link projectEvent} */
   async take(event: PayonceEvent): Promise<'projected' | 'projected_before'> {
     const projected = await projectEvent(this.#tools, event);
-    if ('postings' in event && event.postings.length > 0)
-      await this.#closeDays({ tenantId: event.tenant, mode: event.mode });
+    await this.#closeDays({ tenantId: event.tenant, mode: event.mode });
     return projected;
   }
 

@@ -4,8 +4,19 @@ import { placeOf } from '../../kernel/places.ts';
 import type { Clock, Entropy } from '../../kernel/world.ts';
 import { ACCOUNTS, type Account } from '../../payments/domain/posting.ts';
 import { addedSums, NO_SUMS, type Sums, sumKey, sumsOf } from '../../payments/domain/sums.ts';
-import { bookList, FIRST_PLACE, LAST_PLACE, totalKey, totalsPartition, type ViewOwner } from '../domain/lists.ts';
-import { bookEntryOf, DAY_MS, dayOf, type ViewRow } from '../domain/views.ts';
+import {
+  bookList,
+  eventList,
+  FIRST_PLACE,
+  LAST_PLACE,
+  timeOf,
+  totalKey,
+  totalsPartition,
+  type ViewList,
+  type ViewOwner,
+} from '../domain/lists.ts';
+import { bookEntryOf, DAY_MS, dayOf, type EventBody, type ViewRow } from '../domain/views.ts';
+import { addedVolumes, NO_VOLUMES, type Volume, type Volumes, volumeOf, volumesOf } from '../domain/volumes.ts';
 import { mergedRows } from './merged-rows.ts';
 import type { ViewStore } from './view-store.ts';
 
@@ -19,7 +30,7 @@ export interface CloseDaysTools {
 const SETTLED_AFTER_MS = 60 * 60 * 1000;
 /** Rows per query. A set of postings has a few hundred bytes, so a page stays below 1 MB. */
 const PAGE = 1_000;
-/** Per partition and range: four million sets of postings. */
+/** Per partition and range: four million rows. */
 const MAX_PAGES = 4_000;
 /** Forty years of days. */
 const MAX_DAYS = 15_000;
@@ -33,7 +44,13 @@ const MARK_MS = 5 * 60 * 1000;
  */
 type TotalBody =
   | { readonly kind: 'mark'; readonly token: OwnerToken; readonly atMs: number }
-  | { readonly kind: 'total'; readonly token: OwnerToken; readonly sums: readonly StoredSum[] };
+  | {
+      readonly kind: 'total';
+      readonly token: OwnerToken;
+      readonly sums: readonly StoredSum[];
+      /** Absent when the day was closed by a version without volumes. */
+      readonly volumes?: readonly StoredVolume[];
+    };
 
 interface StoredSum {
   readonly account: Account;
@@ -42,6 +59,11 @@ interface StoredSum {
   readonly debit: string;
   readonly credit: string;
 }
+
+type StoredVolume = Omit<Volume, 'amount'> & {
+  /** Decimal digits, as in {@link StoredSum}. */
+  readonly amount: string;
+};
 
 export interface ClosedDays {
   readonly closed: number;
@@ -55,14 +77,8 @@ export interface ClosedDays {
  */
 export async function closeDays(tools: CloseDaysTools, owner: ViewOwner, atMost: number): Promise<ClosedDays> {
   const { views, clock } = tools;
-  const [earliest] = await mergedRows(views, {
-    ...bookList(owner, 'all'),
-    from: FIRST_PLACE,
-    until: LAST_PLACE,
-    limit: 1,
-  });
-  if (earliest === undefined) return { closed: 0, more: false };
-  const firstDay = dayOf(bookEntryOf(earliest).occurredAtMs);
+  const firstDay = await firstDayOf(views, owner);
+  if (firstDay === undefined) return { closed: 0, more: false };
   const totals = new Map((await totalRows(views, owner)).map((row) => [row.sort, row]));
   let closed = 0;
   let tried = 0;
@@ -81,8 +97,18 @@ export async function closeDays(tools: CloseDaysTools, owner: ViewOwner, atMost:
   return { closed, more: closed < tried || others > 0 };
 }
 
+/** @returns the day of the owner's first event; undefined without one. Unix milliseconds */
+async function firstDayOf(views: ViewStore, owner: ViewOwner): Promise<number | undefined> {
+  const range = { from: FIRST_PLACE, until: LAST_PLACE, limit: 1 };
+  // Events for merchants, and postings of other events.
+  const lists = [eventList(owner, undefined), bookList(owner, 'all')];
+  const first = await Promise.all(lists.map((list) => mergedRows(views, { ...list, ...range })));
+  const times = first.flat().map(({ sort }) => timeOf(sort));
+  return times.length === 0 ? undefined : dayOf(Math.min(...times));
+}
+
 /**
- * Writes a mark, sums the entries, and replaces the mark by the total. A projector that adds an entry to the day deletes the
+ * Writes a mark, sums the entries and the events, and replaces the mark by the total. A projector that adds an entry to the day deletes the
  * mark.
  *
  * @returns false when the day changed meanwhile, or a rival closes it
@@ -97,8 +123,14 @@ async function closeDay(
   const token = entropy.ownerToken();
   const mark = totalRow(owner, dayMs, { kind: 'mark', token, atMs: clock.nowMs() });
   if (!(await views.exchange([{ key, from: found ?? null, to: mark }]))) return false;
-  const sums = await sumEntries(views, owner, { fromMs: dayMs, untilMs: dayMs + DAY_MS }, true);
-  const total = totalRow(owner, dayMs, { kind: 'total', token, sums: [...sums.values()].map(stored) });
+  const day = { fromMs: dayMs, untilMs: dayMs + DAY_MS };
+  const [sums, volumes] = await Promise.all([sumEntries(views, owner, day, true), sumVolumes(views, owner, day, true)]);
+  const total = totalRow(owner, dayMs, {
+    kind: 'total',
+    token,
+    sums: [...sums.values()].map(stored),
+    ...(volumes === undefined ? {} : { volumes: [...(volumes.get(dayMs) ?? NO_VOLUMES).values()].map(storedVolume) }),
+  });
   return views.exchange([{ key, from: mark, to: total }]);
 }
 
@@ -120,6 +152,10 @@ function stored({
   return { account, currency, debit: String(debit), credit: String(credit) };
 }
 
+function storedVolume(volume: Volume): StoredVolume {
+  return { ...volume, amount: String(volume.amount) };
+}
+
 function isMarked({ body }: ViewRow, nowMs: number): boolean {
   const total = JSON.parse(body) as TotalBody;
   return total.kind === 'mark' && Math.abs(nowMs - total.atMs) < MARK_MS;
@@ -135,6 +171,13 @@ export function closedSums({ body }: ViewRow): Sums | undefined {
       return [sumKey(account, currency), { account, currency, debit: BigInt(debit), credit: BigInt(credit) }];
     }),
   );
+}
+
+/** @returns undefined when the day is not closed yet, or was closed without volumes */
+export function closedVolumes({ body }: ViewRow): Volumes | undefined {
+  const total = JSON.parse(body) as TotalBody;
+  if (total.kind === 'mark' || total.volumes === undefined) return undefined;
+  return volumesOf(total.volumes.map((volume) => ({ ...volume, amount: BigInt(volume.amount) })));
 }
 
 /** All rows of days' totals, including marks, oldest first. */
@@ -159,22 +202,58 @@ export interface Period {
 export async function sumEntries(
   views: Pick<ViewStore, 'range'>,
   owner: ViewOwner,
-  { fromMs, untilMs }: Period,
+  period: Period,
   consistent: boolean,
 ): Promise<Sums> {
+  let sums = NO_SUMS;
+  await eachPage(views, bookList(owner, 'all'), period, consistent, (rows) => {
+    sums = addedSums(sums, sumsOf(rows.flatMap((row) => bookEntryOf(row).legs)));
+  });
+  return sums;
+}
+
+/**
+ * Counts the events of each day of a period and sums their amounts. A day without events has no entry.
+ *
+ * @returns undefined when a version whose rows say no amounts projected one of the events: a rebuild replaces its row
+ */
+export async function sumVolumes(
+  views: Pick<ViewStore, 'range'>,
+  owner: ViewOwner,
+  period: Period,
+  consistent: boolean,
+): Promise<ReadonlyMap<number, Volumes> | undefined> {
+  const days = new Map<number, Volumes>();
+  let isWhole = true;
+  await eachPage(views, eventList(owner, undefined), period, consistent, (rows) => {
+    for (const [day, ofDay] of Map.groupBy(rows, ({ sort }) => dayOf(timeOf(sort)))) {
+      const counted = ofDay.map(({ body }) => JSON.parse(body) as EventBody).filter((body) => 'amountMinor' in body);
+      isWhole &&= counted.length === ofDay.length;
+      days.set(day, addedVolumes(days.get(day) ?? NO_VOLUMES, volumesOf(counted.map(volumeOf))));
+    }
+  });
+  return isWhole ? days : undefined;
+}
+
+/** Reads all rows of a period. The partitions of the list are read concurrently. */
+async function eachPage(
+  views: Pick<ViewStore, 'range'>,
+  { partitions }: ViewList,
+  { fromMs, untilMs }: Period,
+  consistent: boolean,
+  take: (rows: readonly ViewRow[]) => void,
+): Promise<void> {
   const until = untilMs === undefined ? LAST_PLACE : placeOf(untilMs);
-  const parts = await Promise.all(
-    bookList(owner, 'all').partitions.map(async (partition) => {
-      let sums = NO_SUMS;
+  await Promise.all(
+    partitions.map(async (partition) => {
       let from = fromMs === undefined ? FIRST_PLACE : placeOf(fromMs);
       for (let page = 0; page < MAX_PAGES; page += 1) {
         const rows = await views.range({ partition, from, until, limit: PAGE, consistent });
-        sums = addedSums(sums, sumsOf(rows.flatMap((row) => bookEntryOf(row).legs)));
-        if (rows.length < PAGE) return sums;
+        take(rows);
+        if (rows.length < PAGE) return;
         from = `${rows.at(-1)?.sort ?? from} `;
       }
       invariant(false, `the partition ${partition} exceeds the maximum number of pages`);
     }),
   );
-  return parts.reduce(addedSums, NO_SUMS);
 }

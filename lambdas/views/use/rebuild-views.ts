@@ -4,8 +4,9 @@ import type { ChainId } from '../../kernel/ids.ts';
 import type { Clock } from '../../kernel/world.ts';
 import { isOfComparison, timeOf, type ViewKey, type ViewOwner } from '../domain/lists.ts';
 import { DAY_MS, type ViewRow } from '../domain/views.ts';
+import { NO_VOLUMES, sameVolumes } from '../domain/volumes.ts';
 import { isImplied, type LedgerTools, readChainViews, restoreHeads, wrongRows } from './chain-views.ts';
-import { type CloseDaysTools, closeDays, closedSums, sumEntries } from './close-days.ts';
+import { type CloseDaysTools, closeDays, closedSums, closedVolumes, sumEntries, sumVolumes } from './close-days.ts';
 import type { LedgerWalk } from './ledger-walk.ts';
 import { reopenDay, writeViews } from './project-event.ts';
 import type { ViewStore, ViewWalk } from './view-store.ts';
@@ -213,8 +214,8 @@ class Rebuild {
     if (await isImplied(this.#tools, chainId, row)) return;
     if (!(await views.exchange([{ key: row, from: row }]))) return;
     this.#counts.removed += 1;
-    const book = ownerOfBook(row);
-    if (book !== undefined) await reopenDay(views, book, timeOf(row.sort));
+    const summed = ownerOfSummed(row);
+    if (summed !== undefined) await reopenDay(views, summed, timeOf(row.sort));
     await this.#project(chainId);
   }
 
@@ -272,7 +273,12 @@ class Rebuild {
     if (owner === undefined) return false;
     if (closed === undefined) return true;
     const fromMs = timeOf(row.sort);
-    const sums = await sumEntries(this.#tools.views, owner, { fromMs, untilMs: fromMs + DAY_MS }, true);
+    const day = { fromMs, untilMs: fromMs + DAY_MS };
+    const sums = await sumEntries(this.#tools.views, owner, day, true);
+    const volumes = await sumVolumes(this.#tools.views, owner, day, true);
+    const told = closedVolumes(row);
+    if (volumes === undefined || told === undefined) return false;
+    if (!sameVolumes(told, volumes.get(fromMs) ?? NO_VOLUMES)) return false;
     return closed.size === sums.size && [...closed].every(([key, sum]) => sameSum(sum, sums.get(key)));
   }
 
@@ -305,8 +311,9 @@ function sameSum(
   return right !== undefined && left.debit === right.debit && left.credit === right.credit;
 }
 
-function ownerOfBook(row: ViewRow): ViewOwner | undefined {
-  return row.partition.startsWith(ViewsRow.book) ? ownerOf(row) : undefined;
+/** The owner of a row that a total of a day includes. */
+function ownerOfSummed(row: ViewRow): ViewOwner | undefined {
+  return [ViewsRow.book, ViewsRow.event].some((kind) => row.partition.startsWith(kind)) ? ownerOf(row) : undefined;
 }
 
 /** The owner of a row, from its partition; undefined when the partition has an unknown format. */

@@ -69,7 +69,8 @@ test('a world whose events were published and projected violates no oracle', asy
 });
 
 test('an event that was never published is a violation', () => {
-  expect(named()).toEqual(['I4 events', 'lists are a fold of the Ledger', 'balances are a fold of the Ledger']);
+  const folds = ['lists', 'balances', 'volumes'].map((what) => `${what} are a fold of the Ledger`);
+  expect(named()).toEqual(['I4 events', ...folds]);
 });
 
 test('an event that is not in the Ledger is a violation', async () => {
@@ -102,7 +103,7 @@ describe('the lists', () => {
 
   test('have every event', async () => {
     await remove(rowOf(ViewsRow.event));
-    expect(named()).toEqual(['lists are a fold of the Ledger']);
+    expect(named()).toEqual(['lists are a fold of the Ledger', 'volumes are a fold of the Ledger']);
   });
 
   test('have every entry', async () => {
@@ -116,8 +117,24 @@ describe('the lists', () => {
     await closeDays({ views, clock: harness.clock, entropy }, { tenantId, mode }, 9);
     const row = rowOf(ViewsRow.total);
     const sums = [{ account: 'refunds', currency: 'EUR', debit: '299', credit: '0' }];
-    await putView({ ...row, body: JSON.stringify({ kind: 'total', token: 't', sums }) });
+    const { volumes } = JSON.parse(String(row['body'])) as { volumes: unknown };
+    await putView({ ...row, body: JSON.stringify({ kind: 'total', token: 't', sums, volumes }) });
     expect(named()).toEqual(['balances are a fold of the Ledger']);
+  });
+
+  test('have the amount of every event', async () => {
+    const row = rowOf(ViewsRow.event);
+    await putView({ ...row, body: String(row['body']).replace(/"amountMinor":\d+/, '"amountMinor":7') });
+    expect(named()).toEqual(['volumes are a fold of the Ledger']);
+  });
+
+  test('have the volumes of each closed day', async () => {
+    harness.clock.advance(3 * DAY_MS);
+    const { tenantId, mode } = request;
+    await closeDays({ views, clock: harness.clock, entropy }, { tenantId, mode }, 9);
+    const row = rowOf(ViewsRow.total);
+    await putView({ ...row, body: String(row['body']).replace('"count":1', '"count":2') });
+    expect(named()).toEqual(['volumes are a fold of the Ledger']);
   });
 });
 

@@ -1,4 +1,4 @@
-/** Once quiet, events, lists, balances and webhooks equal a fold of the Ledger. */
+/** Once quiet, events, lists, balances, volumes and webhooks equal a fold of the Ledger. */
 import { PUBLIC_EVENT_TYPES } from '../../../../lambdas/events/domain/event.ts';
 import { RegistryRow, ViewsRow } from '../../../../lambdas/kernel/contract/rows.ts';
 import { isOrderOutcome } from '../../../../lambdas/orders/domain/order.ts';
@@ -8,6 +8,7 @@ import { parseViewRow } from '../../../../lambdas/views/store/dynamodb-views.ts'
 import { parseBook, parseDelivery } from '../../../../lambdas/webhooks/store/webhook-items.ts';
 import type { Observed, Violation } from '../contract.ts';
 import type { Seen } from './seen.ts';
+import { checkVolumes } from './volumes.ts';
 
 /** The time within which a published event makes its deliveries, the retries of the queue included. */
 const FAN_OUT_MS = 10 * 60_000;
@@ -26,7 +27,12 @@ interface Outcome {
 
 export function checkEvents(seen: Seen): readonly Violation[] {
   const outcomes = outcomesOf(seen);
-  return [...published(seen.world, outcomes), ...lists(seen, outcomes), ...webhooks(seen, outcomes)];
+  return [
+    ...published(seen.world, outcomes),
+    ...lists(seen, outcomes),
+    ...checkVolumes(seen),
+    ...webhooks(seen, outcomes),
+  ];
 }
 
 function outcomesOf({ payments, orders }: Seen): readonly Outcome[] {

@@ -1,0 +1,70 @@
+import { type EventObject, PUBLIC_EVENT_TYPES, type PublicEventType } from '../../events/domain/event.ts';
+import { invariant } from '../../kernel/invariant.ts';
+
+/** What an event adds to the volume of its day. */
+export interface Counted {
+  readonly type: PublicEventType;
+  readonly currency: string;
+  /** Minor units. */
+  readonly amountMinor: number;
+}
+
+/** The number of events of a type in one currency on one day, and the sum of their amounts. */
+export interface Volume {
+  readonly type: PublicEventType;
+  readonly currency: string;
+  readonly count: number;
+  /** Minor units, as `bigint`, because a number would silently lose digits. */
+  readonly amount: bigint;
+}
+
+/** The volumes of one day. A type without events has no entry. */
+export type Volumes = ReadonlyMap<string, Volume>;
+
+export const NO_VOLUMES: Volumes = new Map();
+
+/**
+ * The amount of an event: what was captured by `payment.completed`, otherwise the amount of the payment, order, refund or dispute
+ * that the event is about.
+ */
+export function countedOf(type: PublicEventType, { data }: Pick<EventObject, 'data'>): Counted {
+  const { object } = data;
+  const amountMinor = object[type === 'payment.completed' ? 'amount_captured' : 'amount'];
+  const { currency } = object;
+  invariant(typeof amountMinor === 'number', `${type} has an amount`);
+  invariant(typeof currency === 'string', `${type} has a currency`);
+  return { type, currency, amountMinor };
+}
+
+export function volumeOf({ type, currency, amountMinor }: Counted): Volume {
+  return { type, currency, count: 1, amount: BigInt(amountMinor) };
+}
+
+export function volumesOf(parts: Iterable<Volume>): Volumes {
+  const volumes = new Map<string, Volume>();
+  for (const { type, currency, count, amount } of parts) {
+    const key = `${currency} ${type}`;
+    const found = volumes.get(key);
+    const sum = { count: count + (found?.count ?? 0), amount: amount + (found?.amount ?? 0n) };
+    volumes.set(key, { type, currency, ...sum });
+  }
+  return volumes;
+}
+
+export function addedVolumes(left: Volumes, right: Volumes): Volumes {
+  return volumesOf([...left.values(), ...right.values()]);
+}
+
+export function sameVolumes(left: Volumes, right: Volumes): boolean {
+  return left.size === right.size && [...left].every(([key, volume]) => sameVolume(volume, right.get(key)));
+}
+
+function sameVolume({ count, amount }: Volume, right: Volume | undefined): boolean {
+  return right !== undefined && count === right.count && amount === right.amount;
+}
+
+/** By currency, then in the order of {@link PUBLIC_EVENT_TYPES}. */
+export function byCurrencyThenType(left: Volume, right: Volume): number {
+  if (left.currency !== right.currency) return left.currency < right.currency ? -1 : 1;
+  return PUBLIC_EVENT_TYPES.indexOf(left.type) - PUBLIC_EVENT_TYPES.indexOf(right.type);
+}

@@ -1,0 +1,106 @@
+/** Once quiet, the volumes of days equal a fold of the Ledger: per tenant, mode, day, currency and type of event. */
+import { PUBLIC_EVENT_TYPES } from '../../../../lambdas/events/domain/event.ts';
+import { ViewsRow } from '../../../../lambdas/kernel/contract/rows.ts';
+import type { Transition } from '../../../../lambdas/payments/domain/transition.ts';
+import { parseViewRow } from '../../../../lambdas/views/store/dynamodb-views.ts';
+import type { Violation } from '../contract.ts';
+import type { Seen } from './seen.ts';
+
+interface Told {
+  readonly type: string;
+  readonly currency: string;
+  readonly amountMinor: number;
+}
+
+/** By owner, day, currency and type: how many, and how much. */
+class Volumes {
+  readonly found = new Map<string, { count: number; amountMinor: number }>();
+
+  add(owner: string, atMs: number, { type, currency, amountMinor }: Told, count = 1): void {
+    const name = `${owner} ${dayOf(atMs)} ${currency} ${type}`;
+    const before = this.found.get(name) ?? { count: 0, amountMinor: 0 };
+    this.found.set(name, { count: before.count + count, amountMinor: before.amountMinor + amountMinor });
+  }
+}
+
+export function checkVolumes({ world, payments, orders }: Seen): readonly Violation[] {
+  const due = new Volumes();
+  for (const { row } of [...payments.values()].flat()) {
+    const { payment, type, occurredAtMs } = row;
+    if (isPublic(type)) due.add(ownerOf(payment), occurredAtMs, toldBy(row));
+  }
+  for (const { row } of [...orders.values()].flat()) {
+    const { order, type, occurredAtMs } = row;
+    if (isPublic(type)) due.add(ownerOf(order), occurredAtMs, { ...order, type });
+  }
+
+  const rows = world.database.items(world.tables.views).map(parseViewRow);
+  const of = (prefix: string) => rows.filter(({ partition }) => partition.startsWith(prefix));
+  const listed = new Volumes();
+  for (const { partition, sort, body } of of(ViewsRow.event)) {
+    listed.add(ownerIn(partition), timeIn(sort), JSON.parse(body) as Told);
+  }
+  const closed = new Volumes();
+  const days = new Set<string>();
+  for (const { partition, sort, body } of of(ViewsRow.total)) {
+    const { kind, volumes } = JSON.parse(body) as { kind: string; volumes?: readonly (Told & Totals)[] };
+    if (kind !== 'total') continue;
+    const owner = ownerIn(partition);
+    days.add(`${owner} ${dayOf(timeIn(sort))}`);
+    for (const { count, amount, ...told } of volumes ?? []) {
+      closed.add(owner, timeIn(sort), { ...told, amountMinor: Number(amount) }, count);
+    }
+  }
+  const ofClosed = [...listed.found].filter(([name]) => days.has(name.split(' ').slice(0, 2).join(' ')));
+  return [
+    ...differences('the events', due.found, listed.found),
+    ...differences('the total of a day', new Map(ofClosed), closed.found),
+  ];
+}
+
+interface Totals {
+  readonly count: number;
+  readonly amount: string;
+}
+
+type Found = ReadonlyMap<string, { readonly count: number; readonly amountMinor: number }>;
+
+function differences(what: string, due: Found, found: Found): readonly Violation[] {
+  return [...new Set([...due.keys(), ...found.keys()])].flatMap((name) => {
+    const must = JSON.stringify(due.get(name));
+    const is = JSON.stringify(found.get(name));
+    if (must === is) return [];
+    const said = `${what} say ${is}, and the Ledger ${must}`;
+    return [{ oracle: 'volumes are a fold of the Ledger', what: said, about: name }];
+  });
+}
+
+/** Read from the transition, not from its event. */
+function toldBy({ type, payment, subject }: Transition): Told {
+  if (subject?.kind === 'refund' || subject?.kind === 'dispute') {
+    return { type, amountMinor: subject.amountMinor, currency: subject.currency ?? payment.currency };
+  }
+  const amountMinor = type === 'payment.completed' ? payment.amountCapturedMinor : payment.amountMinor;
+  return { type, amountMinor, currency: payment.currency };
+}
+
+function isPublic(type: string): boolean {
+  return PUBLIC_EVENT_TYPES.some((each) => each === type);
+}
+
+function ownerOf({ tenantId, mode }: { readonly tenantId: string; readonly mode: string }): string {
+  return `${tenantId}#${mode}`;
+}
+
+function ownerIn(partition: string): string {
+  return partition.split('#').slice(1, 3).join('#');
+}
+
+/** Places begin with fifteen digits of milliseconds. */
+function timeIn(sort: string): number {
+  return Number(sort.slice(0, 15));
+}
+
+function dayOf(ms: number): number {
+  return Math.floor(ms / 86_400_000);
+}
