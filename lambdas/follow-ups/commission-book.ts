@@ -9,7 +9,7 @@ export interface CommissionDue extends CommissionName {
 
 export interface CommissionBook {
   /** Commissions by the time at which the Ledger decides them. */
-  readonly due: Pick<DueQueue<CommissionDue>, 'dueBefore'>;
+  readonly due: Pick<DueQueue<CommissionDue>, 'dueBefore' | 'close'>;
   /** Strongly consistent. */
   readCommission(name: CommissionName): Promise<Commission | undefined>;
 }

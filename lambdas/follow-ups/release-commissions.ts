@@ -22,7 +22,7 @@ export interface ReleaseCommissionsTools extends Pick<Expiring, 'retention'> {
   readonly digest: Digest;
 }
 
-/** The commission was decided since the page was read, and its queue entry was removed with it. */
+/** The commission was decided since the page was read, or is not restored yet. */
 const NOTHING: JobCounts = { done: 0, left: 0, failed: 0 };
 
 /**
@@ -57,7 +57,12 @@ async function release(
   const { tenantId, mode, orderId } = due;
   return rounds<JobCounts>('this commission', async () => {
     const commission = await book.readCommission(due);
-    if (commission === undefined || commission.status === 'released') return NOTHING;
+    if (commission === undefined) return NOTHING;
+    if (commission.status === 'released') {
+      // No later event changes it. Of a transaction, a restored table can have the entry without its removal.
+      await book.due.close(due);
+      return NOTHING;
+    }
     const paymentId = parsePaymentId(commission.paymentId);
     const chain = paymentId === undefined ? undefined : await readChain(payments, paymentId);
     invariant(chain !== undefined, 'a commission has its payment');

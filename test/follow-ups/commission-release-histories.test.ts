@@ -1,8 +1,10 @@
+import { PutCommand } from '@aws-sdk/lib-dynamodb';
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import type { PaymentEventOf } from '../../lambdas/events/http/event-schemas.ts';
 import { keepCommission } from '../../lambdas/follow-ups/keep-commission.ts';
 import { releaseCommissionsJob } from '../../lambdas/follow-ups/release-commissions.ts';
+import { RegistryRow } from '../../lambdas/kernel/contract/rows.ts';
 import { invariant } from '../../lambdas/kernel/invariant.ts';
 import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
 import { idempotentRunner } from '../../lambdas/once/idempotent-runner.ts';
@@ -17,6 +19,7 @@ import { Actor, FaultPlan } from '../support/fault-plan.ts';
 import { seenBy } from '../support/faulty-ports.ts';
 import { SimulatedClock } from '../support/simulated-clock.ts';
 import { Stores } from '../world/stores.ts';
+import { TABLES } from '../world/tables.ts';
 
 const LOCKED_MS = 30 * 24 * 60 * 60_000;
 const METADATA = { affiliate: 'aff_7', order: 'o1' };
@@ -102,6 +105,19 @@ describe('a commission is released', () => {
     expect(await harness.release()).toMatchObject({ done: 1, failed: 0 });
     expect(harness.stands()).toEqual(['released', 60, 'is out']);
     expect(await harness.release()).toMatchObject({ done: 0, failed: 0 });
+  });
+
+  test('and a queue entry that a restored table still has costs one run, and not each', async () => {
+    const harness = new ReleaseHarness();
+    await harness.takeAll(EVENTS.slice(0, 2));
+    harness.mature();
+    const { database } = harness.stores;
+    const entries = database.items(TABLES.registry, RegistryRow.commissionDue);
+    await harness.release();
+    for (const Item of entries) await database.client.send(new PutCommand({ TableName: TABLES.registry, Item }));
+    expect(harness.stands()).toEqual(['released', 60, 'waits']);
+    await harness.release();
+    expect(harness.stands()).toEqual(['released', 60, 'is out']);
   });
 
   test('not after a full refund, and again when that refund has failed', async () => {
