@@ -427,6 +427,28 @@ describe('the resolver', () => {
   });
 });
 
+test('a payment whose own charge is pending is finished, although another charge of the same operation is found first', async () => {
+  const request = paymentRequest('two-charges');
+  const { processor } = harness;
+  const unheard = async () => {
+    throw new AmbiguousError('injected_ambiguity', 'the answer is lost');
+  };
+  const charge: typeof processor.charge = async (...asked) => processor.charge(...asked).then(unheard);
+  await harness.pay(request, { processor: { ...processor, charge, findCharge: unheard } });
+  const returned = harness.chargeOf(request);
+  const { amountMinor, paymentId } = request;
+  const about = { paymentId, operationId: chargeOperation(paymentId) };
+  const { chargeId: own } = await processor.inside.charge({ ...about, amountMinor, source: 'tok_async' });
+  await harness.deliver(callback('own', own));
+  expect((await harness.chain(request)).state.payment).toMatchObject({ status: 'processing', chargeId: own });
+  await processor.inside.approve(own);
+  expect(await harness.resolveInquiries()).toMatchObject({ finished: 1 });
+  await harness.returnCharges();
+  expect((await harness.chain(request)).state.payment).toMatchObject({ status: 'succeeded', chargeId: own });
+  expect(processor.charges(paymentId).map(({ chargeId }) => chargeId)).toEqual([returned, own]);
+  expect(harness.refundedAtProcessor(request)).toBe(1000);
+});
+
 const orderOf = (request: CreatePayment) => ({
   operationId: chargeOperation(request.paymentId),
   paymentId: request.paymentId,

@@ -258,20 +258,19 @@ async function recordChargesOf(...request: Parameters<typeof readChargesOf>): Pr
   }
 }
 
-/** @param isSearched whether charges beside the payment's own, if that is known, are looked for */
+/** @param beside the charges beside the payment's own, if that is known. @default the books are searched for them */
 async function readChargesOf(
   tools: ResolveTools,
   operationId: OperationId,
   { state }: PaymentChain,
   books: ProcessorBooks,
-  isSearched = true,
+  beside?: readonly string[],
 ): Promise<void> {
   const { id: paymentId, chargeId } = state.payment;
-  const found = isSearched ? await books.chargesOfPayment(paymentId, { timeoutMs: BOOKS_TIMEOUT_MS }) : [];
-  for (const id of new Set([
-    ...found.map((charge) => charge.chargeId),
-    ...(chargeId === undefined ? [] : [chargeId]),
-  ])) {
+  const search = async (): Promise<readonly string[]> =>
+    (await books.chargesOfPayment(paymentId, { timeoutMs: BOOKS_TIMEOUT_MS })).map((charge) => charge.chargeId);
+  const found = beside ?? (await search());
+  for (const id of new Set(chargeId === undefined ? found : [...found, chargeId])) {
     const charge = await books.readCharge(id, { timeoutMs: BOOKS_TIMEOUT_MS });
     if (charge === undefined) tools.alarm?.('contradiction', paymentId);
     else await recordCharge(tools, paymentId, operationId, () => readCharge(books, id));
@@ -315,10 +314,18 @@ async function ask(tools: ResolveTools, { operationId, claimedAtMs }: Inquiry, c
   // The look-up by key refuses a charge that differs from the request, and tells how a charge began, not how it ended. By now the
   // end would be known otherwise.
   const isOverdue = clock.nowMs() > claimedAtMs + FIND_OUT_MS;
-  if (isOverdue && books !== undefined && OPEN_FACTS.has(fact.kind)) {
-    await recordChargesOf(tools, operationId, chain, books, fact.kind === 'unknown');
+  const another = chargeOfAnother(fact, chain);
+  if (books !== undefined && (another !== undefined || (isOverdue && OPEN_FACTS.has(fact.kind)))) {
+    const beside = another === undefined ? [] : [another];
+    await recordChargesOf(tools, operationId, chain, books, fact.kind === 'unknown' ? undefined : beside);
   }
   return ({ state }) => decide(fact, state);
+}
+
+/** The look-up by key shows this charge, but another one of the same operation was reported first, and is the payment's own. */
+function chargeOfAnother(fact: ChargeFact, { state: { payment } }: PaymentChain): string | undefined {
+  const chargeId = 'chargeId' in fact ? fact.chargeId : undefined;
+  return payment.chargeId === undefined || payment.chargeId === chargeId ? undefined : chargeId;
 }
 
 /**
