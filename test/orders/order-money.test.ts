@@ -332,4 +332,33 @@ describe('an order whose payment is refunded or disputed after it was paid', () 
     expect(await harness.shop.credits(request.orderId)).toBe(credits);
     expect(await harness.typesOf(request)).not.toContain('order.completed');
   });
+
+  test('while the answers to its e-mail and its credit are lost: it is canceled, and does not say that they are still to come', async () => {
+    const request = orderRequest('lost_answers');
+    const lost = new AmbiguousError('injected_ambiguity', 'the answer is lost');
+    const { mailer, referrals } = harness.tools;
+    const lastSteps = {
+      mailer: {
+        send: async (...asked: Parameters<typeof mailer.send>) => {
+          await mailer.send(...asked);
+          throw lost;
+        },
+      },
+      referrals: {
+        credit: async (...asked: Parameters<typeof referrals.credit>) => {
+          await referrals.credit(...asked);
+          await disputed(request);
+          throw lost;
+        },
+      },
+    };
+    await harness.order(request, lastSteps);
+    await harness.resolveFor(20);
+    expect(await harness.read(request)).toMatchObject({
+      status: 'canceled',
+      email: { status: 'unknown' },
+      referral: { status: 'unknown' },
+    });
+    expect(await harness.shop.credits(request.orderId)).toBe(1);
+  });
 });

@@ -43,6 +43,8 @@ export interface Turn {
 }
 
 const REST: OrderStep = { do: 'rest' };
+/** An e-mail or a credit that was announced and has no outcome. */
+const OPEN: ReadonlySet<string> = new Set(['pending', 'delayed', 'queued']);
 
 export function nextOrderStep(order: Order, turn: Turn): OrderStep {
   if (order.failure !== undefined) return compensate(order, turn);
@@ -106,7 +108,7 @@ function sendEmail(order: Order, turn: Turn): OrderStep {
     if (!turn.timeLeft) return REST;
     return append('email.pending', { ...order, email: { status: 'pending', sinceMs: turn.nowMs } });
   }
-  if (status !== 'pending' && status !== 'delayed' && status !== 'queued') return REST;
+  if (!OPEN.has(status)) return REST;
   const isTooLate = turn.nowMs - sinceMs > LATE_BOUND_MS;
   // The answer of an earlier call may have been lost.
   if (isTooLate) return append('email.unknown', { ...order, email: { status: 'unknown', sinceMs } });
@@ -120,7 +122,7 @@ function credit(order: Order, turn: Turn): OrderStep {
     if (!turn.timeLeft) return REST;
     return append('referral.pending', { ...order, referral: { status: 'pending', sinceMs: turn.nowMs } });
   }
-  if (status !== 'pending' && status !== 'delayed' && status !== 'queued') return REST;
+  if (!OPEN.has(status)) return REST;
   const isTooLate = turn.nowMs - sinceMs > LATE_BOUND_MS;
   if (isTooLate) return append('referral.unknown', { ...order, referral: { status: 'unknown', sinceMs } });
   return status === 'queued' ? REST : (ask('credit', turn) ?? REST);
@@ -130,7 +132,7 @@ function credit(order: Order, turn: Turn): OrderStep {
 
 /** The payment first; the release of the goods does not wait for it. The order is canceled when both are undone. */
 function compensate(order: Order, turn: Turn): OrderStep {
-  const step = reverse(order, turn) ?? release(order, turn);
+  const step = stopLate(order) ?? reverse(order, turn) ?? release(order, turn);
   if (step !== undefined) return step;
   if (order.status === 'canceled') return lookAgain(order, turn) ?? REST;
   if (isMoneyBack(order) && isNothingReserved(order)) {
@@ -139,6 +141,15 @@ function compensate(order: Order, turn: Turn): OrderStep {
   const overdue = turn.nowMs - (order.failedAtMs ?? order.createdAtMs) > COMPENSATION_BOUND_MS;
   const isForPerson = order.status === 'processing' && (overdue || isReversalExhausted(order));
   return isForPerson ? conclude('order.review_required', order, 'needs_review') : REST;
+}
+
+/** No driver makes the calls that were announced any more, and one of them may have taken effect without an answer. */
+function stopLate(order: Order): OrderStep | undefined {
+  const { email, referral } = order;
+  if (OPEN.has(email.status)) return append('email.unknown', { ...order, email: { ...email, status: 'unknown' } });
+  if (OPEN.has(referral.status))
+    return append('referral.unknown', { ...order, referral: { ...referral, status: 'unknown' } });
+  return undefined;
 }
 
 /** A refund may have failed after it had succeeded: before the order is canceled, and when a canceled order was opened again. */
