@@ -10,7 +10,7 @@ import type { CreatePayment } from '../../lambdas/payments/use/create-payment.ts
 import { DynamoDbViews } from '../../lambdas/views/store/dynamodb-views.ts';
 import { DynamoDbWebhooks } from '../../lambdas/webhooks/store/dynamodb-webhooks.ts';
 import { sendWebhook } from '../../lambdas/webhooks/use/send-webhook.ts';
-import type { WebhookTask } from '../../lambdas/webhooks/use/webhooks.ts';
+import type { GroupedTask, WebhookTask } from '../../lambdas/webhooks/use/webhooks.ts';
 import { paymentIdFor } from '../payments/payment-fixtures.ts';
 import { BY_REQUEST } from '../support/causes.ts';
 import { endpointNamed, SECRETS } from '../webhooks/webhook-fixtures.ts';
@@ -62,7 +62,7 @@ export async function typicalTools(client: DynamoDBDocumentClient, pacing: Pacin
     replays: new ProcessReplayCache(),
     digest: systemDigest,
     secrets: SECRETS,
-    tasks: { enqueue: async (more: readonly WebhookTask[]) => void tasks.push(...more) },
+    tasks: { enqueue: async (more: readonly GroupedTask[]) => void tasks.push(...more.map(({ task }) => task)) },
     transport: { post: async () => ({ kind: 'answered', status: 200, excerpt: 'x'.repeat(256) }) as const },
     bodies: async () => '{}',
     report: (error: unknown) => {

@@ -74,12 +74,12 @@ test('the job also enqueues due webhooks', async () => {
   const job = sweepWebhooksJob(
     {
       webhooks: new Stores().webhooks,
-      due: { due: async () => due.splice(0), dueInLane: async () => [], move: async () => true },
+      due: { due: async () => due.splice(0), dueInLane: async () => [], move: async () => 'ten_a#test' },
       tasks: { enqueue: async (all) => void enqueued.push(...all) },
       clock: { nowMs: () => 0 },
     },
     () => undefined,
   );
   expect(await sweepJob(job, { nowMs: 0 })).toMatchObject({ done: 1, left: 0, failed: 0 });
-  expect(enqueued).toEqual([task]);
+  expect(enqueued).toEqual([{ task, group: 'ten_a#test' }]);
 });

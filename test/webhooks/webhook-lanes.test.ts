@@ -1,202 +1,28 @@
 import { describe, expect, test } from '@jest/globals';
 import type { SQSEvent } from 'aws-lambda';
 import { RetryableError, TerminalError } from '../../lambdas/kernel/faults.ts';
-import { storedOperationId, tenantId } from '../../lambdas/kernel/ids.ts';
+import { storedOperationId } from '../../lambdas/kernel/ids.ts';
 import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
-import type { Clock } from '../../lambdas/kernel/world.ts';
-import { idempotentRunner } from '../../lambdas/once/idempotent-runner.ts';
-import { type Delivery, newDelivery } from '../../lambdas/webhooks/domain/webhook-delivery.ts';
+import { newDelivery } from '../../lambdas/webhooks/domain/webhook-delivery.ts';
 import {
   type EndpointBook,
+  groupOf,
   type WebhookEndpoint,
   withEndpoint,
   withoutEndpoint,
 } from '../../lambdas/webhooks/domain/webhook-endpoint.ts';
 import { runWebhookTasks } from '../../lambdas/webhooks/http/webhook-tasks.ts';
-import { fanOut, messageOf } from '../../lambdas/webhooks/use/fan-out-webhooks.ts';
+import { messageOf } from '../../lambdas/webhooks/use/fan-out-webhooks.ts';
 import { resendWebhook } from '../../lambdas/webhooks/use/resend-webhook.ts';
 import { sweepWebhooks } from '../../lambdas/webhooks/use/sweep-webhooks.ts';
 import { wakeLane } from '../../lambdas/webhooks/use/wake-lane.ts';
-import { type EndpointChange, updateEndpoint } from '../../lambdas/webhooks/use/webhook-endpoints.ts';
-import type { Late, WebhookRequest, WebhookTask, WebhookTransport } from '../../lambdas/webhooks/use/webhooks.ts';
+import { type EndpointChange } from '../../lambdas/webhooks/use/webhook-endpoints.ts';
+import type { GroupedTask } from '../../lambdas/webhooks/use/webhooks.ts';
 import { BY_REQUEST } from '../support/causes.ts';
-import { countingEntropy } from '../support/counting-entropy.ts';
-import { Stores } from '../world/stores.ts';
-import { endpointNamed, eventNamed, SECRETS } from './webhook-fixtures.ts';
+import { endpointNamed, eventNamed } from './webhook-fixtures.ts';
+import { HANGING, MINUTE_MS, NORMAL, ownerOf, SECOND_MS, Site, START_MS, WORK_MS } from './webhook-site.ts';
 
-const SECOND_MS = 1_000;
-const MINUTE_MS = 60_000;
-const START_MS = Date.UTC(2026, 2, 1, 12);
-
-/** Time that goes on when every process waits. */
-class Timeline implements Clock {
-  #nowMs = START_MS;
-  readonly #waits: { readonly atMs: number; readonly go: () => void }[] = [];
-
-  nowMs(): number {
-    return this.#nowMs;
-  }
-
-  sleep(ms: number): Promise<void> {
-    const { promise, resolve } = Promise.withResolvers<void>();
-    const wait = { atMs: this.#nowMs + ms, go: resolve };
-    const place = this.#waits.findLastIndex(({ atMs }) => atMs <= wait.atMs);
-    this.#waits.splice(place + 1, 0, wait);
-    return promise;
-  }
-
-  async until(atMs: number): Promise<void> {
-    for (;;) {
-      await new Promise(setImmediate);
-      const next = this.#waits[0];
-      if (next === undefined || next.atMs > atMs) break;
-      this.#waits.shift();
-      this.#nowMs = Math.max(this.#nowMs, next.atMs);
-      next.go();
-    }
-    this.#nowMs = atMs;
-  }
-}
-
-/** As deployed: messages of a batch, and how many executions run at once. */
-const TASKS = { batch: 10, atOnce: 20 };
-const LANES = { batch: 1, atOnce: 20 };
-/** What an execution takes beside its calls. */
-const WORK_MS = 30;
-
-/** The sweep, the senders with their two queues, and receivers that take their time. */
-class Site {
-  readonly clock = new Timeline();
-  readonly store = new Stores(this.clock).webhooks;
-  readonly failed: unknown[] = [];
-  readonly failedMessages: unknown[] = [];
-  /** How long each endpoint's receiver takes, by its URL; `hangs` is ended by the sender after ten seconds. */
-  readonly answersIn = new Map<string, number | 'hangs' | 'fails'>();
-  readonly arrivals: { readonly url: string; readonly eventId: string; readonly atMs: number }[] = [];
-  calls = 0;
-  readonly parked: string[] = [];
-  mostMessages = 0;
-  readonly #queues = { attempt: [] as WebhookTask[], other: [] as WebhookTask[] };
-  readonly #running = { attempt: 0, other: 0 };
-
-  readonly tools = {
-    webhooks: this.store,
-    due: this.store,
-    secrets: SECRETS,
-    transport: { post: (...call: Parameters<WebhookTransport['post']>) => this.#post(...call) },
-    bodies: async () => '{}',
-    pastEvents: async () => ({ events: [] }),
-    parking: {
-      park: async (parked: { readonly reason: string }) => void this.parked.push(parked.reason),
-      again: async ({ body }: { readonly body: string }) => void this.failedMessages.push(JSON.parse(body)),
-      acknowledge: async () => undefined,
-    },
-    tasks: {
-      enqueue: async (tasks: readonly WebhookTask[], delaySeconds: number) => this.#enqueue(tasks, delaySeconds),
-    },
-    runner: idempotentRunner,
-    clock: this.clock,
-    entropy: countingEntropy(),
-    digest: systemDigest,
-    report: (error: unknown) => void this.failed.push(error),
-    telemetry: { run: () => undefined, fault: (_what: string, error: unknown) => void this.failed.push(error) },
-  };
-
-  async add(endpoint: WebhookEndpoint, answersIn: number | 'hangs'): Promise<void> {
-    this.answersIn.set(endpoint.url, answersIn);
-    const was = await this.store.readBook(ownerOf(endpoint));
-    await this.store.write({ book: { was, now: { ...was, revision: 1, endpoints: [endpoint] } } });
-  }
-
-  /** Deliveries whose messages were lost. */
-  async addDue(endpoint: WebhookEndpoint, count: number): Promise<void> {
-    for (let made = 0; made < count; made += 1) {
-      const message = messageOf(eventNamed(`${endpoint.id}-${made}`, START_MS));
-      const now = newDelivery(systemDigest, ownerOf(endpoint), endpoint, message, this.clock.nowMs() - 3 * MINUTE_MS);
-      await this.store.write({ deliveries: [{ now }] });
-    }
-  }
-
-  publish(endpoint: WebhookEndpoint, name: string): Promise<unknown> {
-    return fanOut(this.tools, eventNamed(name, this.clock.nowMs(), 'payment.completed', ownerOf(endpoint)));
-  }
-
-  update(endpoint: WebhookEndpoint, change: EndpointChange): Promise<unknown> {
-    const addresses = { refusal: async () => undefined };
-    const acted = { owner: ownerOf(endpoint), cause: BY_REQUEST, endpointId: endpoint.id };
-    return updateEndpoint({ ...this.tools, addresses }, { ...acted, change });
-  }
-
-  /** Time passes with a sweep each minute. */
-  async pass(minutes: number): Promise<void> {
-    for (let minute = 0; minute < minutes; minute += 1) {
-      await sweepWebhooks({ ...this.tools, webhooks: this.store, due: this.store });
-      await this.clock.until(this.clock.nowMs() + MINUTE_MS);
-    }
-  }
-
-  async deliveriesOf({ id }: WebhookEndpoint, limit = 2_000): Promise<readonly Delivery[]> {
-    return this.store.listDeliveries(id, { limit });
-  }
-
-  async #post({ url, headers }: WebhookRequest, { afterMs, tell }: Late) {
-    this.calls += 1;
-    const takes = this.answersIn.get(url) ?? 0;
-    if (takes === 'hangs') {
-      await this.clock.sleep(afterMs);
-      tell();
-      await this.clock.sleep(10 * SECOND_MS - afterMs);
-      return { kind: 'unanswered', error: 'timeout' } as const;
-    }
-    if (takes === 'fails') return { kind: 'answered', status: 500, excerpt: '' } as const;
-    await this.clock.sleep(takes);
-    this.arrivals.push({ url, eventId: headers['webhook-id'] ?? '', atMs: this.clock.nowMs() });
-    return { kind: 'answered', status: 204, excerpt: '' } as const;
-  }
-
-  async #enqueue(tasks: readonly WebhookTask[], delaySeconds: number): Promise<void> {
-    const add = (): void => {
-      for (const task of tasks) this.#queues[task.kind === 'attempt' ? 'attempt' : 'other'].push(task);
-      this.mostMessages = Math.max(this.mostMessages, this.#queues.attempt.length);
-      this.#work('attempt', TASKS);
-      this.#work('other', LANES);
-    };
-    if (delaySeconds === 0) add();
-    else void this.clock.sleep(delaySeconds * SECOND_MS).then(add);
-  }
-
-  #work(queue: 'attempt' | 'other', { batch, atOnce }: typeof TASKS): void {
-    while (this.#running[queue] < atOnce && this.#queues[queue].length > 0) {
-      const taken = this.#queues[queue].splice(0, batch);
-      this.#running[queue] += 1;
-      void this.#execute(taken).finally(() => {
-        this.#running[queue] -= 1;
-        this.#work(queue, { batch, atOnce });
-      });
-    }
-  }
-
-  async #execute(tasks: readonly WebhookTask[]): Promise<void> {
-    await this.clock.sleep(WORK_MS);
-    const Records = tasks.map((task, index) => ({
-      messageId: String(index),
-      body: JSON.stringify(task),
-      attributes: { ApproximateReceiveCount: '1' },
-      messageAttributes: {},
-    }));
-    const { batchItemFailures } = await runWebhookTasks(this.tools, { Records } as SQSEvent);
-    for (const { itemIdentifier } of batchItemFailures) this.failedMessages.push(tasks[Number(itemIdentifier)]);
-  }
-}
-
-/** Each endpoint belongs to a tenant of its own. */
-function ownerOf({ id }: WebhookEndpoint) {
-  return { tenantId: tenantId(`ten_${id.slice(3, 20)}`), mode: 'test' } as const;
-}
-
-const HANGING = endpointNamed('hanging');
 const LONE = endpointNamed('lone');
-const NORMAL = endpointNamed('normal');
 const FINGERPRINT = { version: 1, sha256: new Uint8Array(32) };
 
 /** How long the deliveries of the others take, in milliseconds: the slowest one. */
@@ -475,7 +301,7 @@ describe('an endpoint that does not answer', () => {
     const letter = { kind: 'attempt', endpointId: HANGING.id, deliveryId: unreadable?.id ?? '' } as const;
     expect(site.failedMessages).toContainEqual(letter);
     site.store.readDelivery = readDelivery;
-    await site.tools.tasks.enqueue([letter], 0);
+    await site.tools.tasks.enqueue([{ task: letter, group: groupOf(ownerOf(HANGING)) }], 0);
     await site.pass(1);
     site.answersIn.set(HANGING.url, 50);
     await site.pass(12 * 60);
@@ -497,7 +323,7 @@ describe('an endpoint that does not answer', () => {
     const enqueue = site.tools.tasks.enqueue.bind(site.tools.tasks);
     let refused = 0;
     site.tools.tasks.enqueue = async (tasks, delaySeconds) => {
-      if (tasks.some((task) => task.kind === 'attempt') && refused === 0) {
+      if (tasks.some(({ task }) => task.kind === 'attempt') && refused === 0) {
         refused += 1;
         throw new RetryableError('injected_throttle', 'the queue is away');
       }
@@ -536,7 +362,8 @@ describe('an endpoint that does not answer', () => {
       newDelivery(systemDigest, ownerOf(HANGING), endpoint, messageOf(eventNamed(name, START_MS)), dueAtMs);
     await site.store.write({ deliveries: [{ now: apart('far', START_MS + 20 * 60 * MINUTE_MS) }] });
     await wakeLane({ webhooks: site.store, clock: site.clock }, ownerOf(HANGING), HANGING.id);
-    await site.tools.tasks.enqueue([{ kind: 'lane', endpointId: HANGING.id }], 0);
+    const lane = { kind: 'lane', endpointId: HANGING.id } as const;
+    await site.tools.tasks.enqueue([{ task: lane, group: groupOf(ownerOf(HANGING)) }], 0);
     await site.clock.until(site.clock.nowMs() + SECOND_MS);
     await site.store.write({ deliveries: [{ now: apart('late', site.clock.nowMs()) }] });
     await site.pass(15);
@@ -561,7 +388,7 @@ describe('an endpoint that does not answer', () => {
     await site.clock.until(site.clock.nowMs() + 10 * SECOND_MS);
     site.answersIn.set(NORMAL.url, 50);
     await site.publish(NORMAL, 'next');
-    await site.clock.until(site.clock.nowMs() + SECOND_MS);
+    await site.clock.until(site.clock.nowMs() + 2 * SECOND_MS);
     expect(site.arrivals).toHaveLength(2);
   });
 });
@@ -570,10 +397,10 @@ test('of two overlapping sweeps, one queues a row, and it is queued again only i
   const site = new Site();
   await site.add(NORMAL, 50);
   await site.addDue(NORMAL, 90);
-  const queued: WebhookTask[] = [];
+  const queued: GroupedTask[] = [];
   const tools = {
     ...site.tools,
-    tasks: { enqueue: async (tasks: readonly WebhookTask[]) => void queued.push(...tasks) },
+    tasks: { enqueue: async (tasks: readonly GroupedTask[]) => void queued.push(...tasks) },
   };
   await Promise.all([sweepWebhooks(tools), sweepWebhooks(tools)]);
   await sweepWebhooks(tools);

@@ -5,6 +5,7 @@ import { rotated } from '../../lambdas/webhooks/domain/webhook-endpoint.ts';
 import type { Resolve } from '../../lambdas/webhooks/transport/addresses.ts';
 import { webhookTransport } from '../../lambdas/webhooks/transport/webhook-transport.ts';
 import { sendWebhook } from '../../lambdas/webhooks/use/send-webhook.ts';
+import type { Late } from '../../lambdas/webhooks/use/webhooks.ts';
 import { selfMadeCertificate } from './self-made-certificate.ts';
 import { endpointNamed, eventNamed, ROOT, SECRETS } from './webhook-fixtures.ts';
 import { serveWebhookReceiver, type WebhookReceiver } from './webhook-receiver.ts';
@@ -23,7 +24,7 @@ afterEach(async () => {
   await receiver[Symbol.asyncDispose]();
 });
 
-const PATIENT = { afterMs: 5_000, tell: () => undefined };
+const PATIENT: readonly Late[] = [];
 const request = (url: string) => ({ url, headers: { 'content-type': 'application/json' }, body: '{"a":"ü"}' });
 
 describe('a call', () => {
@@ -74,10 +75,10 @@ describe('a call', () => {
     const late = { afterMs: 50, tell: () => void (told += 1) };
     const { promise: answered, resolve: answer } = Promise.withResolvers<void>();
     receiver.respond = (response) => void answered.then(() => response.writeHead(204).end());
-    const slow = onLoopback.post(request(receiver.url), { ...late, tell: () => (late.tell(), answer()) });
+    const slow = onLoopback.post(request(receiver.url), [{ ...late, tell: () => (late.tell(), answer()) }]);
     expect([await slow, told]).toEqual([{ kind: 'answered', status: 204, excerpt: '' }, 1]);
     receiver.respond = (response) => response.writeHead(204).end();
-    await onLoopback.post(request(receiver.url), { afterMs: 60_000, tell: late.tell });
+    await onLoopback.post(request(receiver.url), [{ afterMs: 60_000, tell: late.tell }]);
     expect(told).toBe(1);
   });
 

@@ -51,7 +51,7 @@ import {
 } from '../../lambdas/resolving/use/resolve.ts';
 import { type RetriedOrphans, retryOrphans } from '../../lambdas/resolving/use/retry-orphans.ts';
 import { returnCharges } from '../../lambdas/resolving/use/return-charges.ts';
-import type { DueWebhooks, WebhookStore, WebhookTask } from '../../lambdas/webhooks/use/webhooks.ts';
+import type { DueWebhooks, GroupedTask, WebhookStore, WebhookTask } from '../../lambdas/webhooks/use/webhooks.ts';
 import { sweepAll } from '../jobs/sweep-all.ts';
 import { MemoryMailer } from '../orders/memory-mailer.ts';
 import { createShopParties, type ShopParties } from '../orders/shop-parties.ts';
@@ -87,7 +87,7 @@ interface StorePorts extends Pick<OrderTools & ResolveTools, 'store' | 'effects'
 type Message = Pick<JobRun, 'runId'> | WebhookTask;
 
 interface Queue {
-  enqueue(asked: Pick<JobRun, 'runId'> | readonly WebhookTask[], delaySeconds?: number): Promise<void>;
+  enqueue(asked: Pick<JobRun, 'runId'> | readonly GroupedTask[], delaySeconds?: number): Promise<void>;
 }
 
 export interface WorldOptions extends Omit<SandboxInProcessOptions, 'clock'>, Pick<MemoryDynamoDbOptions, 'pageBytes'> {
@@ -131,7 +131,7 @@ export class World {
   readonly tasks: Queue = {
     enqueue: async (asked, delaySeconds = 0) => {
       const atMs = this.clock.nowMs() + delaySeconds * 1000;
-      const messages = 'runId' in asked ? [asked] : asked;
+      const messages = 'runId' in asked ? [asked] : asked.map(({ task }) => task);
       this.queue = [...this.queue, ...messages.map((message) => ({ message, atMs }))];
     },
   };

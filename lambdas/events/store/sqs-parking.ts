@@ -26,11 +26,12 @@ export class SqsParking implements MessageParking {
     );
   }
 
-  async again({ body, eventSourceARN }: QueuedMessage, failures: number): Promise<void> {
+  async again({ body, eventSourceARN, attributes }: QueuedMessage, failures: number): Promise<void> {
     await this.#client.send(
       new SendMessageCommand({
         QueueUrl: await this.#urlOf(eventSourceARN),
         MessageBody: body,
+        MessageGroupId: attributes?.MessageGroupId,
         MessageAttributes: { [FAILURES]: text(String(failures)) },
         DelaySeconds: FAILED_AGAIN_SECONDS,
       }),

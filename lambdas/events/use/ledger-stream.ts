@@ -32,6 +32,8 @@ export interface QueuedMessage {
   /** The ARN of its queue. */
   readonly eventSourceARN: string;
   readonly receiptHandle: string;
+  /** With the message's group, if it has one. */
+  readonly attributes?: { readonly MessageGroupId?: string | undefined };
 }
 
 /** The queue of dead letters of a function, and the queue that its messages come from. */

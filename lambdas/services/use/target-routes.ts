@@ -17,9 +17,6 @@ export interface TargetRoutesTools {
   readonly clock: Pick<Clock, 'nowMs'>;
 }
 
-/** Nobody waits for the answer. */
-const NEVER_LATE = { afterMs: 2 ** 31 - 1, tell: () => undefined };
-
 /** The admin routes of a target, one call each. */
 export function targetRoutes({ target, url, sign, transport, clock }: TargetRoutesTools): JobRoutes {
   return {
@@ -35,7 +32,7 @@ export function targetRoutes({ target, url, sign, transport, clock }: TargetRout
           },
           body: JSON.stringify({ scheduled_for: unixSeconds(scheduledForMs) }),
         },
-        NEVER_LATE,
+        [],
       );
       if (result.kind === 'unanswered') {
         const message = `The target of ${runId} did not answer: ${result.error}.`;

@@ -100,6 +100,11 @@ export function setApart(delivery: Delivery): Delivery {
 /** An attempt that takes this long delays other deliveries. Half of the limit of a call. */
 export const SLOW_MS = 5_000;
 
+/** Attempts of one owner in an execution that fill it: half of a batch. */
+export const CROWD = 5;
+/** Attempts that take this long delay others if they are a {@link CROWD}. */
+export const CROWDED_MS = 1_000;
+
 export function isSlow({ startedAtMs }: { readonly startedAtMs: number }, nowMs: number): boolean {
   return nowMs - startedAtMs >= SLOW_MS;
 }

@@ -17,6 +17,11 @@ export interface WebhookOwner {
   readonly mode: Mode;
 }
 
+/** The message group of an owner's tasks: SQS serves other groups first while one holds many senders. */
+export function groupOf({ tenantId, mode }: WebhookOwner): string {
+  return `${tenantId}#${mode}`;
+}
+
 /** The inputs from which a signing secret is derived. The secret itself is not stored. */
 export interface SecretVersion {
   /** Name of the root key. */

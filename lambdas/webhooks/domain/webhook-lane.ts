@@ -21,6 +21,8 @@ export interface WebhookLane extends WebhookOwner {
   readonly sweepAtMs?: number;
   /** While a run works: when a rival may take over, and the run's fencing token. Unix milliseconds. */
   readonly leaseExpiresAtMs?: number;
+  /** Until then the workers are left to the lanes of other owners. Unix milliseconds. */
+  readonly restsUntilMs?: number;
 }
 
 /** Concurrent attempts of a run. After a run that hung, one attempt finds out whether the endpoint answers again. */
@@ -31,6 +33,8 @@ export const LANE_RUN_MS = 15_000;
 const LANE_LEASE_MS = 60_000;
 /** The waits after runs that hung. Each is at most the longest delay of a message. */
 const HUNG_WAITS_MS: readonly number[] = [30_000, 60_000, 120_000, 300_000, 600_000, 900_000];
+/** Workers that the lanes of an owner take on average, a quarter of all. */
+const OWN_WORKERS = 5;
 /** After a run that achieved nothing: its deliveries are claimed by others, or the store has failed. */
 const IDLE_WAIT_MS = 5_000;
 /** New deliveries of a slow endpoint are not announced one by one. */
@@ -53,7 +57,8 @@ export function woken(
     hung: 0,
     wokenAtMs: nowMs,
   };
-  const dueAtMs = lane.hung > 0 ? (lane.dueAtMs ?? nowMs) : Math.min(lane.dueAtMs ?? nowMs, nowMs);
+  const soonestMs = Math.max(nowMs, lane.restsUntilMs ?? nowMs);
+  const dueAtMs = lane.hung > 0 ? (lane.dueAtMs ?? nowMs) : Math.min(lane.dueAtMs ?? soonestMs, soonestMs);
   return { ...lane, revision: lane.revision + 1, wokenAtMs: nowMs, ...dueFrom(dueAtMs, nowMs) };
 }
 
@@ -83,10 +88,17 @@ export interface LaneRun {
   readonly hung: boolean;
   /** Number of attempts that had a result. */
   readonly tried: number;
+  /** For how long the lane must not work. Milliseconds. */
+  readonly restMs: number;
   /** When the next delivery is due; absent when the lane is empty. Unix milliseconds. */
   readonly nextAtMs?: number;
   /** The endpoint is still slow, or waits apart for its tenant: deliveries come without an announcement. */
   readonly isSlow: boolean;
+}
+
+/** Each lane of an owner works only for a part of the time, so that all of them together hold {@link OWN_WORKERS} on average. */
+export function restAfter(workedMs: number, lanes: number): number {
+  return Math.max(0, Math.ceil(workedMs * (lanes / OWN_WORKERS - 1)));
 }
 
 /**
@@ -96,12 +108,25 @@ export interface LaneRun {
  * @param held as the run claimed it
  */
 export function afterRun(lane: WebhookLane, held: WebhookLane, run: LaneRun, nowMs: number): WebhookLane {
-  const { leaseExpiresAtMs: _lease, dueAtMs: _due, sweepAtMs: _sweep, emptySinceMs: _since, ...rest } = lane;
+  const {
+    leaseExpiresAtMs: _lease,
+    dueAtMs: _due,
+    sweepAtMs: _sweep,
+    emptySinceMs: _since,
+    restsUntilMs: _rests,
+    ...rest
+  } = lane;
   const hung = run.hung ? lane.hung + 1 : run.tried > 0 ? 0 : lane.hung;
-  const next: WebhookLane = { ...rest, revision: lane.revision + 1, hung };
+  const restsUntilMs = nowMs + run.restMs;
+  const next: WebhookLane = {
+    ...rest,
+    revision: lane.revision + 1,
+    hung,
+    ...(run.restMs > 0 ? { restsUntilMs } : {}),
+  };
   if (run.hung) return { ...next, ...dueFrom(nowMs + waitAfter(hung), nowMs) };
-  if (lane.wokenAtMs > held.wokenAtMs) return { ...next, ...dueFrom(nowMs, nowMs) };
-  const soonestMs = run.tried > 0 ? nowMs : nowMs + IDLE_WAIT_MS;
+  if (lane.wokenAtMs > held.wokenAtMs) return { ...next, ...dueFrom(restsUntilMs, nowMs) };
+  const soonestMs = Math.max(restsUntilMs, run.tried > 0 ? nowMs : nowMs + IDLE_WAIT_MS);
   if (run.isSlow || run.nextAtMs !== undefined) {
     // A delivery that is written now can be due before the first one that the run found.
     const atMs = Math.min(run.nextAtMs ?? Infinity, nowMs + (run.isSlow ? LOOK_MS : LINGER_MS));

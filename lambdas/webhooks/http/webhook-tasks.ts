@@ -4,7 +4,7 @@ import { afterFailure, eachMessage, type Left } from '../../events/http/message-
 import type { MessageParking } from '../../events/use/ledger-stream.ts';
 import type { Telemetry } from '../../kernel/platform/telemetry.ts';
 import { type PageOutcome, type ReplayTools, replayPage } from '../use/replay-webhooks.ts';
-import { type SendOutcome, sendWebhook } from '../use/send-webhook.ts';
+import { Crowd, type SendOutcome, sendWebhook } from '../use/send-webhook.ts';
 import { type LaneTools, runLane } from '../use/webhook-lanes.ts';
 import type { WebhookTask } from '../use/webhooks.ts';
 
@@ -31,10 +31,11 @@ export interface TaskTools extends LaneTools, Pick<ReplayTools, 'pastEvents'> {
  */
 export async function runWebhookTasks(tools: TaskTools, { Records }: SQSEvent): Promise<SQSBatchResponse> {
   const { telemetry, parking } = tools;
+  const crowd = new Crowd();
   const came = await eachMessage<Came>(Records, {
     handle: async (record) => {
       try {
-        return { outcomes: await run(tools, record.body) };
+        return { outcomes: await run(tools, record.body, crowd) };
       } catch (error) {
         telemetry.fault(record.messageId, error);
         return { outcomes: ['failed'], left: await afterFailure(parking, record, error) };
@@ -64,11 +65,11 @@ interface Came {
   readonly left?: Left;
 }
 
-async function run(tools: TaskTools, body: string): Promise<readonly Outcome[]> {
+async function run(tools: TaskTools, body: string, crowd: Crowd): Promise<readonly Outcome[]> {
   const task = parseWebhookTask(body);
   switch (task.kind) {
     case 'attempt':
-      return [await sendWebhook(tools, task.endpointId, task.deliveryId)];
+      return [await sendWebhook(tools, task.endpointId, task.deliveryId, crowd)];
     case 'replay':
       return [await replayPage(tools, task.replayId)];
     case 'lane':

@@ -36,6 +36,7 @@ import {
   deliveryKey,
   deliveryRow,
   duePartition,
+  groupOfRow,
   keyOfTask,
   laneKey,
   lanePartition,
@@ -190,12 +191,14 @@ export class DynamoDbWebhooks implements WebhookStore, DueWebhooks {
   async move(
     { task, sweepAtMs }: DueWebhook,
     to: { readonly sweepAtMs: number; readonly apart?: true },
-  ): Promise<boolean> {
+  ): Promise<string | undefined> {
     const { partitionKey, sortKey } = RegistryTable.dueIndex;
     const lane = to.apart === true && task.kind === 'attempt' ? lanePartition(task) : undefined;
     const update = new UpdateCommand({
       TableName: this.#tables.registry,
       Key: keyOfTask(task),
+      // The owner, which the index does not have. Costs nothing more.
+      ReturnValues: 'ALL_NEW',
       UpdateExpression: lane === undefined ? 'SET #at = :to' : 'SET #at = :to, #due = :lane, apart = :apart',
       ConditionExpression: 'attribute_exists(#due) AND #at = :at',
       ExpressionAttributeNames: { '#due': partitionKey, '#at': sortKey },
@@ -206,8 +209,11 @@ export class DynamoDbWebhooks implements WebhookStore, DueWebhooks {
       },
     });
     // After a lost answer the repetition finds the row moved: it is queued in the next round.
-    const { kind } = await writeConditionally(this.#pacing, () => this.#client.send(update));
-    return kind === 'applied';
+    let row: Item | undefined;
+    const { kind } = await writeConditionally(this.#pacing, async () => {
+      row = (await this.#client.send(update)).Attributes;
+    });
+    return kind === 'applied' ? groupOfRow(row) : undefined;
   }
 
   async #dueIn(partition: (shard: number) => string, untilMs: number, limit: number): Promise<readonly DueWebhook[]> {

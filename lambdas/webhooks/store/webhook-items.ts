@@ -7,6 +7,7 @@ import { type Attempt, DELIVERY_KEPT_SECONDS, type Delivery } from '../domain/we
 import {
   type Disabled,
   type EndpointBook,
+  groupOf,
   type LateAttempts,
   WEBHOOK_EVENT_TYPES,
   type WebhookEndpoint,
@@ -108,6 +109,7 @@ const laneItem = itemSchema<WebhookLane>()({
   dueAtMs: z.int().exactOptional(),
   sweepAtMs: z.int().exactOptional(),
   leaseExpiresAtMs: z.int().exactOptional(),
+  restsUntilMs: z.int().exactOptional(),
 });
 
 /** An entry of the due queue is the key of its row. */
@@ -225,6 +227,14 @@ export function keyOfTask(task: WebhookTask): Item {
     case 'lane':
       return laneKey(task.endpointId);
   }
+}
+
+const owned = z.object(owner);
+
+/** @returns a group without an owner when the row names none: it must be queued all the same */
+export function groupOfRow(row: Item = {}): string {
+  const { success, data } = owned.safeParse(row);
+  return success ? groupOf(data) : 'unreadable';
 }
 
 /** Where a delivery is in the lane of its endpoint. */

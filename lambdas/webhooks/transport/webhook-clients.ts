@@ -25,11 +25,12 @@ function sqsWebhookTasks(client: SQSClient, { tasksQueueUrl, lanesQueueUrl }: Qu
     enqueue: async (tasks, delaySeconds) => {
       for (let from = 0; from < tasks.length; from += MOST_AT_ONCE) {
         await Promise.all(
-          tasks.slice(from, from + MOST_AT_ONCE).map((each) =>
+          tasks.slice(from, from + MOST_AT_ONCE).map(({ task, group }) =>
             client.send(
               new SendMessageCommand({
-                QueueUrl: each.kind === 'attempt' ? tasksQueueUrl : lanesQueueUrl,
-                MessageBody: JSON.stringify(each),
+                QueueUrl: task.kind === 'attempt' ? tasksQueueUrl : lanesQueueUrl,
+                MessageBody: JSON.stringify(task),
+                MessageGroupId: group,
                 DelaySeconds: delaySeconds,
               }),
             ),

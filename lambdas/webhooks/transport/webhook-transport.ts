@@ -27,7 +27,7 @@ export function webhookTransport(options: WebhookTransportOptions): WebhookTrans
       const ruling = ruleOnUrl(request.url, options);
       if (ruling.kind === 'refused') return unanswered('address_not_allowed');
       const signal = AbortSignal.timeout(options.callMs ?? CALL_MS);
-      const waiting = setTimeout(late.tell, late.afterMs);
+      const waiting = late.map(({ tell, afterMs }) => setTimeout(tell, afterMs));
       try {
         const found = isIP(ruling.host) === 0 ? await inTime(signal, options.resolve(ruling.host)) : [];
         if (isIP(ruling.host) === 0 && !areAllowed(found, options)) return unanswered('address_not_allowed');
@@ -35,7 +35,7 @@ export function webhookTransport(options: WebhookTransportOptions): WebhookTrans
       } catch (error) {
         return unanswered(signal.aborted ? 'timeout' : reasonOf(error));
       } finally {
-        clearTimeout(waiting);
+        for (const each of waiting) clearTimeout(each);
       }
     },
   };

@@ -5,7 +5,7 @@ import type { Clock } from '../../kernel/world.ts';
 import { commitOnce } from '../../once/use/execute-once.ts';
 import type { OperationRunner } from '../../once/use/operation-runner.ts';
 import { type Delivery, newDelivery, type WebhookMessage } from '../domain/webhook-delivery.ts';
-import { type EndpointBook, wants } from '../domain/webhook-endpoint.ts';
+import { type EndpointBook, groupOf, type WebhookOwner, wants } from '../domain/webhook-endpoint.ts';
 import type { WebhookStore, WebhookTask, WebhookTasks } from './webhooks.ts';
 
 export interface FanOutTools {
@@ -36,7 +36,7 @@ export function fanOut(tools: FanOutTools, event: PayonceEvent): Promise<'fanned
       const wanted = deliveriesFor(digest, book, messageOf(event), clock.nowMs());
       const written = await Promise.all(wanted.map((now) => webhooks.write({ deliveries: [{ now }] })));
       const made = wanted.filter((_, index) => written[index]?.kind === 'written');
-      await enqueueAtOnce(tools, made.flatMap(messagesOf));
+      await enqueueAtOnce(tools, book, made.flatMap(messagesOf));
       return { kind: 'done', outcome: made.length === 0 && wanted.length > 0 ? 'before' : 'fanned_out' };
     },
   });
@@ -65,11 +65,14 @@ export function messagesOf({ endpointId, id, apart }: Delivery): readonly Webhoo
 /** The tasks are in the due queue already, so a failure here only delays them until the next sweep. */
 export async function enqueueAtOnce(
   { tasks, report }: Pick<FanOutTools, 'tasks' | 'report'>,
+  owner: WebhookOwner,
   due: readonly WebhookTask[],
   delaySeconds = 0,
 ): Promise<void> {
   try {
-    if (due.length > 0) await tasks.enqueue(due, delaySeconds);
+    const group = groupOf(owner);
+    const grouped = due.map((task) => ({ task, group }));
+    if (due.length > 0) await tasks.enqueue(grouped, delaySeconds);
   } catch (error) {
     report(error);
   }

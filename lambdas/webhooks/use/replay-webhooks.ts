@@ -83,7 +83,7 @@ export async function acceptReplay(
       return { kind: 'change', change, answer: answerOf(202, replayObject(now)) };
     },
   });
-  if (outcome.kind === 'first') await enqueueAtOnce(tools, [{ kind: 'replay', replayId }]);
+  if (outcome.kind === 'first') await enqueueAtOnce(tools, caller, [{ kind: 'replay', replayId }]);
   return outcome;
 }
 
@@ -151,7 +151,7 @@ async function writePage(tools: ReplayTools, was: WebhookReplay): Promise<PageOu
   const outcome = await webhooks.write({ replay: { was, now }, deliveries, ...end });
   if (outcome.kind !== 'written') return 'changed';
   const lane: readonly WebhookTask[] = deliveries.length > 0 ? [{ kind: 'lane', endpointId: was.endpointId }] : [];
-  await enqueueAtOnce(tools, now.status === 'running' ? [...lane, { kind: 'replay', replayId: was.id }] : lane);
+  await enqueueAtOnce(tools, was, now.status === 'running' ? [...lane, { kind: 'replay', replayId: was.id }] : lane);
   return now.status === 'running' ? 'page' : 'ended';
 }
 

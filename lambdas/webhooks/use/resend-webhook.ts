@@ -37,6 +37,6 @@ export async function resendWebhook(
       return { kind: 'change', change, answer: answerOf(202, deliveryObject(now)) };
     },
   });
-  if (outcome.kind === 'first') await enqueueAtOnce(tools, [{ kind: 'attempt', endpointId, deliveryId }]);
+  if (outcome.kind === 'first') await enqueueAtOnce(tools, caller, [{ kind: 'attempt', endpointId, deliveryId }]);
   return outcome;
 }

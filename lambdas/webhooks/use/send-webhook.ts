@@ -9,6 +9,8 @@ import {
   type AttemptResult,
   afterAttempt,
   begun,
+  CROWD,
+  CROWDED_MS,
   type Delivery,
   disabledMessage,
   dropped,
@@ -25,7 +27,9 @@ import {
   activeSecrets,
   type Disabled,
   endpointOf,
+  groupOf,
   type WebhookEndpoint,
+  type WebhookOwner,
   waitsApart,
   withEndpoint,
   withLateAttempt,
@@ -41,6 +45,32 @@ import type {
   WebhookTasks,
   WebhookTransport,
 } from './webhooks.ts';
+
+/** The attempts that one execution makes at once in the shared senders. */
+export class Crowd {
+  readonly #running = new Map<string, number>();
+  readonly #told = new Set<string>();
+
+  begin(owner: WebhookOwner): void {
+    this.#add(owner, 1);
+  }
+
+  end(owner: WebhookOwner): void {
+    this.#add(owner, -1);
+  }
+
+  /** Whether the owner's attempts fill the execution. Once for each endpoint. */
+  isHeldBy(owner: WebhookOwner, endpointId: string): boolean {
+    if ((this.#running.get(groupOf(owner)) ?? 0) < CROWD || this.#told.has(endpointId)) return false;
+    this.#told.add(endpointId);
+    return true;
+  }
+
+  #add(owner: WebhookOwner, count: number): void {
+    const group = groupOf(owner);
+    this.#running.set(group, (this.#running.get(group) ?? 0) + count);
+  }
+}
 
 export interface SendTools {
   readonly webhooks: WebhookStore;
@@ -92,19 +122,25 @@ const LATEST_LOOKED_AT = 100;
  *
  * @throws RetryableError, AmbiguousError when the store fails: the sweep enqueues the delivery again
  */
-export function sendWebhook(tools: SendTools, endpointId: string, deliveryId: string): Promise<SendOutcome> {
-  return run(tools, { endpointId, deliveryId, apart: false });
+export function sendWebhook(
+  tools: SendTools,
+  endpointId: string,
+  deliveryId: string,
+  crowd = new Crowd(),
+): Promise<SendOutcome> {
+  return run(tools, { endpointId, deliveryId, crowd });
 }
 
 /** As {@link sendWebhook}, from the lane of the endpoint: it may be slow. */
 export function sendApart(tools: SendTools, endpointId: string, deliveryId: string): Promise<SendOutcome> {
-  return run(tools, { endpointId, deliveryId, apart: true });
+  return run(tools, { endpointId, deliveryId });
 }
 
 interface Which {
   readonly endpointId: string;
   readonly deliveryId: string;
-  readonly apart: boolean;
+  /** Absent in the lane of the endpoint. */
+  readonly crowd?: Crowd;
 }
 
 function run(tools: SendTools, which: Which): Promise<SendOutcome> {
@@ -121,7 +157,7 @@ interface Claimed {
   /** As written by the claim, with its lease. */
   readonly delivery: Delivery;
   readonly endpoint: WebhookEndpoint;
-  readonly apart: boolean;
+  readonly crowd?: Crowd;
   readonly atMs: number;
 }
 
@@ -129,11 +165,11 @@ type Sent = { readonly startedAtMs: number; readonly result: AttemptResult } | '
 
 async function claim(
   tools: SendTools,
-  { endpointId, deliveryId, apart }: Which,
+  { endpointId, deliveryId, crowd }: Which,
 ): Promise<ClaimStep<Claimed, SendOutcome>> {
   const { webhooks, clock } = tools;
   // In a lane it has no message yet that could become its dead letter. The lane queues one.
-  const delivery = await (apart
+  const delivery = await (crowd === undefined
     ? webhooks.readDelivery(endpointId, deliveryId)
     : readOrPark(webhooks, endpointId, deliveryId));
   const atMs = clock.nowMs();
@@ -144,14 +180,14 @@ async function claim(
     await webhooks.write({ deliveries: [{ was: delivery, now: dropped(delivery) }] });
     return { kind: 'refused', outcome: 'dropped' };
   }
-  if (!apart && waitsApart(book, endpoint, atMs)) {
+  if (crowd !== undefined && waitsApart(book, endpoint, atMs)) {
     await moveToLane(tools, delivery, endpoint);
     return { kind: 'refused', outcome: 'set_apart' };
   }
   const taken = begun(delivery, atMs);
   const outcome = await webhooks.write({ deliveries: [{ was: delivery, now: taken }] });
   if (outcome.kind !== 'written') return { kind: 'refused', outcome: 'nothing_due' };
-  return { kind: 'claimed', held: { delivery: taken, endpoint, apart, atMs } };
+  return { kind: 'claimed', held: { delivery: taken, endpoint, ...(crowd && { crowd }), atMs } };
 }
 
 /** The lane of a slow endpoint is there. That of another one is made with the first delivery. */
@@ -160,7 +196,7 @@ async function moveToLane(tools: SendTools, delivery: Delivery, { id, slow }: We
   const isWoken = slow === undefined && (await wakeLane(tools, delivery, id, looksSoon));
   const now = { ...setApart(delivery), revision: delivery.revision + 1 };
   await tools.webhooks.write({ deliveries: [{ was: delivery, now }] });
-  if (isWoken) await enqueueAtOnce(tools, [{ kind: 'lane', endpointId: id }]);
+  if (isWoken) await enqueueAtOnce(tools, delivery, [{ kind: 'lane', endpointId: id }]);
 }
 
 /**
@@ -182,7 +218,7 @@ async function readOrPark(
   }
 }
 
-async function send(tools: SendTools, { delivery, endpoint, apart, atMs }: Claimed): Promise<Sent> {
+async function send(tools: SendTools, { delivery, endpoint, crowd, atMs }: Claimed): Promise<Sent> {
   const { secrets: signer, transport, bodies, clock } = tools;
   const secrets = await Promise.all(
     activeSecrets(endpoint, clock.nowMs()).map((secret) => signer.secretOf(endpoint.id, secret)),
@@ -196,9 +232,17 @@ async function send(tools: SendTools, { delivery, endpoint, apart, atMs }: Claim
   const tell = (): void => {
     // Its later deliveries need not hold other senders while this one waits. The lane begins after this call: an empty lane would end.
     if (endpoint.slow === undefined)
-      kept = keepApart(tools, delivery, clock.nowMs(), { isShared: !apart, delaySeconds: AFTER_CALL_SECONDS });
+      kept = keepApart(tools, delivery, clock.nowMs(), {
+        isShared: crowd !== undefined,
+        delaySeconds: AFTER_CALL_SECONDS,
+      });
   };
-  const result = await transport.post({ url: endpoint.url, headers, body }, { afterMs: SLOW_MS, tell });
+  crowd?.begin(delivery);
+  const result = await transport.post({ url: endpoint.url, headers, body }, [
+    { afterMs: CROWDED_MS, tell: () => crowd?.isHeldBy(delivery, endpoint.id) === true && tell() },
+    { afterMs: SLOW_MS, tell },
+  ]);
+  crowd?.end(delivery);
   await kept;
   return { startedAtMs, result };
 }
@@ -239,6 +283,7 @@ async function record(
       await followUp(tools, delivery, nowMs);
       await enqueueAtOnce(
         tools,
+        taken,
         told.flatMap(({ now }) => messagesOf(now)),
       );
       return outcomeOf(delivery, attempt.result, { disable, late });
@@ -293,7 +338,7 @@ async function keepApart(
       const next = late === undefined ? was : { ...was, late };
       const now = isNew ? withEndpoint(next, { ...known, slow: { sinceMs } }) : { ...next, revision: was.revision + 1 };
       if ((await webhooks.write({ book: { was, now } })).kind !== 'written') return 'again';
-      if (isNew) await enqueueAtOnce(tools, [{ kind: 'lane', endpointId }], delaySeconds);
+      if (isNew) await enqueueAtOnce(tools, was, [{ kind: 'lane', endpointId }], delaySeconds);
       return known !== undefined;
     });
   } catch (error) {
@@ -325,5 +370,5 @@ async function disabled(
 async function followUp(tools: SendTools, delivery: Delivery, nowMs: number): Promise<void> {
   if (delivery.dueAtMs === undefined) return;
   const waitMs = delivery.dueAtMs - nowMs;
-  if (waitMs <= LONGEST_DELAY_MS) await enqueueAtOnce(tools, messagesOf(delivery), Math.ceil(waitMs / 1000));
+  if (waitMs <= LONGEST_DELAY_MS) await enqueueAtOnce(tools, delivery, messagesOf(delivery), Math.ceil(waitMs / 1000));
 }

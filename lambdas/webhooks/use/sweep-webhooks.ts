@@ -3,8 +3,9 @@ import { piecesJob } from '../../jobs/use/pieces-job.ts';
 import { TerminalError } from '../../kernel/faults.ts';
 import type { Clock } from '../../kernel/world.ts';
 import type { Delivery } from '../domain/webhook-delivery.ts';
+import { groupOf } from '../domain/webhook-endpoint.ts';
 import { wakeLane } from './wake-lane.ts';
-import type { DueWebhook, DueWebhooks, WebhookStore, WebhookTask, WebhookTasks } from './webhooks.ts';
+import type { DueWebhook, DueWebhooks, GroupedTask, WebhookStore, WebhookTask, WebhookTasks } from './webhooks.ts';
 
 export interface SweepWebhooksTools {
   readonly webhooks: WebhookStore;
@@ -31,7 +32,7 @@ const SHARE = 100;
 export async function sweepWebhooks(tools: SweepWebhooksTools, deadlineMs = Infinity): Promise<number> {
   const { due, tasks, clock } = tools;
   const shares = new Map<string, number>();
-  const lanes = new Set<string>();
+  const lanes = new Map<string, GroupedTask>();
   let swept = 0;
   for (let page = 0; page < MAX_PAGES && clock.nowMs() < deadlineMs; page += 1) {
     const found = await due.due(clock.nowMs(), PAGE);
@@ -45,10 +46,7 @@ export async function sweepWebhooks(tools: SweepWebhooksTools, deadlineMs = Infi
     // The index lags behind: what a rival or the page before has moved may be in it still.
     if (length === 0) break;
   }
-  await tasks.enqueue(
-    [...lanes].map((endpointId) => ({ kind: 'lane' as const, endpointId })),
-    0,
-  );
+  await tasks.enqueue([...lanes.values()], 0);
   return swept;
 }
 
@@ -61,14 +59,14 @@ function counted(shares: Map<string, number>, endpointId: string): number {
 /** Wakes the lane of the endpoint, once in a run. Without the delivery, its owner is not known, and it stays in the queue. */
 async function openLane(
   tools: SweepWebhooksTools,
-  lanes: Set<string>,
+  lanes: Map<string, GroupedTask>,
   { endpointId, deliveryId }: Extract<WebhookTask, { readonly kind: 'attempt' }>,
 ): Promise<void> {
   if (lanes.has(endpointId)) return;
   const delivery = await readableDelivery(tools, endpointId, deliveryId);
   if (delivery === undefined) return;
   await wakeLane(tools, delivery, endpointId);
-  lanes.add(endpointId);
+  lanes.set(endpointId, { task: { kind: 'lane', endpointId }, group: groupOf(delivery) });
 }
 
 /** A delivery that cannot be read is left to the sender, which parks it. */
@@ -89,14 +87,15 @@ async function readableDelivery(
 async function take(
   { due, clock }: SweepWebhooksTools,
   each: DueWebhook,
-  lanes: ReadonlySet<string>,
+  lanes: ReadonlyMap<string, GroupedTask>,
   isCrowded: boolean,
-): Promise<readonly WebhookTask[] | undefined> {
+): Promise<readonly GroupedTask[] | undefined> {
   const { task } = each;
   if (isCrowded && task.kind === 'attempt' && lanes.has(task.endpointId)) {
-    return (await due.move(each, { sweepAtMs: each.sweepAtMs, apart: true })) ? [] : undefined;
+    return (await due.move(each, { sweepAtMs: each.sweepAtMs, apart: true })) === undefined ? undefined : [];
   }
-  return (await due.move(each, { sweepAtMs: clock.nowMs() + ROUND_MS })) ? [task] : undefined;
+  const group = await due.move(each, { sweepAtMs: clock.nowMs() + ROUND_MS });
+  return group === undefined ? undefined : [{ task, group }];
 }
 
 /** {@link sweepWebhooks} as a job. @param told receives the number of rows */

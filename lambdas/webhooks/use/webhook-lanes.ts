@@ -1,6 +1,6 @@
 import { AmbiguousError, RetryableError } from '../../kernel/faults.ts';
 import { rounds } from '../../once/use/rounds.ts';
-import { LONGEST_DELAY_MS } from '../domain/webhook-delivery.ts';
+import { CROWDED_MS, LONGEST_DELAY_MS } from '../domain/webhook-delivery.ts';
 import { endpointOf, waitsApart, withEndpoint } from '../domain/webhook-endpoint.ts';
 import {
   afterRun,
@@ -8,6 +8,7 @@ import {
   LANE_RUN_MS,
   LANE_WIDTH,
   type LaneRun,
+  restAfter,
   type WebhookLane,
 } from '../domain/webhook-lane.ts';
 import { enqueueAtOnce } from './fan-out-webhooks.ts';
@@ -43,7 +44,7 @@ export async function runLane(tools: LaneTools, endpointId: string): Promise<rea
   });
   const waitMs = (next?.dueAtMs ?? Infinity) - clock.nowMs();
   const delaySeconds = Math.max(0, Math.ceil(waitMs / 1000));
-  if (waitMs <= LONGEST_DELAY_MS) await enqueueAtOnce(tools, [{ kind: 'lane', endpointId }], delaySeconds);
+  if (waitMs <= LONGEST_DELAY_MS) await enqueueAtOnce(tools, held, [{ kind: 'lane', endpointId }], delaySeconds);
   return outcomes;
 }
 
@@ -67,6 +68,7 @@ async function workAt(
   const seen = new Set<string>();
   let nextAtMs: number | undefined;
   let isGoingOn = true;
+  let isCrowded = false;
   for (let pages = 0; isGoingOn && pages < MAX_PAGES; pages += 1) {
     // The index lags behind: deliveries of the page before may be in it still.
     const found = await due.dueInLane(held.endpointId, 2 * width + 1);
@@ -75,12 +77,14 @@ async function workAt(
     );
     const page = fresh.filter(({ sweepAtMs }) => sweepAtMs <= clock.nowMs()).slice(0, width);
     for (const { id } of page) seen.add(id);
+    const pageAtMs = clock.nowMs();
     const ended = await Promise.allSettled(page.map(({ id }) => sendApart(tools, held.endpointId, id)));
     for (const [index, each] of ended.entries()) {
       const entry = page[index];
       if (each.status === 'fulfilled') outcomes.push(each.value);
-      else if (entry !== undefined) await setBack(tools, held.endpointId, entry, each.reason);
+      else if (entry !== undefined) await setBack(tools, held, entry, each.reason);
     }
+    if (page.length === LANE_WIDTH && clock.nowMs() - pageAtMs >= CROWDED_MS) isCrowded = true;
     // What was tried can be due again before what is behind it: the lane is read again.
     nextAtMs = page.length === 0 ? found[0]?.sweepAtMs : clock.nowMs();
     const isOk = ended.every(
@@ -90,9 +94,11 @@ async function workAt(
   }
   const tried = outcomes.filter((each) => TRIED.includes(each)).length;
   const hung = outcomes.includes('hung');
-  const isQuick = !hung && !outcomes.includes('delivered_late') && (tried > 0 || nextAtMs === undefined);
-  const isSlow = await slowAfter(tools, held, isQuick);
-  return { outcomes, run: { hung, tried, isSlow, ...(nextAtMs === undefined ? {} : { nextAtMs }) } };
+  // With a backlog, an endpoint that takes its time would hold the shared senders again.
+  const isQuick = !hung && !isCrowded && !outcomes.includes('delivered_late') && (tried > 0 || nextAtMs === undefined);
+  const { isSlow, lanes } = await slowAfter(tools, held, isQuick);
+  const restMs = restAfter(clock.nowMs() - beganAtMs, lanes);
+  return { outcomes, run: { hung, tried, isSlow, restMs, ...(nextAtMs === undefined ? {} : { nextAtMs }) } };
 }
 
 /**
@@ -101,31 +107,32 @@ async function workAt(
  */
 async function setBack(
   tools: LaneTools,
-  endpointId: string,
+  held: WebhookLane,
   { id: deliveryId, sweepAtMs }: { readonly id: string; readonly sweepAtMs: number },
   reason: unknown,
 ): Promise<void> {
-  const task = { kind: 'attempt', endpointId, deliveryId } as const;
+  const task = { kind: 'attempt', endpointId: held.endpointId, deliveryId } as const;
   tools.report(reason);
   const isPassing = reason instanceof RetryableError || reason instanceof AmbiguousError;
-  if (!isPassing) await enqueueAtOnce(tools, [task]);
+  if (!isPassing) await enqueueAtOnce(tools, held, [task]);
   await tools.due.move({ task, sweepAtMs }, { sweepAtMs: tools.clock.nowMs() + SET_BACK_MS });
 }
 
-/** Lets an endpoint that answers quickly, or that has nothing to answer, out of its lane. @returns whether its deliveries wait apart still */
+/** Lets an endpoint that answers quickly, or that has nothing to answer, out of its lane. @returns whether its deliveries wait apart still, and how many lanes its owner can have */
 async function slowAfter(
   { webhooks, clock }: LaneTools,
   { tenantId, mode, endpointId }: WebhookLane,
   isQuick: boolean,
-): Promise<boolean> {
-  return rounds<boolean>('these endpoints', async () => {
+): Promise<{ readonly isSlow: boolean; readonly lanes: number }> {
+  return rounds('these endpoints', async () => {
     const was = await webhooks.readBook({ tenantId, mode });
+    const lanes = was.endpoints.length;
     const endpoint = endpointOf(was, endpointId);
-    if (endpoint === undefined) return false;
+    if (endpoint === undefined) return { isSlow: false, lanes };
     const isStill = waitsApart(was, endpoint, clock.nowMs());
-    if (endpoint.slow === undefined || !isQuick) return isStill;
+    if (endpoint.slow === undefined || !isQuick) return { isSlow: isStill, lanes };
     const { slow: _slow, ...rest } = endpoint;
     const outcome = await webhooks.write({ book: { was, now: withEndpoint(was, rest) } });
-    return outcome.kind === 'written' ? waitsApart(was, rest, clock.nowMs()) : 'again';
+    return outcome.kind === 'written' ? { isSlow: waitsApart(was, rest, clock.nowMs()), lanes } : 'again';
   });
 }

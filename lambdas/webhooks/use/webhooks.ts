@@ -61,6 +61,12 @@ export type WebhookTask =
   | { readonly kind: 'replay'; readonly replayId: string }
   | { readonly kind: 'lane'; readonly endpointId: string };
 
+/** A task, and whose part of the senders it takes (`groupOf`). */
+export interface GroupedTask {
+  readonly task: WebhookTask;
+  readonly group: string;
+}
+
 /** A task in the queue of the sweep, or in a lane. */
 export interface DueWebhook {
   readonly task: WebhookTask;
@@ -77,15 +83,15 @@ export interface DueWebhooks {
   /**
    * Moves a row to another time, or into the lane of its endpoint.
    *
-   * @returns false when it is no longer at its place: a rival has moved it, or it is done
+   * @returns the group of its owner; undefined when it is no longer at its place: a rival has moved it, or it is done
    */
-  move(due: DueWebhook, to: { readonly sweepAtMs: number; readonly apart?: true }): Promise<boolean>;
+  move(due: DueWebhook, to: { readonly sweepAtMs: number; readonly apart?: true }): Promise<string | undefined>;
 }
 
 /** Enqueues tasks for immediate processing. The sweep finds a lost task in the due queue within a minute. */
 export interface WebhookTasks {
   /** @param delaySeconds at most 900 */
-  enqueue(tasks: readonly WebhookTask[], delaySeconds: number): Promise<void>;
+  enqueue(tasks: readonly GroupedTask[], delaySeconds: number): Promise<void>;
 }
 
 export interface WebhookRequest {
@@ -94,7 +100,7 @@ export interface WebhookRequest {
   readonly body: string;
 }
 
-/** Told once, if there is no answer after this time. Milliseconds. */
+/** Told once if there is no answer after this time. Milliseconds. */
 export interface Late {
   readonly afterMs: number;
   readonly tell: () => void;
@@ -102,7 +108,7 @@ export interface Late {
 
 /** Calls a receiver once: no redirects, no retries, allowed addresses only. It reports a receiver's failure as a result and does not throw. */
 export interface WebhookTransport {
-  post(request: WebhookRequest, late: Late): Promise<AttemptResult>;
+  post(request: WebhookRequest, late: readonly Late[]): Promise<AttemptResult>;
 }
 
 /** The addresses to which webhooks can be sent. */

@@ -59,12 +59,14 @@ const QUEUES: Readonly<Record<string, QueueShape>> = {
   webhooks: {
     consumer: 'webhook-sender',
     batch: 10,
+    atOnce: 20,
     ...taskQueue(6 * WEBHOOK_SENDER_TIMEOUT_SECONDS * 1_000),
     deadLetters: 'webhooks-dead',
   },
   'webhook-lanes': {
     consumer: 'webhook-sender',
     batch: 1,
+    atOnce: 20,
     ...taskQueue(6 * WEBHOOK_SENDER_TIMEOUT_SECONDS * 1_000),
     deadLetters: 'webhooks-dead',
   },

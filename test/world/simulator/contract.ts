@@ -233,7 +233,8 @@ export interface RunningSystem extends Observed {
   /** The shop does what it is asked, and its answers are lost; or they arrive again. */
   partyHeard(party: 'stock' | 'referrals', isHeard: boolean): void;
   /** How an endpoint's receiver answers from now on. @default 200 */
-  endpointAnswers(url: string, status: number | 'timeout'): void;
+  /** @param afterMs how long the receiver takes @default up to two seconds */
+  endpointAnswers(url: string, status: number | 'timeout', afterMs?: number): void;
   /** Makes the bank, the payer or a user of the processor's dashboard act, as one process with the name of the step. */
   inside<Result>(processor: string, act: (inside: SandboxInProcess['inside']) => Promise<Result>): Promise<Result>;
   /** Does it at that time. @param name stable when other steps are taken away, for example `step 3` */

@@ -92,6 +92,8 @@ export function unreachable({ party = 'processor' }: HttpCall): RetryableError {
 export class Receivers {
   readonly received: WebhookReceived[] = [];
   readonly answers = new Map<string, number | 'timeout'>();
+  /** How long a receiver takes, where that is given. Milliseconds. */
+  readonly takesMs = new Map<string, number>();
   readonly #simulation: Simulation;
   readonly #endpointOf: (url: string) => string | undefined;
 

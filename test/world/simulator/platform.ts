@@ -10,6 +10,7 @@ import type { HttpAnswer, HttpCall, SendRequest } from '../../../lambdas/outboun
 import type { AttemptResult } from '../../../lambdas/webhooks/domain/webhook-delivery.ts';
 import type { WebhookRequest } from '../../../lambdas/webhooks/use/webhooks.ts';
 import { throttled, timedOut, transactionConflict, writeConflict } from '../../support/faulty-client.ts';
+import { receiverTakes } from '../../support/receiver.ts';
 import type { MemoryDynamoDb } from '../memory-dynamodb.ts';
 import type { TimedCall } from '../sandbox-in-process.ts';
 import type { Alarm, Published } from './contract.ts';
@@ -27,6 +28,8 @@ export interface Surroundings {
   readonly isBusUp: () => boolean;
   readonly send: SendRequest;
   readonly post: (request: WebhookRequest) => AttemptResult;
+  /** How long a receiver takes. @default up to two seconds */
+  readonly takesMs: (url: string) => number | undefined;
   readonly raise: (alarm: Alarm) => void;
   readonly report: (of: string, error: unknown) => void;
 }
@@ -51,6 +54,7 @@ const unavailable = (): Error =>
 const BUS: Voice = { throttle: unavailable, ambiguous: timedOut, lasts: [5, 60], timeoutMs: 5_000 };
 const SECRETS: Voice = { throttle: timedOut, ambiguous: timedOut, lasts: [4, 30], timeoutMs: 2_000 };
 const RECEIVER: Voice = { throttle: timedOut, ambiguous: timedOut, lasts: [20, 2_000], timeoutMs: 10_000 };
+const PROMPT_RECEIVER: Voice = { ...RECEIVER, lasts: [1, 1] };
 
 const HTTP_MS = [20, 400] as const;
 
@@ -79,10 +83,14 @@ export function platformOf(
     send: (call) => sendFrom(around, process(), call),
     resolve: async () => [{ address: '93.184.215.14', family: 4 }],
     webhookTransport: () => ({
-      post: (request) =>
-        process()
-          .call('webhook', RECEIVER, async () => around.post(request))
-          .catch(() => ({ kind: 'unanswered', error: 'timeout' })),
+      post: async (request, late) => {
+        const by = process();
+        const takesMs = around.takesMs(request.url);
+        if (takesMs !== undefined) await receiverTakes(by, takesMs, late);
+        return by
+          .call('webhook', takesMs === undefined ? RECEIVER : PROMPT_RECEIVER, async () => around.post(request))
+          .catch(() => ({ kind: 'unanswered', error: 'timeout' }));
+      },
     }),
   };
 }

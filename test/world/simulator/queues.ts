@@ -9,6 +9,7 @@ import {
   SQSServiceException,
 } from '@aws-sdk/client-sqs';
 import type { SQSBatchResponse, SQSEvent, SQSMessageAttributes } from 'aws-lambda';
+import { type Grouped, nextOfFairQueue } from '../../support/fair-queue.ts';
 import { timedOut } from '../../support/faulty-client.ts';
 import type { Ended, Process, Simulation, Voice } from './simulation.ts';
 
@@ -17,13 +18,15 @@ export interface QueueShape {
   readonly consumer?: string;
   /** Messages for one execution. */
   readonly batch?: number;
+  /** Executions of the consumer at once. @default any number */
+  readonly atOnce?: number;
   readonly hiddenMs?: number;
   /** How often a message is given to the consumer before it is a dead letter. */
   readonly tries?: number;
   readonly deadLetters?: string;
 }
 
-interface Message {
+interface Message extends Grouped {
   /** Stable when other steps are taken away. */
   readonly name: string;
   readonly body: string;
@@ -63,6 +66,8 @@ export class Queues {
   readonly #messages = new Map<string, Set<Message>>();
   /** The most messages that were in a queue at a time. */
   readonly most: Record<string, number> = {};
+  /** The messages of each execution that works, by queue. */
+  readonly #running = new Map<string, Set<readonly Message[]>>();
 
   constructor(simulation: Simulation, shapes: Readonly<Record<string, QueueShape>>, around: Around) {
     this.#simulation = simulation;
@@ -90,13 +95,20 @@ export class Queues {
     return { send } as unknown as SQSClient;
   }
 
-  put(queue: string, body: string, name: string, delayMs = 0, attributes: SQSMessageAttributes = {}): void {
+  put(
+    queue: string,
+    body: string,
+    name: string,
+    delayMs = 0,
+    { attributes = {}, group }: { readonly attributes?: SQSMessageAttributes } & Grouped = {},
+  ): void {
     const { nowMs } = this.#simulation;
     const place = this.#simulation.decide(`${name} place`);
     const message: Message = {
       name,
       body,
       attributes,
+      group,
       sentAtMs: nowMs,
       order: Math.floor(place * 2 ** 32),
       visibleAtMs: nowMs + delayMs,
@@ -114,7 +126,7 @@ export class Queues {
     if (source === undefined) return;
     for (const message of this.#of(deadLetters)) {
       this.#of(deadLetters).delete(message);
-      this.put(source, message.body, this.#simulation.named(`${message.name} redriven`));
+      this.put(source, message.body, this.#simulation.named(`${message.name} redriven`), 0, { group: message.group });
     }
   }
 
@@ -124,18 +136,21 @@ export class Queues {
   }
 
   #deliver(queue: string, first: Message): void {
-    const { consumer, batch = 10, hiddenMs = 180_000, tries = 5, deadLetters } = this.#shapes[queue] ?? {};
+    const { consumer, batch = 10, atOnce, hiddenMs = 180_000, tries = 5, deadLetters } = this.#shapes[queue] ?? {};
+    const running = this.#runningIn(queue);
     const messages = this.#of(queue);
     const { nowMs } = this.#simulation;
     if (consumer === undefined || !messages.has(first) || first.visibleAtMs > nowMs) return;
+    // The end of an execution brings the next messages.
+    if (atOnce !== undefined && running.size >= atOnce) return;
     const taken: Message[] = [];
-    // The message that has come goes first: the others have deliveries of their own.
-    for (const message of new Set([first, ...messages])) {
+    // The message that has come goes first: the others have deliveries of their own. A bounded consumer is shared among groups.
+    for (const message of atOnce === undefined ? new Set([first, ...messages]) : fairly(messages, running, taken)) {
       if (taken.length === batch) break;
       if (message.visibleAtMs > nowMs) continue;
       if (message.receives >= tries && deadLetters !== undefined) {
         messages.delete(message);
-        this.put(deadLetters, message.body, `${message.name} dead`, 0, message.attributes);
+        this.put(deadLetters, message.body, `${message.name} dead`, 0, message);
         continue;
       }
       message.receives += 1;
@@ -155,7 +170,12 @@ export class Queues {
     { consumer, name }: { readonly consumer: string; readonly name: string },
   ): Promise<void> {
     const event = { Records: taken.map((each) => recordOf(queue, each)) };
-    this.#settle(queue, taken, await this.#around.invoke(consumer, name, event));
+    const running = this.#runningIn(queue);
+    running.add(taken);
+    const ended = await this.#around.invoke(consumer, name, event);
+    running.delete(taken);
+    this.#settle(queue, taken, ended);
+    if (this.#shapes[queue]?.atOnce !== undefined) this.#takeNext(queue);
   }
 
   #settle(queue: string, taken: readonly Message[], ended: Ended<unknown>): void {
@@ -175,12 +195,15 @@ export class Queues {
 
   #answer(command: object, sender: Process): object {
     if (command instanceof SendMessageCommand) {
-      const { QueueUrl, MessageBody = '', DelaySeconds = 0, MessageAttributes = {} } = command.input;
+      const { QueueUrl, MessageBody = '', DelaySeconds = 0, MessageAttributes = {}, MessageGroupId } = command.input;
       const attributes = Object.entries(MessageAttributes).map(
         ([name, { StringValue: stringValue = '' }]) => [name, { stringValue, dataType: 'String' as const }] as const,
       );
       const name = sender.token();
-      this.put(queueOf(QueueUrl), MessageBody, name, DelaySeconds * 1_000, Object.fromEntries(attributes));
+      this.put(queueOf(QueueUrl), MessageBody, name, DelaySeconds * 1_000, {
+        attributes: Object.fromEntries(attributes),
+        group: MessageGroupId,
+      });
       return {};
     }
     if (command instanceof GetQueueUrlCommand) return { QueueUrl: queueUrl(command.input.QueueName ?? '') };
@@ -216,10 +239,38 @@ export class Queues {
     };
   }
 
+  #runningIn(queue: string): Set<readonly Message[]> {
+    const found = this.#running.get(queue) ?? new Set();
+    this.#running.set(queue, found);
+    return found;
+  }
+
+  #takeNext(queue: string): void {
+    const { nowMs } = this.#simulation;
+    for (const message of this.#of(queue)) if (message.visibleAtMs <= nowMs) return this.#deliver(queue, message);
+  }
+
   #of(queue: string): Set<Message> {
     const found = this.#messages.get(queue);
     if (found === undefined) throw new Error(`there is no queue ${queue}`);
     return found;
+  }
+}
+
+/** Visible messages, in the order of a fair queue. @param taken grows while it is read */
+function* fairly(
+  messages: ReadonlySet<Message>,
+  running: ReadonlySet<readonly Message[]>,
+  taken: readonly Message[],
+): Generator<Message> {
+  const inFlight = [...running].flat();
+  const passed = new Set<Message>(inFlight);
+  const waiting = [...messages].filter((message) => !passed.has(message));
+  for (;;) {
+    const next = nextOfFairQueue(waiting, [...inFlight, ...taken]);
+    if (next === undefined) return;
+    waiting.splice(waiting.indexOf(next), 1);
+    yield next;
   }
 }
 
@@ -246,6 +297,7 @@ function recordOf(queue: string, message: Message): SQSEvent['Records'][number] 
       ApproximateReceiveCount: String(message.receives),
       SentTimestamp: String(message.sentAtMs),
       SenderId: '',
+      ...(message.group === undefined ? {} : { MessageGroupId: message.group }),
       ApproximateFirstReceiveTimestamp: '',
     },
     messageAttributes: message.attributes,

@@ -120,6 +120,7 @@ export class SimulatedSystem implements RunningSystem {
     this.account = new Account(simulation, deploymentOf(this.settings), {
       send: this.#send,
       post: this.#receivers.post,
+      takesMs: (url) => this.#receivers.takesMs.get(url),
       isBusUp: () => !this.#parties.down.has('bus'),
       raise: (alarm) => this.alarms.push(alarm),
       report: (of, error) => this.reported.push({ of, error, atMs: this.nowMs }),
@@ -359,8 +360,9 @@ export class SimulatedSystem implements RunningSystem {
     else this.#parties.unheard.add(party);
   }
 
-  endpointAnswers(url: string, status: number | 'timeout'): void {
+  endpointAnswers(url: string, status: number | 'timeout', afterMs?: number): void {
     this.#receivers.answers.set(url, status);
+    if (afterMs !== undefined) this.#receivers.takesMs.set(url, afterMs);
   }
 
   inside<Result>(processor: string, act: (inside: SandboxInProcess['inside']) => Promise<Result>): Promise<Result> {

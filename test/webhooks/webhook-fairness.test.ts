@@ -1,0 +1,77 @@
+import { describe, expect, test } from '@jest/globals';
+import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
+import { CROWDED_MS, newDelivery, SLOW_MS } from '../../lambdas/webhooks/domain/webhook-delivery.ts';
+import { groupOf } from '../../lambdas/webhooks/domain/webhook-endpoint.ts';
+import { fanOut, messageOf } from '../../lambdas/webhooks/use/fan-out-webhooks.ts';
+import { wakeLane } from '../../lambdas/webhooks/use/wake-lane.ts';
+import { endpointNamed, eventNamed } from './webhook-fixtures.ts';
+import { HANGING, NORMAL, ownerOf, SECOND_MS, Site, START_MS } from './webhook-site.ts';
+
+const STEADY = Array.from({ length: 16 }, (_, index) => endpointNamed(`steady-${index}`));
+
+/** How old the deliveries of another tenant become beside 16 endpoints of one that answer slowly. Milliseconds. */
+async function agesBeside(
+  answersIn: number,
+  isFair: boolean,
+): Promise<{ readonly mean: number; readonly oldest: number }> {
+  const site = new Site();
+  site.isFair = isFair;
+  await site.add(NORMAL, 80);
+  const owner = ownerOf(HANGING);
+  const was = await site.store.readBook(owner);
+  await site.store.write({ book: { was, now: { ...was, revision: 1, endpoints: STEADY } } });
+  for (const { url } of STEADY) site.answersIn.set(url, answersIn);
+  const published = new Map<string, number>();
+  for (let tick = 0; tick < 20; tick += 1) {
+    for (let made = 0; made < 20; made += 1)
+      await fanOut(site.tools, eventNamed(`steady-${tick}-${made}`, site.clock.nowMs(), 'payment.completed', owner));
+    for (let part = 0; part < 5; part += 1) {
+      published.set(eventNamed(`normal-${tick}-${part}`).event.id, site.clock.nowMs());
+      await site.publish(NORMAL, `normal-${tick}-${part}`);
+      await site.clock.until(site.clock.nowMs() + 200);
+    }
+  }
+  await site.pass(5);
+  const ages = site.arrivals
+    .filter(({ url }) => url === NORMAL.url)
+    .map(({ eventId, atMs }) => atMs - (published.get(eventId) ?? 0));
+  expect([ages.length, site.failed]).toEqual([100, []]);
+  return { mean: ages.reduce((sum, age) => sum + age, 0) / ages.length, oldest: Math.max(...ages) };
+}
+
+describe('16 endpoints of a tenant that take as long as they may', () => {
+  test('delay another tenant by one call at most, and once', async () => {
+    const { mean, oldest } = await agesBeside(SLOW_MS - 100, true);
+    expect(oldest).toBeLessThan(SLOW_MS + SECOND_MS);
+    expect(mean).toBeLessThan(SECOND_MS);
+  });
+
+  test('delay another tenant by one call at most when they answer before a crowd is slow; without groups by all of their calls', async () => {
+    expect((await agesBeside(CROWDED_MS - 100, true)).oldest).toBeLessThan(CROWDED_MS + SECOND_MS);
+    expect((await agesBeside(CROWDED_MS - 100, false)).oldest).toBeGreaterThan(5 * SECOND_MS);
+  });
+
+  test('have a quarter of the workers of lanes on average', async () => {
+    const site = new Site();
+    const owner = ownerOf(HANGING);
+    const was = await site.store.readBook(owner);
+    const slow = STEADY.map((endpoint) => ({ ...endpoint, slow: { sinceMs: START_MS } }));
+    await site.store.write({ book: { was, now: { ...was, revision: 1, endpoints: slow } } });
+    for (const endpoint of slow) {
+      site.answersIn.set(endpoint.url, SLOW_MS - 100);
+      await wakeLane({ webhooks: site.store, clock: site.clock }, owner, endpoint.id);
+      for (let made = 0; made < 300; made += 1) {
+        const message = messageOf(eventNamed(`${endpoint.id}-${made}`, START_MS));
+        await site.store.write({
+          deliveries: [{ now: newDelivery(systemDigest, owner, endpoint, message, START_MS) }],
+        });
+      }
+      await site.tools.tasks.enqueue([{ task: { kind: 'lane', endpointId: endpoint.id }, group: groupOf(owner) }], 0);
+    }
+    await site.pass(5);
+    const tries = site.calls / 10;
+    // 300 seconds of five workers, of five seconds for ten calls each.
+    expect(tries).toBeLessThan(1.2 * 5 * 60);
+    expect(tries).toBeGreaterThan(0.6 * 5 * 60);
+  });
+});
