@@ -1,17 +1,21 @@
-import { mkdtempSync, rmSync } from 'node:fs';
+import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { GetQueueAttributesCommand, ListQueuesCommand, SQSClient } from '@aws-sdk/client-sqs';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { deploy, PAYONCE } from '../../local/cdk.ts';
+import { type CdkApp, deploy, PAYONCE } from '../../local/cdk.ts';
+import { PROJECT } from '../../local/directories.ts';
+import { CREDENTIALS } from '../../local/emulator-environment.ts';
 import { connect, type LocalAws } from '../../local/local-aws.ts';
 import { type ApiAnswer, ApiClient } from '../support/api-client.ts';
 import { localAws } from '../support/local-aws.ts';
 import { whole } from '../support/prove.ts';
+import { until } from '../support/until.ts';
 
 const ENVIRONMENT = 'under-way';
 const PAYERS = 3;
-/** The settings of the second deploy. They change functions, the API's stage, alarms, logs and routes, and the code of every function. */
+/** The settings of the second deploy. They change functions, the API's stage, alarms, logs and routes. */
 const CHANGED = {
   'payonce:memoryMb': '640',
   'payonce:tenantRate': '90',
@@ -20,8 +24,24 @@ const CHANGED = {
   'payonce:alarmEmail': 'on-call@shop.example',
   'payonce:stripeAccount': 'acct_1',
 };
+/** What the functions are made of. */
+const SOURCES = ['bin', 'lib', 'lambdas', 'sandbox', 'package.json'];
+/** The code of the second deploy: each transition and each answer to a new payment has a field that the first code does not know. */
+const NEXT_CODE = [
+  {
+    file: 'lambdas/payments/store/items.ts',
+    before: '    ...transition,\n',
+    after: "    ...transition,\n    madeBy: 'next',\n",
+  },
+  {
+    file: 'lambdas/payments/domain/payment-answer.ts',
+    before: 'const body = paymentObject(payment, details);',
+    after: "const body = { ...paymentObject(payment, details), made_by: 'next' };",
+  },
+];
 
-const { awsEndpoint: endpoint } = localAws();
+const { awsEndpoint: endpoint, region } = localAws();
+const sqs = new SQSClient({ endpoint, region, credentials: CREDENTIALS });
 let directory: string;
 // Hooks run only if the test does.
 beforeAll(() => {
@@ -29,53 +49,131 @@ beforeAll(() => {
 });
 afterAll(() => rmSync(directory, { recursive: true, force: true }));
 
-async function deployWith(settings: Readonly<Record<string, string>>): Promise<Omit<LocalAws, 'keeperPid'>> {
+/** A copy of the program with the next code. */
+function nextApp(): Pick<CdkApp, 'command'> {
+  const copy = join(directory, 'next');
+  for (const source of SOURCES) cpSync(join(PROJECT, source), join(copy, source), { recursive: true });
+  symlinkSync(join(PROJECT, 'node_modules'), join(copy, 'node_modules'));
+  for (const { file, before, after } of NEXT_CODE) {
+    const text = readFileSync(join(copy, file), 'utf8');
+    if (!text.includes(before)) throw new Error(`${file} has no line ${before}`);
+    writeFileSync(join(copy, file), text.replace(before, after));
+  }
+  return { command: `${process.execPath} ${join(copy, 'bin', 'app.ts')}` };
+}
+
+async function deployWith(
+  settings: Readonly<Record<string, string>>,
+  app: Pick<CdkApp, 'command'> = {},
+): Promise<Omit<LocalAws, 'keeperPid'>> {
   const context = { ...PAYONCE.context, 'payonce:environment': ENVIRONMENT, ...settings };
-  const outputs = await deploy({ endpoint, directory, report: () => undefined }, { context });
+  const outputs = await deploy({ endpoint, directory, report: () => undefined }, { ...app, context });
   return connect(endpoint, outputs, { environment: ENVIRONMENT });
 }
 
-/** How often a payer retries a payment, at a second each. */
+/** Each payment is looked at when the deploys have ended, which takes longer than paying. */
+const BETWEEN_PAYMENTS_MS = 1_000;
+/** How often a payer retries a request, at a second each. */
 const MAX_RETRIES = 120;
+/** Answers that a retry heals. The emulator ends a function's processes when it is deployed (502). AWS lets them finish. */
+const HEALED = /^50[23] |^409 idempotency_key_in_progress$/;
 
-/** A deploy from the command line takes half a minute of a processor, so it is made only by `npm run prove`. */
+/** What payers see who pay, read what they paid, and retry with the same key until they are answered. */
+class Payers {
+  readonly paid = new Map<string, ApiAnswer>();
+  readonly unhealed: string[] = [];
+  readonly #api: ApiClient;
+  #number = 0;
+
+  constructor(api: ApiClient) {
+    this.#api = api;
+  }
+
+  /** Pays until the deploy has ended. */
+  async during<Deployed>(deployed: Promise<Deployed>): Promise<Deployed> {
+    const ended = new AbortController();
+    const payers = Array.from({ length: PAYERS }, async () => {
+      while (!ended.signal.aborted) {
+        this.#number += 1;
+        const key = `payment-${this.#number}`;
+        const answer = await this.#answered(201, () => this.#api.pay({ key }));
+        this.paid.set(key, answer);
+        await this.#answered(200, () => this.#api.send('GET', `/v1/payments/${String(answer.json['id'])}`));
+        await sleep(BETWEEN_PAYMENTS_MS);
+      }
+    });
+    const result = await deployed.finally(() => ended.abort());
+    await Promise.all(payers);
+    return result;
+  }
+
+  async #answered(status: number, request: () => Promise<ApiAnswer>): Promise<ApiAnswer> {
+    for (let retry = 0; retry < MAX_RETRIES; retry += 1) {
+      const answer = await request();
+      if (answer.status === status) return answer;
+      const seen = `${answer.status} ${String(answer.json['code'])}`;
+      if (!HEALED.test(seen)) this.unhealed.push(seen);
+      await sleep(1_000);
+    }
+    throw new Error(`a payer got no answer ${status}`);
+  }
+}
+
+async function deadLetters(): Promise<readonly string[]> {
+  const { QueueUrls = [] } = await sqs.send(new ListQueuesCommand({ QueueNamePrefix: `${ENVIRONMENT}-` }));
+  const kept = QueueUrls.filter((url) => /DeadLetters|Parked/.test(url));
+  expect(kept.length).toBeGreaterThan(5);
+  const counts = await Promise.all(
+    kept.map(async (QueueUrl) => {
+      const names = { QueueUrl, AttributeNames: ['ApproximateNumberOfMessages' as const] };
+      return (await sqs.send(new GetQueueAttributesCommand(names))).Attributes?.['ApproximateNumberOfMessages'];
+    }),
+  );
+  return kept.filter((_, index) => counts[index] !== '0');
+}
+
+/** Three deploys from the command line take minutes, so only `npm run prove` makes them. */
 whole(test, { slice: test.skip })(
-  'payments during a deploy get only answers that a retry heals, and one charge each',
+  'payments during a deploy of other settings and code, and of the earlier code again, get only answers that a retry heals, and one charge each',
   async () => {
     const before = await deployWith({});
     const api = new ApiClient(before, before.apiKey);
-    const paid: ApiAnswer[] = [];
-    const retried: string[] = [];
-    const pay = async (key: string): Promise<void> => {
-      for (let retry = 0; retry < MAX_RETRIES; retry += 1) {
-        const answer = await api.pay({ key });
-        if (answer.status === 201) {
-          paid.push(answer);
-          return;
-        }
-        retried.push(`${answer.status} ${String(answer.json['code'])}`);
-        await sleep(1_000);
-      }
-      throw new Error(`the payment ${key} was not taken`);
-    };
-    const ended = new AbortController();
-    const payers = Array.from({ length: PAYERS }, async (_, name) => {
-      for (let number = 0; !ended.signal.aborted; number += 1) await pay(`${name}-${number}`);
-    });
-    const after = await deployWith(CHANGED).finally(() => ended.abort());
-    await Promise.all(payers);
-
+    const payers = new Payers(api);
+    const after = await payers.during(deployWith(CHANGED, nextApp()));
     expect([after.tables, after.apiUrl]).toEqual([before.tables, before.apiUrl]);
-    expect(paid.length).toBeGreaterThan(PAYERS);
-    // The emulator ends a function's processes when it is deployed (502). AWS lets them finish.
-    expect(retried.filter((answer) => !/^50[23] |^409 idempotency_key_in_progress$/.test(answer))).toEqual([]);
-    for (const { json } of paid) {
-      const read = await api.send('GET', `/v1/payments/${String(json['id'])}`);
-      expect(read.json).toMatchObject({ id: json['id'], status: 'succeeded' });
-      const charges = await fetch(`${before.sandboxUrl}/charges?payment=${String(json['id'])}`, {
+    const back = await payers.during(deployWith(CHANGED));
+    expect([back.tables, back.apiUrl]).toEqual([before.tables, before.apiUrl]);
+
+    expect(payers.unhealed).toEqual([]);
+    // Both codes took payments, and each reads the rows of the other.
+    expect(new Set([...payers.paid.values()].map(({ json }) => json['made_by']))).toEqual(new Set([undefined, 'next']));
+    for (const [key, { text, json }] of payers.paid) {
+      const id = String(json['id']);
+      const replay = await api.payUntilAnswered({ key });
+      expect([replay.text, replay.headers.get('idempotency-replayed')]).toEqual([text, 'true']);
+      const headers = { 'idempotency-key': `refund-${key}`, 'content-type': 'application/json' };
+      const refund = await api.send('POST', `/v1/payments/${id}/refunds`, { headers, body: '{"amount":1}' });
+      expect(refund.status).toBe(201);
+      const read = await api.send('GET', `/v1/payments/${id}`);
+      expect(read.json).toMatchObject({ id, status: 'succeeded', amount_refunded: 1 });
+      const charges = await fetch(`${before.sandboxUrl}/charges?payment=${id}`, {
         headers: { authorization: `Bearer ${before.sandboxSecret}` },
       });
-      expect(((await charges.json()) as { data: unknown[] }).data).toHaveLength(1);
+      expect(((await charges.json()) as { data: unknown[] }).data).toMatchObject([{ amount_refunded: 1 }]);
     }
+    await until(async () => ((await listed(api)).size === payers.paid.size ? true : undefined));
+    expect(await deadLetters()).toEqual([]);
   },
 );
+
+/** The ids of all payments in the list, which the consumers of events write. */
+async function listed(api: ApiClient): Promise<ReadonlySet<unknown>> {
+  const ids = new Set<unknown>();
+  for (let path: string | undefined = '/v1/payments?limit=100'; path !== undefined; ) {
+    const { json } = await api.send('GET', path);
+    const data = json['data'] as readonly { readonly id: string }[];
+    for (const { id } of data) ids.add(id);
+    path = json['has_more'] === true ? `/v1/payments?limit=100&starting_after=${data.at(-1)?.id}` : undefined;
+  }
+  return ids;
+}

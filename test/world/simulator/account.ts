@@ -121,6 +121,8 @@ const SPARED_SHARE = 0.6;
 const STREAM_BATCH = 100;
 const STREAM_SOON_MS = 400;
 const STREAM_RETRIES = 20;
+/** A Stream reads again after its function was throttled. */
+const THROTTLED_MS = 30_000;
 
 interface Container {
   readonly deployment: Deployment;
@@ -140,6 +142,8 @@ export class Account {
   readonly published: Published[] = [];
   /** Handler calls, by function. */
   readonly invocations: Record<string, number> = {};
+  /** The functions that Lambda does not start now. SQS counts each delivery to one of them as a try, a Stream does not. */
+  readonly throttled = new Set<FunctionName>();
   deployment: Deployment;
   /** Called when a record or a message has reached a queue that an operator reads. */
   onParked: () => void = () => {};
@@ -169,6 +173,7 @@ export class Account {
   /** Runs a function once. @param name identifies the call; it stays the same when other steps of the history are removed */
   invoke(name: FunctionName, about: string, event: unknown): Promise<Ended<unknown>> {
     const { simulation } = this;
+    if (this.throttled.has(name)) return Promise.resolve({ kind: 'killed' });
     const processName = simulation.named(`${name} ${about}`);
     this.invocations[name] = (this.invocations[name] ?? 0) + 1;
     const found = this.#warm(name, processName);
@@ -361,8 +366,10 @@ class Lane {
   }
 
   async #relay(name: string, length: number, event: DynamoDBStreamEvent): Promise<void> {
+    const isThrottled = this.#account.throttled.has('outbox-relay');
     const ended = await this.#account.invoke('outbox-relay', name, event);
     this.#isRunning = false;
+    if (isThrottled) return this.#readSoon(name, THROTTLED_MS);
     this.#settle(length, ended);
     const [next] = this.#records;
     if (next !== undefined) this.#readSoon(next.name, Math.min(60_000, 1_000 * this.#retries));

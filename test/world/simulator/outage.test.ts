@@ -1,0 +1,75 @@
+import { expect, test } from '@jest/globals';
+import { ViewsRow } from '../../../lambdas/kernel/contract/rows.ts';
+import { TABLES } from '../tables.ts';
+import type { FunctionName } from './functions.ts';
+import { SimulatedSystem } from './system.ts';
+
+const MINUTE_MS = 60_000;
+/** The goal is 2,000 events a second. Of the rate, only the lengths of the queues depend here. */
+const PAYMENTS_A_MINUTE = 2;
+const OUTAGE_MINUTES = 60;
+const PAYMENTS = OUTAGE_MINUTES * PAYMENTS_A_MINUTE;
+/** A job has run before, as in every deployment that is older than some minutes. Minutes. */
+const BEGINS_AT = 7;
+const ENDS_AT = BEGINS_AT + OUTAGE_MINUTES;
+
+const throttled = (name: FunctionName) => (system: SimulatedSystem, isAway: boolean) => {
+  if (isAway) system.account.throttled.add(name);
+  else system.account.throttled.delete(name);
+};
+
+/** Payments during an hour without a part of the event path, and two hours after it, with the job that publishes lost events every five minutes. */
+async function anHourWithout(away: (system: SimulatedSystem, isAway: boolean) => void) {
+  const system = await SimulatedSystem.begin(1);
+  const minute = (number: number): number => system.simulation.nowMs + number * MINUTE_MS;
+  const startMs = minute(0);
+  for (let number = 0; number < PAYMENTS; number += 1) {
+    const order = { step: 1, tenant: 'studio', method: 'POST', path: '/v1/payments', key: `p-${number}` } as const;
+    const body = { amount: 1000, currency: 'EUR', source: 'tok_ok' };
+    const atMs = startMs + Math.floor((BEGINS_AT + number / PAYMENTS_A_MINUTE) * MINUTE_MS) + 1;
+    system.at(atMs, `payment ${number}`, async () => void (await system.api({ ...order, body })));
+  }
+  system.at(minute(BEGINS_AT), 'away', () => away(system, true));
+  system.at(minute(ENDS_AT), 'back', () => away(system, false));
+  for (let number = 5; number <= ENDS_AT + 120; number += 5)
+    system.at(minute(number), 'job', () => system.runJob('republish-events'));
+  const projected = (): number => system.database.items(TABLES.views, ViewsRow.seen).length;
+
+  await system.run(startMs + ENDS_AT * MINUTE_MS - 1);
+  const during = { published: system.published.length, projected: projected() };
+  await system.run(startMs + (ENDS_AT + 120) * MINUTE_MS);
+  const published = new Map<string, number>();
+  for (const { detail } of system.published) {
+    const { id } = (detail as { readonly event: { readonly id: string } }).event;
+    published.set(id, (published.get(id) ?? 0) + 1);
+  }
+  const left = Object.fromEntries(Object.entries(system.queues).filter(([, messages]) => messages > 0));
+  return { during, times: [...published.values()], projected: projected(), left, crowds: system.crowds };
+}
+
+const once = Array.from({ length: PAYMENTS }, () => 1);
+
+test('after an hour without the projector, each event of the hour was published and is projected once, and no message is dead', async () => {
+  const { during, times, projected, left, crowds } = await anHourWithout(throttled('views-projector'));
+  expect(during).toEqual({ published: PAYMENTS, projected: 0 });
+  expect({ times, projected, left }).toEqual({ times: once, projected: PAYMENTS, left: {} });
+  // Each waited in the queue, once.
+  expect(crowds['views-projector']).toBe(PAYMENTS);
+});
+
+test('an hour without the relay is bridged by the job: each event is published by it and by the relay, and nothing is parked', async () => {
+  const { during, times, projected, left } = await anHourWithout(throttled('outbox-relay'));
+  // All but those of the last minutes.
+  expect(during.projected).toBeGreaterThan(PAYMENTS - 9 * PAYMENTS_A_MINUTE);
+  expect({ most: Math.max(...times), events: times.length }).toEqual({ most: 2, events: PAYMENTS });
+  expect({ projected, left }).toEqual({ projected: PAYMENTS, left: {} });
+});
+
+test('after an hour without the bus, each event of the hour is published and projected once, those that the relay parked too', async () => {
+  const { during, times, projected, left } = await anHourWithout((system, isAway) => system.partyUp('bus', !isAway));
+  expect(during).toEqual({ published: 0, projected: 0 });
+  const { 'relay-parked': parked = 0, ...dead } = left;
+  expect({ times, projected, dead }).toEqual({ times: once, projected: PAYMENTS, dead: {} });
+  // The relay tries a record for minutes. The alarm of parked records reports the outage.
+  expect(parked).toBeGreaterThan(0);
+});
