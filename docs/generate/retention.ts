@@ -32,8 +32,23 @@ const SCOPES: readonly { readonly scope: keyof typeof RETENTION_HOURS; readonly 
     },
     {
       scope: 'events',
-      of: 'events, callbacks, and requests for webhook endpoints',
+      of: 'events and callbacks',
       after: 'the chain of the payment or order, or a permanent business key, refuses a second effect',
+    },
+    {
+      scope: 'events',
+      of: 'corrections and decisions',
+      after: '409 `idempotency_key_expired`, which names the payment; the chain holds the correction or the decision',
+    },
+    {
+      scope: 'events',
+      of: 'rotations, resends, range replays and deletions of webhook endpoints',
+      after: '409 `idempotency_key_expired`, by the endpoint, the delivery or the replay; 404 after a deletion',
+    },
+    {
+      scope: 'events',
+      of: 'claims of sent e-mails and reservations',
+      after: 'the order, or the permanent key of the receipt, refuses a second one',
     },
     {
       scope: 'default',
@@ -68,7 +83,7 @@ hold no copy: they are completed from the details row when they are shown or sen
 
 The Ledger holds no fingerprint of a request, because a fingerprint without a secret confirms a guess of erased text. When the record of a request is lost, a
 retry is compared with the chain: the terms, and the text by its commitment. After an erasure only the terms are compared, so a retry with other text gets the same
-answer. The permanent record of a correction or a decision has a fingerprint without the reason.
+answer. The record of a correction or a decision has a fingerprint without the reason.
 
 A read compares the details row with the commitment. A row that was changed is a fault: the request fails, the alarm for failed requests starts, and the
 relay parks the record.
@@ -88,6 +103,8 @@ setting stops the synthesis.
 | scope | records of | default in hours | after it |
 |---|---|---|---|
 ${SCOPES.map(({ scope, of, after }) => `| \`${scope}\` | ${of} | ${RETENTION_HOURS[scope]} | ${after} |`).join('\n')}
+
+Records of the creation of endpoints and keys are permanent. [0087](decisions/0087-terms-of-records-and-what-guards-after-them.md) gives the reasons.
 
 No key is executed again after its retention. The id of a payment is derived from its key, so the first transition of the payment exists, and a second charge is refused.
 

@@ -44,7 +44,7 @@ export const MEANINGS: Readonly<Record<ProblemCode, string>> = {
   webhook_endpoint_disabled: 'Nothing is sent to this endpoint. Enable it, then retry with the same key.',
   webhook_replay_running: 'An endpoint has one range replay at a time. Retry with the same key when it has ended.',
   idempotency_key_expired:
-    'The key was used before, and its answer is no longer stored. Read the named payment or order; this request had no effect.',
+    'The key was used before, and its answer is no longer stored. Read the named object; this request had no effect.',
   already_reversed:
     'This set of postings was reversed before. The reversing correction is a transition that can itself be reversed once.',
   approval_ended: 'The approval has expired, or has the other verdict of another person. Read it.',

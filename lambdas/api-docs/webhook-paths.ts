@@ -26,7 +26,7 @@ const deliveryPath = path.extend({
 
 /** Of operations on endpoints. An expired key is not refused: a request with it is a new one. */
 const OF_ENDPOINTS = { scope: Scopes.webhooksWrite, expires: false } as const;
-const PROMISE = 'nothing happens twice for 30 days';
+const PROMISE = 'nothing happens twice';
 
 /** Webhook endpoints and deliveries. */
 export const webhookPaths: ZodOpenApiPathsObject = {
@@ -85,6 +85,7 @@ export const webhookPaths: ZodOpenApiPathsObject = {
   '/v1/webhook_endpoints/{id}/rotate_secret': {
     post: keyed({
       ...OF_ENDPOINTS,
+      expires: true,
       operationId: 'rotateWebhookSecret',
       summary: 'Replace the secret of a webhook endpoint',
       description:
@@ -98,6 +99,7 @@ export const webhookPaths: ZodOpenApiPathsObject = {
   '/v1/webhook_endpoints/{id}/replay': {
     post: keyed({
       ...OF_ENDPOINTS,
+      expires: true,
       operationId: 'replayWebhooks',
       summary: 'Send the events of a range of time again',
       description: 'Every event of the range that the endpoint subscribes to is sent once more, with its original id.',
@@ -143,6 +145,7 @@ export const webhookPaths: ZodOpenApiPathsObject = {
   '/v1/webhook_endpoints/{id}/deliveries/{delivery}/resend': {
     post: keyed({
       ...OF_ENDPOINTS,
+      expires: true,
       operationId: 'resendWebhook',
       summary: 'Send an event again',
       description:

@@ -41,14 +41,14 @@ export const handler = idempotently(
 );
 
 export function wire(platform: Platform & Queues, runner: OperationRunner) {
-  const { documents, clock, entropy, digest } = platform;
+  const { documents, clock, entropy, retention, digest } = platform;
   const config = readVariables(settings, platform.variables);
   const tables = {
     idempotency: config[Environment.idempotencyTable],
     ledger: config[Environment.ledgerTable],
     registry: config[Environment.registryTable],
   };
-  const pacing = { clock, entropy };
+  const pacing = { clock, entropy, retention };
   const views = new DynamoDbViews(documents, config[Environment.viewsTable], pacing);
   const tools = {
     ledger: new ViewLedgerReader(views),

@@ -12,12 +12,15 @@ import { redriveLetters } from '../../lambdas/outbound/use/redrive-letters.ts';
 import { MemoryLetterBox } from '../outbound/memory-letter-box.ts';
 import { type SandboxServer, serveSandbox } from '../sandbox/sandbox-server.ts';
 import { createTestSandbox, type TestSandbox } from '../sandbox/sandbox-world.ts';
+import { Stores } from '../world/stores.ts';
 import { World } from '../world/world.ts';
 import { type ConnectedParties, connectParties } from './connected-parties.ts';
 import { orderRequest } from './order-fixtures.ts';
 
 const LATE_BOUND_MS = 3 * 24 * 60 * 60_000;
 const HIDDEN_MS = 6 * 60_000;
+/** Longer than the records of events are kept. */
+const TERM_MS = 34 * 24 * 60 * 60_000;
 
 let harness: World;
 let sandbox: TestSandbox;
@@ -120,6 +123,24 @@ test('a dead letter that is redriven after the order gave up is recorded in the 
   expect(await sent(request)).toHaveLength(1);
   const newest = (await harness.transitions(request.orderId)).at(-1);
   expect(newest?.cause).toEqual({ by: 'run', runId: `redrive:${reports[0]?.id}` });
+});
+
+test('a letter that comes again after the term of its sending claim is not sent again: the order says that it was', async () => {
+  const stores = new Stores(harness.clock);
+  claims = stores.sendingClaims('sandbox');
+  const request = await brokenOrder('term');
+  const kept = (await letters.take(10)).flatMap(({ letter }) => (letter?.operation === 'email.send' ? [letter] : []));
+  harness.clock.advance(HIDDEN_MS);
+  await redrive();
+  expect(await sent(request)).toHaveLength(1);
+  harness.clock.advance(TERM_MS);
+  expect(stores.database.deleteExpired(harness.clock.nowMs())).toBe(1);
+
+  for (const letter of kept) await letters.put(letter);
+  const reports = await redrive();
+
+  expect(reports.filter(({ operation }) => operation === 'email.send')).toMatchObject([{ state: 'applied' }]);
+  expect(await sent(request)).toHaveLength(1);
 });
 
 test('a redrive that dies between the e-mail and its record is repeated, and recorded once', async () => {

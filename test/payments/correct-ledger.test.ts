@@ -29,6 +29,7 @@ beforeEach(async () => {
 });
 
 const entropy = countingEntropy();
+const DAY_MS = 24 * 60 * 60 * 1000;
 
 type Changed = Partial<CorrectLedger> & Partial<Pick<AskedCorrection, 'change'>>;
 
@@ -154,11 +155,21 @@ describe('one key', () => {
     expect(await types()).toHaveLength(3);
   });
 
-  test('is replayed permanently; if its record was removed by hand, it is refused and never repeated', async () => {
+  test('is refused after its term, and changes nothing; its key corrects no other payment', async () => {
     await run('a');
-    harness.clock.advance(4_000 * 24 * 60 * 60 * 1000);
+    harness.clock.advance(29 * DAY_MS);
     expect((await run('a')).kind).toBe('replay');
+    harness.clock.advance(5 * DAY_MS);
+    harness.store.database.deleteExpired(harness.clock.nowMs());
 
+    expect(await run('a')).toEqual({ kind: 'key_expired', paymentId: payment });
+    const other = await harness.paid('k-2');
+    expect(await run('a', { payment: other })).toEqual({ kind: 'key_expired', paymentId: payment });
+    expect(await types()).toHaveLength(3);
+  });
+
+  test('is refused and never repeated when its record is gone', async () => {
+    await run('a');
     harness.store.deleteRecord(storedOperationId('cor_a'));
     expect(await run('a')).toEqual({ kind: 'key_expired', paymentId: payment });
     expect(await types()).toHaveLength(3);

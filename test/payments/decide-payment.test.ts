@@ -61,6 +61,16 @@ describe('an operator’s decision', () => {
     });
   });
 
+  test('is refused after its term, and when its record is gone: the chain holds it', async () => {
+    await decide('a');
+    const before = await harness.chain(request);
+    harness.clock.advance(34 * 24 * 60 * 60 * 1000);
+    expect(await decide('a')).toEqual({ kind: 'key_expired', paymentId: request.paymentId });
+    harness.store.deleteRecord(storedOperationId('dec_a'));
+    expect(await decide('a')).toEqual({ kind: 'key_expired', paymentId: request.paymentId });
+    expect(await harness.chain(request)).toEqual(before);
+  });
+
   test('that it succeeded posts the captured amount, which it must name, and never the requested one', async () => {
     expect(await decide('a', { outcome: 'succeeded' })).toEqual({ kind: 'amount_unnamed' });
     expect(await decide('a', { outcome: 'succeeded', takenMinor: 999 })).toMatchObject({ kind: 'first' });

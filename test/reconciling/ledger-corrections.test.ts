@@ -145,14 +145,16 @@ describe('a correction over HTTP', () => {
     expect((await harness.correct('c-3', { payment, reverses: 3 })).status).toBe(201);
   });
 
-  test('under a key from years ago is replayed, and not made again', async () => {
+  test('under a key from years ago is refused with the id of its payment, and not made again; it is still found by its id', async () => {
     const first = await harness.correct('c-1', { payment, reverses: 2 });
     harness.clock.advance(4_000 * 24 * 3_600_000);
+    harness.store.database.deleteExpired(harness.clock.nowMs());
 
     const late = await harness.correct('c-1', { payment, reverses: 2 });
 
-    expect([late.status, late.text]).toEqual([201, first.text]);
+    expect(late).toMatchObject({ status: 409, body: { code: 'idempotency_key_expired', payment_id: payment } });
     expect(await transitions()).toHaveLength(3);
+    expect((await harness.get(`/v1/corrections/${String(first.body['id'])}`)).text).toBe(first.text);
   });
 
   test.each([

@@ -171,7 +171,9 @@ describe('the record of a request', () => {
     expect(Math.max(...ages)).toBeLessThanOrEqual(33.1);
   });
 
-  test('of a replay makes a second replay possible once it has expired', async () => {
+  const TERM_MS = 34 * 24 * 60 * 60 * 1000;
+
+  test('of a replay has expired: the replay itself refuses the same request, and nothing is replayed again', async () => {
     const harness = new Api();
     const path = `/${idOf(await harness.create('k'))}`;
     const asked = () => harness.send('POST', `${path}/replay`, 'p', { created_from: 0, created_to: 1 });
@@ -184,12 +186,63 @@ describe('the record of a request', () => {
     const tools = { ...own, runner: idempotentRunner, digest: systemDigest };
     expect(await replayPage(tools, String(first.body['id']))).toBe('ended');
     expect((await asked()).text).toBe(first.text);
-    harness.clock.advance(34 * 24 * 60 * 60 * 1000);
+    harness.clock.advance(TERM_MS);
     expect(harness.store.database.deleteExpired(harness.clock.nowMs())).toBe(1);
 
     const second = await asked();
 
-    expect(second).toMatchObject({ status: 202, body: { id: first.body['id'], status: 'running' } });
+    expect(second).toMatchObject({ status: 409, body: { code: 'idempotency_key_expired' } });
+    const shown = await harness.get(`/v1/webhook_endpoints${path}/replays/${String(first.body['id'])}`);
+    expect(shown.body).toMatchObject({ status: 'completed' });
+    expect(harness.enqueued).toHaveLength(1);
+  });
+
+  test('of a rotation has expired: the endpoint itself refuses the same request, and its secret stays', async () => {
+    const harness = new Api();
+    const endpoint = idOf(await harness.create('k'));
+    const rotate = (key: string) => harness.send('POST', `/${endpoint}/rotate_secret`, key, { overlap_seconds: 60 });
+    await rotate('r-1');
+    const newest = await rotate('r-2');
+    harness.clock.advance(TERM_MS);
+    expect(harness.store.database.deleteExpired(harness.clock.nowMs())).toBe(2);
+    const before = await harness.store.webhooks.readBook({ tenantId: tenantId('ten_desk'), mode: 'test' });
+
+    for (const key of ['r-1', 'r-2']) {
+      expect(await rotate(key)).toMatchObject({ status: 409, body: { code: 'idempotency_key_expired' } });
+    }
+
+    expect(await harness.store.webhooks.readBook({ tenantId: tenantId('ten_desk'), mode: 'test' })).toEqual(before);
+    expect((await rotate('r-3')).status).toBe(200);
+    expect(newest.status).toBe(200);
+  });
+
+  test('of a resend has expired: the delivery itself refuses the same request, and it is not sent again', async () => {
+    const harness = new Api();
+    const endpoint = idOf(await harness.create('k'));
+    const delivery = await deliveryAt(harness, endpoint);
+    const resend = (key: string) => harness.send('POST', `/${endpoint}/deliveries/${delivery.id}/resend`, key);
+    await resend('r-1');
+    await resend('r-2');
+    harness.clock.advance(TERM_MS);
+    expect(harness.store.database.deleteExpired(harness.clock.nowMs())).toBe(2);
+    const before = await harness.store.webhooks.readDelivery(endpoint, delivery.id);
+
+    for (const key of ['r-1', 'r-2']) {
+      expect(await resend(key)).toMatchObject({ status: 409, body: { code: 'idempotency_key_expired' } });
+    }
+
+    expect(await harness.store.webhooks.readDelivery(endpoint, delivery.id)).toEqual(before);
+    expect(harness.enqueued).toHaveLength(2);
+    expect((await resend('r-3')).status).toBe(202);
+  });
+
+  test('of a deletion has expired: the endpoint is gone, and the same request is answered with 404', async () => {
+    const harness = new Api();
+    const path = `/${idOf(await harness.create('k'))}`;
+    await harness.send('DELETE', path, 'd');
+    harness.clock.advance(TERM_MS);
+    expect(harness.store.database.deleteExpired(harness.clock.nowMs())).toBe(1);
+    expect((await harness.send('DELETE', path, 'd')).status).toBe(404);
   });
 });
 

@@ -45,7 +45,12 @@ export interface EffectRecord {
   readonly owner: OwnerToken;
   readonly recordedAtMs: number;
   /** The request's fingerprint and stored answer, when a caller requested the effect. */
-  readonly request?: { readonly fingerprint: Fingerprint; readonly answer: Answer };
+  readonly request?: {
+    readonly fingerprint: Fingerprint;
+    readonly answer: Answer;
+    /** When the answer is not repeated any more, for a record that is kept because it finds its effect. Unix seconds. */
+    readonly untilSeconds?: number;
+  };
   /** Unix seconds. Absent for a permanent record, without which nothing else would refuse a second effect. */
   readonly expiresAtSeconds?: number;
 }

@@ -42,7 +42,11 @@ const effectItem = itemSchema<EffectRecord & { readonly status: unknown }>()({
   ...recordFields,
   paymentId: paymentId.exactOptional(),
   recordedAtMs: z.int(),
-  request: itemSchema<NonNullable<EffectRecord['request']>>()({ fingerprint, answer }).exactOptional(),
+  request: itemSchema<NonNullable<EffectRecord['request']>>()({
+    fingerprint,
+    answer,
+    untilSeconds: z.int().exactOptional(),
+  }).exactOptional(),
   expiresAtSeconds: z.int().exactOptional(),
 });
 

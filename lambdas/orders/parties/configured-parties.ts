@@ -8,6 +8,7 @@ import type { Instruments } from '../../kernel/platform/instruments.ts';
 import type { Secrets } from '../../kernel/platform/secrets-manager.ts';
 import type { Queues } from '../../kernel/platform/system-platform.ts';
 import type { CallLimit, Clock, Entropy } from '../../kernel/world.ts';
+import type { Expiring } from '../../once/domain/idempotency.ts';
 import type { SendRequest } from '../../outbound/http-call.ts';
 import type { GivenUp } from '../../outbound/outbound-calls.ts';
 import { createOutboundPolicy, type OutboundPolicy } from '../../outbound/outbound-policy.ts';
@@ -38,7 +39,7 @@ export interface Parties {
 }
 
 /** What the parties need of the platform. */
-export interface PartiesTools extends Queues, Secrets {
+export interface PartiesTools extends Queues, Secrets, Pick<Expiring, 'retention'> {
   readonly documents: DynamoDBDocumentClient;
   readonly clock: Clock;
   readonly entropy: Entropy;
@@ -121,7 +122,7 @@ function connect(
   givenUp: GivenUp,
   waitsMs?: readonly number[],
 ): Connected {
-  const { documents, clock, entropy, send } = tools;
+  const { documents, clock, entropy, retention, send } = tools;
   const observer = outboundTelemetry(tools.instruments);
   const deadLetters = keepOnce(tools.letters);
   const { shopUrl: url, secrets, postmark, registryTable } = config;
@@ -161,7 +162,7 @@ function connect(
         : // Set only for the sandbox, whose search is strongly consistent.
           { maxLagMs: postmark.maxLagMs, isStrong: true }),
       policy: policyOf('postmark', (limit) => probePostmark('postmark', access, limit)),
-      claims: new DynamoDbSendingClaims(documents, registryTable, { clock, entropy }, 'postmark'),
+      claims: new DynamoDbSendingClaims(documents, registryTable, { clock, entropy, retention }, 'postmark'),
       clock,
     }),
   };

@@ -2,6 +2,7 @@ import type { Cause } from '../../kernel/cause.ts';
 import type { OrderId } from '../../kernel/ids.ts';
 import type { CallMadeAgain } from '../../outbound/use/redrive-letters.ts';
 import type { PaymentStore } from '../../payments/use/payment-store.ts';
+import type { Order } from '../domain/order.ts';
 import { isMoneyGone, type OrderFact } from '../domain/order-facts.ts';
 import { type AppendTools, keepLearnt } from './drive-order.ts';
 import { lookAtPayment } from './order-calls.ts';
@@ -22,7 +23,8 @@ interface CallAgain {
 
 /**
  * Repeats a call of an order whose driver has given it up, and records the outcome in the order. The call has no effect if the
- * order was reversed, or while its money is gone. A repeated redrive makes the call under the same key and finds its record.
+ * order was reversed, or while its money is gone, or when the order says that it took effect. A redrive that was interrupted before that
+ * makes the call under the same key and finds its record.
  *
  * @throws RetryableError when the outcome could not be recorded: the letter stays, and the next redrive records it
  */
@@ -32,6 +34,7 @@ export async function callForOrderAgain(
 ): Promise<CallMadeAgain> {
   const chain = await readOrderChain(tools.orders, orderId);
   if (chain === undefined) return { kind: 'stays', reason: 'order_unknown' };
+  if (hasEffect(chain.order, applied)) return { kind: 'applied' };
   if (chain.order.failure !== undefined) return { kind: 'refused', reason: 'order_canceled' };
   const payment = await lookAtPayment(tools, chain.order);
   if (payment === undefined) return { kind: 'stays', reason: 'payment_unavailable' };
@@ -41,4 +44,8 @@ export async function callForOrderAgain(
   const fact: OrderFact = { kind: came.kind === 'applied' ? applied : refused };
   await keepLearnt(tools, orderId, [fact], cause);
   return came;
+}
+
+function hasEffect({ email, referral }: Order, applied: CallAgain['applied']): boolean {
+  return applied === 'email_sent' ? email.status === 'sent' : referral.status === 'credited';
 }

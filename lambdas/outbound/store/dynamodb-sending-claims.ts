@@ -2,10 +2,11 @@ import type { DynamoDBDocumentClient, UpdateCommandInput } from '@aws-sdk/lib-dy
 import { DeleteCommand, PutCommand, UpdateCommand } from '@aws-sdk/lib-dynamodb';
 import * as z from 'zod';
 import { RegistryRow } from '../../kernel/contract/rows.ts';
-import { KeyAttribute } from '../../kernel/contract/tables.ts';
+import { IdempotencyTable, KeyAttribute } from '../../kernel/contract/tables.ts';
 import { type OwnerToken, ownerToken } from '../../kernel/ids.ts';
 import { type Pacing, type WriteResult, writeConditionally } from '../../kernel/platform/attempts.ts';
 import type { Item } from '../../kernel/platform/items.ts';
+import { expirySeconds } from '../../once/domain/idempotency.ts';
 import { itemOf } from '../../once/store/transact-items.ts';
 import { rounds } from '../../once/use/rounds.ts';
 import type { SendingClaim, SendingClaims, SendingOwner } from '../use/sending-claims.ts';
@@ -29,8 +30,9 @@ const IS_OURS = '#status = :sending AND #owner = :owner';
 const NAMES = { '#status': 'status', '#owner': 'owner' };
 
 /**
- * Sending claims in the Registry, one row each: `SENDING#<vendor>#<key>`. They never expire, so a message that is replayed from
- * an archive years later is not sent again, even if the vendor no longer knows it.
+ * Sending claims in the Registry, one row each: `SENDING#<vendor>#<key>`. A claim has no expiry until its request was sent. Then it is
+ * kept as long as the records of events, so it outlives every message and letter of the call. After that, the order's chain or the
+ * permanent record of the receipt refuses a second one.
  */
 export class DynamoDbSendingClaims implements SendingClaims {
   readonly #client: DynamoDBDocumentClient;
@@ -85,13 +87,18 @@ export class DynamoDbSendingClaims implements SendingClaims {
       this.#client.send(
         new PutCommand({
           TableName: this.#table,
-          Item: { ...this.#rowKey(key), status: 'sent', vendorId },
+          Item: { ...this.#rowKey(key), status: 'sent', vendorId, ...this.#expiry() },
           ConditionExpression: 'attribute_not_exists(#status) OR #status <> :sent',
           ExpressionAttributeNames: { '#status': 'status' },
           ExpressionAttributeValues: { ':sent': 'sent' },
         }),
       ),
     );
+  }
+
+  #expiry(): Item {
+    const { clock } = this.#pacing;
+    return { [IdempotencyTable.timeToLiveAttribute]: expirySeconds(this.#pacing, 'events', clock.nowMs()) };
   }
 
   async release(claim: SendingOwner, what: 'nothing_sent' | 'unknown'): Promise<void> {

@@ -7,6 +7,7 @@ import { type OperationId, type PaymentId, parsePaymentId } from '../../kernel/i
 import { invariant } from '../../kernel/invariant.ts';
 import { sealOf } from '../../kernel/sealed-details.ts';
 import type { Clock, Entropy } from '../../kernel/world.ts';
+import { type EffectRecord, type Expiring, expirySeconds } from '../../once/domain/idempotency.ts';
 import { commitOnce } from '../../once/use/execute-once.ts';
 import { judgeEffect } from '../../once/use/judge-record.ts';
 import type { OperationRunner } from '../../once/use/operation-runner.ts';
@@ -31,7 +32,7 @@ import { chainOf, type PaymentChain, readChain } from './payment-chain.ts';
 import type { Inquiry } from './payment-store.ts';
 import { queuedWith } from './queued-with.ts';
 
-export interface KeyedEffectTools {
+export interface KeyedEffectTools extends Pick<Expiring, 'retention'> {
   readonly effects: ApprovingStore;
   /** @default every request takes effect at once */
   readonly approvals?: ApprovalRules | undefined;
@@ -105,9 +106,15 @@ export async function takeEffect<Refusal extends { readonly kind: string }>(
 ): Promise<KeyedEffectOutcome<Refusal>> {
   const { effects, runner } = tools;
   const { operationId, fingerprint } = effect;
+  const judge = (record: EffectRecord): KeyedEffectOutcome<Refusal> => {
+    const { paymentId, request } = record;
+    const { untilSeconds = Number.POSITIVE_INFINITY } = request ?? {};
+    const isOver = untilSeconds * 1000 <= tools.clock.nowMs();
+    return isOver && paymentId !== undefined ? { kind: 'key_expired', paymentId } : judgeEffect(record, fingerprint);
+  };
   const find = async (): Promise<KeyedEffectOutcome<Refusal> | undefined> => {
     const record = await effects.readEffect(operationId);
-    return record === undefined ? undefined : judgeEffect(record, fingerprint);
+    return record === undefined ? undefined : judge(record);
   };
   const done = (outcome: KeyedEffectOutcome<Refusal>) => ({ kind: 'done' as const, outcome });
   const taken = await commitOnce<PaymentChain | undefined, KeyedEffectOutcome<Refusal>>(runner, {
@@ -123,7 +130,7 @@ export async function takeEffect<Refusal extends { readonly kind: string }>(
       const { answer, write } = writeOf(tools, effect, decision.draft, chain);
       const outcome = await effects.recordEffect(write);
       if (outcome.kind === 'recorded') return done({ kind: 'first', answer });
-      if (outcome.kind === 'recorded_before') return done(judgeEffect(outcome.record, fingerprint));
+      if (outcome.kind === 'recorded_before') return done(judge(outcome.record));
       return { kind: 'again', prepared: await readChain(effects, paymentId) };
     },
   });
@@ -238,15 +245,19 @@ function waitingWrite<Refusal>(
 /** The status of an answer to a request that waits for a second person. */
 const WAITING = 202;
 
-/** The record does not expire: otherwise its key could later correct another payment. */
+/**
+ * The record has a term for its answer, and is kept: it finds the payment of a correction or a decision, and its key can never correct
+ * another payment.
+ */
 function recordOf<Refusal>(
-  { entropy }: Pick<KeyedEffectTools, 'entropy'>,
+  { entropy, retention }: Pick<KeyedEffectTools, 'entropy' | 'retention'>,
   { operationId, fingerprint, action, cause, ended }: KeyedEffect<Refusal>,
   { id: paymentId, tenantId, mode }: Pick<Payment, 'id' | 'tenantId' | 'mode'>,
   answer: Answer,
   { fields, recordedAtMs }: { readonly fields: string | undefined; readonly recordedAtMs: number },
 ) {
-  const request = { fingerprint, answer: storedWithout(answer, fields) };
+  const untilSeconds = expirySeconds({ entropy, retention }, 'events', recordedAtMs);
+  const request = { fingerprint, answer: storedWithout(answer, fields), untilSeconds };
   const made = ended?.(recordedAtMs).approval.operationId;
   return {
     record: { operationId, paymentId, owner: entropy.ownerToken(), recordedAtMs, request },

@@ -1,5 +1,6 @@
 import type { Digest } from '../../kernel/digest.ts';
 import { base32 } from '../../kernel/digest.ts';
+import type { KeyedCalls } from './keyed-calls.ts';
 import { type Disabled, ENDPOINT_DISABLED, type WebhookEndpoint, type WebhookOwner } from './webhook-endpoint.ts';
 
 /** An event of which an endpoint is told, in the form of `GET /v1/events/{id}`. */
@@ -47,6 +48,8 @@ export interface Delivery extends WebhookOwner, WebhookMessage {
   readonly extra?: true;
   /** An attempt has started and its result is not recorded. */
   readonly running?: true;
+  /** The requests that had it sent again. */
+  readonly resends?: KeyedCalls;
   /** The latest attempts, oldest first. */
   readonly attempts: readonly Attempt[];
   /** The beginning of the latest answer. */

@@ -3,6 +3,7 @@ import { OperationPrefix } from '../../kernel/contract/rows.ts';
 import type { Digest } from '../../kernel/digest.ts';
 import { base32 } from '../../kernel/digest.ts';
 import { type KeyScope, type Mode, type OperationId, storedOperationId, type TenantId } from '../../kernel/ids.ts';
+import type { KeyedCalls } from './keyed-calls.ts';
 
 /** Sent to a tenant's other endpoints when one is disabled. It concerns no payment, so it is not in the Ledger. */
 export const ENDPOINT_DISABLED = 'webhook_endpoint.disabled';
@@ -53,6 +54,8 @@ export interface WebhookEndpoint {
   readonly replay?: string;
   /** Newest first. */
   readonly secrets: readonly SecretVersion[];
+  /** The requests that rotated the secret. */
+  readonly rotations?: KeyedCalls;
   readonly createdAtMs: number;
 }
 

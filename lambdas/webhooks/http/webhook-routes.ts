@@ -259,7 +259,7 @@ function readKeyed<Body>(call: Call, method: 'POST' | 'DELETE', schema: z.ZodTyp
 
 type Outcome =
   | { readonly kind: 'first' | 'replay'; readonly answer: Answer }
-  | { readonly kind: 'payload_mismatch' | 'not_found' | 'endpoint_disabled' }
+  | { readonly kind: 'payload_mismatch' | 'key_expired' | 'not_found' | 'endpoint_disabled' }
   | { readonly kind: 'url_refused'; readonly reason: string }
   | { readonly kind: 'limit_reached'; readonly limit: number }
   | { readonly kind: 'replay_running'; readonly replayId: string };
@@ -279,6 +279,11 @@ function answerOf(outcome: Outcome, requestId: string): Answer {
       return replayed(outcome.answer);
     case 'payload_mismatch':
       return payloadMismatch(requestId);
+    case 'key_expired':
+      return refuse(
+        'idempotency_key_expired',
+        'This Idempotency-Key has had its effect, and its answer is no longer stored. Read the endpoint, the delivery or the replay.',
+      );
     case 'not_found':
       return refuse('not_found', 'There is no such webhook endpoint, delivery or replay.');
     case 'endpoint_disabled':

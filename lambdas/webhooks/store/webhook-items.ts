@@ -40,6 +40,7 @@ const bookItem = itemSchema<EndpointBook>()({
         reason: z.enum(['requested', 'gone', 'failing']),
       }).exactOptional(),
       secrets: z.array(z.object({ root: z.string(), version: z.int(), expiresAtMs: z.int().exactOptional() })),
+      rotations: z.array(z.string()).exactOptional(),
       slow: z.object({ sinceMs: z.int() }).exactOptional(),
       replay: z.string().exactOptional(),
       createdAtMs: z.int(),
@@ -70,6 +71,7 @@ const deliveryItem = itemSchema<Delivery>()({
   leaseExpiresAtMs: z.int().exactOptional(),
   extra: z.literal(true).exactOptional(),
   running: z.literal(true).exactOptional(),
+  resends: z.array(z.string()).exactOptional(),
   attempts: z.array(
     itemSchema<Attempt>()({
       startedAtMs: z.int(),

@@ -52,17 +52,17 @@ export async function acceptReplay(
       const book = await tools.webhooks.readBook(caller);
       const endpoint = endpointOf(book, endpointId);
       if (endpoint === undefined) return { kind: 'not_found' };
+      // The replay is kept longer than the record of its request.
+      if ((await tools.webhooks.readReplay(replayId)) !== undefined) return { kind: 'key_expired' };
       if (endpoint.disabled !== undefined) return { kind: 'endpoint_disabled' };
       if (endpoint.replay !== undefined) return { kind: 'replay_running', replayId: endpoint.replay };
-      // The replay of a request whose record has expired is kept longer than the record.
-      const was = await tools.webhooks.readReplay(replayId);
       const nowMs = tools.clock.nowMs();
       const now: WebhookReplay = {
         tenantId: caller.tenantId,
         mode: caller.mode,
         id: replayId,
         endpointId,
-        revision: (was?.revision ?? 0) + 1,
+        revision: 1,
         status: 'running',
         fromMs,
         untilMs,
@@ -79,7 +79,7 @@ export async function acceptReplay(
         occurredAtMs: nowMs,
       };
       const running = { was: book, now: withEndpoint(book, { ...endpoint, replay: replayId }) };
-      const change = { book: running, replay: { ...(was === undefined ? {} : { was }), now }, activity };
+      const change = { book: running, replay: { now }, activity };
       return { kind: 'change', change, answer: answerOf(202, replayObject(now)) };
     },
   });

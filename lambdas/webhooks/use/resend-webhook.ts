@@ -1,8 +1,9 @@
+import { hasCall, withCall } from '../domain/keyed-calls.ts';
 import { askedFor, deliveryObject, isDeliveryId } from '../domain/webhook-delivery.ts';
 import { endpointOf } from '../domain/webhook-endpoint.ts';
 import { enqueueAtOnce } from './fan-out-webhooks.ts';
 import { takeWebhookEffect, type WebhookEffectOutcome, type WebhookTools } from './webhook-effect.ts';
-import { answerOf, type KeyedRequest, type NotFound } from './webhook-endpoints.ts';
+import { answerOf, type KeyExpired, type KeyedRequest, type NotFound } from './webhook-endpoints.ts';
 import type { WebhookTasks } from './webhooks.ts';
 
 export interface AskTools extends WebhookTools {
@@ -16,14 +17,14 @@ export interface ResendWebhook extends KeyedRequest {
 }
 
 /** In order of precedence. */
-export type ResendRefusal = NotFound | { readonly kind: 'endpoint_disabled' };
+export type ResendRefusal = NotFound | { readonly kind: 'endpoint_disabled' } | KeyExpired;
 
 /** Requests one more attempt of a delivery in any status. @throws as `takeWebhookEffect` */
 export async function resendWebhook(
   tools: AskTools,
   request: ResendWebhook,
 ): Promise<WebhookEffectOutcome<ResendRefusal>> {
-  const { caller, endpointId, deliveryId } = request;
+  const { caller, endpointId, deliveryId, operationId } = request;
   const outcome = await takeWebhookEffect<ResendRefusal>(tools, {
     ...request,
     decide: async () => {
@@ -31,10 +32,14 @@ export async function resendWebhook(
       if (endpoint === undefined) return { kind: 'not_found' };
       const was = isDeliveryId(deliveryId) ? await tools.webhooks.readDelivery(endpointId, deliveryId) : undefined;
       if (was === undefined) return { kind: 'not_found' };
+      if (hasCall(was.resends, operationId)) return { kind: 'key_expired' };
       if (endpoint.disabled !== undefined) return { kind: 'endpoint_disabled' };
-      const now = askedFor(was, tools.clock.nowMs());
-      const change = now === was ? {} : { deliveries: [{ was, now }] };
-      return { kind: 'change', change, answer: answerOf(202, deliveryObject(now)) };
+      const asked = askedFor(was, tools.clock.nowMs());
+      const answer = answerOf(202, deliveryObject(asked));
+      // A running attempt satisfies the request. Its result must find the delivery unchanged.
+      if (asked === was) return { kind: 'change', change: {}, answer };
+      const now = { ...asked, resends: withCall(was.resends, operationId) };
+      return { kind: 'change', change: { deliveries: [{ was, now }] }, answer };
     },
   });
   if (outcome.kind === 'first') await enqueueAtOnce(tools, caller, [{ kind: 'attempt', endpointId, deliveryId }]);

@@ -6,6 +6,7 @@ import type { OperationId } from '../../kernel/ids.ts';
 import type { Clock } from '../../kernel/world.ts';
 import { rounds } from '../../once/use/rounds.ts';
 import type { Owner } from '../../tenants/owners.ts';
+import { hasCall, withCall } from '../domain/keyed-calls.ts';
 import {
   type EndpointBook,
   endpointObject,
@@ -41,6 +42,8 @@ export interface CreateEndpoint extends KeyedRequest, Wishes {
 
 type UrlRefused = { readonly kind: 'url_refused'; readonly reason: string };
 export type NotFound = { readonly kind: 'not_found' };
+/** The record has expired, and the object says that the request had its effect. */
+export type KeyExpired = { readonly kind: 'key_expired' };
 
 /** In order of precedence. */
 type CreateRefusal = UrlRefused | { readonly kind: 'limit_reached'; readonly limit: number };
@@ -92,16 +95,18 @@ export interface RotateSecret extends KeyedRequest {
 export async function rotateSecret(
   tools: WebhookTools,
   request: RotateSecret,
-): Promise<WebhookEffectOutcome<NotFound>> {
-  const { caller, cause, endpointId, overlapSeconds } = request;
-  return takeWebhookEffect<NotFound>(tools, {
+): Promise<WebhookEffectOutcome<NotFound | KeyExpired>> {
+  const { caller, cause, endpointId, operationId, overlapSeconds } = request;
+  return takeWebhookEffect<NotFound | KeyExpired>(tools, {
     ...request,
     decide: async () => {
       const book = await tools.webhooks.readBook(caller);
       const known = endpointOf(book, endpointId);
       if (known === undefined) return { kind: 'not_found' };
+      if (hasCall(known.rotations, operationId)) return { kind: 'key_expired' };
       const nowMs = tools.clock.nowMs();
-      const endpoint = rotated(known, await tools.secrets.newestRoot(), nowMs, overlapSeconds);
+      const rotations = withCall(known.rotations, operationId);
+      const endpoint = { ...rotated(known, await tools.secrets.newestRoot(), nowMs, overlapSeconds), rotations };
       return {
         kind: 'change',
         change: {

@@ -1,0 +1,25 @@
+import type { OperationId } from '../../kernel/ids.ts';
+
+/**
+ * The newest keyed requests that changed an object, kept in its row. When the record of a request has expired, its late retry is
+ * still recognized and has no second effect.
+ */
+export type KeyedCalls = readonly string[];
+
+/** Requests arrive within seconds of their retries. Only a retry after weeks, and after this many further requests, is not recognized. */
+const CALLS_KEPT = 8;
+/** 80 bits of the operation id. Letters. */
+const LETTERS_KEPT = 16;
+
+/** @param calls @default none yet */
+export function withCall(calls: KeyedCalls | undefined, operationId: OperationId): KeyedCalls {
+  return [short(operationId), ...(calls ?? [])].slice(0, CALLS_KEPT);
+}
+
+export function hasCall(calls: KeyedCalls | undefined, operationId: OperationId): boolean {
+  return calls?.includes(short(operationId)) === true;
+}
+
+function short(operationId: OperationId): string {
+  return operationId.slice(-LETTERS_KEPT);
+}
