@@ -223,8 +223,8 @@ function webhooks(seen: Seen, outcomes: readonly Outcome[]): readonly Violation[
     if (status === 'pending') wrong(`the delivery of ${eventId} is pending`, endpointId);
     if (status === 'delivered' && !accepted.has(`${endpointId} ${eventId}`))
       wrong(`${eventId} was not accepted`, endpointId);
-    // An endpoint that is gone ends the delivery and is disabled. Its merchant may have enabled it since.
-    const isGone = attempts.at(-1)?.status === 410;
+    // An endpoint that is gone ends the delivery and is disabled. Its merchant may have enabled it and asked for a resend since.
+    const isGone = attempts.some((attempt) => attempt.status === 410);
     if (status === 'failed' && tries < 10 && !isGone && isEnabled(world, endpointId))
       wrong(`${eventId} was given up after ${tries} tries`, endpointId);
   }
