@@ -206,7 +206,7 @@ export const MONEY_MUTANTS: readonly Mutant[] = [
       {
         file: 'lambdas/payments/use/pinned-processor.ts',
         find: 'return knownProcessors(tools).find(',
-        replace: 'return knownProcessors(tools).slice(0, 1).find(',
+        replace: "return (typeof tools.processor === 'string' ? [] : [tools.processor]).find(",
       },
     ],
   },

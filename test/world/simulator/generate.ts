@@ -116,13 +116,13 @@ class Writer {
     return undefined;
   }
 
-  #follow(act: Act, drawing: Drawing, step: Step): readonly Step[] {
+  #follow(act: Act, drawing: Drawing, step: Step, more: readonly Draft[] = []): readonly Step[] {
     const steps: Step[] = [];
-    for (const draft of act.leadsTo?.(drawing, step) ?? []) {
+    for (const draft of [...(act.leadsTo?.(drawing, step) ?? []), ...more]) {
       const known = { ...drawing, earlier: [...drawing.earlier, step, ...steps] };
       const atMs = (draft.fromMs ?? step.atMs) + wait(drawing.dice, draft.pace);
       const next = this.#write(draft, known, Math.max(1, atMs));
-      steps.push(next, ...this.#follow(actNamed(draft.act), known, next));
+      steps.push(next, ...this.#follow(actNamed(draft.act), known, next, draft.leadsTo?.(next)));
       if (steps.length >= MOST_FOLLOWERS) break;
     }
     return steps;
@@ -133,8 +133,8 @@ class Writer {
     return given === undefined ? undefined : this.#write({ act: act.name, pace: act.pace, given }, drawing, atMs);
   }
 
-  #write({ act, given }: Draft, { root }: Drawing, atMs: number): Step {
-    const about: Arguments = root === undefined ? {} : { of: root.id };
+  #write({ act, given, isBefore }: Draft, { root }: Drawing, atMs: number): Step {
+    const about: Arguments = root === undefined || isBefore ? {} : { of: root.id };
     const { of = about['of'] } = given;
     // What it is about was drawn earlier, but can happen later.
     const afterMs = this.#steps.find(({ id }) => id === of)?.atMs ?? -1;

@@ -55,6 +55,8 @@ export const FEATURES = [
   'mail_cap',
   'decisions',
   'corrections',
+  // Acts in an order that is rarely drawn.
+  'courses',
 ] as const;
 
 export type Feature = (typeof FEATURES)[number];
@@ -70,7 +72,13 @@ export interface Profile {
 }
 
 /** Features that make a history expensive. */
-const RARELY: Readonly<Partial<Record<Feature, number>>> = { floods: 0.05, cron: 0.05, storms: 0.05, modes: 0.15 };
+const RARELY: Readonly<Partial<Record<Feature, number>>> = {
+  floods: 0.05,
+  cron: 0.05,
+  storms: 0.05,
+  modes: 0.15,
+  courses: 0,
+};
 
 const CALLBACK_TROUBLE = { lost_callbacks: 0.5, doubled_callbacks: 0.4, late_callbacks: 0.5 } as const;
 const MACHINE_TROUBLE = {
@@ -324,6 +332,12 @@ export const PROFILES = {
       decisions: 0.3,
       crashes: 0.3,
     },
+    otherwise: 0.15,
+  },
+  courses: {
+    subjects: [1, 3],
+    acts: [0, 3],
+    features: { ...CALLBACK_TROUBLE, courses: 1, approvals: 0.5, orders: 0.6, floods: 0, storms: 0, crashes: 0.2 },
     otherwise: 0.15,
   },
   everything: { subjects: [1, 5], acts: [1, 9], features: { cron: 0.2, storms: 0.2 }, otherwise: 0.35 },

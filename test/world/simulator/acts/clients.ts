@@ -2,6 +2,7 @@ import { RECORDS_KEPT_DAYS } from '../../../../lambdas/once/domain/idempotency.t
 import type { Step } from '../contract.ts';
 import { type Act, act, type Draft, type Drawing } from './act.ts';
 import { SOURCES_OF_STRAYS, slowBank } from './charges.ts';
+import { courseBegins, courseGoesOn } from './courses.ts';
 import { ask, endOf, keyOf, paymentOf, rootOf } from './objects.ts';
 import { stormAfter } from './world.ts';
 
@@ -134,9 +135,10 @@ const pay = act<Pay>({
       ...(has('copies') && dice.chance(0.3) ? { wait: 5 } : {}),
       ...(has('follow_ups') && dice.chance(0.6) ? { receipt: true } : {}),
       ...(has('follow_ups') && dice.chance(0.6) ? { affiliate: 'aff_friend' } : {}),
+      ...courseBegins(drawing, 'pay'),
     };
   },
-  leadsTo: afterRequest,
+  leadsTo: (drawing, step): readonly Draft[] => [...afterRequest(drawing, step), ...courseGoesOn(drawing, step)],
   play: async (scene, step) => {
     const { amount, currency, source, capture, reference, copies, wait, receipt, affiliate } = step;
     const metadata = {
@@ -229,9 +231,14 @@ const order = act<Order>({
               troubled && dice.chance(0.4) ? dice.pick(['ref_nobody', 'ref_timeout', 'ref_flaky']) : 'ref_friend',
           }
         : {}),
+      ...courseBegins(drawing, 'order'),
     };
   },
-  leadsTo: (drawing, step): readonly Draft[] => [...afterRequest(drawing, step), ...afterOrder(drawing, step)],
+  leadsTo: (drawing, step): readonly Draft[] => [
+    ...afterRequest(drawing, step),
+    ...afterOrder(drawing, step),
+    ...courseGoesOn(drawing, step),
+  ],
   play: async (scene, step) => {
     const { amount, currency, source, sku, email, referrer } = step;
     const items = [{ sku, quantity: 2 }];
