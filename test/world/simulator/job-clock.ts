@@ -75,10 +75,18 @@ const unfinished = inQueue(RegistryRow.return, RegistryRow.inquiry, RegistryRow.
 const MOST_MINUTES = 2 * 24 * 60;
 
 function lookOf(row: Item, partition: string): ((atMs: number) => boolean) | undefined {
-  if (partition.startsWith(RegistryRow.inquiry)) return (atMs) => isInquiryDue(parseInquiry(row), atMs);
-  if (partition.startsWith(RegistryRow.return))
-    return (atMs) => isInquiryDue(lookOfReturn(parseChargeToReturn(row)), atMs);
-  if (partition.startsWith(RegistryRow.openOrder)) return (atMs) => isOrderDue(parseOpenOrder(row).createdAtMs, atMs);
+  if (partition.startsWith(RegistryRow.inquiry)) {
+    const inquiry = parseInquiry(row);
+    return (atMs) => isInquiryDue(inquiry, atMs);
+  }
+  if (partition.startsWith(RegistryRow.return)) {
+    const look = lookOfReturn(parseChargeToReturn(row));
+    return (atMs) => isInquiryDue(look, atMs);
+  }
+  if (partition.startsWith(RegistryRow.openOrder)) {
+    const { createdAtMs } = parseOpenOrder(row);
+    return (atMs) => isOrderDue(createdAtMs, atMs);
+  }
   return undefined;
 }
 
