@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { Environment, PROJECTOR_QUEUE_URL } from '../kernel/contract/environment.ts';
-import { queueUrl, readVariables, tableName, type Variables } from '../kernel/platform/variables.ts';
+import { queueUrl, readVariable, readVariables, tableName, type Variables } from '../kernel/platform/variables.ts';
 
 /** The settings of a consumer. Tables that it does not write are absent. */
 export interface ConsumerConfig {
@@ -62,8 +62,8 @@ export function readReceiptConfig(environment: Variables) {
 
 /** The settings of the relay. @throws Error as {@link readPublisherConfig} */
 export function readRelayConfig(environment: Variables): PublisherConfig & Pick<ConsumerConfig, 'parkingQueueUrl'> {
-  const data = readVariables(z.object({ [Environment.parkingQueueUrl]: queueUrl }), environment);
-  return { ...readPublisherConfig(environment), parkingQueueUrl: data[Environment.parkingQueueUrl] };
+  const parkingQueueUrl = readVariable(Environment.parkingQueueUrl, queueUrl, environment);
+  return { ...readPublisherConfig(environment), parkingQueueUrl };
 }
 
 const seconds = z.coerce.number('must be seconds').int('must be whole seconds').min(1, 'must be a second or more');
@@ -76,11 +76,9 @@ const seconds = z.coerce.number('must be seconds').int('must be whole seconds').
 export function readLostEventsConfig(
   environment: Variables,
 ): PublisherConfig & { readonly lostAfterSeconds: number; readonly projectorQueueUrl: string } {
-  const own = z.object({ [Environment.lostAfterSeconds]: seconds, [PROJECTOR_QUEUE_URL]: queueUrl });
-  const data = readVariables(own, environment);
   return {
     ...readPublisherConfig(environment),
-    lostAfterSeconds: data[Environment.lostAfterSeconds],
-    projectorQueueUrl: data[PROJECTOR_QUEUE_URL],
+    lostAfterSeconds: readVariable(Environment.lostAfterSeconds, seconds, environment),
+    projectorQueueUrl: readVariable(PROJECTOR_QUEUE_URL, queueUrl, environment),
   };
 }

@@ -5,6 +5,7 @@ import {
   baseUrl,
   jsonOf,
   queueUrl,
+  readVariable,
   readVariables,
   secretId,
   tableName,
@@ -80,10 +81,8 @@ const OWN_QUEUES = {
 
 /** @throws Error as {@link readExecutorConfig} */
 export function readJobWorkerConfig(environment: Variables, name: JobWorkerName): JobWorkerConfig {
-  const own = z.object({ [OWN_QUEUES[name]]: queueUrl }).transform((data) => data[OWN_QUEUES[name]] ?? '');
-  const parking = z.object({ [Environment.parkingQueueUrl]: queueUrl });
   return {
-    queueUrl: readVariables(own, environment),
-    parkingQueueUrl: readVariables(parking, environment)[Environment.parkingQueueUrl],
+    queueUrl: readVariable(OWN_QUEUES[name], queueUrl, environment),
+    parkingQueueUrl: readVariable(Environment.parkingQueueUrl, queueUrl, environment),
   };
 }

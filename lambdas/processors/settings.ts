@@ -1,7 +1,15 @@
 import * as z from 'zod';
 import { Environment } from '../kernel/contract/environment.ts';
 import type { Mode } from '../kernel/ids.ts';
-import { baseUrl, jsonOf, readVariables, secretId, tableName, type Variables } from '../kernel/platform/variables.ts';
+import {
+  baseUrl,
+  jsonOf,
+  readVariable,
+  readVariables,
+  secretId,
+  tableName,
+  type Variables,
+} from '../kernel/platform/variables.ts';
 import type { ConfiguredProcessor, ProcessorsConfig } from './configured-processors.ts';
 import { type CallbackSource, inMode, type ProcessorContract, type ProcessorSetting, schemeNames } from './contract.ts';
 import type { ProcessorDescriptor } from './descriptor.ts';
@@ -82,10 +90,6 @@ function valueOf({ form }: ProcessorSetting): z.ZodType<string> {
   return form === 'address' ? baseUrl : z.string('is not set').regex(form.pattern, `must be ${form.allowed}`);
 }
 
-function readVariable(name: string, schema: z.ZodType<string>, environment: Variables): string {
-  return readVariables(z.object({ [name]: schema }), environment)[name] ?? '';
-}
-
 /** The configuration of the callbacks function. */
 export interface CallbacksConfig extends PaymentsConfig {
   readonly sources: readonly CallbackSource[];
@@ -110,6 +114,5 @@ export function readCallbacksConfig(
   processors: readonly ProcessorDescriptor[],
 ): CallbacksConfig {
   const config = readPaymentsConfig(environment, processors);
-  const schema = z.object({ [Environment.callbackSources]: callbackSources(processors) });
-  return { ...config, sources: readVariables(schema, environment)[Environment.callbackSources] };
+  return { ...config, sources: readVariable(Environment.callbackSources, callbackSources(processors), environment) };
 }

@@ -114,14 +114,17 @@ export class ActiveSecrets {
 
 /** White space around a secret is a typing mistake that would make every signature invalid. */
 const secret = z.string().refine((text) => text !== '' && text.trim() === text);
-const namedSecrets = z.record(z.string(), secret).refine((named) => Object.keys(named).length > 0);
+const onlySecret = secret.transform((only): readonly string[] => [only]);
+const namedSecrets = z
+  .record(z.string(), secret)
+  .refine((named) => Object.keys(named).length > 0)
+  .transform((named): readonly string[] => Object.values(named));
 
 function activeSecrets(secretId: string, text = ''): readonly string[] {
   const parsed = parsedJson(text);
   // Text that begins like a JSON object and is not one is a typing mistake, too.
   const plain = parsed === undefined && !text.startsWith('{');
-  const secrets = plain ? secret.transform((only) => [only]) : namedSecrets.transform((named) => Object.values(named));
-  const read = secrets.safeParse(plain ? text : parsed);
+  const read = plain ? onlySecret.safeParse(text) : namedSecrets.safeParse(parsed);
   // No cause: it could quote the text.
   if (!read.success) throw new TerminalError('secret_malformed', `The secret ${secretId} is empty or malformed.`);
   return read.data;

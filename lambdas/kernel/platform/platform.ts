@@ -1,4 +1,4 @@
-import { createHash, randomBytes, randomUUID } from 'node:crypto';
+import { hash, randomBytes, randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import canonicalize from 'canonicalize';
 import type { Digest } from '../digest.ts';
@@ -22,7 +22,7 @@ export const systemEntropy: Entropy = {
 
 export const systemDigest: Digest = {
   // A plain Uint8Array: a Buffer would compare unequal to the value that the store returns.
-  sha256: (text) => new Uint8Array(createHash('sha256').update(text, 'utf8').digest()),
+  sha256: (text) => new Uint8Array(hash('sha256', text, 'buffer')),
   canonicalJson: (value) => {
     const text = canonicalize(value);
     invariant(text !== undefined, 'only JSON values have a canonical form');

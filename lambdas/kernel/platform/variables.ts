@@ -40,10 +40,18 @@ export function readVariables<Value>(schema: z.ZodType<Value>, environment: Vari
   throw new Error(`the environment variable ${issue?.path.join('.') ?? ''} ${issue?.message ?? 'is wrong'}`);
 }
 
+/** One variable, without a schema of an object for it: to make one costs more than to read it. @throws Error as {@link readVariables} */
+export function readVariable<Value>(name: string, schema: z.ZodType<Value>, environment: Variables): Value {
+  const parsed = schema.safeParse(environment[name], { jitless: true });
+  if (parsed.success) return parsed.data;
+  const [issue] = parsed.error.issues;
+  const path = [name, ...(issue?.path ?? [])].join('.');
+  throw new Error(`the environment variable ${path} ${issue?.message ?? 'is wrong'}`);
+}
+
 /** How long records are kept in this deployment. @throws Error as {@link readVariables} */
 export function readRetention(environment: Variables): Retention | undefined {
-  const hours = jsonOf(z.record(z.string(), z.int().positive()));
-  return readVariables(z.object({ [Environment.retention]: hours.exactOptional() }), environment)[
-    Environment.retention
-  ];
+  const { retention } = Environment;
+  if (environment[retention] === undefined) return undefined;
+  return readVariable(retention, jsonOf(z.record(z.string(), z.int().positive())), environment);
 }
