@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import type { Problem } from '../kernel/answer.ts';
-import { ONE_LINE, ONE_LINE_NOT_BLANK } from '../kernel/one-line.ts';
+import { LINES, ONE_LINE, ONE_LINE_NOT_BLANK } from '../kernel/one-line.ts';
 import type { SensitiveKind } from '../kernel/sensitive.ts';
 import { findSensitive } from '../kernel/sensitive.ts';
 import type { GatewayRequest } from './gateway-request.ts';
@@ -170,6 +170,14 @@ export const freeText = (max: number, min: 0 | 1 = 0, subject = '') =>
       maxLength: max,
       pattern: (min === 0 ? ONE_LINE : ONE_LINE_NOT_BLANK).source,
     });
+
+/** Free text with line breaks and tabs, counted as in {@link freeText}. */
+export const freeLines = (max: number) =>
+  z
+    .string('must be a string')
+    .refine((value) => LINES.test(value), 'must have no control characters but line breaks and tabs')
+    .refine((value) => value.length <= max || Array.from(value).length <= max, `must be at most ${max} characters`)
+    .meta({ maxLength: max, pattern: LINES.source });
 
 /** Unix seconds have ten digits until the year 2286. */
 export const LAST_SECOND = 9_999_999_999;

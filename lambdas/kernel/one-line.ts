@@ -6,5 +6,7 @@ const FORGING = String.raw`\u0000-\u001f\u007f-\u009f\u2028-\u202e\u2066-\u2069`
 
 /** A text of one line that is shown as it is. The API documents contain the patterns. */
 export const ONE_LINE = /* @__PURE__ */ new RegExp(`^[^${FORGING}]*$`);
+/** A text of the merchant's own, which may have line breaks and tabs: it is in no header, e-mail or log. */
+export const LINES = /* @__PURE__ */ new RegExp(String.raw`^(?:[^${FORGING}]|\t|\r?\n)*$`);
 /** As {@link ONE_LINE}, and not blank. */
 export const ONE_LINE_NOT_BLANK = /* @__PURE__ */ new RegExp(String.raw`^[^${FORGING}]*[^${FORGING}\s][^${FORGING}]*$`);

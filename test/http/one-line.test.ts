@@ -51,6 +51,9 @@ const TEXTS = operations.flatMap(({ operationId, parameters, requestBody }) => [
 /** Parsed by a rule that no pattern states, as the next tests show; and a processor's own event, which counts with its signature only. */
 const BY_RULE = /^create(?:Payment|Order)\.return_url$|^receiveCallback\./;
 
+/** The merchant's own data, which no header, e-mail or log contains. */
+const OF_LINES = /\.metadata\.values$/;
+
 /** Whether the documents allow a text with this character. */
 function takes({ schema }: Text, character: string): boolean {
   if ('enum' in schema || 'const' in schema || ['email', 'date'].includes(String(schema['format']))) return false;
@@ -62,7 +65,11 @@ function takes({ schema }: Text, character: string): boolean {
 describe('a field of one line', () => {
   test('is every text that a request can contain, by the documents of the API', () => {
     const open = TEXTS.filter(
-      (text) => !BY_RULE.test(text.where) && FORGING.some((character) => takes(text, character)),
+      (text) =>
+        !BY_RULE.test(text.where) &&
+        FORGING.some(
+          (character) => !(OF_LINES.test(text.where) && '\t\n'.includes(character)) && takes(text, character),
+        ),
     );
     expect(open.map(({ where }) => where)).toEqual([]);
     expect(TEXTS.length).toBeGreaterThan(50);
@@ -88,12 +95,34 @@ describe('a field of one line', () => {
     ['/v1/payments', 'source', (source) => ({ ...PAYMENT, source })],
     ['/v1/payments', 'return_url', (text) => ({ ...PAYMENT, return_url: `https://shop.example/${text}` })],
     ['/v1/payments', 'metadata.affiliate', (affiliate) => ({ ...PAYMENT, metadata: { affiliate } })],
+    [
+      '/v1/payments',
+      'metadata.receipt_email',
+      (text) => ({ ...PAYMENT, metadata: { receipt_email: `a${text}@b.de` } }),
+    ],
+    ['/v1/payments', 'metadata.order', (order) => ({ ...PAYMENT, metadata: { order } })],
+    ['/v1/payments', 'metadata.order_id', (order_id) => ({ ...PAYMENT, metadata: { order_id } })],
     ['/v1/payments', 'metadata', (name) => ({ ...PAYMENT, metadata: { [name]: '' } })],
     ['/v1/orders', 'referrer', (referrer) => ({ ...ORDER, referrer })],
     ['/v1/orders', 'email', (text) => ({ ...ORDER, email: `ada${text}@example.com` })],
     ['/v1/webhook_endpoints', 'description', (description) => ({ ...ENDPOINT, description })],
     ['/v1/webhook_endpoints', 'url', (text) => ({ ...ENDPOINT, url: `https://shop.example.com/${text}` })],
   ];
+
+  test('is not a value of the metadata: line breaks and tabs are stored unchanged, other control characters refused', async () => {
+    const note = 'To the back door.\n\tRing twice,\r\nplease.';
+    const stored = await post('/v1/payments', 'k-note', { ...PAYMENT, metadata: { note } });
+    expect([stored.status, stored.body['metadata']]).toEqual([201, { note }]);
+    const read = await api.get(`/v1/payments/${String(stored.body['id'])}`);
+    expect(read.body['metadata']).toEqual({ note });
+    for (const [index, character] of FORGING.filter((each) => !'\t\n\u0000'.includes(each)).entries()) {
+      const { status, body } = await post('/v1/payments', `n-${index}`, {
+        ...PAYMENT,
+        metadata: { note: `a${character}b` },
+      });
+      expect({ character, status, param: body['param'] }).toEqual({ character, status: 400, param: 'metadata.note' });
+    }
+  });
 
   test.each(BODIES)('of %s, %s, is refused by its name with such a character', async (path, param, bodyOf) => {
     for (const [index, character] of FORGING.entries()) {

@@ -1,5 +1,10 @@
+import { execFile } from 'node:child_process';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { expect, test } from '@jest/globals';
+import type { RateLimit } from '../../lambdas/kernel/contract/limits.ts';
 import { documentClient } from '../../lambdas/kernel/platform/document-client.ts';
-import { createTables, dynamoDbClient } from '../support/local-aws.ts';
+import { createTables, dynamoDbClient, localAws } from '../support/local-aws.ts';
 import { describeLimits } from './limits-suite.ts';
 
 describeLimits(
@@ -7,3 +12,40 @@ describeLimits(
   async () => ({ client: documentClient(dynamoDbClient()), tables: await createTables('limits') }),
   { limits: [{ rate: 20, burst: 10 }], seconds: 2 },
 );
+
+/** What a process is told to ask for. */
+export interface Asking {
+  readonly endpoint: string;
+  readonly region: string;
+  readonly table: string;
+  readonly bucket: { readonly tenantId: string; readonly mode: string; readonly kind: string };
+  readonly limit: RateLimit;
+  readonly seconds: number;
+}
+
+const PROCESSES = 6;
+
+test('processes of the operating system that ask at the same time admit at most rate × time + burst together', async () => {
+  const { awsEndpoint: endpoint, region } = localAws();
+  const limit = { rate: 60, burst: 30 };
+  const { registry: table } = await createTables('processes');
+  const bucket = { tenantId: 'ten_processes', mode: 'test', kind: 'payments' };
+  const asking: Asking = { endpoint, region, table, bucket, limit, seconds: 4 };
+  const ended = await Promise.all(
+    Array.from({ length: PROCESSES }, () =>
+      promisify(execFile)(process.execPath, [join('test', 'tenants', 'limits-process.ts'), JSON.stringify(asking)]),
+    ),
+  );
+  const seen = ended.map(
+    ({ stdout }) => JSON.parse(stdout) as Record<'fromMs' | 'untilMs' | 'admitted' | 'asked', number>,
+  );
+  const sum = (name: 'admitted' | 'asked') => seen.reduce((all, each) => all + each[name], 0);
+  const seconds =
+    (Math.max(...seen.map((each) => each.untilMs)) - Math.min(...seen.map((each) => each.fromMs))) / 1_000;
+  expect(sum('admitted')).toBeLessThanOrEqual(limit.rate * seconds + limit.burst);
+  // They overlap, and ask for more than there is.
+  expect(Math.max(...seen.map((each) => each.fromMs))).toBeLessThan(Math.min(...seen.map((each) => each.untilMs)));
+  expect(sum('asked')).toBeGreaterThan(2 * sum('admitted'));
+  // Tokens that a process took and did not use are at most half of all.
+  expect(sum('admitted')).toBeGreaterThan((limit.rate * asking.seconds) / 2);
+}, 60_000);

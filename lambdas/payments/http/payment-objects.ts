@@ -1,11 +1,12 @@
 import * as z from 'zod';
 import { type Parsed, refused } from '../../http/problems.ts';
-import { freeText, ifUsed } from '../../http/validate.ts';
+import { freeLines, freeText, ifUsed } from '../../http/validate.ts';
 import { CURRENCIES, isCurrency, largestAmountMinor } from '../../kernel/currency.ts';
 import { everyField } from '../../kernel/fields.ts';
 import type { Mode } from '../../kernel/ids.ts';
+import { ONE_LINE } from '../../kernel/one-line.ts';
 import type { PaymentField, PaymentNotes, PaymentTerms } from '../domain/payment.ts';
-import { CANCEL_REASONS, DISPUTE_STATUSES, PAYMENT_STATUSES } from '../domain/payment.ts';
+import { CANCEL_REASONS, DISPUTE_STATUSES, PAYMENT_STATUSES, RECEIPT_EMAIL } from '../domain/payment.ts';
 
 /**
  * The schema of a payment in requests, and of a payment and a refund in answers, in events and in the API documents. Objects
@@ -56,17 +57,27 @@ const reference = freeText(255, 1).meta({
 
 const description = freeText(500).meta({ description: 'Free text, stored unchanged.', example: 'Two shirts' });
 
+/** What Payonce reads of the metadata: it comes into e-mails and lists. */
+const METADATA_THAT_IS_READ = [RECEIPT_EMAIL, 'affiliate', 'order', 'order_id'];
+
 const metadata = z
   .record(
     freeText(MAX_METADATA_KEY_LENGTH, 1, 'a key '),
-    freeText(MAX_METADATA_VALUE_LENGTH),
+    freeLines(MAX_METADATA_VALUE_LENGTH),
     'must be an object of strings',
   )
   .refine((value) => Object.keys(value).length <= MAX_METADATA_KEYS, `must have at most ${MAX_METADATA_KEYS} keys`)
   .refine((value) => utf8Bytes(value) <= MAX_METADATA_BYTES, `must be at most ${MAX_METADATA_BYTES} bytes in all`)
+  .superRefine((value, context) => {
+    for (const name of METADATA_THAT_IS_READ) {
+      if (ONE_LINE.test(value[name] ?? '')) continue;
+      context.addIssue({ code: 'custom', message: 'must be one line without control characters', path: [name] });
+    }
+  })
   .meta({
     description:
       'Your own data: at most 50 keys of 1 to 40 characters with strings of at most 500, together at most 2048 bytes. ' +
+      'Strings may have line breaks and tabs, except those of `receipt_email`, `affiliate`, `order` and `order_id`. ' +
       'After the capture, `receipt_email` gets a receipt and `affiliate` a commission.',
     example: { order: '6735' },
     maxProperties: MAX_METADATA_KEYS,

@@ -1,0 +1,23 @@
+import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
+import { documentClient } from '../../lambdas/kernel/platform/document-client.ts';
+import { systemClock } from '../../lambdas/kernel/platform/platform.ts';
+import { type Bucket, TenantLimits } from '../../lambdas/tenants/limits.ts';
+import { DynamoDbLimits } from '../../lambdas/tenants/store/dynamodb-limits.ts';
+import { CREDENTIALS } from '../../local/emulator-environment.ts';
+import type { Asking } from './limits.stores.test.ts';
+
+/** A process that serves requests of one tenant as fast as it can, and prints how many of them were admitted. */
+const { endpoint, region, table, bucket, limit, seconds } = JSON.parse(process.argv[2] ?? '') as Asking;
+const client = new DynamoDBClient({ endpoint, region, credentials: CREDENTIALS, maxAttempts: 1 });
+const limits = new TenantLimits(new DynamoDbLimits(documentClient(client), table, limit), systemClock);
+const fromMs = Date.now();
+let admitted = 0;
+let asked = 0;
+while (Date.now() < fromMs + seconds * 1_000) {
+  asked += 1;
+  const { kind } = await limits.admit(bucket as Bucket);
+  if (kind === 'admitted') admitted += 1;
+  else await new Promise((resolve) => setTimeout(resolve, 2));
+}
+console.log(JSON.stringify({ fromMs, untilMs: Date.now(), admitted, asked }));
+client.destroy();
