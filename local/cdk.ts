@@ -47,7 +47,23 @@ export const PAYONCE: CdkApp = {
       ],
       kafka: { cluster: 'arn:aws:kafka:us-east-1:000000000000:cluster/local/1' },
     }),
-    // Webhook receivers run on the same machine.
+    // The example of docs/services.md, at the port where it listens. A day's run is missed while it is not running.
+    'payonce:jobTargets': JSON.stringify({
+      membership: {
+        url: 'http://127.0.0.1:8787',
+        jobs: [
+          {
+            id: 'release-commission-locks',
+            why: 'Releases commission locks whose time has come.',
+            schedule: 'cron(20 3 * * ? *)',
+            every: 86_400,
+            path: '/v1/admin/commission-locks/release-expired',
+            scopes: ['membership:admin'],
+          },
+        ],
+      },
+    }),
+    // Webhook receivers and the target run on the same machine.
     'payonce:allowLoopbackWebhooks': 'true',
   },
 };

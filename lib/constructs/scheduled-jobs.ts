@@ -1,5 +1,5 @@
-import { Duration, Stack, TimeZone, Validations } from 'aws-cdk-lib';
-import { Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
+import { Duration, TimeZone, Validations } from 'aws-cdk-lib';
+import type { Role } from 'aws-cdk-lib/aws-iam';
 import type { Function } from 'aws-cdk-lib/aws-lambda';
 import { SqsDestination } from 'aws-cdk-lib/aws-lambda-destinations';
 import { Schedule, ScheduleExpression, ScheduleTargetInput } from 'aws-cdk-lib/aws-scheduler';
@@ -10,6 +10,7 @@ import { type JobFiring, SCHEDULED_TIME_ATTRIBUTE } from '../../lambdas/jobs/con
 import type { JobEntry } from '../../lambdas/kernel/contract/jobs.ts';
 import { checkJobs } from '../job-registry.ts';
 import { RunbookAlarm } from './runbook-alarm.ts';
+import { schedulerRole } from './scheduler-role.ts';
 
 export interface ScheduledJobsProps {
   /** Each job gets a schedule. */
@@ -77,20 +78,11 @@ export class ScheduledJobs extends Construct {
   }
 
   #role(executor: Function): Role {
-    // Only for schedules of this account (EventBridge Scheduler user guide, "Confused deputy prevention").
-    const ours = { StringEquals: { 'aws:SourceAccount': Stack.of(this).account } };
-    const assumedBy = new ServicePrincipal('scheduler.amazonaws.com', { conditions: ours });
-    const role = new Role(this, 'Role', { assumedBy });
-    Validations.of(role).acknowledge(
-      {
-        id: `AwsSolutions::AwsSolutions-IAM5[Resource::<${executor.stack.getLogicalId(executor.node.defaultChild as never)}.Arn>:*]`,
-        reason: 'The wildcard covers versions and aliases of the executor, which has none.',
-      },
-      {
-        id: 'PCI.DSS.321::PCI.DSS.321-IAMNoInlinePolicy',
-        reason: 'The role has an inline policy: a managed policy could be attached elsewhere or changed separately.',
-      },
-    );
+    const role = schedulerRole(this);
+    Validations.of(role).acknowledge({
+      id: `AwsSolutions::AwsSolutions-IAM5[Resource::<${executor.stack.getLogicalId(executor.node.defaultChild as never)}.Arn>:*]`,
+      reason: 'The wildcard covers versions and aliases of the executor, which has none.',
+    });
     return role;
   }
 

@@ -15,6 +15,7 @@ import {
 } from '../../lambdas/kernel/contract/job-targets.ts';
 import type { DataStack } from '../data-stack.ts';
 import { type FunctionLogs, PayonceFunction } from './payonce-function.ts';
+import { schedulerRole } from './scheduler-role.ts';
 import { TaskQueue } from './task-queue.ts';
 import { wakesItself } from './wakes-itself.ts';
 
@@ -63,12 +64,14 @@ export class TargetJobs extends Construct {
       id: 'Serverless::Serverless-LambdaEventSourceMappingDestination',
       reason: 'An event source mapping of a queue needs no failure destination: SQS dead-letters the messages.',
     });
+    const role = schedulerRole(this);
     for (const [target, { jobs }] of Object.entries(targets)) {
       for (const { id: job, why, schedule, timeZone = 'UTC' } of jobs) {
         new Schedule(this, job, {
           description: why,
           schedule: ScheduleExpression.expression(schedule, TimeZone.of(timeZone)),
           target: new SqsSendMessage(queue, {
+            role,
             input: ScheduleTargetInput.fromObject({ target, job, scheduledTime: SCHEDULED_TIME_ATTRIBUTE }),
             deadLetterQueue: missed,
           }),

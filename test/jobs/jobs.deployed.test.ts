@@ -1,5 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { InvokeCommand, LambdaClient, ListFunctionsCommand } from '@aws-sdk/client-lambda';
+import {
+  GetFunctionConfigurationCommand,
+  InvokeCommand,
+  LambdaClient,
+  ListFunctionsCommand,
+  UpdateFunctionConfigurationCommand,
+} from '@aws-sdk/client-lambda';
 import { GetCommand } from '@aws-sdk/lib-dynamodb';
 import { afterAll, describe, expect, test } from '@jest/globals';
 import { StackName } from '../../lambdas/kernel/contract/api.ts';
@@ -10,10 +16,13 @@ import { CREDENTIALS } from '../../local/emulator-environment.ts';
 import { stackOutput } from '../events/event-listener.ts';
 import { switchRelay } from '../events/relay-switch.ts';
 import { expectedPaymentId } from '../payments/expected-payment-id.ts';
+import { endMemberships, startMembership } from '../services/membership-service.ts';
+import { addLocks, effectsIn, ownTable } from '../services/own-tables.ts';
 import { ApiClient } from '../support/api-client.ts';
 import { workersOf } from '../support/lambda-workers.ts';
 import { askSandbox, dynamoDbClient, localAws } from '../support/local-aws.ts';
 import { until } from '../support/until.ts';
+import { type DeployedTarget, fireAgain, scheduleOf, secretValue, untilEmpty } from './deployed-targets.ts';
 import { runJob, type ShownRun, startJob, untilEnded } from './run-job.ts';
 
 const aws = localAws();
@@ -44,6 +53,7 @@ const fire = async (executor: string, job: string, scheduledTime: string) =>
   lambda.send(new InvokeCommand({ FunctionName: executor, Payload: JSON.stringify({ job, scheduledTime }) }));
 
 afterAll(() => switchRelay('Enabled'));
+afterAll(endMemberships);
 
 /** The worker crashes in the middle of a page: the processor does not answer its list request. */
 async function killedComparison(): Promise<string> {
@@ -149,5 +159,29 @@ describe('jobs on the deployed stack', () => {
     expect(mine).toHaveLength(1);
     const ended = await untilEnded(aws, `/v1/admin/jobs/close-days/runs/close-days:${at}`);
     expect([ended.status, ended.failed]).toEqual(['succeeded', 0]);
+  });
+
+  test('of another service: a time that fires twice is one run there, and its locks are released once', async () => {
+    const caller = await functionNamed('JobsTargetsCaller');
+    const { Environment: { Variables = {} } = {} } = await lambda.send(
+      new GetFunctionConfigurationCommand({ FunctionName: caller }),
+    );
+    const { membership } = JSON.parse(Variables['JOB_TARGETS'] ?? '{}') as { readonly membership: DeployedTarget };
+    const table = await ownTable();
+    await addLocks(table, 45);
+    const { url, said } = await startMembership({ table, secret: await secretValue(membership.secretId) });
+    const targets = JSON.stringify({ membership: { ...membership, url } });
+    await lambda.send(
+      new UpdateFunctionConfigurationCommand({
+        FunctionName: caller,
+        Environment: { Variables: { ...Variables, JOB_TARGETS: targets } },
+      }),
+    );
+    const schedule = await scheduleOf('release-commission-locks');
+    await fireAgain(schedule, [`${run}-a`, `${run}-b`], new Date(Date.now() + 2_000).toISOString().slice(0, 19));
+    await until(async () => ((await effectsIn(table)).runs > 0 ? true : undefined));
+    await untilEmpty(schedule.Target.Arn);
+    expect(await effectsIn(table)).toEqual({ credits: 45, sum: 450, locked: 0, runs: 1 });
+    expect(said().match(/commit ok/g)).toHaveLength(1);
   });
 });

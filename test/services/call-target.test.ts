@@ -1,6 +1,8 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { runIdOf } from '../../lambdas/jobs/domain/job-run.ts';
 import { signJobCredential, verifyJobCredential } from '../../lambdas/jobs/job-credential.ts';
+import { AmbiguousError, RetryableError } from '../../lambdas/kernel/faults.ts';
 import { callTarget, type TargetCall } from '../../lambdas/services/use/call-target.ts';
 import { targetRoutes } from '../../lambdas/services/use/target-routes.ts';
 import { systemResolve } from '../../lambdas/webhooks/transport/addresses.ts';
@@ -136,6 +138,24 @@ describe('a call of a target', () => {
   test('without an answer is made again', async () => {
     expect(await call(CALL, { address: 'http://127.0.0.1:9' })).toBe('waiting');
     expect(again).toHaveLength(1);
+  });
+
+  test.each([
+    ['timeout', AmbiguousError],
+    ['connection_failed', AmbiguousError],
+    ['malformed_answer', AmbiguousError],
+    ['connection_refused', RetryableError],
+    ['name_not_resolved', RetryableError],
+  ])('that ended with %s may have been applied, unless nothing was sent', async (error, fault) => {
+    const routes = targetRoutes({
+      target: 'membership',
+      url,
+      sign: async () => 'credential',
+      transport: { post: async () => ({ kind: 'unanswered', error }) },
+      clock: { nowMs: () => nowMs },
+    });
+    const run = { runId: runIdOf(CALL.job, nowMs), path: PATH, scopes: [], scheduledForMs: nowMs };
+    await expect(routes.ask(run, { timeoutMs: 1_000 })).rejects.toBeInstanceOf(fault);
   });
 
   test('is missed when the next try would be after its window, and rings', async () => {

@@ -1,7 +1,3 @@
-import { type ChildProcessByStdio, spawn } from 'node:child_process';
-import { once } from 'node:events';
-import { join, resolve } from 'node:path';
-import type { Readable, Writable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { CreateSecretCommand, SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
 import {
@@ -19,61 +15,25 @@ import { systemPlatform } from '../../lambdas/kernel/platform/system-platform.ts
 import { idempotentRunner } from '../../lambdas/once/idempotent-runner.ts';
 import { CREDENTIALS } from '../../local/emulator-environment.ts';
 import { createTables, dynamoDbClient, localAws } from '../support/local-aws.ts';
+import { endMemberships, type MembershipSettings, startMembership } from './membership-service.ts';
 import { addLocks, effectsIn, ownTable } from './own-tables.ts';
 
-const PROJECT = resolve(import.meta.dirname, '..', '..');
 const SECRET = 'a-secret-of-the-target-membership';
 const PATH = '/v1/admin/commission-locks/release-expired';
 const RUN = 'release-commission-locks:2026-03-01T01:20:00Z';
 const BODY = { scheduled_for: 1_772_328_000 };
 
-const begun: ChildProcessByStdio<Writable, Readable, null>[] = [];
-afterEach(() => {
-  for (const child of begun.splice(0)) child.kill('SIGKILL');
-});
+afterEach(endMemberships);
 
-interface Settings {
-  readonly table: string;
-  readonly pause?: string;
-  readonly leaseSeconds?: number;
-}
-
-/** The service in a process of its own. */
-async function start({ table, pause = '', leaseSeconds = 25 }: Settings) {
-  const child = spawn(process.execPath, [join('test', 'services', 'membership-process.ts')], {
-    cwd: PROJECT,
-    stdio: ['pipe', 'pipe', 'inherit'],
-    env: {
-      PATH: process.env['PATH'],
-      TABLE: table,
-      ENDPOINT: localAws().awsEndpoint,
-      SECRET,
-      LEASE: String(leaseSeconds),
-      PAUSE: pause,
-    },
-  });
-  begun.push(child);
-  let said = '';
-  child.stdout.setEncoding('utf8').on('data', (text: string) => {
-    said += text;
-  });
-  const untilItSays = async (words: RegExp): Promise<RegExpExecArray> => {
-    for (;;) {
-      const match = words.exec(said);
-      if (match !== null) return match;
-      await once(child.stdout, 'data');
-    }
-  };
-  const [, port] = await untilItSays(/listening (\d+)\n/);
+/** The service, and a caller with the credential of a run. */
+async function start(settings: Omit<MembershipSettings, 'secret'>) {
+  const service = await startMembership({ ...settings, secret: SECRET });
   return {
-    child,
-    untilItSays,
-    url: `http://127.0.0.1:${port}`,
-    said: () => said,
+    ...service,
     call: async (more: { readonly runId?: string; readonly body?: object; readonly target?: string } = {}) => {
       const { runId = RUN, body = BODY, target = 'membership' } = more;
       const credential = await sign(`${target} ${PATH}`, runId);
-      const response = await fetch(`http://127.0.0.1:${port}${PATH}`, {
+      const response = await fetch(`${service.url}${PATH}`, {
         method: 'POST',
         headers: {
           authorization: `Bearer ${credential}`,

@@ -1,7 +1,7 @@
 import { unixSeconds } from '../../jobs/domain/job-run-object.ts';
 import { type JobCredentialClaims } from '../../jobs/job-credential.ts';
 import type { JobRoutes } from '../../jobs/use/job-routes.ts';
-import { RetryableError, TerminalError } from '../../kernel/faults.ts';
+import { AmbiguousError, RetryableError, TerminalError } from '../../kernel/faults.ts';
 import type { Clock } from '../../kernel/world.ts';
 import { parseRetryAfter } from '../../outbound/retry-after.ts';
 import type { WebhookTransport } from '../../webhooks/use/webhooks.ts';
@@ -16,6 +16,9 @@ export interface TargetRoutesTools {
   readonly transport: WebhookTransport;
   readonly clock: Pick<Clock, 'nowMs'>;
 }
+
+/** Failures before a request was sent. */
+const BEFORE_SENDING = ['name_not_resolved', 'connection_refused', 'tls_failed'];
 
 /** The admin routes of a target, one call each. */
 export function targetRoutes({ target, url, sign, transport, clock }: TargetRoutesTools): JobRoutes {
@@ -37,7 +40,8 @@ export function targetRoutes({ target, url, sign, transport, clock }: TargetRout
       if (result.kind === 'unanswered') {
         const message = `The target of ${runId} did not answer: ${result.error}.`;
         if (result.error === 'address_not_allowed') throw new TerminalError('target_address_not_allowed', message);
-        throw new RetryableError(`target_${result.error}`, message);
+        const Fault = BEFORE_SENDING.includes(result.error) ? RetryableError : AmbiguousError;
+        throw new Fault(`target_${result.error}`, message);
       }
       const { status, retryAfter = null } = result;
       if (status >= 200 && status < 300) return;
@@ -45,7 +49,8 @@ export function targetRoutes({ target, url, sign, transport, clock }: TargetRout
       if (status !== 409 && status !== 429 && status < 500)
         throw new TerminalError(`target_answered_${status}`, message);
       const seconds = parseRetryAfter(retryAfter, clock.nowMs());
-      throw new RetryableError(
+      const Fault = status >= 500 ? AmbiguousError : RetryableError;
+      throw new Fault(
         `target_answered_${status}`,
         message,
         seconds === undefined ? {} : { retryAfterSeconds: seconds },

@@ -1,0 +1,53 @@
+import { type ChildProcessByStdio, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { join } from 'node:path';
+import type { Readable, Writable } from 'node:stream';
+import { PROJECT } from '../../local/directories.ts';
+import { localAws } from '../support/local-aws.ts';
+
+const begun: ChildProcessByStdio<Writable, Readable, null>[] = [];
+
+export interface MembershipSettings {
+  readonly table: string;
+  /** The secret of the target. */
+  readonly secret: string;
+  /** The point at which it waits (membership-process.ts). @default none */
+  readonly pause?: string;
+  /** @default 25 */
+  readonly leaseSeconds?: number;
+}
+
+/** The example of docs/services.md in a process of its own, on a free port. */
+export async function startMembership({ table, secret, pause = '', leaseSeconds = 25 }: MembershipSettings) {
+  const child = spawn(process.execPath, [join('test', 'services', 'membership-process.ts')], {
+    cwd: PROJECT,
+    stdio: ['pipe', 'pipe', 'inherit'],
+    env: {
+      PATH: process.env['PATH'],
+      TABLE: table,
+      ENDPOINT: localAws().awsEndpoint,
+      SECRET: secret,
+      LEASE: String(leaseSeconds),
+      PAUSE: pause,
+    },
+  });
+  begun.push(child);
+  let said = '';
+  child.stdout.setEncoding('utf8').on('data', (text: string) => {
+    said += text;
+  });
+  const untilItSays = async (words: RegExp): Promise<RegExpExecArray> => {
+    for (;;) {
+      const match = words.exec(said);
+      if (match !== null) return match;
+      await once(child.stdout, 'data');
+    }
+  };
+  const [, port] = await untilItSays(/listening (\d+)\n/);
+  return { child, untilItSays, url: `http://127.0.0.1:${port}`, said: () => said };
+}
+
+/** For the end of each test. */
+export function endMemberships(): void {
+  for (const child of begun.splice(0)) child.kill('SIGKILL');
+}
