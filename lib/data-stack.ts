@@ -36,6 +36,7 @@ export interface DataStackProps extends StackProps {
     | 'processors'
     | 'sandbox'
     | 'shopUrl'
+    | 'shop'
     | 'domainName'
     | 'certificateArn'
   >;
@@ -67,6 +68,8 @@ export class DataStack extends Stack {
   readonly postmarkToken?: ProcessorSecret;
   /** Signs the calls to the shop. Undefined without a shop. */
   readonly shopSigningKey?: ProcessorSecret;
+  /** The token of the BigCommerce store, where that is the shop. The operator sets the value. */
+  readonly bigcommerceToken?: ProcessorSecret;
 
   constructor(scope: Construct, id: string, props: DataStackProps) {
     super(scope, id, { ...props, terminationProtection: props.settings.retainData });
@@ -110,22 +113,13 @@ export class DataStack extends Stack {
       retain,
     });
     this.jobTargetCredentials = targetCredentials(this, Object.keys(props.settings.jobTargets ?? {}), retain);
-    const { sandbox, shopUrl } = props.settings;
-    if (sandbox || shopUrl !== undefined) {
+    const { sandbox, shopUrl, shop } = props.settings;
+    const isBigCommerce = shop === 'bigcommerce';
+    if (sandbox || shopUrl !== undefined || isBigCommerce) {
       this.deadLetters = new LetterQueue(this, 'DeadLetters', { retain });
       new CfnOutput(this, StackOutput.deadLettersQueue, { value: this.deadLetters.queueUrl });
     }
-    if (shopUrl !== undefined) {
-      this.shopSigningKey = new ProcessorSecret(this, 'ShopSigningKey', {
-        description: 'Signs the calls to the shop (Standard Webhooks). The first value signs.',
-        retain,
-      });
-      this.postmarkToken = new ProcessorSecret(this, 'PostmarkToken', {
-        description: 'The token of the Postmark server. The operator sets the value.',
-        retain,
-        issued: true,
-      });
-    }
+    Object.assign(this, partySecrets(this, props.settings, retain));
     // Deployed before the stages that log with it.
     if (props.settings.accountLogRole) new AccountLogRole(this, 'AccountLogRole');
     this.#makeDomain(props.settings);
@@ -184,4 +178,29 @@ function targetCredentials(
     }),
   ];
   return Object.fromEntries(targets.map(secretOf));
+}
+
+/** The secrets of the shop and the e-mail service of orders, without the sandbox. */
+function partySecrets(
+  scope: Construct,
+  { shopUrl, shop }: DataStackProps['settings'],
+  retain: boolean,
+): Pick<DataStack, 'shopSigningKey' | 'bigcommerceToken' | 'postmarkToken'> {
+  if (shopUrl === undefined && shop !== 'bigcommerce') return {};
+  const issued = (id: string, of: string) =>
+    new ProcessorSecret(scope, id, {
+      description: `The token of ${of}. The operator sets the value.`,
+      retain,
+      issued: true,
+    });
+  const ofShop =
+    shopUrl === undefined
+      ? { bigcommerceToken: issued('BigCommerceToken', 'the BigCommerce store') }
+      : {
+          shopSigningKey: new ProcessorSecret(scope, 'ShopSigningKey', {
+            description: 'Signs the calls to the shop (Standard Webhooks). The first value signs.',
+            retain,
+          }),
+        };
+  return { ...ofShop, postmarkToken: issued('PostmarkToken', 'the Postmark server') };
 }

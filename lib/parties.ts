@@ -25,15 +25,25 @@ export interface PartiesProps {
 type PartyAddresses =
   /** The sandbox simulates all parties. @param sandboxUrl without a trailing slash */
   | { readonly sandboxUrl: string; readonly sandboxSecret: ProcessorSecret }
+  | (RealShop & {
+      /** The sender of e-mails: an address that is verified at Postmark. */
+      readonly emailSender: string;
+      /** The token of the Postmark server. */
+      readonly postmarkToken: ProcessorSecret;
+    });
+
+type RealShop =
   | {
       /** Base address of the shop's stock and referrals (kernel/contract/shop-api.ts), without a trailing slash. */
       readonly shopUrl: string;
       /** Signs the calls to the shop. */
       readonly shopSigningKey: ProcessorSecret;
-      /** The sender of e-mails: an address that is verified at Postmark. */
-      readonly emailSender: string;
-      /** The token of the Postmark server. */
-      readonly postmarkToken: ProcessorSecret;
+    }
+  | {
+      /** The BigCommerce store whose inventory is the stock, without a trailing slash. */
+      readonly storeUrl: string;
+      readonly bigcommerceToken: ProcessorSecret;
+      readonly bigcommerceLocation: number;
     };
 
 const POSTMARK_URL = 'https://api.postmarkapp.com';
@@ -81,7 +91,8 @@ export class Parties extends Construct {
     if ('sandboxSecret' in addresses) addresses.sandboxSecret.grantReadTo(grantee);
     if ('postmarkToken' in addresses) {
       addresses.postmarkToken.grantReadTo(grantee);
-      addresses.shopSigningKey.grantReadTo(grantee);
+      const secret = 'storeUrl' in addresses ? addresses.bigcommerceToken : addresses.shopSigningKey;
+      secret.grantReadTo(grantee);
     }
     const actions = ['dynamodb:PutItem', 'dynamodb:UpdateItem', 'dynamodb:DeleteItem'];
     registry.grantRows(grantee, 'RememberWhatWasSent', actions, [RegistryRow.sending]);
@@ -106,9 +117,19 @@ function variablesOf(addresses: PartyAddresses): Readonly<Record<string, string>
       [PartiesEnvironment.emailSender]: SANDBOX_SENDER,
     };
   }
+  const ofShop =
+    'storeUrl' in addresses
+      ? {
+          [PartiesEnvironment.shopUrl]: addresses.storeUrl,
+          [PartiesEnvironment.bigcommerceTokenSecretId]: addresses.bigcommerceToken.arn,
+          [PartiesEnvironment.bigcommerceLocation]: String(addresses.bigcommerceLocation),
+        }
+      : {
+          [PartiesEnvironment.shopUrl]: addresses.shopUrl,
+          [PartiesEnvironment.shopSigningKeySecretId]: addresses.shopSigningKey.arn,
+        };
   return {
-    [PartiesEnvironment.shopUrl]: addresses.shopUrl,
-    [PartiesEnvironment.shopSigningKeySecretId]: addresses.shopSigningKey.arn,
+    ...ofShop,
     [PartiesEnvironment.postmarkUrl]: POSTMARK_URL,
     [PartiesEnvironment.postmarkTokenSecretId]: addresses.postmarkToken.arn,
     [PartiesEnvironment.emailSender]: addresses.emailSender,

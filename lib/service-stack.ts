@@ -27,6 +27,7 @@ import { Payments } from './payments.ts';
 import { Processors } from './processors.ts';
 import { Reconciling } from './reconciling.ts';
 import { Resolving } from './resolving.ts';
+import { bigcommerceUrl } from './settings/parties.ts';
 import { recordedSettings, type Settings } from './settings.ts';
 import { Views } from './views.ts';
 import { Webhooks } from './webhooks.ts';
@@ -152,7 +153,7 @@ function calledProcessors({ processors }: Settings): string {
 
 /** @returns undefined without the sandbox and without settings for parties: then there is no orders API */
 function partiesOf(scope: Construct, { settings, data, sandbox }: ServiceStackProps): Parties | undefined {
-  const { registry, deadLetters, postmarkToken, shopSigningKey } = data;
+  const { registry, deadLetters, postmarkToken, shopSigningKey, bigcommerceToken } = data;
   const { emailsPerRecipient } = settings;
   if (deadLetters === undefined) return undefined;
   const others = { registry, emailsPerRecipient, deadLetters };
@@ -161,9 +162,15 @@ function partiesOf(scope: Construct, { settings, data, sandbox }: ServiceStackPr
       addresses: { sandboxUrl: sandbox.url, sandboxSecret: sandbox.secret },
       ...others,
     });
-  const { shopUrl, emailSender } = settings;
-  if (shopUrl === undefined || shopSigningKey === undefined) return undefined;
+  const { shopUrl, emailSender, bigcommerceLocation = 1 } = settings;
   if (emailSender === undefined || postmarkToken === undefined) return undefined;
+  const storeUrl = bigcommerceUrl(settings);
+  if (storeUrl !== undefined && bigcommerceToken !== undefined)
+    return new Parties(scope, 'Parties', {
+      addresses: { storeUrl, bigcommerceToken, bigcommerceLocation, emailSender, postmarkToken },
+      ...others,
+    });
+  if (shopUrl === undefined || shopSigningKey === undefined) return undefined;
   return new Parties(scope, 'Parties', {
     addresses: { shopUrl, shopSigningKey, emailSender, postmarkToken },
     ...others,

@@ -6,6 +6,10 @@ export const PartiesEnvironment = {
   sandboxSecretId: 'PARTIES_SANDBOX_SECRET_ID',
   /** The secret in Secrets Manager that signs the calls to the shop. Not set for the sandbox. */
   shopSigningKeySecretId: 'SHOP_SIGNING_KEY_SECRET_ID',
+  /** The secret in Secrets Manager with the token of the BigCommerce store, where that is the shop. `shopUrl` is then the store's address. */
+  bigcommerceTokenSecretId: 'BIGCOMMERCE_TOKEN_SECRET_ID',
+  /** The location of the BigCommerce store whose inventory is adjusted. */
+  bigcommerceLocation: 'BIGCOMMERCE_LOCATION',
   /** Base address of Postmark, or of a server with the same API, without a trailing slash. */
   postmarkUrl: 'POSTMARK_URL',
   /** The secret in Secrets Manager with the token of the Postmark server. Not set for the sandbox. */

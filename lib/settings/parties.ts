@@ -1,4 +1,4 @@
-import { address, email, PREFIX, whole } from './rules.ts';
+import { address, email, matching, PREFIX, whole } from './rules.ts';
 
 /** The settings of the parties of orders. */
 export interface PartySettings {
@@ -7,39 +7,71 @@ export interface PartySettings {
    * @default the sandbox's; without the sandbox, there is no orders API
    */
   readonly shopUrl?: string;
-  /** The sender of the e-mails of orders: an address that is verified at Postmark; required with `shopUrl`. @default the sandbox's */
+  /**
+   * The shop. `bigcommerce`: the inventory of a BigCommerce store is the stock, and there are no referrals.
+   * @default own: a service at `shopUrl`
+   */
+  readonly shop?: Shop;
+  /** The hash of the BigCommerce store; required with `shop: bigcommerce`. @default none */
+  readonly bigcommerceStore?: string;
+  /** The location of the BigCommerce store whose inventory is adjusted, 1 to 999999999. @default 1 */
+  readonly bigcommerceLocation?: number;
+  /** The sender of the e-mails of orders: an address that is verified at Postmark; required with a shop. @default the sandbox's */
   readonly emailSender?: string;
   /** E-mails that one recipient gets from one tenant in one mode on one day (UTC), 1 to 999. More are not sent. @default 20 */
   readonly emailsPerRecipient: number;
 }
 
+const SHOPS = ['own', 'bigcommerce'] as const;
+type Shop = (typeof SHOPS)[number];
+
 export const PARTY_RULES = {
   shopUrl: address(),
+  shop: {
+    allowed: SHOPS.join(' or '),
+    read: (given: unknown) => SHOPS.find((each) => each === given),
+  },
+  bigcommerceStore: { allowed: '1 to 30 lower-case letters and digits', read: matching(/^[a-z0-9]{1,30}$/) },
+  bigcommerceLocation: whole(1, 999_999_999),
   emailSender: email(),
   emailsPerRecipient: whole(1, 999),
 };
 
 export const PARTY_DEFAULTS = { emailsPerRecipient: 20 };
 
+/** The address of the BigCommerce store, which is the shop. @returns undefined with another shop */
+export function bigcommerceUrl({ shop, bigcommerceStore }: PartySettings): string | undefined {
+  return shop === 'bigcommerce' ? `https://api.bigcommerce.com/stores/${bigcommerceStore}` : undefined;
+}
+
 /** Orders have all of their parties, or there is no orders API. */
-export function refusePartyConflicts({
-  sandbox,
-  shopUrl,
-  emailSender,
-}: PartySettings & { readonly sandbox: boolean }): void {
-  for (const [name, given] of Object.entries({ shopUrl, emailSender })) {
+export function refusePartyConflicts(settings: PartySettings & { readonly sandbox: boolean }): void {
+  const { sandbox, shopUrl, shop, bigcommerceStore, bigcommerceLocation, emailSender } = settings;
+  const isBigCommerce = shop === 'bigcommerce';
+  const ofShop = { shopUrl, shop, bigcommerceStore, bigcommerceLocation };
+  for (const [name, given] of Object.entries({ ...ofShop, emailSender })) {
     if (sandbox && given !== undefined) {
       throw new Error(`${PREFIX}${name} is ${given}, but the sandbox is enabled and simulates the parties of orders`);
     }
   }
-  if (shopUrl !== undefined && emailSender === undefined) {
+  for (const [name, given] of Object.entries({ bigcommerceStore, bigcommerceLocation })) {
+    if (!isBigCommerce && given !== undefined)
+      throw new Error(`${PREFIX}${name} is ${given}, so ${PREFIX}shop must be bigcommerce`);
+  }
+  if (isBigCommerce && shopUrl !== undefined)
+    throw new Error(`${PREFIX}shopUrl is ${shopUrl}, but ${PREFIX}shop is bigcommerce`);
+  if (isBigCommerce && bigcommerceStore === undefined) {
     throw new Error(
-      `${PREFIX}shopUrl is ${shopUrl}, so ${PREFIX}emailSender must be ${PARTY_RULES.emailSender.allowed}`,
+      `${PREFIX}shop is bigcommerce, so ${PREFIX}bigcommerceStore must be ${PARTY_RULES.bigcommerceStore.allowed}`,
     );
   }
-  if (emailSender !== undefined && shopUrl === undefined) {
+  const [name, given] = isBigCommerce ? ['shop', shop] : ['shopUrl', shopUrl];
+  if (given !== undefined && emailSender === undefined) {
+    throw new Error(`${PREFIX}${name} is ${given}, so ${PREFIX}emailSender must be ${PARTY_RULES.emailSender.allowed}`);
+  }
+  if (emailSender !== undefined && given === undefined) {
     throw new Error(
-      `${PREFIX}emailSender is ${emailSender}, so ${PREFIX}shopUrl must be ${PARTY_RULES.shopUrl.allowed}`,
+      `${PREFIX}emailSender is ${emailSender}, so ${PREFIX}shopUrl must be ${PARTY_RULES.shopUrl.allowed}, or ${PREFIX}shop must be bigcommerce`,
     );
   }
 }

@@ -8,6 +8,13 @@ const OWN_PARTIES = { 'payonce:shopUrl': 'https://shop.example/api', 'payonce:em
 
 const withSandbox = await synthesize();
 const withShop = await synthesize({ ...OWN_PROCESSOR, ...OWN_PARTIES });
+const withBigCommerce = await synthesize({
+  ...OWN_PROCESSOR,
+  'payonce:shop': 'bigcommerce',
+  'payonce:bigcommerceStore': 'abc123',
+  'payonce:bigcommerceLocation': '3',
+  'payonce:emailSender': 'orders@shop.example',
+});
 const without = await synthesize(OWN_PROCESSOR);
 
 function variablesOf(template: Template, name: string): Readonly<Record<string, unknown>> {
@@ -58,6 +65,23 @@ describe('the parties of orders', () => {
       );
     const callers = ['JobsPayments', 'Orders', 'FollowUpsReceiptConsumer', 'OutboundRedrive'];
     expect([readersOf('PostmarkToken'), readersOf('ShopSigningKey')]).toEqual([callers, callers]);
+  });
+
+  test('are a BigCommerce store and Postmark, with a token each that only their callers may read', () => {
+    const service = present(withBigCommerce.service);
+    const variables = variablesOf(service, 'Orders');
+    expect(variables).toMatchObject({
+      SHOP_URL: 'https://api.bigcommerce.com/stores/abc123',
+      BIGCOMMERCE_TOKEN_SECRET_ID: ofData('BigCommerceToken'),
+      BIGCOMMERCE_LOCATION: '3',
+      POSTMARK_TOKEN_SECRET_ID: ofData('PostmarkToken'),
+    });
+    expect(variables).not.toHaveProperty('SHOP_SIGNING_KEY_SECRET_ID');
+    expect(JSON.stringify(present(withBigCommerce.data).toJSON())).not.toContain('ShopSigningKey');
+    const readers = [...statementsByOwner(service)].flatMap(([owner, statements]) =>
+      JSON.stringify(statements).includes('BigCommerceToken') ? [owner] : [],
+    );
+    expect(readers).toEqual(['JobsPayments', 'Orders', 'FollowUpsReceiptConsumer', 'OutboundRedrive']);
   });
 
   test('do not exist without both: no function, no queue, no alarm, no secret', () => {

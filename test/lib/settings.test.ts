@@ -3,6 +3,11 @@ import { readSettings } from '../../lib/settings.ts';
 import { testApp } from './test-app.ts';
 
 const OWN_PROCESSOR = { 'payonce:sandbox': 'false', 'payonce:processorUrl': 'https://processor.example' };
+const BIGCOMMERCE = {
+  'payonce:shop': 'bigcommerce',
+  'payonce:bigcommerceStore': 'abc123',
+  'payonce:emailSender': 'a@shop.example',
+};
 
 const settingsOf = (context: Record<string, unknown>) => readSettings(testApp(context).node);
 
@@ -140,6 +145,21 @@ describe('settings', () => {
       'so payonce:emailSender must be an e-mail address',
     ],
     [{ ...OWN_PROCESSOR, 'payonce:emailSender': 'a@shop.example' }, 'so payonce:shopUrl must be an https address'],
+    [
+      { ...OWN_PROCESSOR, ...BIGCOMMERCE, 'payonce:shopUrl': 'https://shop.example' },
+      'but payonce:shop is bigcommerce',
+    ],
+    [{ ...OWN_PROCESSOR, 'payonce:shop': 'shopify' }, 'but must be own or bigcommerce'],
+    [{ ...OWN_PROCESSOR, 'payonce:bigcommerceStore': 'abc' }, 'so payonce:shop must be bigcommerce'],
+    [
+      { ...OWN_PROCESSOR, 'payonce:shop': 'bigcommerce', 'payonce:emailSender': 'a@shop.example' },
+      'payonce:bigcommerceStore must be 1 to 30 lower-case letters and digits',
+    ],
+    [
+      { ...OWN_PROCESSOR, 'payonce:shop': 'bigcommerce', 'payonce:bigcommerceStore': 'abc' },
+      'payonce:emailSender must be',
+    ],
+    [{ 'payonce:shop': 'bigcommerce' }, 'but the sandbox is enabled and simulates the parties of orders'],
     [{ 'payonce:domainName': '*.shop.example' }, 'but must be a domain name in lower case, without a wildcard'],
     [{ 'payonce:domainName': 'pay.shop.example' }, 'so payonce:certificateArn must be the ARN of a certificate'],
     [{ 'payonce:certificateArn': 'arn:aws:iam::1:server-certificate/a' }, 'but must be the ARN of a certificate'],

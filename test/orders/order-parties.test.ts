@@ -79,14 +79,16 @@ describe('the stock', () => {
   test('a reservation is released, for every repeated request, and is not made again', async () => {
     const made = await reserve();
     if (made.kind !== 'reserved') throw new Error(made.kind);
-    await parties.stock.release(made.reservationId, LIMIT);
-    await parties.stock.release(made.reservationId, LIMIT);
+    await parties.stock.release({ reservationId: made.reservationId, items: [] }, LIMIT);
+    await parties.stock.release({ reservationId: made.reservationId, items: [] }, LIMIT);
     expect(await booked()).toMatchObject([{ status: 'released' }]);
     expect(await reserve()).toMatchObject({ kind: 'refused', failure: { code: 'reservation_released' } });
   });
 
   test('a permanently refused release is dead-lettered, and a refused reservation is not', async () => {
-    await expect(parties.stock.release('rsv_nobody', LIMIT)).rejects.toMatchObject({ code: 'stock_refused' });
+    await expect(parties.stock.release({ reservationId: 'rsv_nobody', items: [] }, LIMIT)).rejects.toMatchObject({
+      code: 'stock_refused',
+    });
     expect(await letters.take(10)).toMatchObject([
       { letter: { operation: 'reservation.release', payload: { reservationId: 'rsv_nobody' } } },
     ]);

@@ -33,7 +33,7 @@ export function createShopParties(): ShopParties {
         const outcome = judged(answer);
         return outcome.kind === 'made' ? { kind: 'reserved', reservationId: outcome.id } : outcome;
       },
-      release: async (reservationId) => {
+      release: async ({ reservationId }) => {
         judged(await harness.post(`/stock/reservations/${reservationId}/release`));
       },
     },

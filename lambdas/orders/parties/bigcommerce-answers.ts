@@ -1,64 +1,36 @@
 import * as z from 'zod';
-import { TerminalError } from '../../kernel/faults.ts';
 import type { HttpAnswer } from '../../outbound/http-call.ts';
-import type { Fault, Found } from '../../outbound/outbound-calls.ts';
+import type { Fault } from '../../outbound/outbound-calls.ts';
 import type { SendAnswer } from '../../outbound/send-once.ts';
 import { readJson, standardRetryAfter, tryReadJson, vendorFault } from '../../outbound/vendor-answers.ts';
 
-const orderAnswer = z.object({ id: z.int().positive() });
-const listedOrder = orderAnswer.extend({
-  external_id: z.string().nullish(),
-  external_order_id: z.string().nullish(),
-});
-/** A V2 error is a list of messages. A V3 error has a `title`. */
-const errorAnswer = z.union([
-  z.array(z.object({ message: z.string() })).min(1),
-  z.object({ title: z.string() }).transform(({ title }) => [{ message: title }]),
-]);
+const adjusted = z.object({ transaction_id: z.string().min(1) });
+/** Some versions of the V3 API put the result into an envelope. */
+const adjustedAnswer = z.union([adjusted, z.object({ data: adjusted }).transform(({ data }) => data)]);
+const errorAnswer = z.object({ title: z.string() });
 
 /** The statuses with which BigCommerce refuses a request. */
 const REFUSALS: ReadonlySet<number> = new Set([400, 404, 409, 413, 415, 422]);
 
 /**
- * The answer to an order.
+ * The answer to an adjustment of the inventory.
  *
  * | status                             | meaning                                         |
  * |------------------------------------|-------------------------------------------------|
- * | 200 or 201 with an id              | made                                            |
+ * | 200 with a transaction id          | adjusted                                        |
  * | 400, 404, 409, 413, 415, 422, read | refused                                         |
- * | 200 or 201 that cannot be read     | AmbiguousError `bigcommerce_answer_unreadable`  |
+ * | 200 that cannot be read            | AmbiguousError `<vendor>_answer_unreadable`     |
  * | everything else                    | as in `vendorFault`                             |
  */
-export function readCreateAnswer(vendor: string, answer: HttpAnswer, nowMs: number): SendAnswer {
-  const { status } = answer;
-  if (status === 200 || status === 201) {
-    return { kind: 'sent', vendorId: String(readJson(vendor, orderAnswer, answer).id) };
+export function readAdjustment(vendor: string, answer: HttpAnswer, nowMs: number): SendAnswer {
+  if (answer.status === 200) {
+    return { kind: 'sent', vendorId: readJson(vendor, adjustedAnswer, answer).transaction_id };
   }
-  const [error] = REFUSALS.has(status) ? (tryReadJson(errorAnswer, answer) ?? []) : [];
-  if (error !== undefined)
-    return { kind: 'refused', failure: { code: `bigcommerce_${status}`, message: error.message } };
+  const error = REFUSALS.has(answer.status) ? tryReadJson(errorAnswer, answer) : undefined;
+  if (error !== undefined) {
+    return { kind: 'refused', failure: { code: `bigcommerce_${answer.status}`, message: error.title } };
+  }
   throw refusedFor(vendor, answer, nowMs);
-}
-
-/**
- * The answer to a list by Payonce's reference. 204 without a body is an empty list.
- *
- * @throws as `refusedFor`, and TerminalError when the list contains other orders
- */
-export function readFoundOrder(
-  vendor: string,
-  reference: string,
-  answer: HttpAnswer,
-  nowMs: number,
-): Found<{ readonly kind: 'sent'; readonly vendorId: string }> {
-  if (answer.status === 204) return { kind: 'absent' };
-  if (answer.status !== 200) throw refusedFor(vendor, answer, nowMs);
-  const orders = readJson(vendor, z.array(listedOrder), answer);
-  const found = orders.find((order) => order.external_id === reference || order.external_order_id === reference);
-  if (found !== undefined) return { kind: 'found', answer: { kind: 'sent', vendorId: String(found.id) } };
-  // An unknown filter is ignored and every order is listed. Then absence from the list proves nothing.
-  if (orders.length > 0) throw new TerminalError(`${vendor}_filter_ignored`, 'The list holds orders not asked for.');
-  return { kind: 'absent' };
 }
 
 /** The fault of an answer. `x-rate-limit-time-reset-ms` gives the time until BigCommerce resets the quota. */

@@ -21,6 +21,7 @@ import type { VendorName } from '../contract.ts';
 import { DynamoDbEmailCounts } from '../store/dynamodb-email-counts.ts';
 import type { OrderLetterTools } from '../use/call-for-order-again.ts';
 import type { Mailer, OrderEmail, ReferralProgram, StockKeeper } from '../use/order-parties.ts';
+import { createBigCommerceStock, probeBigCommerce } from './bigcommerce-stock.ts';
 import { createMailer } from './mailer.ts';
 import { makeAgain, recordGivenUp } from './make-again.ts';
 import { createPostmark, type EmailSender, probePostmark } from './postmark.ts';
@@ -126,10 +127,6 @@ function connect(
   const observer = outboundTelemetry(tools.instruments);
   const deadLetters = keepOnce(tools.letters);
   const { shopUrl: url, secrets, postmark, registryTable } = config;
-  const sendToShop =
-    'sandbox' in secrets
-      ? withBearer(send, secretOf(secrets.sandbox, tools))
-      : signedCalls(send, secretOf(secrets.shopSigningKey, tools), clock);
   const policyOf = (vendor: VendorName, probe: (limit: CallLimit) => Promise<void>): OutboundPolicy =>
     createOutboundPolicy({
       vendor,
@@ -141,19 +138,40 @@ function connect(
       probe,
       ...(waitsMs === undefined ? {} : { waitsMs }),
     });
-  const shop = (vendor: 'stock' | 'referrals', path: string) => ({
-    url,
-    clock,
-    send: sendToShop,
-    givenUp,
-    policy: policyOf(vendor, (limit) => probeShop(vendor, { url, path, send: sendToShop }, limit)),
-  });
+  const claimsOf = (vendor: VendorName) =>
+    new DynamoDbSendingClaims(documents, registryTable, { clock, entropy, retention }, vendor);
+  const shopOf = (sendToShop: SendRequest): Pick<Parties, 'stock' | 'referrals'> => {
+    const shop = (vendor: 'stock' | 'referrals', path: string) => ({
+      url,
+      clock,
+      send: sendToShop,
+      givenUp,
+      policy: policyOf(vendor, (limit) => probeShop(vendor, { url, path, send: sendToShop }, limit)),
+    });
+    return {
+      stock: createShopStock(shop('stock', STOCK_PATH)),
+      referrals: createShopReferrals(shop('referrals', CREDITS_PATH)),
+    };
+  };
+  const bigcommerce = (secretId: string, locationId: number): Pick<Parties, 'stock' | 'referrals'> => {
+    const store = { url, token: secretOf(secretId, tools), send };
+    const policy = policyOf('stock', (limit) => probeBigCommerce('stock', store, limit, clock.nowMs()));
+    const stock = { ...store, locationId, policy, claims: claimsOf('stock'), letters: deadLetters, clock };
+    return { stock: createBigCommerceStock(stock), referrals: NO_REFERRALS };
+  };
+  const theShop =
+    'bigcommerceToken' in secrets
+      ? bigcommerce(secrets.bigcommerceToken, secrets.locationId)
+      : shopOf(
+          'sandbox' in secrets
+            ? withBearer(send, secretOf(secrets.sandbox, tools))
+            : signedCalls(send, secretOf(secrets.shopSigningKey, tools), clock),
+        );
   // The sandbox takes its secret as the token of the e-mail service.
   const token = secretOf('sandbox' in secrets ? secrets.sandbox : secrets.postmarkToken, tools);
   const access = { url: postmark.url, token, send };
   return {
-    stock: createShopStock(shop('stock', STOCK_PATH)),
-    referrals: createShopReferrals(shop('referrals', CREDITS_PATH)),
+    ...theShop,
     emails: createPostmark({
       ...access,
       from: postmark.from,
@@ -162,11 +180,19 @@ function connect(
         : // Set only for the sandbox, whose search is strongly consistent.
           { maxLagMs: postmark.maxLagMs, isStrong: true }),
       policy: policyOf('postmark', (limit) => probePostmark('postmark', access, limit)),
-      claims: new DynamoDbSendingClaims(documents, registryTable, { clock, entropy, retention }, 'postmark'),
+      claims: claimsOf('postmark'),
       clock,
     }),
   };
 }
+
+/** BigCommerce has no referral program: an order shows that its credit was refused. */
+const NO_REFERRALS: ReferralProgram = {
+  credit: async () => ({
+    kind: 'refused',
+    failure: { code: 'no_referral_program', message: 'BigCommerce has no referral program.' },
+  }),
+};
 
 /** Reads the first value of a secret from Secrets Manager when it is needed. */
 function secretOf(secretId: string, { secretsManager, clock }: PartiesTools): () => Promise<string> {

@@ -6,6 +6,7 @@ import type { CallMadeAgain } from '../../outbound/use/redrive-letters.ts';
 import { callForOrderAgain, type OrderLetterTools } from '../use/call-for-order-again.ts';
 import { keepLearnt } from '../use/drive-order.ts';
 import type { GivenUpCall, ReferralProgram, StockKeeper } from '../use/order-parties.ts';
+import { ADJUST_OPERATION } from './bigcommerce-stock.ts';
 import { EMAIL_OPERATION, emailOutcome } from './mailer.ts';
 import { type EmailSender, emailSchema } from './postmark.ts';
 import { CREDIT_OPERATION, creditOrderSchema } from './shop-referrals.ts';
@@ -52,8 +53,11 @@ export async function makeAgain(
       return callForOrderAgain(parties, { orderId, cause, call, applied: 'credited', refused: 'credit_refused' });
     }
     case RELEASE_OPERATION:
-      await stock.release(payloadOf(letter, releaseSchema).reservationId, limit);
+      await stock.release({ ...payloadOf(letter, releaseSchema), items: [] }, limit);
       return { kind: 'applied' };
+    case ADJUST_OPERATION:
+      // Only a person can compare the history of the inventory with it.
+      return { kind: 'stays', reason: 'stock_in_doubt' };
     default:
       return { kind: 'stays', reason: 'operation_unknown' };
   }

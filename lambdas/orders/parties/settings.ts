@@ -5,10 +5,16 @@ import { PartiesEnvironment } from '../contract.ts';
 
 /** The settings of the parties of an order, as deployed. */
 export interface PartiesConfig {
-  /** Base address of stock and referrals, without a trailing slash. */
+  /** Base address of stock and referrals, or of the BigCommerce store, without a trailing slash. */
   readonly shopUrl: string;
-  /** Ids in Secrets Manager: what the sandbox requires of its callers, or what signs the calls to the shop and the token of Postmark. */
-  readonly secrets: { readonly sandbox: string } | { readonly shopSigningKey: string; readonly postmarkToken: string };
+  /**
+   * Ids in Secrets Manager: what the sandbox requires of its callers, or the token of Postmark with what signs the calls to the shop
+   * or the token of BigCommerce.
+   */
+  readonly secrets:
+    | { readonly sandbox: string }
+    | { readonly shopSigningKey: string; readonly postmarkToken: string }
+    | { readonly bigcommerceToken: string; readonly locationId: number; readonly postmarkToken: string };
   readonly postmark: {
     /** Without a trailing slash. */
     readonly url: string;
@@ -29,6 +35,12 @@ const partiesEnvironment = z.object({
   [PartiesEnvironment.shopUrl]: baseUrl,
   [PartiesEnvironment.sandboxSecretId]: secretId.exactOptional(),
   [PartiesEnvironment.shopSigningKeySecretId]: secretId.exactOptional(),
+  [PartiesEnvironment.bigcommerceTokenSecretId]: secretId.exactOptional(),
+  [PartiesEnvironment.bigcommerceLocation]: z
+    .string()
+    .regex(/^[1-9]\d{0,8}$/, 'must be the id of a location')
+    .transform(Number)
+    .exactOptional(),
   [PartiesEnvironment.postmarkUrl]: baseUrl,
   [PartiesEnvironment.postmarkTokenSecretId]: secretId.exactOptional(),
   [PartiesEnvironment.postmarkLagSeconds]: z
@@ -76,6 +88,13 @@ function secretsOf(data: z.infer<typeof partiesEnvironment>): PartiesConfig['sec
   if (sandbox !== undefined) return { sandbox };
   const shopSigningKey = data[PartiesEnvironment.shopSigningKeySecretId];
   const postmarkToken = data[PartiesEnvironment.postmarkTokenSecretId];
+  const bigcommerceToken = data[PartiesEnvironment.bigcommerceTokenSecretId];
+  if (bigcommerceToken !== undefined) {
+    const locationId = data[PartiesEnvironment.bigcommerceLocation];
+    if (locationId === undefined) throw new Error(`${PartiesEnvironment.bigcommerceLocation} is not set`);
+    if (postmarkToken === undefined) throw new Error(`${PartiesEnvironment.postmarkTokenSecretId} is not set`);
+    return { bigcommerceToken, locationId, postmarkToken };
+  }
   if (shopSigningKey === undefined) throw new Error(`${PartiesEnvironment.shopSigningKeySecretId} is not set`);
   if (postmarkToken === undefined) throw new Error(`${PartiesEnvironment.postmarkTokenSecretId} is not set`);
   return { shopSigningKey, postmarkToken };

@@ -41,7 +41,7 @@ export function createShopStock(options: ShopOptions): StockKeeper {
       invariant(!('mayBeApplied' in outcome), 'a reservation is not dead-lettered');
       return outcome;
     },
-    release: async (reservationId, limit) => {
+    release: async ({ reservationId }, limit) => {
       const path = `${STOCK_PATH}/${encodeURIComponent(reservationId)}/release`;
       const payload: z.infer<typeof releaseSchema> = { reservationId };
       const outcome = await postToShop(

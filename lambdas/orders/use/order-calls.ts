@@ -88,7 +88,7 @@ export async function callForOrder(
       case 'find_reservation':
         return await reserve(tools, order, details, context);
       case 'release':
-        return await release(tools, order, context);
+        return await release(tools, order, details, context);
       case 'send_email':
         return await sendEmail(tools, order, details, context);
       case 'credit':
@@ -273,10 +273,15 @@ async function reserve(
   return outcome.kind === 'reserved' ? outcome : { kind: 'reservation_refused', failure: outcome.failure };
 }
 
-async function release(tools: OrderTools, { reservation }: Order, context: OrderCallContext): Promise<OrderFact> {
+async function release(
+  tools: OrderTools,
+  { id, reservation }: Order,
+  { items }: OrderDetails,
+  context: OrderCallContext,
+): Promise<OrderFact> {
   const { reservationId } = reservation;
   invariant(reservationId !== undefined, 'a reservation to release has an id');
-  await tools.stock.release(reservationId, limitOf(tools, STOCK_TIMEOUT_MS, context));
+  await tools.stock.release({ reservationId, orderId: id, items }, limitOf(tools, STOCK_TIMEOUT_MS, context));
   return { kind: 'released', reservationId };
 }
 

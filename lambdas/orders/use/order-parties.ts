@@ -11,7 +11,7 @@ import type { Failure } from '../../payments/domain/payment.ts';
  *   TerminalError    a retry cannot help
  */
 
-interface OrderItem {
+export interface OrderItem {
   readonly sku: string;
   readonly quantity: number;
 }
@@ -37,7 +37,14 @@ export type ReservationOutcome =
 export interface StockKeeper {
   reserve(order: ReservationOrder, limit: CallLimit): Promise<ReservationOutcome>;
   /** Idempotent: a released reservation stays released. */
-  release(reservationId: string, limit: CallLimit): Promise<void>;
+  release(reservation: Reservation, limit: CallLimit): Promise<void>;
+}
+
+/** A reservation to release, with what it holds. */
+interface Reservation extends Pick<ReservationOrder, 'items'> {
+  readonly reservationId: string;
+  /** Absent in dead letters of a stock that needs only the reservation. */
+  readonly orderId?: OrderId;
 }
 
 export interface CreditOrder {

@@ -1,0 +1,147 @@
+import { TerminalError } from '../../kernel/faults.ts';
+import type { CallLimit, Clock } from '../../kernel/world.ts';
+import type { HttpAnswer, SendRequest } from '../../outbound/http-call.ts';
+import type { OutboundPolicy } from '../../outbound/outbound-policy.ts';
+import { type SendAnswer, sendOnce } from '../../outbound/send-once.ts';
+import type { DeadLetters } from '../../outbound/use/dead-letters.ts';
+import type { SendingClaims } from '../../outbound/use/sending-claims.ts';
+import type { OrderItem, StockKeeper } from '../use/order-parties.ts';
+import { readAdjustment, refusedFor } from './bigcommerce-answers.ts';
+
+export interface BigCommerceOptions {
+  /** The store, without a trailing slash: `https://api.bigcommerce.com/stores/<store hash>`. */
+  readonly url: string;
+  /** The location whose inventory is adjusted. */
+  readonly locationId: number;
+  /** Called for every request, so that a rotated token takes effect. Required scope: Store Inventory, modify. */
+  readonly token: () => Promise<string>;
+  readonly send: SendRequest;
+  readonly policy: OutboundPolicy;
+  readonly claims: SendingClaims;
+  /** Asks an operator about an adjustment whose outcome cannot be found out. */
+  readonly letters: DeadLetters;
+  readonly clock: Pick<Clock, 'nowMs'>;
+}
+
+/** The operation of dead letters. It is not redriven: an operator compares the inventory's history with it. */
+export const ADJUST_OPERATION = 'inventory.adjust';
+
+interface Adjustment {
+  readonly key: string;
+  readonly orderId: string | undefined;
+  /** The note in the history of the inventory. */
+  readonly reason: string;
+  /** Negative quantities are taken. */
+  readonly items: readonly OrderItem[];
+}
+
+/**
+ * The inventory of a BigCommerce store as the stock of orders. Its API has no idempotency keys, and adjustments cannot be searched for:
+ * an adjustment is sent at most once for each key, under a sending claim. One without an answer, or of a process that crashed while it
+ * sent, may have been applied. It is kept as a dead letter for an operator, and never sent again.
+ *
+ *   claim ── send ── answer                    adjusted, or refused
+ *   claim ── send ── ✗                         letter; the order counts as refused and gives the money back
+ *   claim ── send ── (crash) ── claim: before  letter; as above
+ *
+ * Every adjustment has the order's id as its reason, which the store shows in the history of its inventory.
+ */
+export function createBigCommerceStock(options: BigCommerceOptions): StockKeeper {
+  const { policy, claims, clock, letters } = options;
+  const { vendor } = policy;
+
+  /** @returns undefined when it is in doubt, and an operator was asked */
+  const adjust = async (adjustment: Adjustment, { timeoutMs }: CallLimit): Promise<SendAnswer | undefined> => {
+    const { key, orderId } = adjustment;
+    const outcome = await sendOnce(
+      { policy, claims, clock },
+      {
+        key,
+        operation: ADJUST_OPERATION,
+        about: orderId,
+        deadlineMs: clock.nowMs() + timeoutMs,
+        send: async (limit) =>
+          readAdjustment(vendor, await post(options, bodyOf(options, adjustment), limit), clock.nowMs()),
+        withinCall: 'never',
+        payload: adjustment,
+      },
+    );
+    if (outcome.kind === 'sent' || outcome.kind === 'refused') return outcome;
+    await letters.put({
+      vendor,
+      operation: ADJUST_OPERATION,
+      ...(orderId === undefined ? {} : { about: orderId }),
+      payload: adjustment,
+      attempts: 1,
+      reason: `${vendor}_in_doubt`,
+      mayBeApplied: true,
+    });
+    return undefined;
+  };
+
+  return {
+    reserve: async ({ operationId, orderId, items }, limit) => {
+      const taken = perSku(items).map(({ sku, quantity }) => ({ sku, quantity: -quantity }));
+      const reserving = { key: operationId, orderId, reason: `Payonce ${orderId}`, items: taken };
+      const outcome = await adjust(reserving, limit);
+      if (outcome?.kind === 'sent') return { kind: 'reserved', reservationId: outcome.vendorId };
+      return { kind: 'refused', failure: outcome?.failure ?? IN_DOUBT };
+    },
+    release: async ({ reservationId, orderId, items }, limit) => {
+      const reason = `Payonce ${orderId ?? reservationId} released`;
+      const outcome = await adjust({ key: `release:${reservationId}`, orderId, reason, items: perSku(items) }, limit);
+      // In doubt, the letter is the operator's. The order does not wait for it.
+      if (outcome?.kind !== 'refused') return;
+      throw new TerminalError(`${vendor}_refused`, `The release of ${reservationId} was refused.`);
+    },
+  };
+}
+
+const IN_DOUBT = {
+  code: 'stock_in_doubt',
+  message: 'The stock did not answer, and an operator checks what it did.',
+};
+
+/** Reads one location, to test whether BigCommerce is available and accepts the token. */
+export async function probeBigCommerce(
+  vendor: string,
+  { url, token, send }: Pick<BigCommerceOptions, 'url' | 'token' | 'send'>,
+  { timeoutMs }: CallLimit,
+  nowMs: number,
+): Promise<void> {
+  const address = `${url}/v3/inventory/locations?limit=1`;
+  const headers = await authorized(token);
+  const answer = await send({ method: 'GET', url: address, headers, timeoutMs, party: vendor });
+  if (answer.status !== 200) throw refusedFor(vendor, answer, nowMs);
+}
+
+async function post(
+  { url, token, send, policy }: BigCommerceOptions,
+  body: object,
+  { timeoutMs }: CallLimit,
+): Promise<HttpAnswer> {
+  return send({
+    method: 'POST',
+    url: `${url}/v3/inventory/adjustments/relative`,
+    headers: { ...(await authorized(token)), 'content-type': 'application/json' },
+    body: JSON.stringify(body),
+    timeoutMs,
+    party: policy.vendor,
+    causes: 'dropped',
+  });
+}
+
+async function authorized(token: () => Promise<string>): Promise<Readonly<Record<string, string>>> {
+  return { accept: 'application/json', 'x-auth-token': await token() };
+}
+
+function bodyOf({ locationId }: BigCommerceOptions, { reason, items }: Adjustment): object {
+  return { reason, items: items.map(({ sku, quantity }) => ({ location_id: locationId, sku, quantity })) };
+}
+
+/** BigCommerce does not document what it does with two lines of one SKU. */
+function perSku(items: readonly OrderItem[]): readonly OrderItem[] {
+  const sums = new Map<string, number>();
+  for (const { sku, quantity } of items) sums.set(sku, (sums.get(sku) ?? 0) + quantity);
+  return [...sums].map(([sku, quantity]) => ({ sku, quantity }));
+}

@@ -1,0 +1,144 @@
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { RetryableError } from '../../lambdas/kernel/faults.ts';
+import { type OrderId, storedOperationId } from '../../lambdas/kernel/ids.ts';
+import { createBigCommerceStock, probeBigCommerce } from '../../lambdas/orders/parties/bigcommerce-stock.ts';
+import type { StockKeeper } from '../../lambdas/orders/use/order-parties.ts';
+import { callOnce } from '../../lambdas/outbound/http-call.ts';
+import { createOutboundPolicy } from '../../lambdas/outbound/outbound-policy.ts';
+import type { DeadLetter } from '../../lambdas/outbound/use/dead-letters.ts';
+import type { SendingClaims } from '../../lambdas/outbound/use/sending-claims.ts';
+import { SimulatedClock } from '../support/simulated-clock.ts';
+import { Stores } from '../world/stores.ts';
+import { BIGCOMMERCE_TOKEN, type BigCommerceDouble, LOCATION, serveBigCommerce } from './bigcommerce-double.ts';
+import type { Trouble } from './postmark-double.ts';
+import { Died, diesAfterBegin, diesBeforeSent, TROUBLES, timeoutFor } from './vendor-redeliveries.ts';
+
+const ORDER = 'ord_1' as OrderId;
+const ITEMS = [{ sku: 'sku_tea', quantity: 2 }];
+const RESERVATION = { operationId: storedOperationId('reserve_1'), orderId: ORDER, items: ITEMS };
+const IN_DOUBT = { kind: 'refused', failure: { code: 'stock_in_doubt', message: expect.any(String) } };
+const LEASE_OVER_MS = 60_000;
+
+describe('the inventory of a BigCommerce store', () => {
+  let clock: SimulatedClock;
+  let server: BigCommerceDouble;
+  let claims: SendingClaims;
+  let letters: DeadLetter[];
+
+  beforeEach(async () => {
+    clock = new SimulatedClock();
+    server = await serveBigCommerce();
+    claims = new Stores(clock).sendingClaims('stock');
+    letters = [];
+  });
+  afterEach(async () => {
+    await server[Symbol.asyncDispose]();
+  });
+
+  /** One process. */
+  const connect = (held: SendingClaims = claims, trouble?: Trouble, token = BIGCOMMERCE_TOKEN): StockKeeper => {
+    const access = { url: server.store, token: async () => token, send: callOnce };
+    const keep = { put: async (letter: DeadLetter) => void letters.push(letter) };
+    const policy = createOutboundPolicy({
+      vendor: 'stock',
+      clock,
+      entropy: { fraction: () => 1 },
+      observer: { count: () => {} },
+      deadLetters: keep,
+      timeoutMs: timeoutFor(trouble),
+      probe: (limit) => probeBigCommerce('stock', access, limit, clock.nowMs()),
+    });
+    return createBigCommerceStock({ ...access, locationId: LOCATION, policy, claims: held, letters: keep, clock });
+  };
+  const reserve = (stock = connect(), more: Partial<typeof RESERVATION> = {}) =>
+    stock.reserve({ ...RESERVATION, ...more }, { timeoutMs: 20_000 });
+  const release = (reservationId: string, stock = connect()) =>
+    stock.release({ reservationId, orderId: ORDER, items: ITEMS }, { timeoutMs: 20_000 });
+  const tea = () => server.stock.get('sku_tea');
+
+  test('is taken once for each order, with the order in its history, however often it is asked', async () => {
+    expect(await reserve()).toEqual({ kind: 'reserved', reservationId: 't-1' });
+    expect(await reserve()).toEqual({ kind: 'reserved', reservationId: 't-1' });
+    expect(server.adjustments).toEqual([
+      { reason: 'Payonce ord_1', items: [{ location_id: LOCATION, sku: 'sku_tea', quantity: -2 }] },
+    ]);
+    expect([tea(), letters]).toEqual([8, []]);
+  });
+
+  test('is taken by one of many processes at once; the others come again', async () => {
+    const settled = await Promise.allSettled(Array.from({ length: 10 }, () => reserve()));
+    expect(settled.filter(({ status }) => status === 'fulfilled').length).toBeGreaterThanOrEqual(1);
+    for (const each of settled) if (each.status === 'rejected') expect(each.reason).toBeInstanceOf(RetryableError);
+    expect([tea(), server.adjustments.length, letters]).toEqual([8, 1, []]);
+    expect(await reserve()).toEqual({ kind: 'reserved', reservationId: 't-1' });
+  });
+
+  test('is given back once', async () => {
+    await reserve();
+    await release('t-1');
+    await release('t-1');
+    expect(server.adjustments.map(({ reason }) => reason)).toEqual(['Payonce ord_1', 'Payonce ord_1 released']);
+    expect([tea(), letters]).toEqual([10, []]);
+  });
+
+  test('is adjusted by the sum of the lines of one SKU', async () => {
+    await reserve(connect(), { items: [...ITEMS, { sku: 'sku_tea', quantity: 1 }] });
+    expect(server.adjustments).toMatchObject([{ items: [{ sku: 'sku_tea', quantity: -3 }] }]);
+  });
+
+  test('that is too small refuses the order', async () => {
+    const failure = { code: 'bigcommerce_422', message: 'The inventory would be negative.' };
+    expect(await reserve(connect(), { items: [{ sku: 'sku_mug', quantity: 2 }] })).toEqual({
+      kind: 'refused',
+      failure,
+    });
+    expect([server.adjustments, letters]).toEqual([[], []]);
+  });
+
+  test('429: nothing was taken, and it is asked again after the wait of the header', async () => {
+    server.writeTroubles.push({ kind: 'rate_limited', headers: { 'x-rate-limit-time-reset-ms': '4500' } });
+    const begunAtMs = clock.nowMs();
+    expect(await reserve()).toMatchObject({ kind: 'reserved' });
+    expect([clock.nowMs() - begunAtMs, tea()]).toEqual([5_000, 8]);
+  });
+
+  test('401: nothing was taken, and it is taken once after the token was mended', async () => {
+    await expect(reserve(connect(claims, undefined, 'revoked'))).rejects.toMatchObject({ code: 'stock_unauthorized' });
+    expect(await reserve()).toMatchObject({ kind: 'reserved' });
+    expect([tea(), letters]).toEqual([8, []]);
+  });
+
+  test.each(TROUBLES)('without an answer, one request was sent, and an operator is asked: %s', async (trouble) => {
+    server.writeTroubles.push(trouble);
+    expect(await reserve(connect(claims, trouble))).toEqual(IN_DOUBT);
+    expect(server.requests).toHaveLength(1);
+    expect(letters).toMatchObject([
+      { vendor: 'stock', operation: 'inventory.adjust', about: ORDER, reason: 'stock_in_doubt', mayBeApplied: true },
+    ]);
+    // A later turn of the order does not send it, either.
+    clock.advance(LEASE_OVER_MS);
+    expect(await reserve()).toEqual(IN_DOUBT);
+    expect(server.requests).toHaveLength(1);
+    expect(server.adjustments.length).toBe(JSON.stringify(trouble).includes('after') ? 1 : 0);
+  });
+
+  test.each([
+    ['after the claim', diesAfterBegin, 0],
+    ['after the send', diesBeforeSent, 1],
+  ])('a process that crashes %s: nothing is sent again, and an operator is asked', async (_when, dies, sent) => {
+    await expect(reserve(connect(dies(claims)))).rejects.toBeInstanceOf(Died);
+    await expect(reserve()).rejects.toMatchObject({ code: 'stock_sending_elsewhere' });
+    clock.advance(LEASE_OVER_MS);
+    expect(await reserve()).toEqual(IN_DOUBT);
+    expect([server.adjustments.length, letters.length]).toEqual([sent, 1]);
+  });
+
+  test('a release without an answer is the operator’s, and the order does not wait for it', async () => {
+    await reserve();
+    server.writeTroubles.push('reset_after');
+    await release('t-1');
+    await release('t-1');
+    expect([tea(), server.adjustments.length]).toEqual([10, 2]);
+    expect(letters[0]).toMatchObject({ about: ORDER, payload: { reason: 'Payonce ord_1 released', items: ITEMS } });
+  });
+});
