@@ -41,6 +41,25 @@ describe('a payment that an event asks for', () => {
     expect(site.queues).toEqual({ requests: [], parked: [] });
   });
 
+  test('has a record that is failed, then pending, then completed, each with the time of the change', async () => {
+    const { clock, store } = site.world;
+    const record = () => store.readRecord(chargeOperation(site.paymentOf()));
+    const beganMs = clock.nowMs() + 1_000;
+    const away = () => Promise.reject(new RetryableError('processor_unavailable', 'the processor is away'));
+    clock.advance(1_000);
+    const failing = { processor: { ...createSandboxInProcess({ clock }), charge: away } };
+    await site.deliver(site.inQueue(json()), failing);
+    expect(await record()).toMatchObject({ status: 'INPROGRESS', released: true, changedAtMs: beganMs });
+
+    clock.advance(1_000);
+    await site.deliver(site.inQueue(json()));
+    expect(await record()).toMatchObject({ status: 'COMPLETED', claimedAtMs: beganMs, changedAtMs: clock.nowMs() });
+
+    clock.advance(1_000);
+    await site.deliver(site.inQueue(json()));
+    expect(await record()).toMatchObject({ changedAtMs: beganMs + 1_000 });
+  });
+
   test('has the tenant and mode of the sender, and names the event as its cause', async () => {
     await site.deliver(site.inQueue(json({ metadata: { order: '6735' }, reference: 'order-6735', capture: 'manual' })));
     const found = await chain();

@@ -113,12 +113,16 @@ export function describePaymentStore(name: string, make: () => Promise<StoreUnde
     });
   });
 
+  /** The store's clock tells when a record is changed in place. */
+  const CHANGED = { changedAtMs: expect.any(Number) };
+  const taken = () => ({ ...openRecord(id, { owner: OWNER_B, leaseExpiresAtMs: 99 }), ...CHANGED });
+
   describe(`${name}: takeover`, () => {
     test('gives the claim to the new owner, once', async () => {
       await claimed();
       const takeover = (owner: string) =>
         store.takeOver({ stale: openRecord(id), owner: ownerToken(owner), leaseExpiresAtMs: 99 });
-      const expected = openRecord(id, { owner: OWNER_B, leaseExpiresAtMs: 99 });
+      const expected = taken();
       expect(await takeover('owner-b')).toEqual({ kind: 'taken' });
       expect(await store.readRecord(chargeOperation(id))).toEqual(expected);
       expect(await takeover('owner-c')).toEqual({ kind: 'changed', record: expected });
@@ -135,11 +139,9 @@ export function describePaymentStore(name: string, make: () => Promise<StoreUnde
       await claimed();
       await store.release(chargeOperation(id), openRecord(id).owner);
       const stale = openRecord(id, { released: true, leaseExpiresAtMs: 0 });
-      expect(await store.readRecord(chargeOperation(id))).toEqual(stale);
+      expect(await store.readRecord(chargeOperation(id))).toEqual({ ...stale, ...CHANGED });
       expect(await store.takeOver({ stale, owner: OWNER_B, leaseExpiresAtMs: 99 })).toEqual({ kind: 'taken' });
-      expect(await store.readRecord(chargeOperation(id))).toEqual(
-        openRecord(id, { owner: OWNER_B, leaseExpiresAtMs: 99 }),
-      );
+      expect(await store.readRecord(chargeOperation(id))).toEqual(taken());
     });
   });
 
@@ -157,7 +159,7 @@ export function describePaymentStore(name: string, make: () => Promise<StoreUnde
       await store.takeOver({ stale: openRecord(id), owner: OWNER_B, leaseExpiresAtMs: 99 });
       expect(await completed()).toEqual({
         kind: 'fenced',
-        record: openRecord(id, { owner: OWNER_B, leaseExpiresAtMs: 99 }),
+        record: taken(),
       });
       expect(await store.listTransitions(id, { afterSequence: 0, limit: 10 })).toEqual([pendingTransition(id)]);
     });
@@ -211,9 +213,7 @@ export function describePaymentStore(name: string, make: () => Promise<StoreUnde
       await claimed();
       await store.takeOver({ stale: openRecord(id), owner: OWNER_B, leaseExpiresAtMs: 99 });
       await store.release(chargeOperation(id), openRecord(id).owner);
-      expect(await store.readRecord(chargeOperation(id))).toEqual(
-        openRecord(id, { owner: OWNER_B, leaseExpiresAtMs: 99 }),
-      );
+      expect(await store.readRecord(chargeOperation(id))).toEqual(taken());
     });
 
     test('a release after completion changes nothing', async () => {

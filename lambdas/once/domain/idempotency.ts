@@ -12,6 +12,8 @@ export interface OpenRecord {
   readonly fingerprint: Fingerprint;
   readonly owner: OwnerToken;
   readonly claimedAtMs: number;
+  /** When the record was written last: claimed, taken over, released or completed. Absent in records of earlier versions. Unix milliseconds. */
+  readonly changedAtMs?: number;
   /** 0 once the claim was released. */
   readonly leaseExpiresAtMs: number;
   /** Whether its owner released it, because nothing was sent. */
@@ -26,6 +28,8 @@ export interface CompletedRecord {
   /** The owner that completed it. */
   readonly owner: OwnerToken;
   readonly claimedAtMs: number;
+  /** When it was completed. Absent in records of earlier versions. Unix milliseconds. */
+  readonly changedAtMs?: number;
   readonly answer: Answer;
   /** Unix seconds, the unit of DynamoDB's time to live. Readers check it, because DynamoDB deletes expired items late. */
   readonly expiresAtSeconds: number;

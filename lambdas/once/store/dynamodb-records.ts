@@ -25,7 +25,7 @@ export class DynamoDbRecords implements RecordStore {
         new UpdateCommand({
           TableName: this.#tables.idempotency,
           Key: recordKey(stale.operationId),
-          UpdateExpression: 'SET #owner = :new, leaseExpiresAtMs = :lease, released = :false',
+          UpdateExpression: 'SET #owner = :new, leaseExpiresAtMs = :lease, released = :false, changedAtMs = :now',
           ConditionExpression: HELD_BY_OWNER,
           ExpressionAttributeNames: HELD_NAMES,
           ExpressionAttributeValues: {
@@ -34,6 +34,7 @@ export class DynamoDbRecords implements RecordStore {
             ':new': owner,
             ':lease': leaseExpiresAtMs,
             ':false': false,
+            ':now': this.#pacing.clock.nowMs(),
           },
           ReturnValuesOnConditionCheckFailure: 'ALL_OLD',
         }),
@@ -50,10 +51,16 @@ export class DynamoDbRecords implements RecordStore {
         new UpdateCommand({
           TableName: this.#tables.idempotency,
           Key: recordKey(operationId),
-          UpdateExpression: 'SET leaseExpiresAtMs = :zero, released = :true',
+          UpdateExpression: 'SET leaseExpiresAtMs = :zero, released = :true, changedAtMs = :now',
           ConditionExpression: HELD_BY_OWNER,
           ExpressionAttributeNames: HELD_NAMES,
-          ExpressionAttributeValues: { ':owner': owner, ':open': 'INPROGRESS', ':zero': 0, ':true': true },
+          ExpressionAttributeValues: {
+            ':owner': owner,
+            ':open': 'INPROGRESS',
+            ':zero': 0,
+            ':true': true,
+            ':now': this.#pacing.clock.nowMs(),
+          },
         }),
       ),
     );

@@ -20,7 +20,13 @@ const answer = itemSchema<Answer>()({
   headers: z.record(z.string(), z.string()),
   body: z.string(),
 });
-const claimFields = { ...recordFields, paymentId, fingerprint, claimedAtMs: z.int() };
+const claimFields = {
+  ...recordFields,
+  paymentId,
+  fingerprint,
+  claimedAtMs: z.int(),
+  changedAtMs: z.int().exactOptional(),
+};
 
 const recordItem = z.discriminatedUnion('status', [
   itemSchema<OpenRecord>()({

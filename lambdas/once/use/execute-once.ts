@@ -284,7 +284,15 @@ class Execution<Subject, Work, Write, Refusal> implements OperationSteps<Held<Su
   /** A new record, leased from `nowMs`. */
   #openRecord(owner: OwnerToken, claimedAtMs: number, nowMs: number): OpenRecord {
     const leaseExpiresAtMs = this.#leaseEndMs(nowMs);
-    return { status: 'INPROGRESS', ...this.#operation.key, owner, claimedAtMs, leaseExpiresAtMs, released: false };
+    return {
+      status: 'INPROGRESS',
+      ...this.#operation.key,
+      owner,
+      claimedAtMs,
+      changedAtMs: nowMs,
+      leaseExpiresAtMs,
+      released: false,
+    };
   }
 
   async #takeOver(owner: OwnerToken, claimedAtMs: number, sent: Held<Subject>['sent']) {
@@ -337,7 +345,8 @@ class Execution<Subject, Work, Write, Refusal> implements OperationSteps<Held<Su
       const { owner, claimedAtMs } = held;
       const expiresAtSeconds = expirySeconds(this.#tools, this.#operation.scope ?? 'payments', nowMs);
       const { key } = this.#operation;
-      const record = { status: 'COMPLETED' as const, ...key, owner, claimedAtMs, answer: stored, expiresAtSeconds };
+      const times = { claimedAtMs, changedAtMs: nowMs, expiresAtSeconds };
+      const record = { status: 'COMPLETED' as const, ...key, owner, ...times, answer: stored };
       const outcome = await this.#operation.commit(record, expects, write);
       switch (outcome.kind) {
         case 'committed':
