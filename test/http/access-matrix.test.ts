@@ -245,6 +245,27 @@ describe.each(TENANT_ROUTES)('%s', (route, needed) => {
   });
 });
 
+describe('an endpoint of another tenant', () => {
+  const parts = TENANT_ROUTES.map(([route]) => route).filter((route) => /\{(?:delivery|replay)\}/.test(route));
+
+  test.each(parts)('does not open %s of the desk', async (route) => {
+    const [method = '', template = ''] = route.split(' ');
+    const headers = { Authorization: `Bearer ${CALLERS.otherTenant}`, 'Content-Type': 'application/json' };
+    const made = await api.ask('POST', '/v1/webhook_endpoints', {
+      headers: { ...headers, 'Idempotency-Key': `own-${parts.indexOf(route)}` },
+      event: { body: JSON.stringify(ENDPOINT) },
+    });
+    expect(made.status).toBe(201);
+    const path = template
+      .replace('{id}', String(made.body['id']))
+      .replaceAll(/\{(\w+)\}/g, (_, name: string) => ids[name] ?? 'none');
+    const reply = await api.ask(method, path, {
+      headers: { ...headers, 'Idempotency-Key': `part-${parts.indexOf(route)}` },
+    });
+    expect(reply.status).toBe(404);
+  });
+});
+
 // After all others, because it changes the objects of the desk.
 describe.each(TENANT_ROUTES)('%s, with the key of the desk', (route, needed) => {
   test(`is open with ${needed} alone, and what it changes names the key`, async () => {
