@@ -3,6 +3,7 @@ import { Construct } from 'constructs';
 import { COMMISSION_EVENTS, RECEIPT_EVENTS } from '../lambdas/follow-ups/contract.ts';
 import { Environment } from '../lambdas/kernel/contract/environment.ts';
 import { CONSUMER_TIMEOUT_SECONDS } from '../lambdas/kernel/contract/events.ts';
+import { MetadataName } from '../lambdas/kernel/contract/metadata.ts';
 import { RegistryRow } from '../lambdas/kernel/contract/rows.ts';
 import { EventConsumer } from './constructs/event-consumer.ts';
 import { type FunctionLogs, PayonceFunction, type PayonceFunctionProps } from './constructs/payonce-function.ts';
@@ -53,6 +54,7 @@ export class FollowUps extends Construct {
       bus: events.bus,
       consumer,
       events: COMMISSION_EVENTS,
+      metadata: MetadataName.affiliate,
     });
   }
 
@@ -71,6 +73,7 @@ export class FollowUps extends Construct {
       bus: events.bus,
       consumer,
       events: RECEIPT_EVENTS,
+      metadata: MetadataName.receiptEmail,
     });
   }
 

@@ -1,4 +1,5 @@
 import type { EventObject } from '../events/domain/event.ts';
+import { MetadataName } from '../kernel/contract/metadata.ts';
 import type { Mode, TenantId } from '../kernel/ids.ts';
 import type { PaymentChain } from '../payments/use/payment-chain.ts';
 
@@ -66,7 +67,7 @@ export function commissionAfter(
   { tenant, mode, event }: { readonly tenant: TenantId; readonly mode: Mode; readonly event: CommissionCause },
   payment: CommissionedPayment,
 ): Commission | undefined {
-  const affiliate = payment.metadata['affiliate'];
+  const affiliate = payment.metadata[MetadataName.affiliate];
   if (!isName(affiliate) || payment.status !== 'succeeded') return undefined;
   const isLost = isLostDispute(event, payment);
   const amountMinor = isLost ? 0 : shareOf(payment.amount_captured - payment.amount_refunded);

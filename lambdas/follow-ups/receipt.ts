@@ -1,9 +1,9 @@
+import { MetadataName } from '../kernel/contract/metadata.ts';
 import { shownAmount } from '../kernel/currency.ts';
 import type { Digest } from '../kernel/digest.ts';
 import { parseOrderId, paymentOfOrder } from '../kernel/ids.ts';
 import { mailLine } from '../kernel/mail-line.ts';
 import { moneyOf } from '../payments/domain/charge-money.ts';
-import { RECEIPT_EMAIL } from '../payments/domain/payment.ts';
 import { detailsOf } from '../payments/domain/transition.ts';
 import type { PaymentChain } from '../payments/use/payment-chain.ts';
 
@@ -37,7 +37,7 @@ export type ReceiptAddress =
  * belongs to an order of Payonce only if its id is derived from that order.
  */
 export function receiptAddress(digest: Digest, { id, metadata }: Pick<PaidPayment, 'id' | 'metadata'>): ReceiptAddress {
-  const to = metadata[RECEIPT_EMAIL];
+  const to = metadata[MetadataName.receiptEmail];
   if (to === undefined) return { kind: 'not_asked_for' };
   const orderId = parseOrderId(metadata['order'] ?? '');
   if (orderId !== undefined && paymentOfOrder(digest, orderId) === id) return { kind: 'order_confirms' };

@@ -17,6 +17,8 @@ export interface EventConsumerProps {
   readonly consumer: Pick<PayonceFunction, 'function' | 'role'>;
   /** The events that it receives. Its handler must name the same events. */
   readonly events: readonly EventName[];
+  /** Only events of a payment with this name among its metadata. @default all */
+  readonly metadata?: string;
   /** Maximum number of concurrent executions, 2 to 1000. @default 10 */
   readonly concurrency?: number;
 }
@@ -36,7 +38,7 @@ export class EventConsumer extends Construct {
 
   constructor(scope: Construct, id: string, props: EventConsumerProps) {
     super(scope, id);
-    const { bus, consumer, events, concurrency = DEFAULT_CONCURRENCY } = props;
+    const { bus, consumer, events, metadata, concurrency = DEFAULT_CONCURRENCY } = props;
     const seconds = consumer.function.timeout?.toSeconds() ?? 0;
     if (seconds > CONSUMER_TIMEOUT_SECONDS) {
       throw new Error(
@@ -48,7 +50,11 @@ export class EventConsumer extends Construct {
     new Rule(this, 'Rule', {
       // The class and its interface differ in an optional property.
       eventBus: bus as unknown as IEventBus,
-      eventPattern: { source: [EVENT_SOURCE], detailType: [...events] },
+      eventPattern: {
+        source: [EVENT_SOURCE],
+        detailType: [...events],
+        ...(metadata === undefined ? {} : { detail: { payment: { metadata: { [metadata]: [{ exists: true }] } } } }),
+      },
       targets: [new SqsQueue(queue, { deadLetterQueue: deadLetters, maxEventAge: DELIVER_FOR })],
     });
     consumer.function.addEventSource(

@@ -93,8 +93,12 @@ function metricsOn({ Properties = {} }: Resource): number {
 export function pathsFor(templates: readonly StackTemplate[]): ReturnType<typeof pathsOf> {
   const all = templates.flatMap(({ Resources }) => Object.entries(Resources));
   const payments = all.find(([id]) => /^PaymentsFunction[0-9A-F]{8}$/.test(id))?.[1];
-  const reached = all.filter(
-    ([, each]) => each.Type === 'AWS::Events::Rule' && JSON.stringify(each).includes(EventNames.paymentCompleted),
-  );
+  // A rule with a detail selects some payments by their metadata.
+  const reached = all.filter(([, { Type, Properties = {} }]) => {
+    const pattern = JSON.stringify(Properties['EventPattern'] ?? {});
+    return (
+      Type === 'AWS::Events::Rule' && pattern.includes(EventNames.paymentCompleted) && !pattern.includes('"detail":')
+    );
+  });
   return pathsOf({ memoryMb: Number(payments?.Properties?.['MemorySize']), consumers: reached.length });
 }

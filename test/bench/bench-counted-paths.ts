@@ -1,8 +1,10 @@
 import { receiveCallback } from '../../lambdas/callbacks/receive-callback.ts';
+import { type CommissionEvent, keepCommission } from '../../lambdas/follow-ups/keep-commission.ts';
 import { acceptedRun } from '../../lambdas/jobs/domain/job-run.ts';
 import { DynamoDbJobRuns } from '../../lambdas/jobs/store/dynamodb-job-runs.ts';
 import { workRun } from '../../lambdas/jobs/use/work-run.ts';
 import { JOBS } from '../../lambdas/kernel/contract/jobs.ts';
+import { MetadataName } from '../../lambdas/kernel/contract/metadata.ts';
 import type { OperationId } from '../../lambdas/kernel/ids.ts';
 import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
 import { idempotentRunner } from '../../lambdas/once/idempotent-runner.ts';
@@ -79,6 +81,7 @@ export async function countPaths() {
   const metadata = { note: 'n'.repeat(496) };
   const plain = await paymentPaths();
   const referred = await paymentPaths({ reference: 'order-6735' });
+  const named = await paymentPaths({ metadata: { [MetadataName.affiliate]: 'aff_7' } });
   const noted = await paymentPaths({ reference: 'order-6735', metadata });
   return {
     payment: plain.payment,
@@ -86,6 +89,7 @@ export async function countPaths() {
     paymentWithReferenceAndMetadata: noted.payment,
     event: plain.event,
     eventWithReference: referred.event,
+    commission: named.commission,
     webhook: plain.webhook,
     callback: await callbackPath(),
     run: await runPath(),
@@ -103,11 +107,15 @@ async function paymentPaths(changes: Parameters<typeof typicalPayment>[1] = {}) 
   const event = await world.count(async () => {
     for (const each of events) await projectEvent(tools, each);
   });
+  const records = new DynamoDbConsumerRecords(world.client, TABLES, world.pacing);
+  const commission = await world.count(async () => {
+    for (const each of events) await keepCommission({ ...tools, records }, each as CommissionEvent);
+  });
   const webhook = await world.count(async () => {
     for (const each of events) await fanOut(tools, each);
     await deliver();
   });
-  return { payment, event, webhook };
+  return { payment, event, commission, webhook };
 }
 
 async function callbackPath(): Promise<CountedPath> {

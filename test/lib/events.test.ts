@@ -187,10 +187,21 @@ describe('the rule of each consumer selects exactly its events', () => {
   test.each([
     ['ViewsEvents', ALL_EVENTS],
     ['WebhooksEvents', PUBLIC_EVENTS],
-    ['ReceiptEvents', ['payment.completed.v1']],
-    ['CommissionEvents', ['payment.completed.v1', 'refund.completed.v1', 'refund.failed.v1', 'dispute.closed.v1']],
-  ])('%s', (name, events) => {
+  ])('%s: of all payments', (name, events) => {
     expect(patternOf(name)).toEqual([{ source: ['payonce'], 'detail-type': [...events] }]);
+  });
+
+  // Neither runs for the other payments, which are most.
+  test.each([
+    ['ReceiptEvents', 'receipt_email', ['payment.completed.v1']],
+    [
+      'CommissionEvents',
+      'affiliate',
+      ['payment.completed.v1', 'refund.completed.v1', 'refund.failed.v1', 'dispute.closed.v1'],
+    ],
+  ])('%s: of payments with metadata.%s', (name, metadata, events) => {
+    const detail = { payment: { metadata: { [metadata]: [{ exists: true }] } } };
+    expect(patternOf(name)).toEqual([{ source: ['payonce'], 'detail-type': events, detail }]);
   });
 
   test('and no other consumer exists', () => {

@@ -59,9 +59,6 @@ export interface PaymentTerms {
   readonly reference?: string;
 }
 
-/** The metadata key with the address to which a receipt is sent. */
-export const RECEIPT_EMAIL = 'receipt_email';
-
 /** Fields that the caller sets and that may hold personal data. They are stored in a details row, which can be erased. */
 export interface PaymentNotes {
   readonly description?: string;

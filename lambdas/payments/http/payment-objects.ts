@@ -1,12 +1,13 @@
 import * as z from 'zod';
 import { type Parsed, refused } from '../../http/problems.ts';
 import { freeLines, freeText, ifUsed } from '../../http/validate.ts';
+import { MetadataName } from '../../kernel/contract/metadata.ts';
 import { CURRENCIES, isCurrency, largestAmountMinor } from '../../kernel/currency.ts';
 import { everyField } from '../../kernel/fields.ts';
 import type { Mode } from '../../kernel/ids.ts';
 import { ONE_LINE } from '../../kernel/one-line.ts';
 import type { PaymentField, PaymentNotes, PaymentTerms } from '../domain/payment.ts';
-import { CANCEL_REASONS, DISPUTE_STATUSES, PAYMENT_STATUSES, RECEIPT_EMAIL } from '../domain/payment.ts';
+import { CANCEL_REASONS, DISPUTE_STATUSES, PAYMENT_STATUSES } from '../domain/payment.ts';
 
 /**
  * The schema of a payment in requests, and of a payment and a refund in answers, in events and in the API documents. Objects
@@ -58,7 +59,7 @@ const reference = freeText(255, 1).meta({
 const description = freeText(500).meta({ description: 'Free text, stored unchanged.', example: 'Two shirts' });
 
 /** What Payonce reads of the metadata: it comes into e-mails and lists. */
-const METADATA_THAT_IS_READ = [RECEIPT_EMAIL, 'affiliate', 'order', 'order_id'];
+const METADATA_THAT_IS_READ = [...Object.values(MetadataName), 'order', 'order_id'];
 
 const metadata = z
   .record(

@@ -4,11 +4,11 @@ import { preferredWait } from '../../http/prefer-wait.ts';
 import { type Parsed, problem, valid } from '../../http/problems.ts';
 import type { Problem } from '../../kernel/answer.ts';
 import { Scopes } from '../../kernel/contract/api.ts';
+import { MetadataName } from '../../kernel/contract/metadata.ts';
 import { type EmailHashes, hashOfNew } from '../../kernel/email-hashes.ts';
 import { chargeOperation, derivePaymentId } from '../../kernel/ids.ts';
 import { awaitFirst } from '../../once/use/await-first.ts';
 import type { RunNotes } from '../../once/use/execute-once.ts';
-import { RECEIPT_EMAIL } from '../domain/payment.ts';
 import type { ChangePaymentTools } from '../use/change-payment.ts';
 import {
   type CreatePayment,
@@ -66,7 +66,7 @@ export async function readyPayment(
   // Only a new payment is refused. A payment that has begun continues, and a retry gets its answer.
   const hasBegun = async () => (await tools.store.readRecord(chargeOperation(asked.paymentId))) !== undefined;
   if (misfit !== undefined && !(await hasBegun())) return { kind: 'refused', problem: misfit };
-  const email = asked.metadata?.[RECEIPT_EMAIL];
+  const email = asked.metadata?.[MetadataName.receiptEmail];
   const keyed = email === undefined ? {} : await hashOfNew(tools.emailHashes, asked, email, hasBegun);
   return valid((notes) => createPayment({ ...tools, processor }, { ...asked, ...keyed }, notes));
 }

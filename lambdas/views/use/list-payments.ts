@@ -1,8 +1,9 @@
+import { MetadataName } from '../../kernel/contract/metadata.ts';
 import { EmailRow } from '../../kernel/contract/rows.ts';
 import { type EmailHashes, emailPartitions } from '../../kernel/email-hashes.ts';
 import { isOrderId } from '../../kernel/ids.ts';
 import { createdPlace } from '../../kernel/places.ts';
-import { type Payment, type PaymentStatus, paymentObject, RECEIPT_EMAIL } from '../../payments/domain/payment.ts';
+import { type Payment, type PaymentStatus, paymentObject } from '../../payments/domain/payment.ts';
 import type { PaymentStore } from '../../payments/use/payment-store.ts';
 import type { ProcessorBooks } from '../../payments/use/processor.ts';
 import { readPayment } from '../../payments/use/read-payment.ts';
@@ -133,7 +134,7 @@ async function rowOfCharge(
 /** @param row with the payment as the API shows it */
 function hasEmail({ body }: ViewRow, email: string): boolean {
   const { metadata } = JSON.parse(body) as { readonly metadata: Readonly<Record<string, string>> };
-  return metadata[RECEIPT_EMAIL]?.toLowerCase() === email.toLowerCase();
+  return metadata[MetadataName.receiptEmail]?.toLowerCase() === email.toLowerCase();
 }
 
 /** @returns undefined when the Ledger has no such transition: a rebuild removes the row */

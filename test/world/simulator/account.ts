@@ -6,6 +6,7 @@ import type { GatewayEvent, GatewayResult } from '../../../lambdas/http/gateway-
 import { JOB_MESSAGE_HIDDEN_SECONDS } from '../../../lambdas/jobs/contract.ts';
 import { Environment } from '../../../lambdas/kernel/contract/environment.ts';
 import { EVENT_SOURCE } from '../../../lambdas/kernel/contract/events.ts';
+import { MetadataName } from '../../../lambdas/kernel/contract/metadata.ts';
 import { IdempotencyTable, KeyAttribute, LedgerTable } from '../../../lambdas/kernel/contract/tables.ts';
 import {
   REDRIVE_TIMEOUT_MINUTES,
@@ -81,12 +82,18 @@ const QUEUES: Readonly<Record<string, QueueShape>> = {
   },
 };
 
-/** The rules of the bus. */
-const RULES: Readonly<Record<string, readonly EventName[]>> = {
-  'views-projector': ALL_EVENTS,
-  'webhook-fan-out': PUBLIC_EVENTS,
-  'receipt-consumer': RECEIPT_EVENTS,
-  'commission-consumer': COMMISSION_EVENTS,
+interface Rule {
+  readonly events: readonly EventName[];
+  /** The name that the payment must have among its metadata. */
+  readonly metadata?: string;
+}
+
+/** The rules of the bus (lib/constructs/event-consumer.ts, lib/follow-ups.ts). */
+const RULES: Readonly<Record<string, Rule>> = {
+  'views-projector': { events: ALL_EVENTS },
+  'webhook-fan-out': { events: PUBLIC_EVENTS },
+  'receipt-consumer': { events: RECEIPT_EVENTS, metadata: MetadataName.receiptEmail },
+  'commission-consumer': { events: COMMISSION_EVENTS, metadata: MetadataName.affiliate },
 };
 
 /** The routes of the gateway; the longest that fits counts. */
@@ -248,8 +255,8 @@ export class Account {
       resources: [],
       detail: event.detail,
     });
-    for (const [queue, events] of Object.entries(RULES)) {
-      if (!events.some((each) => each === event.detailType)) continue;
+    for (const [queue, rule] of Object.entries(RULES)) {
+      if (!selects(rule, event)) continue;
       this.queues.put(queue, body, `${id} ${queue}`);
       // The bus delivers at least once.
       if (this.simulation.strikes('ambiguous_applied', `${id} ${queue} twice`, 'bus delivery'))
@@ -397,6 +404,12 @@ class Lane {
     this.#retries = 0;
     this.#batch = STREAM_BATCH;
   }
+}
+
+function selects({ events, metadata }: Rule, { detailType, detail }: Published): boolean {
+  if (!events.some((each) => each === detailType)) return false;
+  const { payment } = detail as { readonly payment?: { readonly metadata: object } };
+  return metadata === undefined || (payment !== undefined && metadata in payment.metadata);
 }
 
 export function nameOfRow(row: Readonly<Record<string, unknown>>): string {
