@@ -1,11 +1,21 @@
 import type { Mode } from '../../../lambdas/kernel/ids.ts';
 import type { Payment } from '../../../lambdas/payments/domain/payment.ts';
-import type { ProcessorDescriptor } from '../../../lambdas/processors/descriptor.ts';
+import { describeProcessor, type ProcessorDescriptor } from '../../../lambdas/processors/descriptor.ts';
 import { sandboxContract } from '../../../lambdas/processors/sandbox/contract.ts';
-import { sandbox } from '../../../lambdas/processors/sandbox/descriptor.ts';
+import { createSandboxBooks } from '../../../lambdas/processors/sandbox/sandbox-books.ts';
+import { createSandboxClient } from '../../../lambdas/processors/sandbox/sandbox-client.ts';
 import { readSandboxEvent } from '../../../lambdas/processors/sandbox/sandbox-event.ts';
+import { sandboxSignature } from '../../../lambdas/processors/sandbox/sandbox-signature.ts';
 
 const LAG_MS = 60_000;
+
+/** The sandbox's own descriptor imports its code at each cold start of a function. A history has tens of them. */
+const sandbox = describeProcessor(sandboxContract, {
+  client: async () => createSandboxClient,
+  books: async () => createSandboxBooks,
+  signature: async () => sandboxSignature,
+  readEvent: async () => readSandboxEvent,
+});
 
 /** A further processor with the sandbox's API, whose look-ups lag. It takes live payments too, in books of their own. */
 const second: ProcessorDescriptor = {
