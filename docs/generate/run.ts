@@ -4,11 +4,13 @@ import { synthesizedStacks } from '../../lib/synthesized.ts';
 import { metricsPage } from './metrics.ts';
 import { proofPage } from './proof.ts';
 import { retentionPage } from './retention.ts';
+import { scenariosPage } from './scenarios.ts';
 import { fill } from './state-machine.ts';
 
 const STATE_MACHINE = new URL('../state-machine.md', import.meta.url);
 const METRICS = new URL('../metrics.md', import.meta.url);
 const RETENTION = new URL('../retention.md', import.meta.url);
+const SCENARIOS = new URL('../scenarios.md', import.meta.url);
 const PROOF = new URL('../proof.md', import.meta.url);
 const COSTS = new URL('../costs.md', import.meta.url);
 const README = new URL('../../README.md', import.meta.url);
@@ -22,6 +24,7 @@ const { captureExamples } = await import('../../test/api-docs/capture-examples.t
 writeFileSync(STATE_MACHINE, fill(readFileSync(STATE_MACHINE, 'utf8')));
 writeFileSync(METRICS, metricsPage());
 writeFileSync(RETENTION, retentionPage());
+writeFileSync(SCENARIOS, scenariosPage());
 writeFileSync(PROOF, proofPage(readFileSync(PROOF, 'utf8')));
 writeFileSync(EXAMPLES, await captureExamples());
 const { countPaths } = await import('../../test/bench/bench-counted-paths.ts');

@@ -1,0 +1,19 @@
+import { readFileSync } from 'node:fs';
+import { describe, expect, test } from '@jest/globals';
+import { loadFeature } from 'jest-cucumber';
+import { features, scenariosPage } from '../../docs/generate/scenarios.ts';
+
+describe('the page of scenarios', () => {
+  test('is what "npm run docs:tables" writes', () => {
+    expect(readFileSync('docs/scenarios.md', 'utf8')).toBe(scenariosPage());
+  });
+
+  test('names every scenario of every feature', () => {
+    for (const { file, title, scenarios } of features()) {
+      const read = loadFeature(`test/features/${file}`);
+      const all = [...read.scenarios, ...read.scenarioOutlines].map((each) => each.title);
+      expect([title, [...scenarios].sort()]).toEqual([read.title, all.sort()]);
+      expect(all.length).toBeGreaterThan(0);
+    }
+  });
+});
