@@ -21,11 +21,19 @@ export interface Attack {
 const METHODS = ['GET', 'POST', 'PATCH', 'DELETE', 'PUT'] as const;
 const SCHEMES = ['Bearer', 'bearer', 'Basic', 'Token', ''] as const;
 
-/** Requests of someone with a key of another tenant, who knows everything of the victim but its keys. */
-export function attacksOn({ tenantId, known }: Victim, apiKey: string): fc.Arbitrary<Attack> {
+/**
+ * Requests of someone with a key of another tenant, who knows everything of the victim but its keys.
+ *
+ * @param own ids of the attacker's objects, which stand beside those of the victim in one path
+ */
+export function attacksOn(
+  { tenantId, known }: Victim,
+  { apiKey, own }: { readonly apiKey: string; readonly own: readonly string[] },
+): fc.Arbitrary<Attack> {
   const word = fc.constantFrom(...known, tenantId);
   const inPath = fc.oneof(
     { weight: 6, arbitrary: word },
+    { weight: 2, arbitrary: fc.constantFrom(...own) },
     { weight: 1, arbitrary: word.map((each) => `${each}%2F..%2F${each}`) },
     { weight: 1, arbitrary: word.map((each) => each.toUpperCase()) },
     { weight: 1, arbitrary: word.map((each) => `${each}%00`) },

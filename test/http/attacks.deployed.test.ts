@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { ALL_SCOPES } from '../../lambdas/kernel/contract/api.ts';
 import { documentClient } from '../../lambdas/kernel/platform/document-client.ts';
 import { TenantAdministration } from '../../lambdas/tenants/store/tenant-administration.ts';
-import { ApiClient } from '../support/api-client.ts';
+import { type ApiAnswer, ApiClient } from '../support/api-client.ts';
 import { dynamoDbClient, localAws } from '../support/local-aws.ts';
 import { whole } from '../support/prove.ts';
 import { until } from '../support/until.ts';
@@ -35,12 +35,18 @@ async function tenantNamed(name: string) {
   return { tenantId, apiKey, api: new ApiClient(aws, apiKey) };
 }
 
+const postWith =
+  (api: ApiClient) =>
+  (path: string, key: string, body: object): Promise<ApiAnswer> =>
+    api.send('POST', path, {
+      headers: { 'content-type': 'application/json', 'idempotency-key': key },
+      body: JSON.stringify(body),
+    });
+
 /** A tenant with objects of every kind. */
 async function victim(): Promise<{ readonly seen: Victim; readonly read: () => Promise<readonly string[]> }> {
   const { tenantId, api } = await tenantNamed('Victim');
-  const json = { 'content-type': 'application/json' };
-  const post = (path: string, key: string, body: object) =>
-    api.send('POST', path, { headers: { ...json, 'idempotency-key': key }, body: JSON.stringify(body) });
+  const post = postWith(api);
   const email = 'ada@victim.example';
   const paid = await api.pay({ key: 'v-pay', body: { description: SECRET, reference: 'v-order-1' } });
   const id = String(paid.json['id']);
@@ -90,6 +96,9 @@ test(
   async () => {
     const { seen, read } = await victim();
     const { api, apiKey } = await tenantNamed('Attacker');
+    const hook = { url: 'https://attacker.example.com/hooks', events: ['*'] };
+    const owned = [await api.pay({ key: 'a-pay' }), await postWith(api)('/v1/webhook_endpoints', 'a-hook', hook)];
+    const own = owned.map(({ json }) => String(json['id']));
     const before = await until(async () => {
       const [one, other] = [await read(), await read()];
       return JSON.stringify(one) === JSON.stringify(other) ? one : undefined;
@@ -98,7 +107,7 @@ test(
     const statuses = new Map<number, number>();
     const found: string[] = [];
     for (let sent = 0; sent < REQUESTS || Date.now() < endMs; sent += AT_ONCE) {
-      const attacks = fc.sample(attacksOn(seen, apiKey), { numRuns: AT_ONCE, seed: SEED + sent });
+      const attacks = fc.sample(attacksOn(seen, { apiKey, own }), { numRuns: AT_ONCE, seed: SEED + sent });
       const answers = await Promise.all(attacks.map(({ method, path, ...init }) => api.send(method, path, init)));
       for (const [index, answer] of answers.entries()) {
         statuses.set(answer.status, (statuses.get(answer.status) ?? 0) + 1);
