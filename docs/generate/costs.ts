@@ -85,6 +85,8 @@ Written by \`npm run docs:tables\` from \`docs/generate/costs.ts\`. Do not edit 
 List prices of AWS in us-east-1 as of ${PRICES_AS_OF}, in USD (\`lib/cost/prices.ts\`). What is charged comes from the synthesized templates, and units of
 DynamoDB from the counts of \`test/bench/counted-paths.test.ts\`. Durations and kilobytes of logs are assumptions, and each is named. Free tiers, discounts,
 data transfer, taxes, the domain's name and the processor's fees are not included. \`npx payonce cost\` computes the bill of other settings.
+The prices of DynamoDB's units, Lambda, the REST API, SQS, logs, custom metrics, dashboards and WAF were compared with what others published in 2026. AWS's own pages could not be read, and the
+other prices were not looked up again: look at the pages before a decision depends on one.
 
 | what | USD |
 |---|---|

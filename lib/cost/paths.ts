@@ -56,6 +56,24 @@ function eventPath(
   };
 }
 
+/** @param share of an execution and of a request to receive or to delete */
+function webhookPath(title: string, share: number): Path {
+  const queueRequest = 1 + 2 * share;
+  return {
+    title,
+    assumes:
+      "The execution has 256 MB and takes 0.3 seconds, most of it for the receiver's answer. The messages have the group of their owner, so the queue is a fair one.",
+    usage: {
+      queueRequest,
+      fairRequest: queueRequest,
+      execution: share,
+      gbSecond: gbSeconds(256, 0.3),
+      writeUnit: counted.webhook.writeUnits,
+      readUnit: counted.webhook.reads,
+    },
+  };
+}
+
 const COMMISSION_PATH: Path = {
   title: 'The commission of an affiliate',
   assumes:
@@ -109,17 +127,8 @@ export function pathsOf({ memoryMb, consumers }: PathSettings) {
       1,
     ),
     commission: COMMISSION_PATH,
-    webhook: {
-      title: 'A webhook, delivered at the first attempt',
-      assumes: "The execution has 256 MB and takes 0.3 seconds, most of it for the receiver's answer.",
-      usage: {
-        queueRequest: 3,
-        execution: 1,
-        gbSecond: gbSeconds(256, 0.3),
-        writeUnit: counted.webhook.writeUnits,
-        readUnit: counted.webhook.reads,
-      },
-    },
+    webhook: webhookPath('A webhook, delivered at the first attempt', 1),
+    webhookUnderLoad: webhookPath('A webhook, under load', OF_TEN),
     email: {
       title: 'An e-mail about an order or a receipt',
       assumes: 'The counter of its recipient costs one write unit; the mail service charges for the e-mail itself.',

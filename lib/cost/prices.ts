@@ -1,4 +1,9 @@
-/** List prices of AWS in us-east-1: the only place in the repository that states a price. */
+/**
+ * List prices of AWS in us-east-1: the only place in the repository that states a price. AWS's pages fill their tables by script, so they
+ * were not read again. Third parties name the same prices in 2026 for DynamoDB's units, Lambda, the REST API, SQS, logs, custom metrics,
+ * dashboards and WAF. The others are from memory of the pages: storage, backups, the bus, the archive, schedules, alarms, kept logs, X-Ray,
+ * secrets and keys.
+ */
 export const PRICES_AS_OF = '2025-11';
 
 interface Price {
@@ -26,6 +31,12 @@ export const PRICES = {
   firing: { what: 'firings of a schedule', usd: 1, per: MILLION, page: aws('eventbridge') },
   archivedGb: { what: 'GB written to an archive of events', usd: 0.1, per: 1, page: aws('eventbridge') },
   queueRequest: { what: 'requests to SQS', usd: 0.4, per: MILLION, page: aws('sqs') },
+  fairRequest: {
+    what: 'requests to SQS for messages with a group, additional',
+    usd: 0.1,
+    per: MILLION,
+    page: aws('sqs'),
+  },
   loggedGb: { what: 'GB of logs', usd: 0.5, per: 1, page: aws('cloudwatch') },
   keptLogGb: { what: 'GB of logs kept, a month', usd: 0.03, per: 1, page: aws('cloudwatch') },
   alarm: { what: 'alarms', usd: 0.1, per: 1, page: aws('cloudwatch') },
