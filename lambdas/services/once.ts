@@ -3,6 +3,7 @@ import type { Context, MiddlewareHandler } from 'hono';
 import { type GatewayEvent, type GatewayResult, gatewayRequest } from '../http/gateway-request.ts';
 import { gatewayResult } from '../http/http-answer.ts';
 import type { Answer } from '../kernel/answer.ts';
+import { REDELIVERED_HOURS } from '../kernel/contract/retention.ts';
 import { LEASE_SECONDS } from '../kernel/contract/timing.ts';
 import { documentClient } from '../kernel/platform/document-client.ts';
 import { systemClock, systemDigest, systemEntropy } from '../kernel/platform/platform.ts';
@@ -38,7 +39,7 @@ export interface OnceOptions {
   readonly table: string;
   /** A client that does not retry (`maxAttempts: 1`): the engine retries. @default one for the region of the environment */
   readonly client?: Documents;
-  /** Hours for which an answer is replayed, by scope, and `default`. @default 24 */
+  /** Hours for which an answer is replayed, by scope, and `default`; `events` of consumers at least 672. @default 24, events 720 */
   readonly retentionHours?: Readonly<Record<string, number>>;
   /**
    * How long a claim excludes other owners without being renewed, 1 to 3,600. It is renewed while its handler runs, so it is the
@@ -93,6 +94,9 @@ export function createOnce({
   for (const [scope, hours] of Object.entries(retentionHours)) {
     check(hours >= 1, `retentionHours.${scope}`, hours, 'must be at least 1');
   }
+  // An event that comes again after its record has expired would take effect again.
+  const { events = REDELIVERED_HOURS } = retentionHours;
+  check(events >= REDELIVERED_HOURS, 'retentionHours.events', events, `must be at least ${REDELIVERED_HOURS}`);
   const pacing = { clock: systemClock, entropy: systemEntropy };
   const store = new OwnTable(client, table, pacing);
   const work = { unit: 'a request with a key, or an event', record: 'its record in the table of the service' };

@@ -1,0 +1,11 @@
+import { expect, test } from '@jest/globals';
+import { createOnce } from '../../lambdas/services/once.ts';
+
+const client = { send: () => Promise.reject(new Error('not called')) };
+
+test('records of events that expire while an event can come again are refused', () => {
+  const made = (events: number) => () =>
+    createOnce({ table: 'points', client: client as never, retentionHours: { events } });
+  expect(made(671)).toThrow('retentionHours.events 671 must be at least 672');
+  expect(made(672)).not.toThrow();
+});
