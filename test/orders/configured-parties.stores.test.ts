@@ -1,3 +1,5 @@
+import { spawn } from 'node:child_process';
+import { join } from 'node:path';
 import { CreateSecretCommand, DeleteSecretCommand, SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
 import { CreateQueueCommand, DeleteQueueCommand, SQSClient } from '@aws-sdk/client-sqs';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
@@ -14,9 +16,12 @@ import type { PartiesConfig } from '../../lambdas/orders/parties/settings.ts';
 import { callOnce } from '../../lambdas/outbound/http-call.ts';
 import { SqsLetterBox } from '../../lambdas/outbound/store/sqs-letter-box.ts';
 import { redriveLetters } from '../../lambdas/outbound/use/redrive-letters.ts';
+import { PROJECT } from '../../local/directories.ts';
 import { CREDENTIALS } from '../../local/emulator-environment.ts';
 import { askSandbox, createTables, dynamoDbClient, localAws } from '../support/local-aws.ts';
+import { until } from '../support/until.ts';
 import { World } from '../world/world.ts';
+import { BIGCOMMERCE_TOKEN, LOCATION, serveBigCommerce } from './bigcommerce-double.ts';
 
 const LIMIT = { timeoutMs: 15_000 };
 const { awsEndpoint: endpoint, region, sandboxUrl, sandboxSecret } = localAws();
@@ -144,5 +149,46 @@ describe('the parties of orders on the deployed sandbox', () => {
     expect(reports).toMatchObject([{ state: 'applied' }]);
     const again = await mailer.send(letter('late', 'account@example.com'), LIMIT);
     expect([again.kind, await emails('late')]).toEqual(['sent', 1]);
+  });
+});
+
+describe('BigCommerce as the shop', () => {
+  test('a process that is killed between its send and the answer: one adjustment, and an operator is asked', async () => {
+    await using store = await serveBigCommerce();
+    const { ARN = '' } = await manager.send(
+      new CreateSecretCommand({ Name: `bigcommerce-${process.pid}`, SecretString: BIGCOMMERCE_TOKEN }),
+    );
+    const ofStore: PartiesConfig = {
+      ...config,
+      shopUrl: store.store,
+      secrets: { bigcommerceToken: ARN, locationId: LOCATION, postmarkToken: ARN },
+    };
+    const orderId = `ord_${crypto.randomUUID()}` as OrderId;
+    const order = {
+      operationId: storedOperationId(`stock_${orderId}`),
+      orderId,
+      items: [{ sku: 'sku_tea', quantity: 2 }],
+    };
+    store.writeTroubles.push('silent_after');
+    const child = spawn(process.execPath, [join('test', 'orders', 'stock-process.ts')], {
+      cwd: PROJECT,
+      stdio: ['ignore', 'ignore', 'inherit'],
+      env: { ...process.env, CONFIG: JSON.stringify(ofStore), ORDER: JSON.stringify(order) },
+    });
+    await until(async () => (store.adjustments.length > 0 ? true : undefined));
+    child.kill('SIGKILL');
+
+    // The lease of the killed process has ended.
+    const clock = { ...systemClock, nowMs: () => systemClock.nowMs() + 600_000 };
+    const { stock } = await configuredParties(ofStore, { ...tools(), clock });
+    expect(await stock.reserve(order, LIMIT)).toMatchObject({ kind: 'refused', failure: { code: 'stock_in_doubt' } });
+    expect(store.adjustments).toMatchObject([{ reason: `Payonce ${orderId}` }]);
+    const [kept] = await new SqsLetterBox(sqs, config.deadLettersQueueUrl, config.delayedCallsQueueUrl).take(10);
+    expect(kept?.letter).toMatchObject({ about: orderId, reason: 'stock_in_doubt', mayBeApplied: true });
+
+    // Other orders go on.
+    const other = { ...order, operationId: storedOperationId(`other_${orderId}`) };
+    expect(await stock.reserve(other, LIMIT)).toEqual({ kind: 'reserved', reservationId: 't-2' });
+    await manager.send(new DeleteSecretCommand({ SecretId: ARN, ForceDeleteWithoutRecovery: true }));
   });
 });
