@@ -443,6 +443,19 @@ export const MONEY_MUTANTS: readonly Mutant[] = [
     ],
   },
   {
+    name: 'charge-hidden-by-another',
+    fault:
+      'A payment whose own charge is pending is looked up by its key only, which shows another charge of the same operation.',
+    needs: ['stray'],
+    edits: [
+      {
+        file: 'lambdas/resolving/use/resolve.ts',
+        find: 'const another = chargeOfAnother(fact, chain);',
+        replace: 'const another = chargeOfAnother(fact, chain) && undefined;',
+      },
+    ],
+  },
+  {
     name: 'refund-of-an-unknown-charge-waits-unheard',
     fault: 'A refund of a charge that the processor does not know stays reserved, and no alarm tells of it.',
     needs: ['decide'],

@@ -308,6 +308,18 @@ export const ONCE_MUTANTS: readonly Mutant[] = [
     ],
   },
   {
+    name: 'canceled-order-still-promises',
+    fault: 'A canceled order says for ever that a credit is still to come whose answer was lost.',
+    needs: ['order'],
+    edits: [
+      {
+        file: 'lambdas/orders/domain/order-steps.ts',
+        find: 'if (OPEN.has(referral.status))',
+        replace: 'if (OPEN.has(referral.status) && order.failure === undefined)',
+      },
+    ],
+  },
+  {
     name: 'redriven-letter-not-told',
     finding: 'B12',
     fault: 'An order does not learn that its dead letter took effect.',
