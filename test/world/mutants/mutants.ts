@@ -1,3 +1,4 @@
+import { INTAKE_MUTANTS } from './intake-mutants.ts';
 import { LIMIT_MUTANTS } from './limit-mutants.ts';
 import { MODE_MUTANTS } from './mode-mutants.ts';
 import { MONEY_MUTANTS } from './money-mutants.ts';
@@ -5,7 +6,13 @@ import { edited, type Mutant } from './mutant.ts';
 import { ONCE_MUTANTS } from './once-mutants.ts';
 
 /** All planted faults. `payonce simulate --mutants` shows how many histories it takes to find each. */
-export const MUTANTS: readonly Mutant[] = [...MONEY_MUTANTS, ...ONCE_MUTANTS, ...MODE_MUTANTS, ...LIMIT_MUTANTS];
+export const MUTANTS: readonly Mutant[] = [
+  ...MONEY_MUTANTS,
+  ...ONCE_MUTANTS,
+  ...MODE_MUTANTS,
+  ...LIMIT_MUTANTS,
+  ...INTAKE_MUTANTS,
+];
 
 /** The files that a mutant changes, by path from the root of the repository. */
 export function filesOf({ edits }: Mutant): readonly string[] {

@@ -3,12 +3,14 @@ import type { DynamoDBBatchResponse, DynamoDBStreamEvent } from 'aws-lambda';
 import { ALL_EVENTS, type EventName, PUBLIC_EVENTS, RELAY_LANES } from '../../../lambdas/events/contract.ts';
 import { COMMISSION_EVENTS, RECEIPT_EVENTS } from '../../../lambdas/follow-ups/contract.ts';
 import type { GatewayEvent, GatewayResult } from '../../../lambdas/http/gateway-request.ts';
+import { REQUESTS_AT_ONCE } from '../../../lambdas/intake/contract.ts';
 import { JOB_MESSAGE_HIDDEN_SECONDS } from '../../../lambdas/jobs/contract.ts';
 import { Environment } from '../../../lambdas/kernel/contract/environment.ts';
 import { EVENT_SOURCE } from '../../../lambdas/kernel/contract/events.ts';
 import { MetadataName } from '../../../lambdas/kernel/contract/metadata.ts';
 import { IdempotencyTable, KeyAttribute, LedgerTable } from '../../../lambdas/kernel/contract/tables.ts';
 import {
+  PAYMENTS_TIMEOUT_SECONDS,
   REDRIVE_TIMEOUT_MINUTES,
   receivesOf,
   WEBHOOK_SENDER_TIMEOUT_SECONDS,
@@ -49,6 +51,15 @@ const jobs = (name: FunctionName): Readonly<Record<string, QueueShape>> => ({
   [`${name}-dead`]: {},
 });
 
+const requests = (name: string): Readonly<Record<string, QueueShape>> => ({
+  [name]: {
+    consumer: 'payment-requests',
+    batch: REQUESTS_AT_ONCE,
+    ...taskQueue(6 * PAYMENTS_TIMEOUT_SECONDS * 1_000),
+    deadLetters: 'payment-requests-parked',
+  },
+});
+
 /** As the stacks make them (lib/constructs/task-queue.ts, event-consumer.ts, job-worker.ts). */
 const QUEUES: Readonly<Record<string, QueueShape>> = {
   ...consumer('views-projector'),
@@ -71,6 +82,9 @@ const QUEUES: Readonly<Record<string, QueueShape>> = {
     ...taskQueue(6 * WEBHOOK_SENDER_TIMEOUT_SECONDS * 1_000),
     deadLetters: 'webhooks-dead',
   },
+  ...requests('payment-requests'),
+  ...requests('requests-of-shop'),
+  'payment-requests-parked': {},
   'webhooks-dead': {},
   'relay-parked': {},
   letters: {},

@@ -149,6 +149,17 @@ export interface Settings {
   readonly clockSkewMs: number;
 }
 
+/** How an event reaches the function that takes it. */
+export type RequestTransport = 'bus' | 'queue' | 'subject' | 'topic';
+
+/** An event that asks for a payment, as its transport took it. */
+export interface PaymentRequest {
+  readonly via: RequestTransport;
+  /** JSON. */
+  readonly detail: string;
+  readonly sentAtMs: number;
+}
+
 /** What oracles read. */
 export interface Observed {
   readonly settings: Pick<Settings, 'approvals' | 'emailsADay'>;
@@ -176,6 +187,12 @@ export interface Observed {
   readonly reported: readonly { readonly of: string; readonly error: unknown; readonly atMs: number }[];
   /** Messages that are left, by name of the queue: task queues, consumers' queues, their dead letters and parking queues. */
   readonly queues: Readonly<Record<string, number>>;
+  readonly requests: {
+    /** What transports have taken, oldest first. */
+    readonly taken: readonly PaymentRequest[];
+    /** The bodies of those that wait for an operator. */
+    readonly parked: readonly string[];
+  };
   /** The most messages that were in a queue at a time, by name of the queue. */
   readonly crowds: Readonly<Record<string, number>>;
 }
@@ -208,6 +225,10 @@ export type OperatorName = 'operator' | 'operator_again' | 'approver';
 export interface RunningSystem extends Observed {
   /** Sends a request through the gateway. The promise ends with the answer, or when the client's patience ends. */
   api(request: ApiRequest): Promise<ClientCall>;
+  readonly requests: Observed['requests'] & {
+    /** Sends an event that asks for a payment. @returns false when the transport does not take it */
+    take(via: RequestTransport, detail: string, name: string): boolean;
+  };
   /** Called with each event that a processor has to tell. @default it is delivered at once, once */
   onCallback(take: (processor: string, event: SandboxEvent) => void): void;
   /** Called with what a processor does by itself later, for example the end of a pending charge. @default it is done then */

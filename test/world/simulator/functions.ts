@@ -1,4 +1,10 @@
 import {
+  IntakeEnvironment,
+  type IntakeSettings,
+  REQUESTS_SOURCE,
+  senderName,
+} from '../../../lambdas/intake/contract.ts';
+import {
   EXECUTOR_TIMEOUT_SECONDS,
   JOB_WORKER_TIMEOUT_SECONDS,
   JOBS_API_TIMEOUT_SECONDS,
@@ -22,7 +28,7 @@ import type { AddressRulesOptions, Resolve } from '../../../lambdas/webhooks/tra
 import type { WebhookTransport } from '../../../lambdas/webhooks/use/webhooks.ts';
 import { TABLES } from '../tables.ts';
 import { BOOKS } from './processors.ts';
-import { queueUrl } from './queues.ts';
+import { queueArn, queueUrl } from './queues.ts';
 
 /** Everything that any function needs from outside. */
 export interface WholePlatform extends Platform, PartiesTools, Bus {
@@ -40,6 +46,9 @@ export interface SimulatedFunction {
   /** The queue for what it cannot read. */
   readonly parking?: string;
 }
+
+/** The topic and the subject of payment requests. */
+export const REQUESTS = 'payments';
 
 /** Base addresses. Nothing listens there. */
 export const Address = {
@@ -59,6 +68,20 @@ export const Secret = {
   sandbox: 'sandbox-access',
   live: 'live-access',
 } as const;
+
+const SHOP = { tenant: 'ten_shop', mode: 'test' } as const;
+
+/** The senders of payment requests: one for each transport. */
+const INTAKE: IntakeSettings = {
+  oldestHours: 24,
+  senders: [
+    { sender: senderName.bus(REQUESTS_SOURCE, '000000000000'), ...SHOP },
+    { sender: senderName.queue('shop'), ...SHOP },
+    { sender: senderName.topic(REQUESTS), ...SHOP },
+    { sender: senderName.subject(REQUESTS), ...SHOP },
+  ],
+  queues: [{ arn: queueArn('requests-of-shop'), sender: senderName.queue('shop') }],
+};
 
 /** The variables of every function, without those of one deployment. */
 export const VARIABLES: Readonly<Record<string, string>> = {
@@ -93,6 +116,8 @@ export const VARIABLES: Readonly<Record<string, string>> = {
   [Environment.apiUrl]: Address.api,
   [Environment.paymentJobsQueueUrl]: queueUrl('payment-jobs'),
   [Environment.upkeepJobsQueueUrl]: queueUrl('upkeep-jobs'),
+  [IntakeEnvironment.settings]: JSON.stringify(INTAKE),
+  [IntakeEnvironment.queueUrl]: queueUrl('payment-requests'),
   [PartiesEnvironment.sandboxSecretId]: Secret.sandbox,
   [PartiesEnvironment.shopUrl]: Address.parties,
   [PartiesEnvironment.postmarkUrl]: Address.parties,
@@ -120,6 +145,7 @@ async function load() {
       orders: await import('../../../lambdas/functions/orders.ts'),
       'outbox-relay': await import('../../../lambdas/functions/outbox-relay.ts'),
       'payment-jobs': await import('../../../lambdas/functions/payment-jobs.ts'),
+      'payment-requests': await import('../../../lambdas/functions/payment-requests.ts'),
       payments: await import('../../../lambdas/functions/payments.ts'),
       'receipt-consumer': await import('../../../lambdas/functions/receipt-consumer.ts'),
       'republish-range': await import('../../../lambdas/functions/republish-range.ts'),
@@ -173,6 +199,7 @@ export const FUNCTIONS: Readonly<Record<FunctionName, SimulatedFunction>> = {
     ...answering('webhook-sender', WEBHOOK_SENDER_TIMEOUT_SECONDS),
     parking: 'webhooks-dead',
   },
+  'payment-requests': { ...answering('payment-requests'), parking: 'payment-requests-parked' },
   'outbox-relay': { ...answering('outbox-relay', RELAY_TIMEOUT_SECONDS), parking: 'relay-parked' },
   'views-projector': consumer('views-projector'),
   'webhook-fan-out': consumer('webhook-fan-out'),

@@ -57,6 +57,8 @@ export const FEATURES = [
   'corrections',
   // Acts in an order that is rarely drawn.
   'courses',
+  // Payments that events ask for.
+  'requests',
 ] as const;
 
 export type Feature = (typeof FEATURES)[number];
@@ -78,6 +80,7 @@ const RARELY: Readonly<Partial<Record<Feature, number>>> = {
   storms: 0.05,
   modes: 0.15,
   courses: 0,
+  requests: 0,
 };
 
 const CALLBACK_TROUBLE = { lost_callbacks: 0.5, doubled_callbacks: 0.4, late_callbacks: 0.5 } as const;
@@ -339,6 +342,22 @@ export const PROFILES = {
     acts: [0, 3],
     features: { ...CALLBACK_TROUBLE, courses: 1, approvals: 0.5, orders: 0.6, floods: 0, storms: 0, crashes: 0.2 },
     otherwise: 0.15,
+  },
+  requests: {
+    subjects: [1, 4],
+    acts: [0, 3],
+    features: {
+      ...CALLBACK_TROUBLE,
+      ...MACHINE_TROUBLE,
+      requests: 1,
+      declines: 0.3,
+      silence: 0.5,
+      processor_outages: 0.5,
+      storms: 0.6,
+      redrives: 0.4,
+      refunds: 0.4,
+    },
+    otherwise: 0.1,
   },
   everything: { subjects: [1, 5], acts: [1, 9], features: { cron: 0.2, storms: 0.2 }, otherwise: 0.35 },
 } as const satisfies Readonly<Record<string, Profile>>;

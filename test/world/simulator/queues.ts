@@ -126,7 +126,7 @@ export class Queues {
     if (source === undefined) return;
     for (const message of this.#of(deadLetters)) {
       this.#of(deadLetters).delete(message);
-      this.put(source, message.body, this.#simulation.named(`${message.name} redriven`), 0, { group: message.group });
+      this.put(source, message.body, this.#simulation.named(`${message.name} redriven`), 0, message);
     }
   }
 
@@ -276,6 +276,10 @@ function* fairly(
 
 const BASE = 'https://queues.example/';
 
+export function queueArn(name: string): string {
+  return `arn:aws:sqs:eu-west-1:000000000000:${name}`;
+}
+
 export function queueUrl(name: string): string {
   return `${BASE}${name}`;
 }
@@ -303,7 +307,7 @@ function recordOf(queue: string, message: Message): SQSEvent['Records'][number] 
     messageAttributes: message.attributes,
     md5OfBody: '',
     eventSource: 'aws:sqs',
-    eventSourceARN: `arn:aws:sqs:eu-west-1:000000000000:${queue}`,
+    eventSourceARN: queueArn(queue),
     awsRegion: 'eu-west-1',
   };
 }

@@ -52,6 +52,7 @@ import { JobClock } from './job-clock.ts';
 import { Parties, Receivers, unreachable } from './parties.ts';
 import { secretText } from './platform.ts';
 import { BOOKS, REGISTRY } from './processors.ts';
+import { RequestTransports } from './request-transports.ts';
 import { type Process, Simulation } from './simulation.ts';
 
 const START_MS = Date.UTC(2026, 2, 2, 9);
@@ -87,6 +88,7 @@ export class SimulatedSystem implements RunningSystem {
   readonly tenants: Readonly<Record<string, SimulatedTenant>>;
   readonly calls: Call[] = [];
   readonly alarms: Alarm[] = [];
+  readonly requests: RequestTransports;
   readonly reported: { readonly of: string; readonly error: unknown; readonly atMs: number }[] = [];
   quiet = false;
   faultsEndedAtMs?: number;
@@ -125,6 +127,7 @@ export class SimulatedSystem implements RunningSystem {
       raise: (alarm) => this.alarms.push(alarm),
       report: (of, error) => this.reported.push({ of, error, atMs: this.nowMs }),
     });
+    this.requests = new RequestTransports(this.account, () => !this.#parties.down.has('bus'));
   }
 
   static async begin(seed: number, muted: readonly string[] = []): Promise<SimulatedSystem> {

@@ -5,6 +5,7 @@ import { CLIENT_ACTS } from './clients.ts';
 import { DASHBOARD_ACTS } from './dashboard.ts';
 import { MERCHANT_ACTS } from './merchants.ts';
 import { OPERATOR_ACTS } from './operators.ts';
+import { REQUEST_ACTS } from './requests.ts';
 import { WORLD_ACTS } from './world.ts';
 
 export const ACTS: readonly Act[] = [
@@ -15,6 +16,7 @@ export const ACTS: readonly Act[] = [
   ...OPERATOR_ACTS,
   ...APPROVAL_ACTS,
   ...WORLD_ACTS,
+  ...REQUEST_ACTS,
 ];
 
 const BY_NAME: ReadonlyMap<string, Act> = new Map(ACTS.map((each) => [each.name, each]));

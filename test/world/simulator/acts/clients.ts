@@ -8,7 +8,7 @@ import { stormAfter } from './world.ts';
 
 /** What merchants’ systems request for their customers. */
 
-interface Money {
+export interface Money {
   readonly tenant: string;
   readonly amount: number;
   readonly currency: string;
@@ -45,7 +45,7 @@ export function drawTenant(dice: Drawing['dice'], has: Drawing['has']): (typeof 
   return dice.chance(0.85) ? 'shop' : 'studio';
 }
 
-function drawMoney({ dice, has }: Drawing): Money {
+export function paymentMoney({ dice, has }: Drawing): Money {
   const features = (Object.keys(SOURCES) as (keyof typeof SOURCES)[]).filter(has);
   const plain = features.length === 0 || dice.chance(0.4);
   return {
@@ -128,7 +128,7 @@ const pay = act<Pay>({
   draw: (drawing) => {
     const { dice, has } = drawing;
     return {
-      ...drawMoney(drawing),
+      ...paymentMoney(drawing),
       capture: has('holds') && dice.chance(0.6) ? 'manual' : 'automatic',
       ...(has('references') ? { reference: `purchase-${dice.whole(1, 2)}` } : {}),
       copies: has('copies') && dice.chance(0.5) ? dice.whole(2, 4) : 1,
@@ -217,7 +217,7 @@ const order = act<Order>({
   draw: (drawing) => {
     const { dice, has } = drawing;
     const troubled = has('party_outages');
-    const money = drawMoney(drawing);
+    const money = paymentMoney(drawing);
     const buyer = has('mail_cap') ? dice.pick(BUYERS) : 'ada';
     return {
       ...money,
@@ -268,12 +268,17 @@ const retry = act<Retry>({
   about: 'payment',
   weight: 5,
   pace: ['instant', 'seconds', 'minutes', 'days'],
-  draw: ({ dice, has, earlier }) => ({
-    of: dice.pick(earlier.filter(({ act: name }) => RETRIED.has(name))).id,
-    changed: has('changed_bodies') && dice.chance(0.2),
-    ...(dice.chance(0.3) ? { wait: dice.whole(1, 8) } : {}),
-    ...(has('modes') && dice.chance(0.3) ? { stranger: 'mode' } : dice.chance(0.1) ? { stranger: true } : {}),
-  }),
+  draw: ({ dice, has, earlier }) => {
+    const retried = earlier.filter(({ act: name }) => RETRIED.has(name));
+    return retried.length === 0
+      ? undefined
+      : {
+          of: dice.pick(retried).id,
+          changed: has('changed_bodies') && dice.chance(0.2),
+          ...(dice.chance(0.3) ? { wait: dice.whole(1, 8) } : {}),
+          ...(has('modes') && dice.chance(0.3) ? { stranger: 'mode' } : dice.chance(0.1) ? { stranger: true } : {}),
+        };
+  },
   play: async (scene, step) => {
     const first = scene.system.calls.find(({ step: id, method }) => id === step.of && method === 'POST');
     if (first === undefined) return 'nothing';

@@ -7,6 +7,7 @@ import {
   type KeyScope,
   type OrderId,
   type PaymentId,
+  paymentOfEvent,
   paymentOfOrder,
   tenantId,
 } from '../../../../lambdas/kernel/ids.ts';
@@ -29,6 +30,11 @@ const CHANGES = {
 
 export function keyOf(step: Step): string {
   return `step-${step.id}`;
+}
+
+/** The id of the event by which a step asks for a payment. */
+export function eventIdOf({ id }: Pick<Step, 'id'>): string {
+  return `0b9c2f60-7d5a-4a7e-9a53-${String(id).padStart(12, '0')}`;
 }
 
 /** The step that made the payment, the order or the endpoint which a step is about. */
@@ -63,6 +69,10 @@ export function orderOf(scene: Scene, step: Step): OrderId | undefined {
 /** The payment that a step is about, or that its order takes. */
 export function paymentOf(scene: Scene, step: Step): PaymentId | undefined {
   const root = rootOf(scene, step);
+  if (root?.act === 'request') {
+    const { tenantId: owner, mode } = scopeOf(scene, root, '');
+    return paymentOfEvent(systemDigest, { tenantId: owner, mode }, eventIdOf(root));
+  }
   if (root?.act === 'pay') return derivePaymentId(systemDigest, scopeOf(scene, root, '/v1/payments'));
   const order = orderOf(scene, step);
   return order === undefined ? undefined : paymentOfOrder(systemDigest, order);

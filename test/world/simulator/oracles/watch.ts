@@ -8,6 +8,7 @@ import { checkApprovals, checkEmails } from './limits.ts';
 import { checkOrder, checkOrdersEnd } from './orders.ts';
 import { checkOwners } from './owners.ts';
 import { checkBooks, checkCallbacks, checkProcessors } from './processors.ts';
+import { checkRequests } from './requests.ts';
 import { Seen } from './seen.ts';
 import {
   checkAnswered,
@@ -69,6 +70,7 @@ export class Watch {
       ...checkApprovals(seen),
       ...checkEmails(seen),
       ...checkEvents(seen),
+      ...checkRequests(seen),
     );
     return found;
   }

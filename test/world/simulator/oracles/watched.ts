@@ -1,6 +1,6 @@
 import { TABLES } from '../../tables.ts';
 import type { World } from '../../world.ts';
-import type { Observed } from '../contract.ts';
+import type { Observed, PaymentRequest } from '../contract.ts';
 import { Watch } from './watch.ts';
 
 type Lists = 'calls' | 'alarms' | 'published' | 'callbacks' | 'webhooks' | 'shop' | 'mails' | 'troubles';
@@ -19,6 +19,7 @@ export function watched({ clock, store, processor }: World) {
     troubles: [],
   };
   const queues: Record<string, number> = {};
+  const requests: { readonly taken: PaymentRequest[]; readonly parked: string[] } = { taken: [], parked: [] };
   const crowds: Record<string, number> = {};
   const world: Observed = {
     get nowMs() {
@@ -33,6 +34,7 @@ export function watched({ clock, store, processor }: World) {
     faults: [],
     reported: [],
     queues,
+    requests,
     crowds,
     ...lists,
   };
@@ -41,6 +43,7 @@ export function watched({ clock, store, processor }: World) {
   return {
     ...lists,
     queues,
+    requests,
     crowds,
     world,
     /** The oracles that are violated now. */

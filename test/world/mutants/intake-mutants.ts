@@ -1,0 +1,58 @@
+import type { Mutant } from './mutant.ts';
+
+/** Planted faults in what takes the events that ask for payments. */
+export const INTAKE_MUTANTS: readonly Mutant[] = [
+  {
+    name: 'request-acknowledged-before-its-commit',
+    fault: 'An event that must wait for an outage is acknowledged.',
+    needs: ['request'],
+    edits: [
+      {
+        file: 'lambdas/intake/http/transports.ts',
+        find: "isLeft: ({ left }) => left === 'waits',",
+        replace: "isLeft: ({ left }) => left === 'waits' && records.length > 99,",
+      },
+      {
+        file: 'lambdas/intake/http/transports.ts',
+        find: "settled.filter(({ came: { left } }) => left === 'waits')",
+        replace: "settled.filter(({ came: { left } }) => left === 'waits' && records.length > 99)",
+      },
+    ],
+  },
+  {
+    name: 'request-keyed-by-its-transport',
+    fault: 'An event that comes over two transports is two payments.',
+    needs: ['request'],
+    edits: [
+      {
+        file: 'lambdas/intake/http/take-request.ts',
+        find: 'paymentId: paymentOfEvent(digest, owner, eventId),',
+        replace: 'paymentId: paymentOfEvent(digest, owner, `${eventId} ${sender}`),',
+      },
+    ],
+  },
+  {
+    name: 'changed-request-skipped',
+    fault: 'An event with another amount under the same id is skipped instead of parked.',
+    needs: ['request'],
+    edits: [
+      {
+        file: 'lambdas/intake/http/take-request.ts',
+        find: "const NOT_PRINTED = ['timestamp', 'event_id'];",
+        replace: "const NOT_PRINTED = ['timestamp', 'event_id', 'amount'];",
+      },
+    ],
+  },
+  {
+    name: 'expired-request-charged',
+    fault: 'An event that comes days late is charged.',
+    needs: ['request'],
+    edits: [
+      {
+        file: 'lambdas/intake/http/take-request.ts',
+        find: 'tools.clock.nowMs() - sentAtMs > tools.oldestMs &&',
+        replace: 'tools.clock.nowMs() - sentAtMs > tools.oldestMs * 100 &&',
+      },
+    ],
+  },
+];

@@ -1,0 +1,86 @@
+import type { RequestTransport } from '../contract.ts';
+import { type Act, type Arguments, act, type Scene } from './act.ts';
+import { type Money, paymentMoney } from './clients.ts';
+import { eventIdOf } from './objects.ts';
+import { stormAfter } from './world.ts';
+
+/** What the merchants' systems ask for by events. Every transport delivers them at least once, late, and in any order. */
+
+interface Delivery {
+  readonly via: RequestTransport;
+  /** After the first. Milliseconds. */
+  readonly afterMs: number;
+  /** The sender has another amount under the same id. */
+  readonly changed?: true;
+}
+
+interface Requested extends Money, Arguments {
+  readonly deliveries: readonly Delivery[];
+  /** The sender took so long to send it that nobody may be charged any more. */
+  readonly old?: true;
+}
+
+const TRANSPORTS = ['bus', 'queue', 'subject', 'topic'] as const;
+const HOUR_MS = 3_600_000;
+/** More than an event may be old. */
+const OLD_MS = 25 * HOUR_MS;
+
+const request = act<Requested>({
+  name: 'request',
+  actor: 'client',
+  feature: 'requests',
+  about: 'nothing',
+  makes: 'payment',
+  weight: 0,
+  pace: ['hours'],
+  draw: (drawing) => {
+    const { dice } = drawing;
+    const again = (): Delivery => ({
+      via: dice.pick(TRANSPORTS),
+      afterMs: dice.pick([0, dice.magnitude(1, 60_000), dice.magnitude(1_000, 36 * HOUR_MS)]),
+      ...(dice.chance(0.25) ? { changed: true } : {}),
+    });
+    return {
+      ...paymentMoney(drawing),
+      tenant: 'shop',
+      deliveries: [{ via: dice.pick(TRANSPORTS), afterMs: 0 }, ...Array.from({ length: dice.whole(0, 3) }, again)],
+      ...(dice.chance(0.1) ? { old: true } : {}),
+    };
+  },
+  // Its first deliveries meet a storm.
+  leadsTo: (drawing) => stormAfter(drawing),
+  play: async (scene, step) => {
+    const { amount, currency, source, deliveries, old } = step;
+    const timestamp = new Date(scene.system.nowMs - (old ? OLD_MS : 0)).toISOString();
+    const eventId = eventIdOf(step);
+    const account = { account_from: source, account_to: 'ten_shop' };
+    deliveries.forEach(({ via, afterMs, changed }, index) => {
+      const detail = { event_id: eventId, ...account, amount: amount + (changed ? 1 : 0), currency, timestamp };
+      send(scene, { via, afterMs, name: `request ${step.id} delivery ${index}` }, detail);
+    });
+    return 'done';
+  },
+  tell: ({ id, amount, source, deliveries, old }, { name, money }) =>
+    `an event asks for ${name(id)}: ${money(amount, id)} from ${source}, by ` +
+    deliveries
+      .map(({ via, afterMs, changed }) => `${via} after ${afterMs / 1000} s${changed ? ' with another amount' : ''}`)
+      .join(', ') +
+    (old ? '; it is older than a day' : ''),
+});
+
+/** A sender whose event the bus does not take sends it again. */
+const AGAIN_MS = 20 * 60_000;
+
+function send(
+  { system }: Scene,
+  { via, afterMs, name }: { readonly via: RequestTransport; readonly afterMs: number; readonly name: string },
+  detail: Readonly<Record<string, unknown>>,
+): void {
+  system.at(system.nowMs + afterMs, name, async () => {
+    if (!system.requests.take(via, JSON.stringify(detail), name)) {
+      send({ system } as Scene, { via, afterMs: AGAIN_MS, name: `${name} again` }, detail);
+    }
+  });
+}
+
+export const REQUEST_ACTS: readonly Act[] = [request];

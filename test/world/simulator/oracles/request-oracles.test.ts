@@ -1,0 +1,67 @@
+import { beforeEach, describe, expect, test } from '@jest/globals';
+import { paymentOfEvent } from '../../../../lambdas/kernel/ids.ts';
+import { systemDigest } from '../../../../lambdas/kernel/platform/platform.ts';
+import { paymentRequest } from '../../../payments/payment-fixtures.ts';
+import { World } from '../../world.ts';
+import { watched } from './watched.ts';
+
+const DAY_MS = 24 * 3_600_000;
+const EVENT = '0b9c2f60-7d5a-4a7e-9a53-000000000001';
+
+let harness: World;
+let world: ReturnType<typeof watched>;
+beforeEach(() => {
+  harness = new World();
+  world = watched(harness);
+});
+
+const wrong = () => world.all().flatMap(({ oracle, what }) => (oracle.startsWith('an event that asks') ? [what] : []));
+
+function ask(amount: number, oldMs = 0): string {
+  const sentAtMs = harness.clock.nowMs();
+  const timestamp = new Date(sentAtMs - oldMs).toISOString();
+  const detail = JSON.stringify({ event_id: EVENT, amount, currency: 'EUR', timestamp });
+  world.requests.taken.push({ via: 'queue', detail, sentAtMs });
+  return detail;
+}
+
+/** @param by what the payment's id is derived from, besides its tenant */
+async function pay(by = EVENT): Promise<number> {
+  const request = paymentRequest('by-event');
+  const paymentId = paymentOfEvent(systemDigest, request, by);
+  await harness.pay({ ...request, paymentId, cause: { by: 'event', eventId: EVENT, sender: 'queue:shop' } });
+  return request.amountMinor;
+}
+
+describe('an event that asks for a payment', () => {
+  test('is one payment, however often it comes', async () => {
+    const amount = await pay();
+    ask(amount);
+    ask(amount);
+    expect(wrong()).toEqual([]);
+  });
+
+  test('must not be two payments', async () => {
+    ask(await pay());
+    await pay('another key');
+    expect(wrong()).toEqual(['it is 2 payments']);
+  });
+
+  test('must not be lost', () => {
+    ask(700);
+    expect(wrong()).toEqual(['the request over 700 is neither a payment nor parked']);
+  });
+
+  test('is parked, with another amount under the id of a payment', async () => {
+    await pay();
+    const detail = ask(1);
+    expect(wrong()).toEqual(['the request over 1 is neither a payment nor parked']);
+    world.requests.parked.push(detail);
+    expect(wrong()).toEqual([]);
+  });
+
+  test('is not charged when it is older than a day', async () => {
+    ask(await pay(), DAY_MS + 1);
+    expect(wrong()).toEqual(['it was charged although it was too old']);
+  });
+});
