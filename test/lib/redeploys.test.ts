@@ -43,6 +43,10 @@ const VALUES: Readonly<Record<string, Readonly<Record<string, Readonly<Record<st
       logRetentionDays: '30',
     },
   },
+  requests: { none: {}, all: { paymentRequests: EVERYTHING['payonce:paymentRequests'] } },
+  targets: { none: {}, some: { jobTargets: EVERYTHING['payonce:jobTargets'] } },
+  natsBridge: { false: {}, true: { natsBridge: 'true' } },
+  tracing: { false: {}, true: { tracing: 'true' } },
   events: { default: {}, late: { eventsLostAfterSeconds: '600', allowLoopbackWebhooks: 'true' } },
 };
 
