@@ -138,6 +138,19 @@ describe('an event that cannot be taken is parked with its reason, and acknowled
   });
 
   test.each([
+    ['no-break spaces', '4242\u00a04242\u00a04242\u00a04242'],
+    ['no-break hyphens', '4242\u20114242\u20114242\u20114242'],
+    ['full-width digits', '\uff14\uff12'.repeat(8)],
+    ['Arabic digits', '\u0664\u0662'.repeat(8)],
+    ['escapes', String.raw`\u0034\u0032`.repeat(8)],
+  ])('a card number with %s in JSON that is not accepted is not kept', async (_form, number) => {
+    const twice = json({ reference: number }).replace('{', '{"reference":"a",').replaceAll('\\\\u', '\\u');
+    await site.deliver(site.onSubject(twice));
+    expect(site.parkedReasons).toEqual(['malformed']);
+    expect(site.queues.parked.map(({ body }) => body)).toEqual(['=']);
+  });
+
+  test.each([
     ['in a field', { account_from: '4242424242424242' }],
     ['in metadata', { metadata: { note: 'card 4242 4242 4242 4242' } }],
   ])('a card number %s is in no queue and no table', async (_where, changes) => {

@@ -169,11 +169,21 @@ export function keepable(message: RequestMessage): RequestMessage {
   const read = readJsonObject(asBody(payload));
   const isClean = read.kind === 'refused' || validateBody(anyObject, read.value).kind === 'valid';
   // Text that is no JSON is searched, too.
-  if (!isClean || findSensitive(Buffer.from(payload).toString('latin1')) !== undefined) {
+  if (!isClean || textsOf(payload).some((text) => findSensitive(text) !== undefined)) {
     return { ...message, payload: new Uint8Array() };
   }
   return { ...message, payload: payload.subarray(0, MAX_BODY_BYTES + 1) };
 }
+
+/** What a reader of the payload could see in it, also in JSON that is not accepted. */
+function textsOf(payload: Uint8Array): readonly string[] {
+  const bytes = Buffer.from(payload);
+  const text = bytes.toString('utf8');
+  const unescaped = text.replaceAll(ESCAPE, (_escape, code: string) => String.fromCharCode(Number.parseInt(code, 16)));
+  return [text, unescaped, bytes.toString('latin1')];
+}
+
+const ESCAPE = /\\u([0-9a-f]{4})/gi;
 
 // ------------------------------------------------------------------------------------------------------------- admission
 
