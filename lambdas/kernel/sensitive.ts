@@ -21,11 +21,22 @@ export function redactSensitive(text: string): string {
 
 /** The text with ASCII digits, and without characters that cannot be seen or that only decorate another one. */
 function fold(text: string): string {
-  return text.normalize('NFKC').replaceAll(MARKS, '').replaceAll(FOREIGN_DIGITS, asciiDigit);
+  const plain = text.normalize('NFKC').replaceAll(MARKS, '').replaceAll(FOREIGN_DIGITS, asciiDigit);
+  return plain.replaceAll(ENCLOSED_DIGITS, enclosedDigit);
 }
 
-/** Combining marks and format characters, for example the frame of a keycap or a zero-width space. */
-const MARKS = /[\p{M}\p{Cf}]/gu;
+/** Enclosed digits that have no plain form in Unicode: the first of each row of nine, and the zeros. */
+const ENCLOSED_ROWS = [0x24f5, 0x2776, 0x2780, 0x278a];
+const ENCLOSED_DIGITS = /[\u24f5-\u24fd\u2776-\u277e\u2780-\u2788\u278a-\u2792\u24ff\u{1f10b}\u{1f10c}]/gu;
+
+function enclosedDigit(digit: string): string {
+  const code = digit.codePointAt(0) ?? 0;
+  const row = ENCLOSED_ROWS.find((first) => first <= code && code < first + 9);
+  return row === undefined ? '0' : String(code - row + 1);
+}
+
+/** Combining marks, format characters and fillers: for example the frame of a keycap, a zero-width space, a Hangul filler. */
+const MARKS = /[\p{M}\p{Cf}\p{Default_Ignorable_Code_Point}]/gu;
 /** Decimal digits of other scripts. */
 const FOREIGN_DIGITS = /(?![0-9])\p{Nd}/gu;
 
@@ -43,6 +54,7 @@ function asciiDigit(digit: string): string {
 /** API keys, tokens and webhook secrets, by the prefixes that their issuers document. Some issuers share a prefix. */
 const SECRET_FORMS = [
   '(?:sk|rk)_(?:live|test)_[\\w-]{8,}', // Stripe and Payonce
+  'ok_[\\w-]{43}(?![\\w-])', // an operator of Payonce
   'whsec_[A-Za-z0-9+/=_-]{8,}', // Standard Webhooks, Stripe
   '(?:AKIA|ASIA)[A-Z0-9]{16}', // AWS
   'gh[opsur]_\\w{36}|github_pat_\\w{22,}', // GitHub
@@ -171,7 +183,23 @@ const KNOWN = new RegExp(`(?<![A-Za-z0-9])(?:${KNOWN_NUMBERS})(?![A-Za-z0-9])`, 
 const IBAN_START = /^[A-Z]{2}\d/;
 
 function withoutKnownNumbers(plain: string): string {
-  return plain.replaceAll(KNOWN, (text) => (IBAN_START.test(text) && !isIban(text.replaceAll(' ', '')) ? text : ''));
+  return plain.replaceAll(KNOWN, (text) => (isKnown(text.replaceAll(' ', '')) ? '' : text));
+}
+
+function isKnown(number: string): boolean {
+  if (IBAN_START.test(number)) return isIban(number);
+  return !USPS.test(number) || isParcel(number);
+}
+
+const USPS = /^\d{22}$/;
+
+/** The check digit of USPS (Publication 199, "MOD 10"): weights of 3 and 1 from the right. */
+function isParcel(number: string): boolean {
+  const sum = Array.from(number).reduceRight(
+    (total, digit, index) => total + Number(digit) * (index % 2 === 0 ? 3 : 1),
+    0,
+  );
+  return sum % 10 === 0;
 }
 
 /** The check digits of ISO 7064, MOD 97-10. */

@@ -112,6 +112,13 @@ function isLeftOut(network: string, prefix: string, length: number): boolean {
   );
 }
 
+/** The last two digits of a parcel of USPS; the second is its check digit (Publication 199, MOD 10). */
+function uspsEnd(before: string, last: string): string {
+  const digits = `${before}${last.slice(0, 1)}0`;
+  const sum = Array.from(digits).reduce((total, digit, index) => total + Number(digit) * (index % 2 === 0 ? 3 : 1), 0);
+  return `${last.slice(0, 1)}${(10 - (sum % 10)) % 10}`;
+}
+
 /** A number of each range and length that the package knows. */
 const numberOfNetwork = fc
   .constantFrom(
@@ -227,7 +234,9 @@ const harmless = fc.oneof(
   fc.tuple(digits(3), digits(10)).map(([shipper, parcel]) => `UPS 1Z${shipper}AA${parcel}`),
   fc
     .tuple(digits(2), digits(16), digits(2))
-    .map(([first, middle, last]) => `USPS 94${first} ${grouped(middle, 4, ' ')} ${last}`),
+    .map(
+      ([first, middle, last]) => `USPS 94${first} ${grouped(middle, 4, ' ')} ${uspsEnd(`94${first}${middle}`, last)}`,
+    ),
   fc.tuple(fc.constantFrom('FedEx 7', 'GLS ', 'DHL 00340'), digits(11)).map(([carrier, parcel]) => carrier + parcel),
   digits(16).map((parcel) => `DHL JJD00${parcel}`),
   digits(13).map((parcel) => `DPD 0${parcel}`),
@@ -317,5 +326,24 @@ describe('redaction', () => {
   ])('leaves nothing of %s', (_what, text) => {
     expect(findSensitive(text)).toBeDefined();
     expect(findSensitive(redactSensitive(text))).toBeUndefined();
+  });
+});
+
+describe('what hides a card number, or stands beside it', () => {
+  const NUMBER = '4242424242424242';
+  test.each([
+    ['Hangul fillers, which cannot be seen and are letters', grouped(NUMBER, 4, '\u3164')],
+    ['half-width Hangul fillers', grouped(NUMBER, 1, '\uffa0')],
+    ['Hangul choseong fillers', grouped(NUMBER, 1, '\u115f')],
+    ['negative circled digits', Array.from(NUMBER, (digit) => String.fromCodePoint(0x2775 + Number(digit))).join('')],
+    ['double circled digits', Array.from(NUMBER, (digit) => String.fromCodePoint(0x24f4 + Number(digit))).join('')],
+    ['a house number before it and a year behind it', `box 9310 ${NUMBER} 27`],
+    ['a word before it and its expiry behind it, in groups', `pin 9311 ${grouped(NUMBER, 4, ' ')} 12/27`],
+  ])('a card number with %s', (_form, text) => {
+    expect(findSensitive(text)).toBe('card_number');
+  });
+
+  test('the key of an operator', () => {
+    expect(findSensitive(`ok_${'Ab3-'.repeat(10)}Ab3`)).toBe('secret');
   });
 });
