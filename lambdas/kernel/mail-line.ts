@@ -13,10 +13,13 @@ const LINK = /:\/\/|www\.|@|[\p{L}\p{N}]\.\p{L}{2,}/iu;
  */
 export function mailLine(text: string): string | undefined {
   const line = text.normalize('NFKC').replaceAll(INVISIBLE, ' ').trim();
-  if (line === '' || LINK.test(line.replaceAll(DOTS, '.'))) return undefined;
+  const seen = line.replaceAll(IGNORED, '').replaceAll(DOTS, '.');
+  if (seen.trim() === '' || LINK.test(seen)) return undefined;
   const characters = Array.from(line);
   return characters.length <= LONGEST_LINE ? line : `${characters.slice(0, LONGEST_LINE - 1).join('')}…`;
 }
 
+/** Characters without a shape, which names of hosts ignore (Unicode UTS 46, section 4). */
+const IGNORED = /\p{Default_Ignorable_Code_Point}/gu;
 /** Full stops that browsers take for one in a name of a host (RFC 3490, section 3.1), and one dot leader. */
 const DOTS = /[\u3002\uff0e\uff61\u2024]/g;

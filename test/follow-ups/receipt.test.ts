@@ -44,6 +44,8 @@ describe('a receipt', () => {
     'Pay at https://evil.example/now',
     'Win at evil.com',
     'evil。com',
+    'evil.\u034fcom',
+    'evil\ufe0f.\ufe0fcom',
     'ｗｗｗ．evil．com',
     'mail me: eve@evil.com',
     'ftp://evil',
