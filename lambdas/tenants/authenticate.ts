@@ -79,12 +79,14 @@ export async function lookUp<Key extends Parameters<typeof hasEnded>[0]>(
   hash: string,
   id: KeyId,
 ): Promise<Key | undefined> {
-  const known = found.get(hash, clock.nowMs());
+  const readAtMs = clock.nowMs();
+  const known = found.get(hash, readAtMs);
   if (known !== undefined) return known;
   const record = await keys.find(hash);
   const nowMs = clock.nowMs();
   if (record === undefined || hasEnded(record, nowMs)) return record;
-  found.put(hash, record, nowMs);
+  // The record is as old as the question: the key may have been revoked while the answer came.
+  found.put(hash, record, readAtMs);
   const day = new Date(nowMs).toISOString().slice(0, 'YYYY-MM-DD'.length);
   if (!found.isNoted(hash, day)) {
     // A use that is not stored fails no request. The next process, or the next day, stores it.

@@ -146,6 +146,28 @@ describe('an API key', () => {
     expect(harness.lookups).toHaveLength(2);
   });
 
+  test('that was read before its revocation is not cached longer because the read was slow', async () => {
+    let record = { tenantId: tenantId('ten_1'), mode: 'test' as const, scopes: ALL_SCOPES, revokedAtMs: 0 };
+    const { revokedAtMs: _none, ...valid } = record;
+    let revoked = false;
+    const slow: Api = new Api({
+      keys: {
+        noteUse: async () => undefined,
+        findByHash: async () => {
+          const read = revoked ? record : valid;
+          slow.clock.advance(3_000);
+          return read;
+        },
+      },
+    });
+    // The key is revoked while the answer of the store is on its way.
+    expect((await slow.pay('k-1')).status).toBe(201);
+    revoked = true;
+    record = { ...record, revokedAtMs: slow.clock.nowMs() - 2_999 };
+    slow.clock.advance(record.revokedAtMs + 10_000 - slow.clock.nowMs());
+    expect((await slow.pay('k-1')).status).toBe(401);
+  });
+
   test('is not cached longer when the clock is set back', async () => {
     await harness.pay('k-1');
     harness.registerKey(API_KEY, { revokedAtMs: harness.clock.nowMs() });
