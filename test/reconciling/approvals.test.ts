@@ -141,6 +141,17 @@ describe('a correction above the limit', () => {
     expect(await transitions()).toHaveLength(2);
   });
 
+  test.each([
+    ['two spaces', 'Ada  Example'],
+    ['an invisible character', 'Ada\u200b Example'],
+    ['a soft hyphen', 'Ada Exam\u00adple'],
+  ])('cannot be approved with a second key of the same person whose name was typed with %s', async (_how, operator) => {
+    api.registerOperator('ok_adaadaadaadaadaadaada0001', { operator, role: 'owner' });
+    const id = idOf(await ask());
+    const reply = await api.approve(id, as('ok_adaadaadaadaadaadaada0001'));
+    expect(reply.body).toMatchObject({ status: 403, code: 'own_approval' });
+  });
+
   test('has no effect after it was rejected', async () => {
     const id = idOf(await ask());
     const rejected = await api.reject(id, BEN);

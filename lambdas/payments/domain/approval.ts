@@ -126,8 +126,13 @@ export function personOf({ name, person, identity }: Person): Person {
   return { name, person, identity };
 }
 
+/** Characters that nobody sees in a name. */
+const UNSEEN = /[\p{Cf}\p{Default_Ignorable_Code_Point}]/gu;
+
 function namesOf({ name, person, identity }: Person): readonly string[] {
-  return [name, person, identity].map((each) => each.normalize('NFKC').trim().toLowerCase());
+  return [name, person, identity].map((each) =>
+    each.normalize('NFKC').replaceAll(UNSEEN, '').replaceAll(/\s+/g, ' ').trim().toLowerCase(),
+  );
 }
 
 /**
