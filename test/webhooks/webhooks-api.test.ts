@@ -342,3 +342,16 @@ describe('a replay', () => {
     expect([reply.status, reply.body['param']]).toEqual([400, param]);
   });
 });
+
+test('a resend names the key that asked for it, as a replay does', async () => {
+  const harness = new Api();
+  const endpoint = idOf(await harness.create('k'));
+  const { id } = await deliveryAt(harness, endpoint);
+  const entries = () => JSON.stringify(harness.store.database.items(TABLES.ledger));
+  const asks = () => entries().split('"keyId":').length - 1;
+  const before = asks();
+  expect((await harness.send('POST', `/${endpoint}/deliveries/${id}/resend`, 'r')).status).toBe(202);
+  expect(asks()).toBe(before + 1);
+  expect((await harness.send('POST', `/${endpoint}/replay`, 'p', { created_from: 0, created_to: 1 })).status).toBe(202);
+  expect(asks()).toBe(before + 2);
+});

@@ -20,6 +20,7 @@ const TENANT_ACTIONS = [
   'webhook_endpoint.secret_rotated',
   'webhook_endpoint.deleted',
   'webhooks.replay_requested',
+  'webhooks.resend_requested',
 ] as const;
 
 export const ACTIONS = [

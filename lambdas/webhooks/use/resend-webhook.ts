@@ -1,3 +1,4 @@
+import type { ActivityDraft } from '../../activity/domain/activity.ts';
 import { hasCall, withCall } from '../domain/keyed-calls.ts';
 import { askedFor, deliveryObject, isDeliveryId } from '../domain/webhook-delivery.ts';
 import { endpointOf } from '../domain/webhook-endpoint.ts';
@@ -24,7 +25,7 @@ export async function resendWebhook(
   tools: AskTools,
   request: ResendWebhook,
 ): Promise<WebhookEffectOutcome<ResendRefusal>> {
-  const { caller, endpointId, deliveryId, operationId } = request;
+  const { caller, cause, endpointId, deliveryId, operationId } = request;
   const outcome = await takeWebhookEffect<ResendRefusal>(tools, {
     ...request,
     decide: async () => {
@@ -39,7 +40,15 @@ export async function resendWebhook(
       // A running attempt satisfies the request. Its result must find the delivery unchanged.
       if (asked === was) return { kind: 'change', change: {}, answer };
       const now = { ...asked, resends: withCall(was.resends, operationId) };
-      return { kind: 'change', change: { deliveries: [{ was, now }] }, answer };
+      const { tenantId, mode } = caller;
+      const activity: ActivityDraft = {
+        chain: { tenantId, mode },
+        action: 'webhooks.resend_requested',
+        actor: cause,
+        about: [deliveryId, endpointId],
+        occurredAtMs: tools.clock.nowMs(),
+      };
+      return { kind: 'change', change: { deliveries: [{ was, now }], activity }, answer };
     },
   });
   if (outcome.kind === 'first') await enqueueAtOnce(tools, caller, [{ kind: 'attempt', endpointId, deliveryId }]);
