@@ -27,7 +27,7 @@ const PROCESSES = 6;
 
 test('processes of the operating system that ask at the same time admit at most rate × time + burst together', async () => {
   const { awsEndpoint: endpoint, region } = localAws();
-  const limit = { rate: 60, burst: 30 };
+  const limit = { rate: 20, burst: 10 };
   const { registry: table } = await createTables('processes');
   const bucket = { tenantId: 'ten_processes', mode: 'test', kind: 'payments' };
   const asking: Asking = { endpoint, region, table, bucket, limit, seconds: 4 };
@@ -43,9 +43,10 @@ test('processes of the operating system that ask at the same time admit at most 
   const seconds =
     (Math.max(...seen.map((each) => each.untilMs)) - Math.min(...seen.map((each) => each.fromMs))) / 1_000;
   expect(sum('admitted')).toBeLessThanOrEqual(limit.rate * seconds + limit.burst);
-  // They overlap, and ask for more than there is.
-  expect(Math.max(...seen.map((each) => each.fromMs))).toBeLessThan(Math.min(...seen.map((each) => each.untilMs)));
-  expect(sum('asked')).toBeGreaterThan(2 * sum('admitted'));
+  // They overlap, and ask for more than there is, also on a busy machine, where they start at different times.
+  const [first, second] = seen.toSorted((left, right) => left.fromMs - right.fromMs);
+  expect(second?.fromMs).toBeLessThan(first?.untilMs ?? 0);
+  expect(sum('asked')).toBeGreaterThan(sum('admitted'));
   // Tokens that a process took and did not use are at most half of all.
   expect(sum('admitted')).toBeGreaterThan((limit.rate * asking.seconds) / 2);
 }, 60_000);
