@@ -1,3 +1,5 @@
+import { UNSEEN } from './one-line.ts';
+
 /** Mail programs break long lines, and a longer text is no field of a receipt. Characters. */
 const LONGEST_LINE = 200;
 /** Control and format characters: line breaks, and marks that reverse the direction of a text. */
@@ -13,13 +15,11 @@ const LINK = /:\/\/|www\.|@|[\p{L}\p{N}]\.\p{L}{2,}/iu;
  */
 export function mailLine(text: string): string | undefined {
   const line = text.normalize('NFKC').replaceAll(INVISIBLE, ' ').trim();
-  const seen = line.replaceAll(IGNORED, '').replaceAll(DOTS, '.');
+  const seen = line.replaceAll(UNSEEN, '').replaceAll(DOTS, '.');
   if (seen.trim() === '' || LINK.test(seen)) return undefined;
   const characters = Array.from(line);
   return characters.length <= LONGEST_LINE ? line : `${characters.slice(0, LONGEST_LINE - 1).join('')}…`;
 }
 
-/** Characters without a shape, which names of hosts ignore (Unicode UTS 46, section 4). */
-const IGNORED = /\p{Default_Ignorable_Code_Point}/gu;
 /** Full stops that browsers take for one in a name of a host (RFC 3490, section 3.1), and one dot leader. */
 const DOTS = /[\u3002\uff0e\uff61\u2024]/g;

@@ -4,6 +4,9 @@
  */
 const FORGING = String.raw`\u0000-\u001f\u007f-\u009f\u2028-\u202e\u2066-\u2069`;
 
+/** Characters that nobody sees: format characters, and those without a shape, which names of hosts ignore (Unicode UTS 46, section 4). */
+export const UNSEEN = /[\p{Cf}\p{Default_Ignorable_Code_Point}]/gu;
+
 /** A text of one line that is shown as it is. The API documents contain the patterns. */
 export const ONE_LINE = /* @__PURE__ */ new RegExp(`^[^${FORGING}]*$`);
 /** A text of the merchant's own, which may have line breaks and tabs: it is in no header, e-mail or log. */

@@ -1,6 +1,7 @@
 import { OperationPrefix } from '../../kernel/contract/rows.ts';
 import { base32, type Digest } from '../../kernel/digest.ts';
 import type { Mode, OperationId, PaymentId, TenantId } from '../../kernel/ids.ts';
+import { UNSEEN } from '../../kernel/one-line.ts';
 import { placeOf } from '../../kernel/places.ts';
 import { changeOf } from './change.ts';
 import type { CorrectionRequest } from './correction.ts';
@@ -125,9 +126,6 @@ export function isSamePerson(left: Person, right: Person): boolean {
 export function personOf({ name, person, identity }: Person): Person {
   return { name, person, identity };
 }
-
-/** Characters that nobody sees in a name. */
-const UNSEEN = /[\p{Cf}\p{Default_Ignorable_Code_Point}]/gu;
 
 function namesOf({ name, person, identity }: Person): readonly string[] {
   return [name, person, identity].map((each) =>
