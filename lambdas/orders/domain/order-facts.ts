@@ -1,6 +1,6 @@
 import type { Failure, PaymentStatus } from '../../payments/domain/payment.ts';
 import { NOT_ATTEMPTED } from '../../payments/domain/payment.ts';
-import type { Order, OrderDraft, OrderTransitionType, ReversalWay } from './order.ts';
+import { OPEN_CALL, type Order, type OrderDraft, type OrderTransitionType, type ReversalWay } from './order.ts';
 
 /** Information about one step of an order. A fact describes a state, not an action. */
 export type OrderFact =
@@ -199,7 +199,7 @@ function decideReservationRefused(failure: Failure, order: Order, nowMs: number)
 /** A late success counts, even after the e-mail was given up. */
 function decideEmail(kind: `email_${string}`, order: Order): OrderDraft | undefined {
   const { status, sinceMs } = order.email;
-  const isOpen = status === 'pending' || status === 'delayed' || status === 'queued';
+  const isOpen = OPEN_CALL.has(status);
   const become = (type: OrderTransitionType, next: Order['email']['status']): OrderDraft => ({
     type,
     order: { ...order, email: { status: next, sinceMs } },
@@ -216,7 +216,7 @@ function decideEmail(kind: `email_${string}`, order: Order): OrderDraft | undefi
 
 function decideReferral(kind: `credit${string}`, order: Order): OrderDraft | undefined {
   const { status, sinceMs } = order.referral;
-  const isOpen = status === 'pending' || status === 'delayed' || status === 'queued';
+  const isOpen = OPEN_CALL.has(status);
   const become = (type: OrderTransitionType, next: Order['referral']['status']): OrderDraft => ({
     type,
     order: { ...order, referral: { status: next, sinceMs } },

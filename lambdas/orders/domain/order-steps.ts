@@ -1,4 +1,4 @@
-import type { Order, OrderDraft, OrderTransitionType } from './order.ts';
+import { OPEN_CALL, type Order, type OrderDraft, type OrderTransitionType } from './order.ts';
 import {
   COMPENSATION_BOUND_MS,
   LATE_BOUND_MS,
@@ -43,8 +43,6 @@ export interface Turn {
 }
 
 const REST: OrderStep = { do: 'rest' };
-/** An e-mail or a credit that was announced and has no outcome. */
-const OPEN: ReadonlySet<string> = new Set(['pending', 'delayed', 'queued']);
 
 export function nextOrderStep(order: Order, turn: Turn): OrderStep {
   if (order.failure !== undefined) return compensate(order, turn);
@@ -108,7 +106,7 @@ function sendEmail(order: Order, turn: Turn): OrderStep {
     if (!turn.timeLeft) return REST;
     return append('email.pending', { ...order, email: { status: 'pending', sinceMs: turn.nowMs } });
   }
-  if (!OPEN.has(status)) return REST;
+  if (!OPEN_CALL.has(status)) return REST;
   const isTooLate = turn.nowMs - sinceMs > LATE_BOUND_MS;
   // The answer of an earlier call may have been lost.
   if (isTooLate) return append('email.unknown', { ...order, email: { status: 'unknown', sinceMs } });
@@ -122,7 +120,7 @@ function credit(order: Order, turn: Turn): OrderStep {
     if (!turn.timeLeft) return REST;
     return append('referral.pending', { ...order, referral: { status: 'pending', sinceMs: turn.nowMs } });
   }
-  if (!OPEN.has(status)) return REST;
+  if (!OPEN_CALL.has(status)) return REST;
   const isTooLate = turn.nowMs - sinceMs > LATE_BOUND_MS;
   if (isTooLate) return append('referral.unknown', { ...order, referral: { status: 'unknown', sinceMs } });
   return status === 'queued' ? REST : (ask('credit', turn) ?? REST);
@@ -146,8 +144,8 @@ function compensate(order: Order, turn: Turn): OrderStep {
 /** No driver makes the calls that were announced any more, and one of them may have taken effect without an answer. */
 function stopLate(order: Order): OrderStep | undefined {
   const { email, referral } = order;
-  if (OPEN.has(email.status)) return append('email.unknown', { ...order, email: { ...email, status: 'unknown' } });
-  if (OPEN.has(referral.status))
+  if (OPEN_CALL.has(email.status)) return append('email.unknown', { ...order, email: { ...email, status: 'unknown' } });
+  if (OPEN_CALL.has(referral.status))
     return append('referral.unknown', { ...order, referral: { ...referral, status: 'unknown' } });
   return undefined;
 }

@@ -205,5 +205,11 @@ export function isSettled({ status, reservation, email, referral }: Order): bool
   }
 }
 
+/** The statuses of an e-mail or a credit that was announced and has no outcome. */
+export const OPEN_CALL: ReadonlySet<string> = new Set<EmailProgress['status'] & ReferralProgress['status']>([
+  'pending',
+  'delayed',
+  'queued',
+]);
 const EMAIL_ENDS: ReadonlySet<EmailProgress['status']> = new Set(['sent', 'failed', 'capped', 'unknown']);
 const REFERRAL_ENDS: ReadonlySet<ReferralProgress['status']> = new Set(['none', 'credited', 'failed', 'unknown']);

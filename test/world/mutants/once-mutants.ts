@@ -314,8 +314,8 @@ export const ONCE_MUTANTS: readonly Mutant[] = [
     edits: [
       {
         file: 'lambdas/orders/domain/order-steps.ts',
-        find: 'if (OPEN.has(referral.status))',
-        replace: 'if (OPEN.has(referral.status) && order.failure === undefined)',
+        find: 'if (OPEN_CALL.has(referral.status))',
+        replace: 'if (OPEN_CALL.has(referral.status) && order.failure === undefined)',
       },
     ],
   },

@@ -1,7 +1,7 @@
 /** I10 and F30: goods, mail and credit only for money that is there; an order is settled or fully undone, never both. */
 import { orderStepOperation, parseOrderId } from '../../../../lambdas/kernel/ids.ts';
 import { systemDigest } from '../../../../lambdas/kernel/platform/platform.ts';
-import { isSettled } from '../../../../lambdas/orders/domain/order.ts';
+import { isSettled, OPEN_CALL } from '../../../../lambdas/orders/domain/order.ts';
 import type { OrderTransition } from '../../../../lambdas/orders/domain/order-transition.ts';
 import type { Transition } from '../../../../lambdas/payments/domain/transition.ts';
 import type { Violation } from '../contract.ts';
@@ -10,7 +10,6 @@ import { chargesOf, leftOf } from './money.ts';
 import { byPayment, heldOf, isDecidedOtherwise, isReported, isShown, isTried } from './processors.ts';
 import type { Seen, Written } from './seen.ts';
 
-const OPEN: ReadonlySet<string> = new Set(['pending', 'delayed', 'queued']);
 /** The time between the last look at the payment and the deed: a call may take it. Milliseconds. */
 const CALL_MS = 60_000;
 
@@ -102,7 +101,8 @@ export function checkOrdersEnd(seen: Seen): readonly Violation[] {
       if (keptMinor > 0 && isTold && !isWaitedFor) wrong(`is canceled, and ${keptMinor} is kept`);
     }
     const has = (what: Deed['what']): boolean => deedsFor(id, seen).some((deed) => deed.what === what);
-    if (isSettled(order) && OPEN.has(order.email.status)) wrong(`is settled, and its mail is ${order.email.status}`);
+    if (isSettled(order) && OPEN_CALL.has(order.email.status))
+      wrong(`is settled, and its mail is ${order.email.status}`);
     if (has('mail') && order.email.status === 'failed') wrong('shows that no mail was sent, and one was');
     if (!has('mail') && order.email.status === 'sent') wrong('shows that a mail was sent, and none was');
     if (order.referral.status !== 'unknown' && has('credit') !== (order.referral.status === 'credited')) {
