@@ -124,10 +124,12 @@ const rateLimitPolicy = z
 /** Headers that problems of a status may carry. */
 const PROBLEM_HEADERS: Readonly<Record<number, z.ZodRawShape>> = {
   402: { 'Idempotency-Replayed': replayed, 'Preference-Applied': preferenceApplied },
+  403: { 'Preference-Applied': preferenceApplied },
   405: { Allow: allow },
   409: { 'Retry-After': retryAfter, 'Idempotency-Replayed': replayed, 'Preference-Applied': preferenceApplied },
+  422: { 'Preference-Applied': preferenceApplied },
   429: { 'Retry-After': retryAfter, RateLimit: rateLimit, 'RateLimit-Policy': rateLimitPolicy },
-  503: { 'Retry-After': retryAfter },
+  503: { 'Retry-After': retryAfter, 'Preference-Applied': preferenceApplied },
 };
 
 export type Examples = Readonly<Record<string, { readonly summary: string; readonly value: unknown }>>;

@@ -71,8 +71,16 @@ function validate<Value>(
     return refused(unknown, 'It is unknown; /v1/openapi.json describes the known ones.', param);
   }
   const [issue] = issues;
-  const param = nameOf(issue?.path ?? []);
-  return refused('invalid_request', `${param ?? 'The request'} ${allowed(issue, input)}.`, param);
+  const path = issue?.path ?? [];
+  const param = nameOf(path);
+  const shown = nameOf(isOwnName(path, input) ? path.slice(0, 1) : path);
+  return refused('invalid_request', `${shown ?? 'The request'} ${allowed(issue, input)}.`, param);
+}
+
+/** Names inside an object can be the caller's own, as those of metadata. Only `param` repeats them. */
+function isOwnName([field]: readonly PropertyKey[], input: JsonObject): boolean {
+  const value = typeof field === 'string' && Object.hasOwn(input, field) ? input[field] : undefined;
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 function allowed(issue: z.core.$ZodIssue | undefined, input: JsonObject): string {

@@ -120,6 +120,17 @@ describe('a field', () => {
     expect(reply.body['detail']).toMatch(/ must (?:not )?(?:be|have) /);
   });
 
+  test('of metadata whose own name is too long is repeated by `param` alone', async () => {
+    const name = '<b>'.repeat(20);
+    const reply = await refusing().post(
+      JSON.stringify({ amount: 1000, currency: 'EUR', source: 'tok_ok', metadata: { [name]: '1' } }),
+    );
+    expect(reply.body).toMatchObject({
+      param: `metadata.${name}`,
+      detail: 'metadata has a key that must be at most 40 characters.',
+    });
+  });
+
   test('of metadata without a name is refused', async () => {
     expect((await refusing().pay('k-1', { metadata: { '': 'x' } })).body).toMatchObject({ code: 'invalid_request' });
   });

@@ -256,6 +256,12 @@ describe('a duplicate while the first request runs', () => {
 });
 
 describe('the same key', () => {
+  test('with another body and Prefer: wait is 422, as the documents describe it', async () => {
+    await harness.pay('k-1');
+    const other = await harness.pay('k-1', { amount: 999 }, { headers: { prefer: 'wait=3' } });
+    expect(other).toMatchObject({ status: 422, headers: { 'Preference-Applied': 'wait=3' } });
+  });
+
   test('with another body is 422, and the stored answer stays unchanged', async () => {
     const first = await harness.pay('k-1');
     const other = await harness.pay('k-1', { amount: 2000 });
