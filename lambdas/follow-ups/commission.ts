@@ -124,7 +124,7 @@ export function commissionDecided(
 
 /** The first of `metadata.order`, `metadata.order_id`, the reference and the payment's id. */
 export function orderOf({ id, reference, metadata }: CommissionedPayment): string {
-  return [metadata['order'], metadata['order_id'], reference ?? undefined].find(isName) ?? id;
+  return [metadata[MetadataName.order], metadata[MetadataName.orderId], reference ?? undefined].find(isName) ?? id;
 }
 
 function isName(text: string | undefined): text is string {

@@ -39,7 +39,7 @@ export type ReceiptAddress =
 export function receiptAddress(digest: Digest, { id, metadata }: Pick<PaidPayment, 'id' | 'metadata'>): ReceiptAddress {
   const to = metadata[MetadataName.receiptEmail];
   if (to === undefined) return { kind: 'not_asked_for' };
-  const orderId = parseOrderId(metadata['order'] ?? '');
+  const orderId = parseOrderId(metadata[MetadataName.order] ?? '');
   if (orderId !== undefined && paymentOfOrder(digest, orderId) === id) return { kind: 'order_confirms' };
   return isEmailAddress(to) ? { kind: 'address', to } : { kind: 'malformed' };
 }

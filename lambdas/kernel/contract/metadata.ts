@@ -4,4 +4,7 @@ export const MetadataName = {
   receiptEmail: 'receipt_email',
   /** Who referred the customer, and receives a commission. */
   affiliate: 'affiliate',
+  /** The merchant's order, in one of two spellings. */
+  order: 'order',
+  orderId: 'order_id',
 } as const;
