@@ -41,7 +41,7 @@ describe('a payment that an event asks for', () => {
     expect(site.queues).toEqual({ requests: [], parked: [] });
   });
 
-  test('has a record that is failed, then pending, then completed, each with the time of the change', async () => {
+  test('has a record that is open after a failure and completed by a later delivery, with the time of its last change', async () => {
     const { clock, store } = site.world;
     const record = () => store.readRecord(chargeOperation(site.paymentOf()));
     const beganMs = clock.nowMs() + 1_000;

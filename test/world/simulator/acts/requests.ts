@@ -72,13 +72,13 @@ const request = act<Requested>({
 const AGAIN_MS = 20 * 60_000;
 
 function send(
-  { system }: Scene,
+  { system }: Pick<Scene, 'system'>,
   { via, afterMs, name }: { readonly via: RequestTransport; readonly afterMs: number; readonly name: string },
   detail: Readonly<Record<string, unknown>>,
 ): void {
   system.at(system.nowMs + afterMs, name, async () => {
     if (!system.requests.take(via, JSON.stringify(detail), name)) {
-      send({ system } as Scene, { via, afterMs: AGAIN_MS, name: `${name} again` }, detail);
+      send({ system }, { via, afterMs: AGAIN_MS, name: `${name} again` }, detail);
     }
   });
 }
