@@ -1,8 +1,8 @@
 /**
  * List prices of AWS in us-east-1: the only place in the repository that states a price. AWS's pages fill their tables by script, so they
  * were not read again. Third parties name the same prices in 2026 for DynamoDB's units, Lambda, the REST API, SQS, logs, custom metrics,
- * dashboards and WAF. The others are from memory of the pages: storage, backups, the bus, the archive, schedules, alarms, kept logs, X-Ray,
- * secrets and keys.
+ * dashboards and WAF. The others were not compared: storage, backups, the bus, the archive, schedules, alarms, kept logs, X-Ray, secrets and
+ * keys.
  */
 export const PRICES_AS_OF = '2025-11';
 

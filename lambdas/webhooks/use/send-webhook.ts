@@ -59,8 +59,8 @@ export class Crowd {
     this.#add(owner, -1);
   }
 
-  /** Whether the owner's attempts fill the execution. Once for each endpoint. */
-  isHeldBy(owner: WebhookOwner, endpointId: string): boolean {
+  /** @returns true if the owner's attempts fill the execution, once for each endpoint */
+  toldOf(owner: WebhookOwner, endpointId: string): boolean {
     if ((this.#running.get(groupOf(owner)) ?? 0) < CROWD || this.#told.has(endpointId)) return false;
     this.#told.add(endpointId);
     return true;
@@ -239,7 +239,7 @@ async function send(tools: SendTools, { delivery, endpoint, crowd, atMs }: Claim
   };
   crowd?.begin(delivery);
   const result = await transport.post({ url: endpoint.url, headers, body }, [
-    { afterMs: CROWDED_MS, tell: () => crowd?.isHeldBy(delivery, endpoint.id) === true && tell() },
+    { afterMs: CROWDED_MS, tell: () => crowd?.toldOf(delivery, endpoint.id) === true && tell() },
     { afterMs: SLOW_MS, tell },
   ]);
   crowd?.end(delivery);
