@@ -27,7 +27,7 @@ const config = {
   // Only ends a test that hangs, on a machine of any speed.
   testTimeout: 900_000,
   // Jest keeps every suite's modules alive. A worker that holds more than this is replaced before garbage collection slows it.
-  workerIdleMemoryLimit: '1.5GB',
+  workerIdleMemoryLimit: '600MB',
   reporters: ['default', '<rootDir>/test/support/summary-reporter.js'],
   projects: [
     {
