@@ -77,7 +77,7 @@ export interface CallbackPosted {
   readonly processor: string;
   readonly chargeId: string;
   readonly firstAtMs: number;
-  /** When it was answered with 2xx last. Unix milliseconds. @default never */
+  /** When it was answered with 2xx first. Unix milliseconds. @default never */
   readonly takenAtMs?: number;
 }
 

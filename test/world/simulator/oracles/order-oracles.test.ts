@@ -1,5 +1,7 @@
+import { PutCommand } from '@aws-sdk/lib-dynamodb';
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import { receiveCallback } from '../../../../lambdas/callbacks/receive-callback.ts';
+import { ViewsRow } from '../../../../lambdas/kernel/contract/rows.ts';
 import { orderStepOperation, paymentOfOrder } from '../../../../lambdas/kernel/ids.ts';
 import { systemDigest } from '../../../../lambdas/kernel/platform/platform.ts';
 import type { Order, OrderTransitionType } from '../../../../lambdas/orders/domain/order.ts';
@@ -7,6 +9,7 @@ import { nextOrderTransitions } from '../../../../lambdas/orders/domain/order-tr
 import { orderRequest } from '../../../orders/order-fixtures.ts';
 import { callback } from '../../../payments/payment-fixtures.ts';
 import { BY_REQUEST } from '../../../support/causes.ts';
+import { TABLES } from '../../tables.ts';
 import { World } from '../../world.ts';
 import type { ShopDeed } from '../contract.ts';
 import { watched } from './watched.ts';
@@ -95,6 +98,16 @@ describe('an order', () => {
       'is canceled, and its goods are reserved',
       'is canceled, and 2000 is kept',
     ]);
+  });
+
+  test('may keep money whose refund failed unheard once a mismatch tells so', async () => {
+    await become('order.canceled', { status: 'canceled' });
+    const kept = () => world.all().filter(({ what }) => what === 'is canceled, and 2000 is kept').length;
+    expect(kept()).toBe(1);
+    const body = JSON.stringify({ status: 'confirmed', paymentId: paymentOfOrder(systemDigest, orderId) });
+    const Item = { pk: ViewsRow.allMismatches, sk: 'a', body };
+    await harness.store.database.client.send(new PutCommand({ TableName: TABLES.views, Item }));
+    expect(kept()).toBe(0);
   });
 
   test('is in the queue while it is open', async () => {

@@ -7,7 +7,7 @@ import type { Transition } from '../../../../lambdas/payments/domain/transition.
 import type { Violation } from '../contract.ts';
 import { booksOf } from '../processors.ts';
 import { chargesOf, leftOf } from './money.ts';
-import { byPayment, heldOf, isDecidedOtherwise, isReported, isShown, isTried } from './processors.ts';
+import { byPayment, heldOf, isDecidedOtherwise, isReported, isShown, isTried, mismatches } from './processors.ts';
 import type { Seen, Written } from './seen.ts';
 
 /** The time between the last look at the payment and the deed: a call may take it. Milliseconds. */
@@ -75,6 +75,7 @@ function isPaid(chain: readonly Written<Transition>[], atMs: number): boolean {
 export function checkOrdersEnd(seen: Seen): readonly Violation[] {
   const { world, orders, payments } = seen;
   const charges = byPayment(world);
+  const reported = mismatches(world);
   return [...orders].flatMap(([id, chain]) => {
     const order = chain.at(-1)?.row.order;
     if (order === undefined) return [];
@@ -97,7 +98,9 @@ export function checkOrdersEnd(seen: Seen): readonly Violation[] {
       const isTold = own.every((charge) => isShown(world, paymentProcessor, charge.chargeId));
       const isReportedCharge = payment !== undefined && isReported(world, payment, payment.chargeId);
       // An operator said that money was refunded that is still there, and the alarm told so.
-      const isWaitedFor = isInReview || isReportedCharge || isDecidedOtherwise(world, ofPayment);
+      // A change whose callback was lost is a mismatch, which an operator ends.
+      const isMismatch = reported.some((row) => row.includes(order.paymentId));
+      const isWaitedFor = isInReview || isReportedCharge || isMismatch || isDecidedOtherwise(world, ofPayment);
       if (keptMinor > 0 && isTold && !isWaitedFor) wrong(`is canceled, and ${keptMinor} is kept`);
     }
     const has = (what: Deed['what']): boolean => deedsFor(id, seen).some((deed) => deed.what === what);

@@ -161,7 +161,7 @@ function orphaned(chargeId: string): Violation {
 }
 
 /** The confirmed mismatches, each as text. They raise an alarm at every run of the comparison. */
-function mismatches({ database, tables }: Observed): readonly string[] {
+export function mismatches({ database, tables }: Observed): readonly string[] {
   return database.items(tables.views, ViewsRow.allMismatches).flatMap(({ body }) => {
     return typeof body === 'string' && body.includes('"confirmed"') ? [body] : [];
   });
