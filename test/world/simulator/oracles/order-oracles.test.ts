@@ -105,7 +105,7 @@ describe('an order', () => {
     const kept = () => world.all().filter(({ what }) => what === 'is canceled, and 2000 is kept').length;
     expect(kept()).toBe(1);
     const body = JSON.stringify({ status: 'confirmed', paymentId: paymentOfOrder(systemDigest, orderId) });
-    const Item = { pk: ViewsRow.allMismatches, sk: 'a', body };
+    const Item = { pk: ViewsRow.allMismatches, sk: 'a', chain: 'a', sequence: 1, body };
     await harness.store.database.client.send(new PutCommand({ TableName: TABLES.views, Item }));
     expect(kept()).toBe(0);
   });
