@@ -2,6 +2,7 @@ import { userInfo } from 'node:os';
 import { Command } from 'commander';
 import { PAYONCE_DIRECTORY } from '../local/directories.ts';
 import { addActivity } from './activity.ts';
+import { addAnnotate } from './annotate.ts';
 import { addCost } from './cost.ts';
 import { addDoctor } from './doctor.ts';
 import { addErase } from './erase.ts';
@@ -38,6 +39,7 @@ export function payonceProgram(surroundings: Surroundings): Command {
     addViews,
     addTables,
     addErase,
+    addAnnotate,
     addActivity,
   ])
     add(program, session);

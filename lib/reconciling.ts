@@ -48,7 +48,7 @@ export class Reconciling extends Construct {
       data,
       appends: ['payment', 'activity'],
     });
-    data.idempotency.grantCommit(this.api, ['correction', 'decision', 'approval', 'keyRequest']);
+    data.idempotency.grantCommit(this.api, ['correction', 'decision', 'annotation', 'approval', 'keyRequest']);
     data.registry.grantAuthenticate(this.api);
     data.registry.grantIdentifyOperators(this.api);
     const { apiKey, apiKeys, apiKeyUse, operatorKey, operatorKeys, owners, tenants } = RegistryRow;
@@ -70,7 +70,7 @@ export class Reconciling extends Construct {
     const { approvalAbove: aboveMinor, approvalHours } = props.settings;
     const rules = { aboveMinor, lifetimeMs: Duration.hours(approvalHours).toMilliseconds() };
     if (aboveMinor !== undefined) this.api.tell({ [Environment.approvals]: JSON.stringify(rules) });
-    const lists = ['/v1/corrections', '/v1/decisions'].flatMap((path) => [path, `${path}/{proxy+}`]);
+    const lists = ['/v1/corrections', '/v1/decisions', '/v1/annotations'].flatMap((path) => [path, `${path}/{proxy+}`]);
     const paths = ['/v1/ledger/{proxy+}', '/v1/balances', '/v1/admin/{proxy+}', ...lists];
     http.route(paths, this.api.function);
     new RunbookAlarm(this, 'BooksDiffer', {

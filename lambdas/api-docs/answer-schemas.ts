@@ -77,7 +77,7 @@ const transition = z
       .nullable()
       .meta({
         description:
-          'The subject of the transition besides the payment: a refund, a dispute, a correction or a decision.',
+          'The subject of the transition besides the payment: a refund, a dispute, a correction, a decision or an annotation.',
       }),
     postings: z.array(posting).meta({ description: 'Debits equal credits in every currency.' }),
   })
@@ -171,6 +171,27 @@ export const correction = z
   .meta({ id: 'Correction' });
 
 export const correctionsOfPayment = partList(correction).meta({ id: 'CorrectionsOfPayment' });
+
+export const annotation = z
+  .looseObject({
+    id: z
+      .string()
+      .regex(/^ann_[a-z2-7]{32}$/)
+      .meta({ example: 'ann_k3jx5aqhz4m2nrb7vwy6t5ocdeflgusp' }),
+    object: z.literal('annotation'),
+    payment: paymentId,
+    sequence: z.int().min(2).meta({ description: 'The sequence of the annotation’s own transition.' }),
+    reason: z.string().nullable(),
+    details_erased: reasonErased,
+    operator: z.string(),
+    annotates: z.int().nullable().meta({
+      description: 'The sequence of the transition that it is about; null when it is about the payment as a whole.',
+    }),
+    created: unixSeconds,
+  })
+  .meta({ id: 'Annotation' });
+
+export const annotationsOfPayment = partList(annotation).meta({ id: 'AnnotationsOfPayment' });
 
 export const decision = z
   .looseObject({

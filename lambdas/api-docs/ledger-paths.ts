@@ -6,6 +6,7 @@ import { createKeyBody, keysQuery, revokeKeyBody, rollKeyBody } from '../reconci
 import {
   activityEntryQuery,
   activityQuery,
+  annotationBody,
   correctionBody,
   decisionBody,
   entriesQuery,
@@ -15,6 +16,8 @@ import {
 import {
   activity,
   activityList,
+  annotation,
+  annotationsOfPayment,
   balanceList,
   correction,
   correctionsOfPayment,
@@ -38,7 +41,7 @@ const WAITS =
 const SECRET_ONCE =
   'A repeated request shows `null` instead: if the first answer was lost, revoke the key and make another one.';
 
-/** Entries, balances, corrections, decisions, mismatches and the activity log. */
+/** Entries, balances, corrections, decisions, annotations, mismatches and the activity log. */
 export const ledgerPaths: ZodOpenApiPathsObject = {
   '/v1/ledger/entries': {
     get: reading({
@@ -156,6 +159,41 @@ export const ledgerPaths: ZodOpenApiPathsObject = {
       problems: ['payment_not_in_review', 'change_not_undecided'],
     }),
   },
+  '/v1/annotations': {
+    get: reading({
+      operationId: 'listAnnotationsOfPayment',
+      summary: 'List the annotations of a payment',
+      description: 'All of them, in the order of their recording.',
+      scope: Scopes.ledgerRead,
+      query: ofPaymentQuery,
+      answers: { 200: { description: 'The annotations.', schema: annotationsOfPayment } },
+    }),
+  },
+  '/v1/annotations/{id}': {
+    get: reading({
+      operationId: 'getAnnotation',
+      summary: 'Retrieve an annotation',
+      description: 'An annotation never changes.',
+      scope: Scopes.ledgerRead,
+      path: z.object({ id: annotation.shape.id.meta({ description: 'The id of the annotation.' }) }),
+      answers: { 200: { description: 'The annotation.', schema: annotation } },
+    }),
+  },
+  '/v1/admin/payments/{id}/annotations': {
+    post: keyed({
+      operationId: 'annotatePayment',
+      summary: 'Annotate a payment',
+      description:
+        'Adds an operator’s explanation to a payment or to one of its transitions. No record can be changed or removed, so a wrong one ' +
+        'is annotated. An annotation posts nothing and changes neither the status nor the amounts. The payment shows how many it has, ' +
+        'and its transitions show each.',
+      role: 'operator',
+      path: z.object({ id: payment.shape.id.meta({ description: 'The id of the payment.' }) }),
+      key: ['annotation', 'it is made once'],
+      body: { schema: annotationBody },
+      answers: { 201: { description: 'The annotation.', schema: annotation } },
+    }),
+  },
   '/v1/admin/mismatches': {
     get: reading({
       operationId: 'listMismatches',
@@ -174,7 +212,7 @@ export const ledgerPaths: ZodOpenApiPathsObject = {
       operationId: 'listActivity',
       summary: 'List what operators did',
       description:
-        'In the deployment: tenants, keys of operators, runs of jobs. With `tenant`: its API keys, corrections, decisions, erasures, webhook ' +
+        'In the deployment: tenants, keys of operators, runs of jobs. With `tenant`: its API keys, corrections, decisions, annotations, erasures, webhook ' +
         'endpoints and replays. An entry of a tenant is written together with its action, or neither is. The entries are a hash chain and are never changed.',
       role: 'viewer',
       query: activityQuery,

@@ -19,6 +19,7 @@ export const EventNames = {
   disputeOpened: 'dispute.opened.v1',
   disputeClosed: 'dispute.closed.v1',
   ledgerCorrected: 'ledger.corrected.v1',
+  paymentAnnotated: 'payment.annotated.v1',
   orderPlaced: 'order.placed.v1',
   orderReopened: 'order.reopened.v1',
   orderCompleted: 'order.completed.v1',

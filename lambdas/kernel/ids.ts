@@ -274,10 +274,10 @@ export function deriveDecisionId(digest: Digest, scope: OperatorKeyScope): Opera
   return `${OperationPrefix.decision}${derived(digest, operatorParts(scope))}` as OperationId;
 }
 
-/** Of a correction or a decision. It does not contain the payment's id; the record of its operation does. */
-const OPERATOR_EFFECT_ID = /^(?:cor|dec)_[a-z2-7]{32}$/;
+/** Of a correction, a decision or an annotation. It does not contain the payment's id; the record of its operation does. */
+const OPERATOR_EFFECT_ID = /^(?:cor|dec|ann)_[a-z2-7]{32}$/;
 
-/** @returns undefined when `text` is not of the form of the id of a correction or a decision */
+/** @returns undefined when `text` is not of the form of the id of a correction, a decision or an annotation */
 export function parseOperatorEffectId(text: string): OperationId | undefined {
   return OPERATOR_EFFECT_ID.test(text) ? (text as OperationId) : undefined;
 }
@@ -290,6 +290,11 @@ export function deriveKeyRequestId(digest: Digest, scope: OperatorKeyScope): Ope
 /** The correction that this request makes: permanently the same. */
 export function deriveCorrectionId(digest: Digest, scope: OperatorKeyScope): OperationId {
   return `${OperationPrefix.correction}${derived(digest, operatorParts(scope))}` as OperationId;
+}
+
+/** The annotation that this request makes: permanently the same. */
+export function deriveAnnotationId(digest: Digest, scope: OperatorKeyScope): OperationId {
+  return `${OperationPrefix.annotation}${derived(digest, operatorParts(scope))}` as OperationId;
 }
 
 /** A JSON array, not joined text: no choice of parts can be read as another choice. */

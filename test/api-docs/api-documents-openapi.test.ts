@@ -4,6 +4,8 @@ import * as z from 'zod';
 import {
   activity,
   activityList,
+  annotation,
+  annotationsOfPayment,
   balanceList,
   cancellationOf,
   cancellationsOfPayment,
@@ -63,7 +65,7 @@ import { verdictBody } from '../../lambdas/reconciling/http/approval-routes.ts';
 import { entryId } from '../../lambdas/reconciling/http/entry-id.ts';
 import { createKeyBody, revokeKeyBody, rollKeyBody } from '../../lambdas/reconciling/http/key-routes.ts';
 import { LEDGER_ROUTES } from '../../lambdas/reconciling/http/ledger-routes.ts';
-import { correctionBody, decisionBody } from '../../lambdas/reconciling/http/ledger-schemas.ts';
+import { annotationBody, correctionBody, decisionBody } from '../../lambdas/reconciling/http/ledger-schemas.ts';
 import { EVENT_ROUTES } from '../../lambdas/views/http/event-routes.ts';
 import { getOrders } from '../../lambdas/views/http/order-list.ts';
 import { PAYMENT_LIST_ROUTES } from '../../lambdas/views/http/payment-list-routes.ts';
@@ -221,6 +223,9 @@ describe('each example of a body', () => {
     CreateCorrection: correctionBody,
     Correction: exact.correction,
     CorrectionsOfPayment: correctionsOfPayment.strict(),
+    AnnotatePayment: annotationBody,
+    Annotation: annotation.strict(),
+    AnnotationsOfPayment: annotationsOfPayment.strict(),
     Decision: decision.strict(),
     DecisionsOfPayment: decisionsOfPayment.strict(),
     Capture: captureOf.strict(),

@@ -3,6 +3,7 @@ import { invariant } from '../../lambdas/kernel/invariant.ts';
 import { GATEWAY_PROBLEM_BODIES } from '../../lib/constructs/gateway-problems.ts';
 import { captureJobs } from './capture-jobs.ts';
 import {
+  captureAnnotations,
   captureApprovals,
   captureCorrections,
   captureDecisions,
@@ -26,6 +27,7 @@ const CAPTURES = [
   captureOrders,
   captureLedger,
   captureCorrections,
+  captureAnnotations,
   captureDecisions,
   captureApprovals,
   captureKeys,

@@ -67,6 +67,21 @@ export async function captureCorrections(examples: CapturedExamples): Promise<vo
   examples.answer('createCorrection', 'postings', 'A set was added', await adjusted.correct('c', postings));
 }
 
+export async function captureAnnotations(examples: CapturedExamples): Promise<void> {
+  const api = new Api();
+  const payment = await api.paid('k');
+  const body = examples.request('annotatePayment', 'transition', 'Annotate a transition', {
+    reason: 'Charged for the wrong order; see ticket 4711',
+    annotates: 2,
+  });
+  const made = await api.annotate(payment, 'a', body);
+  examples.answer('annotatePayment', 'transition', 'A transition was annotated', made);
+  const shown = await api.get(`/v1/annotations/${String(made.body['id'])}`);
+  examples.answer('getAnnotation', 'transition', 'Of a transition', shown);
+  const list = await api.get(`/v1/annotations?payment=${payment}`);
+  examples.answer('listAnnotationsOfPayment', 'one', 'One annotation', list);
+}
+
 export async function captureDecisions(examples: CapturedExamples): Promise<void> {
   const failed = examples.request('resolvePayment', 'failed', 'No charge was found', NO_CHARGE_FOUND);
   const succeeded = examples.request('resolvePayment', 'succeeded', 'The charge was found, with another amount', {

@@ -73,6 +73,8 @@ const REQUESTS: Readonly<Record<string, Row>> = {
   'GET /v1/corrections/{id}': ['object'],
   'GET /v1/decisions': ['object', undefined, '?payment={payment}'],
   'GET /v1/decisions/{id}': ['object'],
+  'GET /v1/annotations': ['object', undefined, '?payment={payment}'],
+  'GET /v1/annotations/{id}': ['object'],
   'POST /v1/webhook_endpoints': ['creates', ENDPOINT],
   'GET /v1/webhook_endpoints': ['list'],
   'GET /v1/webhook_endpoints/{id}': ['object'],
@@ -89,6 +91,7 @@ const REQUESTS: Readonly<Record<string, Row>> = {
 /** Bodies of the routes of operators; what they answer is tested elsewhere. */
 const OPERATOR_BODIES: Readonly<Record<string, Readonly<Record<string, unknown>>>> = {
   'POST /v1/admin/corrections': { payment: 'pay_1', reason: 'Told by the bank', reverses: 2 },
+  'POST /v1/admin/payments/{id}/annotations': { reason: 'Told by the bank' },
   'POST /v1/admin/payments/{id}/resolve': { outcome: 'failed', reason: 'Told by the bank' },
   'POST /v1/admin/approvals/{id}/approve': {},
   'POST /v1/admin/approvals/{id}/reject': {},
@@ -134,6 +137,7 @@ async function past(): Promise<Readonly<Record<string, string>>> {
   await api.world.learn(parsePaymentId(payment) as never);
   const [dispute] = dataOf(await api.get('/v1/disputes'));
   const correction = await api.correct('k', { payment, reverses: 2 });
+  const annotation = await api.annotate(payment, 'a');
   const order = await api.order('o');
   const endpoint = idOf(await api.create('e'));
   const [event = {}] = dataOf(await api.get('/v1/events?limit=100'));
@@ -157,6 +161,7 @@ async function past(): Promise<Readonly<Record<string, string>>> {
     events: String(event['id']),
     ledger: String(entry?.['id']),
     corrections: idOf(correction),
+    annotations: idOf(annotation),
     // No payment of this past needs a decision.
     decisions: `dec_${'a'.repeat(32)}`,
     webhook_endpoints: endpoint,

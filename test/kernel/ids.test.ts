@@ -78,6 +78,7 @@ const RECORDED = {
   deriveDecisionId: made.deriveDecisionId(DIGEST, operator),
   deriveKeyRequestId: made.deriveKeyRequestId(DIGEST, operator),
   deriveCorrectionId: made.deriveCorrectionId(DIGEST, operator),
+  deriveAnnotationId: made.deriveAnnotationId(DIGEST, operator),
   consumerOperation: made.consumerOperation(DIGEST, 'stock', 'evt_1'),
 } satisfies Partial<Record<Maker, made.OperationId>>;
 

@@ -206,6 +206,8 @@ describe('the API', () => {
       '/v1/corrections/{proxy+}': 'ReconcilingApi',
       '/v1/decisions': 'ReconcilingApi',
       '/v1/decisions/{proxy+}': 'ReconcilingApi',
+      '/v1/annotations': 'ReconcilingApi',
+      '/v1/annotations/{proxy+}': 'ReconcilingApi',
       '/v1/events': 'EventsApi',
       '/v1/events/{proxy+}': 'EventsApi',
       '/v1/reports/{proxy+}': 'EventsApi',

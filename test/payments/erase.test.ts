@@ -27,6 +27,7 @@ import { isOutcome, type Payment } from '../../lambdas/payments/domain/payment.t
 import { detailsOf, firstBrokenLink, nextTransition } from '../../lambdas/payments/domain/transition.ts';
 import { DynamoDbApprovals } from '../../lambdas/payments/store/dynamodb-approvals.ts';
 import { DynamoDbStore } from '../../lambdas/payments/store/dynamodb-store.ts';
+import { type AnnotatePayment, annotatePayment } from '../../lambdas/payments/use/annotate-payment.ts';
 import { changePayment } from '../../lambdas/payments/use/change-payment.ts';
 import { type CorrectLedger, correctLedger } from '../../lambdas/payments/use/correct-ledger.ts';
 import { type CreatePayment, createPayment } from '../../lambdas/payments/use/create-payment.ts';
@@ -179,7 +180,7 @@ describe('a payment', () => {
     });
   });
 
-  test('has reasons that are erased with it, of refunds and corrections', async () => {
+  test('has reasons that are erased with it, of refunds, corrections and annotations', async () => {
     const { store, tools, everything, client, effects } = world;
     const desk = { ...tools, effects, digest: systemDigest };
     await createPayment(tools, paymentRequest('p'));
@@ -195,10 +196,17 @@ describe('a payment', () => {
       asked: { kind: 'correction', change: { kind: 'reverse', sequence: 2 } },
     };
     const corrected = await correctLedger(desk, correction);
+    const annotation: AnnotatePayment = {
+      ...correction,
+      operationId: storedOperationId('ann_a'),
+      reason: `A note about ${TEXT}`,
+    };
+    const annotated = await annotatePayment(desk, annotation);
     const bodyOf = (outcome: object) => ('answer' in outcome ? (outcome.answer as Answer).body : '');
     for (const [first, again] of [
       [given, await changePayment(tools, refund)],
       [corrected, await correctLedger(desk, correction)],
+      [annotated, await annotatePayment(desk, annotation)],
     ]) {
       expect(again?.kind).toBe('replay');
       expect(bodyOf(first ?? {})).toContain(TEXT);
@@ -207,8 +215,8 @@ describe('a payment', () => {
     // Of all tables, only the details rows have the text.
     const { Items = [] } = await client.send(new ScanCommand({ TableName: TABLES.registry }));
     const holders = Items.filter((item) => JSON.stringify(item).includes(TEXT)).map(({ pk }) => String(pk));
-    expect(holders).toEqual(Array(2).fill(`DETAILS#${request.paymentId}`));
-    expect((await everything()).split(TEXT)).toHaveLength(3);
+    expect(holders).toEqual(Array(3).fill(`DETAILS#${request.paymentId}`));
+    expect((await everything()).split(TEXT)).toHaveLength(4);
 
     await world.publish(request.paymentId);
     expect(await erasePayment(world, request.paymentId)).toEqual({ kind: 'erased' });
@@ -221,9 +229,14 @@ describe('a payment', () => {
       'refund.pending',
       'refund.completed',
       'ledger.corrected',
+      'payment.annotated',
     ]);
     expect(firstBrokenLink(systemDigest, chain?.transitions ?? [])).toBeUndefined();
-    for (const again of [await changePayment(tools, refund), await correctLedger(desk, correction)])
+    for (const again of [
+      await changePayment(tools, refund),
+      await correctLedger(desk, correction),
+      await annotatePayment(desk, annotation),
+    ])
       expect(JSON.parse(bodyOf(again))).toMatchObject({ reason: null, details_erased: true });
   });
 

@@ -40,7 +40,7 @@ class Asking {
   }
 }
 
-/** Payments, refunds of every origin, disputes, corrections, decisions, orders, a mismatch, webhooks and runs. */
+/** Payments, refunds of every origin, disputes, corrections, decisions, annotations, orders, a mismatch, webhooks and runs. */
 async function history(): Promise<Asking> {
   const world = new Asking();
   const { inside } = world.api.processor;
@@ -49,6 +49,7 @@ async function history(): Promise<Asking> {
   await world.ask(`/v1/payments/${paid}/refunds`, { amount: 300 });
   await world.atProcessor(paid, (charge) => inside.refund(charge, 200));
   await world.ask('/v1/admin/corrections', { payment: paid, ...operator, reverses: 2 });
+  await world.ask(`/v1/admin/payments/${paid}/annotations`, { ...operator, annotates: 2 });
   const stray = await world.pay();
   const returned = { refundId: `rtn_${stray.slice('pay_'.length)}${'a'.repeat(26)}`, createdAtMs: 0 };
   const amount = { chargeId: 'ch_9', amountMinor: 700 };
@@ -122,6 +123,7 @@ const PATHS: Readonly<Record<string, string>> = {
   can: '/v1/cancellations',
   cor: '/v1/corrections',
   dec: '/v1/decisions',
+  ann: '/v1/annotations',
   act: '/v1/admin/activity',
   evt: '/v1/events',
   ent: '/v1/ledger/entries',
@@ -165,7 +167,8 @@ test('every id that an answer, an event or a webhook shows answers GET with its 
   const world = await history();
   for (const path of LISTS) await world.ask(path);
   for (const payment of dataOf({ body: await world.ask('/v1/payments?limit=100') })) {
-    for (const list of ['corrections', 'decisions']) await world.ask(`/v1/${list}?payment=${String(payment['id'])}`);
+    for (const list of ['corrections', 'decisions', 'annotations'])
+      await world.ask(`/v1/${list}?payment=${String(payment['id'])}`);
     for (const list of LISTS_OF_PAYMENT) await world.ask(`/v1/payments/${String(payment['id'])}/${list}`);
   }
   for (const endpoint of dataOf({ body: await world.ask('/v1/webhook_endpoints') }))

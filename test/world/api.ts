@@ -87,7 +87,7 @@ const FUNCTIONS: readonly (readonly [RegExp, (tools: ApiWorldTools) => Promise<H
   ],
   [/^\/v1\/admin\/jobs/, async (tools) => (await import('../../lambdas/jobs/http/job-routes.ts')).jobsApi(tools)],
   [
-    /^\/v1\/(?:ledger|balances|corrections|decisions|admin)/,
+    /^\/v1\/(?:ledger|balances|corrections|decisions|annotations|admin)/,
     async (tools) => {
       const { LEDGER_ROUTES } = await import('../../lambdas/reconciling/http/ledger-routes.ts');
       const { ADMIN_ROUTES } = await import('../../lambdas/reconciling/http/admin-routes.ts');
@@ -321,6 +321,17 @@ export class Api<Of extends World = World> {
   correct(key: string, body: Readonly<Record<string, unknown>>, asked: Asked = {}): Promise<Reply> {
     const sent = { reason: 'Booked twice', ...body };
     return this.write('/v1/admin/corrections', key, sent, asked);
+  }
+
+  /** Annotates a payment, by default as an operator who gives a reason. */
+  annotate(
+    payment: string,
+    key: string,
+    body: Readonly<Record<string, unknown>> = {},
+    asked: Asked = {},
+  ): Promise<Reply> {
+    const sent = { reason: 'Charged for the wrong order', ...body };
+    return this.write(`/v1/admin/payments/${payment}/annotations`, key, sent, asked);
   }
 
   /** Asks for a run of a job. */

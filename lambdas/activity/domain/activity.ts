@@ -11,6 +11,7 @@ const TENANT_ACTIONS = [
   'limit.changed',
   'correction.made',
   'decision.made',
+  'annotation.made',
   'approval.requested',
   'approval.rejected',
   'payment.erased',
@@ -92,11 +93,7 @@ export function nextEntry(digest: Digest, newest: Link | undefined, { chain, ...
  * @param before the entry before them @default they are the first
  * @returns the sequence of the first entry that was changed, removed or inserted; undefined when all hold
  */
-export function firstBrokenEntry(
-  digest: Digest,
-  entries: readonly ActivityEntry[],
-  before?: ActivityEntry,
-): number | undefined {
+export function firstBrokenEntry(digest: Digest, entries: readonly ActivityEntry[], before?: Link): number | undefined {
   return brokenLink(entries, ({ prevHash, hash: _claimed, ...content }) => linkHash(digest, content, prevHash), before);
 }
 

@@ -67,6 +67,7 @@ export const EventSchemas = {
   [EventNames.disputeOpened]: paymentEvent(EventNames.disputeOpened, dispute),
   [EventNames.disputeClosed]: paymentEvent(EventNames.disputeClosed, dispute),
   [EventNames.ledgerCorrected]: paymentEvent(EventNames.ledgerCorrected, payment),
+  [EventNames.paymentAnnotated]: paymentEvent(EventNames.paymentAnnotated, payment),
   [EventNames.orderPlaced]: orderEvent(EventNames.orderPlaced),
   [EventNames.orderReopened]: orderEvent(EventNames.orderReopened),
   [EventNames.orderCompleted]: orderEvent(EventNames.orderCompleted),

@@ -23,6 +23,7 @@ export const OperationPrefix = {
   adoption: 'ad_',
   correction: 'cor_',
   decision: 'dec_',
+  annotation: 'ann_',
   /** The verdict of a second person on a request of an operator. */
   approval: 'apr_',
   /** A request that makes or rolls a key. */

@@ -1,9 +1,9 @@
 import { type Answer, jsonFields, leaveOut } from '../../kernel/answer.ts';
 import type { Digest } from '../../kernel/digest.ts';
 import { sealOf } from '../../kernel/sealed-details.ts';
-import type { Correction, GivenReason, OperatorDecision, Refund, Subject } from './payment.ts';
+import type { Annotation, Correction, GivenReason, OperatorDecision, Refund, Subject } from './payment.ts';
 
-type Reasoned = Refund | Correction | OperatorDecision;
+type Reasoned = Refund | Correction | OperatorDecision | Annotation;
 
 /** The parts of a subject that can have a reason, each with its id: the subject itself, and the decision inside a change. */
 export function reasonsOf(subject: Subject | undefined): readonly { readonly id: string; readonly given: Reasoned }[] {
@@ -17,6 +17,8 @@ export function reasonsOf(subject: Subject | undefined): readonly { readonly id:
       return [{ id: subject.correctionId, given: subject }];
     case 'decision':
       return [{ id: subject.decisionId, given: subject }];
+    case 'annotation':
+      return [{ id: subject.annotationId, given: subject }];
     case 'dispute':
     case 'stray_charge':
     case undefined:
@@ -34,6 +36,7 @@ export function mapReasons(subject: Subject, map: <Part extends Reasoned>(given:
       return { ...subject, ...decided(subject, map) };
     case 'correction':
     case 'decision':
+    case 'annotation':
       return map(subject);
     case 'dispute':
     case 'stray_charge':

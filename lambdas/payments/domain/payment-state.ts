@@ -1,5 +1,14 @@
 import { invariant } from '../../kernel/invariant.ts';
-import type { Correction, Dispute, HoldChange, OperatorDecision, Payment, Refund, StrayCharge } from './payment.ts';
+import type {
+  Annotation,
+  Correction,
+  Dispute,
+  HoldChange,
+  OperatorDecision,
+  Payment,
+  Refund,
+  StrayCharge,
+} from './payment.ts';
 import type { Transition } from './transition.ts';
 
 /** A payment with its refunds, disputes and other parts. The next fact is decided on this state. */
@@ -14,6 +23,7 @@ export interface PaymentState {
   readonly strayCharges: ReadonlyMap<string, StrayCharge>;
   readonly corrections: ReadonlyMap<string, Correction>;
   readonly decisions: ReadonlyMap<string, OperatorDecision>;
+  readonly annotations: ReadonlyMap<string, Annotation>;
 }
 
 type Step = Pick<Transition, 'type' | 'payment' | 'subject'>;
@@ -35,6 +45,7 @@ function fold(before: PaymentState | undefined, steps: readonly Step[]): Payment
   const strayCharges = new Map(before?.strayCharges);
   const corrections = new Map(before?.corrections);
   const decisions = new Map(before?.decisions);
+  const annotations = new Map(before?.annotations);
   let payment = before?.payment;
   let saidProcessing = before?.saidProcessing ?? false;
   for (const { type, payment: after, subject } of steps) {
@@ -60,6 +71,9 @@ function fold(before: PaymentState | undefined, steps: readonly Step[]): Payment
       case 'decision':
         decisions.set(subject.decisionId, subject);
         break;
+      case 'annotation':
+        annotations.set(subject.annotationId, subject);
+        break;
     }
     if (subject !== undefined && 'decision' in subject && subject.decision !== undefined) {
       decisions.set(subject.decision.decisionId, subject.decision);
@@ -67,5 +81,5 @@ function fold(before: PaymentState | undefined, steps: readonly Step[]): Payment
   }
   invariant(payment !== undefined, 'a payment has a first transition');
   const disputes = new Map(payment.disputes?.map((dispute) => [dispute.disputeId, dispute]));
-  return { payment, saidProcessing, refunds, holdChanges, disputes, strayCharges, corrections, decisions };
+  return { payment, saidProcessing, refunds, holdChanges, disputes, strayCharges, corrections, decisions, annotations };
 }

@@ -94,6 +94,8 @@ export interface Payment extends PaymentTerms {
   readonly feeMinor?: number;
   /** The disputes of all of its charges, oldest first. Absent when there are none. */
   readonly disputes?: readonly Dispute[];
+  /** How many annotations operators made. Absent when there are none. */
+  readonly annotations?: number;
   readonly createdAtMs: number;
 }
 
@@ -161,6 +163,7 @@ const PAYMENT_OBJECT = apiObject<ShownPayment>()({
   disputes: shown(['disputes', 'id', 'currency'], ({ disputes, ...payment }) =>
     disputes?.map((dispute) => disputeObject(dispute, payment)),
   ),
+  annotations: shown(['annotations'], ({ annotations }) => annotations),
   created: shown(['createdAtMs'], ({ createdAtMs }) => Math.floor(createdAtMs / 1000)),
   livemode: shown(['mode'], ({ mode }) => mode === 'live'),
 });
@@ -219,6 +222,7 @@ export const TRANSITION_TYPES = [
   'dispute.opened',
   'dispute.closed',
   'ledger.corrected',
+  'payment.annotated',
 ] as const;
 
 export type TransitionType = (typeof TRANSITION_TYPES)[number];
@@ -236,8 +240,8 @@ export function isOutcome(type: TransitionType): type is OutcomeType {
 // ------------------------------------------------------------------------------------------------------------ sub-objects
 
 /**
- * A reason in free text. It may hold personal data, so it is in a details row of its own, under the id of its refund, correction
- * or decision. The chain holds the commitment to it.
+ * A reason in free text. It may hold personal data, so it is in a details row of its own, under the id of its refund, correction,
+ * decision or annotation. The chain holds the commitment to it.
  */
 export interface GivenReason extends Partial<Seal> {
   /** Absent when none was given, or after it was erased. */
@@ -329,8 +333,18 @@ export interface OperatorDecision extends GivenReason {
   readonly operator: string;
 }
 
+/** What an operator says about a record that is wrong or needs an explanation. The record stays as it is. */
+export interface Annotation extends GivenReason {
+  readonly kind: 'annotation';
+  readonly annotationId: string;
+  /** The name of the operator who is responsible. */
+  readonly operator: string;
+  /** The sequence of the transition that it is about. @default the payment as a whole */
+  readonly annotates?: number;
+}
+
 /** What a transition is about besides the payment, in its state after the transition. */
-export type Subject = HoldChange | Refund | Dispute | StrayCharge | Correction | OperatorDecision;
+export type Subject = HoldChange | Refund | Dispute | StrayCharge | Correction | OperatorDecision | Annotation;
 
 /** A transition without a position in the chain. */
 export interface TransitionDraft {

@@ -69,5 +69,7 @@ function subjectObject(subject: Subject, { id }: Payment): Record<string, unknow
       return { object: 'correction', id: subject.correctionId, reason: subject.reason ?? null };
     case 'decision':
       return { object: 'decision', id: subject.decisionId, reason: subject.reason ?? null };
+    case 'annotation':
+      return { object: 'annotation', id: subject.annotationId, reason: subject.reason ?? null };
   }
 }

@@ -246,6 +246,10 @@ export const payment = /* @__PURE__ */ ifUsed(() =>
         .array(dispute)
         .exactOptional()
         .meta({ description: 'The disputes of the payment, oldest first. Omitted while there are none.' }),
+      annotations: z.int().min(1).exactOptional().meta({
+        description:
+          'How many annotations operators made (`GET /v1/annotations?payment=…`). Omitted while there are none.',
+      }),
       created: unixSeconds,
       livemode: z.boolean(),
     } satisfies Record<PaymentField, z.ZodType>)

@@ -10,6 +10,7 @@ import type { StoreTables, TransactItem } from '../../once/store/transact-items.
 import { ROW_IS_NEW } from '../../once/store/transact-items.ts';
 import { mapReasons, reasonsOf, withoutReasons } from '../domain/given-reason.ts';
 import type {
+  Annotation,
   Correction,
   Dispute,
   Failure,
@@ -74,6 +75,7 @@ const paymentItem = itemSchema<Payment>()({
   actionUrl: z.string().exactOptional(),
   feeMinor: minorUnits.exactOptional(),
   disputes: z.array(disputeItem).exactOptional(),
+  annotations: z.int().min(1).exactOptional(),
   createdAtMs: z.int(),
 });
 
@@ -134,6 +136,13 @@ const subjectItem = z.discriminatedUnion('kind', [
     reverses: z.int().min(1).exactOptional(),
   }),
   decisionItem,
+  itemSchema<Omit<Annotation, 'salt'>>()({
+    kind: z.literal('annotation'),
+    annotationId: z.string(),
+    ...reasonFields,
+    operator: z.string(),
+    annotates: z.int().min(1).exactOptional(),
+  }),
 ]);
 
 const transitionItem = itemSchema<Transition>()({

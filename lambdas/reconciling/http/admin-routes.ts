@@ -14,6 +14,7 @@ import { KEY_ROUTES, type KeyTools } from './key-routes.ts';
 import { mismatchesQuery } from './ledger-schemas.ts';
 import { getActivity, getActivityEntry } from './list-activity.ts';
 import { LIST_ROUTES, type OperatorListTools } from './operator-lists.ts';
+import { postAnnotation } from './post-annotation.ts';
 import { postCorrection } from './post-correction.ts';
 import { postDecision } from './post-decision.ts';
 
@@ -92,6 +93,7 @@ function mismatchObject(open: OpenMismatch): Record<string, unknown> {
 
 /** The routes for operators, apart from those of jobs. */
 export const ADMIN_ROUTES: readonly Route[] = [
+  postAnnotation,
   postCorrection,
   postDecision,
   ...APPROVAL_ROUTES,

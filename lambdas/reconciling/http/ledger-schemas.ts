@@ -130,6 +130,21 @@ export const correctionBody = z
   })
   .meta({ id: 'CreateCorrection', oneOf: [{ required: ['reverses'] }, { required: ['postings'] }] });
 
+export const annotationBody = z
+  .strictObject({
+    reason: reason.meta({
+      description: 'What is wrong with the record, or what explains it. Stored until it is erased.',
+      example: 'Charged for the wrong order; see ticket 4711',
+    }),
+    annotates: z
+      .int('must be the sequence of a transition')
+      .min(1, 'must be at least 1')
+      .max(MAX_SEQUENCE, `must be at most ${MAX_SEQUENCE}`)
+      .optional()
+      .meta({ description: 'The sequence of the transition that it is about. Default: the payment as a whole.' }),
+  })
+  .meta({ id: 'AnnotatePayment' });
+
 export const decisionBody = z
   .strictObject({
     outcome: z

@@ -2,13 +2,14 @@ import { problemAnswer } from '../../http/http-answer.ts';
 import { payloadMismatch, replayed } from '../../http/keyed-request.ts';
 import { problem } from '../../http/problems.ts';
 import type { Answer } from '../../kernel/answer.ts';
+import type { AnnotationRefusal } from '../../payments/use/annotate-payment.ts';
 import type { CorrectionRefusal } from '../../payments/use/correct-ledger.ts';
 import type { DecisionRefusal } from '../../payments/use/decide-payment.ts';
 import type { KeyedEffectOutcome } from '../../payments/use/keyed-effect.ts';
 
-/** The answer to a correction or a decision, also to one that a second person has approved. */
+/** The answer to a correction, a decision or an annotation, also to one that a second person has approved. */
 export function operatorAnswer(
-  outcome: KeyedEffectOutcome<CorrectionRefusal | DecisionRefusal>,
+  outcome: KeyedEffectOutcome<CorrectionRefusal | DecisionRefusal | AnnotationRefusal>,
   requestId: string,
 ): Answer {
   switch (outcome.kind) {
@@ -25,6 +26,10 @@ export function operatorAnswer(
       return problemAnswer(problem('idempotency_key_expired', detail), requestId, {
         members: { payment_id: outcome.paymentId },
       });
+    }
+    case 'nothing_to_annotate': {
+      const detail = 'annotates must be the sequence of a transition of this payment.';
+      return problemAnswer(problem('invalid_request', detail, 'annotates'), requestId);
     }
     case 'nothing_to_reverse':
     case 'already_reversed':

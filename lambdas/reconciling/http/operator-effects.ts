@@ -3,6 +3,7 @@ import { problem } from '../../http/problems.ts';
 import { emptyQuery, validateQuery } from '../../http/validate.ts';
 import { Scopes } from '../../kernel/contract/api.ts';
 import { parseOperatorEffectId, parsePaymentId } from '../../kernel/ids.ts';
+import { annotationObject } from '../../payments/domain/annotation.ts';
 import { correctionObject } from '../../payments/domain/correction.ts';
 import { decisionObject, decisionOf } from '../../payments/domain/operator-decision.ts';
 import type { EffectStore } from '../../payments/use/effect-store.ts';
@@ -15,7 +16,7 @@ interface ReadTools {
 
 /** What operators did to a payment, in the order of its recording. */
 interface Effects {
-  readonly noun: 'correction' | 'decision';
+  readonly noun: 'correction' | 'decision' | 'annotation';
   readonly shown: (chain: PaymentChain) => readonly Readonly<Record<string, unknown>>[];
 }
 
@@ -26,8 +27,13 @@ const CORRECTIONS: Effects = {
 
 const DECISIONS: Effects = { noun: 'decision', shown: decisionsOf };
 
-/** Corrections and decisions by id and by payment. */
-export const OPERATOR_EFFECT_ROUTES: readonly Route<ReadTools>[] = [CORRECTIONS, DECISIONS].flatMap(
+const ANNOTATIONS: Effects = {
+  noun: 'annotation',
+  shown: ({ transitions }) => transitions.filter(({ subject }) => subject?.kind === 'annotation').map(annotationObject),
+};
+
+/** Corrections, decisions and annotations by id and by payment. */
+export const OPERATOR_EFFECT_ROUTES: readonly Route<ReadTools>[] = [CORRECTIONS, DECISIONS, ANNOTATIONS].flatMap(
   (effects): Route<ReadTools>[] => [
     {
       method: 'GET',

@@ -1,0 +1,101 @@
+import { type Command, InvalidArgumentError } from 'commander';
+import * as z from 'zod';
+import { stackOutputs } from './deployment.ts';
+import { CliFailure, ExitCode } from './failure.ts';
+import type { Session } from './session.ts';
+
+/** The API, called with the key of an operator. */
+
+interface ApiAccess {
+  /** Without a trailing slash. */
+  readonly url: string;
+  /** An operator's. */
+  readonly key: string;
+}
+
+interface Named {
+  readonly url?: string;
+  readonly key?: string;
+}
+
+/** Longer than the API's limit of 20 seconds for an answer. Milliseconds. */
+const TIMEOUT_MS = 30_000;
+
+export type AskApi = (method: 'GET' | 'POST', path: string, body?: object) => Promise<unknown>;
+
+/** The options of a command that calls the API. */
+export function addAccess(command: Command): void {
+  command
+    .option('--url <address>', 'base address of the API; the default is the output of the stack', withoutSlash)
+    .option('--key <key>', 'the operator’s key; the default is the variable PAYONCE_OPERATOR_KEY');
+}
+
+/** @param command one with these options */
+export function askerOf(session: Session, command: Command): AskApi {
+  return async (method, path, body) =>
+    askApi(await locate(session, command.opts<Named>()), method, path, { freshKey: session.freshKey, body });
+}
+
+async function locate(session: Session, { url, key = process.env['PAYONCE_OPERATOR_KEY'] }: Named): Promise<ApiAccess> {
+  // The message omits the key. `fetch` would show it in its error.
+  if (key !== undefined && !/^[\x21-\x7e]*$/.test(key.trim()))
+    throw new CliFailure(ExitCode.settings, 'The key contains invalid characters.');
+  const local = await session.local();
+  if (local !== undefined) return { url: url ?? local.apiUrl, key: key ?? local.operatorKey };
+  if (key === undefined || key.trim() === '')
+    throw new CliFailure(
+      ExitCode.settings,
+      'No key is set: set PAYONCE_OPERATOR_KEY or --key to the key of an operator.',
+    );
+  if (url !== undefined) return { url, key };
+  const [apiUrl] = await stackOutputs(
+    await session.aws(),
+    'service',
+    ['apiUrl'],
+    'set the address of the API with --url.',
+  );
+  return { url: withoutSlash(apiUrl), key };
+}
+
+interface Request {
+  readonly freshKey: () => string;
+  readonly body?: object | undefined;
+}
+
+const problem = z.object({ code: z.string(), detail: z.string() });
+
+/** @throws CliFailure with the API's code and detail when it refuses */
+async function askApi(
+  { url, key }: ApiAccess,
+  method: 'GET' | 'POST',
+  path: string,
+  { freshKey, body }: Request,
+): Promise<unknown> {
+  const posting = { 'content-type': 'application/json', 'idempotency-key': freshKey() };
+  const response = await fetch(`${url}${path}`, {
+    method,
+    headers: { authorization: `Bearer ${key}`, ...(method === 'POST' ? posting : {}) },
+    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    signal: AbortSignal.timeout(TIMEOUT_MS),
+  });
+  const answer: unknown = await response.json().catch(() => undefined);
+  if (response.ok) return answer;
+  const { data } = problem.safeParse(answer);
+  throw new CliFailure(
+    response.status === 404 ? ExitCode.notFound : ExitCode.refused,
+    data === undefined ? `The API answered ${response.status}.` : `${data.code}: ${data.detail}`,
+  );
+}
+
+/** @throws CliFailure when the answer does not have the form of this version's API */
+export function readAnswer<Shape>(schema: z.ZodType<Shape>, document: unknown): Shape {
+  const { success, data } = schema.safeParse(document);
+  if (success) return data;
+  throw new CliFailure(ExitCode.settings, 'The answer is not from the API of this version of Payonce: check --url.');
+}
+
+function withoutSlash(address: string): string {
+  if (!/^https?:\/\//.test(address) || !URL.canParse(address))
+    throw new InvalidArgumentError(`${address} is not a URL, for example https://api.example.`);
+  return address.replace(/\/+$/, '');
+}

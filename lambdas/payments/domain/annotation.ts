@@ -1,0 +1,62 @@
+import { type Answer, JSON_TYPE } from '../../kernel/answer.ts';
+import { invariant } from '../../kernel/invariant.ts';
+import { shownReason } from './given-reason.ts';
+import type { Annotation, TransitionDraft } from './payment.ts';
+import type { PaymentState } from './payment-state.ts';
+import type { Transition } from './transition.ts';
+
+/** An operator's annotation of a record that cannot be changed. */
+export interface AnnotationRequest {
+  readonly annotationId: string;
+  readonly reason: string;
+  /** The name of the operator who is responsible. */
+  readonly operator: string;
+  /** The sequence of the transition that it is about. @default the payment as a whole */
+  readonly annotates?: number;
+}
+
+/** In order of precedence. */
+export type AnnotationDecision =
+  /** The chain contains this annotation. */
+  | { readonly kind: 'made_before' }
+  /** There is no such transition. */
+  | { readonly kind: 'nothing_to_annotate' }
+  | { readonly kind: 'append'; readonly draft: TransitionDraft };
+
+/** Decides on an annotation in any status of the payment. It posts nothing, and of the payment changes only their number. */
+export function decideAnnotation(
+  { annotationId, reason, operator, annotates }: AnnotationRequest,
+  { payment, annotations }: PaymentState,
+  transitions: readonly Transition[],
+): AnnotationDecision {
+  if (annotations.has(annotationId)) return { kind: 'made_before' };
+  if (annotates !== undefined && annotates > transitions.length) return { kind: 'nothing_to_annotate' };
+  const about = annotates === undefined ? {} : { annotates };
+  const subject: Annotation = { kind: 'annotation', annotationId, reason, operator, ...about };
+  const annotated = { ...payment, annotations: annotations.size + 1 };
+  return { kind: 'append', draft: { type: 'payment.annotated', payment: annotated, postings: [], subject } };
+}
+
+/** The answer to the request that made this annotation. */
+export function annotationAnswer(transition: Transition): Answer {
+  return {
+    status: 201,
+    headers: { 'content-type': JSON_TYPE },
+    body: JSON.stringify(annotationObject(transition)),
+  };
+}
+
+/** An annotation as the API shows it, from its transition; the time in Unix seconds. */
+export function annotationObject({ sequence, payment, subject, occurredAtMs }: Transition): Record<string, unknown> {
+  invariant(subject?.kind === 'annotation', 'an annotation’s transition has the annotation as its subject');
+  return {
+    id: subject.annotationId,
+    object: 'annotation',
+    payment: payment.id,
+    sequence,
+    ...shownReason(subject),
+    operator: subject.operator,
+    annotates: subject.annotates ?? null,
+    created: Math.floor(occurredAtMs / 1000),
+  };
+}

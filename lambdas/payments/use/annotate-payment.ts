@@ -1,0 +1,28 @@
+import { type AnnotationDecision, annotationAnswer, decideAnnotation } from '../domain/annotation.ts';
+import { reasonFields } from '../domain/given-reason.ts';
+import { type KeyedEffectOutcome, type KeyedEffectTools, type OperatorRequest, takeEffect } from './keyed-effect.ts';
+
+export interface AnnotatePayment extends Omit<OperatorRequest, 'asked'> {
+  /** The sequence of the transition that it is about. @default the payment as a whole */
+  readonly annotates?: number;
+}
+
+export type AnnotationRefusal = Exclude<AnnotationDecision, { kind: 'append' | 'made_before' }>;
+
+/** Adds an annotation to a payment's chain, exactly once. It moves no money, so no second person approves it. @throws as `takeEffect` */
+export async function annotatePayment(
+  tools: KeyedEffectTools,
+  { annotates, ...request }: AnnotatePayment,
+): Promise<KeyedEffectOutcome<AnnotationRefusal>> {
+  const { operationId: annotationId, reason, by } = request;
+  const about = annotates === undefined ? {} : { annotates };
+  return takeEffect<AnnotationRefusal>(tools, {
+    ...request,
+    action: 'annotation.made',
+    recordedReason: ({ state }) => state.annotations.get(annotationId)?.reason,
+    decide: ({ state, transitions }) =>
+      decideAnnotation({ annotationId, reason, operator: by.name, ...about }, state, transitions),
+    answer: annotationAnswer,
+    personalFields: ({ state }) => reasonFields(state.annotations.get(annotationId) ?? {}),
+  });
+}
