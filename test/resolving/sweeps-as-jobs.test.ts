@@ -26,7 +26,7 @@ test('a run of the resolver finishes and counts the items of all its queues', as
     { nowMs: harness.clock.nowMs(), limit: 2 },
   );
   expect(counts).toMatchObject({ done: 1, left: 0, failed: 0 });
-  expect(queues).toEqual(['claims', 'inquiries', 'returns']);
+  expect(queues).toEqual(['claims', 'inquiries', 'returns', 'orders']);
   expect((await harness.chain(crashed)).state.payment.status).toBe('succeeded');
 });
 

@@ -31,11 +31,23 @@ export interface OrderTools extends ChangePaymentTools {
   readonly mailer: Mailer;
   /** Selects the processor of a new payment. @default `processor` */
   readonly choose?: ChooseProcessor;
-  /** The only mode in which new orders are taken: the mode of the shop. @default both */
-  readonly ordersOf?: Mode;
+  /** The only mode in which new orders are taken, and in which the parties are called: the mode of the shop. @default both */
+  readonly ordersOf?: Mode | 'none';
   /** Called with each TerminalError of a party. */
   readonly report: (error: unknown) => void;
 }
+
+function notThere(): never {
+  invariant(false, 'parties that are not there are not called');
+}
+
+/** The parties of a deployment without a shop. */
+export const NO_PARTIES: Required<Pick<OrderTools, 'stock' | 'referrals' | 'mailer' | 'ordersOf'>> = {
+  stock: { reserve: notThere, release: notThere },
+  referrals: { credit: notThere },
+  mailer: { send: notThere },
+  ordersOf: 'none',
+};
 
 type PaymentFact = Extract<OrderFact, { kind: 'payment' }>;
 
@@ -78,6 +90,7 @@ export async function callForOrder(
   { order, details }: { readonly order: Order; readonly details: OrderDetails },
   context: OrderCallContext,
 ): Promise<OrderFact | undefined> {
+  if (!OF_PAYMENT.has(call) && isElsewhere(tools, order)) return unanswered(call);
   try {
     switch (call) {
       case 'charge':
@@ -101,6 +114,19 @@ export async function callForOrder(
     if (!isFault) throw error;
     return unanswered(call);
   }
+}
+
+const OF_PAYMENT: ReadonlySet<OrderCall> = new Set(['charge', 'reverse']);
+
+/**
+ * The shop was removed, or one of the other mode took its place: the order goes on as while its shop is away, and its money is returned
+ * after an hour. An operator who configures the shop again in time saves the order.
+ */
+function isElsewhere({ ordersOf, report, alarm }: OrderTools, { id, mode }: Order): boolean {
+  if (ordersOf === undefined || ordersOf === mode) return false;
+  report(new TerminalError('parties_elsewhere', `this deployment has no shop for the order ${id} of ${mode} mode`));
+  alarm?.('undecidable', id);
+  return true;
 }
 
 function unanswered(call: OrderCall): OrderFact | undefined {

@@ -1,7 +1,7 @@
 import type { Job, JobCounts } from '../../jobs/use/job.ts';
 import { type Piece, piecesJob } from '../../jobs/use/pieces-job.ts';
 import type { Cause } from '../../kernel/cause.ts';
-import type { OrderTools } from '../../orders/use/order-calls.ts';
+import { NO_PARTIES, type OrderTools } from '../../orders/use/order-calls.ts';
 import { type Resolved, type ResolveTools, resolveClaims, resolveInquiries } from './resolve.ts';
 import { finishOrderClaim, resolveOrders } from './resolve-orders.ts';
 import { returnCharges } from './return-charges.ts';
@@ -9,8 +9,8 @@ import { returnCharges } from './return-charges.ts';
 export interface ResolveAllTools
   extends Omit<ResolveTools, 'finishOther' | 'deadlineMs' | 'cause'>,
     Pick<OrderTools, 'orders' | 'choose'> {
-  /** Absent where orders are not configured. */
-  readonly parties?: Pick<OrderTools, 'stock' | 'referrals' | 'mailer'>;
+  /** Absent where no orders are taken. Those that were taken before are ended without them. */
+  readonly parties?: Pick<OrderTools, keyof typeof NO_PARTIES>;
   /** Receives the result of each queue's sweep. */
   readonly told: (queue: string, resolved: Resolved) => void;
 }
@@ -29,13 +29,13 @@ const NOT_SWEPT: Resolved = { finished: 0, waiting: 0, undecidable: 0, failed: 1
 
 /** One sweep for each queue of unfinished work, in order. A queue that cannot be read is reported and counts as failed. */
 export function sweepsOf(tools: ResolveAllTools): Readonly<Record<string, SweepQueue>> {
-  const { parties, report } = tools;
-  const orders: OrderTools | undefined = parties === undefined ? undefined : { ...tools, ...parties };
+  const { parties = NO_PARTIES, report } = tools;
+  const orders: OrderTools = { ...tools, ...parties };
   const payments = ({ cause, deadlineMs }: Sweep): ResolveTools => ({
     ...tools,
     cause,
     ...(deadlineMs === undefined ? {} : { deadlineMs }),
-    ...(orders === undefined ? {} : { finishOther: (record) => finishOrderClaim({ ...orders, cause }, record) }),
+    finishOther: (record) => finishOrderClaim({ ...orders, cause }, record),
   });
   const told =
     (queue: string, sweep: SweepQueue): SweepQueue =>
@@ -51,9 +51,7 @@ export function sweepsOf(tools: ResolveAllTools): Readonly<Record<string, SweepQ
     claims: told('claims', (times) => resolveClaims(payments(times))),
     inquiries: told('inquiries', (times) => resolveInquiries(payments(times), times.startedAtMs)),
     returns: told('returns', (times) => returnCharges(payments(times), times.startedAtMs)),
-    ...(orders === undefined
-      ? {}
-      : { orders: told('orders', ({ startedAtMs, ...times }) => resolveOrders({ ...orders, ...times }, startedAtMs)) }),
+    orders: told('orders', ({ startedAtMs, ...times }) => resolveOrders({ ...orders, ...times }, startedAtMs)),
   };
 }
 

@@ -1,0 +1,60 @@
+import { expect, test } from '@jest/globals';
+import type { AlarmMetric } from '../../lambdas/kernel/contract/metrics.ts';
+import { RetryableError } from '../../lambdas/kernel/faults.ts';
+import { sweepAll } from '../jobs/sweep-all.ts';
+import { orderRequest } from '../orders/order-fixtures.ts';
+import { World } from '../world/world.ts';
+
+const MINUTE_MS = 60_000;
+
+/** An order that is paid, and whose goods the shop has not reserved yet. */
+async function paidOrder() {
+  const harness = new World();
+  const request = orderRequest('paid');
+  const silent = { ...harness.stock, reserve: () => Promise.reject(new RetryableError('stock_timeout', 'no')) };
+  await harness.order(request, { stock: silent });
+  expect(await harness.read(request)).toMatchObject({ status: 'processing', charge: { status: 'succeeded' } });
+  return { harness, request };
+}
+
+/** Runs of a deployment whose settings have changed. */
+async function runFor(harness: World, minutes: number, deployed: object): Promise<AlarmMetric[]> {
+  const alarms: AlarmMetric[] = [];
+  const { stock: _stock, referrals: _referrals, mailer: _mailer, ...tools } = harness.tools;
+  for (let minute = 0; minute < minutes; minute += 1) {
+    harness.clock.advance(MINUTE_MS);
+    const alarm = (what: AlarmMetric): void => void alarms.push(what);
+    await sweepAll({ ...tools, alarm, told: () => undefined, ...deployed });
+  }
+  return alarms;
+}
+
+test('an order whose shop was removed from the deployment raises an alarm, and its money is returned after an hour', async () => {
+  const { harness, request } = await paidOrder();
+  expect(await runFor(harness, 2, {})).toContain('undecidable');
+  await runFor(harness, 120, {});
+  expect(harness.keptMinor(request)).toBe(0);
+});
+
+test('an order of test mode gets no goods of a shop of live mode that took the place of its own', async () => {
+  const { harness, request } = await paidOrder();
+  const { stock, referrals, mailer } = harness;
+  const called: string[] = [];
+  const reserve = (...call: Parameters<typeof stock.reserve>) => {
+    called.push('reserve');
+    return stock.reserve(...call);
+  };
+  const parties = { stock: { ...stock, reserve }, referrals, mailer, ordersOf: 'live' as const };
+  expect(await runFor(harness, 180, { parties })).toContain('undecidable');
+  expect(called).toEqual([]);
+  expect(harness.keptMinor(request)).toBe(0);
+  expect(harness.mailer.outbox).toEqual([]);
+});
+
+test('an order goes on when its shop is back', async () => {
+  const { harness, request } = await paidOrder();
+  const { stock, referrals, mailer } = harness;
+  await runFor(harness, 5, {});
+  expect(await runFor(harness, 5, { parties: { stock, referrals, mailer, ordersOf: 'test' as const } })).toEqual([]);
+  expect(await harness.read(request)).toMatchObject({ status: 'completed' });
+});
