@@ -26,7 +26,7 @@ const ROOMS = [
   'functions',
 ];
 
-const TOOLS = '^(bin|lib|local|cli|test|bench|demo|bridge|examples)/';
+const TOOLS = '^(bin|lib|local|cli|test|bench|demo|bridge|client|examples)/';
 /** Names that synthesis and run time share: tables, rows, metrics, environment variables, jobs. */
 const CONTRACT = ['^lambdas/kernel/contract/', '^lambdas/.+/contract\\.ts$'];
 /** Processors' descriptors. Synthesis reads them too, so they load the processors' code only when it is needed. */
@@ -158,11 +158,23 @@ module.exports = {
       to: { path: ['^lambdas/', '^sandbox/', TOOLS], pathNot: ['^bridge/', '^lambdas/kernel/', ...CONTRACT] },
     },
     {
+      name: 'the-client-has-no-dependency',
+      severity: 'error',
+      from: { path: '^client/', pathNot: '^client/file-keys\\.ts$' },
+      to: { pathNot: '^client/' },
+    },
+    {
+      name: 'only-the-client-s-file-store-sees-node',
+      severity: 'error',
+      from: { path: '^client/file-keys\\.ts$' },
+      to: { pathNot: '^client/', dependencyTypesNot: ['core'] },
+    },
+    {
       name: 'synth-time-sees-only-the-contract',
       severity: 'error',
       from: { path: '^(bin|lib)/' },
       to: {
-        path: '^(lambdas|sandbox|local|cli|test|bench|demo|bridge)/',
+        path: '^(lambdas|sandbox|local|cli|test|bench|demo|bridge|client)/',
         pathNot: [...CONTRACT, ...DESCRIPTORS, SCHEDULES],
       },
     },

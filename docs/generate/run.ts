@@ -1,6 +1,7 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { Command } from 'commander';
 import { synthesizedStacks } from '../../lib/synthesized.ts';
+import { clientTypes } from './client-types.ts';
 import { metricsPage } from './metrics.ts';
 import { proofPage } from './proof.ts';
 import { retentionPage } from './retention.ts';
@@ -15,6 +16,7 @@ const PROOF = new URL('../proof.md', import.meta.url);
 const COSTS = new URL('../costs.md', import.meta.url);
 const README = new URL('../../README.md', import.meta.url);
 const COUNTED = new URL('../../lib/cost/counted-paths.json', import.meta.url);
+const CLIENT_TYPES = new URL('../../client/api-types.ts', import.meta.url);
 const EXAMPLES = new URL('../../lambdas/api-docs/examples.json', import.meta.url);
 
 new Command('npm run docs:tables')
@@ -27,6 +29,7 @@ writeFileSync(RETENTION, retentionPage());
 writeFileSync(SCENARIOS, scenariosPage());
 writeFileSync(PROOF, proofPage(readFileSync(PROOF, 'utf8')));
 writeFileSync(EXAMPLES, await captureExamples());
+writeFileSync(CLIENT_TYPES, await clientTypes());
 const { countPaths } = await import('../../test/bench/bench-counted-paths.ts');
 writeFileSync(COUNTED, `${JSON.stringify(await countPaths(), null, 2)}\n`);
 // Reads the counts.

@@ -1,0 +1,169 @@
+import type { components, operations } from './api-types.ts';
+import type { KeyStore, StoredRequest } from './key-store.ts';
+import { type Once, Operations } from './operations.ts';
+import { Reading } from './reading.ts';
+import { type Limits, Sender } from './sender.ts';
+import { type Surroundings, SYSTEM } from './surroundings.ts';
+
+type Schemas = components['schemas'];
+type QueryOf<Name extends keyof operations> = NonNullable<operations[Name]['parameters']['query']>;
+
+export type Payment = Schemas['Payment'];
+export type Refund = Schemas['Refund'];
+export type Capture = Schemas['Capture'];
+export type Cancellation = Schemas['Cancellation'];
+export type Dispute = Schemas['Dispute'];
+export type Order = Schemas['Order'];
+export type WebhookEndpoint = Schemas['WebhookEndpoint'];
+type EndpointWithSecret = Schemas['WebhookEndpointWithSecret'];
+
+export interface ClientOptions {
+  /** The address of the API with its stage, for example `https://pay.example.com/v1` without `/v1`. */
+  readonly url: string;
+  /**
+   * A tenant's API key. It is a secret and belongs into no browser: there, `url` is an address of your own server, which adds it.
+   *
+   * @default none is sent
+   */
+  readonly apiKey?: string;
+  /** Where keys and bodies are stored before they are sent: `fileKeys`, `browserKeys`, `memoryKeys`, or two functions of yours. */
+  readonly keys: KeyStore;
+  /** @default the system's */
+  readonly surroundings?: Partial<Surroundings>;
+}
+
+export type Client = ReturnType<typeof createClient>;
+
+/**
+ * A client of Payonce's API that cannot charge twice: each change has a name of the caller's (`operation`), and is stored with its
+ * key before it is sent.
+ *
+ * @throws TypeError for a URL that is not http or https
+ */
+export function createClient({ url, apiKey, keys, surroundings }: ClientOptions) {
+  const around: Surroundings = { ...SYSTEM, ...surroundings };
+  const headers = apiKey === undefined ? {} : { authorization: `Bearer ${apiKey}` };
+  const sender = new Sender({ url: addressOf(url), headers }, around);
+  const operationsOf = new Operations(keys, sender, modeOf(apiKey), around);
+  const reading = new Reading(sender, around);
+  return {
+    payments: payments(operationsOf, reading),
+    refunds: parts<Refund>(reading, 'refunds'),
+    captures: parts<Capture>(reading, 'captures'),
+    cancellations: parts<Cancellation>(reading, 'cancellations'),
+    disputes: {
+      retrieve: (id: string, limits?: Limits) => reading.get<Dispute>(`/v1/disputes/${segment(id)}`, limits),
+      list: (query?: QueryOf<'listDisputes'>, limits?: Limits) => reading.pages<Dispute>('/v1/disputes', query, limits),
+    },
+    orders: orders(operationsOf, reading),
+    events: {
+      retrieve: (id: string, limits?: Limits) => reading.get<Schemas['Event']>(`/v1/events/${segment(id)}`, limits),
+      list: (query?: QueryOf<'listEvents'>, limits?: Limits) =>
+        reading.pages<Schemas['Event']>('/v1/events', query, limits),
+    },
+    webhookEndpoints: webhookEndpoints(operationsOf, reading),
+  };
+}
+
+/** Every change is made by `POST`, but for the deletion of an endpoint. */
+const post = (path: string, params?: object) => ({ method: 'POST', path, ...(params === undefined ? {} : { params }) });
+
+function payments(changes: Operations, reading: Reading) {
+  const at = (id: string) => `/v1/payments/${segment(id)}`;
+  return {
+    /** Its status can be `processing` or `requires_action`: see `wait`. @throws ProblemError `payment_failed` with the payment */
+    create: (params: Schemas['CreatePayment'], once: Once) => changes.run<Payment>(post('/v1/payments', params), once),
+    /** @param params all that is authorized, unless an amount is given */
+    capture: (id: string, params: Schemas['CapturePayment'], once: Once) =>
+      changes.run<Payment>(post(`${at(id)}/capture`, params), once),
+    cancel: (id: string, once: Once) => changes.run<Payment>(post(`${at(id)}/cancel`), once),
+    /** @param params all that is left, unless an amount is given */
+    refund: (id: string, params: Schemas['RefundPayment'], once: Once) =>
+      changes.run<Refund>(post(`${at(id)}/refunds`, params), once),
+    retrieve: (id: string, limits?: Limits) => reading.get<Payment>(at(id), limits),
+    /**
+     * Waits while the payment is `processing`. In `requires_action` and `needs_review` it waits for a person, and is returned.
+     *
+     * @throws UnfinishedError after `timeoutMs`, by default two minutes
+     */
+    wait: (id: string, limits?: Limits) =>
+      reading.wait<Payment>(at(id), ({ status }) => status === 'processing', limits),
+    list: (query?: QueryOf<'listPayments'>, limits?: Limits) => reading.pages<Payment>('/v1/payments', query, limits),
+    transitions: (id: string, limits?: Limits) =>
+      reading.pages<Schemas['Transition']>(`${at(id)}/transitions`, {}, limits),
+    captures: (id: string, limits?: Limits) => reading.pages<Capture>(`${at(id)}/captures`, {}, limits),
+    cancellations: (id: string, limits?: Limits) => reading.pages<Cancellation>(`${at(id)}/cancellations`, {}, limits),
+    refunds: (id: string, limits?: Limits) => reading.pages<Refund>(`${at(id)}/refunds`, {}, limits),
+    disputes: (id: string, limits?: Limits) => reading.pages<Dispute>(`${at(id)}/disputes`, {}, limits),
+  };
+}
+
+/** Changes of payments, which have ids of their own. */
+function parts<Part extends { readonly status: string }>(
+  reading: Reading,
+  name: 'refunds' | 'captures' | 'cancellations',
+) {
+  const at = (id: string) => `/v1/${name}/${segment(id)}`;
+  return {
+    retrieve: (id: string, limits?: Limits) => reading.get<Part>(at(id), limits),
+    /** Waits while it is `pending`. @throws UnfinishedError */
+    wait: (id: string, limits?: Limits) => reading.wait<Part>(at(id), ({ status }) => status === 'pending', limits),
+  };
+}
+
+function orders(changes: Operations, reading: Reading) {
+  const at = (id: string) => `/v1/orders/${segment(id)}`;
+  return {
+    /** @throws ProblemError `payment_failed`, `out_of_stock` or `order_canceled` with the order */
+    create: (params: Schemas['CreateOrder'], once: Once) => changes.run<Order>(post('/v1/orders', params), once),
+    retrieve: (id: string, limits?: Limits) => reading.get<Order>(at(id), limits),
+    /** Waits while it is `processing`. @throws UnfinishedError */
+    wait: (id: string, limits?: Limits) => reading.wait<Order>(at(id), ({ status }) => status === 'processing', limits),
+    list: (query?: QueryOf<'listOrders'>, limits?: Limits) => reading.pages<Order>('/v1/orders', query, limits),
+  };
+}
+
+function webhookEndpoints(changes: Operations, reading: Reading) {
+  const root = '/v1/webhook_endpoints';
+  const at = (id: string) => `${root}/${segment(id)}`;
+  return {
+    /** The answer, which the key store keeps, contains the secret. */
+    create: (params: Schemas['CreateWebhookEndpoint'], once: Once) =>
+      changes.run<EndpointWithSecret>(post(root, params), once),
+    /** Repeating it changes nothing, so it needs no operation. */
+    update: (id: string, params: Schemas['UpdateWebhookEndpoint'], limits?: Limits) =>
+      reading.set<WebhookEndpoint>(at(id), params, limits),
+    delete: (id: string, once: Once) =>
+      changes.run<Schemas['DeletedWebhookEndpoint']>({ method: 'DELETE', path: at(id) }, once),
+    /** The answer, which the key store keeps, contains the new secret. */
+    rotateSecret: (id: string, params: Schemas['RotateWebhookSecret'], once: Once) =>
+      changes.run<EndpointWithSecret>(post(`${at(id)}/rotate_secret`, params), once),
+    replay: (id: string, params: Schemas['ReplayWebhooks'], once: Once) =>
+      changes.run<Schemas['WebhookReplay']>(post(`${at(id)}/replay`, params), once),
+    resend: (id: string, delivery: string, once: Once) =>
+      changes.run<Schemas['WebhookDelivery']>(post(`${at(id)}/deliveries/${segment(delivery)}/resend`), once),
+    retrieve: (id: string, limits?: Limits) => reading.get<WebhookEndpoint>(at(id), limits),
+    list: (limits?: Limits) => reading.pages<WebhookEndpoint>(root, {}, limits),
+    deliveries: (id: string, query?: QueryOf<'listWebhookDeliveries'>, limits?: Limits) =>
+      reading.pages<Schemas['WebhookDelivery']>(`${at(id)}/deliveries`, query, limits),
+  };
+}
+
+/** An id as a part of a path: nothing in it leads to another path. */
+function segment(id: string): string {
+  if (typeof id !== 'string' || id === '' || id === '.' || id === '..')
+    throw new TypeError(`an id must be a text such as pay_…, and is ${JSON.stringify(id)}`);
+  return encodeURIComponent(id);
+}
+
+function addressOf(url: string): string {
+  const { protocol, search, hash } = new URL(url);
+  if (!/^https?:$/.test(protocol) || search !== '' || hash !== '')
+    throw new TypeError(`url must be an http or https address without a query, and is ${url}`);
+  return url.replace(/\/+$/, '');
+}
+
+function modeOf(apiKey: string | undefined): StoredRequest['mode'] {
+  const mode = /^sk_(test|live)_/.exec(apiKey ?? '')?.[1];
+  return mode === 'test' || mode === 'live' ? mode : null;
+}

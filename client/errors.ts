@@ -1,0 +1,183 @@
+import type { components } from './api-types.ts';
+
+/** Problem details of the API (RFC 9457). */
+export type Problem = components['schemas']['Problem'];
+/** Stable. An API that is newer than this client may answer with further codes. */
+export type ProblemCode = Problem['code'];
+
+/**
+ * What a caller does about a problem:
+ *
+ * - `new_operation`: the answer is final for this operation. A further attempt needs another operation, because it is another payment.
+ * - `read_object`: the operation had its effect before, and its answer is no longer stored. Read the object that the problem names.
+ * - `same_operation`: nothing was stored. The same operation can succeed later.
+ * - `correct`: the request was refused, and nothing was stored. The same operation can succeed when its cause is gone: a missing
+ *   scope, a setting, the state of the payment. A request with another body needs another operation.
+ */
+export type WayOn = 'new_operation' | 'read_object' | 'same_operation' | 'correct';
+
+const FINAL = 'new_operation';
+const LATER = 'same_operation';
+const CORRECT = 'correct';
+
+/** The way on after each code. A new code of the API does not compile without one. */
+const WAYS: Readonly<Record<ProblemCode, WayOn>> = {
+  payment_failed: FINAL,
+  payment_canceled: FINAL,
+  capture_failed: FINAL,
+  cancellation_failed: FINAL,
+  refund_failed: FINAL,
+  payment_not_attempted: FINAL,
+  capture_not_attempted: FINAL,
+  cancellation_not_attempted: FINAL,
+  refund_not_attempted: FINAL,
+  order_not_attempted: FINAL,
+  out_of_stock: FINAL,
+  order_canceled: FINAL,
+  idempotency_key_expired: 'read_object',
+  idempotency_key_in_progress: LATER,
+  rate_limited: LATER,
+  internal_error: LATER,
+  processor_unavailable: LATER,
+  temporarily_unavailable: LATER,
+  timeout: LATER,
+  no_processor_configured: LATER,
+  change_in_progress: LATER,
+  webhook_replay_running: LATER,
+  webhook_endpoint_limit: CORRECT,
+  webhook_endpoint_disabled: CORRECT,
+  invalid_json: CORRECT,
+  invalid_request: CORRECT,
+  unknown_field: CORRECT,
+  unknown_parameter: CORRECT,
+  card_number_not_allowed: CORRECT,
+  secret_not_allowed: CORRECT,
+  url_not_allowed: CORRECT,
+  unbalanced: CORRECT,
+  missing_idempotency_key: CORRECT,
+  invalid_idempotency_key: CORRECT,
+  unauthorized: CORRECT,
+  invalid_signature: CORRECT,
+  insufficient_scope: CORRECT,
+  insufficient_role: CORRECT,
+  livemode_not_available: CORRECT,
+  own_approval: CORRECT,
+  testmode_not_available: CORRECT,
+  forbidden: CORRECT,
+  not_found: CORRECT,
+  method_not_allowed: CORRECT,
+  already_reversed: CORRECT,
+  approval_ended: CORRECT,
+  approval_outdated: CORRECT,
+  key_ended: CORRECT,
+  reference_already_used: CORRECT,
+  payment_not_capturable: CORRECT,
+  payment_not_cancelable: CORRECT,
+  payment_not_refundable: CORRECT,
+  payment_not_in_review: CORRECT,
+  change_not_undecided: CORRECT,
+  too_many_refunds: CORRECT,
+  amount_exceeds_left: CORRECT,
+  body_too_large: CORRECT,
+  unsupported_media_type: CORRECT,
+  idempotency_key_payload_mismatch: CORRECT,
+  no_processor_for_payment: CORRECT,
+  balance_too_large: CORRECT,
+};
+
+/** Problems that pass within a request's time. The client sends the same key and body again by itself. */
+const PASSING: ReadonlySet<string> = new Set<ProblemCode>([
+  'idempotency_key_in_progress',
+  'rate_limited',
+  'internal_error',
+  'processor_unavailable',
+  'temporarily_unavailable',
+  'timeout',
+]);
+
+/** Whether the problem can be gone at the next attempt, with the same key and body. An unknown code of a server's error can. */
+export function isPassing({ code, status }: Pick<Problem, 'code' | 'status'>): boolean {
+  return PASSING.has(code) || (!isKnown(code) && status >= 500);
+}
+
+/** Whether the API has stored the problem as the answer to the key. */
+export function isFinal(code: ProblemCode): boolean {
+  return isKnown(code) && WAYS[code] === FINAL;
+}
+
+function isKnown(code: string): code is ProblemCode {
+  return Object.hasOwn(WAYS, code);
+}
+
+/** Codes of errors that the client finds without the API's help. */
+export type ClientCode =
+  | 'invalid_operation'
+  | 'operation_changed'
+  | 'invalid_key_store'
+  | 'no_answer'
+  | 'unexpected_answer'
+  | 'unfinished'
+  | 'invalid_webhook';
+
+/** All errors that the client throws by itself. A caller's own `AbortSignal` and key store throw what they throw. */
+export class PayonceError extends Error {
+  override readonly name: string = 'PayonceError';
+  readonly code: ProblemCode | ClientCode;
+  /**
+   * Whether this operation may have taken effect, now or in an earlier process. Call again with the same operation to find out:
+   * that never makes a second effect.
+   */
+  readonly mayHaveTakenEffect: boolean;
+
+  constructor(
+    code: ProblemCode | ClientCode,
+    message: string,
+    { mayHaveTakenEffect = false, cause }: { readonly mayHaveTakenEffect?: boolean; readonly cause?: unknown } = {},
+  ) {
+    super(message, cause === undefined ? {} : { cause });
+    this.code = code;
+    this.mayHaveTakenEffect = mayHaveTakenEffect;
+  }
+}
+
+/** The API's own answer that the request has no success. */
+export class ProblemError extends PayonceError {
+  override readonly name = 'ProblemError';
+  declare readonly code: ProblemCode;
+  /** With the members of its code: `payment`, `payment_id`, `amount_left` and others. */
+  readonly problem: Problem;
+  readonly wayOn: WayOn;
+
+  constructor(problem: Problem, mayHaveTakenEffect: boolean) {
+    const { code, detail, request_id } = problem;
+    super(code, `${code}: ${detail}${adviceFor(code)} (request ${request_id})`, { mayHaveTakenEffect });
+    this.problem = problem;
+    this.wayOn = isKnown(code) ? WAYS[code] : CORRECT;
+  }
+}
+
+function adviceFor(code: ProblemCode): string {
+  if (code === 'idempotency_key_expired')
+    return ' The operation took effect before: retrieve the object that the problem names.';
+  return isFinal(code) ? ' This is final for the operation: a further attempt needs another operation.' : '';
+}
+
+/** Whether an error is the API's problem with one of these codes. */
+export function isProblem<Code extends ProblemCode>(
+  error: unknown,
+  ...codes: readonly Code[]
+): error is ProblemError & { readonly code: Code } {
+  return error instanceof ProblemError && (codes as readonly ProblemCode[]).includes(error.code);
+}
+
+/** The object had no outcome yet when the time to wait had ended. */
+export class UnfinishedError<Item> extends PayonceError {
+  override readonly name = 'UnfinishedError';
+  /** As it was read last. */
+  readonly object: Item;
+
+  constructor(object: Item, waitedMs: number) {
+    super('unfinished', `There was no outcome within ${waitedMs} ms. Wait again, or rely on the webhook.`);
+    this.object = object;
+  }
+}

@@ -1,0 +1,73 @@
+import { createHash, randomUUID } from 'node:crypto';
+import { link, mkdir, open, readFile, rename, rm } from 'node:fs/promises';
+import { dirname, join, resolve } from 'node:path';
+import { PayonceError } from './errors.ts';
+import { type KeyStore, readOperation, type StoredOperation } from './key-store.ts';
+
+/**
+ * Keeps each operation in a file of its own, for one machine with any number of processes. A row is on the disk, with the name of its
+ * file, before it is used: a crash of the process or of the machine leaves the whole row or none.
+ *
+ * Files contain what is sent and answered: they are readable by their owner only. The folder must be on a local disk.
+ *
+ * @param folder is made if it does not exist
+ */
+export function fileKeys(folder: string): KeyStore {
+  const root = resolve(folder);
+  const fileOf = (operation: string) => join(root, `${createHash('sha256').update(operation).digest('hex')}.json`);
+  return {
+    putIfAbsent: async (request) => {
+      await makeFolder(root);
+      const file = fileOf(request.operation);
+      const draft = await writeDraft(root, request);
+      try {
+        // Of two processes at once, one makes the name. A rename would take the name from the other one.
+        await link(draft, file);
+      } catch (error) {
+        if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+      } finally {
+        await rm(draft, { force: true });
+      }
+      // Also for a row that exists: its writer may have died before the name was on the disk.
+      await syncFolder(root);
+      const stored = readOperation(await readFile(file, 'utf8'));
+      if (stored === undefined) throw new PayonceError('invalid_key_store', `${file} is not an operation`);
+      return stored;
+    },
+    keepAnswer: async (request, answer) => {
+      await rename(await writeDraft(root, { ...request, answer }), fileOf(request.operation));
+      await syncFolder(root);
+    },
+  };
+}
+
+/** @returns the name of a file that is whole and on the disk */
+async function writeDraft(root: string, row: StoredOperation): Promise<string> {
+  const draft = join(root, `.${randomUUID()}.draft`);
+  const file = await open(draft, 'wx', 0o600);
+  try {
+    await file.writeFile(JSON.stringify(row));
+    await file.sync();
+  } finally {
+    await file.close();
+  }
+  return draft;
+}
+
+/** A new folder is lost with its rows unless the folder above it is on the disk, too. */
+async function makeFolder(root: string): Promise<void> {
+  const first = await mkdir(root, { recursive: true, mode: 0o700 });
+  if (first === undefined) return;
+  for (let folder = root; folder.length >= first.length; folder = dirname(folder)) await syncFolder(dirname(folder));
+}
+
+async function syncFolder(folder: string): Promise<void> {
+  // Windows opens no folders. There, the file system's journal keeps the order of names.
+  if (process.platform === 'win32') return;
+  const handle = await open(folder, 'r');
+  try {
+    await handle.sync();
+  } finally {
+    await handle.close();
+  }
+}

@@ -1,0 +1,108 @@
+import { isFinal, PayonceError, type Problem, ProblemError } from './errors.ts';
+import {
+  isOperation,
+  type KeyStore,
+  type StoredAnswer,
+  type StoredOperation,
+  type StoredRequest,
+} from './key-store.ts';
+import type { Answer, Limits, Sender } from './sender.ts';
+import type { Surroundings } from './surroundings.ts';
+
+/** A call that takes effect once. */
+export interface Once extends Limits {
+  /**
+   * Your own name for what happens once, for example `order_42`. Calls of this name send the same key and body, in this process and
+   * in later ones, and get the same answer. 1 to 200 characters.
+   */
+  readonly operation: string;
+}
+
+const LONGEST_NAME = 200;
+
+type Change = Pick<StoredRequest, 'method' | 'path'> & { readonly params?: object };
+
+/** Store the key and the body, send, keep the answer: in this order, whatever process does the next step. */
+export class Operations {
+  readonly #keys: KeyStore;
+  readonly #sender: Sender;
+  readonly #mode: StoredRequest['mode'];
+  readonly #mintKey: Surroundings['mintKey'];
+
+  constructor(keys: KeyStore, sender: Sender, mode: StoredRequest['mode'], { mintKey }: Surroundings) {
+    this.#keys = keys;
+    this.#sender = sender;
+    this.#mode = mode;
+    this.#mintKey = mintKey;
+  }
+
+  /**
+   * @throws ProblemError the API's answer
+   * @throws PayonceError `operation_changed` before anything is sent; `no_answer`; `invalid_operation`; `invalid_key_store`
+   */
+  async run<Value>({ method, path, params }: Change, { operation, ...limits }: Once): Promise<Value> {
+    if (typeof operation !== 'string' || operation === '' || operation.length > LONGEST_NAME)
+      throw new PayonceError('invalid_operation', `operation must be a text of 1 to ${LONGEST_NAME} characters`);
+    const body = params === undefined ? null : JSON.stringify(params);
+    const offered = { operation, key: this.#mintKey(), method, path, body, mode: this.#mode };
+    const stored: unknown = await this.#keys.putIfAbsent(offered);
+    const { answer: kept, ...request } = checked(stored, operation);
+    const other = differences(request, offered);
+    if (other.length > 0) throw changed(operation, other);
+    if (kept !== undefined) return settled(answerOf(kept)) as Value;
+    const { sentBefore, ...answer } = await this.#sender.send(request, limits);
+    const isKept = answer.kind === 'success' || isFinal(answer.problem.code);
+    if (isKept) await this.#keys.keepAnswer(request, { status: answer.status, body: answer.text });
+    // An earlier process that had this key may have sent it.
+    return settled(answer, !isKept && (sentBefore || request.key !== offered.key)) as Value;
+  }
+}
+
+function checked(stored: unknown, operation: string): StoredOperation {
+  if (isOperation(stored) && stored.operation === operation) return stored;
+  const message = `The key store gave back no row of the operation ${operation}. Nothing was sent.`;
+  throw new PayonceError('invalid_key_store', message);
+}
+
+/** Names fields, and shows no values: they can be personal. */
+function changed(operation: string, fields: readonly string[]): PayonceError {
+  const message =
+    `The operation ${operation} was begun with another ${fields.join(', ')}. Nothing was sent. ` +
+    'A request that differs needs an operation of its own.';
+  return new PayonceError('operation_changed', message);
+}
+
+function answerOf({ status, body }: StoredAnswer): Answer {
+  const value = JSON.parse(body) as object;
+  return status < 300
+    ? { kind: 'success', status, text: body, value }
+    : { kind: 'problem', status, text: body, problem: value as Problem };
+}
+
+function settled(answer: Answer, mayHaveTakenEffect = false): object {
+  if (answer.kind === 'problem') throw new ProblemError(answer.problem, mayHaveTakenEffect);
+  return answer.value;
+}
+
+/** What differs between two requests. The order of fields does not matter, as it does not to the API. */
+function differences(stored: StoredRequest, offered: StoredRequest): readonly string[] {
+  const rest = (['mode', 'method', 'path'] as const).filter((each) => stored[each] !== offered[each]);
+  if (stored.body === offered.body) return rest;
+  if (stored.body === null || offered.body === null) return [...rest, 'body'];
+  const [left, right] = [fieldsOf(stored.body), fieldsOf(offered.body)];
+  const names = [...new Set([...left.keys(), ...right.keys()])];
+  return [...rest, ...names.filter((name) => left.get(name) !== right.get(name))];
+}
+
+/** The fields of a body, each as text in which the order of fields is always the same. */
+function fieldsOf(body: string): ReadonlyMap<string, string> {
+  const value = JSON.parse(body) as object;
+  return new Map(Object.entries(value).map(([name, inner]) => [name, JSON.stringify(sorted(inner))]));
+}
+
+function sorted(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(sorted);
+  if (typeof value !== 'object' || value === null) return value;
+  const fields = Object.entries(value).map(([name, inner]) => [name, sorted(inner)] as const);
+  return Object.fromEntries(fields.sort(([one], [other]) => (one < other ? -1 : 1)));
+}

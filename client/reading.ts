@@ -1,0 +1,87 @@
+import { pauseMs } from './backoff.ts';
+import { PayonceError, ProblemError, UnfinishedError } from './errors.ts';
+import type { Limits, Sender } from './sender.ts';
+import type { Surroundings } from './surroundings.ts';
+
+/** A page of a list. Some lists name the place of the next page, and in others it begins after the last object. */
+interface Page<Item> {
+  readonly data: readonly Item[];
+  readonly has_more: boolean;
+  readonly next_cursor?: string;
+}
+
+type Query = Readonly<Record<string, string | number | undefined>>;
+
+/** Longer than the first outcomes of a payer's bank take. Milliseconds. */
+const WAIT_MS = 120_000;
+/** More than fit into any wait of some minutes. */
+const MAX_LOOKS = 1_000;
+
+/** Requests that change nothing when they are repeated. */
+export class Reading {
+  readonly #sender: Sender;
+  readonly #around: Surroundings;
+
+  constructor(sender: Sender, around: Surroundings) {
+    this.#sender = sender;
+    this.#around = around;
+  }
+
+  /** @throws ProblemError, PayonceError `no_answer` */
+  async get<Value>(path: string, limits: Limits = {}): Promise<Value> {
+    return this.#ask('GET', path, null, limits);
+  }
+
+  /** Sets fields. */
+  async set<Value>(path: string, params: object, limits: Limits = {}): Promise<Value> {
+    return this.#ask('PATCH', path, JSON.stringify(params), limits);
+  }
+
+  /** All objects of a list, page after page. */
+  async *pages<Item extends object>(path: string, query: Query = {}, limits: Limits = {}): AsyncGenerator<Item> {
+    const from = query['ending_before'] === undefined ? 'starting_after' : 'ending_before';
+    for (let cursor = query[from]; ; ) {
+      const given = Object.entries({ ...query, [from]: cursor }).filter(([, value]) => value !== undefined);
+      const text = new URLSearchParams(
+        given.map(([name, value]): [string, string] => [name, String(value)]),
+      ).toString();
+      const page: Page<Item> = await this.get(text === '' ? path : `${path}?${text}`, limits);
+      yield* page.data;
+      if (!page.has_more) return;
+      const next = page.next_cursor ?? placeOf(page.data.at(-1));
+      if (next === undefined || next === cursor)
+        throw new PayonceError('unexpected_answer', `The list ${path} has more, and does not say where.`);
+      cursor = next;
+    }
+  }
+
+  /**
+   * Reads an object until it has an outcome.
+   *
+   * @throws UnfinishedError when it has none in time
+   */
+  async wait<Value>(path: string, isOpen: (value: Value) => boolean, limits: Limits = {}): Promise<Value> {
+    const { timeoutMs = WAIT_MS, signal } = limits;
+    const untilMs = this.#around.nowMs() + timeoutMs;
+    for (let look = 0; ; look += 1) {
+      const leftMs = Math.max(1, untilMs - this.#around.nowMs());
+      const value = await this.get<Value>(path, { ...limits, timeoutMs: leftMs });
+      if (!isOpen(value)) return value;
+      const waitMs = pauseMs(look, this.#around.fraction());
+      if (look >= MAX_LOOKS || this.#around.nowMs() + waitMs >= untilMs) throw new UnfinishedError(value, timeoutMs);
+      await this.#around.sleep(waitMs, signal);
+    }
+  }
+
+  async #ask<Value>(method: string, path: string, body: string | null, limits: Limits): Promise<Value> {
+    const answer = await this.#sender.send({ method, path, body }, limits);
+    if (answer.kind === 'problem') throw new ProblemError(answer.problem, false);
+    return answer.value as Value;
+  }
+}
+
+/** Transitions have no id. */
+function placeOf(last: object | undefined): string | undefined {
+  const { id, sequence } = (last ?? {}) as { readonly id?: string; readonly sequence?: number };
+  return id ?? (sequence === undefined ? undefined : String(sequence));
+}

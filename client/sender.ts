@@ -1,0 +1,134 @@
+import { pauseMs, retryAfterMs } from './backoff.ts';
+import { isPassing, PayonceError, type Problem } from './errors.ts';
+import type { Surroundings } from './surroundings.ts';
+
+export interface Sent {
+  readonly method: string;
+  readonly path: string;
+  readonly body: string | null;
+  /** Absent for requests that change nothing when they are repeated. */
+  readonly key?: string;
+}
+
+/** How long a call may take. */
+export interface Limits {
+  /** All attempts and the pauses between them. Milliseconds. @default 60,000 */
+  readonly timeoutMs?: number;
+  /** Ends the call with the signal's reason. What was sent may still take effect: the same operation finds out. */
+  readonly signal?: AbortSignal;
+}
+
+/** What the API answered, other than that it should be asked again. */
+export type Answer =
+  | { readonly kind: 'success'; readonly status: number; readonly text: string; readonly value: object }
+  | { readonly kind: 'problem'; readonly status: number; readonly text: string; readonly problem: Problem };
+
+/** `sentBefore`: an attempt before this answer may have been received. */
+export type Answered = Answer & { readonly sentBefore: boolean };
+
+type Attempt =
+  | Answer
+  | { readonly kind: 'again'; readonly why: unknown; readonly afterMs?: number; readonly received: boolean };
+
+const TIMEOUT_MS = 60_000;
+/** The API's gateway answers within 29 s. Milliseconds. */
+const ATTEMPT_MS = 30_000;
+/** More than fit into any timeout of some minutes. The loop ends even if the clock stands still. */
+const MAX_ATTEMPTS = 100;
+/** Without an answer of the API: of a gateway or a proxy before it. */
+const PASSING_STATUS = new Set([408, 425, 429, 500, 502, 503, 504]);
+
+export interface SenderOptions {
+  /** With the stage, and without a slash at its end. */
+  readonly url: string;
+  readonly headers: Readonly<Record<string, string>>;
+}
+
+/** Sends one request until it is answered: the same bytes under the same key each time. */
+export class Sender {
+  readonly #options: SenderOptions;
+  readonly #around: Surroundings;
+
+  constructor(options: SenderOptions, around: Surroundings) {
+    this.#options = options;
+    this.#around = around;
+  }
+
+  /** @throws PayonceError `no_answer` when the time is up, `unexpected_answer` for what is no answer of the API */
+  async send(request: Sent, { timeoutMs = TIMEOUT_MS, signal }: Limits): Promise<Answered> {
+    const untilMs = this.#around.nowMs() + timeoutMs;
+    let sentBefore = false;
+    let last: unknown;
+    for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt += 1) {
+      signal?.throwIfAborted();
+      const leftMs = Math.max(1, untilMs - this.#around.nowMs());
+      const result = await this.#attempt(request, Math.min(ATTEMPT_MS, leftMs), signal);
+      if (result.kind !== 'again') return { ...result, sentBefore };
+      sentBefore ||= result.received;
+      last = result.why;
+      const waitMs = pauseMs(attempt, this.#around.fraction(), result.afterMs);
+      if (this.#around.nowMs() + waitMs >= untilMs) break;
+      await this.#around.sleep(waitMs, signal);
+    }
+    const advice = request.key === undefined ? '' : ' Call again with the same operation to get it.';
+    const message = `${request.method} ${request.path} had no answer within ${timeoutMs} ms.${advice}`;
+    const mayHaveTakenEffect = request.key !== undefined && sentBefore;
+    throw new PayonceError('no_answer', message, { cause: last, mayHaveTakenEffect });
+  }
+
+  async #attempt({ method, path, body, key }: Sent, timeoutMs: number, signal?: AbortSignal): Promise<Attempt> {
+    const expired = this.#around.expire(timeoutMs);
+    const headers = {
+      ...this.#options.headers,
+      ...(body === null ? {} : { 'content-type': 'application/json' }),
+      // While the first request with the key is running, the API waits for its answer.
+      ...(key === undefined ? {} : { 'idempotency-key': key, prefer: 'wait=8' }),
+    };
+    try {
+      const response = await this.#around.fetch(`${this.#options.url}${path}`, {
+        method,
+        headers,
+        body,
+        redirect: 'manual',
+        signal: signal === undefined ? expired : AbortSignal.any([signal, expired]),
+      });
+      return this.#read(response, await response.text());
+    } catch (error) {
+      if (error instanceof PayonceError) throw error;
+      signal?.throwIfAborted();
+      return { kind: 'again', why: error, received: true };
+    }
+  }
+
+  #read({ status, headers }: Response, text: string): Attempt {
+    const body = objectIn(text);
+    if (status >= 200 && status < 300) {
+      if (typeof body?.['object'] === 'string') return { kind: 'success', status, text, value: body };
+      // A cut-off answer, or the page of a proxy.
+      return { kind: 'again', why: new Error(`the answer ${status} has no object`), received: true };
+    }
+    const afterMs = retryAfterMs(headers.get('retry-after'), this.#around.nowMs());
+    const later = afterMs === undefined ? {} : { afterMs };
+    if (typeof body?.['code'] === 'string' && body['status'] === status) {
+      const problem = body as Problem;
+      if (!isPassing(problem)) return { kind: 'problem', status, text, problem };
+      const why = new Error(`${problem.code}: ${problem.detail}`);
+      return { kind: 'again', why, received: problem.code !== 'rate_limited', ...later };
+    }
+    const why = new Error(`the answer ${status} is not of the API`);
+    if (PASSING_STATUS.has(status)) return { kind: 'again', why, received: true, ...later };
+    const message =
+      `The address answered ${status}, which is no answer of Payonce. Is ${this.#options.url} the address of its API, ` +
+      'with its stage?';
+    throw new PayonceError('unexpected_answer', message, { mayHaveTakenEffect: true });
+  }
+}
+
+function objectIn(text: string): Readonly<Record<string, unknown>> | undefined {
+  try {
+    const value: unknown = JSON.parse(text);
+    return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : undefined;
+  } catch {
+    return undefined;
+  }
+}

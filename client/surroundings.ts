@@ -1,0 +1,35 @@
+/** What the client takes from where it runs: Node 20 and later, and browsers. Tests give others. */
+export interface Surroundings {
+  readonly fetch: (url: string, init: RequestInit) => Promise<Response>;
+  /** Unix milliseconds. */
+  readonly nowMs: () => number;
+  /** Ends early, with the signal's reason, when the signal is aborted. */
+  readonly sleep: (ms: number, signal: AbortSignal | undefined) => Promise<void>;
+  /** A signal that is aborted after this time. */
+  readonly expire: (ms: number) => AbortSignal;
+  /** Random, from 0 up to, not including, 1; for jitter only. */
+  readonly fraction: () => number;
+  /** A key that was never used: 122 random bits. */
+  readonly mintKey: () => string;
+}
+
+export const SYSTEM: Surroundings = {
+  fetch: (url, init) => fetch(url, init),
+  nowMs: () => Date.now(),
+  sleep: (ms, signal) =>
+    new Promise((resolve, reject) => {
+      const stop = (): void => {
+        clearTimeout(timer);
+        reject(signal?.reason as Error);
+      };
+      const timer = setTimeout(() => {
+        signal?.removeEventListener('abort', stop);
+        resolve();
+      }, ms);
+      if (signal?.aborted === true) stop();
+      else signal?.addEventListener('abort', stop, { once: true });
+    }),
+  expire: (ms) => AbortSignal.timeout(ms),
+  fraction: () => Math.random(),
+  mintKey: () => crypto.randomUUID(),
+};

@@ -1,0 +1,88 @@
+import type { components } from './api-types.ts';
+import { PayonceError } from './errors.ts';
+
+export type WebhookEvent = components['schemas']['Event'];
+
+export interface WebhookOptions {
+  /** The endpoint's `whsec_…`. After a rotation, the new one and the one before it. */
+  readonly secrets: readonly string[];
+  /** How old, or how far ahead of this machine's clock, a webhook may be. @default 300, as Standard Webhooks has it */
+  readonly toleranceSeconds?: number;
+  /** Unix milliseconds. @default now */
+  readonly nowMs?: number;
+}
+
+type HeaderValues = Pick<Headers, 'get'> | Readonly<Record<string, string | readonly string[] | undefined>>;
+
+/** No name for it is a type both in Node and in browsers. */
+type Key = Awaited<ReturnType<typeof crypto.subtle.importKey>>;
+
+const TOLERANCE_SECONDS = 300;
+
+/**
+ * Verifies a webhook (Standard Webhooks) and reads its event. It is delivered at least once: process each `id` once.
+ *
+ * @param body the body as it was received: not JSON that was parsed and written again
+ * @param headers of the request: `Headers`, or Node's, in any case
+ * @throws PayonceError `invalid_webhook`
+ */
+export async function verifyWebhook(
+  body: string | Uint8Array<ArrayBuffer>,
+  headers: HeaderValues,
+  { secrets, toleranceSeconds = TOLERANCE_SECONDS, nowMs = Date.now() }: WebhookOptions,
+): Promise<WebhookEvent> {
+  const header = headerReader(headers);
+  const [id, timestamp, signatures] = [header('webhook-id'), header('webhook-timestamp'), header('webhook-signature')];
+  if (!/^\d{1,12}$/.test(timestamp)) throw invalid('webhook-timestamp is no time in Unix seconds');
+  if (Math.abs(nowMs / 1000 - Number(timestamp)) > toleranceSeconds)
+    throw invalid(`it was signed more than ${toleranceSeconds} seconds before or after this machine's time`);
+  const received = typeof body === 'string' ? new TextEncoder().encode(body) : body;
+  const signed = joined(new TextEncoder().encode(`${id}.${timestamp}.`), received);
+  if (secrets.length === 0) throw invalid('there is no secret to verify it with');
+  const keys = await Promise.all(secrets.map(keyOf));
+  const given = signatures.split(' ').flatMap((each) => (each.startsWith('v1,') ? [bytesOf(each.slice(3))] : []));
+  const known = given.filter((each) => each !== undefined);
+  const checks = keys.flatMap((key) => known.map((signature) => crypto.subtle.verify('HMAC', key, signature, signed)));
+  if (!(await Promise.all(checks)).includes(true)) throw invalid('no signature is of a given secret');
+  return JSON.parse(new TextDecoder().decode(received)) as WebhookEvent;
+}
+
+function headerReader(headers: HeaderValues): (name: string) => string {
+  const isHeaders = (given: HeaderValues): given is Pick<Headers, 'get'> => typeof given['get'] === 'function';
+  const read = (name: string): unknown => {
+    if (isHeaders(headers)) return headers.get(name);
+    return Object.entries(headers).find(([given]) => given.toLowerCase() === name)?.[1];
+  };
+  return (name) => {
+    const value = read(name);
+    if (typeof value !== 'string' || value === '') throw invalid(`the header ${name} is missing`);
+    return value;
+  };
+}
+
+async function keyOf(secret: string): Promise<Key> {
+  const bytes = secret.startsWith('whsec_') ? bytesOf(secret.slice('whsec_'.length)) : undefined;
+  // The secret itself is not shown.
+  if (bytes === undefined || bytes.length === 0) throw invalid('a secret must be whsec_ and base64');
+  return crypto.subtle.importKey('raw', bytes, { name: 'HMAC', hash: 'SHA-256' }, false, ['verify']);
+}
+
+/** @returns undefined for what is no base64 */
+function bytesOf(base64: string): Uint8Array<ArrayBuffer> | undefined {
+  try {
+    return Uint8Array.from(atob(base64), (each) => each.charCodeAt(0));
+  } catch {
+    return undefined;
+  }
+}
+
+function joined(left: Uint8Array, right: Uint8Array): Uint8Array<ArrayBuffer> {
+  const bytes = new Uint8Array(left.length + right.length);
+  bytes.set(left);
+  bytes.set(right, left.length);
+  return bytes;
+}
+
+function invalid(why: string): PayonceError {
+  return new PayonceError('invalid_webhook', `The webhook is not genuine: ${why}.`);
+}

@@ -1,0 +1,137 @@
+import { describe, expect, test } from '@jest/globals';
+import { ProblemError } from '../../client/errors.ts';
+import { PROBLEMS } from '../../lambdas/http/problems.ts';
+import { Api } from '../world/api.ts';
+import { clientOn, errorOf, TEA, URL_OF_API } from './client-world.ts';
+
+const answer = (status: number, body: unknown, headers: Record<string, string> = {}) =>
+  new Response(typeof body === 'string' ? body : JSON.stringify(body), { status, headers });
+
+describe('attempts', () => {
+  /** The answers in order; then those of the API. */
+  function answering(api: Api, ...answers: readonly (() => Response)[]) {
+    const pauses: number[] = [];
+    let attempts = 0;
+    const one = clientOn(api, {
+      fetch: async (url, init) => {
+        attempts += 1;
+        return answers[attempts - 1]?.() ?? api.fetch(new Request(url, init));
+      },
+      sleep: async (ms) => {
+        pauses.push(ms);
+        api.clock.advance(ms);
+      },
+    });
+    return { ...one, pauses };
+  }
+
+  const problem = (code: keyof typeof PROBLEMS) => ({
+    code,
+    status: PROBLEMS[code].status,
+    detail: 'x',
+    request_id: 'r',
+  });
+
+  test.each([
+    ['idempotency_key_in_progress', 409],
+    ['rate_limited', 429],
+    ['internal_error', 500],
+    ['processor_unavailable', 503],
+    ['temporarily_unavailable', 503],
+    ['timeout', 504],
+  ] as const)('go on after %s, with the same key and bytes', async (code, status) => {
+    const api = new Api();
+    const { client, sent } = answering(api, () => answer(status, problem(code)));
+    expect(await client.payments.create(TEA, { operation: 'order_42' })).toMatchObject({ status: 'succeeded' });
+    expect(sent).toHaveLength(2);
+    expect(new Set(sent.map(({ headers }) => headers.get('idempotency-key'))).size).toBe(1);
+    expect(new Set(await Promise.all(sent.map((each) => each.text()))).size).toBe(1);
+  });
+
+  test.each([
+    ['the page of a gateway', () => answer(502, '<html>Bad gateway</html>')],
+    ['the page of a proxy', () => answer(200, '<html>Sign in to this network</html>')],
+    ['an answer that was cut off', () => answer(201, '{"id":"pay_', { 'content-type': 'application/json' })],
+    ['a new code of a server’s error', () => answer(503, { code: 'brand_new', status: 503 })],
+  ])('go on after %s', async (_name, strange) => {
+    const { client, sent } = answering(new Api(), strange);
+    expect(await client.payments.create(TEA, { operation: 'order_42' })).toMatchObject({ status: 'succeeded' });
+    expect(sent).toHaveLength(2);
+  });
+
+  test.each(Object.keys(PROBLEMS) as (keyof typeof PROBLEMS)[])(
+    'after %s are as its description says',
+    async (code) => {
+      const { status } = PROBLEMS[code];
+      const api = new Api();
+      const { client, sent } = answering(api, () => answer(status, problem(code)));
+      await client.payments.create(TEA, { operation: 'order_42' }).catch((error: unknown) => {
+        expect(error).toBeInstanceOf(ProblemError);
+      });
+      const isServers = status >= 500 && !['no_processor_configured', 'balance_too_large'].includes(code);
+      const isRetried = isServers || code === 'rate_limited' || code === 'idempotency_key_in_progress';
+      expect(sent).toHaveLength(isRetried ? 2 : 1);
+    },
+  );
+
+  test('wait as long as Retry-After says, and then with jitter', async () => {
+    const api = new Api();
+    const seconds = () => answer(429, problem('rate_limited'), { 'retry-after': '7' });
+    const date = () =>
+      answer(503, problem('temporarily_unavailable'), {
+        'retry-after': new Date(api.clock.nowMs() + 3_000).toUTCString(),
+      });
+    const { client, pauses } = answering(api, seconds, date);
+    await client.payments.create(TEA, { operation: 'order_42' });
+    expect(pauses[0]).toBe(7_250);
+    // A date has whole seconds.
+    expect(pauses[1]).toBeGreaterThan(2_500);
+    expect(pauses[1]).toBeLessThanOrEqual(3_500);
+  });
+
+  test('end at the deadline, also when Retry-After is later, and the same operation goes on', async () => {
+    const api = new Api();
+    const later = () => answer(429, problem('rate_limited'), { 'retry-after': '3600' });
+    const { client, sent, pauses } = answering(api, later);
+    const error = await errorOf(client.payments.create(TEA, { operation: 'order_42', timeoutMs: 30_000 }));
+    expect(error).toMatchObject({ code: 'no_answer', mayHaveTakenEffect: false });
+    expect([sent.length, pauses]).toEqual([1, []]);
+    expect(await client.payments.create(TEA, { operation: 'order_42' })).toMatchObject({ status: 'succeeded' });
+  });
+
+  test('end at the deadline when nothing answers', async () => {
+    const api = new Api();
+    const dead = Array.from({ length: 100 }, () => () => {
+      throw new TypeError('no route to host');
+    });
+    const { client } = answering(api, ...dead);
+    const fromMs = api.clock.nowMs();
+    const error = await errorOf(client.payments.create(TEA, { operation: 'order_42', timeoutMs: 60_000 }));
+    expect(error).toMatchObject({
+      code: 'no_answer',
+      mayHaveTakenEffect: true,
+      cause: { message: 'no route to host' },
+    });
+    expect(api.clock.nowMs() - fromMs).toBeLessThan(60_000);
+  });
+
+  test('end with the reason of the caller’s signal, and the same operation goes on', async () => {
+    const api = new Api();
+    const stop = new AbortController();
+    const busy = () => {
+      stop.abort(new Error('the page was closed'));
+      return answer(503, problem('processor_unavailable'));
+    };
+    const { client } = answering(api, busy);
+    const aborted = client.payments.create(TEA, { operation: 'order_42', signal: stop.signal });
+    await expect(aborted).rejects.toThrow('the page was closed');
+    expect(await client.payments.create(TEA, { operation: 'order_42' })).toMatchObject({ status: 'succeeded' });
+  });
+
+  test('an address that is not the API is told as that', async () => {
+    const { client } = answering(new Api(), () => answer(301, '', { location: 'https://elsewhere.example' }));
+    const error = await errorOf(client.payments.create(TEA, { operation: 'order_42' }));
+    expect(error).toMatchObject({ code: 'unexpected_answer' });
+    expect(error.message).toContain(URL_OF_API);
+  });
+});

@@ -1,0 +1,65 @@
+import { describe, expect, test } from '@jest/globals';
+import fc from 'fast-check';
+import { pauseMs, retryAfterMs } from '../../client/backoff.ts';
+
+const attempts = fc.integer({ min: 0, max: 10_000 });
+/** From 0 up to, not including, 1. */
+const fractions = fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true });
+const asked = fc.integer({ min: 0, max: 1_000_000_000 });
+
+describe('a pause between attempts', () => {
+  test('is never shorter than what was asked for, and at most eight seconds longer', () => {
+    fc.assert(
+      fc.property(attempts, fractions, asked, (attempt, fraction, askedMs) => {
+        const extraMs = pauseMs(attempt, fraction, askedMs) - askedMs;
+        expect(extraMs).toBeGreaterThanOrEqual(0);
+        expect(extraMs).toBeLessThan(8_000);
+      }),
+    );
+  });
+
+  test('can be anything from nothing up to a ceiling that never falls', () => {
+    fc.assert(
+      fc.property(attempts, fractions, (attempt, fraction) => {
+        expect(pauseMs(attempt, 0)).toBe(0);
+        expect(pauseMs(attempt + 1, fraction)).toBeGreaterThanOrEqual(pauseMs(attempt, fraction));
+      }),
+    );
+    expect([0, 1, 2, 3, 4, 5].map((attempt) => pauseMs(attempt, 0.5))).toEqual([250, 500, 1_000, 2_000, 4_000, 4_000]);
+  });
+
+  test('is spread evenly over its range', () => {
+    fc.assert(
+      fc.property(attempts, (attempt) => {
+        const quarters = [0, 0.25, 0.5, 0.75].map((fraction) => pauseMs(attempt, fraction));
+        const steps = quarters.slice(1).map((each, index) => each - (quarters[index] ?? 0));
+        expect(new Set(steps).size).toBe(1);
+      }),
+    );
+  });
+});
+
+describe('Retry-After', () => {
+  const NOW = Date.UTC(2026, 2, 1, 12);
+  test.each([
+    ['0', 0],
+    ['7', 7_000],
+    [' 7 ', 7_000],
+    ['Sun, 01 Mar 2026 12:00:05 GMT', 5_000],
+    ['Sun, 01 Mar 2026 11:00:00 GMT', 0],
+    ['soon', undefined],
+    ['', undefined],
+    [null, undefined],
+  ])('%j is %p ms', (value, expected) => {
+    expect(retryAfterMs(value, NOW)).toBe(expected);
+  });
+
+  test('is never negative, and never thrown on', () => {
+    fc.assert(
+      fc.property(fc.string(), (value) => {
+        const ms = retryAfterMs(value, NOW);
+        expect(ms === undefined || ms >= 0).toBe(true);
+      }),
+    );
+  });
+});

@@ -1,0 +1,180 @@
+import { describe, expect, test } from '@jest/globals';
+import type { Client } from '../../client/client.ts';
+import { type KeyStore, memoryKeys } from '../../client/key-store.ts';
+import type { Surroundings } from '../../client/surroundings.ts';
+import { whole } from '../support/prove.ts';
+import { Api } from '../world/api.ts';
+import { chargesIn, clientOn, outcomeOf, surroundingsOn, TEA } from './client-world.ts';
+
+/** At a step of the client: the number of the step in one life of its process, from 0. */
+interface Crash {
+  readonly step: number;
+  /** Whether the step takes effect: the row is stored, the request arrives. */
+  readonly isAfter: boolean;
+}
+
+/** What is the same for all lives of the client's process. */
+interface Disk {
+  readonly api: Api;
+  readonly keys: KeyStore;
+}
+
+type Call = (client: Client) => Promise<unknown>;
+
+/** One life of a process: its steps, and a crash at one of them. Nothing of the client runs after it. */
+function life({ api, keys }: Disk, crash: Crash | undefined) {
+  const steps: string[] = [];
+  let die: () => void = () => undefined;
+  const death = new Promise<'died'>((resolve) => {
+    die = () => resolve('died');
+  });
+  const step = async <Value>(name: string, take: () => Value | Promise<Value>): Promise<Value> => {
+    const isLast = steps.push(name) - 1 === crash?.step;
+    if (!isLast) return take();
+    // What was sent goes on without its client, beside its next life.
+    if (crash.isAfter) void take();
+    die();
+    return new Promise<Value>(() => undefined);
+  };
+  const around = surroundingsOn(api);
+  const changes: Partial<Surroundings> = {
+    fetch: (url, init) => step('fetch', () => around.fetch(url, init)),
+    sleep: (ms, signal) => step('sleep', () => around.sleep(ms, signal)),
+  };
+  const stored: KeyStore = {
+    putIfAbsent: (request) => step('putIfAbsent', () => keys.putIfAbsent(request)),
+    keepAnswer: (request, answer) => step('keepAnswer', () => keys.keepAnswer(request, answer)),
+  };
+  return { client: clientOn(api, changes, stored).client, steps, death };
+}
+
+/** Runs a call until it has an outcome: its process crashes as often as there are crashes. */
+async function untilDone(disk: Disk, call: Call, crashes: readonly Crash[]) {
+  const steps: (readonly string[])[] = [];
+  for (const crash of [...crashes, undefined]) {
+    const process = life(disk, crash);
+    const outcome = await Promise.race([outcomeOf(call(process.client)), process.death]);
+    steps.push(process.steps);
+    if (outcome !== 'died') return { outcome, steps };
+  }
+  throw new Error('the last life has no crash');
+}
+
+/** Every crash in every life: the steps of a life without one tell where the next crash can be. */
+async function eachHistory(lives: number, run: (crashes: readonly Crash[]) => Promise<readonly (readonly string[])[]>) {
+  let histories = 0;
+  const extend = async (crashes: readonly Crash[]): Promise<void> => {
+    histories += 1;
+    const steps = await run(crashes);
+    if (crashes.length === lives || steps.length <= crashes.length) return;
+    for (const step of (steps.at(-1) ?? []).keys())
+      for (const isAfter of [false, true]) await extend([...crashes, { step, isAfter }]);
+  };
+  await extend([]);
+  return histories;
+}
+
+const LIVES = whole(3, { slice: 2 });
+
+/** @returns the findings and the number of histories */
+async function survey(source: string, keysOf: () => KeyStore) {
+  const findings: string[] = [];
+  const call: Call = (client) => client.payments.create({ ...TEA, source }, { operation: 'order_42' });
+  const single = await untilDone({ api: new Api(), keys: memoryKeys() }, call, []);
+  const histories = await eachHistory(LIVES, async (crashes) => {
+    const disk = { api: new Api(), keys: keysOf() };
+    const { outcome, steps } = await untilDone(disk, call, crashes);
+    const again = await outcomeOf(call(life(disk, undefined).client));
+    const made = disk.api.processor.inside.all.length;
+    const statusOf = (value: unknown) =>
+      (value as { status?: string; code?: string }).status ?? (value as { code?: string }).code;
+    if (made !== 1) findings.push(`${made} charges after ${JSON.stringify(crashes)}`);
+    if (JSON.stringify(again) !== JSON.stringify(outcome))
+      findings.push(`two answers after ${JSON.stringify(crashes)}`);
+    if (statusOf(outcome) !== statusOf(single.outcome))
+      findings.push(`another outcome after ${JSON.stringify(crashes)}`);
+    return steps;
+  });
+  return { findings, histories };
+}
+
+describe('a client that crashes at each step of each life', () => {
+  test.each([
+    'tok_ok',
+    'tok_declined',
+    'tok_timeout_charged',
+    'tok_timeout_not_charged',
+    'tok_flaky',
+    'tok_rate_limited',
+  ])('charges %s once, and gets the same answer', async (source) => {
+    const { findings, histories } = await survey(source, memoryKeys);
+    expect(findings).toEqual([]);
+    // A life has at least the steps putIfAbsent, fetch and keepAnswer, and a crash before and after each.
+    expect(histories).toBeGreaterThan(6 ** 2);
+  });
+
+  test.each([
+    [
+      'stores the key only beside the answer',
+      (keys: KeyStore): KeyStore => ({
+        putIfAbsent: (request) => request,
+        keepAnswer: async (request, answer) => {
+          await keys.putIfAbsent(request);
+          await keys.keepAnswer(request, answer);
+        },
+      }),
+    ],
+    [
+      'stores the request in the place of an earlier one',
+      (): KeyStore => ({ putIfAbsent: (request) => request, keepAnswer: () => undefined }),
+    ],
+  ])('is seen to charge twice when its store %s', async (_name, storeOn) => {
+    const { findings } = await survey('tok_ok', () => storeOn(memoryKeys()));
+    expect(findings.filter((each) => !each.startsWith('two answers')).length).toBeGreaterThan(0);
+  });
+});
+
+describe('a client whose answers are lost', () => {
+  /** What can happen to a request. */
+  const LOSSES: Readonly<Record<string, (send: () => Promise<Response>) => Promise<Response>>> = {
+    arrives: (send) => send(),
+    'is not sent': () => Promise.reject(new TypeError('the connection was refused')),
+    'is not answered': async (send) => {
+      await send();
+      throw new TypeError('the connection was reset');
+    },
+    'is answered in part': async (send) => new Response((await (await send()).text()).slice(0, 40), { status: 201 }),
+    'is answered by the gateway': async (send) => {
+      await send();
+      return new Response('<html>', { status: 504 });
+    },
+    'is answered while it runs': (send) => {
+      void send();
+      return Promise.reject(new TypeError('the connection was reset'));
+    },
+  };
+  const NAMES = Object.keys(LOSSES);
+  const pairs = NAMES.flatMap((one) => NAMES.map((two) => [one, two]));
+  const triples = pairs.flatMap((pair) => NAMES.map((three) => [...pair, three]));
+  const all = whole(triples, { slice: pairs });
+
+  test.each(['tok_ok', 'tok_timeout_charged'])('charges %s once, whatever is lost', async (source) => {
+    const findings: unknown[] = [];
+    for (const losses of all) {
+      const api = new Api();
+      let sends = 0;
+      const { client, sent } = clientOn(api, {
+        fetch: (url, init) => {
+          const loss = LOSSES[losses[sends] ?? 'arrives'] ?? ((send) => send());
+          sends += 1;
+          return loss(() => api.fetch(new Request(url, init)));
+        },
+      });
+      const paid = await client.payments.create({ ...TEA, source }, { operation: 'order_42', timeoutMs: 300_000 });
+      const keys = new Set(sent.map(({ headers }) => headers.get('idempotency-key')));
+      if (paid.status !== 'succeeded' || chargesIn(api) !== 1 || keys.size !== 1) findings.push({ losses, paid });
+    }
+    expect(findings).toEqual([]);
+    expect(all.length).toBeGreaterThanOrEqual(NAMES.length ** 2);
+  });
+});

@@ -1,0 +1,101 @@
+import { mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { fileKeys } from '../../client/file-keys.ts';
+import { type KeyStore, memoryKeys, type StoredRequest } from '../../client/key-store.ts';
+
+let folder: string;
+let folders = 0;
+beforeAll(async () => {
+  await mkdir('dist', { recursive: true });
+  folder = await mkdtemp('dist/keys-');
+});
+afterAll(() => rm(folder, { recursive: true, force: true }));
+
+function newFolder(): string {
+  folders += 1;
+  return join(folder, `store-${folders}`, 'keys');
+}
+
+const request = (key: string, changes: Partial<StoredRequest> = {}): StoredRequest => ({
+  operation: 'order_42',
+  key,
+  method: 'POST',
+  path: '/v1/payments',
+  body: '{"amount":1000}',
+  mode: 'test',
+  ...changes,
+});
+const ANSWER = { status: 201, body: '{"id":"pay_1","object":"payment","note":"Tee für zwei\\u0000"}' };
+
+/** As two processes see one store. */
+const STORES: readonly (readonly [string, () => readonly [KeyStore, KeyStore]])[] = [
+  [
+    'in memory',
+    () => {
+      const keys = memoryKeys();
+      return [keys, keys];
+    },
+  ],
+  [
+    'in files',
+    () => {
+      const path = newFolder();
+      return [fileKeys(path), fileKeys(path)];
+    },
+  ],
+];
+
+describe.each(STORES)('a key store %s', (_name, open) => {
+  test('keeps the first request of an operation, with its answer', async () => {
+    const [one, other] = open();
+    expect(await one.putIfAbsent(request('k-1'))).toEqual(request('k-1'));
+    expect(await other.putIfAbsent(request('k-2', { body: '{}' }))).toEqual(request('k-1'));
+    await other.keepAnswer(request('k-1'), ANSWER);
+    await one.keepAnswer(request('k-1'), ANSWER);
+    expect(await one.putIfAbsent(request('k-3'))).toEqual({ ...request('k-1'), answer: ANSWER });
+  });
+
+  test('keeps one of many requests at once', async () => {
+    const [one, other] = open();
+    const put = async (each: number) => (each % 2 === 0 ? one : other).putIfAbsent(request(`k-${each}`));
+    const puts = Array.from({ length: 40 }, (_, each) => put(each));
+    const keys = new Set((await Promise.all(puts)).map(({ key }) => key));
+    expect(keys.size).toBe(1);
+  });
+
+  test('keeps operations apart, whatever their names are', async () => {
+    const [one] = open();
+    const names = ['order_42', 'ORDER_42', '../order_42', 'order/42', 'ö'.repeat(200), '.', '__proto__'];
+    for (const operation of names) await one.putIfAbsent(request(`k ${operation}`, { operation, body: null }));
+    for (const operation of names)
+      expect(await one.putIfAbsent(request('new', { operation }))).toMatchObject({ key: `k ${operation}`, body: null });
+  });
+});
+
+describe('a key store in files', () => {
+  test('is read by its owner only, and leaves nothing beside its rows', async () => {
+    const path = newFolder();
+    await fileKeys(path).putIfAbsent(request('k-1'));
+    await fileKeys(path).keepAnswer(request('k-1'), ANSWER);
+    const names = await readdir(path);
+    expect(names).toHaveLength(1);
+    expect((await stat(join(path, String(names[0])))).mode & 0o777).toBe(0o600);
+  });
+
+  test('is not changed by a draft that a crash left', async () => {
+    const path = newFolder();
+    await mkdir(path, { recursive: true });
+    await writeFile(join(path, '.crashed.draft'), '{"operation":"ord');
+    expect(await fileKeys(path).putIfAbsent(request('k-1'))).toEqual(request('k-1'));
+  });
+
+  test('does not send under a new key when a row cannot be read', async () => {
+    const path = newFolder();
+    await fileKeys(path).putIfAbsent(request('k-1'));
+    const [name] = await readdir(path);
+    const file = join(path, String(name));
+    await writeFile(file, (await readFile(file, 'utf8')).slice(0, 20));
+    await expect(fileKeys(path).putIfAbsent(request('k-2'))).rejects.toMatchObject({ code: 'invalid_key_store' });
+  });
+});

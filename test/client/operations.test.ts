@@ -1,0 +1,232 @@
+import { describe, expect, test } from '@jest/globals';
+import { isProblem, type ProblemError } from '../../client/errors.ts';
+import { type KeyStore, memoryKeys, type StoredOperation } from '../../client/key-store.ts';
+import { Api, LIVE_KEY, OTHER_KEY } from '../world/api.ts';
+import { chargesIn, clientOn, errorOf, TEA } from './client-world.ts';
+
+const DAY_MS = 24 * 60 * 60 * 1_000;
+
+describe('an operation', () => {
+  test('charges once, and gives the same answer to each call without sending again', async () => {
+    const api = new Api();
+    const { client, keys, sent } = clientOn(api);
+    const first = await client.payments.create(TEA, { operation: 'order_42' });
+    const again = await client.payments.create({ ...TEA }, { operation: 'order_42' });
+    const later = await clientOn(api, {}, keys).client.payments.create(TEA, { operation: 'order_42' });
+
+    expect(first).toMatchObject({ object: 'payment', status: 'succeeded', amount: 1_000 });
+    expect([again, later]).toEqual([first, first]);
+    expect([sent.length, chargesIn(api)]).toEqual([1, 1]);
+  });
+
+  test('twice at once charges once, and both get the answer', async () => {
+    const api = new Api();
+    const { client } = clientOn(api);
+    const both = await Promise.all([1, 2].map(() => client.payments.create(TEA, { operation: 'order_42' })));
+
+    expect(both[0]).toEqual(both[1]);
+    expect(chargesIn(api)).toBe(1);
+  });
+
+  test('has its key and its body stored before it is sent', async () => {
+    const api = new Api();
+    const { fetch } = { fetch: (url: string, init: RequestInit) => api.fetch(new Request(url, init)) };
+    const rows: StoredOperation[] = [];
+    const storing: KeyStore = {
+      putIfAbsent: async (request) => {
+        await Promise.resolve();
+        rows.push(request);
+        return request;
+      },
+      keepAnswer: () => undefined,
+    };
+    const before: unknown[] = [];
+    const { client, sent } = clientOn(
+      api,
+      {
+        fetch: (url, init) => {
+          before.push({ ...rows.at(-1) });
+          return fetch(url, init);
+        },
+      },
+      storing,
+    );
+    await client.payments.create(TEA, { operation: 'order_42' });
+
+    const [request] = sent;
+    expect(before).toEqual([
+      {
+        operation: 'order_42',
+        key: request?.headers.get('idempotency-key'),
+        method: 'POST',
+        path: '/v1/payments',
+        body: await request?.text(),
+        mode: 'test',
+      },
+    ]);
+  });
+
+  test.each([
+    ['another amount', { ...TEA, amount: 1_001 }, 'amount'],
+    ['a further field', { ...TEA, description: 'Tea' }, 'description'],
+    ['a field less', { amount: 1_000, currency: 'EUR' }, 'source'],
+  ] as const)('with %s is refused before anything is sent', async (_name, params, field) => {
+    const api = new Api();
+    const { client, sent } = clientOn(api);
+    await client.payments.create(TEA, { operation: 'order_42' });
+    const error = await errorOf(client.payments.create(params as typeof TEA, { operation: 'order_42' }));
+
+    expect(error).toMatchObject({ code: 'operation_changed', mayHaveTakenEffect: false });
+    expect(error.message).toContain(`begun with another ${field}.`);
+    expect(error.message).not.toContain('tok_ok');
+    expect([sent.length, chargesIn(api)]).toEqual([1, 1]);
+  });
+
+  test('has the same body with its fields in another order', async () => {
+    const { client } = clientOn(new Api());
+    const params = { ...TEA, metadata: { a: '1', b: '2' } };
+    const first = await client.payments.create(params, { operation: 'order_42' });
+    const { amount, currency, source } = TEA;
+    const turned = { metadata: { b: '2', a: '1' }, source, currency, amount };
+
+    expect(await client.payments.create(turned, { operation: 'order_42' })).toEqual(first);
+  });
+
+  test('of one kind or payment is refused as another', async () => {
+    const api = new Api();
+    const { client, sent } = clientOn(api);
+    const paid = await client.payments.create(TEA, { operation: 'order_42' });
+    const other = await client.payments.create(TEA, { operation: 'order_43' });
+    await client.payments.refund(paid.id, { amount: 100 }, { operation: 'refund_42' });
+    const before = sent.length;
+
+    for (const call of [
+      client.payments.refund(other.id, { amount: 100 }, { operation: 'refund_42' }),
+      client.payments.cancel(paid.id, { operation: 'refund_42' }),
+    ])
+      expect(await errorOf(call)).toMatchObject({ code: 'operation_changed' });
+    expect(sent).toHaveLength(before);
+  });
+
+  test('of test mode is never the answer to one of live mode', async () => {
+    const api = new Api();
+    api.registerKey(LIVE_KEY, { mode: 'live' });
+    const { client, keys } = clientOn(api);
+    await client.payments.create(TEA, { operation: 'order_42' });
+    const live = clientOn(api, {}, keys, LIVE_KEY);
+
+    const error = await errorOf(live.client.payments.create(TEA, { operation: 'order_42' }));
+    expect(error).toMatchObject({ code: 'operation_changed' });
+    expect(live.sent).toEqual([]);
+  });
+
+  test.each(['', 'x'.repeat(201), undefined])('with the name %j is refused', async (operation) => {
+    const { client, sent } = clientOn(new Api());
+    const error = await errorOf(client.payments.create(TEA, { operation: operation as string }));
+    expect(error).toMatchObject({ code: 'invalid_operation' });
+    expect(sent).toEqual([]);
+  });
+
+  test.each([
+    ['nothing', undefined],
+    [
+      'a row of another operation',
+      { operation: 'order_1', key: 'k', method: 'POST', path: '/v1/payments', body: '{}' },
+    ],
+    ['a row without a key', { operation: 'order_42', key: '', method: 'POST', path: '/v1/payments', body: '{}' }],
+  ])('is not sent when the key store gives %s', async (_name, row) => {
+    const broken: KeyStore = { putIfAbsent: () => row as unknown as StoredOperation, keepAnswer: () => undefined };
+    const { client, sent } = clientOn(new Api(), {}, broken);
+    const error = await errorOf(client.payments.create(TEA, { operation: 'order_42' }));
+    expect(error).toMatchObject({ code: 'invalid_key_store', mayHaveTakenEffect: false });
+    expect(sent).toEqual([]);
+  });
+
+  test('is not sent when the key store fails', async () => {
+    const failing: KeyStore = {
+      putIfAbsent: () => Promise.reject(new Error('the disk is full')),
+      keepAnswer: () => undefined,
+    };
+    const { client, sent } = clientOn(new Api(), {}, failing);
+    await expect(client.payments.create(TEA, { operation: 'order_42' })).rejects.toThrow('the disk is full');
+    expect(sent).toEqual([]);
+  });
+});
+
+describe('a final answer without success', () => {
+  test('is thrown with its code and its payment, is kept, and another operation can pay', async () => {
+    const api = new Api();
+    const { client, sent } = clientOn(api);
+    const declined = { ...TEA, source: 'tok_declined' };
+    const error = await errorOf(client.payments.create(declined, { operation: 'order_42' }));
+    const again = await errorOf(client.payments.create(declined, { operation: 'order_42' }));
+
+    expect(isProblem(error, 'payment_failed') && error.problem.payment?.status).toBe('failed');
+    expect(error).toMatchObject({ wayOn: 'new_operation', mayHaveTakenEffect: false });
+    expect((again as ProblemError).problem).toEqual((error as ProblemError).problem);
+    expect(sent).toHaveLength(1);
+    expect(await client.payments.create(TEA, { operation: 'order_42/2' })).toMatchObject({ status: 'succeeded' });
+  });
+
+  test('payment_not_attempted says that nothing was charged, and that another operation is needed', async () => {
+    const api = new Api();
+    const { client } = clientOn(api);
+    const busy = { ...TEA, source: 'tok_rate_limited' };
+    const first = await errorOf(client.payments.create(busy, { operation: 'order_42', timeoutMs: 1 }));
+    expect(first).toMatchObject({ code: 'no_answer', mayHaveTakenEffect: true });
+    api.clock.advance(16 * 60_000);
+    const error = await errorOf(client.payments.create(busy, { operation: 'order_42' }));
+
+    expect(error).toMatchObject({ code: 'payment_not_attempted', wayOn: 'new_operation', mayHaveTakenEffect: false });
+    expect(error.message).toContain('a further attempt needs another operation');
+    expect(chargesIn(api)).toBe(0);
+  });
+
+  test('idempotency_key_expired names the payment, which can be read', async () => {
+    const api = new Api();
+    const deaf: KeyStore = { ...memoryKeys(), keepAnswer: () => undefined };
+    const { client } = clientOn(api, {}, deaf);
+    const paid = await client.payments.create(TEA, { operation: 'order_42' });
+    api.clock.advance(9 * DAY_MS);
+    const error = await errorOf(client.payments.create(TEA, { operation: 'order_42' }));
+
+    if (!isProblem(error, 'idempotency_key_expired')) throw error;
+    expect([error.wayOn, error.problem.payment_id]).toEqual(['read_object', paid.id]);
+    expect(await client.payments.retrieve(String(error.problem.payment_id))).toEqual(paid);
+    expect(chargesIn(api)).toBe(1);
+  });
+});
+
+describe('a refusal', () => {
+  test('is not kept: the same operation succeeds when its cause is gone', async () => {
+    const api = new Api();
+    const { client, keys } = clientOn(api, {}, undefined, OTHER_KEY);
+    const refused = await errorOf(client.payments.create(TEA, { operation: 'order_42' }));
+    expect(refused).toMatchObject({ code: 'unauthorized', wayOn: 'correct', mayHaveTakenEffect: false });
+
+    const { client: known } = clientOn(api, {}, keys);
+    expect(await known.payments.create(TEA, { operation: 'order_42' })).toMatchObject({ status: 'succeeded' });
+  });
+
+  test('after an attempt without an answer says that there may be an effect', async () => {
+    const api = new Api();
+    let attempts = 0;
+    const { client, keys } = clientOn(api, {
+      fetch: async (url, init) => {
+        attempts += 1;
+        const headers = { ...(init.headers as object), ...(attempts > 1 ? { authorization: 'Bearer gone' } : {}) };
+        const response = await api.fetch(new Request(url, { ...init, headers }));
+        if (attempts === 1) throw new TypeError('the connection was reset');
+        return response;
+      },
+    });
+    const now = await errorOf(client.payments.create(TEA, { operation: 'order_42' }));
+    const later = await errorOf(
+      clientOn(api, {}, keys, OTHER_KEY).client.payments.create(TEA, { operation: 'order_42' }),
+    );
+
+    const unsure = { code: 'unauthorized', mayHaveTakenEffect: true };
+    expect([now, later]).toMatchObject([unsure, unsure]);
+    expect(chargesIn(api)).toBe(1);
+  });
+});

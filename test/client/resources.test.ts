@@ -1,0 +1,118 @@
+import { describe, expect, test } from '@jest/globals';
+import { createClient } from '../../client/client.ts';
+import { isProblem, UnfinishedError } from '../../client/errors.ts';
+import { memoryKeys } from '../../client/key-store.ts';
+import { API_KEY, Api } from '../world/api.ts';
+import { allOf, clientOn, errorOf, TEA } from './client-world.ts';
+
+describe('waiting', () => {
+  test('ends when the callback has settled a payment that was answered 202', async () => {
+    const api = new Api();
+    const { client } = clientOn(api, {
+      sleep: async (ms) => {
+        await api.clock.sleep(ms);
+        await api.world.processor.inside.approve(String(begun.processor?.charge_id));
+        await api.world.resolve();
+      },
+    });
+    const begun = await client.payments.create({ ...TEA, source: 'tok_async' }, { operation: 'order_42' });
+    expect(begun.status).toBe('processing');
+    expect(await client.payments.wait(begun.id)).toMatchObject({ id: begun.id, status: 'succeeded' });
+    // The answer to the operation does not change.
+    expect(await client.payments.create({ ...TEA, source: 'tok_async' }, { operation: 'order_42' })).toEqual(begun);
+  });
+
+  test('ends with the payment as it is when the time is up', async () => {
+    const api = new Api();
+    const { client } = clientOn(api);
+    const { id } = await client.payments.create({ ...TEA, source: 'tok_async' }, { operation: 'order_42' });
+    const error = await errorOf(client.payments.wait(id, { timeoutMs: 5_000 }));
+    expect(error instanceof UnfinishedError && error.object).toMatchObject({ id, status: 'processing' });
+  });
+
+  test('gives back a payment that waits for its payer', async () => {
+    const { client } = clientOn(new Api());
+    const { id } = await client.payments.create({ ...TEA, source: 'tok_action' }, { operation: 'order_42' });
+    const waiting = await client.payments.wait(id);
+    expect(waiting.status).toBe('requires_action');
+    expect(waiting.next_action?.url).toMatch(/^http/);
+  });
+});
+
+describe('all resources', () => {
+  test('a hold is captured, another canceled, and a capture refunded, each once', async () => {
+    const { client } = clientOn(new Api());
+    const hold = { ...TEA, capture: 'manual' } as const;
+    const one = await client.payments.create(hold, { operation: 'hold_1' });
+    const two = await client.payments.create(hold, { operation: 'hold_2' });
+    const capture = () => client.payments.capture(one.id, { amount: 700 }, { operation: 'capture_1' });
+    const cancel = () => client.payments.cancel(two.id, { operation: 'cancel_2' });
+    const refund = () => client.payments.refund(one.id, { amount: 300 }, { operation: 'refund_1' });
+
+    expect(await capture()).toMatchObject({ amount_captured: 700 });
+    expect(await capture()).toMatchObject({ amount_captured: 700 });
+    expect(await cancel()).toMatchObject({ status: 'canceled' });
+    expect(await cancel()).toMatchObject({ status: 'canceled' });
+    const refunded = await refund();
+    expect(await refund()).toEqual(refunded);
+    expect(await client.refunds.wait(refunded.id)).toMatchObject({ amount: 300, status: 'succeeded' });
+    const listed = await allOf(client.payments.refunds(one.id));
+    expect(listed.map(({ id }) => id)).toEqual([refunded.id]);
+    expect(await client.payments.retrieve(one.id)).toMatchObject({ amount_captured: 700, amount_refunded: 300 });
+    const types = (await allOf(client.payments.transitions(one.id))).map(({ type }) => type);
+    expect(types).toHaveLength(new Set(types).size);
+  });
+
+  test('an order is made once, and an order without stock is thrown with it', async () => {
+    const { client } = clientOn(new Api());
+    const tea = { ...TEA, items: [{ sku: 'sku_tea', quantity: 2 }], email: 'ada@example.com' };
+    const made = await client.orders.create(tea, { operation: 'order_1' });
+    expect(await client.orders.wait(made.id)).toMatchObject({ status: 'completed', payment: made.payment });
+    const none = { ...tea, items: [{ sku: 'sku_none', quantity: 1 }] };
+    const error = await errorOf(client.orders.create(none, { operation: 'order_2' }));
+    expect(isProblem(error, 'out_of_stock') && error.problem.order?.status).toBe('canceled');
+  });
+
+  test('a webhook endpoint is made, changed, given a new secret and deleted once', async () => {
+    const { client } = clientOn(new Api());
+    const create = () =>
+      client.webhookEndpoints.create({ url: 'https://shop.co.uk/hooks', events: ['*'] }, { operation: 'hooks' });
+    const made = await create();
+    expect(await create()).toEqual(made);
+    const rotated = await client.webhookEndpoints.rotateSecret(made.id, {}, { operation: 'rotate' });
+    expect(rotated.secret).not.toBe(made.secret);
+    expect(await client.webhookEndpoints.update(made.id, { enabled: false })).toMatchObject({ enabled: false });
+    expect(await allOf(client.webhookEndpoints.list())).toHaveLength(1);
+    const deleted = () => client.webhookEndpoints.delete(made.id, { operation: 'delete' });
+    expect(await deleted()).toMatchObject({ deleted: true });
+    expect(await deleted()).toMatchObject({ deleted: true });
+    expect(await allOf(client.webhookEndpoints.list())).toEqual([]);
+  });
+
+  test.each([1, 3, 100])('a list with pages of %d has every payment once, newest first', async (limit) => {
+    const api = new Api();
+    const { client } = clientOn(api);
+    const ids: string[] = [];
+    for (let each = 0; each < 7; each += 1) {
+      ids.unshift((await client.payments.create(TEA, { operation: `order_${each}` })).id);
+      api.clock.advance(1_000);
+    }
+    const listed = await allOf(client.payments.list({ limit }));
+    expect(listed.map(({ id }) => id)).toEqual(ids);
+  });
+
+  test.each(['', '..', undefined])('the id %j is refused', (id) => {
+    const { client } = clientOn(new Api());
+    expect(() => client.payments.retrieve(id as string)).toThrow(TypeError);
+  });
+
+  test('an id leads to no other path', async () => {
+    const { client, sent } = clientOn(new Api());
+    await errorOf(client.payments.retrieve('../orders/ord_1?x=1'));
+    expect(new URL(String(sent[0]?.url)).pathname).toBe('/v1/payments/..%2Forders%2Ford_1%3Fx%3D1');
+  });
+
+  test.each(['ftp://api.example', 'https://api.example/?a=1'])('the address %s is refused', (url) => {
+    expect(() => createClient({ url, apiKey: API_KEY, keys: memoryKeys() })).toThrow(TypeError);
+  });
+});

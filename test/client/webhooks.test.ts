@@ -1,0 +1,74 @@
+import { describe, expect, test } from '@jest/globals';
+import { Webhook } from 'standardwebhooks';
+import { verifyWebhook } from '../../client/webhooks.ts';
+
+const NOW = Date.UTC(2026, 2, 1, 12);
+const SECRETS = [
+  'whsec_MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWY=',
+  'whsec_ZmVkY2JhOTg3NjU0MzIxMGZlZGNiYTk4NzY1NDMyMTA=',
+];
+const [CURRENT = '', PREVIOUS = ''] = SECRETS;
+const BODY =
+  '{"id":"evt_1","object":"event","type":"payment.completed","data":{"object":{"id":"pay_1","note":"für Ada"}}}';
+
+/** Signed by the library of Standard Webhooks, with each of these secrets, as during a rotation. */
+function signed(secrets: readonly string[], { body = BODY, atMs = NOW } = {}): Record<string, string> {
+  const signatures = secrets.map((secret) => new Webhook(secret).sign('evt_1', new Date(atMs), body));
+  return {
+    'webhook-id': 'evt_1',
+    'webhook-timestamp': String(Math.floor(atMs / 1000)),
+    'webhook-signature': signatures.join(' '),
+  };
+}
+
+const verify = (headers: Record<string, string>, secrets: readonly string[] = [CURRENT], body = BODY) =>
+  verifyWebhook(body, headers, { secrets, nowMs: NOW });
+
+describe('a webhook', () => {
+  test.each([
+    ['the secret', [CURRENT], [CURRENT]],
+    ['both secrets, at a receiver that has the new one', [CURRENT, PREVIOUS], [CURRENT]],
+    ['both secrets, at a receiver that has the old one', [CURRENT, PREVIOUS], [PREVIOUS]],
+    ['the old secret, at a receiver that has both', [PREVIOUS], [CURRENT, PREVIOUS]],
+  ])('that is signed with %s is read', async (_name, signing, secrets) => {
+    expect(await verify(signed(signing), secrets)).toMatchObject({ id: 'evt_1', type: 'payment.completed' });
+  });
+
+  test('is read from bytes, and from the headers of a Request', async () => {
+    const request = new Request('https://shop.example', { method: 'POST', headers: signed([CURRENT]), body: BODY });
+    const bytes = new Uint8Array(await request.arrayBuffer());
+    const event = await verifyWebhook(bytes, request.headers, { secrets: [CURRENT], nowMs: NOW });
+    expect(event.data.object).toMatchObject({ note: 'für Ada' });
+  });
+
+  test('is read with headers in any case', async () => {
+    const headers = Object.entries(signed([CURRENT])).map(([name, value]) => [name.toUpperCase(), value] as const);
+    expect(await verify(Object.fromEntries(headers))).toMatchObject({ id: 'evt_1' });
+  });
+
+  test.each([-300, 300])('is read when it was signed %d seconds from now', async (seconds) => {
+    expect(await verify(signed([CURRENT], { atMs: NOW + seconds * 1000 }))).toMatchObject({ id: 'evt_1' });
+  });
+
+  const other = (name: string, value: string) => ({ ...signed([CURRENT]), [name]: value });
+  const [, signature = ''] = (signed([CURRENT])['webhook-signature'] ?? '').split(',');
+  test.each([
+    ['another body', signed([CURRENT]), [CURRENT], BODY.replace('pay_1', 'pay_2'), 'no signature'],
+    ['another id', other('webhook-id', 'evt_2'), [CURRENT], BODY, 'no signature'],
+    ['another secret', signed([CURRENT]), [PREVIOUS], BODY, 'no signature'],
+    ['no secret', signed([CURRENT]), [], BODY, 'no secret'],
+    ['a secret of another form', signed([CURRENT]), ['hunter2'], BODY, 'whsec_'],
+    ['an empty secret', signed([CURRENT]), ['whsec_'], BODY, 'whsec_'],
+    ['a signature of another version', other('webhook-signature', `v2,${signature}`), [CURRENT], BODY, 'no signature'],
+    ['a part of the signature', other('webhook-signature', `v1,${signature.slice(0, 20)}`), [CURRENT], BODY, 'no sig'],
+    ['a signature that is no base64', other('webhook-signature', 'v1,*'), [CURRENT], BODY, 'no signature'],
+    ['an empty signature', other('webhook-signature', 'v1,'), [CURRENT], BODY, 'no signature'],
+    ['a time too long ago', signed([CURRENT], { atMs: NOW - 301_000 }), [CURRENT], BODY, '300 seconds'],
+    ['a time too far ahead', signed([CURRENT], { atMs: NOW + 301_000 }), [CURRENT], BODY, '300 seconds'],
+    ['no time', other('webhook-timestamp', 'now'), [CURRENT], BODY, 'webhook-timestamp'],
+    ['no header', {}, [CURRENT], BODY, 'webhook-id is missing'],
+  ])('with %s is refused, with the reason', async (_name, headers, secrets, body, reason) => {
+    const refused = verify(headers, secrets, body);
+    await expect(refused).rejects.toMatchObject({ code: 'invalid_webhook', message: expect.stringContaining(reason) });
+  });
+});
