@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { LambdaClient } from '@aws-sdk/client-lambda';
 import { type Message, SQSClient } from '@aws-sdk/client-sqs';
 import type { Command } from 'commander';
+import type { RelayRequest } from '../lambdas/events/contract.ts';
 import { recordAction } from './activity.ts';
 import { type AwsTarget, serviceQueues, stackOutputs } from './deployment.ts';
 import { CliFailure, ExitCode, endingOf } from './failure.ts';
@@ -134,7 +135,8 @@ function relayAgain(lambda: LambdaClient, relay: string, republisher: string): (
     }
     const { batchItemFailures } = await invoke<{ readonly batchItemFailures: readonly unknown[] }>(lambda, relay, {
       Records: [work.record],
-    });
+      waits: false,
+    } satisfies RelayRequest);
     if (batchItemFailures.length > 0) throw new CliFailure(ExitCode.incomplete, 'the relay could not publish it.');
   };
 }

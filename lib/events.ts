@@ -3,7 +3,12 @@ import { FilterCriteria, FilterRule, StartingPosition } from 'aws-cdk-lib/aws-la
 import { DynamoEventSource, SqsDlq } from 'aws-cdk-lib/aws-lambda-event-sources';
 import { Queue, QueueEncryption } from 'aws-cdk-lib/aws-sqs';
 import { Construct } from 'constructs';
-import { RELAY_LANES, REPUBLISH_TIMEOUT_SECONDS } from '../lambdas/events/contract.ts';
+import {
+  RELAY_LANES,
+  RELAY_TRIES,
+  RELAY_WAITS_SECONDS,
+  REPUBLISH_TIMEOUT_SECONDS,
+} from '../lambdas/events/contract.ts';
 import { Environment } from '../lambdas/kernel/contract/environment.ts';
 import { EventMetric } from '../lambdas/kernel/contract/events.ts';
 import { RegistryRow } from '../lambdas/kernel/contract/rows.ts';
@@ -27,10 +32,8 @@ export interface EventsProps {
 
 /** Ten calls of the bus with ten entries each. */
 const BATCH = 100;
-/** Three attempts of ten calls, each one to two seconds when the bus is slow. */
-const TIMEOUT = Duration.minutes(1);
-/** A batch that crashes the function is halved until one record remains, which then has this many attempts. */
-const RETRIES = 20;
+/** It waits for a bus that is away, and a last attempt takes less than a minute. */
+const TIMEOUT = Duration.seconds(RELAY_WAITS_SECONDS + 60);
 /** The Stream keeps records for 24 hours. A record that cannot be published must be reported before that. */
 const LONGEST_TRIED = Duration.hours(20);
 /** From the commit to the bus it takes about a second. */
@@ -74,6 +77,7 @@ export class Events extends Construct {
       environment: { [Environment.parkingQueueUrl]: this.parked.queueUrl },
     });
     this.relay.allow('ParkRecords', 'sqs:SendMessage', this.parked.queueArn);
+    props.data.registry.grantRows(this.relay, 'ReadMarks', ['dynamodb:GetItem'], [RegistryRow.jobMark]);
     this.#readStream(props.data);
     this.republisher = this.#publisher('Republisher', {
       folder: 'republish-range',
@@ -96,7 +100,7 @@ export class Events extends Construct {
         parallelizationFactor: RELAY_LANES,
         reportBatchItemFailures: true,
         bisectBatchOnError: true,
-        retryAttempts: RETRIES,
+        retryAttempts: RELAY_TRIES,
         maxRecordAge: LONGEST_TRIED,
         // The message contains only a position in the Stream. The redrive publishes the time range again.
         onFailure: new SqsDlq(this.parked),

@@ -61,6 +61,31 @@ export const PUBLIC_EVENTS = [
  */
 export const RELAY_LANES = 10;
 
+/**
+ * How long an execution of the relay waits for a bus or a Ledger that is away, before it asks the Stream to deliver again. Lambda counts
+ * each delivery as a try. The function's timeout is a minute longer, for the last attempt. Seconds.
+ */
+export const RELAY_WAITS_SECONDS = 9 * 60;
+
+/** Deliveries of a batch that fails, after which it is parked. One that ends the process is halved until the bad record is alone. */
+export const RELAY_TRIES = 20;
+
+/**
+ * The age at which events that the bus does not accept are left to the job `republish-events`. Longer than most outages, because the
+ * relay catches up faster than the job; half of the time that the tries last, so that none of them is parked. Seconds.
+ */
+export const RELAY_KEEPS_SECONDS = 90 * 60;
+
+/** The job that publishes lost events. It must never change: the job's mark is stored under it. */
+export const LOST_EVENTS_JOB = 'republish-events';
+
+/** Records as the Stream delivers them. */
+export interface RelayRequest {
+  readonly Records: readonly unknown[];
+  /** @default true. A redrive does not wait: its caller does. */
+  readonly waits?: boolean;
+}
+
 /** The request and the answer of the function that republishes events. Times in Unix milliseconds. */
 export interface RepublishRequest {
   readonly sinceMs: number;

@@ -1,11 +1,14 @@
-import type { DynamoDBBatchResponse, DynamoDBStreamEvent } from 'aws-lambda';
+import type { DynamoDBBatchResponse } from 'aws-lambda';
+import { RELAY_WAITS_SECONDS, type RelayRequest } from '../events/contract.ts';
 import { relayTelemetry } from '../events/http/event-telemetry.ts';
 import { readRelayConfig } from '../events/settings.ts';
 import { EventBridgePublisher, eventBridgeClient } from '../events/store/eventbridge-publisher.ts';
 import { configuredParking } from '../events/store/sqs-parking.ts';
 import { readStreamRecord } from '../events/store/stream-records.ts';
 import type { PublishOutcome } from '../events/use/event-publisher.ts';
-import { type RelayAlarm, relayTransitions } from '../events/use/relay-transitions.ts';
+import { type PatientAttempt, relayPatiently } from '../events/use/relay-patiently.ts';
+import type { RelayAlarm } from '../events/use/relay-transitions.ts';
+import { DynamoDbJobMarks } from '../jobs/store/dynamodb-job-marks.ts';
 import { ALARM_RUN } from '../kernel/contract/metrics.ts';
 import { queues } from '../kernel/platform/sqs.ts';
 import { type Bus, type Platform, type Queues, systemPlatform } from '../kernel/platform/system-platform.ts';
@@ -35,12 +38,13 @@ export function wire(platform: Platform & Queues & Bus, runner: OperationRunner)
     runner,
     digest,
     report: (error: unknown) => telemetry.fault('outbox-relay', error),
+    marks: new DynamoDbJobMarks(documents, config.tables.registry, pacing),
+    tell: (attempt: PatientAttempt) => telemetry.batch(attempt),
     ...pacing,
   };
-  return async ({ Records }: DynamoDBStreamEvent): Promise<DynamoDBBatchResponse> => {
-    const relayed = await relayTransitions(tools, Records.map(readStreamRecord));
-    telemetry.batch(relayed);
-    const { againFrom } = relayed;
+  return async ({ Records, waits = true }: RelayRequest): Promise<DynamoDBBatchResponse> => {
+    const deadlineMs = clock.nowMs() + (waits ? RELAY_WAITS_SECONDS * 1_000 : 0);
+    const againFrom = await relayPatiently(tools, Records.map(readStreamRecord), deadlineMs);
     return { batchItemFailures: againFrom === undefined ? [] : [{ itemIdentifier: againFrom }] };
   };
 }

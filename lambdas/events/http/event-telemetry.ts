@@ -56,6 +56,8 @@ interface RelayedBatch {
   readonly parked: number;
   readonly tampered: number;
   readonly againFrom?: string;
+  /** Events that the job will publish. */
+  readonly left: number;
   readonly oldestMs?: number;
 }
 
@@ -70,14 +72,14 @@ export function relayTelemetry(serviceName: string, { instruments, clock }: Inst
   const standard = standardTelemetry(serviceName, instruments);
   return {
     ...standard,
-    batch: ({ published, parked, tampered, againFrom, oldestMs }) => {
+    batch: ({ published, parked, tampered, againFrom, left, oldestMs }) => {
       const counts = {
         [EventMetric.published]: published,
         [EventMetric.parked]: parked,
         [EventMetric.tampered]: tampered,
         [EventMetric.publishFailed]: againFrom === undefined ? 0 : 1,
       };
-      logger.info('relayed', { ...counts });
+      logger.info('relayed', { ...counts, left });
       publish(metrics, counts, oldestMs === undefined ? undefined : clock.nowMs() - oldestMs);
     },
   };

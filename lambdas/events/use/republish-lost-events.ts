@@ -5,13 +5,11 @@ import { MESSAGE_WAITS_SECONDS } from '../../kernel/contract/timing.ts';
 import { RetryableError } from '../../kernel/faults.ts';
 import type { OutcomePlace } from '../../payments/domain/transition.ts';
 import { type OutcomePosition, positionAt, type SeenEvents, timeOf } from '../../payments/use/transition-reader.ts';
+import { LOST_EVENTS_JOB } from '../contract.ts';
 import { PART, type RepublishTools, republishPart } from './republish-range.ts';
 
 const MINUTE_MS = 60_000;
 const DAY_MS = 24 * 60 * MINUTE_MS;
-
-/** The job's id, under which the mark is stored. It must never change. */
-const JOB_ID = 'republish-events';
 
 /**
  * How long after its transition an event that the projector has not seen counts as lost. Relay and projector take seconds. An
@@ -86,7 +84,7 @@ export function republishLostEvents(tools: RepublishLostEventsTools): Job<Republ
       // Never beyond the present, whatever the scheduled time of the run.
       const untilMs = Math.min(scheduledForMs, clock.nowMs()) - lostAfterMs;
       if (cursor !== undefined) return waitingParts(tools, await partsFrom(tools, cursor, untilMs, limit));
-      const begin = beginning(await marks.readMark(JOB_ID), clock.nowMs());
+      const begin = beginning(await marks.readMark(LOST_EVENTS_JOB), clock.nowMs());
       const { from } = begin;
       if (begin.mark === from) return waitingParts(tools, await partsFrom(tools, from, untilMs, limit));
       return { items: [{ thing: begin, name: nameOf(from), after: from }], next: from };
@@ -103,7 +101,7 @@ export function republishLostEvents(tools: RepublishLostEventsTools): Job<Republ
       }
       const latest = positionAt(clock.nowMs() - MARK_BEHIND_MS);
       const mark = to < latest ? to : latest;
-      if (from < mark) await marks.moveMark(JOB_ID, from, mark);
+      if (from < mark) await marks.moveMark(LOST_EVENTS_JOB, from, mark);
       return { done: published, left: 0, failed: unpublishable };
     },
   };
@@ -150,7 +148,7 @@ async function setMark(
   { mark, from }: Extract<RepublishStep, { kind: 'begin' }>,
 ) {
   if (mark !== undefined) beyondReach(timeOf(mark), timeOf(from));
-  await marks.moveMark(JOB_ID, mark, from);
+  await marks.moveMark(LOST_EVENTS_JOB, mark, from);
   // Consumers have forgotten these events, so publishing them would apply them twice. They are skipped, and an alarm reports it.
   return { done: 0, left: 0, failed: mark === undefined ? 0 : 1 };
 }

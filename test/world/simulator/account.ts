@@ -1,6 +1,12 @@
 import { marshall } from '@aws-sdk/util-dynamodb';
 import type { DynamoDBBatchResponse, DynamoDBStreamEvent } from 'aws-lambda';
-import { ALL_EVENTS, type EventName, PUBLIC_EVENTS, RELAY_LANES } from '../../../lambdas/events/contract.ts';
+import {
+  ALL_EVENTS,
+  type EventName,
+  PUBLIC_EVENTS,
+  RELAY_LANES,
+  RELAY_TRIES,
+} from '../../../lambdas/events/contract.ts';
 import { COMMISSION_EVENTS, RECEIPT_EVENTS } from '../../../lambdas/follow-ups/contract.ts';
 import type { GatewayEvent, GatewayResult } from '../../../lambdas/http/gateway-request.ts';
 import { REQUESTS_AT_ONCE } from '../../../lambdas/intake/contract.ts';
@@ -141,7 +147,6 @@ const SPARED_SHARE = 0.6;
 
 const STREAM_BATCH = 100;
 const STREAM_SOON_MS = 400;
-const STREAM_RETRIES = 20;
 /** A Stream reads again after its function was throttled. */
 const THROTTLED_MS = 30_000;
 
@@ -412,7 +417,7 @@ class Lane {
     this.#retries += 1;
     // A batch that fails is halved until the failing record is alone.
     if (ended.kind !== 'returned' && this.#batch > 1) this.#batch = Math.ceil(Math.min(length, this.#batch) / 2);
-    if (this.#retries <= STREAM_RETRIES) return;
+    if (this.#retries <= RELAY_TRIES) return;
     const [parked] = this.#records.splice(0, 1);
     this.#account.queues.put('relay-parked', JSON.stringify({ record: parked?.name }), `parked ${parked?.name}`);
     this.#retries = 0;

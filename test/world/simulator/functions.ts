@@ -1,3 +1,4 @@
+import { RELAY_WAITS_SECONDS } from '../../../lambdas/events/contract.ts';
 import {
   IntakeEnvironment,
   type IntakeSettings,
@@ -163,7 +164,7 @@ async function load() {
 const modules = await load();
 
 const SECONDS = 1_000;
-const RELAY_TIMEOUT_SECONDS = 60;
+const RELAY_TIMEOUT_SECONDS = RELAY_WAITS_SECONDS + 60;
 const REPUBLISH_SECONDS = 300;
 
 export type FunctionName = keyof typeof modules;

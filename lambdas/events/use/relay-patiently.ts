@@ -1,0 +1,85 @@
+import type { JobMarks } from '../../jobs/use/job-marks.ts';
+import { timeOf } from '../../payments/use/transition-reader.ts';
+import { LOST_EVENTS_JOB, RELAY_KEEPS_SECONDS } from '../contract.ts';
+import type { StreamRecord } from './ledger-stream.ts';
+import { type Relayed, type RelayTools, relayTransitions } from './relay-transitions.ts';
+
+/** Waits between attempts, doubled from the first to the longest; half of each is jitter. Milliseconds. */
+const FIRST_WAIT_MS = 5_000;
+const LONGEST_WAIT_MS = 120_000;
+
+export interface PatientRelayTools extends RelayTools {
+  /** The mark of the job that publishes lost events. */
+  readonly marks: Pick<JobMarks, 'readMark'>;
+  /** Called after each attempt. */
+  readonly tell: (attempt: PatientAttempt) => void;
+}
+
+export interface PatientAttempt extends Relayed {
+  /** Number of records whose events the job will publish. */
+  readonly left: number;
+}
+
+/**
+ * Relays a batch of the Stream, and tries again while the bus or the Ledger is away. Lambda parks what it has delivered twenty times,
+ * whether the record is bad or the bus was away, so the relay waits within a delivery:
+ *
+ *   delivery 1   bus away ── 5 s ── away ── 10 s ── … ── 9 minutes: again from record 1
+ *   delivery 2   bus away ── 5 s ── published
+ *
+ * Records that have waited for {@link RELAY_KEEPS_SECONDS} are left to the job that publishes lost events, so that none is parked for waiting.
+ *
+ * @param deadlineMs after which no attempt begins; Unix milliseconds
+ * @returns the position of the first record that the Stream must deliver again; undefined when there is none
+ */
+export async function relayPatiently(
+  tools: PatientRelayTools,
+  records: readonly StreamRecord[],
+  deadlineMs: number,
+): Promise<string | undefined> {
+  const { clock, entropy, tell } = tools;
+  let waiting = records;
+  for (let waitMs = FIRST_WAIT_MS; ; waitMs = Math.min(2 * waitMs, LONGEST_WAIT_MS)) {
+    const relayed = await relayTransitions(tools, waiting);
+    waiting = 'againFrom' in relayed ? from(waiting, relayed.againFrom) : [];
+    const left = await countLeft(tools, waiting);
+    tell({ ...relayed, left });
+    waiting = waiting.slice(left);
+    const jitteredMs = (waitMs * (1 + entropy.fraction())) / 2;
+    const [first] = waiting;
+    if (first === undefined || clock.nowMs() + jitteredMs > deadlineMs) return first?.position;
+    await clock.sleep(jitteredMs);
+  }
+}
+
+function from(records: readonly StreamRecord[], againFrom: string | undefined): readonly StreamRecord[] {
+  return records.slice(records.findIndex(({ position }) => position === againFrom));
+}
+
+/**
+ * The number of records, from the first on, that are left to the job. Its mark must not have passed them: then it will read each of them
+ * in the Ledger, and the mark stays until the bus has accepted its event. A record that is redriven days later is not left.
+ */
+async function countLeft(
+  { clock, marks, report }: PatientRelayTools,
+  records: readonly StreamRecord[],
+): Promise<number> {
+  const keptSinceMs = clock.nowMs() - RELAY_KEEPS_SECONDS * 1_000;
+  const kept = records.findIndex((record) => occurredAtMs(record) >= keptSinceMs);
+  const old = kept === -1 ? records : records.slice(0, kept);
+  if (old.length === 0) return 0;
+  try {
+    const mark = await marks.readMark(LOST_EVENTS_JOB);
+    const markMs = mark === undefined ? Number.POSITIVE_INFINITY : timeOf(mark);
+    const passed = old.findIndex((record) => occurredAtMs(record) <= markMs);
+    return passed === -1 ? old.length : passed;
+  } catch (error) {
+    report(error);
+    return 0;
+  }
+}
+
+/** A record that is no event of its own is never left: what must be parked is parked. */
+function occurredAtMs({ content }: StreamRecord): number {
+  return content.kind === 'transition' ? content.transition.occurredAtMs : Number.POSITIVE_INFINITY;
+}

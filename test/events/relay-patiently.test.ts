@@ -1,0 +1,125 @@
+import { describe, expect, test } from '@jest/globals';
+import { RELAY_KEEPS_SECONDS, RELAY_TRIES, RELAY_WAITS_SECONDS } from '../../lambdas/events/contract.ts';
+import type { StreamRecord } from '../../lambdas/events/use/ledger-stream.ts';
+import { type PatientAttempt, relayPatiently } from '../../lambdas/events/use/relay-patiently.ts';
+import { RetryableError } from '../../lambdas/kernel/faults.ts';
+import { positionAt } from '../../lambdas/payments/use/transition-reader.ts';
+import { chains, RelayHarness } from './relay-harness.ts';
+
+const PAYMENTS = 12;
+const AWAY = () => ({ kind: 'not_now', code: 'InternalFailure' }) as const;
+
+/** A relay in one delivery, what each of its attempts came to, and from where the Stream delivers again. */
+class PatientRelay extends RelayHarness {
+  readonly attempts: PatientAttempt[] = [];
+  againFrom: string | undefined;
+  mark: () => string | undefined = () => undefined;
+
+  constructor(waitsMs: number) {
+    super(chains(PAYMENTS), async (tools, records) => {
+      const deadlineMs = this.clock.nowMs() + waitsMs;
+      const tell = (attempt: PatientAttempt) => void this.attempts.push(attempt);
+      const marks = { readMark: async () => this.mark() };
+      this.againFrom = await relayPatiently({ ...tools, tell, marks }, records, deadlineMs);
+      return { published: 0, parked: 0, tampered: 0 };
+    });
+  }
+}
+
+const SECOND_MS = 1_000;
+const WAITS_MS = RELAY_WAITS_SECONDS * SECOND_MS;
+const KEEPS_MS = RELAY_KEEPS_SECONDS * SECOND_MS;
+
+test('a relay whose bus is away tries again until it is back, within one delivery, and publishes each event once', async () => {
+  const relay = new PatientRelay(WAITS_MS);
+  const startMs = relay.clock.nowMs();
+  relay.bus.trouble = () => (relay.clock.nowMs() - startMs < 360 * SECOND_MS ? AWAY() : undefined);
+  await relay.relay();
+  expect(relay.againFrom).toBeUndefined();
+  expect([...relay.publishedIds].sort()).toEqual([...relay.expected].sort());
+  expect(relay.clock.nowMs() - startMs).toBeLessThan(480 * SECOND_MS);
+  // Each attempt is told, so that the alarm rings while the relay waits.
+  expect(relay.attempts.length).toBeGreaterThan(5);
+  expect(relay.attempts.filter(({ againFrom }) => againFrom === undefined)).toEqual([relay.attempts.at(-1)]);
+});
+
+test('the Stream delivers again from the first record that is left, and what came through is not published again', async () => {
+  const relay = new PatientRelay(WAITS_MS);
+  const startMs = relay.clock.nowMs();
+  const failing = relay.expected[7];
+  relay.bus.trouble = (id) => (id === failing ? AWAY() : undefined);
+  await relay.relay();
+  expect(relay.againFrom).toBe(relay.records[PAYMENTS + 7]?.position);
+  expect(relay.clock.nowMs() - startMs).toBeLessThanOrEqual(WAITS_MS + 10 * SECOND_MS);
+  expect(relay.attempts.reduce((sum, { published }) => sum + published, 0)).toBe(7);
+  expect([...relay.publishedIds].sort()).toEqual(relay.expected.filter((id) => id !== failing).sort());
+});
+
+test('a redriven record is tried in one attempt', async () => {
+  const relay = new PatientRelay(0);
+  relay.bus.trouble = AWAY;
+  await relay.relay();
+  expect(relay.againFrom).toBe(relay.records[PAYMENTS]?.position);
+  expect(relay.attempts).toHaveLength(1);
+});
+
+test('an event that the bus refuses is parked at once, and nothing waits for it', async () => {
+  const relay = new PatientRelay(WAITS_MS);
+  const startMs = relay.clock.nowMs();
+  const refused = relay.expected[3];
+  relay.bus.trouble = (id) => (id === refused ? { kind: 'refused', code: 'MalformedDetail' } : undefined);
+  await relay.relay();
+  expect(relay).toMatchObject({ againFrom: undefined, attempts: [{ published: PAYMENTS - 1, parked: 1 }] });
+  expect(relay.clock.nowMs()).toBe(startMs);
+});
+
+describe('events that the bus has not taken for an hour and a half', () => {
+  /** A delivery at an age of the events, with the job's mark that long after them. */
+  async function atAge(ageMs: number, markAfterMs: number | undefined, change: (records: StreamRecord[]) => void) {
+    const relay = new PatientRelay(0);
+    relay.bus.trouble = AWAY;
+    change(relay.records);
+    const [occurredAtMs = 0] = relay.ledger.slice(PAYMENTS).map((transition) => transition.occurredAtMs);
+    relay.mark = () => (markAfterMs === undefined ? undefined : positionAt(occurredAtMs + markAfterMs));
+    await relay.clock.sleep(occurredAtMs + ageMs - relay.clock.nowMs());
+    await relay.relay();
+    const leaves = relay.attempts.reduce((sum, { left }) => sum + left, 0);
+    const at = relay.records.findIndex(({ position }) => position === relay.againFrom);
+    return { leaves, againFrom: at === -1 ? undefined : at - PAYMENTS, parked: relay.parked.length };
+  }
+  const unchanged = () => undefined;
+
+  test('are left to the job, which has not passed them', async () => {
+    expect(await atAge(KEEPS_MS + 1, -1, unchanged)).toEqual({ leaves: PAYMENTS, parked: 0 });
+  });
+
+  test.each([
+    ['are kept when they are younger', KEEPS_MS, -1],
+    ['are kept when the job has passed them, as a redriven one may be', KEEPS_MS + 1, 0],
+    ['are kept when the job has never run', KEEPS_MS + 1, undefined],
+  ])('%s', async (_what, ageMs, markAfterMs) => {
+    expect(await atAge(ageMs, markAfterMs, unchanged)).toEqual({ leaves: 0, againFrom: 0, parked: 0 });
+  });
+
+  test('are left up to a record that must be parked, which the next attempt parks', async () => {
+    const poison: StreamRecord = { position: 'x', whole: '{}', content: { kind: 'unreadable', detail: 'type' } };
+    const result = await atAge(KEEPS_MS + 1, -1, (records) => void records.splice(PAYMENTS + 4, 0, poison));
+    expect(result).toEqual({ leaves: 4, againFrom: 4, parked: 0 });
+  });
+
+  test('are kept while the mark cannot be read', async () => {
+    const relay = new PatientRelay(0);
+    relay.bus.trouble = AWAY;
+    relay.mark = () => {
+      throw new RetryableError('store_unavailable', 'not now');
+    };
+    await relay.clock.sleep(2 * KEEPS_MS);
+    await relay.relay();
+    expect(relay.againFrom).toBe(relay.records[PAYMENTS]?.position);
+    expect(relay.reported).toHaveLength(1);
+  });
+});
+
+test('the tries of a batch last for twice as long as the relay keeps events, so that none is parked for waiting', () => {
+  expect(RELAY_TRIES * RELAY_WAITS_SECONDS).toBeGreaterThanOrEqual(2 * RELAY_KEEPS_SECONDS);
+});
