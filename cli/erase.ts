@@ -47,7 +47,7 @@ export function addErase(program: Command, session: Session): void {
 
   group
     .command('order <id>')
-    .description('erases the e-mail address and the referrer of an order that is settled')
+    .description('erases the e-mail address, the referrer and the affiliate of an order that is settled')
     .action(async (text: string) => {
       const id = read(text, parseOrderId, 'order');
       const { store, orders, erase } = await deployment(session);

@@ -61,7 +61,7 @@ const SCOPES: readonly { readonly scope: keyof typeof RETENTION_HOURS; readonly 
 export function retentionPage(): string {
   return `# Retention of personal data
 
-\`description\`, \`metadata\` and \`return_url\` of a payment, and \`email\` and \`referrer\` of an order, are in a details row of their own (\`DETAILS#<id>\` in the
+\`description\`, \`metadata\` and \`return_url\` of a payment, and \`email\`, \`referrer\`, \`affiliate\` and \`return_url\` of an order, are in a details row of their own (\`DETAILS#<id>\` in the
 Registry). The chain in the Ledger holds only a commitment to them: SHA-256 over a random salt of 128 bits, which is in the details row, and the canonical
 form of the data. The Ledger is append-only; the details row can be deleted. The reason of a refund, a correction or a decision is in a details row of its own.
 A details row also has a keyed hash of the e-mail address. An index finds the row by this hash, and its entry is deleted with the row
@@ -78,7 +78,7 @@ processed \`payment.completed\`, some seconds after the success: by then the con
 erasure and its operator.
 
 After an erasure the chain still verifies, and the amounts and postings are unchanged. Answers, events and replays of stored answers show
-\`"details_erased": true\`, with \`description\` null, \`metadata\` empty and no \`return_url\`, or \`email\` and \`referrer\` null; refunds and corrections show a null \`reason\`. Stored answers, Views and deliveries of webhooks
+\`"details_erased": true\`, with \`description\` null, \`metadata\` empty and no \`return_url\`, or \`email\` and \`referrer\` null and no \`affiliate\` or \`return_url\`; refunds and corrections show a null \`reason\`. Stored answers, Views and deliveries of webhooks
 hold no copy: they are completed from the details row when they are shown or sent.
 
 The Ledger holds no fingerprint of a request, because a fingerprint without a secret confirms a guess of erased text. When the record of a request is lost, a
@@ -111,7 +111,7 @@ No key is executed again after its retention. The id of a payment is derived fro
 ## What is kept
 
 \`reference\`, \`source\` and the names of operators are a permanent part of the chain. A reference must not contain personal data of payers. The names of operators
-are in the activity log, too. A commission keeps the \`affiliate\` and the order that the metadata named, because it is owed to the affiliate. The processor, the
+are in the activity log, too. A commission keeps the affiliate and the order that the metadata or the order named, because it is owed to the affiliate. The processor, the
 mailer, the shop and the receivers of webhooks must erase their own copies.
 `;
 }

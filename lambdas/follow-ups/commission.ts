@@ -1,6 +1,7 @@
 import type { EventObject } from '../events/domain/event.ts';
 import { MetadataName } from '../kernel/contract/metadata.ts';
 import type { Mode, TenantId } from '../kernel/ids.ts';
+import type { Order } from '../orders/domain/order.ts';
 import type { PaymentChain } from '../payments/use/payment-chain.ts';
 
 /** The affiliate's share of the amount that the merchant keeps. A constant until merchants need rules of their own. Percent. */
@@ -30,11 +31,17 @@ export interface Commission extends CommissionName {
   /** Minor units, rounded down. */
   readonly amountMinor: number;
   readonly currency: string;
-  /** `canceled`: everything was refunded or lost in a dispute, or the share rounds down to zero. */
-  readonly status: 'locked' | 'canceled' | 'released';
-  /** When a locked commission can be released. Unix milliseconds. */
+  /**
+   * `pending`: the order is placed and not paid. `canceled`: the order was canceled, everything was refunded or lost in a dispute,
+   * or the share rounds down to zero.
+   */
+  readonly status: 'pending' | 'locked' | 'canceled' | 'released';
+  /** When the Ledger decides it. Unix milliseconds. */
   readonly releasesAtMs: number;
-  /** Sequence of the transition from which this is derived. Older events are ignored. */
+  /**
+   * Sequence of the payment's transition from which this is derived. Older events are ignored. The first transition of a payment is
+   * no event, so the events of its order are older than all of the payment's: 0 when it is placed, 1 when it is canceled.
+   */
   readonly sequence: number;
 }
 
@@ -53,6 +60,21 @@ export interface CommissionedPayment {
   /** Unix seconds. */
   readonly created: number;
 }
+
+/** The fields of an event's order from which a commission is derived. */
+export interface CommissionedOrder {
+  readonly id: string;
+  readonly payment: string;
+  /** Minor units. */
+  readonly amount: number;
+  readonly currency: string;
+  readonly affiliate?: string | undefined;
+  /** Unix seconds. */
+  readonly created: number;
+}
+
+const ORDER_PLACED_SEQUENCE = 0;
+const ORDER_CANCELED_SEQUENCE = 1;
 
 /** The event that changes the commission. */
 export type CommissionCause = Pick<EventObject, 'type' | 'sequence' | 'data'>;
@@ -86,6 +108,36 @@ export function commissionAfter(
   };
 }
 
+/**
+ * The commission that an order announces when it is placed, and ends when it is canceled before it was paid. Every event of its payment is newer.
+ *
+ * @returns undefined when the order names no affiliate
+ */
+export function commissionOfOrder(
+  {
+    tenant,
+    mode,
+    event,
+  }: { readonly tenant: TenantId; readonly mode: Mode; readonly event: Pick<EventObject, 'type'> },
+  { id, payment, amount, currency, affiliate, created }: CommissionedOrder,
+): Commission | undefined {
+  if (!isName(affiliate)) return undefined;
+  const isPlaced = event.type === 'order.placed';
+  const amountMinor = isPlaced ? shareOf(amount) : 0;
+  return {
+    tenantId: tenant,
+    mode,
+    affiliate,
+    orderId: id,
+    paymentId: payment,
+    amountMinor,
+    currency,
+    status: amountMinor > 0 ? 'pending' : 'canceled',
+    releasesAtMs: created * 1000 + LOCKED_DAYS * DAY_MS,
+    sequence: isPlaced ? ORDER_PLACED_SEQUENCE : ORDER_CANCELED_SEQUENCE,
+  };
+}
+
 /** A dispute of a stray charge does not count: that charge is not part of the kept amount. */
 function isLostDispute({ type, data }: CommissionCause, { processor }: CommissionedPayment): boolean {
   const { status, charge_id } = data.object;
@@ -96,30 +148,38 @@ function shareOf(keptMinor: number): number {
   return Math.floor((Math.max(0, keptMinor) * SHARE_PERCENT) / 100);
 }
 
+/** What the Ledger knows of a commission. */
+export interface CommissionLedger {
+  /** Absent when the payment never began. */
+  readonly chain?: Pick<PaymentChain, 'newest' | 'state'>;
+  /** The order to which the payment belongs, if there is one. */
+  readonly order?: Pick<Order, 'status'>;
+}
+
 /**
  * A commission whose lock period is over, as the Ledger decides it: `released` with the share of the amount that the merchant
- * keeps, or `canceled` when nothing of it is left. It does not depend on the events, which may be late, nor on the metadata, which
- * may be erased by now. Later events do not change a released commission.
+ * keeps, or `canceled` when nothing of it is left, or its order was canceled. It does not depend on the events, which may be late,
+ * nor on the metadata, which may be erased by now. Later events do not change a released commission.
  *
- * @returns undefined while a refund is under way or a dispute is open
+ * @returns undefined while a refund is under way, a dispute is open, or its order is in progress or in review
  */
-export function commissionDecided(
-  commission: Commission,
-  { newest, state: { payment, refunds, disputes } }: Pick<PaymentChain, 'newest' | 'state'>,
-): Commission | undefined {
+export function commissionDecided(commission: Commission, { chain, order }: CommissionLedger): Commission | undefined {
+  if (order?.status === 'processing' || order?.status === 'needs_review') return undefined;
+  const amountMinor = chain === undefined || order?.status === 'canceled' ? 0 : keptShare(chain.state);
+  if (amountMinor === undefined) return undefined;
+  if (amountMinor > 0) return { ...commission, amountMinor, status: 'released', sequence: AFTER_ALL };
+  const sequence = Math.max(commission.sequence, chain?.newest.sequence ?? 0);
+  return { ...commission, amountMinor, status: 'canceled', sequence };
+}
+
+/** @returns undefined while a refund is under way or a dispute is open */
+function keptShare({ payment, refunds, disputes }: PaymentChain['state']): number | undefined {
   const isOwn = ({ chargeId }: { readonly chargeId: string }) => chargeId === payment.chargeId;
   const ownDisputes = [...disputes.values()].filter(isOwn);
   if ([...refunds.values()].some((refund) => isOwn(refund) && refund.status === 'pending')) return undefined;
   if (ownDisputes.some(({ status }) => status === 'open')) return undefined;
   const isLost = ownDisputes.some(({ status }) => status === 'lost');
-  const amountMinor = isLost ? 0 : shareOf(payment.amountCapturedMinor - payment.amountRefundedMinor);
-  if (amountMinor > 0) return { ...commission, amountMinor, status: 'released', sequence: AFTER_ALL };
-  return {
-    ...commission,
-    amountMinor: 0,
-    status: 'canceled',
-    sequence: Math.max(commission.sequence, newest.sequence),
-  };
+  return isLost ? 0 : shareOf(payment.amountCapturedMinor - payment.amountRefundedMinor);
 }
 
 /** The first of `metadata.order`, `metadata.order_id`, the reference and the payment's id. */

@@ -1,42 +1,68 @@
-import type { PaymentEvent } from '../events/domain/event.ts';
+import type { OrderEvent, PaymentEvent } from '../events/domain/event.ts';
+import { parseOrderId } from '../kernel/ids.ts';
 import { type Consumer, type ConsumeTools, consumeEvent, inOurTables } from '../once/use/consume-event.ts';
 import type { ConsumerWrite, RowCondition } from '../once/use/consumer-records.ts';
 import { type Consumed } from '../once/use/execute-once.ts';
-import { type Commission, type CommissionedPayment, commissionAfter, orderOf } from './commission.ts';
+import {
+  type Commission,
+  type CommissionedOrder,
+  type CommissionedPayment,
+  commissionAfter,
+  commissionOfOrder,
+  orderOf,
+} from './commission.ts';
 import { commissionDueKey, commissionKeys } from './commission-rows.ts';
 
 /** The handler name of the consumer. It must never change, because the effect records contain it. */
 export const COMMISSIONS = 'commission';
 
+export type CommissionPaymentEvent = PaymentEvent & { readonly payment: CommissionedPayment };
+
 /** An event of one of `COMMISSION_EVENTS`. */
-export type CommissionEvent = PaymentEvent & { readonly payment: CommissionedPayment };
+export type CommissionEvent =
+  | CommissionPaymentEvent
+  | (OrderEvent & { readonly event: { readonly data: { readonly object: CommissionedOrder } } });
 
 /**
- * Updates the affiliate's commission from the payment: `locked` when it is paid, reduced by a partial refund, `canceled` by a
- * full refund or a lost dispute, and locked again when a refund fails. An order has one commission, for the first payment
- * whose event is processed.
+ * Updates the affiliate's commission: `pending` when an order is placed, `locked` when its payment is paid, reduced by a partial
+ * refund, `canceled` with the order, by a full refund or a lost dispute, and locked again when a refund fails. An order has one
+ * commission, for the first payment whose event is processed; an order of Payonce has one payment.
  *
  * @throws RetryableError, AmbiguousError from the store: the event must be delivered again
  */
 export async function keepCommission(tools: ConsumeTools, event: CommissionEvent): Promise<Consumed> {
-  // Most payments name no affiliate. No record is written for them.
-  if (commissionAfter(event, event.payment) === undefined) return { kind: 'done' };
+  // Most payments and orders name no affiliate. No record is written for them.
+  if (commissionFrom(event) === undefined) return { kind: 'done' };
   return consumeEvent<CommissionEvent>(tools, COMMISSION_CONSUMER, event);
 }
 
 const COMMISSION_CONSUMER: Consumer<CommissionEvent> = {
   handler: COMMISSIONS,
-  key: ({ event, payment }) =>
-    event.type === 'payment.completed' ? `commission:${orderOf(payment)}` : `commission_change:${event.id}`,
+  key: commissionKey,
   handle: inOurTables(async (event) => {
-    const commission = commissionAfter(event, event.payment);
+    const commission = commissionFrom(event);
     return commission === undefined ? [] : commissionWrites(commission);
   }),
 };
 
+function commissionFrom(event: CommissionEvent): Commission | undefined {
+  return 'payment' in event ? commissionAfter(event, event.payment) : commissionOfOrder(event, event.event.data.object);
+}
+
+/** `commission:<order>` is the first event of an order: an order of Payonce is placed, any other order is paid. */
+function commissionKey(event: CommissionEvent): string {
+  if (event.event.type === 'order.placed' && 'order' in event) return `commission:${event.order.id}`;
+  const order = event.event.type === 'payment.completed' && 'payment' in event ? orderOf(event.payment) : undefined;
+  return order === undefined || parseOrderId(order) !== undefined
+    ? `commission_change:${event.event.id}`
+    : `commission:${order}`;
+}
+
 /**
  * One transaction writes the order's row, which has the condition, and the affiliate's row:
  *
+ *   order.placed      ── no row ✓ ── pending;  processed after any other event ✗ ── nothing is written
+ *   order.canceled    ── only pending ✓ ── canceled;  paid before ✗ ── the refund cancels it
  *   payment.completed ── order's row older, and of this payment ✓ ── locked
  *   refund.completed  ── processed first: order's row newer ✗ ── nothing is written
  *   another payment of the order, or for another affiliate ✗ ── nothing is written

@@ -4,7 +4,7 @@ import { detailsOf } from '../payments/domain/transition.ts';
 import type { PaymentChain } from '../payments/use/payment-chain.ts';
 import { type Commission, commissionAfter } from './commission.ts';
 import { COMMISSION_EVENTS } from './contract.ts';
-import type { CommissionEvent } from './keep-commission.ts';
+import type { CommissionPaymentEvent } from './keep-commission.ts';
 
 /**
  * The commission that the events of a payment lead to, derived again from its chain.
@@ -19,7 +19,7 @@ export function commissionOfChain(
   const found = transitions.flatMap((transition) => {
     if (!COMMISSION_EVENTS.some((name) => name === `${transition.type}.v1`)) return [];
     // The payment of an event is the API's object, which has these fields.
-    const event = eventOf(digest, transition, details) as CommissionEvent;
+    const event = eventOf(digest, transition, details) as CommissionPaymentEvent;
     return commissionAfter(event, event.payment) ?? [];
   });
   const [oldest, ...later] = found;

@@ -6,9 +6,11 @@ import type { Clock, Entropy } from '../kernel/world.ts';
 import { type Expiring, expirySeconds } from '../once/domain/idempotency.ts';
 import type { ConsumerEffects } from '../once/use/consumer-records.ts';
 import { rounds } from '../once/use/rounds.ts';
+import { readOrder } from '../orders/use/order-chain.ts';
+import type { OrderStore } from '../orders/use/order-store.ts';
 import { readChain } from '../payments/use/payment-chain.ts';
 import type { PaymentStore } from '../payments/use/payment-store.ts';
-import { commissionDecided } from './commission.ts';
+import { type Commission, type CommissionLedger, commissionDecided } from './commission.ts';
 import type { CommissionBook, CommissionDue } from './commission-book.ts';
 import { decidedWrites } from './keep-commission.ts';
 
@@ -16,6 +18,7 @@ export interface ReleaseCommissionsTools extends Pick<Expiring, 'retention'> {
   readonly book: CommissionBook;
   /** The Ledger decides: events arrive late, none reports an open dispute, and after an erasure none names the affiliate. */
   readonly payments: Pick<PaymentStore, 'listTransitions'>;
+  readonly orders: Pick<OrderStore, 'listOrderTransitions'>;
   readonly records: Pick<ConsumerEffects, 'recordOnce'>;
   readonly clock: Pick<Clock, 'nowMs'>;
   readonly entropy: Entropy;
@@ -50,23 +53,19 @@ export function releaseCommissionsJob(tools: ReleaseCommissionsTools): Job<Commi
   };
 }
 
-async function release(
-  { book, payments, records, clock, entropy, retention, digest }: ReleaseCommissionsTools,
-  due: CommissionDue,
-): Promise<JobCounts> {
+async function release(tools: ReleaseCommissionsTools, due: CommissionDue): Promise<JobCounts> {
+  const { book, records, clock, entropy, retention, digest } = tools;
   const { tenantId, mode, orderId } = due;
   return rounds<JobCounts>('this commission', async () => {
     const commission = await book.readCommission(due);
     if (commission === undefined) return NOTHING;
-    if (commission.status === 'released') {
-      // No later event changes it. Of a transaction, a restored table can have the entry without its removal.
+    if (commission.status === 'released' || commission.releasesAtMs !== due.releasesAtMs) {
+      // No later event changes it. Of a transaction, a restored table can have the entry without its removal. A commission that an
+      // order announced has a further entry since it was paid.
       await book.due.close(due);
       return NOTHING;
     }
-    const paymentId = parsePaymentId(commission.paymentId);
-    const chain = paymentId === undefined ? undefined : await readChain(payments, paymentId);
-    invariant(chain !== undefined, 'a commission has its payment');
-    const decided = commissionDecided(commission, chain);
+    const decided = commissionDecided(commission, await readLedger(tools, commission));
     if (decided === undefined) return ONE_LEFT;
     // A canceled commission can be locked again by a later event, and is then decided again.
     const businessKey = `${commission.sequence}:${orderId}`;
@@ -78,4 +77,19 @@ async function release(
     if (kind === 'recorded_before') return NOTHING;
     return kind === 'recorded' ? ONE_DONE : 'again';
   });
+}
+
+async function readLedger(
+  { payments, orders }: Pick<ReleaseCommissionsTools, 'payments' | 'orders'>,
+  { tenantId, mode, orderId, paymentId: id }: Commission,
+): Promise<CommissionLedger> {
+  const paymentId = parsePaymentId(id);
+  const [chain, order] = await Promise.all([
+    paymentId === undefined ? undefined : readChain(payments, paymentId),
+    readOrder(orders, { tenantId, mode }, orderId),
+  ]);
+  // The metadata of another payment may name it.
+  const own = order?.order.paymentId === id ? order : undefined;
+  invariant(chain !== undefined || own !== undefined, 'a commission has its payment or its order');
+  return { ...(chain === undefined ? {} : { chain }), ...(own === undefined ? {} : { order: own.order }) };
 }

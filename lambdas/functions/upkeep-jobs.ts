@@ -27,6 +27,7 @@ import { standardTelemetry } from '../kernel/platform/telemetry.ts';
 import { idempotently } from '../once/idempotently.ts';
 import { DynamoDbConsumerRecords } from '../once/store/dynamodb-consumer-records.ts';
 import type { OperationRunner } from '../once/use/operation-runner.ts';
+import { DynamoDbOrders } from '../orders/store/dynamodb-orders.ts';
 import { LedgerChains } from '../orders/store/ledger-chains.ts';
 import { callOnce } from '../outbound/http-call.ts';
 import { DynamoDbStore } from '../payments/store/dynamodb-store.ts';
@@ -151,6 +152,7 @@ function sweepingJobs(
     'release-commissions': releaseCommissionsJob({
       book: new DynamoDbCommissions({ client: documents, table: tables.registry, pacing, unreadable: report }),
       payments: store,
+      orders: new DynamoDbOrders(documents, tables, pacing, store),
       records: new DynamoDbConsumerRecords(documents, tables, pacing),
       digest,
       ...pacing,

@@ -17,7 +17,7 @@ export interface EventConsumerProps {
   readonly consumer: Pick<PayonceFunction, 'function' | 'role'>;
   /** The events that it receives. Its handler must name the same events. */
   readonly events: readonly EventName[];
-  /** Only events of a payment with this name among its metadata. @default all */
+  /** Only events of a payment with this name among its metadata, and of an order with this field. @default all */
   readonly metadata?: string;
   /** Maximum number of concurrent executions, 2 to 1000. @default 10 */
   readonly concurrency?: number;
@@ -47,16 +47,14 @@ export class EventConsumer extends Construct {
     }
     this.tasks = new TaskQueue(this, 'Tasks', { handlerTimeout: Duration.seconds(CONSUMER_TIMEOUT_SECONDS) });
     const { queue, deadLetters } = this.tasks;
-    new Rule(this, 'Rule', {
-      // The class and its interface differ in an optional property.
-      eventBus: bus as unknown as IEventBus,
-      eventPattern: {
-        source: [EVENT_SOURCE],
-        detailType: [...events],
-        ...(metadata === undefined ? {} : { detail: { payment: { metadata: { [metadata]: [{ exists: true }] } } } }),
-      },
-      targets: [new SqsQueue(queue, { deadLetterQueue: deadLetters, maxEventAge: DELIVER_FOR })],
-    });
+    for (const [ruleId, { detailType, detail }] of Object.entries(patternsOf(events, metadata))) {
+      new Rule(this, ruleId, {
+        // The class and its interface differ in an optional property.
+        eventBus: bus as unknown as IEventBus,
+        eventPattern: { source: [EVENT_SOURCE], detailType, ...(detail === undefined ? {} : { detail }) },
+        targets: [new SqsQueue(queue, { deadLetterQueue: deadLetters, maxEventAge: DELIVER_FOR })],
+      });
+    }
     consumer.function.addEventSource(
       new SqsEventSource(queue, { batchSize: BATCH, reportBatchItemFailures: true, maxConcurrency: concurrency }),
     );
@@ -86,4 +84,25 @@ export class EventConsumer extends Construct {
       threshold: LONGEST_WAIT.toSeconds(),
     });
   }
+}
+
+interface SelectedEvents {
+  readonly detailType: string[];
+  readonly detail?: Readonly<Record<string, unknown>>;
+}
+
+/** The patterns by the construct id of their rule. */
+function patternsOf(events: readonly EventName[], name: string | undefined): Readonly<Record<string, SelectedEvents>> {
+  if (name === undefined) return { Rule: { detailType: [...events] } };
+  const named = { [name]: [{ exists: true }] };
+  const ofOrders = events.filter((event) => event.startsWith('order.'));
+  return {
+    Rule: {
+      detailType: events.filter((event) => !ofOrders.includes(event)),
+      detail: { payment: { metadata: named } },
+    },
+    ...(ofOrders.length === 0
+      ? {}
+      : { OrderRule: { detailType: ofOrders, detail: { event: { data: { object: named } } } } }),
+  };
 }

@@ -77,7 +77,7 @@ function webhookPath(title: string, share: number): Path {
 const COMMISSION_PATH: Path = {
   title: 'The commission of an affiliate',
   assumes:
-    'The event of a payment that names an affiliate reaches one consumer more, and of one that asks for a receipt, too. It takes 50 milliseconds with 256 MB.',
+    'The event of a payment or an order that names an affiliate reaches one consumer more, and of a payment that asks for a receipt, too. It takes 50 milliseconds with 256 MB.',
   usage: {
     queueRequest: 3,
     execution: 1,

@@ -6,6 +6,7 @@ import { assertBalanced } from '../../lambdas/payments/domain/posting.ts';
 import type { Effect } from '../../lambdas/payments/use/effect-store.ts';
 import type { PaymentChain } from '../../lambdas/payments/use/payment-chain.ts';
 import { callback, paymentRequest } from '../payments/payment-fixtures.ts';
+import { permutations } from '../support/permutations.ts';
 import { World } from '../world/world.ts';
 
 const HOUR_MS = 60 * 60_000;
@@ -347,13 +348,6 @@ describe('callbacks out of order', () => {
     (charge) => harness.processor.inside.refund(charge, 300),
     (charge) => harness.processor.inside.dispute(charge, 400),
   ];
-
-  function permutations(items: readonly number[]): readonly (readonly number[])[] {
-    if (items.length <= 1) return [items];
-    return items.flatMap((first) =>
-      permutations(items.filter((item) => item !== first)).map((others) => [first, ...others]),
-    );
-  }
 
   test.each([1, 2, 3, 4, 5])(
     'every permutation of %d events, each delivered twice, ends in the same state',

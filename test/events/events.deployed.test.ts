@@ -51,18 +51,7 @@ describe('events on the deployed stack', () => {
   });
 
   test('and has one receipt and one commission', async () => {
-    const partition = `COMMISSION#${aws.tenantId}#test#aff_${run}`;
-    const commissions = await until(async () => {
-      const rows = await documentClient(dynamoDbClient()).send(
-        new QueryCommand({
-          TableName: aws.tables.registry,
-          KeyConditionExpression: 'pk = :pk',
-          ExpressionAttributeValues: { ':pk': partition },
-          ConsistentRead: true,
-        }),
-      );
-      return rows.Items?.length === 0 ? undefined : rows.Items;
-    });
+    const commissions = await commissionsOf(`aff_${run}`);
     expect(commissions).toMatchObject([{ sk: '6735', payment: paymentId, status: 'locked' }]);
     const count = await until(async () => {
       const sent = await askSandbox(`/messages/outbound?count=50&offset=0&recipient=${run}@example.com`);
@@ -71,4 +60,40 @@ describe('events on the deployed stack', () => {
     });
     expect(count).toBe(1);
   });
+
+  test('and an order that is not paid has one commission, which its end cancels', async () => {
+    const body = {
+      amount: 2_000,
+      currency: 'EUR',
+      source: 'tok_declined',
+      items: [{ sku: 'sku_tea', quantity: 1 }],
+      email: 'ada@example.com',
+      affiliate: `order_${run}`,
+    };
+    const { status, json } = await api.send('POST', '/v1/orders', {
+      headers: { 'content-type': 'application/json', 'idempotency-key': `affiliate-${run}` },
+      body: JSON.stringify(body),
+    });
+    expect(status).toBe(402);
+    const { id, payment } = json['order'] as Readonly<Record<string, unknown>>;
+    await until(async () => ((await commissionsOf(`order_${run}`))[0]?.['sequence'] === 1 ? true : undefined));
+    expect(await commissionsOf(`order_${run}`)).toMatchObject([
+      { sk: id, payment, status: 'canceled', amountMinor: 0 },
+    ]);
+  });
+
+  /** The commissions of an affiliate, once there are some. */
+  async function commissionsOf(affiliate: string) {
+    return until(async () => {
+      const rows = await documentClient(dynamoDbClient()).send(
+        new QueryCommand({
+          TableName: aws.tables.registry,
+          KeyConditionExpression: 'pk = :pk',
+          ExpressionAttributeValues: { ':pk': `COMMISSION#${aws.tenantId}#test#${affiliate}` },
+          ConsistentRead: true,
+        }),
+      );
+      return rows.Items?.length === 0 ? undefined : rows.Items;
+    });
+  }
 });

@@ -77,6 +77,7 @@ class ReleaseHarness {
               payment.id === paymentId && sequence > afterSequence && sequence <= this.#happened,
           ),
       },
+      orders: this.stores,
       records: actor === undefined ? records : seenBy(actor, records, ...RECORD_CALLS),
       clock,
       entropy: this.#entropy,

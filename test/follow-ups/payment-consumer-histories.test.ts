@@ -1,17 +1,25 @@
 import { describe, expect, test } from '@jest/globals';
-import type { PaymentEventOf } from '../../lambdas/events/http/event-schemas.ts';
+import { nameOfEvent, orderEventOf } from '../../lambdas/events/domain/event.ts';
+import { type EventOf, type PaymentEventOf, readEvent } from '../../lambdas/events/http/event-schemas.ts';
 import { commissionAfter } from '../../lambdas/follow-ups/commission.ts';
 import { commissionWrites, keepCommission } from '../../lambdas/follow-ups/keep-commission.ts';
 import { sendReceipt } from '../../lambdas/follow-ups/send-receipt.ts';
 import { businessOperation } from '../../lambdas/kernel/ids.ts';
 import { invariant } from '../../lambdas/kernel/invariant.ts';
+import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
+import { createOrderDraft } from '../../lambdas/orders/domain/order.ts';
+import { firstOrderTransition, nextOrderTransitions } from '../../lambdas/orders/domain/order-transition.ts';
 import type { Mailer } from '../../lambdas/orders/use/order-parties.ts';
 import { ConsumerWorld, RECORD_CALLS } from '../once/consumer-world.ts';
 import { MemoryMailer } from '../orders/memory-mailer.ts';
+import { orderRequest } from '../orders/order-fixtures.ts';
 import { chainOfPaid, eventsOfPaid, ledgerOf, refunded } from '../payments/paid-chain.ts';
+import { paymentIdFor } from '../payments/payment-fixtures.ts';
+import { requestedAt } from '../support/causes.ts';
 import { beforeEachCall, type HistoryRun, type Story, surveyFaults } from '../support/fault-histories.ts';
 import { Actor, FaultPlan, type PlannedFault } from '../support/fault-plan.ts';
 import { PORT_VOICE, seenBy } from '../support/faulty-ports.ts';
+import { whole } from '../support/prove.ts';
 import { Stores } from '../world/stores.ts';
 
 /** Deliveries before the queue moves a message to its dead-letter queue. */
@@ -21,24 +29,27 @@ const VISIBILITY_MS = 180_000;
 /** No rival, and one before each call of the first delivery and the next one. */
 const RACES = [{ rivalAt: undefined }, ...beforeEachCall(4, [{}])];
 
+/** A payment's, or an order's. */
+type Delivered = EventOf;
+
 /** Processes one event, and checks the invariants; `atEnd` after every event was acknowledged. */
 interface Harness {
   readonly world: ConsumerWorld;
-  readonly take: (actor: Actor, event: PaymentEventOf) => Promise<{ readonly kind: string }>;
-  readonly violations: (acknowledged: ReadonlySet<PaymentEventOf>) => readonly string[];
+  readonly take: (actor: Actor, event: Delivered) => Promise<{ readonly kind: string }>;
+  readonly violations: (acknowledged: ReadonlySet<Delivered>) => readonly string[];
 }
 
 /** Delivers all events with faults and a rival before one of the calls, then without faults until each is acknowledged, and once more. */
 async function runHistory(
   harness: Harness,
-  events: readonly PaymentEventOf[],
+  events: readonly Delivered[],
   faults: readonly PlannedFault[],
   rivalAt?: number,
 ): Promise<HistoryRun> {
   const plan = new FaultPlan(faults);
-  const acknowledged = new Set<PaymentEventOf>();
+  const acknowledged = new Set<Delivered>();
   const violations: string[] = [];
-  const deliver = async (name: string, event: PaymentEventOf): Promise<void> => {
+  const deliver = async (name: string, event: Delivered): Promise<void> => {
     const actor = new Actor(name, plan);
     try {
       const { kind } = await harness.take(actor, event);
@@ -49,7 +60,7 @@ async function runHistory(
     if (!acknowledged.has(event)) harness.world.clock.advance(VISIBILITY_MS);
     violations.push(...harness.violations(acknowledged));
   };
-  const deliverAll = async (name: string, wanted: readonly PaymentEventOf[]): Promise<void> => {
+  const deliverAll = async (name: string, wanted: readonly Delivered[]): Promise<void> => {
     for (const event of wanted) await deliver(name, event);
   };
   plan.holdAt(rivalAt, () => deliverAll('rival', events));
@@ -65,7 +76,7 @@ async function runHistory(
   return { calls, violations };
 }
 
-function survey(make: () => Harness, events: readonly PaymentEventOf[], faults: number) {
+function survey(make: () => Harness, events: readonly Delivered[], faults: number) {
   const story: Story<{ readonly rivalAt: number | undefined }> = (planned, { rivalAt }) =>
     runHistory(make(), events, planned, rivalAt);
   return surveyFaults(story, { faults, races: RACES });
@@ -95,7 +106,7 @@ function receiptHarness(key: (operationId: string) => string = (own) => own): Ha
           payments: ledgerOf(chainOfPaid('receipt-history', { receipt_email: 'ada@example.com' })),
           unsent: (_payment, why) => void unsent.push(why),
         },
-        event,
+        event as PaymentEventOf,
       ),
     violations: (acknowledged) => [
       ...(mailer.outbox.length > 1 ? [`I5: ${mailer.outbox.length} receipts`] : []),
@@ -132,14 +143,38 @@ describe('a receipt is sent once', () => {
 
 const METADATA = { affiliate: 'aff_7', order: 'o1' };
 const PAID_AND_BACK = eventsOfPaid('commission-history', METADATA, [refunded('re_1', 1000)]);
-const ROW = { table: 'registry', partition: 'COMMISSION#ten_fixture#test#aff_7', sort: 'o1' } as const;
 
-type Keep = (world: ConsumerWorld, actor: Actor, event: PaymentEventOf) => Promise<{ readonly kind: string }>;
+/** The events of an order of Payonce and of its payment, which was refunded because the order was canceled. */
+function eventsOfCanceledOrder(): readonly Delivered[] {
+  const request = orderRequest('commission-history', { affiliate: 'aff_7' });
+  const { orderId: id, tenantId, mode, amountMinor, currency, items, email, requestId, source } = request;
+  const paymentId = paymentIdFor('commission-history');
+  const createdAtMs = 1_772_366_400_000;
+  const placed = createOrderDraft({ id, tenantId, mode, amountMinor, currency, paymentId, createdAtMs }, undefined);
+  const details = { requestId, source, items, email, affiliate: 'aff_7', commitment: new Uint8Array() };
+  const first = firstOrderTransition(systemDigest, placed, details, requestedAt(createdAtMs));
+  const canceled = { type: 'order.canceled', order: { ...placed.order, status: 'canceled' } } as const;
+  const ofOrder = [first, ...nextOrderTransitions(systemDigest, first, [canceled], requestedAt(createdAtMs + 60_000))];
+  const [begins, ends] = ofOrder.map((transition) => {
+    const detail = orderEventOf(systemDigest, transition, details);
+    const read = readEvent(nameOfEvent(detail.event), JSON.parse(JSON.stringify(detail)));
+    invariant(read.kind === 'event', 'an event of ours is readable');
+    return read.event;
+  });
+  invariant(begins !== undefined && ends !== undefined, 'it was placed and canceled');
+  const metadata = { affiliate: 'aff_7', order: id };
+  return [begins, ...eventsOfPaid('commission-history', metadata, [refunded('re_1', 1000)]), ends];
+}
+
+const OF_ORDER = eventsOfCanceledOrder();
+
+type Keep = (world: ConsumerWorld, actor: Actor, event: Delivered) => Promise<{ readonly kind: string }>;
 
 const keep: Keep = (world, actor, event) => keepCommission(world.consumeTools(actor), event);
 
 /** Writes the state of each event, whatever the order. */
-const naiveKeep: Keep = async (world, actor, event) => {
+const naiveKeep: Keep = async (world, actor, delivered) => {
+  const event = delivered as PaymentEventOf;
   const commission = commissionAfter(event, event.payment);
   invariant(commission !== undefined, 'there is one');
   const { records, digest, entropy } = world.consumeTools(actor);
@@ -160,7 +195,7 @@ function commissionHarness(how: Keep): Harness {
     world,
     take: (actor, event) => how(world, actor, event),
     violations: (acknowledged) => {
-      const status = memory.row(ROW)?.['status'];
+      const status = memory.allRows().find((row) => 'amountMinor' in row)?.['status'];
       const isBack = [...acknowledged].some(({ event }) => event.type === 'refund.completed');
       if (isBack && status !== 'canceled') return [`given back, and ${JSON.stringify(status)}`];
       return acknowledged.size > 0 && status === undefined ? ['acknowledged without a commission'] : [];
@@ -168,21 +203,33 @@ function commissionHarness(how: Keep): Harness {
   };
 }
 
-describe.each([
+const OF_PAYMENT: readonly (readonly [string, readonly Delivered[]])[] = [
   ['in order', PAID_AND_BACK],
   ['the refund first', PAID_AND_BACK.toReversed()],
-])('a commission of a refunded payment is canceled, its events %s', (_order, events) => {
-  test('with every single fault at every call, and with a rival', async () => {
-    const { histories, findings } = await survey(() => commissionHarness(keep), events, 1);
-    expect(findings.slice(0, 3)).toEqual([]);
-    expect(histories).toBeGreaterThan(60);
-  });
+];
+const WITH_ORDER: typeof OF_PAYMENT = [
+  ['those of its canceled order around them', OF_ORDER],
+  ['the end of its canceled order first', OF_ORDER.toReversed()],
+];
 
-  test('with every pair of faults at every two calls', async () => {
-    const { histories, findings } = await survey(() => commissionHarness(keep), events, 2);
-    expect(findings.slice(0, 3)).toEqual([]);
-    expect(histories).toBeGreaterThan(500);
-  });
+describe('a commission of a refunded payment is canceled', () => {
+  test.each([...OF_PAYMENT, ...WITH_ORDER])(
+    'its events %s, with every single fault at every call, and with a rival',
+    async (_order, events) => {
+      const { histories, findings } = await survey(() => commissionHarness(keep), events, 1);
+      expect(findings.slice(0, 3)).toEqual([]);
+      expect(histories).toBeGreaterThan(60);
+    },
+  );
+
+  test.each(whole([...OF_PAYMENT, ...WITH_ORDER], { slice: OF_PAYMENT }))(
+    'its events %s, with every pair of faults at every two calls',
+    async (_order, events) => {
+      const { histories, findings } = await survey(() => commissionHarness(keep), events, 2);
+      expect(findings.slice(0, 3)).toEqual([]);
+      expect(histories).toBeGreaterThan(500);
+    },
+  );
 });
 
 test('a consumer whose last event wins is detected', async () => {

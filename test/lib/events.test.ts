@@ -204,7 +204,17 @@ describe('the rule of each consumer selects exactly its events', () => {
     expect(patternOf(name)).toEqual([{ source: ['payonce'], 'detail-type': events, detail }]);
   });
 
-  test('and no other consumer exists', () => {
-    expect(bus).toHaveLength(4);
+  test('CommissionEvents: of orders that name an affiliate', () => {
+    expect(patternOf('FollowUpsCommissionEventsOrderRule')).toEqual([
+      {
+        source: ['payonce'],
+        'detail-type': ['order.placed.v1', 'order.canceled.v1'],
+        detail: { event: { data: { object: { affiliate: [{ exists: true }] } } } },
+      },
+    ]);
+  });
+
+  test('and no other rule exists', () => {
+    expect(bus).toHaveLength(5);
   });
 });

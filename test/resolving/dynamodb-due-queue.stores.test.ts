@@ -57,7 +57,8 @@ test('commissions are released with their current amount, and later events do no
   clock.advance(60 * 24 * 60 * 60_000);
   const chain = chainOfPaid('due', { affiliate: 'aff_7', order: 'o1' }, [refunded('re_1', 400)]);
   const payments = { listTransitions: async () => chain };
-  const job = releaseCommissionsJob({ book, payments, records, clock, entropy, digest: systemDigest });
+  const orders = { listOrderTransitions: async () => [] };
+  const job = releaseCommissionsJob({ book, payments, orders, records, clock, entropy, digest: systemDigest });
   expect(await sweepJob(job, { nowMs: clock.nowMs() })).toMatchObject({ done: 1, failed: 0 });
   await keep(rest);
   expect(await book.readCommission(name)).toMatchObject({ status: 'released', amountMinor: 60 });

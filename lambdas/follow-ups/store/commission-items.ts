@@ -21,7 +21,7 @@ const commissionItem = z.object({
   payment: z.string(),
   amountMinor: z.int().min(0),
   currency: z.string(),
-  status: z.enum(['locked', 'canceled', 'released']),
+  status: z.enum(['pending', 'locked', 'canceled', 'released']),
   releasesAtMs: z.int(),
   sequence: z.int(),
 });

@@ -24,10 +24,17 @@ export function orderObject(order: Order, details: OrderDetails): Record<string,
   };
 }
 
-function shownContacts({ email, referrer, returnUrl, detailsErased }: OrderDetails): Record<string, unknown> {
+function shownContacts({
+  email,
+  referrer,
+  affiliate,
+  returnUrl,
+  detailsErased,
+}: OrderDetails): Record<string, unknown> {
   return {
     email: email ?? null,
     referrer: referrer ?? null,
+    ...(affiliate === undefined ? {} : { affiliate }),
     ...(returnUrl === undefined ? {} : { return_url: returnUrl }),
     ...(detailsErased === undefined ? {} : { details_erased: true }),
   };

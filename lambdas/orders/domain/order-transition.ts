@@ -15,12 +15,14 @@ export interface OrderLine {
 export interface OrderContacts {
   readonly email: string;
   readonly referrer?: string;
+  /** Who gets a commission. The payment's metadata name it, too. */
+  readonly affiliate?: string;
   /** The page to which the processor sends the payer back. @default the deployment's */
   readonly returnUrl?: string;
 }
 
-export function contactsOf({ email, referrer, returnUrl }: OrderContacts): OrderContacts {
-  return everyField<OrderContacts>({ email, referrer, returnUrl });
+export function contactsOf({ email, referrer, affiliate, returnUrl }: OrderContacts): OrderContacts {
+  return everyField<OrderContacts>({ email, referrer, affiliate, returnUrl });
 }
 
 /** Fields that are stored on the first transition only, because they are long or never change. */

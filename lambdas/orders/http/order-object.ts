@@ -21,6 +21,7 @@ export const order = z
     items: z.array(z.looseObject({ sku: z.string(), quantity: z.int().min(1) })),
     email: z.string().nullable().meta({ description: 'Null only after it was erased.' }),
     referrer: z.string().nullable(),
+    affiliate: z.string().exactOptional().meta({ description: 'Omitted when the order names none.' }),
     return_url: z
       .string()
       .exactOptional()
@@ -28,7 +29,7 @@ export const order = z
     details_erased: z
       .literal(true)
       .exactOptional()
-      .meta({ description: '`email`, `referrer` and `return_url` were erased. Omitted otherwise.' }),
+      .meta({ description: '`email`, `referrer`, `affiliate` and `return_url` were erased. Omitted otherwise.' }),
     payment: z
       .string()
       .regex(/^pay_[a-z2-7]{32}$/)

@@ -53,7 +53,7 @@ function readRequest({ tools: { digest }, ...call }: Call<OrderTools>): Parsed<C
   const read = readKeyedRequest(digest, request, createOrderBody);
   if (read.kind === 'refused') return read;
   const { key, fingerprint, body } = read.value;
-  const { amount, currency, source, items, email, referrer, return_url: returnUrl } = body;
+  const { amount, currency, source, items, email, referrer, affiliate, return_url: returnUrl } = body;
   const misplaced = loopbackProblem(caller.mode, returnUrl);
   if (misplaced !== undefined) return misplaced;
   return valid({
@@ -69,6 +69,7 @@ function readRequest({ tools: { digest }, ...call }: Call<OrderTools>): Parsed<C
     items,
     email,
     ...(referrer === undefined ? {} : { referrer }),
+    ...(affiliate === undefined ? {} : { affiliate }),
     ...(returnUrl === undefined ? {} : { returnUrl }),
   });
 }

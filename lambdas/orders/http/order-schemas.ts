@@ -31,13 +31,20 @@ const email = z
   .max(MAX_EMAIL_LENGTH, `must be at most ${MAX_EMAIL_LENGTH} characters`)
   .meta({ description: 'The recipient of the confirmation e-mail.', example: 'ada@example.com' });
 
-const referrer = z
+const partner = z
   .string('must be a string')
-  .regex(/^[A-Za-z0-9_.:-]{1,255}$/, 'must be 1 to 255 letters, digits, dots, colons, dashes or _')
-  .meta({
-    description: 'The referrer of the customer, who is credited with 5 % of the amount, rounded down.',
-    example: 'ref_friend',
-  });
+  .regex(/^[A-Za-z0-9_.:-]{1,255}$/, 'must be 1 to 255 letters, digits, dots, colons, dashes or _');
+
+const referrer = partner.meta({
+  description: 'The referrer of the customer, who is credited with 5 % of the amount, rounded down.',
+  example: 'ref_friend',
+});
+
+const affiliate = partner.meta({
+  description:
+    'The affiliate who gets a commission, 10 % of the amount that you keep, rounded down, once the order is completed and its lock period is over.',
+  example: 'aff_7',
+});
 
 /** The first invalid field is reported, in this order of fields. The money is checked like that of a payment. */
 export const createOrderBody = z
@@ -48,6 +55,7 @@ export const createOrderBody = z
     items,
     email,
     referrer: referrer.optional(),
+    affiliate: affiliate.optional(),
     return_url: createPaymentBody.shape.return_url,
   })
   .superRefine(({ amount, currency, source }, context) => {

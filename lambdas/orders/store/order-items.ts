@@ -93,6 +93,7 @@ export function orderTransitionRow(transition: OrderTransition): Item {
 const contactsItem = itemSchema<OrderContacts>()({
   email: z.string(),
   referrer: z.string().exactOptional(),
+  affiliate: z.string().exactOptional(),
   returnUrl: z.string().exactOptional(),
 });
 

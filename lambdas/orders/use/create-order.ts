@@ -54,6 +54,7 @@ export interface CreateOrder {
   /** The keyed hash of `email`. */
   readonly emailHash?: string;
   readonly referrer?: string;
+  readonly affiliate?: string;
   readonly returnUrl?: string;
 }
 

@@ -18,7 +18,7 @@ export type EraseOrderOutcome =
   | { readonly kind: 'unfinished' }
   | { readonly kind: 'erased' };
 
-/** Erases the e-mail address and the referrer of an order that is settled. To erase again has no further effect. */
+/** Erases the contacts of an order that is settled. To erase again has no further effect. */
 export async function eraseOrder(
   { orders, records, erase }: EraseOrderTools,
   orderId: OrderId,

@@ -1,4 +1,5 @@
 import type { Cause } from '../../kernel/cause.ts';
+import { MetadataName } from '../../kernel/contract/metadata.ts';
 import { REQUEST_BUDGET_SECONDS } from '../../kernel/contract/timing.ts';
 import { shownAmount } from '../../kernel/currency.ts';
 import { AmbiguousError, RetryableError, TerminalError } from '../../kernel/faults.ts';
@@ -193,7 +194,7 @@ function paymentFact(state: PaymentState): PaymentFact {
 async function takePayment(
   tools: OrderTools,
   order: Order,
-  { requestId, source, returnUrl }: OrderDetails,
+  { requestId, source, affiliate, returnUrl }: OrderDetails,
   { untilMs, cause }: OrderCallContext,
 ): Promise<void> {
   const { tenantId, mode, amountMinor, currency, paymentId, id } = order;
@@ -216,6 +217,7 @@ async function takePayment(
         source,
         capture: 'automatic',
         orderId: id,
+        ...(affiliate === undefined ? {} : { metadata: { [MetadataName.affiliate]: affiliate } }),
         ...(returnUrl === undefined ? {} : { returnUrl }),
       },
     );

@@ -130,9 +130,11 @@ export function notesOfNew(
   { orderId, ...request }: PaymentNotes & Pick<StoredDetails, 'orderId'>,
   salt: Uint8Array,
 ): PaymentNotes & Partial<Seal> {
-  const ofOrder = notesOfOrder(orderId === undefined ? {} : { orderId });
-  if (orderId !== undefined && request.returnUrl === undefined) return ofOrder;
-  return sealedNotes(digest, { ...notesOf(request), ...ofOrder }, salt);
+  const notes = notesOf(request);
+  if (orderId === undefined) return sealedNotes(digest, notes, salt);
+  const ofOrder = notesOfOrder({ orderId });
+  if (Object.keys(notes).length === 0) return ofOrder;
+  return sealedNotes(digest, { ...notes, metadata: { ...notes.metadata, ...ofOrder.metadata } }, salt);
 }
 
 /**

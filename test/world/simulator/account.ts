@@ -104,7 +104,7 @@ const QUEUES: Readonly<Record<string, QueueShape>> = {
 
 interface Rule {
   readonly events: readonly EventName[];
-  /** The name that the payment must have among its metadata. */
+  /** The name that the payment must have among its metadata, or the order as a field. */
   readonly metadata?: string;
 }
 
@@ -427,8 +427,12 @@ class Lane {
 
 function selects({ events, metadata }: Rule, { detailType, detail }: Published): boolean {
   if (!events.some((each) => each === detailType)) return false;
-  const { payment } = detail as { readonly payment?: { readonly metadata: object } };
-  return metadata === undefined || (payment !== undefined && metadata in payment.metadata);
+  if (metadata === undefined) return true;
+  const { payment, event } = detail as {
+    readonly payment?: { readonly metadata: object };
+    readonly event: { readonly data: { readonly object: object } };
+  };
+  return metadata in (payment?.metadata ?? event.data.object);
 }
 
 export function nameOfRow(row: Readonly<Record<string, unknown>>): string {

@@ -173,6 +173,7 @@ interface Order extends Money, Readonly<Record<string, unknown>> {
   readonly sku: string;
   readonly email: string;
   readonly referrer?: string;
+  readonly affiliate?: string;
 }
 
 /** One recipient, in the eyes of a mail service. */
@@ -231,6 +232,7 @@ const order = act<Order>({
               troubled && dice.chance(0.4) ? dice.pick(['ref_nobody', 'ref_timeout', 'ref_flaky']) : 'ref_friend',
           }
         : {}),
+      ...(has('follow_ups') && dice.chance(0.6) ? { affiliate: 'aff_friend' } : {}),
       ...courseBegins(drawing, 'order'),
     };
   },
@@ -240,14 +242,21 @@ const order = act<Order>({
     ...courseGoesOn(drawing, step),
   ],
   play: async (scene, step) => {
-    const { amount, currency, source, sku, email, referrer } = step;
-    const items = [{ sku, quantity: 2 }];
-    const body = { amount, currency, source, items, email, ...(referrer === undefined ? {} : { referrer }) };
+    const { amount, currency, source, sku, email, referrer, affiliate } = step;
+    const body = {
+      amount,
+      currency,
+      source,
+      items: [{ sku, quantity: 2 }],
+      email,
+      ...(referrer === undefined ? {} : { referrer }),
+      ...(affiliate === undefined ? {} : { affiliate }),
+    };
     return endOf(await ask(scene, step, { method: 'POST', path: '/v1/orders', key: keyOf(step), body }));
   },
-  tell: ({ id, tenant, amount, source, sku, email, referrer }, { name, money }) =>
+  tell: ({ id, tenant, amount, source, sku, email, referrer, affiliate }, { name, money }) =>
     `${tenant} takes ${name(id)}: ${money(amount, id)} from ${source}, ${sku}, a mail to ${email}` +
-    (referrer === undefined ? '' : `, a credit for ${referrer}`),
+    `${referrer === undefined ? '' : `, a credit for ${referrer}`}${affiliate === undefined ? '' : `, by ${affiliate}`}`,
 });
 
 interface Retry extends Readonly<Record<string, unknown>> {

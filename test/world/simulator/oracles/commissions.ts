@@ -1,4 +1,5 @@
 /** Commissions follow the money: an affiliate gets a tenth of what the merchant keeps, decided once when the lock period is over. */
+import type { OrderTransition } from '../../../../lambdas/orders/domain/order-transition.ts';
 import type { Transition } from '../../../../lambdas/payments/domain/transition.ts';
 import type { Item } from '../../dynamodb-values.ts';
 import type { ClientCall, Violation } from '../contract.ts';
@@ -17,17 +18,30 @@ export function checkCommissions(seen: Seen): readonly Violation[] {
   const found = [...seen.commissions.values()].flatMap((versions) => {
     const payment = versions[0]?.row['payment'] as string;
     const chain = seen.payments.get(payment) ?? [];
-    return wrongIn(versions, chain, seen.world.nowMs).map((what) => ({ oracle: ORACLE, what, about: payment }));
+    const ofOrder = seen.orders.get(versions[0]?.row['sk'] as string) ?? [];
+    return wrongIn(versions, { chain, ofOrder }, seen.world.nowMs).map((what) => ({
+      oracle: ORACLE,
+      what,
+      about: payment,
+    }));
   });
   return [...found, ...seen.world.calls.flatMap((call) => missing(call, seen))];
 }
 
-function wrongIn(versions: readonly Written<Item>[], chain: Chain, nowMs: number): readonly string[] {
+interface Chains {
+  readonly chain: Chain;
+  /** Empty when the payment belongs to no order of Payonce. */
+  readonly ofOrder: readonly Written<OrderTransition>[];
+}
+
+function wrongIn(versions: readonly Written<Item>[], { chain, ofOrder }: Chains, nowMs: number): readonly string[] {
   const decided = versions.findIndex(({ row }) => row['status'] === 'released');
   const newest = versions.at(-1);
   if (newest === undefined) return [];
   if (decided !== -1) {
     if (decided < versions.length - 1) return ['it was changed after its release'];
+    const open = ofOrder.findLast(({ atMs }) => atMs <= newest.atMs)?.row.order.status ?? 'completed';
+    if (open !== 'completed') return [`it was released, and its order was ${open}`];
     const then = during(chain, newest.atMs);
     if (then.every(({ isOpen }) => isOpen)) return ['it was released while money was on its way'];
     const dues = then.map(({ dueMinor }) => dueMinor);
@@ -36,8 +50,11 @@ function wrongIn(versions: readonly Written<Item>[], chain: Chain, nowMs: number
   }
   const { dueMinor, isOpen } = stateOf(chain);
   if (isOpen) return [];
-  if (newest.row['status'] === 'canceled') return dueMinor === 0 ? [] : [`it is canceled, and ${dueMinor} is due`];
-  return nowMs > Number(newest.row['releasesAtMs']) + 2 * DAY_MS ? ['it is locked after its lock period'] : [];
+  const status = newest.row['status'] as string;
+  const isCanceled = ofOrder.at(-1)?.row.order.status === 'canceled';
+  if (status !== 'locked' && dueMinor > 0 && !isCanceled) return [`it is ${status}, and ${dueMinor} is due`];
+  const isOver = status !== 'canceled' && nowMs > Number(newest.row['releasesAtMs']) + 2 * DAY_MS;
+  return isOver ? [`it is ${status} after its lock period`] : [];
 }
 
 /** What the chain said from the look until the write. */
@@ -60,18 +77,30 @@ function stateOf(chain: Chain): { readonly dueMinor: number; readonly isOpen: bo
   };
 }
 
-/** A payment that named an affiliate, succeeded and has no commission, nor has another payment of its order. */
+/**
+ * An order that named an affiliate and has no commission; a payment that named one, succeeded and has none, nor has another payment
+ * of its order.
+ */
 function missing(
   { tenant, path, body, answer }: ClientCall,
-  { world, payments, commissions }: Seen,
+  { world, payments, orders, commissions }: Seen,
 ): readonly Violation[] {
+  const { affiliate } = (body ?? {}) as { affiliate?: string };
   const { metadata, reference } = (body ?? {}) as { metadata?: { affiliate?: string }; reference?: string };
   const { id } = JSON.parse(answer?.body.startsWith('{') === true ? answer.body : '{}') as { id?: string };
+  const { tenantId = '', mode = '' } = world.tenants[tenant] ?? {};
+  const owner = `COMMISSION#${tenantId}#${mode}#`;
+  if (
+    path === '/v1/orders' &&
+    affiliate !== undefined &&
+    orders.has(id ?? '') &&
+    !commissions.has(`${owner}${affiliate} ${id}`)
+  )
+    return [{ oracle: ORACLE, what: 'it named an affiliate and has no commission', about: String(id) }];
   const chain = payments.get(id ?? '');
   const newest = chain?.at(-1)?.row.payment;
   if (metadata?.affiliate === undefined || path !== '/v1/payments' || newest?.status !== 'succeeded') return [];
-  const { tenantId = '', mode = '' } = world.tenants[tenant] ?? {};
-  const name = `COMMISSION#${tenantId}#${mode}#${metadata.affiliate} ${reference ?? id}`;
+  const name = `${owner}${metadata.affiliate} ${reference ?? id}`;
   if (commissions.has(name) || newest.amountCapturedMinor < 10) return [];
   return [{ oracle: ORACLE, what: 'it named an affiliate and has no commission', about: newest.id }];
 }
