@@ -98,12 +98,10 @@ while (histories < most && performance.now() < untilMs) {
   const { oracles } = await violated(history);
   histories += 1;
   for (const oracle of oracles) {
+    say(`seed ${seed} of profile ${profile}: ${oracle}`);
     const known = found.get(oracle);
-    if (known !== undefined) known.times += 1;
-    else {
-      found.set(oracle, { history, times: 1 });
-      say(`seed ${seed} of profile ${profile}: ${oracle}`);
-    }
+    if (known === undefined) found.set(oracle, { history, times: 1 });
+    else known.times += 1;
   }
   if (performance.now() - toldMs < PROGRESS_MS) continue;
   toldMs = performance.now();
