@@ -1,6 +1,7 @@
+import { createHash } from 'node:crypto';
 import { Aws, CfnOutput, Duration, Stack, Validations } from 'aws-cdk-lib';
-import { CfnEventBusPolicy, type IEventBus, Rule } from 'aws-cdk-lib/aws-events';
-import { SqsQueue } from 'aws-cdk-lib/aws-events-targets';
+import { CfnEventBusPolicy, type IEventBus, type IRuleTarget, Rule } from 'aws-cdk-lib/aws-events';
+import { PolicyStatement, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
 import { SqsEventSource } from 'aws-cdk-lib/aws-lambda-event-sources';
 import { Construct } from 'constructs';
 import {
@@ -23,6 +24,7 @@ import { wakesItself } from './constructs/wakes-itself.ts';
 import type { DataStack } from './data-stack.ts';
 import type { Processors } from './processors.ts';
 import type { PaymentRequests } from './settings/payment-requests.ts';
+import { PREFIX } from './settings/rules.ts';
 
 export interface IntakeProps {
   readonly data: Pick<DataStack, 'emailKeys' | 'events' | 'idempotency' | 'ledger' | 'registry'>;
@@ -40,6 +42,11 @@ const EVERY_MINUTE = { period: Duration.minutes(1), statistic: 'Maximum' };
 const LONGEST_WAIT = Duration.minutes(30);
 /** The maximum of EventBridge (Amazon EventBridge user guide, "Retry policy"). */
 const DELIVER_FOR = Duration.hours(24);
+/** Of the policy of a bus (Amazon EventBridge user guide, "Amazon EventBridge quotas"). Characters. */
+const LONGEST_BUS_POLICY = 10_240;
+/** The longest that a statement of it is without its source and its principals, and a principal. Characters. */
+const STATEMENT = 360;
+const PRINCIPAL = 42;
 
 /**
  * Payments that events ask for: over the bus, queues of single senders, topics of Kafka, and the bridge of NATS. Every transport ends at
@@ -146,26 +153,68 @@ export class Intake extends Construct {
     return tasks;
   }
 
-  /** A rule for each sender, so that the events of no other one reach the queue. Senders of other accounts may only send these events. */
+  /**
+   * A rule for each sender, so that the events of no other one reach the queue. One statement lets all rules of the bus send: SQS allows
+   * twenty in the policy of a queue (Amazon SQS developer guide, "Amazon SQS policy quotas").
+   */
   #takeFromBus(): void {
     const { bus } = this.#props.data.events;
     const { queue, deadLetters } = this.tasks;
     const senders = this.#props.requests.senders.flatMap((each) => ('source' in each ? [each] : []));
+    if (senders.length === 0) return;
+    const rules = `arn:${Aws.PARTITION}:events:${Aws.REGION}:${Aws.ACCOUNT_ID}:rule/${bus.eventBusName}/*`;
+    for (const each of [queue, deadLetters]) {
+      each.addToResourcePolicy(
+        new PolicyStatement({
+          sid: 'RulesSend',
+          principals: [new ServicePrincipal('events.amazonaws.com')],
+          actions: ['sqs:SendMessage'],
+          resources: [each.queueArn],
+          conditions: { ArnLike: { 'aws:SourceArn': rules } },
+        }),
+      );
+    }
+    const target: IRuleTarget = {
+      bind: () => ({
+        arn: queue.queueArn,
+        deadLetterConfig: { arn: deadLetters.queueArn },
+        retryPolicy: { maximumEventAgeInSeconds: DELIVER_FOR.toSeconds() },
+      }),
+    };
     for (const { source, account = Aws.ACCOUNT_ID } of senders) {
       const name = account === Aws.ACCOUNT_ID ? source : `${source}-${account}`;
       new Rule(this, `Rule-${name}`, {
         // The class and its interface differ in an optional property.
         eventBus: bus as unknown as IEventBus,
         eventPattern: { source: [source], account: [account], detailType: [PAYMENT_REQUESTED] },
-        targets: [new SqsQueue(queue, { deadLetterQueue: deadLetters, maxEventAge: DELIVER_FOR })],
+        targets: [target],
       });
-      if (account === Aws.ACCOUNT_ID) continue;
-      new CfnEventBusPolicy(this, `Senders-${name}`, {
+    }
+    this.#admitAccounts(senders);
+  }
+
+  /** Senders of other accounts may only put these events on the bus: a statement for each source, with its accounts. */
+  #admitAccounts(senders: readonly { readonly source: string; readonly account?: string | undefined }[]): void {
+    const { bus } = this.#props.data.events;
+    const bySource = Map.groupBy(
+      senders.flatMap(({ source, account }) => (account === undefined ? [] : [{ source, account }])),
+      ({ source }) => source,
+    );
+    const accounts = [...bySource.values()].flat();
+    const length = [...bySource.keys()].join('').length + bySource.size * STATEMENT + accounts.length * PRINCIPAL;
+    if (length > LONGEST_BUS_POLICY) {
+      throw new Error(
+        `${PREFIX}paymentRequests has ${bySource.size} sources of other accounts, and the policy of the bus would have about ` +
+          `${length} characters, but EventBridge allows ${LONGEST_BUS_POLICY}: let accounts share a source`,
+      );
+    }
+    for (const [source, ofSource] of bySource) {
+      new CfnEventBusPolicy(this, `Senders-${source}`, {
         eventBusName: bus.eventBusName,
-        statementId: `PaymentRequests-${name.replaceAll(/[^\w-]/g, '-')}`.slice(0, 64),
+        statementId: `PaymentRequests-${createHash('sha256').update(source).digest('hex').slice(0, 16)}`,
         statement: {
           Effect: 'Allow',
-          Principal: { AWS: `arn:${Aws.PARTITION}:iam::${account}:root` },
+          Principal: { AWS: ofSource.map(({ account }) => `arn:${Aws.PARTITION}:iam::${account}:root`) },
           Action: 'events:PutEvents',
           Resource: bus.eventBusArn,
           Condition: { StringEquals: { 'events:source': source, 'events:detail-type': PAYMENT_REQUESTED } },

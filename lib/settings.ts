@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import type { Node } from 'constructs';
 import type { RoutingRule } from '../lambdas/kernel/contract/environment.ts';
 import type { Retention } from '../lambdas/kernel/contract/retention.ts';
@@ -111,15 +112,27 @@ export interface Settings
   readonly alarmTopicArn?: string;
 }
 
-/** The settings as the activity log records them: as text, without e-mail addresses. Secrets are not settings. */
+/** They are in the environment of one function. Characters. */
+const LONGEST_RECORDED = 200;
+
+/** A change of it is still seen. */
+function recorded(text: string): string {
+  if (text.length <= LONGEST_RECORDED) return text;
+  return `sha256:${createHash('sha256').update(text).digest('hex').slice(0, 16)} of ${text.length} characters`;
+}
+
+/** The settings as the activity log records them: as text, or a digest of a long one, without e-mail addresses. Secrets are not settings. */
 export function recordedSettings({ processors, alarmEmail, emailSender, ...others }: Settings): Record<string, string> {
   const texts = Object.entries(others).map(([name, value]): [string, string] => [
     name,
-    typeof value === 'string' ? value : JSON.stringify(value),
+    recorded(typeof value === 'string' ? value : JSON.stringify(value)),
   ]);
   const ofProcessors = processors.flatMap(({ processor: { name }, mode, settings, scheme }): [string, string][] => [
     [`${name}.${mode}.callbackScheme`, scheme],
-    ...Object.entries(settings).map(([setting, value]): [string, string] => [`${name}.${mode}.${setting}`, value]),
+    ...Object.entries(settings).map(([setting, value]): [string, string] => [
+      `${name}.${mode}.${setting}`,
+      recorded(value),
+    ]),
   ]);
   const addresses = Object.entries({ alarmEmail, emailSender }).flatMap(([name, given]): [string, string][] =>
     given === undefined ? [] : [[name, 'given']],

@@ -11,6 +11,7 @@ import {
 } from '../../lambdas/kernel/contract/environment.ts';
 import { lambdaCode } from '../lambda-code.ts';
 import { retentionOf, tracingOf } from '../settings.ts';
+import { refuseLargeEnvironment } from './environment-size.ts';
 import { metricNamespace } from './payonce-metric.ts';
 import { RetainedLogGroup } from './retained-log-group.ts';
 
@@ -79,6 +80,7 @@ export class PayonceFunction extends Construct implements IGrantable {
         ...(retention === undefined ? {} : { [Environment.retention]: JSON.stringify(retention) }),
       },
     });
+    refuseLargeEnvironment(this.function);
     this.#acknowledge();
   }
 
