@@ -1,4 +1,7 @@
 import { POWERTOOLS_IDEMPOTENCY_DISABLED, TRACING } from '../kernel/contract/environment.ts';
+import { systemInstruments } from '../kernel/platform/instruments.ts';
+import { countLongWaits } from '../kernel/platform/long-waits.ts';
+import { systemClock } from '../kernel/platform/platform.ts';
 import type { Variables } from '../kernel/platform/variables.ts';
 import { idempotentRunner } from './idempotent-runner.ts';
 import type { OperationRunner } from './use/operation-runner.ts';
@@ -23,7 +26,19 @@ export interface UnitOfWork {
  */
 export function idempotently<Handler>(_work: UnitOfWork, build: (runner: OperationRunner) => Handler): Handler {
   refuseIfIdempotencyDisabled(process.env);
-  return build(process.env[TRACING] === undefined ? idempotentRunner : lazilyTraced);
+  return watched(build(process.env[TRACING] === undefined ? idempotentRunner : lazilyTraced));
+}
+
+/** Counts messages that waited long before they are handled. */
+function watched<Handler>(handler: Handler): Handler {
+  if (handler instanceof Promise) return handler.then(watched) as Handler;
+  if (typeof handler !== 'function') return handler;
+  const handle = handler as unknown as (event: unknown, ...rest: readonly unknown[]) => unknown;
+  const counted = async (event: unknown, ...rest: readonly unknown[]): Promise<unknown> => {
+    countLongWaits({ clock: systemClock, instruments: systemInstruments }, event);
+    return handle(event, ...rest);
+  };
+  return counted as Handler;
 }
 
 /** Loads the code of spans with the first operation: a function that records none does not. */

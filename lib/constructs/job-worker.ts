@@ -20,8 +20,6 @@ export interface JobWorkerProps {
 /** Every job of a worker may have a page in progress. A message that must wait takes no time. */
 const DEFAULT_CONCURRENCY = 10;
 const EVERY_MINUTE = { period: Duration.minutes(1), statistic: 'Maximum' };
-/** The longest intended delay of a message is 90 seconds. */
-const LONGEST_WAIT = Duration.minutes(15);
 
 /** Delivers runs to a function one at a time, and allows it to send itself the message for the next page. */
 export class JobWorker extends Construct {
@@ -58,12 +56,6 @@ export class JobWorker extends Construct {
       entry: 'job-messages-wait',
       metric: deadLetters.metricApproximateNumberOfMessagesVisible({ ...EVERY_MINUTE }),
       threshold: 1,
-    });
-    new RunbookAlarm(this, 'RunsWait', {
-      description: `Messages of runs wait too long for ${id}.`,
-      entry: 'job-messages-wait',
-      metric: queue.metricApproximateAgeOfOldestMessage({ ...EVERY_MINUTE }),
-      threshold: LONGEST_WAIT.toSeconds(),
     });
   }
 }

@@ -72,7 +72,7 @@ describe('a worker of jobs', () => {
         Variables: Match.objectLike({ PARKING_QUEUE_URL: { Ref: Match.stringLikeRegexp('TasksDeadLetters') } }),
       },
     });
-    template.resourceCountIs('AWS::CloudWatch::Alarm', 2);
+    template.resourceCountIs('AWS::CloudWatch::Alarm', 1);
     template.allResourcesProperties('AWS::CloudWatch::Alarm', {
       AlarmDescription: Match.stringLikeRegexp('docs/runbook.md#job-messages-wait'),
     });

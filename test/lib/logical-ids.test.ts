@@ -98,6 +98,7 @@ const SERVICE = [
   'CloudWatch::Dashboard WatchOverviewDashboardAA0E3D14 {"Fn::Join":["",["Payonce-",{"Ref":"AWS::Region"}]]}',
   'CloudWatch::Dashboard WatchOverviewMachinesFDF8F18B {"Fn::Join":["",["Payonce-machines-",{"Ref":"AWS::Region"}]]}',
   'Events::Rule CommissionEventsRuleB4629D76',
+  'Events::Rule FollowUpsCommissionEventsOrderRule088E4AC7',
   'Events::Rule ReceiptEventsRule4AB2B311',
   'Events::Rule ViewsEventsRule5EAD99C6',
   'Events::Rule WebhooksEventsRule65674673',

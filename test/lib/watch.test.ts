@@ -184,6 +184,11 @@ const FAULTS: readonly (readonly [fault: string, metric: string, dimensions: Rea
   ['an item of another job is skipped', 'job_item_skipped', { service: 'jobs', pace: 'hours' }],
   ['a queue for messages that failed holds some', 'ApproximateNumberOfMessagesVisible', {}],
   ['messages of a queue wait too long', 'ApproximateAgeOfOldestMessage', {}],
+  [
+    'messages are tried again and again, during an outage or because one ends its process',
+    'messages_wait',
+    { service: 'alarms' },
+  ],
   ['a tenant is limited', 'tenant_limited', { service: 'limits' }],
   ['repeated requests find no stored answer', 'replay_missed', { service: 'payments' }],
   ['a vendor gives up many calls', 'outbound_gave_up', { service: 'vendors' }],

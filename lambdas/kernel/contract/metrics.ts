@@ -34,6 +34,10 @@ export const ALARMS = {
     entry: 'order-in-review',
     ofOrders: true,
   },
+  messages_wait: {
+    description: 'Messages of a queue are tried again and again for more than half an hour.',
+    entry: 'events-wait',
+  },
 } as const satisfies Readonly<Record<string, AlarmEntry>>;
 
 export type AlarmMetric = keyof typeof ALARMS;

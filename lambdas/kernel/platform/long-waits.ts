@@ -1,0 +1,36 @@
+import { MetricUnit } from '@aws-lambda-powertools/metrics';
+import { ALARM_SERVICE, type AlarmMetric } from '../contract/metrics.ts';
+import type { Clock } from '../world.ts';
+import type { Instruments } from './instruments.ts';
+
+/** An outage is longer than a retry, and far shorter than the six hours after which a message is dead-lettered. Milliseconds. */
+const LONGEST_WAIT_MS = 30 * 60_000;
+
+const METRIC: AlarmMetric = 'messages_wait';
+
+/**
+ * Counts the messages of a queue that have waited too long, before they are handled: one of them may end the process. CloudWatch does
+ * not show them. Its age of the oldest message leaves out messages that were received three times (Amazon SQS developer guide,
+ * "Available CloudWatch metrics for Amazon SQS"), as all are that wait for the end of an outage.
+ *
+ * @param event of any kind
+ */
+export function countLongWaits(
+  { clock, instruments }: { readonly clock: Pick<Clock, 'nowMs'>; readonly instruments: Instruments },
+  event: unknown,
+): void {
+  const sentBeforeMs = clock.nowMs() - LONGEST_WAIT_MS;
+  const waited = sentTimesOf(event).filter((sentAtMs) => sentAtMs <= sentBeforeMs).length;
+  if (waited > 0) instruments.metrics(ALARM_SERVICE).singleMetric().addMetric(METRIC, MetricUnit.Count, waited);
+}
+
+/** Unix milliseconds. Empty for an event that is no batch of SQS. */
+function sentTimesOf(event: unknown): readonly number[] {
+  if (typeof event !== 'object' || event === null || !('Records' in event) || !Array.isArray(event.Records)) return [];
+  return (event.Records as readonly { readonly attributes?: { readonly SentTimestamp?: string } }[]).flatMap(
+    (record) => {
+      const sent = Number(record.attributes?.SentTimestamp);
+      return sent > 0 ? [sent] : [];
+    },
+  );
+}
