@@ -21,6 +21,7 @@ const ROOMS = [
   'reconciling',
   'resolving',
   'follow-ups',
+  'archive',
   'services',
   'api-docs',
   'functions',

@@ -23,7 +23,7 @@ interface Whose {
 
 const MOST_ENTRIES = 100;
 const OWNERS_AT_ONCE = 100;
-const OF_DEPLOYMENT: readonly ActivityChain[] = ['deployment', 'settings'];
+export const OF_DEPLOYMENT: readonly ActivityChain[] = ['deployment', 'settings'];
 
 /** `payonce activity`. */
 export function addActivity(program: Command, session: Session): void {
@@ -96,7 +96,7 @@ function chainsOf({ tenant, mode }: Whose): readonly ActivityChain[] {
   return tenant === undefined ? OF_DEPLOYMENT : [{ tenantId: tenant, mode }];
 }
 
-async function allOwners(owners: DynamoDbOwners): Promise<readonly ActivityChain[]> {
+export async function allOwners(owners: DynamoDbOwners): Promise<readonly ActivityChain[]> {
   const found: ActivityChain[] = [];
   let after: string | undefined;
   do {

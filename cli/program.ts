@@ -15,6 +15,7 @@ import { addLimits } from './limits.ts';
 import { Session, type Surroundings } from './session.ts';
 import { addSimulate } from './simulate.ts';
 import { addTables } from './tables.ts';
+import { addVerify } from './verify.ts';
 import { addViews } from './views.ts';
 
 /** The command line. It throws a CommanderError for invalid arguments, and the errors of its commands. */
@@ -37,6 +38,7 @@ export function payonceProgram(surroundings: Surroundings): Command {
     addJobs,
     addEvents,
     addViews,
+    addVerify,
     addTables,
     addErase,
     addAnnotate,

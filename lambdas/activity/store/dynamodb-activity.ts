@@ -66,11 +66,15 @@ function activityPartition(chain: string): string {
 
 /** The condition lets one writer take a place in the chain. The others are refused with all that their transaction holds. */
 function activityPut(ledgerTable: string, entry: ActivityEntry): TransactItem {
-  const key = {
+  return { Put: { TableName: ledgerTable, Item: activityRow(entry), ConditionExpression: ROW_IS_NEW } };
+}
+
+export function activityRow(entry: ActivityEntry): Item {
+  return {
     [KeyAttribute.partition]: activityPartition(entry.chain),
     [KeyAttribute.sort]: activitySort(entry.sequence),
+    ...entry,
   };
-  return { Put: { TableName: ledgerTable, Item: { ...key, ...entry }, ConditionExpression: ROW_IS_NEW } };
 }
 
 /** The activity log, in the Ledger table. */

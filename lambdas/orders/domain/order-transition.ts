@@ -1,7 +1,7 @@
 import type { Cause, Occasion } from '../../kernel/cause.ts';
 import { type Digest, sameBytes } from '../../kernel/digest.ts';
 import { everyField } from '../../kernel/fields.ts';
-import { brokenLink, hex, linkHash, NO_PREDECESSOR } from '../../kernel/hash-chain.ts';
+import { brokenLink, hex, type Link, linkHash, NO_PREDECESSOR } from '../../kernel/hash-chain.ts';
 import { invariant } from '../../kernel/invariant.ts';
 import { type Seal, sealOf } from '../../kernel/sealed-details.ts';
 import type { Order, OrderDraft, OrderTransitionType } from './order.ts';
@@ -116,10 +116,21 @@ export function isOrderedBy(
   return salt === undefined || sameBytes(sealOf(digest, contactsOf(request), salt).commitment, commitment);
 }
 
-/** Checks one order's transitions, oldest first. @returns the sequence of the first wrong one, or undefined */
-export function firstBrokenOrderLink(digest: Digest, transitions: readonly OrderTransition[]): number | undefined {
-  return brokenLink(transitions, ({ prevHash, hash: _claimed, ...unsealed }) =>
-    linkHash(digest, contentOf(unsealed), prevHash),
+/**
+ * Checks one order's transitions, oldest first.
+ *
+ * @param before the transition before them @default they are the first
+ * @returns the sequence of the first wrong one, or undefined
+ */
+export function firstBrokenOrderLink(
+  digest: Digest,
+  transitions: readonly OrderTransition[],
+  before?: Link,
+): number | undefined {
+  return brokenLink(
+    transitions,
+    ({ prevHash, hash: _claimed, ...unsealed }) => linkHash(digest, contentOf(unsealed), prevHash),
+    before,
   );
 }
 

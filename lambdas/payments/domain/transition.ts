@@ -1,7 +1,7 @@
 import type { Cause, Occasion } from '../../kernel/cause.ts';
 import { type Digest, sameBytes } from '../../kernel/digest.ts';
 import { everyField } from '../../kernel/fields.ts';
-import { brokenLink, hex, linkHash, NO_PREDECESSOR } from '../../kernel/hash-chain.ts';
+import { brokenLink, hex, type Link, linkHash, NO_PREDECESSOR } from '../../kernel/hash-chain.ts';
 import type { OrderId, PaymentId } from '../../kernel/ids.ts';
 import { invariant } from '../../kernel/invariant.ts';
 import { type Seal, sealOf } from '../../kernel/sealed-details.ts';
@@ -106,10 +106,15 @@ function covered(subject: Subject): object {
 /**
  * Checks one payment's transitions, oldest first.
  *
+ * @param before the transition before them @default they are the first
  * @returns the sequence of the first transition with a wrong link, hash or sequence, or undefined when all are right
  */
-export function firstBrokenLink(digest: Digest, transitions: readonly Transition[]): number | undefined {
-  return brokenLink(transitions, ({ prevHash, hash: _claimed, ...unsealed }) => hashOf(digest, unsealed, prevHash));
+export function firstBrokenLink(digest: Digest, transitions: readonly Transition[], before?: Link): number | undefined {
+  return brokenLink(
+    transitions,
+    ({ prevHash, hash: _claimed, ...unsealed }) => hashOf(digest, unsealed, prevHash),
+    before,
+  );
 }
 
 /** What the row of the first transition holds. */

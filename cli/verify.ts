@@ -1,0 +1,159 @@
+import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { DescribeTableCommand, DynamoDBClient } from '@aws-sdk/client-dynamodb';
+import type { Command } from 'commander';
+import { nameOfChain } from '../lambdas/activity/domain/activity.ts';
+import { type Bounds, NO_BOUNDS } from '../lambdas/archive/domain/judge-chain.ts';
+import { DynamoDbLedgerRows } from '../lambdas/archive/store/dynamodb-ledger-rows.ts';
+import { RowFiles } from '../lambdas/archive/store/row-files.ts';
+import { rowsBetween } from '../lambdas/archive/use/rows-between.ts';
+import { ROWS_BEGIN, type RowFinding, type RowsState, verifyRows } from '../lambdas/archive/use/verify-rows.ts';
+import { LedgerRow } from '../lambdas/kernel/contract/rows.ts';
+import { type ChainId, parseOrderId, parsePaymentId } from '../lambdas/kernel/ids.ts';
+import { LedgerChains } from '../lambdas/orders/store/ledger-chains.ts';
+import { DynamoDbOwners } from '../lambdas/tenants/store/tenant-owners.ts';
+import { PAYONCE_DIRECTORY } from '../local/directories.ts';
+import { allOwners, OF_DEPLOYMENT } from './activity.ts';
+import { openTables } from './deployment.ts';
+import { CliFailure, ExitCode } from './failure.ts';
+import { readSeconds, type Session } from './session.ts';
+
+/** Maximum number of findings that are printed. The JSON document contains all that were kept. */
+const MOST_SHOWN = 50;
+
+interface Chosen {
+  readonly from?: number;
+  readonly to?: number;
+  readonly payment?: string;
+  readonly table?: string;
+  readonly state?: string;
+}
+
+/** `payonce verify`. */
+export function addVerify(program: Command, session: Session): void {
+  program
+    .command('verify')
+    .description('verifies the chains of the Ledger and names the first broken link of each')
+    .option('--from <seconds>', 'only what happened at this time or later, in Unix seconds', readSeconds)
+    .option('--to <seconds>', 'only what happened before this time, in Unix seconds', readSeconds)
+    .option('--payment <id>', 'only this payment or order')
+    .option('--table <name>', 'this Ledger table; the default is that of the deployment')
+    .option('--state <file>', 'where progress is kept, so that an interrupted command goes on')
+    .action((chosen: Chosen) => verify(session, chosen));
+}
+
+async function verify(session: Session, chosen: Chosen): Promise<void> {
+  const target = await session.aws();
+  const { client, tables, pacing } = await openTables(target);
+  const ledgerTable = chosen.table ?? tables.ledger;
+  const { from, to } = chosen;
+  const bounds: Bounds = {
+    fromMs: from === undefined ? NO_BOUNDS.fromMs : from * 1000,
+    untilMs: to === undefined ? pacing.clock.nowMs() : to * 1000,
+  };
+  const chain = chosen.payment === undefined ? undefined : chainNamed(chosen.payment);
+  const all = new DynamoDbLedgerRows(client, ledgerTable, pacing);
+  const isRange = (from !== undefined || to !== undefined) && chain === undefined;
+  const owners = new DynamoDbOwners(client, tables.registry, pacing);
+  const ledger = isRange
+    ? rowsBetween(
+        all,
+        new LedgerChains(client, { ...tables, ledger: ledgerTable }, pacing),
+        bounds,
+        [...OF_DEPLOYMENT, ...(await allOwners(owners))].map((each) => `${LedgerRow.activity}${nameOfChain(each)}`),
+      )
+    : all;
+  const expected = isRange || chain !== undefined ? undefined : await rowCount(new DynamoDBClient(target), ledgerTable);
+  const progress = new Progress(chosen.state ?? join(PAYONCE_DIRECTORY, `verify-${ledgerTable}.json`), {
+    ...chosen,
+    ledgerTable,
+  });
+  const parts = new RowFiles(`${progress.file}.rows`);
+  const begin = progress.read();
+  const { counts, findings, further } = await session.during('Verifying', (report) => {
+    if (begin !== ROWS_BEGIN) report(`continuing from ${progress.file}`);
+    const told = rateOf(expected, pacing.clock.nowMs());
+    const save = (state: RowsState): void => {
+      progress.write(state);
+      report(told(state, pacing.clock.nowMs()));
+    };
+    return verifyRows({ ledger, parts, save }, { bounds, chain }, begin);
+  });
+  parts.close();
+  progress.remove();
+  const found = findings.length + further;
+  session.show({ ...counts, findings, further }, [
+    `${counts.rows} rows of ${counts.chains} chains verified.`,
+    ...findings.slice(0, MOST_SHOWN).map(findingLine),
+    ...(found === 0 ? ['All chains hold.'] : []),
+  ]);
+  if (found > 0)
+    throw new CliFailure(
+      ExitCode.incomplete,
+      `${found} places do not hold: see the runbook, "The Ledger was changed".`,
+    );
+}
+
+function chainNamed(text: string): string {
+  const id: ChainId | undefined = parsePaymentId(text) ?? parseOrderId(text);
+  if (id === undefined) throw new CliFailure(ExitCode.usage, `${text} is not the id of a payment or an order.`);
+  return `${parsePaymentId(text) === undefined ? LedgerRow.order : LedgerRow.payment}${id}`;
+}
+
+/** An estimate that DynamoDB updates about every six hours (Amazon DynamoDB API reference, "TableDescription"). */
+async function rowCount(client: DynamoDBClient, TableName: string): Promise<number | undefined> {
+  return (await client.send(new DescribeTableCommand({ TableName }))).Table?.ItemCount;
+}
+
+/** The progress of one request, in a file. */
+class Progress {
+  readonly file: string;
+  readonly #request: string;
+
+  constructor(file: string, request: object) {
+    this.file = file;
+    this.#request = JSON.stringify(request);
+    mkdirSync(dirname(file), { recursive: true });
+  }
+
+  /** @throws CliFailure when the file is of another request */
+  read(): RowsState {
+    if (!existsSync(this.file)) return ROWS_BEGIN;
+    try {
+      const { request, state } = JSON.parse(readFileSync(this.file, 'utf8')) as { request: string; state: RowsState };
+      if (request === this.#request) return state;
+    } catch {
+      // Told below.
+    }
+    const why = 'does not contain progress of this verification: delete it to start from the beginning.';
+    throw new CliFailure(ExitCode.settings, `${this.file} ${why}`);
+  }
+
+  write(state: RowsState): void {
+    writeFileSync(this.file, JSON.stringify({ request: this.#request, state }));
+  }
+
+  remove(): void {
+    rmSync(this.file, { force: true });
+  }
+}
+
+/** @param expected rows of the whole table; undefined when it is not known how many there are */
+function rateOf(expected: number | undefined, beganAtMs: number): (state: RowsState, nowMs: number) => string {
+  let first: number | undefined;
+  return ({ phase, after, counts: { rows, chains } }, nowMs) => {
+    first ??= rows;
+    if (phase === 'compare' || phase === 'done') return `${chains} chains compared, part ${after ?? 'last'}`;
+    const perSecond = Math.round((rows - first) / Math.max(1, (nowMs - beganAtMs) / 1000));
+    const left = expected === undefined || perSecond === 0 ? undefined : Math.max(0, expected - rows) / perSecond;
+    return `${rows} rows read, ${perSecond} a second${left === undefined ? '' : `, about ${Math.ceil(left / 60)} minutes left`}`;
+  };
+}
+
+function findingLine(finding: RowFinding): string {
+  const { kind, ...rest } = finding;
+  const told = Object.entries(rest).map(
+    ([name, value]) => `${name}=${typeof value === 'object' ? JSON.stringify(value) : String(value)}`,
+  );
+  return `${kind}  ${told.join('  ')}`;
+}

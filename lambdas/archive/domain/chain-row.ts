@@ -1,0 +1,56 @@
+import { sameBytes } from '../../kernel/digest.ts';
+import { type Link, NO_PREDECESSOR } from '../../kernel/hash-chain.ts';
+
+/** A row of the chain of a payment, an order or the activity log, as verification needs it: from the Ledger or from the archive. */
+export interface ChainRow {
+  /** The partition of the chain, for example `PAY#pay_…`. */
+  readonly chain: string;
+  /** The sort key, for example `T#000001`. */
+  readonly sort: string;
+  /** Two rows have the same content if and only if their digests are equal. */
+  readonly digest: string;
+  readonly content: RowContent;
+}
+
+type RowContent =
+  | {
+      readonly kind: 'link';
+      readonly link: Link;
+      /** Unix milliseconds. */
+      readonly occurredAtMs: number;
+      /** Whether its hash covers its own content and `prevHash`. */
+      readonly holds: boolean;
+      /** Attributes outside the hash, for example of an index, that differ from what the content implies. Sorted. */
+      readonly differing: readonly string[];
+    }
+  | {
+      readonly kind: 'unreadable';
+      /** The field and why it cannot be read. */
+      readonly because: string;
+    };
+
+/** What does not hold at one place of a chain. */
+export type BrokenLink =
+  | {
+      readonly what: 'missing';
+      /** The sequence of the next row that is there. */
+      readonly next: number;
+    }
+  /** The content is not what the hash was made of. */
+  | { readonly what: 'changed' }
+  /** The row holds by itself and does not continue the row before it: one of the two was replaced. */
+  | { readonly what: 'unlinked' }
+  /** Attributes that the hash does not cover. */
+  | { readonly what: 'attributes'; readonly names: readonly string[] }
+  | { readonly what: 'unreadable'; readonly because: string };
+
+/** @param before the link before it; undefined for the first of a chain */
+export function brokenAt({ content }: ChainRow, before: Link | undefined): BrokenLink | undefined {
+  if (content.kind === 'unreadable') return { what: 'unreadable', because: content.because };
+  const { link, holds, differing } = content;
+  const sequence = (before?.sequence ?? 0) + 1;
+  if (link.sequence > sequence) return { what: 'missing', next: link.sequence };
+  if (!holds || link.sequence < sequence) return { what: 'changed' };
+  if (!sameBytes(link.prevHash, before?.hash ?? NO_PREDECESSOR)) return { what: 'unlinked' };
+  return differing.length === 0 ? undefined : { what: 'attributes', names: differing };
+}

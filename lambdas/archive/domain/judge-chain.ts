@@ -1,0 +1,99 @@
+import type { Link } from '../../kernel/hash-chain.ts';
+import { type BrokenLink, brokenAt, type ChainRow } from './chain-row.ts';
+
+/** A line of the archive with a row. */
+export interface ChainLine extends ChainRow {
+  /** The name of the object. */
+  readonly object: string;
+  /** From 0. */
+  readonly line: number;
+}
+
+interface LinePlace {
+  readonly object: string;
+  readonly line: number;
+}
+
+/** What is wrong with one chain. The sequence is that of the place; 0 when the row has none. */
+export type ChainFinding = { readonly chain: string } & (
+  | ({ readonly kind: 'chain_broken'; readonly sequence: number } & BrokenLink)
+  /** The archive has the row, and the Ledger does not. */
+  | { readonly kind: 'row_missing'; readonly sort: string; readonly archived: LinePlace }
+  /** The archive has the row with another content. */
+  | { readonly kind: 'row_differs'; readonly sort: string; readonly archived: LinePlace }
+  /** The Ledger has the row, and the archive does not. */
+  | { readonly kind: 'not_archived'; readonly sort: string }
+  /** Two lines of the archive have the row with different contents. */
+  | { readonly kind: 'lines_differ'; readonly sort: string; readonly archived: LinePlace; readonly other: LinePlace }
+);
+
+export interface Bounds {
+  /** Only rows of this time and later are compared. Unix milliseconds. */
+  readonly fromMs: number;
+  /** Only rows before this time are compared. Unix milliseconds. */
+  readonly untilMs: number;
+}
+
+export const NO_BOUNDS: Bounds = { fromMs: 0, untilMs: Number.POSITIVE_INFINITY };
+
+/**
+ * Judges all rows of one chain, in any order: the first link that does not hold, and each difference between Ledger and archive.
+ *
+ * @param rows of the Ledger; undefined when only the archive is verified: then its lines are the chain
+ * @param lines of the archive; undefined when there is no archive
+ */
+export function judgeChain(
+  chain: string,
+  rows: readonly ChainRow[] | undefined,
+  lines: readonly ChainLine[] | undefined,
+  bounds: Bounds,
+): readonly ChainFinding[] {
+  if (lines === undefined) return brokenChain(chain, rows ?? [], false);
+  const archived = new Map<string, ChainLine>();
+  const found: ChainFinding[] = [];
+  for (const line of lines) {
+    const { sort } = line;
+    const earlier = archived.get(sort);
+    if (earlier === undefined) archived.set(sort, line);
+    else if (earlier.digest !== line.digest)
+      found.push({ kind: 'lines_differ', chain, sort, archived: placeOf(earlier), other: placeOf(line) });
+  }
+  if (rows === undefined) return [...brokenChain(chain, [...archived.values()], bounds.fromMs > 0), ...found];
+  const kept = new Map(rows.map((row) => [row.sort, row]));
+  for (const [sort, line] of archived) {
+    const row = kept.get(sort);
+    if (row === undefined) found.push({ kind: 'row_missing', chain, sort, archived: placeOf(line) });
+    else if (row.digest !== line.digest) found.push({ kind: 'row_differs', chain, sort, archived: placeOf(line) });
+  }
+  for (const [sort, row] of kept)
+    if (!archived.has(sort) && isWithin(row, bounds)) found.push({ kind: 'not_archived', chain, sort });
+  return [...brokenChain(chain, rows, false), ...found];
+}
+
+/** @param isPart whether rows before the first may be left out */
+function brokenChain(chain: string, rows: readonly ChainRow[], isPart: boolean): readonly ChainFinding[] {
+  const sorted = rows.toSorted((left, right) => (left.sort < right.sort ? -1 : 1));
+  const [first] = sorted;
+  let before: Link | undefined = isPart && first?.content.kind === 'link' ? linkBefore(first.content.link) : undefined;
+  for (const row of sorted) {
+    const broken = brokenAt(row, before);
+    if (broken !== undefined)
+      return [{ kind: 'chain_broken', chain, sequence: (before?.sequence ?? 0) + 1, ...broken }];
+    if (row.content.kind === 'link') before = row.content.link;
+  }
+  return [];
+}
+
+/** A link that this one continues. */
+export function linkBefore({ sequence, prevHash }: Link): Link {
+  return { sequence: sequence - 1, prevHash: new Uint8Array(), hash: prevHash };
+}
+
+/** A row without a readable time belongs to every time. */
+export function isWithin({ content }: ChainRow, { fromMs, untilMs }: Bounds): boolean {
+  return content.kind === 'unreadable' || (content.occurredAtMs >= fromMs && content.occurredAtMs < untilMs);
+}
+
+function placeOf({ object, line }: LinePlace): LinePlace {
+  return { object, line };
+}

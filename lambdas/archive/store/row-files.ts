@@ -1,0 +1,106 @@
+import { createHash } from 'node:crypto';
+import { appendFileSync, existsSync, mkdirSync, readFileSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import type { ChainRow } from '../domain/chain-row.ts';
+import type { ChainLine } from '../domain/judge-chain.ts';
+import type { KeptChain, RowParts } from '../use/row-parts.ts';
+
+/** Number of files of each side. One part is in memory at a time: a few megabytes of a million rows. */
+const PARTS = 256;
+/** What is collected for a file before it is appended. Together 16 MB. Characters. */
+const BUFFER = 32 * 1024;
+
+/** Rows in files of a directory. A hash of the chain selects the file. */
+export class RowFiles implements RowParts {
+  readonly parts: number;
+  readonly #directory: string;
+  readonly #buffers = new Map<string, { readonly records: string[]; size: number }>();
+
+  /** @param directory created if it is not there; files in it are continued @param parts at most 256 */
+  constructor(directory: string, parts = PARTS) {
+    this.parts = parts;
+    this.#directory = directory;
+    mkdirSync(directory, { recursive: true });
+  }
+
+  addRow(row: ChainRow): void {
+    this.#add('rows', row);
+  }
+
+  addLine(line: ChainLine): void {
+    this.#add('lines', line);
+  }
+
+  #add(side: 'rows' | 'lines', row: ChainRow | ChainLine): void {
+    const name = nameOf(side, createHash('sha256').update(row.chain).digest().readUInt8(0) % this.parts);
+    const record = `${JSON.stringify(row, bytesAsText)}\n`;
+    const buffer = this.#buffers.get(name) ?? { records: [], size: 0 };
+    this.#buffers.set(name, buffer);
+    buffer.records.push(record);
+    buffer.size += record.length;
+    if (buffer.size > BUFFER) this.#write(name);
+  }
+
+  #write(name: string): void {
+    const { records } = this.#buffers.get(name) ?? { records: [] };
+    // The first line break ends a record that a crash cut off.
+    appendFileSync(join(this.#directory, name), `\n${records.join('')}`);
+    this.#buffers.delete(name);
+  }
+
+  save(): void {
+    for (const name of this.#buffers.keys()) this.#write(name);
+  }
+
+  *chainsOf(part: number): Generator<KeptChain> {
+    this.save();
+    const chains = new Map<string, { readonly rows: Map<string, ChainRow>; readonly lines: ChainLine[] }>();
+    const chainOf = (chain: string) => {
+      const kept = chains.get(chain) ?? { rows: new Map<string, ChainRow>(), lines: [] };
+      chains.set(chain, kept);
+      return kept;
+    };
+    for (const row of this.#read<ChainRow>(nameOf('rows', part))) chainOf(row.chain).rows.set(row.sort, row);
+    for (const line of this.#read<ChainLine>(nameOf('lines', part))) chainOf(line.chain).lines.push(line);
+    for (const [chain, { rows, lines }] of chains) yield { chain, rows: [...rows.values()], lines };
+  }
+
+  *#read<Kept extends ChainRow>(name: string): Generator<Kept> {
+    const file = join(this.#directory, name);
+    if (!existsSync(file)) return;
+    for (const record of readFileSync(file, 'utf8').split('\n')) {
+      const read = parsed(record);
+      if (read !== undefined) yield read as Kept;
+    }
+  }
+
+  close(): void {
+    rmSync(this.#directory, { recursive: true, force: true });
+  }
+}
+
+function nameOf(side: 'rows' | 'lines', part: number): string {
+  return `${side}-${part}`;
+}
+
+const BYTES = 'base64:';
+
+function bytesAsText(_name: string, value: unknown): unknown {
+  return value instanceof Uint8Array ? `${BYTES}${Buffer.from(value).toString('base64')}` : value;
+}
+
+/** @returns undefined for a record that a crash cut off; it is added again */
+function parsed(record: string): unknown {
+  if (record === '') return undefined;
+  try {
+    return JSON.parse(record, bytesOfText);
+  } catch {
+    return undefined;
+  }
+}
+
+function bytesOfText(_name: string, value: unknown): unknown {
+  return typeof value === 'string' && value.startsWith(BYTES)
+    ? Uint8Array.from(Buffer.from(value.slice(BYTES.length), 'base64'))
+    : value;
+}

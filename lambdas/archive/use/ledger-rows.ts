@@ -1,0 +1,33 @@
+import type { ChainRow } from '../domain/chain-row.ts';
+
+/** A row of the Ledger with all of its attributes. */
+export interface ReadRow {
+  readonly row: ChainRow;
+  readonly item: Readonly<Record<string, unknown>>;
+}
+
+export interface RowPage {
+  readonly rows: readonly ReadRow[];
+  /** Where the next page begins; absent after the last. */
+  readonly next?: string;
+}
+
+/** Reads rows of all kinds of the Ledger. Only for verification and restores. */
+export interface LedgerRows {
+  /** All rows, in any order. A row that is written meanwhile can be left out. */
+  page(after: string | undefined): Promise<RowPage>;
+  /** The rows of one chain, strongly consistent. */
+  chain(chain: string, after: string | undefined): Promise<RowPage>;
+}
+
+/** All rows of a chain, strongly consistent. */
+export async function wholeChain(ledger: LedgerRows, chain: string): Promise<readonly ReadRow[]> {
+  const found: ReadRow[] = [];
+  let after: string | undefined;
+  do {
+    const { rows, next } = await ledger.chain(chain, after);
+    found.push(...rows);
+    after = next;
+  } while (after !== undefined);
+  return found;
+}

@@ -1,0 +1,48 @@
+import { LedgerRow } from '../../kernel/contract/rows.ts';
+import { type OutcomePosition, positionAt, type RecentOutcomes, timeOf } from '../../payments/use/transition-reader.ts';
+import type { Bounds } from '../domain/judge-chain.ts';
+import { type LedgerRows, wholeChain } from './ledger-rows.ts';
+
+/** Outcomes for each page. Their chains are read whole. */
+const PAGE = 100;
+/** Chains that are read at once. */
+const AT_ONCE = 10;
+/** The longest walk through the index of outcomes in one call. */
+const LONGEST_WALK_MS = 24 * 60 * 60_000;
+
+/**
+ * The rows of a range of time without a scan: whole chains of the payments and orders that had an outcome in it, and the given chains
+ * of the activity log. A chain that has only a pending transition in the range is not read.
+ */
+export function rowsBetween(
+  ledger: LedgerRows,
+  outcomes: RecentOutcomes,
+  { fromMs, untilMs }: Bounds,
+  activity: readonly string[],
+): LedgerRows {
+  const rowsOf = async (chains: readonly string[]) => {
+    const rows = [];
+    for (let begin = 0; begin < chains.length; begin += AT_ONCE) {
+      const some = chains.slice(begin, begin + AT_ONCE);
+      rows.push(...(await Promise.all(some.map((chain) => wholeChain(ledger, chain)))).flat());
+    }
+    return rows;
+  };
+  return {
+    page: async (after) => {
+      if (after === undefined) return { rows: await rowsOf(activity), next: positionAt(fromMs) };
+      const position: OutcomePosition = after;
+      const walkEndMs = Math.min(untilMs, timeOf(position) + LONGEST_WALK_MS);
+      const page = await outcomes.outcomesAfter(position, walkEndMs, PAGE);
+      const chains = new Set(
+        page.outcomes.map(({ place }) =>
+          'orderId' in place ? `${LedgerRow.order}${place.orderId}` : `${LedgerRow.payment}${place.paymentId}`,
+        ),
+      );
+      const rows = await rowsOf([...chains]);
+      const next = page.isLast ? positionAt(walkEndMs) : page.outcomes.at(-1)?.position;
+      return next === undefined || timeOf(next) >= untilMs ? { rows } : { rows, next };
+    },
+    chain: (chain, after) => ledger.chain(chain, after),
+  };
+}

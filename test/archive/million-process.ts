@@ -1,0 +1,66 @@
+import { mkdtempSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { NO_BOUNDS } from '../../lambdas/archive/domain/judge-chain.ts';
+import { readChainRow } from '../../lambdas/archive/store/read-chain-row.ts';
+import { RowFiles } from '../../lambdas/archive/store/row-files.ts';
+import type { RowPage } from '../../lambdas/archive/use/ledger-rows.ts';
+import { type LinePage, verifyRows } from '../../lambdas/archive/use/verify-rows.ts';
+import { paymentPartition, transitionRow } from '../../lambdas/payments/store/items.ts';
+import { outcomeTransition, paymentIdFor, pendingTransition } from '../payments/payment-fixtures.ts';
+
+/** Verifies generated payments of two transitions against their archive, as a process of its own, so that its memory can be measured. */
+
+const PAGE = 500;
+const transitions = Number(process.argv[2]);
+/** The payment with a row that is not what was archived. */
+const FORGED = Math.floor(transitions / 3);
+
+function rowsOfPayment(payment: number): readonly Record<string, unknown>[] {
+  const first = pendingTransition(paymentIdFor(`million-${payment}`));
+  const second = outcomeTransition(first, { kind: 'succeeded', chargeId: `ch_${payment}` });
+  return [first, second].map(transitionRow);
+}
+
+function itemsOf(after: string | undefined): readonly [items: Record<string, unknown>[], next: { next?: string }] {
+  const begin = Number(after ?? 0);
+  const end = Math.min(transitions / 2, begin + PAGE);
+  const items = Array.from({ length: end - begin }, (_, index) => rowsOfPayment(begin + index)).flat();
+  return [items, end < transitions / 2 ? { next: String(end) } : {}];
+}
+
+const forgedChain = paymentPartition(paymentIdFor(`million-${Math.floor(FORGED / 2)}`));
+const forged = (item: Record<string, unknown>) =>
+  item['pk'] === forgedChain && item['sk'] === 'T#000002' ? { ...item, type: 'payment.failed' } : item;
+const read = (item: Record<string, unknown>) => ({ row: readChainRow(item), item });
+
+const parts = new RowFiles(mkdtempSync(join(tmpdir(), 'payonce-million-')));
+const { counts, findings } = await verifyRows(
+  {
+    ledger: {
+      page: async (after): Promise<RowPage> => {
+        const [items, next] = itemsOf(after);
+        return { rows: items.map(forged).map(read), ...next };
+      },
+      chain: async () => ({
+        rows: rowsOfPayment(Math.floor(FORGED / 2))
+          .map(forged)
+          .map(read),
+      }),
+    },
+    archive: {
+      page: async (after): Promise<LinePage> => {
+        const [items, next] = itemsOf(after);
+        const lines = items.map((item, line) => ({ ...readChainRow(item), object: after ?? '0', line }));
+        return { lines, unreadable: [], ...next };
+      },
+      item: async ({ object, line }) => itemsOf(object)[0][line],
+    },
+    parts,
+    save: () => undefined,
+  },
+  { bounds: NO_BOUNDS },
+);
+parts.close();
+const peakMegabytes = Math.ceil(process.resourceUsage().maxRSS / 1024);
+process.stdout.write(JSON.stringify({ counts, kinds: findings.map(({ kind }) => kind), peakMegabytes }));
