@@ -21,15 +21,28 @@ export interface Account {
   readonly stacks: readonly { readonly name: string; readonly status: string }[];
   /** Addresses of alarms whose subscription was not confirmed. */
   readonly unconfirmed: readonly string[];
+  /** The topics of alarms that have no subscription. */
+  readonly unheard: readonly string[];
 }
 
 /** New accounts have 10 (AWS Lambda developer guide, "Lambda quotas"). Payonce has some twenty functions. */
 const LEAST_CONCURRENCY = 100;
 
-export type AccountCheck = 'not_bootstrapped' | 'low_concurrency' | 'log_role' | 'stack_failed' | 'unconfirmed_address';
+export type AccountCheck =
+  | 'not_bootstrapped'
+  | 'low_concurrency'
+  | 'log_role'
+  | 'stack_failed'
+  | 'unconfirmed_address'
+  | 'no_subscription';
+
+/** A stack that has what it declares: an update of it may have failed and been rolled back. */
+export function isStanding(status: string): boolean {
+  return !/^(?:REVIEW_IN_PROGRESS|CREATE_|ROLLBACK_|DELETE_)/.test(status) || status === 'CREATE_COMPLETE';
+}
 
 export function examineAccount(account: Account) {
-  const { region, concurrency, logRole, isBootstrapped, stacks, unconfirmed } = account;
+  const { region, concurrency, logRole, isBootstrapped, stacks, unconfirmed, unheard } = account;
   const found: { check: AccountCheck; about: string; detail: string }[] = [];
   const find = (check: AccountCheck, about: string, detail: string) => found.push({ check, about, detail });
   if (!isBootstrapped) find('not_bootstrapped', region, 'Run "npx cdk bootstrap" once for this account and region.');
@@ -52,7 +65,7 @@ export function examineAccount(account: Account) {
       'API Gateway has no role to write logs. Deploy with payonce:accountLogRole=true, or set a role for the account.',
     );
   for (const { name, status } of stacks) {
-    if (/^(?:CREATE_FAILED|ROLLBACK_COMPLETE|.*ROLLBACK_FAILED|DELETE_FAILED)$/.test(status))
+    if (/^(?:CREATE_FAILED|UPDATE_FAILED|ROLLBACK_COMPLETE|.*ROLLBACK_FAILED|DELETE_FAILED)$/.test(status))
       find('stack_failed', name, `The stack is ${status}. See "A deploy that failed" in docs/first-deploy.md.`);
   }
   for (const address of unconfirmed)
@@ -60,6 +73,12 @@ export function examineAccount(account: Account) {
       'unconfirmed_address',
       address,
       'Alarms do not reach this address. Confirm the subscription that AWS sent to it.',
+    );
+  for (const topic of unheard)
+    find(
+      'no_subscription',
+      topic,
+      'Alarms reach nobody: the address was not confirmed within two days, or has unsubscribed. Subscribe it again: "aws sns subscribe --protocol email --notification-endpoint <address> --topic-arn <topic>".',
     );
   return found;
 }
@@ -75,7 +94,7 @@ export async function readAccount(target: AwsTarget): Promise<Account> {
   let isBootstrapped = false;
   for await (const { Stacks = [] } of paginateDescribeStacks({ client }, {})) {
     for (const { StackName: name = '', StackStatus: status = '' } of Stacks) {
-      if (name === 'CDKToolkit') isBootstrapped = true;
+      if (name === 'CDKToolkit') isBootstrapped = isStanding(status);
       if (names.includes(name)) stacks.push({ name, status });
     }
   }
@@ -83,11 +102,11 @@ export async function readAccount(target: AwsTarget): Promise<Account> {
   const gateway = JSON.parse(await ask(target, client, 'apigateway', '/account')) as { cloudwatchRoleArn?: string };
   const service = stackNameOf('service', target.environment);
   const topics = stacks.some(({ name }) => name === service) ? await topicsOf(client, service) : [];
-  const pending = await Promise.all(
+  const subscriptions = await Promise.all(
     topics.map(async (topic) => {
       const query = new URLSearchParams({ Action: 'ListSubscriptionsByTopic', TopicArn: topic, Version: '2010-03-31' });
       query.sort();
-      return addressesPending(await ask(target, client, 'sns', `/?${query.toString()}`));
+      return { topic, xml: await ask(target, client, 'sns', `/?${query.toString()}`) };
     }),
   );
   return {
@@ -96,7 +115,8 @@ export async function readAccount(target: AwsTarget): Promise<Account> {
     ...(gateway.cloudwatchRoleArn ? { logRole: gateway.cloudwatchRoleArn } : {}),
     isBootstrapped,
     stacks,
-    unconfirmed: pending.flat(),
+    unconfirmed: subscriptions.flatMap(({ xml }) => addressesPending(xml)),
+    unheard: subscriptions.filter(({ xml }) => !hasSubscription(xml)).map(({ topic }) => topic),
   };
 }
 
@@ -115,6 +135,11 @@ export function addressesPending(xml: string): readonly string[] {
   return members
     .filter((member) => /<SubscriptionArn>PendingConfirmation</.test(member))
     .map((member) => /<Endpoint>(.*?)</.exec(member)?.[1] ?? '');
+}
+
+/** SNS deletes a subscription that nobody confirmed (Amazon SNS developer guide, "Deleting a subscription"). */
+export function hasSubscription(xml: string): boolean {
+  return /<member>/.test(xml);
 }
 
 /** Reads from a service of AWS that no package here has a client for, signed (AWS General Reference, "Signature Version 4"). */

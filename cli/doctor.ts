@@ -10,7 +10,7 @@ import { stackNameOf } from '../lambdas/kernel/contract/api.ts';
 import { hasEnded } from '../lambdas/tenants/api-key-registry.ts';
 import type { ApiKeySummary, OperatorKeySummary } from '../lambdas/tenants/keys.ts';
 import { TenantAdministration } from '../lambdas/tenants/store/tenant-administration.ts';
-import { type AccountCheck, examineAccount, readAccount } from './account.ts';
+import { type AccountCheck, examineAccount, isStanding, readAccount } from './account.ts';
 import { type AwsTarget, openTables, stackOutputs } from './deployment.ts';
 import { CliFailure, ExitCode } from './failure.ts';
 import { runProbes } from './probes.ts';
@@ -72,7 +72,11 @@ export function addDoctor(program: Command, session: Session): void {
     .action(async ({ probe, key, url }: { probe: boolean; key?: string; url?: string }) => {
       const target = await session.aws();
       const account = await readAccount(target);
-      const isDeployed = account.stacks.some(({ name }) => name === stackNameOf('service', target.environment));
+      const isDeployed = (['data', 'service'] as const).every((stack) =>
+        account.stacks.some(
+          ({ name, status }) => name === stackNameOf(stack, target.environment) && isStanding(status),
+        ),
+      );
       const data: Finding[] = [...examineAccount(account)];
       if (isDeployed) data.push(...examine(await read(target, session.operator)));
       const probed =

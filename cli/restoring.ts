@@ -44,12 +44,15 @@ const MAX_LOOKS = 8_640;
  * RestoreTableToPointInTime): Stream, time to live, point-in-time recovery, and deletion protection. Each step can be repeated: a new
  * table that exists is not restored again, so an interrupted command goes on.
  *
- * @throws CliFailure when a table to restore does not exist any more
+ * @throws CliFailure when a table to restore does not exist any more, or is itself a copy of this moment
  */
 export async function restoreTables(
   tools: RestoreTools,
   { tables, only, toSeconds }: RestoreRequest,
 ): Promise<Restored> {
+  for (const kind of only) {
+    if (restoredName(tables[kind], toSeconds) === tables[kind]) throw inUse(tables[kind]);
+  }
   const targets = only.map((kind) => ({ kind, source: tables[kind], target: restoredName(tables[kind], toSeconds) }));
   const sources = new Map<Restorable, TableDescription | undefined>();
   for (const { kind, source, target } of targets) {
@@ -78,6 +81,13 @@ export async function restoreTables(
 /** A name that says the moment, and contains the name of the first table. */
 function restoredName(source: string, toSeconds: number): string {
   return `${source.replace(/-r\d{1,10}$/, '')}-r${toSeconds}`;
+}
+
+function inUse(name: string): CliFailure {
+  return new CliFailure(
+    ExitCode.refused,
+    `${name} was restored to this moment and is in use: choose another moment, after it was made.`,
+  );
 }
 
 function gone(source: string, target: string): CliFailure {

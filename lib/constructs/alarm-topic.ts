@@ -1,4 +1,4 @@
-import { Aspects, Stack, Validations } from 'aws-cdk-lib';
+import { Aspects, RemovalPolicy, Stack, Validations } from 'aws-cdk-lib';
 import { SnsAction } from 'aws-cdk-lib/aws-cloudwatch-actions';
 import { PolicyStatement, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
 import { Key } from 'aws-cdk-lib/aws-kms';
@@ -37,7 +37,12 @@ export class AlarmTopic extends Construct {
       StringEquals: { 'aws:SourceAccount': account },
       ArnLike: { 'aws:SourceArn': `arn:${partition}:cloudwatch:${region}:${account}:alarm:*` },
     };
-    const key = new Key(this, 'Key', { description: 'Encrypts alarm notifications.', enableKeyRotation: true });
+    const key = new Key(this, 'Key', {
+      description: 'Encrypts alarm notifications.',
+      enableKeyRotation: true,
+      // It encrypts nothing that is stored. A key that stayed would cost 1 USD a month.
+      removalPolicy: RemovalPolicy.DESTROY,
+    });
     key.addToResourcePolicy(
       new PolicyStatement({
         sid: 'AlarmsEncrypt',

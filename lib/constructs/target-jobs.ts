@@ -29,6 +29,9 @@ export interface TargetJobsProps {
   readonly allowLoopback: boolean;
 }
 
+/** A call ends within seconds, and jobs rarely fire together. */
+const CALLS_AT_ONCE = 10;
+
 /**
  * Schedules of jobs that other services do. A schedule puts the call into a queue, and a function makes it and repeats it until the
  * target has accepted the run or its window has ended.
@@ -57,7 +60,9 @@ export class TargetJobs extends Construct {
     data.idempotency.grantCommit(caller, ['askedRun']);
     for (const name of Object.keys(targets)) data.jobTargetCredentials[name]?.grantReadTo(caller);
     caller.allow('CallAgainOrGiveUp', 'sqs:SendMessage', queue.queueArn, missed.queueArn);
-    caller.function.addEventSource(new SqsEventSource(queue, { batchSize: 1, reportBatchItemFailures: true }));
+    caller.function.addEventSource(
+      new SqsEventSource(queue, { batchSize: 1, reportBatchItemFailures: true, maxConcurrency: CALLS_AT_ONCE }),
+    );
     // A run is called again until its window ends.
     wakesItself(caller.function);
     Validations.of(caller.function).acknowledge({

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { expect, test } from '@jest/globals';
-import { type Account, addressesPending, examineAccount } from '../../cli/account.ts';
+import { type Account, addressesPending, examineAccount, hasSubscription, isStanding } from '../../cli/account.ts';
 import { type Examined, examine } from '../../cli/doctor.ts';
 import { PROBES } from '../../cli/probes.ts';
 import { keyIdOf } from '../../lambdas/kernel/cause.ts';
@@ -47,7 +47,14 @@ test('the doctor finds live keys beside the sandbox, empty secrets and keys with
 });
 
 const ROLE = 'arn:aws:iam::1:role/other';
-const FRESH: Account = { region: 'eu-west-1', concurrency: 1000, isBootstrapped: true, stacks: [], unconfirmed: [] };
+const FRESH: Account = {
+  region: 'eu-west-1',
+  concurrency: 1000,
+  isBootstrapped: true,
+  stacks: [],
+  unconfirmed: [],
+  unheard: [],
+};
 const DEPLOYED: Account = { ...FRESH, logRole: ROLE, stacks: [{ name: 'PayonceData', status: 'UPDATE_COMPLETE' }] };
 
 test.each<[string, Account, readonly (readonly [string, string])[]]>([
@@ -71,6 +78,14 @@ test.each<[string, Account, readonly (readonly [string, string])[]]>([
       ['unconfirmed_address', 'a@b.example'],
     ],
   ],
+  [
+    'a deployment whose update failed without a rollback, and whose alarms nobody has subscribed to',
+    { ...DEPLOYED, stacks: [{ name: 'PayonceService', status: 'UPDATE_FAILED' }], unheard: ['arn:aws:sns:t'] },
+    [
+      ['stack_failed', 'PayonceService'],
+      ['no_subscription', 'arn:aws:sns:t'],
+    ],
+  ],
 ])('the doctor examines %s', (_name, account, findings) => {
   expect(examineAccount(account).map(({ check, about }) => [check, about])).toEqual(findings);
 });
@@ -80,6 +95,23 @@ test('the doctor finds the addresses of alarms that were not confirmed', () => {
     `<member>\n<TopicArn>t</TopicArn><SubscriptionArn>${arn}</SubscriptionArn><Endpoint>${endpoint}</Endpoint></member>`;
   const xml = `<Subscriptions>${member('arn:aws:sns:x', 'a@b.example')}${member('PendingConfirmation', 'c@d.example')}</Subscriptions>`;
   expect(addressesPending(xml)).toEqual(['c@d.example']);
+  expect(hasSubscription(xml)).toBe(true);
+  expect(hasSubscription('<ListSubscriptionsByTopicResult><Subscriptions/></ListSubscriptionsByTopicResult>')).toBe(
+    false,
+  );
+});
+
+test.each([
+  ['CREATE_COMPLETE', true],
+  ['UPDATE_IN_PROGRESS', true],
+  ['UPDATE_ROLLBACK_COMPLETE', true],
+  ['UPDATE_FAILED', true],
+  ['REVIEW_IN_PROGRESS', false],
+  ['CREATE_FAILED', false],
+  ['ROLLBACK_COMPLETE', false],
+  ['DELETE_FAILED', false],
+])('a stack that is %s has what it declares: %s', (status, isSo) => {
+  expect(isStanding(status)).toBe(isSo);
 });
 
 test('docs/first-deploy.md lists every probe with what it must show and its source', () => {

@@ -51,6 +51,13 @@ describe('tables that are restored', () => {
     expect(await restore()).toEqual(await restore());
   });
 
+  test('a table that is itself a copy of the moment is not taken for a new one', async () => {
+    const adopted = { ...tables, registry: `${tables.registry}-r${TO}` };
+    await expect(restoreTables(tools, { tables: adopted, only: ['registry'], toSeconds: TO })).rejects.toThrow(
+      `${adopted.registry} was restored to this moment and is in use`,
+    );
+  });
+
   test('a table that is gone is named, with what restores it', async () => {
     const lost = { ...tables, registry: 'never-was' };
     await expect(restoreTables(tools, { tables: lost, only: ['registry'], toSeconds: TO })).rejects.toThrow(

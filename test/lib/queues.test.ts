@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import type { Template } from 'aws-cdk-lib/assertions';
 import { synthesize } from '../support/synth.ts';
-import { present } from './templates.ts';
+import { EVERYTHING, present } from './templates.ts';
 
 interface Made<Properties> {
   readonly Properties: Properties;
@@ -24,6 +24,7 @@ const LONGEST_WAIT_SECONDS = 6 * 60 * 60;
 const MOST_AT_ONCE = 500;
 
 const { sandbox, service } = await synthesize({ 'payonce:stripeAccount': 'acct_1' });
+const { service: everything } = await synthesize(EVERYTHING);
 
 function sourcesOf(template: Template) {
   const of = <Properties>(type: string) => template.findResources(type) as Record<string, Made<Properties>>;
@@ -37,11 +38,15 @@ function sourcesOf(template: Template) {
   });
 }
 
-const sources = [service, sandbox].flatMap((template) => sourcesOf(present(template)));
+const all = [service, sandbox, everything].flatMap((template) => sourcesOf(present(template)));
+const sources = [...new Map(all.map((source) => [source.id, source])).values()];
 
 test('each queue with a function is among these', () => {
   expect(sources.map(({ id }) => id.replace(/Queue[0-9A-F]{8}$/, '')).toSorted()).toEqual([
     'CommissionEventsTasks',
+    'IntakeQueueshop',
+    'IntakeTasks',
+    'JobsTargetsCalls',
     'PartiesDelayedCalls',
     'PaymentRunsTasks',
     'ReceiptEventsTasks',

@@ -265,6 +265,8 @@ describe('alarms notify', () => {
         ]),
       }),
     });
+    // A destroy leaves nothing that costs.
+    template.hasResource('AWS::KMS::Key', { DeletionPolicy: 'Delete' });
     // AWS's own key would let no alarm through.
     template.hasResourceProperties('AWS::KMS::Key', {
       EnableKeyRotation: true,
