@@ -144,7 +144,7 @@ export class Events extends Construct {
       ...MINUTES_OF_TROUBLE,
     });
     new RunbookAlarm(this, 'StreamLate', {
-      description: 'The relay reads the Ledger’s Stream late or not at all.',
+      description: 'The relay reads the Ledger’s Stream late.',
       entry: 'the-relay-is-behind',
       metric: this.relay.function.metric('IteratorAge', { period: Duration.minutes(1), statistic: 'Maximum' }),
       threshold: LATE.toMilliseconds(),

@@ -1,3 +1,4 @@
+import { lateEvents } from '../events/http/event-telemetry.ts';
 import { readLostEventsConfig } from '../events/settings.ts';
 import { EventBridgePublisher, eventBridgeClient } from '../events/store/eventbridge-publisher.ts';
 import { configuredParking } from '../events/store/sqs-parking.ts';
@@ -143,6 +144,7 @@ function sweepingJobs(
       runner,
       digest,
       report,
+      late: lateEvents(platform),
       beyondReach: (fromMs, untilMs) => {
         const minutes = Math.ceil((untilMs - fromMs) / MINUTE_MS);
         telemetry.run('republish events', { [EventMetric.beyondReach]: minutes }, { fromMs, untilMs, minutes });

@@ -35,6 +35,7 @@ class LostEventsApiHarness {
   readonly marks = this.#stores.jobMarks;
   readonly beyondReach: (readonly [number, number])[] = [];
   readonly reported: unknown[] = [];
+  readonly late: number[] = [];
   /** A payment in a form that this code does not know. */
   unreadable: string | undefined;
   /** Messages in the projector's queue. */
@@ -100,6 +101,7 @@ class LostEventsApiHarness {
       entropy: countingEntropy(),
       report: (error) => this.reported.push(error),
       beyondReach: (...minutes) => this.beyondReach.push(minutes),
+      late: (ageMs) => this.late.push(ageMs),
     });
   }
 
@@ -124,6 +126,22 @@ describe('republishing lost events', () => {
       expect(await harness.run()).toMatchObject({ done: 0, failed: 0 });
     }
     expect(harness.bus.published).toHaveLength(1);
+  });
+
+  test('tells in every run that the relay does not run, from the first events that it did not publish', async () => {
+    const harness = new LostEventsApiHarness();
+    await harness.run();
+    for (let run = 1; run <= 3; run += 1) {
+      harness.complete();
+      harness.clock.advance(5 * MINUTE_MS);
+      await harness.run();
+      expect(harness.late).toHaveLength(run);
+      expect(harness.late.at(-1)).toBeGreaterThanOrEqual(5 * MINUTE_MS);
+      await harness.project();
+    }
+    harness.clock.advance(5 * MINUTE_MS);
+    await harness.run();
+    expect(harness.late).toHaveLength(3);
   });
 
   test('publishes nothing again in an outage of the projector of an hour, nor while it catches up', async () => {

@@ -66,6 +66,18 @@ export interface RelayTelemetry extends Pick<Telemetry, 'fault' | 'run'> {
   batch(batch: RelayedBatch): void;
 }
 
+/** The name under which the alarms of the relay watch its metrics. */
+export const RELAY = 'outbox-relay';
+
+/**
+ * Reports the age of an event that another function put on the bus in the relay's place. A relay that does not run reports nothing, and
+ * Lambda reports no age of the Stream's records then.
+ */
+export function lateEvents({ instruments }: Pick<Instrumented, 'instruments'>): (ageMs: number) => void {
+  return (ageMs) =>
+    void instruments.metrics(RELAY).singleMetric().addMetric(EventMetric.age, MetricUnit.Milliseconds, ageMs);
+}
+
 export function relayTelemetry(serviceName: string, { instruments, clock }: Instrumented): RelayTelemetry {
   const logger = instruments.logger(serviceName);
   const metrics = instruments.metrics(serviceName);

@@ -48,6 +48,8 @@ export interface RepublishLostEventsTools extends RepublishTools {
   readonly report: (error: unknown) => void;
   /** Called with a time range that was not processed in time and is skipped. Unix milliseconds, the end exclusive. */
   readonly beyondReach: (fromMs: number, untilMs: number) => void;
+  /** Called with the age of a part of which events were published: they reached the bus late. Milliseconds. */
+  readonly late: (ageMs: number) => void;
   /** @default three minutes */
   readonly lostAfterMs?: number;
 }
@@ -95,6 +97,7 @@ export function republishLostEvents(tools: RepublishLostEventsTools): Job<Republ
       const waiting = { ...tools, isQueued: queuedSince(tools, step) };
       const { published, unpublishable, isFinished, isQueued } = await republishPart(waiting, from, places, deadlineMs);
       if (isQueued === true) return { done: 0, left: places.length, failed: 0 };
+      if (published > 0) tools.late(clock.nowMs() - timeOf(from));
       if (!isFinished) {
         tools.report(new RetryableError('part_unfinished', `the events from ${nameOf(from)} were not all published`));
         return { done: published, left: 0, failed: unpublishable + 1 };
