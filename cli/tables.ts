@@ -12,6 +12,7 @@ import { DynamoDbLedgerWalk } from '../lambdas/views/store/dynamodb-ledger-walk.
 import { recordAction } from './activity.ts';
 import { openTables } from './deployment.ts';
 import { CliFailure, ExitCode } from './failure.ts';
+import { addPutBack } from './putting-back.ts';
 import { RESTORABLE, type Restorable, restoreTables } from './restoring.ts';
 import { readCountOf, readSeconds, type Session } from './session.ts';
 
@@ -30,7 +31,9 @@ const LEFT = [
 
 /** `payonce tables`. */
 export function addTables(program: Command, session: Session): void {
-  const tables = program.command('tables').description('restores tables to a moment, and recovers what was unfinished');
+  const tables = program
+    .command('tables')
+    .description('restores tables to a moment, recovers what was unfinished, and puts a row of the Ledger back');
 
   tables
     .command('restore')
@@ -62,6 +65,8 @@ export function addTables(program: Command, session: Session): void {
     )
     .option('--segments <count>', 'segments of the Ledger that are read concurrently', readCountOf(MAX_SEGMENTS), 4)
     .action(({ segments }: { segments: number }) => recover(session, segments));
+
+  addPutBack(tables, session);
 }
 
 /** A repeated command walks again. It writes only what is missing. */

@@ -37,6 +37,8 @@ export const ACTIONS = [
   'events.republish_started',
   'views.rebuild_started',
   'tables.recovery_started',
+  // In the transaction that puts a row of the Ledger back.
+  'row.put_back',
   // Of the settings.
   'settings.seen',
 ] as const;

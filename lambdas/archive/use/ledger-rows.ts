@@ -21,7 +21,7 @@ export interface LedgerRows {
 }
 
 /** All rows of a chain, strongly consistent. */
-export async function wholeChain(ledger: LedgerRows, chain: string): Promise<readonly ReadRow[]> {
+export async function wholeChain(ledger: Pick<LedgerRows, 'chain'>, chain: string): Promise<readonly ReadRow[]> {
   const found: ReadRow[] = [];
   let after: string | undefined;
   do {

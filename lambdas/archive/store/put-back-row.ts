@@ -1,0 +1,70 @@
+import type { DynamoDbActivity } from '../../activity/store/dynamodb-activity.ts';
+import { KeyAttribute } from '../../kernel/contract/tables.ts';
+import type { Clock } from '../../kernel/world.ts';
+import { ROW_IS_NEW } from '../../once/store/transact-items.ts';
+import { decidePutBack, type PutBack } from '../domain/put-back.ts';
+import { type LedgerRows, wholeChain } from '../use/ledger-rows.ts';
+
+export interface PutBackTools {
+  /** The Ledger's name, and its rows. */
+  readonly ledger: { readonly table: string; readonly rows: LedgerRows };
+  /** Where the original is: a table that was restored, or the archive. */
+  readonly source: { readonly name: string; readonly rows: Pick<LedgerRows, 'chain'> };
+  readonly activity: DynamoDbActivity;
+  readonly clock: Clock;
+}
+
+export interface PutBackRequest {
+  readonly chain: string;
+  readonly sort: string;
+  /** The id of the payment or the order. */
+  readonly id: string;
+  readonly operator: string;
+  readonly reason: string;
+}
+
+/**
+ * Puts the original of one row back into the Ledger, together with the entry of the activity log that says who did it and why. It is
+ * the only write that replaces a row of the Ledger; no function makes it. The Stream reports it as a change, so the alarm rings again.
+ *
+ * @throws RetryableError `contention`
+ */
+export async function putBackRow(
+  { ledger, source, activity, clock }: PutBackTools,
+  { chain, sort, id, operator, reason }: PutBackRequest,
+): Promise<PutBack['kind']> {
+  const [rows, originals] = await Promise.all([wholeChain(ledger.rows, chain), wholeChain(source.rows, chain)]);
+  const decided = decidePutBack(
+    rows.map(({ row }) => row),
+    originals.map(({ row }) => row),
+    sort,
+  );
+  if (decided.kind !== 'put') return decided.kind;
+  const original = originals.find(({ row }) => row.sort === sort)?.item;
+  const now = rows.find(({ row }) => row.sort === sort)?.item;
+  const Put = { TableName: ledger.table, Item: { ...original }, ...asItWas(now) };
+  const written = await activity.record(
+    {
+      chain: 'deployment',
+      action: 'row.put_back',
+      actor: { by: 'command', operator },
+      about: [id],
+      details: { row: sort, reason, source: source.name, overwritten: decided.overwritten?.digest ?? 'removed' },
+      occurredAtMs: clock.nowMs(),
+    },
+    [{ Put }],
+  );
+  // A rival has put it back, or somebody has changed it again.
+  return written ? 'put' : putBackRow({ ledger, source, activity, clock }, { chain, sort, id, operator, reason });
+}
+
+/** Closes the race of two operators: the second finds another row than the one that it has judged. */
+function asItWas(item: Readonly<Record<string, unknown>> | undefined) {
+  if (item === undefined) return { ConditionExpression: ROW_IS_NEW };
+  const names = Object.keys(item).filter((name) => name !== KeyAttribute.partition && name !== KeyAttribute.sort);
+  return {
+    ConditionExpression: names.map((_name, index) => `#a${index} = :a${index}`).join(' AND '),
+    ExpressionAttributeNames: Object.fromEntries(names.map((name, index) => [`#a${index}`, name])),
+    ExpressionAttributeValues: Object.fromEntries(names.map((name, index) => [`:a${index}`, item[name]])),
+  };
+}

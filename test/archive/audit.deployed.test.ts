@@ -1,0 +1,83 @@
+import { DeleteTableCommand, UpdateTableCommand } from '@aws-sdk/client-dynamodb';
+import { GetCommand, PutCommand } from '@aws-sdk/lib-dynamodb';
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import pMap from 'p-map';
+import { documentClient } from '../../lambdas/kernel/platform/document-client.ts';
+import { ApiClient } from '../support/api-client.ts';
+import { payonce } from '../support/command-line.ts';
+import { dynamoDbClient, localAws } from '../support/local-aws.ts';
+import { whole } from '../support/prove.ts';
+
+/** The walk of docs/audit.md. */
+
+const local = localAws();
+let restored: string | undefined;
+let client: ReturnType<typeof documentClient>;
+
+beforeAll(() => {
+  client = documentClient(dynamoDbClient());
+});
+afterAll(async () => {
+  if (restored === undefined) return;
+  const TableName = restored;
+  await dynamoDbClient().send(new UpdateTableCommand({ TableName, DeletionProtectionEnabled: false }));
+  await dynamoDbClient().send(new DeleteTableCommand({ TableName }));
+});
+
+async function command(...words: readonly string[]): Promise<{ code: number; document: Record<string, unknown> }> {
+  const { code, said } = await payonce(local, ...words, '--json', '--operator', 'Ada Example');
+  // A failure is a sentence after the document.
+  const document: unknown = JSON.parse(said.slice(0, said.lastIndexOf('}') + 1));
+  return { code, document: document as Record<string, unknown> };
+}
+
+test('one row that is changed by hand is named, put back and explained, and then all chains hold', async () => {
+  const from = Math.floor(Date.now() / 1000);
+  const api = new ApiClient(local, local.apiKey);
+  const keys = Array.from({ length: whole(100, { slice: 10 }) }, (_, index) => `audit-${index}`);
+  const payments = await pMap(keys, (key) => api.payUntilAnswered({ key }), { concurrency: 5 });
+  expect(new Set(payments.map(({ status }) => status))).toEqual(new Set([201]));
+  const payment = String(payments[3]?.json['id']);
+  const verify = () => command('verify', '--from', String(from));
+  expect(await verify()).toMatchObject({ code: 0, document: { findings: [], further: 0 } });
+  const shown = await api.send('GET', `/v1/payments/${payment}`);
+
+  // The local AWS ignores the moment and copies the rows as they are, so the copy is made before the damage.
+  const copied = await command('tables', 'restore', '--only', 'ledger', '--to', String(from));
+  restored = String((copied.document['restoredTables'] as Record<string, unknown>)['ledger']);
+  const Key = { pk: `PAY#${payment}`, sk: 'T#000002' };
+  const { Item: original = {} } = await client.send(new GetCommand({ TableName: local.tables.ledger, Key }));
+  const inside = original['payment'] as Record<string, unknown>;
+  const forged = { ...original, payment: { ...inside, amountCapturedMinor: 1 } };
+  await client.send(new PutCommand({ TableName: local.tables.ledger, Item: forged }));
+
+  expect(await verify()).toMatchObject({
+    code: 1,
+    document: { findings: [{ kind: 'chain_broken', chain: Key.pk, sequence: 2, what: 'changed' }], further: 0 },
+  });
+
+  const why = ['--from-table', restored, '--reason', 'Ticket 4711'];
+  expect(await command('tables', 'put-back', `${payment}/2`, ...why)).toMatchObject({
+    code: 0,
+    document: { outcome: 'put' },
+  });
+  const { Item: now } = await client.send(new GetCommand({ TableName: local.tables.ledger, Key }));
+  expect(now).toEqual(original);
+  expect(await verify()).toMatchObject({ code: 0, document: { findings: [] } });
+  expect((await api.send('GET', `/v1/payments/${payment}`)).text).toBe(shown.text);
+  const log = await command('activity', 'list');
+  expect(log.document['data']).toContainEqual(
+    expect.objectContaining({
+      action: 'row.put_back',
+      about: [payment],
+      caused_by: { type: 'command', operator: 'Ada Example' },
+      details: expect.objectContaining({ row: 'T#000002', reason: 'Ticket 4711' }),
+    }),
+  );
+
+  const access = ['--url', local.apiUrl, '--key', local.operatorKey];
+  const words = ['annotate', payment, '--reason', 'Row 2 was changed by hand; ticket 4711', '--transition', '2'];
+  expect(await command(...words, ...access)).toMatchObject({ code: 0, document: { annotates: 2 } });
+  expect((await api.send('GET', `/v1/payments/${payment}`)).json).toMatchObject({ annotations: 1 });
+  expect(await command('verify', '--payment', payment)).toMatchObject({ code: 0, document: { rows: 3, findings: [] } });
+});
