@@ -20,10 +20,10 @@ interface Chosen {
   readonly reason: string;
 }
 
-/** `payonce tables put-back`. */
+/** `payonce tables mend`. */
 export function addPutBack(tables: Command, session: Session): void {
   tables
-    .command('put-back')
+    .command('mend')
     .description('puts the original of one row of the Ledger back, from a table that was restored to an earlier moment')
     .argument('<row>', 'the id of a payment or an order, a slash, and the sequence: pay_…/2', readRow)
     .requiredOption('--from-table <name>', 'the restored table (tables restore --only ledger)')

@@ -57,7 +57,7 @@ test('one row that is changed by hand is named, put back and explained, and then
   });
 
   const why = ['--from-table', restored, '--reason', 'Ticket 4711'];
-  expect(await command('tables', 'put-back', `${payment}/2`, ...why)).toMatchObject({
+  expect(await command('tables', 'mend', `${payment}/2`, ...why)).toMatchObject({
     code: 0,
     document: { outcome: 'put' },
   });
