@@ -12,6 +12,7 @@ import { EventBus } from './constructs/event-bus.ts';
 import { Idempotency } from './constructs/idempotency.ts';
 import { Ledger } from './constructs/ledger.ts';
 import { LetterQueue } from './constructs/letter-queue.ts';
+import { MendingRole } from './constructs/mending-role.ts';
 import { ProcessorSecret } from './constructs/processor-secret.ts';
 import { Registry, type RegistryProps } from './constructs/registry.ts';
 import { processorSecrets, type SecretsOfProcessors } from './processors.ts';
@@ -124,6 +125,8 @@ export class DataStack extends Stack {
     if (props.settings.accountLogRole) new AccountLogRole(this, 'AccountLogRole');
     this.#makeDomain(props.settings);
 
+    const { role } = new MendingRole(this, 'Mending', { ledger: this.ledger, restored: ledger });
+    new CfnOutput(this, StackOutput.mendingRole, { value: role.roleArn });
     new CfnOutput(this, StackOutput.idempotencyTable, { value: this.idempotency.tableName });
     new CfnOutput(this, StackOutput.ledgerTable, { value: this.ledger.table.tableName });
     new CfnOutput(this, StackOutput.registryTable, { value: this.registry.tableName });

@@ -141,7 +141,7 @@ const ROLES: readonly (readonly [string, readonly string[]])[] = [
     'ReconcilingApi',
     [
       readsRows('PAY#*', 'ACT#*'),
-      `dynamodb:GetItem, dynamodb:PutItem ${onlyRows('Idempotency', 'OP#cor_*', 'OP#dec_*', 'OP#apr_*', 'OP#mkr_*')}`,
+      `dynamodb:GetItem, dynamodb:PutItem ${onlyRows('Idempotency', 'OP#cor_*', 'OP#dec_*', 'OP#ann_*', 'OP#apr_*', 'OP#mkr_*')}`,
       appendsRows('PAY#*', 'ACT#*'),
       `dynamodb:GetItem ${rows('KEY#*')}`,
       `dynamodb:UpdateItem ${rows('KEY_USE#*')}`,

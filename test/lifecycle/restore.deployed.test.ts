@@ -74,6 +74,7 @@ whole(test, { slice: test.skip })(
     const after = await deployWith(adopted, { tenantId, apiKey, operatorKey });
     expect(after.tables).toMatchObject({ ledger: `${before.tables.ledger}-r${to}`, views: before.tables.views });
     expect(after.apiKey).toBe(before.apiKey);
+    expect(await command('verify')).toMatchObject({ findings: [], further: 0 });
     await command('tables', 'recover');
     await command('views', 'rebuild', '--state', join(directory, 'views.json'), '--settle', '60');
 
@@ -83,7 +84,9 @@ whole(test, { slice: test.skip })(
     expect([again.status, again.json['id']]).toEqual([201, retried.json['id']]);
     expect(await charges(retried.json['id'])).toHaveLength(1);
     expect((await api.send('GET', `/v1/payments/${String(forgotten.json['id'])}`)).status).toBe(404);
-    expect((await api.send('POST', refunds, refund)).status).toBe(201);
+    const refunded = await api.send('POST', refunds, refund);
+    // A run of the resolver may have recorded the refund from the processor's books first. Then the key is spent.
+    if (refunded.status !== 201) expect(refunded.json).toMatchObject({ code: 'idempotency_key_expired' });
     const [charge] = await charges(kept.json['id']);
     expect(charge).toMatchObject({ amount_refunded: 400 });
     const capture = `/v1/payments/${String(held.json['id'])}/capture`;

@@ -58,6 +58,8 @@ export const StackOutput = {
   natsParkingQueue: 'NatsParkingQueueUrl',
   /** The policy of the role or user that the bridge of NATS runs as. */
   natsBridgePolicy: 'NatsBridgePolicyArn',
+  /** The role that puts a row of the Ledger back. */
+  mendingRole: 'MendingRoleArn',
   domainTarget: 'DomainTarget',
   processors: 'CalledProcessors',
 } as const;

@@ -1,0 +1,55 @@
+import { Aws, Duration, Stack, Validations } from 'aws-cdk-lib';
+import { AccountRootPrincipal, PolicyStatement, Role } from 'aws-cdk-lib/aws-iam';
+import { Construct } from 'constructs';
+import type { RestoredTable } from './data-table.ts';
+import type { Ledger } from './ledger.ts';
+
+interface MendingRoleProps {
+  readonly ledger: Ledger;
+  /** @default the declared table is in use */
+  readonly restored?: RestoredTable | undefined;
+}
+
+/** The time of the work. */
+const SESSION = Duration.hours(1);
+
+/**
+ * The role with which an operator puts a row of the Ledger back (`payonce tables mend`) and verifies it. A principal of the account
+ * assumes it with an identity policy that says so; no function does. It may do what appends need, read everything in the Ledger, and
+ * read copies of the Ledger that were restored beside it.
+ */
+export class MendingRole extends Construct {
+  readonly role: Role;
+
+  constructor(scope: Construct, id: string, { ledger, restored }: MendingRoleProps) {
+    super(scope, id);
+    this.role = new Role(this, 'Role', {
+      description: 'Puts rows of the Ledger back: payonce tables mend.',
+      assumedBy: new AccountRootPrincipal(),
+      maxSessionDuration: SESSION,
+    });
+    ledger.grantAppend(this.role, ['payment', 'order', 'activity']);
+    const tables = `arn:${Aws.PARTITION}:dynamodb:${Aws.REGION}:${Aws.ACCOUNT_ID}:table/`;
+    // The name of a copy is that of the first table and a moment.
+    const first = restored?.name.replace(/-r\d{1,10}$/, '');
+    const copies = `${first ?? ledger.table.tableName}-r*`;
+    const actions = ['dynamodb:Query', 'dynamodb:Scan', 'dynamodb:DescribeTable'];
+    const statements = [
+      { sid: 'ReadLedger', actions, resources: [ledger.table.tableArn] },
+      { sid: 'ReadCopies', actions, resources: [`${tables}${copies}`] },
+      { sid: 'FindTables', actions: ['cloudformation:DescribeStacks'], resources: [Stack.of(this).stackId] },
+    ];
+    for (const statement of statements) this.role.addToPolicy(new PolicyStatement(statement));
+    const shown = first ?? `<${(Stack.of(this).resolve(ledger.table.tableName) as { readonly Ref: string }).Ref}>`;
+    Validations.of(this.role).acknowledge(
+      {
+        id: `AwsSolutions::AwsSolutions-IAM5[Resource::arn:<AWS::Partition>:dynamodb:<AWS::Region>:<AWS::AccountId>:table/${shown}-r*]`,
+        reason: 'A copy has the name of the Ledger and the moment that it was restored to.',
+      },
+      {
+        id: 'PCI.DSS.321::PCI.DSS.321-IAMNoInlinePolicy',
+        reason: 'The policy names the table of this stack and belongs to no other role.',
+      },
+    );
+  }
+}

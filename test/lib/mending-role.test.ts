@@ -1,0 +1,32 @@
+import { expect, test } from '@jest/globals';
+import { synthesize } from '../support/synth.ts';
+import { present, statementsByOwner } from './templates.ts';
+
+const stacks = await synthesize();
+
+test('one role of the data stack may put rows of the Ledger back, and no function can assume it', () => {
+  const template = present(stacks.data);
+  const roles = Object.entries(template.findResources('AWS::IAM::Role')).filter(([id]) => id.startsWith('Mending'));
+  expect(roles).toHaveLength(1);
+  const trust = JSON.stringify(roles);
+  expect(trust).toContain(':root');
+  expect(trust).not.toContain('"Service"');
+  // To assume a role of the same account, the other side needs a statement, too. No function has one.
+  for (const stack of [stacks.service, stacks.sandbox])
+    expect(JSON.stringify([...statementsByOwner(present(stack)).values()])).not.toContain('sts:AssumeRole');
+  const statements = [...statementsByOwner(template)]
+    .filter(([owner]) => owner.startsWith('Mending'))
+    .flatMap(([, own]) => own);
+  const writes = statements.filter(({ Action }) => JSON.stringify(Action).includes('dynamodb:PutItem'));
+  expect(writes).toMatchObject([
+    {
+      Effect: 'Allow',
+      Condition: {
+        'ForAnyValue:StringEquals': { 'dynamodb:EnclosingOperation': ['TransactWriteItems'] },
+        'ForAllValues:StringLike': { 'dynamodb:LeadingKeys': ['PAY#*', 'ORD#*', 'ACT#*'] },
+      },
+    },
+  ]);
+  const denied = statements.filter(({ Effect }) => Effect === 'Deny');
+  expect(JSON.stringify(denied)).toContain('dynamodb:DeleteItem');
+});
