@@ -101,7 +101,19 @@ ${Object.values(others).map(titled).join('\n\n')}
 
 ## A payment with a callback and its event
 
-${low.toFixed(2)} per million under load without a reference, and ${high.toFixed(2)} per million alone with a reference.
+${low.toFixed(2)} per million under load without a reference, and ${high.toFixed(2)} per million alone with a reference. The event of a payment that names an affiliate
+costs ${(perMillion(paths.eventAlone) + perMillion(paths.commission)).toFixed(2)} alone, with its commission.
+
+## Goals
+
+In USD per million, and for an idle deployment per month. "Before" describes an earlier version, as it was estimated then.
+
+| what | goal | before | now |
+|---|---|---|---|
+${goalRows(figures)}
+
+A webhook that comes alone misses its goal by the surcharge for messages with a group, which keeps tenants apart. If SQS charges it for sending only,
+it costs ${(perMillion(paths.webhook) - 2 * PRICES.fairRequest.usd).toFixed(2)}; no page that could be read says so.
 
 ## Logs
 
@@ -140,6 +152,19 @@ ${Object.entries(growthOf())
   .map(([table, bytes]) => `| ${table} | ${bytes} | ${((bytes * MILLION) / 1024 ** 3).toFixed(2)} |`)
   .join('\n')}
 `;
+}
+
+function goalRows({ paths, idle }: Figures): string {
+  const usd = (...of: readonly Path[]): string => of.map((path) => perMillion(path).toFixed(2)).join(', alone ');
+  const units = Math.floor(paths.paymentWithMetadata.usage.writeUnit ?? Number.NaN);
+  const rows = [
+    ['the request of a payment', '14', '14', usd(paths.payment)],
+    ['write units of one with a reference and 500 bytes of metadata, without its limit', '15', '17', String(units)],
+    ['its event, with the rows of the Views', '10', '17 to 26', usd(paths.event, paths.eventAlone)],
+    ['a webhook, delivered at the first attempt', '6', '16', usd(paths.webhookUnderLoad, paths.webhook)],
+    ['an idle deployment without options', '12', '31', totalOf(idle).toFixed(2)],
+  ];
+  return rows.map((cells) => `| ${cells.join(' | ')} |`).join('\n');
 }
 
 /** The table of costs in the README. @throws Error when there is none */
