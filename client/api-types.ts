@@ -539,6 +539,11 @@ export interface components {
              */
             referrer?: string;
             /**
+             * @description The affiliate who gets a commission, 10 % of the amount that you keep, rounded down, once the order is completed and its lock period is over.
+             * @example aff_7
+             */
+            affiliate?: string;
+            /**
              * Format: uri
              * @description The page to which the payer returns after an action (`next_action`): https, or in test mode http on the loopback. Default: the page of the deployment.
              * @example https://shop.example/done
@@ -685,6 +690,8 @@ export interface components {
             details_erased?: true;
             /** @description The disputes of the payment, oldest first. Omitted while there are none. */
             disputes?: components["schemas"]["Dispute"][];
+            /** @description How many annotations operators made (`GET /v1/annotations?payment=…`). Omitted while there are none. */
+            annotations?: number;
             /**
              * @description Unix time in seconds.
              * @example 1772366400
@@ -832,10 +839,12 @@ export interface components {
             /** @description Null only after it was erased. */
             email: string | null;
             referrer: string | null;
+            /** @description Omitted when the order names none. */
+            affiliate?: string;
             /** @description As requested. Omitted when the page that is set for the deployment is used. */
             return_url?: string;
             /**
-             * @description `email`, `referrer` and `return_url` were erased. Omitted otherwise.
+             * @description `email`, `referrer`, `affiliate` and `return_url` were erased. Omitted otherwise.
              * @constant
              */
             details_erased?: true;
@@ -894,7 +903,7 @@ export interface components {
              */
             created: number;
             caused_by: components["schemas"]["Cause"];
-            /** @description The subject of the transition besides the payment: a refund, a dispute, a correction or a decision. */
+            /** @description The subject of the transition besides the payment: a refund, a dispute, a correction, a decision or an annotation. */
             subject: ({
                 /** @example refund */
                 object: string;

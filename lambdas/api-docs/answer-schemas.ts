@@ -315,10 +315,11 @@ export const mismatch = z
     }),
     difference: z.int().meta({ description: '`processor_amount` less `ledger_amount`.' }),
     charges: z.array(z.string()).meta({ description: 'The charges at the processor, in this currency.' }),
-    kind: z.enum(['missing_in_ledger', 'missing_at_processor', 'amounts_differ']).meta({
+    kind: z.enum(['missing_in_ledger', 'missing_at_processor', 'amounts_differ', 'charges_differ']).meta({
       description:
         '`missing_in_ledger`: the Ledger has no posting. `missing_at_processor`: no charge there has captured money. ' +
-        '`amounts_differ`: both have it, with different amounts.',
+        '`amounts_differ`: both have it, with different amounts. ' +
+        '`charges_differ`: the amounts agree, and those of the charges named do not: their differences cancel each other out.',
     }),
     processor: z
       .object({

@@ -62,6 +62,19 @@ describe('money at the processor that the Ledger does not have', () => {
   });
 });
 
+test('two differences of one payment that cancel each other out are a mismatch', async () => {
+  const payment = await harness.paid('k-1');
+  const own = harness.chargeOf(payment).chargeId;
+  await harness.inside.dispute(own, 1000);
+  const { chargeId } = await harness.chargeBeside(payment, 1000);
+  expect(await harness.mismatches()).toMatchObject([
+    { processorMinor: 1000, ledgerMinor: 1000, kind: 'charges_differ', chargeIds: [own, chargeId] },
+  ]);
+
+  await harness.world.learn(payment);
+  expect(await harness.mismatches()).toEqual([]);
+});
+
 describe('money in the Ledger that the processor does not have', () => {
   test('is a refund without a transition, or one that failed meanwhile', async () => {
     const payment = await harness.paid('k-1');

@@ -1,6 +1,9 @@
 import type { PaymentId } from '../../kernel/ids.ts';
 import { invariant } from '../../kernel/invariant.ts';
+import { moneyOf } from '../../payments/domain/charge-money.ts';
+import { decisionOf } from '../../payments/domain/operator-decision.ts';
 import type { PaymentStatus } from '../../payments/domain/payment.ts';
+import type { PaymentState } from '../../payments/domain/payment-state.ts';
 import type { Posting } from '../../payments/domain/posting.ts';
 import type { ProcessorCharge } from '../../payments/domain/processor-charge.ts';
 import type { Transition } from '../../payments/domain/transition.ts';
@@ -15,7 +18,7 @@ export interface Mismatch {
   readonly processorMinor: number;
   readonly ledgerMinor: number;
   readonly chargeIds: readonly string[];
-  readonly kind: 'missing_in_ledger' | 'missing_at_processor' | 'amounts_differ';
+  readonly kind: 'missing_in_ledger' | 'missing_at_processor' | 'amounts_differ' | 'charges_differ';
 }
 
 /** The Ledger's side of a comparison. */
@@ -24,7 +27,9 @@ export interface InLedger {
   /** Absent when the payment does not exist. */
   readonly paymentStatus?: PaymentStatus;
   /** All transitions of the payment. */
-  readonly transitions: readonly Pick<Transition, 'postings'>[];
+  readonly transitions: readonly Pick<Transition, 'postings' | 'subject' | 'type'>[];
+  /** What they amount to. Absent when the payment does not exist or belongs to other books. */
+  readonly state?: PaymentState;
 }
 
 /**
@@ -33,6 +38,8 @@ export interface InLedger {
  * - the processor's figure is the sum over the given charges;
  * - the Ledger's figure is the net debit of `processor_clearing` over the given transitions. Fees are left out, because the
  *   processor lists gross amounts. Corrections count, because operators use them to correct the books.
+ *
+ * Where both figures agree, each charge is compared too: a dispute and another charge, both unknown here, can cancel each other out.
  */
 export function compareBooks(charges: readonly ProcessorCharge[], inLedger: InLedger): readonly Mismatch[] {
   const { paymentId, paymentStatus, transitions } = inLedger;
@@ -45,18 +52,29 @@ export function compareBooks(charges: readonly ProcessorCharge[], inLedger: InLe
     const ledgerMinor = sumOf(
       posted.map(({ direction, amountMinor }) => (direction === 'debit' ? amountMinor : -amountMinor)),
     );
-    if (processorMinor === ledgerMinor) return [];
+    const differing =
+      processorMinor === ledgerMinor ? inCurrency.filter((charge) => isOtherwise(charge, inLedger)) : [];
+    if (processorMinor === ledgerMinor && differing.length === 0) return [];
     const found: Mismatch = {
       ...(paymentId === undefined ? {} : { paymentId }),
       ...(paymentStatus === undefined ? {} : { paymentStatus }),
       currency,
       processorMinor,
       ledgerMinor,
-      chargeIds: inCurrency.map(({ chargeId }) => chargeId),
-      kind: kindOf(inCurrency, posted),
+      chargeIds: (differing.length > 0 ? differing : inCurrency).map(({ chargeId }) => chargeId),
+      kind: differing.length > 0 ? 'charges_differ' : kindOf(inCurrency, posted),
     };
     return [found];
   });
+}
+
+/** Whether the chain records another amount of the charge. What an operator has corrected or decided counts as a whole only. */
+function isOtherwise(charge: ProcessorCharge, { transitions, state }: InLedger): boolean {
+  if (state === undefined) return false;
+  if (transitions.some((each) => each.type === 'ledger.corrected' || decisionOf(each) !== undefined)) return false;
+  const posted = moneyOf(charge.chargeId, state);
+  const postedMinor = posted === undefined ? 0 : posted.capturedMinor - posted.refundedMinor - posted.disputedMinor;
+  return postedMinor !== keptMinor(charge);
 }
 
 /** `missing_…` when one side has no money at all, else `amounts_differ`. */

@@ -227,7 +227,7 @@ class Look {
     const { chargeId } = chain.state.payment;
     const isOther = known.some((charge) => charge.chargeId !== chargeId);
     const charges = known.length > 0 || chargeId === undefined ? known : await this.#read(own, chargeId);
-    const isSame = !isOther && compareBooks(charges, { paymentId, transitions: chain.transitions }).length === 0;
+    const isSame = !isOther && compareBooks(charges, { paymentId, ...chain }).length === 0;
     return isSame ? ONE_DONE : this.#atPayment(own, chain, charges);
   }
 
@@ -260,7 +260,7 @@ class Look {
       paymentId: payment.id,
       paymentStatus: payment.status,
       // The transitions of a payment at another account do not belong to these books.
-      transitions: here ? chain.transitions : [],
+      ...(here ? chain : { transitions: [] }),
     });
     const about: Omit<LookedAt, 'currency'> = {
       books: { name: books.name, mode: books.mode, account: books.account },

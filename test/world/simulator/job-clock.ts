@@ -2,7 +2,7 @@ import { JOB_DEFAULT_MAX_DURATION_SECONDS } from '../../../lambdas/jobs/contract
 import { isEnded } from '../../../lambdas/jobs/domain/job-run.ts';
 import { parseRun } from '../../../lambdas/jobs/store/job-items.ts';
 import { JOBS, type JobEntry, type JobId } from '../../../lambdas/kernel/contract/jobs.ts';
-import { RegistryRow } from '../../../lambdas/kernel/contract/rows.ts';
+import { RegistryRow, ViewsRow } from '../../../lambdas/kernel/contract/rows.ts';
 import { IdempotencyTable, KeyAttribute, LedgerTable, RegistryTable } from '../../../lambdas/kernel/contract/tables.ts';
 import { isInquiryDue } from '../../../lambdas/kernel/looks.ts';
 import { isOrderDue } from '../../../lambdas/orders/domain/order-limits.ts';
@@ -62,6 +62,11 @@ const HOLD_MS = Math.min(...REGISTRY.map(({ abilities }) => abilities.holdValidi
 const isOpenClaim = (item: RowChange['after']): boolean =>
   item?.[IdempotencyTable.openClaimsIndex.partitionKey] !== undefined;
 const dueAtOf = (item: RowChange['after']): unknown => item?.[RegistryTable.dueIndex.sortKey];
+/** A suspected mismatch is confirmed by a later run. */
+const isSuspected = ({ table, after }: RowChange): boolean =>
+  table === TABLES.views &&
+  after?.[KeyAttribute.partition] === ViewsRow.allMismatches &&
+  JSON.stringify(after).includes('suspected');
 const isOutcome = ({ table, after }: RowChange): boolean =>
   table === TABLES.ledger && after?.[LedgerTable.recentOutcomesIndex.partitionKey] !== undefined;
 const afterOutcome =
@@ -212,6 +217,7 @@ export class JobClock {
 
   #note(change: RowChange): void {
     if (change.after !== undefined && partitionOf(change).startsWith(RegistryRow.jobRuns)) this.#noteRun(change.after);
+    if (isSuspected(change)) this.wake('reconcile-days');
     for (const [job, wait] of this.#waits) {
       const trigger = TRIGGERS[job];
       const dueMs = trigger.dueMs(change, this.#simulation.nowMs);

@@ -51,8 +51,11 @@ function wrongIn(versions: readonly Written<Item>[], { chain, ofOrder }: Chains,
   const { dueMinor, isOpen } = stateOf(chain);
   if (isOpen) return [];
   const status = newest.row['status'] as string;
-  const isCanceled = ofOrder.at(-1)?.row.order.status === 'canceled';
+  const order = ofOrder.at(-1)?.row.order;
+  const isCanceled = order?.status === 'canceled';
   if (status !== 'locked' && dueMinor > 0 && !isCanceled) return [`it is ${status}, and ${dueMinor} is due`];
+  // The commission of an order that an operator must decide waits with it.
+  if (order?.status === 'needs_review') return [];
   const isOver = status !== 'canceled' && nowMs > Number(newest.row['releasesAtMs']) + 2 * DAY_MS;
   return isOver ? [`it is ${status} after its lock period`] : [];
 }
