@@ -31,6 +31,8 @@ interface OutboundStep<T> {
   readonly about?: string | undefined;
   /** Unix milliseconds. No attempt begins that could end later. */
   readonly deadlineMs: number;
+  /** Whether an earlier process may have sent the call. A letter says it. @default false */
+  readonly mayBeSent?: boolean;
   /** Must end within its limit. @throws only faults (`kernel/faults.ts`) */
   readonly send: (limit: CallLimit) => Promise<T>;
 }

@@ -102,7 +102,7 @@ export function createOutboundPolicy(options: OutboundPolicyOptions): OutboundPo
       const { fault, attempts } = end;
       const isTerminal = fault instanceof TerminalError;
       if (givenUp === 'dead_letter_terminal' && !isTerminal) throw fault;
-      const mayBeApplied = fault instanceof AmbiguousError;
+      const mayBeApplied = fault instanceof AmbiguousError || call.mayBeSent === true;
       const reason = fault.code;
       const { operation, about } = call;
       const named = about === undefined ? {} : { about };

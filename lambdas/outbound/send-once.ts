@@ -2,6 +2,7 @@ import { AmbiguousError, RetryableError, TerminalError } from '../kernel/faults.
 import type { CallLimit, Clock } from '../kernel/world.ts';
 import {
   type DeadLettered,
+  type Fault,
   type Found,
   type GivenUp,
   isFault,
@@ -49,8 +50,8 @@ export interface SendOnceRequest {
     /** A look-up finds an accepted request immediately; the lag is only that of requests in flight. @default false */
     readonly isStrong?: boolean;
   };
-  /** What follows a send without an answer within the same call. */
-  readonly withinCall: 'by_lookup' | 'never';
+  /** What follows a send without an answer. `by_key`: the vendor keeps keys permanently, so the call is sent again, by the next owner too. */
+  readonly withinCall: 'by_lookup' | 'by_key' | 'never';
   /** @default 'throw' */
   readonly givenUp?: GivenUp;
   /** The payload of the dead letter, if the call is dead-lettered. */
@@ -70,14 +71,15 @@ const CLOCK_MARGIN_MS = 5_000;
 const CLOCK_SKEW_MS = 10 * 60_000;
 
 /**
- * Sends to a vendor that does not recognize repeated requests, so that the request takes effect once.
+ * Sends to a vendor that does not recognize repeated requests, so that the request takes effect once. For one that does, the claim
+ * remembers that an earlier owner may have sent: when all later attempts fail, the outcome is unknown.
  *
  *     claim "sending" ──▶ send ──▶ "sent"
  *           │               └ no answer: the claim stays
  *           ▼
  *     takeover: searches the vendor for the key ─▶ found: "sent"
  *                                               ─▶ provably absent: sends again
- *                                               ─▶ no look-up: needs review
+ *                                               ─▶ no look-up: needs review; by key: sends again
  *
  * @throws RetryableError if nothing was sent, a rival is sending, or absence is not proved yet
  * @throws AmbiguousError if the request may have been sent; a later call determines the outcome
@@ -92,11 +94,14 @@ export async function sendOnce(tools: SendOnceTools, request: SendOnceRequest): 
     throw retryLater(policy.vendor, 'sending_elsewhere', claim.leaseExpiresAtMs - clock.nowMs());
   }
   const ours: SendingOwner = { key: request.key, owner: claim.owner };
-  if (claim.kind === 'sending_before') {
+  const mayBeSent = claim.kind === 'sending_before' && request.withinCall === 'by_key';
+  if (mayBeSent && !(await claims.sendAgain(ours)))
+    throw retryLater(policy.vendor, 'sending_elsewhere', CLOCK_MARGIN_MS);
+  if (claim.kind === 'sending_before' && !mayBeSent) {
     const before = await findBefore(tools, request, ours, claim);
     if (before !== undefined) return before;
   }
-  return sendOwned(tools, request, ours);
+  return sendOwned(tools, { ...request, mayBeSent }, ours);
 }
 
 /** The outcome of an earlier owner's send. Undefined if nothing was sent; this owner may then send. */
@@ -122,12 +127,16 @@ async function findBefore(
   } catch (error) {
     if (!isFault(error)) throw error;
     await claims.release(ours, 'unknown');
-    // A fault of the look-up does not prove anything about the send. A later call may find out, if it is known when.
-    const isLater = !(error instanceof TerminalError) && error.retryAfterSeconds !== undefined;
-    throw isLater ? error : new AmbiguousError(error.code, error.message, { cause: error });
+    throw afterSend(error);
   }
   if (await claims.sendAgain(ours)) return undefined;
   throw retryLater(policy.vendor, 'sending_elsewhere', CLOCK_MARGIN_MS);
+}
+
+/** A fault does not prove anything about an earlier send. A later call may find out, if it is known when. */
+function afterSend(fault: Fault): Fault {
+  const isLater = !(fault instanceof TerminalError) && fault.retryAfterSeconds !== undefined;
+  return isLater ? fault : new AmbiguousError(fault.code, fault.message, { cause: fault });
 }
 
 /**
@@ -147,24 +156,25 @@ function absenceProvenAtMs(
 
 async function sendOwned(
   { policy, claims }: SendOnceTools,
-  request: SendOnceRequest,
+  request: SendOnceRequest & { readonly mayBeSent: boolean },
   ours: SendingOwner,
 ): Promise<SendOutcome> {
-  const { payload, givenUp = 'throw' } = request;
+  const { payload, givenUp = 'throw', mayBeSent } = request;
   const call: OutboundCall<SendAnswer> = {
     operation: request.operation,
     about: request.about,
     deadlineMs: request.deadlineMs,
     send: request.send,
+    mayBeSent,
     ...resend(request),
   };
-  const outcome = await settle(claims, ours, () =>
+  const outcome = await settle(claims, { ...ours, mayBeSent }, () =>
     givenUp === 'throw' ? policy.call(call) : policy.callOrDeadLetter(call, payload, givenUp),
   );
   const isUnknown = outcome.kind === 'unknown' || (isKept(outcome) && outcome.mayBeApplied);
   if (outcome.kind === 'sent') await claims.sent(ours.key, outcome.vendorId);
   else await claims.release(ours, isUnknown ? 'unknown' : 'nothing_sent');
-  if (isUnknown && request.lookUp === undefined) return { kind: 'needs_review' };
+  if (isUnknown && request.lookUp === undefined && request.withinCall !== 'by_key') return { kind: 'needs_review' };
   if (outcome.kind === 'unknown') throw outcome.fault;
   return outcome;
 }
@@ -176,7 +186,7 @@ function isKept(outcome: { readonly kind: string }): outcome is DeadLettered {
 /** Only errors of the vendor's call determine the outcome; faults of the claims' store do not. */
 async function settle<T>(
   claims: SendingClaims,
-  ours: SendingOwner,
+  ours: SendingOwner & { readonly mayBeSent: boolean },
   make: () => Promise<T>,
 ): Promise<T | { readonly kind: 'unknown'; readonly fault: AmbiguousError }> {
   try {
@@ -184,12 +194,14 @@ async function settle<T>(
   } catch (error) {
     if (error instanceof AmbiguousError) return { kind: 'unknown', fault: error };
     // Any other error is a bug. The claim stays, and the next owner determines the outcome.
-    if (isFault(error)) await claims.release(ours, 'nothing_sent');
-    throw error;
+    if (!isFault(error)) throw error;
+    await claims.release(ours, ours.mayBeSent ? 'unknown' : 'nothing_sent');
+    throw ours.mayBeSent ? afterSend(error) : error;
   }
 }
 
 function resend({ withinCall, lookUp }: SendOnceRequest): Resend<SendAnswer> {
+  if (withinCall === 'by_key') return { idempotent: 'by_key' };
   return withinCall === 'by_lookup' && lookUp !== undefined
     ? { idempotent: 'by_lookup', lookUp: lookUp.find, maxLagMs: lookUp.maxLagMs }
     : { idempotent: 'never' };

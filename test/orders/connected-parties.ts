@@ -3,6 +3,7 @@ import { createPostmark, probePostmark } from '../../lambdas/orders/parties/post
 import { probeShop } from '../../lambdas/orders/parties/shop-call.ts';
 import { CREDITS_PATH, createShopReferrals } from '../../lambdas/orders/parties/shop-referrals.ts';
 import { createShopStock, STOCK_PATH } from '../../lambdas/orders/parties/shop-stock.ts';
+import { callOnce, type SendRequest } from '../../lambdas/outbound/http-call.ts';
 import type { GivenUp } from '../../lambdas/outbound/outbound-calls.ts';
 import { createOutboundPolicy } from '../../lambdas/outbound/outbound-policy.ts';
 import type { MemoryLetterBox } from '../outbound/memory-letter-box.ts';
@@ -16,13 +17,15 @@ interface Around {
   /** Of the sandbox that plays the parties. */
   readonly url: string;
   readonly letters: MemoryLetterBox;
+  /** @default HTTP */
+  readonly send?: SendRequest;
 }
 
 export type ConnectedParties = ReturnType<typeof connectParties>;
 
 /** The state of one process. Another call makes another process that shares the claims. */
 export function connectParties(
-  { clock, url, letters }: Around,
+  { clock, url, letters, send = callOnce }: Around,
   givenUp: GivenUp,
   claims = new Stores(clock).sendingClaims('sandbox'),
 ) {
@@ -39,6 +42,7 @@ export function connectParties(
   const shop = (vendor: string, path: string) => ({
     url,
     clock,
+    send,
     givenUp,
     policy: policyOf(vendor, (limit) => probeShop(vendor, { url, path }, limit)),
   });
@@ -50,7 +54,7 @@ export function connectParties(
     claims,
     emails,
     stock: createShopStock(shop('stock', STOCK_PATH)),
-    referrals: createShopReferrals(shop('referrals', CREDITS_PATH)),
+    referrals: createShopReferrals({ ...shop('referrals', CREDITS_PATH), claims }),
     mailer: createMailer(emails, { clock, counts, capped: () => undefined, givenUp, isSandbox: true }),
     clock,
   };

@@ -7,6 +7,7 @@ import { idempotentRunner } from '../../lambdas/once/idempotent-runner.ts';
 import { makeAgain, recordGivenUp } from '../../lambdas/orders/parties/make-again.ts';
 import type { OrderLetterTools } from '../../lambdas/orders/use/call-for-order-again.ts';
 import type { CreateOrder } from '../../lambdas/orders/use/create-order.ts';
+import { callOnce, type SendRequest } from '../../lambdas/outbound/http-call.ts';
 import { makeDelayedCall } from '../../lambdas/outbound/use/last-rung.ts';
 import { redriveLetters } from '../../lambdas/outbound/use/redrive-letters.ts';
 import { MemoryLetterBox } from '../outbound/memory-letter-box.ts';
@@ -33,7 +34,7 @@ beforeEach(async () => {
   sandbox = createTestSandbox();
   server = await serveSandbox(sandbox.handler);
   letters = new MemoryLetterBox(harness.clock);
-  ({ claims } = connect('throw'));
+  claims = new Stores(harness.clock).sendingClaims('sandbox');
 });
 afterEach(async () => {
   await server[Symbol.asyncDispose]();
@@ -49,7 +50,9 @@ async function brokenOrder(key: string): Promise<CreateOrder> {
   const { mailer, referrals } = connect('delay');
   const credit = { orderId: request.orderId, referrer: 'ref_friend', currency: 'EUR' };
   const operationId = orderStepOperation(systemDigest, 'credit', request.orderId);
-  await connect('throw').referrals.credit({ ...credit, operationId, amountMinor: 1 }, { timeoutMs: 5_000 });
+  // Of a process whose claims are lost.
+  const { referrals: other } = connectParties({ clock: harness.clock, url: server.url, letters }, 'throw');
+  await other.credit({ ...credit, operationId, amountMinor: 1 }, { timeoutMs: 5_000 });
   await harness.order(request, { mailer, referrals });
   harness.clock.advance(LATE_BOUND_MS);
   await harness.resolveFor(60, { mailer, referrals });
@@ -242,6 +245,34 @@ test('a delayed call that fails too has a dead letter with its order, and a redr
   ]);
   expect(await harness.read(request)).toMatchObject({ email: { status: 'sent' }, referral: { status: 'credited' } });
   expect(await sent(request)).toHaveLength(1);
+});
+
+test.each([
+  ['every later attempt is refused for certain', 429],
+  ['the shop refuses the signature later', 401],
+])('a credit whose worker is killed after the send is not known, when %s, and is given once', async (_what, status) => {
+  const request = orderRequest('killed');
+  const { mailer } = connect('delay');
+  const around = { clock: harness.clock, url: server.url, letters };
+  const killed: SendRequest = async (call) => {
+    await callOnce(call);
+    throw new Error('the worker was killed');
+  };
+  const dying = connectParties({ ...around, send: killed }, 'delay', claims);
+  await expect(harness.order(request, { mailer, referrals: dying.referrals })).rejects.toThrow('killed');
+  harness.clock.advance(120_000);
+  const refused: SendRequest = async () => ({ status, retryAfter: null, headers: new Headers(), text: '' });
+  const busy = connectParties({ ...around, send: refused }, 'delay', claims);
+  await harness.resolve({ mailer, referrals: busy.referrals });
+  await lastRung(connectParties({ ...around, send: refused }, 'throw', claims));
+  expect(await harness.read(request)).toMatchObject({ status: 'completed', referral: { status: 'unknown' } });
+
+  harness.clock.advance(HIDDEN_MS);
+  expect(await redrive()).toContainEqual(
+    expect.objectContaining({ operation: 'credit.give', state: 'applied', mayBeApplied: true }),
+  );
+  expect(await harness.read(request)).toMatchObject({ referral: { status: 'credited' } });
+  expect(await sandbox.books.credits.entriesOfOrder(request.orderId)).toHaveLength(1);
 });
 
 const refusing = {

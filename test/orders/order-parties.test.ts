@@ -129,7 +129,8 @@ describe('the referral program', () => {
   });
 
   test('one key for two credits is a bug, and is dead-lettered for an operator', async () => {
-    await parties.referrals.credit(credit(), LIMIT);
+    // Of a process whose claims are lost.
+    await connect('delay').referrals.credit(credit(), LIMIT);
     expect(await parties.referrals.credit(credit('ref_friend', { amountMinor: 501 }), LIMIT)).toEqual({
       kind: 'given_up',
       reason: 'referrals_key_mismatch',

@@ -14,7 +14,8 @@ import { orderRequest } from '../orders/order-fixtures.ts';
 import { freshOrder } from '../orders/sandbox-orders.ts';
 import { countingEntropy } from '../support/counting-entropy.ts';
 import { SimulatedClock } from '../support/simulated-clock.ts';
-import { MemoryDynamoDb } from '../world/memory-dynamodb.ts';
+import { Stores } from '../world/stores.ts';
+import { TABLES } from '../world/tables.ts';
 
 /** As Secrets Manager generates it. */
 const GENERATED = 'aB3dE6gH9jK2mN5pQ8rS1tU4vW7xY0zA';
@@ -127,12 +128,12 @@ test('every call to the shop is signed with the shop’s secret', async () => {
     secrets: { shopSigningKey: 'shop-key', postmarkToken: 'postmark-token' },
     postmark: { url: 'https://mail.example', from: 'shop@shop.example' },
     emailsPerRecipient: 20,
-    registryTable: 'Registry',
+    registryTable: TABLES.registry,
     deadLettersQueueUrl: 'https://queue.example',
     delayedCallsQueueUrl: 'https://queue.example/delayed',
   };
   const tools = {
-    documents: new MemoryDynamoDb({ tables: [] }).client,
+    documents: new Stores(clock).database.client,
     sqs: (settings: SQSClientConfig = {}) => new SQSClient({ region: 'eu-west-1', ...settings }),
     // The only method that is called.
     secretsManager: async () => manager as unknown as SecretsManagerClient,

@@ -150,7 +150,7 @@ function connect(
     });
     return {
       stock: createShopStock(shop('stock', STOCK_PATH)),
-      referrals: createShopReferrals(shop('referrals', CREDITS_PATH)),
+      referrals: createShopReferrals({ ...shop('referrals', CREDITS_PATH), claims: claimsOf('referrals') }),
     };
   };
   const bigcommerce = (secretId: string, locationId: number): Pick<Parties, 'stock' | 'referrals'> => {

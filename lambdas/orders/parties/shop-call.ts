@@ -19,44 +19,48 @@ export interface ShopOptions {
   readonly givenUp?: GivenUp;
 }
 
+interface ShopPost {
+  readonly path: string;
+  /** @default none: the call is idempotent by itself */
+  readonly key?: string;
+  readonly body?: object;
+}
+
+/** One request. */
+export async function postOnce(
+  { url, policy, send = callOnce }: Pick<ShopOptions, 'url' | 'policy' | 'send'>,
+  { path, key, body = {} }: ShopPost,
+  { timeoutMs }: CallLimit,
+): Promise<HttpAnswer> {
+  const headers = {
+    accept: 'application/json',
+    'content-type': 'application/json',
+    ...(key === undefined ? {} : { 'idempotency-key': key }),
+  };
+  const text = JSON.stringify(body);
+  return send({ method: 'POST', url: `${url}${path}`, headers, body: text, timeoutMs, party: policy.vendor });
+}
+
 /** A call with an effect, under its key. The shop keeps keys permanently, so a repeated call returns the first result. */
 export async function postToShop<T>(
-  { url, policy, clock, send = callOnce }: Omit<ShopOptions, 'givenUp'>,
-  request: {
+  options: Omit<ShopOptions, 'givenUp'>,
+  request: ShopPost & {
     readonly operation: string;
     /** The order. @default none */
     readonly about?: string;
-    readonly path: string;
-    /** @default none: the call is idempotent by itself */
-    readonly key?: string;
-    readonly body?: object;
     readonly limit: CallLimit;
   },
   read: (answer: HttpAnswer, nowMs: number) => T,
   ending: { readonly givenUp: GivenUp; readonly payload: object } = { givenUp: 'throw', payload: {} },
 ): Promise<T | DeadLettered> {
-  const { operation, about, path, key, body = {}, limit } = request;
+  const { policy, clock } = options;
+  const { operation, about, limit } = request;
   const call: OutboundCall<{ readonly answer: T }> = {
     operation,
     about,
     deadlineMs: clock.nowMs() + limit.timeoutMs,
     idempotent: 'by_key',
-    send: async ({ timeoutMs }) => {
-      const headers = {
-        accept: 'application/json',
-        'content-type': 'application/json',
-        ...(key === undefined ? {} : { 'idempotency-key': key }),
-      };
-      const answer = await send({
-        method: 'POST',
-        url: `${url}${path}`,
-        headers,
-        body: JSON.stringify(body),
-        timeoutMs,
-        party: policy.vendor,
-      });
-      return { answer: read(answer, clock.nowMs()) };
-    },
+    send: async (each) => ({ answer: read(await postOnce(options, request, each), options.clock.nowMs()) }),
   };
   const { givenUp, payload } = ending;
   const outcome = await (givenUp === 'throw' ? policy.call(call) : policy.callOrDeadLetter(call, payload, givenUp));

@@ -1,11 +1,14 @@
 import * as z from 'zod';
 import type { CreateCredit } from '../../kernel/contract/shop-api.ts';
 import type { OperationId, OrderId } from '../../kernel/ids.ts';
+import { invariant } from '../../kernel/invariant.ts';
 import type { HttpAnswer } from '../../outbound/http-call.ts';
+import { type SendAnswer, sendOnce } from '../../outbound/send-once.ts';
+import type { SendingClaims } from '../../outbound/use/sending-claims.ts';
 import { readJson } from '../../outbound/vendor-answers.ts';
-import type { CreditOrder, CreditOutcome, ReferralProgram } from '../use/order-parties.ts';
+import type { CreditOrder, ReferralProgram } from '../use/order-parties.ts';
 import { givenUpCall } from './mailer.ts';
-import { postToShop, refusalOf, type ShopOptions } from './shop-call.ts';
+import { postOnce, refusalOf, type ShopOptions } from './shop-call.ts';
 
 export const CREDITS_PATH = '/referrals/credits';
 
@@ -33,25 +36,55 @@ const credit = z.object({
   currency: z.string(),
 });
 
-/** The shop's referral credits over its HTTP contract. The shop keeps idempotency keys permanently. */
-export function createShopReferrals(options: ShopOptions): ReferralProgram {
-  const { policy, givenUp = 'throw' } = options;
+interface ReferralOptions extends ShopOptions {
+  readonly claims: SendingClaims;
+}
+
+/**
+ * The shop's referral credits over its HTTP contract. The shop keeps idempotency keys permanently, so a credit is sent again under its
+ * key. The sending claim outlives a worker that is killed after its send:
+ *
+ *   worker   claim ── send ✓ (killed)
+ *   later                     claim: before ── send: 429, 429, … ── given up: unknown, and not failed
+ */
+export function createShopReferrals(options: ReferralOptions): ReferralProgram {
+  const { policy, claims, clock, givenUp = 'throw' } = options;
   return {
-    credit: async ({ operationId, orderId, referrer, amountMinor, currency }, limit) => {
+    credit: async ({ operationId, orderId, referrer, amountMinor, currency }, { timeoutMs }) => {
       const body: CreateCredit = { order: orderId, referrer, amount: amountMinor, currency };
       const payload: CreditOrder = { operationId, orderId, referrer, amountMinor, currency };
-      const outcome = await postToShop(
-        options,
-        { operation: CREDIT_OPERATION, about: orderId, path: CREDITS_PATH, key: operationId, body, limit },
-        (answer, nowMs) => readCredit(policy.vendor, body, answer, nowMs),
-        { givenUp, payload },
+      const outcome = await sendOnce(
+        { policy, claims, clock },
+        {
+          key: operationId,
+          operation: CREDIT_OPERATION,
+          about: orderId,
+          deadlineMs: clock.nowMs() + timeoutMs,
+          send: async (limit) => {
+            const answer = await postOnce(options, { path: CREDITS_PATH, key: operationId, body }, limit);
+            return readCredit(policy.vendor, body, answer, clock.nowMs());
+          },
+          withinCall: 'by_key',
+          givenUp,
+          payload,
+        },
       );
-      return 'mayBeApplied' in outcome && outcome.kind !== 'given_up' ? givenUpCall(outcome) : outcome;
+      switch (outcome.kind) {
+        case 'sent':
+          return { kind: 'credited', creditId: outcome.vendorId };
+        case 'refused':
+          return outcome;
+        case 'needs_review':
+          invariant(false, 'a credit is sent again under its key');
+        case 'delayed':
+        case 'dead_lettered':
+          return givenUpCall(outcome);
+      }
     },
   };
 }
 
-function readCredit(vendor: string, ordered: CreateCredit, answer: HttpAnswer, nowMs: number): CreditOutcome {
+function readCredit(vendor: string, ordered: CreateCredit, answer: HttpAnswer, nowMs: number): SendAnswer {
   if (answer.status !== 201) return { kind: 'refused', failure: refusalOf(vendor, answer, nowMs) };
   const { order, amount, currency } = ordered;
   // A credit that differs from the order makes the answer unreadable.
@@ -60,5 +93,5 @@ function readCredit(vendor: string, ordered: CreateCredit, answer: HttpAnswer, n
     amount: z.literal(amount),
     currency: z.literal(currency),
   });
-  return { kind: 'credited', creditId: readJson(vendor, given, answer).id };
+  return { kind: 'sent', vendorId: readJson(vendor, given, answer).id };
 }
