@@ -1,4 +1,5 @@
 import type { SQSBatchResponse, SQSEvent } from 'aws-lambda';
+import type { RemainingTime } from '../events/http/message-batch.ts';
 import { configuredParking } from '../events/store/sqs-parking.ts';
 import type { Secrets } from '../kernel/platform/secrets-manager.ts';
 import { secrets } from '../kernel/platform/secrets-manager.ts';
@@ -59,5 +60,6 @@ export async function wire(platform: Platform & Queues & Secrets & Posting, runn
     report: (error: unknown) => telemetry.fault('enqueue webhooks', error),
     ...pacing,
   };
-  return (event: SQSEvent): Promise<SQSBatchResponse> => runWebhookTasks(tools, event);
+  return (event: SQSEvent, context?: RemainingTime): Promise<SQSBatchResponse> =>
+    runWebhookTasks(tools, event, context);
 }

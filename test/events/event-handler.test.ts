@@ -4,6 +4,7 @@ import { EventNames } from '../../lambdas/events/contract.ts';
 import { createEventHandler } from '../../lambdas/events/http/event-handler.ts';
 import type { EventOf } from '../../lambdas/events/http/event-schemas.ts';
 import type { ConsumedMessage } from '../../lambdas/events/http/event-telemetry.ts';
+import type { RemainingTime } from '../../lambdas/events/http/message-batch.ts';
 import type { Parking } from '../../lambdas/events/use/ledger-stream.ts';
 import { AmbiguousError, RetryableError, TerminalError } from '../../lambdas/kernel/faults.ts';
 import { paidEvent } from '../once/consumer-world.ts';
@@ -58,8 +59,8 @@ function harness(behave: Behavior = async () => 'done', park: Parking['park'] = 
   const receive = (...bodies: readonly string[]) => receiveAgain(1, ...bodies);
   const receiveAgain = async (receives: number, ...bodies: readonly string[]) =>
     take(bodies.map((body, index) => recordOf(body, { messageId: `m${index}`, receives })));
-  const take = async (records: readonly SQSRecord[]) => {
-    const { batchItemFailures } = await handler({ Records: [...records] });
+  const take = async (records: readonly SQSRecord[], context?: RemainingTime) => {
+    const { batchItemFailures } = await handler({ Records: [...records] }, context);
     return batchItemFailures.map(({ itemIdentifier }) => itemIdentifier);
   };
   return { parked, again, acknowledged, taken, batches, faults, receive, receiveAgain, take };
@@ -173,6 +174,18 @@ describe('a batch of events', () => {
       for (const id of acknowledged) left.delete(id);
     }
     expect([...left]).toEqual(['killer']);
+  });
+
+  test('in a batch that came often, a message that the function has no time for waits, and the first never does', async () => {
+    let leftMs = 30_000;
+    const { take, taken, again, acknowledged } = harness(async () => {
+      leftMs -= 4_000;
+      return 'done';
+    });
+    const records = ['a', 'b', 'c', 'd'].map((messageId) => recordOf(envelope(EVENT), { messageId, receives: 3 }));
+    expect(await take(records, { getRemainingTimeInMillis: () => leftMs })).toEqual(['b', 'c']);
+    expect([taken.length, acknowledged, again]).toEqual([2, ['d', 'a'], []]);
+    expect(await take(records.slice(0, 2), { getRemainingTimeInMillis: () => 1_000 })).toHaveLength(1);
   });
 
   test('in an outage, the rest of a batch that came often waits after the first message that must wait', async () => {

@@ -4,7 +4,7 @@ import type { EventName } from '../contract.ts';
 import type { MessageParking } from '../use/ledger-stream.ts';
 import { type EventOf, readEvent } from './event-schemas.ts';
 import type { ConsumerTelemetry } from './event-telemetry.ts';
-import { afterFailure, eachMessage, type Left } from './message-batch.ts';
+import { afterFailure, eachMessage, type Left, type RemainingTime } from './message-batch.ts';
 
 /** A consumer: its events, and what it does with them. */
 export interface EventHandlerDefinition<Name extends EventName, Handle> {
@@ -32,7 +32,11 @@ export interface EventHandlerParts<Event, Handle> {
   readonly telemetry: ConsumerTelemetry;
 }
 
-type SqsHandler = (event: SQSEvent) => Promise<SQSBatchResponse>;
+type SqsHandler = (event: SQSEvent, context?: RemainingTime) => Promise<SQSBatchResponse>;
+
+/** A receipt is sent within 20 s, and is claimed and completed around that. Milliseconds. */
+const LONGEST_MESSAGE_MS = 25_000;
+
 interface Came {
   readonly came: 'done' | 'done_before' | 'parked' | 'busy' | 'failed';
   readonly left?: Left;
@@ -74,8 +78,10 @@ export function createEventHandler<Name extends EventName, Handle>(
   const isLeft = ({ came, left }: Came): boolean => came === 'busy' || left === 'waits';
   const untried: Came = { came: 'busy' };
 
-  return async ({ Records }) => {
-    const settled = await eachMessage(Records, { handle: settle, isLeft, untried, parking: parts.parking });
+  return async ({ Records }, context) => {
+    const { parking } = parts;
+    const time = { neededMs: LONGEST_MESSAGE_MS, context };
+    const settled = await eachMessage(Records, { handle: settle, isLeft, untried, ...time, parking });
     parts.telemetry.batch(settled.map(({ came }) => came));
     const failed = settled.filter(({ came }) => isLeft(came));
     return { batchItemFailures: failed.map(({ messageId }) => ({ itemIdentifier: messageId })) };

@@ -1,4 +1,4 @@
-import type { SQSRecord } from 'aws-lambda';
+import type { Context, SQSRecord } from 'aws-lambda';
 import { CONSUMER_TRIES, FAILURES } from '../../kernel/contract/events.ts';
 import { AmbiguousError, codeOf, RetryableError } from '../../kernel/faults.ts';
 import type { MessageParking } from '../use/ledger-stream.ts';
@@ -10,6 +10,8 @@ export type Left =
   /** In the queue as another message, which counts the failure. */
   | 'again'
   | 'parked';
+
+export type RemainingTime = Pick<Context, 'getRemainingTimeInMillis'>;
 
 /** A message that was delivered this often and neither failed nor was done may have ended its process. */
 const SUSPECT_RECEIVES = 3;
@@ -50,12 +52,15 @@ export function failuresOf({ messageAttributes }: SQSRecord): number {
 /**
  * Handles the messages of a batch concurrently. If one of them may have ended the process of earlier executions, they are handled one
  * after another, and each is acknowledged before the next begins, so that such a message does not take the others with it to the
- * dead letters. The order changes with each delivery. During an outage, the rest waits after the first message that must wait.
+ * dead letters. The order changes with each delivery. During an outage, the rest waits after the first message that must wait. It also
+ * waits when the function could end before the next message does: such an execution would look like a message that ends its process.
  *
  *   a ── done ── acknowledged ── b ends the process        c, b ── c ── done ── acknowledged ── b ends the process
  *
  * @param isLeft whether the message must be delivered again after it came to this
  * @param untried for messages that were not handled
+ * @param neededMs the longest time of one message. Milliseconds
+ * @param context of Lambda @default the function has time for all
  */
 export async function eachMessage<Came>(
   records: readonly SQSRecord[],
@@ -63,11 +68,15 @@ export async function eachMessage<Came>(
     handle,
     isLeft,
     untried,
+    neededMs,
+    context,
     parking,
   }: {
     readonly handle: (record: SQSRecord) => Promise<Came>;
     readonly isLeft: (came: Came) => boolean;
     readonly untried: Came;
+    readonly neededMs: number;
+    readonly context: RemainingTime | undefined;
     readonly parking: Pick<MessageParking, 'acknowledge'>;
   },
 ): Promise<readonly { readonly messageId: string; readonly came: Came }[]> {
@@ -79,6 +88,8 @@ export async function eachMessage<Came>(
   const settled: { readonly messageId: string; readonly came: Came }[] = [];
   let isWaiting = false;
   for (const record of [...records.slice(first), ...records.slice(0, first)]) {
+    const hasTime = settled.length === 0 || context === undefined || context.getRemainingTimeInMillis() >= neededMs;
+    if (!hasTime) isWaiting = true;
     const came = isWaiting ? untried : await handle(record);
     settled.push({ messageId: record.messageId, came });
     if (isLeft(came)) isWaiting = true;

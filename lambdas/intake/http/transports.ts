@@ -1,11 +1,18 @@
 import type { MSKEvent, SelfManagedKafkaEvent, SQSBatchResponse, SQSEvent, SQSRecord } from 'aws-lambda';
 import * as z from 'zod';
 import type { ConsumedMessage, ConsumerTelemetry } from '../../events/http/event-telemetry.ts';
-import { afterFailure, eachMessage, failuresOf, type Left } from '../../events/http/message-batch.ts';
+import {
+  afterFailure,
+  eachMessage,
+  failuresOf,
+  type Left,
+  type RemainingTime,
+} from '../../events/http/message-batch.ts';
 import type { MessageParking } from '../../events/use/ledger-stream.ts';
 import { isPassing } from '../../http/http-answer.ts';
 import { parseStrictJson } from '../../http/strict-json.ts';
 import { FAILED_AGAIN_SECONDS } from '../../kernel/contract/events.ts';
+import { REQUEST_BUDGET_SECONDS } from '../../kernel/contract/timing.ts';
 import { PAYMENT_REQUESTED, RequestAttribute, senderName } from '../contract.ts';
 import type { RequestMessage } from '../use/request-queue.ts';
 import { type IntakeTools, keepable, takeRequest } from './take-request.ts';
@@ -26,14 +33,18 @@ const AGAIN_SECONDS = 30;
 
 /** The handler of all transports. */
 export function paymentRequests(tools: TransportTools) {
-  return async (event: SQSEvent | KafkaEvent): Promise<SQSBatchResponse | undefined> =>
-    'Records' in event ? takeFromQueue(tools, event.Records) : takeFromTopics(tools, event);
+  return async (event: SQSEvent | KafkaEvent, context?: RemainingTime): Promise<SQSBatchResponse | undefined> =>
+    'Records' in event ? takeFromQueue(tools, event.Records, context) : takeFromTopics(tools, event);
 }
 
 // -------------------------------------------------------------------------------------------------------------------- SQS
 
 /** The messages of a batch are independent: one that must wait is delivered again alone. Failures are counted on the message. */
-async function takeFromQueue(tools: TransportTools, records: readonly SQSRecord[]): Promise<SQSBatchResponse> {
+async function takeFromQueue(
+  tools: TransportTools,
+  records: readonly SQSRecord[],
+  context: RemainingTime | undefined,
+): Promise<SQSBatchResponse> {
   const settle = async (record: SQSRecord): Promise<Settled> => {
     const message = readQueued(tools, record);
     try {
@@ -48,6 +59,8 @@ async function takeFromQueue(tools: TransportTools, records: readonly SQSRecord[
     handle: settle,
     isLeft: ({ left }) => left === 'waits',
     untried: { came: 'busy', left: 'waits' },
+    neededMs: REQUEST_BUDGET_SECONDS * 1000,
+    context,
     parking: tools,
   });
   tools.telemetry.batch(settled.map(({ came }) => came));

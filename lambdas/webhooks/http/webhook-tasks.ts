@@ -1,8 +1,9 @@
 import type { SQSBatchResponse, SQSEvent } from 'aws-lambda';
 import * as z from 'zod';
-import { afterFailure, eachMessage, type Left } from '../../events/http/message-batch.ts';
+import { afterFailure, eachMessage, type Left, type RemainingTime } from '../../events/http/message-batch.ts';
 import type { MessageParking } from '../../events/use/ledger-stream.ts';
 import type { Telemetry } from '../../kernel/platform/telemetry.ts';
+import { LANE_RUN_MS } from '../domain/webhook-lane.ts';
 import { type PageOutcome, type ReplayTools, replayPage } from '../use/replay-webhooks.ts';
 import { Crowd, type SendOutcome, sendWebhook } from '../use/send-webhook.ts';
 import { type LaneTools, runLane } from '../use/webhook-lanes.ts';
@@ -13,6 +14,9 @@ const taskMessage = z.discriminatedUnion('kind', [
   z.strictObject({ kind: z.literal('replay'), replayId: z.string() }),
   z.strictObject({ kind: z.literal('lane'), endpointId: z.string() }),
 ]);
+
+/** The run of a lane, and its last calls. Milliseconds. */
+const LONGEST_TASK_MS = LANE_RUN_MS + 15_000;
 
 /** @throws ZodError, SyntaxError when the message is malformed */
 function parseWebhookTask(body: string): WebhookTask {
@@ -29,7 +33,11 @@ export interface TaskTools extends LaneTools, Pick<ReplayTools, 'pastEvents'> {
  * Runs the tasks of a batch concurrently, so that a slow receiver does not delay the others. A failed task is redelivered
  * alone, until it is parked.
  */
-export async function runWebhookTasks(tools: TaskTools, { Records }: SQSEvent): Promise<SQSBatchResponse> {
+export async function runWebhookTasks(
+  tools: TaskTools,
+  { Records }: SQSEvent,
+  context?: RemainingTime,
+): Promise<SQSBatchResponse> {
   const { telemetry, parking } = tools;
   const crowd = new Crowd();
   const came = await eachMessage<Came>(Records, {
@@ -43,6 +51,8 @@ export async function runWebhookTasks(tools: TaskTools, { Records }: SQSEvent): 
     },
     isLeft: ({ left }) => left === 'waits',
     untried: { outcomes: [], left: 'waits' },
+    neededMs: LONGEST_TASK_MS,
+    context,
     parking,
   });
   const ended = came.flatMap(({ came: { outcomes } }) => outcomes);
