@@ -79,6 +79,8 @@ describe('every command fails with one sentence and the documented exit code', (
     'jobs runs': 'resolve',
     'events republish': '--created-from 1772366400',
     'tables restore': '--to 1772366400',
+    'tables mend': 'pay_k3jx5aqhz4m2nrb7vwy6t5ocdeflgusp/2 --from-table restored --reason test',
+    annotate: 'pay_k3jx5aqhz4m2nrb7vwy6t5ocdeflgusp --reason test',
     'erase payment': 'pay_k3jx5aqhz4m2nrb7vwy6t5ocdeflgusp',
     'erase order': 'ord_q6hz4m2nrb7vwy3k3jx5aqt5ocdeflgu',
   };
@@ -150,7 +152,7 @@ describe('payonce', () => {
   test.each([
     [
       '',
-      'payonce needs a command: keys, tenants, operators, limits, letters, jobs, events, views, tables, erase, activity, doctor, cost, simulate (see --help).',
+      'payonce needs a command: keys, tenants, operators, limits, letters, jobs, events, views, verify, tables, erase, annotate, activity, doctor, cost, simulate (see --help).',
     ],
     ['keys', 'payonce keys needs a command: create, roll, revoke, list (see --help).'],
     ['kyes', "unknown command 'kyes' (Did you mean keys?)"],
