@@ -4,6 +4,7 @@ import { DynamoDbActivity } from '../../lambdas/activity/store/dynamodb-activity
 import { NO_BOUNDS } from '../../lambdas/archive/domain/judge-chain.ts';
 import { DynamoDbLedgerRows } from '../../lambdas/archive/store/dynamodb-ledger-rows.ts';
 import { putBackRow } from '../../lambdas/archive/store/put-back-row.ts';
+import type { LedgerRows } from '../../lambdas/archive/use/ledger-rows.ts';
 import { verifyRows } from '../../lambdas/archive/use/verify-rows.ts';
 import type { PaymentId } from '../../lambdas/kernel/ids.ts';
 import { countingEntropy } from '../support/counting-entropy.ts';
@@ -38,10 +39,10 @@ async function verified(): Promise<readonly unknown[]> {
   return findings.map((finding) => ('sequence' in finding ? [finding.what, finding.sequence] : finding.kind));
 }
 
-function putBack(sequence: number, source: readonly Fields[] = originals) {
+function putBack(sequence: number, source: readonly Fields[] = originals, ledger: LedgerRows = rows()) {
   return putBackRow(
     {
-      ledger: { table: TABLES.ledger, rows: rows() },
+      ledger: { table: TABLES.ledger, rows: ledger },
       source: { name: 'restored', rows: ledgerOf(source) },
       activity: activity(),
       clock: api.clock,
@@ -101,6 +102,22 @@ describe('a row of the Ledger', () => {
     expect(await verified()).toEqual([['changed', 3]]);
     expect(await putBack(3)).toBe('put');
     expect(await verified()).toEqual([]);
+  });
+
+  test('that a rival changes again and again is left after some rounds', async () => {
+    await overwrite({ ...original(2), occurredAtMs: 0 });
+    let changes = 0;
+    const contested: LedgerRows = {
+      page: (after) => rows().page(after),
+      chain: async (chain, after) => {
+        const page = await rows().chain(chain, after);
+        changes += 1;
+        if (changes < 100) await overwrite({ ...original(2), occurredAtMs: changes });
+        return page;
+      },
+    };
+    await expect(putBack(2, originals, contested)).rejects.toMatchObject({ code: 'contention' });
+    expect(await entries()).toEqual([]);
   });
 
   test('is put back once by two operators', async () => {

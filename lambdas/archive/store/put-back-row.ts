@@ -2,6 +2,7 @@ import type { DynamoDbActivity } from '../../activity/store/dynamodb-activity.ts
 import { KeyAttribute } from '../../kernel/contract/tables.ts';
 import type { Clock } from '../../kernel/world.ts';
 import { ROW_IS_NEW } from '../../once/store/transact-items.ts';
+import { rounds } from '../../once/use/rounds.ts';
 import { decidePutBack, type PutBack } from '../domain/put-back.ts';
 import { type LedgerRows, wholeChain } from '../use/ledger-rows.ts';
 
@@ -29,33 +30,35 @@ export interface PutBackRequest {
  *
  * @throws RetryableError `contention`
  */
-export async function putBackRow(
+export function putBackRow(
   { ledger, source, activity, clock }: PutBackTools,
   { chain, sort, id, operator, reason }: PutBackRequest,
 ): Promise<PutBack['kind']> {
-  const [rows, originals] = await Promise.all([wholeChain(ledger.rows, chain), wholeChain(source.rows, chain)]);
-  const decided = decidePutBack(
-    rows.map(({ row }) => row),
-    originals.map(({ row }) => row),
-    sort,
-  );
-  if (decided.kind !== 'put') return decided.kind;
-  const original = originals.find(({ row }) => row.sort === sort)?.item;
-  const now = rows.find(({ row }) => row.sort === sort)?.item;
-  const Put = { TableName: ledger.table, Item: { ...original }, ...asItWas(now) };
-  const written = await activity.record(
-    {
-      chain: 'deployment',
-      action: 'row.put_back',
-      actor: { by: 'command', operator },
-      about: [id],
-      details: { row: sort, reason, source: source.name, overwritten: decided.overwritten?.digest ?? 'removed' },
-      occurredAtMs: clock.nowMs(),
-    },
-    [{ Put }],
-  );
-  // A rival has put it back, or somebody has changed it again.
-  return written ? 'put' : putBackRow({ ledger, source, activity, clock }, { chain, sort, id, operator, reason });
+  return rounds<PutBack['kind']>('this row', async () => {
+    const [rows, originals] = await Promise.all([wholeChain(ledger.rows, chain), wholeChain(source.rows, chain)]);
+    const decided = decidePutBack(
+      rows.map(({ row }) => row),
+      originals.map(({ row }) => row),
+      sort,
+    );
+    if (decided.kind !== 'put') return decided.kind;
+    const original = originals.find(({ row }) => row.sort === sort)?.item;
+    const now = rows.find(({ row }) => row.sort === sort)?.item;
+    const Put = { TableName: ledger.table, Item: { ...original }, ...asItWas(now) };
+    const written = await activity.record(
+      {
+        chain: 'deployment',
+        action: 'row.put_back',
+        actor: { by: 'command', operator },
+        about: [id],
+        details: { row: sort, reason, source: source.name, overwritten: decided.overwritten?.digest ?? 'removed' },
+        occurredAtMs: clock.nowMs(),
+      },
+      [{ Put }],
+    );
+    // A rival has put it back, or somebody has changed it again.
+    return written ? 'put' : 'again';
+  });
 }
 
 /** Closes the race of two operators: the second finds another row than the one that it has judged. */
