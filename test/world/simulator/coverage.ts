@@ -248,7 +248,7 @@ function allOf(kind: Kind): readonly string[] {
     case 'cell':
       return ALL_CELLS;
     case 'fault':
-      return [...Object.keys(SIGNS), ...Object.keys(UNREACHABLE_FAULTS)].toSorted();
+      return [...new Set([...Object.keys(SIGNS), ...Object.keys(UNREACHABLE_FAULTS)])].toSorted();
     case 'act':
       return acts;
     case 'pair':
