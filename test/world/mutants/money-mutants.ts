@@ -456,6 +456,18 @@ export const MONEY_MUTANTS: readonly Mutant[] = [
     ],
   },
   {
+    name: 'differences-cancel-each-other-out',
+    fault: 'The books of a payment agree when their sums do, whatever they say of each charge.',
+    needs: ['stray', 'dispute'],
+    edits: [
+      {
+        file: 'lambdas/reconciling/domain/compare-books.ts',
+        find: 'return postedMinor !== keptMinor(charge);',
+        replace: 'return postedMinor !== keptMinor(charge) && false;',
+      },
+    ],
+  },
+  {
     name: 'refund-of-an-unknown-charge-waits-unheard',
     fault: 'A refund of a charge that the processor does not know stays reserved, and no alarm tells of it.',
     needs: ['decide'],
