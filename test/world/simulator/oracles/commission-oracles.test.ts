@@ -1,8 +1,14 @@
 import { PutCommand } from '@aws-sdk/lib-dynamodb';
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import { RegistryRow } from '../../../../lambdas/kernel/contract/rows.ts';
+import { paymentOfOrder } from '../../../../lambdas/kernel/ids.ts';
+import { systemDigest } from '../../../../lambdas/kernel/platform/platform.ts';
+import type { Order, OrderTransitionType } from '../../../../lambdas/orders/domain/order.ts';
+import { nextOrderTransitions } from '../../../../lambdas/orders/domain/order-transition.ts';
 import type { CreatePayment } from '../../../../lambdas/payments/use/create-payment.ts';
+import { orderRequest } from '../../../orders/order-fixtures.ts';
 import { callback, change, paymentRequest } from '../../../payments/payment-fixtures.ts';
+import { BY_REQUEST } from '../../../support/causes.ts';
 import { TABLES } from '../../tables.ts';
 import { World } from '../../world.ts';
 import { watched } from './watched.ts';
@@ -26,11 +32,24 @@ beforeEach(async () => {
 
 const refund = (amountMinor: number) => harness.change(change(request, 'part', { kind: 'refund', amountMinor }));
 
-async function write(status: string, amountMinor: number): Promise<void> {
+async function write(
+  status: string,
+  amountMinor: number,
+  about: { sk?: string; payment?: string } = {},
+): Promise<void> {
   harness.clock.advance(MINUTE_MS);
   const { paymentId, tenantId, mode } = request;
   const key = { pk: `${RegistryRow.commission}${tenantId}#${mode}#aff_friend`, sk: paymentId };
-  const Item = { ...key, payment: paymentId, amountMinor, currency: 'EUR', status, releasesAtMs, sequence: 1 };
+  const Item = {
+    ...key,
+    payment: paymentId,
+    ...about,
+    amountMinor,
+    currency: 'EUR',
+    status,
+    releasesAtMs,
+    sequence: 1,
+  };
   await harness.store.database.client.send(new PutCommand({ TableName: TABLES.registry, Item }));
 }
 
@@ -84,5 +103,44 @@ describe('a commission', () => {
     const answer = { status: 201, headers: {}, body: JSON.stringify({ id: paymentId }), atMs: 2 };
     world.calls.push({ step: 1, tenant: 'acme', method: 'POST', path: '/v1/payments', body, sentAtMs: 1, answer });
     expect(wrong()).toEqual(['it named an affiliate and has no commission']);
+  });
+});
+
+describe('the commission of an order', () => {
+  const order = orderRequest('commissioned');
+  const paymentId = paymentOfOrder(systemDigest, order.orderId);
+  const about = { sk: order.orderId, payment: paymentId };
+
+  /** Appends a step that no driver has made. */
+  async function become(type: OrderTransitionType, status: Order['status']): Promise<void> {
+    const newest = (await harness.transitions(order.orderId)).at(-1);
+    if (newest === undefined) throw new Error('there is no such order');
+    const drafts = [{ type, order: { ...newest.order, status } }];
+    const occasion = { occurredAtMs: harness.clock.nowMs(), cause: BY_REQUEST };
+    const transitions = nextOrderTransitions(systemDigest, newest, drafts, occasion);
+    await harness.store.appendToOrder({ transitions });
+  }
+
+  beforeEach(async () => {
+    await harness.order(order);
+  });
+
+  test('waits with an order that an operator must decide', async () => {
+    await write('pending', 200, about);
+    await become('order.review_required', 'needs_review');
+    harness.clock.advance(33 * DAY_MS);
+    expect(wrong()).toEqual(['it is pending, and 200 is due']);
+    await harness.change(
+      change({ ...request, tenantId: order.tenantId, paymentId }, 'back', { kind: 'refund', amountMinor: 2_000 }),
+    );
+    expect(wrong()).toEqual([]);
+    await become('order.canceled', 'canceled');
+    expect(wrong()).toEqual(['it is pending after its lock period']);
+  });
+
+  test('is not released while the order is in review', async () => {
+    await become('order.review_required', 'needs_review');
+    await write('released', 200, about);
+    expect(wrong()).toEqual(['it was released, and its order was needs_review']);
   });
 });
