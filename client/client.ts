@@ -26,7 +26,7 @@ export interface ClientOptions {
    * @default none is sent
    */
   readonly apiKey?: string;
-  /** Where keys and bodies are stored before they are sent: `fileKeys`, `browserKeys`, `memoryKeys`, or two functions of yours. */
+  /** Where keys and bodies are stored before they are sent: `fileKeys`, `memoryKeys`, or two functions of yours. */
   readonly keys: KeyStore;
   /** @default the system's */
   readonly surroundings?: Partial<Surroundings>;

@@ -3,7 +3,7 @@ import { appendFileSync, existsSync, mkdirSync, readFileSync, rmSync } from 'nod
 import { join } from 'node:path';
 import type { ChainRow } from '../domain/chain-row.ts';
 import type { ChainLine } from '../domain/judge-chain.ts';
-import type { KeptChain, RowParts } from '../use/row-parts.ts';
+import type { KeptChain, RowParts } from '../use/verify-rows.ts';
 
 /** Number of files of each side. One part is in memory at a time: a few megabytes of a million rows. */
 const PARTS = 256;

@@ -1,7 +1,7 @@
+import type { ChainRow } from '../domain/chain-row.ts';
 import { type Bounds, type ChainFinding, type ChainLine, isWithin, judgeChain } from '../domain/judge-chain.ts';
 import { differingPaths } from '../domain/row-text.ts';
 import { type LedgerRows, type ReadRow, wholeChain } from './ledger-rows.ts';
-import type { KeptChain, RowParts } from './row-parts.ts';
 
 /** A line that holds no row. */
 interface LineFinding {
@@ -33,6 +33,30 @@ export interface ArchiveLines {
     readonly object: string;
     readonly line: number;
   }): Promise<Readonly<Record<string, unknown>> | undefined>;
+}
+
+/** All that was kept of one chain. */
+export interface KeptChain {
+  readonly chain: string;
+  readonly rows: readonly ChainRow[];
+  readonly lines: readonly ChainLine[];
+}
+
+/**
+ * Brings rows that are read in any order together by chain, with bounded memory. A row that is added again counts once, so an
+ * interrupted reading can begin a page again.
+ */
+export interface RowParts {
+  /** How many parts the chains are spread over. */
+  readonly parts: number;
+  addRow(row: ChainRow): void;
+  addLine(line: ChainLine): void;
+  /** What was added until now survives a crash. */
+  save(): void;
+  /** The chains of one part. */
+  chainsOf(part: number): Iterable<KeptChain>;
+  /** Deletes all that was kept. */
+  close(): void;
 }
 
 interface RowCounts {

@@ -60,7 +60,7 @@ export async function postToShop<T>(
     about,
     deadlineMs: clock.nowMs() + limit.timeoutMs,
     idempotent: 'by_key',
-    send: async (each) => ({ answer: read(await postOnce(options, request, each), options.clock.nowMs()) }),
+    send: async (each) => ({ answer: read(await postOnce(options, request, each), clock.nowMs()) }),
   };
   const { givenUp, payload } = ending;
   const outcome = await (givenUp === 'throw' ? policy.call(call) : policy.callOrDeadLetter(call, payload, givenUp));
