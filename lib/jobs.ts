@@ -8,6 +8,7 @@ import {
   JOBS_API_TIMEOUT_SECONDS,
 } from '../lambdas/jobs/contract.ts';
 import { Environment } from '../lambdas/kernel/contract/environment.ts';
+import { listedJobs } from '../lambdas/kernel/contract/job-targets.ts';
 import { JOBS, type JobWorkerName } from '../lambdas/kernel/contract/jobs.ts';
 import { RegistryRow } from '../lambdas/kernel/contract/rows.ts';
 import { EngineFunction, engineTables } from './constructs/engine-function.ts';
@@ -74,6 +75,8 @@ export class Jobs extends Construct {
     this.schedules = new ScheduledJobs(this, 'Default', { jobs: JOBS, executor: this.#executor().function });
     const { jobTargets: targets, allowLoopbackWebhooks: allowLoopback = false } = props.calls ?? {};
     const { missed } = this.schedules;
+    const listed = JSON.stringify(listedJobs(targets ?? {}));
+    for (const each of [api, this.workers.upkeep]) each.tell({ [Environment.listedJobs]: listed });
     if (targets !== undefined) new TargetJobs(this, 'Targets', { targets, data, logs, missed, allowLoopback });
   }
 

@@ -1,7 +1,6 @@
 import * as z from 'zod';
 import { RUN_STATUSES } from '../jobs/domain/job-run.ts';
 import { RUN_ID } from '../jobs/http/job-schemas.ts';
-import { JOBS } from '../kernel/contract/jobs.ts';
 
 /** What the routes of jobs answer. */
 
@@ -18,7 +17,8 @@ export const jobRun = z
     job: z.string(),
     scheduled_for: time.meta({ description: 'The scheduled time of the run, not the time of its start.' }),
     status: z.enum(RUN_STATUSES).meta({
-      description: '`succeeded` when all items were processed, even if some failed: the next run retries those.',
+      description:
+        '`succeeded` when all items were processed, even if some failed: the next run retries those. For a job of another service: when it accepted the run.',
     }),
     created: time.meta({ description: 'When the run was accepted.' }),
     started: time.nullable(),
@@ -30,13 +30,16 @@ export const jobRun = z
     skipped: count.meta({
       description: 'Failed items that crashed their worker repeatedly and were skipped.',
     }),
-    reason: z.string().nullable().meta({ description: 'Why the run failed.' }),
+    reason: z
+      .string()
+      .nullable()
+      .meta({ description: 'Why the run failed, or why its target has not accepted it yet.' }),
   })
   .meta({ id: 'JobRun' });
 
 export const job = z
   .looseObject({
-    id: z.enum(JOBS.map(({ id }) => id)),
+    id: z.string(),
     object: z.literal('job'),
     why: z.string().meta({ description: 'Why it exists.' }),
     schedule: z.string().meta({
@@ -45,6 +48,9 @@ export const job = z
     }),
     time_zone: z.string().nullable().meta({ description: 'An IANA name; a rate has none.' }),
     overlap: z.enum(['forbid', 'allow']).meta({ description: 'Whether two of its runs may be in progress at once.' }),
+    target: z.string().nullable().meta({
+      description: 'The service that does it, by its name in `payonce:jobTargets`; null for a job of Payonce.',
+    }),
     last_run: jobRun.nullable().meta({ description: 'The run of the latest scheduled time.' }),
     next_run: time.nullable().meta({
       description: 'Null before the first run of a rate, which counts from its latest run.',

@@ -1,12 +1,14 @@
 import * as z from 'zod';
 import type { ZodOpenApiPathsObject } from 'zod-openapi';
 import { runsQuery, startRunBody } from '../jobs/http/job-schemas.ts';
-import { JOBS } from '../kernel/contract/jobs.ts';
 import { job, jobList, jobRun, jobRunList } from './job-answers.ts';
 import { keyed, reading } from './operations.ts';
 
 const ofJob = z.object({
-  id: z.enum(JOBS.map(({ id }) => id)).meta({ description: 'The id of the job.', example: 'close-days' }),
+  id: z
+    .string()
+    .regex(/^[a-z0-9-]{2,50}$/)
+    .meta({ description: 'The id of the job.', example: 'close-days' }),
 });
 const ofRun = ofJob.extend({ run: jobRun.shape.id.meta({ description: 'The id of the run.' }) });
 

@@ -9,6 +9,7 @@ import { DynamoDbConsumerRecords } from '../once/store/dynamodb-consumer-records
 import type { OperationRunner } from '../once/use/operation-runner.ts';
 import { targetCalls } from '../services/http/target-calls.ts';
 import { readJobTargetsConfig } from '../services/settings.ts';
+import { DynamoDbTargetRuns } from '../services/store/dynamodb-target-runs.ts';
 import { configuredTargetCalls } from '../services/store/sqs-target-calls.ts';
 import { targetRoutes } from '../services/use/target-routes.ts';
 import { systemResolve } from '../webhooks/transport/addresses.ts';
@@ -31,6 +32,7 @@ export async function wire(platform: Platform & Queues & Secrets, runner: Operat
     routesOf: (target, { url, secretId }) =>
       targetRoutes({ target, url, sign: signer({ secrets: activeSecrets, secretId, clock }), transport, clock }),
     calls: configuredTargetCalls(platform, config),
+    runs: new DynamoDbTargetRuns(documents, config.registryTable, pacing),
     records: new DynamoDbConsumerRecords(documents, { idempotency: config.idempotencyTable }, pacing),
     runner,
     digest,

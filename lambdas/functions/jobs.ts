@@ -22,7 +22,13 @@ export const handler = await idempotently(
 
 export async function wire(platform: Platform & Queues & Secrets, runner: OperationRunner) {
   const { documents, clock, entropy, digest } = platform;
-  const { tables, credentialSecretId: secretId, queueUrls, deploymentSettings } = readJobsApiConfig(platform.variables);
+  const {
+    tables,
+    credentialSecretId: secretId,
+    queueUrls,
+    deploymentSettings,
+    listed,
+  } = readJobsApiConfig(platform.variables);
   const pacing = { clock, entropy };
   const credentials = { secrets: new ActiveSecrets(await platform.secretsManager(), clock), secretId, clock };
   const telemetry = standardTelemetry('jobs', platform.instruments);
@@ -31,6 +37,7 @@ export async function wire(platform: Platform & Queues & Secrets, runner: Operat
     tasks: configuredJobTasks(platform, queueUrls),
     identify: configuredOperators(platform, tables.registry),
     verify: (token, path) => verifyJobCredential(credentials, token, path),
+    listed,
     runner,
     digest,
     telemetry,

@@ -7,7 +7,7 @@ import { releaseCommissionsJob } from '../follow-ups/release-commissions.ts';
 import { DynamoDbCommissions } from '../follow-ups/store/dynamodb-commissions.ts';
 import { jobTelemetry } from '../jobs/http/job-telemetry.ts';
 import { jobWorker } from '../jobs/http/job-worker.ts';
-import { readJobWorkerConfig } from '../jobs/settings.ts';
+import { readJobWorkerConfig, readListedJobs } from '../jobs/settings.ts';
 import { DynamoDbJobMarks } from '../jobs/store/dynamodb-job-marks.ts';
 import { DynamoDbJobRuns } from '../jobs/store/dynamodb-job-runs.ts';
 import { configuredJobTasks } from '../jobs/store/sqs-job-tasks.ts';
@@ -78,8 +78,10 @@ export async function wire(
     tasks: configuredJobTasks(platform, { upkeep: queueUrl }),
     jobs: {
       ...sweeping,
-      'sweep-webhooks': watchingJobs('sweep-webhooks', sweeping['sweep-webhooks'], {
+      'sweep-webhooks': watchingJobs(sweeping['sweep-webhooks'], {
         runs,
+        marks: new DynamoDbJobMarks(platform.documents, payments.tables.registry, stores.pacing),
+        listed: readListedJobs(platform.variables),
         clock,
         tell: jobs.overdue,
         report: (error) => jobs.fault(NAME, error),

@@ -1,5 +1,6 @@
 import * as z from 'zod';
 import { Environment } from '../kernel/contract/environment.ts';
+import type { ListedJob } from '../kernel/contract/job-targets.ts';
 import type { JobWorkerName } from '../kernel/contract/jobs.ts';
 import {
   baseUrl,
@@ -26,6 +27,19 @@ const api = z.object({
   [Environment.ledgerTable]: tableName,
   [Environment.deploymentSettings]: jsonOf(z.record(z.string(), z.string(), 'must be an object of texts')),
 });
+const listedJobs = jsonOf(
+  z.array(
+    z.object({
+      id: z.string(),
+      target: z.string(),
+      why: z.string(),
+      schedule: z.string(),
+      every: z.int().positive(),
+      timeZone: z.string().exactOptional(),
+      maxDuration: z.int().positive(),
+    }) satisfies z.ZodType<ListedJob>,
+  ),
+);
 
 /** The settings of the executor. */
 export interface ExecutorConfig {
@@ -50,6 +64,12 @@ export interface JobsApiConfig {
   readonly credentialSecretId: string;
   readonly queueUrls: Readonly<Record<JobWorkerName, string>>;
   readonly deploymentSettings: Readonly<Record<string, string>>;
+  readonly listed: readonly ListedJob[];
+}
+
+/** The jobs that other services do. @throws Error as {@link readExecutorConfig} */
+export function readListedJobs(environment: Variables): readonly ListedJob[] {
+  return readVariable(Environment.listedJobs, listedJobs, environment);
 }
 
 /** @throws Error as {@link readExecutorConfig} */
@@ -64,6 +84,7 @@ export function readJobsApiConfig(environment: Variables): JobsApiConfig {
     credentialSecretId: data[Environment.jobCredentialSecretId],
     queueUrls: { payments: data[Environment.paymentJobsQueueUrl], upkeep: data[Environment.upkeepJobsQueueUrl] },
     deploymentSettings: data[Environment.deploymentSettings],
+    listed: readListedJobs(environment),
   };
 }
 

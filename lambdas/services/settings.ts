@@ -22,6 +22,7 @@ const target = z.object({
 
 const variables = z.object({
   [Environment.idempotencyTable]: tableName,
+  [Environment.registryTable]: tableName,
   [Environment.webhookLoopback]: z.enum(['true', 'false'], 'must be true or false'),
   [TargetEnvironment.targets]: jsonOf(z.record(z.string(), target)),
   [TargetEnvironment.queueUrl]: queueUrl,
@@ -30,6 +31,7 @@ const variables = z.object({
 
 export interface JobTargetsConfig {
   readonly idempotencyTable: string;
+  readonly registryTable: string;
   readonly allowLoopback: boolean;
   readonly targets: Readonly<Record<string, CalledTarget>>;
   readonly queueUrl: string;
@@ -41,6 +43,7 @@ export function readJobTargetsConfig(environment: Variables): JobTargetsConfig {
   const data = readVariables(variables, environment);
   return {
     idempotencyTable: data[Environment.idempotencyTable],
+    registryTable: data[Environment.registryTable],
     allowLoopback: data[Environment.webhookLoopback] === 'true',
     targets: data[TargetEnvironment.targets],
     queueUrl: data[TargetEnvironment.queueUrl],

@@ -13,6 +13,7 @@ import {
   TargetEnvironment,
   windowOf,
 } from '../../lambdas/kernel/contract/job-targets.ts';
+import { RegistryRow } from '../../lambdas/kernel/contract/rows.ts';
 import type { DataStack } from '../data-stack.ts';
 import { type FunctionLogs, PayonceFunction } from './payonce-function.ts';
 import { schedulerRole } from './scheduler-role.ts';
@@ -21,7 +22,7 @@ import { wakesItself } from './wakes-itself.ts';
 
 export interface TargetJobsProps {
   readonly targets: JobTargets;
-  readonly data: Pick<DataStack, 'idempotency' | 'jobTargetCredentials'>;
+  readonly data: Pick<DataStack, 'idempotency' | 'jobTargetCredentials' | 'registry'>;
   readonly logs: FunctionLogs;
   /** Runs that no target accepted. It has an alarm. */
   readonly missed: Queue;
@@ -49,6 +50,7 @@ export class TargetJobs extends Construct {
       memoryMb: 256,
       environment: {
         [Environment.idempotencyTable]: data.idempotency.tableName,
+        [Environment.registryTable]: data.registry.tableName,
         [Environment.webhookLoopback]: String(props.allowLoopback),
       },
     });
@@ -58,6 +60,7 @@ export class TargetJobs extends Construct {
       [TargetEnvironment.missedQueueUrl]: missed.queueUrl,
     });
     data.idempotency.grantCommit(caller, ['askedRun']);
+    data.registry.grantRows(caller, 'NoteRuns', ['dynamodb:PutItem'], [RegistryRow.jobRuns]);
     for (const name of Object.keys(targets)) data.jobTargetCredentials[name]?.grantReadTo(caller);
     caller.allow('CallAgainOrGiveUp', 'sqs:SendMessage', queue.queueArn, missed.queueArn);
     caller.function.addEventSource(

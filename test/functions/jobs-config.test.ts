@@ -6,6 +6,14 @@ const executor = {
   JOB_CREDENTIAL_SECRET_ID: 'job-credential',
   API_URL: 'https://api.example/live',
 };
+const LISTED = {
+  id: 'expire-points',
+  target: 'loyalty',
+  why: 'Expires points.',
+  schedule: 'rate(1 day)',
+  every: 86_400,
+  maxDuration: 3_600,
+};
 const api = {
   ...executor,
   LEDGER_TABLE: 'Ledger',
@@ -13,6 +21,7 @@ const api = {
   DEPLOYMENT_SETTINGS: '{"sandbox":"true"}',
   PAYMENT_JOBS_QUEUE_URL: 'https://sqs.example/1/payments',
   UPKEEP_JOBS_QUEUE_URL: 'https://sqs.example/1/upkeep',
+  LISTED_JOBS: JSON.stringify([LISTED]),
 };
 
 describe('the functions of jobs start', () => {
@@ -27,6 +36,7 @@ describe('the functions of jobs start', () => {
       credentialSecretId: 'job-credential',
       queueUrls: { payments: 'https://sqs.example/1/payments', upkeep: 'https://sqs.example/1/upkeep' },
       deploymentSettings: { sandbox: 'true' },
+      listed: [LISTED],
     });
   });
 
@@ -40,10 +50,13 @@ describe('the functions of jobs start', () => {
     expect(() => readExecutorConfig({ ...executor, [name]: value })).toThrow(`the environment variable ${name}`);
   });
 
-  test.each(['REGISTRY_TABLE', 'PAYMENT_JOBS_QUEUE_URL', 'UPKEEP_JOBS_QUEUE_URL', 'DEPLOYMENT_SETTINGS'])(
-    'not without %s',
-    (name) => {
-      expect(() => readJobsApiConfig({ ...api, [name]: undefined })).toThrow(`the environment variable ${name}`);
-    },
-  );
+  test.each([
+    'REGISTRY_TABLE',
+    'PAYMENT_JOBS_QUEUE_URL',
+    'UPKEEP_JOBS_QUEUE_URL',
+    'DEPLOYMENT_SETTINGS',
+    'LISTED_JOBS',
+  ])('not without %s', (name) => {
+    expect(() => readJobsApiConfig({ ...api, [name]: undefined })).toThrow(`the environment variable ${name}`);
+  });
 });

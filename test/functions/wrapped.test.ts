@@ -142,6 +142,7 @@ describe('every function', () => {
     [IntakeEnvironment.queueUrl]: queue,
     [Environment.paymentJobsQueueUrl]: queue,
     [Environment.upkeepJobsQueueUrl]: queue,
+    [Environment.listedJobs]: '[]',
     [TargetEnvironment.targets]: '{}',
     [TargetEnvironment.queueUrl]: queue,
     [TargetEnvironment.missedQueueUrl]: queue,

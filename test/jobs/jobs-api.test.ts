@@ -1,8 +1,11 @@
 import { beforeEach, describe, expect, test } from '@jest/globals';
+import { acceptedRun } from '../../lambdas/jobs/domain/job-run.ts';
 import { JOBS_RUN } from '../../lambdas/kernel/contract/api.ts';
 import { JOBS } from '../../lambdas/kernel/contract/jobs.ts';
 import { RetryableError } from '../../lambdas/kernel/faults.ts';
+import { DynamoDbTargetRuns } from '../../lambdas/services/store/dynamodb-target-runs.ts';
 import { API_KEY, Api, dataOf, RUNS, unixSeconds } from '../world/api.ts';
+import { TABLES } from '../world/tables.ts';
 
 const T12 = '2026-03-01T12:00:00Z';
 const RUN_ID = `close-days:${T12}`;
@@ -240,6 +243,7 @@ describe('the list of jobs', () => {
       schedule: 'cron(20 1 * * ? *)',
       time_zone: 'UTC',
       overlap: 'forbid',
+      target: null,
       last_run: null,
       next_run: 1_772_414_400,
     });
@@ -256,6 +260,33 @@ describe('the list of jobs', () => {
       last_run: { id: 'resolve:2026-03-01T11:58:30Z', status: 'accepted' },
       next_run: 1_772_366_430,
     });
+  });
+
+  test('contains the jobs of other services with their runs, which only their schedules request', async () => {
+    const listed = {
+      id: 'release-commission-locks',
+      target: 'membership',
+      why: 'Releases commission locks whose time has come.',
+      schedule: 'cron(20 * * * ? *)',
+      every: 3_600,
+      maxDuration: 1_800,
+    };
+    harness = new Api({ listed: [listed] });
+    const nowMs = harness.world.clock.nowMs();
+    const noted = { ...acceptedRun(listed.id, nowMs, nowMs), startedAtMs: nowMs, attempts: 2 };
+    const { database } = harness.world.store;
+    const notes = new DynamoDbTargetRuns(database.client, TABLES.registry, harness.world.tools);
+    await notes.note({ ...noted, status: 'failed', endedAtMs: nowMs + 5_000, reason: 'target_answered_503' });
+    const id = `release-commission-locks:${T12}`;
+    const last = { id, status: 'failed', duration: 5, reason: 'target_answered_503' };
+    const jobs = dataOf(await harness.get('/v1/admin/jobs'));
+    expect(jobs.at(-1)).toMatchObject({ id: listed.id, target: 'membership', overlap: 'allow', last_run: last });
+    const path = `/v1/admin/jobs/${listed.id}`;
+    expect(dataOf(await harness.get(`${path}/runs`))).toEqual([expect.objectContaining(last)]);
+    expect((await harness.get(`${path}/runs/${id}`)).body).toMatchObject(last);
+    expect((await harness.get(path)).body).toMatchObject({ target: 'membership', next_run: 1_772_367_600 });
+    const asked = await harness.run('my-key', {}, {}, `${path}/runs`);
+    expect([asked.status, asked.body['code']]).toEqual([400, 'invalid_request']);
   });
 
   test('accepts no parameter', async () => {

@@ -183,5 +183,8 @@ describe('jobs on the deployed stack', () => {
     await untilEmpty(schedule.Target.Arn);
     expect(await effectsIn(table)).toEqual({ credits: 45, sum: 450, locked: 0, runs: 1 });
     expect(said().match(/commit ok/g)).toHaveLength(1);
+    const listed = await runsOf('release-commission-locks');
+    expect(listed).toHaveLength(1);
+    expect(listed).toMatchObject([{ status: 'succeeded', reason: null }]);
   });
 });

@@ -2,6 +2,7 @@ import { describe, expect, test } from '@jest/globals';
 import { acceptedRun, type JobRun } from '../../lambdas/jobs/domain/job-run.ts';
 import type { RunsPage } from '../../lambdas/jobs/use/job-runs.ts';
 import { longestSilenceSeconds, overdueJobs, watchingJobs } from '../../lambdas/jobs/use/overdue-jobs.ts';
+import { JOBS } from '../../lambdas/kernel/contract/jobs.ts';
 
 const NOW_MS = Date.UTC(2026, 2, 2, 12);
 const MINUTE_MS = 60_000;
@@ -26,6 +27,18 @@ function storeOf(...runs: readonly JobRun[]) {
   };
 }
 
+/** The marks of jobs that are missed. */
+function marksOf(marks: Readonly<Record<string, number>> = {}) {
+  const kept = new Map(Object.entries(marks).map(([job, atMs]) => [`missed:${job}`, String(atMs)]));
+  return {
+    readMark: async (name: string) => kept.get(name),
+    moveMark: async (name: string, _from: string | undefined, to: string) => {
+      kept.set(name, to);
+      return true;
+    },
+  };
+}
+
 describe('a job', () => {
   test.each([
     ['every minute, ten minutes long at most: after a quarter of an hour', { every: 60, maxDuration: 600 }, 900],
@@ -36,22 +49,38 @@ describe('a job', () => {
     expect(longestSilenceSeconds(job)).toBe(seconds);
   });
 
-  const old = run(WATCHER, 48 * HOUR_MS, 'succeeded');
-
   test.each<[string, readonly JobRun[], readonly string[]]>([
     ['that succeeded in time is not overdue', [run('resolve', 14 * MINUTE_MS, 'succeeded')], []],
     ['that succeeded too long ago is overdue', [run('resolve', 16 * MINUTE_MS, 'succeeded')], ['resolve']],
     ['that began long ago and ended in time is not', [run('resolve', 20 * MINUTE_MS, 'succeeded', 8 * MINUTE_MS)], []],
-    ['whose runs fail is overdue', [run('resolve', MINUTE_MS, 'failed'), run('resolve', 0, 'running')], ['resolve']],
-    ['that never ran is overdue', [], ['resolve']],
+    [
+      'whose runs fail is overdue',
+      [run('resolve', MINUTE_MS, 'failed'), run('resolve', 16 * MINUTE_MS, 'failed'), run('resolve', 0, 'running')],
+      ['resolve'],
+    ],
   ])('%s', async (_what, runs, expected) => {
-    expect(await overdueJobs(storeOf(old, ...runs), WATCHER, NOW_MS, [EVERY_MINUTE])).toEqual(expected);
+    const tools = { runs: storeOf(...runs), marks: marksOf(), listed: [] };
+    expect(await overdueJobs(tools, NOW_MS, [EVERY_MINUTE])).toEqual(expected);
   });
 
-  test('is not overdue before its first time: nothing rings on the first day of a deployment', async () => {
-    const watcher = run(WATCHER, 28 * HOUR_MS, 'succeeded');
-    expect(await overdueJobs(storeOf(watcher), WATCHER, NOW_MS, [NIGHTLY])).toEqual([]);
-    expect(await overdueJobs(storeOf(old), WATCHER, NOW_MS, [NIGHTLY])).toEqual(['close-days']);
+  test.each([
+    ['of Payonce', [NIGHTLY], []],
+    ['of another service', [], [NIGHTLY]],
+  ])('%s that never ran is not overdue before its first time, and then it is', async (_whose, own, listed) => {
+    const tools = { runs: storeOf(), marks: marksOf(), listed };
+    expect(await overdueJobs(tools, NOW_MS - 29 * HOUR_MS, own)).toEqual([]);
+    expect(await overdueJobs(tools, NOW_MS - MINUTE_MS, own)).toEqual([]);
+    expect(await overdueJobs(tools, NOW_MS, own)).toEqual(['close-days']);
+  });
+
+  test('that was added to an old deployment is not overdue at once', async () => {
+    const runs = storeOf(run(WATCHER, 48 * HOUR_MS, 'succeeded'));
+    expect(await overdueJobs({ runs, marks: marksOf(), listed: [NIGHTLY] }, NOW_MS, [])).toEqual([]);
+  });
+
+  test('that was silent for so long that its runs have expired is still overdue', async () => {
+    const marks = marksOf({ 'close-days': NOW_MS - 31 * 24 * HOUR_MS });
+    expect(await overdueJobs({ runs: storeOf(), marks, listed: [] }, NOW_MS, [NIGHTLY])).toEqual(['close-days']);
   });
 });
 
@@ -67,12 +96,14 @@ describe('the job that looks', () => {
   ])('tells at the beginning of the run of every fifth minute, with times %s', async (_when, phaseMs) => {
     const told: (readonly string[])[] = [];
     const tools = {
-      runs: storeOf(),
+      runs: storeOf(...JOBS.map(({ id }) => run(id, MINUTE_MS, 'succeeded'))),
+      marks: marksOf(),
+      listed: [],
       clock: { nowMs: () => NOW_MS },
       tell: (jobs: readonly string[]) => void told.push(jobs),
       report: () => undefined,
     };
-    const job = watchingJobs(WATCHER, inner, tools);
+    const job = watchingJobs(inner, tools);
     for (let minute = 0; minute < 10; minute += 1)
       await job.page(undefined, 10, context(NOW_MS + phaseMs + minute * MINUTE_MS));
     await job.page('a cursor', 10, context(NOW_MS + phaseMs));
@@ -84,11 +115,13 @@ describe('the job that looks', () => {
     const reported: unknown[] = [];
     const tools = {
       runs: { listRuns: () => Promise.reject(error) },
+      marks: marksOf(),
+      listed: [],
       clock: { nowMs: () => NOW_MS },
       tell: () => undefined,
       report: (each: unknown) => void reported.push(each),
     };
-    expect(await watchingJobs(WATCHER, inner, tools).page(undefined, 10, context(NOW_MS))).toEqual({ items: [] });
+    expect(await watchingJobs(inner, tools).page(undefined, 10, context(NOW_MS))).toEqual({ items: [] });
     expect(reported).toEqual([error]);
   });
 });

@@ -98,5 +98,13 @@ describe('the stacks of a deployment with job targets', () => {
     });
     expect(Object.values(callers ?? {})).toHaveLength(1);
     expect(JSON.stringify(callers)).not.toContain('JOB_CREDENTIAL_SECRET_ID');
+    // The jobs API lists them, and the job that looks for overdue ones watches them.
+    const listed = Match.serializedJson(
+      Match.arrayWith([Match.objectLike({ id: 'expire-points', target: 'loyalty' })]),
+    );
+    const knowing = service.findResources('AWS::Lambda::Function', {
+      Properties: { Environment: { Variables: Match.objectLike({ LISTED_JOBS: listed }) } },
+    });
+    expect(Object.keys(knowing).map((id) => /JobsApi|JobsUpkeep/.exec(id)?.[0])).toEqual(['JobsUpkeep', 'JobsApi']);
   });
 });

@@ -1,18 +1,22 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import { DeleteCommand } from '@aws-sdk/lib-dynamodb';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
-import { runIdOf } from '../../lambdas/jobs/domain/job-run.ts';
+import { acceptedRun, type JobRun, type RunId, runIdOf } from '../../lambdas/jobs/domain/job-run.ts';
 import { signJobCredential, verifyJobCredential } from '../../lambdas/jobs/job-credential.ts';
+import { runKey } from '../../lambdas/jobs/store/job-items.ts';
 import { AmbiguousError, RetryableError } from '../../lambdas/kernel/faults.ts';
+import { DynamoDbTargetRuns } from '../../lambdas/services/store/dynamodb-target-runs.ts';
 import { callTarget, type TargetCall } from '../../lambdas/services/use/call-target.ts';
 import { targetRoutes } from '../../lambdas/services/use/target-routes.ts';
 import { systemResolve } from '../../lambdas/webhooks/transport/addresses.ts';
 import { webhookTransport } from '../../lambdas/webhooks/transport/webhook-transport.ts';
 import { listenOnLoopback, stopListening } from '../sandbox/sandbox-listen.ts';
 import { Api } from '../world/api.ts';
+import { TABLES } from '../world/tables.ts';
 
 const T12 = '2026-03-01T12:00:00Z';
 const CALL: TargetCall = { target: 'membership', job: 'release-commission-locks', scheduledTime: T12 };
-const RUN_ID = `release-commission-locks:${T12}`;
+const RUN_ID: RunId = `release-commission-locks:${T12}`;
 const PATH = '/v1/admin/commission-locks/release-expired';
 const WINDOW_SECONDS = 1_800;
 
@@ -57,6 +61,12 @@ const toolsOf = (target: string) => ({
   clock: { nowMs: () => nowMs },
 });
 
+const runs = () => {
+  const { database, jobRuns } = api.world.store;
+  const notes = new DynamoDbTargetRuns(database.client, TABLES.registry, api.world.tools);
+  return { note: (run: JobRun) => notes.note(run), of: () => jobRuns.readRun(CALL.job, RUN_ID) };
+};
+
 function call(message: TargetCall, { address = url, allowLoopback = true } = {}) {
   const { world } = api;
   const clock = { ...world.tools.clock, nowMs: () => nowMs };
@@ -77,6 +87,7 @@ function call(message: TargetCall, { address = url, allowLoopback = true } = {})
           transport: webhookTransport({ allowLoopback, resolve: systemResolve }),
           clock,
         }),
+      runs: runs(),
       calls: {
         again: async (each, delaySeconds) => void again.push({ call: each, delaySeconds }),
         missed: async (each) => void missed.push(each),
@@ -170,10 +181,41 @@ describe('a call of a target', () => {
     expect(asked).toHaveLength(2);
   });
 
+  test('is a run in the list: under way with the reason, and then accepted', async () => {
+    answers = [{ status: 503 }];
+    await call(CALL);
+    const run = { jobId: CALL.job, runId: RUN_ID, scheduledForMs: nowMs, startedAtMs: nowMs };
+    expect(await runs().of()).toMatchObject({ ...run, status: 'running', attempts: 1, reason: 'target_answered_503' });
+    nowMs += 5_000;
+    await call(again[0]?.call ?? CALL);
+    expect(await runs().of()).toMatchObject({ ...run, status: 'succeeded', attempts: 1, endedAtMs: nowMs });
+    expect(await runs().of()).not.toHaveProperty('reason');
+  });
+
+  test('whose message comes again after its window is not missed when the target accepted the run', async () => {
+    await call(CALL);
+    // Its row was lost with the function that was to write it.
+    const { client } = api.world.store.database;
+    await client.send(new DeleteCommand({ TableName: TABLES.registry, Key: runKey(CALL.job, RUN_ID) }));
+    nowMs += (WINDOW_SECONDS + 60) * 1_000;
+    expect(await call(CALL)).toBe('asked_before');
+    expect([missed, (await runs().of())?.status]).toEqual([[], 'succeeded']);
+  });
+
+  test('that the target refused does not ring when it accepted the run for another message', async () => {
+    answers = [{ status: 422 }];
+    const run = { ...acceptedRun(CALL.job, nowMs, nowMs), status: 'succeeded' as const, endedAtMs: nowMs };
+    expect(await runs().note(run)).toBe(true);
+    expect(await call(CALL)).toBe('asked_before');
+    expect((await runs().of())?.status).toBe('succeeded');
+    expect(missed).toEqual([]);
+  });
+
   test.each([301, 400, 401, 403, 404, 410, 422])('answered %d is missed at once', async (status) => {
     answers = [{ status, headers: { location: url } }];
     expect(await call(CALL)).toBe('missed');
     expect(missed).toEqual([{ ...CALL, reason: `target_answered_${status}` }]);
+    expect(await runs().of()).toMatchObject({ status: 'failed', reason: `target_answered_${status}` });
     expect([asked.length, again.length]).toEqual([1, 0]);
   });
 

@@ -10,6 +10,7 @@ import {
 import { afterEach, describe, expect, test } from '@jest/globals';
 import type { SQSEvent } from 'aws-lambda';
 import { signJobCredential } from '../../lambdas/jobs/job-credential.ts';
+import { DynamoDbJobRuns } from '../../lambdas/jobs/store/dynamodb-job-runs.ts';
 import { documentClient } from '../../lambdas/kernel/platform/document-client.ts';
 import { systemPlatform } from '../../lambdas/kernel/platform/system-platform.ts';
 import { idempotentRunner } from '../../lambdas/once/idempotent-runner.ts';
@@ -74,9 +75,10 @@ async function targetCaller(name: string, url: string) {
   };
   const [queueUrl, missedUrl] = [await queueOf('calls'), await queueOf('missed')];
   const jobs = { 'release-commission-locks': { path: PATH, scopes: ['membership:admin'], windowSeconds: 3_600 } };
-  const { idempotency } = await createTables(`targets-${name}`);
+  const { idempotency, registry } = await createTables(`targets-${name}`);
   const variables = {
     IDEMPOTENCY_TABLE: idempotency,
+    REGISTRY_TABLE: registry,
     WEBHOOK_LOOPBACK: 'true',
     JOB_TARGETS: JSON.stringify({ membership: { url, secretId, jobs } }),
     TARGET_CALLS_QUEUE_URL: queueUrl,
@@ -111,6 +113,16 @@ async function targetCaller(name: string, url: string) {
       if (answer.batchItemFailures.length === 0)
         await sqs.send(new DeleteMessageCommand({ QueueUrl: queueUrl, ReceiptHandle: message?.ReceiptHandle }));
       return answer;
+    },
+    /** The list of runs, newest first. */
+    runs: async () => {
+      const pacing = { clock: systemPlatform().clock, entropy: systemPlatform().entropy };
+      const tables = { idempotency, ledger: idempotency, registry };
+      const store = new DynamoDbJobRuns(documentClient(dynamoDbClient()), tables, pacing);
+      return (await store.listRuns('release-commission-locks', { limit: 10 })).map(({ status, reason }) => [
+        status,
+        reason,
+      ]);
     },
     missed: async () => (await receive(missedUrl, 1)).map(({ Body = '{}' }) => JSON.parse(Body) as unknown),
   };
@@ -148,6 +160,11 @@ describe('the membership service, in a process of its own', () => {
     await second.fire('2026-03-01T01:20:00Z');
     expect(await second.work()).toEqual(taken);
     expect(await second.missed()).toEqual([expect.objectContaining({ reason: 'window_ended' })]);
+    expect(await first.runs()).toEqual([['succeeded', undefined]]);
+    expect(await second.runs()).toEqual([
+      ['succeeded', undefined],
+      ['failed', 'window_ended'],
+    ]);
   });
 
   test('refuses a credential of another target, and a body that is not the one of the key', async () => {

@@ -404,6 +404,7 @@ export class Api<Of extends World = World> {
       verify: async (token, path) =>
         (await import('../../lambdas/jobs/job-credential.ts')).verifyJobCredential(this.credentials, token, path),
       webhooks: world.store.webhooks,
+      listed: [],
       secrets: SECRETS,
       callbacks: { sources: [], secrets: this.#secrets },
       addresses: webhookAddresses(async () => [{ address: '93.184.216.34', family: 4 }], { allowLoopback: false }),

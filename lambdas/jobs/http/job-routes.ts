@@ -14,6 +14,7 @@ import { causedByOperator, type OperatorRoute } from '../../http/operator-api.ts
 import { type Parsed, problem, refused, valid } from '../../http/problems.ts';
 import { emptyQuery, validateQuery } from '../../http/validate.ts';
 import type { Answer } from '../../kernel/answer.ts';
+import type { ListedJob } from '../../kernel/contract/job-targets.ts';
 import { JOBS, type JobEntry, jobEntry } from '../../kernel/contract/jobs.ts';
 import { fingerprintOf } from '../../kernel/fingerprint.ts';
 import { clockedRunOperation, deriveRunOperation } from '../../kernel/ids.ts';
@@ -27,14 +28,19 @@ import { type AcceptRun, type AcceptRunOutcome, type AcceptRunTools, acceptRun }
 import { type JobRoute, type JobsCaller, roleOrCredential, type VerifyCredential } from './authenticate-jobs.ts';
 import { DEFAULT_RUNS_PAGE, RUN_ID, runsQuery, startRunBody } from './job-schemas.ts';
 
-type Call = CallBy<AcceptRunTools, JobsCaller>;
-type Route = OperatorRoute<AcceptRunTools, JobsCaller> & JobRoute;
+type Tools = AcceptRunTools & Pick<JobsApiTools, 'listed'>;
+type Call = CallBy<Tools, JobsCaller>;
+type Route = OperatorRoute<Tools, JobsCaller> & JobRoute;
+/** A job of Payonce, or one that another service does. */
+type Entry = JobEntry | ListedJob;
 
 export interface JobsApiTools extends AcceptRunTools, ApiTools {
   readonly digest: AcceptRunTools['digest'];
   readonly clock: AcceptRunTools['clock'];
   readonly identify: IdentifyOperator;
   readonly verify: VerifyCredential;
+  /** The jobs that other services do. */
+  readonly listed: readonly ListedJob[];
 }
 
 /** The jobs API, for any store and queues. */
@@ -44,12 +50,12 @@ export function jobsApi(tools: JobsApiTools): (event: GatewayEvent) => Promise<G
 
 const getJobs: Route = { method: 'GET', path: '/v1/admin/jobs', role: 'viewer', handle: listJobs };
 
-async function listJobs({ tools: { runs }, request, receivedAtMs }: Call): Promise<Handled> {
+async function listJobs({ tools: { runs, listed }, request, receivedAtMs }: Call): Promise<Handled> {
   const query = validateQuery(emptyQuery, request.query);
   if (query.kind === 'refused') return refusal(query.problem, request);
   // One read for each job, about a dozen.
   const data = await Promise.all(
-    JOBS.map(async (entry: JobEntry) => {
+    [...JOBS, ...listed].map(async (entry: Entry) => {
       const [last] = await runs.listRuns(entry.id, { limit: 1 });
       return jobObject(entry, last, receivedAtMs);
     }),
@@ -60,8 +66,8 @@ async function listJobs({ tools: { runs }, request, receivedAtMs }: Call): Promi
 const getJob: Route = { method: 'GET', path: '/v1/admin/jobs/{id}', role: 'viewer', handle: showJob };
 
 async function showJob(call: Call): Promise<Handled> {
-  const { tools, request, id, receivedAtMs } = call;
-  const entry = jobEntry(id);
+  const { tools, request, receivedAtMs } = call;
+  const entry = entryOf(call);
   if (entry === undefined) return noSuchJob(call);
   const query = validateQuery(emptyQuery, request.query);
   if (query.kind === 'refused') return refusal(query.problem, request);
@@ -69,8 +75,13 @@ async function showJob(call: Call): Promise<Handled> {
   return found(jobObject(entry, last, receivedAtMs));
 }
 
-function jobObject(entry: JobEntry, last: JobRun | undefined, nowMs: number): Record<string, unknown> {
-  const { id, why, schedule, timeZone, overlap = 'forbid' } = entry;
+/** @returns undefined when there is no such job */
+function entryOf({ tools: { listed }, id }: Call): Entry | undefined {
+  return jobEntry(id) ?? listed.find((entry) => entry.id === id);
+}
+
+function jobObject(entry: Entry, last: JobRun | undefined, nowMs: number): Record<string, unknown> {
+  const { id, why, schedule, timeZone } = entry;
   const read = readSchedule(schedule, timeZone);
   invariant(read.kind === 'read', 'schedules are checked before they are deployed');
   const nextMs = nextScheduled(read.schedule, nowMs, last?.scheduledForMs);
@@ -80,7 +91,9 @@ function jobObject(entry: JobEntry, last: JobRun | undefined, nowMs: number): Re
     why,
     schedule,
     time_zone: read.schedule.kind === 'rate' ? null : (timeZone ?? 'UTC'),
-    overlap,
+    // Each run of another service's job is called for, whatever became of the one before.
+    overlap: 'target' in entry ? 'allow' : (entry.overlap ?? 'forbid'),
+    target: 'target' in entry ? entry.target : null,
     last_run: last === undefined ? null : jobRunObject(last),
     next_run: nextMs === undefined ? null : unixSeconds(nextMs),
   };
@@ -96,8 +109,8 @@ const getRun: Route = {
 };
 
 async function listRuns(call: Call): Promise<Handled> {
-  const { tools, request, id } = call;
-  const entry = jobEntry(id);
+  const { tools, request } = call;
+  const entry = entryOf(call);
   if (entry === undefined) return noSuchJob(call);
   const query = validateQuery(runsQuery, request.query);
   if (query.kind === 'refused') return refusal(query.problem, request);
@@ -118,8 +131,8 @@ async function listRuns(call: Call): Promise<Handled> {
 }
 
 async function showRun(call: Call): Promise<Handled> {
-  const { request, id, pieces } = call;
-  const entry = jobEntry(id);
+  const { request, pieces } = call;
+  const entry = entryOf(call);
   if (entry === undefined) return noSuchJob(call);
   const query = validateQuery(emptyQuery, request.query);
   if (query.kind === 'refused') return refusal(query.problem, request);
@@ -144,7 +157,10 @@ const postRun: Route = {
 async function startRun(call: Call): Promise<Handled> {
   const { tools, request, id, seen } = call;
   const entry = jobEntry(id);
-  if (entry === undefined) return noSuchJob(call);
+  if (entry === undefined) {
+    const detail = 'Runs of a job of another service are requested by its schedule only.';
+    return entryOf(call) === undefined ? noSuchJob(call) : refusal(problem('invalid_request', detail), request);
+  }
   const parsed = readRequest(call, entry.id);
   if (parsed.kind === 'refused') return refusal(parsed.problem, request);
   seen.operationId = parsed.value.operationId;

@@ -20,6 +20,15 @@ export interface AskForRunTools {
 /** Longer than the route takes, cold start included, and well within the executor's timeout. Milliseconds. */
 const ASK_TIMEOUT_MS = 10_000;
 
+/** Whether the run of a scheduled time was requested, and the route accepted it. */
+export async function isAskedFor(
+  { records, digest }: Pick<AskForRunTools, 'records' | 'digest'>,
+  jobId: string,
+  scheduledForMs: number,
+): Promise<boolean> {
+  return (await records.readEffect(runCallOperation(digest, runIdOf(jobId, scheduledForMs)))) !== undefined;
+}
+
 export interface AskedForRun {
   readonly runId: RunId;
   /** `asked_before`: an earlier firing requested the run, and no call was made. */

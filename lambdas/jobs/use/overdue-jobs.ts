@@ -2,6 +2,7 @@ import { JOBS, type JobEntry } from '../../kernel/contract/jobs.ts';
 import type { Clock } from '../../kernel/world.ts';
 import { FREQUENT_SECONDS, JOB_DEFAULT_MAX_DURATION_SECONDS, paceOf } from '../contract.ts';
 import type { Job } from './job.ts';
+import type { JobMarks } from './job-marks.ts';
 import type { JobRunStore } from './job-runs.ts';
 
 const HOUR_SECONDS = 3_600;
@@ -10,6 +11,8 @@ const MINUTE_MS = 60_000;
 const MOST_RUNS = 100;
 
 type Timed = Pick<JobEntry, 'every' | 'maxDuration'>;
+/** A job of Payonce, or one that another service does. */
+type Watched = Timed & Pick<JobEntry, 'id'>;
 
 /**
  * The longest time without a successful run. Frequent jobs: the maximum duration of a run and one more period of five minutes.
@@ -20,33 +23,47 @@ export function longestSilenceSeconds({ every, maxDuration = JOB_DEFAULT_MAX_DUR
   return (Math.ceil((every + maxDuration) / HOUR_SECONDS) + 1) * HOUR_SECONDS;
 }
 
+interface OverdueTools {
+  readonly runs: Pick<JobRunStore, 'listRuns'>;
+  readonly marks: JobMarks;
+  /** The jobs that other services do. */
+  readonly listed: readonly Watched[];
+}
+
 /**
- * The jobs of which no run has succeeded in time. A job is not overdue before its first time can have come: as long as no run of
- * the watching job is old enough.
- *
- * @param watcher the job that looks, which runs often
+ * The jobs of which no run has succeeded in time. A job that never ran is not overdue before its first time can have come: its
+ * time counts from the first look that did not find a run, which leaves a mark.
  */
 export async function overdueJobs(
-  runs: Pick<JobRunStore, 'listRuns'>,
-  watcher: string,
+  { runs, marks, listed }: OverdueTools,
   nowMs: number,
-  jobs: readonly (Timed & Pick<JobEntry, 'id'>)[] = JOBS,
+  own: readonly Watched[] = JOBS,
 ): Promise<readonly string[]> {
   const overdue: string[] = [];
-  for (const job of jobs) {
+  for (const job of [...own, ...listed]) {
     const sinceMs = nowMs - longestSilenceSeconds(job) * 1_000;
     // A run that was scheduled before may have ended since then.
     const fromMs = sinceMs - (job.maxDuration ?? JOB_DEFAULT_MAX_DURATION_SECONDS) * 1_000;
     const found = await runs.listRuns(job.id, { limit: MOST_RUNS, fromMs });
     if (found.some(({ status, endedAtMs = 0 }) => status === 'succeeded' && endedAtMs >= sinceMs)) continue;
-    const [earlier] = await runs.listRuns(watcher, { limit: 1, beforeMs: sinceMs });
-    if (earlier !== undefined) overdue.push(job.id);
+    const [earlier] = await runs.listRuns(job.id, { limit: 1, beforeMs: sinceMs });
+    // The mark stays when the last row of a silent job has expired.
+    const missedSinceMs = await firstMissed(marks, job.id, nowMs);
+    if (earlier !== undefined || missedSinceMs <= sinceMs) overdue.push(job.id);
   }
   return overdue;
 }
 
-export interface WatchJobsTools {
-  readonly runs: Pick<JobRunStore, 'listRuns'>;
+/** Not the mark of a job itself: ids have no colon. */
+async function firstMissed(marks: JobMarks, jobId: string, nowMs: number): Promise<number> {
+  const name = `missed:${jobId}`;
+  const mark = await marks.readMark(name);
+  if (mark !== undefined) return Number(mark);
+  await marks.moveMark(name, undefined, String(nowMs));
+  return nowMs;
+}
+
+export interface WatchJobsTools extends OverdueTools {
   readonly clock: Pick<Clock, 'nowMs'>;
   readonly tell: (overdue: readonly string[]) => void;
   /** Receives the error when the runs cannot be read. The job goes on. */
@@ -57,13 +74,13 @@ export interface WatchJobsTools {
  * A job that runs every minute and, at the beginning of the first run of every five minutes, also tells which jobs are overdue.
  * Its times need not be whole minutes: those of `rate(1 minute)` count from the creation of the schedule.
  */
-export function watchingJobs<Thing>(watcher: string, job: Job<Thing>, tools: WatchJobsTools): Job<Thing> {
-  const { runs, clock, tell, report } = tools;
+export function watchingJobs<Thing>(job: Job<Thing>, tools: WatchJobsTools): Job<Thing> {
+  const { clock, tell, report } = tools;
   return {
     ...job,
     page: async (cursor, limit, run) => {
       if (cursor === undefined && run.scheduledForMs % (FREQUENT_SECONDS * 1_000) < MINUTE_MS)
-        await overdueJobs(runs, watcher, clock.nowMs()).then(tell, report);
+        await overdueJobs(tools, clock.nowMs()).then(tell, report);
       return job.page(cursor, limit, run);
     },
   };

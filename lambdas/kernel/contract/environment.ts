@@ -44,6 +44,8 @@ export const Environment = {
   /** The queues from which the workers of jobs take runs. */
   paymentJobsQueueUrl: 'PAYMENT_JOBS_QUEUE_URL',
   upkeepJobsQueueUrl: 'UPKEEP_JOBS_QUEUE_URL',
+  /** JSON, `ListedJob[]`: the jobs that other services do. */
+  listedJobs: 'LISTED_JOBS',
 } as const;
 
 /** Of the sandbox alone. */

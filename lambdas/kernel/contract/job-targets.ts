@@ -37,6 +37,23 @@ export function windowOf({ every, window }: TargetJob): number {
   return window ?? Math.min(every, LONGEST_DEFAULT_WINDOW_SECONDS);
 }
 
+/** A job of a target, as the list of jobs shows it, and as the job that looks for overdue ones watches it. */
+export interface ListedJob extends Pick<TargetJob, 'id' | 'why' | 'schedule' | 'every' | 'timeZone'> {
+  readonly target: string;
+  /** The window. Seconds. */
+  readonly maxDuration: number;
+}
+
+export function listedJobs(targets: JobTargets): readonly ListedJob[] {
+  return Object.entries(targets).flatMap(([target, { jobs }]) =>
+    jobs.map((job) => {
+      const { id, why, schedule, every, timeZone } = job;
+      const zone = timeZone === undefined ? {} : { timeZone };
+      return { id, target, why, schedule, every, ...zone, maxDuration: windowOf(job) };
+    }),
+  );
+}
+
 /** A target as the function that calls it knows it. */
 export interface CalledTarget {
   readonly url: string;

@@ -1,4 +1,5 @@
-import { type AskForRunTools, askForRun } from '../../jobs/use/ask-for-run.ts';
+import { acceptedRun, type JobRun } from '../../jobs/domain/job-run.ts';
+import { type AskForRunTools, askForRun, isAskedFor } from '../../jobs/use/ask-for-run.ts';
 import type { CalledTarget } from '../../kernel/contract/job-targets.ts';
 import { AmbiguousError, codeOf, RetryableError } from '../../kernel/faults.ts';
 
@@ -21,10 +22,21 @@ export interface TargetCalls {
   missed(call: TargetCall & { readonly reason: string }): Promise<void>;
 }
 
+/** The runs of jobs that other services do, for the list of runs. */
+export interface TargetRuns {
+  /**
+   * Writes what became of a run. A run that has succeeded stays so, and a run that has failed only changes when it has succeeded.
+   *
+   * @returns false when the run stays as it is
+   */
+  note(run: JobRun): Promise<boolean>;
+}
+
 export interface CallTargetTools extends Omit<AskForRunTools, 'routes'> {
   readonly targets: Readonly<Record<string, CalledTarget>>;
   readonly routesOf: (name: string, target: CalledTarget) => AskForRunTools['routes'];
   readonly calls: TargetCalls;
+  readonly runs: TargetRuns;
 }
 
 /** The first wait after a call that was not accepted. Each further one is twice as long. Seconds. */
@@ -43,13 +55,15 @@ export type Called = 'asked' | 'asked_before' | 'waiting' | 'missed';
  *   409, 429, 5xx, no answer   called again within the window of the job: after `Retry-After`, or 5, 10, 20, … 300 s
  *   other answers              missed
  *
- * @throws when the queue does not take a message; this one is then delivered again
+ * @throws when the queue does not take a message, or the row is not written; this one is then delivered again
  */
 export async function callTarget(tools: CallTargetTools, call: TargetCall): Promise<Called> {
-  const { targets, routesOf, calls, clock, entropy } = tools;
+  const { targets, routesOf, calls, runs, clock, entropy } = tools;
   const target = targets[call.target];
   const job = target?.jobs[call.job];
   const miss = async (reason: string): Promise<Called> => {
+    // Written first: when the message cannot be sent, this one comes again and is missed again.
+    if (!(await runs.note(noted(call, clock.nowMs(), { called: 'missed', reason })))) return 'asked_before';
     await calls.missed({ ...call, reason });
     return 'missed';
   };
@@ -57,22 +71,41 @@ export async function callTarget(tools: CallTargetTools, call: TargetCall): Prom
   const scheduledForMs = Date.parse(call.scheduledTime);
   const endsAtMs = scheduledForMs + job.windowSeconds * 1000;
   const nowMs = clock.nowMs();
-  if (nowMs > endsAtMs) return miss('window_ended');
+  if (nowMs > endsAtMs && !(await isAskedFor(tools, call.job, scheduledForMs))) return miss('window_ended');
   const { tries = 0, notBeforeMs = 0 } = call;
   if (nowMs < notBeforeMs) {
     await calls.again(call, (notBeforeMs - nowMs) / 1000);
     return 'waiting';
   }
+  let called: Called;
   try {
     const entry = { id: call.job, path: job.path, scopes: job.scopes };
-    return (await askForRun({ ...tools, routes: routesOf(call.target, target) }, entry, scheduledForMs)).kind;
+    called = (await askForRun({ ...tools, routes: routesOf(call.target, target) }, entry, scheduledForMs)).kind;
   } catch (error) {
     if (!(error instanceof RetryableError || error instanceof AmbiguousError)) return miss(codeOf(error));
     const wait = Math.min(LONGEST_WAIT_SECONDS, FIRST_WAIT_SECONDS * 2 ** Math.min(tries, MOST_DOUBLINGS));
     const seconds = error.retryAfterSeconds ?? wait * (0.5 + entropy.fraction() / 2);
     const nextMs = clock.nowMs() + Math.ceil(seconds * 1000);
     if (nextMs > endsAtMs) return miss(error.code);
+    await runs.note(noted(call, clock.nowMs(), { called: 'waiting', reason: error.code }));
     await calls.again({ ...call, tries: tries + 1, notBeforeMs: nextMs }, seconds);
     return 'waiting';
   }
+  // A message whose run could not be noted comes again: the run was asked for before, and is noted then.
+  await runs.note(noted(call, clock.nowMs(), { called }));
+  return called;
+}
+
+interface Came {
+  readonly called: Called;
+  /** Why the target did not accept the run. */
+  readonly reason?: string;
+}
+
+/** The run after a call. It begins with its scheduled time, so that it took as long as its target let it wait. */
+function noted({ job, scheduledTime, tries = 0 }: TargetCall, nowMs: number, { called, ...reason }: Came): JobRun {
+  const scheduledForMs = Date.parse(scheduledTime);
+  const run = { ...acceptedRun(job, scheduledForMs, scheduledForMs), startedAtMs: scheduledForMs, ...reason };
+  if (called === 'waiting') return { ...run, status: 'running', attempts: tries + 1 };
+  return { ...run, status: called === 'missed' ? 'failed' : 'succeeded', attempts: tries, endedAtMs: nowMs };
 }

@@ -117,6 +117,7 @@ export const VARIABLES: Readonly<Record<string, string>> = {
   [Environment.apiUrl]: Address.api,
   [Environment.paymentJobsQueueUrl]: queueUrl('payment-jobs'),
   [Environment.upkeepJobsQueueUrl]: queueUrl('upkeep-jobs'),
+  [Environment.listedJobs]: '[]',
   [IntakeEnvironment.settings]: JSON.stringify(INTAKE),
   [IntakeEnvironment.queueUrl]: queueUrl('payment-requests'),
   [PartiesEnvironment.sandboxSecretId]: Secret.sandbox,
