@@ -1,8 +1,7 @@
 import { createHash, randomUUID } from 'node:crypto';
 import { link, mkdir, open, readFile, rename, rm } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
-import { PayonceError } from './errors.ts';
-import { type KeyStore, readOperation, type StoredOperation } from './key-store.ts';
+import { type KeyStore, type StoredOperation, storedIn } from './key-store.ts';
 
 /**
  * Keeps each operation in a file of its own, for one machine with any number of processes. A row is on the disk, with the name of its
@@ -30,9 +29,7 @@ export function fileKeys(folder: string): KeyStore {
       }
       // Also for a row that exists: its writer may have died before the name was on the disk.
       await syncFolder(root);
-      const stored = readOperation(await readFile(file, 'utf8'));
-      if (stored === undefined) throw new PayonceError('invalid_key_store', `${file} is not an operation`);
-      return stored;
+      return storedIn(await readFile(file, 'utf8'));
     },
     keepAnswer: async (request, answer) => {
       await rename(await writeDraft(root, { ...request, answer }), fileOf(request.operation));

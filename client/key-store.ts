@@ -1,3 +1,5 @@
+import { PayonceError } from './errors.ts';
+
 /** What is sent under a key: the same text at each attempt. */
 export interface StoredRequest {
   /** The caller's own name for what happens once. */
@@ -59,13 +61,24 @@ export function memoryKeys(): KeyStore {
   };
 }
 
-/** Reads a row that was stored as JSON. @returns undefined for anything else */
-export function readOperation(text: string): StoredOperation | undefined {
+/**
+ * Reads a row that was stored as JSON, for stores of one's own.
+ *
+ * @param answer as JSON @default there is none
+ * @throws PayonceError `invalid_key_store` for anything else
+ */
+export function storedIn(request: string | null | undefined, answer?: string | null): StoredOperation {
+  const row = { ...objectIn(request), ...(answer == null ? {} : { answer: objectIn(answer) }) };
+  if (!isOperation(row)) throw new PayonceError('invalid_key_store', 'The key store has no row of this operation.');
+  return row;
+}
+
+function objectIn(text: string | null | undefined): object {
   try {
-    const value: unknown = JSON.parse(text);
-    return isOperation(value) ? value : undefined;
+    const value: unknown = JSON.parse(text ?? '');
+    return typeof value === 'object' && value !== null ? value : {};
   } catch {
-    return undefined;
+    return {};
   }
 }
 

@@ -1,6 +1,6 @@
 import { createServer } from 'node:http';
 import { documentClient } from '../../lambdas/kernel/platform/document-client.ts';
-import { listenerOf } from './listener.ts';
+import { listenerOf } from '../listener.ts';
 import { membership } from './membership.ts';
 
 /** Starts the service: `MEMBERSHIP_TABLE=… MEMBERSHIP_JOB_SECRET=… node examples/membership/server.ts` */

@@ -2,7 +2,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { createInterface } from 'node:readline';
 import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
-import { listenerOf } from '../../examples/membership/listener.ts';
+import { listenerOf } from '../../examples/listener.ts';
 import { membership } from '../../examples/membership/membership.ts';
 import { documentClient } from '../../lambdas/kernel/platform/document-client.ts';
 import { CREDENTIALS } from '../../local/emulator-environment.ts';

@@ -1,0 +1,170 @@
+import { mkdir, mkdtemp, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { createClient } from '../../client/client.ts';
+import { memoryKeys } from '../../client/key-store.ts';
+import type { LocalAws } from '../../local/local-aws.ts';
+import { runJob } from '../jobs/run-job.ts';
+import { askSandbox, localAws } from '../support/local-aws.ts';
+import { whole } from '../support/prove.ts';
+import { until } from '../support/until.ts';
+import { serveWebhookReceiver } from '../webhooks/webhook-receiver.ts';
+import { begin, endProcesses } from './killed-processes.ts';
+
+let aws: LocalAws;
+let folder: string;
+beforeEach(async () => {
+  aws = localAws();
+  await mkdir('dist', { recursive: true });
+  folder = await mkdtemp('dist/killed-');
+});
+afterEach(async () => {
+  await endProcesses();
+  await rm(folder, { recursive: true, force: true });
+});
+
+interface Charges {
+  readonly data: readonly { readonly amount: number; readonly status: string }[];
+  readonly next: string | null;
+}
+
+/** The amounts of all charges that the processor's books have from this time on. */
+async function chargedAmounts(fromSeconds: number): Promise<readonly number[]> {
+  const amounts: number[] = [];
+  const period = `created_from=${fromSeconds}&created_to=${Math.floor(Date.now() / 1000) + 1}`;
+  for (let cursor: string | null = ''; cursor !== null; ) {
+    const answer = await askSandbox(`/charges?${period}${cursor === '' ? '' : `&cursor=${cursor}`}`);
+    const { data, next } = (await answer.json()) as Charges;
+    amounts.push(...data.map(({ amount }) => amount));
+    cursor = next;
+  }
+  return amounts;
+}
+
+describe('a process that is killed at random moments and started again', () => {
+  const OPERATIONS = whole(200, { slice: 10 });
+  const MOST_LIVES = 20 * OPERATIONS;
+  /** No other test pays such amounts. Minor units. */
+  const FIRST_AMOUNT = 73_000_000;
+
+  test('charges once for each of its operations', async () => {
+    const fromSeconds = Math.floor(Date.now() / 1000) - 1;
+    const variables = {
+      API_URL: aws.apiUrl,
+      API_KEY: aws.apiKey,
+      KEYS: join(folder, 'keys'),
+      RUN: crypto.randomUUID(),
+      COUNT: String(OPERATIONS),
+      FIRST_AMOUNT: String(FIRST_AMOUNT),
+    };
+    const done = new Set<string>();
+    let lives = 0;
+    // The longest life. It grows on a slow machine, until payments end in it. Milliseconds.
+    let longestMs = 200;
+    for (let isFinished = false; !isFinished; ) {
+      lives += 1;
+      expect(lives).toBeLessThan(MOST_LIVES);
+      const process = begin('paying-process.ts', variables);
+      await process.says('begun');
+      await Promise.race([process.exited, sleep(Math.random() * longestMs)]);
+      process.kill();
+      const end = await process.exited;
+      isFinished = end['code'] === 0;
+      // Any other end is a fault of the program.
+      if (!isFinished) expect(end).toEqual({ code: null, signal: 'SIGKILL' });
+      const before = done.size;
+      for (const line of process.said.filter((each) => each.startsWith('done '))) done.add(line);
+      if (done.size === before) longestMs *= 1.3;
+    }
+    const ours = (await chargedAmounts(fromSeconds)).map((amount) => amount - FIRST_AMOUNT);
+    const operations = Array.from({ length: OPERATIONS }, (_, each) => each);
+    expect(ours.filter((each) => each in operations).toSorted((one, other) => one - other)).toEqual(operations);
+    // All lives were told the same payment of each operation.
+    expect(done.size).toBe(OPERATIONS);
+    expect(lives).toBeGreaterThan(1);
+  });
+});
+
+describe('the shop of the examples', () => {
+  const client = () => createClient({ url: aws.apiUrl, apiKey: aws.apiKey, keys: memoryKeys() });
+
+  async function open(webhookSecrets: string, diesAt = -1) {
+    const process = begin('shop-process.ts', {
+      DATABASE: join(folder, 'shop.db'),
+      PAYONCE_URL: aws.apiUrl,
+      PAYONCE_KEY: aws.apiKey,
+      WEBHOOK_SECRETS: webhookSecrets,
+      DIES_AT: String(diesAt),
+    });
+    const url = `http://127.0.0.1:${await process.says('listening')}`;
+    return {
+      ...process,
+      url,
+      buy: (id: string, sku = 'sku_tea', source = 'tok_ok') =>
+        fetch(`${url}/purchases/${id}`, { method: 'POST', body: new URLSearchParams({ sku, source }) }),
+      page: async (id: string) => (await fetch(`${url}/purchases/${id}`)).text(),
+    };
+  }
+
+  test('charges a purchase once, although it is killed at each step and the form is sent again', async () => {
+    const purchases: string[] = [];
+    let shop = await open('whsec_AAAA', 0);
+    for (let step = 0; ; step += 1) {
+      const id: string = crypto.randomUUID();
+      const answer = await shop.buy(id).catch(() => undefined);
+      if (answer !== undefined) {
+        expect(await shop.page(id)).toContain('<b>paid</b>');
+        // A write and a request before and after each: the row, the key, the request and the answer.
+        expect(step).toBe(8);
+        break;
+      }
+      await shop.exited;
+      purchases.push(id);
+      // It goes on with what is in its rows, and dies at the next step of the next purchase.
+      shop = await open('whsec_AAAA', step + 1);
+      if (step === 0) expect((await fetch(`${shop.url}/purchases/${id}`)).status).toBe(404);
+      else expect(await shop.page(id)).toContain('<b>paid</b>');
+    }
+    shop = await open('whsec_AAAA');
+    for (const id of purchases) {
+      expect((await shop.buy(id)).status).toBe(200);
+      expect(await shop.page(id)).toContain('<b>paid</b>');
+    }
+    const { DatabaseSync } = await import('node:sqlite');
+    const rows = new DatabaseSync(join(folder, 'shop.db')).prepare('SELECT request, order_id FROM purchases').all();
+    const keys = new Set(rows.map(({ request }) => (JSON.parse(String(request)) as { key: string }).key));
+    expect([rows.length, keys.size]).toEqual([9, 9]);
+    for (const { order_id: order } of rows) {
+      const { payment } = await client().orders.retrieve(String(order));
+      const { data } = (await (await askSandbox(`/charges?payment=${payment}`)).json()) as Charges;
+      expect(data).toHaveLength(1);
+    }
+  });
+
+  test('shows a purchase as canceled when a webhook says so', async () => {
+    // The shop's address must be known before its secret is: the receiver passes on what it gets.
+    await using receiver = await serveWebhookReceiver();
+    const made = await client().webhookEndpoints.create(
+      { url: receiver.url, events: ['order.completed', 'order.canceled'] },
+      { operation: crypto.randomUUID() },
+    );
+    const shop = await open(`whsec_AAAA,${made.secret}`);
+    const id = crypto.randomUUID();
+    await shop.buy(id, 'sku_none', 'tok_async');
+    expect(await shop.page(id)).toContain('<b>pending</b>');
+    let passed = 0;
+    const canceled = await until(async () => {
+      await runJob(aws, 'resolve');
+      for (const { headers, body } of receiver.arrivals.slice(passed)) {
+        passed += 1;
+        await fetch(`${shop.url}/webhooks`, { method: 'POST', headers: headers as Record<string, string>, body });
+      }
+      return (await shop.page(id)).includes('<b>canceled</b>') ? true : undefined;
+    });
+    expect(canceled).toBe(true);
+    const forged = await fetch(`${shop.url}/webhooks`, { method: 'POST', body: '{}' });
+    expect(forged.status).toBe(401);
+    await client().webhookEndpoints.delete(made.id, { operation: crypto.randomUUID() });
+  });
+});
