@@ -33,6 +33,22 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/payment_requests/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get: operations["getPaymentRequest"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/payments/{id}/transitions": {
         parameters: {
             query?: never;
@@ -882,6 +898,24 @@ export interface components {
         } & {
             [key: string]: unknown;
         };
+        PaymentRequest: {
+            /** Format: uuid */
+            id: string;
+            /** @constant */
+            object: "payment_request";
+            livemode: boolean;
+            /**
+             * @description `completed`: it has its outcome, a decline included. `failed`: nothing was sent to the processor, and the next delivery tries again.
+             * @enum {string}
+             */
+            status: "pending" | "completed" | "failed";
+            /** @description When the status last changed, in Unix seconds. Null when its record has expired, after 7 days. */
+            changed: number | null;
+            /** @example pay_k3jx5aqhz4m2nrb7vwy6t5ocdeflgusp */
+            payment: string;
+        } & {
+            [key: string]: unknown;
+        };
         TransitionList: {
             /** @constant */
             object: "list";
@@ -1424,6 +1458,29 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Payment"];
+                };
+            };
+        };
+    };
+    getPaymentRequest: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The `event_id`. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The request. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PaymentRequest"];
                 };
             };
         };

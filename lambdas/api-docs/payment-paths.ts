@@ -1,6 +1,7 @@
 import * as z from 'zod';
 import type { ZodOpenApiPathsObject } from 'zod-openapi';
 import { Scopes } from '../kernel/contract/api.ts';
+import { REQUEST_STATUSES } from '../payments/http/get-payment-request.ts';
 import { transitionPageQuery } from '../payments/http/list-transitions.ts';
 import { createPaymentBody, payment } from '../payments/http/payment-objects.ts';
 import { eventsQuery } from '../views/http/event-routes.ts';
@@ -11,6 +12,22 @@ import { event, eventList, LAGS, paymentList, volumeList } from './list-schemas.
 import { keyed, NO_PROCESSOR, reading } from './operations.ts';
 
 const path = z.object({ id: payment.shape.id.meta({ description: 'The id of the payment.' }) });
+
+export const paymentRequest = z
+  .looseObject({
+    id: z.uuid(),
+    object: z.literal('payment_request'),
+    livemode: z.boolean(),
+    status: z.enum(REQUEST_STATUSES).meta({
+      description:
+        '`completed`: it has its outcome, a decline included. `failed`: nothing was sent to the processor, and the next delivery tries again.',
+    }),
+    changed: z.int().nullable().meta({
+      description: 'When the status last changed, in Unix seconds. Null when its record has expired, after 7 days.',
+    }),
+    payment: payment.shape.id,
+  })
+  .meta({ id: 'PaymentRequest' });
 
 /** Payments. */
 export const paymentPaths: ZodOpenApiPathsObject = {
@@ -59,6 +76,17 @@ export const paymentPaths: ZodOpenApiPathsObject = {
       scope: Scopes.paymentsRead,
       path,
       answers: { 200: { description: 'The payment.', schema: payment } },
+    }),
+  },
+  '/v1/payment_requests/{id}': {
+    get: reading({
+      operationId: 'getPaymentRequest',
+      summary: 'Retrieve an event that asked for a payment',
+      description:
+        'What became of a `payment.requested.v1` of this tenant and mode. An event that has begun no payment is not found: it has not come, waits, or is parked.',
+      scope: Scopes.paymentsRead,
+      path: z.object({ id: z.uuid().meta({ description: 'The `event_id`.' }) }),
+      answers: { 200: { description: 'The request.', schema: paymentRequest } },
     }),
   },
   '/v1/payments/{id}/transitions': {

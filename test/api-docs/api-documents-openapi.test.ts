@@ -46,6 +46,7 @@ import {
   queueList,
   tenantList,
 } from '../../lambdas/api-docs/operator-answers.ts';
+import { paymentRequest } from '../../lambdas/api-docs/payment-paths.ts';
 import { MEANINGS } from '../../lambdas/api-docs/problem-meanings.ts';
 import * as webhookAnswers from '../../lambdas/api-docs/webhook-answers.ts';
 import { PROBLEMS, type ProblemCode } from '../../lambdas/http/problems.ts';
@@ -205,6 +206,7 @@ interface Described {
 
 describe('each example of a body', () => {
   const schemas: Readonly<Record<string, z.ZodType>> = {
+    PaymentRequest: paymentRequest,
     CreatePayment: createPaymentBody,
     CapturePayment: captureBody,
     CancelPayment: cancelBody,

@@ -1,4 +1,5 @@
 import { invariant } from '../../lambdas/kernel/invariant.ts';
+import { EVENT_ID, IntakeSite } from '../intake/intake-site.ts';
 import { held, taken } from '../payments/provoked-changes.ts';
 import { Api, dataOf } from '../world/api.ts';
 import type { CapturedExamples } from './captured-examples.ts';
@@ -30,6 +31,12 @@ export async function capturePayments(examples: CapturedExamples): Promise<void>
   examples.answer('getPayment', 'requires_capture', 'Authorized', other);
   const transitions = await harness.get(`${path}/transitions`);
   examples.answer('listTransitions', 'succeeded', 'A payment that was captured at once', transitions);
+
+  const intake = new IntakeSite(harness.world);
+  const request = intake.request({ account_to: 'ten_desk' });
+  await intake.deliver(intake.onSubject(JSON.stringify(request), 'payments.desk'));
+  const asked = await harness.get(`/v1/payment_requests/${EVENT_ID}`);
+  examples.answer('getPaymentRequest', 'completed', 'It has a payment', asked);
 
   const unknown = await deskAtSandbox(silent).pay('k');
   examples.answer('createPayment', 'processing', 'Outcome not known yet', unknown);

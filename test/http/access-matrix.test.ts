@@ -16,6 +16,7 @@ import { newDelivery } from '../../lambdas/webhooks/domain/webhook-delivery.ts';
 import { WEBHOOK_ROUTES } from '../../lambdas/webhooks/http/webhook-routes.ts';
 import { messageOf } from '../../lambdas/webhooks/use/fan-out-webhooks.ts';
 import { operations } from '../api-docs/described-api.ts';
+import { EVENT_ID, IntakeSite } from '../intake/intake-site.ts';
 import { apartBy, lookedAt } from '../reconciling/mismatch-fixtures.ts';
 import { Api, dataOf, type Reply } from '../world/api.ts';
 
@@ -48,6 +49,7 @@ const REQUESTS: Readonly<Record<string, Row>> = {
   'GET /v1/payments': ['list'],
   'GET /v1/payments/{id}': ['object'],
   'GET /v1/payments/{id}/transitions': ['object'],
+  'GET /v1/payment_requests/{id}': ['object'],
   'POST /v1/payments/{id}/capture': ['object', { amount: 10 }],
   'POST /v1/payments/{id}/cancel': ['object', {}],
   'POST /v1/payments/{id}/refunds': ['object', { amount: 10 }],
@@ -148,11 +150,15 @@ async function past(): Promise<Readonly<Record<string, string>>> {
   });
   const [delivery] = dataOf(await api.get(`/v1/webhook_endpoints/${endpoint}/deliveries`));
   const replay = await api.send('POST', `/${endpoint}/replay`, 'y', { created_from: 1, created_to: 1000 });
+  const intake = new IntakeSite(api.world);
+  const asked = JSON.stringify(intake.request({ account_to: DESK.tenantId }));
+  await intake.deliver(intake.onSubject(asked, 'payments.desk'));
   const [entry] = dataOf(await api.get('/v1/ledger/entries'));
   await keepLook({ views: api.views, digest: systemDigest }, lookedAt('k'), apartBy(1250), 1);
   return {
     payment,
     payments: payment,
+    payment_requests: EVENT_ID,
     captures: idOf(capture),
     cancellations: idOf(cancellation),
     refunds: idOf(refund),

@@ -55,6 +55,7 @@ export class IntakeSite<Of extends World = World> {
         sender(senderName.queue('shop')),
         sender(senderName.topic('payments')),
         sender(senderName.subject('payments.shop')),
+        [senderName.subject('payments.desk'), { ...SHOP, tenantId: tenantId('ten_desk') }],
         [senderName.subject('payments.other'), { ...SHOP, tenantId: tenantId('ten_other') }],
       ]),
       queues: new Map([[QUEUE_OF_SHOP, senderName.queue('shop')]]),

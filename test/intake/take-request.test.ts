@@ -1,11 +1,15 @@
+import { DeleteCommand } from '@aws-sdk/lib-dynamodb';
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import { eventOf } from '../../lambdas/events/domain/event.ts';
+import { IdempotencyTable } from '../../lambdas/kernel/contract/tables.ts';
 import { RetryableError } from '../../lambdas/kernel/faults.ts';
 import { chargeOperation, tenantId } from '../../lambdas/kernel/ids.ts';
 import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
 import { detailsOf } from '../../lambdas/payments/domain/transition.ts';
 import { readChain } from '../../lambdas/payments/use/payment-chain.ts';
+import { Api } from '../world/api.ts';
 import { createSandboxInProcess } from '../world/sandbox-in-process.ts';
+import { TABLES } from '../world/tables.ts';
 import { EVENT_ID, IntakeSite, SHOP } from './intake-site.ts';
 
 let site: IntakeSite;
@@ -44,12 +48,25 @@ describe('a payment that an event asks for', () => {
   test('has a record that is open after a failure and completed by a later delivery, with the time of its last change', async () => {
     const { clock, store } = site.world;
     const record = () => store.readRecord(chargeOperation(site.paymentOf()));
+    const api = new Api({}, site.world);
+    for (const tenant of ['ten_shop', 'ten_other'])
+      api.registerKey(`sk_test_of_the_tenant_${tenant}`, { tenantId: tenantId(tenant) });
+    const shown = async (tenant = 'ten_shop', id = EVENT_ID) => {
+      const headers = { Authorization: `Bearer sk_test_of_the_tenant_${tenant}` };
+      const { status, body } = await api.get(`/v1/payment_requests/${id}`, { headers });
+      return status === 200 ? [body['status'], body['changed'], body['payment']] : [body['code']];
+    };
+    const seconds = (ms: number) => Math.floor(ms / 1000);
+    expect(await shown()).toEqual(['not_found']);
     const beganMs = clock.nowMs() + 1_000;
     const away = () => Promise.reject(new RetryableError('processor_unavailable', 'the processor is away'));
     clock.advance(1_000);
     const failing = { processor: { ...createSandboxInProcess({ clock }), charge: away } };
     await site.deliver(site.inQueue(json()), failing);
     expect(await record()).toMatchObject({ status: 'INPROGRESS', released: true, changedAtMs: beganMs });
+    expect(await shown()).toEqual(['failed', seconds(beganMs), site.paymentOf()]);
+    expect(await shown('ten_other')).toEqual(['not_found']);
+    expect(await shown('ten_shop', 'x')).toEqual(['not_found']);
 
     clock.advance(1_000);
     await site.deliver(site.inQueue(json()));
@@ -58,6 +75,32 @@ describe('a payment that an event asks for', () => {
     clock.advance(1_000);
     await site.deliver(site.inQueue(json()));
     expect(await record()).toMatchObject({ changedAtMs: beganMs + 1_000 });
+    expect(await shown('ten_shop', EVENT_ID.toUpperCase())).toEqual([
+      'completed',
+      seconds(beganMs) + 1,
+      site.paymentOf(),
+    ]);
+
+    // Long after, the record is deleted, and the payment tells.
+    clock.advance(9 * 24 * HOUR_MS);
+    const Key = { [IdempotencyTable.partitionKey]: `OP#${site.paymentOf()}` };
+    await store.database.client.send(new DeleteCommand({ TableName: TABLES.idempotency, Key }));
+    expect(await shown()).toEqual(['completed', null, site.paymentOf()]);
+  });
+
+  test('is pending while its owner calls the processor', async () => {
+    const { clock } = site.world;
+    const api = new Api({}, site.world);
+    api.registerKey('sk_test_of_the_tenant_ten_shop', { tenantId: SHOP.tenantId });
+    const headers = { Authorization: 'Bearer sk_test_of_the_tenant_ten_shop' };
+    const seen: unknown[] = [];
+    const sandbox = createSandboxInProcess({ clock });
+    const charge: typeof sandbox.charge = async (...asked) => {
+      seen.push((await api.get(`/v1/payment_requests/${EVENT_ID}`, { headers })).body['status']);
+      return sandbox.charge(...asked);
+    };
+    await site.deliver(site.inQueue(json()), { processor: { ...sandbox, charge } });
+    expect(seen).toEqual(['pending']);
   });
 
   test('has the tenant and mode of the sender, and names the event as its cause', async () => {

@@ -76,6 +76,14 @@ const PART_ROUTES = PARTS.flatMap((noun): Route<ChangePaymentTools>[] => [
   },
 ]);
 
+/** In a chunk of its own. */
+const getPaymentRequest: Route<ChangePaymentTools> = {
+  method: 'GET',
+  path: '/v1/payment_requests/{id}',
+  scope: Scopes.paymentsRead,
+  handle: async (call) => (await import('./get-payment-request.ts')).showPaymentRequest(call),
+};
+
 /** The routes of the payments API, for any store and processor. The list of payments belongs to the Views. */
 export const PAYMENT_ROUTES: readonly Route<PaymentsTools>[] = [
   postPayment,
@@ -85,6 +93,7 @@ export const PAYMENT_ROUTES: readonly Route<PaymentsTools>[] = [
   postCancel,
   postRefund,
   ...PART_ROUTES,
+  getPaymentRequest,
 ];
 
 async function handle<Body>(kind: Kind<Body>, call: Call<ChangePaymentTools>): Promise<Handled> {

@@ -1,0 +1,59 @@
+import { type Call, found, type Handled, refusal } from '../../http/authenticated-api.ts';
+import { problem } from '../../http/problems.ts';
+import { emptyQuery, validateQuery } from '../../http/validate.ts';
+import type { Digest } from '../../kernel/digest.ts';
+import { chargeOperation, paymentOfEvent } from '../../kernel/ids.ts';
+import type { IdempotencyRecord } from '../../once/domain/idempotency.ts';
+import type { PaymentStore } from '../use/payment-store.ts';
+import { readPayment } from '../use/read-payment.ts';
+
+const UUID = /^[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}$/i;
+
+/** The record of an event that asked for a payment. Tenant and mode are the caller's, as those of the sender were. */
+export async function showPaymentRequest(
+  call: Call<{ readonly store: PaymentStore; readonly digest: Digest }>,
+): Promise<Handled> {
+  const { tools, caller, request } = call;
+  const query = validateQuery(emptyQuery, request.query);
+  if (query.kind === 'refused') return refusal(query.problem, request);
+  const eventId = call.id.toLowerCase();
+  const paymentId = paymentOfEvent(tools.digest, caller, eventId);
+  const [record, paid] = UUID.test(eventId)
+    ? await Promise.all([
+        tools.store.readRecord(chargeOperation(paymentId)),
+        readPayment(tools.store, caller, paymentId),
+      ])
+    : [];
+  if (paid?.kind !== 'found') {
+    const detail = 'No event with this id has begun a payment. It may wait in a queue, or be parked.';
+    return refusal(problem('not_found', detail), request);
+  }
+  const { status, changedMs } = record === undefined ? withoutRecord(paid.payment.status) : stateOf(record);
+  return found({
+    id: eventId,
+    object: 'payment_request',
+    livemode: caller.mode === 'live',
+    status,
+    changed: changedMs === undefined ? null : Math.floor(changedMs / 1000),
+    payment: paymentId,
+  });
+}
+
+export const REQUEST_STATUSES = ['pending', 'completed', 'failed'] as const;
+
+interface RequestState {
+  readonly status: (typeof REQUEST_STATUSES)[number];
+  readonly changedMs?: number;
+}
+
+/** A claim that was released has failed: nothing was sent, and the next delivery may claim it at once. */
+function stateOf(record: IdempotencyRecord): RequestState {
+  const changedMs = record.changedAtMs ?? record.claimedAtMs;
+  if (record.status === 'COMPLETED') return { status: 'completed', changedMs };
+  return { status: record.released ? 'failed' : 'pending', changedMs };
+}
+
+/** A completed record has expired. The record of a payment without an outcome was lost, and the resolver completes it. */
+function withoutRecord(status: string): RequestState {
+  return { status: status === 'processing' ? 'pending' : 'completed' };
+}
