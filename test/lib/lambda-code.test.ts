@@ -9,6 +9,7 @@ import { gatewayEvent } from '../world/gateway-event.ts';
 
 const FUNCTIONS = [
   'api-documents',
+  'archiver',
   'callbacks',
   'commission-consumer',
   'cron-executor',

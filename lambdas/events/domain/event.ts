@@ -121,7 +121,7 @@ export const EVENT_ID = /^evt_(?<chain>(?:ord_)?)(?<letters>[a-z2-7]{32})(?<sequ
  * The id contains the id of the payment or the order and the sequence, so that no index is needed. A checksum detects typing
  * errors. Ids of orders' events begin with `evt_ord_`.
  */
-function eventId(digest: Digest, id: ChainId, sequence: number): string {
+export function eventId(digest: Digest, id: ChainId, sequence: number): string {
   const place = `${id.replace('pay_', '')}${String(sequence).padStart(6, '0')}`;
   const check = base32(digest.sha256(JSON.stringify(['event', place]))).slice(0, EVENT_LETTERS);
   return `evt_${place}${check}`;

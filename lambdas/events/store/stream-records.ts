@@ -3,6 +3,7 @@ import { unmarshall } from '@aws-sdk/util-dynamodb';
 import * as z from 'zod';
 import { LedgerRow } from '../../kernel/contract/rows.ts';
 import { KeyAttribute } from '../../kernel/contract/tables.ts';
+import { fromStreamImage } from '../../kernel/platform/stream-images.ts';
 import { isOrderOutcome } from '../../orders/domain/order.ts';
 import { parseOrderTransition } from '../../orders/store/order-items.ts';
 import { isOutcome } from '../../payments/domain/payment.ts';
@@ -39,7 +40,7 @@ function contentOf(record: unknown): StreamRecord['content'] {
     if (dynamodb.NewImage === undefined) return { kind: 'unreadable', detail: 'dynamodb.NewImage: is not there' };
     const partition = dynamodb.Keys?.[KeyAttribute.partition]?.S ?? '';
     if (partition.startsWith(LedgerRow.activity)) return { kind: 'no_event' };
-    const item = unmarshall(fromJson(dynamodb.NewImage) as Record<string, AttributeValue>);
+    const item = unmarshall(fromStreamImage(dynamodb.NewImage) as Record<string, AttributeValue>);
     const trace: unknown = item['trace'];
     const traced = typeof trace === 'string' ? { trace } : {};
     if (partition.startsWith(LedgerRow.order)) {
@@ -62,19 +63,4 @@ function toldOf(error: unknown): string {
   if (!(error instanceof z.ZodError)) return error instanceof Error ? error.name : 'unknown';
   const [issue] = error.issues;
   return `${issue?.path.join('.') ?? ''}: ${issue?.message ?? 'is not valid'}`;
-}
-
-/** Decodes base64 to bytes in an image, at any depth. */
-function fromJson(image: Readonly<Record<string, unknown>>): Record<string, unknown> {
-  return Object.fromEntries(Object.entries(image).map(([name, value]) => [name, fromJsonValue(value)]));
-}
-
-function fromJsonValue(value: unknown): unknown {
-  if (typeof value !== 'object' || value === null) return value;
-  const [[kind, inner] = ['', undefined]] = Object.entries(value);
-  if (kind === 'B' && typeof inner === 'string') return { B: new Uint8Array(Buffer.from(inner, 'base64')) };
-  if (kind === 'M' && typeof inner === 'object' && inner !== null)
-    return { M: fromJson(inner as Readonly<Record<string, unknown>>) };
-  if (kind === 'L' && Array.isArray(inner)) return { L: inner.map(fromJsonValue) };
-  return value;
 }

@@ -28,6 +28,8 @@ export const Environment = {
   lostAfterSeconds: 'LOST_AFTER_SECONDS',
   /** The queue in which a function parks a record that it cannot read, complete and with the reason. */
   parkingQueueUrl: 'PARKING_QUEUE_URL',
+  /** The bucket of the archive. */
+  archiveBucket: 'ARCHIVE_BUCKET',
   /** The queue of webhooks to send and replays to continue. */
   webhookTasksQueueUrl: 'WEBHOOK_TASKS_QUEUE_URL',
   webhookLanesQueueUrl: 'WEBHOOK_LANES_QUEUE_URL',

@@ -1,4 +1,5 @@
 import type { EventBridgeClient } from '@aws-sdk/client-eventbridge';
+import type { S3Client } from '@aws-sdk/client-s3';
 import type { SQSClient, SQSClientConfig } from '@aws-sdk/client-sqs';
 import type { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
 import type { Digest } from '../digest.ts';
@@ -24,6 +25,10 @@ export interface Queues {
 
 export interface Bus {
   readonly eventBridge: () => EventBridgeClient;
+}
+
+export interface Buckets {
+  readonly s3: () => S3Client;
 }
 
 /** The platform of a Lambda process. */

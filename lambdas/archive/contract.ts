@@ -1,0 +1,2 @@
+/** How long one execution of the archiver waits for an archive that is away, before Lambda delivers the batch again. Seconds. */
+export const ARCHIVER_WAITS_SECONDS = 540;

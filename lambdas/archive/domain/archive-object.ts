@@ -1,0 +1,31 @@
+import type { Digest } from '../../kernel/digest.ts';
+import { hex } from '../../kernel/hash-chain.ts';
+import { type ArchiveLine, lineText } from './archive-line.ts';
+
+/** All objects with lines are under it. */
+const LINES_PREFIX = 'ledger/';
+
+/** An object of the archive. Its name comes from its content: the same lines are the same object. */
+export interface ArchiveObject {
+  readonly name: string;
+  /** Newline-delimited JSON, UTF-8. Each line ends with a line feed. */
+  readonly text: string;
+  readonly sha256: Uint8Array;
+}
+
+export const LINES_NAME =
+  /^ledger\/(?<hour>\d{4}\/\d{2}\/\d{2}\/\d{2})\/(?<first>\d+)-(?<sha256>[0-9a-f]{64})\.ndjson$/;
+
+/** The object of these lines. @param lines in the order of the Stream; at least one */
+export function archiveObject(digest: Digest, lines: readonly [ArchiveLine, ...ArchiveLine[]]): ArchiveObject {
+  const text = lines.map((line) => `${lineText(digest, line)}\n`).join('');
+  const sha256 = digest.sha256(text);
+  const oldestMs = Math.min(...lines.map(({ atMs }) => atMs));
+  const first = lines[0].sequence ?? '0';
+  return { name: `${LINES_PREFIX}${hourPath(oldestMs)}/${first}-${hex(sha256)}.ndjson`, text, sha256 };
+}
+
+/** The path of an hour in UTC, for example `2026/11/23/14`. */
+function hourPath(atMs: number): string {
+  return new Date(atMs).toISOString().slice(0, 13).replaceAll(/[-T]/g, '/');
+}

@@ -1,0 +1,67 @@
+import { PutObjectCommand, S3Client, S3ServiceException } from '@aws-sdk/client-s3';
+import { AmbiguousError, RetryableError, TerminalError } from '../../kernel/faults.ts';
+import type { ArchiveObject } from '../domain/archive-object.ts';
+import type { ArchiveObjects } from '../use/archive-lines.ts';
+
+/** An object has a few megabytes. */
+const REQUEST_TIMEOUT_MS = 30_000;
+const CONNECTION_TIMEOUT_MS = 1_000;
+
+/** A client without retries: `archiveLines` retries. */
+export function s3Client(): S3Client {
+  return new S3Client({
+    maxAttempts: 1,
+    // The local AWS has no domain for each bucket.
+    forcePathStyle: true,
+    requestHandler: {
+      requestTimeout: REQUEST_TIMEOUT_MS,
+      throwOnRequestTimeout: true,
+      connectionTimeout: CONNECTION_TIMEOUT_MS,
+    },
+  });
+}
+
+/** The objects of the archive in S3. The bucket locks each of them; S3 refuses a write over an existing name. */
+export class S3Archive implements ArchiveObjects {
+  readonly #client: S3Client;
+  readonly #bucket: string;
+
+  constructor(client: S3Client, bucket: string) {
+    this.#client = client;
+    this.#bucket = bucket;
+  }
+
+  async put({ name, text, sha256 }: ArchiveObject): Promise<'written' | 'there'> {
+    const command = new PutObjectCommand({
+      Bucket: this.#bucket,
+      Key: name,
+      Body: text,
+      ContentType: 'application/x-ndjson',
+      ChecksumSHA256: Buffer.from(sha256).toString('base64'),
+      IfNoneMatch: '*',
+    });
+    try {
+      await this.#client.send(command);
+      return 'written';
+    } catch (error) {
+      // The name contains the digest of the content.
+      if (error instanceof S3ServiceException && error.name === 'PreconditionFailed') return 'there';
+      throw faultOf(error);
+    }
+  }
+}
+
+/**
+ * `ConditionalRequestConflict`: a write of the same name ended at the same time (Amazon S3 user guide, "How to prevent object overwrites with
+ * conditional writes").
+ */
+const TRANSIENT: ReadonlySet<string> = new Set(['SlowDown', 'ServiceUnavailable', 'ConditionalRequestConflict']);
+
+function faultOf(cause: unknown): Error {
+  if (!(cause instanceof S3ServiceException))
+    return new AmbiguousError('archive_ambiguous', 'the archive gave no answer', { cause });
+  if (TRANSIENT.has(cause.name)) return new RetryableError('archive_busy', 'the archive is busy', { cause });
+  if ((cause.$metadata.httpStatusCode ?? 500) >= 500)
+    return new AmbiguousError('archive_ambiguous', 'the archive gave no usable answer', { cause });
+  return new TerminalError('archive_refused', `the archive refused an object: ${cause.name}`, { cause });
+}

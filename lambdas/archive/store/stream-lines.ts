@@ -1,0 +1,64 @@
+import * as z from 'zod';
+import { eventId } from '../../events/domain/event.ts';
+import { LedgerRow, SortKey } from '../../kernel/contract/rows.ts';
+import { KeyAttribute } from '../../kernel/contract/tables.ts';
+import type { Digest } from '../../kernel/digest.ts';
+import { parseOrderId, parsePaymentId } from '../../kernel/ids.ts';
+import type { ArchiveLine } from '../domain/archive-line.ts';
+
+const image = z.record(z.string(), z.unknown());
+const key = z.object({ S: z.string() });
+
+/** What the archiver needs of a record of the Stream. It does not read the row: what the Ledger has is archived as it is. */
+const streamRecord = z.object({
+  eventName: z.enum(['INSERT', 'MODIFY', 'REMOVE']),
+  dynamodb: z.object({
+    SequenceNumber: z.string().regex(/^\d+$/),
+    /** Unix seconds. */
+    ApproximateCreationDateTime: z.number(),
+    Keys: z.object({ [KeyAttribute.partition]: key, [KeyAttribute.sort]: key }),
+    NewImage: image.optional(),
+    OldImage: image.optional(),
+  }),
+});
+
+type Reading =
+  | { readonly kind: 'line'; readonly line: ArchiveLine }
+  | { readonly kind: 'unreadable'; readonly whole: string; readonly detail: string };
+
+/** Reads a record of the Ledger's Stream as Lambda delivers it. Never throws. */
+export function readStreamLine(digest: Digest, record: unknown): Reading {
+  const parsed = streamRecord.safeParse(record);
+  const line = parsed.success ? lineOf(digest, parsed.data) : undefined;
+  if (line !== undefined) return { kind: 'line', line };
+  const [issue] = parsed.error?.issues ?? [];
+  const detail = issue === undefined ? 'dynamodb: an image is missing' : `${issue.path.join('.')}: ${issue.message}`;
+  return { kind: 'unreadable', whole: JSON.stringify(record), detail };
+}
+
+function lineOf(digest: Digest, { eventName, dynamodb }: z.infer<typeof streamRecord>): ArchiveLine | undefined {
+  const { NewImage: item, OldImage: was, Keys: keys } = dynamodb;
+  const event = eventOf(digest, keys[KeyAttribute.partition].S, keys[KeyAttribute.sort].S);
+  const place = {
+    sequence: dynamodb.SequenceNumber,
+    atMs: Math.floor(dynamodb.ApproximateCreationDateTime) * 1_000,
+    ...(event === undefined ? {} : { event }),
+  };
+  if (eventName === 'INSERT') return item && { ...place, change: eventName, item };
+  if (was === undefined) return undefined;
+  if (eventName === 'MODIFY') return item && { ...place, change: eventName, item, was };
+  return { ...place, change: eventName, was };
+}
+
+/** The id of the event of a transition, whether it is published or not. */
+function eventOf(digest: Digest, partition: string, sort: string): string | undefined {
+  const sequence = Number(withoutPrefix(sort, SortKey.transition));
+  const id =
+    parsePaymentId(withoutPrefix(partition, LedgerRow.payment)) ??
+    parseOrderId(withoutPrefix(partition, LedgerRow.order));
+  return id === undefined || !Number.isInteger(sequence) || sequence < 1 ? undefined : eventId(digest, id, sequence);
+}
+
+function withoutPrefix(text: string, prefix: string): string {
+  return text.startsWith(prefix) ? text.slice(prefix.length) : '';
+}

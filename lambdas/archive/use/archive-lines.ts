@@ -1,0 +1,62 @@
+import type { Digest } from '../../kernel/digest.ts';
+import { isFault, TerminalError } from '../../kernel/faults.ts';
+import type { Clock, Entropy } from '../../kernel/world.ts';
+import type { ArchiveLine } from '../domain/archive-line.ts';
+import { type ArchiveObject, archiveObject } from '../domain/archive-object.ts';
+
+/** The objects of the archive. None is ever changed or removed. */
+export interface ArchiveObjects {
+  /**
+   * Writes an object unless one of this name is there.
+   *
+   * @throws a fault; after an {@link AmbiguousError} the object may be there
+   */
+  put(object: ArchiveObject): Promise<'written' | 'there'>;
+}
+
+export interface ArchiveTools {
+  readonly objects: ArchiveObjects;
+  readonly digest: Digest;
+  readonly clock: Pick<Clock, 'nowMs' | 'sleep'>;
+  readonly entropy: Pick<Entropy, 'fraction'>;
+  /** Called for each attempt that failed. */
+  readonly report: (error: unknown) => void;
+}
+
+/** Waits between attempts, doubled from the first to the longest; half of each is jitter. Milliseconds. */
+const FIRST_WAIT_MS = 1_000;
+const LONGEST_WAIT_MS = 60_000;
+
+/**
+ * Writes one object with the lines of a batch, and tries again while the archive is away. Lambda cuts a batch that failed in two, so
+ * an archiver that gave up at once would write tiny objects after an outage:
+ *
+ *   batch of 1,000   away ── 1 s ── away ── 2 s ── … ── 9 minutes: again, as two batches
+ *
+ * The object's name is made of its content, so a batch that is delivered twice is one object. A batch that was cut in between has its lines in
+ * several objects.
+ *
+ * @param deadlineMs after which no attempt begins; Unix milliseconds
+ * @throws the fault of the last attempt
+ */
+export async function archiveLines(
+  { objects, digest, clock, entropy, report }: ArchiveTools,
+  lines: readonly ArchiveLine[],
+  deadlineMs: number,
+): Promise<ArchiveObject | undefined> {
+  const [first, ...others] = lines;
+  if (first === undefined) return undefined;
+  const object = archiveObject(digest, [first, ...others]);
+  for (let waitMs = FIRST_WAIT_MS; ; waitMs = Math.min(2 * waitMs, LONGEST_WAIT_MS)) {
+    try {
+      await objects.put(object);
+      return object;
+    } catch (error) {
+      const jitteredMs = (waitMs * (1 + entropy.fraction())) / 2;
+      const isLast = clock.nowMs() + jitteredMs > deadlineMs;
+      if (!isFault(error) || error instanceof TerminalError || isLast) throw error;
+      report(error);
+      await clock.sleep(jitteredMs);
+    }
+  }
+}

@@ -1,0 +1,37 @@
+import { ARCHIVER_WAITS_SECONDS } from '../archive/contract.ts';
+import { readArchiverConfig } from '../archive/settings.ts';
+import { S3Archive, s3Client } from '../archive/store/s3-archive.ts';
+import { readStreamLine } from '../archive/store/stream-lines.ts';
+import { archiveLines } from '../archive/use/archive-lines.ts';
+import { configuredParking } from '../events/store/sqs-parking.ts';
+import { queues } from '../kernel/platform/sqs.ts';
+import { type Buckets, type Platform, type Queues, systemPlatform } from '../kernel/platform/system-platform.ts';
+import { standardTelemetry } from '../kernel/platform/telemetry.ts';
+import { idempotently } from '../once/idempotently.ts';
+import type { OperationRunner } from '../once/use/operation-runner.ts';
+
+/** Writes the records of the Ledger's Stream to the archive. A batch that was not written is delivered again. */
+export const handler = idempotently(
+  { unit: 'a batch of the Stream', record: 'its object in the archive, which is named after its content' },
+  (runner) => wire({ ...systemPlatform(), ...queues, s3: s3Client }, runner),
+);
+
+export function wire(platform: Platform & Queues & Buckets, _runner: OperationRunner) {
+  const { clock, entropy, digest } = platform;
+  const config = readArchiverConfig(platform.variables);
+  const telemetry = standardTelemetry('archiver', platform.instruments);
+  const objects = new S3Archive(platform.s3(), config.bucket);
+  const parking = configuredParking(platform, config.parkingQueueUrl);
+  const report = (error: unknown) => telemetry.fault('archiver', error);
+  const tools = { objects, digest, clock, entropy, report };
+  return async ({ Records }: { readonly Records: readonly unknown[] }): Promise<void> => {
+    const deadlineMs = clock.nowMs() + ARCHIVER_WAITS_SECONDS * 1_000;
+    const read = Records.map((record) => readStreamLine(digest, record));
+    const lines = read.flatMap((each) => (each.kind === 'line' ? [each.line] : []));
+    const unreadable = read.filter((each) => each.kind === 'unreadable');
+    // Parked first: a record of a batch that is delivered again may be parked twice, but none is lost.
+    for (const { whole, detail } of unreadable) await parking.park({ body: whole, reason: 'unreadable', detail });
+    const object = await archiveLines(tools, lines, deadlineMs);
+    telemetry.run('archived', {}, { lines: lines.length, parked: unreadable.length, object: object?.name ?? 'none' });
+  };
+}

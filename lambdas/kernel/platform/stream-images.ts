@@ -1,0 +1,14 @@
+/** An image of an item as Lambda delivers it in a record of a Stream: DynamoDB's JSON. @returns it with the base64 text of bytes decoded, at any depth */
+export function fromStreamImage(image: Readonly<Record<string, unknown>>): Record<string, unknown> {
+  return Object.fromEntries(Object.entries(image).map(([name, value]) => [name, fromValue(value)]));
+}
+
+function fromValue(value: unknown): unknown {
+  if (typeof value !== 'object' || value === null) return value;
+  const [[kind, inner] = ['', undefined]] = Object.entries(value);
+  if (kind === 'B' && typeof inner === 'string') return { B: new Uint8Array(Buffer.from(inner, 'base64')) };
+  if (kind === 'M' && typeof inner === 'object' && inner !== null)
+    return { M: fromStreamImage(inner as Readonly<Record<string, unknown>>) };
+  if (kind === 'L' && Array.isArray(inner)) return { L: inner.map(fromValue) };
+  return value;
+}

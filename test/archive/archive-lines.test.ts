@@ -1,0 +1,200 @@
+import { marshall } from '@aws-sdk/util-dynamodb';
+import { beforeAll, describe, expect, test } from '@jest/globals';
+import { type ArchiveLine, lineText } from '../../lambdas/archive/domain/archive-line.ts';
+import { archiveObject, LINES_NAME } from '../../lambdas/archive/domain/archive-object.ts';
+import { itemOf, readLine } from '../../lambdas/archive/store/read-line.ts';
+import { readStreamLine } from '../../lambdas/archive/store/stream-lines.ts';
+import { archiveLines } from '../../lambdas/archive/use/archive-lines.ts';
+import { parseEventId } from '../../lambdas/events/domain/event.ts';
+import { AmbiguousError, RetryableError, TerminalError } from '../../lambdas/kernel/faults.ts';
+import { hex } from '../../lambdas/kernel/hash-chain.ts';
+import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
+import { SimulatedClock } from '../support/simulated-clock.ts';
+import { MemoryArchive } from './memory-archive.ts';
+import { type Fields, someLedger } from './verify-world.ts';
+
+const AT_SECONDS = Date.UTC(2026, 10, 23, 14, 59, 58) / 1_000;
+
+/** A record as Lambda delivers it: bytes are base64 text. */
+function recordOf(item: Fields, index = 1, change: Fields = {}): Fields {
+  const NewImage = marshall(item);
+  const { pk, sk } = NewImage;
+  const dynamodb = {
+    SequenceNumber: String(1000 + index),
+    ApproximateCreationDateTime: AT_SECONDS + index,
+    Keys: { pk, sk },
+    NewImage,
+  };
+  const record = { eventName: 'INSERT', ...change, dynamodb: { ...dynamodb, ...(change['dynamodb'] as Fields) } };
+  return JSON.parse(
+    JSON.stringify(record, (_key, value: unknown) =>
+      value instanceof Uint8Array ? Buffer.from(value).toString('base64') : value,
+    ),
+  ) as Fields;
+}
+
+function lineOf(record: Fields): ArchiveLine {
+  const read = readStreamLine(systemDigest, record);
+  if (read.kind !== 'line') throw new Error(read.detail);
+  return read.line;
+}
+
+let ledger: readonly Fields[] = [];
+beforeAll(async () => {
+  ledger = await someLedger();
+});
+
+describe('a line of the archive', () => {
+  test('holds every attribute of every kind of row, and the id of its event', () => {
+    const kinds = new Set(ledger.map(({ pk }) => String(pk).slice(0, 4)));
+    expect([...kinds].sort()).toEqual(['ACT#', 'ORD#', 'PAY#']);
+    for (const [index, row] of ledger.entries()) {
+      const line = readLine(lineText(systemDigest, lineOf(recordOf(row, index))));
+      expect(line).toMatchObject({ change: 'INSERT', sequence: String(1000 + index) });
+      expect(itemOf('item' in line ? line.item : {})).toEqual(row);
+      const place = line.event === undefined ? undefined : parseEventId(line.event);
+      if (String(row['pk']).startsWith('ACT#')) expect(place).toBeUndefined();
+      else expect(place?.sequence).toBe(Number(String(row['sk']).slice(2)));
+    }
+  });
+
+  test('is the same text for the same row, whatever the order of its attributes', () => {
+    const [row = {}] = ledger;
+    const turned = Object.fromEntries(Object.entries(row).toReversed());
+    expect(lineText(systemDigest, lineOf(recordOf(turned)))).toBe(lineText(systemDigest, lineOf(recordOf(row))));
+  });
+
+  test('holds no personal text: it is in details rows, which are not in the Ledger', async () => {
+    const text = ledger.map((row) => lineText(systemDigest, lineOf(recordOf(row)))).join('\n');
+    expect(text).not.toContain('Returned');
+    expect(text).not.toContain('@');
+  });
+
+  test.each(['MODIFY', 'REMOVE'])('of a %s holds the row that was lost', (eventName) => {
+    const [row = {}] = ledger;
+    const { NewImage } = recordOf(row)['dynamodb'] as Fields;
+    const record = recordOf(row, 1, { eventName, dynamodb: { OldImage: NewImage } });
+    const line = readLine(lineText(systemDigest, lineOf(record)));
+    expect(line).toMatchObject({ change: eventName, was: NewImage });
+    const without = readStreamLine(systemDigest, recordOf(row, 1, { eventName }));
+    expect(without).toMatchObject({ kind: 'unreadable', detail: 'dynamodb: an image is missing' });
+  });
+
+  test.each([
+    ['no position', { dynamodb: { SequenceNumber: '' } }, 'dynamodb.SequenceNumber'],
+    ['no time', { dynamodb: { ApproximateCreationDateTime: 'noon' } }, 'dynamodb.ApproximateCreationDateTime'],
+    ['no key', { dynamodb: { Keys: {} } }, 'dynamodb.Keys.pk'],
+    ['an unknown change', { eventName: 'UPSERT' }, 'eventName'],
+  ])('a record with %s is no line, and is kept complete', (_name, change, path) => {
+    const [row = {}] = ledger;
+    const record = recordOf(row, 1, change);
+    const read = readStreamLine(systemDigest, record);
+    expect(read).toMatchObject({ kind: 'unreadable', whole: JSON.stringify(record) });
+    expect(read.kind === 'unreadable' && read.detail).toContain(path);
+  });
+
+  test.each([
+    ['another version', (line: Fields) => ({ ...line, v: 2 })],
+    ['a further field', (line: Fields) => ({ ...line, note: 'x' })],
+    ['no image', ({ item: _item, ...line }: Fields) => line],
+  ])('with %s is refused by a reader', (_name, changed) => {
+    const [row = {}] = ledger;
+    const text = lineText(systemDigest, lineOf(recordOf(row)));
+    expect(() => readLine(JSON.stringify(changed(JSON.parse(text) as Fields)))).toThrow();
+    expect(() => readLine(text.slice(0, -1))).toThrow(SyntaxError);
+  });
+});
+
+describe('an object of the archive', () => {
+  test('is named after its content, in the hour of its oldest row', () => {
+    const lines = ledger.map((row, index) => lineOf(recordOf(row, index)));
+    const [first, ...others] = lines;
+    if (first === undefined) throw new Error('there are rows');
+    const object = archiveObject(systemDigest, [first, ...others]);
+    expect(LINES_NAME.exec(object.name)?.groups).toEqual({
+      hour: '2026/11/23/14',
+      first: '1000',
+      sha256: hex(systemDigest.sha256(object.text)),
+    });
+    expect(object.text.endsWith('\n')).toBe(true);
+    expect(object.text.trimEnd().split('\n')).toHaveLength(ledger.length);
+  });
+});
+
+class Archiver {
+  readonly archive = new MemoryArchive();
+  readonly clock = new SimulatedClock();
+  readonly reported: unknown[] = [];
+  trouble: (() => Error | undefined) | undefined;
+  /** The object is written although the call fails. */
+  lost = false;
+
+  async take(rows: readonly Fields[], waitsMs = 0) {
+    const objects = {
+      put: async (object: Parameters<MemoryArchive['put']>[0]) => {
+        const error = this.trouble?.();
+        if (error === undefined || this.lost) await this.archive.put(object);
+        if (error !== undefined) throw error;
+        return 'written' as const;
+      },
+    };
+    const entropy = { fraction: () => 0.5 };
+    const report = (error: unknown) => void this.reported.push(error);
+    const tools = { objects, digest: systemDigest, clock: this.clock, entropy, report };
+    const lines = rows.map((row) => lineOf(recordOf(row, ledger.indexOf(row))));
+    return archiveLines(tools, lines, this.clock.nowMs() + waitsMs);
+  }
+}
+
+describe('the archiver', () => {
+  test('writes one object for a batch, however often it is delivered', async () => {
+    const archiver = new Archiver();
+    await archiver.take(ledger);
+    await archiver.take(ledger);
+    expect(archiver.archive.objects.size).toBe(1);
+    expect(archiver.archive.lines).toHaveLength(ledger.length);
+  });
+
+  test('archives every row of a batch that was cut in two, with the same text in each object', async () => {
+    const archiver = new Archiver();
+    await archiver.take(ledger);
+    await archiver.take(ledger.slice(0, 3));
+    await archiver.take(ledger.slice(3));
+    expect(archiver.archive.lines).toHaveLength(2 * ledger.length);
+    expect(new Set(archiver.archive.lines).size).toBe(ledger.length);
+  });
+
+  test('waits for an archive that is away, within one delivery', async () => {
+    const archiver = new Archiver();
+    const backMs = archiver.clock.nowMs() + 60_000;
+    archiver.trouble = () =>
+      archiver.clock.nowMs() < backMs ? new RetryableError('archive_busy', 'the archive is busy') : undefined;
+    await archiver.take(ledger, 540_000);
+    expect(archiver.archive.objects.size).toBe(1);
+    expect(archiver.reported.length).toBeGreaterThan(3);
+  });
+
+  test('fails the batch when the archive stays away, and the next delivery is the same object', async () => {
+    const archiver = new Archiver();
+    archiver.lost = true;
+    archiver.trouble = () => new AmbiguousError('archive_ambiguous', 'the archive gave no answer');
+    await expect(archiver.take(ledger, 30_000)).rejects.toThrow('the archive gave no answer');
+    archiver.trouble = undefined;
+    await archiver.take(ledger);
+    expect(archiver.archive.objects.size).toBe(1);
+  });
+
+  test('does not wait when the archive refuses the object', async () => {
+    const archiver = new Archiver();
+    const begunMs = archiver.clock.nowMs();
+    archiver.trouble = () => new TerminalError('archive_refused', 'the archive refused an object: AccessDenied');
+    await expect(archiver.take(ledger, 540_000)).rejects.toThrow('AccessDenied');
+    expect(archiver.clock.nowMs()).toBe(begunMs);
+  });
+
+  test('writes nothing for a batch without lines', async () => {
+    const archiver = new Archiver();
+    expect(await archiver.take([])).toBeUndefined();
+    expect(archiver.archive.objects.size).toBe(0);
+  });
+});
