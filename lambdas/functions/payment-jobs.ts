@@ -22,6 +22,7 @@ import { callOnce } from '../outbound/http-call.ts';
 import { DynamoDbEffects } from '../payments/store/dynamodb-effects.ts';
 import { DynamoDbStore } from '../payments/store/dynamodb-store.ts';
 import { HOLDS } from '../payments/store/queue-items.ts';
+import { climbingBooks } from '../processors/climbing-books.ts';
 import { configuredProcessors, type ProcessorsPlatform } from '../processors/configured-processors.ts';
 import { PROCESSORS } from '../processors/registry.ts';
 import { type PaymentsConfig, readPaymentsConfig } from '../processors/settings.ts';
@@ -84,10 +85,12 @@ async function paymentJobs(
   };
   const store = new DynamoDbStore(documents, tables, pacing);
   const effects = new DynamoDbEffects(documents, tables, pacing, store, unreadable);
+  const processors = await configuredProcessors(config, platform);
   const payments = {
     store,
     effects,
-    ...(await configuredProcessors(config, platform)),
+    ...processors,
+    books: processors.books.map((books) => climbingBooks(books, pacing)),
     runner,
     replays: new ProcessReplayCache(),
     digest,

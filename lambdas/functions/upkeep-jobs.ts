@@ -33,6 +33,7 @@ import { LedgerChains } from '../orders/store/ledger-chains.ts';
 import { callOnce } from '../outbound/http-call.ts';
 import { DynamoDbStore } from '../payments/store/dynamodb-store.ts';
 import type { ProcessorBooks } from '../payments/use/processor.ts';
+import { climbingBooks } from '../processors/climbing-books.ts';
 import { configuredProcessors, type ProcessorsPlatform } from '../processors/configured-processors.ts';
 import { PROCESSORS } from '../processors/registry.ts';
 import { type PaymentsConfig, readPaymentsConfig } from '../processors/settings.ts';
@@ -86,7 +87,11 @@ export async function wire(
         tell: jobs.overdue,
         report: (error) => jobs.fault(NAME, error),
       }),
-      ...bookkeepingJobs(platform, stores, books),
+      ...bookkeepingJobs(
+        platform,
+        stores,
+        books.map((each) => climbingBooks(each, stores.pacing)),
+      ),
     } satisfies Readonly<Record<JobOf<'upkeep'>, Job>>,
     observer: jobs,
     runner,

@@ -1,0 +1,81 @@
+import { AmbiguousError, RetryableError } from '../kernel/faults.ts';
+import type { CallLimit, Clock, Entropy } from '../kernel/world.ts';
+import type { CallGuard } from '../outbound/circuit-breaker.ts';
+import { climb, type LadderTools, VENDOR_WAITS } from '../outbound/ladder.ts';
+import { createRetryBudget } from '../outbound/retry-budget.ts';
+import type { ProcessorBooks } from '../payments/use/processor.ts';
+
+/** Faults after which the same read may succeed: no answer, 5xx, 429, and 409, which says that another request is under way. */
+const PASSING: ReadonlySet<string> = new Set([
+  'processor_unreachable',
+  'processor_timeout',
+  'processor_connection_lost',
+  'processor_error',
+  'processor_rate_limited',
+  'processor_busy',
+  'processor_conflict',
+]);
+
+const [FIRST_MS, SECOND_MS, THIRD_MS] = VENDOR_WAITS.inProcessMs;
+/** Added to the limit of a read. Milliseconds. */
+const WAITS_MS = FIRST_MS + SECOND_MS + THIRD_MS;
+
+/** A read is no evidence for the breaker of charges: a job reads for hours, and its own limit ends it. */
+const NO_BREAKER: CallGuard = {
+  isClosed: () => true,
+  refusal: () => new RetryableError('processor_circuit_open', 'The books have no breaker.'),
+  ready: async () => undefined,
+  write: (call) => call(),
+  read: (call) => call(),
+};
+
+/**
+ * Books whose reads are repeated as calls of vendors are: after half a second, two and five seconds, within the retry budget of one
+ * processor. For jobs, for whose reads no client waits; the last resort is the next run. Requests and callbacks read once.
+ */
+export function climbingBooks(
+  books: ProcessorBooks,
+  { clock, entropy }: { readonly clock: Clock; readonly entropy: Pick<Entropy, 'fraction'> },
+): ProcessorBooks {
+  const tools: Omit<LadderTools, 'timeoutMs'> = {
+    vendor: books.name,
+    clock,
+    entropy,
+    // The job reports the fault.
+    observer: { count: () => undefined },
+    guard: NO_BREAKER,
+    budget: createRetryBudget(),
+    probeTimeoutMs: 0,
+    waitsMs: VENDOR_WAITS.inProcessMs,
+  };
+  const climbed = async <T>({ timeoutMs }: CallLimit, read: (limit: CallLimit) => Promise<T>): Promise<T> => {
+    const call = {
+      operation: 'books.read',
+      deadlineMs: clock.nowMs() + timeoutMs + WAITS_MS,
+      idempotent: 'by_key' as const,
+      send: (limit: CallLimit) => passingOnly(() => read(limit)),
+    };
+    const end = await climb({ ...tools, timeoutMs }, call, 'read');
+    if (end.kind === 'gave_up') throw end.fault;
+    if (end.answer.kind === 'final') throw end.answer.error;
+    return end.answer.value;
+  };
+  return {
+    ...books,
+    readCharge: (chargeId, limit) => climbed(limit, (each) => books.readCharge(chargeId, each)),
+    chargesOfPayment: (paymentId, limit) => climbed(limit, (each) => books.chargesOfPayment(paymentId, each)),
+    listCharges: (window, limit) => climbed(limit, (each) => books.listCharges(window, each)),
+  };
+}
+
+type Read<T> = { readonly kind: 'read'; readonly value: T } | { readonly kind: 'final'; readonly error: unknown };
+
+/** @throws the faults that may pass; others are returned, so that the ladder ends */
+async function passingOnly<T>(read: () => Promise<T>): Promise<Read<T>> {
+  try {
+    return { kind: 'read', value: await read() };
+  } catch (error) {
+    if ((error instanceof RetryableError || error instanceof AmbiguousError) && PASSING.has(error.code)) throw error;
+    return { kind: 'final', error };
+  }
+}
