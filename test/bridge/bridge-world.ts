@@ -15,7 +15,7 @@ import {
   SQSClient,
 } from '@aws-sdk/client-sqs';
 import { jetstreamManager, RetentionPolicy, StorageType } from '@nats-io/jetstream';
-import { connect, type NatsConnection } from '@nats-io/transport-node';
+import { type ConnectionOptions, connect, type NatsConnection } from '@nats-io/transport-node';
 import { PROJECT } from '../../local/directories.ts';
 import { CREDENTIALS, emulatorEnvironment } from '../../local/emulator-environment.ts';
 import { freePort } from '../../local/free-port.ts';
@@ -30,18 +30,27 @@ export const LOGIN = { user: 'shop', pass: 'secret' };
 export class NatsServer {
   readonly #directory = mkdtempSync(join(tmpdir(), 'payonce-nats-'));
   #keeper: ChildProcess | undefined;
+  readonly #access: string;
+  readonly #login: ConnectionOptions;
   port = 0;
 
-  /** @param users further entries of the server's list of users */
-  async start(...users: readonly string[]): Promise<void> {
+  /**
+   * @param access the part of its configuration that says who may connect, and how
+   * @param login how a test connects
+   */
+  constructor(access: string, login: ConnectionOptions = LOGIN) {
+    this.#access = access;
+    this.#login = login;
+  }
+
+  async start(): Promise<void> {
     const program = join(dirname(await ensurePython()), 'nats-server');
     const config = join(this.#directory, 'server.conf');
     if (!existsSync(config)) {
       this.port = await freePort(14_222);
-      const login = `{ user: ${LOGIN.user}, password: ${LOGIN.pass} }`;
       writeFileSync(
         config,
-        `listen: "127.0.0.1:${this.port}"\njetstream { store_dir: "${this.#directory}" }\nauthorization { users: [ ${[login, ...users].join(', ')} ] }\n`,
+        `listen: "127.0.0.1:${this.port}"\njetstream { store_dir: "${this.#directory}" }\n${this.#access}\n`,
       );
     }
     this.#keeper = startKept({
@@ -70,7 +79,7 @@ export class NatsServer {
   async connect(): Promise<NatsConnection> {
     return connect({
       servers: `127.0.0.1:${this.port}`,
-      ...LOGIN,
+      ...this.#login,
       waitOnFirstConnect: true,
       maxReconnectAttempts: -1,
       reconnectTimeWait: 100,

@@ -6,7 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { type Message, SendMessageCommand } from '@aws-sdk/client-sqs';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import { jetstream, jetstreamManager } from '@nats-io/jetstream';
-import { type NatsConnection, nkeys } from '@nats-io/transport-node';
+import { credsAuthenticator, type NatsConnection, nkeys } from '@nats-io/transport-node';
 import type { SQSRecord } from 'aws-lambda';
 import { IntakeSite } from '../intake/intake-site.ts';
 import { until } from '../support/until.ts';
@@ -21,9 +21,12 @@ import {
   takeUntil,
   unique,
 } from './bridge-world.ts';
+import { CERTIFICATES, signedAccounts, TLS_OF_SERVER } from './nats-access.ts';
 
-const server = new NatsServer();
 const nkey = nkeys.createUser();
+const server = new NatsServer(
+  `authorization { users: [ { user: ${LOGIN.user}, password: ${LOGIN.pass} }, { nkey: ${nkey.getPublicKey()} } ] }`,
+);
 const files = mkdtempSync(join(tmpdir(), 'payonce-bridge-files-'));
 const nkeyFile = join(files, 'user.nk');
 let nats: NatsConnection;
@@ -34,7 +37,7 @@ const bridges: BridgeProcess[] = [];
 beforeAll(async () => {
   sqs = sqsClient();
   writeFileSync(nkeyFile, `${new TextDecoder().decode(nkey.getSeed())}\n`);
-  await server.start(`{ nkey: ${nkey.getPublicKey()} }`);
+  await server.start();
   nats = await server.connect();
 });
 
@@ -57,15 +60,16 @@ const BY_PASSWORD = { NATS_USER: LOGIN.user, NATS_PASSWORD: LOGIN.pass };
 async function way(
   variables: Readonly<Record<string, string>> = {},
   login: Readonly<Record<string, string>> = BY_PASSWORD,
+  at = { server, nats },
 ) {
   const subject = unique('payments');
-  const stream = await makeStream(nats, `${subject}.>`);
+  const stream = await makeStream(at.nats, `${subject}.>`);
   const queueUrl = await makeQueue(sqs);
   gate = new SqsGate();
   await gate.open();
   const startBridge = async (): Promise<BridgeProcess> => {
     const bridge = await BridgeProcess.start(gate.endpoint, {
-      NATS_SERVERS: `127.0.0.1:${server.port}`,
+      NATS_SERVERS: `127.0.0.1:${at.server.port}`,
       ...login,
       NATS_STREAM: stream,
       NATS_SUBJECTS: `${subject}.>`,
@@ -77,10 +81,10 @@ async function way(
     return bridge;
   };
   const publish = async (payload: string | Uint8Array, name = 'shop') =>
-    jetstream(nats).publish(`${subject}.${name}`, payload, { retries: 50 });
+    jetstream(at.nats).publish(`${subject}.${name}`, payload, { retries: 50 });
   const untilSettled = () =>
     until(async () => {
-      const { num_pending, num_ack_pending } = await (await jetstreamManager(nats)).consumers.info(
+      const { num_pending, num_ack_pending } = await (await jetstreamManager(at.nats)).consumers.info(
         stream,
         'payonce-bridge',
       );
@@ -243,6 +247,63 @@ describe('a message of NATS', () => {
     const rest = calledByFirst === sent.length ? [] : await take((all) => distinct([...before, ...all]).size >= 6);
     expect([...bodies(before), ...distinct(rest)].sort()).toEqual(sent);
   });
+});
+
+describe('a server that admits only who has a login and a certificate', () => {
+  const TOKEN = 'a-token-of-the-bridge';
+  const accounts = signedAccounts();
+  const credentials = join(files, 'user.creds');
+  writeFileSync(credentials, accounts.credentials);
+  const admitting = {
+    token: `authorization { token: "${TOKEN}" }`,
+    credentials: accounts.access,
+  } as const;
+
+  test.each([
+    ['token', { token: TOKEN }, { NATS_TOKEN: TOKEN }],
+    [
+      'credentials',
+      { authenticator: credsAuthenticator(Buffer.from(accounts.credentials)) },
+      { NATS_CREDENTIALS_FILE: credentials },
+    ],
+  ] as const)(
+    'gets the messages over TLS by its %s, and neither without the login nor without TLS',
+    async (kind, login, own) => {
+      const tls = { caFile: CERTIFICATES.ca, certFile: CERTIFICATES.client, keyFile: CERTIFICATES.clientKey };
+      const secured = new NatsServer(`${admitting[kind]}\n${TLS_OF_SERVER}`, { ...login, tls });
+      await secured.start();
+      const at = { server: secured, nats: await secured.connect() };
+      try {
+        const certified = {
+          NATS_TLS_CA_FILE: CERTIFICATES.ca,
+          NATS_TLS_CERT_FILE: CERTIFICATES.client,
+          NATS_TLS_KEY_FILE: CERTIFICATES.clientKey,
+        };
+        const { publish, startBridge, take, untilSettled } = await way({}, { ...own, ...certified }, at);
+        const refused = [certified, { ...own, NATS_TLS: 'true' }, own].map(async (missing) => {
+          const bridge = await BridgeProcess.start(gate.endpoint, {
+            NATS_SERVERS: `127.0.0.1:${secured.port}`,
+            ...missing,
+            NATS_STREAM: 'any',
+            NATS_SUBJECTS: 'any',
+            REQUESTS_QUEUE_URL: gate.through('http://127.0.0.1/1/any'),
+          });
+          bridges.push(bridge);
+          return bridge;
+        });
+        await publish('{"event_id":"1"}');
+        await startBridge();
+        expect(bodies(await take(({ length }) => length >= 1))).toEqual(['{"event_id":"1"}']);
+        await untilSettled();
+        for (const bridge of await Promise.all(refused)) {
+          expect(await bridge.health()).toMatchObject({ status: 503, body: { nats: { connected: false } } });
+        }
+      } finally {
+        await at.nats.close();
+        await secured.remove();
+      }
+    },
+  );
 });
 
 describe('an event of the bus', () => {
