@@ -1,0 +1,74 @@
+import { PayonceError } from './errors.ts';
+import type { KeyStore, StoredOperation } from './key-store.ts';
+
+/** The object store with one row for each operation. */
+const ROWS = 'operations';
+
+/**
+ * Keeps operations in IndexedDB, for all tabs and workers of one origin. A row is stored and read in one transaction, which is on the
+ * disk when it ends: it outlives a reload, a crash of the browser, and a loss of power. The rows of a private window end with it.
+ *
+ * `localStorage` is no such store: Chromium writes it to the disk some seconds later, and nothing in it is put if absent.
+ *
+ * @param database the name of the IndexedDB database @default 'payonce'
+ * @throws PayonceError from its functions: `invalid_key_store` when the browser stores nothing, for example because the disk is full
+ */
+export function browserKeys(database = 'payonce'): KeyStore {
+  return {
+    putIfAbsent: (request) => change(database, request.operation, (stored) => stored ?? request),
+    keepAnswer: async (request, answer) => {
+      await change(database, request.operation, () => ({ ...request, answer }));
+    },
+  };
+}
+
+/** Reads and writes one row. Transactions of other tabs come before or after it. @returns the row as it is on the disk now */
+async function change(
+  database: string,
+  operation: string,
+  next: (stored: StoredOperation | undefined) => StoredOperation,
+): Promise<StoredOperation> {
+  let connection: IDBDatabase | undefined;
+  try {
+    connection = await open(database);
+    return await commit(connection, operation, next);
+  } catch (cause) {
+    const message = `The browser did not store the operation ${operation} in IndexedDB: ${String(cause)}`;
+    throw new PayonceError('invalid_key_store', message, { cause });
+  } finally {
+    connection?.close();
+  }
+}
+
+/** For each change, because a browser may close a connection at any time. */
+function open(database: string): Promise<IDBDatabase> {
+  const opening = indexedDB.open(database, 1);
+  return new Promise((resolve, reject) => {
+    opening.addEventListener('upgradeneeded', () => opening.result.createObjectStore(ROWS, { keyPath: 'operation' }));
+    opening.addEventListener('success', () => resolve(opening.result));
+    opening.addEventListener('error', () => reject(opening.error ?? new Error('it does not open')));
+  });
+}
+
+function commit(
+  connection: IDBDatabase,
+  operation: string,
+  next: (stored: StoredOperation | undefined) => StoredOperation,
+): Promise<StoredOperation> {
+  const transaction = connection.transaction(ROWS, 'readwrite', { durability: 'strict' });
+  const rows = transaction.objectStore(ROWS);
+  return new Promise((resolve, reject) => {
+    let row: StoredOperation | undefined;
+    const reading = rows.get(operation) as IDBRequest<StoredOperation | undefined>;
+    reading.addEventListener('success', () => {
+      row = next(reading.result);
+      // Also a row that exists, so that it is on the disk in any case.
+      rows.put(row);
+    });
+    transaction.addEventListener('complete', () => {
+      if (row === undefined) reject(new Error('it gave no row'));
+      else resolve(row);
+    });
+    transaction.addEventListener('abort', () => reject(transaction.error ?? new Error('its transaction was ended')));
+  });
+}

@@ -1,0 +1,200 @@
+import { once } from 'node:events';
+import { mkdir, mkdtemp, rm } from 'node:fs/promises';
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { resolve } from 'node:path';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { build } from 'esbuild';
+import type { Page } from 'playwright-core';
+import { listenerOf } from '../../examples/listener.ts';
+import { whole } from '../support/prove.ts';
+import { API_KEY, Api } from '../world/api.ts';
+import { HAS_BROWSER, RealBrowser } from './browser.ts';
+import { chargesIn } from './client-world.ts';
+
+/**
+ * A page of a team. `create` pays; at one step, counted from 0, the page stops for ever and says so in its title. `localKeys` is the
+ * store that Payonce does not have: `localStorage`, with a lock across tabs.
+ */
+const PAGE = `<!doctype html><title>ready</title><script type="module">
+import { browserKeys, createClient } from '/client.js';
+const locked = (change) => navigator.locks.request('keys', async () => change());
+const localKeys = () => ({
+  putIfAbsent: (request) => locked(() => {
+    localStorage[request.operation] ??= JSON.stringify(request);
+    return JSON.parse(localStorage[request.operation]);
+  }),
+  keepAnswer: (request, answer) => locked(() => {
+    localStorage[request.operation] = JSON.stringify({ ...request, answer });
+  }),
+});
+const stores = { browserKeys, localKeys };
+let steps = 0;
+globalThis.create = async (operation, { stopsAt = -1, store = 'browserKeys' } = {}) => {
+  const stop = async () => {
+    if (steps++ !== stopsAt) return;
+    document.title = 'stopped';
+    await new Promise(() => {});
+  };
+  const step = (take) => async (...given) => {
+    await stop();
+    const value = await take(...given);
+    await stop();
+    return value;
+  };
+  const { putIfAbsent, keepAnswer } = stores[store]();
+  const client = createClient({
+    url: location.origin,
+    keys: { putIfAbsent: step(putIfAbsent), keepAnswer: step(keepAnswer) },
+    surroundings: { fetch: step((url, init) => fetch(url, init)) },
+  });
+  const payment = await client.payments.create({ amount: 1000, currency: 'EUR', source: 'tok_ok' }, { operation });
+  return { id: payment.id, steps };
+};
+globalThis.keys = browserKeys();
+</script>`;
+
+interface Paid {
+  readonly id: string;
+  readonly steps: number;
+}
+
+const create = (page: Page, operation: string, options: object = {}) =>
+  page.evaluate<Paid>(`create(${JSON.stringify(operation)}, ${JSON.stringify(options)})`);
+
+// The package of the browser has none for other platforms.
+(HAS_BROWSER ? describe : describe.skip)('a client in a browser', () => {
+  let folder: string;
+  let browser: RealBrowser;
+  let script: string;
+  let server: Server;
+  let url: string;
+  let api: Api;
+  let operations = 0;
+
+  beforeAll(async () => {
+    await mkdir('dist', { recursive: true });
+    folder = resolve(await mkdtemp('dist/browser-'));
+    browser = RealBrowser.unpack(folder);
+    const contents = `export * from './client/client.ts'; export * from './client/browser-keys.ts';`;
+    const stdin = { contents, resolveDir: '.' };
+    const bundle = await build({ stdin, bundle: true, format: 'esm', platform: 'browser', write: false });
+    script = bundle.outputFiles[0]?.text ?? '';
+    server = createServer(listenerOf(backend)).listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`;
+  });
+  afterAll(async () => {
+    server.close();
+    server.closeAllConnections();
+    await rm(folder, { recursive: true, force: true });
+  });
+  beforeEach(() => {
+    api = new Api();
+    operations += 1;
+  });
+  afterEach(() => browser.kill());
+
+  /** The team's own server: it has the API key, which is a secret, and passes the requests of its page on. */
+  async function backend(request: Request): Promise<Response> {
+    const { pathname } = new URL(request.url);
+    if (pathname === '/') return new Response(PAGE, { headers: { 'content-type': 'text/html' } });
+    if (pathname === '/client.js') return new Response(script, { headers: { 'content-type': 'text/javascript' } });
+    if (!pathname.startsWith('/v1/')) return new Response(null, { status: 404 });
+    const headers = new Headers([...request.headers, ['authorization', `Bearer ${API_KEY}`]]);
+    return api.fetch(new Request(request, { headers }));
+  }
+
+  /** The ways in which a page that has stopped begins again. */
+  const AGAIN = {
+    isReloaded: async (page: Page) => {
+      await page.reload();
+      return page;
+    },
+    isOpenedInAnotherTab: async (page: Page) => {
+      const other = await browser.open(url);
+      await page.close();
+      return other;
+    },
+    isKilled: async () => {
+      await browser.kill();
+      return browser.open(url);
+    },
+  };
+
+  /** Stops at a step, begins again, and pays to the end. @returns the charges */
+  async function chargesAfter(again: (page: Page) => Promise<Page>, stopsAt: number, store?: string): Promise<number> {
+    const operation = `order_${operations}_${stopsAt}`;
+    const before = chargesIn(api);
+    const page = await browser.open(url);
+    void create(page, operation, { stopsAt, store }).catch(() => undefined);
+    await page.waitForFunction(`document.title === 'stopped'`);
+    const next = await again(page);
+    const paid = await create(next, operation, { store });
+    expect(await create(next, operation, { store })).toMatchObject({ id: paid.id });
+    return chargesIn(api) - before;
+  }
+
+  /** Before and after each: the row is stored, the request sent, the answer kept. */
+  const STEPS = [0, 1, 2, 3, 4, 5];
+
+  test('has the steps at which these tests stop it', async () => {
+    const page = await browser.open(url);
+    expect(await create(page, 'order_1')).toMatchObject({ steps: STEPS.length });
+  });
+
+  test.each(['isReloaded', 'isOpenedInAnotherTab'] as const)(
+    'charges once when its page, at each step, %s',
+    async (again) => {
+      for (const step of STEPS) expect([step, await chargesAfter(AGAIN[again], step)]).toEqual([step, 1]);
+    },
+  );
+
+  test('charges once when the browser is killed at each step', async () => {
+    // The key is stored; the answer is lost.
+    for (const step of whole(STEPS, { slice: [1, 3] }))
+      expect([step, await chargesAfter(AGAIN.isKilled, step)]).toEqual([step, 1]);
+  });
+
+  test('is seen to charge twice when the browser is killed and the key was in localStorage', async () => {
+    // Five seconds after a change it would be on the disk, on a machine that is too busy to be faster.
+    for (let tries = 0; tries < 5; tries += 1) if ((await chargesAfter(AGAIN.isKilled, 3, 'localKeys')) === 2) return;
+    throw new Error('it charged once');
+  });
+
+  test('keeps operations apart, whatever their names are, and the answer of each', async () => {
+    const page = await browser.open(url);
+    const names = ['order_42', 'ORDER_42', '../order_42', 'ö'.repeat(200), '__proto__', ''];
+    const rows = await page.evaluate<readonly object[]>(`(async () => {
+      const names = ${JSON.stringify(names)};
+      for (const operation of names) await keys.putIfAbsent({ operation, key: 'k ' + operation });
+      for (const operation of names) await keys.keepAnswer({ operation, key: 'k ' + operation }, { status: 201 });
+      return Promise.all(names.map((operation) => keys.putIfAbsent({ operation, key: 'new' })));
+    })()`);
+    expect(rows).toEqual(names.map((operation) => ({ operation, key: `k ${operation}`, answer: { status: 201 } })));
+  });
+
+  test('charges once for each of many operations that two tabs begin at once', async () => {
+    const tabs = [await browser.open(url), await browser.open(url)];
+    const names = Array.from({ length: 20 }, (_, each) => `order_${operations}_${each}`);
+    const paid = await Promise.all(
+      names.map(async (name) => {
+        const ids = await Promise.all(tabs.map(async (tab) => (await create(tab, name)).id));
+        return new Set(ids).size;
+      }),
+    );
+    expect(paid).toEqual(names.map(() => 1));
+    expect(chargesIn(api)).toBe(names.length);
+  });
+
+  test('sends nothing when the browser stores nothing', async () => {
+    const page = await browser.open(url);
+    const error = page.evaluate(`indexedDB.open = () => { throw new DOMException('full', 'QuotaExceededError') };
+      create('order_1').catch(({ code, message }) => ({ code, message }))`);
+    expect(await error).toMatchObject({
+      code: 'invalid_key_store',
+      message: expect.stringContaining('QuotaExceededError'),
+    });
+    expect(chargesIn(api)).toBe(0);
+  });
+});

@@ -1,0 +1,70 @@
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { type Browser, chromium, type Page } from 'playwright-core';
+
+/** The package has Chromium for this platform only. */
+export const HAS_BROWSER = process.platform === 'linux' && process.arch === 'x64';
+
+/** A browser whose files and profile are in one folder. It can be killed and started again on the same profile. */
+export class RealBrowser {
+  readonly #folder: string;
+  #process: ChildProcess | undefined;
+  #control: Browser | undefined;
+
+  private constructor(folder: string) {
+    this.#folder = folder;
+  }
+
+  /** @param folder absolute */
+  static unpack(folder: string): RealBrowser {
+    // With the second variable, the package adds libraries that a bare system lacks.
+    const env = { ...process.env, TMPDIR: folder, AWS_EXECUTION_ENV: 'AWS_Lambda_nodejs24.x' };
+    execFileSync(process.execPath, [join(import.meta.dirname, 'unpack-browser.ts')], { env });
+    return new RealBrowser(folder);
+  }
+
+  /** A page of a browser that runs; all pages share what the origin stores. */
+  async open(url: string): Promise<Page> {
+    this.#control ??= await this.#start();
+    const page = await this.#control.contexts()[0]?.newPage();
+    if (page === undefined) throw new Error('the browser has no context');
+    await page.goto(url);
+    return page;
+  }
+
+  /** Ends all its processes at once, as a crash does. */
+  async kill(): Promise<void> {
+    const { pid, exitCode, signalCode } = this.#process ?? {};
+    if (this.#process !== undefined && pid !== undefined && exitCode === null && signalCode === null) {
+      const exited = once(this.#process, 'exit');
+      process.kill(-pid, 'SIGKILL');
+      await exited;
+    }
+    this.#control = undefined;
+  }
+
+  async #start(): Promise<Browser> {
+    const folder = this.#folder;
+    const own = ['--remote-debugging-port=0', `--user-data-dir=${join(folder, 'profile')}`];
+    const flags = ['--headless', '--no-sandbox', '--disable-gpu', '--no-first-run', ...own, 'about:blank'];
+    const child = spawn(join(folder, 'chromium'), flags, {
+      env: { ...process.env, TMPDIR: folder, LD_LIBRARY_PATH: join(folder, 'al2023', 'lib') },
+      stdio: ['ignore', 'ignore', 'pipe'],
+      // In a group of its own, which `kill` ends.
+      detached: true,
+    });
+    this.#process = child;
+    const said: string[] = [];
+    for await (const line of createInterface({ input: child.stderr })) {
+      const address = /^DevTools listening on (ws:\S+)$/.exec(line)?.[1];
+      if (address !== undefined) {
+        child.stderr.resume();
+        return chromium.connectOverCDP(address);
+      }
+      said.push(line);
+    }
+    throw new Error(`the browser does not start: ${said.join('\n')}`);
+  }
+}
