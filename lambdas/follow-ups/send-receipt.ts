@@ -1,4 +1,5 @@
 import type { PaymentEvent } from '../events/domain/event.ts';
+import { RECEIPT_SECONDS } from '../kernel/contract/timing.ts';
 import { parsePaymentId } from '../kernel/ids.ts';
 import { invariant } from '../kernel/invariant.ts';
 import { type Consumer, type ConsumeTools, consumeEvent, outside } from '../once/use/consume-event.ts';
@@ -36,7 +37,7 @@ export interface ReceiptTools extends ConsumeTools {
 export const RECEIPTS = 'receipts';
 
 /** Below the consumer's timeout of 30 s. Milliseconds. */
-const SEND_TIMEOUT_MS = 20_000;
+const SEND_TIMEOUT_MS = RECEIPT_SECONDS * 1000;
 
 /**
  * Sends the receipt of a payment once, if its metadata ask for one. A receipt that the mailer refuses, one beyond the bound of its

@@ -6,6 +6,16 @@ import type { EventOf } from '../../lambdas/events/http/event-schemas.ts';
 import type { ConsumedMessage } from '../../lambdas/events/http/event-telemetry.ts';
 import type { RemainingTime } from '../../lambdas/events/http/message-batch.ts';
 import type { Parking } from '../../lambdas/events/use/ledger-stream.ts';
+import { CONSUMER_TIMEOUT_SECONDS } from '../../lambdas/kernel/contract/events.ts';
+import {
+  LANE_RUN_SECONDS,
+  LONGEST_MESSAGE_SECONDS,
+  PAYMENTS_TIMEOUT_SECONDS,
+  RECEIPT_SECONDS,
+  REQUEST_BUDGET_SECONDS,
+  WEBHOOK_CALL_SECONDS,
+  WEBHOOK_SENDER_TIMEOUT_SECONDS,
+} from '../../lambdas/kernel/contract/timing.ts';
 import { AmbiguousError, RetryableError, TerminalError } from '../../lambdas/kernel/faults.ts';
 import { paidEvent } from '../once/consumer-world.ts';
 
@@ -177,7 +187,7 @@ describe('a batch of events', () => {
   });
 
   test('in a batch that came often, a message that the function has no time for waits, and the first never does', async () => {
-    let leftMs = 30_000;
+    let leftMs = CONSUMER_TIMEOUT_SECONDS * 1000;
     const { take, taken, again, acknowledged } = harness(async () => {
       leftMs -= 4_000;
       return 'done';
@@ -187,6 +197,24 @@ describe('a batch of events', () => {
     expect([taken.length, acknowledged, again]).toEqual([2, ['d', 'a'], []]);
     expect(await take(records.slice(0, 2), { getRemainingTimeInMillis: () => 1_000 })).toHaveLength(1);
   });
+
+  // A message that is killed with its function looks like one that kills it; and a message that never begins is never done.
+  test.each([
+    ['payment requests', LONGEST_MESSAGE_SECONDS.paymentRequest, REQUEST_BUDGET_SECONDS, PAYMENTS_TIMEOUT_SECONDS],
+    ['consumers', LONGEST_MESSAGE_SECONDS.consumed, RECEIPT_SECONDS, CONSUMER_TIMEOUT_SECONDS],
+    [
+      'webhooks',
+      LONGEST_MESSAGE_SECONDS.webhookTask,
+      LANE_RUN_SECONDS + WEBHOOK_CALL_SECONDS,
+      WEBHOOK_SENDER_TIMEOUT_SECONDS,
+    ],
+  ])(
+    'a message of %s has more time than its calls take, and less than its function',
+    (_whose, needed, calls, timeout) => {
+      expect(needed).toBeGreaterThan(calls + 2);
+      expect(needed).toBeLessThan(timeout);
+    },
+  );
 
   test('in an outage, the rest of a batch that came often waits after the first message that must wait', async () => {
     const { receiveAgain, taken, acknowledged } = harness(async () =>

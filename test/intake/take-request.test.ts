@@ -2,6 +2,7 @@ import { DeleteCommand } from '@aws-sdk/lib-dynamodb';
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import { eventOf } from '../../lambdas/events/domain/event.ts';
 import { IdempotencyTable } from '../../lambdas/kernel/contract/tables.ts';
+import { PAYMENTS_TIMEOUT_SECONDS } from '../../lambdas/kernel/contract/timing.ts';
 import { RetryableError } from '../../lambdas/kernel/faults.ts';
 import { chargeOperation, tenantId } from '../../lambdas/kernel/ids.ts';
 import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
@@ -279,6 +280,32 @@ describe('an event that must wait', () => {
     site.world.clock.advance(26_000);
     expect(await site.takeDue()).toBe(1);
     expect(site.charged()).toBe(1);
+  });
+});
+
+describe('a batch that came often', () => {
+  test('takes no message for which the function may not have the time, and has taken each within as many deliveries', async () => {
+    const ids = ['a', 'b', 'c'].map((letter) => `0b9c2f60-7d5a-4a7e-9a53-0d6f2f7c1e1${letter}`);
+    const sandbox = createSandboxInProcess({ clock: site.world.clock });
+    // Each payment takes two seconds.
+    const charge: typeof sandbox.charge = async (...asked) => {
+      site.world.clock.advance(2_000);
+      return sandbox.charge(...asked);
+    };
+    let waiting: readonly string[] = ids;
+    for (const receives of [3, 4, 5]) {
+      const records = waiting.map((event_id) => ({ ...site.record({ body: '' }, receives), body: json({ event_id }) }));
+      const endsAtMs = site.world.clock.nowMs() + PAYMENTS_TIMEOUT_SECONDS * 1000;
+      const inShop = records.map((each) => ({ ...each, eventSourceARN: site.inQueue('').eventSourceARN }));
+      const answer = await site.process({ processor: { ...sandbox, charge } })(
+        { Records: inShop },
+        { getRemainingTimeInMillis: () => endsAtMs - site.world.clock.nowMs() },
+      );
+      const again = new Set(answer?.batchItemFailures.map(({ itemIdentifier }) => itemIdentifier));
+      waiting = waiting.filter((_, index) => again.has(inShop[index]?.messageId ?? ''));
+    }
+    expect(waiting).toEqual([]);
+    expect(site.batches.map((batch) => batch.filter((came) => came === 'done').length)).toEqual([1, 1, 1]);
   });
 });
 

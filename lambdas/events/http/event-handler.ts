@@ -1,5 +1,6 @@
 import type { SQSBatchResponse, SQSEvent, SQSRecord } from 'aws-lambda';
 import * as z from 'zod';
+import { LONGEST_MESSAGE_SECONDS } from '../../kernel/contract/timing.ts';
 import type { EventName } from '../contract.ts';
 import type { MessageParking } from '../use/ledger-stream.ts';
 import { type EventOf, readEvent } from './event-schemas.ts';
@@ -33,9 +34,6 @@ export interface EventHandlerParts<Event, Handle> {
 }
 
 type SqsHandler = (event: SQSEvent, context?: RemainingTime) => Promise<SQSBatchResponse>;
-
-/** A receipt is sent within 20 s, and is claimed and completed around that. Milliseconds. */
-const LONGEST_MESSAGE_MS = 25_000;
 
 interface Came {
   readonly came: 'done' | 'done_before' | 'parked' | 'busy' | 'failed';
@@ -80,7 +78,7 @@ export function createEventHandler<Name extends EventName, Handle>(
 
   return async ({ Records }, context) => {
     const { parking } = parts;
-    const time = { neededMs: LONGEST_MESSAGE_MS, context };
+    const time = { neededMs: LONGEST_MESSAGE_SECONDS.consumed * 1000, context };
     const settled = await eachMessage(Records, { handle: settle, isLeft, untried, ...time, parking });
     parts.telemetry.batch(settled.map(({ came }) => came));
     const failed = settled.filter(({ came }) => isLeft(came));

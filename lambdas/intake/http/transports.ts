@@ -12,7 +12,7 @@ import type { MessageParking } from '../../events/use/ledger-stream.ts';
 import { isPassing } from '../../http/http-answer.ts';
 import { parseStrictJson } from '../../http/strict-json.ts';
 import { FAILED_AGAIN_SECONDS } from '../../kernel/contract/events.ts';
-import { REQUEST_BUDGET_SECONDS } from '../../kernel/contract/timing.ts';
+import { LONGEST_MESSAGE_SECONDS } from '../../kernel/contract/timing.ts';
 import { PAYMENT_REQUESTED, RequestAttribute, senderName } from '../contract.ts';
 import type { RequestMessage } from '../use/request-queue.ts';
 import { type IntakeTools, keepable, takeRequest } from './take-request.ts';
@@ -59,7 +59,7 @@ async function takeFromQueue(
     handle: settle,
     isLeft: ({ left }) => left === 'waits',
     untried: { came: 'busy', left: 'waits' },
-    neededMs: REQUEST_BUDGET_SECONDS * 1000,
+    neededMs: LONGEST_MESSAGE_SECONDS.paymentRequest * 1000,
     context,
     parking: tools,
   });

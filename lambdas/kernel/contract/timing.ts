@@ -12,6 +12,29 @@ export const PAYMENTS_TIMEOUT_SECONDS = 24;
 /** The time for which a claim excludes rivals. Longer than the timeout of the function. Seconds. */
 export const LEASE_SECONDS = 25;
 
+/** The longest call of a consumer: a receipt, with its retries. Seconds. */
+export const RECEIPT_SECONDS = 20;
+
+/** The loop of a webhook lane begins no further call after this. Seconds. */
+export const LANE_RUN_SECONDS = 15;
+
+/** One call of a webhook endpoint. Seconds. */
+export const WEBHOOK_CALL_SECONDS = 10;
+
+/** Claim and commit around the calls of a message, with their retries. Seconds. */
+const AROUND_CALLS_SECONDS = 3;
+
+/**
+ * The longest time of one message. An execution that takes the messages of a batch one after another begins none with less time left,
+ * because a message that is under way when its function ends looks like one that ends it. Each is shorter than the timeout of its
+ * function by a second or more, so that the first always begins. Seconds.
+ */
+export const LONGEST_MESSAGE_SECONDS = {
+  paymentRequest: REQUEST_BUDGET_SECONDS + AROUND_CALLS_SECONDS,
+  consumed: RECEIPT_SECONDS + AROUND_CALLS_SECONDS,
+  webhookTask: LANE_RUN_SECONDS + WEBHOOK_CALL_SECONDS + AROUND_CALLS_SECONDS,
+} as const;
+
 /** Processors give up a callback after 10 to 30 s. A read at the processor and a commit fit into this time. Seconds. */
 export const CALLBACKS_TIMEOUT_SECONDS = 20;
 

@@ -1,3 +1,4 @@
+import { LANE_RUN_SECONDS } from '../../kernel/contract/timing.ts';
 import { dueFrom } from './webhook-delivery.ts';
 import type { WebhookOwner } from './webhook-endpoint.ts';
 
@@ -28,7 +29,7 @@ export interface WebhookLane extends WebhookOwner {
 /** Concurrent attempts of a run. After a run that hung, one attempt finds out whether the endpoint answers again. */
 export const LANE_WIDTH = 10;
 /** A run stops taking deliveries after this time. With its last calls it ends before its function does. */
-export const LANE_RUN_MS = 15_000;
+export const LANE_RUN_MS = LANE_RUN_SECONDS * 1000;
 /** Longer than the function lives. */
 const LANE_LEASE_MS = 60_000;
 /** The waits after runs that hung. Each is at most the longest delay of a message. */

@@ -2,8 +2,8 @@ import type { SQSBatchResponse, SQSEvent } from 'aws-lambda';
 import * as z from 'zod';
 import { afterFailure, eachMessage, type Left, type RemainingTime } from '../../events/http/message-batch.ts';
 import type { MessageParking } from '../../events/use/ledger-stream.ts';
+import { LONGEST_MESSAGE_SECONDS } from '../../kernel/contract/timing.ts';
 import type { Telemetry } from '../../kernel/platform/telemetry.ts';
-import { LANE_RUN_MS } from '../domain/webhook-lane.ts';
 import { type PageOutcome, type ReplayTools, replayPage } from '../use/replay-webhooks.ts';
 import { Crowd, type SendOutcome, sendWebhook } from '../use/send-webhook.ts';
 import { type LaneTools, runLane } from '../use/webhook-lanes.ts';
@@ -14,9 +14,6 @@ const taskMessage = z.discriminatedUnion('kind', [
   z.strictObject({ kind: z.literal('replay'), replayId: z.string() }),
   z.strictObject({ kind: z.literal('lane'), endpointId: z.string() }),
 ]);
-
-/** The run of a lane, and its last calls. Milliseconds. */
-const LONGEST_TASK_MS = LANE_RUN_MS + 15_000;
 
 /** @throws ZodError, SyntaxError when the message is malformed */
 function parseWebhookTask(body: string): WebhookTask {
@@ -51,7 +48,7 @@ export async function runWebhookTasks(
     },
     isLeft: ({ left }) => left === 'waits',
     untried: { outcomes: [], left: 'waits' },
-    neededMs: LONGEST_TASK_MS,
+    neededMs: LONGEST_MESSAGE_SECONDS.webhookTask * 1000,
     context,
     parking,
   });

@@ -1,12 +1,13 @@
 import * as http from 'node:http';
 import * as https from 'node:https';
 import { isIP, type LookupFunction } from 'node:net';
+import { WEBHOOK_CALL_SECONDS } from '../../kernel/contract/timing.ts';
 import type { AttemptResult } from '../domain/webhook-delivery.ts';
 import type { WebhookRequest, WebhookTransport } from '../use/webhooks.ts';
 import { type AddressRulesOptions, areAllowed, type Resolve, type Resolved, ruleOnUrl } from './addresses.ts';
 
 /** Timeout from the DNS look-up to the end of the answer. Milliseconds. */
-const CALL_MS = 10_000;
+const CALL_MS = WEBHOOK_CALL_SECONDS * 1000;
 /** Stored beginning of an answer, for diagnosis. The rest is not read. Bytes. */
 const EXCERPT_BYTES = 256;
 
