@@ -1,0 +1,79 @@
+import { execFileSync, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync } from 'node:fs';
+import { mkdir, mkdtemp, readdir, rm } from 'node:fs/promises';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { delimiter, join } from 'node:path';
+import { text } from 'node:stream/consumers';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { build } from 'esbuild';
+import { Webhook } from 'standardwebhooks';
+import { listenerOf } from '../../examples/listener.ts';
+import { API_KEY, Api } from '../world/api.ts';
+import { chargesIn } from './client-world.ts';
+
+/** The client's oldest Node, wherever this machine has it. `npm ci` brings Node 24 only. */
+function oldNode(): string | undefined {
+  const folders = (process.env['PATH'] ?? '').split(delimiter);
+  const programs = folders.map((folder) => join(folder, 'node')).filter((each) => existsSync(each));
+  return programs.find((each) => execFileSync(each, ['--version'], { encoding: 'utf8' }).startsWith('v20.'));
+}
+
+const NODE = oldNode();
+const SECRETS = [
+  'whsec_MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWY=',
+  'whsec_ZmVkY2JhOTg3NjU0MzIxMGZlZGNiYTk4NzY1NDMyMTA=',
+];
+
+// A machine without Node 20 cannot run it.
+(NODE === undefined ? describe.skip : describe)('the built client on Node 20', () => {
+  let folder: string;
+  beforeAll(async () => {
+    await mkdir('dist', { recursive: true });
+    folder = await mkdtemp('dist/old-node-');
+  });
+  afterAll(() => rm(folder, { recursive: true, force: true }));
+
+  test('charges once although its process is killed, waits, lists, and verifies a webhook', async () => {
+    const program = join(folder, 'program.mjs');
+    const from = join(import.meta.dirname, 'old-node-process.ts');
+    await build({ entryPoints: [from], outfile: program, bundle: true, format: 'esm', platform: 'node' });
+    const api = new Api();
+    const server = createServer(listenerOf(api.fetch)).listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    const body = '{"id":"evt_1","object":"event"}';
+    // As during a rotation: the receiver knows the old secret, too.
+    const signature = new Webhook(String(SECRETS[1])).sign('evt_1', new Date(), body);
+    const time = String(Math.floor(Date.now() / 1000));
+    const headers = { 'webhook-id': 'evt_1', 'webhook-timestamp': time, 'webhook-signature': signature };
+    const live = async (dies: string) => {
+      const child = spawn(String(NODE), [program], {
+        env: {
+          API_URL: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+          API_KEY,
+          KEYS: join(folder, 'keys'),
+          WEBHOOK: JSON.stringify({ body, headers, secrets: SECRETS }),
+          DIES: dies,
+        },
+        stdio: ['ignore', 'pipe', 'inherit'],
+      });
+      const exited = once(child, 'exit') as Promise<readonly unknown[]>;
+      const [[code, signal], said] = await Promise.all([exited, text(child.stdout)]);
+      return { code, signal, said };
+    };
+
+    expect(await live('yes')).toEqual({ code: null, signal: 'SIGKILL', said: '' });
+    expect(chargesIn(api)).toBe(1);
+    const { code, said } = await live('no');
+    server.close();
+    expect(code).toBe(0);
+    const found = JSON.parse(said) as Record<string, unknown>;
+    expect(found).toMatchObject({ node: expect.stringMatching(/^20\./), status: 'succeeded', event: 'evt_1' });
+    expect(found['ids']).toEqual([found['id']]);
+    expect(found['stopped']).toContain('closed');
+    expect(chargesIn(api)).toBe(1);
+    // The operation that was stopped before it was sent is stored, too: it can be sent later.
+    expect(await readdir(join(folder, 'keys'))).toHaveLength(2);
+  });
+});
