@@ -1,0 +1,84 @@
+import { readFileSync } from 'node:fs';
+
+/** A package as package-lock.json has it. */
+export interface Locked {
+  readonly version?: string;
+  /** An SPDX expression, as the package states it. */
+  readonly license?: string;
+  readonly dev?: boolean;
+  readonly devOptional?: boolean;
+  readonly optional?: boolean;
+}
+
+/** Licences that ask for no more than a notice. Not here: copyleft, licences of one's own, and none. */
+const ALLOWED: ReadonlySet<string> = new Set([
+  'MIT',
+  'MIT-0',
+  'Apache-2.0',
+  'ISC',
+  'BSD-2-Clause',
+  'BSD-3-Clause',
+  '0BSD',
+  'BlueOak-1.0.0',
+  'CC0-1.0',
+  'Unlicense',
+]);
+
+/** Packages for development whose files are deployed: the pages of the API documentation. */
+const COPIED = ['node_modules/swagger-ui-dist'];
+
+const FOLDER = 'node_modules/';
+
+/** The packages whose code is in the functions, the bridge or the client, by path. */
+export function shipped(packages: Readonly<Record<string, Locked>>): readonly (readonly [string, Locked])[] {
+  return Object.entries(packages).filter(
+    ([path, { dev, devOptional, optional }]) =>
+      path.startsWith(FOLDER) &&
+      (COPIED.includes(path) || !(dev === true || devOptional === true || optional === true)),
+  );
+}
+
+/** @returns a sentence for each package that must not be shipped */
+export function licenceFaults(packages: Readonly<Record<string, Locked>>): readonly string[] {
+  return shipped(packages).flatMap(([path, { license = 'no licence' }]) =>
+    isAllowed(license)
+      ? []
+      : [`${nameOf(path)} has ${license}, which is not in the list of docs/generate/third-party.ts`],
+  );
+}
+
+/** Of alternatives, one is enough. An expression with both words is refused, because it is not parsed. */
+function isAllowed(license: string): boolean {
+  const parts = license.replaceAll(/[()]/g, '').split(/ (?:OR|AND) /);
+  const allowed = parts.filter((part) => ALLOWED.has(part)).length;
+  return license.includes(' AND ') ? allowed === parts.length : allowed > 0;
+}
+
+function nameOf(path: string): string {
+  return path.slice(path.lastIndexOf(FOLDER) + FOLDER.length);
+}
+
+/** docs/third-party.md. */
+export function thirdPartyPage(packages: Readonly<Record<string, Locked>> = lockedPackages()): string {
+  const rows = shipped(packages)
+    .map(([path, { version = '', license = '' }]) => `| ${nameOf(path)} | ${version} | ${license} |`)
+    .toSorted();
+  return `# Third-party packages
+
+The code of these packages is in the functions and the bridge that are deployed. The client has none. Their licences ask for no more than a notice: a
+package with another licence, or with none, fails \`test/docs/third-party\`. Packages for development are not deployed, and neither is Node 24, which \`npm ci\` installs as an optional package.
+
+The table is made from package-lock.json by \`npm run docs:tables\`.
+
+| package | version | licence |
+|---|---|---|
+${[...new Set(rows)].join('\n')}
+`;
+}
+
+export function lockedPackages(): Readonly<Record<string, Locked>> {
+  const lock = JSON.parse(readFileSync(new URL('../../package-lock.json', import.meta.url), 'utf8')) as {
+    readonly packages: Readonly<Record<string, Locked>>;
+  };
+  return lock.packages;
+}
