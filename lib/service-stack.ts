@@ -7,9 +7,11 @@ import { callbackAddressParameter, StackOutput } from '../lambdas/kernel/contrac
 import { callbackPath } from '../lambdas/processors/contract.ts';
 import { sandboxContract } from '../lambdas/processors/sandbox/contract.ts';
 import { ApiDocs } from './api-docs.ts';
+import { Archive, type ArchiveBucket } from './archive.ts';
 import { Callbacks } from './callbacks.ts';
 import { HttpApi } from './constructs/http-api.ts';
 import { OperatorAlarms } from './constructs/operator-alarms.ts';
+import type { FunctionLogs, PayonceFunction } from './constructs/payonce-function.ts';
 import type { ProcessorSecret } from './constructs/processor-secret.ts';
 import { RequestFirewall } from './constructs/request-firewall.ts';
 import { queuesOf, Watch } from './constructs/watch.ts';
@@ -35,6 +37,8 @@ import { Webhooks } from './webhooks.ts';
 export interface ServiceStackProps extends StackProps {
   readonly settings: Settings;
   readonly data: DataStack;
+  /** The bucket of the archive. @default rows are not archived */
+  readonly archiveBucket?: ArchiveBucket;
   /** The sandbox, if it is deployed. Its address has no trailing slash. */
   readonly sandbox?: { readonly url: string; readonly secret: ProcessorSecret };
 }
@@ -43,16 +47,10 @@ export interface ServiceStackProps extends StackProps {
 export class ServiceStack extends Stack {
   constructor(scope: Construct, id: string, props: ServiceStackProps) {
     super(scope, id, props);
-    const { settings, data, sandbox } = props;
+    const { settings, data } = props;
     const { memoryMb, reservedConcurrency } = settings;
     const logs = { logRetentionDays: settings.logRetentionDays, retainLogs: settings.retainData };
-    const processors = new Processors(this, 'Processors', {
-      called: settings.processors,
-      secrets: data.processors,
-      routes: settings.routes,
-      claimsLost: settings.claimsLost,
-      ...(sandbox === undefined ? {} : { sandbox }),
-    });
+    const processors = processorsOf(this, props);
     const parties = partiesOf(this, props);
     const ofOrders = parties === undefined ? {} : { parties };
     const payments = new Payments(this, 'Payments', {
@@ -76,6 +74,7 @@ export class ServiceStack extends Stack {
     const events = new Events(this, 'Events', { ...room, lostAfter });
     events.grantRepublishLost(upkeep);
 
+    const archiver = archiveOf(this, props, logs);
     takeRequests(this, room, settings);
     const orders = parties === undefined ? undefined : new Orders(this, 'Orders', { ...room, parties });
     const reconciling = new Reconciling(this, 'Reconciling', { ...room, settings });
@@ -110,6 +109,7 @@ export class ServiceStack extends Stack {
       [StackOutput.webhookSenderFunction]: webhooks.sender,
       [StackOutput.relayFunction]: events.relay,
       [StackOutput.republishFunction]: events.republisher,
+      ...archiver,
       ...(orders === undefined ? {} : { [StackOutput.ordersFunction]: orders.api }),
       ...(outbound === undefined ? {} : { [StackOutput.deadLettersFunction]: outbound.redrive }),
     };
@@ -130,6 +130,26 @@ function keep(stack: Stack, { retainData }: Settings): void {
   if (!retainData) return;
   const applyToResourceTypes = [CfnQueue.CFN_RESOURCE_TYPE_NAME];
   RemovalPolicies.of(stack).apply(RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE, { applyToResourceTypes });
+}
+
+function processorsOf(scope: Construct, { settings, data, sandbox }: ServiceStackProps): Processors {
+  return new Processors(scope, 'Processors', {
+    called: settings.processors,
+    secrets: data.processors,
+    routes: settings.routes,
+    claimsLost: settings.claimsLost,
+    ...(sandbox === undefined ? {} : { sandbox }),
+  });
+}
+
+/** The function of the archive by its output; none without an archive. */
+function archiveOf(
+  scope: Construct,
+  { archiveBucket: bucket, data, settings }: ServiceStackProps,
+  logs: FunctionLogs,
+): Readonly<Record<string, PayonceFunction>> {
+  if (bucket === undefined) return {};
+  return { [StackOutput.archiverFunction]: new Archive(scope, 'Archive', { data, logs, settings, bucket }).archiver };
 }
 
 /** Without the settings, no event can ask for a payment, and none goes to NATS. */

@@ -5,6 +5,7 @@ import type { Retention } from '../lambdas/kernel/contract/retention.ts';
 import type { ProcessorContract } from '../lambdas/processors/contract.ts';
 import { PROCESSORS } from '../lambdas/processors/registry.ts';
 import { RESTORED_TABLES_RULE, type RestoredTables } from './restored-tables.ts';
+import { ARCHIVE_DEFAULTS, ARCHIVE_RULES, type ArchiveSettings, refuseArchiveConflicts } from './settings/archive.ts';
 import { DOMAIN_RULES, type DomainSettings, refuseDomainConflicts } from './settings/domain.ts';
 import { JOB_TARGET_RULES, type JobTargetSettings, refuseBadTargets } from './settings/job-targets.ts';
 import {
@@ -21,7 +22,8 @@ import { email, flag, matching, PREFIX, type Rule, read, readAll, whole } from '
 
 /** The settings of a deployment, from CDK context (`-c payonce:<name>=<value>` or cdk.json). */
 export interface Settings
-  extends JobTargetSettings,
+  extends ArchiveSettings,
+    JobTargetSettings,
     DomainSettings,
     OperatorSettings,
     PartySettings,
@@ -141,6 +143,7 @@ export function recordedSettings({ processors, alarmEmail, emailSender, ...other
 }
 
 export const DEFAULTS: Omit<Settings, 'processors'> = {
+  ...ARCHIVE_DEFAULTS,
   ...OPERATOR_DEFAULTS,
   ...PARTY_DEFAULTS,
   sandbox: false,
@@ -166,6 +169,7 @@ export const DEFAULTS: Omit<Settings, 'processors'> = {
 const RETENTION_DAYS = [1, 3, 5, 7, 14, 30, 60, 90, 120, 150, 180, 365, 3653];
 
 const RULES = {
+  ...ARCHIVE_RULES,
   ...DOMAIN_RULES,
   ...JOB_TARGET_RULES,
   ...OPERATOR_RULES,
@@ -237,6 +241,7 @@ export function retentionOf(node: Node): Retention | undefined {
 
 /** Refuses settings that are valid alone but contradict each other. */
 function refuseConflicts(settings: Settings): void {
+  refuseArchiveConflicts(settings);
   refusePartyConflicts(settings);
   refuseDomainConflicts(settings);
   refuseOperatorConflicts(settings);

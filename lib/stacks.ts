@@ -3,11 +3,13 @@ import { StackName, stackNameOf } from '../lambdas/kernel/contract/api.ts';
 import type { ProcessorContract } from '../lambdas/processors/contract.ts';
 import { PROCESSORS } from '../lambdas/processors/registry.ts';
 import { sandboxContract } from '../lambdas/processors/sandbox/contract.ts';
+import type { ArchiveBucket } from './archive.ts';
+import { ArchiveStack, type ArchiveStackProps } from './archive-stack.ts';
 import { DataStack } from './data-stack.ts';
 import { secretsOf } from './processors.ts';
 import { SandboxStack } from './sandbox-stack.ts';
 import { ServiceStack } from './service-stack.ts';
-import { readSettings } from './settings.ts';
+import { readSettings, type Settings } from './settings.ts';
 
 /**
  * Creates the stacks that the context selects.
@@ -23,8 +25,15 @@ export function buildStacks(app: App, processors: readonly ProcessorContract[] =
     description,
     stackName: stackNameOf(stack, settings.environment),
   });
+  const archive = archiveOf(app, settings, named('archive', 'Payonce: archive of the Ledger'));
+  if (settings.archiveWriter !== undefined) return;
   const data = new DataStack(app, StackName.data, named('data', 'Payonce: tables'));
-  const service = { ...named('service', 'Payonce: API'), data };
+  const bucket = bucketOf(settings, archive);
+  const service = {
+    ...named('service', 'Payonce: API'),
+    data,
+    ...(bucket === undefined ? {} : { archiveBucket: bucket }),
+  };
   if (!settings.sandbox) {
     new ServiceStack(app, StackName.service, service);
     return;
@@ -37,4 +46,22 @@ export function buildStacks(app: App, processors: readonly ProcessorContract[] =
     data: { callbackSecret: callbacks, accessSecret: secret },
   });
   new ServiceStack(app, StackName.service, { ...service, sandbox: { url: sandbox.url, secret } });
+}
+
+/** The stack of the bucket, unless there is no archive or its bucket is in another account. */
+function archiveOf(
+  app: App,
+  { archive, archiveBucket, archiveWriter }: Settings,
+  props: ArchiveStackProps,
+): ArchiveStack | undefined {
+  if (archiveWriter === undefined && (!archive || archiveBucket !== undefined)) return undefined;
+  return new ArchiveStack(app, StackName.archive, props);
+}
+
+function bucketOf({ archiveBucket }: Settings, archive: ArchiveStack | undefined): ArchiveBucket | undefined {
+  if (archiveBucket !== undefined) return { name: archiveBucket, shown: archiveBucket };
+  if (archive === undefined) return undefined;
+  const [Region, OutputName] = [{ Ref: 'AWS::Region' }, 'PublishOutputRefBucket83908E770FF9A107'];
+  const shown = JSON.stringify({ 'Fn::GetStackOutput': { StackName: archive.stackName, Region, OutputName } });
+  return { name: archive.bucket.bucketName, shown };
 }

@@ -1,8 +1,7 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { DeleteBucketPolicyCommand, S3Client } from '@aws-sdk/client-s3';
 import { BINARIES, makeDirectory, PROJECT } from './directories.ts';
-import { ACCOUNT, CREDENTIALS, emulatorEnvironment, isolatedEnvironment, REGION } from './emulator-environment.ts';
+import { ACCOUNT, emulatorEnvironment, isolatedEnvironment, REGION } from './emulator-environment.ts';
 import { StartFailure } from './failure.ts';
 import { runKept } from './kept-process.ts';
 
@@ -34,6 +33,9 @@ export const PAYONCE: CdkApp = {
     'payonce:sandbox': 'true',
     // The emulator's CloudFormation does not support event archives.
     'payonce:eventArchive': 'false',
+    // What was paid is in the archive at once.
+    'payonce:archive': 'true',
+    'payonce:archiveBatchSeconds': '0',
     // Relay and projector take a tenth of a second here. A short period shows the effect of stopping one of them.
     'payonce:eventsLostAfterSeconds': '20',
     // To try approvals. Nothing else here has such amounts.
@@ -77,9 +79,6 @@ export async function bootstrap(run: CdkRun): Promise<void> {
     ['bootstrap', `aws://${ACCOUNT}/${REGION}`, '--output', join(run.directory, 'bootstrap')],
     emulatorEnvironment(run.endpoint),
   );
-  // The bucket's policy refuses plain HTTP, and the emulator has no TLS.
-  const s3 = new S3Client({ endpoint: run.endpoint, region: REGION, credentials: CREDENTIALS, forcePathStyle: true });
-  await s3.send(new DeleteBucketPolicyCommand({ Bucket: ASSETS_BUCKET }));
 }
 
 /** Synthesizes the assembly for a local AWS, with the functions' code. Several local AWS can share it. */

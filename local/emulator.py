@@ -4,7 +4,8 @@ EventBridge Scheduler replaces context attributes such as <aws.scheduler.schedul
 Scheduler user guide, "Adding context attributes"), evaluates `cron` in the schedule's time zone, and invokes a function
 asynchronously, so that a failed invocation is retried. The emulator does none of that: this file replaces only its check of
 due schedules. message_move.py adds actions of SQS, leading_keys.py a condition key of DynamoDB's policies, compression.py
-compressed responses of API Gateway, and addresses.py the addresses of APIs that functions call. Everything else is unchanged.
+compressed responses of API Gateway, addresses.py the addresses of APIs that functions call, and buckets.py locks of buckets and
+conditions of their policies. Everything else is unchanged.
 """
 
 import importlib.metadata
@@ -16,6 +17,7 @@ from datetime import datetime, timezone
 from zoneinfo import ZoneInfo
 
 import addresses
+import buckets
 import compression
 import leading_keys
 import message_move
@@ -139,6 +141,7 @@ def _extend():
         scheduler: ["_tick_schedules", "_ticker_loop", "_SCHEDULE_TICK_INTERVAL", "_schedules", "_to_epoch"],
         eventbridge: ["_parse_rate_seconds", "_parse_cron_fields", "_cron_next_fire", "_invoke_target"],
         **addresses.USED,
+        **buckets.USED,
         **compression.USED,
         **leading_keys.USED,
         **message_move.USED,
@@ -150,6 +153,7 @@ def _extend():
     scheduler._tick_schedules = look
     scheduler._SCHEDULE_TICK_INTERVAL = LOOK_EVERY_SECONDS
     addresses.install()
+    buckets.install()
     compression.install()
     leading_keys.install()
     message_move.install()

@@ -37,6 +37,11 @@ const OPTIONS: readonly Option[] = [
     context: { ...PLAIN, 'payonce:firewall': 'true' },
     used: `${priceText('inspectedRequest')} requests`,
   },
+  {
+    what: '`archive`',
+    context: { ...PLAIN, 'payonce:archive': 'true' },
+    used: `${priceText('lockedGb')}; a million payments are about ${archivedGb().toFixed(1)} GB. An object for each shard of the Stream every 5 minutes: less than 0.1 a month`,
+  },
 ];
 const BY_USE: readonly (readonly [what: string, used: string])[] = [
   [
@@ -48,6 +53,11 @@ const BY_USE: readonly (readonly [what: string, used: string])[] = [
     `${priceText('archivedGb')} for a GB, about ${((2 / 1024 ** 2) * MILLION * PRICES.archivedGb.usd).toFixed(2)} per million events`,
   ],
 ];
+
+/** DynamoDB's JSON of a row, with the fields of a line, has about twice the bytes of the row (docs/decisions/0093). */
+function archivedGb(): number {
+  return (2 * (growthOf()['Ledger'] ?? 0) * MILLION) / 1024 ** 3;
+}
 
 interface Figures {
   readonly paths: ReturnType<typeof pathsFor>;

@@ -49,8 +49,8 @@ export class Watch extends Construct {
     });
     new Overview(this, 'Overview', {
       api,
-      functions,
-      queues,
+      functions: withoutArchive(functions),
+      queues: withoutArchive(queues),
       tables: {
         Idempotency: data.idempotency.tableName,
         Ledger: data.ledger.table.tableName,
@@ -66,6 +66,11 @@ export class Watch extends Construct {
     if (alarmTopicArn !== undefined) new AlarmTopic(this, 'Topic', { topicArn: alarmTopicArn });
     if (alarmEmail !== undefined) new AlarmTopic(this, 'Topic', { email: alarmEmail });
   }
+}
+
+/** The alarms of the archive show its metrics. */
+function withoutArchive<Part>(parts: ReadonlyMap<string, Part>): ReadonlyMap<string, Part> {
+  return new Map([...parts].filter(([name]) => !name.startsWith('Archive')));
 }
 
 /** The queues of messages of the service, by their names for operators. */

@@ -30,6 +30,7 @@ export const PRICES = {
   busEvent: { what: 'events on an EventBridge bus', usd: 1, per: MILLION, page: aws('eventbridge') },
   firing: { what: 'firings of a schedule', usd: 1, per: MILLION, page: aws('eventbridge') },
   archivedGb: { what: 'GB written to an archive of events', usd: 0.1, per: 1, page: aws('eventbridge') },
+  lockedGb: { what: 'GB stored in S3 Standard, a month', usd: 0.023, per: 1, page: aws('s3') },
   queueRequest: { what: 'requests to SQS', usd: 0.4, per: MILLION, page: aws('sqs') },
   fairRequest: {
     what: 'requests to SQS for messages with a group, additional',

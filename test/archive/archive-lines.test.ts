@@ -2,7 +2,7 @@ import { marshall } from '@aws-sdk/util-dynamodb';
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import { type ArchiveLine, lineText } from '../../lambdas/archive/domain/archive-line.ts';
 import { archiveObject, LINES_NAME } from '../../lambdas/archive/domain/archive-object.ts';
-import { itemOf, readLine } from '../../lambdas/archive/store/read-line.ts';
+import { archivedItem, readLine } from '../../lambdas/archive/store/read-line.ts';
 import { readStreamLine } from '../../lambdas/archive/store/stream-lines.ts';
 import { archiveLines } from '../../lambdas/archive/use/archive-lines.ts';
 import { parseEventId } from '../../lambdas/events/domain/event.ts';
@@ -51,7 +51,7 @@ describe('a line of the archive', () => {
     for (const [index, row] of ledger.entries()) {
       const line = readLine(lineText(systemDigest, lineOf(recordOf(row, index))));
       expect(line).toMatchObject({ change: 'INSERT', sequence: String(1000 + index) });
-      expect(itemOf('item' in line ? line.item : {})).toEqual(row);
+      expect(archivedItem('item' in line ? line.item : {})).toEqual(row);
       const place = line.event === undefined ? undefined : parseEventId(line.event);
       if (String(row['pk']).startsWith('ACT#')) expect(place).toBeUndefined();
       else expect(place?.sequence).toBe(Number(String(row['sk']).slice(2)));

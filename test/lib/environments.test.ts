@@ -3,10 +3,14 @@ import { type StackName, stackNameOf } from '../../lambdas/kernel/contract/api.t
 import { synthesize } from '../support/synth.ts';
 import { present } from './templates.ts';
 
-const WITH_NAMES = { 'payonce:alarmEmail': 'on-call@shop.example', 'payonce:firewall': 'true' };
+const WITH_NAMES = {
+  'payonce:alarmEmail': 'on-call@shop.example',
+  'payonce:firewall': 'true',
+  'payonce:archive': 'true',
+};
 const alone = await synthesize(WITH_NAMES);
 const staging = await synthesize({ ...WITH_NAMES, 'payonce:environment': 'staging' });
-const STACKS = ['data', 'service', 'sandbox'] as const satisfies (keyof typeof StackName)[];
+const STACKS = ['archive', 'data', 'service', 'sandbox'] as const satisfies (keyof typeof StackName)[];
 
 interface Resource {
   readonly Type: string;

@@ -207,6 +207,12 @@ const DATA_WITH_SANDBOX = [
   'SecretsManager::Secret TestSandboxSecretDD6877C0',
 ];
 
+const SERVICE_WITH_ARCHIVE = [
+  'Logs::LogGroup ArchiveArchiverLogsABF3C878',
+  'SQS::Queue ArchiveParkedDB075157',
+  'SQS::QueuePolicy ArchiveParkedPolicyD6C2CB81',
+];
+
 describe('deployed resources keep their logical ids and names, so no deploy replaces them', () => {
   test('with the sandbox', async () => {
     const { data, service, sandbox } = await synthesize();
@@ -216,10 +222,16 @@ describe('deployed resources keep their logical ids and names, so no deploy repl
   });
 
   test('with everything that settings can add', async () => {
-    const { data, service } = await synthesize(EVERYTHING);
+    const { archive, data, service } = await synthesize(EVERYTHING);
+    expect(kept(archive)).toEqual(['S3::Bucket Bucket83908E77']);
     expect(kept(data)).toEqual([...DATA, ...DATA_OF_PROCESSORS_AND_POSTMARK].sort());
     expect(kept(service)).toEqual(
-      [...SERVICE, ...SERVICE_WITH_ALARM_EMAIL_AND_FIREWALL, ...SERVICE_WITH_REQUESTS_AND_TARGETS].sort(),
+      [
+        ...SERVICE,
+        ...SERVICE_WITH_ALARM_EMAIL_AND_FIREWALL,
+        ...SERVICE_WITH_REQUESTS_AND_TARGETS,
+        ...SERVICE_WITH_ARCHIVE,
+      ].sort(),
     );
   });
 });

@@ -47,6 +47,11 @@ const VALUES: Readonly<Record<string, Readonly<Record<string, Readonly<Record<st
   targets: { none: {}, some: { jobTargets: EVERYTHING['payonce:jobTargets'] } },
   natsBridge: { false: {}, true: { natsBridge: 'true' } },
   tracing: { false: {}, true: { tracing: 'true' } },
+  archive: {
+    none: {},
+    here: { archive: 'true', archiveColdAfterDays: '90' },
+    elsewhere: { archive: 'true', archiveBucket: 'payonce-archive-of-shop' },
+  },
   events: { default: {}, late: { eventsLostAfterSeconds: '600', allowLoopbackWebhooks: 'true' } },
 };
 

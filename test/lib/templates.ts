@@ -10,6 +10,7 @@ export const EVERYTHING = {
   'payonce:stripeAccount': 'acct_1',
   'payonce:alarmEmail': 'on-call@shop.example',
   'payonce:firewall': 'true',
+  'payonce:archive': 'true',
   'payonce:natsBridge': 'true',
   'payonce:jobTargets': JSON.stringify({
     membership: {

@@ -18,5 +18,10 @@ export async function synthesize(
     const template = templates[name];
     return template === undefined ? undefined : Template.fromJSON(template);
   };
-  return { data: templateOf('data'), service: templateOf('service'), sandbox: templateOf('sandbox') };
+  return {
+    archive: templateOf('archive'),
+    data: templateOf('data'),
+    service: templateOf('service'),
+    sandbox: templateOf('sandbox'),
+  };
 }

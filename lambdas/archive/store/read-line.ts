@@ -26,6 +26,6 @@ export function readLine(text: string): ArchiveLine {
 }
 
 /** The attributes of a row of the archive. @throws when the image is not that of an item */
-export function itemOf(row: Readonly<Record<string, unknown>>): Item {
+export function archivedItem(row: Readonly<Record<string, unknown>>): Item {
   return unmarshall(fromStreamImage(row) as Record<string, AttributeValue>);
 }

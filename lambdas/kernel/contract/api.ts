@@ -45,6 +45,8 @@ export const StackOutput = {
   webhookSenderFunction: 'WebhookSenderFunctionName',
   sandboxFunction: 'SandboxFunctionName',
   eventBus: 'EventBusName',
+  archiveBucket: 'ArchiveBucketName',
+  archiverFunction: 'ArchiverFunctionName',
   relayFunction: 'RelayFunctionName',
   republishFunction: 'RepublishFunctionName',
   parkedRecordsQueue: 'ParkedRecordsQueueUrl',
@@ -64,7 +66,12 @@ export const StackOutput = {
   processors: 'CalledProcessors',
 } as const;
 
-export const StackName = { data: 'PayonceData', service: 'PayonceService', sandbox: 'PayonceSandbox' } as const;
+export const StackName = {
+  archive: 'PayonceArchive',
+  data: 'PayonceData',
+  service: 'PayonceService',
+  sandbox: 'PayonceSandbox',
+} as const;
 
 /** The name of a stack in an environment, for example `staging-PayonceData`, or in the deployment without one. */
 export function stackNameOf(stack: keyof typeof StackName, environment?: string): string {

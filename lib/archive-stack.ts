@@ -1,0 +1,154 @@
+import { CfnOutput, Duration, RemovalPolicy, Stack, type StackProps, Validations } from 'aws-cdk-lib';
+import { AccountPrincipal, AnyPrincipal, Effect, PolicyStatement } from 'aws-cdk-lib/aws-iam';
+import { Key } from 'aws-cdk-lib/aws-kms';
+import {
+  BlockPublicAccess,
+  Bucket,
+  BucketEncryption,
+  ObjectLockRetention,
+  ObjectOwnership,
+  StorageClass,
+} from 'aws-cdk-lib/aws-s3';
+import type { Construct } from 'constructs';
+import { StackName, StackOutput } from '../lambdas/kernel/contract/api.ts';
+import type { Settings } from './settings.ts';
+
+export interface ArchiveStackProps extends StackProps {
+  readonly settings: Pick<
+    Settings,
+    'archiveMode' | 'archiveYears' | 'archiveKeyArn' | 'archiveColdAfterDays' | 'archiveWriter'
+  >;
+}
+
+/** What removes an object, or passes over its lock. A lock can be made longer. */
+const REMOVALS = ['s3:DeleteObject', 's3:DeleteObjectVersion', 's3:BypassGovernanceRetention'];
+
+/**
+ * The bucket of the archive: versions, a lock on every object, and a policy by which an object is written once and never removed. It can
+ * be deployed into a logging account. It always stays when the stack is deleted.
+ */
+export class ArchiveStack extends Stack {
+  readonly bucket: Bucket;
+
+  constructor(scope: Construct, id: string, props: ArchiveStackProps) {
+    super(scope, id, { ...props, terminationProtection: true });
+    const { archiveMode, archiveYears, archiveKeyArn, archiveColdAfterDays, archiveWriter } = props.settings;
+    // A year of a lock has 365 days.
+    const locked = Duration.days(archiveYears * 365);
+    this.bucket = new Bucket(this, 'Bucket', {
+      versioned: true,
+      objectLockEnabled: true,
+      objectLockDefaultRetention:
+        archiveMode === 'compliance' ? ObjectLockRetention.compliance(locked) : ObjectLockRetention.governance(locked),
+      objectOwnership: ObjectOwnership.BUCKET_OWNER_ENFORCED,
+      blockPublicAccess: BlockPublicAccess.BLOCK_ALL,
+      enforceSSL: true,
+      minimumTLSVersion: 1.2,
+      removalPolicy: RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE,
+      ...(archiveKeyArn === undefined
+        ? { encryption: BucketEncryption.S3_MANAGED }
+        : {
+            encryption: BucketEncryption.KMS,
+            encryptionKey: Key.fromKeyArn(this, 'Key', archiveKeyArn),
+            // One request to KMS for many objects.
+            bucketKeyEnabled: true,
+          }),
+      ...(archiveColdAfterDays === undefined
+        ? {}
+        : {
+            lifecycleRules: [
+              {
+                id: 'Cold',
+                transitions: [
+                  {
+                    storageClass: StorageClass.GLACIER_INSTANT_RETRIEVAL,
+                    transitionAfter: Duration.days(archiveColdAfterDays),
+                  },
+                ],
+              },
+            ],
+          }),
+    });
+    this.#deny();
+    if (archiveWriter !== undefined) this.#trust(archiveWriter);
+    this.#acknowledge();
+    new CfnOutput(this, StackOutput.archiveBucket, { value: this.bucket.bucketName });
+  }
+
+  /** An explicit deny overrides every allow in any account. */
+  #deny(): void {
+    const everybody = { effect: Effect.DENY, principals: [new AnyPrincipal()] };
+    const objects = [this.bucket.arnForObjects('*')];
+    this.bucket.addToResourcePolicy(
+      new PolicyStatement({
+        ...everybody,
+        sid: 'WrittenOnce',
+        actions: ['s3:PutObject'],
+        resources: objects,
+        // Amazon S3 user guide, "Enforce conditional writes on Amazon S3 buckets". An upload in parts has no such header, and is not needed.
+        conditions: { Null: { 's3:if-none-match': 'true' } },
+      }),
+    );
+    this.bucket.addToResourcePolicy(
+      new PolicyStatement({
+        ...everybody,
+        sid: 'NeverRemoved',
+        actions: REMOVALS,
+        resources: objects,
+      }),
+    );
+  }
+
+  /** The archiver of another account may write; IAM of that account decides who reads. */
+  #trust(account: string): void {
+    const principals = [new AccountPrincipal(account)];
+    this.bucket.addToResourcePolicy(
+      new PolicyStatement({
+        sid: 'Write',
+        principals,
+        actions: ['s3:PutObject'],
+        resources: [this.bucket.arnForObjects('*')],
+        conditions: { ArnLike: { 'aws:PrincipalArn': `arn:*:iam::${account}:role/*${StackName.service}-*` } },
+      }),
+    );
+    this.bucket.addToResourcePolicy(
+      new PolicyStatement({
+        sid: 'Read',
+        principals,
+        actions: ['s3:GetObject', 's3:GetObjectVersion', 's3:GetObjectRetention'],
+        resources: [this.bucket.arnForObjects('*')],
+      }),
+    );
+    this.bucket.addToResourcePolicy(
+      new PolicyStatement({
+        sid: 'List',
+        principals,
+        actions: [
+          's3:ListBucket',
+          's3:ListBucketVersions',
+          's3:GetBucketObjectLockConfiguration',
+          's3:GetBucketVersioning',
+          's3:GetBucketPolicy',
+        ],
+        resources: [this.bucket.bucketArn],
+      }),
+    );
+  }
+
+  #acknowledge(): void {
+    const logs =
+      'CloudTrail data events record requests, if the account wants them: logs of access would be objects without a lock.';
+    Validations.of(this.bucket).acknowledge(
+      { id: 'AwsSolutions::AwsSolutions-S1', reason: logs },
+      { id: 'PCI.DSS.321::PCI.DSS.321-S3BucketLoggingEnabled', reason: logs },
+      {
+        id: 'PCI.DSS.321::PCI.DSS.321-S3BucketReplicationEnabled',
+        reason: 'A second copy is a matter of the account that keeps the archive. The Ledger has backups of its own.',
+      },
+      {
+        id: 'PCI.DSS.321::PCI.DSS.321-S3DefaultEncryptionKMS',
+        reason: 'A KMS key is charged. The setting payonce:archiveKeyArn selects one.',
+      },
+    );
+  }
+}

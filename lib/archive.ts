@@ -1,0 +1,96 @@
+import { Aws, Duration, Validations } from 'aws-cdk-lib';
+import { StartingPosition } from 'aws-cdk-lib/aws-lambda';
+import { DynamoEventSource, SqsDlq } from 'aws-cdk-lib/aws-lambda-event-sources';
+import { Queue, QueueEncryption } from 'aws-cdk-lib/aws-sqs';
+import { Construct } from 'constructs';
+import { ARCHIVER_WAITS_SECONDS } from '../lambdas/archive/contract.ts';
+import { Environment } from '../lambdas/kernel/contract/environment.ts';
+import { type FunctionLogs, PayonceFunction } from './constructs/payonce-function.ts';
+import { RunbookAlarm } from './constructs/runbook-alarm.ts';
+import type { DataStack } from './data-stack.ts';
+import type { Settings } from './settings.ts';
+
+/** A bucket of this account or of another one. */
+export interface ArchiveBucket {
+  readonly name: string;
+  /** The name as cdk-nag prints it. */
+  readonly shown: string;
+}
+
+export interface ArchiveProps {
+  readonly data: Pick<DataStack, 'ledger'>;
+  readonly logs: FunctionLogs;
+  readonly bucket: ArchiveBucket;
+  readonly settings: Pick<Settings, 'archiveBatchSeconds' | 'archiveKeyArn'>;
+}
+
+/** Rows of some kilobytes: Lambda also ends a batch at 6 MB. */
+const BATCH = 5_000;
+/** The Stream keeps records for 24 hours. A batch that cannot be archived must be reported before that. */
+const LONGEST_TRIED = Duration.hours(20);
+/** Every batch waits for the batching window, and then takes seconds. */
+const LATE = Duration.hours(1);
+
+/** The archiver: the second reader of the Ledger's Stream, which writes every record to a bucket in which nothing changes. */
+export class Archive extends Construct {
+  readonly archiver: PayonceFunction;
+  readonly parked: Queue;
+
+  constructor(scope: Construct, id: string, { data, logs, bucket, settings }: ArchiveProps) {
+    super(scope, id);
+    this.parked = new Queue(this, 'Parked', {
+      encryption: QueueEncryption.SQS_MANAGED,
+      enforceSSL: true,
+      retentionPeriod: Duration.days(14),
+    });
+    const reason = 'This is the queue of parked records.';
+    Validations.of(this.parked).acknowledge(
+      { id: 'AwsSolutions::AwsSolutions-SQS3', reason },
+      { id: 'Serverless::Serverless-SQSRedrivePolicy', reason },
+    );
+    this.archiver = new PayonceFunction(this, 'Archiver', {
+      ...logs,
+      folder: 'archiver',
+      timeout: Duration.seconds(ARCHIVER_WAITS_SECONDS + 60),
+      memoryMb: 512,
+      environment: { [Environment.archiveBucket]: bucket.name, [Environment.parkingQueueUrl]: this.parked.queueUrl },
+    });
+    this.archiver.allow('WriteArchive', 's3:PutObject', `arn:${Aws.PARTITION}:s3:::${bucket.name}/ledger/*`);
+    Validations.of(this.archiver.role).acknowledge({
+      id: `AwsSolutions::AwsSolutions-IAM5[Resource::arn:<AWS::Partition>:s3:::${bucket.shown}/ledger/*]`,
+      reason: 'It may write objects of any name, and no other function may.',
+    });
+    this.archiver.allow('ParkRecords', 'sqs:SendMessage', this.parked.queueArn);
+    if (settings.archiveKeyArn !== undefined)
+      this.archiver.allow('EncryptArchive', 'kms:GenerateDataKey', settings.archiveKeyArn);
+    this.archiver.function.addEventSource(
+      new DynamoEventSource(data.ledger.table.table, {
+        // A new archiver archives everything that the Stream still contains.
+        startingPosition: StartingPosition.TRIM_HORIZON,
+        batchSize: BATCH,
+        maxBatchingWindow: Duration.seconds(settings.archiveBatchSeconds),
+        // Every record is archived, so there is no filter. No try is the last one: only the age of a batch ends its tries.
+        bisectBatchOnError: true,
+        retryAttempts: -1,
+        maxRecordAge: LONGEST_TRIED,
+        // The message contains only a position in the Stream.
+        onFailure: new SqsDlq(this.parked),
+      }),
+    );
+    new RunbookAlarm(this, 'RecordsParked', {
+      description: 'Records of the Ledger could not be archived and were parked.',
+      entry: 'the-archive-is-behind',
+      metric: this.parked.metricApproximateNumberOfMessagesVisible({
+        period: Duration.minutes(1),
+        statistic: 'Maximum',
+      }),
+      threshold: 1,
+    });
+    new RunbookAlarm(this, 'ArchiveLate', {
+      description: 'The archiver reads the Ledger’s Stream late: it fails, or the archive does not take its objects.',
+      entry: 'the-archive-is-behind',
+      metric: this.archiver.function.metric('IteratorAge', { period: Duration.minutes(5), statistic: 'Maximum' }),
+      threshold: LATE.toMilliseconds(),
+    });
+  }
+}

@@ -1,0 +1,65 @@
+import { flag, matching, PREFIX, type Rule, whole } from './rules.ts';
+
+export interface ArchiveSettings {
+  /**
+   * Archive every row of the Ledger in a bucket in which nothing can be changed or removed. The objects stay locked for `archiveYears`, also
+   * when the stacks are deleted. @default false
+   */
+  readonly archive: boolean;
+  /**
+   * The bucket of the archive in another account, made there by the stack `PayonceArchive` with `archiveWriter`.
+   * @default the stack `PayonceArchive` of this account makes it
+   */
+  readonly archiveBucket?: string;
+  /** The account whose archiver writes: only the stack `PayonceArchive` is made, for a logging account. @default this account */
+  readonly archiveWriter?: string;
+  /** In `governance` mode an administrator can lift the lock of an object; in `compliance` mode nobody can. @default governance */
+  readonly archiveMode: 'governance' | 'compliance';
+  /** Years for which an object is locked, 1 to 100. @default 7 */
+  readonly archiveYears: number;
+  /** The ARN of the KMS key that encrypts the archive, in the account of its bucket. @default a key of S3 */
+  readonly archiveKeyArn?: string;
+  /** Days after which objects move to the storage class S3 Glacier Instant Retrieval, 30 to 3650. @default they do not move */
+  readonly archiveColdAfterDays?: number;
+  /** The archiver collects records for this time, so that objects are few; 0 to 300 seconds. @default 300 */
+  readonly archiveBatchSeconds: number;
+}
+
+export const ARCHIVE_DEFAULTS = {
+  archive: false,
+  archiveMode: 'governance',
+  archiveYears: 7,
+  archiveBatchSeconds: 300,
+} as const;
+
+const MODES = ['governance', 'compliance'] as const;
+
+export const ARCHIVE_RULES = {
+  archive: flag(),
+  archiveBucket: {
+    allowed: 'the name of a bucket: 3 to 63 lower case letters, digits, hyphens and full stops',
+    read: matching(/^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$/),
+  },
+  archiveWriter: { allowed: 'the 12 digits of an AWS account', read: matching(/^\d{12}$/) },
+  archiveMode: {
+    allowed: MODES.join(' or '),
+    read: (given: unknown) => MODES.find((mode) => mode === given),
+  },
+  archiveYears: whole(1, 100),
+  archiveKeyArn: {
+    allowed: 'the ARN of a KMS key',
+    read: matching(/^arn:aws[a-z-]*:kms:[a-z0-9-]+:\d{12}:key\/[A-Za-z0-9-]{1,256}$/),
+  },
+  archiveColdAfterDays: whole(30, 3_650),
+  archiveBatchSeconds: whole(0, 300),
+} satisfies Record<keyof ArchiveSettings, Rule<unknown>>;
+
+/** @throws Error for settings of an archive that is not made, or that another account makes */
+export function refuseArchiveConflicts({ archive, archiveBucket, archiveWriter }: ArchiveSettings): void {
+  if (archiveBucket !== undefined && !archive)
+    throw new Error(`${PREFIX}archiveBucket is ${archiveBucket}, but ${PREFIX}archive is false: set it to true`);
+  if (archiveWriter !== undefined && archive)
+    throw new Error(
+      `${PREFIX}archiveWriter is ${archiveWriter}, so only the bucket of its archive is made here, but ${PREFIX}archive is true: set one of the two`,
+    );
+}

@@ -1,0 +1,133 @@
+import {
+  DeleteObjectCommand,
+  GetObjectCommand,
+  ListObjectsV2Command,
+  ListObjectVersionsCommand,
+  PutObjectCommand,
+  S3Client,
+} from '@aws-sdk/client-s3';
+import { QueryCommand } from '@aws-sdk/lib-dynamodb';
+import { beforeAll, expect, test } from '@jest/globals';
+import { archivedItem, readLine } from '../../lambdas/archive/store/read-line.ts';
+import { documentClient } from '../../lambdas/kernel/platform/document-client.ts';
+import { CREDENTIALS } from '../../local/emulator-environment.ts';
+import { stackOutput } from '../events/event-listener.ts';
+import { ApiClient } from '../support/api-client.ts';
+import { administratorOfS3 } from '../support/assumed-role.ts';
+import { workersOf } from '../support/lambda-workers.ts';
+import { dynamoDbClient, localAws } from '../support/local-aws.ts';
+import { until } from '../support/until.ts';
+
+const local = localAws();
+const api = new ApiClient(local, local.apiKey);
+const s3 = new S3Client({
+  endpoint: local.awsEndpoint,
+  region: local.region,
+  credentials: CREDENTIALS,
+  forcePathStyle: true,
+});
+let Bucket = '';
+
+beforeAll(async () => {
+  Bucket = await stackOutput('archive', 'archiveBucket');
+});
+
+async function objectNames(): Promise<readonly string[]> {
+  const { Contents = [] } = await s3.send(new ListObjectsV2Command({ Bucket, Prefix: 'ledger/' }));
+  return Contents.map(({ Key = '' }) => Key);
+}
+
+const texts = new Map<string, string>();
+async function textOf(Key: string): Promise<string> {
+  const { Body } = await s3.send(new GetObjectCommand({ Bucket, Key }));
+  return (await Body?.transformToString()) ?? '';
+}
+
+/** The rows of the archive, each with the texts of its lines, which must be equal. */
+async function archivedRows(): Promise<ReadonlyMap<string, { readonly item: unknown; readonly lines: Set<string> }>> {
+  const rows = new Map<string, { readonly item: unknown; readonly lines: Set<string> }>();
+  for (const name of await objectNames()) {
+    if (!texts.has(name)) texts.set(name, await textOf(name));
+    for (const text of (texts.get(name) ?? '').trimEnd().split('\n')) {
+      const line = readLine(text);
+      if (line.change !== 'INSERT') continue;
+      const item = archivedItem(line.item);
+      const place = `${String(item['pk'])} ${String(item['sk'])}`;
+      const row = rows.get(place) ?? { item, lines: new Set() };
+      row.lines.add(JSON.stringify(line.item));
+      rows.set(place, row);
+    }
+  }
+  return rows;
+}
+
+async function ledgerRows(payment: string): Promise<readonly Record<string, unknown>[]> {
+  const { Items = [] } = await documentClient(dynamoDbClient()).send(
+    new QueryCommand({
+      TableName: local.tables.ledger,
+      KeyConditionExpression: 'pk = :chain',
+      ExpressionAttributeValues: { ':chain': `PAY#${payment}` },
+      ConsistentRead: true,
+    }),
+  );
+  return Items;
+}
+
+/** Waits until every row of these payments is archived with the bytes that the Ledger has. */
+async function untilArchived(payments: readonly string[]): Promise<void> {
+  const wanted = (await Promise.all(payments.map(ledgerRows))).flat();
+  expect(wanted.length).toBeGreaterThanOrEqual(2 * payments.length);
+  const found = await until(async () => {
+    const rows = await archivedRows();
+    return wanted.every(({ pk, sk }) => rows.has(`${String(pk)} ${String(sk)}`)) ? rows : undefined;
+  });
+  for (const row of wanted) {
+    const archived = found.get(`${String(row['pk'])} ${String(row['sk'])}`);
+    expect(archived?.item).toEqual(row);
+    expect(archived?.lines.size).toBe(1);
+  }
+}
+
+test('every row of a payment is in the archive, also when the archiver is killed at its work', async () => {
+  const run = crypto.randomUUID().slice(0, 8);
+  const paid = async (name: string) =>
+    String((await api.payUntilAnswered({ key: `archive-${run}-${name}` })).json['id']);
+  const payments = [await paid('first')];
+  await untilArchived(payments);
+  const killed = await stackOutput('service', 'archiverFunction');
+  for (let round = 0; round < 3; round += 1) {
+    const paying = paid(`killed-${round}`);
+    await until(async () => (workersOf(killed).length > 0 ? true : undefined));
+    for (const pid of workersOf(killed)) process.kill(pid, 'SIGKILL');
+    payments.push(await paying);
+  }
+  await untilArchived(payments);
+});
+
+test('an object of the archive is never written again, removed or unlocked, by whoever may do everything in S3', async () => {
+  const [Key = ''] = await objectNames();
+  const body = await textOf(Key);
+  const credentials = await administratorOfS3(`archive-${crypto.randomUUID().slice(0, 8)}`);
+  const administrator = new S3Client({
+    endpoint: local.awsEndpoint,
+    region: local.region,
+    credentials,
+    forcePathStyle: true,
+  });
+  expect((await administrator.send(new GetObjectCommand({ Bucket, Key }))).ETag).toBeDefined();
+  const put = (more: object) => administrator.send(new PutObjectCommand({ Bucket, Key, Body: 'forged', ...more }));
+  await expect(put({})).rejects.toMatchObject({ name: 'AccessDenied' });
+  await expect(put({ IfNoneMatch: '*' })).rejects.toMatchObject({ name: 'PreconditionFailed' });
+  const remove = (more: object) => administrator.send(new DeleteObjectCommand({ Bucket, Key, ...more }));
+  await expect(remove({})).rejects.toMatchObject({ name: 'AccessDenied' });
+  const { Versions = [] } = await s3.send(new ListObjectVersionsCommand({ Bucket, Prefix: Key }));
+  expect(Versions).toHaveLength(1);
+  const version = { VersionId: Versions[0]?.VersionId };
+  for (const BypassGovernanceRetention of [false, true])
+    await expect(remove({ ...version, BypassGovernanceRetention })).rejects.toMatchObject({ name: 'AccessDenied' });
+  // The lock alone refuses even the root of the account, unless it passes over it.
+  await expect(s3.send(new DeleteObjectCommand({ Bucket, Key, ...version }))).rejects.toMatchObject({
+    name: 'AccessDenied',
+  });
+  expect(await textOf(Key)).toBe(body);
+});

@@ -1,0 +1,143 @@
+import { describe, expect, test } from '@jest/globals';
+import { Match } from 'aws-cdk-lib/assertions';
+import { readSettings } from '../../lib/settings.ts';
+import { synthesize } from '../support/synth.ts';
+import { present, type Statement, statementsByOwner } from './templates.ts';
+import { testApp } from './test-app.ts';
+
+const archived = await synthesize({ 'payonce:archive': 'true' });
+const away = await synthesize({ 'payonce:archive': 'true', 'payonce:archiveBucket': 'payonce-archive-of-shop' });
+const logging = await synthesize({
+  'payonce:archiveWriter': '111122223333',
+  'payonce:archiveMode': 'compliance',
+  'payonce:archiveYears': '10',
+  'payonce:archiveColdAfterDays': '90',
+  'payonce:archiveKeyArn': 'arn:aws:kms:eu-central-1:444455556666:key/0a1b',
+});
+
+function policyOf(template: typeof archived.archive): readonly (Statement & { readonly Principal: unknown })[] {
+  const [policy] = Object.values(present(template).findResources('AWS::S3::BucketPolicy')) as {
+    Properties: { PolicyDocument: { Statement: readonly (Statement & { readonly Principal: unknown })[] } };
+  }[];
+  return policy?.Properties.PolicyDocument.Statement ?? [];
+}
+
+describe('the bucket of the archive', () => {
+  test('has versions and a lock on every object, and stays when its stack is deleted', () => {
+    present(archived.archive).hasResource('AWS::S3::Bucket', {
+      DeletionPolicy: Match.stringLikeRegexp('^Retain'),
+      Properties: {
+        VersioningConfiguration: { Status: 'Enabled' },
+        ObjectLockEnabled: true,
+        ObjectLockConfiguration: { Rule: { DefaultRetention: { Mode: 'GOVERNANCE', Days: 7 * 365 } } },
+        OwnershipControls: { Rules: [{ ObjectOwnership: 'BucketOwnerEnforced' }] },
+        PublicAccessBlockConfiguration: {
+          BlockPublicAcls: true,
+          BlockPublicPolicy: true,
+          IgnorePublicAcls: true,
+          RestrictPublicBuckets: true,
+        },
+      },
+    });
+  });
+
+  test('refuses to everybody a write over an object, a removal, a lifted lock, and plain HTTP', () => {
+    const denied = policyOf(archived.archive).filter(
+      ({ Effect, Principal }) => Effect === 'Deny' && JSON.stringify(Principal) === '{"AWS":"*"}',
+    );
+    const of = (sid: string) => denied.find(({ Sid }) => Sid === sid);
+    expect(of('WrittenOnce')).toMatchObject({
+      Action: 's3:PutObject',
+      Condition: { Null: { 's3:if-none-match': 'true' } },
+    });
+    expect(of('NeverRemoved')?.Action).toEqual([
+      's3:BypassGovernanceRetention',
+      's3:DeleteObject',
+      's3:DeleteObjectVersion',
+    ]);
+    expect(of('NeverRemoved')?.Condition).toBeUndefined();
+    expect(JSON.stringify(denied)).toContain('"aws:SecureTransport":"false"');
+  });
+
+  test('in a logging account: compliance mode, a key, colder classes, and the trust of one account', () => {
+    expect(logging.service).toBeUndefined();
+    expect(logging.data).toBeUndefined();
+    present(logging.archive).hasResourceProperties('AWS::S3::Bucket', {
+      ObjectLockConfiguration: { Rule: { DefaultRetention: { Mode: 'COMPLIANCE', Days: 3_650 } } },
+      BucketEncryption: {
+        ServerSideEncryptionConfiguration: [
+          {
+            BucketKeyEnabled: true,
+            ServerSideEncryptionByDefault: {
+              SSEAlgorithm: 'aws:kms',
+              KMSMasterKeyID: 'arn:aws:kms:eu-central-1:444455556666:key/0a1b',
+            },
+          },
+        ],
+      },
+      LifecycleConfiguration: {
+        Rules: [{ Id: 'Cold', Status: 'Enabled', Transitions: [{ StorageClass: 'GLACIER_IR', TransitionInDays: 90 }] }],
+      },
+    });
+    const write = policyOf(logging.archive).find(({ Sid }) => Sid === 'Write');
+    expect(write?.Action).toBe('s3:PutObject');
+    expect(JSON.stringify(write?.Principal)).toContain('111122223333');
+    expect(write?.Condition).toEqual({
+      ArnLike: { 'aws:PrincipalArn': 'arn:*:iam::111122223333:role/*PayonceService-*' },
+    });
+  });
+});
+
+describe('the archiver', () => {
+  test('reads every record of the Stream, cuts what fails, and gives nothing up before 20 hours', () => {
+    const mappings = Object.values(present(archived.service).findResources('AWS::Lambda::EventSourceMapping')) as {
+      readonly Properties: Readonly<Record<string, unknown>>;
+    }[];
+    const [mapping] = mappings.filter(({ Properties }) =>
+      JSON.stringify(Properties['FunctionName']).includes('Archiver'),
+    );
+    expect(mapping?.Properties).toMatchObject({
+      BisectBatchOnFunctionError: true,
+      MaximumBatchingWindowInSeconds: 300,
+      MaximumRecordAgeInSeconds: 20 * 3_600,
+      MaximumRetryAttempts: -1,
+      StartingPosition: 'TRIM_HORIZON',
+      DestinationConfig: { OnFailure: { Destination: expect.anything() } },
+    });
+    expect(mapping?.Properties['FilterCriteria']).toBeUndefined();
+    // DynamoDB recommends at most two readers of a shard.
+    const ofStream = mappings.filter(({ Properties }) => JSON.stringify(Properties).includes('StreamArn'));
+    expect(ofStream).toHaveLength(2);
+  });
+
+  test.each([
+    ['here', archived, ['s3:PutObject']],
+    ['elsewhere', away, ['s3:PutObject']],
+  ])('may write lines to a bucket %s, and nothing else of S3', (_where, { service }, allowed) => {
+    const statements = statementsByOwner(present(service)).get('ArchiveArchiver') ?? [];
+    const actions = statements.flatMap(({ Action }) => Action).filter((action) => action.startsWith('s3:'));
+    expect(actions).toEqual(allowed);
+    const others = [...statementsByOwner(present(service))].filter(([owner]) => owner !== 'ArchiveArchiver');
+    expect(others.filter(([, of]) => of.some(({ Action }) => [Action].flat().includes('s3:PutObject')))).toEqual([]);
+  });
+
+  test('is not there without the setting, and no bucket is made for one in another account', async () => {
+    const { archive, service } = await synthesize();
+    expect(archive).toBeUndefined();
+    expect(JSON.stringify(present(service).toJSON())).not.toContain('ARCHIVE_BUCKET');
+    expect(away.archive).toBeUndefined();
+    expect(JSON.stringify(present(away.service).toJSON())).toContain('"ARCHIVE_BUCKET":"payonce-archive-of-shop"');
+  });
+});
+
+test.each([
+  [{ archiveBucket: 'a-bucket' }, /archiveBucket is a-bucket, but payonce:archive is false/],
+  [{ archive: 'true', archiveWriter: '111122223333' }, /archiveWriter is 111122223333, .* payonce:archive is true/],
+  [{ archiveMode: 'none' }, /archiveMode is "none", but must be governance or compliance/],
+  [{ archiveBatchSeconds: '301' }, /archiveBatchSeconds is "301", but must be a whole number from 0 to 300/],
+  [{ archiveColdAfterDays: '5' }, /archiveColdAfterDays is "5"/],
+  [{ archiveWriter: '1' }, /archiveWriter is "1", but must be the 12 digits of an AWS account/],
+])('the settings %j are refused', (settings, message) => {
+  const context = Object.fromEntries(Object.entries(settings).map(([name, value]) => [`payonce:${name}`, value]));
+  expect(() => readSettings(testApp(context).node)).toThrow(message);
+});

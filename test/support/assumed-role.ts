@@ -1,0 +1,55 @@
+import { CREDENTIALS } from '../../local/emulator-environment.ts';
+import { localAws } from './local-aws.ts';
+
+interface SessionCredentials {
+  readonly accessKeyId: string;
+  readonly secretAccessKey: string;
+  readonly sessionToken: string;
+}
+
+/**
+ * A session of a new role that may do everything in S3, for what a policy of a resource refuses nevertheless. The caller of all other tests
+ * is the root of the local account, which no policy binds.
+ */
+export async function administratorOfS3(name: string): Promise<SessionCredentials> {
+  const statement = (fields: object) =>
+    JSON.stringify({ Version: '2012-10-17', Statement: [{ Effect: 'Allow', ...fields }] });
+  const trust = statement({ Principal: { AWS: '*' }, Action: 'sts:AssumeRole' });
+  const made = await query('iam', '2010-05-08', {
+    Action: 'CreateRole',
+    RoleName: name,
+    AssumeRolePolicyDocument: trust,
+  });
+  await query('iam', '2010-05-08', {
+    Action: 'PutRolePolicy',
+    RoleName: name,
+    PolicyName: 'All',
+    PolicyDocument: statement({ Action: 's3:*', Resource: '*' }),
+  });
+  const assumed = await query('sts', '2011-06-15', {
+    Action: 'AssumeRole',
+    RoleArn: made('Arn'),
+    RoleSessionName: name,
+  });
+  return {
+    accessKeyId: assumed('AccessKeyId'),
+    secretAccessKey: assumed('SecretAccessKey'),
+    sessionToken: assumed('SessionToken'),
+  };
+}
+
+/** Calls a service that answers XML. @returns reads the text of an element */
+async function query(service: string, version: string, fields: Readonly<Record<string, string>>) {
+  const { awsEndpoint, region } = localAws();
+  const day = new Date().toISOString().slice(0, 10).replaceAll('-', '');
+  const scope = `${CREDENTIALS.accessKeyId}/${day}/${region}/${service}/aws4_request`;
+  const answer = await fetch(awsEndpoint, {
+    method: 'POST',
+    // The local AWS reads the key and does not check the signature of root.
+    headers: { authorization: `AWS4-HMAC-SHA256 Credential=${scope}, SignedHeaders=host, Signature=none` },
+    body: new URLSearchParams({ ...fields, Version: version }),
+  });
+  const xml = await answer.text();
+  if (!answer.ok) throw new Error(`${fields['Action']} failed: ${xml.slice(0, 300)}`);
+  return (name: string): string => new RegExp(`<${name}>([^<]*)</${name}>`).exec(xml)?.[1] ?? '';
+}
