@@ -48,7 +48,15 @@ export class RealBrowser {
   async #start(): Promise<Browser> {
     const folder = this.#folder;
     const own = ['--remote-debugging-port=0', `--user-data-dir=${join(folder, 'profile')}`];
-    const flags = ['--headless', '--no-sandbox', '--disable-gpu', '--no-first-run', ...own, 'about:blank'];
+    const flags = [
+      '--headless',
+      '--no-sandbox',
+      '--disable-gpu',
+      '--disable-dev-shm-usage',
+      '--no-first-run',
+      ...own,
+      'about:blank',
+    ];
     const child = spawn(join(folder, 'chromium'), flags, {
       env: { ...process.env, TMPDIR: folder, LD_LIBRARY_PATH: join(folder, 'al2023', 'lib') },
       stdio: ['ignore', 'ignore', 'pipe'],

@@ -1,0 +1,67 @@
+import { once } from 'node:events';
+import { createServer, type Server, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { createClient } from '../../client/client.ts';
+import { memoryKeys } from '../../client/key-store.ts';
+import { API_KEY } from '../world/api.ts';
+import { errorOf, TEA } from './client-world.ts';
+
+/** Longer than these tests may take. Milliseconds. */
+const LONG_MS = 600_000;
+
+describe('on the system’s own clock and network, the client', () => {
+  let server: Server;
+  let answer: (response: ServerResponse) => void;
+  let requests = 0;
+  beforeEach(async () => {
+    requests = 0;
+    server = createServer((_request, response) => {
+      requests += 1;
+      answer(response);
+    }).listen(0, '127.0.0.1');
+    await once(server, 'listening');
+  });
+  afterEach(() => {
+    server.close();
+    server.closeAllConnections();
+  });
+
+  const clientOfServer = () => {
+    const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    return createClient({ url, apiKey: API_KEY, keys: memoryKeys() });
+  };
+  const silent = () => undefined;
+  const busy = (response: ServerResponse) => response.writeHead(503, { 'retry-after': '300' }).end();
+
+  test('ends at the deadline when a server takes its request and never answers', async () => {
+    answer = silent;
+    const error = await errorOf(clientOfServer().payments.create(TEA, { operation: 'order_42', timeoutMs: 200 }));
+    expect(error).toMatchObject({ code: 'no_answer', mayHaveTakenEffect: true });
+    expect(requests).toBeGreaterThan(0);
+  });
+
+  test.each([
+    ['during an attempt', silent],
+    ['during a pause', busy],
+  ])('ends with the reason of the caller’s signal %s', async (_name, how) => {
+    const stop = new AbortController();
+    answer = (response) => {
+      how(response);
+      setTimeout(() => stop.abort(new Error('the page was closed')), 50);
+    };
+    const call = clientOfServer().payments.create(TEA, { operation: 'x', timeoutMs: LONG_MS, signal: stop.signal });
+    await expect(call).rejects.toThrow('the page was closed');
+    expect(requests).toBe(1);
+  });
+
+  test('ends a wait for an outcome with the reason of the caller’s signal', async () => {
+    const stop = new AbortController();
+    answer = (response) => {
+      response.end(JSON.stringify({ object: 'payment', id: 'pay_1', status: 'processing' }));
+      if (requests === 2) stop.abort(new Error('the page was closed'));
+    };
+    const call = clientOfServer().payments.wait('pay_1', { timeoutMs: LONG_MS, signal: stop.signal });
+    await expect(call).rejects.toThrow('the page was closed');
+  });
+});
