@@ -1,0 +1,51 @@
+import type { Step } from '../contract.ts';
+import type { Feature } from '../profiles.ts';
+import type { Dice } from '../random.ts';
+import type { CallbackHabits, Draft, Pace } from './act.ts';
+
+/**
+ * Rare courses of a payment or an order: acts that show a fault only in this order. Their amounts and times are drawn, other acts
+ * happen in between, and any feature can be switched on as well.
+ */
+export interface Course {
+  /** What makes the subject. */
+  readonly of: 'pay' | 'order';
+  /** It is taken only while the feature is switched on. @default always */
+  readonly feature?: Feature;
+  /** How it is made. @default as drawn */
+  readonly begins: Readonly<Record<string, unknown>>;
+  readonly goesOn: (dice: Dice, root: Root) => readonly Draft[];
+}
+
+export interface Root extends Step {
+  readonly amount: number;
+}
+
+export const SECOND_MS = 1_000;
+export const HOUR_MS = 3_600 * SECOND_MS;
+
+export const EURO = { tenant: 'shop', amount: 1000, currency: 'EUR', capture: 'automatic', copies: 1 } as const;
+
+export function draft(
+  act: string,
+  pace: Pace | readonly Pace[],
+  given: Draft['given'] = {},
+  more: Partial<Draft> = {},
+): Draft {
+  return { act, pace: typeof pace === 'string' ? [pace] : pace, given, ...more };
+}
+
+/** Shortly before the subject is made. */
+export const before = ({ atMs }: Root): Partial<Draft> => ({ fromMs: atMs - 2 * SECOND_MS, isBefore: true });
+
+/** What is pending at its processor ends days later. */
+export const slowly = (root: Root, lost = 0, hours = 72, late: Partial<CallbackHabits> = {}): Draft =>
+  draft(
+    'habits',
+    'instant',
+    { processor: 'its', lost, doubled: 0, late: 0, lateMs: hours * HOUR_MS, slow: 1, ...late },
+    before(root),
+  );
+
+export const wrongAmount = (dice: Dice, { amount }: Root): Draft =>
+  draft('wrong_amount', 'seconds', { amount: Math.ceil(amount * dice.pick([0.999, 0.5, 1.5])), isTold: true });

@@ -1,0 +1,47 @@
+import { before, type Course, draft, HOUR_MS, SECOND_MS, slowly, wrongAmount } from './course.ts';
+
+const STOCK_IS_AWAY_MS = HOUR_MS / 3;
+/** Longer than an order tries to send its e-mail. */
+const MAIL_IS_AWAY_MS = 96 * HOUR_MS;
+
+/** An order waits for the stock, and its money goes meanwhile. */
+const moneyGoes: Course = {
+  of: 'order',
+  begins: { tenant: 'shop', source: 'tok_ok', sku: 'sku_tea', email: 'ada@example.com', referrer: 'ref_friend' },
+  goesOn: (dice, root) => {
+    const away = draft('party_outage', 'instant', { party: 'stock', forMs: STOCK_IS_AWAY_MS }, before(root));
+    return dice.chance(0.4)
+      ? [away, draft('dispute', ['seconds', 'minutes'], { amount: 0 })]
+      : [
+          away,
+          draft('refund', ['seconds', 'minutes']),
+          draft('fail_refund', ['hours', 'days'], { which: 'newest' }, { fromMs: root.atMs + 2 * HOUR_MS }),
+        ];
+  },
+};
+
+/** A canceled order's refund fails days later. */
+const refundFails: Course = {
+  of: 'order',
+  begins: { tenant: 'shop', source: 'tok_ok', sku: 'sku_none', email: 'ada@example.com' },
+  goesOn: () => [draft('fail_refund', ['hours', 'days'], { which: 'newest' })],
+};
+
+/** The mail server refuses because of the account, is away until the order gives up, and the dead letter is redriven. */
+const letterRedriven: Course = {
+  of: 'order',
+  begins: { tenant: 'shop', source: 'tok_ok', sku: 'sku_tea', email: 'account@example.com' },
+  goesOn: (_dice, { atMs }) => [
+    draft('party_outage', 'instant', { party: 'mail', forMs: MAIL_IS_AWAY_MS }, { fromMs: atMs + SECOND_MS }),
+    draft('redrive', ['minutes', 'hours'], { what: 'letters' }, { fromMs: atMs + MAIL_IS_AWAY_MS }),
+  ],
+};
+
+/** The processor takes another amount for an order. */
+const orderReview: Course = {
+  of: 'order',
+  begins: { tenant: 'shop', source: 'tok_async', sku: 'sku_tea', email: 'ada@example.com' },
+  goesOn: (dice, root) => [slowly(root), wrongAmount(dice, root)],
+};
+
+export const ORDER_COURSES: readonly Course[] = [moneyGoes, refundFails, letterRedriven, orderReview];

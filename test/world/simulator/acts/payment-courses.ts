@@ -1,0 +1,239 @@
+import type { Draft } from './act.ts';
+import { before, type Course, draft, EURO, HOUR_MS, type Root, SECOND_MS, slowly, wrongAmount } from './course.ts';
+
+const PROCESSOR_IS_AWAY_MS = 30 * HOUR_MS;
+/** As long as a charge may be sent after its claim. */
+const SEND_WINDOW_MS = HOUR_MS / 4;
+const BUS_IS_AWAY_MS = 60 * HOUR_MS;
+/** Longer than a request waits for a second person, in some histories and in all of them. */
+const EXPIRED_SOON_MS = 2 * HOUR_MS;
+const EXPIRED_MS = 73 * HOUR_MS;
+
+const busAway = (root: Root): Draft => draft('bus_outage', 'instant', { forMs: BUS_IS_AWAY_MS }, before(root));
+
+/** The processor takes another amount, and an operator decides. A further charge is on its way back, or the bus takes no events. */
+const review: Course = {
+  of: 'pay',
+  begins: { ...EURO, source: 'tok_async' },
+  goesOn: (dice, root) => {
+    const charge = dice.whole(0, 1);
+    const stray = { amount: Math.ceil(root.amount * dice.pick([1, 0.5])), named: false, source: 'tok_ok' };
+    return [
+      slowly(root),
+      ...(dice.chance(0.5) ? [busAway(root)] : []),
+      wrongAmount(dice, root),
+      ...(charge === 1 || dice.chance(0.2) ? [draft('stray', ['instant', 'minutes'], stray)] : []),
+      draft('decide', 'hours', {
+        outcome: dice.chance(0.8) ? 'succeeded' : 'failed',
+        charge,
+        amount: 'taken',
+        dry: false,
+      }),
+    ];
+  },
+};
+
+/** Payments in euros open the breaker of their processor, while one in dollars is asked for at the other. */
+const defaultIsAway: Course = {
+  of: 'pay',
+  begins: { ...EURO, source: 'tok_async' },
+  goesOn: (dice, root) => {
+    const source = dice.pick(['tok_rate_limited', 'tok_timeout_not_charged', 'tok_async']);
+    const dollars = { ...EURO, currency: 'USD', source };
+    return [
+      draft('deploy', 'instant', { defaultProcessor: 'sandbox', dollars: 'second', cron: false }, before(root)),
+      slowly(root, 1),
+      ...Array.from({ length: 6 }, () =>
+        draft('pay', 'seconds', { ...EURO, source: 'tok_async' }, { fromMs: root.atMs }),
+      ),
+      draft(
+        'processor_outage',
+        'minutes',
+        { processor: 'sandbox', forMs: PROCESSOR_IS_AWAY_MS },
+        { fromMs: root.atMs + 90 * SECOND_MS, leadsTo: () => [draft('pay', 'minutes', dollars)] },
+      ),
+    ];
+  },
+};
+
+/** The routes change under a payment, which is changed at its former processor. */
+const formerProcessor: Course = {
+  of: 'pay',
+  begins: { ...EURO, source: 'tok_ok' },
+  goesOn: (dice, root) => {
+    const [former, next] = dice.chance(0.5) ? (['second', 'sandbox'] as const) : (['sandbox', 'second'] as const);
+    return [
+      draft('deploy', 'instant', { defaultProcessor: former, cron: false }, before(root)),
+      draft('deploy', 'minutes', { defaultProcessor: next, cron: false }),
+      draft('refund', 'hours', dice.chance(0.5) ? {} : { amount: 1 }),
+    ];
+  },
+};
+
+/** The Views are rebuilt while events wait for the bus. */
+const rebuiltMeanwhile: Course = {
+  of: 'pay',
+  begins: { ...EURO, source: 'tok_ok' },
+  goesOn: (dice, root) => [
+    busAway(root),
+    ...(dice.chance(0.5) ? [draft('refund', 'minutes', { amount: 1 })] : []),
+    draft('rebuild', ['seconds', 'minutes', 'hours']),
+  ],
+};
+
+/** A late charge is returned, less a lost dispute. While the return is pending, the dispute turns out to be won. */
+const returnBesideReturn: Course = {
+  of: 'pay',
+  begins: { ...EURO, source: 'tok_declined' },
+  goesOn: (dice, root) => {
+    const after = (seconds: number): Partial<Draft> => ({ fromMs: root.atMs + seconds * SECOND_MS });
+    return [
+      // The return is pending for longer than the processor keeps its key.
+      slowly(root, 0, 240),
+      draft('late_success', 'instant', {}, after(1)),
+      draft('trouble', 'instant', { processor: 'its', calls: 'changes', count: 1, source: 'tok_async' }, after(1)),
+      draft('dispute', 'instant', { amount: root.amount / dice.pick([2, 2, 4]) }, after(2)),
+      draft('close_dispute', 'instant', { outcome: 'lost' }, after(3)),
+      draft('contradict', ['minutes', 'hours'], { what: 'dispute_won', isTold: true }, after(120)),
+    ];
+  },
+};
+
+/** An operator names a charge that the payment's processor does not have, and it is refunded. */
+const unknownCharge: Course = {
+  of: 'pay',
+  begins: { ...EURO, source: 'tok_action' },
+  goesOn: (dice, { amount }) => [
+    draft('stray', 'instant', { amount, named: false, source: 'tok_ok', lost: 'elsewhere' }),
+    draft('decide', 'seconds', { outcome: 'succeeded', charge: 1, amount, dry: false }),
+    draft('refund', ['hours', 'days'], dice.chance(0.5) ? {} : { amount: 1 }),
+  ],
+};
+
+/** A second person approves a correction after it has expired. */
+const lateVerdict: Course = {
+  of: 'pay',
+  feature: 'approvals',
+  begins: { ...EURO, source: 'tok_ok' },
+  goesOn: (dice, root) => [
+    draft('correct', 'minutes', { debit: 'merchant_payable', credit: 'corrections', amount: dice.whole(400, 1200) }),
+    draft(
+      'verdict',
+      'hours',
+      { verdict: 'approve', by: 'approver', late: true },
+      { fromMs: root.atMs + dice.pick([EXPIRED_SOON_MS, EXPIRED_MS]) },
+    ),
+  ],
+};
+
+/** Corrections of one payment, each below the limit. */
+const correctedInParts: Course = {
+  of: 'pay',
+  feature: 'approvals',
+  begins: { ...EURO, source: 'tok_ok' },
+  goesOn: (dice) => {
+    const part = (): Draft =>
+      draft('correct', 'hours', { debit: 'merchant_payable', credit: 'corrections', amount: dice.whole(300, 500) });
+    return [part(), part(), part()];
+  },
+};
+
+/** The tenant's key of the other mode asks for the change too, while there is something left to change. */
+const otherMode: Course = {
+  of: 'pay',
+  begins: { ...EURO, source: 'tok_ok' },
+  goesOn: (dice, { amount }) => [
+    draft(
+      'refund',
+      'minutes',
+      { amount: Math.ceil(amount * dice.pick([0.3, 0.5])) },
+      {
+        leadsTo: ({ id }) => [draft('retry', ['seconds', 'minutes'], { of: id, changed: false, stranger: 'mode' })],
+      },
+    ),
+  ],
+};
+
+/** A process dies between the parts of the facts of a charge, and no callback tells of them. */
+const partsOfFacts: Course = {
+  of: 'pay',
+  begins: { ...EURO, source: 'tok_async' },
+  goesOn: (dice, root) => {
+    const rates = { crash_before: dice.pick([0.03, 0.06]), crash_after: dice.pick([0.03, 0.06]) };
+    const flood = draft('flood', 'instant', { count: 300 });
+    const faults = draft('faults', 'instant', { rates, clockSkewMs: 0 });
+    return [slowly(root, 1), draft('late_success', ['minutes', 'hours'], {}, { leadsTo: () => [flood, faults] })];
+  },
+};
+
+/** The processor takes another amount of a hold that has a fee, and an operator decides that nothing was taken. */
+const reviewOfHold: Course = {
+  of: 'pay',
+  begins: { ...EURO, source: 'tok_fee', capture: 'manual' },
+  goesOn: (dice, { amount }) => [
+    draft('wrong_amount', 'seconds', { amount: Math.ceil(amount * dice.pick([1.001, 1.5])), isTold: true }),
+    draft('decide', 'hours', { outcome: dice.chance(0.8) ? 'failed' : 'succeeded', dry: false }),
+  ],
+};
+
+/** An operator decides that a pending refund has failed while the processor is away, and the bank ends it afterwards. */
+const decidedRefundEnds: Course = {
+  of: 'pay',
+  begins: { ...EURO, source: 'tok_ok' },
+  goesOn: (dice, root) => {
+    const after = (hours: number): Partial<Draft> => ({ fromMs: root.atMs + hours * HOUR_MS });
+    return [
+      slowly(root, 0, 240),
+      draft('trouble', 'instant', { processor: 'its', calls: 'changes', count: 1, source: 'tok_async' }, after(1)),
+      draft('refund', 'instant', dice.chance(0.5) ? {} : { amount: 1 }, {
+        ...after(1.01),
+        leadsTo: ({ id, atMs }) => [
+          draft('processor_outage', 'instant', { processor: 'its', forMs: PROCESSOR_IS_AWAY_MS }),
+          draft('decide_change', 'instant', { of: id, outcome: 'failed' }, { fromMs: atMs + 2 * HOUR_MS }),
+        ],
+      }),
+      dice.chance(0.7)
+        ? draft('fail_refund', 'hours', { which: 'newest' }, after(5))
+        : draft('finish_refund', 'hours', {}, after(5)),
+    ];
+  },
+};
+
+/** Nothing is charged, and while the processor is away a pending charge appears that names the payment's operation. */
+const chargeAfterTheWindow: Course = {
+  of: 'pay',
+  begins: { ...EURO, source: 'tok_timeout_not_charged' },
+  goesOn: (dice, root) => [
+    // A second callback comes when the payment is in review, and the charge is still pending.
+    slowly(root, 0, dice.pick([12, 240]), { doubled: 1, late: 0.5 }),
+    draft(
+      'processor_outage',
+      'instant',
+      { processor: 'its', forMs: Math.ceil(SEND_WINDOW_MS * dice.pick([1.01, 1.3])) },
+      { fromMs: root.atMs + SECOND_MS },
+    ),
+    draft(
+      'stray',
+      ['seconds', 'minutes'],
+      { amount: root.amount, named: true, source: 'tok_async' },
+      { fromMs: root.atMs + 10 * SECOND_MS },
+    ),
+  ],
+};
+
+export const PAYMENT_COURSES: readonly Course[] = [
+  review,
+  review,
+  defaultIsAway,
+  formerProcessor,
+  rebuiltMeanwhile,
+  returnBesideReturn,
+  unknownCharge,
+  lateVerdict,
+  correctedInParts,
+  otherMode,
+  partsOfFacts,
+  reviewOfHold,
+  decidedRefundEnds,
+  chargeAfterTheWindow,
+];
