@@ -21,7 +21,7 @@ import { synthesize } from '../support/synth.ts';
 
 const ENVIRONMENT = 'second';
 /** In the order in which the CDK deploys them. */
-const STACKS = ['data', 'sandbox', 'service'] as const;
+const STACKS = ['archive', 'data', 'sandbox', 'service'] as const;
 const aws = localAws();
 const target = { endpoint: aws.awsEndpoint, region: aws.region, credentials: CREDENTIALS };
 const stacks = new CloudFormationClient(target);
