@@ -560,6 +560,11 @@ export interface components {
              */
             affiliate?: string;
             /**
+             * @description The number of the order in the shop. With BigCommerce, a note on that order names this one.
+             * @example 118
+             */
+            shop_order?: number;
+            /**
              * Format: uri
              * @description The page to which the payer returns after an action (`next_action`): https, or in test mode http on the loopback. Default: the page of the deployment.
              * @example https://shop.example/done
@@ -857,6 +862,8 @@ export interface components {
             referrer: string | null;
             /** @description Omitted when the order names none. */
             affiliate?: string;
+            /** @description As requested. Omitted when the order names none. */
+            shop_order?: number;
             /** @description As requested. Omitted when the page that is set for the deployment is used. */
             return_url?: string;
             /**

@@ -13,7 +13,7 @@ const adjustment = z.strictObject({
     .max(2_000),
 });
 
-/** The inventory of a store without idempotency keys: it applies each adjustment that it gets, all of it or nothing. */
+/** A store without idempotency keys: it applies each adjustment of its inventory that it gets, all of it or nothing, and each change of an order. */
 export class BigCommerceDouble extends TroubledServer {
   /** The history of the inventory. */
   readonly adjustments: z.infer<typeof adjustment>[] = [];
@@ -22,6 +22,9 @@ export class BigCommerceDouble extends TroubledServer {
     ['sku_mug', 1],
   ]);
 
+  /** The staff notes of its orders, by their numbers. */
+  readonly notes = new Map([[118, 'Gift wrap']]);
+
   constructor() {
     super((request, body) => {
       if (request.headers['x-auth-token'] !== BIGCOMMERCE_TOKEN) return { status: 401, body: '' };
@@ -29,6 +32,8 @@ export class BigCommerceDouble extends TroubledServer {
       const root = `/stores/${STORE_HASH}/v3/inventory`;
       if (request.method === 'GET' && pathname === `${root}/locations`) return { status: 200, body: '{"data":[]}' };
       if (request.method === 'POST' && pathname === `${root}/adjustments/relative`) return this.#adjust(body);
+      const [, order] = new RegExp(`^/stores/${STORE_HASH}/v2/orders/(\\d+)$`).exec(pathname) ?? [];
+      if (order !== undefined && this.notes.has(Number(order))) return this.#order(Number(order), request.method, body);
       return { status: 404, body: '{"status":404,"title":"Not found."}' };
     });
   }
@@ -36,6 +41,15 @@ export class BigCommerceDouble extends TroubledServer {
   /** The address of the store. */
   get store(): string {
     return `${this.url}/stores/${STORE_HASH}`;
+  }
+
+  #order(id: number, method: string | undefined, body: string): Reply {
+    if (method === 'PUT')
+      this.notes.set(id, z.strictObject({ staff_notes: z.string() }).parse(JSON.parse(body)).staff_notes);
+    return {
+      status: 200,
+      body: JSON.stringify({ id, status: 'Awaiting Fulfillment', staff_notes: this.notes.get(id) }),
+    };
   }
 
   #adjust(body: string): Reply {

@@ -2,8 +2,9 @@ import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { RetryableError } from '../../lambdas/kernel/faults.ts';
 import { type OrderId, storedOperationId } from '../../lambdas/kernel/ids.ts';
 import { createBigCommerceStock, probeBigCommerce } from '../../lambdas/orders/parties/bigcommerce-stock.ts';
-import type { StockKeeper } from '../../lambdas/orders/use/order-parties.ts';
+import type { ReservationOrder, StockKeeper } from '../../lambdas/orders/use/order-parties.ts';
 import { callOnce } from '../../lambdas/outbound/http-call.ts';
+import type { GivenUp } from '../../lambdas/outbound/outbound-calls.ts';
 import { createOutboundPolicy } from '../../lambdas/outbound/outbound-policy.ts';
 import type { DeadLetter } from '../../lambdas/outbound/use/dead-letters.ts';
 import type { SendingClaims } from '../../lambdas/outbound/use/sending-claims.ts';
@@ -11,7 +12,7 @@ import { SimulatedClock } from '../support/simulated-clock.ts';
 import { Stores } from '../world/stores.ts';
 import { BIGCOMMERCE_TOKEN, type BigCommerceDouble, LOCATION, serveBigCommerce } from './bigcommerce-double.ts';
 import type { Trouble } from './postmark-double.ts';
-import { Died, diesAfterBegin, diesBeforeSent, TROUBLES, timeoutFor } from './vendor-redeliveries.ts';
+import { CLOCK_SKEW_MS, Died, diesAfterBegin, diesBeforeSent, TROUBLES, timeoutFor } from './vendor-redeliveries.ts';
 
 const ORDER = 'ord_1' as OrderId;
 const ITEMS = [{ sku: 'sku_tea', quantity: 2 }];
@@ -36,7 +37,11 @@ describe('the inventory of a BigCommerce store', () => {
   });
 
   /** One process. */
-  const connect = (held: SendingClaims = claims, trouble?: Trouble, token = BIGCOMMERCE_TOKEN): StockKeeper => {
+  const connect = (
+    held: SendingClaims = claims,
+    trouble?: Trouble,
+    { token = BIGCOMMERCE_TOKEN, givenUp = 'delay' }: { token?: string; givenUp?: GivenUp } = {},
+  ): StockKeeper => {
     const access = { url: server.store, token: async () => token, send: callOnce };
     const keep = { put: async (letter: DeadLetter) => void letters.push(letter) };
     const policy = createOutboundPolicy({
@@ -48,9 +53,17 @@ describe('the inventory of a BigCommerce store', () => {
       timeoutMs: timeoutFor(trouble),
       probe: (limit) => probeBigCommerce('stock', access, limit, clock.nowMs()),
     });
-    return createBigCommerceStock({ ...access, locationId: LOCATION, policy, claims: held, letters: keep, clock });
+    return createBigCommerceStock({
+      ...access,
+      locationId: LOCATION,
+      policy,
+      claims: held,
+      letters: keep,
+      clock,
+      givenUp,
+    });
   };
-  const reserve = (stock = connect(), more: Partial<typeof RESERVATION> = {}) =>
+  const reserve = (stock = connect(), more: Partial<ReservationOrder> = {}) =>
     stock.reserve({ ...RESERVATION, ...more }, { timeoutMs: 20_000 });
   const release = (reservationId: string, stock = connect()) =>
     stock.release({ reservationId, orderId: ORDER, items: ITEMS }, { timeoutMs: 20_000 });
@@ -103,7 +116,9 @@ describe('the inventory of a BigCommerce store', () => {
   });
 
   test('401: nothing was taken, and it is taken once after the token was mended', async () => {
-    await expect(reserve(connect(claims, undefined, 'revoked'))).rejects.toMatchObject({ code: 'stock_unauthorized' });
+    await expect(reserve(connect(claims, undefined, { token: 'revoked' }))).rejects.toMatchObject({
+      code: 'stock_unauthorized',
+    });
     expect(await reserve()).toMatchObject({ kind: 'reserved' });
     expect([tea(), letters]).toEqual([8, []]);
   });
@@ -131,6 +146,63 @@ describe('the inventory of a BigCommerce store', () => {
     clock.advance(LEASE_OVER_MS);
     expect(await reserve()).toEqual(IN_DOUBT);
     expect([server.adjustments.length, letters.length]).toEqual([sent, 1]);
+  });
+
+  describe('an order of the store', () => {
+    const NOTED = 'Gift wrap\nPayonce ord_1: paid, stock t-1';
+    const note = (stock: StockKeeper) =>
+      stock.note?.({ orderId: ORDER, shopOrder: 118, reservationId: 't-1' }, { timeoutMs: 20_000 });
+    const again = (held = claims) => note(connect(held, undefined, { givenUp: 'throw' }));
+    const written = () => server.requests.filter((each) => each.startsWith('PUT')).length;
+    const notes = () => server.notes.get(118);
+
+    test('is noted once, behind the notes that it has, however often its order is reserved', async () => {
+      for (let turn = 0; turn < 3; turn += 1)
+        expect(await reserve(connect(), { shopOrder: 118 })).toEqual({ kind: 'reserved', reservationId: 't-1' });
+      expect([notes(), written(), letters]).toEqual([NOTED, 1, []]);
+    });
+
+    test('that is not there holds nothing up: an operator is asked', async () => {
+      expect(await reserve(connect(), { shopOrder: 7 })).toMatchObject({ kind: 'reserved' });
+      expect(letters).toMatchObject([
+        { operation: 'order.note', about: ORDER, reason: 'stock_refused', mayBeApplied: false },
+      ]);
+    });
+
+    test.each(TROUBLES)('that did not answer in time is noted once: %s', async (trouble) => {
+      await reserve();
+      server.writeTroubles.push(trouble, trouble, trouble, trouble);
+      await note(connect(claims, trouble));
+      await clock.sleep(LEASE_OVER_MS);
+      server.writeTroubles.length = 0;
+      if (notes() !== NOTED) {
+        expect(letters.at(-1)).toMatchObject({ operation: 'order.note', about: ORDER, mayBeApplied: true });
+        clock.advance(CLOCK_SKEW_MS);
+        await again();
+      }
+      expect(notes()).toBe(NOTED);
+      await again();
+      expect(notes()).toBe(NOTED);
+    });
+
+    test.each([
+      ['after the claim', diesAfterBegin, 0],
+      ['between the send and the answer', diesBeforeSent, 1],
+    ])(
+      'of a process that is killed %s: the order goes on, an operator is asked, and the redrive notes it once',
+      async (_when, dies, sent) => {
+        await reserve();
+        await expect(note(connect(dies(claims)))).rejects.toBeInstanceOf(Died);
+        expect(written()).toBe(sent);
+        await note(connect());
+        expect(letters).toMatchObject([
+          { operation: 'order.note', reason: 'stock_sending_elsewhere', mayBeApplied: true },
+        ]);
+        clock.advance(LEASE_OVER_MS + CLOCK_SKEW_MS);
+        await again();
+        expect([notes(), written()]).toEqual([NOTED, 1]);
+      },
+    );
   });
 
   test('a release without an answer is the operator’s, and the order does not wait for it', async () => {

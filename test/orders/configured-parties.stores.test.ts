@@ -189,6 +189,24 @@ describe('BigCommerce as the shop', () => {
     // Other orders go on.
     const other = { ...order, operationId: storedOperationId(`other_${orderId}`) };
     expect(await stock.reserve(other, LIMIT)).toEqual({ kind: 'reserved', reservationId: 't-2' });
+
+    // The note of an order in the store: a process that is killed between its send and the answer has written it, and nobody writes it again.
+    const noting = { ...other, shopOrder: 118 };
+    store.writeTroubles.push('silent_after');
+    const writer = spawn(process.execPath, [join('test', 'orders', 'stock-process.ts')], {
+      cwd: PROJECT,
+      stdio: ['ignore', 'ignore', 'inherit'],
+      env: { ...process.env, CONFIG: JSON.stringify(ofStore), ORDER: JSON.stringify(noting) },
+    });
+    await until(async () => (store.notes.get(118) === 'Gift wrap' ? undefined : true));
+    writer.kill('SIGKILL');
+    const noted = store.notes.get(118);
+    const late = { ...systemClock, nowMs: () => systemClock.nowMs() + 1_200_000 };
+    const { stock: next } = await configuredParties(ofStore, { ...tools(), clock: late });
+    expect(await next.reserve(noting, LIMIT)).toEqual({ kind: 'reserved', reservationId: 't-2' });
+    expect(store.notes.get(118)).toBe(noted);
+    expect(noted).toBe(`Gift wrap\nPayonce ${orderId}: paid, stock t-2`);
+    expect(store.requests.filter((each) => each.startsWith('PUT'))).toHaveLength(1);
     await manager.send(new DeleteSecretCommand({ SecretId: ARN, ForceDeleteWithoutRecovery: true }));
   });
 });

@@ -371,6 +371,7 @@ describe('late effects', () => {
       { email: 'eve@example.com' },
       { referrer: 'ref_other' },
       { returnUrl: 'https://shop.example/other' },
+      { shopOrder: 118 },
     ])
       expect(await harness.order({ ...request, ...changed })).toEqual({ kind: 'payload_mismatch' });
     expect(answerOf(await harness.order(request)).status).toBe(201);

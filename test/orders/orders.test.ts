@@ -50,6 +50,25 @@ describe('POST /v1/orders', () => {
     expect(second.alarms).toEqual(['order_needs_review']);
   });
 
+  test('that names its order in the shop shows it, and the stock gets it', async () => {
+    const asked: unknown[] = [];
+    const { stock } = api.world;
+    const reserve: typeof stock.reserve = (order, limit) => {
+      asked.push(order.shopOrder);
+      return stock.reserve(order, limit);
+    };
+    const noting = new Api({ stock: { ...stock, reserve } });
+    const { body } = await noting.order('k', { shop_order: 118 });
+    expect([body['status'], body['shop_order'], asked]).toEqual(['completed', 118, [118]]);
+    const shown = await noting.ask('GET', `/v1/orders/${String(body['id'])}`);
+    expect(shown.body['shop_order']).toBe(118);
+    expect((await noting.order('k2')).body).not.toHaveProperty('shop_order');
+    for (const shop_order of [0, 1.5, '118', 2_147_483_648]) {
+      const refused = await noting.order('k3', { shop_order });
+      expect([refused.status, refused.body['param']]).toEqual([400, 'shop_order']);
+    }
+  });
+
   test('with another body under the same key is 422, and the stored answer stays unchanged', async () => {
     const first = await api.order('k');
     expect((await api.order('k', { amount: 1 })).body).toMatchObject({ code: 'idempotency_key_payload_mismatch' });

@@ -31,6 +31,8 @@ export interface StoredOrderDetails {
   readonly requestId: string;
   readonly source: string;
   readonly items: readonly OrderLine[];
+  /** The number of the order in the shop. */
+  readonly shopOrder?: number;
   /** The commitment to the contacts. */
   readonly commitment: Seal['commitment'];
 }
@@ -96,8 +98,8 @@ function contentOf({ first, ...rest }: Unsealed): Readonly<Record<string, unknow
 
 /** What the row of the first transition holds. */
 export function storedOrderDetails(details: OrderDetails): StoredOrderDetails {
-  const { requestId, source, items, commitment } = details;
-  return { requestId, source, items, commitment };
+  const { requestId, source, items, shopOrder, commitment } = details;
+  return everyField<StoredOrderDetails>({ requestId, source, items, shopOrder, commitment });
 }
 
 /**
@@ -107,10 +109,12 @@ export function storedOrderDetails(details: OrderDetails): StoredOrderDetails {
 export function isOrderedBy(
   digest: Digest,
   { order, details }: { readonly order: Order; readonly details: OrderDetails },
-  request: Pick<Order, 'amountMinor' | 'currency'> & Pick<StoredOrderDetails, 'source' | 'items'> & OrderContacts,
+  request: Pick<Order, 'amountMinor' | 'currency'> &
+    Pick<StoredOrderDetails, 'source' | 'items' | 'shopOrder'> &
+    OrderContacts,
 ): boolean {
-  const terms = ({ amountMinor, currency, source, items }: Omit<typeof request, 'email'>) =>
-    digest.canonicalJson({ amountMinor, currency, source, items });
+  const terms = ({ amountMinor, currency, source, items, shopOrder = 0 }: Omit<typeof request, 'email'>) =>
+    digest.canonicalJson({ amountMinor, currency, source, items, shopOrder });
   if (terms({ ...order, ...details }) !== terms(request)) return false;
   const { commitment, salt } = details;
   return salt === undefined || sameBytes(sealOf(digest, contactsOf(request), salt).commitment, commitment);

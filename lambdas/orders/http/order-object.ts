@@ -22,6 +22,7 @@ export const order = z
     email: z.string().nullable().meta({ description: 'Null only after it was erased.' }),
     referrer: z.string().nullable(),
     affiliate: z.string().exactOptional().meta({ description: 'Omitted when the order names none.' }),
+    shop_order: z.int().exactOptional().meta({ description: 'As requested. Omitted when the order names none.' }),
     return_url: z
       .string()
       .exactOptional()

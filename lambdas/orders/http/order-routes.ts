@@ -53,7 +53,17 @@ function readRequest({ tools: { digest }, ...call }: Call<OrderTools>): Parsed<C
   const read = readKeyedRequest(digest, request, createOrderBody);
   if (read.kind === 'refused') return read;
   const { key, fingerprint, body } = read.value;
-  const { amount, currency, source, items, email, referrer, affiliate, return_url: returnUrl } = body;
+  const {
+    amount,
+    currency,
+    source,
+    items,
+    email,
+    referrer,
+    affiliate,
+    shop_order: shopOrder,
+    return_url: returnUrl,
+  } = body;
   const misplaced = loopbackProblem(caller.mode, returnUrl);
   if (misplaced !== undefined) return misplaced;
   return valid({
@@ -70,6 +80,7 @@ function readRequest({ tools: { digest }, ...call }: Call<OrderTools>): Parsed<C
     email,
     ...(referrer === undefined ? {} : { referrer }),
     ...(affiliate === undefined ? {} : { affiliate }),
+    ...(shopOrder === undefined ? {} : { shopOrder }),
     ...(returnUrl === undefined ? {} : { returnUrl }),
   });
 }

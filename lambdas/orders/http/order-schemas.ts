@@ -46,6 +46,15 @@ const affiliate = partner.meta({
   example: 'aff_7',
 });
 
+const shopOrder = z
+  .int('must be a JSON integer')
+  .min(1, 'must be at least 1')
+  .max(2_147_483_647, 'must be at most 2147483647')
+  .meta({
+    description: 'The number of the order in the shop. With BigCommerce, a note on that order names this one.',
+    example: 118,
+  });
+
 /** The first invalid field is reported, in this order of fields. The money is checked like that of a payment. */
 export const createOrderBody = z
   .strictObject({
@@ -56,6 +65,7 @@ export const createOrderBody = z
     email,
     referrer: referrer.optional(),
     affiliate: affiliate.optional(),
+    shop_order: shopOrder.optional(),
     return_url: createPaymentBody.shape.return_url,
   })
   .superRefine(({ amount, currency, source }, context) => {

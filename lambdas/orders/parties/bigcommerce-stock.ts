@@ -1,26 +1,14 @@
 import { TerminalError } from '../../kernel/faults.ts';
-import type { CallLimit, Clock } from '../../kernel/world.ts';
-import type { HttpAnswer, SendRequest } from '../../outbound/http-call.ts';
-import type { OutboundPolicy } from '../../outbound/outbound-policy.ts';
+import type { CallLimit } from '../../kernel/world.ts';
+import type { HttpAnswer } from '../../outbound/http-call.ts';
 import { type SendAnswer, sendOnce } from '../../outbound/send-once.ts';
-import type { DeadLetters } from '../../outbound/use/dead-letters.ts';
-import type { SendingClaims } from '../../outbound/use/sending-claims.ts';
 import type { OrderItem, StockKeeper } from '../use/order-parties.ts';
 import { readAdjustment, refusedFor } from './bigcommerce-answers.ts';
+import { type BigCommerceStore, noteOnOrder } from './bigcommerce-note.ts';
 
-export interface BigCommerceOptions {
-  /** The store, without a trailing slash: `https://api.bigcommerce.com/stores/<store hash>`. */
-  readonly url: string;
+export interface BigCommerceOptions extends BigCommerceStore {
   /** The location whose inventory is adjusted. */
   readonly locationId: number;
-  /** Called for every request, so that a rotated token takes effect. Required scope: Store Inventory, modify. */
-  readonly token: () => Promise<string>;
-  readonly send: SendRequest;
-  readonly policy: OutboundPolicy;
-  readonly claims: SendingClaims;
-  /** Asks an operator about an adjustment whose outcome cannot be found out. */
-  readonly letters: DeadLetters;
-  readonly clock: Pick<Clock, 'nowMs'>;
 }
 
 /** The operation of dead letters. It is not redriven: an operator compares the inventory's history with it. */
@@ -44,7 +32,8 @@ interface Adjustment {
  *   claim ── send ── ✗                         letter; the order counts as refused and gives the money back
  *   claim ── send ── (crash) ── claim: before  letter; as above
  *
- * Every adjustment has the order's id as its reason, which the store shows in the history of its inventory.
+ * Every adjustment has the order's id as its reason, which the store shows in the history of its inventory. An order that names its
+ * order in the store is noted there, too.
  */
 export function createBigCommerceStock(options: BigCommerceOptions): StockKeeper {
   const { policy, claims, clock, letters } = options;
@@ -80,11 +69,15 @@ export function createBigCommerceStock(options: BigCommerceOptions): StockKeeper
   };
 
   return {
-    reserve: async ({ operationId, orderId, items }, limit) => {
+    reserve: async ({ operationId, orderId, items, shopOrder }, limit) => {
       const taken = perSku(items).map(({ sku, quantity }) => ({ sku, quantity: -quantity }));
       const reserving = { key: operationId, orderId, reason: `Payonce ${orderId}`, items: taken };
       const outcome = await adjust(reserving, limit);
-      if (outcome?.kind === 'sent') return { kind: 'reserved', reservationId: outcome.vendorId };
+      if (outcome?.kind === 'sent') {
+        const reservationId = outcome.vendorId;
+        if (shopOrder !== undefined) await noteOnOrder(options, { orderId, shopOrder, reservationId }, limit);
+        return { kind: 'reserved', reservationId };
+      }
       return { kind: 'refused', failure: outcome?.failure ?? IN_DOUBT };
     },
     release: async ({ reservationId, orderId, items }, limit) => {
@@ -94,6 +87,7 @@ export function createBigCommerceStock(options: BigCommerceOptions): StockKeeper
       if (outcome?.kind !== 'refused') return;
       throw new TerminalError(`${vendor}_refused`, `The release of ${reservationId} was refused.`);
     },
+    note: (note, limit) => noteOnOrder(options, note, limit),
   };
 }
 

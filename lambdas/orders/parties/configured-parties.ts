@@ -156,7 +156,7 @@ function connect(
   const bigcommerce = (secretId: string, locationId: number): Pick<Parties, 'stock' | 'referrals'> => {
     const store = { url, token: secretOf(secretId, tools), send };
     const policy = policyOf('stock', (limit) => probeBigCommerce('stock', store, limit, clock.nowMs()));
-    const stock = { ...store, locationId, policy, claims: claimsOf('stock'), letters: deadLetters, clock };
+    const stock = { ...store, locationId, policy, claims: claimsOf('stock'), letters: deadLetters, clock, givenUp };
     return { stock: createBigCommerceStock(stock), referrals: NO_REFERRALS };
   };
   const theShop =

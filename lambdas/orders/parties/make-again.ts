@@ -6,6 +6,7 @@ import type { CallMadeAgain } from '../../outbound/use/redrive-letters.ts';
 import { callForOrderAgain, type OrderLetterTools } from '../use/call-for-order-again.ts';
 import { keepLearnt } from '../use/drive-order.ts';
 import type { GivenUpCall, ReferralProgram, StockKeeper } from '../use/order-parties.ts';
+import { NOTE_OPERATION, noteSchema } from './bigcommerce-note.ts';
 import { ADJUST_OPERATION } from './bigcommerce-stock.ts';
 import { EMAIL_OPERATION, emailOutcome } from './mailer.ts';
 import { type EmailSender, emailSchema } from './postmark.ts';
@@ -54,6 +55,10 @@ export async function makeAgain(
     }
     case RELEASE_OPERATION:
       await stock.release({ ...payloadOf(letter, releaseSchema), items: [] }, limit);
+      return { kind: 'applied' };
+    case NOTE_OPERATION:
+      if (stock.note === undefined) return { kind: 'stays', reason: 'operation_unknown' };
+      await stock.note(payloadOf(letter, noteSchema), limit);
       return { kind: 'applied' };
     case ADJUST_OPERATION:
       // Only a person can compare the history of the inventory with it.

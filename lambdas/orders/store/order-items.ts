@@ -70,6 +70,7 @@ const orderTransitionItem = itemSchema<OrderTransition>()({
     requestId: z.string(),
     source: z.string(),
     items: z.array(z.object({ sku: z.string(), quantity: z.int().min(1) })),
+    shopOrder: z.int().min(1).exactOptional(),
     commitment: bytes,
   }).exactOptional(),
   prevHash: bytes,

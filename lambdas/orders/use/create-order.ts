@@ -55,6 +55,8 @@ export interface CreateOrder {
   readonly emailHash?: string;
   readonly referrer?: string;
   readonly affiliate?: string;
+  /** The number of the order in the shop. */
+  readonly shopOrder?: number;
   readonly returnUrl?: string;
 }
 
@@ -206,14 +208,15 @@ class OrderOperation implements Operation<OrderChain, Driven, OrderAppend, Refus
 
   #first(createdAtMs: number): OrderTransition {
     const { orderId, tenantId, mode, amountMinor, currency, requestId } = this.#request;
-    const { source, items, referrer, cause, emailHash } = this.#request;
+    const { source, items, referrer, cause, emailHash, shopOrder } = this.#request;
     const { paymentId } = this.key;
     const order = { id: orderId, tenantId, mode, amountMinor, currency, paymentId, createdAtMs };
     const { digest, entropy } = this.#tools;
     const contacts = contactsOf(this.#request);
     const seal = sealOf(digest, contacts, entropy.salt());
     const found = emailHash === undefined ? {} : { emailHash };
-    const details = { requestId, source, items, ...contacts, ...seal, ...found };
+    const inShop = shopOrder === undefined ? {} : { shopOrder };
+    const details = { requestId, source, items, ...inShop, ...contacts, ...seal, ...found };
     const draft = createOrderDraft(order, referrer);
     return firstOrderTransition(digest, draft, details, { occurredAtMs: createdAtMs, cause });
   }

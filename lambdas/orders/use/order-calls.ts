@@ -290,12 +290,12 @@ function isReversed(state: PaymentState): boolean {
 async function reserve(
   tools: OrderTools,
   { id }: Order,
-  { items }: OrderDetails,
+  { items, shopOrder }: OrderDetails,
   context: OrderCallContext,
 ): Promise<OrderFact> {
   const operationId = orderStepOperation(tools.digest, 'reserve', id);
   const outcome = await tools.stock.reserve(
-    { operationId, orderId: id, items },
+    { operationId, orderId: id, items, ...(shopOrder === undefined ? {} : { shopOrder }) },
     limitOf(tools, STOCK_TIMEOUT_MS, context),
   );
   return outcome.kind === 'reserved' ? outcome : { kind: 'reservation_refused', failure: outcome.failure };

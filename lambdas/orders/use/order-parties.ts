@@ -27,6 +27,8 @@ export interface ReservationOrder {
   readonly operationId: OperationId;
   readonly orderId: OrderId;
   readonly items: readonly OrderItem[];
+  /** The number of the order in the shop. */
+  readonly shopOrder?: number;
 }
 
 export type ReservationOutcome =
@@ -38,6 +40,14 @@ export interface StockKeeper {
   reserve(order: ReservationOrder, limit: CallLimit): Promise<ReservationOutcome>;
   /** Idempotent: a released reservation stays released. */
   release(reservation: Reservation, limit: CallLimit): Promise<void>;
+  /** Makes the note of a dead letter on the shop's order. @default the shop has no notes */
+  note?(note: ShopNote, limit: CallLimit): Promise<void>;
+}
+
+interface ShopNote {
+  readonly orderId: OrderId;
+  readonly shopOrder: number;
+  readonly reservationId: string;
 }
 
 /** A reservation to release, with what it holds. */

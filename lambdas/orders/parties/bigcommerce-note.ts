@@ -1,0 +1,125 @@
+import * as z from 'zod';
+import { AmbiguousError } from '../../kernel/faults.ts';
+import { parseOrderId } from '../../kernel/ids.ts';
+import type { CallLimit, Clock } from '../../kernel/world.ts';
+import type { SendRequest } from '../../outbound/http-call.ts';
+import { type GivenUp, isFault } from '../../outbound/outbound-calls.ts';
+import type { OutboundPolicy } from '../../outbound/outbound-policy.ts';
+import { sendOnce } from '../../outbound/send-once.ts';
+import type { DeadLetters } from '../../outbound/use/dead-letters.ts';
+import type { SendingClaims } from '../../outbound/use/sending-claims.ts';
+import { readJson } from '../../outbound/vendor-answers.ts';
+import { refusedFor } from './bigcommerce-answers.ts';
+
+/** A store of BigCommerce, and what calls of it need. */
+export interface BigCommerceStore {
+  /** Without a trailing slash: `https://api.bigcommerce.com/stores/<store hash>`. */
+  readonly url: string;
+  /** Called for every request, so that a rotated token takes effect. Required scopes: Store Inventory and Orders, modify. */
+  readonly token: () => Promise<string>;
+  readonly send: SendRequest;
+  readonly policy: OutboundPolicy;
+  readonly claims: SendingClaims;
+  /** Asks an operator about a call whose outcome cannot be found out. */
+  readonly letters: DeadLetters;
+  readonly clock: Pick<Clock, 'nowMs'>;
+  /** `throw` while a dead letter is redriven. Otherwise a note that is given up is dead-lettered. */
+  readonly givenUp: GivenUp;
+}
+
+/** The operation of dead letters. */
+export const NOTE_OPERATION = 'order.note';
+
+export const noteSchema = z.object({
+  orderId: z.string().transform((id, context) => {
+    const orderId = parseOrderId(id);
+    if (orderId !== undefined) return orderId;
+    context.addIssue('must be the id of an order');
+    return z.NEVER;
+  }),
+  shopOrder: z.int().positive(),
+  reservationId: z.string(),
+});
+
+/** What is noted on an order of the store. */
+export type OrderNote = z.output<typeof noteSchema>;
+
+const storeOrder = z.object({ staff_notes: z.string().nullable() });
+
+/**
+ * Adds a line to the staff notes of the store's order, once: the notes are read before they are written, and a note that names
+ * the order is there. Nothing waits for a note: one that cannot be made becomes a dead letter, and its redrive makes it.
+ *
+ * The notes are replaced as a whole. A line that somebody writes in the store between the read and the write is lost.
+ *
+ * @throws the faults of the call, when it is made for a dead letter
+ */
+export async function noteOnOrder(store: BigCommerceStore, note: OrderNote, { timeoutMs }: CallLimit): Promise<void> {
+  const { policy, claims, clock, letters, givenUp } = store;
+  const { orderId, shopOrder, reservationId } = note;
+  const deadlineMs = clock.nowMs() + timeoutMs;
+  try {
+    await sendOnce(
+      { policy, claims, clock },
+      {
+        key: `note:${orderId}`,
+        operation: NOTE_OPERATION,
+        about: orderId,
+        deadlineMs,
+        withinCall: 'by_lookup',
+        lookUp: {
+          // Orders are read as they were written.
+          isStrong: true,
+          maxLagMs: 0,
+          find: async (limit) =>
+            (await readNotes(store, shopOrder, limit)).includes(orderId)
+              ? { kind: 'found', answer: { kind: 'sent', vendorId: String(shopOrder) } }
+              : { kind: 'absent' },
+        },
+        send: async (limit) => {
+          const endsAtMs = clock.nowMs() + limit.timeoutMs;
+          const notes = await readNotes(store, shopOrder, limit);
+          const staff_notes = [notes, `Payonce ${orderId}: paid, stock ${reservationId}`].filter(Boolean).join('\n');
+          const left = { timeoutMs: Math.max(1, endsAtMs - clock.nowMs()) };
+          if (!notes.includes(orderId)) await callOrder(store, shopOrder, left, { staff_notes });
+          return { kind: 'sent', vendorId: String(shopOrder) };
+        },
+        givenUp: givenUp === 'throw' ? 'throw' : 'dead_letter',
+        payload: note,
+      },
+    );
+  } catch (error) {
+    if (givenUp === 'throw' || !isFault(error)) throw error;
+    // A rival or an earlier process has the claim. The redrive finds out what it did.
+    const letter = { vendor: policy.vendor, operation: NOTE_OPERATION, about: orderId, payload: note, attempts: 0 };
+    await letters.put({ ...letter, reason: error.code, mayBeApplied: true });
+  }
+}
+
+async function readNotes(store: BigCommerceStore, shopOrder: number, limit: CallLimit): Promise<string> {
+  return (await callOrder(store, shopOrder, limit)).staff_notes ?? '';
+}
+
+/** @param change what to write @default the order is read */
+async function callOrder(
+  { url, token, send, policy, clock }: BigCommerceStore,
+  shopOrder: number,
+  { timeoutMs }: CallLimit,
+  change?: object,
+): Promise<z.output<typeof storeOrder>> {
+  const answer = await send({
+    method: change === undefined ? 'GET' : 'PUT',
+    url: `${url}/v2/orders/${shopOrder}`,
+    headers: { accept: 'application/json', 'content-type': 'application/json', 'x-auth-token': await token() },
+    ...(change === undefined ? {} : { body: JSON.stringify(change) }),
+    timeoutMs,
+    party: policy.vendor,
+    causes: 'dropped',
+    // The order of a long cart.
+    maxAnswerBytes: 512 * 1_024,
+  });
+  if (answer.status === 200) return readJson(policy.vendor, storeOrder, answer);
+  // 204 and 404 of an order that is not there: a retry cannot help.
+  if (answer.status >= 300) throw refusedFor(policy.vendor, answer, clock.nowMs());
+  throw new AmbiguousError(`${policy.vendor}_answer_unexpected`, `The store answered ${answer.status}.`);
+}
