@@ -27,7 +27,7 @@ const ROOMS = [
   'functions',
 ];
 
-const TOOLS = '^(bin|lib|local|cli|test|bench|demo|bridge|client|examples)/';
+const TOOLS = '^(bin|lib|local|cli|test|bench|demo|bridge|client|examples|package)/';
 /** Names that synthesis and run time share: tables, rows, metrics, environment variables, jobs. */
 const CONTRACT = ['^lambdas/kernel/contract/', '^lambdas/.+/contract\\.ts$'];
 /** Processors' descriptors. Synthesis reads them too, so they load the processors' code only when it is needed. */

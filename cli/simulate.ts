@@ -1,4 +1,5 @@
 import { spawn } from 'node:child_process';
+import { existsSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { type Command, InvalidArgumentError } from 'commander';
 import { CliFailure, ExitCode } from './failure.ts';
@@ -6,8 +7,9 @@ import { CliFailure, ExitCode } from './failure.ts';
 const SIMULATOR = fileURLToPath(new URL('../test/world/simulator/simulate.ts', import.meta.url));
 const MUTANTS = fileURLToPath(new URL('../test/world/mutants/simulate-mutants.ts', import.meta.url));
 
-/** `payonce simulate`. It needs no deployment. */
+/** `payonce simulate`. It needs no deployment, but a clone: the package has no simulator. */
 export function addSimulate(program: Command): void {
+  if (!existsSync(SIMULATOR)) return;
   program
     .command('simulate')
     .description('runs random histories on the real handlers in this clone, and checks every invariant')

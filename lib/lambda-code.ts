@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import { copyFileSync, readdirSync, rmSync } from 'node:fs';
+import { copyFileSync, existsSync, readdirSync, rmSync } from 'node:fs';
 import { basename, join, resolve } from 'node:path';
 import { Code } from 'aws-cdk-lib/aws-lambda';
 import type { Node } from 'constructs';
@@ -7,15 +7,18 @@ import type { BuildOptions } from 'esbuild';
 import type { Bundled } from './bundler.ts';
 
 const ROOT = resolve(import.meta.dirname, '..');
+/** In the package, which has no sources: the folder of each function's code. */
+const PACKAGED = join(ROOT, 'functions');
 /** Temporary directory of this process, because two processes may synthesize concurrently. The stacks keep copies. */
 const OUTPUT = join(ROOT, 'dist', `lambdas-${process.pid}`);
 
 const FUNCTIONS = join('lambdas', 'functions');
 /** The source of each function: a file of `lambdas/functions`, and the sandbox processor beside them. */
-const SOURCES: ReadonlyMap<string, string> = new Map([
-  ...readdirSync(join(ROOT, FUNCTIONS)).map((file) => [basename(file, '.ts'), join(FUNCTIONS, file)] as const),
-  ['sandbox-processor', join('sandbox', 'handler.ts')],
-]);
+const sourcesOfFunctions = (): ReadonlyMap<string, string> =>
+  new Map([
+    ...readdirSync(join(ROOT, FUNCTIONS)).map((file) => [basename(file, '.ts'), join(FUNCTIONS, file)] as const),
+    ['sandbox-processor', join('sandbox', 'handler.ts')],
+  ]);
 
 /** Files of packages that a function reads at run time. */
 const FILES: ReadonlyMap<string, readonly string[]> = new Map([
@@ -68,19 +71,20 @@ const OPTIONS = {
 let bundled = false;
 
 /**
- * The code of a function. All functions are bundled once per synth. Functions without chunks are bundled by one call, because a call for
+ * The code of a function. In a clone, all functions are bundled once per synth. Functions without chunks are bundled by one call, because a call for
  * each takes half a second more for every function. The output depends only on the sources, so unchanged sources are not deployed again.
  *
  * @param name a file of `lambdas/functions` without its ending, or `sandbox-processor`
  * @throws Error when there is no such function
  */
 export function lambdaCode(node: Node, name: string): Code {
-  if (!SOURCES.has(name)) {
-    throw new Error(`${name} is not a function; the functions are ${[...SOURCES.keys()].sort().join(', ')}`);
-  }
+  const isPackaged = existsSync(PACKAGED);
+  const names = isPackaged ? readdirSync(PACKAGED) : [...sourcesOfFunctions().keys()];
+  if (!names.includes(name)) throw new Error(`${name} is not a function; the functions are ${names.sort().join(', ')}`);
   // `cdk list` and template tests do not need the code and do not wait for it.
   const stacks: unknown = node.tryGetContext('aws:cdk:bundling-stacks');
   if (Array.isArray(stacks) && stacks.length === 0) return Code.fromInline('// not bundled');
+  if (isPackaged) return Code.fromAsset(join(PACKAGED, name));
   if (!bundled) {
     bundle(OUTPUT);
     process.once('exit', () => rmSync(OUTPUT, { recursive: true, force: true }));
@@ -92,7 +96,7 @@ export function lambdaCode(node: Node, name: string): Code {
 /** Bundles each function into its own folder of `directory`. */
 export function bundle(directory: string): void {
   rmSync(directory, { recursive: true, force: true });
-  const alone = [...SOURCES].filter(([name]) => !CALL_PROCESSORS.includes(name));
+  const alone = [...sourcesOfFunctions()].filter(([name]) => !CALL_PROCESSORS.includes(name));
   build([
     ...[true, false].map((makesJsonSchemas) => ({
       ...inFolders(

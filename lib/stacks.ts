@@ -1,4 +1,5 @@
-import type { App } from 'aws-cdk-lib';
+import type { Environment } from 'aws-cdk-lib';
+import type { Construct } from 'constructs';
 import { StackName, stackNameOf } from '../lambdas/kernel/contract/api.ts';
 import type { ProcessorContract } from '../lambdas/processors/contract.ts';
 import { PROCESSORS } from '../lambdas/processors/registry.ts';
@@ -11,23 +12,42 @@ import { SandboxStack } from './sandbox-stack.ts';
 import { ServiceStack } from './service-stack.ts';
 import { readSettings, type Settings } from './settings.ts';
 
+/** The stacks of a deployment, besides that of its archive. */
+interface PayonceStacks {
+  /** The stateful resources. */
+  readonly data: DataStack;
+  /** The API and its functions. */
+  readonly service: ServiceStack;
+  /** The sandbox processor, if it is deployed. */
+  readonly sandbox?: SandboxStack;
+}
+
 /**
- * Creates the stacks that the context selects.
+ * Creates the stacks that the context of a scope selects.
  *
+ * @param env their account and region. @default those of the credentials of the deploy
  * @param processors the available processors
+ * @returns undefined with `archiveWriter`: then there is only the stack of the archive
  * @throws Error for an invalid setting, with the given value and the allowed values
  */
-export function buildStacks(app: App, processors: readonly ProcessorContract[] = PROCESSORS): void {
-  const settings = readSettings(app.node, processors);
+export function buildStacks(
+  scope: Construct,
+  {
+    env,
+    processors = PROCESSORS,
+  }: { readonly env?: Environment; readonly processors?: readonly ProcessorContract[] } = {},
+): PayonceStacks | undefined {
+  const settings = readSettings(scope.node, processors);
   // The ids stay the same in every environment, and with them the logical ids.
   const named = (stack: keyof typeof StackName, description: string) => ({
     settings,
     description,
     stackName: stackNameOf(stack, settings.environment),
+    ...(env === undefined ? {} : { env }),
   });
-  const archive = archiveOf(app, settings, named('archive', 'Payonce: archive of the Ledger'));
-  if (settings.archiveWriter !== undefined) return;
-  const data = new DataStack(app, StackName.data, named('data', 'Payonce: tables'));
+  const archive = archiveOf(scope, settings, named('archive', 'Payonce: archive of the Ledger'));
+  if (settings.archiveWriter !== undefined) return undefined;
+  const data = new DataStack(scope, StackName.data, named('data', 'Payonce: tables'));
   const bucket = bucketOf(settings, archive);
   const service = {
     ...named('service', 'Payonce: API'),
@@ -35,27 +55,27 @@ export function buildStacks(app: App, processors: readonly ProcessorContract[] =
     ...(bucket === undefined ? {} : { archiveBucket: bucket }),
   };
   if (!settings.sandbox) {
-    new ServiceStack(app, StackName.service, service);
-    return;
+    return { data, service: new ServiceStack(scope, StackName.service, service) };
   }
   const { callbacks, client } = secretsOf(data.processors, sandboxContract, 'test');
   const secret = client['accessKey'];
   if (secret === undefined) throw new Error('the sandbox has a secret');
-  const sandbox = new SandboxStack(app, StackName.sandbox, {
+  const sandbox = new SandboxStack(scope, StackName.sandbox, {
     ...named('sandbox', 'Payonce: sandbox processor'),
     data: { callbackSecret: callbacks, accessSecret: secret },
   });
-  new ServiceStack(app, StackName.service, { ...service, sandbox: { url: sandbox.url, secret } });
+  const ofSandbox = { sandbox: { url: sandbox.url, secret } };
+  return { data, sandbox, service: new ServiceStack(scope, StackName.service, { ...service, ...ofSandbox }) };
 }
 
 /** The stack of the bucket, unless there is no archive or its bucket is in another account. */
 function archiveOf(
-  app: App,
+  scope: Construct,
   { archive, archiveBucket, archiveWriter }: Settings,
   props: ArchiveStackProps,
 ): ArchiveStack | undefined {
   if (archiveWriter === undefined && (!archive || archiveBucket !== undefined)) return undefined;
-  return new ArchiveStack(app, StackName.archive, props);
+  return new ArchiveStack(scope, StackName.archive, props);
 }
 
 function bucketOf({ archiveBucket }: Settings, archive: ArchiveStack | undefined): ArchiveBucket | undefined {

@@ -3,8 +3,8 @@ import { dirname, join, resolve } from 'node:path';
 
 export const PROJECT = resolve(import.meta.dirname, '..');
 
-/** Directory of all files of a local run. Git ignores it. */
-export const PAYONCE_DIRECTORY = join(PROJECT, '.payonce');
+/** Directory of all files of a local run, in the clone, or where a command of the package is called. Git ignores it. */
+export const PAYONCE_DIRECTORY = join(existsSync(join(PROJECT, 'local')) ? PROJECT : process.cwd(), '.payonce');
 
 /** Programs of the project's packages, including its Node. */
 export const BINARIES = join(PROJECT, 'node_modules', '.bin');

@@ -1,20 +1,20 @@
 import { Duration, Validations } from 'aws-cdk-lib';
 import { type EventBus, type IEventBus, Rule } from 'aws-cdk-lib/aws-events';
 import { SqsQueue } from 'aws-cdk-lib/aws-events-targets';
-import { PolicyStatement } from 'aws-cdk-lib/aws-iam';
+import { type IPrincipal, PolicyStatement } from 'aws-cdk-lib/aws-iam';
+import type { Function } from 'aws-cdk-lib/aws-lambda';
 import { SqsEventSource } from 'aws-cdk-lib/aws-lambda-event-sources';
 import { Construct } from 'constructs';
 import type { EventName } from '../../lambdas/events/contract.ts';
 import { Environment } from '../../lambdas/kernel/contract/environment.ts';
 import { CONSUMER_TIMEOUT_SECONDS, EVENT_SOURCE } from '../../lambdas/kernel/contract/events.ts';
-import type { PayonceFunction } from './payonce-function.ts';
 import { RunbookAlarm } from './runbook-alarm.ts';
 import { TaskQueue } from './task-queue.ts';
 
 export interface EventConsumerProps {
   readonly bus: EventBus;
   /** Made with `createEventHandler`; its timeout must not exceed CONSUMER_TIMEOUT_SECONDS. */
-  readonly consumer: Pick<PayonceFunction, 'function' | 'role'>;
+  readonly consumer: { readonly function: Function; readonly role: Pick<IPrincipal, 'addToPrincipalPolicy'> };
   /** The events that it receives. Its handler must name the same events. */
   readonly events: readonly EventName[];
   /** Only events of a payment with this name among its metadata, and of an order with this field. @default all */

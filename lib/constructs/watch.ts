@@ -86,7 +86,7 @@ function named<Part extends IConstruct>(stack: Stack, isOne: (node: IConstruct) 
 }
 
 /** `Default` is the construct id of a room's only function, which has the name of the room. */
-function nameOf({ node }: IConstruct): string {
-  const [, ...ids] = node.path.split('/');
+function nameOf(part: IConstruct): string {
+  const ids = part.node.path.slice(Stack.of(part).node.path.length + 1).split('/');
   return ids.filter((id) => id !== 'Default').join('-');
 }

@@ -10,6 +10,28 @@ import { address, matching, PREFIX, parsedJson, type Rule, read } from './rules.
 
 export type Mode = RoutingRule['mode'];
 
+/** The settings of processors and of routes, by their names in CDK context. */
+export interface ProcessorProps {
+  /** The URL of a processor of your own in live mode (docs/processor-protocol.md), an https address without a trailing slash. */
+  readonly processorUrl?: string;
+  /** As `processorUrl`, in test mode. */
+  readonly testProcessorUrl?: string;
+  /** The signature scheme of its callbacks: `sandbox`, `stripe` or `standard-webhooks`. @default sandbox */
+  readonly callbackScheme?: string;
+  /** As `callbackScheme`, in test mode. */
+  readonly testCallbackScheme?: string;
+  /** The Stripe account (`acct_…`) for live payments. @default Stripe is not called in live mode */
+  readonly stripeAccount?: string;
+  /** The Stripe account for test payments. @default Stripe is not called in test mode */
+  readonly testStripeAccount?: string;
+  /** The URL to which a payer returns after an approval at Stripe. @default approvals that redirect are not available */
+  readonly stripeReturnUrl?: string;
+  /** As `stripeReturnUrl`, in test mode. */
+  readonly testStripeReturnUrl?: string;
+  /** The routing of new payments; the first rule that matches applies. @default all payments of a mode to its only processor */
+  readonly routes?: readonly GivenRule[];
+}
+
 /** A processor that this deployment calls in a mode, with its settings. */
 export interface CalledProcessor {
   readonly processor: ProcessorContract;

@@ -1,3 +1,4 @@
+import { Token } from 'aws-cdk-lib';
 import type { Node } from 'constructs';
 
 export const PREFIX = 'payonce:';
@@ -50,7 +51,10 @@ export function address(): Rule<string> {
   return { allowed: 'an https address without a trailing slash', read: readUrl };
 }
 
+/** An address of another stack is known only to CloudFormation. */
 export function readUrl(given: unknown): string | undefined {
+  if (typeof given === 'string' && Token.isUnresolved(given) && given.startsWith('https://') && !given.endsWith('/'))
+    return given;
   if (typeof given !== 'string' || !URL.canParse(given) || given.endsWith('/')) return undefined;
   return new URL(given).protocol === 'https:' ? given : undefined;
 }

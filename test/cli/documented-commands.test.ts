@@ -64,12 +64,13 @@ const RUN_ELSEWHERE: Readonly<Record<string, readonly [file: string, words: stri
   'npx cdk deploy': ['local/cdk.ts', "'deploy'"],
 };
 /** Programs of the project that the README names. They are started here; `RUN_WHOLE` names the suites that run them whole. */
-const PROGRAMS = ['start', 'stop', 'demo', 'bench', 'docs:tables', 'prove', 'test:busy', 'test:aws'];
+const PROGRAMS = ['start', 'stop', 'demo', 'bench', 'package', 'docs:tables', 'prove', 'test:busy', 'test:aws'];
 const RUN_WHOLE: Readonly<Record<string, readonly [file: string, words: string]>> = {
   start: ['test/lifecycle/local.stores.test.ts', "'start.ts'"],
   stop: ['test/lifecycle/local.stores.test.ts', "'stop.ts'"],
   demo: ['test/demo/demo.deployed.test.ts', 'sideBySide('],
   bench: ['test/bench/short.stores.test.ts', 'measure('],
+  package: ['test/package/foreign-app.ts', 'package/build.ts'],
   'docs:tables': ['test/docs/state-machine.test.ts', 'fill('],
 };
 

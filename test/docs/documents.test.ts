@@ -46,7 +46,7 @@ describe('links between documents', () => {
 });
 
 describe('TypeScript examples of the documents', () => {
-  const code = globSync('{client,lambdas}/**/*.ts', { cwd: PROJECT }).map(read).join('\n');
+  const code = globSync(['{client,lambdas}/**/*.ts', 'lib/*.ts'], { cwd: PROJECT }).map(read).join('\n');
   const examples = globSync('docs/*.md', { cwd: PROJECT }).flatMap((document) =>
     [...read(document).matchAll(/```ts\n([^]*?)```/g)].map(([, example = '']) => [document, example] as const),
   );

@@ -15,7 +15,7 @@ const ROUTES = [{ currency: 'CHF', processor: 'tillhouse' }];
 
 function synthesized(context: Record<string, unknown>) {
   const app = testApp(context);
-  buildStacks(app, REGISTRY);
+  buildStacks(app, { processors: REGISTRY });
   const assembly = app.synth();
   const templateOf = (name: string) =>
     Template.fromJSON(assembly.getStackByName(name).template as Record<string, unknown>);
@@ -27,7 +27,7 @@ test('synthesis says that claims that were lost cannot be looked up at a process
   const warningsWith = (processor: ProcessorContract, claimsLost: string) => {
     const context = { ...CHOSEN, 'payonce:routes': JSON.stringify(ROUTES), 'payonce:claimsLost': claimsLost };
     const app = testApp(context);
-    buildStacks(app, [...PROCESSORS, processor]);
+    buildStacks(app, { processors: [...PROCESSORS, processor] });
     return JSON.stringify(app.synth().getStackByName(StackName.service).messages);
   };
   expect(warningsWith(blind, 'true')).toContain('tillhouse has no look-up');
@@ -110,7 +110,7 @@ describe('its settings', () => {
       'so payonce:stripeAccount must be the id of a Stripe account',
     ],
   ])('%j stops the synth', (context, message) => {
-    expect(() => buildStacks(testApp(context), REGISTRY)).toThrow(message);
+    expect(() => buildStacks(testApp(context), { processors: REGISTRY })).toThrow(message);
   });
 
   test('are rejected if the registry does not contain it', () => {

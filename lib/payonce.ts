@@ -1,0 +1,74 @@
+import { readFileSync } from 'node:fs';
+import type { Environment } from 'aws-cdk-lib';
+import type { Function } from 'aws-cdk-lib/aws-lambda';
+import { Construct } from 'constructs';
+import { EventConsumer, type EventConsumerProps } from './constructs/event-consumer.ts';
+import type { DataStack } from './data-stack.ts';
+import type { SandboxStack } from './sandbox-stack.ts';
+import type { ServiceStack } from './service-stack.ts';
+import type { ProcessorProps } from './settings/processors.ts';
+import { PREFIX } from './settings/rules.ts';
+import type { Settings } from './settings.ts';
+import { buildStacks } from './stacks.ts';
+
+/**
+ * The settings of a deployment, by the names that they have in CDK context after `payonce:` (README, "Deploy it to AWS"). What is not
+ * given has the value of the context of the app, if that has one, and otherwise its default.
+ */
+export interface PayonceProps
+  extends Partial<Omit<Settings, 'archiveWriter' | 'processors' | 'routes'>>,
+    ProcessorProps {
+  /** The account and the region of the stacks. @default those of the credentials of the deploy */
+  readonly env?: Environment;
+}
+
+/** A consumer of yours. */
+export interface AddConsumerProps extends Pick<EventConsumerProps, 'events' | 'metadata' | 'concurrency'> {
+  /** Its handler is made with `createEventHandler` of `payonce/events`, for the same events. Its timeout is at most 30 seconds. */
+  readonly function: Function;
+}
+
+/**
+ * A deployment of Payonce in an app: the stacks `PayonceData`, `PayonceService` and, with `sandbox`, `PayonceSandbox`, each after the name
+ * of the environment. An app has one for each environment. The functions come with the package, so no bundler runs.
+ */
+export class Payonce extends Construct {
+  /** The stateful resources: the tables, the bus `data.events.bus`, the secrets. */
+  readonly data: DataStack;
+  /** The API and its functions. */
+  readonly service: ServiceStack;
+  /** The sandbox processor, if it is deployed. */
+  readonly sandbox?: SandboxStack;
+
+  /** @throws Error for an invalid setting, with the given value and the allowed values */
+  constructor(scope: Construct, id: string, { env, ...settings }: PayonceProps = {}) {
+    super(scope, id);
+    // The templates are those that the tests of Payonce deploy, whatever flags the app has.
+    for (const [name, value] of Object.entries(flags())) this.node.setContext(name, value);
+    for (const [name, value] of Object.entries(settings))
+      if (value !== undefined) this.node.setContext(`${PREFIX}${name}`, value);
+    const stacks = buildStacks(this, env === undefined ? {} : { env });
+    if (stacks === undefined)
+      throw new Error(`${PREFIX}archiveWriter is for the archive of another account alone: use ArchiveStack`);
+    const { data, service, sandbox } = stacks;
+    this.data = data;
+    this.service = service;
+    if (sandbox !== undefined) this.sandbox = sandbox;
+  }
+
+  /** Delivers events to a function: rule, queue and dead-letter queue, with alarms. @param scope a stack of yours */
+  addConsumer(scope: Construct, id: string, { function: made, ...props }: AddConsumerProps): EventConsumer {
+    const { role } = made;
+    if (role === undefined)
+      throw new Error(`${id}: its function has no role, so it cannot be allowed to read its queue`);
+    return new EventConsumer(scope, id, { ...props, consumer: { function: made, role }, bus: this.data.events.bus });
+  }
+}
+
+/** The feature flags of cdk.json. */
+function flags(): Readonly<Record<string, unknown>> {
+  const { context } = JSON.parse(readFileSync(new URL('../cdk.json', import.meta.url), 'utf8')) as {
+    readonly context: Readonly<Record<string, unknown>>;
+  };
+  return context;
+}

@@ -1,0 +1,129 @@
+/**
+ * Makes the package: `npm run package` writes `dist/payonce-<version>.tgz`, which others install. Nothing is published.
+ * The packages that the code needs are part of its bundles, so the package has no dependencies.
+ */
+import { execFileSync } from 'node:child_process';
+import { copyFileSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { dirname, join, relative, resolve } from 'node:path';
+import { parseArgs } from 'node:util';
+import { type BuildOptions, build } from 'esbuild';
+import { bundle } from '../lib/lambda-code.ts';
+import { BINARIES, PROJECT } from '../local/directories.ts';
+import { DOORS, EVERYWHERE, manifestOf } from './manifest.ts';
+
+const { values } = parseArgs({ options: { directory: { type: 'string', default: join(PROJECT, 'dist') } } });
+const DESTINATION = resolve(values.directory);
+const FOLDER = join(DESTINATION, 'package');
+
+/** Files that go into the package as they are. */
+const COPIED: Readonly<Record<string, string>> = {
+  'package/payonce.mjs': 'bin/payonce.mjs',
+  'cdk.json': 'cdk.json',
+  LICENSE: 'LICENSE',
+  'README.md': 'README.md',
+};
+
+const COMMON: BuildOptions = {
+  absWorkingDir: PROJECT,
+  outdir: join(FOLDER, 'dist'),
+  bundle: true,
+  entryNames: '[name]',
+  format: 'esm',
+  mainFields: ['module', 'main'],
+  sourcemap: 'linked',
+  sourcesContent: true,
+  legalComments: 'none',
+  logLevel: 'error',
+};
+
+const entries = (names: readonly string[]): string[] => names.map((name) => `${name}.ts`);
+
+async function makeCode(): Promise<void> {
+  const onNode = Object.values(DOORS).filter((name) => !EVERYWHERE.includes(name));
+  await Promise.all([
+    build({ ...COMMON, entryPoints: entries(EVERYWHERE), platform: 'neutral', target: 'es2022' }),
+    build({
+      ...COMMON,
+      entryPoints: entries([...onNode, 'package/cli']),
+      platform: 'node',
+      target: 'node24',
+      splitting: true,
+      chunkNames: 'chunk-[hash]',
+      minifySyntax: true,
+      minifyWhitespace: true,
+      external: ['aws-cdk-lib', 'constructs'],
+    }),
+  ]);
+}
+
+/** The declarations that the doors lead to. Those of the rest of the project stay behind. */
+function makeTypes(): void {
+  const all = join(DESTINATION, 'types');
+  execFileSync(join(BINARIES, 'tsc'), ['-p', 'package', '--outDir', all], { cwd: PROJECT, stdio: 'inherit' });
+  const open = Object.values(DOORS).map((name) => join(all, `${name}.d.ts`));
+  const seen = new Set(open);
+  for (let path = open.pop(); path !== undefined; path = open.pop()) {
+    const text = readFileSync(path, 'utf8').replaceAll(/((?:from |import\()['"]\.[^'"]*)\.ts(?=['"])/g, '$1.js');
+    for (const [, file = ''] of text.matchAll(/(?:from |import\()['"](\.[^'"]*)\.js['"]/g)) {
+      const next = join(dirname(path), `${file}.d.ts`);
+      if (!seen.has(next)) open.push(next);
+      seen.add(next);
+    }
+    write(join('types', relative(all, path)), text);
+  }
+  rmSync(all, { recursive: true });
+}
+
+/** Its files are copied, so that no source map names it. */
+const COPIED_PACKAGES = ['swagger-ui-dist'];
+
+/** The licences of the packages whose code is in the package, by its source maps. */
+function licences(): string {
+  const maps = ['dist', 'functions'].flatMap((each) =>
+    readdirSync(join(FOLDER, each), { recursive: true, encoding: 'utf8' })
+      .filter((file) => file.endsWith('.map'))
+      .map(
+        (file) => JSON.parse(readFileSync(join(FOLDER, each, file), 'utf8')) as { readonly sources: readonly string[] },
+      ),
+  );
+  const folders = maps.flatMap(({ sources }) =>
+    sources.flatMap((file) => /node_modules\/(?:.*\/node_modules\/)?(?:@[^/]+\/)?[^/]+(?=\/)/.exec(file) ?? []),
+  );
+  const copied = COPIED_PACKAGES.map((name) => `node_modules/${name}`);
+  const texts = [...new Set([...folders, ...copied])].toSorted().map((folder) => {
+    const { name, version, license } = JSON.parse(readFileSync(join(PROJECT, folder, 'package.json'), 'utf8')) as {
+      readonly [field in 'name' | 'version' | 'license']: string;
+    };
+    const file = readdirSync(join(PROJECT, folder)).find((each) => /^licen[cs]e/i.test(each));
+    const text = file === undefined ? '' : `\n\n${readFileSync(join(PROJECT, folder, file), 'utf8').trim()}`;
+    return `${name} ${version}: ${license}${text}`;
+  });
+  return `${texts.join(`\n\n${'-'.repeat(80)}\n\n`)}\n`;
+}
+
+function write(path: string, text: string): void {
+  const to = join(FOLDER, path);
+  mkdirSync(dirname(to), { recursive: true });
+  writeFileSync(to, text);
+}
+
+// npm and tsc would leave a cache in the temporary folder.
+process.env['NODE_DISABLE_COMPILE_CACHE'] = '1';
+rmSync(FOLDER, { recursive: true, force: true });
+await makeCode();
+makeTypes();
+bundle(join(FOLDER, 'functions'));
+write('THIRD-PARTY-LICENSES', licences());
+for (const [from, to] of Object.entries(COPIED)) {
+  mkdirSync(dirname(join(FOLDER, to)), { recursive: true });
+  copyFileSync(join(PROJECT, from), join(FOLDER, to));
+}
+const project = JSON.parse(readFileSync(join(PROJECT, 'package.json'), 'utf8')) as Parameters<typeof manifestOf>[0];
+write('package.json', `${JSON.stringify(manifestOf(project), null, 2)}\n`);
+const packed = execFileSync('npm', ['pack', '--silent', '--ignore-scripts', '--pack-destination', DESTINATION], {
+  cwd: FOLDER,
+  encoding: 'utf8',
+});
+const tarball = join(DESTINATION, packed.trim());
+if (!existsSync(tarball)) throw new Error(`npm pack wrote no ${tarball}`);
+console.log(tarball);

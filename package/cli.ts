@@ -1,0 +1,2 @@
+/** `payonce`: the command line. */
+import '../cli/main.ts';

@@ -1,0 +1,23 @@
+/** `payonce/client`: for Node 20 and later, and for browsers. It has no dependency. */
+export * from '../client/client.ts';
+export {
+  type ClientCode,
+  isProblem,
+  PayonceError,
+  type Problem,
+  type ProblemCode,
+  ProblemError,
+  UnfinishedError,
+  type WayOn,
+} from '../client/errors.ts';
+export {
+  type KeyStore,
+  memoryKeys,
+  type StoredAnswer,
+  type StoredOperation,
+  type StoredRequest,
+  storedIn,
+} from '../client/key-store.ts';
+export type { Once } from '../client/operations.ts';
+export type { Limits } from '../client/sender.ts';
+export type { Surroundings } from '../client/surroundings.ts';

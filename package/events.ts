@@ -1,0 +1,51 @@
+/** `payonce/events`: the events on the bus, and the handler of a consumer of the team. */
+import type { SQSBatchResponse, SQSEvent } from 'aws-lambda';
+import type { EventName } from '../lambdas/events/contract.ts';
+import { typeOfEvent } from '../lambdas/events/domain/event.ts';
+import { type EventOf, readEvent } from '../lambdas/events/http/event-schemas.ts';
+import type { TransactItem } from '../lambdas/once/store/transact-items.ts';
+import { type BusEvent, createOnce, type OnceOptions } from '../lambdas/services/once.ts';
+
+export { ALL_EVENTS, type EventName, EventNames, PUBLIC_EVENTS, type TypeOfEvent } from '../lambdas/events/contract.ts';
+export { type EventOf, EventSchemas, type ReadEvent, readEvent } from '../lambdas/events/http/event-schemas.ts';
+
+/** A consumer, and the table with its records. */
+export interface EventHandlerOptions<Name extends EventName>
+  extends Pick<OnceOptions, 'table' | 'client' | 'retentionHours'> {
+  /** The events that its rule selects, as `addConsumer` names them. */
+  readonly events: readonly Name[];
+  /** The handler name, in lower case with hyphens. It never changes, because records contain it. */
+  readonly handler: string;
+  /** The business key, for example the order's id: one effect for each key, permanently. @default the event's id, for 30 days */
+  readonly key?: (event: EventOf<Name>) => string;
+  /** Returns the writes of an event, at most 99, which are one transaction with its record. It is called again when a condition did not hold. */
+  readonly handle: (event: EventOf<Name>) => Promise<readonly TransactItem[]>;
+}
+
+/**
+ * The handler of a queue with events of Payonce's bus. Each event takes effect once, whatever is delivered twice. A message that fails, or
+ * that no schema of these events fits, is delivered again alone, and at last waits in the dead-letter queue.
+ *
+ * @throws Error when an option is not valid
+ */
+export function createEventHandler<const Name extends EventName>({
+  events,
+  handler,
+  key,
+  handle,
+  ...options
+}: EventHandlerOptions<Name>): (event: SQSEvent) => Promise<SQSBatchResponse> {
+  const read = (given: BusEvent): EventOf<Name> => {
+    const name = events.find((each) => typeOfEvent(each) === given.event.type);
+    if (name === undefined)
+      throw new Error(`${handler} does not take ${given.event.type}: its rule selects more than its handler.`);
+    const known = readEvent(name, given);
+    if (known.kind === 'event') return known.event;
+    throw new Error(`${given.event.id} is ${known.kind}: ${known.detail}`);
+  };
+  return createOnce(options).createEventHandler({
+    handler,
+    ...(key === undefined ? {} : { key: (given) => key(read(given)) }),
+    handle: async (given) => handle(read(given)),
+  });
+}

@@ -1,0 +1,60 @@
+import { basename } from 'node:path';
+
+/** What the package says about itself, beside the names and versions of package.json. */
+
+/** The doors by their names after `payonce`, each with its source. */
+export const DOORS = {
+  '.': 'package/constructs',
+  './client': 'package/client',
+  './browser-keys': 'client/browser-keys',
+  './file-keys': 'client/file-keys',
+  './events': 'package/events',
+  './once': 'lambdas/services/once',
+  './webhooks': 'package/webhooks',
+} as const;
+
+/** The doors whose code runs in browsers and has no dependency. */
+export const EVERYWHERE: readonly string[] = ['package/client', 'client/browser-keys', 'package/webhooks'];
+
+/** The packages that the types of some doors name. Nobody needs one without having it. */
+const OF_TYPES = ['@aws-sdk/client-dynamodb', '@aws-sdk/lib-dynamodb', '@types/aws-lambda', 'hono', 'zod'];
+/** The packages that an app with the constructs has. */
+const OF_CONSTRUCTS = ['aws-cdk-lib', 'constructs'];
+
+interface Project {
+  readonly name: string;
+  readonly version: string;
+  readonly description: string;
+  readonly license: string;
+  readonly dependencies: Readonly<Record<string, string>>;
+  readonly devDependencies: Readonly<Record<string, string>>;
+}
+
+export function manifestOf({ name, version, description, license, dependencies, devDependencies }: Project) {
+  const known = { ...dependencies, ...devDependencies };
+  const peers = [...OF_CONSTRUCTS, ...OF_TYPES];
+  const ranges = peers.map((peer): [string, string] => {
+    const tested = known[peer];
+    if (tested === undefined) throw new Error(`${peer} is a peer of the package, but not a dependency of the project`);
+    return [peer, `^${tested}`];
+  });
+  const exported = Object.entries(DOORS).map(([door, source]): [string, object] => [
+    door,
+    { types: `./types/${source}.d.ts`, default: `./dist/${basename(source)}.js` },
+  ]);
+  return {
+    name,
+    version,
+    description,
+    license,
+    type: 'module',
+    sideEffects: false,
+    bin: { payonce: 'bin/payonce.mjs' },
+    exports: { ...Object.fromEntries(exported), './package.json': './package.json' },
+    files: ['bin', 'cdk.json', 'dist', 'functions', 'types', 'THIRD-PARTY-LICENSES'],
+    engines: { node: '>=20' },
+    peerDependencies: Object.fromEntries(ranges),
+    // The client needs none of them.
+    peerDependenciesMeta: Object.fromEntries(peers.map((peer) => [peer, { optional: true }])),
+  };
+}

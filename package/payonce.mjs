@@ -1,0 +1,12 @@
+#!/usr/bin/env node
+// `payonce` of the package. Plain JavaScript, because an older Node may be unable to run the command.
+const NODE_MAJOR = 24;
+/** "Wrong settings", as documented in docs/cli.md. */
+const EXIT_SETTINGS = 3;
+
+if (Number.parseInt(process.versions.node, 10) >= NODE_MAJOR)
+  await import(new URL('../dist/cli.js', import.meta.url).href);
+else {
+  console.error(`payonce needs Node ${NODE_MAJOR} or later, and this is ${process.versions.node}.`);
+  process.exitCode = EXIT_SETTINGS;
+}

@@ -1,0 +1,63 @@
+import { execFile } from 'node:child_process';
+import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join, resolve } from 'node:path';
+import { promisify } from 'node:util';
+
+const PROJECT = resolve(import.meta.dirname, '..', '..');
+
+interface Ended {
+  readonly code: number;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+/** A project of somebody else, in a folder of its own. */
+export interface ForeignProject {
+  readonly folder: string;
+  /** The package as it was packed, and as it was installed. */
+  readonly tarball: string;
+  readonly installed: string;
+  write(path: string, text: string): void;
+  /** Runs a program with Node. */
+  run(words: readonly string[], environment?: Readonly<Record<string, string>>): Promise<Ended>;
+  remove(): void;
+}
+
+/**
+ * Packs Payonce, and installs the package as npm does. Nothing is loaded: the package has no dependency. The packages that a CDK app has
+ * are those of this project.
+ */
+export async function foreignProject(has: readonly string[]): Promise<ForeignProject> {
+  const folder = mkdtempSync(join(tmpdir(), 'payonce-foreign-'));
+  const packed = await promisify(execFile)(
+    process.execPath,
+    ['local/launch.mjs', 'package/build.ts', '--directory', join(folder, 'packed')],
+    { cwd: PROJECT },
+  );
+  const tarball = packed.stdout.trim();
+  const write = (path: string, text: string): void => {
+    mkdirSync(dirname(join(folder, path)), { recursive: true });
+    writeFileSync(join(folder, path), text);
+  };
+  write('package.json', JSON.stringify({ name: 'somebody-else', private: true, type: 'module' }));
+  const npm = ['install', '--offline', '--ignore-scripts', '--no-audit', '--no-fund', tarball];
+  // npm would leave a cache in the temporary folder.
+  await promisify(execFile)('npm', npm, { cwd: folder, env: { ...process.env, NODE_DISABLE_COMPILE_CACHE: '1' } });
+  for (const name of has) {
+    mkdirSync(dirname(join(folder, 'node_modules', name)), { recursive: true });
+    symlinkSync(join(PROJECT, 'node_modules', name), join(folder, 'node_modules', name));
+  }
+  return {
+    folder,
+    tarball,
+    installed: join(folder, 'node_modules', 'payonce'),
+    write,
+    run: async (words, environment = {}) =>
+      promisify(execFile)(process.execPath, [...words], { cwd: folder, env: { ...process.env, ...environment } }).then(
+        (ended) => ({ code: 0, ...ended }),
+        (error: unknown) => error as Ended,
+      ),
+    remove: () => rmSync(folder, { recursive: true, force: true }),
+  };
+}

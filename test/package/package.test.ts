@@ -1,0 +1,186 @@
+import { existsSync, globSync, readdirSync, readFileSync, statSync } from 'node:fs';
+import { basename, join } from 'node:path';
+import { afterAll, describe, expect, test } from '@jest/globals';
+import { PROCESSORS } from '../../lambdas/processors/registry.ts';
+import { processorSettings } from '../../lib/settings/processors.ts';
+import { DOORS, EVERYWHERE } from '../../package/manifest.ts';
+import { synthesize } from '../support/synth.ts';
+import { foreignProject } from './foreign-app.ts';
+
+/** Measured 10.8 MB, of which most are source maps of the functions. */
+const MOST_PACKED_BYTES = 12_000_000;
+
+const foreign = await foreignProject(['aws-cdk-lib', 'constructs']);
+afterAll(() => foreign.remove());
+
+const read = (path: string): string => readFileSync(join(foreign.installed, path), 'utf8');
+const manifest = JSON.parse(read('package.json')) as {
+  readonly exports: Readonly<Record<string, { readonly types: string; readonly default: string }>>;
+  readonly peerDependencies: Readonly<Record<string, string>>;
+  readonly dependencies?: unknown;
+};
+
+test('the package has these files, and no source, test or file of the local AWS', () => {
+  const folders = ['bin', 'dist', 'functions', 'types'];
+  const files = ['LICENSE', 'README.md', 'THIRD-PARTY-LICENSES', 'cdk.json', 'package.json'];
+  expect(readdirSync(foreign.installed).toSorted()).toEqual([...files, ...folders].toSorted());
+  const all = readdirSync(foreign.installed, { recursive: true, encoding: 'utf8' });
+  expect(all.filter((path) => /(?:^|\/)(?:\.payonce|test|local|demo|bench|node_modules)(?:\/|$)/.test(path))).toEqual(
+    [],
+  );
+  const unexpected = all.filter((path) => /\.[a-z]+$/.test(path) && !/\.(?:d\.ts|m?js|map|css|json|md)$/.test(path));
+  expect(unexpected).toEqual([]);
+  const sources = readdirSync(join(import.meta.dirname, '..', '..', 'lambdas', 'functions'));
+  const functions = [...sources.map((file) => file.replace(/\.ts$/, '')), 'sandbox-processor'];
+  expect(readdirSync(join(foreign.installed, 'functions')).toSorted()).toEqual(functions.toSorted());
+});
+
+test('the package is not larger than it was', () => {
+  expect(statSync(foreign.tarball).size).toBeLessThan(MOST_PACKED_BYTES);
+});
+
+test('the package has no dependencies, and each package that its types name is a peer', () => {
+  expect(manifest.dependencies).toBeUndefined();
+  const types = globSync('types/**/*.d.ts', { cwd: foreign.installed }).map(read).join('\n');
+  const named = [...types.matchAll(/(?:from |import\()['"]((?:@[^/'"]+\/)?[^./'"][^/'"]*)/g)].map(
+    ([, name = '']) => name,
+  );
+  const own = new Set(
+    named
+      .filter((name) => !name.startsWith('node:'))
+      .map((name) => (name === 'aws-lambda' ? '@types/aws-lambda' : name)),
+  );
+  expect([...own].filter((name) => !(name in manifest.peerDependencies))).toEqual([]);
+});
+
+describe('doors', () => {
+  test.each(Object.entries(DOORS))('%s has its code with a source map, and its types', (door, source) => {
+    const code = `dist/${basename(source)}.js`;
+    expect(manifest.exports[door]).toEqual({ types: `./types/${source}.d.ts`, default: `./${code}` });
+    for (const path of [code, `${code}.map`, `types/${source}.d.ts`])
+      expect(existsSync(join(foreign.installed, path))).toBe(true);
+  });
+
+  test('each is imported by its name', async () => {
+    const doors = Object.keys(DOORS).map((door) => `payonce${door.slice(1)}`);
+    foreign.write(
+      'doors.mjs',
+      `const found = {}; for (const door of ${JSON.stringify(doors)}) found[door] = Object.keys(await import(door)); console.log(JSON.stringify(found));`,
+    );
+    const { stdout, stderr } = await foreign.run(['doors.mjs']);
+    expect(stderr).toBe('');
+    const found = JSON.parse(stdout) as Readonly<Record<string, readonly string[]>>;
+    expect(found['payonce']).toEqual(
+      expect.arrayContaining([
+        'Payonce',
+        'DataStack',
+        'ServiceStack',
+        'SandboxStack',
+        'Payments',
+        'Webhooks',
+        'EventConsumer',
+      ]),
+    );
+    expect(found['payonce/client']).toEqual(expect.arrayContaining(['createClient', 'memoryKeys', 'ProblemError']));
+    expect(found['payonce/browser-keys']).toEqual(['browserKeys']);
+    expect(found['payonce/file-keys']).toEqual(['fileKeys']);
+    expect(found['payonce/events']).toEqual(
+      expect.arrayContaining(['createEventHandler', 'EventNames', 'EventSchemas', 'readEvent']),
+    );
+    expect(found['payonce/once']).toEqual(expect.arrayContaining(['createOnce', 'admitJobs', 'FencedError']));
+    expect(found['payonce/webhooks']).toEqual(expect.arrayContaining(['verifyWebhook']));
+  });
+
+  test.each(EVERYWHERE)('%s imports nothing', (source) => {
+    const code = read(`dist/${basename(source)}.js`);
+    expect(code).not.toMatch(/\bimport\b[^;]*from|\bimport\(|\brequire\(|node:/);
+    expect(code).toContain('export {');
+  });
+});
+
+describe('constructs', () => {
+  test('every setting of processors is a typed property', () => {
+    const text = readFileSync(join(import.meta.dirname, '..', '..', 'lib', 'settings', 'processors.ts'), 'utf8');
+    const [, props = ''] = /export interface ProcessorProps \{(.*?)\n\}/s.exec(text) ?? [];
+    const named = [...props.matchAll(/readonly (\w+)\?:/g)].map(([, name = '']) => name);
+    expect(named.toSorted()).toEqual(processorSettings(PROCESSORS).toSorted());
+  });
+
+  test('an app of somebody else has two environments, which are those that context values make', async () => {
+    foreign.write(
+      'app.mjs',
+      `import { App, Aws } from 'aws-cdk-lib';
+       import { Payonce } from 'payonce';
+       const app = new App({ outdir: process.argv[2] });
+       new Payonce(app, 'Default', { sandbox: true });
+       new Payonce(app, 'Staging', { environment: 'staging', sandbox: true, processorUrl: \`https://\${Aws.REGION}.bank.example\`, routes: [{ mode: 'live', processor: 'external' }] });
+       app.synth();`,
+    );
+    const { code, stderr } = await foreign.run(['app.mjs', 'cdk.out'], { CDK_VALIDATION: 'false' });
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+    const names = readdirSync(join(foreign.folder, 'cdk.out')).filter((file) => file.endsWith('.template.json'));
+    const byStack = (name: string) => {
+      const file = names.find((each) => each.startsWith(name)) ?? '';
+      return comparable(JSON.parse(readFileSync(join(foreign.folder, 'cdk.out', file), 'utf8')));
+    };
+    const clone = await synthesize();
+    expect(byStack('PayonceData')).toEqual(comparable(clone.data?.toJSON()));
+    // With the id Default, an app adopts what a clone has deployed: ids of mappings of queues contain the whole path.
+    expect(byStack('PayonceService')).toEqual(comparable(clone.service?.toJSON()));
+    expect(byStack('PayonceSandbox')).toEqual(comparable(clone.sandbox?.toJSON()));
+    const added = typesOf(byStack('StagingPayonceService')).length - typesOf(clone.service?.toJSON()).length;
+    expect(added).toBeGreaterThanOrEqual(0);
+    expect(JSON.stringify(byStack('StagingPayonceService'))).toContain('.bank.example');
+  });
+
+  test('a wrong property is refused with the allowed values', async () => {
+    foreign.write(
+      'wrong.mjs',
+      `import { App } from 'aws-cdk-lib';
+       import { Payonce } from 'payonce';
+       new Payonce(new App(), 'Payonce', { memoryMb: 1 });`,
+    );
+    const { code, stderr } = await foreign.run(['wrong.mjs']);
+    expect(code).toBe(1);
+    expect(stderr).toContain('payonce:memoryMb is 1, but must be a whole number from 128 to 10240');
+  });
+});
+
+function typesOf(template: unknown): readonly string[] {
+  const { Resources } = template as { readonly Resources: Readonly<Record<string, { readonly Type: string }>> };
+  return Object.values(Resources)
+    .map(({ Type }) => Type)
+    .toSorted();
+}
+
+/** Without the code of the functions, which the templates of tests do not have, and the names of the deploys that contain its digests. */
+function comparable(template: unknown): unknown {
+  return JSON.parse(JSON.stringify(template), (name, value: unknown) =>
+    ['Code', 'Metadata', 'aws:cdk:path', 'aws:asset:path'].includes(name) ? undefined : value,
+  );
+}
+
+describe('the command line', () => {
+  const payonce = async (...words: readonly string[]) =>
+    foreign.run([join('node_modules', '.bin', 'payonce'), ...words]);
+
+  test('shows its help without a clone, and has no simulator', async () => {
+    const { code, stdout, stderr } = await payonce('--help');
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+    expect(stdout).toContain('Usage: payonce');
+    expect(stdout).toContain('verify');
+    expect(stdout).not.toContain('simulate');
+  });
+
+  test('shows a bill without a clone', async () => {
+    const { code, stdout } = await payonce('cost', '--json', '--context', 'payonce:sandbox=true');
+    expect(code).toBe(0);
+    expect(JSON.parse(stdout)).toMatchObject({ region: 'us-east-1', lines: expect.anything() as unknown });
+  });
+
+  test('says in one sentence that no local stack runs here', async () => {
+    const { code, stderr } = await payonce('tenants', 'list', '--local');
+    expect(code).toBe(4);
+    expect(stderr).toMatch(/^No local stack runs in .*payonce-foreign-.*\.payonce: .*\n$/);
+  });
+});
