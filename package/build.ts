@@ -9,6 +9,7 @@ import { parseArgs } from 'node:util';
 import { type BuildOptions, build } from 'esbuild';
 import { bundle } from '../lib/lambda-code.ts';
 import { BINARIES, PROJECT } from '../local/directories.ts';
+import { isAllowedLicence } from './licences.ts';
 import { DOORS, EVERYWHERE, manifestOf } from './manifest.ts';
 
 const { values } = parseArgs({ options: { directory: { type: 'string', default: join(PROJECT, 'dist') } } });
@@ -91,9 +92,14 @@ function licences(): string {
   );
   const copied = COPIED_PACKAGES.map((name) => `node_modules/${name}`);
   const texts = [...new Set([...folders, ...copied])].toSorted().map((folder) => {
-    const { name, version, license } = JSON.parse(readFileSync(join(PROJECT, folder, 'package.json'), 'utf8')) as {
-      readonly [field in 'name' | 'version' | 'license']: string;
-    };
+    const {
+      name,
+      version,
+      license = 'no licence',
+    } = JSON.parse(readFileSync(join(PROJECT, folder, 'package.json'), 'utf8')) as {
+      readonly [field in 'name' | 'version']: string;
+    } & { readonly license?: string };
+    if (!isAllowedLicence(license)) throw new Error(`${name} has ${license}, which is not in package/licences.ts`);
     const file = readdirSync(join(PROJECT, folder)).find((each) => /^licen[cs]e/i.test(each));
     const text = file === undefined ? '' : `\n\n${readFileSync(join(PROJECT, folder, file), 'utf8').trim()}`;
     return `${name} ${version}: ${license}${text}`;

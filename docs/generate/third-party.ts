@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs';
+import { isAllowedLicence } from '../../package/licences.ts';
 
 /** A package as package-lock.json has it. */
 export interface Locked {
@@ -9,20 +10,6 @@ export interface Locked {
   readonly devOptional?: boolean;
   readonly optional?: boolean;
 }
-
-/** Licences that ask for no more than a notice. Not here: copyleft, licences of one's own, and none. */
-const ALLOWED: ReadonlySet<string> = new Set([
-  'MIT',
-  'MIT-0',
-  'Apache-2.0',
-  'ISC',
-  'BSD-2-Clause',
-  'BSD-3-Clause',
-  '0BSD',
-  'BlueOak-1.0.0',
-  'CC0-1.0',
-  'Unlicense',
-]);
 
 /** Packages for development whose files are deployed: the pages of the API documentation. */
 const COPIED = ['node_modules/swagger-ui-dist'];
@@ -41,17 +28,10 @@ export function shipped(packages: Readonly<Record<string, Locked>>): readonly (r
 /** @returns a sentence for each package that must not be shipped */
 export function licenceFaults(packages: Readonly<Record<string, Locked>>): readonly string[] {
   return shipped(packages).flatMap(([path, { license = 'no licence' }]) =>
-    isAllowed(license)
+    isAllowedLicence(license)
       ? []
-      : [`${nameOf(path)} has ${license}, which is not in the list of docs/generate/third-party.ts`],
+      : [`${nameOf(path)} has ${license}, which is not in the list of package/licences.ts`],
   );
-}
-
-/** Of alternatives, one is enough. An expression with both words is refused, because it is not parsed. */
-function isAllowed(license: string): boolean {
-  const parts = license.replaceAll(/[()]/g, '').split(/ (?:OR|AND) /);
-  const allowed = parts.filter((part) => ALLOWED.has(part)).length;
-  return license.includes(' AND ') ? allowed === parts.length : allowed > 0;
 }
 
 function nameOf(path: string): string {
@@ -67,6 +47,7 @@ export function thirdPartyPage(packages: Readonly<Record<string, Locked>> = lock
 
 The code of these packages is in the functions and the bridge that are deployed. The client has none. Their licences ask for no more than a notice: a
 package with another licence, or with none, fails \`test/docs/third-party\`. Packages for development are not deployed, and neither is Node 24, which \`npm ci\` installs as an optional package.
+The [package](package.md) also contains those that the command line needs; \`npm run package\` puts their licences into its \`THIRD-PARTY-LICENSES\`, and fails for another one.
 
 The table is made from package-lock.json by \`npm run docs:tables\`.
 
