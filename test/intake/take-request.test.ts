@@ -1,6 +1,7 @@
 import { DeleteCommand } from '@aws-sdk/lib-dynamodb';
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import { eventOf } from '../../lambdas/events/domain/event.ts';
+import { MAX_BODY_BYTES } from '../../lambdas/kernel/contract/limits.ts';
 import { IdempotencyTable } from '../../lambdas/kernel/contract/tables.ts';
 import { PAYMENTS_TIMEOUT_SECONDS } from '../../lambdas/kernel/contract/timing.ts';
 import { RetryableError } from '../../lambdas/kernel/faults.ts';
@@ -280,6 +281,37 @@ describe('an event that must wait', () => {
     site.world.clock.advance(26_000);
     expect(await site.takeDue()).toBe(1);
     expect(site.charged()).toBe(1);
+  });
+});
+
+describe('an id whose record has expired', () => {
+  const terms = { metadata: { order: '6735' } };
+  beforeEach(async () => {
+    await site.deliver(site.inQueue(json(terms)));
+    site.world.clock.advance(9 * 24 * HOUR_MS);
+  });
+
+  test('is done, when it comes again as it was', async () => {
+    await site.deliver(site.inQueue(json(terms)));
+    expect([site.batches.at(-1), site.queues.parked, site.charged()]).toEqual([['done_before'], [], 1]);
+  });
+
+  test.each([
+    ['amount', { ...terms, amount: 1001 }],
+    ['metadata', { metadata: { order: '6736' } }],
+  ])('rings, when another request comes under it: another %s', async (_what, changes) => {
+    await site.deliver(site.inQueue(json(changes)));
+    expect([site.parkedReasons, site.charged()]).toEqual([['changed'], 1]);
+  });
+});
+
+describe('a payload that is too long', () => {
+  // A megabyte of digits takes seconds to search: a batch of them would end the function at each delivery, and stop its partition.
+  test('is parked with the part that is kept, and only that part is searched', async () => {
+    const kept = 'x'.repeat(MAX_BODY_BYTES + 1);
+    await site.process()(site.inTopic(`${kept} 4242 4242 4242 4242`, `4242 4242 4242 4242 ${kept}`));
+    expect(site.parkedReasons).toEqual(['malformed', 'malformed']);
+    expect(site.queues.parked.map(({ body }) => body)).toEqual([kept, '=']);
   });
 });
 

@@ -9,6 +9,7 @@ import { paymentOfEvent } from '../../kernel/ids.ts';
 import type { RequestCount, Telemetry } from '../../kernel/platform/telemetry.ts';
 import { findSensitive } from '../../kernel/sensitive.ts';
 import type { RunNotes } from '../../once/use/execute-once.ts';
+import { isRequestedBy } from '../../payments/domain/transition.ts';
 import { createPaymentBody, requestedPayment } from '../../payments/http/payment-objects.ts';
 import { type NewPaymentTools, readyPayment } from '../../payments/http/post-payment.ts';
 import { runCounts } from '../../payments/http/run-counts.ts';
@@ -65,16 +66,18 @@ export async function takeRequest(tools: IntakeTools, message: RequestMessage): 
     tools.telemetry.run('payment-request', counts, { sender, outcome: outcome.kind, payment: request.paymentId });
     return taken;
   };
+  const parkChanged = () => park('changed', `another request was taken as ${request.paymentId}`);
   switch (outcome.kind) {
     case 'first':
       return settled('done');
     case 'replay':
-    case 'key_expired':
       return settled('done_before');
+    case 'key_expired':
+      return (await isChanged(tools, request)) ? parkChanged() : settled('done_before');
     case 'in_progress':
       return later(leftOf(outcome, tools.clock.nowMs()), counts);
     case 'payload_mismatch':
-      return park('changed', `another request was taken as ${request.paymentId}`);
+      return parkChanged();
     case 'reference_used':
       return park('refused', `reference_already_used by ${outcome.paymentId}`);
     case 'no_processor':
@@ -163,16 +166,19 @@ function detailOf({ code, detail, param }: Problem): string {
 
 const anyObject: z.ZodType<JsonObject> = z.looseObject({});
 
-/** A message without what must not be stored: it loses its payload if it has a card number or a secret, and what is too long. */
+/**
+ * A message without what must not be stored: it loses what is too long, and its payload if the rest has a card number or a secret. No
+ * more than the rest is searched: ten megabytes would take longer than the function has, at each delivery.
+ */
 export function keepable(message: RequestMessage): RequestMessage {
-  const { payload } = message;
+  const payload = message.payload.subarray(0, MAX_BODY_BYTES + 1);
   const read = readJsonObject(asBody(payload));
   const isClean = read.kind === 'refused' || validateBody(anyObject, read.value).kind === 'valid';
   // Text that is no JSON is searched, too.
   if (!isClean || textsOf(payload).some((text) => findSensitive(text) !== undefined)) {
     return { ...message, payload: new Uint8Array() };
   }
-  return { ...message, payload: payload.subarray(0, MAX_BODY_BYTES + 1) };
+  return { ...message, payload };
 }
 
 /** What a reader of the payload could see in it, also in JSON that is not accepted. */
@@ -189,6 +195,12 @@ const ESCAPE = /\\u([0-9a-f]{4})/gi;
 
 async function hasBegun({ store }: IntakeTools, { paymentId }: CreatePayment): Promise<boolean> {
   return (await store.readPayment(paymentId)) !== undefined;
+}
+
+/** The record with the fingerprint is gone, and the payment's chain has the terms. */
+async function isChanged({ store, digest }: IntakeTools, request: CreatePayment): Promise<boolean> {
+  const chain = await store.readPayment(request.paymentId);
+  return chain !== undefined && !isRequestedBy(digest, chain.first, request);
 }
 
 /** As for HTTP: if the limits cannot be read, requests are not held up. */
