@@ -13,8 +13,8 @@ import { HAS_BROWSER, RealBrowser } from './browser.ts';
 import { chargesIn } from './client-world.ts';
 
 /**
- * A page of a team. `create` pays; at one step, counted from 0, the page stops for ever and says so in its title. `localKeys` is the
- * store that Payonce does not have: `localStorage`, with a lock across tabs.
+ * A page of a team. `create` pays; at one step, counted from 0, the page stops for ever and says so in its title. `localKeys` and
+ * `splitKeys` are stores as Payonce does not have them: `localStorage` with a lock across tabs, and without one.
  */
 const PAGE = `<!doctype html><title>ready</title><script type="module">
 import { browserKeys, createClient } from '/client.js';
@@ -28,7 +28,16 @@ const localKeys = () => ({
     localStorage[request.operation] = JSON.stringify({ ...request, answer });
   }),
 });
-const stores = { browserKeys, localKeys };
+const splitKeys = () => ({
+  putIfAbsent: async (request) => {
+    const stored = localStorage[request.operation] ?? JSON.stringify(request);
+    await new Promise((resolve) => setTimeout(resolve, 100));
+    localStorage[request.operation] = stored;
+    return JSON.parse(stored);
+  },
+  keepAnswer: () => undefined,
+});
+const stores = { browserKeys, localKeys, splitKeys };
 let steps = 0;
 globalThis.create = async (operation, { stopsAt = -1, store = 'browserKeys' } = {}) => {
   const stop = async () => {
@@ -174,17 +183,26 @@ const create = (page: Page, operation: string, options: object = {}) =>
     expect(rows).toEqual(names.map((operation) => ({ operation, key: `k ${operation}`, answer: { status: 201 } })));
   });
 
-  test('charges once for each of many operations that two tabs begin at once', async () => {
+  /** @returns for each operation, how many payments its two tabs were told of */
+  async function paidInTwoTabs(names: readonly string[], store?: string): Promise<readonly number[]> {
     const tabs = [await browser.open(url), await browser.open(url)];
-    const names = Array.from({ length: 20 }, (_, each) => `order_${operations}_${each}`);
-    const paid = await Promise.all(
-      names.map(async (name) => {
-        const ids = await Promise.all(tabs.map(async (tab) => (await create(tab, name)).id));
-        return new Set(ids).size;
-      }),
-    );
-    expect(paid).toEqual(names.map(() => 1));
-    expect(chargesIn(api)).toBe(names.length);
+    const pay = async (name: string) => {
+      const ids = await Promise.all(tabs.map(async (tab) => (await create(tab, name, { store })).id));
+      return new Set(ids).size;
+    };
+    return Promise.all(names.map(pay));
+  }
+
+  const TWENTY = Array.from({ length: 20 }, (_, each) => `tabs_${each}`);
+
+  test('charges once for each of many operations that two tabs begin at once', async () => {
+    expect(await paidInTwoTabs(TWENTY)).toEqual(TWENTY.map(() => 1));
+    expect(chargesIn(api)).toBe(TWENTY.length);
+  });
+
+  test('is seen to charge twice when two tabs find no row, and then each stores one', async () => {
+    expect(await paidInTwoTabs(TWENTY, 'splitKeys')).toContain(2);
+    expect(chargesIn(api)).toBeGreaterThan(TWENTY.length);
   });
 
   test('sends nothing when the browser stores nothing', async () => {
