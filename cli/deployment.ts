@@ -46,6 +46,16 @@ export async function stackOutputs<const Names extends readonly Output[]>(
   return found as { readonly [Index in keyof Names]: string };
 }
 
+/** The bucket of the archive. @returns undefined without an archive */
+export async function archiveBucket(target: AwsTarget): Promise<string | undefined> {
+  const client = new CloudFormationClient(target);
+  const name = stackNameOf('data', target.environment);
+  const { Stacks = [] } = await client.send(new DescribeStacksCommand({ StackName: name })).catch(async (error) => {
+    throw await withoutStack(client, name, error);
+  });
+  return Stacks[0]?.Outputs?.find(({ OutputKey }) => OutputKey === StackOutput.archiveBucket)?.OutputValue;
+}
+
 async function withoutStack(client: CloudFormationClient, name: string, error: unknown): Promise<unknown> {
   if (!(error instanceof Error) || !error.message.includes('does not exist')) return error;
   const region = await client.config.region();

@@ -1,11 +1,16 @@
 import { type Command, InvalidArgumentError } from 'commander';
 import { DynamoDbActivity } from '../lambdas/activity/store/dynamodb-activity.ts';
+import { NO_BOUNDS, timeOf } from '../lambdas/archive/domain/judge-chain.ts';
+import { archivedRows } from '../lambdas/archive/store/archived-lines.ts';
 import { DynamoDbLedgerRows } from '../lambdas/archive/store/dynamodb-ledger-rows.ts';
 import { putBackRow } from '../lambdas/archive/store/put-back-row.ts';
+import { s3Client } from '../lambdas/archive/store/s3-archive.ts';
+import { S3Objects } from '../lambdas/archive/store/s3-objects.ts';
+import { type LedgerRows, wholeChain } from '../lambdas/archive/use/ledger-rows.ts';
 import { LedgerRow } from '../lambdas/kernel/contract/rows.ts';
 import { parseOrderId, parsePaymentId } from '../lambdas/kernel/ids.ts';
 import { transitionSort } from '../lambdas/payments/store/items.ts';
-import { openTables } from './deployment.ts';
+import { type AwsTarget, archiveBucket, openTables } from './deployment.ts';
 import { CliFailure, ExitCode } from './failure.ts';
 import type { Session } from './session.ts';
 
@@ -16,7 +21,7 @@ interface Row {
 }
 
 interface Chosen {
-  readonly fromTable: string;
+  readonly fromTable?: string;
   readonly reason: string;
 }
 
@@ -24,29 +29,51 @@ interface Chosen {
 export function addPutBack(tables: Command, session: Session): void {
   tables
     .command('mend')
-    .description('puts the original of one row of the Ledger back, from a table that was restored to an earlier moment')
+    .description('puts the original of one row of the Ledger back, from the archive or from a restored table')
     .argument('<row>', 'the id of a payment or an order, a slash, and the sequence: pay_…/2', readRow)
-    .requiredOption('--from-table <name>', 'the restored table (tables restore --only ledger)')
+    .option('--from-table <name>', 'a restored table (tables restore --only ledger); the default is the archive')
     .requiredOption('--reason <text>', 'why; it is in the activity log, and must name no payer')
     .action((row: Row, chosen: Chosen) => putBack(session, row, chosen));
 }
 
 async function putBack(session: Session, { id, chain, sort }: Row, { fromTable, reason }: Chosen): Promise<void> {
-  const { client, tables, pacing } = await openTables(await session.aws());
+  const target = await session.aws();
+  const { client, tables, pacing } = await openTables(target);
+  const rows = new DynamoDbLedgerRows(client, tables.ledger, pacing);
+  const source =
+    fromTable === undefined
+      ? await archiveOf(target, rows, { id, chain, sort })
+      : { name: fromTable, rows: new DynamoDbLedgerRows(client, fromTable, pacing) };
   const kind = await putBackRow(
     {
-      ledger: { table: tables.ledger, rows: new DynamoDbLedgerRows(client, tables.ledger, pacing) },
-      source: { name: fromTable, rows: new DynamoDbLedgerRows(client, fromTable, pacing) },
+      ledger: { table: tables.ledger, rows },
+      source,
       activity: new DynamoDbActivity(client, tables, pacing),
       clock: pacing.clock,
     },
     { chain, sort, id, operator: session.operator, reason },
   );
-  if (kind === 'no_original') throw new CliFailure(ExitCode.notFound, `${fromTable} has no row ${sort} of ${id}.`);
+  if (kind === 'no_original') throw new CliFailure(ExitCode.notFound, `${source.name} has no row ${sort} of ${id}.`);
   if (kind === 'does_not_fit')
-    throw new CliFailure(ExitCode.refused, `The row ${sort} of ${fromTable} does not fit into the chain of ${id}.`);
+    throw new CliFailure(ExitCode.refused, `The row ${sort} of ${source.name} does not fit into the chain of ${id}.`);
   const told = kind === 'put' ? 'The row is put back.' : 'The Ledger has this row already. Nothing was changed.';
   session.show({ id, row: sort, outcome: kind }, [told]);
+}
+
+/** The archive of the deployment, read from the time of the chain's first row on, and whole when the row is not in that. */
+async function archiveOf(target: AwsTarget, ledger: LedgerRows, { chain, sort }: Row) {
+  const bucket = await archiveBucket(target);
+  if (bucket === undefined)
+    throw new CliFailure(ExitCode.usage, 'This deployment has no archive: name a restored table with --from-table.');
+  const bounds = timeOf((await wholeChain(ledger, chain)).map(({ row }) => row));
+  const objects = new S3Objects(s3Client(target), bucket);
+  const rows: Pick<LedgerRows, 'chain'> = {
+    chain: async (...place) => {
+      const near = await archivedRows(objects, bounds).chain(...place);
+      return near.rows.some(({ row }) => row.sort === sort) ? near : archivedRows(objects, NO_BOUNDS).chain(...place);
+    },
+  };
+  return { name: bucket, rows };
 }
 
 function readRow(text: string): Row {

@@ -4,8 +4,11 @@ import { DescribeTableCommand, DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import type { Command } from 'commander';
 import { nameOfChain } from '../lambdas/activity/domain/activity.ts';
 import { type Bounds, NO_BOUNDS } from '../lambdas/archive/domain/judge-chain.ts';
+import { archivedLines } from '../lambdas/archive/store/archived-lines.ts';
 import { DynamoDbLedgerRows } from '../lambdas/archive/store/dynamodb-ledger-rows.ts';
 import { RowFiles } from '../lambdas/archive/store/row-files.ts';
+import { s3Client } from '../lambdas/archive/store/s3-archive.ts';
+import { S3Objects } from '../lambdas/archive/store/s3-objects.ts';
 import { rowsBetween } from '../lambdas/archive/use/rows-between.ts';
 import { ROWS_BEGIN, type RowFinding, type RowsState, verifyRows } from '../lambdas/archive/use/verify-rows.ts';
 import { LedgerRow } from '../lambdas/kernel/contract/rows.ts';
@@ -14,10 +17,12 @@ import { LedgerChains } from '../lambdas/orders/store/ledger-chains.ts';
 import { DynamoDbOwners } from '../lambdas/tenants/store/tenant-owners.ts';
 import { PAYONCE_DIRECTORY } from '../local/directories.ts';
 import { allOwners, OF_DEPLOYMENT } from './activity.ts';
-import { openTables } from './deployment.ts';
+import { archiveBucket, openTables } from './deployment.ts';
 import { CliFailure, ExitCode } from './failure.ts';
 import { readSeconds, type Session } from './session.ts';
 
+/** A row is in the archive after its batching window, at most five minutes, and the time of a batch. */
+const ARCHIVED_WITHIN_MS = 30 * 60_000;
 /** Maximum number of findings that are printed. The JSON document contains all that were kept. */
 const MOST_SHOWN = 50;
 
@@ -26,6 +31,8 @@ interface Chosen {
   readonly to?: number;
   readonly payment?: string;
   readonly table?: string;
+  readonly archiveOnly?: boolean;
+  readonly archiveBucket?: string;
   readonly state?: string;
 }
 
@@ -33,11 +40,13 @@ interface Chosen {
 export function addVerify(program: Command, session: Session): void {
   program
     .command('verify')
-    .description('verifies the chains of the Ledger and names the first broken link of each')
+    .description('verifies the chains of the Ledger, and compares the Ledger with the archive in both directions')
     .option('--from <seconds>', 'only what happened at this time or later, in Unix seconds', readSeconds)
     .option('--to <seconds>', 'only what happened before this time, in Unix seconds', readSeconds)
     .option('--payment <id>', 'only this payment or order')
     .option('--table <name>', 'this Ledger table; the default is that of the deployment')
+    .option('--archive-only', 'the archive alone, without the Ledger')
+    .option('--archive-bucket <name>', 'this bucket; the default is that of the deployment, if it has an archive')
     .option('--state <file>', 'where progress is kept, so that an interrupted command goes on')
     .action((chosen: Chosen) => verify(session, chosen));
 }
@@ -68,6 +77,10 @@ async function verify(session: Session, chosen: Chosen): Promise<void> {
     ...chosen,
     ledgerTable,
   });
+  const bucket = chosen.archiveBucket ?? (await archiveBucket(target));
+  if (chosen.archiveOnly && bucket === undefined)
+    throw new CliFailure(ExitCode.usage, 'This deployment has no archive: name one with --archive-bucket.');
+  const archive = bucket === undefined ? undefined : archivedLines(new S3Objects(s3Client(target), bucket));
   const parts = new RowFiles(`${progress.file}.rows`);
   const begin = progress.read();
   const { counts, findings, further } = await session.during('Verifying', (report) => {
@@ -77,7 +90,9 @@ async function verify(session: Session, chosen: Chosen): Promise<void> {
       progress.write(state);
       report(told(state, pacing.clock.nowMs()));
     };
-    return verifyRows({ ledger, parts, save }, { bounds, chain }, begin);
+    const sources = { archive, ledger: chosen.archiveOnly ? undefined : ledger };
+    const archivedUntilMs = pacing.clock.nowMs() - ARCHIVED_WITHIN_MS;
+    return verifyRows({ ...sources, parts, save }, { bounds, chain, archivedUntilMs }, begin);
   });
   parts.close();
   progress.remove();

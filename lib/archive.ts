@@ -5,17 +5,11 @@ import { Queue, QueueEncryption } from 'aws-cdk-lib/aws-sqs';
 import { Construct } from 'constructs';
 import { ARCHIVER_WAITS_SECONDS } from '../lambdas/archive/contract.ts';
 import { Environment } from '../lambdas/kernel/contract/environment.ts';
+import type { ArchiveBucket } from './constructs/archive-bucket.ts';
 import { type FunctionLogs, PayonceFunction } from './constructs/payonce-function.ts';
 import { RunbookAlarm } from './constructs/runbook-alarm.ts';
 import type { DataStack } from './data-stack.ts';
 import type { Settings } from './settings.ts';
-
-/** A bucket of this account or of another one. */
-export interface ArchiveBucket {
-  readonly name: string;
-  /** The name as cdk-nag prints it. */
-  readonly shown: string;
-}
 
 export interface ArchiveProps {
   readonly data: Pick<DataStack, 'ledger'>;

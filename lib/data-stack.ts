@@ -7,6 +7,7 @@ import type { Construct } from 'constructs';
 import { StackOutput } from '../lambdas/kernel/contract/api.ts';
 import { KeyAttribute, ViewsTable } from '../lambdas/kernel/contract/tables.ts';
 import { AccountLogRole } from './constructs/account-log-role.ts';
+import type { ArchiveBucket } from './constructs/archive-bucket.ts';
 import { DataTable, text } from './constructs/data-table.ts';
 import { EventBus } from './constructs/event-bus.ts';
 import { Idempotency } from './constructs/idempotency.ts';
@@ -20,6 +21,8 @@ import { restoredOf } from './restored-tables.ts';
 import type { Settings } from './settings.ts';
 
 export interface DataStackProps extends StackProps {
+  /** @default there is no archive */
+  readonly archiveBucket?: ArchiveBucket;
   readonly settings: Pick<
     Settings,
     | 'retainData'
@@ -125,7 +128,13 @@ export class DataStack extends Stack {
     if (props.settings.accountLogRole) new AccountLogRole(this, 'AccountLogRole');
     this.#makeDomain(props.settings);
 
-    const { role } = new MendingRole(this, 'Mending', { ledger: this.ledger, restored: ledger });
+    const { role } = new MendingRole(this, 'Mending', {
+      ledger: this.ledger,
+      restored: ledger,
+      archive: props.archiveBucket,
+    });
+    const { archiveBucket } = props;
+    if (archiveBucket !== undefined) new CfnOutput(this, StackOutput.archiveBucket, { value: archiveBucket.name });
     new CfnOutput(this, StackOutput.mendingRole, { value: role.roleArn });
     new CfnOutput(this, StackOutput.idempotencyTable, { value: this.idempotency.tableName });
     new CfnOutput(this, StackOutput.ledgerTable, { value: this.ledger.table.tableName });

@@ -7,8 +7,9 @@ import { callbackAddressParameter, StackOutput } from '../lambdas/kernel/contrac
 import { callbackPath } from '../lambdas/processors/contract.ts';
 import { sandboxContract } from '../lambdas/processors/sandbox/contract.ts';
 import { ApiDocs } from './api-docs.ts';
-import { Archive, type ArchiveBucket } from './archive.ts';
+import { Archive } from './archive.ts';
 import { Callbacks } from './callbacks.ts';
+import type { ArchiveBucket } from './constructs/archive-bucket.ts';
 import { HttpApi } from './constructs/http-api.ts';
 import { OperatorAlarms } from './constructs/operator-alarms.ts';
 import type { FunctionLogs, PayonceFunction } from './constructs/payonce-function.ts';

@@ -4,8 +4,8 @@ import { StackName, stackNameOf } from '../lambdas/kernel/contract/api.ts';
 import type { ProcessorContract } from '../lambdas/processors/contract.ts';
 import { PROCESSORS } from '../lambdas/processors/registry.ts';
 import { sandboxContract } from '../lambdas/processors/sandbox/contract.ts';
-import type { ArchiveBucket } from './archive.ts';
 import { ArchiveStack, type ArchiveStackProps } from './archive-stack.ts';
+import type { ArchiveBucket } from './constructs/archive-bucket.ts';
 import { DataStack } from './data-stack.ts';
 import { secretsOf } from './processors.ts';
 import { SandboxStack } from './sandbox-stack.ts';
@@ -47,12 +47,13 @@ export function buildStacks(
   });
   const archive = archiveOf(scope, settings, named('archive', 'Payonce: archive of the Ledger'));
   if (settings.archiveWriter !== undefined) return undefined;
-  const data = new DataStack(scope, StackName.data, named('data', 'Payonce: tables'));
   const bucket = bucketOf(settings, archive);
+  const archived = bucket === undefined ? {} : { archiveBucket: bucket };
+  const data = new DataStack(scope, StackName.data, { ...named('data', 'Payonce: tables'), ...archived });
   const service = {
     ...named('service', 'Payonce: API'),
     data,
-    ...(bucket === undefined ? {} : { archiveBucket: bucket }),
+    ...archived,
   };
   if (!settings.sandbox) {
     return { data, service: new ServiceStack(scope, StackName.service, service) };

@@ -1,6 +1,7 @@
 import { Aws, Duration, Stack, Validations } from 'aws-cdk-lib';
 import { AccountRootPrincipal, PolicyStatement, Role } from 'aws-cdk-lib/aws-iam';
 import { Construct } from 'constructs';
+import type { ArchiveBucket } from './archive-bucket.ts';
 import type { RestoredTable } from './data-table.ts';
 import type { Ledger } from './ledger.ts';
 
@@ -8,6 +9,8 @@ interface MendingRoleProps {
   readonly ledger: Ledger;
   /** @default the declared table is in use */
   readonly restored?: RestoredTable | undefined;
+  /** @default the role reads no archive */
+  readonly archive?: ArchiveBucket | undefined;
 }
 
 /** The time of the work. */
@@ -21,7 +24,7 @@ const SESSION = Duration.hours(1);
 export class MendingRole extends Construct {
   readonly role: Role;
 
-  constructor(scope: Construct, id: string, { ledger, restored }: MendingRoleProps) {
+  constructor(scope: Construct, id: string, { ledger, restored, archive }: MendingRoleProps) {
     super(scope, id);
     this.role = new Role(this, 'Role', {
       description: 'Puts rows of the Ledger back: payonce tables mend.',
@@ -39,6 +42,7 @@ export class MendingRole extends Construct {
       { sid: 'ReadCopies', actions, resources: [`${tables}${copies}`] },
       { sid: 'FindTables', actions: ['cloudformation:DescribeStacks'], resources: [Stack.of(this).stackId] },
     ];
+    if (archive !== undefined) this.#readArchive(archive);
     for (const statement of statements) this.role.addToPolicy(new PolicyStatement(statement));
     const shown = first ?? `<${(Stack.of(this).resolve(ledger.table.tableName) as { readonly Ref: string }).Ref}>`;
     Validations.of(this.role).acknowledge(
@@ -51,5 +55,17 @@ export class MendingRole extends Construct {
         reason: 'The policy names the table of this stack and belongs to no other role.',
       },
     );
+  }
+
+  #readArchive({ name, shown }: ArchiveBucket): void {
+    const bucket = `arn:${Aws.PARTITION}:s3:::${name}`;
+    this.role.addToPolicy(new PolicyStatement({ sid: 'ListArchive', actions: ['s3:ListBucket'], resources: [bucket] }));
+    this.role.addToPolicy(
+      new PolicyStatement({ sid: 'ReadArchive', actions: ['s3:GetObject'], resources: [`${bucket}/ledger/*`] }),
+    );
+    Validations.of(this.role).acknowledge({
+      id: `AwsSolutions::AwsSolutions-IAM5[Resource::arn:<AWS::Partition>:s3:::${shown}/ledger/*]`,
+      reason: 'The original of a row can be in any object of the archive.',
+    });
   }
 }

@@ -1,4 +1,3 @@
-import { marshall } from '@aws-sdk/util-dynamodb';
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import { type ArchiveLine, lineText } from '../../lambdas/archive/domain/archive-line.ts';
 import { archiveObject, LINES_NAME } from '../../lambdas/archive/domain/archive-object.ts';
@@ -10,27 +9,17 @@ import { AmbiguousError, RetryableError, TerminalError } from '../../lambdas/ker
 import { hex } from '../../lambdas/kernel/hash-chain.ts';
 import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
 import { SimulatedClock } from '../support/simulated-clock.ts';
-import { MemoryArchive } from './memory-archive.ts';
+import { MemoryArchive, streamRecord } from './memory-archive.ts';
 import { type Fields, someLedger } from './verify-world.ts';
 
 const AT_SECONDS = Date.UTC(2026, 10, 23, 14, 59, 58) / 1_000;
 
-/** A record as Lambda delivers it: bytes are base64 text. */
+/** A record of this hour, with changed fields. */
 function recordOf(item: Fields, index = 1, change: Fields = {}): Fields {
-  const NewImage = marshall(item);
-  const { pk, sk } = NewImage;
-  const dynamodb = {
-    SequenceNumber: String(1000 + index),
-    ApproximateCreationDateTime: AT_SECONDS + index,
-    Keys: { pk, sk },
-    NewImage,
-  };
-  const record = { eventName: 'INSERT', ...change, dynamodb: { ...dynamodb, ...(change['dynamodb'] as Fields) } };
-  return JSON.parse(
-    JSON.stringify(record, (_key, value: unknown) =>
-      value instanceof Uint8Array ? Buffer.from(value).toString('base64') : value,
-    ),
-  ) as Fields;
+  const record = streamRecord(item, index);
+  const time = { ApproximateCreationDateTime: AT_SECONDS + index };
+  const dynamodb = { ...(record['dynamodb'] as Fields), ...time, ...(change['dynamodb'] as Fields) };
+  return { ...record, ...change, dynamodb };
 }
 
 function lineOf(record: Fields): ArchiveLine {

@@ -1,9 +1,17 @@
-import type { ArchiveObject } from '../../lambdas/archive/domain/archive-object.ts';
+import { marshall } from '@aws-sdk/util-dynamodb';
+import type { ArchiveLine } from '../../lambdas/archive/domain/archive-line.ts';
+import { type ArchiveObject, archiveObject } from '../../lambdas/archive/domain/archive-object.ts';
+import type { StoredObjects } from '../../lambdas/archive/store/archived-lines.ts';
+import { readStreamLine } from '../../lambdas/archive/store/stream-lines.ts';
 import type { ArchiveObjects } from '../../lambdas/archive/use/archive-lines.ts';
+import { hex } from '../../lambdas/kernel/hash-chain.ts';
+import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
+import type { Fields } from './verify-world.ts';
 
 /** A bucket in memory: an object is written once and stays. */
-export class MemoryArchive implements ArchiveObjects {
+export class MemoryArchive implements ArchiveObjects, StoredObjects {
   readonly objects = new Map<string, ArchiveObject>();
+  readonly asked: string[] = [];
 
   async put(object: ArchiveObject): Promise<'written' | 'there'> {
     if (this.objects.has(object.name)) return 'there';
@@ -11,8 +19,67 @@ export class MemoryArchive implements ArchiveObjects {
     return 'written';
   }
 
+  async names(after: string, most: number): Promise<readonly string[]> {
+    this.asked.push(after);
+    return [...this.objects.keys()]
+      .sort()
+      .filter((name) => name > after)
+      .slice(0, most);
+  }
+
+  async text(name: string): Promise<string | undefined> {
+    return this.objects.get(name)?.text;
+  }
+
   /** The lines of all objects, without line feeds. */
   get lines(): readonly string[] {
     return [...this.objects.values()].flatMap(({ text }) => text.trimEnd().split('\n'));
   }
+
+  /** As the archiver writes a batch with these new rows. */
+  async take(rows: readonly Fields[]): Promise<void> {
+    await this.takeRecords(rows.map((row, index) => streamRecord(row, index)));
+  }
+
+  async takeRecords(records: readonly Fields[]): Promise<void> {
+    const [first, ...others] = records.map(streamLine);
+    if (first !== undefined) await this.put(archiveObject(systemDigest, [first, ...others]));
+  }
+
+  /** An object of any text, with the name that belongs to it. */
+  async takeText(text: string): Promise<void> {
+    const sha256 = systemDigest.sha256(text);
+    await this.put({ name: `ledger/2026/11/23/14/1-${hex(sha256)}.ndjson`, text, sha256 });
+  }
+}
+
+/** @param size rows of an object */
+export async function archiveOfRows(rows: readonly Fields[], size: number): Promise<MemoryArchive> {
+  const archive = new MemoryArchive();
+  for (let begin = 0; begin < rows.length; begin += size) await archive.take(rows.slice(begin, begin + size));
+  return archive;
+}
+
+/** A record as Lambda delivers it: bytes are base64 text. Its time is that of the row. */
+export function streamRecord(row: Fields, index: number, change: { eventName?: string; was?: Fields } = {}): Fields {
+  const { pk, sk, ...others } = marshall(row);
+  const { eventName = 'INSERT', was } = change;
+  const dynamodb = {
+    SequenceNumber: String(1000 + index),
+    ApproximateCreationDateTime: Math.floor(Number(row['occurredAtMs'] ?? 0) / 1_000),
+    Keys: { pk, sk },
+    ...(eventName === 'REMOVE' ? {} : { NewImage: { pk, sk, ...others } }),
+    ...(was === undefined ? {} : { OldImage: marshall(was) }),
+  };
+  return JSON.parse(
+    JSON.stringify({ eventName, dynamodb }, (_key, value: unknown) =>
+      value instanceof Uint8Array ? Buffer.from(value).toString('base64') : value,
+    ),
+  ) as Fields;
+}
+
+function streamLine(record: Fields): ArchiveLine {
+  const read = readStreamLine(systemDigest, record);
+  if (read.kind !== 'line') throw new Error(read.detail);
+  return read.line;
 }

@@ -3,7 +3,7 @@ import { hex } from '../../kernel/hash-chain.ts';
 import { type ArchiveLine, lineText } from './archive-line.ts';
 
 /** All objects with lines are under it. */
-const LINES_PREFIX = 'ledger/';
+export const LINES_PREFIX = 'ledger/';
 
 /** An object of the archive. Its name comes from its content: the same lines are the same object. */
 export interface ArchiveObject {
@@ -26,6 +26,6 @@ export function archiveObject(digest: Digest, lines: readonly [ArchiveLine, ...A
 }
 
 /** The path of an hour in UTC, for example `2026/11/23/14`. */
-function hourPath(atMs: number): string {
+export function hourPath(atMs: number): string {
   return new Date(atMs).toISOString().slice(0, 13).replaceAll(/[-T]/g, '/');
 }

@@ -89,6 +89,13 @@ export function linkBefore({ sequence, prevHash }: Link): Link {
   return { sequence: sequence - 1, prevHash: new Uint8Array(), hash: prevHash };
 }
 
+/** From the time of the first row that can be read. No bounds without rows. */
+export function timeOf(rows: readonly ChainRow[]): Bounds {
+  const times = rows.flatMap(({ content }) => (content.kind === 'link' ? [content.occurredAtMs] : []));
+  if (times.length === 0) return NO_BOUNDS;
+  return { fromMs: Math.min(...times), untilMs: NO_BOUNDS.untilMs };
+}
+
 /** A row without a readable time belongs to every time. */
 export function isWithin({ content }: ChainRow, { fromMs, untilMs }: Bounds): boolean {
   return content.kind === 'unreadable' || (content.occurredAtMs >= fromMs && content.occurredAtMs < untilMs);

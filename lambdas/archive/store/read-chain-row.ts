@@ -79,7 +79,7 @@ function differingAttributes(item: Item, written: Item): readonly string[] {
   return [...names].filter((name) => valueText(item[name]) !== valueText(written[name])).sort();
 }
 
-function reasonOf(error: unknown): string {
+export function reasonOf(error: unknown): string {
   const { issues } = error as {
     readonly issues?: readonly { readonly path: readonly PropertyKey[]; readonly message: string }[];
   };

@@ -1,4 +1,4 @@
-import { PutObjectCommand, S3Client, S3ServiceException } from '@aws-sdk/client-s3';
+import { PutObjectCommand, S3Client, type S3ClientConfig, S3ServiceException } from '@aws-sdk/client-s3';
 import { AmbiguousError, RetryableError, TerminalError } from '../../kernel/faults.ts';
 import type { ArchiveObject } from '../domain/archive-object.ts';
 import type { ArchiveObjects } from '../use/archive-lines.ts';
@@ -8,9 +8,9 @@ const REQUEST_TIMEOUT_MS = 30_000;
 const CONNECTION_TIMEOUT_MS = 1_000;
 
 /** A client without retries: `archiveLines` retries. */
-export function s3Client(): S3Client {
+export function s3Client(config: S3ClientConfig = { maxAttempts: 1 }): S3Client {
   return new S3Client({
-    maxAttempts: 1,
+    ...config,
     // The local AWS has no domain for each bucket.
     forcePathStyle: true,
     requestHandler: {

@@ -99,6 +99,8 @@ export interface VerifyRowsTools {
 
 export interface VerifyRowsRequest {
   readonly bounds: Bounds;
+  /** Rows before this time must be in the archive. Younger ones may still be on their way. Unix milliseconds. @default all rows */
+  readonly archivedUntilMs?: number;
   /** Only this chain. */
   readonly chain?: string | undefined;
 }
@@ -165,9 +167,10 @@ async function comparePart(tools: VerifyRowsTools, request: VerifyRowsRequest, s
 
 async function compareChain(
   { ledger, archive }: VerifyRowsTools,
-  { bounds }: VerifyRowsRequest,
+  { bounds: given, archivedUntilMs = given.untilMs }: VerifyRowsRequest,
   { chain, rows, lines }: KeptChain,
 ): Promise<readonly RowFinding[]> {
+  const bounds = { ...given, untilMs: Math.min(given.untilMs, archivedUntilMs) };
   const archived = archive === undefined ? undefined : lines;
   const found = judgeChain(chain, ledger === undefined ? undefined : rows, archived, bounds);
   if (found.length === 0) return [];

@@ -1,0 +1,112 @@
+import { hex } from '../../kernel/hash-chain.ts';
+import { systemDigest } from '../../kernel/platform/platform.ts';
+import { hourPath, LINES_NAME, LINES_PREFIX } from '../domain/archive-object.ts';
+import type { Bounds, ChainLine } from '../domain/judge-chain.ts';
+import type { LedgerRows, ReadRow } from '../use/ledger-rows.ts';
+import type { ArchiveLines, LinePage } from '../use/verify-rows.ts';
+import { readChainRow, reasonOf } from './read-chain-row.ts';
+import { archivedItem, readLine } from './read-line.ts';
+
+/** The objects of the archive, as readers see them. */
+export interface StoredObjects {
+  /** Names in ascending order. @param after only names after this text @param most at most so many */
+  names(after: string, most: number): Promise<readonly string[]>;
+  /** @returns undefined when there is no object of this name */
+  text(name: string): Promise<string | undefined>;
+}
+
+/** Objects that are read at once. Each has at most 6 MB. */
+const AT_ONCE = 8;
+const HOUR_MS = 60 * 60_000;
+/**
+ * An object is in the hour of its oldest row. Its newest row is at most as much younger as a batch was tried, and clocks of the writers
+ * of rows differ from that of the Stream by less than an hour.
+ */
+const OLDER_BY_MS = 22 * HOUR_MS;
+
+type ReadLine =
+  | { readonly kind: 'row'; readonly line: ChainLine; readonly item: Readonly<Record<string, unknown>> }
+  /** Somebody changed or removed a row. The comparison with the Ledger names it as long as it is not mended. */
+  | { readonly kind: 'change' }
+  | { readonly kind: 'unreadable'; readonly because: string };
+
+/** The lines of the archive. */
+export function archivedLines(objects: StoredObjects): ArchiveLines {
+  return {
+    page: async (after, bounds) => {
+      const names = await objects.names(after ?? beginOf(bounds), AT_ONCE);
+      const read = await Promise.all(
+        names.filter((name) => !isAfter(name, bounds)).map((name) => readObject(objects, name)),
+      );
+      const last = names.at(-1);
+      const page: LinePage = {
+        lines: read.flatMap(({ lines }) => lines),
+        unreadable: read.flatMap(({ unreadable }) => unreadable),
+      };
+      return names.length < AT_ONCE || last === undefined || isAfter(last, bounds) ? page : { ...page, next: last };
+    },
+    item: async ({ object, line }) => {
+      const text = (await objects.text(object))?.split('\n')[line];
+      const read = text === undefined ? undefined : parsed(text, object, line);
+      return read?.kind === 'row' ? read.item : undefined;
+    },
+  };
+}
+
+/** The rows of one chain in the archive, of lines that can be read. @param bounds the time in which to look */
+export function archivedRows(objects: StoredObjects, bounds: Bounds): Pick<LedgerRows, 'chain'> {
+  const lines = archivedLines(objects);
+  return {
+    chain: async (chain) => {
+      const found = new Map<string, ReadRow>();
+      let after: string | undefined;
+      do {
+        const page: LinePage = await lines.page(after, bounds);
+        for (const line of page.lines.filter((each) => each.chain === chain && !found.has(each.sort))) {
+          const item = await lines.item(line);
+          if (item !== undefined) found.set(line.sort, { row: line, item });
+        }
+        after = page.next;
+      } while (after !== undefined);
+      return { rows: [...found.values()].toSorted((one, other) => (one.row.sort < other.row.sort ? -1 : 1)) };
+    },
+  };
+}
+
+async function readObject(objects: StoredObjects, object: string): Promise<Pick<LinePage, 'lines' | 'unreadable'>> {
+  const text = await objects.text(object);
+  const bad = (line: number, because: string) => ({ kind: 'line_unreadable' as const, object, line, because });
+  if (text === undefined) return { lines: [], unreadable: [bad(0, 'the object was removed')] };
+  const { sha256 } = LINES_NAME.exec(object)?.groups ?? {};
+  if (hex(systemDigest.sha256(text)) !== sha256)
+    return { lines: [], unreadable: [bad(0, 'the content is not the one that the name was made of')] };
+  const read = text
+    .split('\n')
+    .slice(0, -1)
+    .map((each, line) => ({ line, of: parsed(each, object, line) }));
+  return {
+    lines: read.flatMap(({ of }) => (of.kind === 'row' ? [of.line] : [])),
+    unreadable: read.flatMap(({ line, of }) => (of.kind === 'unreadable' ? [bad(line, of.because)] : [])),
+  };
+}
+
+function parsed(text: string, object: string, line: number): ReadLine {
+  try {
+    const read = readLine(text);
+    if (read.change !== 'INSERT') return { kind: 'change' };
+    const item = archivedItem(read.item);
+    return { kind: 'row', line: { ...readChainRow(item), object, line }, item };
+  } catch (error) {
+    return { kind: 'unreadable', because: reasonOf(error) };
+  }
+}
+
+/** A text before the names of all objects that can hold rows of this time. */
+function beginOf({ fromMs }: Bounds): string {
+  return fromMs < OLDER_BY_MS ? LINES_PREFIX : `${LINES_PREFIX}${hourPath(fromMs - OLDER_BY_MS)}`;
+}
+
+/** Whether all rows of an object, and of those that come later, are younger. */
+function isAfter(name: string, { untilMs }: Bounds): boolean {
+  return Number.isFinite(untilMs) && name > `${LINES_PREFIX}${hourPath(untilMs + 2 * HOUR_MS)}`;
+}

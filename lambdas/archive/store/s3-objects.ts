@@ -1,0 +1,31 @@
+import { GetObjectCommand, ListObjectsV2Command, NoSuchKey, type S3Client } from '@aws-sdk/client-s3';
+import { LINES_PREFIX } from '../domain/archive-object.ts';
+import type { StoredObjects } from './archived-lines.ts';
+
+/** Reads the objects of the archive in S3. */
+export class S3Objects implements StoredObjects {
+  readonly #client: S3Client;
+  readonly #bucket: string;
+
+  constructor(client: S3Client, bucket: string) {
+    this.#client = client;
+    this.#bucket = bucket;
+  }
+
+  async names(after: string, most: number): Promise<readonly string[]> {
+    const { Contents = [] } = await this.#client.send(
+      new ListObjectsV2Command({ Bucket: this.#bucket, Prefix: LINES_PREFIX, StartAfter: after, MaxKeys: most }),
+    );
+    return Contents.flatMap(({ Key }) => Key ?? []);
+  }
+
+  async text(name: string): Promise<string | undefined> {
+    try {
+      const { Body } = await this.#client.send(new GetObjectCommand({ Bucket: this.#bucket, Key: name }));
+      return await Body?.transformToString();
+    } catch (error) {
+      if (error instanceof NoSuchKey) return undefined;
+      throw error;
+    }
+  }
+}

@@ -1,0 +1,137 @@
+import { beforeAll, describe, expect, test } from '@jest/globals';
+import { LINES_PREFIX } from '../../lambdas/archive/domain/archive-object.ts';
+import { type Bounds, NO_BOUNDS } from '../../lambdas/archive/domain/judge-chain.ts';
+import { archivedLines, archivedRows } from '../../lambdas/archive/store/archived-lines.ts';
+import type { LedgerRows } from '../../lambdas/archive/use/ledger-rows.ts';
+import { type RowFinding, verifyRows } from '../../lambdas/archive/use/verify-rows.ts';
+import { archiveOfRows, type MemoryArchive, streamRecord } from './memory-archive.ts';
+import { type Fields, keyOf, ledgerOf, rowFiles, someLedger } from './verify-world.ts';
+
+let rows: readonly Fields[] = [];
+beforeAll(async () => {
+  rows = await someLedger();
+});
+
+/** The findings, without where a line is. */
+async function findings(archive: MemoryArchive, ledger?: LedgerRows, bounds: Bounds = NO_BOUNDS) {
+  const parts = rowFiles();
+  const verified = await verifyRows(
+    { archive: archivedLines(archive), ledger, parts, save: () => undefined },
+    { bounds },
+  );
+  parts.close();
+  return verified.findings;
+}
+
+const kinds = (found: readonly RowFinding[]) => found.map(({ kind }) => kind).sort();
+
+describe('the Ledger and its archive', () => {
+  test('agree, in objects of one row or of many, also when lines are repeated', async () => {
+    for (const size of [1, 3, rows.length]) {
+      const archive = await archiveOfRows(rows, size);
+      await archive.take(rows.slice(2, 5));
+      expect(await findings(archive, ledgerOf(rows))).toEqual([]);
+      expect(await findings(archive)).toEqual([]);
+    }
+  });
+
+  test('differ by each row that is changed in the Ledger, with its field', async () => {
+    const archive = await archiveOfRows(rows, 4);
+    const place = rows.findIndex(({ pk, sk }) => String(pk).startsWith('PAY#') && sk === 'T#000002');
+    const row = rows[place] ?? {};
+    const forged = { ...row, payment: { ...(row['payment'] as Fields), amountCapturedMinor: 1 } };
+    const found = await findings(archive, ledgerOf(rows.with(place, forged)));
+    expect(kinds(found)).toEqual(['chain_broken', 'row_differs']);
+    expect(found).toContainEqual(
+      expect.objectContaining({ kind: 'row_differs', fields: ['payment.amountCapturedMinor'] }),
+    );
+  });
+
+  test('differ by each row that one of them lacks', async () => {
+    for (const [index, row] of rows.entries()) {
+      const archive = await archiveOfRows(rows, 4);
+      const gone = await findings(archive, ledgerOf(rows.toSpliced(index, 1)));
+      expect(gone.filter(({ kind }) => kind === 'row_missing')).toMatchObject([{ chain: row['pk'], sort: row['sk'] }]);
+      const less = await archiveOfRows(rows.toSpliced(index, 1), 4);
+      expect(await findings(less, ledgerOf(rows))).toMatchObject([
+        { kind: 'not_archived', chain: row['pk'], sort: row['sk'] },
+      ]);
+    }
+  });
+
+  test('a row that is younger than the archive can be is no finding', async () => {
+    const archive = await archiveOfRows(rows.slice(0, -1), 4);
+    const parts = rowFiles();
+    const tools = { archive: archivedLines(archive), ledger: ledgerOf(rows), parts, save: () => undefined };
+    const { findings: found } = await verifyRows(tools, { bounds: NO_BOUNDS, archivedUntilMs: 0 });
+    parts.close();
+    expect(found).toEqual([]);
+  });
+
+  test('a line that tells of a change by hand is not the row, before and after it is mended', async () => {
+    const archive = await archiveOfRows(rows, 4);
+    const [row = {}] = rows;
+    const forged = { ...row, tenantId: 'ten_other' };
+    await archive.takeRecords([streamRecord(forged, 900, { eventName: 'MODIFY', was: row })]);
+    await archive.takeRecords([streamRecord(row, 901, { eventName: 'MODIFY', was: forged })]);
+    await archive.takeRecords([streamRecord(row, 902, { eventName: 'REMOVE', was: row })]);
+    expect(await findings(archive, ledgerOf(rows))).toEqual([]);
+    expect(kinds(await findings(archive, ledgerOf(rows.with(0, forged))))).toContain('row_differs');
+  });
+});
+
+describe('an object of the archive', () => {
+  test('that is changed is named, whichever of its bytes it is', async () => {
+    const archive = await archiveOfRows(rows, rows.length);
+    const [[name, object] = ['', undefined]] = archive.objects;
+    const text = object?.text ?? '';
+    for (const at of [0, Math.floor(text.length / 2), text.length - 2]) {
+      const changed = `${text.slice(0, at)}${text[at] === '1' ? '2' : '1'}${text.slice(at + 1)}`;
+      archive.objects.set(name, { ...object, name, sha256: new Uint8Array(), text: changed });
+      expect(await findings(archive, ledgerOf([]))).toEqual([
+        {
+          kind: 'line_unreadable',
+          object: name,
+          line: 0,
+          because: 'the content is not the one that the name was made of',
+        },
+      ]);
+    }
+  });
+
+  test('that is removed leaves its rows without an archive', async () => {
+    const archive = await archiveOfRows(rows, 4);
+    const [name = ''] = archive.objects.keys();
+    archive.objects.delete(name);
+    expect((await findings(archive, ledgerOf(rows))).filter(({ kind }) => kind === 'not_archived')).toHaveLength(4);
+  });
+
+  test('of a name and content of its own with a line that is no line is named', async () => {
+    const archive = await archiveOfRows(rows, rows.length);
+    await archive.takeText('{"v":2}\n');
+    expect(await findings(archive, ledgerOf(rows))).toMatchObject([{ kind: 'line_unreadable', line: 0 }]);
+  });
+
+  test('is not read when all of its rows are of another time', async () => {
+    const archive = await archiveOfRows(rows, 1);
+    const times = [...archive.objects.values()].map(({ text }) =>
+      Date.parse((JSON.parse(text) as Fields)['at'] as string),
+    );
+    const fromMs = Math.max(...times) + 40 * 3_600_000;
+    const { lines } = await archivedLines(archive).page(undefined, { fromMs, untilMs: fromMs + 1 });
+    expect(lines).toEqual([]);
+    const before = { fromMs: 0, untilMs: Math.min(...times) - 40 * 3_600_000 };
+    expect((await archivedLines(archive).page(undefined, before)).lines).toEqual([]);
+    expect(archive.asked.every((after) => after.startsWith(LINES_PREFIX))).toBe(true);
+  });
+});
+
+test('the rows of one chain are found in any object, each once', async () => {
+  const archive = await archiveOfRows(rows, 2);
+  await archive.take(rows);
+  for (const chain of new Set(rows.map(({ pk }) => String(pk)))) {
+    const found = await archivedRows(archive, NO_BOUNDS).chain(chain, undefined);
+    const wanted = rows.filter(({ pk }) => pk === chain).toSorted((one, other) => (keyOf(one) < keyOf(other) ? -1 : 1));
+    expect(found.rows.map(({ item }) => item)).toEqual(wanted);
+  }
+});
