@@ -2,6 +2,7 @@ import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { RetryableError } from '../../lambdas/kernel/faults.ts';
 import { type OrderId, storedOperationId } from '../../lambdas/kernel/ids.ts';
 import { createBigCommerceStock, probeBigCommerce } from '../../lambdas/orders/parties/bigcommerce-stock.ts';
+import { makeAgain } from '../../lambdas/orders/parties/make-again.ts';
 import type { ReservationOrder, StockKeeper } from '../../lambdas/orders/use/order-parties.ts';
 import { callOnce } from '../../lambdas/outbound/http-call.ts';
 import type { GivenUp } from '../../lambdas/outbound/outbound-calls.ts';
@@ -10,11 +11,12 @@ import type { DeadLetter } from '../../lambdas/outbound/use/dead-letters.ts';
 import type { SendingClaims } from '../../lambdas/outbound/use/sending-claims.ts';
 import { SimulatedClock } from '../support/simulated-clock.ts';
 import { Stores } from '../world/stores.ts';
+import { World } from '../world/world.ts';
 import { BIGCOMMERCE_TOKEN, type BigCommerceDouble, LOCATION, serveBigCommerce } from './bigcommerce-double.ts';
 import type { Trouble } from './postmark-double.ts';
 import { CLOCK_SKEW_MS, Died, diesAfterBegin, diesBeforeSent, TROUBLES, timeoutFor } from './vendor-redeliveries.ts';
 
-const ORDER = 'ord_1' as OrderId;
+const ORDER = `ord_${'a'.repeat(32)}` as OrderId;
 const ITEMS = [{ sku: 'sku_tea', quantity: 2 }];
 const RESERVATION = { operationId: storedOperationId('reserve_1'), orderId: ORDER, items: ITEMS };
 const IN_DOUBT = { kind: 'refused', failure: { code: 'stock_in_doubt', message: expect.any(String) } };
@@ -73,7 +75,7 @@ describe('the inventory of a BigCommerce store', () => {
     expect(await reserve()).toEqual({ kind: 'reserved', reservationId: 't-1' });
     expect(await reserve()).toEqual({ kind: 'reserved', reservationId: 't-1' });
     expect(server.adjustments).toEqual([
-      { reason: 'Payonce ord_1', items: [{ location_id: LOCATION, sku: 'sku_tea', quantity: -2 }] },
+      { reason: `Payonce ${ORDER}`, items: [{ location_id: LOCATION, sku: 'sku_tea', quantity: -2 }] },
     ]);
     expect([tea(), letters]).toEqual([8, []]);
   });
@@ -90,7 +92,7 @@ describe('the inventory of a BigCommerce store', () => {
     await reserve();
     await release('t-1');
     await release('t-1');
-    expect(server.adjustments.map(({ reason }) => reason)).toEqual(['Payonce ord_1', 'Payonce ord_1 released']);
+    expect(server.adjustments.map(({ reason }) => reason)).toEqual([`Payonce ${ORDER}`, `Payonce ${ORDER} released`]);
     expect([tea(), letters]).toEqual([10, []]);
   });
 
@@ -149,7 +151,7 @@ describe('the inventory of a BigCommerce store', () => {
   });
 
   describe('an order of the store', () => {
-    const NOTED = 'Gift wrap\nPayonce ord_1: paid, stock t-1';
+    const NOTED = `Gift wrap\nPayonce ${ORDER}: paid, stock t-1`;
     const note = (stock: StockKeeper) =>
       stock.note?.({ orderId: ORDER, shopOrder: 118, reservationId: 't-1' }, { timeoutMs: 20_000 });
     const again = (held = claims) => note(connect(held, undefined, { givenUp: 'throw' }));
@@ -167,6 +169,20 @@ describe('the inventory of a BigCommerce store', () => {
       expect(letters).toMatchObject([
         { operation: 'order.note', about: ORDER, reason: 'stock_refused', mayBeApplied: false },
       ]);
+      // The order is there now, and the letter is redriven.
+      server.notes.set(7, '');
+      const [letter] = letters;
+      if (letter === undefined) throw new Error('there is no letter');
+      const stock = connect(claims, undefined, { givenUp: 'throw' });
+      const parties = { ...new World().tools, emails: { sendEmail: () => Promise.reject(new Error('none')) }, stock };
+      const referrals = { credit: () => Promise.reject(new Error('none')) };
+      const redrive = (of: typeof parties) =>
+        makeAgain({ ...of, referrals }, JSON.parse(JSON.stringify(letter)) as DeadLetter, { timeoutMs: 10_000 }, 'l-1');
+      expect([await redrive(parties), await redrive(parties)]).toEqual([{ kind: 'applied' }, { kind: 'applied' }]);
+      expect([server.notes.get(7), written()]).toEqual([`Payonce ${ORDER}: paid, stock t-1`, 1]);
+      // A shop without notes leaves it to an operator.
+      const other = { reserve: stock.reserve.bind(stock), release: stock.release.bind(stock) };
+      expect(await redrive({ ...parties, stock: other })).toEqual({ kind: 'stays', reason: 'operation_unknown' });
     });
 
     test.each(TROUBLES)('that did not answer in time is noted once: %s', async (trouble) => {
@@ -211,6 +227,6 @@ describe('the inventory of a BigCommerce store', () => {
     await release('t-1');
     await release('t-1');
     expect([tea(), server.adjustments.length]).toEqual([10, 2]);
-    expect(letters[0]).toMatchObject({ about: ORDER, payload: { reason: 'Payonce ord_1 released', items: ITEMS } });
+    expect(letters[0]).toMatchObject({ about: ORDER, payload: { reason: `Payonce ${ORDER} released`, items: ITEMS } });
   });
 });
