@@ -1,9 +1,16 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Command } from 'commander';
 import * as z from 'zod';
-import { addAccess, askerOf, readAnswer } from './operator-api.ts';
+import { CliFailure, ExitCode } from './failure.ts';
+import { type AskApi, addAccess, askerOf, readAnswer } from './operator-api.ts';
 import { isoTime, readCountOf, readSeconds, type Session, table } from './session.ts';
 
 const MOST_RUNS = 100;
+/** A run has pages of at most a minute, and most runs have one. Milliseconds. */
+const LONGEST_WAIT_MS = 15 * 60_000;
+const LOOK_AGAIN_MS = 1_000;
+/** What a run is before its end. */
+const UNFINISHED = new Set(['accepted', 'running']);
 
 /** `payonce jobs`. */
 export function addJobs(program: Command, session: Session): void {
@@ -33,9 +40,16 @@ export function addJobs(program: Command, session: Session): void {
     .command('run <id>')
     .description('starts a run of a job, for now or for a missed time; there is one run for each time')
     .option('--scheduled-for <seconds>', 'the time of the run, in Unix seconds; the default is now', readSeconds)
-    .action(async (id: string, { scheduledFor }: { scheduledFor?: number }) => {
-      const document = await ask('POST', runsOf(id), scheduledFor === undefined ? {} : { scheduled_for: scheduledFor });
-      session.show(document, runLines([readAnswer(jobRun, document)]));
+    .option('--wait', `wait for its end, at most ${LONGEST_WAIT_MS / 60_000} minutes`)
+    .addHelpText('after', '\nExample: payonce jobs run reconcile-recent --local --wait')
+    .action(async (id: string, { scheduledFor, wait = false }: { scheduledFor?: number; wait?: boolean }) => {
+      const asked = await ask('POST', runsOf(id), scheduledFor === undefined ? {} : { scheduled_for: scheduledFor });
+      const document = wait ? await session.during(`Running ${id}`, (report) => endOf(ask, id, asked, report)) : asked;
+      const run = readAnswer(jobRun, document);
+      session.show(document, runLines([run]));
+      const { status, failed } = run;
+      if (wait && (status !== 'succeeded' || failed > 0))
+        throw new CliFailure(ExitCode.incomplete, `The run ${run.id} is ${status}, with ${failed} failed items.`);
     });
 
   jobs
@@ -46,6 +60,19 @@ export function addJobs(program: Command, session: Session): void {
       const document = await ask('GET', `${runsOf(id)}?limit=${most}`);
       session.show(document, runLines(readAnswer(jobRunList, document).data));
     });
+}
+
+/** The run when it has ended, or when the time to wait is over. */
+async function endOf(ask: AskApi, job: string, asked: unknown, report: (progress: string) => void): Promise<unknown> {
+  let document = asked;
+  for (let waitedMs = 0; waitedMs < LONGEST_WAIT_MS; waitedMs += LOOK_AGAIN_MS) {
+    const { id, status, done, left } = readAnswer(jobRun, document);
+    if (!UNFINISHED.has(status)) return document;
+    report(`${status}, ${done} done, ${left} left`);
+    await sleep(LOOK_AGAIN_MS);
+    document = await ask('GET', `${runsOf(job)}/${encodeURIComponent(id)}`);
+  }
+  return document;
 }
 
 function runsOf(id: string): string {

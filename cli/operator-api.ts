@@ -4,14 +4,25 @@ import { stackOutputs } from './deployment.ts';
 import { CliFailure, ExitCode } from './failure.ts';
 import type { Session } from './session.ts';
 
-/** The API, called with the key of an operator. */
+/** The API, called with the key of an operator or of a tenant. */
 
-interface ApiAccess {
+export interface ApiAccess {
   /** Without a trailing slash. */
   readonly url: string;
-  /** An operator's. */
   readonly key: string;
 }
+
+/** Whose key a command needs. */
+export interface Caller {
+  readonly variable: string;
+  /** For people. */
+  readonly whose: string;
+  /** The field of the local stack. */
+  readonly local: 'operatorKey' | 'apiKey';
+}
+
+const OPERATOR: Caller = { variable: 'PAYONCE_OPERATOR_KEY', whose: 'an operator', local: 'operatorKey' };
+export const TENANT: Caller = { variable: 'PAYONCE_API_KEY', whose: 'a tenant', local: 'apiKey' };
 
 interface Named {
   readonly url?: string;
@@ -24,28 +35,30 @@ const TIMEOUT_MS = 30_000;
 export type AskApi = (method: 'GET' | 'POST', path: string, body?: object) => Promise<unknown>;
 
 /** The options of a command that calls the API. */
-export function addAccess(command: Command): void {
+export function addAccess(command: Command, { variable, whose }: Caller = OPERATOR): void {
   command
     .option('--url <address>', 'base address of the API; the default is the output of the stack', withoutSlash)
-    .option('--key <key>', 'the operator’s key; the default is the variable PAYONCE_OPERATOR_KEY');
+    .option('--key <key>', `the key of ${whose}; the default is the variable ${variable}`);
 }
 
 /** @param command one with these options */
-export function askerOf(session: Session, command: Command): AskApi {
+export function askerOf(session: Session, command: Command, caller: Caller = OPERATOR): AskApi {
   return async (method, path, body) =>
-    askApi(await locate(session, command.opts<Named>()), method, path, { freshKey: session.freshKey, body });
+    askApi(await locate(session, command, caller), method, path, { freshKey: session.freshKey, body });
 }
 
-async function locate(session: Session, { url, key = process.env['PAYONCE_OPERATOR_KEY'] }: Named): Promise<ApiAccess> {
+/** @throws CliFailure without a key or an address */
+export async function locate(session: Session, command: Command, caller: Caller): Promise<ApiAccess> {
+  const { url, key = process.env[caller.variable] } = command.opts<Named>();
   // The message omits the key. `fetch` would show it in its error.
   if (key !== undefined && !/^[\x21-\x7e]*$/.test(key.trim()))
     throw new CliFailure(ExitCode.settings, 'The key contains invalid characters.');
   const local = await session.local();
-  if (local !== undefined) return { url: url ?? local.apiUrl, key: key ?? local.operatorKey };
+  if (local !== undefined) return { url: url ?? local.apiUrl, key: key ?? local[caller.local] };
   if (key === undefined || key.trim() === '')
     throw new CliFailure(
       ExitCode.settings,
-      'No key is set: set PAYONCE_OPERATOR_KEY or --key to the key of an operator.',
+      `No key is set: set ${caller.variable} or --key to the key of ${caller.whose}.`,
     );
   if (url !== undefined) return { url, key };
   const [apiUrl] = await stackOutputs(
@@ -61,6 +74,9 @@ interface Request {
   readonly freshKey: () => string;
   readonly body?: object | undefined;
 }
+
+/** A failure that the API reports. Its cause is the problem. */
+export class Refusal extends CliFailure {}
 
 const problem = z.object({ code: z.string(), detail: z.string() });
 
@@ -81,10 +97,8 @@ async function askApi(
   const answer: unknown = await response.json().catch(() => undefined);
   if (response.ok) return answer;
   const { data } = problem.safeParse(answer);
-  throw new CliFailure(
-    response.status === 404 ? ExitCode.notFound : ExitCode.refused,
-    data === undefined ? `The API answered ${response.status}.` : `${data.code}: ${data.detail}`,
-  );
+  const said = data === undefined ? `The API answered ${response.status}.` : `${data.code}: ${data.detail}`;
+  throw new Refusal(response.status === 404 ? ExitCode.notFound : ExitCode.refused, said, { cause: answer });
 }
 
 /** @throws CliFailure when the answer does not have the form of this version's API */

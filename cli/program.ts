@@ -3,6 +3,7 @@ import { Command } from 'commander';
 import { PAYONCE_DIRECTORY } from '../local/directories.ts';
 import { addActivity } from './activity.ts';
 import { addAnnotate } from './annotate.ts';
+import { addCompletion } from './completion.ts';
 import { addCost } from './cost.ts';
 import { addDoctor } from './doctor.ts';
 import { addErase } from './erase.ts';
@@ -12,11 +13,17 @@ import { addJobs } from './jobs.ts';
 import { addKeys, addOperators, addTenants } from './keys.ts';
 import { addLetters } from './letters.ts';
 import { addLimits } from './limits.ts';
+import { addListen } from './listen.ts';
+import { addOrders } from './orders.ts';
+import { addParked } from './parked.ts';
+import { addPayments } from './payments.ts';
 import { Session, type Surroundings } from './session.ts';
 import { addSimulate } from './simulate.ts';
 import { addTables } from './tables.ts';
+import { addTrigger } from './trigger.ts';
 import { addVerify } from './verify.ts';
 import { addViews } from './views.ts';
+import { addWebhooks } from './webhooks.ts';
 
 /** The command line. It throws a CommanderError for invalid arguments, and the errors of its commands. */
 export function payonceProgram(surroundings: Surroundings): Command {
@@ -24,6 +31,7 @@ export function payonceProgram(surroundings: Surroundings): Command {
     .description('Operates a deployed Payonce, with the AWS credentials and the region of the environment.')
     .option('--local', 'use the local stack of "npm start"')
     .option('--environment <name>', 'the setting payonce:environment of the deployment')
+    .option('--stack <name>', 'a stack of the deployment, for example staging-PayonceService; instead of --environment')
     .option('--json', 'print one JSON document')
     .option('--directory <path>', 'the directory of "npm start"', PAYONCE_DIRECTORY)
     .option('--operator <name>', "the operator's name in the activity log", userInfo().username)
@@ -34,6 +42,12 @@ export function payonceProgram(surroundings: Surroundings): Command {
     addTenants,
     addOperators,
     addLimits,
+    addPayments,
+    addOrders,
+    addParked,
+    addWebhooks,
+    addListen,
+    addTrigger,
     addLetters,
     addJobs,
     addEvents,
@@ -48,6 +62,7 @@ export function payonceProgram(surroundings: Surroundings): Command {
   addDoctor(program, session);
   addCost(program, session);
   addSimulate(program);
+  addCompletion(program, session);
   for (const command of withDescendants(program))
     command
       .exitOverride((error) => {

@@ -1,5 +1,6 @@
 import { type Command, InvalidArgumentError } from 'commander';
 import { Listr } from 'listr2';
+import { StackName } from '../lambdas/kernel/contract/api.ts';
 import { StateFile } from '../local/state-file.ts';
 import type { AwsTarget } from './deployment.ts';
 import { CliFailure, ExitCode } from './failure.ts';
@@ -19,6 +20,7 @@ interface Options {
   readonly directory: string;
   readonly operator: string;
   readonly environment?: string;
+  readonly stack?: string;
 }
 
 /** The fields of the local stack of `npm start` that commands use. */
@@ -40,9 +42,30 @@ export class Session {
     return this.#program.opts<Options>();
   }
 
+  /** The name of the deployment, by itself or by one of its stacks. */
+  get #environment(): string | undefined {
+    const { environment, stack } = this.#options;
+    if (stack === undefined) return environment;
+    const names = Object.values(StackName);
+    const name = names.find((each) => stack === each || stack.endsWith(`-${each}`));
+    if (name === undefined)
+      throw new CliFailure(
+        ExitCode.usage,
+        `${stack} is not a stack of Payonce: their names end in ${names.join(', ')}.`,
+      );
+    const found = stack === name ? undefined : stack.slice(0, -name.length - 1);
+    if (environment !== undefined && environment !== found)
+      throw new CliFailure(
+        ExitCode.usage,
+        `The stack ${stack} is not of the environment ${environment}: use one of the two options.`,
+      );
+    return found;
+  }
+
   /** The local stack with `--local`, else undefined. @throws CliFailure when none runs */
   async local(): Promise<LocalStack | undefined> {
-    const { local = false, directory, environment } = this.#options;
+    const { local = false, directory } = this.#options;
+    const environment = this.#environment;
     if (!local) return undefined;
     if (environment !== undefined)
       throw new CliFailure(ExitCode.usage, 'The local stack has no environment: use --local or --environment.');
@@ -58,10 +81,21 @@ export class Session {
 
   async aws(): Promise<AwsTarget> {
     const local = await this.local();
-    const { environment } = this.#options;
+    const environment = this.#environment;
     if (local === undefined) return environment === undefined ? {} : { environment };
     const credentials = { accessKeyId: 'test', secretAccessKey: 'test' };
     return { endpoint: local.awsEndpoint, region: local.region, credentials };
+  }
+
+  /** Where commands keep what they must know the next time. */
+  get directory(): string {
+    return this.#options.directory;
+  }
+
+  /** Tells of one of many things that happen: a line, with `--json` of JSON. */
+  tell(document: object, line: string): void {
+    const { json = false } = this.#options;
+    this.#surroundings.print(json ? JSON.stringify(document) : line);
   }
 
   /** Shows the result: one JSON document with `--json`, else lines for people. */

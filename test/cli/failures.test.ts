@@ -75,6 +75,15 @@ describe('every command fails with one sentence and the documented exit code', (
     'keys revoke': 'sk_test_a',
     'tenants create': 'Shop',
     'operators create': 'Ada',
+    'payments show': 'pay_k3jx5aqhz4m2nrb7vwy6t5ocdeflgusp',
+    'payments timeline': 'pay_k3jx5aqhz4m2nrb7vwy6t5ocdeflgusp',
+    'payments decide': 'pay_k3jx5aqhz4m2nrb7vwy6t5ocdeflgusp --outcome failed --reason test',
+    'orders show': 'ord_q6hz4m2nrb7vwy3k3jx5aqt5ocdeflgu',
+    'webhooks deliveries': 'we_a',
+    'webhooks resend': 'we_a dlv_a',
+    'webhooks replay': 'we_a --created-from 1772366400 --created-to 1772452800',
+    listen: '--forward-to http://localhost:3000',
+    trigger: 'payment.completed',
     'jobs run': 'resolve',
     'jobs runs': 'resolve',
     'events republish': '--created-from 1772366400',
@@ -86,7 +95,7 @@ describe('every command fails with one sentence and the documented exit code', (
   };
   const commands = commandsOf(payonceProgram({ print: () => undefined, isTerminal: false, freshKey: () => '' }))
     // They need no deployment.
-    .filter((words) => !['cost', 'simulate'].includes(words))
+    .filter((words) => !['completion', 'cost', 'simulate'].includes(words))
     .map((words) => `${words} ${arguments_[words] ?? ''}`.trim());
 
   test.each(commands)('payonce %s --local --json without a local stack', async (command) => {
@@ -152,7 +161,7 @@ describe('payonce', () => {
   test.each([
     [
       '',
-      'payonce needs a command: keys, tenants, operators, limits, letters, jobs, events, views, verify, tables, erase, annotate, activity, doctor, cost, simulate (see --help).',
+      'payonce needs a command: keys, tenants, operators, limits, payments, orders, parked, webhooks, listen, trigger, letters, jobs, events, views, verify, tables, erase, annotate, activity, doctor, cost, simulate, completion (see --help).',
     ],
     ['keys', 'payonce keys needs a command: create, roll, revoke, list (see --help).'],
     ['kyes', "unknown command 'kyes' (Did you mean keys?)"],
@@ -185,6 +194,16 @@ describe('payonce', () => {
       `doctor --probe --key sk_live_${'x'.repeat(32)}`,
       "option '--key <key>': the probes make payments: give an API key of test mode, sk_test_….",
     ],
+    ['tenants list --stack Books', 'Books is not a stack of Payonce: their names end in PayonceArchive, '],
+    ['tenants list --stack a-PayonceData --environment b', 'The stack a-PayonceData is not of the environment b'],
+    [
+      'listen --forward-to localhost',
+      "option '--forward-to <address>': localhost is not a URL, for example http://localhost:3000.",
+    ],
+    ['trigger payment.x --local', 'payment.x cannot be triggered: the events are payment.processing, '],
+    ['trigger payment.completed --set amount', 'amount is not a field like metadata.order=42.'],
+    ['completion powershell', 'powershell is not a shell that is known: bash, zsh, fish.'],
+    ['payments decide pay_a --outcome failed', "required option '--reason <text>' not specified"],
     ['tenants list --all', "unknown option '--all'"],
   ])('"%s" is refused', async (words, sentence) => {
     const ended = await payonce(words);

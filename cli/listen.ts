@@ -1,0 +1,172 @@
+import { createHash, randomBytes } from 'node:crypto';
+import { existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { type Command, InvalidArgumentError } from 'commander';
+import { Webhook } from 'standardwebhooks';
+import * as z from 'zod';
+import { makeDirectory } from '../local/directories.ts';
+import { CliFailure, ExitCode, endingOf } from './failure.ts';
+import { type AskApi, addAccess, askerOf, locate, readAnswer, TENANT } from './operator-api.ts';
+import { isoTime, readSeconds, type Session } from './session.ts';
+
+/** Interval of the looks at the events API. Milliseconds. */
+const LOOK_AGAIN_MS = 2_000;
+/** An event can come into the list after later ones: for as long, each look reads what was read before. Seconds. */
+const COMES_LATE_SECONDS = 15 * 60;
+/** As Payonce waits for the receiver of a webhook. Milliseconds. */
+const ANSWER_MS = 10_000;
+const PAGE = 100;
+const MOST_PAGES = 100;
+
+const event = z.looseObject({ id: z.string(), type: z.string(), created: z.int() });
+const eventList = z.object({ data: z.array(event), has_more: z.boolean(), next_cursor: z.string().nullish() });
+type Event = z.infer<typeof event>;
+
+const progress = z.object({
+  secret: z.string(),
+  /** Everything before it is done. Unix seconds. */
+  since: z.int(),
+  /** The delivered events since then, with their times. */
+  delivered: z.record(z.string(), z.int()),
+});
+type Progress = z.infer<typeof progress>;
+
+interface Options {
+  readonly forwardTo: string;
+  readonly from?: number;
+  readonly secret?: string;
+  readonly once?: boolean;
+}
+
+/** `payonce listen`. */
+export function addListen(program: Command, session: Session): void {
+  const command = program
+    .command('listen')
+    .description(
+      'posts each event to a program on this machine, signed as webhooks are, until it is stopped; goes on where it was stopped',
+    )
+    .requiredOption(
+      '--forward-to <address>',
+      'where the program listens, for example http://localhost:3000/hooks',
+      readAddress,
+    )
+    .option('--from <seconds>', 'the first time, in Unix seconds; the default is now', readSeconds)
+    .option('--secret <whsec>', 'the secret that signs; the default is made once, and shown', readSecret)
+    .option('--once', 'end when the events of now are delivered')
+    .addHelpText('after', '\nExample: payonce listen --local --forward-to http://localhost:3000/webhooks');
+  addAccess(command, TENANT);
+  const ask = askerOf(session, command, TENANT);
+  command.action(async ({ forwardTo, from, secret, once = false }: Options) => {
+    const { url, key } = await locate(session, command, TENANT);
+    const file = stateFile(session.directory, `${url} ${key} ${forwardTo}`);
+    const stored = read(file);
+    const state: Progress = {
+      secret: secret ?? stored?.secret ?? `whsec_${randomBytes(24).toString('base64')}`,
+      since: from ?? stored?.since ?? Math.floor(Date.now() / 1000),
+      delivered: from === undefined ? (stored?.delivered ?? {}) : {},
+    };
+    write(file, state);
+    session.tell(
+      { forward_to: forwardTo, secret: state.secret, since: state.since },
+      `The secret is ${state.secret}. Events since ${isoTime(state.since * 1000)}.`,
+    );
+    for (;;) {
+      const failed = await forwardAll(ask, session, forwardTo, state);
+      write(file, state);
+      if (once && failed > 0)
+        throw new CliFailure(ExitCode.incomplete, `${failed} events were not accepted by ${forwardTo}.`);
+      if (once) return;
+      await sleep(LOOK_AGAIN_MS);
+    }
+  });
+}
+
+/** Delivers what was not delivered, the oldest first. @returns how many were not accepted */
+async function forwardAll(ask: AskApi, session: Session, to: string, state: Progress): Promise<number> {
+  const seen = await eventsSince(ask, state.since);
+  const open = seen.filter(({ id }) => state.delivered[id] === undefined).toReversed();
+  const left: number[] = [];
+  for (const each of open) {
+    const { accepted, result } = await forward(to, state.secret, each);
+    if (accepted) state.delivered[each.id] = each.created;
+    else left.push(each.created);
+    session.tell({ event: each.id, type: each.type, accepted, result }, `${each.type}  ${each.id}  ${result}`);
+  }
+  // What failed, and what may still come late, is read again.
+  const [newest] = seen;
+  const since = newest === undefined ? state.since : Math.min(newest.created - COMES_LATE_SECONDS, ...left);
+  state.since = Math.max(state.since, since);
+  state.delivered = Object.fromEntries(Object.entries(state.delivered).filter(([, created]) => created >= state.since));
+  return left.length;
+}
+
+async function eventsSince(ask: AskApi, since: number): Promise<readonly Event[]> {
+  const found: Event[] = [];
+  let after = '';
+  for (let page = 0; page < MOST_PAGES; page += 1) {
+    const {
+      data,
+      has_more: hasMore,
+      next_cursor: next,
+    } = readAnswer(eventList, await ask('GET', `/v1/events?limit=${PAGE}${after}`));
+    found.push(...data.filter(({ created }) => created >= since));
+    const oldest = data.at(-1);
+    if (!hasMore || oldest === undefined || oldest.created < since) return found;
+    after = `&starting_after=${encodeURIComponent(next ?? oldest.id)}`;
+  }
+  throw new CliFailure(
+    ExitCode.incomplete,
+    `There are more than ${MOST_PAGES * PAGE} events since ${isoTime(since * 1000)}: set --from to a later time.`,
+  );
+}
+
+async function forward(to: string, secret: string, given: Event): Promise<{ accepted: boolean; result: string }> {
+  const body = JSON.stringify(given);
+  const now = new Date(Math.floor(Date.now() / 1000) * 1000);
+  const headers = {
+    'content-type': 'application/json',
+    'webhook-id': given.id,
+    'webhook-timestamp': String(now.getTime() / 1000),
+    'webhook-signature': new Webhook(secret).sign(given.id, now, body),
+  };
+  try {
+    const { ok, status } = await fetch(to, {
+      method: 'POST',
+      headers,
+      body,
+      redirect: 'manual',
+      signal: AbortSignal.timeout(ANSWER_MS),
+    });
+    return { accepted: ok, result: String(status) };
+  } catch (error) {
+    return { accepted: false, result: endingOf(error).sentence ?? 'no answer' };
+  }
+}
+
+/** One for each receiver, so that two of them do not take each other's events. */
+function stateFile(directory: string, of: string): string {
+  makeDirectory(directory);
+  return join(directory, `listen-${createHash('sha256').update(of).digest('hex').slice(0, 16)}.json`);
+}
+
+function read(file: string): Progress | undefined {
+  if (!existsSync(file)) return undefined;
+  const { data } = progress.safeParse(JSON.parse(readFileSync(file, 'utf8')));
+  return data;
+}
+
+function write(file: string, state: Progress): void {
+  writeFileSync(`${file}.new`, JSON.stringify(state), { mode: 0o600 });
+  renameSync(`${file}.new`, file);
+}
+
+function readAddress(text: string): string {
+  if (/^https?:\/\//.test(text) && URL.canParse(text)) return text;
+  throw new InvalidArgumentError(`${text} is not a URL, for example http://localhost:3000.`);
+}
+
+function readSecret(text: string): string {
+  if (/^whsec_[A-Za-z0-9+/]{32,}={0,2}$/.test(text)) return text;
+  throw new InvalidArgumentError('it must be whsec_ and at least 24 bytes in base64.');
+}

@@ -1,0 +1,52 @@
+import type { Command } from 'commander';
+import * as z from 'zod';
+import { addAccess, askerOf, readAnswer, TENANT } from './operator-api.ts';
+import { isoTime, readCountOf, type Session, table } from './session.ts';
+
+const MOST = 100;
+
+interface Filters {
+  readonly status?: string;
+  readonly most: number;
+}
+
+const order = z.object({ id: z.string(), status: z.string(), amount: z.int(), currency: z.string(), created: z.int() });
+const orderList = z.object({ data: z.array(order) });
+
+/** `payonce orders`. */
+export function addOrders(program: Command, session: Session): void {
+  const orders = program.command('orders').description('lists and shows the orders of a tenant');
+  addAccess(orders, TENANT);
+  const ask = askerOf(session, orders, TENANT);
+  const lines = (found: readonly z.infer<typeof order>[]): readonly string[] =>
+    found.length === 0
+      ? ['No orders.']
+      : table(
+          ['ORDER', 'STATUS', 'MINOR UNITS', 'CREATED'],
+          found.map(({ id, status, amount, currency, created }) => [
+            id,
+            status,
+            `${amount} ${currency}`,
+            isoTime(created * 1000),
+          ]),
+        );
+
+  orders
+    .command('list')
+    .description('lists orders, newest first')
+    .option('--status <status>', 'only those in this status, for example needs_review')
+    .option('--most <n>', `how many, 1 to ${MOST}`, readCountOf(MOST), 20)
+    .action(async ({ status, most }: Filters) => {
+      const query = new URLSearchParams({ limit: String(most), ...(status === undefined ? {} : { status }) });
+      const document = await ask('GET', `/v1/orders?${query.toString()}`);
+      session.show(document, lines(readAnswer(orderList, document).data));
+    });
+
+  orders
+    .command('show <id>')
+    .description('shows an order as it is now')
+    .action(async (id: string) => {
+      const document = await ask('GET', `/v1/orders/${encodeURIComponent(id)}`);
+      session.show(document, lines([readAnswer(order, document)]));
+    });
+}
