@@ -22,6 +22,8 @@ export interface ArchiveProps {
 const BATCH = 5_000;
 /** The Stream keeps records for 24 hours. A batch that cannot be archived must be reported before that. */
 const LONGEST_TRIED = Duration.hours(20);
+/** Time in the queue of parked records. */
+export const ARCHIVE_PARKED = Duration.days(14);
 /** Every batch waits for the batching window, and then takes seconds. */
 const LATE = Duration.hours(1);
 
@@ -35,7 +37,7 @@ export class Archive extends Construct {
     this.parked = new Queue(this, 'Parked', {
       encryption: QueueEncryption.SQS_MANAGED,
       enforceSSL: true,
-      retentionPeriod: Duration.days(14),
+      retentionPeriod: ARCHIVE_PARKED,
     });
     const reason = 'This is the queue of parked records.';
     Validations.of(this.parked).acknowledge(

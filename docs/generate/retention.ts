@@ -1,6 +1,7 @@
 import { REPLAY_HORIZON_DAYS } from '../../lambdas/kernel/contract/events.ts';
 import { RETENTION_HOURS } from '../../lambdas/kernel/contract/retention.ts';
 import { RECORDS_KEPT_DAYS } from '../../lambdas/once/domain/idempotency.ts';
+import { ARCHIVE_PARKED } from '../../lib/archive.ts';
 import { KEPT as LETTERS_KEPT } from '../../lib/constructs/letter-queue.ts';
 import { KEPT as TASKS_KEPT } from '../../lib/constructs/task-queue.ts';
 import { DEFAULTS } from '../../lib/settings.ts';
@@ -57,6 +58,36 @@ const SCOPES: readonly { readonly scope: keyof typeof RETENTION_HOURS; readonly 
     },
   ];
 
+/** What has no personal text, and stays. */
+const KEPT: readonly { readonly what: string; readonly kept: string; readonly why: string }[] = [
+  {
+    what: 'Chains of payments and orders, with their postings',
+    kept: 'for ever',
+    why: 'a chain without its first rows cannot be verified, and the first row refuses a second charge',
+  },
+  { what: 'Activity log', kept: 'for ever', why: 'it shows which operator did what' },
+  {
+    what: 'Lists of the Views',
+    kept: 'for ever',
+    why: 'they are made from the Ledger and can be made again',
+  },
+  {
+    what: 'Objects of the archive (setting `archive`)',
+    kept: `locked for ${DEFAULTS.archiveYears} years (\`archiveYears\`), and not deleted after that`,
+    why: 'no rule deletes them; `archiveColdAfterDays` moves them to a cheaper class',
+  },
+  {
+    what: 'Records that the archiver could not read or write',
+    kept: `${ARCHIVE_PARKED.toDays()} days in its queue, with an alarm from the first one`,
+    why: 'an operator reads them; the Ledger has the rows',
+  },
+  {
+    what: 'Rows that were changed or removed by hand, as they were',
+    kept: '14 days in the parking queue of the relay; with the archive, as long as its objects',
+    why: 'they show what was lost',
+  },
+];
+
 /** Written by `npm run docs:tables`. */
 export function retentionPage(): string {
   return `# Retention of personal data
@@ -107,6 +138,14 @@ ${SCOPES.map(({ scope, of, after }) => `| \`${scope}\` | ${of} | ${RETENTION_HOU
 Records of the creation of endpoints and keys are permanent. [0087](decisions/0087-terms-of-records-and-what-guards-after-them.md) gives the reasons.
 
 No key is executed again after its retention. The id of a payment is derived from its key, so the first transition of the payment exists, and a second charge is refused.
+
+## The Ledger and its archive
+
+Nothing leaves the Ledger. A payment can be refunded, disputed or corrected years later, each row is linked to the one before it, and an auditor reads all of them. The growth of the tables is in [costs](costs.md#growth-of-the-tables).
+
+| what | kept | why |
+|---|---|---|
+${KEPT.map(({ what, kept, why }) => `| ${what} | ${kept} | ${why} |`).join('\n')}
 
 ## What is kept
 

@@ -6,17 +6,17 @@ import { magicSource } from '../../sandbox/magic-sources.ts';
 const PROJECT = resolve(import.meta.dirname, '..', '..');
 const read = (path: string): string => readFileSync(join(PROJECT, path), 'utf8');
 
-describe('docs/guarantees.md', () => {
-  const rows = [...read('docs/guarantees.md').matchAll(/\| `(test\/[^`]+)` › (.+?) \|$/gm)];
+describe.each([
+  ['docs/guarantees.md', 35],
+  ['docs/controls.md', 20],
+])('%s', (page, least) => {
+  const rows = [...read(page).matchAll(/\| `(test\/[^`]+)` › (.+?) \|$/gm)];
   const named = rows.map(([, file = '', name = '']) => [file, name] as const);
 
-  test('names a test for each guarantee', () => {
-    expect(named.length).toBeGreaterThan(35);
-    expect(
-      read('docs/guarantees.md')
-        .match(/^\| .* \|$/gm)
-        ?.filter((row) => !/guarantee \| test|---/.test(row)),
-    ).toHaveLength(named.length);
+  test('names a test for each row of its tables of tests', () => {
+    expect(named.length).toBeGreaterThan(least);
+    const tables = read(page).match(/^\| [a-z]+ \|(?:.*\|)? test \|\n(?:\|.*\|\n)+/gm) ?? [];
+    expect(tables.flatMap((table) => table.trim().split('\n').slice(2))).toHaveLength(named.length);
   });
 
   test.each(named)('%s › %s exists', (file, name) => {

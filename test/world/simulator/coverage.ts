@@ -69,7 +69,7 @@ const UNREACHABLE_FAULTS: Readonly<Record<string, string>> = {
   F26: 'the relay is never away for longer than the Stream keeps its records; a test of its own trims them',
   F34: 'covered by throttles and doubt at every call; nothing else tells minutes of 5xx apart',
   F36: 'the processor’s secret does not change in the simulated account; tests of the client send 401',
-  F39: 'no function may change a row of the Ledger; a test on the deployed stack does',
+  F39: 'no function may change a row of the Ledger; tests of the alarm and of `payonce verify` do, by hand',
   F40: 'the variable is read when a function starts; a unit test sets it',
 };
 
