@@ -1,11 +1,18 @@
 import { beforeAll, describe, expect, test } from '@jest/globals';
+import fc from 'fast-check';
 import { LINES_PREFIX } from '../../lambdas/archive/domain/archive-object.ts';
 import { type Bounds, NO_BOUNDS } from '../../lambdas/archive/domain/judge-chain.ts';
 import { archivedLines, archivedRows } from '../../lambdas/archive/store/archived-lines.ts';
+import { archivedItem } from '../../lambdas/archive/store/read-line.ts';
 import type { LedgerRows } from '../../lambdas/archive/use/ledger-rows.ts';
 import { type RowFinding, verifyRows } from '../../lambdas/archive/use/verify-rows.ts';
+import { whole } from '../support/prove.ts';
 import { archiveOfRows, type MemoryArchive, streamRecord } from './memory-archive.ts';
 import { type Fields, keyOf, ledgerOf, rowFiles, someLedger } from './verify-world.ts';
+
+interface Line {
+  readonly item: Fields;
+}
 
 let rows: readonly Fields[] = [];
 beforeAll(async () => {
@@ -134,4 +141,63 @@ test('the rows of one chain are found in any object, each once', async () => {
     const wanted = rows.filter(({ pk }) => pk === chain).toSorted((one, other) => (keyOf(one) < keyOf(other) ? -1 : 1));
     expect(found.rows.map(({ item }) => item)).toEqual(wanted);
   }
+});
+
+const tampering = fc.record({
+  how: fc.constantFrom('byte' as const, 'cut' as const, 'swap' as const, 'remove' as const, 'forge' as const),
+  size: fc.integer({ min: 1, max: 8 }),
+  at: fc.nat(),
+  other: fc.nat(),
+});
+
+test('every single change, cut, swap, removal or forgery of an object is found and named, and nothing else is', async () => {
+  await fc.assert(
+    fc.asyncProperty(tampering, async ({ how, size, at, other }) => {
+      const archive = await archiveOfRows(rows, size);
+      const names = [...archive.objects.keys()].sort();
+      const name = names[at % names.length] ?? '';
+      const second = names[other % names.length] ?? '';
+      const textOf = (of: string): string => archive.objects.get(of)?.text ?? '';
+      const set = (of: string, text: string) => archive.objects.set(of, { name: of, text, sha256: new Uint8Array() });
+      const [text, rival] = [textOf(name), textOf(second)];
+      const place = other % text.length;
+      const within = text
+        .split('\n')
+        .slice(0, -1)
+        .map((line) => archivedItem((JSON.parse(line) as Line).item));
+      let expected: readonly string[] = [name];
+      if (how === 'byte')
+        set(name, `${text.slice(0, place)}${text[place] === 'x' ? 'y' : 'x'}${text.slice(place + 1)}`);
+      if (how === 'cut') set(name, text.slice(0, place));
+      if (how === 'swap') {
+        set(name, rival);
+        set(second, text);
+        expected = rival === text ? [] : [name, second];
+      }
+      if (how === 'remove') {
+        archive.objects.delete(name);
+        expected = within.map(keyOf);
+      }
+      if (how === 'forge') {
+        // With the name of its content, as only somebody who may write to the bucket can.
+        const [row = {}] = within;
+        await archive.take([{ ...row, tenantId: `ten_${other}` }]);
+        expected = [keyOf(row)];
+      }
+
+      const found = await findings(archive, ledgerOf(rows));
+
+      const objects = found.flatMap((each) => (each.kind === 'line_unreadable' ? [each.object] : []));
+      const places = found.flatMap((each) => ('sort' in each ? [`${each.chain} ${each.sort}`] : []));
+      if (how === 'remove' || how === 'forge') expect(new Set(places)).toEqual(new Set(expected));
+      else expect(new Set(objects)).toEqual(new Set(expected));
+      const kindsFound = new Set(found.map(({ kind }) => kind));
+      // Rows of an object that cannot be read count as not archived.
+      kindsFound.delete('not_archived');
+      // Of two lines that differ, the Ledger has one.
+      if (how === 'forge') kindsFound.delete('row_differs');
+      expect(kindsFound.size).toBe(how === 'remove' || expected.length === 0 ? 0 : 1);
+    }),
+    { numRuns: whole(10_000, { slice: 100 }) },
+  );
 });
