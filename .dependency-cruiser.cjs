@@ -32,6 +32,8 @@ const TOOLS = '^(bin|lib|local|cli|test|bench|demo|bridge|client|examples|packag
 const CONTRACT = ['^lambdas/kernel/contract/', '^lambdas/.+/contract\\.ts$'];
 /** Processors' descriptors. Synthesis reads them too, so they load the processors' code only when it is needed. */
 const DESCRIPTORS = ['^lambdas/processors/(registry|descriptor)\\.ts$', '^lambdas/processors/[^/]+/descriptor\\.ts$'];
+/** The schemas of the protocol of a processor of the operator's own, which `payonce conform` examines. */
+const PROTOCOL = ['^lambdas/processors/sandbox/sandbox-(answers|charge)\\.ts$'];
 /** Schedules are parsed in one place, so that synthesis validates what run time executes. */
 const SCHEDULES = '^lambdas/jobs/schedules\\.ts$';
 const AWS_PLACES = ['^lambdas/[^/]+/(store|transport|parties)/', '^lambdas/kernel/platform/'];
@@ -113,7 +115,7 @@ module.exports = {
       from: { path: '^(lambdas|lib|local|cli)/', pathNot: '^lambdas/processors/([^/]+)/' },
       to: {
         path: '^lambdas/processors/[^/]+/',
-        pathNot: [...CONTRACT, ...DESCRIPTORS, '^lambdas/processors/signatures/'],
+        pathNot: [...CONTRACT, ...DESCRIPTORS, ...PROTOCOL, '^lambdas/processors/signatures/'],
       },
     },
     {

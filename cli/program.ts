@@ -4,6 +4,7 @@ import { PAYONCE_DIRECTORY } from '../local/directories.ts';
 import { addActivity } from './activity.ts';
 import { addAnnotate } from './annotate.ts';
 import { addCompletion } from './completion.ts';
+import { addConform } from './conform.ts';
 import { addCost } from './cost.ts';
 import { addDoctor } from './doctor.ts';
 import { addErase } from './erase.ts';
@@ -62,6 +63,7 @@ export function payonceProgram(surroundings: Surroundings): Command {
   addDoctor(program, session);
   addCost(program, session);
   addSimulate(program);
+  addConform(program, session);
   addCompletion(program, session);
   for (const command of withDescendants(program))
     command

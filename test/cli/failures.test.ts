@@ -95,7 +95,7 @@ describe('every command fails with one sentence and the documented exit code', (
   };
   const commands = commandsOf(payonceProgram({ print: () => undefined, isTerminal: false, freshKey: () => '' }))
     // They need no deployment.
-    .filter((words) => !['completion', 'cost', 'simulate'].includes(words))
+    .filter((words) => !['completion', 'conform', 'cost', 'simulate'].includes(words))
     .map((words) => `${words} ${arguments_[words] ?? ''}`.trim());
 
   test.each(commands)('payonce %s --local --json without a local stack', async (command) => {
@@ -161,7 +161,7 @@ describe('payonce', () => {
   test.each([
     [
       '',
-      'payonce needs a command: keys, tenants, operators, limits, payments, orders, parked, webhooks, listen, trigger, letters, jobs, events, views, verify, tables, erase, annotate, activity, doctor, cost, simulate, completion (see --help).',
+      'payonce needs a command: keys, tenants, operators, limits, payments, orders, parked, webhooks, listen, trigger, letters, jobs, events, views, verify, tables, erase, annotate, activity, doctor, cost, simulate, conform, completion (see --help).',
     ],
     ['keys', 'payonce keys needs a command: create, roll, revoke, list (see --help).'],
     ['kyes', "unknown command 'kyes' (Did you mean keys?)"],
@@ -202,6 +202,8 @@ describe('payonce', () => {
     ],
     ['trigger payment.x --local', 'payment.x cannot be triggered: the events are payment.processing, '],
     ['trigger payment.completed --set amount', 'amount is not a field like metadata.order=42.'],
+    ['conform processor.example', 'processor.example is not a URL, for example https://processor.example.'],
+    ['conform https://processor.example --callback-port 8080', 'With --callback-port, set --callback-secret'],
     ['completion powershell', 'powershell is not a shell that is known: bash, zsh, fish.'],
     ['payments decide pay_a --outcome failed', "required option '--reason <text>' not specified"],
     ['tenants list --all', "unknown option '--all'"],

@@ -50,6 +50,7 @@ export function createTestSandbox(
   books: Books = emptyBooks(),
   tasks?: Tasks,
   run: string = crypto.randomUUID().slice(0, 8),
+  secrets?: readonly string[],
 ): TestSandbox {
   let nowMs = SANDBOX_START_MS;
   let ids = 0;
@@ -66,6 +67,7 @@ export function createTestSandbox(
       },
     },
     runner: idempotentRunner,
+    ...(secrets === undefined ? {} : { secrets: async () => secrets }),
     callbacks: { address: async () => sandbox.address, secret: async () => SANDBOX_SECRET },
     nowMs: () => nowMs,
     newId: (prefix) => {

@@ -1,0 +1,175 @@
+import { createHmac, randomUUID, timingSafeEqual } from 'node:crypto';
+import { createServer } from 'node:http';
+import { buffer } from 'node:stream/consumers';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { type Command, InvalidArgumentError } from 'commander';
+import { Webhook } from 'standardwebhooks';
+import { type SandboxEvent, SIGNATURE_HEADER } from '../lambdas/kernel/contract/sandbox-api.ts';
+import { type Answered, type Asked, type Callbacks, conform, POINTS } from './conformance.ts';
+import { CliFailure, ExitCode } from './failure.ts';
+import { readCountOf, type Session, table } from './session.ts';
+
+/** As Payonce waits for a processor. Milliseconds. */
+const TIMEOUT_MS = 10_000;
+const MOST_SECONDS = 3_600;
+
+interface Options {
+  readonly signingKey?: string;
+  readonly secret?: string;
+  readonly source: string;
+  readonly declined: string;
+  readonly disputed?: string;
+  readonly lag?: number;
+  readonly callbackPort?: number;
+  readonly callbackSecret?: string;
+  readonly patience: number;
+}
+
+/** `payonce conform`. It needs no deployment. */
+export function addConform(program: Command, session: Session): void {
+  program
+    .command('conform <url>')
+    .description(
+      'examines whether a processor of your own speaks the protocol of processorUrl (docs/processor-protocol.md); it makes charges: use it in test mode',
+    )
+    .option(
+      '--signing-key <whsec>',
+      'the secret that signs the calls, as the secret ProcessorSigningKey has it',
+      readKey,
+    )
+    .option('--secret <text>', 'instead of a signature: a bearer token, as the sandbox wants it')
+    .option('--source <source>', 'a source that is charged at once', 'tok_ok')
+    .option('--declined <source>', 'a source that is declined', 'tok_declined')
+    .option('--disputed <source>', 'a source that is disputed after the charge')
+    .option(
+      '--lag <seconds>',
+      'how long a look-up by key may take to find a charge; the default is a strong look-up',
+      readCountOf(MOST_SECONDS),
+    )
+    .option(
+      '--callback-port <n>',
+      'receive callbacks at this port of the machine, where the processor sends them',
+      readCountOf(65_535),
+    )
+    .option('--callback-secret <text>', 'the secret that signs the callbacks')
+    .option('--patience <seconds>', 'how long callbacks may take', readCountOf(MOST_SECONDS), 60)
+    .addHelpText(
+      'after',
+      '\nExample: payonce conform https://processor.example --signing-key whsec_… --callback-port 8080 --callback-secret …',
+    )
+    .action(async (given: string, options: Options) => {
+      const url = readUrl(given);
+      const receiver = await receiverOf(options);
+      try {
+        const { source: ok, declined, disputed, lag = 0 } = options;
+        const subject = {
+          ask: asker(url, options),
+          freshKey: () => `conform_${randomUUID()}`,
+          sources: { ok, declined, ...(disputed === undefined ? {} : { disputed }) },
+          lagMs: lag * 1_000,
+          wait: async (milliseconds: number) => sleep(milliseconds),
+          isSigned: options.signingKey !== undefined || options.secret !== undefined,
+          ...(receiver === undefined ? {} : { callbacks: receiver.callbacks }),
+        };
+        const data = await session.during(`Examining ${url}`, (report) => conform(subject, report));
+        const musts = new Map(POINTS.map(({ name, must }) => [name, must]));
+        const rows = data.map(({ point, result, seen }) => [point, result, seen ?? musts.get(point) ?? '']);
+        session.show({ url, data }, table(['POINT', 'RESULT', 'WHAT'], rows));
+        const failed = data.filter(({ result }) => result === 'failed');
+        if (failed.length > 0)
+          throw new CliFailure(
+            ExitCode.incomplete,
+            `${failed.length} of ${data.length} points do not hold: ${failed.map(({ point }) => point).join(', ')}.`,
+          );
+      } finally {
+        receiver?.close();
+      }
+    });
+}
+
+function asker(url: string, { signingKey, secret }: Options) {
+  return async (method: 'GET' | 'POST', path: string, { key, body, unsigned }: Asked = {}): Promise<Answered> => {
+    const text = body === undefined ? '' : JSON.stringify(body);
+    const id = `msg_${randomUUID()}`;
+    const now = new Date(Math.floor(Date.now() / 1_000) * 1_000);
+    const signature =
+      signingKey === undefined || unsigned === true
+        ? {}
+        : {
+            'webhook-id': id,
+            'webhook-timestamp': String(now.getTime() / 1_000),
+            'webhook-signature': new Webhook(signingKey).sign(id, now, text),
+          };
+    const response = await fetch(`${url}${path}`, {
+      method,
+      headers: {
+        ...signature,
+        ...(secret === undefined || unsigned === true ? {} : { authorization: `Bearer ${secret}` }),
+        ...(key === undefined ? {} : { 'idempotency-key': key }),
+        ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+      },
+      ...(body === undefined ? {} : { body: text }),
+      redirect: 'manual',
+      signal: AbortSignal.timeout(TIMEOUT_MS),
+    });
+    const parsed: unknown = await response.json().catch(() => undefined);
+    return { status: response.status, body: parsed };
+  };
+}
+
+/** Receives callbacks. @returns undefined without a port */
+async function receiverOf({ callbackPort, callbackSecret, patience }: Options) {
+  if (callbackPort === undefined) return undefined;
+  if (callbackSecret === undefined)
+    throw new CliFailure(
+      ExitCode.usage,
+      'With --callback-port, set --callback-secret to the secret that signs the callbacks.',
+    );
+  const { callbacks, receive } = callbackReceiver(callbackSecret, patience * 1_000);
+  const server = createServer((request, response) => {
+    void (async () => {
+      response.writeHead(receive(String(request.headers[SIGNATURE_HEADER]), await buffer(request))).end();
+    })();
+  });
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject);
+    server.listen(callbackPort, resolve);
+  }).catch((error: unknown) => {
+    throw new CliFailure(ExitCode.settings, `Callbacks cannot be received at port ${callbackPort}: ${String(error)}`);
+  });
+  const close = (): void => {
+    server.closeAllConnections();
+    server.close();
+  };
+  return { callbacks, close };
+}
+
+/** What receives callbacks: the status for each. */
+export function callbackReceiver(secret: string, patienceMs: number) {
+  const came: SandboxEvent[] = [];
+  const refusing = new Set<string>();
+  const receive = (signature: string, body: Buffer): number => {
+    const [, seconds = '', given = ''] = /^t=(\d+),v1=([0-9a-f]{64})$/.exec(signature) ?? [];
+    const expected = createHmac('sha256', secret).update(`${seconds}.`).update(body).digest();
+    if (given === '' || !timingSafeEqual(Buffer.from(given, 'hex'), expected)) return 401;
+    const event = JSON.parse(body.toString('utf8')) as SandboxEvent;
+    came.push(event);
+    return refusing.delete(event.data.payment ?? '') ? 500 : 200;
+  };
+  const callbacks: Callbacks = {
+    about: (charge) => came.filter(({ data }) => data.charge === charge),
+    refuseFirst: (payment) => void refusing.add(payment),
+    patienceMs,
+  };
+  return { callbacks, receive };
+}
+
+function readUrl(text: string): string {
+  if (/^https?:\/\//.test(text) && URL.canParse(text)) return text.replace(/\/+$/, '');
+  throw new CliFailure(ExitCode.usage, `${text} is not a URL, for example https://processor.example.`);
+}
+
+function readKey(text: string): string {
+  if (/^whsec_[A-Za-z0-9+/=]+$/.test(text)) return text;
+  throw new InvalidArgumentError('it must be whsec_ and base64.');
+}

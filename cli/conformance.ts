@@ -1,0 +1,393 @@
+import type * as z from 'zod';
+import type { SandboxEvent } from '../lambdas/kernel/contract/sandbox-api.ts';
+import { errorAnswer } from '../lambdas/processors/sandbox/sandbox-answers.ts';
+import { chargeAnswer, listAnswer, refundAnswer } from '../lambdas/processors/sandbox/sandbox-charge.ts';
+
+/** The conformance suite of the processor protocol (docs/processor-protocol.md). Each point says what a processor must do. */
+
+export interface Answered {
+  readonly status: number;
+  /** Parsed; undefined for what is no JSON. */
+  readonly body: unknown;
+}
+
+export interface Asked {
+  readonly key?: string;
+  readonly body?: object;
+  /** Without the signature that each call has. */
+  readonly unsigned?: true;
+}
+
+/** The processor, and what is known of it. */
+export interface Subject {
+  readonly ask: (method: 'GET' | 'POST', path: string, asked?: Asked) => Promise<Answered>;
+  readonly freshKey: () => string;
+  /** A source that is charged at once, and one that is declined. */
+  readonly sources: { readonly ok: string; readonly declined: string; readonly disputed?: string };
+  /** How long after an answer a look-up finds its charge. Milliseconds; 0 is a strong look-up. */
+  readonly lagMs: number;
+  readonly wait: (milliseconds: number) => Promise<void>;
+  /** Whether calls are signed, so that one without a signature must be refused. */
+  readonly isSigned: boolean;
+  /** The receiver of the callbacks, if the processor calls back to this machine. */
+  readonly callbacks?: Callbacks;
+}
+
+export interface Callbacks {
+  /** The genuine callbacks about a charge so far, in order. A callback whose signature is wrong is not among them. */
+  readonly about: (charge: string) => readonly SandboxEvent[];
+  /** Answers the first callback about a payment with 500. */
+  readonly refuseFirst: (payment: string) => void;
+  /** How long callbacks may take. Milliseconds. */
+  readonly patienceMs: number;
+}
+
+export interface Point {
+  readonly name: string;
+  readonly must: string;
+  /** @returns why it cannot be examined; @throws {@link Failure} when the processor does otherwise */
+  readonly examine: (subject: Subject) => Promise<string | undefined>;
+}
+
+export interface Finding {
+  readonly point: string;
+  readonly result: 'passed' | 'failed' | 'skipped';
+  /** What was seen, or why the point was skipped. */
+  readonly seen: string | null;
+}
+
+class Failure extends Error {}
+
+const AMOUNT = 1_999;
+const PART = 500;
+const POLL_MS = 500;
+
+const error = errorAnswer;
+type Charge = z.infer<typeof chargeAnswer>;
+
+function hold(holds: boolean, otherwise: string): asserts holds {
+  if (!holds) throw new Failure(otherwise);
+}
+
+function parse<Shape>(schema: z.ZodType<Shape>, { status, body }: Answered, expected: number): Shape {
+  hold(status === expected, `it answered ${status} instead of ${expected}`);
+  const read = schema.safeParse(body);
+  if (read.success) return read.data;
+  const [issue] = read.error.issues;
+  throw new Failure(`${issue?.path.join('.') || 'the answer'}: ${issue?.message ?? 'is not valid'}`);
+}
+
+function refusal(answer: Answered, status: number, code?: string): void {
+  const { error: said } = parse(error, answer, status);
+  hold(code === undefined || said.code === code, `its code is ${said.code} instead of ${code ?? ''}`);
+}
+
+const order = (source: string, operation: string, changes: object = {}) => ({
+  amount: AMOUNT,
+  currency: 'EUR',
+  source,
+  capture: 'automatic',
+  metadata: { payment: `conform_${operation}`, operation },
+  ...changes,
+});
+
+async function charged(subject: Subject, changes: object = {}, source = subject.sources.ok) {
+  const key = subject.freshKey();
+  const body = order(source, key, changes);
+  const charge = parse(chargeAnswer, await subject.ask('POST', '/charges', { key, body }), 201);
+  return { key, body, charge };
+}
+
+const read = async ({ ask }: Subject, id: string): Promise<Charge> =>
+  parse(chargeAnswer, await ask('GET', `/charges/${id}`), 200);
+
+/** A list that has the charges, at the latest when the look-up must know them. */
+async function listed(subject: Subject, query: string, isComplete: (ids: readonly string[]) => boolean) {
+  for (let waited = 0; ; waited += POLL_MS) {
+    const { data } = parse(listAnswer, await subject.ask('GET', `/charges?${query}`), 200);
+    const ids = data.map(({ id }) => id);
+    if (isComplete(ids) || waited >= subject.lagMs) return ids;
+    await subject.wait(POLL_MS);
+  }
+}
+
+const passed = undefined;
+
+/** A change of a charge: the same key is one change, and another body under it is refused. */
+async function changesOnce(
+  subject: Subject,
+  path: string,
+  body: object,
+  status: 200 | 201,
+): Promise<readonly Answered[]> {
+  const key = subject.freshKey();
+  const first = await subject.ask('POST', path, { key, body });
+  const second = await subject.ask('POST', path, { key, body });
+  hold(first.status === status, `the first call was answered ${first.status} instead of ${status}`);
+  hold(second.status === status, `the same call with the same key was answered ${second.status} instead of ${status}`);
+  return [first, second, await subject.ask('POST', path, { key, body: { ...body, amount: PART + 1 } })];
+}
+
+export const POINTS: readonly Point[] = [
+  {
+    name: 'health',
+    must: 'GET /health is answered 200',
+    examine: async ({ ask }) => {
+      const { status } = await ask('GET', '/health');
+      hold(status === 200, `it answered ${status}`);
+      return passed;
+    },
+  },
+  {
+    name: 'signature',
+    must: 'a call without a valid signature is refused with 401 or 403, and has no effect',
+    examine: async (subject) => {
+      if (!subject.isSigned) return 'no signing key was given';
+      const key = subject.freshKey();
+      const { status } = await subject.ask('POST', '/charges', {
+        key,
+        body: order(subject.sources.ok, key),
+        unsigned: true,
+      });
+      hold([401, 403].includes(status), `it answered ${status}`);
+      hold((await listed(subject, `key=${key}`, () => false)).length === 0, 'it made a charge');
+      return passed;
+    },
+  },
+  {
+    name: 'charge',
+    must: 'POST /charges charges what was asked for',
+    examine: async (subject) => {
+      const { charge, body } = await charged(subject);
+      hold(charge.status === 'succeeded', `the charge is ${charge.status}`);
+      hold(
+        charge.amount === AMOUNT && charge.amount_captured === AMOUNT,
+        `it captured ${charge.amount_captured} of ${charge.amount}`,
+      );
+      hold(charge.currency === body.currency && charge.capture === body.capture, 'currency or capture differ');
+      hold(charge.metadata['operation'] === body.metadata.operation, 'the metadata are not kept');
+      return passed;
+    },
+  },
+  {
+    name: 'decline',
+    must: 'a declined charge is answered 402, again with the same key',
+    examine: async (subject) => {
+      const key = subject.freshKey();
+      const body = order(subject.sources.declined, key);
+      refusal(await subject.ask('POST', '/charges', { key, body }), 402);
+      refusal(await subject.ask('POST', '/charges', { key, body }), 402);
+      return passed;
+    },
+  },
+  {
+    name: 'key',
+    must: 'a charge with the same key and body is made once, also by two calls at the same time',
+    examine: async (subject) => {
+      const { key, body, charge } = await charged(subject);
+      const again = parse(chargeAnswer, await subject.ask('POST', '/charges', { key, body }), 201);
+      hold(again.id === charge.id, 'the same key made a second charge');
+      const other = subject.freshKey();
+      const both = { key: other, body: order(subject.sources.ok, other) };
+      const answers = await Promise.all([subject.ask('POST', '/charges', both), subject.ask('POST', '/charges', both)]);
+      hold(
+        answers.every(({ status }) => [201, 409].includes(status)),
+        `two calls at the same time were answered ${answers.map(({ status }) => status).join(' and ')}`,
+      );
+      const ids = await listed(subject, `key=${other}`, (found) => found.length > 0);
+      hold(ids.length === 1, `two calls at the same time made ${ids.length} charges`);
+      return passed;
+    },
+  },
+  {
+    name: 'body',
+    must: 'another body under a known key is refused with 422 idempotency_key_mismatch',
+    examine: async (subject) => {
+      const { key, body, charge } = await charged(subject);
+      refusal(
+        await subject.ask('POST', '/charges', { key, body: { ...body, amount: PART } }),
+        422,
+        'idempotency_key_mismatch',
+      );
+      hold((await read(subject, charge.id)).amount === AMOUNT, 'the charge was changed');
+      return passed;
+    },
+  },
+  {
+    name: 'look-up',
+    must: 'GET /charges?key= and ?payment= find a charge within the declared lag, and no other',
+    examine: async (subject) => {
+      const { key, body, charge } = await charged(subject);
+      for (const query of [`key=${key}`, `payment=${body.metadata.payment}`]) {
+        const ids = await listed(subject, query, (found) => found.includes(charge.id));
+        hold(ids.length === 1 && ids[0] === charge.id, `?${query} lists ${ids.length} charges`);
+      }
+      const none = parse(listAnswer, await subject.ask('GET', `/charges?key=${subject.freshKey()}`), 200);
+      hold(none.data.length === 0, 'an unknown key has a charge');
+      return passed;
+    },
+  },
+  {
+    name: 'read',
+    must: 'GET /charges/{id} is the charge, and 404 for an unknown one',
+    examine: async (subject) => {
+      const { charge } = await charged(subject);
+      hold((await read(subject, charge.id)).id === charge.id, 'it is another charge');
+      refusal(await subject.ask('GET', '/charges/ch_unknown'), 404);
+      return passed;
+    },
+  },
+  {
+    name: 'list',
+    must: 'GET /charges?created_from&created_to lists the charges of a range, oldest first',
+    examine: async (subject) => {
+      const { charge } = await charged(subject);
+      const range = `created_from=${charge.created}&created_to=${charge.created + 60}`;
+      const find = async (): Promise<boolean> => {
+        for (let cursor = ''; ; ) {
+          const { data, next } = parse(listAnswer, await subject.ask('GET', `/charges?${range}${cursor}`), 200);
+          hold(
+            data.every(({ created }, index) => created >= (data[index - 1]?.created ?? 0)),
+            'it is not in the order of time',
+          );
+          if (data.some(({ id }) => id === charge.id) || next === null) return data.some(({ id }) => id === charge.id);
+          cursor = `&cursor=${encodeURIComponent(next)}`;
+        }
+      };
+      hold(await find(), 'it does not list the charge');
+      return passed;
+    },
+  },
+  {
+    name: 'refund',
+    must: 'a refund with the same key is made once; another body under it, and more than is left, are refused',
+    examine: async (subject) => {
+      const { charge } = await charged(subject);
+      const path = `/charges/${charge.id}/refunds`;
+      const metadata = { operation: subject.freshKey() };
+      const [first, second, other] = await changesOnce(subject, path, { amount: PART, metadata }, 201);
+      const ids = [first, second].map((each) => parse(refundAnswer, each ?? { status: 0, body: null }, 201).id);
+      hold(ids[0] === ids[1], 'the same key made a second refund');
+      refusal(other ?? { status: 0, body: null }, 422, 'idempotency_key_mismatch');
+      const key = subject.freshKey();
+      refusal(await subject.ask('POST', path, { key, body: { amount: AMOUNT } }), 400);
+      parse(
+        refundAnswer,
+        await subject.ask('POST', path, { key: subject.freshKey(), body: { amount: AMOUNT - PART } }),
+        201,
+      );
+      const { amount_refunded: refunded, refunds } = await read(subject, charge.id);
+      hold(refunds.length === 2 && refunded <= AMOUNT, `${refunds.length} refunds of ${refunded} are on the charge`);
+      hold(
+        refunds.some((each) => each.metadata['operation'] === metadata.operation),
+        'the metadata of the refund are not kept',
+      );
+      return passed;
+    },
+  },
+  {
+    name: 'capture',
+    must: 'an authorized charge is captured once, in part if asked; another body under the key is refused',
+    examine: async (subject) => {
+      const { charge } = await charged(subject, { capture: 'manual' });
+      hold(
+        charge.status === 'authorized' && charge.amount_captured === 0,
+        `it is ${charge.status} with ${charge.amount_captured}`,
+      );
+      const [, second, other] = await changesOnce(subject, `/charges/${charge.id}/capture`, { amount: PART }, 200);
+      const { amount_captured: captured, status } = parse(chargeAnswer, second ?? { status: 0, body: null }, 200);
+      hold(captured === PART && status === 'succeeded', `it is ${status} with ${captured}`);
+      refusal(other ?? { status: 0, body: null }, 422, 'idempotency_key_mismatch');
+      refusal(await subject.ask('POST', `/charges/${charge.id}/capture`, { key: subject.freshKey(), body: {} }), 400);
+      return passed;
+    },
+  },
+  {
+    name: 'void',
+    must: 'an authorized charge is voided, with the reason, and cannot be captured then',
+    examine: async (subject) => {
+      const { charge } = await charged(subject, { capture: 'manual' });
+      const key = subject.freshKey();
+      for (const path of [`/charges/${charge.id}/void`, `/charges/${charge.id}/void`]) {
+        const { status, void_reason: reason } = parse(chargeAnswer, await subject.ask('POST', path, { key }), 200);
+        hold(status === 'voided' && reason === 'requested', `it is ${status}, with the reason ${String(reason)}`);
+      }
+      refusal(await subject.ask('POST', `/charges/${charge.id}/capture`, { key: subject.freshKey(), body: {} }), 400);
+      return passed;
+    },
+  },
+  {
+    name: 'callback',
+    must: 'each change of a charge is called back, signed, and again with the same id until it is answered 2xx',
+    examine: async (subject) => {
+      const { callbacks } = subject;
+      if (callbacks === undefined) return 'no address for callbacks was given';
+      const key = subject.freshKey();
+      const body = order(subject.sources.ok, key);
+      callbacks.refuseFirst(body.metadata.payment);
+      const charge = parse(chargeAnswer, await subject.ask('POST', '/charges', { key, body }), 201);
+      const came = await arrived(
+        subject,
+        callbacks,
+        charge.id,
+        (events) => events.filter(({ type }) => type === 'charge.succeeded').length > 1,
+      );
+      const succeeded = came.filter(({ type }) => type === 'charge.succeeded');
+      hold(succeeded.length > 1, `the refused callback came ${succeeded.length} times`);
+      hold(new Set(succeeded.map(({ id }) => id)).size === 1, 'it came again with another id');
+      hold(succeeded[0]?.data.payment === charge.metadata['payment'], 'it does not name the payment');
+      return passed;
+    },
+  },
+  {
+    name: 'dispute',
+    must: 'a dispute is on the charge, and is called back',
+    examine: async (subject) => {
+      const { callbacks, sources } = subject;
+      if (callbacks === undefined || sources.disputed === undefined)
+        return 'no address for callbacks, or no source that is disputed, was given';
+      const { charge } = await charged(subject, {}, sources.disputed);
+      const came = await arrived(subject, callbacks, charge.id, (events) =>
+        events.some(({ type }) => type === 'dispute.opened'),
+      );
+      const named = came.find(({ type }) => type === 'dispute.opened')?.data.dispute;
+      hold(named !== undefined, 'no callback tells of it');
+      const { disputes } = await read(subject, charge.id);
+      hold(
+        disputes.some(({ id, status }) => id === named && status === 'open'),
+        'it is not on the charge',
+      );
+      return passed;
+    },
+  },
+];
+
+async function arrived(
+  { wait }: Subject,
+  { about, patienceMs }: Callbacks,
+  charge: string,
+  isComplete: (events: readonly SandboxEvent[]) => boolean,
+): Promise<readonly SandboxEvent[]> {
+  for (let waited = 0; waited < patienceMs && !isComplete(about(charge)); waited += POLL_MS) await wait(POLL_MS);
+  return about(charge);
+}
+
+/** Examines every point, whatever the points before it have shown. */
+export async function conform(subject: Subject, report: (point: string) => void): Promise<readonly Finding[]> {
+  const findings: Finding[] = [];
+  for (const { name, examine } of POINTS) {
+    report(name);
+    const seen = await examine(subject).then(
+      (skipped) => ({
+        result: skipped === undefined ? ('passed' as const) : ('skipped' as const),
+        seen: skipped ?? null,
+      }),
+      (failed: unknown) => {
+        if (failed instanceof Failure) return { result: 'failed' as const, seen: failed.message };
+        throw failed;
+      },
+    );
+    findings.push({ point: name, ...seen });
+  }
+  return findings;
+}

@@ -1,0 +1,150 @@
+import * as z from 'zod';
+import { createDocument, type ZodOpenApiPathsObject } from 'zod-openapi';
+import { EVENT_TYPES, SIGNATURE_HEADER } from '../../lambdas/kernel/contract/sandbox-api.ts';
+import { errorAnswer } from '../../lambdas/processors/sandbox/sandbox-answers.ts';
+import { chargeAnswer, listAnswer, refundAnswer } from '../../lambdas/processors/sandbox/sandbox-charge.ts';
+import { amountBody, createChargeBody, emptyBody, idempotencyKey, refundBody } from '../../sandbox/request-bodies.ts';
+
+const json = (description: string, schema: z.ZodType) => ({
+  description,
+  content: { 'application/json': { schema } },
+});
+const failure = (description: string) => json(description, errorAnswer);
+const key = z.object({ 'idempotency-key': idempotencyKey });
+const id = z.object({ id: z.string() });
+const seconds = z.string().regex(/^\d{1,12}$/);
+
+const REFUSED = failure('It is refused, nothing was done, and the key is not used up.');
+const OTHER_BODY = failure('`idempotency_key_mismatch`: the key was used with another body.');
+const BUSY = failure('`busy`: nothing was done.');
+const UNSIGNED = { description: 'The signature is not valid. Nothing was done.' };
+const UNKNOWN = failure('`not_found`');
+const COMMON = { 401: UNSIGNED, 409: BUSY };
+
+const change = (summary: string, schema: z.ZodType, status: 200 | 201, answer: z.ZodType) => ({
+  post: {
+    summary,
+    requestParams: { header: key, path: id },
+    requestBody: { required: false, ...json('', schema) },
+    responses: {
+      [status]: json('It is done, now or by an earlier call with the key.', answer),
+      400: REFUSED,
+      404: UNKNOWN,
+      422: OTHER_BODY,
+      ...COMMON,
+    },
+  },
+});
+
+const callback = z.object({
+  id: z.string().meta({ description: 'The same for every delivery of one event.' }),
+  object: z.literal('event'),
+  type: z.enum(EVENT_TYPES),
+  livemode: z.boolean(),
+  created: z.int(),
+  data: z.object({
+    charge: z.string(),
+    payment: z.string().nullable().meta({ description: 'The `metadata.payment` of the charge.' }),
+    refund: z.string().optional(),
+    dispute: z.string().optional(),
+  }),
+});
+
+const PATHS: ZodOpenApiPathsObject = {
+  '/health': { get: { summary: 'A read that costs nothing', responses: { 200: { description: 'It works.' } } } },
+  '/charges': {
+    post: {
+      summary: 'Make a charge, once for each key',
+      requestParams: { header: key },
+      requestBody: { required: true, ...json('', createChargeBody) },
+      responses: {
+        201: json('The charge, made now or by an earlier call with the key.', chargeAnswer),
+        400: REFUSED,
+        402: failure('Declined, with the id of the declined charge if there is one.'),
+        422: OTHER_BODY,
+        ...COMMON,
+      },
+    },
+    get: {
+      summary: 'Find charges by the key, by `metadata.payment`, or by a range of time of at most 31 days',
+      requestParams: {
+        query: z.object({
+          key: idempotencyKey.optional(),
+          payment: z.string().optional(),
+          created_from: seconds.optional(),
+          created_to: seconds.optional(),
+          cursor: z.string().optional(),
+        }),
+      },
+      responses: {
+        200: json('Oldest first. `next` is the cursor of the next page of a range.', listAnswer),
+        401: UNSIGNED,
+      },
+    },
+  },
+  '/charges/{id}': {
+    get: {
+      summary: 'Read a charge',
+      requestParams: { path: id },
+      responses: { 200: json('The charge as it is now.', chargeAnswer), 401: UNSIGNED, 404: UNKNOWN },
+    },
+  },
+  '/charges/{id}/capture': change(
+    'Capture an authorized charge, in part if an amount is given',
+    amountBody,
+    200,
+    chargeAnswer,
+  ),
+  '/charges/{id}/void': change('Void an authorized charge', emptyBody, 200, chargeAnswer),
+  '/charges/{id}/refunds': change('Refund a charge, in part if an amount is given', refundBody, 201, refundAnswer),
+};
+
+const CALLBACKS: ZodOpenApiPathsObject = {
+  change: {
+    post: {
+      summary: 'Each change of a charge, a refund or a dispute, until it is answered 2xx',
+      description:
+        'Posted to `/callbacks/external/live`, or `/callbacks/external/test`. Payonce reads the charge then, which is authoritative.',
+      requestParams: {
+        header: z.object({
+          [SIGNATURE_HEADER]: z.string().meta({
+            description:
+              '`t=<Unix seconds>,v1=<lower-case hexadecimal HMAC-SHA256 of "<t>.<raw body>" under the secret>`',
+          }),
+        }),
+      },
+      requestBody: { required: true, ...json('', callback) },
+      responses: { 200: { description: 'It is stored.' }, 401: { description: 'The signature is not valid.' } },
+    },
+  },
+};
+
+/** The protocol of a processor behind `processorUrl` (OpenAPI 3.1), from the schemas that Payonce reads its answers with. */
+export function processorProtocol(): string {
+  const document = createDocument({
+    openapi: '3.1.1',
+    info: {
+      title: 'Processor of your own',
+      version: '1',
+      description:
+        'The calls that Payonce makes to the address in `processorUrl`, and the callbacks that it takes. Amounts are integers in minor units; times are Unix seconds. ' +
+        'Payonce ignores fields that it does not know. `payonce conform` examines a processor.',
+    },
+    components: {
+      schemas: { Charge: chargeAnswer, ChargeList: listAnswer, Refund: refundAnswer, Failure: errorAnswer },
+      securitySchemes: {
+        signature: {
+          type: 'apiKey',
+          in: 'header',
+          name: 'webhook-signature',
+          description:
+            'Standard Webhooks 1.0.0 over the raw body, which is empty for a GET, with the secret `ProcessorSigningKey`.',
+        },
+      },
+    },
+    security: [{ signature: [] }],
+    paths: PATHS,
+    webhooks: CALLBACKS,
+  });
+  return `${JSON.stringify(document, null, 2)}\n`;
+}

@@ -1,0 +1,18 @@
+import { readFileSync } from 'node:fs';
+import { expect, test } from '@jest/globals';
+import { POINTS } from '../../cli/conformance.ts';
+import { processorProtocol } from '../../docs/generate/processor-protocol.ts';
+
+const read = (path: string): string => readFileSync(new URL(`../../docs/${path}`, import.meta.url), 'utf8');
+
+test('docs/processor-protocol.json is the protocol as the code has it: if not, run npm run docs:tables', () => {
+  expect(read('processor-protocol.json')).toBe(processorProtocol());
+});
+
+test('docs/processor-protocol.md lists each point of the conformance suite, and no other', () => {
+  const listed = [...read('processor-protocol.md').matchAll(/^\| `([a-z-]+)` \| (.+) \|$/gm)].map(([, name, must]) => [
+    name,
+    must?.replaceAll('`', ''),
+  ]);
+  expect(listed).toEqual(POINTS.map(({ name, must }) => [name, must]));
+});
