@@ -97,7 +97,7 @@ function gone(source: string, target: string): CliFailure {
   );
 }
 
-async function describe(client: DynamoDBClient, TableName: string): Promise<TableDescription | undefined> {
+export async function describe(client: DynamoDBClient, TableName: string): Promise<TableDescription | undefined> {
   try {
     return (await client.send(new DescribeTableCommand({ TableName }))).Table;
   } catch (error) {
@@ -106,7 +106,7 @@ async function describe(client: DynamoDBClient, TableName: string): Promise<Tabl
   }
 }
 
-async function active({ client, wait, report }: RestoreTools, name: string): Promise<TableDescription> {
+export async function active({ client, wait, report }: RestoreTools, name: string): Promise<TableDescription> {
   for (let look = 0; look < MAX_LOOKS; look += 1) {
     const table = await describe(client, name);
     if (table?.TableStatus === 'ACTIVE') return table;
@@ -117,7 +117,7 @@ async function active({ client, wait, report }: RestoreTools, name: string): Pro
 }
 
 /** As the templates declare the tables (lib/constructs): a setting that a table has is left. */
-async function configure(
+export async function configure(
   tools: RestoreTools,
   kind: Restorable,
   TableName: string,

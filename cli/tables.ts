@@ -13,6 +13,7 @@ import { recordAction } from './activity.ts';
 import { openTables } from './deployment.ts';
 import { CliFailure, ExitCode } from './failure.ts';
 import { addPutBack } from './putting-back.ts';
+import { addRebuild } from './rebuilding.ts';
 import { RESTORABLE, type Restorable, restoreTables } from './restoring.ts';
 import { readCountOf, readSeconds, type Session } from './session.ts';
 
@@ -66,6 +67,7 @@ export function addTables(program: Command, session: Session): void {
     .option('--segments <count>', 'segments of the Ledger that are read concurrently', readCountOf(MAX_SEGMENTS), 4)
     .action(({ segments }: { segments: number }) => recover(session, segments));
 
+  addRebuild(tables, session);
   addPutBack(tables, session);
 }
 

@@ -1,3 +1,4 @@
+import { DeleteTableCommand, UpdateTableCommand } from '@aws-sdk/client-dynamodb';
 import { GetCommand, PutCommand } from '@aws-sdk/lib-dynamodb';
 import { beforeAll, expect, test } from '@jest/globals';
 import pMap from 'p-map';
@@ -68,6 +69,18 @@ test('one row that is changed by hand is named, put back and explained, and then
       details: expect.objectContaining({ row: 'T#000002', reason: 'Ticket 4711' }),
     }),
   );
+
+  const table = `rebuilt-${crypto.randomUUID().slice(0, 8)}`;
+  expect(await command('tables', 'rebuild', table)).toMatchObject({
+    code: 0,
+    document: { different: [], unreadable: [] },
+  });
+  const { Item: rebuilt } = await client.send(new GetCommand({ TableName: table, Key }));
+  expect(rebuilt).toEqual(original);
+  expect(await command('verify', '--table', table)).toMatchObject({ code: 0, document: { findings: [] } });
+  expect(await command('tables', 'rebuild', table)).toMatchObject({ code: 0, document: { written: 0 } });
+  await dynamoDbClient().send(new UpdateTableCommand({ TableName: table, DeletionProtectionEnabled: false }));
+  await dynamoDbClient().send(new DeleteTableCommand({ TableName: table }));
 
   const access = ['--url', local.apiUrl, '--key', local.operatorKey];
   const words = ['annotate', payment, '--reason', 'Row 2 was changed by hand; ticket 4711', '--transition', '2'];

@@ -88,6 +88,7 @@ describe('every command fails with one sentence and the documented exit code', (
     'jobs runs': 'resolve',
     'events republish': '--created-from 1772366400',
     'tables restore': '--to 1772366400',
+    'tables rebuild': 'rebuilt',
     'tables mend': 'pay_k3jx5aqhz4m2nrb7vwy6t5ocdeflgusp/2 --from-table restored --reason test',
     annotate: 'pay_k3jx5aqhz4m2nrb7vwy6t5ocdeflgusp --reason test',
     'erase payment': 'pay_k3jx5aqhz4m2nrb7vwy6t5ocdeflgusp',

@@ -30,20 +30,20 @@ type ReadLine =
   | { readonly kind: 'change' }
   | { readonly kind: 'unreadable'; readonly because: string };
 
+/** The rows of a few objects. */
+interface ArchivedPage {
+  readonly rows: readonly { readonly line: ChainLine; readonly item: Readonly<Record<string, unknown>> }[];
+  readonly unreadable: LinePage['unreadable'];
+  /** Where the next page begins; absent after the last. */
+  readonly next?: string;
+}
+
 /** The lines of the archive. */
 export function archivedLines(objects: StoredObjects): ArchiveLines {
   return {
     page: async (after, bounds) => {
-      const names = await objects.names(after ?? beginOf(bounds), AT_ONCE);
-      const read = await Promise.all(
-        names.filter((name) => !isAfter(name, bounds)).map((name) => readObject(objects, name)),
-      );
-      const last = names.at(-1);
-      const page: LinePage = {
-        lines: read.flatMap(({ lines }) => lines),
-        unreadable: read.flatMap(({ unreadable }) => unreadable),
-      };
-      return names.length < AT_ONCE || last === undefined || isAfter(last, bounds) ? page : { ...page, next: last };
+      const { rows, ...others } = await readPage(objects, after, bounds);
+      return { ...others, lines: rows.map(({ line }) => line) };
     },
     item: async ({ object, line }) => {
       const text = (await objects.text(object))?.split('\n')[line];
@@ -53,39 +53,55 @@ export function archivedLines(objects: StoredObjects): ArchiveLines {
   };
 }
 
+/** All rows of the archive, page by page. */
+export async function* archivedPages(objects: StoredObjects, bounds: Bounds): AsyncGenerator<ArchivedPage> {
+  let after: string | undefined;
+  do {
+    const page = await readPage(objects, after, bounds);
+    yield page;
+    after = page.next;
+  } while (after !== undefined);
+}
+
 /** The rows of one chain in the archive, of lines that can be read. @param bounds the time in which to look */
 export function archivedRows(objects: StoredObjects, bounds: Bounds): Pick<LedgerRows, 'chain'> {
-  const lines = archivedLines(objects);
   return {
     chain: async (chain) => {
       const found = new Map<string, ReadRow>();
-      let after: string | undefined;
-      do {
-        const page: LinePage = await lines.page(after, bounds);
-        for (const line of page.lines.filter((each) => each.chain === chain && !found.has(each.sort))) {
-          const item = await lines.item(line);
-          if (item !== undefined) found.set(line.sort, { row: line, item });
-        }
-        after = page.next;
-      } while (after !== undefined);
+      for await (const { rows } of archivedPages(objects, bounds))
+        for (const { line, item } of rows)
+          if (line.chain === chain && !found.has(line.sort)) found.set(line.sort, { row: line, item });
       return { rows: [...found.values()].toSorted((one, other) => (one.row.sort < other.row.sort ? -1 : 1)) };
     },
   };
 }
 
-async function readObject(objects: StoredObjects, object: string): Promise<Pick<LinePage, 'lines' | 'unreadable'>> {
+async function readPage(objects: StoredObjects, after: string | undefined, bounds: Bounds): Promise<ArchivedPage> {
+  const names = await objects.names(after ?? beginOf(bounds), AT_ONCE);
+  const read = await Promise.all(
+    names.filter((name) => !isAfter(name, bounds)).map((name) => readObject(objects, name)),
+  );
+  const last = names.at(-1);
+  const page = {
+    rows: read.flatMap(({ rows }) => rows),
+    unreadable: read.flatMap(({ unreadable }) => unreadable),
+  };
+  return names.length < AT_ONCE || last === undefined || isAfter(last, bounds) ? page : { ...page, next: last };
+}
+
+async function readObject(objects: StoredObjects, object: string): Promise<ArchivedPage> {
   const text = await objects.text(object);
   const bad = (line: number, because: string) => ({ kind: 'line_unreadable' as const, object, line, because });
-  if (text === undefined) return { lines: [], unreadable: [bad(0, 'the object was removed')] };
+  if (text === undefined) return { rows: [], unreadable: [bad(0, 'the object was removed')] };
   const { sha256 } = LINES_NAME.exec(object)?.groups ?? {};
   if (hex(systemDigest.sha256(text)) !== sha256)
-    return { lines: [], unreadable: [bad(0, 'the content is not the one that the name was made of')] };
+    return { rows: [], unreadable: [bad(0, 'the content is not the one that the name was made of')] };
   const read = text
     .split('\n')
     .slice(0, -1)
     .map((each, line) => ({ line, of: parsed(each, object, line) }));
   return {
-    lines: read.flatMap(({ of }) => (of.kind === 'row' ? [of.line] : [])),
+    rows: read.flatMap(({ of }) => (of.kind === 'row' ? [of] : [])),
     unreadable: read.flatMap(({ line, of }) => (of.kind === 'unreadable' ? [bad(line, of.because)] : [])),
   };
 }

@@ -1,0 +1,94 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { CreateTableCommand, DynamoDBClient, type TableDescription } from '@aws-sdk/client-dynamodb';
+import type { Command } from 'commander';
+import { type CopiedRows, copyRows } from '../lambdas/archive/store/copy-rows.ts';
+import { s3Client } from '../lambdas/archive/store/s3-archive.ts';
+import { S3Objects } from '../lambdas/archive/store/s3-objects.ts';
+import { KeyAttribute, LedgerTable } from '../lambdas/kernel/contract/tables.ts';
+import { archiveBucket, openTables } from './deployment.ts';
+import { CliFailure, ExitCode } from './failure.ts';
+import { active, configure, describe } from './restoring.ts';
+import type { Session } from './session.ts';
+
+/** Maximum number of places that are printed. The JSON document contains all. */
+const MOST_SHOWN = 50;
+
+interface Chosen {
+  readonly archiveBucket?: string;
+}
+
+/** `payonce tables rebuild`. */
+export function addRebuild(tables: Command, session: Session): void {
+  tables
+    .command('rebuild')
+    .description('makes a Ledger from the archive alone, in a new table, and prints the setting that adopts it')
+    .argument('<table>', 'the name of the new table; that of an interrupted command goes on')
+    .option('--archive-bucket <name>', 'this bucket; the default is that of the deployment')
+    .action((table: string, chosen: Chosen) => rebuild(session, table, chosen));
+}
+
+async function rebuild(session: Session, table: string, chosen: Chosen): Promise<void> {
+  const target = await session.aws();
+  const { client, tables, pacing } = await openTables(target);
+  if (table === tables.ledger)
+    throw new CliFailure(ExitCode.refused, `${table} is the Ledger in use: name a table that does not exist yet.`);
+  const bucket = chosen.archiveBucket ?? (await archiveBucket(target));
+  if (bucket === undefined)
+    throw new CliFailure(ExitCode.usage, 'This deployment has no archive: name one with --archive-bucket.');
+  const dynamo = new DynamoDBClient(target);
+  const copied = await session.during('Rebuilding', async (report) => {
+    const tools = { client: dynamo, wait: sleep, report };
+    const found = await describe(dynamo, table);
+    if (found === undefined) await create(dynamo, table);
+    else refuseForeign(found);
+    await active(tools, table);
+    // Before the Stream: what is rebuilt is not published or archived again.
+    const told = ({ written, there }: CopiedRows): void => report(`${written} rows written, ${there} were there`);
+    const ended = await copyRows({ client, table, pacing }, new S3Objects(s3Client(target), bucket), told);
+    await configure(tools, 'ledger', table, true);
+    return ended;
+  });
+  const { LatestStreamArn: ledgerStream = '' } = (await describe(dynamo, table)) ?? {};
+  const restored = { ledger: table, ledgerStream };
+  const { different, unreadable } = copied;
+  session.show({ ...copied, restoredTables: restored }, [
+    `${copied.written} rows written, ${copied.there} were there.`,
+    ...different.slice(0, MOST_SHOWN).map((place) => `different  ${place}`),
+    ...unreadable.slice(0, MOST_SHOWN).map((place) => `unreadable  ${place}`),
+    `Verify it: payonce verify --table ${table}`,
+    'Then deploy with this setting, in addition to those of tables that were adopted before:',
+    `-c 'payonce:restoredTables=${JSON.stringify(restored)}'`,
+  ]);
+  const bad = different.length + unreadable.length;
+  if (bad > 0) throw new CliFailure(ExitCode.incomplete, `${bad} places of the archive are not in ${table}.`);
+}
+
+const string = (AttributeName: string) => ({ AttributeName, AttributeType: 'S' as const });
+const hash = (AttributeName: string) => ({ AttributeName, KeyType: 'HASH' as const });
+const range = (AttributeName: string) => ({ AttributeName, KeyType: 'RANGE' as const });
+const { name: IndexName, partitionKey, sortKey } = LedgerTable.recentOutcomesIndex;
+const KEYS = [hash(KeyAttribute.partition), range(KeyAttribute.sort)];
+
+/** As the construct `Ledger` declares it. */
+async function create(client: DynamoDBClient, TableName: string): Promise<void> {
+  await client.send(
+    new CreateTableCommand({
+      TableName,
+      KeySchema: KEYS,
+      AttributeDefinitions: [KeyAttribute.partition, KeyAttribute.sort, partitionKey, sortKey].map(string),
+      GlobalSecondaryIndexes: [
+        { IndexName, KeySchema: [hash(partitionKey), range(sortKey)], Projection: { ProjectionType: 'KEYS_ONLY' } },
+      ],
+      BillingMode: 'PAY_PER_REQUEST',
+      SSESpecification: { Enabled: true },
+    }),
+  );
+}
+
+/** @throws CliFailure for a table that is no Ledger */
+function refuseForeign({ TableName = '', KeySchema = [], GlobalSecondaryIndexes = [] }: TableDescription): void {
+  const isLedger =
+    JSON.stringify(KeySchema) === JSON.stringify(KEYS) &&
+    GlobalSecondaryIndexes.some((index) => index.IndexName === IndexName);
+  if (!isLedger) throw new CliFailure(ExitCode.refused, `${TableName} exists and is no Ledger: name another table.`);
+}

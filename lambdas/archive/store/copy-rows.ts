@@ -1,0 +1,82 @@
+import { ConditionalCheckFailedException } from '@aws-sdk/client-dynamodb';
+import { type DynamoDBDocumentClient, PutCommand } from '@aws-sdk/lib-dynamodb';
+import { unmarshall } from '@aws-sdk/util-dynamodb';
+import { type Pacing, readWithRetries } from '../../kernel/platform/attempts.ts';
+import type { Item } from '../../kernel/platform/items.ts';
+import { ROW_IS_NEW } from '../../once/store/transact-items.ts';
+import { NO_BOUNDS } from '../domain/judge-chain.ts';
+import { valueText } from '../domain/row-text.ts';
+import { archivedPages, type StoredObjects } from './archived-lines.ts';
+
+/** Rows that are written at once. */
+const AT_ONCE = 32;
+
+export interface CopiedRows {
+  /** Rows that were written now. */
+  readonly written: number;
+  /** Rows that were there: the archive repeats lines, and an interrupted command is repeated. */
+  readonly there: number;
+  /** Keys of rows that the table has with another content. They are left. */
+  readonly different: readonly string[];
+  /** Objects or lines that cannot be read, with the reason. */
+  readonly unreadable: readonly string[];
+}
+
+/**
+ * Writes every row of the archive into a table. A row that is there stays, so the command can be repeated.
+ *
+ * @param table with the keys of the Ledger, not in use
+ * @param report called after each page of objects, with what was copied until then
+ */
+export async function copyRows(
+  {
+    client,
+    table,
+    pacing,
+  }: { readonly client: DynamoDBDocumentClient; readonly table: string; readonly pacing: Pacing },
+  objects: StoredObjects,
+  report: (copied: CopiedRows) => void,
+): Promise<CopiedRows> {
+  let copied: CopiedRows = { written: 0, there: 0, different: [], unreadable: [] };
+  for await (const { rows, unreadable } of archivedPages(objects, NO_BOUNDS)) {
+    const ended: Awaited<ReturnType<typeof put>>[] = [];
+    for (let begin = 0; begin < rows.length; begin += AT_ONCE) {
+      const some = rows.slice(begin, begin + AT_ONCE);
+      ended.push(...(await Promise.all(some.map(({ item }) => put(client, table, pacing, item)))));
+    }
+    const different = rows.filter((_row, index) => ended[index] === 'different');
+    copied = {
+      written: copied.written + ended.filter((each) => each === 'written').length,
+      there: copied.there + ended.filter((each) => each === 'there').length,
+      different: [...copied.different, ...different.map(({ line }) => `${line.chain} ${line.sort}`)],
+      unreadable: [...copied.unreadable, ...unreadable.map((each) => `${each.object} ${each.line}: ${each.because}`)],
+    };
+    report(copied);
+  }
+  return copied;
+}
+
+async function put(
+  client: DynamoDBDocumentClient,
+  TableName: string,
+  pacing: Pacing,
+  item: Item,
+): Promise<'written' | 'there' | 'different'> {
+  try {
+    // Repeated after any failure: it writes nothing over a row.
+    await readWithRetries(pacing, () =>
+      client.send(
+        new PutCommand({
+          TableName,
+          Item: item,
+          ConditionExpression: ROW_IS_NEW,
+          ReturnValuesOnConditionCheckFailure: 'ALL_OLD',
+        }),
+      ),
+    );
+    return 'written';
+  } catch (error) {
+    if (!(error instanceof ConditionalCheckFailedException)) throw error;
+    return valueText(unmarshall(error.Item ?? {})) === valueText(item) ? 'there' : 'different';
+  }
+}
