@@ -30,8 +30,14 @@ test('one row that is changed by hand is named, put back and explained, and then
   const payments = await pMap(keys, (key) => api.payUntilAnswered({ key }), { concurrency: 5 });
   expect(new Set(payments.map(({ status }) => status))).toEqual(new Set([201]));
   const payment = String(payments[3]?.json['id']);
-  const verify = () => command('verify', '--from', String(from));
-  expect(await verify()).toMatchObject({ code: 0, document: { findings: [], further: 0 } });
+  // Other tests of the same stack change rows by hand, too.
+  const own = new Set(payments.map(({ json }) => `PAY#${String(json['id'])}`));
+  const findingsOf = async (...words: readonly string[]) => {
+    const { document } = await command('verify', ...words);
+    return (document['findings'] as { readonly chain: string }[]).filter(({ chain }) => own.has(chain));
+  };
+  const verify = () => findingsOf('--from', String(from));
+  expect(await verify()).toEqual([]);
   const shown = await api.send('GET', `/v1/payments/${payment}`);
 
   const Key = { pk: `PAY#${payment}`, sk: 'T#000002' };
@@ -40,16 +46,11 @@ test('one row that is changed by hand is named, put back and explained, and then
   const forged = { ...original, payment: { ...inside, amountCapturedMinor: 1 } };
   await client.send(new PutCommand({ TableName: local.tables.ledger, Item: forged }));
 
-  expect(await verify()).toMatchObject({
-    code: 1,
-    document: {
-      findings: [
-        { kind: 'chain_broken', chain: Key.pk, sequence: 2, what: 'changed' },
-        { kind: 'row_differs', chain: Key.pk, sort: Key.sk, fields: ['payment.amountCapturedMinor'] },
-      ],
-      further: 0,
-    },
-  });
+  expect(await verify()).toMatchObject([
+    { kind: 'chain_broken', chain: Key.pk, sequence: 2, what: 'changed' },
+    { kind: 'row_differs', chain: Key.pk, sort: Key.sk, fields: ['payment.amountCapturedMinor'] },
+  ]);
+  expect(await command('verify', '--payment', payment)).toMatchObject({ code: 1 });
 
   const why = ['--reason', 'Ticket 4711'];
   expect(await command('tables', 'mend', `${payment}/2`, ...why)).toMatchObject({
@@ -58,7 +59,7 @@ test('one row that is changed by hand is named, put back and explained, and then
   });
   const { Item: now } = await client.send(new GetCommand({ TableName: local.tables.ledger, Key }));
   expect(now).toEqual(original);
-  expect(await verify()).toMatchObject({ code: 0, document: { findings: [] } });
+  expect(await verify()).toEqual([]);
   expect((await api.send('GET', `/v1/payments/${payment}`)).text).toBe(shown.text);
   const log = await command('activity', 'list');
   expect(log.document['data']).toContainEqual(
@@ -77,7 +78,7 @@ test('one row that is changed by hand is named, put back and explained, and then
   });
   const { Item: rebuilt } = await client.send(new GetCommand({ TableName: table, Key }));
   expect(rebuilt).toEqual(original);
-  expect(await command('verify', '--table', table)).toMatchObject({ code: 0, document: { findings: [] } });
+  expect(await findingsOf('--table', table)).toEqual([]);
   expect(await command('tables', 'rebuild', table)).toMatchObject({ code: 0, document: { written: 0 } });
   await dynamoDbClient().send(new UpdateTableCommand({ TableName: table, DeletionProtectionEnabled: false }));
   await dynamoDbClient().send(new DeleteTableCommand({ TableName: table }));

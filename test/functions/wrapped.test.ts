@@ -126,6 +126,7 @@ describe('every function', () => {
     PROCESSOR_SIGNING_KEY_SECRET_ID: 'a-key',
     [Environment.callbackSources]: '[]',
     [Environment.eventBus]: 'bus',
+    [Environment.archiveBucket]: 'payonce-archive',
     [Environment.lostAfterSeconds]: '180',
     [Environment.parkingQueueUrl]: queue,
     [PROJECTOR_QUEUE_URL]: queue,

@@ -62,21 +62,20 @@ async function put(
   pacing: Pacing,
   item: Item,
 ): Promise<'written' | 'there' | 'different'> {
-  try {
-    // Repeated after any failure: it writes nothing over a row.
-    await readWithRetries(pacing, () =>
-      client.send(
-        new PutCommand({
-          TableName,
-          Item: item,
-          ConditionExpression: ROW_IS_NEW,
-          ReturnValuesOnConditionCheckFailure: 'ALL_OLD',
-        }),
-      ),
-    );
-    return 'written';
-  } catch (error) {
-    if (!(error instanceof ConditionalCheckFailedException)) throw error;
-    return valueText(unmarshall(error.Item ?? {})) === valueText(item) ? 'there' : 'different';
-  }
+  const Put = {
+    TableName,
+    Item: item,
+    ConditionExpression: ROW_IS_NEW,
+    ReturnValuesOnConditionCheckFailure: 'ALL_OLD' as const,
+  };
+  // Repeated after any failure, as a read is: it writes nothing over a row.
+  return readWithRetries(pacing, async () => {
+    try {
+      await client.send(new PutCommand(Put));
+      return 'written';
+    } catch (error) {
+      if (!(error instanceof ConditionalCheckFailedException)) throw error;
+      return valueText(unmarshall(error.Item ?? {})) === valueText(item) ? 'there' : 'different';
+    }
+  });
 }

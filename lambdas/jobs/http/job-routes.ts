@@ -67,10 +67,10 @@ const getJob: Route = { method: 'GET', path: '/v1/admin/jobs/{id}', role: 'viewe
 
 async function showJob(call: Call): Promise<Handled> {
   const { tools, request, receivedAtMs } = call;
-  const entry = entryOf(call);
-  if (entry === undefined) return noSuchJob(call);
   const query = validateQuery(emptyQuery, request.query);
   if (query.kind === 'refused') return refusal(query.problem, request);
+  const entry = entryOf(call);
+  if (entry === undefined) return noSuchJob(call);
   const [last] = await tools.runs.listRuns(entry.id, { limit: 1 });
   return found(jobObject(entry, last, receivedAtMs));
 }
@@ -110,10 +110,10 @@ const getRun: Route = {
 
 async function listRuns(call: Call): Promise<Handled> {
   const { tools, request } = call;
-  const entry = entryOf(call);
-  if (entry === undefined) return noSuchJob(call);
   const query = validateQuery(runsQuery, request.query);
   if (query.kind === 'refused') return refusal(query.problem, request);
+  const entry = entryOf(call);
+  if (entry === undefined) return noSuchJob(call);
   const { limit = DEFAULT_RUNS_PAGE, starting_after: cursor, created_from: from, created_to: to } = query.value;
   const after = cursor === undefined ? undefined : await namedRun(call, entry.id, cursor);
   if (cursor !== undefined && after === undefined) {
@@ -132,10 +132,10 @@ async function listRuns(call: Call): Promise<Handled> {
 
 async function showRun(call: Call): Promise<Handled> {
   const { request, pieces } = call;
-  const entry = entryOf(call);
-  if (entry === undefined) return noSuchJob(call);
   const query = validateQuery(emptyQuery, request.query);
   if (query.kind === 'refused') return refusal(query.problem, request);
+  const entry = entryOf(call);
+  if (entry === undefined) return noSuchJob(call);
   const run = await namedRun(call, entry.id, pieces['run'] ?? '');
   if (run === undefined) return refusal(problem('not_found', 'This job has no such run.'), request);
   return found(jobRunObject(run));
@@ -156,13 +156,12 @@ const postRun: Route = {
 
 async function startRun(call: Call): Promise<Handled> {
   const { tools, request, id, seen } = call;
-  const entry = jobEntry(id);
-  if (entry === undefined) {
+  const parsed = readRequest(call, id);
+  if (parsed.kind === 'refused') return refusal(parsed.problem, request);
+  if (jobEntry(id) === undefined) {
     const detail = 'Runs of a job of another service are requested by its schedule only.';
     return entryOf(call) === undefined ? noSuchJob(call) : refusal(problem('invalid_request', detail), request);
   }
-  const parsed = readRequest(call, entry.id);
-  if (parsed.kind === 'refused') return refusal(parsed.problem, request);
   seen.operationId = parsed.value.operationId;
   const outcome = await acceptRun(tools, parsed.value);
   return { answer: outcomeAnswer(outcome, request.requestId), outcome: outcome.kind, counts: keyedCounts(outcome) };

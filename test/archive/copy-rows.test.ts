@@ -1,0 +1,60 @@
+import { ScanCommand } from '@aws-sdk/lib-dynamodb';
+import { beforeAll, expect, test } from '@jest/globals';
+import { valueText } from '../../lambdas/archive/domain/row-text.ts';
+import { copyRows } from '../../lambdas/archive/store/copy-rows.ts';
+import { TABLES } from '../world/tables.ts';
+import { World } from '../world/world.ts';
+import { archiveOfRows } from './memory-archive.ts';
+import { type Fields, keyOf, someLedger } from './verify-world.ts';
+
+let rows: readonly Fields[] = [];
+beforeAll(async () => {
+  rows = await someLedger();
+});
+
+function emptyLedger() {
+  const world = new World();
+  const { client } = world.store.database;
+  return { client, table: TABLES.ledger, pacing: world.tools };
+}
+
+async function contentOf({ client, table }: ReturnType<typeof emptyLedger>): Promise<readonly string[]> {
+  const { Items = [] } = await client.send(new ScanCommand({ TableName: table }));
+  return Items.map((item) => valueText(item) ?? '').sort();
+}
+
+const wanted = () => rows.map((row) => valueText(row) ?? '').sort();
+
+test('a Ledger is made from the archive alone, equal row by row, and a repeated copy writes nothing', async () => {
+  const archive = await archiveOfRows(rows, 2);
+  await archive.take(rows);
+  const ledger = emptyLedger();
+  const reports: number[] = [];
+  const copied = await copyRows(ledger, archive, ({ written }) => reports.push(written));
+  expect(copied).toEqual({ written: rows.length, there: rows.length, different: [], unreadable: [] });
+  expect(reports.length).toBeGreaterThan(1);
+  expect(await contentOf(ledger)).toEqual(wanted());
+  expect(await copyRows(ledger, archive, () => {})).toMatchObject({ written: 0, there: 2 * rows.length });
+});
+
+test('a copy that is interrupted goes on, after any page', async () => {
+  const archive = await archiveOfRows(rows, 1);
+  const ledger = emptyLedger();
+  const interrupted = copyRows(ledger, archive, () => {
+    throw new Error('interrupted');
+  });
+  await expect(interrupted).rejects.toThrow('interrupted');
+  expect((await contentOf(ledger)).length).toBeLessThan(rows.length);
+  await copyRows(ledger, archive, () => {});
+  expect(await contentOf(ledger)).toEqual(wanted());
+});
+
+test('a row that differs is named and left, and so is an object that cannot be read', async () => {
+  const archive = await archiveOfRows(rows, 4);
+  const [first = {}] = rows;
+  await archive.take([{ ...first, tenantId: 'ten_other' }]);
+  await archive.takeText('nothing\n');
+  const copied = await copyRows(emptyLedger(), archive, () => {});
+  expect(copied.different).toEqual([keyOf(first)]);
+  expect(copied.unreadable).toHaveLength(1);
+});
