@@ -33,10 +33,16 @@ const POLLER = join(import.meta.dirname, 'Poller.java');
 
 /** A real single node of Kafka, broker and controller in one (KRaft), with its jars from Maven. */
 export class Kafka {
-  readonly #directory = mkdtempSync(join(tmpdir(), 'payonce-kafka-'));
+  /** Made at its first use: where Kafka is missing, the tests are skipped and remove nothing. */
+  #made: string | undefined;
   #classpath = '';
   #keeper: ChildProcess | undefined;
   #port = 0;
+
+  get #directory(): string {
+    this.#made ??= mkdtempSync(join(tmpdir(), 'payonce-kafka-'));
+    return this.#made;
+  }
 
   async start(): Promise<void> {
     const written = join(this.#directory, 'classpath');
@@ -89,7 +95,7 @@ export class Kafka {
       process.kill(-pid, 'SIGKILL');
       await ended;
     }
-    rmSync(this.#directory, { recursive: true, force: true });
+    if (this.#made !== undefined) rmSync(this.#made, { recursive: true, force: true });
   }
 
   get servers(): string {
