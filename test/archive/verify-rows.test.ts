@@ -2,8 +2,15 @@ import { afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/
 import fc from 'fast-check';
 import { NO_BOUNDS } from '../../lambdas/archive/domain/judge-chain.ts';
 import { valueText } from '../../lambdas/archive/domain/row-text.ts';
+import { readChainRow } from '../../lambdas/archive/store/read-chain-row.ts';
 import type { RowFiles } from '../../lambdas/archive/store/row-files.ts';
-import { ROWS_BEGIN, type RowFinding, type RowsState, verifyRows } from '../../lambdas/archive/use/verify-rows.ts';
+import {
+  type ArchiveLines,
+  ROWS_BEGIN,
+  type RowFinding,
+  type RowsState,
+  verifyRows,
+} from '../../lambdas/archive/use/verify-rows.ts';
 import { whole } from '../support/prove.ts';
 import { archiveOf, type Fields, keyOf, ledgerOf, rowFiles, someLedger } from './verify-world.ts';
 
@@ -140,6 +147,24 @@ describe('verification of rows', () => {
     }
   });
 
+  test('that goes on much later does not expect rows in the archive that were written since it read the archive', async () => {
+    const last = longest().at(-1) ?? {};
+    const lastMs = Number(last['occurredAtMs']);
+    const early = without(ledger, last);
+    let saved = ROWS_BEGIN;
+    const save = (state: RowsState): void => {
+      saved = state;
+      if (state.phase === 'ledger') throw new Error('interrupted');
+    };
+    const archive = archiveOf(objectsOf(early));
+    const began = { bounds: NO_BOUNDS, archivedUntilMs: lastMs };
+    await expect(verifyRows({ archive, ledger: ledgerOf(early), parts, save }, began)).rejects.toThrow('interrupted');
+
+    const later = { bounds: NO_BOUNDS, archivedUntilMs: lastMs + 3_600_000 };
+    const tools = { archive, ledger: ledgerOf(ledger), parts, save: () => undefined };
+    expect((await verifyRows(tools, later, JSON.parse(JSON.stringify(saved)) as RowsState)).findings).toEqual([]);
+  });
+
   test('of the archive alone checks its chains', async () => {
     const run = async (objects: readonly (readonly Fields[])[]) => {
       parts.close();
@@ -152,6 +177,37 @@ describe('verification of rows', () => {
     expect(await run(objectsOf(without(ledger, second)))).toMatchObject([
       { kind: 'chain_broken', chain: second['pk'], sequence: 2, what: 'missing' },
     ]);
+  });
+
+  test('of the archive alone does not judge rows that may still be on their way', async () => {
+    // Page with the second row not yet written ── its object, and one with the third ── page with the third.
+    const [, second = {}] = longest();
+    const tools = { archive: archiveOf(objectsOf(without(ledger, second))), parts, save: () => undefined };
+    const request = { bounds: NO_BOUNDS, archivedUntilMs: Number(second['occurredAtMs']) };
+    expect((await verifyRows(tools, request)).findings).toEqual([]);
+  });
+
+  test('of the archive alone between two times finds nothing when the clocks of neighbours differ', async () => {
+    const times = [10, 30, 20, 40];
+    const rows = longest().slice(0, times.length);
+    expect(rows).toHaveLength(times.length);
+    const lines = rows.map((item, line) => {
+      const row = readChainRow(item);
+      if (row.content.kind !== 'link') throw new Error(row.content.because);
+      return { ...row, content: { ...row.content, occurredAtMs: times[line] ?? 0 }, object: '0', line };
+    });
+    const archive: ArchiveLines = { page: async () => ({ lines, unreadable: [] }), item: async () => undefined };
+    for (const bounds of [
+      { fromMs: 25, untilMs: Number.POSITIVE_INFINITY },
+      { fromMs: 0, untilMs: 25 },
+      { fromMs: 15, untilMs: 35 },
+      { fromMs: 50, untilMs: 60 },
+    ]) {
+      const kept = rowFiles(4);
+      const { findings } = await verifyRows({ archive, parts: kept, save: () => undefined }, { bounds });
+      kept.close();
+      expect({ bounds, findings }).toEqual({ bounds, findings: [] });
+    }
   });
 });
 

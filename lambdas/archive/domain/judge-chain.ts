@@ -58,7 +58,8 @@ export function judgeChain(
     else if (earlier.digest !== line.digest)
       found.push({ kind: 'lines_differ', chain, sort, archived: placeOf(earlier), other: placeOf(line) });
   }
-  if (rows === undefined) return [...brokenChain(chain, [...archived.values()], bounds.fromMs > 0), ...found];
+  if (rows === undefined)
+    return [...brokenChain(chain, between(archived.values(), bounds), bounds.fromMs > 0), ...found];
   const kept = new Map(rows.map((row) => [row.sort, row]));
   for (const [sort, line] of archived) {
     const row = kept.get(sort);
@@ -87,6 +88,17 @@ function brokenChain(chain: string, rows: readonly ChainRow[], isPart: boolean):
 /** A link that this one continues. */
 export function linkBefore({ sequence, prevHash }: Link): Link {
   return { sequence: sequence - 1, prevHash: new Uint8Array(), hash: prevHash };
+}
+
+/**
+ * The rows from the first one of this time to the last before the first that is younger. Times of neighbours are of different clocks and
+ * need not ascend, so each row in between belongs to it.
+ */
+function between(rows: Iterable<ChainRow>, { fromMs, untilMs }: Bounds): readonly ChainRow[] {
+  const sorted = [...rows].toSorted((left, right) => (left.sort < right.sort ? -1 : 1));
+  const begin = sorted.findIndex((row) => isWithin(row, { fromMs, untilMs: NO_BOUNDS.untilMs }));
+  const end = sorted.findIndex((row) => !isWithin(row, { fromMs: NO_BOUNDS.fromMs, untilMs }));
+  return begin === -1 ? [] : sorted.slice(begin, end === -1 ? undefined : end);
 }
 
 /** From the time of the first row that can be read. No bounds without rows. */

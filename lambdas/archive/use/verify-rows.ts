@@ -75,6 +75,8 @@ export interface RowsState {
   readonly findings: readonly RowFinding[];
   /** Findings that are not in the list, because it is full. */
   readonly further: number;
+  /** That of the request with which it began: the archive is not read again when it goes on. Unix milliseconds. */
+  readonly archivedUntilMs?: number;
 }
 
 export const ROWS_BEGIN: RowsState = {
@@ -114,10 +116,13 @@ export interface VerifyRowsRequest {
  */
 export async function verifyRows(
   tools: VerifyRowsTools,
-  request: VerifyRowsRequest,
+  given: VerifyRowsRequest,
   state: RowsState = ROWS_BEGIN,
 ): Promise<RowsState> {
-  let current = state;
+  const archivedUntilMs = state.archivedUntilMs ?? given.archivedUntilMs;
+  const expected = archivedUntilMs === undefined ? {} : { archivedUntilMs };
+  const request = { ...given, ...expected };
+  let current: RowsState = { ...state, ...expected };
   while (current.phase !== 'done') {
     current = await STEPS[current.phase](tools, request, current);
     tools.parts.save();
@@ -137,7 +142,9 @@ const STEPS: Readonly<Record<Exclude<RowsState['phase'], 'done'>, Step>> = {
 async function readLines(tools: VerifyRowsTools, { bounds, chain }: VerifyRowsRequest, state: RowsState) {
   if (tools.archive === undefined) return goOn(state, undefined, 'ledger');
   const { lines, unreadable, next } = await tools.archive.page(state.after, bounds);
-  const wanted = lines.filter((line) => isWithin(line, bounds) && (chain === undefined || line.chain === chain));
+  // Without the Ledger, the lines are the chains: a row of another time can be between two of this time.
+  const isWanted = (line: ChainLine) => tools.ledger === undefined || isWithin(line, bounds);
+  const wanted = lines.filter((line) => isWanted(line) && (chain === undefined || line.chain === chain));
   for (const line of wanted) tools.parts.addLine(line);
   const counted = { ...state.counts, lines: state.counts.lines + wanted.length };
   return goOn(
