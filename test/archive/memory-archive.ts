@@ -8,6 +8,9 @@ import { hex } from '../../lambdas/kernel/hash-chain.ts';
 import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
 import type { Fields } from './verify-world.ts';
 
+/** Of the record with index 0. */
+export const FIRST_SEQUENCE = 1000;
+
 /** A bucket in memory: an object is written once and stays. */
 export class MemoryArchive implements ArchiveObjects, StoredObjects {
   readonly objects = new Map<string, ArchiveObject>();
@@ -65,7 +68,7 @@ export function streamRecord(row: Fields, index: number, change: { eventName?: s
   const { pk, sk, ...others } = marshall(row);
   const { eventName = 'INSERT', was } = change;
   const dynamodb = {
-    SequenceNumber: String(1000 + index),
+    SequenceNumber: String(FIRST_SEQUENCE + index),
     ApproximateCreationDateTime: Math.floor(Number(row['occurredAtMs'] ?? 0) / 1_000),
     Keys: { pk, sk },
     ...(eventName === 'REMOVE' ? {} : { NewImage: { pk, sk, ...others } }),
@@ -78,7 +81,7 @@ export function streamRecord(row: Fields, index: number, change: { eventName?: s
   ) as Fields;
 }
 
-function streamLine(record: Fields): ArchiveLine {
+export function streamLine(record: Fields): ArchiveLine {
   const read = readStreamLine(systemDigest, record);
   if (read.kind !== 'line') throw new Error(read.detail);
   return read.line;

@@ -1,17 +1,23 @@
 import { mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { type ArchiveObject, archiveObject, LINES_NAME } from '../../lambdas/archive/domain/archive-object.ts';
 import { NO_BOUNDS } from '../../lambdas/archive/domain/judge-chain.ts';
+import { archivedLines } from '../../lambdas/archive/store/archived-lines.ts';
 import { readChainRow } from '../../lambdas/archive/store/read-chain-row.ts';
 import { RowFiles } from '../../lambdas/archive/store/row-files.ts';
 import type { RowPage } from '../../lambdas/archive/use/ledger-rows.ts';
-import { type LinePage, verifyRows } from '../../lambdas/archive/use/verify-rows.ts';
+import { verifyRows } from '../../lambdas/archive/use/verify-rows.ts';
+import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
 import { paymentPartition, transitionRow } from '../../lambdas/payments/store/items.ts';
 import { outcomeTransition, paymentIdFor, pendingTransition } from '../payments/payment-fixtures.ts';
+import { FIRST_SEQUENCE, streamLine, streamRecord } from './memory-archive.ts';
 
 /** Verifies generated payments of two transitions against their archive, as a process of its own, so that its memory can be measured. */
 
 const PAGE = 500;
+/** Lines of an object: the largest batch that the archiver is given. */
+const OBJECT = 5_000;
 const transitions = Number(process.argv[2]);
 /** The payment with a row that is not what was archived. */
 const FORGED = Math.floor(transitions / 3);
@@ -27,6 +33,19 @@ function itemsOf(after: string | undefined): readonly [items: Record<string, unk
   const end = Math.min(transitions / 2, begin + PAGE);
   const items = Array.from({ length: end - begin }, (_, index) => rowsOfPayment(begin + index)).flat();
   return [items, end < transitions / 2 ? { next: String(end) } : {}];
+}
+
+/** An object as the archiver writes it. The sequence of its first record is its place. */
+function objectAt(place: number): ArchiveObject {
+  const end = Math.min(transitions, (place + 1) * OBJECT) / 2;
+  const payments = Array.from({ length: end - (place * OBJECT) / 2 }, (_, index) => (place * OBJECT) / 2 + index);
+  const [first, ...others] = payments.flatMap(rowsOfPayment).map((row) => streamLine(streamRecord(row, place)));
+  if (first === undefined) throw new Error('an object has a line at least');
+  return archiveObject(systemDigest, [first, ...others]);
+}
+
+function placeOf(name: string): number {
+  return Number(LINES_NAME.exec(name)?.groups?.['first']) - FIRST_SEQUENCE;
 }
 
 const forgedChain = paymentPartition(paymentIdFor(`million-${Math.floor(FORGED / 2)}`));
@@ -48,14 +67,14 @@ const { counts, findings } = await verifyRows(
           .map(read),
       }),
     },
-    archive: {
-      page: async (after): Promise<LinePage> => {
-        const [items, next] = itemsOf(after);
-        const lines = items.map((item, line) => ({ ...readChainRow(item), object: after ?? '0', line }));
-        return { lines, unreadable: [], ...next };
+    archive: archivedLines({
+      names: async (after, most) => {
+        const begin = LINES_NAME.test(after) ? placeOf(after) + 1 : 0;
+        const end = Math.min(Math.ceil(transitions / OBJECT), begin + most);
+        return Array.from({ length: Math.max(0, end - begin) }, (_, index) => objectAt(begin + index).name);
       },
-      item: async ({ object, line }) => itemsOf(object)[0][line],
-    },
+      text: async (name) => objectAt(placeOf(name)).text,
+    }),
     parts,
     save: () => undefined,
   },
