@@ -85,10 +85,25 @@ async function create(client: DynamoDBClient, TableName: string): Promise<void> 
   );
 }
 
-/** @throws CliFailure for a table that is no Ledger */
-function refuseForeign({ TableName = '', KeySchema = [], GlobalSecondaryIndexes = [] }: TableDescription): void {
+/**
+ * A Ledger in use has a Stream: its relay would publish each row that is written, and announce the payments of one deployment to the
+ * customers of another.
+ *
+ * @throws CliFailure for a table that is no Ledger, and for one with a Stream
+ */
+export function refuseForeign({
+  TableName = '',
+  KeySchema = [],
+  GlobalSecondaryIndexes = [],
+  StreamSpecification,
+}: TableDescription): void {
   const isLedger =
     JSON.stringify(KeySchema) === JSON.stringify(KEYS) &&
     GlobalSecondaryIndexes.some((index) => index.IndexName === IndexName);
   if (!isLedger) throw new CliFailure(ExitCode.refused, `${TableName} exists and is no Ledger: name another table.`);
+  if (StreamSpecification?.StreamEnabled === true)
+    throw new CliFailure(
+      ExitCode.refused,
+      `${TableName} has a Stream: it is a Ledger in use, or was rebuilt completely. Name another table.`,
+    );
 }

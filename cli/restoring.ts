@@ -125,11 +125,6 @@ export async function configure(
 ): Promise<void> {
   const { client } = tools;
   const { StreamSpecification, DeletionProtectionEnabled = false } = await active(tools, TableName);
-  if (kind === 'ledger' && StreamSpecification?.StreamEnabled !== true) {
-    const stream = { StreamEnabled: true, StreamViewType: 'NEW_AND_OLD_IMAGES' } as const;
-    await client.send(new UpdateTableCommand({ TableName, StreamSpecification: stream }));
-    await active(tools, TableName);
-  }
   if (isProtected && !DeletionProtectionEnabled) {
     await client.send(new UpdateTableCommand({ TableName, DeletionProtectionEnabled: true }));
     await active(tools, TableName);
@@ -138,9 +133,16 @@ export async function configure(
   const { ContinuousBackupsDescription: backups } = await client.send(
     new DescribeContinuousBackupsCommand({ TableName }),
   );
-  if (backups?.PointInTimeRecoveryDescription?.PointInTimeRecoveryStatus === 'ENABLED') return;
-  const recovery = { PointInTimeRecoveryEnabled: true };
-  await client.send(new UpdateContinuousBackupsCommand({ TableName, PointInTimeRecoverySpecification: recovery }));
+  if (backups?.PointInTimeRecoveryDescription?.PointInTimeRecoveryStatus !== 'ENABLED') {
+    const recovery = { PointInTimeRecoveryEnabled: true };
+    await client.send(new UpdateContinuousBackupsCommand({ TableName, PointInTimeRecoverySpecification: recovery }));
+  }
+  // Last: a Ledger with a Stream is complete.
+  if (kind === 'ledger' && StreamSpecification?.StreamEnabled !== true) {
+    const stream = { StreamEnabled: true, StreamViewType: 'NEW_AND_OLD_IMAGES' } as const;
+    await client.send(new UpdateTableCommand({ TableName, StreamSpecification: stream }));
+    await active(tools, TableName);
+  }
 }
 
 async function enableTimeToLive(client: DynamoDBClient, TableName: string): Promise<void> {

@@ -1,0 +1,25 @@
+import { expect, test } from '@jest/globals';
+import { refuseForeign } from '../../cli/rebuilding.ts';
+
+const LEDGER = {
+  TableName: 'Other-Ledger',
+  KeySchema: [
+    { AttributeName: 'pk', KeyType: 'HASH' as const },
+    { AttributeName: 'sk', KeyType: 'RANGE' as const },
+  ],
+  GlobalSecondaryIndexes: [{ IndexName: 'recent-outcomes' }],
+};
+
+test('a Ledger is rebuilt in a table of its shape that has no Stream, as an interrupted command leaves it', () => {
+  expect(() => refuseForeign(LEDGER)).not.toThrow();
+});
+
+test('rows are written neither into the Ledger of another environment, which would publish them, nor into another table', () => {
+  const used = {
+    ...LEDGER,
+    StreamSpecification: { StreamEnabled: true, StreamViewType: 'NEW_AND_OLD_IMAGES' as const },
+  };
+  expect(() => refuseForeign(used)).toThrow('Other-Ledger has a Stream');
+  expect(() => refuseForeign({ ...LEDGER, GlobalSecondaryIndexes: [] })).toThrow('is no Ledger');
+  expect(() => refuseForeign({ ...LEDGER, KeySchema: LEDGER.KeySchema.slice(0, 1) })).toThrow('is no Ledger');
+});
