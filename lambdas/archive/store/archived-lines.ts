@@ -30,9 +30,14 @@ type ReadLine =
   | { readonly kind: 'change' }
   | { readonly kind: 'unreadable'; readonly because: string };
 
-/** The rows of a few objects. */
-interface ArchivedPage {
-  readonly rows: readonly { readonly line: ChainLine; readonly item: Readonly<Record<string, unknown>> }[];
+interface ArchivedRow {
+  readonly line: ChainLine;
+  readonly item: Readonly<Record<string, unknown>>;
+}
+
+/** What is kept of the rows of a few objects. */
+interface ArchivedPage<Kept> {
+  readonly kept: readonly Kept[];
   readonly unreadable: LinePage['unreadable'];
   /** Where the next page begins; absent after the last. */
   readonly next?: string;
@@ -42,8 +47,8 @@ interface ArchivedPage {
 export function archivedLines(objects: StoredObjects): ArchiveLines {
   return {
     page: async (after, bounds) => {
-      const { rows, ...others } = await readPage(objects, after, bounds);
-      return { ...others, lines: rows.map(({ line }) => line) };
+      const { kept: lines, ...others } = await readPage(objects, after, bounds, ({ line }) => [line]);
+      return { ...others, lines };
     },
     item: async ({ object, line }) => {
       const text = (await objects.text(object))?.split('\n')[line];
@@ -53,11 +58,15 @@ export function archivedLines(objects: StoredObjects): ArchiveLines {
   };
 }
 
-/** All rows of the archive, page by page. */
-export async function* archivedPages(objects: StoredObjects, bounds: Bounds): AsyncGenerator<ArchivedPage> {
+/** All rows of the archive, page by page. @param keep what of a row stays in memory, called for each object by itself */
+export async function* archivedPages<Kept>(
+  objects: StoredObjects,
+  bounds: Bounds,
+  keep: (row: ArchivedRow) => readonly Kept[],
+): AsyncGenerator<ArchivedPage<Kept>> {
   let after: string | undefined;
   do {
-    const page = await readPage(objects, after, bounds);
+    const page = await readPage(objects, after, bounds, keep);
     yield page;
     after = page.next;
   } while (after !== undefined);
@@ -68,42 +77,51 @@ export function archivedRows(objects: StoredObjects, bounds: Bounds): Pick<Ledge
   return {
     chain: async (chain) => {
       const found = new Map<string, ReadRow>();
-      for await (const { rows } of archivedPages(objects, bounds))
-        for (const { line, item } of rows)
-          if (line.chain === chain && !found.has(line.sort)) found.set(line.sort, { row: line, item });
+      for await (const { kept } of archivedPages(objects, bounds, (row) => (row.line.chain === chain ? [row] : [])))
+        for (const { line, item } of kept) if (!found.has(line.sort)) found.set(line.sort, { row: line, item });
       return { rows: [...found.values()].toSorted((one, other) => (one.row.sort < other.row.sort ? -1 : 1)) };
     },
   };
 }
 
-async function readPage(objects: StoredObjects, after: string | undefined, bounds: Bounds): Promise<ArchivedPage> {
+async function readPage<Kept>(
+  objects: StoredObjects,
+  after: string | undefined,
+  bounds: Bounds,
+  keep: (row: ArchivedRow) => readonly Kept[],
+): Promise<ArchivedPage<Kept>> {
   const names = await objects.names(after ?? beginOf(bounds), AT_ONCE);
   const read = await Promise.all(
-    names.filter((name) => !isAfter(name, bounds)).map((name) => readObject(objects, name)),
+    names.filter((name) => !isAfter(name, bounds)).map((name) => readObject(objects, name, keep)),
   );
   const last = names.at(-1);
   const page = {
-    rows: read.flatMap(({ rows }) => rows),
+    kept: read.flatMap(({ kept }) => kept),
     unreadable: read.flatMap(({ unreadable }) => unreadable),
   };
   return names.length < AT_ONCE || last === undefined || isAfter(last, bounds) ? page : { ...page, next: last };
 }
 
-async function readObject(objects: StoredObjects, object: string): Promise<ArchivedPage> {
+async function readObject<Kept>(
+  objects: StoredObjects,
+  object: string,
+  keep: (row: ArchivedRow) => readonly Kept[],
+): Promise<ArchivedPage<Kept>> {
   const text = await objects.text(object);
   const bad = (line: number, because: string) => ({ kind: 'line_unreadable' as const, object, line, because });
-  if (text === undefined) return { rows: [], unreadable: [bad(0, 'the object was removed')] };
+  if (text === undefined) return { kept: [], unreadable: [bad(0, 'the object was removed')] };
   const { sha256 } = LINES_NAME.exec(object)?.groups ?? {};
   if (hex(systemDigest.sha256(text)) !== sha256)
-    return { rows: [], unreadable: [bad(0, 'the content is not the one that the name was made of')] };
-  const read = text
-    .split('\n')
-    .slice(0, -1)
-    .map((each, line) => ({ line, of: parsed(each, object, line) }));
-  return {
-    rows: read.flatMap(({ of }) => (of.kind === 'row' ? [of] : [])),
-    unreadable: read.flatMap(({ line, of }) => (of.kind === 'unreadable' ? [bad(line, of.because)] : [])),
-  };
+    return { kept: [], unreadable: [bad(0, 'the content is not the one that the name was made of')] };
+  const kept: Kept[] = [];
+  const unreadable: ReturnType<typeof bad>[] = [];
+  // Line by line: the rows of an object take much more memory than its text.
+  for (const [line, each] of text.split('\n').slice(0, -1).entries()) {
+    const of = parsed(each, object, line);
+    if (of.kind === 'row') kept.push(...keep(of));
+    if (of.kind === 'unreadable') unreadable.push(bad(line, of.because));
+  }
+  return { kept, unreadable };
 }
 
 function parsed(text: string, object: string, line: number): ReadLine {

@@ -38,7 +38,7 @@ export async function copyRows(
   report: (copied: CopiedRows) => void,
 ): Promise<CopiedRows> {
   let copied: CopiedRows = { written: 0, there: 0, different: [], unreadable: [] };
-  for await (const { rows, unreadable } of archivedPages(objects, NO_BOUNDS)) {
+  for await (const { kept: rows, unreadable } of archivedPages(objects, NO_BOUNDS, (row) => [row])) {
     const ended: Awaited<ReturnType<typeof put>>[] = [];
     for (let begin = 0; begin < rows.length; begin += AT_ONCE) {
       const some = rows.slice(begin, begin + AT_ONCE);
