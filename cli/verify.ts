@@ -13,11 +13,12 @@ import { rowsBetween } from '../lambdas/archive/use/rows-between.ts';
 import { ROWS_BEGIN, type RowFinding, type RowsState, verifyRows } from '../lambdas/archive/use/verify-rows.ts';
 import { LedgerRow } from '../lambdas/kernel/contract/rows.ts';
 import { type ChainId, parseOrderId, parsePaymentId } from '../lambdas/kernel/ids.ts';
+import { systemClock } from '../lambdas/kernel/platform/platform.ts';
 import { LedgerChains } from '../lambdas/orders/store/ledger-chains.ts';
 import { DynamoDbOwners } from '../lambdas/tenants/store/tenant-owners.ts';
 import { PAYONCE_DIRECTORY } from '../local/directories.ts';
 import { allOwners, OF_DEPLOYMENT } from './activity.ts';
-import { archiveBucket, openTables } from './deployment.ts';
+import { type AwsTarget, archiveBucket, openTables } from './deployment.ts';
 import { CliFailure, ExitCode } from './failure.ts';
 import { readSeconds, type Session } from './session.ts';
 
@@ -53,52 +54,41 @@ export function addVerify(program: Command, session: Session): void {
 
 async function verify(session: Session, chosen: Chosen): Promise<void> {
   const target = await session.aws();
-  const { client, tables, pacing } = await openTables(target);
-  const ledgerTable = chosen.table ?? tables.ledger;
   const { from, to } = chosen;
+  const clock = systemClock;
   const bounds: Bounds = {
     fromMs: from === undefined ? NO_BOUNDS.fromMs : from * 1000,
-    untilMs: to === undefined ? pacing.clock.nowMs() : to * 1000,
+    untilMs: to === undefined ? clock.nowMs() : to * 1000,
   };
   const chain = chosen.payment === undefined ? undefined : chainNamed(chosen.payment);
-  const all = new DynamoDbLedgerRows(client, ledgerTable, pacing);
-  const isRange = (from !== undefined || to !== undefined) && chain === undefined;
-  const owners = new DynamoDbOwners(client, tables.registry, pacing);
-  const ledger = isRange
-    ? rowsBetween(
-        all,
-        new LedgerChains(client, { ...tables, ledger: ledgerTable }, pacing),
-        bounds,
-        [...OF_DEPLOYMENT, ...(await allOwners(owners))].map((each) => `${LedgerRow.activity}${nameOfChain(each)}`),
-      )
-    : all;
-  const expected = isRange || chain !== undefined ? undefined : await rowCount(new DynamoDBClient(target), ledgerTable);
-  const progress = new Progress(chosen.state ?? join(PAYONCE_DIRECTORY, `verify-${ledgerTable}.json`), {
-    ...chosen,
-    ledgerTable,
-  });
+  const ledger = chosen.archiveOnly ? undefined : await chosenLedger(target, chosen, bounds, chain);
   const bucket = chosen.archiveBucket ?? (await archiveBucket(target));
   if (chosen.archiveOnly && bucket === undefined)
     throw new CliFailure(ExitCode.usage, 'This deployment has no archive: name one with --archive-bucket.');
   const archive = bucket === undefined ? undefined : archivedLines(new S3Objects(s3Client(target), bucket));
+  const progress = new Progress(chosen.state ?? join(PAYONCE_DIRECTORY, `verify-${ledger?.table ?? bucket}.json`), {
+    ...chosen,
+    ledgerTable: ledger?.table,
+    bucket,
+  });
   const parts = new RowFiles(`${progress.file}.rows`);
   const begin = progress.read();
   const { counts, findings, further } = await session.during('Verifying', (report) => {
     if (begin !== ROWS_BEGIN) report(`continuing from ${progress.file}`);
-    const told = rateOf(expected, pacing.clock.nowMs());
+    const told = rateOf(ledger?.expected, clock.nowMs());
     const save = (state: RowsState): void => {
       progress.write(state);
-      report(told(state, pacing.clock.nowMs()));
+      report(told(state, clock.nowMs()));
     };
-    const sources = { archive, ledger: chosen.archiveOnly ? undefined : ledger };
-    const archivedUntilMs = pacing.clock.nowMs() - ARCHIVED_WITHIN_MS;
+    const sources = { archive, ledger: ledger?.rows };
+    const archivedUntilMs = clock.nowMs() - ARCHIVED_WITHIN_MS;
     return verifyRows({ ...sources, parts, save }, { bounds, chain, archivedUntilMs }, begin);
   });
   parts.close();
   progress.remove();
   const found = findings.length + further;
   session.show({ ...counts, findings, further }, [
-    `${counts.rows} rows of ${counts.chains} chains verified.`,
+    `${ledger === undefined ? counts.lines : counts.rows} rows of ${counts.chains} chains verified.`,
     ...findings.slice(0, MOST_SHOWN).map(findingLine),
     ...(found === 0 ? ['All chains hold.'] : []),
   ]);
@@ -107,6 +97,20 @@ async function verify(session: Session, chosen: Chosen): Promise<void> {
       ExitCode.incomplete,
       `${found} places do not hold: see the runbook, "The Ledger was changed".`,
     );
+}
+
+/** The rows to verify, and about how many there are. */
+async function chosenLedger(target: AwsTarget, chosen: Chosen, bounds: Bounds, chain: string | undefined) {
+  const { client, tables, pacing } = await openTables(target);
+  const table = chosen.table ?? tables.ledger;
+  const all = new DynamoDbLedgerRows(client, table, pacing);
+  if (chain !== undefined) return { table, rows: all };
+  if (chosen.from === undefined && chosen.to === undefined)
+    return { table, rows: all, expected: await rowCount(new DynamoDBClient(target), table) };
+  const outcomes = new LedgerChains(client, { ...tables, ledger: table }, pacing);
+  const owners = await allOwners(new DynamoDbOwners(client, tables.registry, pacing));
+  const activity = [...OF_DEPLOYMENT, ...owners].map((each) => `${LedgerRow.activity}${nameOfChain(each)}`);
+  return { table, rows: rowsBetween(all, outcomes, bounds, activity) };
 }
 
 function chainNamed(text: string): string {

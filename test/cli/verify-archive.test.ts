@@ -1,0 +1,86 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { createServer, type Server } from 'node:http';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { endingOf } from '../../cli/failure.ts';
+import { payonceProgram } from '../../cli/program.ts';
+import { archiveOfRows, type MemoryArchive } from '../archive/memory-archive.ts';
+import { type Fields, someLedger } from '../archive/verify-world.ts';
+import { listenOnLoopback, stopListening } from '../sandbox/sandbox-listen.ts';
+
+/** An account that has the archive and nothing else: it answers reads of the bucket, and refuses every other call. */
+
+const BUCKET = 'archive-of-shop';
+const directory = mkdtempSync(join(tmpdir(), 'payonce-verify-archive-'));
+const { env } = process;
+const refused: string[] = [];
+let rows: readonly Fields[];
+let archive: MemoryArchive;
+let server: Server;
+let url: string;
+
+beforeAll(async () => {
+  rows = await someLedger();
+  server = createServer((request, response) => {
+    void answer(request.method ?? '', new URL(request.url ?? '', 'http://s3')).then(([status, text]) =>
+      response.writeHead(status).end(text),
+    );
+  });
+  url = await listenOnLoopback(server);
+});
+afterAll(async () => {
+  process.env = env;
+  await stopListening(server);
+  rmSync(directory, { recursive: true });
+});
+
+async function answer(method: string, { pathname, searchParams }: URL): Promise<readonly [number, string]> {
+  if (method === 'GET' && pathname.replace(/\/$/, '') === `/${BUCKET}`) {
+    const names = await archive.names(searchParams.get('start-after') ?? '', Number(searchParams.get('max-keys')));
+    const contents = names.map((name) => `<Contents><Key>${name}</Key></Contents>`).join('');
+    return [200, `<ListBucketResult>${contents}</ListBucketResult>`];
+  }
+  const text = method === 'GET' ? await archive.text(decodeURIComponent(pathname.slice(BUCKET.length + 2))) : undefined;
+  if (text !== undefined) return [200, text];
+  refused.push(`${method} ${pathname}`);
+  return [403, '<Error><Code>AccessDenied</Code></Error>'];
+}
+
+async function verify() {
+  process.env = {
+    ...env,
+    AWS_ENDPOINT_URL: url,
+    AWS_REGION: 'eu-west-1',
+    AWS_ACCESS_KEY_ID: 'AKIATEST',
+    AWS_SECRET_ACCESS_KEY: 'secret',
+  };
+  const printed: string[] = [];
+  const program = payonceProgram({ print: (text) => printed.push(text), isTerminal: false, freshKey: () => 'key' });
+  const words = ['verify', '--archive-only', '--archive-bucket', BUCKET, '--json', '--state', join(directory, 'state')];
+  const error: unknown = await program.parseAsync(['--directory', directory, ...words], { from: 'user' }).then(
+    () => undefined,
+    (thrown: unknown) => thrown,
+  );
+  return {
+    code: error === undefined ? 0 : endingOf(error).exitCode,
+    document: JSON.parse(printed.join('')) as unknown,
+  };
+}
+
+test('an auditor who may only read the bucket verifies the archive, and finds a row that is not in it', async () => {
+  archive = await archiveOfRows(rows, 3);
+  const clean = await verify();
+  expect({ ...clean, refused }).toMatchObject({
+    code: 0,
+    document: { lines: rows.length, findings: [], further: 0 },
+    refused: [],
+  });
+
+  const place = rows.findIndex(({ pk, sk }) => String(pk).startsWith('PAY#') && sk === 'T#000001');
+  archive = await archiveOfRows(rows.toSpliced(place, 1), 3);
+  expect(await verify()).toMatchObject({
+    code: 1,
+    document: { findings: [{ kind: 'chain_broken', chain: rows[place]?.['pk'], sequence: 1, what: 'missing' }] },
+  });
+});
