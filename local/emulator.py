@@ -4,8 +4,8 @@ EventBridge Scheduler replaces context attributes such as <aws.scheduler.schedul
 Scheduler user guide, "Adding context attributes"), evaluates `cron` in the schedule's time zone, and invokes a function
 asynchronously, so that a failed invocation is retried. The emulator does none of that: this file replaces only its check of
 due schedules. message_move.py adds actions of SQS, leading_keys.py a condition key of DynamoDB's policies, compression.py
-compressed responses of API Gateway, addresses.py the addresses of APIs that functions call, and buckets.py locks of buckets and
-conditions of their policies. Everything else is unchanged.
+compressed responses of API Gateway, addresses.py the addresses of APIs that functions call, buckets.py locks of buckets and
+conditions of their policies, and generated_secrets.py secrets without punctuation. Everything else is unchanged.
 """
 
 import importlib.metadata
@@ -19,6 +19,7 @@ from zoneinfo import ZoneInfo
 import addresses
 import buckets
 import compression
+import generated_secrets
 import leading_keys
 import message_move
 from ministack.services import eventbridge, lambda_svc, scheduler
@@ -143,6 +144,7 @@ def _extend():
         **addresses.USED,
         **buckets.USED,
         **compression.USED,
+        **generated_secrets.USED,
         **leading_keys.USED,
         **message_move.USED,
         lambda_svc: ["_get_func_record_for_ref", "_execution_record_for_config", "invoke_async_with_retry"],
@@ -155,6 +157,7 @@ def _extend():
     addresses.install()
     buckets.install()
     compression.install()
+    generated_secrets.install()
     leading_keys.install()
     message_move.install()
 
