@@ -331,6 +331,20 @@ describe('late effects', () => {
     expect((await harness.read(request)).status).toBe('canceled');
   });
 
+  test('whose stock may have reserved is canceled and refunded, and is not said to be out of stock', async () => {
+    const request = orderRequest('doubtful');
+    const { stock } = harness.shop;
+    const doubtful = async () => ({
+      kind: 'refused' as const,
+      failure: { code: 'stock_in_doubt', message: 'No answer.' },
+    });
+    expect(answerOf(await harness.order(request, { stock: { ...stock, reserve: doubtful } }))).toMatchObject({
+      status: 409,
+      body: { code: 'order_canceled', detail: 'No answer. The charge was reversed.' },
+    });
+    expect(await counted(request)).toEqual({ kept: 0, reserved: 0, emails: 0, credits: 0 });
+  });
+
   /** Held up right before the stock is asked, until the lease has ended and another has brought the order to its end. */
   test('a reservation by a delayed process for a canceled order is released', async () => {
     const request = orderRequest('restocked');

@@ -1,7 +1,7 @@
 import { type Answer, JSON_TYPE, jsonFields, PROBLEM_TYPE, type Problem, problemBody } from '../../kernel/answer.ts';
 
 import { NOT_ATTEMPTED } from '../../payments/domain/payment.ts';
-import type { Order } from './order.ts';
+import { type Order, STOCK_IN_DOUBT } from './order.ts';
 import type { OrderDetails } from './order-transition.ts';
 
 /** An order as the API shows it; the amount in minor units, the time in Unix seconds. */
@@ -102,7 +102,7 @@ function cancellation({ charge, reservation, failure }: Order): Problem {
       detail: failure?.message ?? 'The processor refused the payment.',
     };
   }
-  const isOutOfStock = reservation.status === 'refused';
+  const isOutOfStock = reservation.status === 'refused' && failure?.code !== STOCK_IN_DOUBT;
   return {
     status: 409,
     code: isOutOfStock ? 'out_of_stock' : 'order_canceled',

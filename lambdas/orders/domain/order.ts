@@ -1,6 +1,9 @@
 import type { Mode, OrderId, PaymentId, TenantId } from '../../kernel/ids.ts';
 import type { Failure } from '../../payments/domain/payment.ts';
 
+/** The failure of an order whose stock did not answer: it may have reserved, and an operator finds out. */
+export const STOCK_IN_DOUBT = 'stock_in_doubt';
+
 export const ORDER_STATUSES = [
   /** In progress or being reversed. The outcome is not known yet. */
   'processing',

@@ -2,6 +2,7 @@ import { TerminalError } from '../../kernel/faults.ts';
 import type { CallLimit } from '../../kernel/world.ts';
 import type { HttpAnswer } from '../../outbound/http-call.ts';
 import { type SendAnswer, sendOnce } from '../../outbound/send-once.ts';
+import { STOCK_IN_DOUBT } from '../domain/order.ts';
 import type { OrderItem, StockKeeper } from '../use/order-parties.ts';
 import { readAdjustment, refusedFor } from './bigcommerce-answers.ts';
 import { type BigCommerceStore, noteOnOrder } from './bigcommerce-note.ts';
@@ -92,7 +93,7 @@ export function createBigCommerceStock(options: BigCommerceOptions): StockKeeper
 }
 
 const IN_DOUBT = {
-  code: 'stock_in_doubt',
+  code: STOCK_IN_DOUBT,
   message: 'The stock did not answer, and an operator checks what it did.',
 };
 

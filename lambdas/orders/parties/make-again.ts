@@ -3,6 +3,7 @@ import { parseOrderId } from '../../kernel/ids.ts';
 import type { CallLimit } from '../../kernel/world.ts';
 import type { DeadLetter } from '../../outbound/use/dead-letters.ts';
 import type { CallMadeAgain } from '../../outbound/use/redrive-letters.ts';
+import { STOCK_IN_DOUBT } from '../domain/order.ts';
 import { callForOrderAgain, type OrderLetterTools } from '../use/call-for-order-again.ts';
 import { keepLearnt } from '../use/drive-order.ts';
 import type { GivenUpCall, ReferralProgram, StockKeeper } from '../use/order-parties.ts';
@@ -62,7 +63,7 @@ export async function makeAgain(
       return { kind: 'applied' };
     case ADJUST_OPERATION:
       // Only a person can compare the history of the inventory with it.
-      return { kind: 'stays', reason: 'stock_in_doubt' };
+      return { kind: 'stays', reason: STOCK_IN_DOUBT };
     default:
       return { kind: 'stays', reason: 'operation_unknown' };
   }
