@@ -1,3 +1,4 @@
+import { createPublicKey, verify as isSignature } from 'node:crypto';
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { DescribeTableCommand, DynamoDBClient } from '@aws-sdk/client-dynamodb';
@@ -9,11 +10,13 @@ import { DynamoDbLedgerRows } from '../lambdas/archive/store/dynamodb-ledger-row
 import { RowFiles } from '../lambdas/archive/store/row-files.ts';
 import { s3Client } from '../lambdas/archive/store/s3-archive.ts';
 import { S3Objects } from '../lambdas/archive/store/s3-objects.ts';
+import { StoredManifests } from '../lambdas/archive/store/stored-manifests.ts';
 import { rowsBetween } from '../lambdas/archive/use/rows-between.ts';
+import { type ManifestFinding, verifyManifests } from '../lambdas/archive/use/verify-manifests.ts';
 import { ROWS_BEGIN, type RowFinding, type RowsState, verifyRows } from '../lambdas/archive/use/verify-rows.ts';
 import { LedgerRow } from '../lambdas/kernel/contract/rows.ts';
 import { type ChainId, parseOrderId, parsePaymentId } from '../lambdas/kernel/ids.ts';
-import { systemClock } from '../lambdas/kernel/platform/platform.ts';
+import { systemClock, systemDigest } from '../lambdas/kernel/platform/platform.ts';
 import { LedgerChains } from '../lambdas/orders/store/ledger-chains.ts';
 import { DynamoDbOwners } from '../lambdas/tenants/store/tenant-owners.ts';
 import { PAYONCE_DIRECTORY } from '../local/directories.ts';
@@ -35,6 +38,7 @@ interface Chosen {
   readonly archiveOnly?: boolean;
   readonly archiveBucket?: string;
   readonly state?: string;
+  readonly signedBy?: string;
 }
 
 /** `payonce verify`. */
@@ -48,6 +52,7 @@ export function addVerify(program: Command, session: Session): void {
     .option('--table <name>', 'this Ledger table; the default is that of the deployment')
     .option('--archive-only', 'the archive alone, without the Ledger')
     .option('--archive-bucket <name>', 'this bucket; the default is that of the deployment, if it has an archive')
+    .option('--signed-by <file>', 'the public key of the manifests (PEM): each must have its signature')
     .option('--state <file>', 'where progress is kept, so that an interrupted command goes on')
     .action((chosen: Chosen) => verify(session, chosen));
 }
@@ -65,7 +70,9 @@ async function verify(session: Session, chosen: Chosen): Promise<void> {
   const bucket = chosen.archiveBucket ?? (await archiveBucket(target));
   if (chosen.archiveOnly && bucket === undefined)
     throw new CliFailure(ExitCode.usage, 'This deployment has no archive: name one with --archive-bucket.');
-  const archive = bucket === undefined ? undefined : archivedLines(new S3Objects(s3Client(target), bucket));
+  const objects = bucket === undefined ? undefined : new S3Objects(s3Client(target), bucket);
+  const archive = objects === undefined ? undefined : archivedLines(objects);
+  const isSigned = chosen.signedBy === undefined ? undefined : signatureOf(chosen.signedBy);
   const progress = new Progress(chosen.state ?? join(PAYONCE_DIRECTORY, `verify-${ledger?.table ?? bucket}.json`), {
     ...chosen,
     ledgerTable: ledger?.table,
@@ -86,10 +93,22 @@ async function verify(session: Session, chosen: Chosen): Promise<void> {
   });
   parts.close();
   progress.remove();
-  const found = findings.length + further;
-  session.show({ ...counts, findings, further }, [
+  // The list of objects is of no one payment.
+  const listed =
+    objects === undefined || chain !== undefined
+      ? undefined
+      : await session.during('Verifying manifests', (report) => {
+          const manifests = new StoredManifests(objects);
+          const told = (read: number): void => report(`${read} manifests read`);
+          return verifyManifests({ manifests, digest: systemDigest, isSigned, report: told }, bounds, clock.nowMs());
+        });
+  const all: readonly (RowFinding | ManifestFinding)[] = [...(listed?.findings ?? []), ...findings];
+  const found = all.length + further;
+  const counted = listed === undefined ? counts : { ...counts, manifests: listed.manifests, objects: listed.objects };
+  session.show({ ...counted, findings: all, further }, [
     `${ledger === undefined ? counts.lines : counts.rows} rows of ${counts.chains} chains verified.`,
-    ...findings.slice(0, MOST_SHOWN).map(findingLine),
+    ...(listed === undefined ? [] : [`${listed.objects} objects of ${listed.manifests} manifests are there.`]),
+    ...all.slice(0, MOST_SHOWN).map(findingLine),
     ...(found === 0 ? ['All chains hold.'] : []),
   ]);
   if (found > 0)
@@ -97,6 +116,16 @@ async function verify(session: Session, chosen: Chosen): Promise<void> {
       ExitCode.incomplete,
       `${found} places do not hold: see the runbook, "The Ledger was changed".`,
     );
+}
+
+/** @throws CliFailure when the file has no public key */
+function signatureOf(file: string): (text: string, signature: string) => boolean {
+  try {
+    const key = createPublicKey(readFileSync(file));
+    return (text, signature) => isSignature('sha256', Buffer.from(text), key, Buffer.from(signature, 'base64'));
+  } catch (cause) {
+    throw new CliFailure(ExitCode.usage, `${file} is not a public key in PEM: ${String(cause)}`);
+  }
 }
 
 /** The rows to verify, and about how many there are. */
@@ -169,7 +198,7 @@ function rateOf(expected: number | undefined, beganAtMs: number): (state: RowsSt
   };
 }
 
-function findingLine(finding: RowFinding): string {
+function findingLine(finding: RowFinding | ManifestFinding): string {
   const { kind, ...rest } = finding;
   const told = Object.entries(rest).map(
     ([name, value]) => `${name}=${typeof value === 'object' ? JSON.stringify(value) : String(value)}`,

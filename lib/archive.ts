@@ -5,6 +5,7 @@ import { Queue, QueueEncryption } from 'aws-cdk-lib/aws-sqs';
 import { Construct } from 'constructs';
 import { ARCHIVER_WAITS_SECONDS } from '../lambdas/archive/contract.ts';
 import { Environment } from '../lambdas/kernel/contract/environment.ts';
+import { ArchiveAuditor } from './constructs/archive-auditor.ts';
 import type { ArchiveBucket } from './constructs/archive-bucket.ts';
 import { type FunctionLogs, PayonceFunction } from './constructs/payonce-function.ts';
 import { RunbookAlarm } from './constructs/runbook-alarm.ts';
@@ -15,7 +16,7 @@ export interface ArchiveProps {
   readonly data: Pick<DataStack, 'ledger'>;
   readonly logs: FunctionLogs;
   readonly bucket: ArchiveBucket;
-  readonly settings: Pick<Settings, 'archiveBatchSeconds' | 'archiveKeyArn'>;
+  readonly settings: Pick<Settings, 'archiveBatchSeconds' | 'archiveKeyArn' | 'archiveSigningKeyArn'>;
 }
 
 /** Rows of some kilobytes: Lambda also ends a batch at 6 MB. */
@@ -30,6 +31,7 @@ const LATE = Duration.hours(1);
 /** The archiver: the second reader of the Ledger's Stream, which writes every record to a bucket in which nothing changes. */
 export class Archive extends Construct {
   readonly archiver: PayonceFunction;
+  readonly auditor: PayonceFunction;
   readonly parked: Queue;
 
   constructor(scope: Construct, id: string, { data, logs, bucket, settings }: ArchiveProps) {
@@ -73,6 +75,7 @@ export class Archive extends Construct {
         onFailure: new SqsDlq(this.parked),
       }),
     );
+    this.auditor = new ArchiveAuditor(this, 'Auditor', { logs, bucket, settings }).auditor;
     new RunbookAlarm(this, 'RecordsParked', {
       description: 'Records of the Ledger could not be archived and were parked.',
       entry: 'the-archive-is-behind',

@@ -75,7 +75,7 @@ export class ServiceStack extends Stack {
     const events = new Events(this, 'Events', { ...room, lostAfter });
     events.grantRepublishLost(upkeep);
 
-    const archiver = archiveOf(this, props, logs);
+    const archive = archiveOf(this, props, logs);
     takeRequests(this, room, settings);
     const orders = parties === undefined ? undefined : new Orders(this, 'Orders', { ...room, parties });
     const reconciling = new Reconciling(this, 'Reconciling', { ...room, settings });
@@ -110,7 +110,7 @@ export class ServiceStack extends Stack {
       [StackOutput.webhookSenderFunction]: webhooks.sender,
       [StackOutput.relayFunction]: events.relay,
       [StackOutput.republishFunction]: events.republisher,
-      ...archiver,
+      ...archive,
       ...(orders === undefined ? {} : { [StackOutput.ordersFunction]: orders.api }),
       ...(outbound === undefined ? {} : { [StackOutput.deadLettersFunction]: outbound.redrive }),
     };
@@ -143,14 +143,15 @@ function processorsOf(scope: Construct, { settings, data, sandbox }: ServiceStac
   });
 }
 
-/** The function of the archive by its output; none without an archive. */
+/** The functions of the archive by their outputs; none without an archive. */
 function archiveOf(
   scope: Construct,
   { archiveBucket: bucket, data, settings }: ServiceStackProps,
   logs: FunctionLogs,
 ): Readonly<Record<string, PayonceFunction>> {
   if (bucket === undefined) return {};
-  return { [StackOutput.archiverFunction]: new Archive(scope, 'Archive', { data, logs, settings, bucket }).archiver };
+  const { archiver, auditor } = new Archive(scope, 'Archive', { data, logs, settings, bucket });
+  return { [StackOutput.archiverFunction]: archiver, [StackOutput.auditorFunction]: auditor };
 }
 
 /** Without the settings, no event can ask for a payment, and none goes to NATS. */

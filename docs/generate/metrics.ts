@@ -1,4 +1,5 @@
 import type { CountedMetric, JobMetric } from '../../lambdas/jobs/contract.ts';
+import type { ArchiveMetric } from '../../lambdas/kernel/contract/archive.ts';
 import type { EventMetric } from '../../lambdas/kernel/contract/events.ts';
 import type {
   AlarmMetric,
@@ -15,7 +16,9 @@ type Meaning = string | { readonly unit: Unit; readonly meaning: string };
 type ValueOf<T> = T[keyof T];
 
 /** Metrics of requests, callbacks and webhooks; those that an event metric or an alarm metric also names are described there. */
-const REQUESTS: Readonly<Record<Exclude<RequestCount, AlarmMetric | ValueOf<typeof EventMetric>>, Meaning>> = {
+const REQUESTS: Readonly<
+  Record<Exclude<RequestCount, AlarmMetric | ArchiveMetric | ValueOf<typeof EventMetric>>, Meaning>
+> = {
   first: 'Requests that were executed for the first time and stored an answer.',
   replay: 'Requests that were answered with a stored answer of the table.',
   replay_warm:
@@ -68,6 +71,10 @@ const EVENTS: Readonly<Record<ValueOf<typeof EventMetric>, Meaning>> = {
   payment_to_review: 'Payments that entered `needs_review`.',
   event_minutes_beyond_reach: 'Minutes that `republish-events` skipped because they are older than the 14-day horizon.',
   event_age: { unit: 'milliseconds', meaning: 'Age of the oldest event of a batch, counted from its transition.' },
+};
+
+const ARCHIVE: Readonly<Record<ArchiveMetric, Meaning>> = {
+  archive_listed: 'Hours in which a manifest lists everything that arrived in the archive.',
 };
 
 const VENDORS: Readonly<Record<OutboundMetric, Meaning>> = {
@@ -137,6 +144,7 @@ const GROUPS: readonly (readonly [
     'Sum; Maximum of `event_age`',
     EVENTS,
   ],
+  ['Archive', '`service` = `archive-auditor`', 'Sum', ARCHIVE],
   ['Vendors and processors', '`service` = `vendors`, and `vendor`', 'Sum', VENDORS],
   [
     'Jobs',

@@ -19,6 +19,11 @@ export interface ArchiveSettings {
   readonly archiveYears: number;
   /** The ARN of the KMS key that encrypts the archive, in the account of its bucket. @default a key of S3 */
   readonly archiveKeyArn?: string;
+  /**
+   * The ARN of an asymmetric KMS key (`ECC_NIST_P256`, `SIGN_VERIFY`) that signs the manifests of the archive.
+   * @default manifests have no signature
+   */
+  readonly archiveSigningKeyArn?: string;
   /** Days after which objects move to the storage class S3 Glacier Instant Retrieval, 30 to 3650. @default they do not move */
   readonly archiveColdAfterDays?: number;
   /** The archiver collects records for this time, so that objects are few; 0 to 300 seconds. @default 300 */
@@ -34,6 +39,11 @@ export const ARCHIVE_DEFAULTS = {
 
 const MODES = ['governance', 'compliance'] as const;
 
+const KEY_ARN = {
+  allowed: 'the ARN of a KMS key',
+  read: matching(/^arn:aws[a-z-]*:kms:[a-z0-9-]+:\d{12}:key\/[A-Za-z0-9-]{1,256}$/),
+};
+
 export const ARCHIVE_RULES = {
   archive: flag(),
   archiveBucket: {
@@ -46,10 +56,8 @@ export const ARCHIVE_RULES = {
     read: (given: unknown) => MODES.find((mode) => mode === given),
   },
   archiveYears: whole(1, 100),
-  archiveKeyArn: {
-    allowed: 'the ARN of a KMS key',
-    read: matching(/^arn:aws[a-z-]*:kms:[a-z0-9-]+:\d{12}:key\/[A-Za-z0-9-]{1,256}$/),
-  },
+  archiveKeyArn: KEY_ARN,
+  archiveSigningKeyArn: KEY_ARN,
   archiveColdAfterDays: whole(30, 3_650),
   archiveBatchSeconds: whole(0, 300),
 } satisfies Record<keyof ArchiveSettings, Rule<unknown>>;

@@ -1,3 +1,4 @@
+import { InvokeCommand, LambdaClient } from '@aws-sdk/client-lambda';
 import {
   DeleteObjectCommand,
   GetObjectCommand,
@@ -8,8 +9,13 @@ import {
 } from '@aws-sdk/client-s3';
 import { QueryCommand } from '@aws-sdk/lib-dynamodb';
 import { beforeAll, expect, test } from '@jest/globals';
+import { NO_BOUNDS } from '../../lambdas/archive/domain/judge-chain.ts';
 import { archivedItem, readLine } from '../../lambdas/archive/store/read-line.ts';
+import { S3Objects } from '../../lambdas/archive/store/s3-objects.ts';
+import { StoredManifests } from '../../lambdas/archive/store/stored-manifests.ts';
+import { verifyManifests } from '../../lambdas/archive/use/verify-manifests.ts';
 import { documentClient } from '../../lambdas/kernel/platform/document-client.ts';
+import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
 import { CREDENTIALS } from '../../local/emulator-environment.ts';
 import { stackOutput } from '../events/event-listener.ts';
 import { ApiClient } from '../support/api-client.ts';
@@ -130,4 +136,17 @@ test('an object of the archive is never written again, removed or unlocked, by w
     name: 'AccessDenied',
   });
   expect(await textOf(Key)).toBe(body);
+});
+
+test('the auditor lists every object in one manifest of the hour, which holds', async () => {
+  const lambda = new LambdaClient({ endpoint: local.awsEndpoint, region: local.region, credentials: CREDENTIALS });
+  const FunctionName = await stackOutput('service', 'auditorFunction');
+  const names = await objectNames();
+  for (let time = 0; time < 2; time += 1)
+    expect((await lambda.send(new InvokeCommand({ FunctionName, Payload: '{}' }))).FunctionError).toBeUndefined();
+  const manifests = new StoredManifests(new S3Objects(s3, Bucket));
+  const verified = await verifyManifests({ manifests, digest: systemDigest }, NO_BOUNDS, Date.now());
+  expect(verified.findings).toEqual([]);
+  expect(verified.objects).toBeGreaterThanOrEqual(names.length);
+  expect(verified.manifests).toBeLessThanOrEqual(2);
 });

@@ -1,9 +1,9 @@
 import { marshall } from '@aws-sdk/util-dynamodb';
 import type { ArchiveLine } from '../../lambdas/archive/domain/archive-line.ts';
-import { type ArchiveObject, archiveObject } from '../../lambdas/archive/domain/archive-object.ts';
-import type { StoredObjects } from '../../lambdas/archive/store/archived-lines.ts';
+import { type ArchiveObject, archiveObject, LINES_PREFIX } from '../../lambdas/archive/domain/archive-object.ts';
 import { readStreamLine } from '../../lambdas/archive/store/stream-lines.ts';
 import type { ArchiveObjects } from '../../lambdas/archive/use/archive-lines.ts';
+import type { StoredObjects } from '../../lambdas/archive/use/stored-objects.ts';
 import { hex } from '../../lambdas/kernel/hash-chain.ts';
 import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
 import type { Fields } from './verify-world.ts';
@@ -22,11 +22,11 @@ export class MemoryArchive implements ArchiveObjects, StoredObjects {
     return 'written';
   }
 
-  async names(after: string, most: number): Promise<readonly string[]> {
+  async names(prefix: string, after: string, most: number): Promise<readonly string[]> {
     this.asked.push(after);
     return [...this.objects.keys()]
       .sort()
-      .filter((name) => name > after)
+      .filter((name) => name.startsWith(prefix) && name > after)
       .slice(0, most);
   }
 
@@ -36,7 +36,8 @@ export class MemoryArchive implements ArchiveObjects, StoredObjects {
 
   /** The lines of all objects, without line feeds. */
   get lines(): readonly string[] {
-    return [...this.objects.values()].flatMap(({ text }) => text.trimEnd().split('\n'));
+    const objects = [...this.objects.values()].filter(({ name }) => name.startsWith(LINES_PREFIX));
+    return objects.flatMap(({ text }) => text.trimEnd().split('\n'));
   }
 
   /** As the archiver writes a batch with these new rows. */

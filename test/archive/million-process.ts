@@ -68,7 +68,7 @@ const { counts, findings } = await verifyRows(
       }),
     },
     archive: archivedLines({
-      names: async (after, most) => {
+      names: async (_prefix, after, most) => {
         const begin = LINES_NAME.test(after) ? placeOf(after) + 1 : 0;
         const end = Math.min(Math.ceil(transitions / OBJECT), begin + most);
         return Array.from({ length: Math.max(0, end - begin) }, (_, index) => objectAt(begin + index).name);

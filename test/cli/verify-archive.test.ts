@@ -1,10 +1,14 @@
-import { mkdtempSync, rmSync } from 'node:fs';
+import { generateKeyPairSync, type KeyObject, sign } from 'node:crypto';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer, type Server } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { endingOf } from '../../cli/failure.ts';
 import { payonceProgram } from '../../cli/program.ts';
+import { StoredManifests } from '../../lambdas/archive/store/stored-manifests.ts';
+import { writeManifests } from '../../lambdas/archive/use/write-manifests.ts';
+import { systemClock, systemDigest } from '../../lambdas/kernel/platform/platform.ts';
 import { archiveOfRows, type MemoryArchive } from '../archive/memory-archive.ts';
 import { type Fields, someLedger } from '../archive/verify-world.ts';
 import { listenOnLoopback, stopListening } from '../sandbox/sandbox-listen.ts';
@@ -35,9 +39,29 @@ afterAll(async () => {
   rmSync(directory, { recursive: true });
 });
 
+/** With a manifest of all objects. */
+async function listed(of: MemoryArchive, signer?: KeyObject): Promise<MemoryArchive> {
+  const manifests = new StoredManifests(of);
+  const unsigned = { manifests, digest: systemDigest, clock: systemClock };
+  if (signer === undefined) {
+    await writeManifests(unsigned, systemClock.nowMs() + 60_000);
+    return of;
+  }
+  // KMS signs the hash that it is given; Node makes it of the text.
+  let text = '';
+  const digest = { ...systemDigest, sha256: (hashed: string) => systemDigest.sha256((text = hashed)) };
+  const signed = { ...unsigned, digest, sign: async () => sign('sha256', Buffer.from(text), signer) };
+  await writeManifests(signed, systemClock.nowMs() + 60_000);
+  return of;
+}
+
 async function answer(method: string, { pathname, searchParams }: URL): Promise<readonly [number, string]> {
   if (method === 'GET' && pathname.replace(/\/$/, '') === `/${BUCKET}`) {
-    const names = await archive.names(searchParams.get('start-after') ?? '', Number(searchParams.get('max-keys')));
+    const names = await archive.names(
+      searchParams.get('prefix') ?? '',
+      searchParams.get('start-after') ?? '',
+      Number(searchParams.get('max-keys')),
+    );
     const contents = names.map((name) => `<Contents><Key>${name}</Key></Contents>`).join('');
     return [200, `<ListBucketResult>${contents}</ListBucketResult>`];
   }
@@ -47,7 +71,7 @@ async function answer(method: string, { pathname, searchParams }: URL): Promise<
   return [403, '<Error><Code>AccessDenied</Code></Error>'];
 }
 
-async function verify() {
+async function verify(...more: readonly string[]) {
   process.env = {
     ...env,
     AWS_ENDPOINT_URL: url,
@@ -57,7 +81,16 @@ async function verify() {
   };
   const printed: string[] = [];
   const program = payonceProgram({ print: (text) => printed.push(text), isTerminal: false, freshKey: () => 'key' });
-  const words = ['verify', '--archive-only', '--archive-bucket', BUCKET, '--json', '--state', join(directory, 'state')];
+  const words = [
+    'verify',
+    '--archive-only',
+    '--archive-bucket',
+    BUCKET,
+    '--json',
+    '--state',
+    join(directory, 'state'),
+    ...more,
+  ];
   const error: unknown = await program.parseAsync(['--directory', directory, ...words], { from: 'user' }).then(
     () => undefined,
     (thrown: unknown) => thrown,
@@ -69,18 +102,46 @@ async function verify() {
 }
 
 test('an auditor who may only read the bucket verifies the archive, and finds a row that is not in it', async () => {
-  archive = await archiveOfRows(rows, 3);
+  archive = await listed(await archiveOfRows(rows, 3));
   const clean = await verify();
   expect({ ...clean, refused }).toMatchObject({
     code: 0,
-    document: { lines: rows.length, findings: [], further: 0 },
+    document: { lines: rows.length, manifests: 1, objects: archive.objects.size - 1, findings: [], further: 0 },
     refused: [],
   });
 
   const place = rows.findIndex(({ pk, sk }) => String(pk).startsWith('PAY#') && sk === 'T#000001');
-  archive = await archiveOfRows(rows.toSpliced(place, 1), 3);
+  archive = await listed(await archiveOfRows(rows.toSpliced(place, 1), 3));
   expect(await verify()).toMatchObject({
     code: 1,
     document: { findings: [{ kind: 'chain_broken', chain: rows[place]?.['pk'], sequence: 1, what: 'missing' }] },
   });
+});
+
+test('an object that was removed together with its rows is named by the manifest', async () => {
+  archive = await listed(await archiveOfRows(rows, 3));
+  const [, removed] = [...archive.objects.keys()].filter((name) => name.startsWith('ledger/')).sort();
+  archive.objects.delete(removed ?? '');
+  const { code, document } = await verify();
+  expect(code).toBe(1);
+  expect((document as { readonly findings: readonly unknown[] }).findings).toContainEqual({
+    kind: 'object_missing',
+    object: removed,
+    manifest: 'manifests/00000001.json',
+  });
+});
+
+test('a manifest must have the signature of the given key', async () => {
+  const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
+  const file = join(directory, 'key.pem');
+  writeFileSync(file, publicKey.export({ type: 'spki', format: 'pem' }));
+  archive = await listed(await archiveOfRows(rows, 3), privateKey);
+  expect(await verify('--signed-by', file)).toMatchObject({ code: 0, document: { findings: [] } });
+  archive = await listed(await archiveOfRows(rows, 3));
+  expect(await verify('--signed-by', file)).toMatchObject({
+    code: 1,
+    document: { findings: [{ kind: 'manifest_broken', because: 'it has no signature' }] },
+  });
+  writeFileSync(file, 'no key');
+  await expect(verify('--signed-by', file)).rejects.toThrow();
 });

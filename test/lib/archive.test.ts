@@ -117,8 +117,15 @@ describe('the archiver', () => {
     const statements = statementsByOwner(present(service)).get('ArchiveArchiver') ?? [];
     const actions = statements.flatMap(({ Action }) => Action).filter((action) => action.startsWith('s3:'));
     expect(actions).toEqual(allowed);
-    const others = [...statementsByOwner(present(service))].filter(([owner]) => owner !== 'ArchiveArchiver');
-    expect(others.filter(([, of]) => of.some(({ Action }) => [Action].flat().includes('s3:PutObject')))).toEqual([]);
+    const writers = [...statementsByOwner(present(service))].flatMap(([owner, of]) =>
+      of
+        .filter(({ Action }) => [Action].flat().includes('s3:PutObject'))
+        .map(({ Resource }) => [owner, /(ledger|manifests)\/\*/.exec(JSON.stringify(Resource))?.[0]]),
+    );
+    expect(writers).toEqual([
+      ['ArchiveArchiver', 'ledger/*'],
+      ['ArchiveAuditorFunction', 'manifests/*'],
+    ]);
   });
 
   test('is not there without the setting, and no bucket is made for one in another account', async () => {
@@ -127,6 +134,32 @@ describe('the archiver', () => {
     expect(JSON.stringify(present(service).toJSON())).not.toContain('ARCHIVE_BUCKET');
     expect(away.archive).toBeUndefined();
     expect(JSON.stringify(present(away.service).toJSON())).toContain('"ARCHIVE_BUCKET":"payonce-archive-of-shop"');
+  });
+});
+
+describe('the auditor', () => {
+  test('runs every hour, and an alarm starts when no manifest was written for three', () => {
+    const service = present(archived.service);
+    service.hasResourceProperties('AWS::Scheduler::Schedule', {
+      ScheduleExpression: 'cron(5 * * * ? *)',
+      Target: Match.objectLike({ Arn: { 'Fn::GetAtt': [Match.stringLikeRegexp('^ArchiveAuditor'), 'Arn'] } }),
+    });
+    service.hasResourceProperties('AWS::CloudWatch::Alarm', {
+      MetricName: 'archive_listed',
+      Period: 3_600,
+      EvaluationPeriods: 3,
+      TreatMissingData: 'breaching',
+      ComparisonOperator: 'LessThanThreshold',
+    });
+  });
+
+  test('signs with the key of the setting, and may do nothing else with a key', async () => {
+    const key = 'arn:aws:kms:eu-central-1:444455556666:key/51c4';
+    const { service } = await synthesize({ 'payonce:archive': 'true', 'payonce:archiveSigningKeyArn': key });
+    const statements = statementsByOwner(present(service)).get('ArchiveAuditorFunction') ?? [];
+    const keys = statements.filter(({ Action }) => JSON.stringify(Action).includes('kms:'));
+    expect(keys).toMatchObject([{ Action: 'kms:Sign', Resource: key }]);
+    expect(JSON.stringify(present(service).toJSON())).toContain(`"ARCHIVE_SIGNING_KEY":"${key}"`);
   });
 });
 

@@ -9,6 +9,7 @@ import { gatewayEvent } from '../world/gateway-event.ts';
 
 const FUNCTIONS = [
   'api-documents',
+  'archive-auditor',
   'archiver',
   'callbacks',
   'commission-consumer',

@@ -209,6 +209,7 @@ const DATA_WITH_SANDBOX = [
 
 const SERVICE_WITH_ARCHIVE = [
   'Logs::LogGroup ArchiveArchiverLogsABF3C878',
+  'Logs::LogGroup ArchiveAuditorFunctionLogs059AB998',
   'SQS::Queue ArchiveParkedDB075157',
   'SQS::QueuePolicy ArchiveParkedPolicyD6C2CB81',
 ];

@@ -1,29 +1,16 @@
 import { hex } from '../../kernel/hash-chain.ts';
 import { systemDigest } from '../../kernel/platform/platform.ts';
-import { hourPath, LINES_NAME, LINES_PREFIX } from '../domain/archive-object.ts';
+import { LINES_NAME, LINES_PREFIX } from '../domain/archive-object.ts';
 import type { Bounds, ChainLine } from '../domain/judge-chain.ts';
+import { beginOf, isAfter } from '../domain/object-times.ts';
 import type { LedgerRows, ReadRow } from '../use/ledger-rows.ts';
+import type { StoredObjects } from '../use/stored-objects.ts';
 import type { ArchiveLines, LinePage } from '../use/verify-rows.ts';
 import { readChainRow, reasonOf } from './read-chain-row.ts';
 import { archivedItem, readLine } from './read-line.ts';
 
-/** The objects of the archive, as readers see them. */
-export interface StoredObjects {
-  /** Names in ascending order. @param after only names after this text @param most at most so many */
-  names(after: string, most: number): Promise<readonly string[]>;
-  /** @returns undefined when there is no object of this name */
-  text(name: string): Promise<string | undefined>;
-}
-
 /** Objects that are read at once. Each has at most 6 MB. */
 const AT_ONCE = 8;
-const HOUR_MS = 60 * 60_000;
-/**
- * An object is in the hour of its oldest row. Its newest row is at most as much younger as a batch was tried, and clocks of the writers
- * of rows differ from that of the Stream by less than an hour.
- */
-const OLDER_BY_MS = 22 * HOUR_MS;
-
 type ReadLine =
   | { readonly kind: 'row'; readonly line: ChainLine; readonly item: Readonly<Record<string, unknown>> }
   /** Somebody changed or removed a row. The comparison with the Ledger names it as long as it is not mended. */
@@ -90,7 +77,7 @@ async function readPage<Kept>(
   bounds: Bounds,
   keep: (row: ArchivedRow) => readonly Kept[],
 ): Promise<ArchivedPage<Kept>> {
-  const names = await objects.names(after ?? beginOf(bounds), AT_ONCE);
+  const names = await objects.names(LINES_PREFIX, after ?? beginOf(bounds), AT_ONCE);
   const read = await Promise.all(
     names.filter((name) => !isAfter(name, bounds)).map((name) => readObject(objects, name, keep)),
   );
@@ -133,14 +120,4 @@ function parsed(text: string, object: string, line: number): ReadLine {
   } catch (error) {
     return { kind: 'unreadable', because: reasonOf(error) };
   }
-}
-
-/** A text before the names of all objects that can hold rows of this time. */
-function beginOf({ fromMs }: Bounds): string {
-  return fromMs < OLDER_BY_MS ? LINES_PREFIX : `${LINES_PREFIX}${hourPath(fromMs - OLDER_BY_MS)}`;
-}
-
-/** Whether all rows of an object, and of those that come later, are younger. */
-function isAfter(name: string, { untilMs }: Bounds): boolean {
-  return Number.isFinite(untilMs) && name > `${LINES_PREFIX}${hourPath(untilMs + 2 * HOUR_MS)}`;
 }

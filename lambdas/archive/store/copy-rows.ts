@@ -6,7 +6,8 @@ import type { Item } from '../../kernel/platform/items.ts';
 import { ROW_IS_NEW } from '../../once/store/transact-items.ts';
 import { NO_BOUNDS } from '../domain/judge-chain.ts';
 import { valueText } from '../domain/row-text.ts';
-import { archivedPages, type StoredObjects } from './archived-lines.ts';
+import type { StoredObjects } from '../use/stored-objects.ts';
+import { archivedPages } from './archived-lines.ts';
 
 /** Rows that are written at once. */
 const AT_ONCE = 32;

@@ -1,6 +1,5 @@
 import { GetObjectCommand, ListObjectsV2Command, NoSuchKey, type S3Client } from '@aws-sdk/client-s3';
-import { LINES_PREFIX } from '../domain/archive-object.ts';
-import type { StoredObjects } from './archived-lines.ts';
+import type { StoredObjects } from '../use/stored-objects.ts';
 
 /** Reads the objects of the archive in S3. */
 export class S3Objects implements StoredObjects {
@@ -12,9 +11,9 @@ export class S3Objects implements StoredObjects {
     this.#bucket = bucket;
   }
 
-  async names(after: string, most: number): Promise<readonly string[]> {
+  async names(Prefix: string, after: string, most: number): Promise<readonly string[]> {
     const { Contents = [] } = await this.#client.send(
-      new ListObjectsV2Command({ Bucket: this.#bucket, Prefix: LINES_PREFIX, StartAfter: after, MaxKeys: most }),
+      new ListObjectsV2Command({ Bucket: this.#bucket, Prefix, StartAfter: after, MaxKeys: most }),
     );
     return Contents.flatMap(({ Key }) => Key ?? []);
   }

@@ -47,6 +47,7 @@ export const StackOutput = {
   eventBus: 'EventBusName',
   archiveBucket: 'ArchiveBucketName',
   archiverFunction: 'ArchiverFunctionName',
+  auditorFunction: 'AuditorFunctionName',
   relayFunction: 'RelayFunctionName',
   republishFunction: 'RepublishFunctionName',
   parkedRecordsQueue: 'ParkedRecordsQueueUrl',

@@ -30,6 +30,8 @@ export const Environment = {
   parkingQueueUrl: 'PARKING_QUEUE_URL',
   /** The bucket of the archive. */
   archiveBucket: 'ARCHIVE_BUCKET',
+  /** The ARN of the KMS key that signs manifests of the archive. */
+  archiveSigningKey: 'ARCHIVE_SIGNING_KEY',
   /** The queue of webhooks to send and replays to continue. */
   webhookTasksQueueUrl: 'WEBHOOK_TASKS_QUEUE_URL',
   webhookLanesQueueUrl: 'WEBHOOK_LANES_QUEUE_URL',

@@ -1,4 +1,5 @@
 import type { EventBridgeClient } from '@aws-sdk/client-eventbridge';
+import type { KMSClient } from '@aws-sdk/client-kms';
 import type { S3Client } from '@aws-sdk/client-s3';
 import type { SQSClient, SQSClientConfig } from '@aws-sdk/client-sqs';
 import type { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
@@ -29,6 +30,10 @@ export interface Bus {
 
 export interface Buckets {
   readonly s3: () => S3Client;
+}
+
+export interface Keys {
+  readonly kms: () => KMSClient;
 }
 
 /** The platform of a Lambda process. */

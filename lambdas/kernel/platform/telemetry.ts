@@ -1,4 +1,5 @@
 import { MetricUnit } from '@aws-lambda-powertools/metrics';
+import type { ArchiveMetric } from '../contract/archive.ts';
 import type { EventMetric } from '../contract/events.ts';
 import {
   ALARM_RUN,
@@ -37,6 +38,7 @@ export type RequestCount =
   | 'webhook_dropped'
   | 'webhook_swept'
   | 'webhook_endpoint_disabled'
+  | ArchiveMetric
   | typeof EventMetric.beyondReach
   | typeof EventMetric.toReview
   | AlarmMetric;

@@ -1,7 +1,7 @@
 import { type DynamoDBDocumentClient, GetCommand, UpdateCommand } from '@aws-sdk/lib-dynamodb';
 import type { OperationId, OwnerToken } from '../../kernel/ids.ts';
 import { type Pacing, readWithRetries, type WriteResult, writeConditionally } from '../../kernel/platform/attempts.ts';
-import { earlierOwners, type IdempotencyRecord } from '../domain/idempotency.ts';
+import type { IdempotencyRecord } from '../domain/idempotency.ts';
 import type { RecordStore, Takeover, TakeoverOutcome } from '../use/record-store.ts';
 import { parseRecord, recordKey } from './record-items.ts';
 import { HELD_BY_OWNER, HELD_NAMES } from './record-writes.ts';
@@ -20,14 +20,12 @@ export class DynamoDbRecords implements RecordStore {
   }
 
   async takeOver({ stale, owner, leaseExpiresAtMs }: Takeover): Promise<TakeoverOutcome> {
-    const nowMs = this.#pacing.clock.nowMs();
     const written = await writeConditionally(this.#pacing, () =>
       this.#client.send(
         new UpdateCommand({
           TableName: this.#tables.idempotency,
           Key: recordKey(stale.operationId),
-          UpdateExpression:
-            'SET #owner = :new, leaseExpiresAtMs = :lease, released = :false, changedAtMs = :now, earlier = :earlier',
+          UpdateExpression: 'SET #owner = :new, leaseExpiresAtMs = :lease, released = :false, changedAtMs = :now',
           ConditionExpression: HELD_BY_OWNER,
           ExpressionAttributeNames: HELD_NAMES,
           ExpressionAttributeValues: {
@@ -36,8 +34,7 @@ export class DynamoDbRecords implements RecordStore {
             ':new': owner,
             ':lease': leaseExpiresAtMs,
             ':false': false,
-            ':earlier': earlierOwners(stale, nowMs),
-            ':now': nowMs,
+            ':now': this.#pacing.clock.nowMs(),
           },
           ReturnValuesOnConditionCheckFailure: 'ALL_OLD',
         }),

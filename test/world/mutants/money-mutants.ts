@@ -309,7 +309,7 @@ export const MONEY_MUTANTS: readonly Mutant[] = [
     edits: [
       {
         file: 'lambdas/once/use/execute-once.ts',
-        find: "return this.#takeOver(owner, claimedAtMs, released ? 'nothing' : 'maybe', earlier);",
+        find: "return this.#takeOver(owner, claimedAtMs, released ? 'nothing' : 'maybe');",
         replace: "return this.#takeOver(owner, claimedAtMs, released ? 'nothing' : 'nothing');",
       },
     ],

@@ -1,0 +1,125 @@
+import type { Digest } from '../../kernel/digest.ts';
+import { hex, NO_PREDECESSOR } from '../../kernel/hash-chain.ts';
+import { hourPath, LINES_PREFIX } from './archive-object.ts';
+import { OLDER_BY_MS } from './object-times.ts';
+
+/** All manifests are under it. */
+export const MANIFESTS_PREFIX = 'manifests/';
+
+/** The version of the format. A reader refuses a manifest of another one. */
+export const MANIFEST_VERSION = 1;
+
+const HOUR_MS = 60 * 60_000;
+/** Digits of a number, so that names ascend with numbers. An hour each, they last for ever. */
+const DIGITS = 8;
+export const MANIFEST_NAME = new RegExp(`^${MANIFESTS_PREFIX}(?<number>\\d{${DIGITS}})\\.json$`);
+
+/** The name comes from the number alone: S3 stores one object of a name, so of two writers one has the number. */
+export function manifestName(number: number): string {
+  return `${MANIFESTS_PREFIX}${String(number).padStart(DIGITS, '0')}.json`;
+}
+
+/** One line of an object, as a manifest names it. */
+export interface LineMark {
+  /** To the second. Unix milliseconds. */
+  readonly atMs: number;
+  readonly sequence?: string;
+  /** The id of the event. Entries of the activity log have none. */
+  readonly event?: string;
+}
+
+/** An object of the archive. Its name has the SHA-256 of its content. */
+export interface ListedObject {
+  readonly name: string;
+  readonly lines: number;
+  /** Absent when the first line cannot be read. */
+  readonly first?: LineMark;
+  readonly last?: LineMark;
+}
+
+/** What arrived in the archive since the manifest before it. */
+export interface ManifestContent {
+  /** From 1, without a gap. */
+  readonly number: number;
+  /** When the objects were listed. Unix milliseconds. */
+  readonly atMs: number;
+  /** In ascending order of their names. No object is in two manifests. */
+  readonly objects: readonly ListedObject[];
+  /** There may be further objects that were there: the next manifest lists them. */
+  readonly isPart: boolean;
+  /** The hash of the manifest before it; of the first, 32 zero bytes. In hexadecimal. */
+  readonly previous: string;
+}
+
+export interface Manifest extends ManifestContent {
+  /** SHA-256 of {@link hashedText}, in hexadecimal. */
+  readonly hash: string;
+  /** ECDSA over {@link hashedText} with SHA-256 (DER, base64). Absent when no key is configured. */
+  readonly signature?: string;
+}
+
+/** The text that the hash and the signature of a manifest cover. */
+export function hashedText(digest: Digest, content: ManifestContent): string {
+  const { number, objects, isPart, previous } = content;
+  const listed = objects.map(({ first, last, ...object }) => ({ ...object, ...marked({ first, last }) }));
+  const at = new Date(content.atMs).toISOString();
+  return digest.canonicalJson({ v: MANIFEST_VERSION, number, at, objects: listed, isPart, previous });
+}
+
+function marked(marks: Readonly<Record<string, LineMark | undefined>>) {
+  return Object.fromEntries(
+    Object.entries(marks).flatMap(([name, mark]) => {
+      if (mark === undefined) return [];
+      const { atMs, ...place } = mark;
+      return [[name, { at: new Date(atMs).toISOString(), ...place }]];
+    }),
+  );
+}
+
+/** The text of the object, with one line feed at its end. */
+export function manifestText(digest: Digest, { hash, signature, ...content }: Manifest): string {
+  const signed = signature === undefined ? '' : `,"signature":${JSON.stringify(signature)}`;
+  return `{"hash":"${hash}","manifest":${hashedText(digest, content)}${signed}}\n`;
+}
+
+export function manifestHash(digest: Digest, content: ManifestContent): string {
+  return hex(digest.sha256(hashedText(digest, content)));
+}
+
+/** The hash that the manifest after this one has as `previous`. */
+export function previousOf(before: Manifest | undefined): string {
+  return before?.hash ?? hex(NO_PREDECESSOR);
+}
+
+/**
+ * The text after which the next manifest looks for objects. An object can arrive as long after its rows as a batch is tried, so the time
+ * before the last manifest is looked at again:
+ *
+ *   22 hours and one more   last manifest   now
+ *   |-----------------------------|----------|
+ *      objects that came late       new ones
+ *
+ * @param before the last manifest
+ */
+export function listedAfter(before: Manifest | undefined): string {
+  if (before === undefined) return LINES_PREFIX;
+  const again = `${LINES_PREFIX}${hourPath(before.atMs - OLDER_BY_MS - HOUR_MS)}`;
+  const last = before.isPart ? before.objects.at(-1)?.name : undefined;
+  return last !== undefined && last < again ? last : again;
+}
+
+/** From when manifests can list an object that has a name after this text. Unix milliseconds. */
+export function listedFromMs(after: string): number {
+  const [, year, month, day, hour] = /^ledger\/(\d{4})\/(\d{2})\/(\d{2})\/(\d{2})/.exec(after) ?? [];
+  return year === undefined ? 0 : Date.UTC(Number(year), Number(month) - 1, Number(day), Number(hour)) - HOUR_MS;
+}
+
+/** Whether an object of this name is in a manifest by now, if it is an object of the archiver. */
+export function isListedBy(name: string, newest: Manifest): boolean {
+  return !newest.isPart && name < `${LINES_PREFIX}${hourPath(newest.atMs - OLDER_BY_MS - HOUR_MS)}`;
+}
+
+/** Whether a manifest of this hour (UTC) is there. */
+export function isOfHour(newest: Manifest, nowMs: number): boolean {
+  return hourPath(newest.atMs) >= hourPath(nowMs);
+}

@@ -1,0 +1,141 @@
+import * as z from 'zod';
+import { systemDigest } from '../../kernel/platform/platform.ts';
+import { type ArchiveObject, LINES_PREFIX } from '../domain/archive-object.ts';
+import {
+  type LineMark,
+  type ListedObject,
+  MANIFEST_NAME,
+  MANIFEST_VERSION,
+  MANIFESTS_PREFIX,
+  type Manifest,
+  manifestName,
+  manifestText,
+} from '../domain/manifest.ts';
+import type { ArchiveObjects } from '../use/archive-lines.ts';
+import type { Manifests, ReadManifest } from '../use/manifests.ts';
+import type { StoredObjects } from '../use/stored-objects.ts';
+import { reasonOf } from './read-chain-row.ts';
+import { readLine } from './read-line.ts';
+
+const digestHex = z.string().regex(/^[0-9a-f]{64}$/);
+const time = z.iso.datetime().transform((text) => Date.parse(text));
+const mark = z
+  .strictObject({ at: time, sequence: z.string().exactOptional(), event: z.string().exactOptional() })
+  .transform(({ at: atMs, ...place }) => ({ atMs, ...place }));
+const storedManifest = z.strictObject({
+  hash: digestHex,
+  signature: z.base64().exactOptional(),
+  manifest: z
+    .strictObject({
+      v: z.literal(MANIFEST_VERSION),
+      number: z.int().min(1),
+      at: time,
+      objects: z.array(
+        z.strictObject({ name: z.string(), lines: z.int(), first: mark.exactOptional(), last: mark.exactOptional() }),
+      ),
+      isPart: z.boolean(),
+      previous: digestHex,
+    })
+    .transform(({ v: _version, at: atMs, ...content }) => ({ atMs, ...content })),
+});
+
+/** More than the foreign names that are expected between two manifests, of which there are none. */
+const A_FEW = 10;
+
+/** The manifests among the objects of the archive. */
+export class StoredManifests implements Manifests {
+  readonly #objects: StoredObjects & Partial<ArchiveObjects>;
+
+  /** @param objects with `put` for a writer */
+  constructor(objects: StoredObjects & Partial<ArchiveObjects>) {
+    this.#objects = objects;
+  }
+
+  /** Looks for the last number with few requests: S3 lists names in ascending order only. */
+  async newest(): Promise<ReadManifest | undefined> {
+    let last = await this.#firstAfter(0);
+    for (let step = 1; last !== undefined; ) {
+      const next: number | undefined = await this.#firstAfter(last + step - 1);
+      if (next === undefined && step === 1) return this.read(last);
+      last = next ?? last;
+      step = next === undefined ? 1 : 2 * step;
+    }
+    return undefined;
+  }
+
+  async #firstAfter(number: number): Promise<number | undefined> {
+    const names = await this.#objects.names(MANIFESTS_PREFIX, manifestName(number), A_FEW);
+    return names.map(numberOf).find((each) => each !== undefined);
+  }
+
+  async after(object: string, most: number): Promise<readonly ReadManifest[]> {
+    const names = await this.#objects.names(MANIFESTS_PREFIX, object, most);
+    return Promise.all(
+      names.map(async (name) => {
+        const number = numberOf(name);
+        const because = number === undefined ? 'its name is not that of a manifest' : 'the object was removed';
+        const read = number === undefined ? undefined : await this.read(number);
+        return read ?? { kind: 'unreadable', object: name, because };
+      }),
+    );
+  }
+
+  async read(number: number): Promise<ReadManifest | undefined> {
+    const object = manifestName(number);
+    const text = await this.#objects.text(object);
+    if (text === undefined) return undefined;
+    try {
+      return { kind: 'read', object, manifest: readManifest(text, number) };
+    } catch (error) {
+      return { kind: 'unreadable', object, because: reasonOf(error) };
+    }
+  }
+
+  async write(manifest: Manifest): Promise<'written' | 'there'> {
+    const text = manifestText(systemDigest, manifest);
+    const object: ArchiveObject = { name: manifestName(manifest.number), text, sha256: systemDigest.sha256(text) };
+    if (this.#objects.put === undefined) throw new Error('these manifests can only be read');
+    return this.#objects.put(object);
+  }
+
+  objectsAfter(after: string, most: number): Promise<readonly string[]> {
+    return this.#objects.names(LINES_PREFIX, after, most);
+  }
+
+  async describe(name: string): Promise<ListedObject> {
+    const lines = ((await this.#objects.text(name)) ?? '').split('\n').slice(0, -1);
+    const [first, last] = [markOf(lines[0]), markOf(lines.at(-1))];
+    return {
+      name,
+      lines: lines.length,
+      ...(first === undefined ? {} : { first }),
+      ...(last === undefined ? {} : { last }),
+    };
+  }
+}
+
+/** @throws when the text is not that of the manifest with this number */
+function readManifest(text: string, number: number): Manifest {
+  const { manifest: content, ...signed } = storedManifest.parse(JSON.parse(text));
+  const manifest = { ...content, ...signed };
+  if (content.number !== number) throw new Error(`it is the manifest ${content.number}`);
+  // One manifest has one text, so no byte of it can be changed.
+  if (manifestText(systemDigest, manifest) !== text) throw new Error('its text is not the one that is written');
+  return manifest;
+}
+
+/** @returns undefined for a name that no manifest has */
+function numberOf(name: string): number | undefined {
+  const { number } = MANIFEST_NAME.exec(name)?.groups ?? {};
+  return number === undefined ? undefined : Number(number);
+}
+
+/** @returns undefined for a line that cannot be read: whoever reads the object names it */
+function markOf(text: string | undefined): LineMark | undefined {
+  try {
+    const { atMs, sequence, event } = readLine(text ?? '');
+    return { atMs, ...(sequence === undefined ? {} : { sequence }), ...(event === undefined ? {} : { event }) };
+  } catch {
+    return undefined;
+  }
+}

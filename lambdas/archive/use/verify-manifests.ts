@@ -1,0 +1,188 @@
+import type { Digest } from '../../kernel/digest.ts';
+import { LINES_PREFIX } from '../domain/archive-object.ts';
+import type { Bounds } from '../domain/judge-chain.ts';
+import {
+  hashedText,
+  isListedBy,
+  listedFromMs,
+  MANIFEST_NAME,
+  MANIFESTS_PREFIX,
+  type Manifest,
+  manifestHash,
+  manifestName,
+  previousOf,
+} from '../domain/manifest.ts';
+import { beginOf, isAfter } from '../domain/object-times.ts';
+import type { Manifests, ReadManifest } from './manifests.ts';
+
+/** What is wrong with the manifests, or with the objects that they list. `object` is the name of the one that it is about. */
+export type ManifestFinding =
+  /** A manifest is not there. `next` is the next one that is; without it, all from this one on were removed. */
+  | { readonly kind: 'manifest_missing'; readonly object: string; readonly next?: string }
+  /** The manifest is not the one that was written. */
+  | { readonly kind: 'manifest_broken'; readonly object: string; readonly because: string }
+  /** The newest manifest is old: later ones were removed, or none was written. */
+  | { readonly kind: 'manifests_end'; readonly object: string; readonly at: string }
+  /** A manifest lists the object, and it is not there. */
+  | { readonly kind: 'object_missing'; readonly object: string; readonly manifest: string }
+  /** No manifest lists the object: it was not written by the archiver, or long after its rows. */
+  | { readonly kind: 'object_unlisted'; readonly object: string };
+
+export interface VerifyManifestsTools {
+  readonly manifests: Manifests;
+  readonly digest: Digest;
+  /** Whether the signature of a text holds. @default signatures are not checked */
+  readonly isSigned?: ((text: string, signature: string) => boolean) | undefined;
+  /** Called after each page. */
+  readonly report?: (read: number) => void;
+}
+
+export interface VerifiedManifests {
+  readonly manifests: number;
+  /** Objects that are listed and there. */
+  readonly objects: number;
+  readonly findings: readonly ManifestFinding[];
+}
+
+const PAGE = 16;
+const NAMES = 1_000;
+/** An hourly run may be delayed by an hour, and one may fail. */
+const LATE_MS = 3 * 60 * 60_000;
+
+/**
+ * Checks that no manifest was changed, removed or cut off, and that the objects which they list are those that are there.
+ *
+ * @param bounds only objects of this time, and the manifests that can list them
+ * @param nowMs Unix milliseconds
+ */
+export async function verifyManifests(
+  tools: VerifyManifestsTools,
+  bounds: Bounds,
+  nowMs: number,
+): Promise<VerifiedManifests> {
+  const { findings, listed, newest, read } = await readManifests(tools, bounds);
+  if (newest === undefined && findings.length === 0) {
+    const [first] = await tools.manifests.objectsAfter(LINES_PREFIX, 1);
+    // An archive whose first hour has not ended has no manifest.
+    if (first === undefined || listedFromMs(first) > nowMs - LATE_MS) return { manifests: 0, objects: 0, findings };
+    return { manifests: 0, objects: 0, findings: [{ kind: 'manifest_missing', object: manifestName(1) }] };
+  }
+  // Objects of a manifest that is not there are not named, too.
+  const unlistedBefore = findings.length === 0 ? newest : undefined;
+  const compared = await compareObjects(tools.manifests, listed, unlistedBefore, bounds);
+  if (newest !== undefined && newest.atMs < nowMs - LATE_MS)
+    findings.push({
+      kind: 'manifests_end',
+      object: manifestName(newest.number),
+      at: new Date(newest.atMs).toISOString(),
+    });
+  return { manifests: read, objects: compared.objects, findings: [...findings, ...compared.findings] };
+}
+
+/** What the next manifest must be. */
+interface Expected {
+  readonly number: number;
+  /** Its `previous`; undefined after a manifest that does not hold, which is named already. */
+  readonly previous?: string | undefined;
+}
+
+async function readManifests(tools: VerifyManifestsTools, bounds: Bounds) {
+  const { manifests, report } = tools;
+  const findings: ManifestFinding[] = [];
+  /** The manifest of each object. */
+  const listed = new Map<string, string>();
+  let newest = await lastBefore(manifests, listedFromMs(beginOf(bounds)));
+  let expected = expectedAfter(newest);
+  let after = newest === undefined ? MANIFESTS_PREFIX : manifestName(newest.number);
+  for (let read = 0; ; ) {
+    const page = await manifests.after(after, PAGE);
+    for (const each of page) {
+      const found = judge(tools, each, expected);
+      findings.push(...found);
+      const { number } = MANIFEST_NAME.exec(each.object)?.groups ?? {};
+      if (number === undefined) continue;
+      const holds = found.every(({ kind }) => kind === 'manifest_missing');
+      expected = each.kind === 'read' && holds ? expectedAfter(each.manifest) : { number: Number(number) + 1 };
+      // What a manifest that was tampered with says counts for nothing.
+      if (each.kind !== 'read' || !holds) continue;
+      newest = each.manifest;
+      for (const { name } of newest.objects) if (!listed.has(name)) listed.set(name, each.object);
+    }
+    read += page.length;
+    report?.(read);
+    const last = page.at(-1);
+    if (last === undefined || page.length < PAGE) return { findings, listed, newest, read };
+    after = last.object;
+  }
+}
+
+function expectedAfter(before: Manifest | undefined): Expected {
+  return { number: (before?.number ?? 0) + 1, previous: previousOf(before) };
+}
+
+function judge(
+  { digest, isSigned }: VerifyManifestsTools,
+  each: ReadManifest,
+  expected: Expected,
+): readonly ManifestFinding[] {
+  const { object } = each;
+  const broken = (because: string) => ({ kind: 'manifest_broken' as const, object, because });
+  if (each.kind === 'unreadable') return [broken(each.because)];
+  const { manifest } = each;
+  const isNext = manifest.number === expected.number;
+  const found: ManifestFinding[] = isNext
+    ? []
+    : [{ kind: 'manifest_missing', object: manifestName(expected.number), next: object }];
+  if (manifestHash(digest, manifest) !== manifest.hash)
+    return [...found, broken('the content is not what its hash was made of')];
+  if (isNext && expected.previous !== undefined && manifest.previous !== expected.previous)
+    return [...found, broken('it does not continue the manifest before it')];
+  if (isSigned === undefined) return found;
+  if (manifest.signature === undefined) return [...found, broken('it has no signature')];
+  const holds = isSigned(hashedText(digest, manifest), manifest.signature);
+  return holds ? found : [...found, broken('the signature is not of this key and this content')];
+}
+
+/** The last manifest that was written before this time. Times ascend with numbers. @returns undefined for the first or a broken one */
+async function lastBefore(manifests: Manifests, atMs: number): Promise<Manifest | undefined> {
+  const newest = await manifests.newest();
+  if (atMs <= 0 || newest?.kind !== 'read') return undefined;
+  let found: Manifest | undefined;
+  for (let low = 1, high = newest.manifest.number; low <= high; ) {
+    const middle = Math.floor((low + high) / 2);
+    const read = await manifests.read(middle);
+    // What cannot be read is named by a walk from the beginning.
+    if (read?.kind !== 'read') return undefined;
+    if (read.manifest.atMs < atMs) found = read.manifest;
+    if (read.manifest.atMs < atMs) low = middle + 1;
+    else high = middle - 1;
+  }
+  return found;
+}
+
+/** Compares the names that are listed with those that are there. */
+async function compareObjects(
+  manifests: Manifests,
+  listed: ReadonlyMap<string, string>,
+  newest: Manifest | undefined,
+  bounds: Bounds,
+): Promise<{ readonly objects: number; readonly findings: readonly ManifestFinding[] }> {
+  const findings: ManifestFinding[] = [];
+  const begin = beginOf(bounds);
+  const missing = new Set([...listed.keys()].filter((name) => name > begin && !isAfter(name, bounds)));
+  let objects = 0;
+  for (let after = begin; ; ) {
+    const names = await manifests.objectsAfter(after, NAMES);
+    for (const name of names) {
+      if (missing.delete(name)) objects += 1;
+      else if (!isAfter(name, bounds) && newest !== undefined && !listed.has(name) && isListedBy(name, newest))
+        findings.push({ kind: 'object_unlisted', object: name });
+    }
+    const last = names.at(-1);
+    if (last === undefined || names.length < NAMES || isAfter(last, bounds)) break;
+    after = last;
+  }
+  for (const object of missing)
+    findings.push({ kind: 'object_missing', object, manifest: listed.get(object) ?? MANIFESTS_PREFIX });
+  return { objects, findings };
+}

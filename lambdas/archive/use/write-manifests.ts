@@ -1,0 +1,123 @@
+import type { Digest } from '../../kernel/digest.ts';
+import { TerminalError } from '../../kernel/faults.ts';
+import type { Clock } from '../../kernel/world.ts';
+import {
+  hashedText,
+  isOfHour,
+  type ListedObject,
+  listedAfter,
+  listedFromMs,
+  type Manifest,
+  type ManifestContent,
+  manifestHash,
+  manifestName,
+  previousOf,
+} from '../domain/manifest.ts';
+import type { Manifests, ReadManifest } from './manifests.ts';
+
+/** Signs the hash of a manifest. @returns ECDSA, DER */
+export type Sign = (hash: Uint8Array) => Promise<Uint8Array>;
+
+export interface WriteManifestsTools {
+  readonly manifests: Manifests;
+  readonly digest: Digest;
+  readonly clock: Pick<Clock, 'nowMs'>;
+  /** @default manifests have no signature */
+  readonly sign?: Sign | undefined;
+  /** Objects of one manifest. @default 1000 */
+  readonly most?: number;
+}
+
+/** A line of 200 bytes for each: a manifest has some 400 KB at most. */
+const MOST = 1_000;
+const NAMES = 1_000;
+/** Objects that are read at once. Each has at most 6 MB. */
+const AT_ONCE = 8;
+
+/**
+ * Writes the manifest of this hour, unless it is there: it lists what arrived since the last one. After a long pause it writes several,
+ * each with as many objects as a manifest can have.
+ *
+ * There is no lock. The name of a manifest is its number, and S3 stores one object of a name, so a writer that was overtaken writes nothing:
+ *
+ *   writer A   reads 41 ── lists ───────────────── writes 42: there
+ *   writer B        reads 41 ── lists ── writes 42
+ *
+ * @param deadlineMs after which none begins; the next hour goes on. Unix milliseconds
+ * @returns what was written
+ * @throws TerminalError when the newest manifest cannot be read: nothing may follow what was tampered with
+ */
+export async function writeManifests(tools: WriteManifestsTools, deadlineMs: number): Promise<readonly Manifest[]> {
+  const { manifests, clock } = tools;
+  const written: Manifest[] = [];
+  for (;;) {
+    const before = manifestOf(await manifests.newest());
+    const nowMs = clock.nowMs();
+    if (nowMs > deadlineMs) return written;
+    if (before !== undefined && !before.isPart && isOfHour(before, nowMs)) return written;
+    const manifest = await nextManifest(tools, before, nowMs);
+    // Of a number that another writer has, the newest manifest is read again: the hour has its manifest.
+    if ((await manifests.write(manifest)) === 'written') written.push(manifest);
+  }
+}
+
+async function nextManifest(
+  { manifests, digest, sign, most = MOST }: WriteManifestsTools,
+  before: Manifest | undefined,
+  nowMs: number,
+): Promise<Manifest> {
+  const { names, isPart } = await newNames(manifests, before, most);
+  const objects: ListedObject[] = [];
+  for (let begin = 0; begin < names.length; begin += AT_ONCE)
+    objects.push(...(await Promise.all(names.slice(begin, begin + AT_ONCE).map((name) => manifests.describe(name)))));
+  const content: ManifestContent = {
+    number: (before?.number ?? 0) + 1,
+    atMs: Math.max(nowMs, before?.atMs ?? 0),
+    objects,
+    isPart,
+    previous: previousOf(before),
+  };
+  const hash = manifestHash(digest, content);
+  if (sign === undefined) return { ...content, hash };
+  return {
+    ...content,
+    hash,
+    signature: Buffer.from(await sign(digest.sha256(hashedText(digest, content)))).toString('base64'),
+  };
+}
+
+/** The objects that no manifest lists, in ascending order. */
+async function newNames(manifests: Manifests, before: Manifest | undefined, most: number) {
+  let after = listedAfter(before);
+  const listed = await listedSince(manifests, before, listedFromMs(after));
+  const found: string[] = [];
+  for (;;) {
+    const names = await manifests.objectsAfter(after, NAMES);
+    found.push(...names.filter((name) => !listed.has(name)));
+    if (found.length > most) return { names: found.slice(0, most), isPart: true };
+    after = names.at(-1) ?? after;
+    if (names.length < NAMES) return { names: found, isPart: false };
+  }
+}
+
+/** The names in the manifests since this time, and in the last one before it. */
+async function listedSince(manifests: Manifests, newest: Manifest | undefined, fromMs: number): Promise<Set<string>> {
+  const listed = new Set<string>();
+  for (let each = newest; each !== undefined; ) {
+    for (const { name } of each.objects) listed.add(name);
+    if (each.atMs < fromMs || each.number === 1) break;
+    const earlier = each.number - 1;
+    each = manifestOf(await manifests.read(earlier));
+    if (each === undefined) throw unreadable(manifestName(earlier), 'it is missing');
+  }
+  return listed;
+}
+
+function manifestOf(read: ReadManifest | undefined): Manifest | undefined {
+  if (read === undefined || read.kind === 'read') return read?.manifest;
+  throw unreadable(read.object, read.because);
+}
+
+function unreadable(object: string, because: string): TerminalError {
+  return new TerminalError('manifest_unreadable', `${object} cannot be continued: ${because}`);
+}

@@ -1,0 +1,6 @@
+/** The names under which the archive is watched. */
+export const AUDITOR_SERVICE = 'archive-auditor';
+
+export type ArchiveMetric =
+  /** A manifest lists everything that arrived. */
+  'archive_listed';
