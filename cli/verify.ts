@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path';
 import { DescribeTableCommand, DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import type { Command } from 'commander';
 import { nameOfChain } from '../lambdas/activity/domain/activity.ts';
-import { type Bounds, NO_BOUNDS } from '../lambdas/archive/domain/judge-chain.ts';
+import { type Bounds, type ChangeLine, NO_BOUNDS } from '../lambdas/archive/domain/judge-chain.ts';
 import { archivedLines } from '../lambdas/archive/store/archived-lines.ts';
 import { DynamoDbLedgerRows } from '../lambdas/archive/store/dynamodb-ledger-rows.ts';
 import { RowFiles } from '../lambdas/archive/store/row-files.ts';
@@ -23,7 +23,7 @@ import { PAYONCE_DIRECTORY } from '../local/directories.ts';
 import { allOwners, OF_DEPLOYMENT } from './activity.ts';
 import { type AwsTarget, archiveBucket, openTables } from './deployment.ts';
 import { CliFailure, ExitCode } from './failure.ts';
-import { readSeconds, type Session } from './session.ts';
+import { isoTime, readSeconds, type Session } from './session.ts';
 
 /** A row is in the archive after its batching window, at most five minutes, and the time of a batch. */
 const ARCHIVED_WITHIN_MS = 30 * 60_000;
@@ -80,7 +80,7 @@ async function verify(session: Session, chosen: Chosen): Promise<void> {
   });
   const parts = new RowFiles(`${progress.file}.rows`);
   const begin = progress.read();
-  const { counts, findings, further } = await session.during('Verifying', (report) => {
+  const { counts, findings, changes, further } = await session.during('Verifying', (report) => {
     if (begin !== ROWS_BEGIN) report(`continuing from ${progress.file}`);
     const told = rateOf(ledger?.expected, clock.nowMs());
     const save = (state: RowsState): void => {
@@ -105,9 +105,10 @@ async function verify(session: Session, chosen: Chosen): Promise<void> {
   const all: readonly (RowFinding | ManifestFinding)[] = [...(listed?.findings ?? []), ...findings];
   const found = all.length + further;
   const counted = listed === undefined ? counts : { ...counts, manifests: listed.manifests, objects: listed.objects };
-  session.show({ ...counted, findings: all, further }, [
+  session.show({ ...counted, findings: all, changes, further }, [
     `${ledger === undefined ? counts.lines : counts.rows} rows of ${counts.chains} chains verified.`,
     ...(listed === undefined ? [] : [`${listed.objects} objects of ${listed.manifests} manifests are there.`]),
+    ...changes.slice(0, MOST_SHOWN).map(changeLine),
     ...all.slice(0, MOST_SHOWN).map(findingLine),
     ...(found === 0 ? ['All chains hold.'] : []),
   ]);
@@ -196,6 +197,12 @@ function rateOf(expected: number | undefined, beganAtMs: number): (state: RowsSt
     const left = expected === undefined || perSecond === 0 ? undefined : Math.max(0, expected - rows) / perSecond;
     return `${rows} rows read, ${perSecond} a second${left === undefined ? '' : `, about ${Math.ceil(left / 60)} minutes left`}`;
   };
+}
+
+/** A change by hand is told, and is no finding: the row may have been put back. */
+function changeLine({ chain, sort, change, atMs, object, line }: ChangeLine): string {
+  const what = change === 'REMOVE' ? 'removed' : 'changed';
+  return `${what} by hand  chain=${chain}  sort=${sort}  at=${isoTime(atMs)}  object=${object}  line=${line}`;
 }
 
 function findingLine(finding: RowFinding | ManifestFinding): string {

@@ -85,6 +85,35 @@ describe('the Ledger and its archive', () => {
     expect(await findings(archive, ledgerOf(rows))).toEqual([]);
     expect(kinds(await findings(archive, ledgerOf(rows.with(0, forged))))).toContain('row_differs');
   });
+
+  test('a line that tells of a change by hand is told, and a row that was not put back is found in the archive alone', async () => {
+    const [row = {}] = rows;
+    const place = { chain: row['pk'], sort: row['sk'] };
+    const forged = { ...row, tenantId: 'ten_other' };
+    const archive = await archiveOfRows(rows, 4);
+    const after = async (record: Fields) => {
+      await archive.takeRecords([record]);
+      return findings(archive);
+    };
+    expect(await after(streamRecord(forged, 900, { eventName: 'MODIFY', was: row }))).toMatchObject([
+      { kind: 'row_overwritten', change: 'MODIFY', ...place },
+    ]);
+    expect(await after(streamRecord(row, 901, { eventName: 'MODIFY', was: forged }))).toEqual([]);
+    expect(await after(streamRecord(row, 902, { eventName: 'REMOVE', was: row }))).toMatchObject([
+      { kind: 'row_overwritten', change: 'REMOVE', ...place },
+    ]);
+    expect(await after(streamRecord(row, 903))).toEqual([]);
+    const parts = rowFiles();
+    const tools = { archive: archivedLines(archive), ledger: ledgerOf(rows), parts, save: () => undefined };
+    const { changes, findings: found } = await verifyRows(tools, { bounds: NO_BOUNDS });
+    parts.close();
+    expect(found).toEqual([]);
+    expect(changes.map(({ change, sequence }) => `${sequence} ${change}`).sort()).toEqual([
+      '1900 MODIFY',
+      '1901 MODIFY',
+      '1902 REMOVE',
+    ]);
+  });
 });
 
 describe('an object of the archive', () => {

@@ -196,7 +196,10 @@ describe('verification of rows', () => {
       if (row.content.kind !== 'link') throw new Error(row.content.because);
       return { ...row, content: { ...row.content, occurredAtMs: times[line] ?? 0 }, object: '0', line };
     });
-    const archive: ArchiveLines = { page: async () => ({ lines, unreadable: [] }), item: async () => undefined };
+    const archive: ArchiveLines = {
+      page: async () => ({ lines, changes: [], unreadable: [] }),
+      item: async () => undefined,
+    };
     for (const bounds of [
       { fromMs: 25, untilMs: Number.POSITIVE_INFINITY },
       { fromMs: 0, untilMs: 25 },

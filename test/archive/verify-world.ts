@@ -71,7 +71,7 @@ export function archiveOf(objects: readonly (readonly Fields[])[]): ArchiveLines
         object: String(object),
         line,
       }));
-      const rest = { lines, unreadable: [] };
+      const rest = { lines, changes: [], unreadable: [] };
       return object + 1 < objects.length ? { ...rest, next: String(object + 1) } : rest;
     },
     item: async ({ object, line }) => objects[Number(object)]?.[line],

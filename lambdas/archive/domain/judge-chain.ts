@@ -7,6 +7,20 @@ export interface ChainLine extends ChainRow {
   readonly object: string;
   /** From 0. */
   readonly line: number;
+  /** The place in the shard of the Stream. All lines of one row are of one shard, or of shards that follow each other. */
+  readonly sequence?: string;
+}
+
+/** A line that tells that somebody changed or removed a row. */
+export interface ChangeLine extends LinePlace {
+  readonly chain: string;
+  readonly sort: string;
+  readonly change: 'MODIFY' | 'REMOVE';
+  /** Of the row afterwards; absent when it was removed. */
+  readonly digest?: string;
+  readonly sequence?: string;
+  /** When, to the second. Unix milliseconds. */
+  readonly atMs: number;
 }
 
 interface LinePlace {
@@ -23,6 +37,13 @@ export type ChainFinding = { readonly chain: string } & (
   | { readonly kind: 'row_differs'; readonly sort: string; readonly archived: LinePlace }
   /** The Ledger has the row, and the archive does not. */
   | { readonly kind: 'not_archived'; readonly sort: string }
+  /** A line tells that the row was changed or removed, and none that it was put back. */
+  | {
+      readonly kind: 'row_overwritten';
+      readonly sort: string;
+      readonly change: 'MODIFY' | 'REMOVE';
+      readonly archived: LinePlace;
+    }
   /** Two lines of the archive have the row with different contents. */
   | { readonly kind: 'lines_differ'; readonly sort: string; readonly archived: LinePlace; readonly other: LinePlace }
 );
@@ -41,12 +62,14 @@ export const NO_BOUNDS: Bounds = { fromMs: 0, untilMs: Number.POSITIVE_INFINITY 
  *
  * @param rows of the Ledger; undefined when only the archive is verified: then its lines are the chain
  * @param lines of the archive; undefined when there is no archive
+ * @param changes of the archive
  */
 export function judgeChain(
   chain: string,
   rows: readonly ChainRow[] | undefined,
   lines: readonly ChainLine[] | undefined,
   bounds: Bounds,
+  changes: readonly ChangeLine[] = [],
 ): readonly ChainFinding[] {
   if (lines === undefined) return brokenChain(chain, rows ?? [], false);
   const archived = new Map<string, ChainLine>();
@@ -59,7 +82,11 @@ export function judgeChain(
       found.push({ kind: 'lines_differ', chain, sort, archived: placeOf(earlier), other: placeOf(line) });
   }
   if (rows === undefined)
-    return [...brokenChain(chain, between(archived.values(), bounds), bounds.fromMs > 0), ...found];
+    return [
+      ...brokenChain(chain, between(archived.values(), bounds), bounds.fromMs > 0),
+      ...found,
+      ...overwritten(chain, lines, changes),
+    ];
   const kept = new Map(rows.map((row) => [row.sort, row]));
   for (const [sort, line] of archived) {
     const row = kept.get(sort);
@@ -69,6 +96,32 @@ export function judgeChain(
   for (const [sort, row] of kept)
     if (!archived.has(sort) && isWithin(row, bounds)) found.push({ kind: 'not_archived', chain, sort });
   return [...brokenChain(chain, rows, false), ...found];
+}
+
+/** Rows that are not what they were, by the last line of each: a row that was put back is what it was. */
+function overwritten(
+  chain: string,
+  lines: readonly ChainLine[],
+  changes: readonly ChangeLine[],
+): readonly ChainFinding[] {
+  const found: ChainFinding[] = [];
+  for (const sort of new Set(changes.map((change) => change.sort))) {
+    const rows = lines.filter((line) => line.sort === sort);
+    const [last] = changes.filter((change) => change.sort === sort).toSorted((one, other) => comparePlaces(other, one));
+    if (last === undefined) continue;
+    const isAsBefore = last.digest !== undefined && rows.some(({ digest }) => digest === last.digest);
+    const isInsertedLater = rows.some((row) => comparePlaces(row, last) > 0);
+    if (!isAsBefore && !isInsertedLater)
+      found.push({ kind: 'row_overwritten', chain, sort, change: last.change, archived: placeOf(last) });
+  }
+  return found;
+}
+
+type Sequenced = { readonly sequence?: string };
+
+/** Sequences are whole numbers of up to 40 digits. */
+function comparePlaces({ sequence: one = '0' }: Sequenced, { sequence: other = '0' }: Sequenced): number {
+  return one.length - other.length || (one < other ? -1 : Number(one > other));
 }
 
 /** @param isPart whether rows before the first may be left out */

@@ -1,7 +1,7 @@
 import { hex } from '../../kernel/hash-chain.ts';
 import { systemDigest } from '../../kernel/platform/platform.ts';
 import { LINES_NAME, LINES_PREFIX } from '../domain/archive-object.ts';
-import type { Bounds, ChainLine } from '../domain/judge-chain.ts';
+import type { Bounds, ChainLine, ChangeLine } from '../domain/judge-chain.ts';
 import { beginOf, isAfter } from '../domain/object-times.ts';
 import type { LedgerRows, ReadRow } from '../use/ledger-rows.ts';
 import type { StoredObjects } from '../use/stored-objects.ts';
@@ -13,8 +13,8 @@ import { archivedItem, readLine } from './read-line.ts';
 const AT_ONCE = 8;
 type ReadLine =
   | { readonly kind: 'row'; readonly line: ChainLine; readonly item: Readonly<Record<string, unknown>> }
-  /** Somebody changed or removed a row. The comparison with the Ledger names it as long as it is not mended. */
-  | { readonly kind: 'change' }
+  /** Somebody changed or removed a row. */
+  | { readonly kind: 'change'; readonly line: ChangeLine }
   | { readonly kind: 'unreadable'; readonly because: string };
 
 interface ArchivedRow {
@@ -25,6 +25,7 @@ interface ArchivedRow {
 /** What is kept of the rows of a few objects. */
 interface ArchivedPage<Kept> {
   readonly kept: readonly Kept[];
+  readonly changes: readonly ChangeLine[];
   readonly unreadable: LinePage['unreadable'];
   /** Where the next page begins; absent after the last. */
   readonly next?: string;
@@ -84,6 +85,7 @@ async function readPage<Kept>(
   const last = names.at(-1);
   const page = {
     kept: read.flatMap(({ kept }) => kept),
+    changes: read.flatMap(({ changes }) => changes),
     unreadable: read.flatMap(({ unreadable }) => unreadable),
   };
   return names.length < AT_ONCE || last === undefined || isAfter(last, bounds) ? page : { ...page, next: last };
@@ -96,27 +98,35 @@ async function readObject<Kept>(
 ): Promise<ArchivedPage<Kept>> {
   const text = await objects.text(object);
   const bad = (line: number, because: string) => ({ kind: 'line_unreadable' as const, object, line, because });
-  if (text === undefined) return { kept: [], unreadable: [bad(0, 'the object was removed')] };
+  const unread = (because: string) => ({ kept: [], changes: [], unreadable: [bad(0, because)] });
+  if (text === undefined) return unread('the object was removed');
   const { sha256 } = LINES_NAME.exec(object)?.groups ?? {};
-  if (hex(systemDigest.sha256(text)) !== sha256)
-    return { kept: [], unreadable: [bad(0, 'the content is not the one that the name was made of')] };
+  if (hex(systemDigest.sha256(text)) !== sha256) return unread('the content is not the one that the name was made of');
   const kept: Kept[] = [];
+  const changes: ChangeLine[] = [];
   const unreadable: ReturnType<typeof bad>[] = [];
   // Line by line: the rows of an object take much more memory than its text.
   for (const [line, each] of text.split('\n').slice(0, -1).entries()) {
     const of = parsed(each, object, line);
     if (of.kind === 'row') kept.push(...keep(of));
+    if (of.kind === 'change') changes.push(of.line);
     if (of.kind === 'unreadable') unreadable.push(bad(line, of.because));
   }
-  return { kept, unreadable };
+  return { kept, changes, unreadable };
 }
 
 function parsed(text: string, object: string, line: number): ReadLine {
   try {
     const read = readLine(text);
-    if (read.change !== 'INSERT') return { kind: 'change' };
-    const item = archivedItem(read.item);
-    return { kind: 'row', line: { ...readChainRow(item), object, line }, item };
+    const sequence = read.sequence === undefined ? {} : { sequence: read.sequence };
+    if (read.change === 'INSERT') {
+      const item = archivedItem(read.item);
+      return { kind: 'row', line: { ...readChainRow(item), object, line, ...sequence }, item };
+    }
+    const { change, atMs } = read;
+    const { chain, sort } = readChainRow(archivedItem(read.was));
+    const after = read.change === 'MODIFY' ? { digest: readChainRow(archivedItem(read.item)).digest } : {};
+    return { kind: 'change', line: { chain, sort, change, atMs, object, line, ...sequence, ...after } };
   } catch (error) {
     return { kind: 'unreadable', because: reasonOf(error) };
   }

@@ -2,13 +2,22 @@ import { createHash } from 'node:crypto';
 import { appendFileSync, existsSync, mkdirSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import type { ChainRow } from '../domain/chain-row.ts';
-import type { ChainLine } from '../domain/judge-chain.ts';
+import type { ChainLine, ChangeLine } from '../domain/judge-chain.ts';
 import type { KeptChain, RowParts } from '../use/verify-rows.ts';
 
 /** Number of files of each side. One part is in memory at a time: a few megabytes of a million rows. */
 const PARTS = 256;
 /** What is collected for a file before it is appended. Together 16 MB. Characters. */
 const BUFFER = 32 * 1024;
+
+type Side = 'rows' | 'lines' | 'changes';
+
+/** What is collected of one chain. */
+interface Collected extends Pick<KeptChain, 'chain'> {
+  readonly rows: Map<string, ChainRow>;
+  readonly lines: ChainLine[];
+  readonly changes: ChangeLine[];
+}
 
 /** Rows in files of a directory. A hash of the chain selects the file. */
 export class RowFiles implements RowParts {
@@ -31,7 +40,11 @@ export class RowFiles implements RowParts {
     this.#add('lines', line);
   }
 
-  #add(side: 'rows' | 'lines', row: ChainRow | ChainLine): void {
+  addChange(change: ChangeLine): void {
+    this.#add('changes', change);
+  }
+
+  #add(side: Side, row: ChainRow | ChainLine | ChangeLine): void {
     const name = nameOf(side, createHash('sha256').update(row.chain).digest().readUInt8(0) % this.parts);
     const record = `${JSON.stringify(row, bytesAsText)}\n`;
     const buffer = this.#buffers.get(name) ?? { records: [], size: 0 };
@@ -54,18 +67,19 @@ export class RowFiles implements RowParts {
 
   *chainsOf(part: number): Generator<KeptChain> {
     this.save();
-    const chains = new Map<string, { readonly rows: Map<string, ChainRow>; readonly lines: ChainLine[] }>();
+    const chains = new Map<string, Collected>();
     const chainOf = (chain: string) => {
-      const kept = chains.get(chain) ?? { rows: new Map<string, ChainRow>(), lines: [] };
+      const kept = chains.get(chain) ?? { chain, rows: new Map<string, ChainRow>(), lines: [], changes: [] };
       chains.set(chain, kept);
       return kept;
     };
     for (const row of this.#read<ChainRow>(nameOf('rows', part))) chainOf(row.chain).rows.set(row.sort, row);
     for (const line of this.#read<ChainLine>(nameOf('lines', part))) chainOf(line.chain).lines.push(line);
-    for (const [chain, { rows, lines }] of chains) yield { chain, rows: [...rows.values()], lines };
+    for (const change of this.#read<ChangeLine>(nameOf('changes', part))) chainOf(change.chain).changes.push(change);
+    for (const { rows, ...kept } of chains.values()) yield { ...kept, rows: [...rows.values()] };
   }
 
-  *#read<Kept extends ChainRow>(name: string): Generator<Kept> {
+  *#read<Kept extends ChainRow | ChangeLine>(name: string): Generator<Kept> {
     const file = join(this.#directory, name);
     if (!existsSync(file)) return;
     for (const record of readFileSync(file, 'utf8').split('\n')) {
@@ -79,7 +93,7 @@ export class RowFiles implements RowParts {
   }
 }
 
-function nameOf(side: 'rows' | 'lines', part: number): string {
+function nameOf(side: Side, part: number): string {
   return `${side}-${part}`;
 }
 

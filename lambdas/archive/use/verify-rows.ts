@@ -1,5 +1,12 @@
 import type { ChainRow } from '../domain/chain-row.ts';
-import { type Bounds, type ChainFinding, type ChainLine, isWithin, judgeChain } from '../domain/judge-chain.ts';
+import {
+  type Bounds,
+  type ChainFinding,
+  type ChainLine,
+  type ChangeLine,
+  isWithin,
+  judgeChain,
+} from '../domain/judge-chain.ts';
 import { differingPaths } from '../domain/row-text.ts';
 import { type LedgerRows, type ReadRow, wholeChain } from './ledger-rows.ts';
 
@@ -19,6 +26,7 @@ export type RowFinding =
 
 export interface LinePage {
   readonly lines: readonly ChainLine[];
+  readonly changes: readonly ChangeLine[];
   readonly unreadable: readonly LineFinding[];
   /** Where the next page begins; absent after the last. */
   readonly next?: string;
@@ -40,6 +48,7 @@ export interface KeptChain {
   readonly chain: string;
   readonly rows: readonly ChainRow[];
   readonly lines: readonly ChainLine[];
+  readonly changes: readonly ChangeLine[];
 }
 
 /**
@@ -51,6 +60,7 @@ export interface RowParts {
   readonly parts: number;
   addRow(row: ChainRow): void;
   addLine(line: ChainLine): void;
+  addChange(change: ChangeLine): void;
   /** What was added until now survives a crash. */
   save(): void;
   /** The chains of one part. */
@@ -73,6 +83,8 @@ export interface RowsState {
   readonly after?: string;
   readonly counts: RowCounts;
   readonly findings: readonly RowFinding[];
+  /** Rows that somebody changed, removed or put back, as the Stream told it. They are no findings by themselves. */
+  readonly changes: readonly ChangeLine[];
   /** Findings that are not in the list, because it is full. */
   readonly further: number;
   /** That of the request with which it began: the archive is not read again when it goes on. Unix milliseconds. */
@@ -83,6 +95,7 @@ export const ROWS_BEGIN: RowsState = {
   phase: 'archive',
   counts: { lines: 0, rows: 0, chains: 0 },
   findings: [],
+  changes: [],
   further: 0,
 };
 
@@ -141,14 +154,19 @@ const STEPS: Readonly<Record<Exclude<RowsState['phase'], 'done'>, Step>> = {
 
 async function readLines(tools: VerifyRowsTools, { bounds, chain }: VerifyRowsRequest, state: RowsState) {
   if (tools.archive === undefined) return goOn(state, undefined, 'ledger');
-  const { lines, unreadable, next } = await tools.archive.page(state.after, bounds);
+  const { lines, changes: all, unreadable, next } = await tools.archive.page(state.after, bounds);
   // Without the Ledger, the lines are the chains: a row of another time can be between two of this time.
   const isWanted = (line: ChainLine) => tools.ledger === undefined || isWithin(line, bounds);
   const wanted = lines.filter((line) => isWanted(line) && (chain === undefined || line.chain === chain));
   for (const line of wanted) tools.parts.addLine(line);
+  const changes = all.filter((change) => chain === undefined || change.chain === chain);
+  for (const change of changes) tools.parts.addChange(change);
   const counted = { ...state.counts, lines: state.counts.lines + wanted.length };
   return goOn(
-    withFindings({ ...state, counts: counted }, unreadable),
+    withFindings(
+      { ...state, counts: counted, changes: [...state.changes, ...changes].slice(0, MOST_LISTED) },
+      unreadable,
+    ),
     next,
     tools.ledger === undefined ? 'compare' : 'ledger',
   );
@@ -175,11 +193,11 @@ async function comparePart(tools: VerifyRowsTools, request: VerifyRowsRequest, s
 async function compareChain(
   { ledger, archive }: VerifyRowsTools,
   { bounds: given, archivedUntilMs = given.untilMs }: VerifyRowsRequest,
-  { chain, rows, lines }: KeptChain,
+  { chain, rows, lines, changes }: KeptChain,
 ): Promise<readonly RowFinding[]> {
   const bounds = { ...given, untilMs: Math.min(given.untilMs, archivedUntilMs) };
   const archived = archive === undefined ? undefined : lines;
-  const found = judgeChain(chain, ledger === undefined ? undefined : rows, archived, bounds);
+  const found = judgeChain(chain, ledger === undefined ? undefined : rows, archived, bounds, changes);
   if (found.length === 0) return [];
   if (ledger === undefined) return detailed(archive, found, []);
   const now = await wholeChain(ledger, chain);
