@@ -52,20 +52,20 @@ export class Reconciling extends Construct {
     data.registry.grantAuthenticate(this.api);
     data.registry.grantIdentifyOperators(this.api);
     const { apiKey, apiKeys, apiKeyUse, operatorKey, operatorKeys, owners, tenants } = RegistryRow;
+    const { inquiry, return: giveBack, openOrder, hold, orphan, keptOrphan, details } = RegistryRow;
+    const { webhookEndpoints, webhookDelivery } = RegistryRow;
     data.registry.grantRows(this.api, 'ChangeKeys', ['dynamodb:UpdateItem'], [apiKey]);
     // An operator's key can be revoked. It cannot be made, and no key can be made into one.
     data.registry.grantUpdateOf(this.api, 'RevokeOperatorKeys', operatorKey, ['revokedAtMs']);
-    data.registry.grantRows(this.api, 'MakeKeys', ['dynamodb:PutItem'], [apiKey, apiKeys, owners]);
+    const keys = [apiKey, apiKeys, owners];
+    const looks = [inquiry, giveBack, openOrder, details];
+    data.registry.grantRows(this.api, 'MakeKeysAndQueueLooks', ['dynamodb:PutItem'], [...keys, ...looks]);
     data.registry.grantRows(this.api, 'Tenants', ['dynamodb:ConditionCheckItem', 'dynamodb:Query'], [tenants]);
-    data.registry.grantRows(this.api, 'ListKeys', ['dynamodb:Query'], [apiKeys, operatorKeys]);
-    data.registry.grantRows(this.api, 'ReadUseOfKeys', ['dynamodb:GetItem'], [apiKeyUse]);
-    const { inquiry, return: giveBack, openOrder, details } = RegistryRow;
-    data.registry.grantRows(this.api, 'QueueLooks', ['dynamodb:PutItem'], [inquiry, giveBack, openOrder, details]);
+    const queues = [inquiry, giveBack, openOrder, hold, orphan, keptOrphan];
+    data.registry.grantRows(this.api, 'List', ['dynamodb:Query'], [apiKeys, operatorKeys, ...queues]);
+    data.registry.grantRows(this.api, 'Read', ['dynamodb:GetItem'], [apiKeyUse, webhookEndpoints, webhookDelivery]);
     data.idempotency.grantFindOpenClaims(this.api);
     data.idempotency.grantReadClaims(this.api);
-    const { hold, orphan, keptOrphan } = RegistryRow;
-    const queues = [inquiry, giveBack, openOrder, hold, orphan, keptOrphan];
-    data.registry.grantRows(this.api, 'ListQueues', ['dynamodb:Query'], queues);
     data.registry.grantRows(this.api, 'Approvals', APPROVAL_ACTIONS, [RegistryRow.approvals]);
     const { approvalAbove: aboveMinor, approvalHours } = props.settings;
     const rules = { aboveMinor, lifetimeMs: Duration.hours(approvalHours).toMilliseconds() };

@@ -45,7 +45,7 @@ const byOperator = z.looseObject({
   request_id: requestId,
 });
 
-const causedBy = z
+export const causedBy = z
   .discriminatedUnion('type', [
     byRequest,
     byOperator,
@@ -62,23 +62,25 @@ const causedBy = z
   ])
   .meta({ id: 'Cause', description: 'The cause of the transition.' });
 
+export const transitionSubject = z
+  .looseObject({
+    object: z.string().meta({ example: 'refund' }),
+    id: z.string(),
+    reason: z.string().nullable().meta({ description: 'The reason that was given for it.' }),
+  })
+  .nullable()
+  .meta({
+    description:
+      'The subject of the transition besides the payment: a refund, a dispute, a correction, a decision or an annotation.',
+  });
+
 const transition = z
   .looseObject({
     sequence: z.int().min(1).meta({ description: 'From 1, without gaps.' }),
     type: z.string().meta({ example: 'payment.completed' }),
     created: unixSeconds,
     caused_by: causedBy,
-    subject: z
-      .looseObject({
-        object: z.string().meta({ example: 'refund' }),
-        id: z.string(),
-        reason: z.string().nullable().meta({ description: 'The reason that was given for it.' }),
-      })
-      .nullable()
-      .meta({
-        description:
-          'The subject of the transition besides the payment: a refund, a dispute, a correction, a decision or an annotation.',
-      }),
+    subject: transitionSubject,
     postings: z.array(posting).meta({ description: 'Debits equal credits in every currency.' }),
   })
   .meta({ id: 'Transition' });
@@ -346,24 +348,26 @@ export const mismatchList = z
   })
   .meta({ id: 'MismatchList' });
 
+export const actor = z
+  .discriminatedUnion('type', [
+    byRequest,
+    byOperator,
+    z.looseObject({ type: z.literal('command'), operator: z.string() }),
+    z.looseObject({ type: z.literal('start') }),
+  ])
+  .meta({
+    id: 'Actor',
+    description:
+      'Who acted. `command`: the user of the command line of the deployment. `start`: a function that started.',
+  });
+
 export const activity = z
   .looseObject({
     id: z.string().regex(ACTIVITY_ID),
     object: z.literal('activity'),
     sequence: z.int().min(1).meta({ description: 'The place in the chain, from 1, without gaps.' }),
     action: z.enum(ACTIONS),
-    caused_by: z
-      .discriminatedUnion('type', [
-        byRequest,
-        byOperator,
-        z.looseObject({ type: z.literal('command'), operator: z.string() }),
-        z.looseObject({ type: z.literal('start') }),
-      ])
-      .meta({
-        id: 'Actor',
-        description:
-          'Who acted. `command`: the user of the command line of the deployment. `start`: a function that started.',
-      }),
+    caused_by: actor,
     about: z
       .array(z.string())
       .meta({ description: 'The ids of what was acted on, the most specific first: a correction and its payment.' }),

@@ -1,10 +1,11 @@
 import * as z from 'zod';
+import { ACTIONS } from '../activity/domain/activity.ts';
 import { APPROVAL_ID } from '../payments/domain/approval.ts';
 import { PAYMENT_STATUSES, TRANSITION_TYPES } from '../payments/domain/payment.ts';
 import { shownAmount, unixSeconds } from '../payments/http/payment-objects.ts';
 import { TENANT_ID } from '../reconciling/http/ledger-schemas.ts';
 import { QUEUES } from '../reconciling/use/queue-lists.ts';
-import { posting } from './answer-schemas.ts';
+import { actor, causedBy, posting, transitionSubject } from './answer-schemas.ts';
 
 /** What the routes of operators answer, for the API documents. */
 
@@ -131,3 +132,84 @@ const queueEntry = z
   .meta({ id: 'QueueEntry' });
 export const queueEntryList = listOf(queueEntry, 'By their places in the queue.').meta({ id: 'QueueEntryList' });
 export const queuePath = z.object({ id: queueId });
+
+const timelineKinds = {
+  transition: {
+    type: z.enum(TRANSITION_TYPES),
+    status: z.enum(PAYMENT_STATUSES).meta({ description: 'Of the payment after it.' }),
+    caused_by: causedBy,
+    subject: transitionSubject,
+    postings: z.array(posting),
+  },
+  claim: { operation: z.string(), owner: z.string() },
+  takeover: {
+    operation: z.string(),
+    from_owner: z.string(),
+    was_released: z
+      .boolean()
+      .meta({ description: 'It had sent nothing and gave the claim back. Otherwise its lease ended.' }),
+  },
+  call: {
+    operation: z.string(),
+    call: z.enum(['send', 'look']),
+    heard: z.string().meta({
+      description:
+        'The kind of the processor’s answer, for example `succeeded`. `unheard`: the request may have taken effect. `not_sent`: it has not. `absent`, `unavailable`: of a look-up.',
+    }),
+    duration_ms: z.int(),
+  },
+  answer: { operation: z.string(), http_status: z.int() },
+  open: { operation: z.string(), lease_until: z.iso.datetime() },
+  callback: { event_id: z.string().meta({ description: 'Of the processor.' }) },
+  event: { event_id: z.string(), type: z.enum(TRANSITION_TYPES) },
+  delivery: {
+    delivery: z.string(),
+    endpoint: z.string(),
+    event_id: z.string(),
+    delivery_status: z.enum(['pending', 'delivered', 'failed', 'canceled']),
+    http_status: z.int().nullable(),
+    error: z.string().nullable(),
+    duration_ms: z.int(),
+  },
+  alarm: { alarm: z.string() },
+  act: { activity: z.string(), action: z.enum(ACTIONS), caused_by: actor, about: z.array(z.string()) },
+};
+
+const entryOf = <Kind extends keyof typeof timelineKinds>(kind: Kind, description: string) =>
+  z
+    .looseObject({
+      object: z.literal('timeline_entry'),
+      at: z.iso.datetime().meta({ description: 'RFC 3339, with milliseconds.' }),
+      kind: z.literal(kind),
+      sequence: z.int().nullable().meta({ description: 'The transition that it belongs to.' }),
+      ...timelineKinds[kind],
+    })
+    .meta({ description });
+
+export const timeline = z
+  .looseObject({
+    object: z.literal('timeline'),
+    payment: z.string(),
+    tenant: z.string(),
+    livemode: z.boolean(),
+    data: z
+      .array(
+        z.discriminatedUnion('kind', [
+          entryOf('transition', 'A row of the Ledger.'),
+          entryOf('claim', 'A request claimed an operation. Until its lease ends, it alone may call the processor.'),
+          entryOf('takeover', 'Another request or a job took the claim over.'),
+          entryOf('call', 'A call to the processor, by the owner that completed the operation.'),
+          entryOf('answer', 'The answer was stored. A repeated request gets it again.'),
+          entryOf('open', 'The operation is not completed.'),
+          entryOf('callback', 'A callback of the processor was accepted.'),
+          entryOf('event', 'An event that is published.'),
+          entryOf('delivery', 'An attempt to deliver a webhook.'),
+          entryOf('alarm', 'An alarm that rang.'),
+          entryOf('act', 'What an operator did that is not a transition.'),
+        ]),
+      )
+      .meta({ description: 'Oldest first.' }),
+    has_more: z.boolean(),
+    next_sequence: z.int().nullable().meta({ description: 'For `starting_after`. Null on the last page.' }),
+  })
+  .meta({ id: 'Timeline' });

@@ -1,14 +1,37 @@
 import * as z from 'zod';
 import type { ZodOpenApiPathsObject } from 'zod-openapi';
+import { payment } from '../payments/http/payment-objects.ts';
 import { approvalsQuery, verdictBody } from '../reconciling/http/approval-routes.ts';
+import { timelineQuery } from '../reconciling/http/get-timeline.ts';
 import { queueQuery, tenantsQuery } from '../reconciling/http/operator-lists.ts';
 import { reading, setting } from './operations.ts';
-import { approval, approvalList, queueEntryList, queueList, queuePath, tenantList } from './operator-answers.ts';
+import {
+  approval,
+  approvalList,
+  queueEntryList,
+  queueList,
+  queuePath,
+  tenantList,
+  timeline,
+} from './operator-answers.ts';
 
 const approvalPath = z.object({ id: approval.shape.id.meta({ description: 'The id of the approval.' }) });
 
 /** What operators do for the deployment. */
 export const operatorPaths: ZodOpenApiPathsObject = {
+  '/v1/admin/payments/{id}/timeline': {
+    get: reading({
+      operationId: 'getTimeline',
+      summary: 'Show what happened to a payment',
+      description:
+        'In the order of time: transitions, claims and takeovers, calls to the processor with what was heard, callbacks, events, attempts of webhooks, alarms and acts of operators. ' +
+        'A page covers some transitions and all that belongs to them. Claims and calls are shown until their key is forgotten, and deliveries for 90 days. The calls of a process that crashed are not known.',
+      role: 'viewer',
+      path: z.object({ id: payment.shape.id.meta({ description: 'The id of the payment.' }) }),
+      query: timelineQuery,
+      answers: { 200: { description: 'What happened.', schema: timeline } },
+    }),
+  },
   '/v1/admin/approvals': {
     get: reading({
       operationId: 'listApprovals',

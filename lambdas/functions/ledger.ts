@@ -23,6 +23,7 @@ import { TenantAdministration } from '../tenants/store/tenant-administration.ts'
 import { DynamoDbApiKeyRegistry } from '../tenants/store/tenant-registry.ts';
 import { DynamoDbViews } from '../views/store/dynamodb-views.ts';
 import { ViewLedgerReader } from '../views/use/view-ledger-reader.ts';
+import { DynamoDbWebhooks } from '../webhooks/store/dynamodb-webhooks.ts';
 
 const settings = z.object({
   [Environment.idempotencyTable]: tableName,
@@ -50,15 +51,26 @@ export function wire(platform: Platform & Queues, runner: OperationRunner) {
   };
   const pacing = { clock, entropy, retention };
   const views = new DynamoDbViews(documents, config[Environment.viewsTable], pacing);
+  const store = new DynamoDbStore(documents, tables, pacing);
+  const effects = new DynamoDbApprovals(documents, tables, pacing, store);
+  const activity = new DynamoDbActivity(documents, tables, pacing);
   const tools = {
     ledger: new ViewLedgerReader(views),
     views,
-    activity: new DynamoDbActivity(documents, tables, pacing),
+    activity,
+    timeline: {
+      chains: store,
+      records: store,
+      effects,
+      webhooks: new DynamoDbWebhooks(documents, tables, pacing),
+      activity,
+      digest,
+    },
     queues: new DynamoDbQueues(documents, tables, pacing),
     messages: new SqsQueues(platform.sqs({}), deployedQueues(config[MESSAGE_QUEUES])),
     keysBy: (by: OperatorCause) => new TenantAdministration(documents, tables, by, pacing),
     approvals: config[Environment.approvals],
-    effects: new DynamoDbApprovals(documents, tables, pacing, new DynamoDbStore(documents, tables, pacing)),
+    effects,
     keys: new DynamoDbApiKeyRegistry(documents, tables.registry, pacing),
     limits: tenantLimits(platform, tables.registry),
     runner,

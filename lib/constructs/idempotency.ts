@@ -49,9 +49,9 @@ export class Idempotency extends DataTable {
     this.grantIndex(grantee, 'FindOpenClaims', IdempotencyTable.openClaimsIndex.name);
   }
 
-  /** Allows `grantee` to read the records of requests that call a processor or a party, which are claimed before. */
+  /** Allows `grantee` to read the records of callbacks, and of requests that call a processor or a party, which are claimed before. */
   grantReadClaims(grantee: IGrantable): void {
-    const kinds = ['charge', 'capture', 'cancel', 'refund', 'return', 'order'] as const;
+    const kinds = ['charge', 'capture', 'cancel', 'refund', 'return', 'order', 'callback'] as const;
     this.grantRows(grantee, 'ReadClaims', ['dynamodb:GetItem'], kinds.map(recordsOf));
   }
 

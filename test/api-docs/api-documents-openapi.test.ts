@@ -45,6 +45,7 @@ import {
   queueEntryList,
   queueList,
   tenantList,
+  timeline,
 } from '../../lambdas/api-docs/operator-answers.ts';
 import { paymentRequest } from '../../lambdas/api-docs/payment-paths.ts';
 import { MEANINGS } from '../../lambdas/api-docs/problem-meanings.ts';
@@ -247,6 +248,7 @@ describe('each example of a body', () => {
     Order: exact.order,
     ...WEBHOOK_SCHEMAS,
     Approval: approval.strict(),
+    Timeline: timeline.strict(),
     ApprovalList: approvalList.strict(),
     Verdict: verdictBody,
     TenantList: tenantList.strict(),

@@ -147,21 +147,19 @@ const ROLES: readonly (readonly [string, readonly string[]])[] = [
       `dynamodb:UpdateItem ${rows('KEY_USE#*')}`,
       // To list, make, roll and revoke keys.
       `dynamodb:UpdateItem ${rows('KEY#*')}`,
-      `dynamodb:PutItem ${rows('KEY#*', 'KEYS#*', 'OWNERS')}`,
+      `dynamodb:PutItem ${rows('KEY#*', 'KEYS#*', 'OWNERS', 'INQUIRY#*', 'RETURN#*', 'ORDER#*', 'DETAILS#*')}`,
       // Of operators' keys, only to read them and to revoke one.
       `dynamodb:GetItem ${rows('OPERATOR_KEY#*')}`,
       `dynamodb:UpdateItem ${rows('OPERATOR_KEY#*')} if ForAllValues:StringEquals dynamodb:Attributes pk, sk, revokedAtMs`,
       `dynamodb:ConditionCheckItem, dynamodb:Query ${rows('TENANTS')}`,
-      `dynamodb:Query ${rows('INQUIRY#*', 'RETURN#*', 'ORDER#*', 'HOLD#*', 'ORPHAN#*', 'ORPHAN_KEPT#*')}`,
+      `dynamodb:Query ${rows('KEYS#*', 'OPERATOR_KEYS', 'INQUIRY#*', 'RETURN#*', 'ORDER#*', 'HOLD#*', 'ORPHAN#*', 'ORPHAN_KEPT#*')}`,
       // To list claims: the index, and their records.
       'dynamodb:Query on Idempotency',
-      `dynamodb:GetItem ${onlyRows('Idempotency', 'OP#pay_*', 'OP#cap_*', 'OP#can_*', 'OP#ref_*', 'OP#rtn_*', 'OP#ord_*')}`,
+      `dynamodb:GetItem ${onlyRows('Idempotency', 'OP#pay_*', 'OP#cap_*', 'OP#can_*', 'OP#ref_*', 'OP#rtn_*', 'OP#ord_*', 'OP#cb_*')}`,
       'sqs:GetQueueAttributes on Queue, Views',
       'sqs:GetQueueAttributes, sqs:ReceiveMessage on DeadLetters, Views',
-      `dynamodb:Query ${rows('KEYS#*', 'OPERATOR_KEYS')}`,
-      `dynamodb:GetItem ${rows('KEY_USE#*')}`,
+      `dynamodb:GetItem ${rows('KEY_USE#*', 'WEBHOOKS#*', 'WEBHOOK_DELIVERY#*')}`,
       `dynamodb:UpdateItem ${rows('LIMIT#*')}`,
-      `dynamodb:PutItem ${rows('INQUIRY#*', 'RETURN#*', 'ORDER#*', 'DETAILS#*')}`,
       `dynamodb:GetItem, dynamodb:PutItem, dynamodb:Query, dynamodb:UpdateItem ${rows('APPROVALS')}`,
       `dynamodb:Query ${onlyRows('Views', 'BOOK#*', 'TOTAL#*', 'MISMATCHES')}`,
     ],
@@ -332,7 +330,7 @@ test('no role may make the key of an operator, and tenants’ functions do not r
   );
   expect(reaching.sort()).toEqual([
     'JobsApi ReadOperatorKeys',
-    'ReconcilingApi ListKeys',
+    'ReconcilingApi List',
     'ReconcilingApi ReadOperatorKeys',
     'ReconcilingApi RevokeOperatorKeys',
   ]);

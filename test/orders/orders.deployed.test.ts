@@ -165,6 +165,9 @@ describe('personal data', () => {
     expect(firstBrokenOrderLink(systemDigest, steps)).toBeUndefined();
 
     const admin = new ApiClient(aws, aws.operatorKey);
+    const told = await admin.send('GET', `/v1/admin/payments/${id}/timeline`);
+    const kinds = (told.json['data'] as { kind: string }[]).map(({ kind }) => kind);
+    expect(new Set(kinds)).toEqual(new Set(['claim', 'call', 'transition', 'answer', 'event', 'act']));
     const { json } = await admin.send('GET', `/v1/admin/activity?tenant=${aws.tenantId}&mode=test&limit=100`);
     const own = (json['data'] as Record<string, unknown>[]).filter((entry) => JSON.stringify(entry).includes(run));
     expect(own.map(({ action, about }) => [action, about])).toEqual([
@@ -176,8 +179,11 @@ describe('personal data', () => {
       code: 0,
       said: expect.stringMatching(new RegExp(`${aws.tenantId}#test +\\d+ +holds`)),
     });
-    const newest = await payonce(aws, 'activity', 'list', '--most', '100');
-    expect(newest.said).toMatch(/settings\.seen +start/);
+    // A function of jobs records it when it starts.
+    await until(async () => {
+      const newest = await payonce(aws, 'activity', 'list', '--most', '100');
+      return /settings\.seen +start/.test(newest.said) ? true : undefined;
+    });
   });
 });
 

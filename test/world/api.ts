@@ -401,6 +401,14 @@ export class Api<Of extends World = World> {
       messages: { deployed: {}, count: async () => 0, look: async () => [] },
       keysBy: (by) => new TenantAdministration(behind.database.client, TABLES, by, { clock, entropy }),
       activity: behind.activity,
+      timeline: {
+        chains: store,
+        records: store,
+        effects: world.tools.effects,
+        webhooks: world.store.webhooks,
+        activity: behind.activity,
+        digest: world.tools.digest,
+      },
       verify: async (token, path) =>
         (await import('../../lambdas/jobs/job-credential.ts')).verifyJobCredential(this.credentials, token, path),
       webhooks: world.store.webhooks,

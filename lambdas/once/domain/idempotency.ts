@@ -4,6 +4,36 @@ import type { Fingerprint } from '../../kernel/fingerprint.ts';
 import type { OperationId, OwnerToken, PaymentId } from '../../kernel/ids.ts';
 import type { Entropy } from '../../kernel/world.ts';
 
+/** A request to another system that an owner made under its claim. */
+export interface NotedCall {
+  /** `send`: a request that may take effect. `look`: a look-up of an earlier one. */
+  readonly do: 'send' | 'look';
+  /** The kind of the answer; `unheard`: a send that may have taken effect; `not_sent`; `unavailable`: a look-up without an answer. */
+  readonly heard: string;
+  /** When it began. Unix milliseconds. */
+  readonly atMs: number;
+  /** Milliseconds. */
+  readonly tookMs: number;
+}
+
+/** An owner that did not complete its claim. Another one has taken it over. */
+export interface EarlierOwner {
+  readonly owner: OwnerToken;
+  /** When the next owner took the claim over. Unix milliseconds. */
+  readonly untilMs: number;
+  /** It had sent nothing, and gave its claim back. */
+  readonly released?: true;
+}
+
+/** The latest are kept. */
+const EARLIER_KEPT = 5;
+
+/** The earlier owners of a claim that is taken over at `nowMs`. */
+export function earlierOwners({ earlier = [], owner, released }: OpenRecord, nowMs: number): readonly EarlierOwner[] {
+  const last: EarlierOwner = { owner, untilMs: nowMs, ...(released ? { released: true } : {}) };
+  return [...earlier, last].slice(-EARLIER_KEPT);
+}
+
 /** A claim without a stored answer. It never expires: its owner, a retry or the resolver completes it. */
 export interface OpenRecord {
   readonly status: 'INPROGRESS';
@@ -18,6 +48,8 @@ export interface OpenRecord {
   readonly leaseExpiresAtMs: number;
   /** Whether its owner released it, because nothing was sent. */
   readonly released: boolean;
+  /** Oldest first. Absent when it was never taken over. */
+  readonly earlier?: readonly EarlierOwner[];
 }
 
 export interface CompletedRecord {
@@ -31,6 +63,9 @@ export interface CompletedRecord {
   /** When it was completed. Absent in records of earlier versions. Unix milliseconds. */
   readonly changedAtMs?: number;
   readonly answer: Answer;
+  readonly earlier?: readonly EarlierOwner[];
+  /** The calls of the owner that completed it, in order. Absent when it made none. */
+  readonly calls?: readonly NotedCall[];
   /** Unix seconds, the unit of DynamoDB's time to live. Readers check it, because DynamoDB deletes expired items late. */
   readonly expiresAtSeconds: number;
 }

@@ -1,7 +1,7 @@
 import { type DynamoDBDocumentClient, GetCommand, UpdateCommand } from '@aws-sdk/lib-dynamodb';
 import type { OperationId, OwnerToken } from '../../kernel/ids.ts';
 import { type Pacing, readWithRetries, type WriteResult, writeConditionally } from '../../kernel/platform/attempts.ts';
-import type { IdempotencyRecord } from '../domain/idempotency.ts';
+import { earlierOwners, type IdempotencyRecord } from '../domain/idempotency.ts';
 import type { RecordStore, Takeover, TakeoverOutcome } from '../use/record-store.ts';
 import { parseRecord, recordKey } from './record-items.ts';
 import { HELD_BY_OWNER, HELD_NAMES } from './record-writes.ts';
@@ -20,12 +20,14 @@ export class DynamoDbRecords implements RecordStore {
   }
 
   async takeOver({ stale, owner, leaseExpiresAtMs }: Takeover): Promise<TakeoverOutcome> {
+    const nowMs = this.#pacing.clock.nowMs();
     const written = await writeConditionally(this.#pacing, () =>
       this.#client.send(
         new UpdateCommand({
           TableName: this.#tables.idempotency,
           Key: recordKey(stale.operationId),
-          UpdateExpression: 'SET #owner = :new, leaseExpiresAtMs = :lease, released = :false, changedAtMs = :now',
+          UpdateExpression:
+            'SET #owner = :new, leaseExpiresAtMs = :lease, released = :false, changedAtMs = :now, earlier = :earlier',
           ConditionExpression: HELD_BY_OWNER,
           ExpressionAttributeNames: HELD_NAMES,
           ExpressionAttributeValues: {
@@ -34,7 +36,8 @@ export class DynamoDbRecords implements RecordStore {
             ':new': owner,
             ':lease': leaseExpiresAtMs,
             ':false': false,
-            ':now': this.#pacing.clock.nowMs(),
+            ':earlier': earlierOwners(stale, nowMs),
+            ':now': nowMs,
           },
           ReturnValuesOnConditionCheckFailure: 'ALL_OLD',
         }),

@@ -5,7 +5,14 @@ import { IdempotencyTable } from '../../kernel/contract/tables.ts';
 import type { Fingerprint } from '../../kernel/fingerprint.ts';
 import type { OperationId, OwnerToken, PaymentId } from '../../kernel/ids.ts';
 import { type Item, itemSchema, shardOf } from '../../kernel/platform/items.ts';
-import type { CompletedRecord, EffectRecord, IdempotencyRecord, OpenRecord } from '../domain/idempotency.ts';
+import type {
+  CompletedRecord,
+  EarlierOwner,
+  EffectRecord,
+  IdempotencyRecord,
+  NotedCall,
+  OpenRecord,
+} from '../domain/idempotency.ts';
 
 const { partitionKey: KEY, timeToLiveAttribute: EXPIRY, openClaimsIndex } = IdempotencyTable;
 
@@ -20,12 +27,23 @@ const answer = itemSchema<Answer>()({
   headers: z.record(z.string(), z.string()),
   body: z.string(),
 });
+const earlier = z.array(
+  itemSchema<EarlierOwner>()({
+    owner: recordFields.owner,
+    untilMs: z.int(),
+    released: z.literal(true).exactOptional(),
+  }),
+);
+const calls = z.array(
+  itemSchema<NotedCall>()({ do: z.enum(['send', 'look']), heard: z.string(), atMs: z.int(), tookMs: z.int() }),
+);
 const claimFields = {
   ...recordFields,
   paymentId,
   fingerprint,
   claimedAtMs: z.int(),
   changedAtMs: z.int().exactOptional(),
+  earlier: earlier.exactOptional(),
 };
 
 const recordItem = z.discriminatedUnion('status', [
@@ -39,6 +57,7 @@ const recordItem = z.discriminatedUnion('status', [
     status: z.literal('COMPLETED'),
     ...claimFields,
     answer,
+    calls: calls.exactOptional(),
     expiresAtSeconds: z.int(),
   }),
 ]);

@@ -6,8 +6,17 @@ import type { Fingerprint } from '../../kernel/fingerprint.ts';
 import type { OperationId, OwnerToken, PaymentId } from '../../kernel/ids.ts';
 import type { Clock, Entropy } from '../../kernel/world.ts';
 import { type Consumption, isUnderWay, type OpenConsumption } from '../domain/consumption.ts';
-import type { CompletedRecord, EffectRecord, IdempotencyRecord, OpenRecord } from '../domain/idempotency.ts';
-import { type Expiring, expirySeconds } from '../domain/idempotency.ts';
+import {
+  type CompletedRecord,
+  type EarlierOwner,
+  type EffectRecord,
+  type Expiring,
+  earlierOwners,
+  expirySeconds,
+  type IdempotencyRecord,
+  type NotedCall,
+  type OpenRecord,
+} from '../domain/idempotency.ts';
 import type { ConsumerClaims } from './consumer-records.ts';
 import { judgeRecord, type RepeatOutcome } from './judge-record.ts';
 import type { ClaimStep, OperationRunner, OperationSteps, ReplayCache } from './operation-runner.ts';
@@ -114,6 +123,9 @@ export interface Held<Subject> {
   /** Whether an earlier owner of this claim may have sent. */
   readonly sent: 'nothing' | 'maybe';
   readonly subject: Subject;
+  readonly earlier?: readonly EarlierOwner[];
+  /** Notes a call to the other system. The record shows it. */
+  readonly note: (call: NotedCall) => void;
 }
 
 export interface Conclusion<Write> {
@@ -170,6 +182,8 @@ class Execution<Subject, Work, Write, Refusal> implements OperationSteps<Held<Su
   readonly #tools: ExecuteTools;
   readonly #operation: Operation<Subject, Work, Write, Refusal>;
   readonly #notes: RunNotes;
+  readonly #calls: NotedCall[] = [];
+  readonly #note = (call: NotedCall): void => void this.#calls.push(call);
   #provenUnsent = false;
 
   constructor(tools: ExecuteTools, operation: Operation<Subject, Work, Write, Refusal>, notes: RunNotes) {
@@ -228,7 +242,7 @@ class Execution<Subject, Work, Write, Refusal> implements OperationSteps<Held<Su
         case 'claimed': {
           const { record, subject } = attempt;
           const { owner, claimedAtMs } = record;
-          return { kind: 'claimed', held: { owner, claimedAtMs, sent: 'nothing', subject } };
+          return { kind: 'claimed', held: { owner, claimedAtMs, sent: 'nothing', subject, note: this.#note } };
         }
         case 'record_exists':
           return this.#claimExisting(attempt.record);
@@ -252,11 +266,13 @@ class Execution<Subject, Work, Write, Refusal> implements OperationSteps<Held<Su
     }
     const { claimedAtMs, released } = judged.record;
     const owner = entropy.ownerToken();
-    const leaseExpiresAtMs = this.#leaseEndMs(clock.nowMs());
+    const nowMs = clock.nowMs();
+    const leaseExpiresAtMs = this.#leaseEndMs(nowMs);
+    const earlier = earlierOwners(judged.record, nowMs);
     const taken = await store.takeOver({ stale: judged.record, owner, leaseExpiresAtMs });
     if (taken.kind === 'changed') return 'again';
     // A released claim proves that nothing was sent.
-    return this.#takeOver(owner, claimedAtMs, released ? 'nothing' : 'maybe');
+    return this.#takeOver(owner, claimedAtMs, released ? 'nothing' : 'maybe', earlier);
   }
 
   /**
@@ -295,10 +311,15 @@ class Execution<Subject, Work, Write, Refusal> implements OperationSteps<Held<Su
     };
   }
 
-  async #takeOver(owner: OwnerToken, claimedAtMs: number, sent: Held<Subject>['sent']) {
+  async #takeOver(
+    owner: OwnerToken,
+    claimedAtMs: number,
+    sent: Held<Subject>['sent'],
+    earlier: readonly EarlierOwner[] = [],
+  ) {
     this.#notes.takenOver = true;
     const subject = await this.#operation.read();
-    return { kind: 'claimed' as const, held: { owner, claimedAtMs, sent, subject } };
+    return { kind: 'claimed' as const, held: { owner, claimedAtMs, sent, subject, earlier, note: this.#note } };
   }
 
   // -------------------------------------------------------------------------------------------------------------- call
@@ -346,7 +367,7 @@ class Execution<Subject, Work, Write, Refusal> implements OperationSteps<Held<Su
       const expiresAtSeconds = expirySeconds(this.#tools, this.#operation.scope ?? 'payments', nowMs);
       const { key } = this.#operation;
       const times = { claimedAtMs, changedAtMs: nowMs, expiresAtSeconds };
-      const record = { status: 'COMPLETED' as const, ...key, owner, ...times, answer: stored };
+      const record = { status: 'COMPLETED' as const, ...key, owner, ...times, answer: stored, ...this.#trail(held) };
       const outcome = await this.#operation.commit(record, expects, write);
       switch (outcome.kind) {
         case 'committed':
@@ -363,6 +384,14 @@ class Execution<Subject, Work, Write, Refusal> implements OperationSteps<Held<Su
           return 'again';
       }
     });
+  }
+
+  /** How it came to its end: the owners before this one, and the calls of this one. */
+  #trail({ earlier = [] }: Held<Subject>): Pick<CompletedRecord, 'earlier' | 'calls'> {
+    return {
+      ...(earlier.length === 0 ? {} : { earlier }),
+      ...(this.#calls.length === 0 ? {} : { calls: [...this.#calls] }),
+    };
   }
 
   /** Another owner has the claim. Its stored answer is returned, and this run's answer is discarded. */

@@ -34,7 +34,7 @@ export async function listOfTransitions(call: Call<{ readonly store: PaymentStor
 }
 
 /** Amounts in minor units, the time in Unix seconds. */
-function transitionObject({
+export function transitionObject({
   sequence,
   type,
   occurredAtMs,

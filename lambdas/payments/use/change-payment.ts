@@ -155,7 +155,7 @@ class ChangeOperation implements Operation<PaymentChain, Work, Write, Refusal> {
     return chain;
   }
 
-  async call({ subject: chain, claimedAtMs, sent }: Held<PaymentChain>): Promise<Work> {
+  async call({ subject: chain, claimedAtMs, sent, note }: Held<PaymentChain>): Promise<Work> {
     const { clock } = this.#tools;
     const change = this.#changeIn(chain.state);
     // A callback or a rival has ended the change. Only the answer is missing.
@@ -166,7 +166,7 @@ class ChangeOperation implements Operation<PaymentChain, Work, Write, Refusal> {
       if (!isSendWindowClosed({ nowMs: clock.nowMs(), claimedAtMs })) throw elsewhere();
       return { word: ({ state }) => decideNeverAsked(change, state), chain };
     }
-    const underway = { claimedAtMs, sent, answerByMs: this.#answerByMs };
+    const underway = { claimedAtMs, sent, answerByMs: this.#answerByMs, note };
     const tools = { ...this.#tools, processor, cause: this.#request.cause };
     return { word: await findOutChange(tools, change, chain, underway), chain };
   }

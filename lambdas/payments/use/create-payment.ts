@@ -216,7 +216,7 @@ class PaymentOperation implements Operation<PaymentChain, Work, Write, Refusal> 
     return chain;
   }
 
-  async call({ subject: chain, claimedAtMs, sent }: Held<PaymentChain>): Promise<Work> {
+  async call({ subject: chain, claimedAtMs, sent, note }: Held<PaymentChain>): Promise<Work> {
     const { clock } = this.#tools;
     // The claim was stale, and a callback has ended the payment since. Only the answer is missing.
     if (!isUnresolved(chain.newest.payment)) return { fact: undefined, chain };
@@ -228,7 +228,7 @@ class PaymentOperation implements Operation<PaymentChain, Work, Write, Refusal> 
       throw new RetryableError('processor_elsewhere', 'this deployment does not call the payment’s processor');
     }
     const order = this.#order(chain.first);
-    const underway = { order, claimedAtMs, sent, answerByMs: this.#answerByMs };
+    const underway = { order, claimedAtMs, sent, answerByMs: this.#answerByMs, note };
     return { fact: await settleCharge({ ...this.#tools, processor }, underway), chain };
   }
 

@@ -1,5 +1,6 @@
 import { AmbiguousError, RetryableError } from '../../kernel/faults.ts';
 import type { CallLimit, Clock, Entropy } from '../../kernel/world.ts';
+import type { NotedCall } from '../../once/domain/idempotency.ts';
 import type { ChargeFact } from '../domain/facts.ts';
 import { nextStep, type ProcessorAbilities, type SettlementStep } from '../domain/settlement.ts';
 import type { ChargeOrder, ChargeOutcome, Processor } from './processor.ts';
@@ -28,6 +29,8 @@ export interface Underway {
   readonly sent: 'nothing' | 'maybe';
   /** When the caller must have an answer. Unix milliseconds. */
   readonly answerByMs: number;
+  /** Notes each call. @default nothing */
+  readonly note?: (call: NotedCall) => void;
 }
 
 /** One operation at a processor: how to send it, and how to look it up. */
@@ -58,10 +61,11 @@ export type Found<Answer> =
  */
 export async function findOut<Answer>(
   tools: FindOutTools,
-  { claimedAtMs, sent: sentBefore, answerByMs }: Underway,
-  question: Question<Answer>,
+  { claimedAtMs, sent: sentBefore, answerByMs, note }: Underway,
+  asked: Question<Answer>,
 ): Promise<Found<Answer>> {
   const { clock, abilities } = tools;
+  const question = note === undefined ? asked : notedQuestion(asked, clock, note);
   let sent = sentBefore;
   let sends = 0;
   let allowed = true;
@@ -103,6 +107,36 @@ export async function findOut<Answer>(
     await clock.sleep(tools.entropy.fraction() * FIRST_WAIT_MS);
   }
   return { kind: 'unknown' };
+}
+
+/** The question, with each call noted by what was heard. */
+function notedQuestion<Answer>(
+  question: Question<Answer>,
+  clock: Clock,
+  note: NonNullable<Underway['note']>,
+): Question<Answer> {
+  const noted = async <Seen>(call: NotedCall['do'], ask: () => Promise<Seen>): Promise<Seen> => {
+    const atMs = clock.nowMs();
+    const took = (heard: string) => note({ do: call, heard, atMs, tookMs: clock.nowMs() - atMs });
+    try {
+      const seen = await ask();
+      took(kindOf(seen));
+      return seen;
+    } catch (error) {
+      if (call === 'look') took('unavailable');
+      else took(error instanceof RetryableError ? 'not_sent' : 'unheard');
+      throw error;
+    }
+  };
+  return {
+    ...question,
+    send: (limit) => noted('send', () => question.send(limit)),
+    look: (limit) => noted('look', () => question.look(limit)),
+  };
+}
+
+function kindOf(seen: unknown): string {
+  return typeof seen === 'object' && seen !== null && 'kind' in seen ? String(seen.kind) : 'answered';
 }
 
 async function mayBeSent<Answer>(question: Question<Answer>, sent: 'nothing' | 'maybe'): Promise<boolean | 'unknown'> {
@@ -152,7 +186,7 @@ async function look<Answer>(
 }
 
 function isAbsent(seen: unknown): seen is { readonly kind: 'absent' } {
-  return typeof seen === 'object' && seen !== null && 'kind' in seen && seen.kind === 'absent';
+  return kindOf(seen) === 'absent';
 }
 
 // ------------------------------------------------------------------------------------------------------------- a charge

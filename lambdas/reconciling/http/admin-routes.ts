@@ -9,7 +9,9 @@ import type { Operator } from '../../tenants/operators.ts';
 import type { ViewStore } from '../../views/use/view-store.ts';
 import type { OpenMismatch } from '../domain/mismatch-view.ts';
 import { listMismatches, readMismatch } from '../use/mismatch-view.ts';
+import type { TimelineTools } from '../use/read-timeline.ts';
 import { APPROVAL_ROUTES } from './approval-routes.ts';
+import { getTimeline } from './get-timeline.ts';
 import { KEY_ROUTES, type KeyTools } from './key-routes.ts';
 import { mismatchesQuery } from './ledger-schemas.ts';
 import { getActivity, getActivityEntry } from './list-activity.ts';
@@ -23,6 +25,7 @@ export interface AdminTools extends KeyedEffectTools, KeyTools, OperatorListTool
   /** The mismatches that scheduled comparisons found. */
   readonly views: Pick<ViewStore, 'range'>;
   readonly activity: ActivityLog;
+  readonly timeline: TimelineTools;
 }
 
 type Call = CallBy<AdminTools, Operator>;
@@ -99,6 +102,7 @@ export const ADMIN_ROUTES: readonly Route[] = [
   ...APPROVAL_ROUTES,
   getMismatches,
   getMismatch,
+  getTimeline,
   getActivity,
   getActivityEntry,
   ...KEY_ROUTES,

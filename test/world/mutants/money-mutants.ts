@@ -309,7 +309,7 @@ export const MONEY_MUTANTS: readonly Mutant[] = [
     edits: [
       {
         file: 'lambdas/once/use/execute-once.ts',
-        find: "return this.#takeOver(owner, claimedAtMs, released ? 'nothing' : 'maybe');",
+        find: "return this.#takeOver(owner, claimedAtMs, released ? 'nothing' : 'maybe', earlier);",
         replace: "return this.#takeOver(owner, claimedAtMs, released ? 'nothing' : 'nothing');",
       },
     ],

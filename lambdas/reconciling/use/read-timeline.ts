@@ -1,0 +1,198 @@
+import type { ActivityEntry } from '../../activity/domain/activity.ts';
+import type { ActivityLog } from '../../activity/use/activity-log.ts';
+import { eventId } from '../../events/domain/event.ts';
+import type { AlarmMetric } from '../../kernel/contract/metrics.ts';
+import type { Digest } from '../../kernel/digest.ts';
+import {
+  callbackOperation,
+  chargeOperation,
+  type OperationId,
+  type OwnerToken,
+  parsePaymentId,
+} from '../../kernel/ids.ts';
+import type { EarlierOwner, IdempotencyRecord, NotedCall } from '../../once/domain/idempotency.ts';
+import type { RecordStore } from '../../once/use/record-store.ts';
+import { operationIdOf } from '../../payments/domain/change.ts';
+import { isOutcome, type Payment, type TransitionType } from '../../payments/domain/payment.ts';
+import type { Transition } from '../../payments/domain/transition.ts';
+import type { EffectStore } from '../../payments/use/effect-store.ts';
+import type { PaymentStore, TransitionPage } from '../../payments/use/payment-store.ts';
+import { type Delivery, newDelivery } from '../../webhooks/domain/webhook-delivery.ts';
+import type { WebhookEndpoint } from '../../webhooks/domain/webhook-endpoint.ts';
+import type { WebhookStore } from '../../webhooks/use/webhooks.ts';
+
+/** Transitions of a page. Each costs a read for its claim or its callback, and one for each endpoint of the tenant. */
+export const MOST_TRANSITIONS = 25;
+/** Acts of operators that are no transitions are looked for among the newest entries of the tenant's log. */
+const ACTIVITY_READ = 100;
+
+export interface TimelineTools {
+  readonly chains: Pick<PaymentStore, 'readPayment' | 'listTransitions'>;
+  readonly records: Pick<RecordStore, 'readRecord'>;
+  readonly effects: Pick<EffectStore, 'readEffect'>;
+  readonly webhooks: Pick<WebhookStore, 'readBook' | 'readDelivery'>;
+  readonly activity: ActivityLog;
+  readonly digest: Digest;
+}
+
+/** What happened, besides its time and the transition that it belongs to. */
+export type Happened =
+  | { readonly kind: 'transition'; readonly transition: Transition }
+  /** A request claimed an operation: it alone may call the processor until its lease ends. */
+  | { readonly kind: 'claim'; readonly operationId: OperationId; readonly owner: OwnerToken }
+  /** The lease of `from` had ended, or it had given its claim back. */
+  | { readonly kind: 'takeover'; readonly operationId: OperationId; readonly from: EarlierOwner }
+  /** A call to the processor by the owner that completed the operation. */
+  | { readonly kind: 'call'; readonly operationId: OperationId; readonly call: NotedCall }
+  /** The answer to the request was stored. */
+  | { readonly kind: 'answer'; readonly operationId: OperationId; readonly status: number }
+  /** The owner gave its claim back, because it had sent nothing, or still holds it. */
+  | { readonly kind: 'open'; readonly operationId: OperationId; readonly leaseExpiresAtMs: number }
+  | { readonly kind: 'callback'; readonly eventId: string }
+  | { readonly kind: 'event'; readonly eventId: string; readonly type: TransitionType }
+  | { readonly kind: 'delivery'; readonly delivery: Delivery; readonly attempt: Delivery['attempts'][number] }
+  | { readonly kind: 'alarm'; readonly alarm: AlarmMetric }
+  | { readonly kind: 'act'; readonly entry: ActivityEntry };
+
+export interface TimelineEntry {
+  /** Unix milliseconds. */
+  readonly atMs: number;
+  /** The transition that it belongs to. Absent for an act that is none. */
+  readonly sequence?: number;
+  readonly happened: Happened;
+}
+
+export type TimelineOutcome =
+  | { readonly kind: 'not_found' }
+  | {
+      readonly kind: 'found';
+      readonly payment: Payment;
+      readonly entries: readonly TimelineEntry[];
+      readonly hasMore: boolean;
+    };
+
+/**
+ * What happened to a payment, in the order of time, from the rows that exist: its transitions, the records of its operations with
+ * their owners and calls, callbacks, events, attempts of webhooks, and acts of operators. A page covers some transitions and all
+ * that belongs to them. Records and deliveries are deleted after their retention; the transitions stay.
+ *
+ * @throws RetryableError when it cannot be read now
+ */
+export async function readTimeline(tools: TimelineTools, id: string, page: TransitionPage): Promise<TimelineOutcome> {
+  const paymentId = parsePaymentId(id);
+  const history = paymentId === undefined ? undefined : await tools.chains.readPayment(paymentId);
+  if (history === undefined) return { kind: 'not_found' };
+  const { payment } = history.newest;
+  const listed = await tools.chains.listTransitions(payment.id, { ...page, limit: page.limit + 1 });
+  const transitions = listed.slice(0, page.limit);
+  const hasMore = listed.length > page.limit;
+  const [told, ...others] = await Promise.all([
+    deliveriesOf(tools, payment, transitions),
+    ...transitions.map((transition) => around(tools, transition)),
+    hasMore ? [] : actsOn(tools, payment),
+  ]);
+  const entries = [told, ...others].flat().toSorted((a, b) => a.atMs - b.atMs || rank(a) - rank(b));
+  return { kind: 'found', payment, entries, hasMore };
+}
+
+/** What one transition tells, and the record of the operation that it began or the callback that it came by. */
+async function around(tools: TimelineTools, transition: Transition): Promise<readonly TimelineEntry[]> {
+  const { sequence, type, occurredAtMs: atMs, subject, cause, payment } = transition;
+  const entry = (happened: Happened, when = atMs): TimelineEntry => ({ atMs: when, sequence, happened });
+  const own: TimelineEntry[] = [entry({ kind: 'transition', transition })];
+  if (isOutcome(type)) own.push(entry({ kind: 'event', eventId: eventId(tools.digest, payment.id, sequence), type }));
+  if (subject?.kind === 'stray_charge') own.push(entry({ kind: 'alarm', alarm: 'late_success' }));
+  if (cause.by === 'callback') {
+    const source = `${payment.processorName}/${payment.mode}`;
+    const record = await tools.effects.readEffect(callbackOperation(tools.digest, source, cause.eventId));
+    own.push(entry({ kind: 'callback', eventId: cause.eventId }, record?.recordedAtMs));
+  }
+  const begun = operationBegunBy(transition);
+  const record = begun === undefined ? undefined : await tools.records.readRecord(begun);
+  return record === undefined ? own : [...own, ...workUnder(record, entry)];
+}
+
+/** A payment's first transition begins its charge, and a pending change of it begins a capture, a void or a refund. */
+function operationBegunBy({ sequence, type, subject, payment }: Transition): OperationId | undefined {
+  if (sequence === 1) return chargeOperation(payment.id);
+  if (!type.endsWith('.pending')) return undefined;
+  const isChange = subject?.kind === 'capture' || subject?.kind === 'void' || subject?.kind === 'refund';
+  return isChange ? operationIdOf(subject) : undefined;
+}
+
+function workUnder(
+  record: IdempotencyRecord,
+  entry: (happened: Happened, atMs: number) => TimelineEntry,
+): readonly TimelineEntry[] {
+  const { operationId, claimedAtMs, changedAtMs = claimedAtMs, owner, earlier = [] } = record;
+  const first = earlier[0]?.owner ?? owner;
+  const work = [
+    entry({ kind: 'claim', operationId, owner: first }, claimedAtMs),
+    ...earlier.map((from) => entry({ kind: 'takeover', operationId, from }, from.untilMs)),
+  ];
+  if (record.status === 'INPROGRESS') {
+    const { leaseExpiresAtMs } = record;
+    return [...work, entry({ kind: 'open', operationId, leaseExpiresAtMs }, changedAtMs)];
+  }
+  const { calls = [], answer } = record;
+  return [
+    ...work,
+    ...calls.map((call) => entry({ kind: 'call', operationId, call }, call.atMs)),
+    entry({ kind: 'answer', operationId, status: answer.status }, changedAtMs),
+  ];
+}
+
+async function deliveriesOf(
+  { webhooks, digest }: TimelineTools,
+  { tenantId, mode }: Payment,
+  transitions: readonly Transition[],
+): Promise<readonly TimelineEntry[]> {
+  const owner = { tenantId, mode };
+  const { endpoints } = await webhooks.readBook(owner);
+  const outcomes = transitions.filter(({ type }) => isOutcome(type));
+  const read = async ({ sequence, type, occurredAtMs, payment }: Transition, endpoint: WebhookEndpoint) => {
+    const message = { eventId: eventId(digest, payment.id, sequence), type, occurredAtMs };
+    const { id } = newDelivery(digest, owner, endpoint, message, occurredAtMs);
+    const delivery = await webhooks.readDelivery(endpoint.id, id);
+    return (delivery?.attempts ?? []).map(
+      (attempt): TimelineEntry => ({
+        atMs: attempt.startedAtMs,
+        sequence,
+        happened: { kind: 'delivery', delivery: delivery as Delivery, attempt },
+      }),
+    );
+  };
+  const pairs = outcomes.flatMap((transition) => endpoints.map((endpoint) => read(transition, endpoint)));
+  return (await Promise.all(pairs)).flat();
+}
+
+/** Acts that are no transition: corrections, decisions and annotations are in the chain itself. */
+async function actsOn({ activity }: TimelineTools, { id, tenantId, mode }: Payment): Promise<readonly TimelineEntry[]> {
+  const entries = await activity.listActivity({ tenantId, mode }, { order: 'newest_first', limit: ACTIVITY_READ });
+  return entries
+    .filter(({ about, action }) => about.includes(id) && !IN_THE_CHAIN.has(action))
+    .map((entry) => ({ atMs: entry.occurredAtMs, happened: { kind: 'act', entry } }));
+}
+
+const IN_THE_CHAIN: ReadonlySet<string> = new Set(['correction.made', 'decision.made', 'annotation.made']);
+
+/** The order of what happened at the same millisecond: causes before effects. */
+const RANKS = [
+  'act',
+  'claim',
+  'takeover',
+  'callback',
+  'begun',
+  'call',
+  'transition',
+  'alarm',
+  'answer',
+  'open',
+  'event',
+  'delivery',
+];
+
+function rank({ happened }: TimelineEntry): number {
+  const isBegun = happened.kind === 'transition' && !isOutcome(happened.transition.type);
+  return RANKS.indexOf(isBegun ? 'begun' : happened.kind);
+}

@@ -1,0 +1,132 @@
+import { beforeEach, describe, expect, test } from '@jest/globals';
+import { parsePaymentId, tenantId } from '../../lambdas/kernel/ids.ts';
+import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
+import { newDelivery } from '../../lambdas/webhooks/domain/webhook-delivery.ts';
+import { messageOf } from '../../lambdas/webhooks/use/fan-out-webhooks.ts';
+import { paymentRequest } from '../payments/payment-fixtures.ts';
+import { Api, dataOf } from '../world/api.ts';
+
+const DESK = { tenantId: tenantId('ten_desk'), mode: 'test' } as const;
+
+let api: Api;
+beforeEach(() => {
+  api = new Api();
+});
+
+async function told(payment: string, query = ''): Promise<readonly Record<string, unknown>[]> {
+  const reply = await api.get(`/v1/admin/payments/${payment}/timeline${query}`);
+  expect(reply.status).toBe(200);
+  return dataOf(reply);
+}
+const kinds = (entries: readonly Record<string, unknown>[]) =>
+  entries.map(({ kind, type = '', heard = '' }) => `${String(kind)} ${String(type)}${String(heard)}`.trim());
+
+describe('the timeline of a payment', () => {
+  test('tells of a process that was killed after its charge: who took over, what the look-up heard, and one send in all', async () => {
+    const request = paymentRequest('k');
+    await api.world.claimThenDie(request, true);
+    const before = await told(request.paymentId);
+    expect(kinds(before)).toEqual(['claim', 'transition payment.created', 'open']);
+    expect(before.at(-1)).toMatchObject({ lease_until: new Date(api.clock.nowMs() + 25_000).toISOString() });
+
+    api.clock.advance(30_000);
+    await api.world.pay(request);
+    const entries = await told(request.paymentId);
+    expect(kinds(entries)).toEqual([
+      'claim',
+      'transition payment.created',
+      'takeover',
+      'call succeeded',
+      'transition payment.completed',
+      'answer',
+      'event payment.completed',
+    ]);
+    const [claim, , takeover, call] = entries;
+    expect(takeover).toMatchObject({ from_owner: claim?.['owner'], was_released: false, sequence: 1 });
+    expect(call).toMatchObject({ call: 'look', operation: request.paymentId });
+    expect(api.processor.charges(request.paymentId)).toHaveLength(1);
+    const times = entries.map(({ at }) => String(at));
+    expect(times).toEqual(times.toSorted());
+  });
+
+  test('tells of an unheard send, the look-up after it, and a refund under its own claim', async () => {
+    const payment = await api.paid('k', { source: 'tok_timeout_charged' });
+    await api.change(`${payment}/refunds`, 'r', { amount: 100, reason: 'Returned' });
+    const entries = await told(payment);
+    expect(entries.filter(({ kind }) => kind === 'call').map(({ call, heard }) => [call, heard])).toEqual([
+      ['send', 'unheard'],
+      ['look', 'succeeded'],
+      ['send', 'applied'],
+    ]);
+    expect(entries.filter(({ kind }) => kind === 'answer').map((each) => each['http_status'])).toEqual([201, 201]);
+    const refunds = entries.filter(({ type }) => type === 'refund.completed');
+    expect(refunds.map(({ kind }) => kind)).toEqual(['transition', 'event']);
+    expect(refunds[0]).toMatchObject({
+      caused_by: { type: 'request' },
+      subject: { object: 'refund', reason: 'Returned' },
+    });
+  });
+
+  test('tells of attempts to deliver a webhook', async () => {
+    const payment = await api.paid('k');
+    const { id } = (await api.create('e')).body;
+    const [event = {}] = dataOf(await api.get('/v1/events?limit=100'));
+    const occurredAtMs = Number(event['created']) * 1000;
+    const message = messageOf({ tenant: DESK.tenantId, mode: DESK.mode, occurredAtMs, event } as never);
+    const made = newDelivery(systemDigest, DESK, { id: String(id) }, message, occurredAtMs);
+    const attempts = [
+      { startedAtMs: occurredAtMs + 2_000, durationMs: 10, status: 500 },
+      { startedAtMs: occurredAtMs + 7_000, durationMs: 12, error: 'timeout' },
+    ];
+    await api.store.webhooks.write({ deliveries: [{ now: { ...made, attempts } }] });
+    const deliveries = (await told(payment)).filter(({ kind }) => kind === 'delivery');
+    expect(deliveries).toMatchObject([
+      { endpoint: id, event_id: event['id'], http_status: 500, error: null, delivery_status: 'pending', sequence: 2 },
+      { http_status: null, error: 'timeout', at: new Date(occurredAtMs + 7_000).toISOString() },
+    ]);
+  });
+
+  test('tells of an erasure, and of acts in the chain once', async () => {
+    const payment = await api.paid('k', { description: 'For Ada' });
+    await api.annotate(payment, 'a');
+    const actor = { by: 'command', operator: 'ada' } as const;
+    const act = { action: 'payment.erased', actor, about: [payment], occurredAtMs: api.clock.nowMs() + 1 } as const;
+    await api.store.activity.record({ chain: DESK, ...act });
+    await api.store.activity.record({ chain: DESK, ...act, about: ['pay_other'] });
+    const entries = await told(payment);
+    expect(entries.filter(({ kind }) => kind === 'act')).toMatchObject([
+      { action: 'payment.erased', caused_by: { type: 'command', operator: 'ada' }, sequence: null },
+    ]);
+    expect(kinds(entries).filter((kind) => kind.startsWith('transition payment.annotated'))).toHaveLength(1);
+  });
+
+  test('comes in pages of transitions, each with all that belongs to them', async () => {
+    const payment = await api.paid('k');
+    for (let count = 0; count < 4; count += 1) await api.annotate(payment, `a-${count}`);
+    const pages: Record<string, unknown>[][] = [];
+    for (let after = 0; after !== -1; ) {
+      const { body } = await api.get(`/v1/admin/payments/${payment}/timeline?limit=2&starting_after=${after}`);
+      pages.push([...dataOf({ body })]);
+      after = Number(body['next_sequence'] ?? -1);
+    }
+    expect(pages).toHaveLength(3);
+    const sorted = (entries: readonly unknown[]) => entries.map((entry) => JSON.stringify(entry)).toSorted();
+    expect(sorted(pages.flat())).toEqual(sorted(await told(payment)));
+  });
+
+  test.each([
+    ['limit=26', 400, 'limit'],
+    ['starting_after=x', 400, 'starting_after'],
+    ['from=1', 400, 'from'],
+  ])('refuses ?%s', async (query, status, param) => {
+    const payment = await api.paid('k');
+    const { status: answered, body } = await api.get(`/v1/admin/payments/${payment}/timeline?${query}`);
+    expect([answered, body['param']]).toEqual([status, param]);
+  });
+
+  test('of an unknown payment is not found', async () => {
+    const unknown = parsePaymentId(`pay_${'a'.repeat(32)}`);
+    for (const id of [unknown, 'pay_1'])
+      expect((await api.get(`/v1/admin/payments/${String(id)}/timeline`)).status).toBe(404);
+  });
+});
