@@ -2,11 +2,13 @@ import { createPublicKey, verify as isSignature } from 'node:crypto';
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { DescribeTableCommand, DynamoDBClient } from '@aws-sdk/client-dynamodb';
-import type { Command } from 'commander';
+import { type Command, InvalidArgumentError } from 'commander';
 import { nameOfChain } from '../lambdas/activity/domain/activity.ts';
+import { type BucketFinding, judgeBucket, type Lock } from '../lambdas/archive/domain/judge-bucket.ts';
 import { type Bounds, type ChangeLine, NO_BOUNDS } from '../lambdas/archive/domain/judge-chain.ts';
 import { archivedLines } from '../lambdas/archive/store/archived-lines.ts';
 import { DynamoDbLedgerRows } from '../lambdas/archive/store/dynamodb-ledger-rows.ts';
+import { type DoubledObject, doubledObjects, readBucket } from '../lambdas/archive/store/read-bucket.ts';
 import { RowFiles } from '../lambdas/archive/store/row-files.ts';
 import { s3Client } from '../lambdas/archive/store/s3-archive.ts';
 import { S3Objects } from '../lambdas/archive/store/s3-objects.ts';
@@ -30,6 +32,8 @@ const ARCHIVED_WITHIN_MS = 30 * 60_000;
 /** Maximum number of findings that are printed. The JSON document contains all that were kept. */
 const MOST_SHOWN = 50;
 
+type AnyFinding = RowFinding | ManifestFinding | BucketFinding | DoubledObject;
+
 interface Chosen {
   readonly from?: number;
   readonly to?: number;
@@ -39,6 +43,7 @@ interface Chosen {
   readonly archiveBucket?: string;
   readonly state?: string;
   readonly signedBy?: string;
+  readonly lock?: Lock;
 }
 
 /** `payonce verify`. */
@@ -53,6 +58,7 @@ export function addVerify(program: Command, session: Session): void {
     .option('--archive-only', 'the archive alone, without the Ledger')
     .option('--archive-bucket <name>', 'this bucket; the default is that of the deployment, if it has an archive')
     .option('--signed-by <file>', 'the public key of the manifests (PEM): each must have its signature')
+    .option('--lock <mode:years>', 'the weakest lock that is accepted, for example compliance:7', readLock)
     .option('--state <file>', 'where progress is kept, so that an interrupted command goes on')
     .action((chosen: Chosen) => verify(session, chosen));
 }
@@ -102,7 +108,9 @@ async function verify(session: Session, chosen: Chosen): Promise<void> {
           const told = (read: number): void => report(`${read} manifests read`);
           return verifyManifests({ manifests, digest: systemDigest, isSigned, report: told }, bounds, clock.nowMs());
         });
-  const all: readonly (RowFinding | ManifestFinding)[] = [...(listed?.findings ?? []), ...findings];
+  const ofBucket =
+    bucket === undefined || chain !== undefined ? [] : await bucketFindings(target, bucket, chosen, bounds);
+  const all: readonly AnyFinding[] = [...ofBucket, ...(listed?.findings ?? []), ...findings];
   const found = all.length + further;
   const counted = listed === undefined ? counts : { ...counts, manifests: listed.manifests, objects: listed.objects };
   session.show({ ...counted, findings: all, changes, further }, [
@@ -117,6 +125,28 @@ async function verify(session: Session, chosen: Chosen): Promise<void> {
       ExitCode.incomplete,
       `${found} places do not hold: see the runbook, "The Ledger was changed".`,
     );
+}
+
+/** The bucket itself: what protects its objects, and whether each has one version. */
+async function bucketFindings(
+  target: AwsTarget,
+  bucket: string,
+  { lock }: Chosen,
+  bounds: Bounds,
+): Promise<readonly (BucketFinding | DoubledObject)[]> {
+  const client = s3Client(target);
+  const judged = judgeBucket(bucket, await readBucket(client, bucket), lock);
+  return [...judged, ...(await doubledObjects(client, bucket, bounds))];
+}
+
+const DAYS_OF_YEAR = 365;
+
+/** @throws InvalidArgumentError for another text */
+function readLock(text: string): Lock {
+  const { mode, years } = /^(?<mode>governance|compliance):(?<years>[1-9]\d{0,2})$/.exec(text)?.groups ?? {};
+  if (mode === undefined)
+    throw new InvalidArgumentError('It must be governance or compliance, a colon and a number of years.');
+  return { mode: mode === 'compliance' ? mode : 'governance', days: Number(years) * DAYS_OF_YEAR };
 }
 
 /** @throws CliFailure when the file has no public key */
@@ -205,7 +235,7 @@ function changeLine({ chain, sort, change, atMs, object, line }: ChangeLine): st
   return `${what} by hand  chain=${chain}  sort=${sort}  at=${isoTime(atMs)}  object=${object}  line=${line}`;
 }
 
-function findingLine(finding: RowFinding | ManifestFinding): string {
+function findingLine(finding: AnyFinding): string {
   const { kind, ...rest } = finding;
   const told = Object.entries(rest).map(
     ([name, value]) => `${name}=${typeof value === 'object' ? JSON.stringify(value) : String(value)}`,

@@ -129,6 +129,8 @@ export class ArchiveStack extends Stack {
           's3:GetBucketObjectLockConfiguration',
           's3:GetBucketVersioning',
           's3:GetBucketPolicy',
+          's3:GetBucketPublicAccessBlock',
+          's3:GetLifecycleConfiguration',
         ],
         resources: [this.bucket.bucketArn],
       }),

@@ -59,13 +59,27 @@ export class MendingRole extends Construct {
 
   #readArchive({ name, shown }: ArchiveBucket): void {
     const bucket = `arn:${Aws.PARTITION}:s3:::${name}`;
-    this.role.addToPolicy(new PolicyStatement({ sid: 'ListArchive', actions: ['s3:ListBucket'], resources: [bucket] }));
+    const actions = [
+      's3:ListBucket',
+      's3:ListBucketVersions',
+      's3:GetBucketObjectLockConfiguration',
+      's3:GetBucketPolicy',
+      's3:GetBucketPublicAccessBlock',
+      's3:GetBucketVersioning',
+      's3:GetLifecycleConfiguration',
+    ];
+    this.role.addToPolicy(new PolicyStatement({ sid: 'ListArchive', actions, resources: [bucket] }));
     this.role.addToPolicy(
-      new PolicyStatement({ sid: 'ReadArchive', actions: ['s3:GetObject'], resources: [`${bucket}/ledger/*`] }),
+      new PolicyStatement({
+        sid: 'ReadArchive',
+        actions: ['s3:GetObject'],
+        resources: [`${bucket}/ledger/*`, `${bucket}/manifests/*`],
+      }),
     );
-    Validations.of(this.role).acknowledge({
-      id: `AwsSolutions::AwsSolutions-IAM5[Resource::arn:<AWS::Partition>:s3:::${shown}/ledger/*]`,
-      reason: 'The original of a row can be in any object of the archive.',
-    });
+    for (const objects of ['ledger', 'manifests'])
+      Validations.of(this.role).acknowledge({
+        id: `AwsSolutions::AwsSolutions-IAM5[Resource::arn:<AWS::Partition>:s3:::${shown}/${objects}/*]`,
+        reason: 'The original of a row can be in any object of the archive, and any manifest can list it.',
+      });
   }
 }

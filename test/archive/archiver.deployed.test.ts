@@ -9,7 +9,9 @@ import {
 } from '@aws-sdk/client-s3';
 import { QueryCommand } from '@aws-sdk/lib-dynamodb';
 import { beforeAll, expect, test } from '@jest/globals';
+import { judgeBucket } from '../../lambdas/archive/domain/judge-bucket.ts';
 import { NO_BOUNDS } from '../../lambdas/archive/domain/judge-chain.ts';
+import { doubledObjects, readBucket } from '../../lambdas/archive/store/read-bucket.ts';
 import { archivedItem, readLine } from '../../lambdas/archive/store/read-line.ts';
 import { S3Objects } from '../../lambdas/archive/store/s3-objects.ts';
 import { StoredManifests } from '../../lambdas/archive/store/stored-manifests.ts';
@@ -136,6 +138,11 @@ test('an object of the archive is never written again, removed or unlocked, by w
     name: 'AccessDenied',
   });
   expect(await textOf(Key)).toBe(body);
+});
+
+test('the bucket protects its objects as the stack says, and each has one version', async () => {
+  expect(judgeBucket(Bucket, await readBucket(s3, Bucket), { mode: 'governance', days: 7 * 365 })).toEqual([]);
+  expect(await doubledObjects(s3, Bucket, NO_BOUNDS)).toEqual([]);
 });
 
 test('the auditor lists every object in one manifest of the hour, which holds', async () => {

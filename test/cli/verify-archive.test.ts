@@ -9,6 +9,7 @@ import { payonceProgram } from '../../cli/program.ts';
 import { StoredManifests } from '../../lambdas/archive/store/stored-manifests.ts';
 import { writeManifests } from '../../lambdas/archive/use/write-manifests.ts';
 import { systemClock, systemDigest } from '../../lambdas/kernel/platform/platform.ts';
+import { BucketServer } from '../archive/bucket-server.ts';
 import { archiveOfRows, type MemoryArchive } from '../archive/memory-archive.ts';
 import { type Fields, someLedger } from '../archive/verify-world.ts';
 import { listenOnLoopback, stopListening } from '../sandbox/sandbox-listen.ts';
@@ -18,6 +19,12 @@ import { listenOnLoopback, stopListening } from '../sandbox/sandbox-listen.ts';
 const BUCKET = 'archive-of-shop';
 const directory = mkdtempSync(join(tmpdir(), 'payonce-verify-archive-'));
 const { env } = process;
+const objects = { Effect: 'Deny', Principal: '*', Resource: `arn:aws:s3:::${BUCKET}/*` };
+const POLICY = [
+  { ...objects, Action: ['s3:DeleteObject', 's3:DeleteObjectVersion', 's3:BypassGovernanceRetention'] },
+  { ...objects, Action: 's3:PutObject', Condition: { Null: { 's3:if-none-match': 'true' } } },
+  { ...objects, Action: 's3:*', Condition: { Bool: { 'aws:SecureTransport': 'false' } } },
+];
 const refused: string[] = [];
 let rows: readonly Fields[];
 let archive: MemoryArchive;
@@ -56,6 +63,8 @@ async function listed(of: MemoryArchive, signer?: KeyObject): Promise<MemoryArch
 }
 
 async function answer(method: string, { pathname, searchParams }: URL): Promise<readonly [number, string]> {
+  const ofBucket = method === 'GET' ? new BucketServer(BUCKET, POLICY).answer(searchParams) : undefined;
+  if (ofBucket !== undefined) return ofBucket;
   if (method === 'GET' && pathname.replace(/\/$/, '') === `/${BUCKET}`) {
     const names = await archive.names(
       searchParams.get('prefix') ?? '',
@@ -144,4 +153,14 @@ test('a manifest must have the signature of the given key', async () => {
   });
   writeFileSync(file, 'no key');
   await expect(verify('--signed-by', file)).rejects.toThrow();
+});
+
+test('the bucket must have the lock that is demanded', async () => {
+  archive = await listed(await archiveOfRows(rows, 3));
+  expect(await verify('--lock', 'governance:7')).toMatchObject({ code: 0 });
+  expect(await verify('--lock', 'compliance:7')).toMatchObject({
+    code: 1,
+    document: { findings: [{ kind: 'bucket', what: 'lock' }] },
+  });
+  await expect(verify('--lock', 'forever')).rejects.toThrow();
 });

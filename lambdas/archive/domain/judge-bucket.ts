@@ -1,0 +1,109 @@
+/** A statement of the policy of a bucket. */
+export interface BucketStatement {
+  readonly effect: 'Allow' | 'Deny';
+  /** Whether it is about everybody. */
+  readonly isForAll: boolean;
+  readonly actions: readonly string[];
+  readonly resources: readonly string[];
+  /** JSON of its condition; absent without one. */
+  readonly condition?: string;
+}
+
+/** What was asked of S3. A refusal is a result, too: what could not be read was not checked. */
+export type Fact<Value> =
+  | { readonly kind: 'read'; readonly value: Value }
+  | { readonly kind: 'refused'; readonly because: string };
+
+/** The default lock of new objects. */
+export interface Lock {
+  readonly mode: 'governance' | 'compliance';
+  readonly days: number;
+}
+
+export interface BucketFacts {
+  readonly keepsVersions: Fact<boolean>;
+  readonly lock: Fact<Lock | undefined>;
+  readonly policy: Fact<readonly BucketStatement[]>;
+  /** Whether all four blocks of public access are on. */
+  readonly isPrivate: Fact<boolean>;
+  /** The ids of rules that remove objects or versions. */
+  readonly removingRules: Fact<readonly string[]>;
+}
+
+/** What about the bucket itself lets somebody change or remove an object. */
+export interface BucketFinding {
+  readonly kind: 'bucket';
+  readonly what: 'versions' | 'lock' | 'policy' | 'public_access' | 'lifecycle';
+  readonly because: string;
+}
+
+/** Refused to everybody, whatever the circumstances. */
+const REMOVALS = ['s3:DeleteObject', 's3:DeleteObjectVersion', 's3:BypassGovernanceRetention'];
+const WRITE = 's3:PutObject';
+/** The header is absent (Amazon S3 user guide, "Enforce conditional writes on Amazon S3 buckets"). */
+const NOT_CONDITIONAL = new Set(['{"Null":{"s3:if-none-match":"true"}}', '{"Null":{"s3:if-none-match":true}}']);
+
+/**
+ * Judges the bucket of the archive.
+ *
+ * @param demanded the weakest lock that is accepted @default any mode and at least a day
+ */
+export function judgeBucket(
+  bucket: string,
+  facts: BucketFacts,
+  demanded: Lock = { mode: 'governance', days: 1 },
+): readonly BucketFinding[] {
+  const judge = <Value>(
+    what: BucketFinding['what'],
+    fact: Fact<Value>,
+    faultsOf: (value: Value) => readonly string[],
+  ): readonly BucketFinding[] =>
+    (fact.kind === 'refused' ? [`it cannot be read: ${fact.because}`] : faultsOf(fact.value)).map((because) => ({
+      kind: 'bucket',
+      what,
+      because,
+    }));
+  return [
+    ...judge('versions', facts.keepsVersions, (keeps) => (keeps ? [] : ['the bucket keeps no versions'])),
+    ...judge('lock', facts.lock, (lock) => lockFaults(lock, demanded)),
+    ...judge('policy', facts.policy, (statements) => policyFaults(bucket, statements)),
+    ...judge('public_access', facts.isPrivate, (isPrivate) => (isPrivate ? [] : ['public access is not blocked'])),
+    ...judge('lifecycle', facts.removingRules, (ids) => ids.map((id) => `the rule ${id} removes objects`)),
+  ];
+}
+
+function lockFaults(lock: Lock | undefined, demanded: Lock): readonly string[] {
+  if (lock === undefined) return ['new objects are not locked'];
+  const faults: string[] = [];
+  if (demanded.mode === 'compliance' && lock.mode !== 'compliance')
+    faults.push('the mode is governance, and compliance is demanded');
+  if (lock.days < demanded.days) faults.push(`objects are locked for ${lock.days} days, and not ${demanded.days}`);
+  return faults;
+}
+
+function policyFaults(bucket: string, statements: readonly BucketStatement[]): readonly string[] {
+  const objects = new RegExp(`^arn:[a-z-]+:s3:::${bucket.replaceAll('.', String.raw`\.`)}/\\*$`);
+  const isDenied = (action: string, isCondition: (condition: string | undefined) => boolean): boolean =>
+    statements.some(
+      ({ effect, isForAll, actions, resources, condition }) =>
+        effect === 'Deny' &&
+        isForAll &&
+        (actions.includes(action) || actions.includes('s3:*')) &&
+        resources.some((resource) => objects.test(resource)) &&
+        isCondition(condition),
+    );
+  return [
+    ...REMOVALS.filter((action) => !isDenied(action, (condition) => condition === undefined)).map(
+      (action) => `nothing refuses ${action} to everybody`,
+    ),
+    ...(isDenied(WRITE, (condition) => condition !== undefined && NOT_CONDITIONAL.has(condition))
+      ? []
+      : [`nothing refuses ${WRITE} without If-None-Match to everybody`]),
+    ...(isDenied(WRITE, (condition) => /"aws:SecureTransport":"?false"?/.test(condition ?? ''))
+      ? []
+      : ['nothing refuses requests without TLS']),
+    ...statements
+      .filter(({ effect, isForAll, condition }) => effect === 'Allow' && isForAll && condition === undefined)
+      .map(({ actions }) => `it allows everybody ${actions.join(', ')}`),
+  ];
+}

@@ -1,0 +1,127 @@
+import { describe, expect, test } from '@jest/globals';
+import { type BucketFacts, type Fact, judgeBucket } from '../../lambdas/archive/domain/judge-bucket.ts';
+import { present } from '../lib/templates.ts';
+import { synthesize } from '../support/synth.ts';
+import { BucketServer } from './bucket-server.ts';
+
+const BUCKET = 'archive-of-shop';
+
+const read = <Value>(value: Value): Fact<Value> => ({ kind: 'read', value });
+
+/** The policy of the stack, with the name of the bucket in it. */
+async function deployedPolicy(): Promise<readonly Readonly<Record<string, unknown>>[]> {
+  const { archive } = await synthesize({ 'payonce:archive': 'true' });
+  const [policy] = Object.values(present(archive).findResources('AWS::S3::BucketPolicy')) as {
+    readonly Properties: { readonly PolicyDocument: { readonly Statement: readonly object[] } };
+  }[];
+  const text = JSON.stringify(policy?.Properties.PolicyDocument.Statement)
+    .replaceAll(/\{"Fn::GetAtt":\["Bucket[0-9A-F]+","Arn"\]\}/g, `"arn:aws:s3:::${BUCKET}"`)
+    .replaceAll(/\{"Fn::Join":\["",\["(?<arn>[^"]+)","\/\*"\]\]\}/g, '"$<arn>/*"');
+  return JSON.parse(text) as readonly Readonly<Record<string, unknown>>[];
+}
+
+const policy = await deployedPolicy();
+
+async function findingsOf(change: (server: BucketServer) => void, lock?: Parameters<typeof judgeBucket>[2]) {
+  const server = new BucketServer(BUCKET, policy);
+  change(server);
+  return judgeBucket(BUCKET, await server.facts(), lock);
+}
+
+describe('the bucket of the archive', () => {
+  test('as the stack makes it holds', async () => {
+    expect(await findingsOf(() => undefined)).toEqual([]);
+    expect(await findingsOf(() => undefined, { mode: 'governance', days: 7 * 365 })).toEqual([]);
+  });
+
+  test('is judged by the lock that is demanded', async () => {
+    expect(await findingsOf(() => undefined, { mode: 'compliance', days: 8 * 365 })).toMatchObject([
+      { what: 'lock', because: 'the mode is governance, and compliance is demanded' },
+      { what: 'lock', because: 'objects are locked for 2555 days, and not 2920' },
+    ]);
+  });
+
+  test.each([
+    ['WrittenOnce', ['nothing refuses s3:PutObject without If-None-Match to everybody']],
+    [
+      'NeverRemoved',
+      ['s3:DeleteObject', 's3:DeleteObjectVersion', 's3:BypassGovernanceRetention'].map(
+        (action) => `nothing refuses ${action} to everybody`,
+      ),
+    ],
+  ])('without the statement %s of its policy is named, also with one that has a loophole', async (sid, because) => {
+    const told = (found: readonly { readonly because: string }[]) => found.map((each) => each.because);
+    const others = policy.filter(({ Sid }) => Sid !== sid);
+    const [statement = {}] = policy.filter(({ Sid }) => Sid === sid);
+    const loopholes = [
+      undefined,
+      { ...statement, Effect: 'Allow', Principal: { AWS: 'arn:aws:iam::111122223333:root' } },
+      { ...statement, Principal: { AWS: 'arn:aws:iam::111122223333:root' } },
+      { ...statement, Resource: `arn:aws:s3:::${BUCKET}/other/*` },
+      { ...statement, Condition: { StringNotEquals: { 'aws:PrincipalAccount': '111122223333' } } },
+    ];
+    for (const loophole of loopholes) {
+      const changed = loophole === undefined ? others : [...others, loophole];
+      expect(told(await findingsOf((server) => void (server.policy = changed)))).toEqual(because);
+    }
+  });
+
+  test('that everybody may read, over plain HTTP, too, is named', async () => {
+    const open = { Effect: 'Allow', Principal: '*', Action: 's3:GetObject', Resource: `arn:aws:s3:::${BUCKET}/*` };
+    const withTls = policy.filter(({ Condition }) => !JSON.stringify(Condition ?? '').includes('SecureTransport'));
+    expect(await findingsOf((server) => void (server.policy = [...withTls, open]))).toMatchObject([
+      { what: 'policy', because: 'nothing refuses requests without TLS' },
+      { what: 'policy', because: 'it allows everybody s3:GetObject' },
+    ]);
+  });
+
+  test.each<[string, (server: BucketServer) => void, object]>([
+    ['versions', (server) => server.set('versioning', 'Suspended'), { what: 'versions' }],
+    ['a lock', (server) => server.set('object-lock', undefined), { because: 'new objects are not locked' }],
+    ['blocks of public access', (server) => server.set('publicAccessBlock', undefined), { what: 'public_access' }],
+    ['a policy that may be read', (server) => server.refuse('policy'), { because: 'it cannot be read: AccessDenied' }],
+    [
+      'objects that stay',
+      (server) => server.set('lifecycle', 'Expiration'),
+      { what: 'lifecycle', because: 'the rule Clean removes objects' },
+    ],
+  ])('without %s is named', async (_what, change, finding) => {
+    expect(await findingsOf(change)).toMatchObject([finding]);
+  });
+});
+
+test('a name with two contents, or with a marker that hides it, is named, on any page', async () => {
+  const server = new BucketServer(BUCKET, policy);
+  server.versions = [
+    ['ledger/2026/11/23/14/1-aa.ndjson', false],
+    ['ledger/2026/11/23/14/2-bb.ndjson', false],
+    ['ledger/2026/11/23/14/2-bb.ndjson', false],
+    ['ledger/2026/11/23/14/3-cc.ndjson', true],
+    ['ledger/2026/11/23/14/3-cc.ndjson', false],
+    ['ledger/2026/11/23/14/4-dd.ndjson', false],
+    ['manifests/00000001.json', false],
+    ['manifests/00000001.json', false],
+    ['manifests/00000001.json', false],
+  ];
+  const wanted = [
+    { kind: 'object_versions', object: 'ledger/2026/11/23/14/2-bb.ndjson', versions: 2, isRemoved: false },
+    { kind: 'object_versions', object: 'ledger/2026/11/23/14/3-cc.ndjson', versions: 1, isRemoved: true },
+    { kind: 'object_versions', object: 'manifests/00000001.json', versions: 3, isRemoved: false },
+  ];
+  for (const page of [1, 2, 3, 100]) expect(await server.doubled(page)).toEqual(wanted);
+});
+
+test('facts that were read are told apart from those that were refused', () => {
+  const facts: BucketFacts = {
+    keepsVersions: read(true),
+    lock: { kind: 'refused', because: 'AccessDenied' },
+    policy: read([]),
+    isPrivate: read(true),
+    removingRules: read([]),
+  };
+  expect(judgeBucket(BUCKET, facts)[0]).toEqual({
+    kind: 'bucket',
+    what: 'lock',
+    because: 'it cannot be read: AccessDenied',
+  });
+});
