@@ -27,7 +27,7 @@ const ROOMS = [
   'functions',
 ];
 
-const TOOLS = '^(bin|lib|local|cli|test|bench|demo|bridge|client|examples|package)/';
+const TOOLS = '^(bin|lib|local|cli|test|bench|demo|bridge|client|console|examples|package)/';
 /** Names that synthesis and run time share: tables, rows, metrics, environment variables, jobs. */
 const CONTRACT = ['^lambdas/kernel/contract/', '^lambdas/.+/contract\\.ts$'];
 /** Processors' descriptors. Synthesis reads them too, so they load the processors' code only when it is needed. */
@@ -165,6 +165,12 @@ module.exports = {
       severity: 'error',
       from: { path: '^client/', pathNot: '^client/file-keys\\.ts$' },
       to: { pathNot: '^client/' },
+    },
+    {
+      name: 'the-console-sees-the-api-only',
+      severity: 'error',
+      from: { path: '^console/' },
+      to: { pathNot: ['^console/', ...packages('preact', 'vite')] },
     },
     {
       name: 'only-the-client-s-file-store-sees-node',

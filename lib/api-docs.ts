@@ -8,7 +8,7 @@ export interface ApiDocsProps {
   readonly logs: FunctionLogs;
 }
 
-/** The OpenAPI document and a page that shows it. The function has no permissions besides its log. */
+/** The OpenAPI document, a page that shows it, and the console for operators. The function has no permissions besides its log. */
 export class ApiDocs extends Construct {
   readonly api: PayonceFunction;
 
@@ -21,6 +21,7 @@ export class ApiDocs extends Construct {
       memoryMb: 256,
       environment: {},
     });
-    http.route(['/docs', '/docs/{proxy+}', '/v1/openapi.json'], this.api.function);
+    const pages = ['/docs', '/console'].flatMap((page) => [page, `${page}/{proxy+}`]);
+    http.route([...pages, '/v1/openapi.json'], this.api.function);
   }
 }

@@ -115,6 +115,18 @@ export function bundle(directory: string): void {
   for (const [name, files] of FILES) {
     for (const file of files) copyFileSync(file, join(directory, name, basename(file)));
   }
+  buildConsole(join(directory, DOCUMENTS, 'console'));
+}
+
+/** Builds the page for operators, with an index and hashed assets. @throws Error when it cannot be built */
+export function buildConsole(directory: string): void {
+  const vite = join(ROOT, 'node_modules', 'vite', 'bin', 'vite.js');
+  const { status } = spawnSync(process.execPath, [vite, 'build', join(ROOT, 'console'), '--outDir', directory], {
+    stdio: ['ignore', 'ignore', 'inherit'],
+    // Vite would leave it in the temporary folder.
+    env: { ...process.env, NODE_DISABLE_COMPILE_CACHE: '1' },
+  });
+  if (status !== 0) throw new Error('the console cannot be built');
 }
 
 /** Bundles each source, a path from the project's root, into the folder of its name, as `index.mjs`. */

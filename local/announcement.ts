@@ -7,6 +7,7 @@ Payonce is running on this machine.
 
   API      ${aws.apiUrl}
   Docs     ${aws.apiUrl}/docs
+  Console  ${aws.apiUrl}/console
   Sandbox  ${aws.sandboxUrl}
   API key  ${aws.apiKey}
   (.payonce/local.json contains these values, the sandbox's secret and an operator's key)

@@ -1,7 +1,7 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { Command } from 'commander';
 import { synthesizedStacks } from '../../lib/synthesized.ts';
-import { clientTypes } from './client-types.ts';
+import { clientTypes, consoleTypes } from './client-types.ts';
 import { metricsPage } from './metrics.ts';
 import { processorProtocol } from './processor-protocol.ts';
 import { proofPage } from './proof.ts';
@@ -21,6 +21,7 @@ const PROTOCOL = new URL('../processor-protocol.json', import.meta.url);
 const README = new URL('../../README.md', import.meta.url);
 const COUNTED = new URL('../../lib/cost/counted-paths.json', import.meta.url);
 const CLIENT_TYPES = new URL('../../client/api-types.ts', import.meta.url);
+const CONSOLE_TYPES = new URL('../../console/api-types.ts', import.meta.url);
 const EXAMPLES = new URL('../../lambdas/api-docs/examples.json', import.meta.url);
 
 new Command('npm run docs:tables')
@@ -36,6 +37,7 @@ writeFileSync(PROTOCOL, processorProtocol());
 writeFileSync(PROOF, proofPage(readFileSync(PROOF, 'utf8')));
 writeFileSync(EXAMPLES, await captureExamples());
 writeFileSync(CLIENT_TYPES, await clientTypes());
+writeFileSync(CONSOLE_TYPES, await consoleTypes());
 const { countPaths } = await import('../../test/bench/bench-counted-paths.ts');
 writeFileSync(COUNTED, `${JSON.stringify(await countPaths(), null, 2)}\n`);
 // Reads the counts.

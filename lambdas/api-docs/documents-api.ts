@@ -3,6 +3,7 @@ import { type GatewayEvent, type GatewayResult, gatewayRequest } from '../http/g
 import { gatewayResult } from '../http/http-answer.ts';
 import { JSON_TYPE } from '../kernel/answer.ts';
 import { base32, type Digest } from '../kernel/digest.ts';
+import { FOR_EVER, OF_CONSOLE, typeOfAsset } from './console-page.ts';
 import { CONTENT_SECURITY_POLICY, docsPage, START_SCRIPT } from './docs-page.ts';
 import { openApiDocument } from './openapi.ts';
 
@@ -14,6 +15,7 @@ interface Content {
   readonly entityTag: string;
 }
 
+const HTML = 'text/html; charset=utf-8';
 const SCRIPT = 'text/javascript; charset=utf-8';
 
 /**
@@ -23,10 +25,15 @@ const SCRIPT = 'text/javascript; charset=utf-8';
 const CACHED = { 'cache-control': 'public, max-age=3600', vary: 'Accept-Encoding' };
 const OF_PAGE = { 'content-security-policy': CONTENT_SECURITY_POLICY, 'referrer-policy': 'no-referrer' };
 
-/** The API's description and the page that shows it; needs no key, knows no secret, reads no table. */
+/**
+ * The API's description, the page that shows it, and the console for operators; needs no key, knows no secret, reads no table.
+ *
+ * @param listAssets lists the names of the files in `console/assets`
+ */
 export function documentsApi(
   readAsset: ReadAsset,
   digest: Pick<Digest, 'sha256'>,
+  listAssets: () => Promise<readonly string[]>,
 ): (event: GatewayEvent) => Promise<GatewayResult> {
   const content = (read: () => Promise<string> | string) => readOnce(read, digest);
   const description = content(() => JSON.stringify(openApiDocument));
@@ -38,17 +45,33 @@ export function documentsApi(
   const style = content(() => readAsset('swagger-ui.css'));
   const documents = [
     { method: 'GET', path: '/v1/openapi.json', type: JSON_TYPE, read: description },
-    { method: 'GET', path: '/docs', type: 'text/html; charset=utf-8', read: page, headers: OF_PAGE },
+    { method: 'GET', path: '/docs', type: HTML, read: page, headers: OF_PAGE },
     { method: 'GET', path: '/docs/start.js', type: SCRIPT, read: start },
     { method: 'GET', path: '/docs/swagger-ui-bundle.js', type: SCRIPT, read: renderer },
     { method: 'GET', path: '/docs/swagger-ui.css', type: 'text/css; charset=utf-8', read: style },
+    {
+      method: 'GET',
+      path: '/console',
+      type: HTML,
+      read: content(() => readAsset('console/index.html')),
+      headers: OF_CONSOLE,
+    },
   ] as const;
+  let assets: ReturnType<typeof assetOf> | undefined;
+  const allDocuments = async () => {
+    assets ??= (await listAssets()).flatMap((name) => assetOf(name, readAsset, content));
+    return [...documents, ...assets];
+  };
 
   return async (event) => {
     const request = gatewayRequest(event);
-    const asked = findRoute(documents, request);
+    const asked = findRoute(request.path[0] === 'console' ? await allDocuments() : documents, request);
     if (asked.kind === 'refused') return gatewayResult(asked.handled.answer, request);
     const document = asked.route;
+    // The addresses in the page are relative to its folder.
+    if (document.path === '/console' && !event.path.endsWith('/')) {
+      return gatewayResult({ status: 308, headers: { location: 'console/' }, body: '' }, request);
+    }
     const { text, entityTag } = await document.read(event);
     const known = names(request.header('if-none-match'), entityTag);
     const answer = {
@@ -64,6 +87,14 @@ export function documentsApi(
     };
     return gatewayResult(answer, request);
   };
+}
+
+function assetOf(name: string, readAsset: ReadAsset, content: (read: () => Promise<string>) => () => Promise<Content>) {
+  const type = typeOfAsset(name);
+  const read = content(() => readAsset(`console/assets/${name}`));
+  return type === undefined
+    ? []
+    : [{ method: 'GET' as const, path: `/console/assets/${name}`, type, read, headers: FOR_EVER }];
 }
 
 /** The tag is weak, because the bytes differ with the content coding (RFC 9110, section 8.8.1). */

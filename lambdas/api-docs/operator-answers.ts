@@ -1,5 +1,6 @@
 import * as z from 'zod';
 import { ACTIONS } from '../activity/domain/activity.ts';
+import { ROLES } from '../kernel/contract/api.ts';
 import { APPROVAL_ID } from '../payments/domain/approval.ts';
 import { PAYMENT_STATUSES, TRANSITION_TYPES } from '../payments/domain/payment.ts';
 import { shownAmount, unixSeconds } from '../payments/http/payment-objects.ts';
@@ -17,6 +18,14 @@ const person = z
       .meta({ description: 'The id of the operator’s key, or the subject at the identity provider.' }),
   })
   .meta({ id: 'OperatorPerson' });
+
+export const operatorSelf = z
+  .looseObject({
+    object: z.literal('operator'),
+    ...person.shape,
+    role: z.enum(ROLES),
+  })
+  .meta({ id: 'OperatorSelf' });
 
 export const approval = z
   .looseObject({

@@ -8,6 +8,7 @@ import { reading, setting } from './operations.ts';
 import {
   approval,
   approvalList,
+  operatorSelf,
   queueEntryList,
   queueList,
   queuePath,
@@ -19,6 +20,15 @@ const approvalPath = z.object({ id: approval.shape.id.meta({ description: 'The i
 
 /** What operators do for the deployment. */
 export const operatorPaths: ZodOpenApiPathsObject = {
+  '/v1/admin/me': {
+    get: reading({
+      operationId: 'getMe',
+      summary: 'Show who is calling',
+      description: 'The name, the identity and the role of the operator whose key or token is sent.',
+      role: 'viewer',
+      answers: { 200: { description: 'The operator.', schema: operatorSelf } },
+    }),
+  },
   '/v1/admin/payments/{id}/timeline': {
     get: reading({
       operationId: 'getTimeline',

@@ -1,6 +1,12 @@
-import { readFile } from 'node:fs/promises';
+import { readdir, readFile } from 'node:fs/promises';
 import { documentsApi } from '../api-docs/documents-api.ts';
 import { systemDigest } from '../kernel/platform/platform.ts';
 
+const beside = (name: string) => new URL(name, import.meta.url);
+
 /** Not wrapped in `idempotently`: it only reads. */
-export const handler = documentsApi((name) => readFile(new URL(name, import.meta.url), 'utf8'), systemDigest);
+export const handler = documentsApi(
+  (name) => readFile(beside(name), 'utf8'),
+  systemDigest,
+  () => readdir(beside('console/assets')),
+);

@@ -39,6 +39,8 @@ const OWN_THROTTLES = [
   '/v1/admin/jobs/{proxy+}/POST',
   '/docs/GET',
   '/docs/{proxy+}/GET',
+  '/console/GET',
+  '/console/{proxy+}/GET',
   '/v1/openapi.json/GET',
 ];
 

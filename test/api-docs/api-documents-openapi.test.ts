@@ -42,6 +42,7 @@ import {
 import {
   approval,
   approvalList,
+  operatorSelf,
   queueEntryList,
   queueList,
   tenantList,
@@ -248,6 +249,7 @@ describe('each example of a body', () => {
     Order: exact.order,
     ...WEBHOOK_SCHEMAS,
     Approval: approval.strict(),
+    OperatorSelf: operatorSelf.strict(),
     Timeline: timeline.strict(),
     ApprovalList: approvalList.strict(),
     Verdict: verdictBody,

@@ -5,7 +5,11 @@ import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
 import { gatewayEvent } from '../world/gateway-event.ts';
 
 const SWAGGER = new URL('../../node_modules/swagger-ui-dist/', import.meta.url);
-const api = documentsApi((name) => readFile(new URL(name, SWAGGER), 'utf8'), systemDigest);
+const api = documentsApi(
+  (name) => readFile(new URL(name, SWAGGER), 'utf8'),
+  systemDigest,
+  async () => [],
+);
 
 describe('the documents of the API', () => {
   test('the description is served as JSON, without a key', async () => {

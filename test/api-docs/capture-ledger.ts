@@ -56,6 +56,7 @@ export async function captureCorrections(examples: CapturedExamples): Promise<vo
   const shownEntry = await reversed.get(`/v1/admin/activity/${String(entry?.['id'])}?tenant=ten_desk&mode=test`);
   examples.answer('getActivity', 'correction', 'A correction was made', shownEntry);
   const adjusted = new Api();
+  examples.answer('getMe', 'owner', 'An owner', await reversed.get('/v1/admin/me'));
   const timeline = await reversed.get(`/v1/admin/payments/${reversal.payment}/timeline`);
   examples.answer('getTimeline', 'corrected', 'A payment that was corrected', timeline);
   const postings = examples.request('createCorrection', 'postings', 'Add a set of postings', {

@@ -58,6 +58,7 @@ describe('the bundles', () => {
     for (const file of readdirSync(join(first, 'payments')))
       expect(file).toMatch(/^(index|[a-z-]+-[0-9A-Z]{8})\.mjs(\.map)?$/);
     expect(readdirSync(join(first, 'api-documents')).sort()).toEqual([
+      'console',
       'index.mjs',
       'index.mjs.map',
       'swagger-ui-bundle.js',

@@ -197,6 +197,8 @@ describe('the API', () => {
       '/{proxy+}': 'Payments',
       '/docs': 'ApiDocuments',
       '/docs/{proxy+}': 'ApiDocuments',
+      '/console': 'ApiDocuments',
+      '/console/{proxy+}': 'ApiDocuments',
       '/v1/openapi.json': 'ApiDocuments',
       '/v1/orders': 'Orders',
       '/v1/orders/{proxy+}': 'Orders',

@@ -28,7 +28,9 @@ test('the package has these files, and no source, test or file of the local AWS'
   expect(all.filter((path) => /(?:^|\/)(?:\.payonce|test|local|demo|bench|node_modules)(?:\/|$)/.test(path))).toEqual(
     [],
   );
-  const unexpected = all.filter((path) => /\.[a-z]+$/.test(path) && !/\.(?:d\.ts|m?js|map|css|json|md)$/.test(path));
+  const unexpected = all.filter(
+    (path) => /\.[a-z]+$/.test(path) && !/\.(?:d\.ts|m?js|map|css|html|json|md)$/.test(path),
+  );
   expect(unexpected).toEqual([]);
   const sources = readdirSync(join(import.meta.dirname, '..', '..', 'lambdas', 'functions'));
   const functions = [...sources.map((file) => file.replace(/\.ts$/, '')), 'sandbox-processor'];

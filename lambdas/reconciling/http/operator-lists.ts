@@ -48,10 +48,19 @@ export const queueQuery = z.strictObject({
 
 /** Lists across tenants. */
 export const LIST_ROUTES: readonly OperatorRoute<OperatorListTools>[] = [
+  { method: 'GET', path: '/v1/admin/me', role: 'viewer', handle: showCaller },
   { method: 'GET', path: '/v1/admin/tenants', role: 'viewer', handle: listTenants },
   { method: 'GET', path: '/v1/admin/queues', role: 'viewer', handle: listQueues },
   { method: 'GET', path: '/v1/admin/queues/{id}', role: 'viewer', handle: listEntries },
 ];
+
+/** Who the caller is, and what its role may do. */
+async function showCaller({ request, caller }: Call): Promise<Handled> {
+  const query = validateQuery(emptyQuery, request.query);
+  if (query.kind === 'refused') return refusal(query.problem, request);
+  const { name, identity, role } = caller;
+  return found({ object: 'operator', operator: name, identity, role });
+}
 
 async function listTenants(call: Call): Promise<Handled> {
   const { tools, request } = call;

@@ -1,0 +1,171 @@
+import { useRef, useState } from 'preact/hooks';
+import { may, type Role } from './api.ts';
+import { Trouble, useApi } from './parts.tsx';
+
+interface Field {
+  readonly name: string;
+  readonly label: string;
+  readonly choices?: readonly string[];
+  readonly isOptional?: true;
+  readonly isWhole?: true;
+}
+
+interface ActProps {
+  readonly name: string;
+  /** What will happen, in a sentence. */
+  readonly does: string;
+  readonly role: Role;
+  /** Why it is not possible now. */
+  readonly because?: string | undefined;
+  readonly path: string;
+  readonly fields: readonly Field[];
+  /** Whether the API can say before what would be done (`dry_run`). */
+  readonly preview?: true;
+  readonly fixed?: Readonly<Record<string, unknown>>;
+  readonly done: () => void;
+}
+
+type Values = Readonly<Record<string, string>>;
+
+/**
+ * An act of an operator: asked for once, with what it will do. The key is made when the dialog opens, so a double click and a
+ * repetition after an unheard answer are one act.
+ */
+export function Act(props: ActProps) {
+  const { name, role, because } = props;
+  const { self } = useApi();
+  const [key, setKey] = useState<string>();
+  const why = may(self, role) ? because : `Your role is ${self.role}; this needs ${role}.`;
+  const id = `why-${name.replaceAll(/\W+/g, '-')}`;
+  return (
+    <>
+      <button
+        type="button"
+        disabled={why !== undefined}
+        aria-describedby={why === undefined ? undefined : id}
+        onClick={() => setKey(crypto.randomUUID())}
+      >
+        {name}
+      </button>
+      {why !== undefined && (
+        <small id={id} class="why">
+          {why}
+        </small>
+      )}
+      {key !== undefined && <Dialog key={key} idempotencyKey={key} close={() => setKey(undefined)} {...props} />}
+    </>
+  );
+}
+
+interface DialogProps extends ActProps {
+  readonly idempotencyKey: string;
+  readonly close: () => void;
+}
+
+function Dialog({ idempotencyKey, close, ...act }: DialogProps) {
+  const { name, does, path, fields, preview, fixed = {}, done } = act;
+  const api = useApi();
+  const dialog = useRef<HTMLDialogElement>(null);
+  const [values, setValues] = useState<Values>({});
+  const [shown, setShown] = useState<unknown>();
+  const [error, setError] = useState<unknown>();
+  const isBusy = useRef(false);
+  const send = async (more: object): Promise<void> => {
+    if (isBusy.current) return;
+    isBusy.current = true;
+    setError(undefined);
+    try {
+      const answer = await api.post(path, { ...fixed, ...bodyOf(fields, values), ...more }, idempotencyKey);
+      if ('dry_run' in more) {
+        setShown(answer);
+      } else {
+        close();
+        done();
+      }
+    } catch (problem) {
+      setError(problem);
+    } finally {
+      isBusy.current = false;
+    }
+  };
+  const open = (element: HTMLDialogElement | null) => {
+    if (element !== null && dialog.current === null) element.showModal();
+    dialog.current = element;
+  };
+  return (
+    <dialog ref={open} aria-label={name} onClose={close}>
+      <form
+        onSubmit={(event) => {
+          event.preventDefault();
+          void send({});
+        }}
+      >
+        <h2>{name}</h2>
+        <p>{does}</p>
+        {fields.map((field) => (
+          <Asked
+            key={field.name}
+            field={field}
+            value={values[field.name] ?? ''}
+            change={(value) => setValues({ ...values, [field.name]: value })}
+          />
+        ))}
+        {shown !== undefined && <pre>{JSON.stringify(shown, undefined, 2)}</pre>}
+        {error !== undefined && <Trouble error={error} />}
+        <p class="choices">
+          {preview === true && (
+            <button type="button" onClick={() => void send({ dry_run: true })}>
+              Preview
+            </button>
+          )}
+          <button type="submit" class="main">
+            {name}
+          </button>
+          <button type="button" onClick={close}>
+            Cancel
+          </button>
+        </p>
+      </form>
+    </dialog>
+  );
+}
+
+/** The fields that were filled in. */
+function bodyOf(fields: readonly Field[], values: Values): Readonly<Record<string, unknown>> {
+  return Object.fromEntries(
+    fields.flatMap(({ name, isWhole }) => {
+      const given = values[name] ?? '';
+      return given === '' ? [] : [[name, isWhole === true ? Number(given) : given]];
+    }),
+  );
+}
+
+function Asked({
+  field: { name, label, choices, isOptional, isWhole },
+  value,
+  change,
+}: {
+  readonly field: Field;
+  readonly value: string;
+  readonly change: (value: string) => void;
+}) {
+  const given = { name, value, required: isOptional !== true };
+  return (
+    <label>
+      {label}
+      {choices === undefined ? (
+        <input
+          {...given}
+          inputMode={isWhole === true ? 'numeric' : 'text'}
+          onInput={({ currentTarget }) => change(currentTarget.value)}
+        />
+      ) : (
+        <select {...given} onChange={({ currentTarget }) => change(currentTarget.value)}>
+          {['', ...choices].map((choice) => (
+            <option key={choice}>{choice}</option>
+          ))}
+        </select>
+      )}
+    </label>
+  );
+}

@@ -1,0 +1,2286 @@
+/** The types of the API, made from its description by `npm run docs:tables`. Do not edit. */
+
+export interface paths {
+    "/v1/admin/corrections": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post: operations["createCorrection"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/admin/payments/{id}/resolve": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post: operations["resolvePayment"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/admin/payments/{id}/annotations": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post: operations["annotatePayment"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/admin/mismatches": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get: operations["listMismatches"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/admin/activity": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get: operations["listActivity"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/admin/activity/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get: operations["getActivity"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/admin/keys": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get: operations["listKeys"];
+        put?: never;
+        post: operations["createKey"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/admin/keys/{id}/roll": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post: operations["rollKey"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/admin/keys/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch: operations["revokeKey"];
+        trace?: never;
+    };
+    "/v1/admin/mismatches/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get: operations["getMismatch"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/admin/me": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get: operations["getMe"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/admin/payments/{id}/timeline": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get: operations["getTimeline"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/admin/approvals": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get: operations["listApprovals"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/admin/approvals/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get: operations["getApproval"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/admin/approvals/{id}/approve": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post: operations["approveRequest"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/admin/approvals/{id}/reject": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post: operations["rejectRequest"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/admin/tenants": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get: operations["listTenants"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/admin/queues": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get: operations["listQueues"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/admin/queues/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get: operations["listQueueEntries"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/admin/jobs": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get: operations["listJobs"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/admin/jobs/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get: operations["getJob"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/admin/jobs/{id}/runs": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get: operations["listJobRuns"];
+        put?: never;
+        post: operations["startJobRun"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/admin/jobs/{id}/runs/{run}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get: operations["getJobRun"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+}
+export type webhooks = Record<string, never>;
+export interface components {
+    schemas: {
+        CreateCorrection: {
+            /**
+             * @description The payment whose postings are corrected.
+             * @example pay_k3jx5aqhz4m2nrb7vwy6t5ocdeflgusp
+             */
+            payment: string;
+            /**
+             * @description The reason. Stored until it is erased.
+             * @example Booked twice by hand
+             */
+            reason: string;
+            /** @description The sequence of the transition whose set of postings is reversed. Not together with `postings`. */
+            reverses?: number;
+            /** @description A new set of postings whose debits equal its credits. Not together with `reverses`. */
+            postings?: components["schemas"]["CorrectionLeg"][];
+            /** @description Answers what would be posted and the balances of the payment before and after it. Nothing is written, and `Idempotency-Key` is neither needed nor used up. */
+            dry_run?: boolean;
+        } & (unknown | unknown);
+        CorrectionLeg: {
+            /**
+             * @description An account of the chart of accounts.
+             * @enum {string}
+             */
+            account: "processor_clearing" | "merchant_payable" | "refunds" | "fees" | "disputes" | "late_receipts" | "corrections";
+            /** @enum {string} */
+            direction: "debit" | "credit";
+            /** @description In minor units of the payment’s currency. */
+            amount: number;
+        };
+        ResolvePayment: {
+            /**
+             * @description The outcome that the operator determined.
+             * @enum {string}
+             */
+            outcome: "succeeded" | "failed";
+            /** @description The refund (`ref_…`), capture (`cap_…`) or cancellation (`can_…`) to decide. Without it, the payment itself. */
+            change?: string;
+            /** @description The id of the charge. Required for `succeeded` when the payment has none. */
+            charge_id?: string;
+            /**
+             * @description The captured amount to post, in minor units of the payment’s currency. Only with `succeeded`; required when the payment’s `failure.code` is `wrong_amount`. Default: the requested amount.
+             * @example 600
+             */
+            amount?: number;
+            /**
+             * @description The reason. Stored until it is erased.
+             * @example Seen on the bank statement of 3 March
+             */
+            reason: string;
+            /** @description Answers what would be posted and the balances of the payment before and after it. Nothing is written, and `Idempotency-Key` is neither needed nor used up. */
+            dry_run?: boolean;
+        };
+        AnnotatePayment: {
+            /**
+             * @description What is wrong with the record, or what explains it. Stored until it is erased.
+             * @example Charged for the wrong order; see ticket 4711
+             */
+            reason: string;
+            /** @description The sequence of the transition that it is about. Default: the payment as a whole. */
+            annotates?: number;
+        };
+        CreateKey: {
+            /**
+             * @description The tenant that owns the key.
+             * @example ten_k3jx5aqhz4m2nrb7
+             */
+            tenant: string;
+            /** @enum {string} */
+            mode: "test" | "live";
+            /**
+             * @description What the key is for.
+             * @example Web shop
+             */
+            name: string;
+            scopes: ("payments:read" | "payments:write" | "events:read" | "webhooks:read" | "webhooks:write" | "ledger:read")[];
+            /** @description After so many days the key is refused. By default, it does not expire. */
+            expires_in_days?: number;
+        };
+        RollKey: {
+            /** @description How long the old key stays valid; 0 ends it at once. Default: 24. */
+            overlap_hours?: number;
+        };
+        RevokeKey: {
+            /**
+             * @description A revoked key stays revoked.
+             * @constant
+             */
+            revoked: true;
+        };
+        Verdict: Record<string, never>;
+        StartJobRun: {
+            /**
+             * @description The scheduled time of the run, in Unix seconds. Defaults to now. At most 30 days ago.
+             * @example 1772366400
+             */
+            scheduled_for?: number;
+        };
+        Payment: {
+            /** @example pay_k3jx5aqhz4m2nrb7vwy6t5ocdeflgusp */
+            id: string;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            object: "payment";
+            /** @description The requested amount, in minor units. */
+            amount: number;
+            /** @description The captured amount, in minor units. */
+            amount_captured: number;
+            /** @description The refunded amount, in minor units. */
+            amount_refunded: number;
+            /** @description The amount of disputes that are open or lost, in minor units. */
+            amount_disputed: number;
+            /** @example EUR */
+            currency: string;
+            /**
+             * @description `processing` means that the outcome is not known yet. Poll with GET.
+             * @enum {string}
+             */
+            status: "processing" | "requires_action" | "requires_capture" | "succeeded" | "failed" | "canceled" | "needs_review";
+            source: string;
+            /** @enum {string} */
+            capture: "automatic" | "manual";
+            /** @description The action required of the payer. Present only while the status is `requires_action`. */
+            next_action?: {
+                /** @constant */
+                type: "redirect";
+                url: string;
+            } & {
+                [key: string]: unknown;
+            };
+            processor: {
+                name: string;
+                charge_id: string | null;
+                /** @description The processor’s fee; omitted until the processor has reported it, in minor units. */
+                fee?: number;
+            } & {
+                [key: string]: unknown;
+            };
+            failure: ({
+                code: string;
+                message: string;
+            } & {
+                [key: string]: unknown;
+            }) | null;
+            /**
+             * @description Why the payment was canceled. Present only while the status is `canceled`.
+             * @enum {string}
+             */
+            cancellation_reason?: "requested" | "expired" | "abandoned";
+            reference: string | null;
+            description: string | null;
+            metadata: {
+                [key: string]: string;
+            };
+            /** @description As requested. Omitted when the page that is set for the deployment is used. */
+            return_url?: string;
+            /**
+             * @description `description`, `metadata` and `return_url` were erased. Omitted otherwise.
+             * @constant
+             */
+            details_erased?: true;
+            /** @description The disputes of the payment, oldest first. Omitted while there are none. */
+            disputes?: components["schemas"]["Dispute"][];
+            /** @description How many annotations operators made (`GET /v1/annotations?payment=…`). Omitted while there are none. */
+            annotations?: number;
+            /**
+             * @description Unix time in seconds.
+             * @example 1772366400
+             */
+            created: number;
+            livemode: boolean;
+        } & {
+            [key: string]: unknown;
+        };
+        Dispute: {
+            /**
+             * @description `dsp_…`, with the processor’s id at its end.
+             * @example dsp_k3jx5aqhz4m2nrb7vwy6t5ocdeflgusp_dp_1PgafmB7WZ01zgkW
+             */
+            id: string;
+            /** @constant */
+            object: "dispute";
+            /** @example pay_k3jx5aqhz4m2nrb7vwy6t5ocdeflgusp */
+            payment: string;
+            /** @description The disputed charge at the processor. */
+            charge_id: string;
+            /** @description The disputed amount, in minor units. */
+            amount: number;
+            /** @example EUR */
+            currency: string;
+            /**
+             * @description The payer’s bank has the money while the status is `open` or `lost`. `won` means that it came back.
+             * @enum {string}
+             */
+            status: "open" | "won" | "lost";
+            /**
+             * @description When Payonce recorded it. Unix time in seconds.
+             * @example 1772366400
+             */
+            created: number;
+        } & {
+            [key: string]: unknown;
+        };
+        /** @description RFC 9457. */
+        Problem: {
+            /** @constant */
+            type: "about:blank";
+            title: string;
+            status: number;
+            /**
+             * @description Stable. Programs should decide by this member only.
+             * @enum {string}
+             */
+            code: "invalid_json" | "invalid_request" | "unknown_field" | "unknown_parameter" | "card_number_not_allowed" | "secret_not_allowed" | "url_not_allowed" | "unbalanced" | "missing_idempotency_key" | "invalid_idempotency_key" | "unauthorized" | "invalid_signature" | "payment_failed" | "payment_canceled" | "capture_failed" | "cancellation_failed" | "refund_failed" | "insufficient_scope" | "insufficient_role" | "livemode_not_available" | "own_approval" | "testmode_not_available" | "forbidden" | "not_found" | "method_not_allowed" | "idempotency_key_in_progress" | "webhook_endpoint_limit" | "webhook_endpoint_disabled" | "webhook_replay_running" | "idempotency_key_expired" | "already_reversed" | "approval_ended" | "approval_outdated" | "key_ended" | "reference_already_used" | "payment_not_attempted" | "capture_not_attempted" | "cancellation_not_attempted" | "refund_not_attempted" | "order_not_attempted" | "out_of_stock" | "order_canceled" | "payment_not_capturable" | "payment_not_cancelable" | "payment_not_refundable" | "payment_not_in_review" | "change_not_undecided" | "change_in_progress" | "too_many_refunds" | "amount_exceeds_left" | "body_too_large" | "unsupported_media_type" | "idempotency_key_payload_mismatch" | "no_processor_for_payment" | "rate_limited" | "internal_error" | "balance_too_large" | "no_processor_configured" | "processor_unavailable" | "temporarily_unavailable" | "timeout";
+            /** @description For people; may change. */
+            detail: string;
+            /**
+             * @description The field at fault.
+             * @example metadata.order
+             */
+            param?: string;
+            request_id: string;
+            /** @description The conflicting payment. */
+            payment_id?: string;
+            /**
+             * @description The status that does not allow the change.
+             * @enum {string}
+             */
+            payment_status?: "processing" | "requires_action" | "requires_capture" | "succeeded" | "failed" | "canceled" | "needs_review";
+            /** @description The time from which an operator may decide the change; Unix seconds. */
+            decidable_from?: number;
+            /** @description What is left, in minor units. */
+            amount_left?: number;
+            /** @description The payment that failed or was canceled; after a failed change, the unchanged payment. */
+            payment?: components["schemas"]["Payment"];
+            /** @description The refund that failed. */
+            refund?: components["schemas"]["Refund"];
+            /** @description The order that was canceled. */
+            order?: components["schemas"]["Order"];
+            /** @description The conflicting order. */
+            order_id?: string;
+            /** @description The conflicting correction. */
+            correction_id?: string;
+        } & {
+            [key: string]: unknown;
+        };
+        Refund: {
+            /**
+             * @description `ref_…`; `rtn_…` when Payonce returned a charge that the payment must not have. The id of a refund that was made at the processor has the processor’s id at its end.
+             * @example ref_k3jx5aqhz4m2nrb7vwy6t5ocdeflgusp2wq7hzd4ynrk5xcb3tmvja6ofe
+             */
+            id: string;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            object: "refund";
+            /** @example pay_k3jx5aqhz4m2nrb7vwy6t5ocdeflgusp */
+            payment: string;
+            /** @description The refunded charge at the processor. */
+            charge_id: string;
+            /** @description The refunded amount, in minor units. */
+            amount: number;
+            /** @example EUR */
+            currency: string;
+            /**
+             * @description `pending` means that the outcome is not known yet. A succeeded refund can still fail days later.
+             * @enum {string}
+             */
+            status: "pending" | "succeeded" | "failed";
+            /** @description The reason that you gave. */
+            reason: string | null;
+            /**
+             * @description The reason was erased.
+             * @constant
+             */
+            details_erased?: true;
+            failure: ({
+                code: string;
+                message: string;
+            } & {
+                [key: string]: unknown;
+            }) | null;
+            /**
+             * @description When it was requested; for a refund that was made at the processor, when Payonce recorded it. Unix time in seconds.
+             * @example 1772366400
+             */
+            created: number;
+            livemode: boolean;
+        } & {
+            [key: string]: unknown;
+        };
+        Order: {
+            /** @example ord_q6hz4m2nrb7vwy3k3jx5aqt5ocdeflgu */
+            id: string;
+            /** @constant */
+            object: "order";
+            /**
+             * @description `processing`: in progress, or being reversed; GET returns its progress. `completed`: paid and reserved. `canceled`: nothing was charged, or the charge was reversed, and nothing is reserved. `needs_review`: the outcome of its payment is undecidable, or its reversal failed; an operator must act.
+             * @enum {string}
+             */
+            status: "processing" | "completed" | "canceled" | "needs_review";
+            /** @description The charged amount, in minor units. */
+            amount: number;
+            /** @example EUR */
+            currency: string;
+            items: ({
+                sku: string;
+                quantity: number;
+            } & {
+                [key: string]: unknown;
+            })[];
+            /** @description Null only after it was erased. */
+            email: string | null;
+            referrer: string | null;
+            /** @description Omitted when the order names none. */
+            affiliate?: string;
+            /** @description As requested. Omitted when the order names none. */
+            shop_order?: number;
+            /** @description As requested. Omitted when the page that is set for the deployment is used. */
+            return_url?: string;
+            /**
+             * @description `email`, `referrer`, `affiliate` and `return_url` were erased. Omitted otherwise.
+             * @constant
+             */
+            details_erased?: true;
+            /** @description Its payment, at `/v1/payments/{id}`, where `next_action` contains a required action of the payer. */
+            payment: string;
+            /** @description The stock’s id of the reservation; null without one. */
+            reservation: string | null;
+            notifications: {
+                /**
+                 * @description The confirmation. `delayed`: it could not be sent yet, and is tried again. `unknown`: it may have been sent, and is not sent again automatically. `failed`: it was refused, or retried in vain; an operator may still send it. `capped`: its recipient had got as many e-mails from you on that day as are allowed. It never reverses the order.
+                 * @enum {string}
+                 */
+                email: "pending" | "sent" | "delayed" | "failed" | "capped" | "unknown";
+            } & {
+                [key: string]: unknown;
+            };
+            /**
+             * @description The credit of the referrer. `failed`: it was refused, or retried in vain; an operator may still give it. `unknown`: its answer is missing, so it may have been given. It never reverses the order.
+             * @enum {string}
+             */
+            referral: "none" | "pending" | "credited" | "failed" | "unknown";
+            /** @description Why the order cannot be fulfilled and is reversed. */
+            failure: ({
+                code: string;
+                message: string;
+            } & {
+                [key: string]: unknown;
+            }) | null;
+            /**
+             * @description Unix time in seconds.
+             * @example 1772366400
+             */
+            created: number;
+            livemode: boolean;
+        } & {
+            [key: string]: unknown;
+        };
+        /** @description The cause of the transition. */
+        Cause: ({
+            /** @constant */
+            type: "request";
+            /** @description The `request_id` of the request. */
+            request_id: string;
+            /**
+             * @description The id of the API key, as `payonce keys list` shows it.
+             * @example key_k3jx5aqhz4m2nrb7
+             */
+            api_key: string;
+        } & {
+            [key: string]: unknown;
+        }) | ({
+            /** @constant */
+            type: "operator";
+            /** @description The name of the operator. */
+            operator: string;
+            /** @description The id of the operator’s key, or the subject at the identity provider. */
+            identity: string;
+            /** @description The `request_id` of the request. */
+            request_id: string;
+        } & {
+            [key: string]: unknown;
+        }) | ({
+            /** @constant */
+            type: "callback";
+            /** @description The id of the processor’s event. */
+            event_id: string;
+        } & {
+            [key: string]: unknown;
+        }) | ({
+            /** @constant */
+            type: "event";
+            /** @description The `event_id` of the event that asked for the payment. */
+            event_id: string;
+            /** @description The sender of the event, as the deployment knows it. */
+            sender: string;
+        } & {
+            [key: string]: unknown;
+        }) | ({
+            /** @constant */
+            type: "run";
+            /** @description The run of a job. */
+            run_id: string;
+        } & {
+            [key: string]: unknown;
+        });
+        Posting: {
+            /** @example merchant_payable */
+            account: string;
+            /** @enum {string} */
+            direction: "debit" | "credit";
+            /** @description Always positive, in minor units. */
+            amount: number;
+            currency: string;
+        } & {
+            [key: string]: unknown;
+        };
+        DryRun: {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            object: "dry_run";
+            /** @example pay_k3jx5aqhz4m2nrb7vwy6t5ocdeflgusp */
+            payment: string;
+            /**
+             * @description The transition that would be appended.
+             * @enum {string}
+             */
+            type: "payment.created" | "payment.processing" | "payment.requires_action" | "payment.authorized" | "payment.completed" | "payment.failed" | "payment.canceled" | "payment.review_required" | "payment.late_success" | "payment.fee_reported" | "capture.pending" | "capture.failed" | "void.pending" | "void.failed" | "refund.pending" | "refund.completed" | "refund.failed" | "dispute.opened" | "dispute.closed" | "ledger.corrected" | "payment.annotated";
+            /**
+             * @description The status of the payment after it.
+             * @enum {string}
+             */
+            payment_status: "processing" | "requires_action" | "requires_capture" | "succeeded" | "failed" | "canceled" | "needs_review";
+            /** @description Whether the request would wait for the approval of a second person. */
+            needs_approval: boolean;
+            /** @description Debits equal credits in every currency. */
+            postings: components["schemas"]["Posting"][];
+            /** @description The balances of this payment alone, in minor units, in the direction of each account. */
+            balances: ({
+                /**
+                 * @description `processor_clearing`: money that the processor holds for you. `merchant_payable`: money captured for you. `refunds`, `fees`, `disputes`: its parts refunded, deducted by the processor, withdrawn by banks. `late_receipts`: money of unexpected charges, owed to the payer. `corrections`: the contra account of operators’ corrections.
+                 * @enum {string}
+                 */
+                account: "processor_clearing" | "merchant_payable" | "refunds" | "fees" | "disputes" | "late_receipts" | "corrections";
+                currency: string;
+                /** @enum {string} */
+                normal_balance: "debit" | "credit";
+                before: number;
+                after: number;
+            } & {
+                [key: string]: unknown;
+            })[];
+        } & {
+            [key: string]: unknown;
+        };
+        Correction: {
+            /** @example cor_k3jx5aqhz4m2nrb7vwy6t5ocdeflgusp */
+            id: string;
+            /** @constant */
+            object: "correction";
+            /** @example pay_k3jx5aqhz4m2nrb7vwy6t5ocdeflgusp */
+            payment: string;
+            /** @description The sequence of the correction’s own transition. */
+            sequence: number;
+            reason: string | null;
+            /**
+             * @description The reason was erased.
+             * @constant
+             */
+            details_erased?: true;
+            operator: string;
+            /** @description The sequence of the transition whose postings it reversed. */
+            reverses: number | null;
+            /** @description Debits equal credits in every currency. */
+            postings: components["schemas"]["Posting"][];
+            /**
+             * @description Unix time in seconds.
+             * @example 1772366400
+             */
+            created: number;
+        } & {
+            [key: string]: unknown;
+        };
+        Approval: {
+            /** @example apr_mm7d0qo0_k3jx5aqhz4m2nrb7vwy6t5ocde */
+            id: string;
+            /** @constant */
+            object: "approval";
+            /** @enum {string} */
+            status: "pending_approval" | "approved" | "rejected" | "expired";
+            tenant: string;
+            /** @enum {string} */
+            mode: "test" | "live";
+            payment: string;
+            request: components["schemas"]["ApprovalRequest"];
+            /** @description The amount that was compared with the limit, in minor units. */
+            amount: number;
+            currency: string;
+            reason: string | null;
+            /**
+             * @description Present after the reason was erased.
+             * @constant
+             */
+            details_erased?: true;
+            effect: components["schemas"]["ApprovalEffect"];
+            requested_by: components["schemas"]["OperatorPerson"];
+            decided_by: components["schemas"]["OperatorPerson"] | null;
+            decided: number | null;
+            /**
+             * @description Unix time in seconds.
+             * @example 1772366400
+             */
+            created: number;
+            /**
+             * @description Approvals and rejections are accepted until a minute before. Unix seconds.
+             * @example 1772366400
+             */
+            expires: number;
+        } & {
+            [key: string]: unknown;
+        };
+        /** @description What was asked for, with the fields of the request. */
+        ApprovalRequest: ({
+            /** @constant */
+            type: "correction";
+            reverses: number | null;
+        } & {
+            [key: string]: unknown;
+        }) | ({
+            /** @constant */
+            type: "decision";
+            /** @enum {string} */
+            outcome: "succeeded" | "failed";
+            change: string | null;
+            charge_id: string | null;
+            amount: number | null;
+        } & {
+            [key: string]: unknown;
+        });
+        /** @description What an approval appends: exactly this, or it is refused. */
+        ApprovalEffect: {
+            /** @description The id that the correction or the decision has once it is made. */
+            id: string;
+            /** @enum {string} */
+            type: "payment.created" | "payment.processing" | "payment.requires_action" | "payment.authorized" | "payment.completed" | "payment.failed" | "payment.canceled" | "payment.review_required" | "payment.late_success" | "payment.fee_reported" | "capture.pending" | "capture.failed" | "void.pending" | "void.failed" | "refund.pending" | "refund.completed" | "refund.failed" | "dispute.opened" | "dispute.closed" | "ledger.corrected" | "payment.annotated";
+            /**
+             * @description The status of the payment after it.
+             * @enum {string}
+             */
+            payment_status: "processing" | "requires_action" | "requires_capture" | "succeeded" | "failed" | "canceled" | "needs_review";
+            /** @description Debits equal credits in every currency. */
+            postings: components["schemas"]["Posting"][];
+        } & {
+            [key: string]: unknown;
+        };
+        OperatorPerson: {
+            /** @description The name of the operator. */
+            operator: string;
+            /** @description The id of the operator’s key, or the subject at the identity provider. */
+            identity: string;
+        } & {
+            [key: string]: unknown;
+        };
+        Resolved: components["schemas"]["Payment"] | components["schemas"]["Refund"] | components["schemas"]["DryRun"];
+        Annotation: {
+            /** @example ann_k3jx5aqhz4m2nrb7vwy6t5ocdeflgusp */
+            id: string;
+            /** @constant */
+            object: "annotation";
+            /** @example pay_k3jx5aqhz4m2nrb7vwy6t5ocdeflgusp */
+            payment: string;
+            /** @description The sequence of the annotation’s own transition. */
+            sequence: number;
+            reason: string | null;
+            /**
+             * @description The reason was erased.
+             * @constant
+             */
+            details_erased?: true;
+            operator: string;
+            /** @description The sequence of the transition that it is about; null when it is about the payment as a whole. */
+            annotates: number | null;
+            /**
+             * @description Unix time in seconds.
+             * @example 1772366400
+             */
+            created: number;
+        } & {
+            [key: string]: unknown;
+        };
+        MismatchList: {
+            /** @constant */
+            object: "list";
+            /** @description Newest payment first. */
+            data: components["schemas"]["Mismatch"][];
+            has_more: boolean;
+        } & {
+            [key: string]: unknown;
+        };
+        Mismatch: {
+            /** @example mis_mm7d0qo0_k3jx5aqhz4m2nrb7vwy6t5ocde */
+            id: string;
+            /** @constant */
+            object: "mismatch";
+            /** @description Null when the payment does not exist. */
+            tenant: string | null;
+            mode: ("test" | "live") | null;
+            /** @description The payment id in the charge’s metadata, even if that payment does not exist; null without one. */
+            payment: string | null;
+            /** @description Null when the payment does not exist. */
+            payment_status: ("processing" | "requires_action" | "requires_capture" | "succeeded" | "failed" | "canceled" | "needs_review") | null;
+            currency: string;
+            /** @description By the processor’s list: captured, less refunds that succeeded, less disputes that are open or lost, over all charges with the payment’s id; before fees. In minor units. */
+            processor_amount: number;
+            /** @description By the Ledger: debits less credits of `processor_clearing` over all transitions of the payment, corrections included, fees left out. In minor units. */
+            ledger_amount: number;
+            /** @description `processor_amount` less `ledger_amount`. */
+            difference: number;
+            /** @description The charges at the processor, in this currency. */
+            charges: string[];
+            /**
+             * @description `missing_in_ledger`: the Ledger has no posting. `missing_at_processor`: no charge there has captured money. `amounts_differ`: both have it, with different amounts. `charges_differ`: the amounts agree, and those of the charges named do not: their differences cancel each other out.
+             * @enum {string}
+             */
+            kind: "missing_in_ledger" | "missing_at_processor" | "amounts_differ" | "charges_differ";
+            /** @description Whose books differ. */
+            processor: {
+                name: string;
+                /**
+                 * @description The mode of its books.
+                 * @enum {string}
+                 */
+                mode: "test" | "live";
+                /** @description At the processor. */
+                account: string;
+            };
+            /**
+             * @description `suspected`: seen once; it disappears at the next comparison if the payment was just changing. `confirmed`: the books have differed by the same amount for at least ten minutes, and an alarm was raised.
+             * @enum {string}
+             */
+            status: "suspected" | "confirmed";
+            /**
+             * @description Unix time in seconds.
+             * @example 1772366400
+             */
+            first_seen: number;
+            /**
+             * @description Unix time in seconds.
+             * @example 1772366400
+             */
+            last_seen: number;
+        } & {
+            [key: string]: unknown;
+        };
+        ActivityList: {
+            /** @constant */
+            object: "list";
+            /** @description Newest first. */
+            data: components["schemas"]["Activity"][];
+            has_more: boolean;
+        } & {
+            [key: string]: unknown;
+        };
+        Activity: {
+            id: string;
+            /** @constant */
+            object: "activity";
+            /** @description The place in the chain, from 1, without gaps. */
+            sequence: number;
+            /** @enum {string} */
+            action: "api_key.created" | "api_key.rolled" | "api_key.revoked" | "limit.changed" | "correction.made" | "decision.made" | "annotation.made" | "approval.requested" | "approval.rejected" | "payment.erased" | "order.erased" | "webhook_endpoint.created" | "webhook_endpoint.updated" | "webhook_endpoint.secret_rotated" | "webhook_endpoint.deleted" | "webhooks.replay_requested" | "webhooks.resend_requested" | "tenant.created" | "operator_key.created" | "operator_key.rolled" | "operator_key.revoked" | "job.run_requested" | "letters.redrive_started" | "events.redrive_started" | "events.republish_started" | "views.rebuild_started" | "tables.recovery_started" | "row.put_back" | "settings.seen";
+            caused_by: components["schemas"]["Actor"];
+            /** @description The ids of what was acted on, the most specific first: a correction and its payment. */
+            about: string[];
+            details: {
+                [key: string]: string;
+            };
+            /**
+             * @description Unix time in seconds.
+             * @example 1772366400
+             */
+            created: number;
+        } & {
+            [key: string]: unknown;
+        };
+        /** @description Who acted. `command`: the user of the command line of the deployment. `start`: a function that started. */
+        Actor: ({
+            /** @constant */
+            type: "request";
+            /** @description The `request_id` of the request. */
+            request_id: string;
+            /**
+             * @description The id of the API key, as `payonce keys list` shows it.
+             * @example key_k3jx5aqhz4m2nrb7
+             */
+            api_key: string;
+        } & {
+            [key: string]: unknown;
+        }) | ({
+            /** @constant */
+            type: "operator";
+            /** @description The name of the operator. */
+            operator: string;
+            /** @description The id of the operator’s key, or the subject at the identity provider. */
+            identity: string;
+            /** @description The `request_id` of the request. */
+            request_id: string;
+        } & {
+            [key: string]: unknown;
+        }) | ({
+            /** @constant */
+            type: "command";
+            operator: string;
+        } & {
+            [key: string]: unknown;
+        }) | ({
+            /** @constant */
+            type: "start";
+        } & {
+            [key: string]: unknown;
+        });
+        KeyList: {
+            /** @constant */
+            object: "list";
+            data: components["schemas"]["Key"][];
+            has_more: boolean;
+        } & {
+            [key: string]: unknown;
+        };
+        Key: {
+            /** @example key_k3jx5aqhz4m2nrb7 */
+            id: string;
+            /** @constant */
+            object: "key";
+            /** @description What the key of a tenant is for, or the name of the operator. */
+            name: string;
+            /** @description Null for the key of a tenant. */
+            role: ("viewer" | "operator" | "approver" | "owner") | null;
+            /** @description Null for the key of an operator. */
+            tenant: string | null;
+            mode: ("test" | "live") | null;
+            scopes: string[];
+            /** @description The last four characters of the key. */
+            hint: string;
+            /**
+             * @description Unix time in seconds.
+             * @example 1772366400
+             */
+            created: number;
+            /**
+             * @description The day of the last use, in UTC.
+             * @example 2026-03-01
+             */
+            last_used: string | null;
+            expires: number | null;
+            revoked: number | null;
+            /** @description The id of the key that has replaced it. */
+            rolled_to: string | null;
+        } & {
+            [key: string]: unknown;
+        };
+        KeyWithSecret: {
+            /** @example key_k3jx5aqhz4m2nrb7 */
+            id: string;
+            /** @constant */
+            object: "key";
+            /** @description What the key of a tenant is for, or the name of the operator. */
+            name: string;
+            /** @description Null for the key of a tenant. */
+            role: ("viewer" | "operator" | "approver" | "owner") | null;
+            /** @description Null for the key of an operator. */
+            tenant: string | null;
+            mode: ("test" | "live") | null;
+            scopes: string[];
+            /** @description The last four characters of the key. */
+            hint: string;
+            /**
+             * @description Unix time in seconds.
+             * @example 1772366400
+             */
+            created: number;
+            /**
+             * @description The day of the last use, in UTC.
+             * @example 2026-03-01
+             */
+            last_used: string | null;
+            expires: number | null;
+            revoked: number | null;
+            /** @description The id of the key that has replaced it. */
+            rolled_to: string | null;
+            /** @description The key itself, in the first answer only. It is not stored: a repeated request shows null. */
+            secret: string | null;
+        } & {
+            [key: string]: unknown;
+        };
+        OperatorSelf: {
+            /** @constant */
+            object: "operator";
+            /** @description The name of the operator. */
+            operator: string;
+            /** @description The id of the operator’s key, or the subject at the identity provider. */
+            identity: string;
+            /** @enum {string} */
+            role: "viewer" | "operator" | "approver" | "owner";
+        } & {
+            [key: string]: unknown;
+        };
+        Timeline: {
+            /** @constant */
+            object: "timeline";
+            payment: string;
+            tenant: string;
+            livemode: boolean;
+            /** @description Oldest first. */
+            data: (({
+                /** @constant */
+                object: "timeline_entry";
+                /**
+                 * Format: date-time
+                 * @description RFC 3339, with milliseconds.
+                 */
+                at: string;
+                /** @constant */
+                kind: "transition";
+                /** @description The transition that it belongs to. */
+                sequence: number | null;
+                /** @enum {string} */
+                type: "payment.created" | "payment.processing" | "payment.requires_action" | "payment.authorized" | "payment.completed" | "payment.failed" | "payment.canceled" | "payment.review_required" | "payment.late_success" | "payment.fee_reported" | "capture.pending" | "capture.failed" | "void.pending" | "void.failed" | "refund.pending" | "refund.completed" | "refund.failed" | "dispute.opened" | "dispute.closed" | "ledger.corrected" | "payment.annotated";
+                /**
+                 * @description Of the payment after it.
+                 * @enum {string}
+                 */
+                status: "processing" | "requires_action" | "requires_capture" | "succeeded" | "failed" | "canceled" | "needs_review";
+                caused_by: components["schemas"]["Cause"];
+                /** @description The subject of the transition besides the payment: a refund, a dispute, a correction, a decision or an annotation. */
+                subject: ({
+                    /** @example refund */
+                    object: string;
+                    id: string;
+                    /** @description The reason that was given for it. */
+                    reason: string | null;
+                } & {
+                    [key: string]: unknown;
+                }) | null;
+                postings: components["schemas"]["Posting"][];
+            } & {
+                [key: string]: unknown;
+            }) | ({
+                /** @constant */
+                object: "timeline_entry";
+                /**
+                 * Format: date-time
+                 * @description RFC 3339, with milliseconds.
+                 */
+                at: string;
+                /** @constant */
+                kind: "claim";
+                /** @description The transition that it belongs to. */
+                sequence: number | null;
+                operation: string;
+                owner: string;
+            } & {
+                [key: string]: unknown;
+            }) | ({
+                /** @constant */
+                object: "timeline_entry";
+                /**
+                 * Format: date-time
+                 * @description RFC 3339, with milliseconds.
+                 */
+                at: string;
+                /** @constant */
+                kind: "takeover";
+                /** @description The transition that it belongs to. */
+                sequence: number | null;
+                operation: string;
+                from_owner: string;
+                /** @description It had sent nothing and gave the claim back. Otherwise its lease ended. */
+                was_released: boolean;
+            } & {
+                [key: string]: unknown;
+            }) | ({
+                /** @constant */
+                object: "timeline_entry";
+                /**
+                 * Format: date-time
+                 * @description RFC 3339, with milliseconds.
+                 */
+                at: string;
+                /** @constant */
+                kind: "call";
+                /** @description The transition that it belongs to. */
+                sequence: number | null;
+                operation: string;
+                /** @enum {string} */
+                call: "send" | "look";
+                /** @description The kind of the processor’s answer, for example `succeeded`. `unheard`: the request may have taken effect. `not_sent`: it has not. `absent`, `unavailable`: of a look-up. */
+                heard: string;
+                duration_ms: number;
+            } & {
+                [key: string]: unknown;
+            }) | ({
+                /** @constant */
+                object: "timeline_entry";
+                /**
+                 * Format: date-time
+                 * @description RFC 3339, with milliseconds.
+                 */
+                at: string;
+                /** @constant */
+                kind: "answer";
+                /** @description The transition that it belongs to. */
+                sequence: number | null;
+                operation: string;
+                http_status: number;
+            } & {
+                [key: string]: unknown;
+            }) | ({
+                /** @constant */
+                object: "timeline_entry";
+                /**
+                 * Format: date-time
+                 * @description RFC 3339, with milliseconds.
+                 */
+                at: string;
+                /** @constant */
+                kind: "open";
+                /** @description The transition that it belongs to. */
+                sequence: number | null;
+                operation: string;
+                /** Format: date-time */
+                lease_until: string;
+            } & {
+                [key: string]: unknown;
+            }) | ({
+                /** @constant */
+                object: "timeline_entry";
+                /**
+                 * Format: date-time
+                 * @description RFC 3339, with milliseconds.
+                 */
+                at: string;
+                /** @constant */
+                kind: "callback";
+                /** @description The transition that it belongs to. */
+                sequence: number | null;
+                /** @description Of the processor. */
+                event_id: string;
+            } & {
+                [key: string]: unknown;
+            }) | ({
+                /** @constant */
+                object: "timeline_entry";
+                /**
+                 * Format: date-time
+                 * @description RFC 3339, with milliseconds.
+                 */
+                at: string;
+                /** @constant */
+                kind: "event";
+                /** @description The transition that it belongs to. */
+                sequence: number | null;
+                event_id: string;
+                /** @enum {string} */
+                type: "payment.created" | "payment.processing" | "payment.requires_action" | "payment.authorized" | "payment.completed" | "payment.failed" | "payment.canceled" | "payment.review_required" | "payment.late_success" | "payment.fee_reported" | "capture.pending" | "capture.failed" | "void.pending" | "void.failed" | "refund.pending" | "refund.completed" | "refund.failed" | "dispute.opened" | "dispute.closed" | "ledger.corrected" | "payment.annotated";
+            } & {
+                [key: string]: unknown;
+            }) | ({
+                /** @constant */
+                object: "timeline_entry";
+                /**
+                 * Format: date-time
+                 * @description RFC 3339, with milliseconds.
+                 */
+                at: string;
+                /** @constant */
+                kind: "delivery";
+                /** @description The transition that it belongs to. */
+                sequence: number | null;
+                delivery: string;
+                endpoint: string;
+                event_id: string;
+                /** @enum {string} */
+                delivery_status: "pending" | "delivered" | "failed" | "canceled";
+                http_status: number | null;
+                error: string | null;
+                duration_ms: number;
+            } & {
+                [key: string]: unknown;
+            }) | ({
+                /** @constant */
+                object: "timeline_entry";
+                /**
+                 * Format: date-time
+                 * @description RFC 3339, with milliseconds.
+                 */
+                at: string;
+                /** @constant */
+                kind: "alarm";
+                /** @description The transition that it belongs to. */
+                sequence: number | null;
+                alarm: string;
+            } & {
+                [key: string]: unknown;
+            }) | ({
+                /** @constant */
+                object: "timeline_entry";
+                /**
+                 * Format: date-time
+                 * @description RFC 3339, with milliseconds.
+                 */
+                at: string;
+                /** @constant */
+                kind: "act";
+                /** @description The transition that it belongs to. */
+                sequence: number | null;
+                activity: string;
+                /** @enum {string} */
+                action: "api_key.created" | "api_key.rolled" | "api_key.revoked" | "limit.changed" | "correction.made" | "decision.made" | "annotation.made" | "approval.requested" | "approval.rejected" | "payment.erased" | "order.erased" | "webhook_endpoint.created" | "webhook_endpoint.updated" | "webhook_endpoint.secret_rotated" | "webhook_endpoint.deleted" | "webhooks.replay_requested" | "webhooks.resend_requested" | "tenant.created" | "operator_key.created" | "operator_key.rolled" | "operator_key.revoked" | "job.run_requested" | "letters.redrive_started" | "events.redrive_started" | "events.republish_started" | "views.rebuild_started" | "tables.recovery_started" | "row.put_back" | "settings.seen";
+                caused_by: components["schemas"]["Actor"];
+                about: string[];
+            } & {
+                [key: string]: unknown;
+            }))[];
+            has_more: boolean;
+            /** @description For `starting_after`. Null on the last page. */
+            next_sequence: number | null;
+        } & {
+            [key: string]: unknown;
+        };
+        ApprovalList: {
+            /** @constant */
+            object: "list";
+            /** @description Newest first. */
+            data: components["schemas"]["Approval"][];
+            has_more: boolean;
+        } & {
+            [key: string]: unknown;
+        };
+        TenantList: {
+            /** @constant */
+            object: "list";
+            /** @description By their ids. */
+            data: components["schemas"]["Tenant"][];
+            has_more: boolean;
+        } & {
+            [key: string]: unknown;
+        };
+        Tenant: {
+            /** @example ten_k3jx5aqhz4m2nrb7 */
+            id: string;
+            /** @constant */
+            object: "tenant";
+            name: string;
+            /**
+             * @description Unix time in seconds.
+             * @example 1772366400
+             */
+            created: number;
+        } & {
+            [key: string]: unknown;
+        };
+        QueueList: {
+            /** @constant */
+            object: "list";
+            /** @description All queues. */
+            data: components["schemas"]["Queue"][];
+            has_more: boolean;
+        } & {
+            [key: string]: unknown;
+        };
+        Queue: {
+            /**
+             * @description One of `claims`, `inquiries`, `returns`, `orders`, `holds`, `orphans`, `orphans_kept`, or the name of a queue of messages (Amazon SQS), as on the dashboard.
+             * @example holds
+             */
+            id: string;
+            /** @constant */
+            object: "queue";
+            description: string;
+            /** @description The job whose runs count its entries as `left`; null when none does. */
+            job: string | null;
+            /** @description Counted up to some hundreds; the messages of Amazon SQS approximately. */
+            waiting: number;
+            /** @description Whether there are more than were counted. */
+            more_waiting: boolean;
+            /** @description Of those that were counted. Seconds. Null for messages: Amazon SQS states their age only to CloudWatch, which the dashboard shows. */
+            oldest_age: number | null;
+        } & {
+            [key: string]: unknown;
+        };
+        QueueEntryList: {
+            /** @constant */
+            object: "list";
+            /** @description By their places in the queue. */
+            data: components["schemas"]["QueueEntry"][];
+            has_more: boolean;
+        } & {
+            [key: string]: unknown;
+        };
+        QueueEntry: {
+            /** @description The place of the entry, or the id of the message. */
+            id: string;
+            /** @constant */
+            object: "queue_entry";
+            /**
+             * @description One of `claims`, `inquiries`, `returns`, `orders`, `holds`, `orphans`, `orphans_kept`, or the name of a queue of messages (Amazon SQS), as on the dashboard.
+             * @example holds
+             */
+            queue: string;
+            /** @description The payment or the order; null when it is not known. */
+            about: string | null;
+            /** @description The operation, the charge, or the call to a vendor. */
+            part: string | null;
+            /** @description Null when the row cannot be read. Unix seconds. */
+            since: number | null;
+            /** @description Seconds. */
+            age: number | null;
+            /** @description Whether no job can end it. */
+            needs_operator: boolean;
+            /** @description Why a message was given up, if its sender said so. */
+            reason: string | null;
+        } & {
+            [key: string]: unknown;
+        };
+        JobList: {
+            /** @constant */
+            object: "list";
+            data: components["schemas"]["Job"][];
+            /** @constant */
+            has_more: false;
+        } & {
+            [key: string]: unknown;
+        };
+        Job: {
+            id: string;
+            /** @constant */
+            object: "job";
+            /** @description Why it exists. */
+            why: string;
+            /**
+             * @description As EventBridge Scheduler writes it: `rate(…)` or `cron(…)`.
+             * @example cron(20 1 * * ? *)
+             */
+            schedule: string;
+            /** @description An IANA name; a rate has none. */
+            time_zone: string | null;
+            /**
+             * @description Whether two of its runs may be in progress at once.
+             * @enum {string}
+             */
+            overlap: "forbid" | "allow";
+            /** @description The service that does it, by its name in `payonce:jobTargets`; null for a job of Payonce. */
+            target: string | null;
+            /** @description The run of the latest scheduled time. */
+            last_run: components["schemas"]["JobRun"] | null;
+            /** @description Null before the first run of a rate, which counts from its latest run. */
+            next_run: number | null;
+        } & {
+            [key: string]: unknown;
+        };
+        JobRun: {
+            /**
+             * @description The job’s id and the scheduled time, the same for every caller.
+             * @example close-days:2026-03-01T12:00:00Z
+             */
+            id: string;
+            /** @constant */
+            object: "job_run";
+            job: string;
+            /**
+             * @description The scheduled time of the run, not the time of its start.
+             * @example 1772366400
+             */
+            scheduled_for: number;
+            /**
+             * @description `succeeded` when all items were processed, even if some failed: the next run retries those. For a job of another service: when it accepted the run.
+             * @enum {string}
+             */
+            status: "accepted" | "running" | "succeeded" | "failed";
+            /**
+             * @description When the run was accepted.
+             * @example 1772366400
+             */
+            created: number;
+            started: number | null;
+            ended: number | null;
+            /** @description From its beginning to its end, in seconds. */
+            duration: number | null;
+            done: number;
+            /** @description Checked, and not due or not possible yet. */
+            left: number;
+            /** @description Failed and reported; a later run retries them. */
+            failed: number;
+            /** @description Failed items that crashed their worker repeatedly and were skipped. */
+            skipped: number;
+            /** @description Why the run failed, or why its target has not accepted it yet. */
+            reason: string | null;
+        } & {
+            [key: string]: unknown;
+        };
+        JobRunList: {
+            /** @constant */
+            object: "list";
+            /** @description The latest scheduled time first. */
+            data: components["schemas"]["JobRun"][];
+            /** @description Whether there are runs of earlier times. */
+            has_more: boolean;
+        } & {
+            [key: string]: unknown;
+        };
+    };
+    responses: never;
+    parameters: never;
+    requestBodies: never;
+    headers: never;
+    pathItems: never;
+}
+export type $defs = Record<string, never>;
+export interface operations {
+    createCorrection: {
+        parameters: {
+            query?: never;
+            header?: {
+                "Idempotency-Key"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["CreateCorrection"];
+            };
+        };
+        responses: {
+            /** @description A dry run: the postings that would be made. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DryRun"];
+                };
+            };
+            /** @description The correction. */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Correction"];
+                };
+            };
+            /** @description The amount is above the limit of the deployment, so nothing was posted: a second person must approve it. */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Approval"];
+                };
+            };
+        };
+    };
+    resolvePayment: {
+        parameters: {
+            query?: never;
+            header?: {
+                "Idempotency-Key"?: string;
+            };
+            path: {
+                /** @description The id of the payment. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ResolvePayment"];
+            };
+        };
+        responses: {
+            /** @description The payment after the decision, the refund that was decided, or a dry run. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Resolved"];
+                };
+            };
+            /** @description The amount is above the limit of the deployment, so nothing was posted: a second person must approve it. */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Approval"];
+                };
+            };
+        };
+    };
+    annotatePayment: {
+        parameters: {
+            query?: never;
+            header: {
+                /** @description Identifies this annotation. A request that is repeated with the same key and body gets the same answer, and it is made once. 1 to 128 visible ASCII characters, raw or as a quoted string, for example a UUID. */
+                "Idempotency-Key": string;
+            };
+            path: {
+                /** @description The id of the payment. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["AnnotatePayment"];
+            };
+        };
+        responses: {
+            /** @description The annotation. */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Annotation"];
+                };
+            };
+        };
+    };
+    listMismatches: {
+        parameters: {
+            query?: {
+                /** @description Only of payments created at this time or later. Unix seconds. */
+                created_from?: number;
+                /** @description Only of payments created before this time. Unix seconds. */
+                created_to?: number;
+                /** @description Maximum number of mismatches. Default: 100. */
+                limit?: number;
+                /** @description The `id` of the last mismatch of the previous page. */
+                starting_after?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page of differences. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["MismatchList"];
+                };
+            };
+        };
+    };
+    listActivity: {
+        parameters: {
+            query?: {
+                /** @description The actions in this tenant. By default, those in the deployment. */
+                tenant?: string;
+                /** @description The mode of the tenant; `live` by default. */
+                mode?: "test" | "live";
+                /** @description Maximum number of entries. Default: 100. */
+                limit?: number;
+                /** @description The `id` of the last entry of the previous page. */
+                starting_after?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page of entries. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ActivityList"];
+                };
+            };
+        };
+    };
+    getActivity: {
+        parameters: {
+            query?: {
+                /** @description The actions in this tenant. By default, those in the deployment. */
+                tenant?: string;
+                /** @description The mode of the tenant; `live` by default. */
+                mode?: "test" | "live";
+            };
+            header?: never;
+            path: {
+                /** @description The id of the entry. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The entry. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Activity"];
+                };
+            };
+        };
+    };
+    listKeys: {
+        parameters: {
+            query?: {
+                /** @description The keys of this tenant. By default, those of operators. */
+                tenant?: string;
+                /** @description Maximum number of keys. Default: 100. */
+                limit?: number;
+                /** @description The `id` of the last key of the previous page. */
+                starting_after?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page of keys. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["KeyList"];
+                };
+            };
+        };
+    };
+    createKey: {
+        parameters: {
+            query?: never;
+            header: {
+                /** @description Identifies this key. A request that is repeated with the same key and body gets the same answer, and no second key is made. 1 to 128 visible ASCII characters, raw or as a quoted string, for example a UUID. */
+                "Idempotency-Key": string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["CreateKey"];
+            };
+        };
+        responses: {
+            /** @description The key, with its `secret`. */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["KeyWithSecret"];
+                };
+            };
+        };
+    };
+    rollKey: {
+        parameters: {
+            query?: never;
+            header: {
+                /** @description Identifies this replacement. A request that is repeated with the same key and body gets the same answer, and no second key is made. 1 to 128 visible ASCII characters, raw or as a quoted string, for example a UUID. */
+                "Idempotency-Key": string;
+            };
+            path: {
+                /** @description The id of the key. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": components["schemas"]["RollKey"];
+            };
+        };
+        responses: {
+            /** @description The new key, with its `secret`. */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["KeyWithSecret"];
+                };
+            };
+        };
+    };
+    revokeKey: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The id of the key. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["RevokeKey"];
+            };
+        };
+        responses: {
+            /** @description The revoked key. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Key"];
+                };
+            };
+        };
+    };
+    getMismatch: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The id of the difference. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The difference. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Mismatch"];
+                };
+            };
+        };
+    };
+    getMe: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The operator. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OperatorSelf"];
+                };
+            };
+        };
+    };
+    getTimeline: {
+        parameters: {
+            query?: {
+                /** @description Maximum number of transitions that a page covers. Default: 25. */
+                limit?: number;
+                /** @description The `next_sequence` of the previous page: this page covers the transitions after it. */
+                starting_after?: number;
+            };
+            header?: never;
+            path: {
+                /** @description The id of the payment. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description What happened. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Timeline"];
+                };
+            };
+        };
+    };
+    listApprovals: {
+        parameters: {
+            query?: {
+                /** @description Maximum number of approvals. Default: 100. */
+                limit?: number;
+                /** @description The `id` of the last approval of the previous page. */
+                starting_after?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page of approvals. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ApprovalList"];
+                };
+            };
+        };
+    };
+    getApproval: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The id of the approval. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The approval. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Approval"];
+                };
+            };
+        };
+    };
+    approveRequest: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The id of the approval. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": components["schemas"]["Verdict"];
+            };
+        };
+        responses: {
+            /** @description The approval, which is carried out. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Approval"];
+                };
+            };
+        };
+    };
+    rejectRequest: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The id of the approval. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": components["schemas"]["Verdict"];
+            };
+        };
+        responses: {
+            /** @description The rejected approval. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Approval"];
+                };
+            };
+        };
+    };
+    listTenants: {
+        parameters: {
+            query?: {
+                /** @description Maximum number of tenants. Default: 100. */
+                limit?: number;
+                /** @description The `id` of the last tenant of the previous page. */
+                starting_after?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page of tenants. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TenantList"];
+                };
+            };
+        };
+    };
+    listQueues: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The queues. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["QueueList"];
+                };
+            };
+        };
+    };
+    listQueueEntries: {
+        parameters: {
+            query?: {
+                /** @description Maximum number of entries. Default: 100. */
+                limit?: number;
+                /** @description The `id` of the last entry of the previous page. */
+                starting_after?: string;
+            };
+            header?: never;
+            path: {
+                /** @description One of `claims`, `inquiries`, `returns`, `orders`, `holds`, `orphans`, `orphans_kept`, or the name of a queue of messages (Amazon SQS), as on the dashboard. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page of entries. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["QueueEntryList"];
+                };
+            };
+        };
+    };
+    listJobs: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The jobs. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["JobList"];
+                };
+            };
+        };
+    };
+    getJob: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The id of the job. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The job. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Job"];
+                };
+            };
+        };
+    };
+    listJobRuns: {
+        parameters: {
+            query?: {
+                /** @description Only runs whose scheduled time is this or later. Unix seconds. */
+                created_from?: number;
+                /** @description Only runs whose scheduled time is earlier. Unix seconds. */
+                created_to?: number;
+                /** @description The maximum number of runs. Defaults to 10. */
+                limit?: number;
+                /** @description The `id` of the last run that you have. The page begins with the next older run. */
+                starting_after?: string;
+            };
+            header?: never;
+            path: {
+                /** @description The id of the job. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page of runs. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["JobRunList"];
+                };
+            };
+        };
+    };
+    startJobRun: {
+        parameters: {
+            query?: never;
+            header: {
+                /** @description Identifies this request. A request that is repeated with the same key and body gets the same answer, and the run is for the same time. 1 to 128 visible ASCII characters, raw or as a quoted string, for example a UUID. It is remembered for thirty days. */
+                "Idempotency-Key": string;
+            };
+            path: {
+                /** @description The id of the job. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": components["schemas"]["StartJobRun"];
+            };
+        };
+        responses: {
+            /** @description The run as it was accepted. `Location` shows its progress. */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["JobRun"];
+                };
+            };
+        };
+    };
+    getJobRun: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The id of the job. */
+                id: string;
+                /** @description The id of the run. */
+                run: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The run. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["JobRun"];
+                };
+            };
+        };
+    };
+}

@@ -1,0 +1,151 @@
+import type { ComponentChildren } from 'preact';
+import { createContext } from 'preact';
+import { useCallback, useContext, useEffect, useState } from 'preact/hooks';
+import { type Api, Refused } from './api.ts';
+
+export const Session = createContext<Api | undefined>(undefined);
+
+export function useApi(): Api {
+  const api = useContext(Session);
+  if (api === undefined) throw new Error('a screen is shown before the operator has signed in');
+  return api;
+}
+
+interface Read<Answer> {
+  readonly answer?: Answer;
+  readonly error?: unknown;
+}
+
+/** Reads a path, and again when it changes or when `again` is called. */
+export function useRead<Answer>(path: string): Read<Answer> & { readonly again: () => void } {
+  const api = useApi();
+  const [read, setRead] = useState<Read<Answer>>({});
+  const [turn, setTurn] = useState(0);
+  useEffect(() => {
+    let isWanted = true;
+    api.get<Answer>(path).then(
+      (answer) => isWanted && setRead({ answer }),
+      (error: unknown) => isWanted && setRead({ error }),
+    );
+    return () => {
+      isWanted = false;
+    };
+  }, [api, path, turn]);
+  return { ...read, again: useCallback(() => setTurn((last) => last + 1), []) };
+}
+
+export function Trouble({ error }: { readonly error: unknown }) {
+  const text = error instanceof Error ? error.message : String(error);
+  return (
+    <p role="alert" class="trouble">
+      {text} {error instanceof Refused && <code>{error.code}</code>}
+    </p>
+  );
+}
+
+/** The answer of a read, or that it is awaited or failed. */
+export function Loaded<Answer>({
+  of: { answer, error },
+  children,
+}: {
+  readonly of: Read<Answer>;
+  readonly children: (answer: Answer) => ComponentChildren;
+}) {
+  if (error !== undefined) return <Trouble error={error} />;
+  return answer === undefined ? <p aria-live="polite">Loading …</p> : <>{children(answer)}</>;
+}
+
+export interface Column<Row> {
+  readonly title: string;
+  readonly of: (row: Row) => ComponentChildren;
+  readonly isNumber?: true;
+}
+
+export function Table<Row>({
+  rows,
+  columns,
+  label,
+  none = 'Nothing is here.',
+}: {
+  readonly rows: readonly Row[];
+  readonly columns: readonly Column<Row>[];
+  readonly label: string;
+  readonly none?: string;
+}) {
+  if (rows.length === 0) return <p>{none}</p>;
+  return (
+    <section class="scrolls" tabIndex={0} aria-label={label}>
+      <table>
+        <thead>
+          <tr>
+            {columns.map(({ title, isNumber }) => (
+              <th key={title} scope="col" class={isNumber ? 'number' : ''}>
+                {title}
+              </th>
+            ))}
+          </tr>
+        </thead>
+        <tbody>
+          {rows.map((row, index) => (
+            // biome-ignore lint/suspicious/noArrayIndexKey: rows have no common id and are replaced as a whole
+            <tr key={index}>
+              {columns.map(({ title, of, isNumber }) => (
+                <td key={title} class={isNumber ? 'number' : ''}>
+                  {of(row)}
+                </td>
+              ))}
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </section>
+  );
+}
+
+interface Page<Row> {
+  readonly data: readonly Row[];
+  readonly has_more: boolean;
+}
+
+/** A list of the API, page by page. */
+export function List<Row extends { readonly id?: string }>({
+  path,
+  ...table
+}: {
+  readonly path: string;
+  readonly columns: readonly Column<Row>[];
+  readonly label: string;
+  readonly none?: string;
+}) {
+  const api = useApi();
+  const first = useRead<Page<Row>>(path);
+  const [more, setMore] = useState<{ readonly path: string; readonly pages: readonly Page<Row>[] }>({
+    path,
+    pages: [],
+  });
+  const pages = more.path === path ? more.pages : [];
+  return (
+    <Loaded of={first}>
+      {(page) => {
+        const all = [page, ...pages];
+        const rows = all.flatMap(({ data }) => data);
+        const last = rows.at(-1)?.id;
+        const next = async () => {
+          const join = path.includes('?') ? '&' : '?';
+          const got = await api.get<Page<Row>>(`${path}${join}starting_after=${encodeURIComponent(last ?? '')}`);
+          setMore({ path, pages: [...pages, got] });
+        };
+        return (
+          <>
+            <Table rows={rows} {...table} />
+            {all.at(-1)?.has_more === true && last !== undefined && (
+              <button type="button" onClick={() => void next()}>
+                More
+              </button>
+            )}
+          </>
+        );
+      }}
+    </Loaded>
+  );
+}

@@ -1,0 +1,230 @@
+import { useState } from 'preact/hooks';
+import { Act } from '../act.tsx';
+import type { Schemas } from '../api.ts';
+import { List } from '../parts.tsx';
+import { cause, money, time } from '../show.ts';
+import { About } from './waiting.tsx';
+
+interface Filtered {
+  readonly filters: URLSearchParams;
+}
+
+/** A screen whose list is read again after an act on it. */
+function useTurns(): readonly [turn: number, again: () => void] {
+  const [turn, setTurn] = useState(0);
+  return [turn, () => setTurn((last) => last + 1)];
+}
+
+export function Differences() {
+  type Row = Schemas['MismatchList']['data'][number];
+  return (
+    <>
+      <h1>Differences</h1>
+      <p>Where the books of a processor and the Ledger differ. A correction is made at the payment.</p>
+      <List<Row>
+        label="Differences"
+        path="/v1/admin/mismatches"
+        none="The books agree."
+        columns={[
+          { title: 'Payment', of: ({ payment }) => <About id={payment} /> },
+          { title: 'Kind', of: ({ kind }) => kind },
+          { title: 'Processor', isNumber: true, of: (row) => money(row.processor_amount, row.currency) },
+          { title: 'Ledger', isNumber: true, of: (row) => money(row.ledger_amount, row.currency) },
+          { title: 'Difference', isNumber: true, of: (row) => money(row.difference, row.currency) },
+          { title: 'Status', of: ({ status }) => status },
+          { title: 'First seen', of: (row) => time(row.first_seen) },
+        ]}
+      />
+    </>
+  );
+}
+
+export function Approvals() {
+  type Row = Schemas['ApprovalList']['data'][number];
+  const [turn, again] = useTurns();
+  return (
+    <>
+      <h1>Approvals</h1>
+      <p>Corrections and decisions above the limit of the deployment need a second person.</p>
+      <List<Row>
+        key={turn}
+        label="Approvals"
+        path="/v1/admin/approvals"
+        none="No request has needed a second person."
+        columns={[
+          { title: 'Payment', of: ({ payment }) => <About id={payment} /> },
+          { title: 'Request', of: ({ request }) => request.type },
+          { title: 'Amount', isNumber: true, of: ({ amount, currency }) => money(amount, currency) },
+          { title: 'Asked by', of: (row) => row.requested_by.operator },
+          { title: 'Status', of: ({ status }) => status },
+          {
+            title: 'Verdict',
+            of: ({ id, status }) => {
+              const because = status === 'pending_approval' ? undefined : `It is ${status}.`;
+              const path = `/v1/admin/approvals/${id}`;
+              return (
+                <span class="acts">
+                  <Act
+                    name="Approve"
+                    does="Carries the request out, once."
+                    role="approver"
+                    because={because}
+                    path={`${path}/approve`}
+                    fields={[]}
+                    done={again}
+                  />
+                  <Act
+                    name="Reject"
+                    does="The request ends without effect."
+                    role="approver"
+                    because={because}
+                    path={`${path}/reject`}
+                    fields={[]}
+                    done={again}
+                  />
+                </span>
+              );
+            },
+          },
+        ]}
+      />
+    </>
+  );
+}
+
+export function Jobs() {
+  type Row = Schemas['JobList']['data'][number];
+  return (
+    <>
+      <h1>Jobs</h1>
+      <List<Row>
+        label="Jobs"
+        path="/v1/admin/jobs"
+        columns={[
+          { title: 'Job', of: ({ id }) => <a href={`#/jobs/${id}`}>{id}</a> },
+          { title: 'Why', of: ({ why }) => why },
+          { title: 'Schedule', of: (row) => `${row.schedule} ${row.time_zone ?? ''}` },
+          { title: 'Next run', of: (row) => time(row.next_run) },
+        ]}
+      />
+    </>
+  );
+}
+
+export function Runs({ id }: { readonly id: string }) {
+  type Row = Schemas['JobRunList']['data'][number];
+  const [turn, again] = useTurns();
+  const path = `/v1/admin/jobs/${encodeURIComponent(id)}/runs`;
+  return (
+    <>
+      <h1>Job {id}</h1>
+      <p class="acts">
+        <Act
+          name="Run now"
+          does="Starts one run. A run that is under way is finished first."
+          role="operator"
+          path={path}
+          fields={[]}
+          done={again}
+        />
+      </p>
+      <List<Row>
+        key={turn}
+        label={`Runs of ${id}`}
+        path={path}
+        none="It has not run."
+        columns={[
+          { title: 'For', of: (row) => time(row.scheduled_for) },
+          { title: 'Status', of: ({ status }) => status },
+          { title: 'Done', isNumber: true, of: ({ done }) => done },
+          { title: 'Left', isNumber: true, of: ({ left }) => left },
+          { title: 'Failed', isNumber: true, of: ({ failed }) => failed },
+          { title: 'Reason', of: ({ reason }) => reason ?? '–' },
+        ]}
+      />
+    </>
+  );
+}
+
+export function Keys() {
+  type Row = Schemas['KeyList']['data'][number];
+  return (
+    <>
+      <h1>Keys</h1>
+      <List<Row>
+        label="Keys"
+        path="/v1/admin/keys"
+        columns={[
+          { title: 'Key', of: ({ id }) => <code>{id}</code> },
+          { title: 'Name', of: ({ name }) => name },
+          {
+            title: 'Of',
+            of: ({ tenant, mode, role }) => (tenant === null ? `operator, ${role}` : `${tenant}, ${mode}`),
+          },
+          { title: 'Created', of: ({ created }) => time(created) },
+          { title: 'Last used', of: (row) => row.last_used ?? '–' },
+          { title: 'Revoked', of: ({ revoked }) => (revoked === null ? 'no' : time(revoked)) },
+        ]}
+      />
+    </>
+  );
+}
+
+export function Tenants() {
+  type Row = Schemas['TenantList']['data'][number];
+  return (
+    <>
+      <h1>Tenants</h1>
+      <List<Row>
+        label="Tenants"
+        path="/v1/admin/tenants"
+        columns={[
+          { title: 'Tenant', of: ({ id }) => <code>{id}</code> },
+          { title: 'Name', of: ({ name }) => name },
+          { title: 'Created', of: ({ created }) => time(created) },
+          {
+            title: 'Activity',
+            of: ({ id }) => (
+              <>
+                <a href={`#/activity?tenant=${id}&mode=live`}>live</a>{' '}
+                <a href={`#/activity?tenant=${id}&mode=test`}>test</a>
+              </>
+            ),
+          },
+        ]}
+      />
+    </>
+  );
+}
+
+export function Activity({ filters }: Filtered) {
+  type Row = Schemas['ActivityList']['data'][number];
+  const query = filters.toString();
+  return (
+    <>
+      <h1>Activity</h1>
+      <p>
+        {filters.get('tenant') === null ? 'Of the deployment' : `Of ${filters.get('tenant')}, ${filters.get('mode')}`},
+        newest first.
+      </p>
+      <List<Row>
+        label="Activity"
+        path={`/v1/admin/activity${query === '' ? '' : `?${query}`}`}
+        columns={[
+          { title: 'Time', of: ({ created }) => time(created) },
+          { title: 'Act', of: ({ action }) => action },
+          { title: 'By', of: (row) => cause(row.caused_by) },
+          {
+            title: 'About',
+            of: ({ about }) =>
+              about.map((id) => (
+                <div key={id}>
+                  <About id={id} />
+                </div>
+              )),
+          },
+        ]}
+      />
+    </>
+  );
+}

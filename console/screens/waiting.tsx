@@ -1,0 +1,64 @@
+import type { Schemas } from '../api.ts';
+import { List, Loaded, Table, useRead } from '../parts.tsx';
+import { age } from '../show.ts';
+
+type Queues = Schemas['QueueList'];
+type QueueRow = Queues['data'][number];
+
+/** All queues, with how many wait and for how long. */
+export function Waiting() {
+  const read = useRead<Queues>('/v1/admin/queues');
+  return (
+    <>
+      <h1>Waiting for work</h1>
+      <p>Queues of unfinished work. A queue that a job empties needs a person only when its oldest entry is old.</p>
+      <Loaded of={read}>
+        {({ data }) => (
+          <Table<QueueRow>
+            label="Queues"
+            rows={data}
+            columns={[
+              { title: 'Queue', of: ({ id }) => <a href={`#/waiting/${id}`}>{id}</a> },
+              { title: 'What waits', of: ({ description }) => description },
+              {
+                title: 'Waiting',
+                isNumber: true,
+                of: ({ waiting, more_waiting: more }) => `${waiting}${more ? '+' : ''}`,
+              },
+              { title: 'Oldest', isNumber: true, of: ({ oldest_age: oldest }) => age(oldest) },
+              { title: 'Emptied by', of: ({ job }) => (job === null ? '–' : <a href={`#/jobs/${job}`}>{job}</a>) },
+            ]}
+          />
+        )}
+      </Loaded>
+    </>
+  );
+}
+
+type Entry = Schemas['QueueEntryList']['data'][number];
+
+/** The entries of one queue. */
+export function Queue({ id }: { readonly id: string }) {
+  return (
+    <>
+      <h1>Queue {id}</h1>
+      <List<Entry>
+        label={`Entries of ${id}`}
+        path={`/v1/admin/queues/${encodeURIComponent(id)}`}
+        none="Nothing waits here."
+        columns={[
+          { title: 'About', of: ({ about }) => <About id={about} /> },
+          { title: 'Part', of: ({ part }) => <code>{part ?? '–'}</code> },
+          { title: 'Age', isNumber: true, of: ({ age: seconds }) => age(seconds) },
+          { title: 'Needs a person', of: ({ needs_operator: needs }) => (needs ? 'yes' : 'no') },
+          { title: 'Reason', of: ({ reason }) => reason ?? '–' },
+        ]}
+      />
+    </>
+  );
+}
+
+export function About({ id }: { readonly id: string | null }) {
+  if (id === null) return <>–</>;
+  return id.startsWith('pay_') ? <a href={`#/payments/${id}`}>{id}</a> : <code>{id}</code>;
+}

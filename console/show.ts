@@ -1,0 +1,25 @@
+/** @param minor minor units */
+export function money(minor: number | null | undefined, currency: string): string {
+  if (minor === null || minor === undefined) return '–';
+  const digits = new Intl.NumberFormat('en', { style: 'currency', currency }).resolvedOptions().maximumFractionDigits;
+  return `${(minor / 10 ** (digits ?? 2)).toFixed(digits)} ${currency}`;
+}
+
+/** @param seconds Unix seconds */
+export function time(seconds: number | null | undefined): string {
+  return seconds === null || seconds === undefined ? '–' : new Date(seconds * 1000).toISOString().replace('.000Z', 'Z');
+}
+
+/** @param seconds a duration */
+export function age(seconds: number | null | undefined): string {
+  if (seconds === null || seconds === undefined) return '–';
+  if (seconds < 120) return `${seconds} s`;
+  if (seconds < 7_200) return `${Math.floor(seconds / 60)} min`;
+  return seconds < 172_800 ? `${Math.floor(seconds / 3_600)} h` : `${Math.floor(seconds / 86_400)} d`;
+}
+
+/** Who or what caused a transition or an act. */
+export function cause(by: Readonly<Record<string, unknown>> | undefined): string {
+  const { type, operator, request_id: request, run_id: run, event_id: event } = by ?? {};
+  return [type, operator, request ?? run ?? event].filter((part) => typeof part === 'string').join(' ');
+}

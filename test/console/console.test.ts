@@ -1,0 +1,247 @@
+import { once } from 'node:events';
+import { mkdir, mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { join, resolve } from 'node:path';
+import { gzipSync } from 'node:zlib';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import axe from 'axe-core';
+import type { Page } from 'playwright-core';
+import { listenerOf } from '../../examples/listener.ts';
+import { documentsApi } from '../../lambdas/api-docs/documents-api.ts';
+import type { PaymentId } from '../../lambdas/kernel/ids.ts';
+import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
+import { buildConsole } from '../../lib/lambda-code.ts';
+import { HAS_BROWSER, RealBrowser } from '../client/browser.ts';
+import { paymentRequest } from '../payments/payment-fixtures.ts';
+import { Api, dataOf, OPERATOR_KEY } from '../world/api.ts';
+import { gatewayEvent } from '../world/gateway-event.ts';
+
+const VIEWER_KEY = 'ok_viewerviewerviewerviewer';
+/** Stages and prefixes are part of the address at API Gateway. */
+const PREFIX = '/live';
+const MOST_BYTES = 120_000;
+
+let folder: string;
+let built: string;
+let documents: ReturnType<typeof documentsApi>;
+beforeAll(async () => {
+  await mkdir('dist', { recursive: true });
+  folder = resolve(await mkdtemp('dist/console-'));
+  built = join(folder, 'console');
+  buildConsole(built);
+  documents = documentsApi(
+    (name) => readFile(join(folder, name), 'utf8'),
+    systemDigest,
+    () => readdir(join(built, 'assets')),
+  );
+});
+afterAll(() => rm(folder, { recursive: true, force: true }));
+
+describe('the files of the console', () => {
+  test('are small, hashed and kept for ever, but for the page that names them', async () => {
+    const page = await documents(gatewayEvent('GET', '/console/'));
+    expect(page.headers).toMatchObject({ 'Cache-Control': 'no-cache' });
+    expect(String(page.headers?.['Content-Security-Policy'])).toMatch(
+      /^default-src 'none'; script-src 'self'; style-src 'self';/,
+    );
+    expect(page.body).not.toMatch(/https?:|\/\/|<script>|<style|style=|\son[a-z]+=/);
+    const names = [...page.body.matchAll(/(?:href|src)="\.\/(assets\/[^"]+)"/g)].map(([, name = '']) => name);
+    expect(names).toHaveLength(2);
+    let bytes = gzipSync(page.body).length;
+    for (const name of names) {
+      const { statusCode, headers, body } = await documents(gatewayEvent('GET', `/console/${name}`));
+      expect([statusCode, headers?.['Cache-Control']]).toEqual([200, 'public, max-age=31536000, immutable']);
+      bytes += gzipSync(body).length;
+    }
+    expect(bytes).toBeLessThan(MOST_BYTES);
+  });
+
+  test.each(['/console/index.html', '/console/assets/none.js', '/console/assets/../index.html', '/console/assets'])(
+    'no other file is served: %s',
+    async (path) => {
+      expect((await documents(gatewayEvent('GET', path))).statusCode).toBe(404);
+    },
+  );
+
+  test('the address without a slash leads to the page', async () => {
+    const { statusCode, headers } = await documents(gatewayEvent('GET', '/console'));
+    expect([statusCode, headers?.['Location']]).toEqual([308, 'console/']);
+  });
+});
+
+// The package of the browser has none for other platforms.
+(HAS_BROWSER ? describe : describe.skip)('an operator in a browser', () => {
+  let browser: RealBrowser;
+  let server: Server;
+  let url: string;
+  let api: Api;
+  /** What the page has written: method and path. */
+  let written: string[];
+  let violations: string[];
+
+  beforeAll(async () => {
+    browser = RealBrowser.unpack(folder);
+    server = createServer(listenerOf(backend)).listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    url = `http://127.0.0.1:${(server.address() as AddressInfo).port}${PREFIX}/console`;
+  });
+  afterAll(() => {
+    server.close();
+    server.closeAllConnections();
+  });
+  beforeEach(() => {
+    written = [];
+    violations = [];
+  });
+  afterEach(() => browser.kill());
+
+  /** API Gateway, with its stage. */
+  async function backend(request: Request): Promise<Response> {
+    const { pathname, search } = new URL(request.url);
+    const path = pathname.slice(PREFIX.length);
+    if (path.startsWith('/console')) {
+      const { statusCode, headers, body } = await documents(gatewayEvent('GET', path));
+      return new Response(body, { status: statusCode, headers: headers as Record<string, string> });
+    }
+    if (!path.startsWith('/v1/')) return new Response(null, { status: 404 });
+    const { authorization = '', ...headers } = Object.fromEntries(request.headers);
+    if (request.method !== 'GET') written.push(`${request.method} ${path}`);
+    const text = await request.text();
+    const reply = await api.ask(request.method, `${path}${search}`, {
+      headers: { ...headers, Authorization: authorization },
+      event: { body: text === '' ? null : text },
+    });
+    return new Response(reply.text, { status: reply.status, headers: reply.headers });
+  }
+
+  async function signedIn(key = OPERATOR_KEY): Promise<Page> {
+    const page = await browser.open(url);
+    page.on('console', (message) => {
+      if (/Content Security Policy/.test(message.text())) violations.push(message.text());
+    });
+    page.on('pageerror', (error) => violations.push(String(error)));
+    await page.getByLabel('Operator’s key').fill(key);
+    await page.getByRole('button', { name: 'Sign in' }).click();
+    await page.getByRole('navigation').waitFor();
+    return page;
+  }
+
+  /** Payment ids are long, so a person follows links. */
+  async function openPayment(page: Page, id: string): Promise<void> {
+    await page.getByRole('link', { name: 'Payments' }).click();
+    await page.getByLabel('Payment id').fill(id);
+    await page.getByRole('button', { name: 'Show' }).click();
+    await page.getByRole('heading', { name: 'What happened' }).waitFor();
+  }
+
+  /** The rules of axe that need no look at colours under a policy without inline styles. */
+  async function accessible(page: Page): Promise<void> {
+    // Scripts of the test are not the page's: the policy is for what the page loads.
+    await page.evaluate(axe.source);
+    const found = await page.evaluate<string[]>(
+      `axe.run().then(({ violations }) => violations.map(({ id, nodes }) => id + ' ' + nodes.map(({ html }) => html).join(' ')))`,
+    );
+    expect(found).toEqual([]);
+  }
+
+  test('finds the payment whose process was killed, and reads its story', async () => {
+    api = new Api();
+    const request = paymentRequest('k');
+    await api.world.claimThenDie(request, true);
+    api.clock.advance(30_000);
+    const page = await signedIn();
+    await page.getByRole('link', { name: 'claims', exact: true }).click();
+    await page.getByRole('link', { name: request.paymentId }).click();
+    await page.getByText('not completed; lease until').waitFor();
+    await api.world.pay(request);
+    await page.reload();
+    // The key was in the memory of the page.
+    await page.getByLabel('Operator’s key').fill(OPERATOR_KEY);
+    await page.getByRole('button', { name: 'Sign in' }).click();
+    await page.getByText('taken over: the lease of the owner had ended').waitFor();
+    await page.getByText('looked up, heard succeeded').waitFor();
+    await page.getByText('Debits less credits: 0.00 EUR').waitFor();
+    await accessible(page);
+    expect(violations).toEqual([]);
+  });
+
+  async function inReview(): Promise<PaymentId> {
+    api = new Api();
+    const id = await api.paid('k', { source: 'tok_async' });
+    const { inside } = api.processor;
+    const [charge] = inside.all;
+    await inside.correct(charge?.chargeId ?? '', { status: 'succeeded', amount_captured: 600 });
+    await api.world.learn(id);
+    return id;
+  }
+
+  test('ends a stuck payment within ten clicks; a double click is one act', async () => {
+    const id = await inReview();
+    const page = await signedIn();
+    await openPayment(page, id);
+    await page.getByRole('button', { name: 'Decide' }).click();
+    const dialog = page.getByRole('dialog', { name: 'Decide' });
+    await accessible(page);
+    await dialog.getByLabel('Outcome').selectOption('succeeded');
+    await dialog.getByLabel('Captured amount').fill('600');
+    await dialog.getByLabel('Reason').fill('<img src=x onerror=alert(1)> Seen on the statement');
+    await dialog.getByRole('button', { name: 'Preview' }).click();
+    await dialog.getByText('"dry_run"').waitFor();
+    await dialog.getByRole('button', { name: 'Decide' }).dblclick();
+    await page.getByText('The decision was recorded.').waitFor();
+    await page.getByText('<img src=x onerror=alert(1)> Seen on the statement').first().waitFor();
+    await page.getByText('Debits less credits: 0.00 EUR').waitFor();
+    expect((await api.get(`/v1/payments/${id}`)).body).toMatchObject({ status: 'succeeded', amount_captured: 600 });
+    expect(dataOf(await api.get(`/v1/decisions?payment=${id}`))).toHaveLength(1);
+    expect(violations).toEqual([]);
+  });
+
+  test('who may only look sees each act disabled, with the reason', async () => {
+    const id = await inReview();
+    api.registerOperator(VIEWER_KEY, { operator: 'Vera Example', role: 'viewer' });
+    const page = await signedIn(VIEWER_KEY);
+    await openPayment(page, id);
+    for (const name of ['Decide', 'Correct', 'Annotate'])
+      expect(await page.getByRole('button', { name, exact: true }).isDisabled()).toBe(true);
+    await page.getByText('Your role is viewer; this needs operator.').first().waitFor();
+    expect(written).toEqual([]);
+  });
+
+  test('every screen opens, in the dark and on a phone, without a violation', async () => {
+    api = new Api();
+    await api.paid('k', { capture: 'manual' });
+    const page = await signedIn();
+    await page.setViewportSize({ width: 390, height: 800 });
+    await page.emulateMedia({ colorScheme: 'dark' });
+    for (const name of [
+      'Waiting for work',
+      'Payments',
+      'Differences',
+      'Approvals',
+      'Jobs',
+      'Keys',
+      'Tenants',
+      'Activity',
+    ]) {
+      await page.getByRole('link', { name, exact: true }).click();
+      await page.getByRole('heading', { name, level: 1 }).waitFor();
+      await page.getByText('Loading').waitFor({ state: 'detached' });
+      expect([name, await page.getByRole('alert').count()]).toEqual([name, 0]);
+      await accessible(page);
+      const beyond = await page.evaluate<number>(
+        'document.documentElement.scrollWidth - document.documentElement.clientWidth',
+      );
+      expect([name, beyond]).toEqual([name, 0]);
+    }
+    expect(violations).toEqual([]);
+  });
+
+  test('a wrong key is refused in words', async () => {
+    api = new Api();
+    const page = await browser.open(url);
+    await page.getByLabel('Operator’s key').fill('ok_wrongwrongwrongwrongwro');
+    await page.getByRole('button', { name: 'Sign in' }).click();
+    await page.getByRole('alert').getByText('unauthorized').waitFor();
+  });
+});
