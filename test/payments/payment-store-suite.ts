@@ -115,7 +115,11 @@ export function describePaymentStore(name: string, make: () => Promise<StoreUnde
 
   /** The store's clock tells when a record is changed in place. */
   const CHANGED = { changedAtMs: expect.any(Number) };
-  const taken = () => ({ ...openRecord(id, { owner: OWNER_B, leaseExpiresAtMs: 99 }), ...CHANGED });
+  const taken = (how: { readonly released?: true } = {}) => ({
+    ...openRecord(id, { owner: OWNER_B, leaseExpiresAtMs: 99 }),
+    ...CHANGED,
+    earlier: [{ owner: openRecord(id).owner, untilMs: expect.any(Number), ...how }],
+  });
 
   describe(`${name}: takeover`, () => {
     test('gives the claim to the new owner, once', async () => {
@@ -141,7 +145,7 @@ export function describePaymentStore(name: string, make: () => Promise<StoreUnde
       const stale = openRecord(id, { released: true, leaseExpiresAtMs: 0 });
       expect(await store.readRecord(chargeOperation(id))).toEqual({ ...stale, ...CHANGED });
       expect(await store.takeOver({ stale, owner: OWNER_B, leaseExpiresAtMs: 99 })).toEqual({ kind: 'taken' });
-      expect(await store.readRecord(chargeOperation(id))).toEqual(taken());
+      expect(await store.readRecord(chargeOperation(id))).toEqual(taken({ released: true }));
     });
   });
 
