@@ -13,6 +13,7 @@ import { RowFiles } from '../lambdas/archive/store/row-files.ts';
 import { s3Client } from '../lambdas/archive/store/s3-archive.ts';
 import { S3Objects } from '../lambdas/archive/store/s3-objects.ts';
 import { StoredManifests } from '../lambdas/archive/store/stored-manifests.ts';
+import { ARCHIVED_WITHIN_MS } from '../lambdas/archive/use/audit-archive.ts';
 import { rowsBetween } from '../lambdas/archive/use/rows-between.ts';
 import { type ManifestFinding, verifyManifests } from '../lambdas/archive/use/verify-manifests.ts';
 import { ROWS_BEGIN, type RowFinding, type RowsState, verifyRows } from '../lambdas/archive/use/verify-rows.ts';
@@ -27,8 +28,6 @@ import { type AwsTarget, archiveBucket, openTables } from './deployment.ts';
 import { CliFailure, ExitCode } from './failure.ts';
 import { isoTime, readSeconds, type Session } from './session.ts';
 
-/** A row is in the archive after its batching window, at most five minutes, and the time of a batch. */
-const ARCHIVED_WITHIN_MS = 30 * 60_000;
 /** Maximum number of findings that are printed. The JSON document contains all that were kept. */
 const MOST_SHOWN = 50;
 

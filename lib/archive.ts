@@ -13,7 +13,7 @@ import type { DataStack } from './data-stack.ts';
 import type { Settings } from './settings.ts';
 
 export interface ArchiveProps {
-  readonly data: Pick<DataStack, 'ledger'>;
+  readonly data: Pick<DataStack, 'ledger' | 'registry'>;
   readonly logs: FunctionLogs;
   readonly bucket: ArchiveBucket;
   readonly settings: Pick<Settings, 'archiveBatchSeconds' | 'archiveKeyArn' | 'archiveSigningKeyArn'>;
@@ -75,7 +75,7 @@ export class Archive extends Construct {
         onFailure: new SqsDlq(this.parked),
       }),
     );
-    this.auditor = new ArchiveAuditor(this, 'Auditor', { logs, bucket, settings }).auditor;
+    this.auditor = new ArchiveAuditor(this, 'Auditor', { data, logs, bucket, settings }).auditor;
     new RunbookAlarm(this, 'RecordsParked', {
       description: 'Records of the Ledger could not be archived and were parked.',
       entry: 'the-archive-is-behind',

@@ -75,6 +75,9 @@ const EVENTS: Readonly<Record<ValueOf<typeof EventMetric>, Meaning>> = {
 
 const ARCHIVE: Readonly<Record<ArchiveMetric, Meaning>> = {
   archive_listed: 'Hours in which a manifest lists everything that arrived in the archive.',
+  archive_stopped: 'Hours of which an outcome was not archived an hour later, nor anything after it.',
+  archive_differs:
+    'Places at which a verification by the auditor found a difference. The log line `audited` names the first.',
 };
 
 const VENDORS: Readonly<Record<OutboundMetric, Meaning>> = {

@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { Environment } from '../kernel/contract/environment.ts';
-import { queueUrl, readVariables, type Variables } from '../kernel/platform/variables.ts';
+import { queueUrl, readVariables, tableName, type Variables } from '../kernel/platform/variables.ts';
 
 const bucket = z.string('is not set').min(3, 'must be the name of a bucket');
 
@@ -20,6 +20,8 @@ export function readArchiverConfig(environment: Variables): {
 
 const auditorEnvironment = z.object({
   [Environment.archiveBucket]: bucket,
+  [Environment.ledgerTable]: tableName,
+  [Environment.registryTable]: tableName,
   [Environment.archiveSigningKey]: z.string().startsWith('arn:', 'must be the ARN of a KMS key').optional(),
 });
 
@@ -28,7 +30,12 @@ export function readAuditorConfig(environment: Variables): {
   readonly bucket: string;
   /** @default manifests are not signed */
   readonly signingKey: string | undefined;
+  readonly tables: { readonly ledger: string; readonly registry: string };
 } {
   const data = readVariables(auditorEnvironment, environment);
-  return { bucket: data[Environment.archiveBucket], signingKey: data[Environment.archiveSigningKey] };
+  return {
+    bucket: data[Environment.archiveBucket],
+    signingKey: data[Environment.archiveSigningKey],
+    tables: { ledger: data[Environment.ledgerTable], registry: data[Environment.registryTable] },
+  };
 }

@@ -1,17 +1,37 @@
+import { mkdtempSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import * as z from 'zod';
+import { type ActivityChain, nameOfChain } from '../activity/domain/activity.ts';
 import { AUDITOR_WORKS_SECONDS } from '../archive/contract.ts';
+import { slicesOf } from '../archive/domain/audit-slices.ts';
+import { judgeBucket } from '../archive/domain/judge-bucket.ts';
+import type { Bounds } from '../archive/domain/judge-chain.ts';
 import { readAuditorConfig } from '../archive/settings.ts';
+import { archivedLines } from '../archive/store/archived-lines.ts';
+import { DynamoDbLedgerRows } from '../archive/store/dynamodb-ledger-rows.ts';
 import { kmsClient, kmsSigner } from '../archive/store/kms-signer.ts';
+import { doubledObjects, readBucket } from '../archive/store/read-bucket.ts';
+import { RowFiles } from '../archive/store/row-files.ts';
 import { S3Archive, s3Client } from '../archive/store/s3-archive.ts';
 import { S3Objects } from '../archive/store/s3-objects.ts';
 import { StoredManifests } from '../archive/store/stored-manifests.ts';
+import { type AuditTools, auditBetween, firstHourMs, isStopped } from '../archive/use/audit-archive.ts';
+import { rowsBetween } from '../archive/use/rows-between.ts';
 import { writeManifests } from '../archive/use/write-manifests.ts';
 import { AUDITOR_SERVICE } from '../kernel/contract/archive.ts';
+import { LedgerRow } from '../kernel/contract/rows.ts';
 import { type Buckets, type Keys, type Platform, systemPlatform } from '../kernel/platform/system-platform.ts';
 import { standardTelemetry } from '../kernel/platform/telemetry.ts';
 import { idempotently } from '../once/idempotently.ts';
 import type { OperationRunner } from '../once/use/operation-runner.ts';
+import { LedgerChains } from '../orders/store/ledger-chains.ts';
+import { DynamoDbOwners } from '../tenants/store/tenant-owners.ts';
 
-/** Lists each hour what arrived in the archive. A run that failed is repeated, and the next one lists what it did not. */
+/** An operator can ask for a time instead of what is due. Unix milliseconds. */
+const request = z.object({ fromMs: z.int().min(0), untilMs: z.int().min(0) });
+
+/** Lists each hour what arrived in the archive, and verifies a part of it. A run that failed is repeated, and changes nothing twice. */
 export const handler = idempotently(
   { unit: 'the manifest of an hour', record: 'its object in the archive, which is named after its number' },
   (runner) => wire({ ...systemPlatform(), s3: s3Client, kms: kmsClient }, runner),
@@ -19,7 +39,7 @@ export const handler = idempotently(
 
 export function wire(platform: Platform & Buckets & Keys, _runner: OperationRunner) {
   const { clock, digest, variables } = platform;
-  const { bucket, signingKey } = readAuditorConfig(variables);
+  const { bucket, signingKey, tables } = readAuditorConfig(variables);
   const telemetry = standardTelemetry(AUDITOR_SERVICE, platform.instruments);
   const s3 = platform.s3();
   const [writer, reader] = [new S3Archive(s3, bucket), new S3Objects(s3, bucket)];
@@ -29,12 +49,64 @@ export function wire(platform: Platform & Buckets & Keys, _runner: OperationRunn
     text: (name) => reader.text(name),
   });
   const sign = signingKey === undefined ? undefined : kmsSigner(platform.kms(), signingKey);
-  return async (): Promise<void> => {
-    const deadlineMs = clock.nowMs() + AUDITOR_WORKS_SECONDS * 1_000;
-    const written = await writeManifests({ manifests, digest, clock, sign }, deadlineMs);
+  const outcomes = new LedgerChains(platform.documents, tables, platform);
+  const tools: AuditTools = {
+    manifests,
+    digest,
+    archive: archivedLines(reader),
+    ledger: ledgerOf(platform, tables, outcomes),
+    parts: () => new RowFiles(mkdtempSync(join(tmpdir(), 'audit-'))),
+    bucket: async (bounds) => [
+      ...judgeBucket(bucket, await readBucket(s3, bucket)),
+      ...(await doubledObjects(s3, bucket, bounds)),
+    ],
+  };
+
+  const audit = async (bounds: Bounds): Promise<void> => {
+    const { lines, findings, further } = await auditBetween(tools, bounds, clock.nowMs());
+    const found = findings.length + further;
+    const first = findings.slice(0, MOST_LOGGED).map((finding) => JSON.stringify(finding));
+    const details = { ...bounds, lines, found, first: first.join('\n') };
+    telemetry.run('audited', found === 0 ? {} : { archive_differs: found }, details);
+  };
+
+  return async (event: unknown): Promise<void> => {
+    const asked = request.safeParse(event);
+    if (asked.success) return audit(asked.data);
+    const nowMs = clock.nowMs();
+    const written = await writeManifests({ manifests, digest, clock, sign }, nowMs + AUDITOR_WORKS_SECONDS * 1_000);
     const objects = written.reduce((sum, each) => sum + each.objects.length, 0);
     const newest = await manifests.newest();
     const isWhole = newest?.kind === 'read' && !newest.manifest.isPart;
-    telemetry.run('listed', isWhole ? { archive_listed: 1 } : {}, { manifests: written.length, objects });
+    const stopped = await isStopped(tools, outcomes, nowMs);
+    const counts = { ...(isWhole ? { archive_listed: 1 } : {}), ...(stopped ? { archive_stopped: 1 } : {}) };
+    telemetry.run('listed', counts, { manifests: written.length, objects });
+    const firstMs = await firstHourMs(tools);
+    for (const bounds of firstMs === undefined ? [] : slicesOf(nowMs, firstMs)) await audit(bounds);
+  };
+}
+
+/** Findings in a line of the log. `payonce verify` names all. */
+const MOST_LOGGED = 5;
+const OWNERS_AT_ONCE = 100;
+const OF_DEPLOYMENT: readonly ActivityChain[] = ['deployment', 'settings'];
+
+function ledgerOf(
+  { documents, ...pacing }: Platform,
+  tables: { readonly ledger: string; readonly registry: string },
+  outcomes: LedgerChains,
+): AuditTools['ledger'] {
+  const rows = new DynamoDbLedgerRows(documents, tables.ledger, pacing);
+  const owners = new DynamoDbOwners(documents, tables.registry, pacing);
+  return async (bounds) => {
+    const chains: ActivityChain[] = [...OF_DEPLOYMENT];
+    for (let after: string | undefined, isMore = true; isMore; ) {
+      const page = await owners.list(after, OWNERS_AT_ONCE);
+      chains.push(...page.map(({ owner }) => owner));
+      after = page.at(-1)?.name;
+      isMore = page.length === OWNERS_AT_ONCE;
+    }
+    const activity = chains.map((chain) => `${LedgerRow.activity}${nameOfChain(chain)}`);
+    return rowsBetween(rows, outcomes, bounds, activity);
   };
 }

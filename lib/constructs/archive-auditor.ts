@@ -1,10 +1,13 @@
 import { Aws, Duration, TimeZone, Validations } from 'aws-cdk-lib';
+import { PolicyStatement } from 'aws-cdk-lib/aws-iam';
 import { Schedule, ScheduleExpression } from 'aws-cdk-lib/aws-scheduler';
 import { LambdaInvoke } from 'aws-cdk-lib/aws-scheduler-targets';
 import { Construct } from 'constructs';
 import { AUDITOR_WORKS_SECONDS } from '../../lambdas/archive/contract.ts';
 import { AUDITOR_SERVICE } from '../../lambdas/kernel/contract/archive.ts';
 import { Environment } from '../../lambdas/kernel/contract/environment.ts';
+import { RegistryRow } from '../../lambdas/kernel/contract/rows.ts';
+import type { DataStack } from '../data-stack.ts';
 import type { Settings } from '../settings.ts';
 import type { ArchiveBucket } from './archive-bucket.ts';
 import { type FunctionLogs, PayonceFunction } from './payonce-function.ts';
@@ -13,19 +16,30 @@ import { RunbookAlarm } from './runbook-alarm.ts';
 import { schedulerRole } from './scheduler-role.ts';
 
 export interface ArchiveAuditorProps {
+  readonly data: Pick<DataStack, 'ledger' | 'registry'>;
   readonly logs: FunctionLogs;
   readonly bucket: ArchiveBucket;
   readonly settings: Pick<Settings, 'archiveKeyArn' | 'archiveSigningKeyArn'>;
 }
 
+const READ_BUCKET = [
+  's3:ListBucket',
+  's3:ListBucketVersions',
+  's3:GetBucketObjectLockConfiguration',
+  's3:GetBucketPolicy',
+  's3:GetBucketPublicAccessBlock',
+  's3:GetBucketVersioning',
+  's3:GetLifecycleConfiguration',
+];
+
 /** Hours without a manifest after which the alarm starts: one run may fail. */
 const LATE_HOURS = 3;
 
-/** Each hour, a function lists what arrived in the archive in a manifest. It may write manifests, and no lines. */
+/** Each hour, a function lists what arrived in the archive in a manifest, and verifies a part of it. It may write manifests, and no lines. */
 export class ArchiveAuditor extends Construct {
   readonly auditor: PayonceFunction;
 
-  constructor(scope: Construct, id: string, { logs, bucket, settings }: ArchiveAuditorProps) {
+  constructor(scope: Construct, id: string, { data, logs, bucket, settings }: ArchiveAuditorProps) {
     super(scope, id);
     const { archiveKeyArn, archiveSigningKeyArn } = settings;
     this.auditor = new PayonceFunction(this, 'Function', {
@@ -35,10 +49,15 @@ export class ArchiveAuditor extends Construct {
       memoryMb: 1_024,
       environment: {
         [Environment.archiveBucket]: bucket.name,
+        [Environment.ledgerTable]: data.ledger.table.tableName,
+        [Environment.registryTable]: data.registry.tableName,
         ...(archiveSigningKeyArn === undefined ? {} : { [Environment.archiveSigningKey]: archiveSigningKeyArn }),
       },
     });
     this.#grant(bucket);
+    data.ledger.grantRead(this.auditor, ['payment', 'order', 'activity']);
+    data.ledger.grantFindOutcomes(this.auditor);
+    data.registry.grantRows(this.auditor, 'FindOwners', ['dynamodb:Query'], [RegistryRow.owners]);
     if (archiveSigningKeyArn !== undefined) this.auditor.allow('SignManifests', 'kms:Sign', archiveSigningKeyArn);
     if (archiveKeyArn !== undefined) {
       this.auditor.allow('EncryptManifests', 'kms:GenerateDataKey', archiveKeyArn);
@@ -53,11 +72,25 @@ export class ArchiveAuditor extends Construct {
       evaluationPeriods: LATE_HOURS,
       isSignOfLife: true,
     });
+    new RunbookAlarm(this, 'ArchiveStopped', {
+      description: 'Payments have outcomes, and nothing was archived for an hour.',
+      entry: 'the-archive-is-behind',
+      metric: payonceMetric({ service: AUDITOR_SERVICE, name: 'archive_stopped', period: Duration.hours(1) }),
+      threshold: 1,
+    });
+    new RunbookAlarm(this, 'ArchiveDiffers', {
+      description: 'A verification found that the Ledger, its archive or the bucket does not hold.',
+      entry: 'the-archive-differs',
+      metric: payonceMetric({ service: AUDITOR_SERVICE, name: 'archive_differs', period: Duration.hours(1) }),
+      threshold: 1,
+    });
   }
 
   #grant({ name, shown }: ArchiveBucket): void {
     const bucket = `arn:${Aws.PARTITION}:s3:::${name}`;
-    this.auditor.allow('ListArchive', 's3:ListBucket', bucket);
+    this.auditor.role.addToPrincipalPolicy(
+      new PolicyStatement({ sid: 'ReadBucket', actions: READ_BUCKET, resources: [bucket] }),
+    );
     this.auditor.allow('ReadArchive', 's3:GetObject', `${bucket}/ledger/*`, `${bucket}/manifests/*`);
     this.auditor.allow('WriteManifests', 's3:PutObject', `${bucket}/manifests/*`);
     const reason = 'It lists objects of any name, and writes manifests of any number.';

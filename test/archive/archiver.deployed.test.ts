@@ -156,4 +156,7 @@ test('the auditor lists every object in one manifest of the hour, which holds', 
   expect(verified.findings).toEqual([]);
   expect(verified.objects).toBeGreaterThanOrEqual(names.length);
   expect(verified.manifests).toBeLessThanOrEqual(2);
+  // What is due depends on the hour, so a time is asked for.
+  const Payload = JSON.stringify({ fromMs: Date.now() - 3_600_000, untilMs: Date.now() });
+  expect((await lambda.send(new InvokeCommand({ FunctionName, Payload }))).FunctionError).toBeUndefined();
 });

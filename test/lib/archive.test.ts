@@ -153,6 +153,23 @@ describe('the auditor', () => {
     });
   });
 
+  test('has an alarm for what it finds, and for an archiver that does not run although there is traffic', () => {
+    for (const MetricName of ['archive_differs', 'archive_stopped'])
+      present(archived.service).hasResourceProperties('AWS::CloudWatch::Alarm', {
+        MetricName,
+        Threshold: 1,
+        EvaluationPeriods: 1,
+        AlarmDescription: Match.stringLikeRegexp('docs/runbook.md#the-archive-'),
+      });
+  });
+
+  test('reads the Ledger and the bucket, and may change nothing but write manifests', () => {
+    const statements = statementsByOwner(present(archived.service)).get('ArchiveAuditorFunction') ?? [];
+    const actions = statements.flatMap(({ Effect, Action }) => (Effect === 'Allow' ? [Action].flat() : []));
+    const changing = actions.filter((action) => !/:(Get|List|Query|Describe)/.test(action));
+    expect(new Set(changing.filter((action) => !/^(logs|xray):/.test(action)))).toEqual(new Set(['s3:PutObject']));
+  });
+
   test('signs with the key of the setting, and may do nothing else with a key', async () => {
     const key = 'arn:aws:kms:eu-central-1:444455556666:key/51c4';
     const { service } = await synthesize({ 'payonce:archive': 'true', 'payonce:archiveSigningKeyArn': key });

@@ -110,8 +110,13 @@ export function listedAfter(before: Manifest | undefined): string {
 
 /** From when manifests can list an object that has a name after this text. Unix milliseconds. */
 export function listedFromMs(after: string): number {
-  const [, year, month, day, hour] = /^ledger\/(\d{4})\/(\d{2})\/(\d{2})\/(\d{2})/.exec(after) ?? [];
-  return year === undefined ? 0 : Date.UTC(Number(year), Number(month) - 1, Number(day), Number(hour)) - HOUR_MS;
+  return (hourOfName(after) ?? HOUR_MS) - HOUR_MS;
+}
+
+/** The hour in the name of an object. Unix milliseconds. @returns undefined for another text */
+export function hourOfName(name: string): number | undefined {
+  const [, year, month, day, hour] = /^ledger\/(\d{4})\/(\d{2})\/(\d{2})\/(\d{2})/.exec(name) ?? [];
+  return year === undefined ? undefined : Date.UTC(Number(year), Number(month) - 1, Number(day), Number(hour));
 }
 
 /** Whether an object of this name is in a manifest by now, if it is an object of the archiver. */

@@ -1,0 +1,78 @@
+import { positionAt, type RecentOutcomes, timeOf } from '../../payments/use/transition-reader.ts';
+import { LINES_PREFIX } from '../domain/archive-object.ts';
+import type { Bounds } from '../domain/judge-chain.ts';
+import { hourOfName } from '../domain/manifest.ts';
+import type { LedgerRows } from './ledger-rows.ts';
+import { type VerifyManifestsTools, verifyManifests } from './verify-manifests.ts';
+import { type ArchiveLines, type RowParts, verifyRows } from './verify-rows.ts';
+
+export interface AuditTools extends VerifyManifestsTools {
+  readonly archive: ArchiveLines;
+  /** The rows of a time. */
+  readonly ledger: (bounds: Bounds) => Promise<LedgerRows>;
+  readonly parts: () => RowParts;
+  /** What is wrong with the bucket itself. */
+  readonly bucket: (bounds: Bounds) => Promise<readonly AuditFinding[]>;
+}
+
+export type AuditFinding = { readonly kind: string };
+
+/** A row is in the archive after its batching window, at most five minutes, and the time of a batch. */
+export const ARCHIVED_WITHIN_MS = 30 * 60_000;
+
+/** Verifies everything of a time: Ledger against archive, archive against manifests, and the bucket. */
+export async function auditBetween(
+  tools: AuditTools,
+  bounds: Bounds,
+  nowMs: number,
+): Promise<{ readonly lines: number; readonly findings: readonly AuditFinding[]; readonly further: number }> {
+  const parts = tools.parts();
+  try {
+    const { archive } = tools;
+    const sources = { archive, ledger: await tools.ledger(bounds), parts, save: () => undefined };
+    const { counts, findings, further } = await verifyRows(sources, {
+      bounds,
+      archivedUntilMs: nowMs - ARCHIVED_WITHIN_MS,
+    });
+    const listed = await verifyManifests(tools, bounds, nowMs);
+    const found = [...(await tools.bucket(bounds)), ...listed.findings, ...findings];
+    return { lines: counts.lines, findings: found, further };
+  } finally {
+    parts.close();
+  }
+}
+
+/** When the archive begins: the hour of its first object. @returns undefined when it is empty */
+export async function firstHourMs({ manifests }: Pick<AuditTools, 'manifests'>): Promise<number | undefined> {
+  const [first] = await manifests.objectsAfter(LINES_PREFIX, 1);
+  return first === undefined ? undefined : hourOfName(first);
+}
+
+const HOUR_MS = 60 * 60_000;
+/** Clocks of the writers of rows and that of the Stream differ by less. */
+const SKEW_MS = 60_000;
+/** Manifests in which the newest line is looked for. */
+const RECENT = 3;
+
+/**
+ * Whether an outcome of more than an hour ago is younger than everything in the archive: the archiver does not run, although there is
+ * traffic. Its own metrics do not show it, because an event source mapping that is disabled has none.
+ */
+export async function isStopped(
+  { manifests }: Pick<AuditTools, 'manifests'>,
+  outcomes: RecentOutcomes,
+  nowMs: number,
+): Promise<boolean> {
+  const page = await outcomes.outcomesAfter(positionAt(nowMs - 2 * HOUR_MS), nowMs - HOUR_MS, 1);
+  const [outcome] = page.outcomes;
+  if (outcome === undefined) return false;
+  const newest = await manifests.newest();
+  if (newest?.kind !== 'read') return true;
+  let archivedMs = 0;
+  for (let number = newest.manifest.number; number > Math.max(0, newest.manifest.number - RECENT); number -= 1) {
+    const read = await manifests.read(number);
+    const objects = read?.kind === 'read' ? read.manifest.objects : [];
+    archivedMs = objects.reduce((latest, { last }) => Math.max(latest, last?.atMs ?? 0), archivedMs);
+  }
+  return archivedMs + SKEW_MS < timeOf(outcome.position);
+}

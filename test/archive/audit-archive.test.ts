@@ -1,0 +1,122 @@
+import { beforeAll, describe, expect, test } from '@jest/globals';
+import fc from 'fast-check';
+import { slicesOf } from '../../lambdas/archive/domain/audit-slices.ts';
+import { manifestName } from '../../lambdas/archive/domain/manifest.ts';
+import { archivedLines } from '../../lambdas/archive/store/archived-lines.ts';
+import { StoredManifests } from '../../lambdas/archive/store/stored-manifests.ts';
+import { auditBetween, firstHourMs, isStopped } from '../../lambdas/archive/use/audit-archive.ts';
+import { writeManifests } from '../../lambdas/archive/use/write-manifests.ts';
+import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
+import { positionAt, type RecentOutcomes } from '../../lambdas/payments/use/transition-reader.ts';
+import { SimulatedClock } from '../support/simulated-clock.ts';
+import { archiveOfRows, type MemoryArchive } from './memory-archive.ts';
+import { type Fields, ledgerOf, rowFiles, someLedger } from './verify-world.ts';
+
+const HOUR_MS = 3_600_000;
+const DAY_MS = 24 * HOUR_MS;
+
+let rows: readonly Fields[] = [];
+let lastMs = 0;
+beforeAll(async () => {
+  rows = await someLedger();
+  lastMs = Math.max(...rows.map(({ occurredAtMs }) => Number(occurredAtMs ?? 0)));
+});
+
+async function audit(archive: MemoryArchive, ledger = rows, ageMs = HOUR_MS) {
+  const manifests = new StoredManifests(archive);
+  const clock = new SimulatedClock(lastMs + ageMs);
+  await writeManifests({ manifests, digest: systemDigest, clock }, clock.nowMs());
+  const tools = {
+    manifests,
+    digest: systemDigest,
+    archive: archivedLines(archive),
+    ledger: async () => ledgerOf(ledger),
+    parts: () => rowFiles(),
+    bucket: async () => [],
+  };
+  const { findings } = await auditBetween(tools, { fromMs: 0, untilMs: lastMs + 1 }, clock.nowMs());
+  return findings.map(({ kind }) => kind);
+}
+
+describe('the auditor', () => {
+  test('finds nothing in an archive that holds', async () => {
+    expect(await audit(await archiveOfRows(rows, 4))).toEqual([]);
+  });
+
+  test('finds a row that was changed, one that was not archived, and an object that was removed', async () => {
+    const place = rows.findIndex(({ sk }) => sk === 'T#000002');
+    const forged = { ...rows[place], occurredAtMs: 1 };
+    expect(await audit(await archiveOfRows(rows, 4), rows.with(place, forged))).toContain('row_differs');
+    expect(await audit(await archiveOfRows(rows.toSpliced(place, 1), 4))).toEqual(['not_archived']);
+    const archive = await archiveOfRows(rows, 4);
+    const [removed = ''] = archive.objects.keys();
+    await audit(archive);
+    archive.objects.delete(removed);
+    expect(await audit(archive)).toContain('object_missing');
+  });
+
+  test('does not miss a row that can still be on its way', async () => {
+    expect(await audit(await archiveOfRows(rows.slice(0, -1), 4), rows, 60_000)).toEqual([]);
+  });
+});
+
+describe('an archiver that does not run', () => {
+  const outcomeAt = (atMs: number): RecentOutcomes => ({
+    outcomesAfter: async (position, untilMs) => {
+      const at = positionAt(atMs);
+      const isWithin = at > position && at < positionAt(untilMs);
+      return { outcomes: isWithin ? [{ place: {} as never, position: at }] : [], isLast: true };
+    },
+  });
+
+  test('is seen by an outcome that is younger than the archive, and older than an hour', async () => {
+    const archive = await archiveOfRows(rows, 4);
+    const manifests = new StoredManifests(archive);
+    const clock = new SimulatedClock(lastMs + 1_000);
+    const stopped = (outcomeMs: number) => isStopped({ manifests }, outcomeAt(outcomeMs), clock.nowMs());
+    await writeManifests({ manifests, digest: systemDigest, clock }, clock.nowMs());
+    clock.advance(2 * HOUR_MS);
+    expect(await stopped(lastMs + 30 * 60_000)).toBe(true);
+    expect(await stopped(lastMs + 90 * 60_000)).toBe(false);
+    clock.advance(-HOUR_MS / 2);
+    expect(await stopped(lastMs)).toBe(false);
+    archive.objects.delete(manifestName(1));
+    expect(await stopped(lastMs)).toBe(true);
+  });
+});
+
+describe('the times that are verified', () => {
+  test('are each day in the night after it, and in each month everything before it', () => {
+    fc.assert(
+      fc.property(fc.integer({ min: 0, max: 40 * 12 }), fc.integer({ min: 1, max: 3_000 * 24 }), (month, ageHours) => {
+        const monthMs = Date.UTC(2026, month, 1);
+        const firstMs = monthMs - ageHours * HOUR_MS;
+        const hours = (Date.UTC(2026, month + 1, 1) - monthMs) / HOUR_MS;
+        const covered = [];
+        for (let hour = 0; hour < hours; hour += 1)
+          covered.push(...slicesOf(monthMs + hour * HOUR_MS + 5 * 60_000, firstMs));
+        const sorted = covered.toSorted((one, other) => one.fromMs - other.fromMs);
+        let untilMs = firstMs;
+        for (const slice of sorted) {
+          if (slice.fromMs > untilMs) return false;
+          untilMs = Math.max(untilMs, slice.untilMs);
+        }
+        // The last night of a month is in the next one.
+        return untilMs >= monthMs + (hours / 24 - 1) * DAY_MS;
+      }),
+      { numRuns: 50 },
+    );
+  });
+
+  test('begin with the first object', async () => {
+    const archive = await archiveOfRows(rows, 4);
+    expect(await firstHourMs({ manifests: new StoredManifests(archive) })).toBeLessThanOrEqual(lastMs);
+    expect(slicesOf(Date.UTC(2026, 10, 23, 14, 5), Date.UTC(2026, 10, 23, 10))).toEqual([]);
+    expect(slicesOf(Date.UTC(2026, 10, 23, 2, 5), Date.UTC(2026, 10, 20))).toEqual([
+      { fromMs: Date.UTC(2026, 10, 22), untilMs: Date.UTC(2026, 10, 23) },
+    ]);
+    expect(slicesOf(Date.UTC(2026, 10, 1, 1, 5), Date.UTC(2026, 9, 29))).toEqual([
+      { fromMs: Date.UTC(2026, 9, 30), untilMs: Date.UTC(2026, 9, 31) },
+    ]);
+  });
+});
