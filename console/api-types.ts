@@ -305,6 +305,38 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/admin/idempotency_keys": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get: operations["findIdempotencyRecord"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/admin/idempotency_keys/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get: operations["getIdempotencyRecord"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/admin/jobs": {
         parameters: {
             query?: never;
@@ -1503,6 +1535,70 @@ export interface components {
         } & {
             [key: string]: unknown;
         };
+        IdempotencyRecord: {
+            /** @constant */
+            object: "idempotency_record";
+            /** @description The operation that the key names. It is also its key at the processor. */
+            operation: string;
+            payment: string | null;
+            /**
+             * @description `in_progress`: its owner works on it. `lease_ended`: its owner did not complete it in time; the next request, or the job `resolve`, takes it over. `released`: its owner gave it back, because it had sent nothing. `completed`: a repeated request gets the stored answer. `expired`: a repeated request is refused with `idempotency_key_expired`, and has no second effect.
+             * @enum {string}
+             */
+            state: "in_progress" | "lease_ended" | "released" | "completed" | "expired";
+            /** @description The attempt that holds or completed it. */
+            owner: string | null;
+            earlier_owners: ({
+                owner: string;
+                /**
+                 * Format: date-time
+                 * @description RFC 3339, with milliseconds.
+                 */
+                until: string;
+                was_released: boolean;
+            } & {
+                [key: string]: unknown;
+            })[];
+            /** @description The calls to the processor by the owner that completed it. */
+            calls: ({
+                /** @enum {string} */
+                call: "send" | "look";
+                heard: string;
+                /**
+                 * Format: date-time
+                 * @description RFC 3339, with milliseconds.
+                 */
+                at: string;
+                duration_ms: number;
+            } & {
+                [key: string]: unknown;
+            })[];
+            /** @description Of the body and the query of the request. Another request under the key is refused. */
+            fingerprint: ({
+                version: number;
+                sha256: string;
+            } & {
+                [key: string]: unknown;
+            }) | null;
+            claimed: string | null;
+            /** @description When it was claimed, taken over, released or completed last. */
+            changed: string | null;
+            lease_until: string | null;
+            /** @description As it is stored: without personal data, which is read again for each repetition. Viewers get the status alone. */
+            answer: ({
+                status: number;
+                headers: {
+                    [key: string]: string;
+                } | null;
+                body: string | null;
+            } & {
+                [key: string]: unknown;
+            }) | null;
+            /** @description Null while it is open, and of a record that never expires. */
+            expires: string | null;
+        } & {
+            [key: string]: unknown;
+        };
         JobList: {
             /** @constant */
             object: "list";
@@ -2149,6 +2245,60 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["QueueEntryList"];
+                };
+            };
+        };
+    };
+    findIdempotencyRecord: {
+        parameters: {
+            query: {
+                /** @description The `Idempotency-Key`, as it was sent. */
+                key: string;
+                /** @description The path of the `POST` that it was sent to, with the ids in it. */
+                path: string;
+                /** @description Whose key it is. Needed for the paths of tenants, and for no other. */
+                tenant?: string;
+                /** @description Of the API key of the request, for the paths of tenants. Default: `live`. */
+                mode?: "test" | "live";
+                /** @description Whose key it is: the name of the operator, or the subject at the identity provider. Needed for the paths of operators, and for no other. */
+                operator?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The record. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["IdempotencyRecord"];
+                };
+            };
+        };
+    };
+    getIdempotencyRecord: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The id of a payment, capture, cancellation, refund, order, correction, decision, annotation or callback. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The record. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["IdempotencyRecord"];
                 };
             };
         };

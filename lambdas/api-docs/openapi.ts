@@ -3,6 +3,7 @@ import { callbackPath } from './callback-path.ts';
 import { changePaths, disputePaths, refundPaths } from './change-paths.ts';
 import { jobPaths } from './job-paths.ts';
 import { ledgerPaths } from './ledger-paths.ts';
+import { lookPaths } from './look-paths.ts';
 import { tagged } from './operations.ts';
 import { operatorPaths } from './operator-paths.ts';
 import { orderPaths } from './order-paths.ts';
@@ -17,7 +18,7 @@ const GROUPS = [
   ['Events', 'Events, as webhooks deliver them.', eventPaths],
   ['Reports', 'Counts and amounts by day.', reportPaths],
   ['Ledger', 'Double-entry postings, balances, corrections and differences.', ledgerPaths],
-  ['Operators', 'Approvals by a second person, and lists across tenants.', operatorPaths],
+  ['Operators', 'Approvals by a second person, look-ups and lists across tenants.', { ...operatorPaths, ...lookPaths }],
   ['Jobs', 'Scheduled jobs and their runs.', jobPaths],
   ['Webhooks', 'Endpoints, deliveries and replays.', webhookPaths],
   ['Callbacks', 'Events of processors.', callbackPath],

@@ -81,6 +81,14 @@ const KEY_OR_DRY_RUN: Rule = {
   described: /Required unless `dry_run` is true/,
   keep: (body, _nowSeconds, header) => ({ ...body, ...('Idempotency-Key' in header ? {} : { dry_run: true }) }),
 };
+const OWNER_OF_KEY: Rule = {
+  of: 'query',
+  described: /Needed for the paths of operators, and for no other/,
+  keep: ({ tenant, mode, operator, ...query }) =>
+    String(query['path']).startsWith('/v1/admin/')
+      ? { ...query, operator: operator ?? 'Ada Example' }
+      : { ...query, tenant: tenant ?? 'ten_desk', ...(mode === undefined ? {} : { mode }) },
+};
 const DAYS: Rule = {
   of: 'query',
   described: /at most 92 days with `from`/,
@@ -95,6 +103,7 @@ const RULES: Readonly<Record<string, readonly Rule[]>> = {
   listPayments: [ONE_LOOKUP, SHORT_RANGE],
   createOrder: [LARGEST],
   getVolumes: [DAYS],
+  findIdempotencyRecord: [OWNER_OF_KEY],
   createCorrection: [KEY_OR_DRY_RUN],
   resolvePayment: [KEY_OR_DRY_RUN],
   replayWebhooks: [RANGE],

@@ -39,6 +39,7 @@ import {
   paymentList,
   volumeList,
 } from '../../lambdas/api-docs/list-schemas.ts';
+import { keyRecord } from '../../lambdas/api-docs/look-paths.ts';
 import {
   approval,
   approvalList,
@@ -251,6 +252,7 @@ describe('each example of a body', () => {
     Approval: approval.strict(),
     OperatorSelf: operatorSelf.strict(),
     Timeline: timeline.strict(),
+    IdempotencyRecord: keyRecord.strict(),
     ApprovalList: approvalList.strict(),
     Verdict: verdictBody,
     TenantList: tenantList.strict(),

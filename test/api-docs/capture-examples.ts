@@ -9,6 +9,7 @@ import {
   captureDecisions,
   captureKeys,
   captureLedger,
+  captureLooks,
   captureMismatches,
   captureOperatorLists,
 } from './capture-ledger.ts';
@@ -33,6 +34,7 @@ const CAPTURES = [
   captureKeys,
   captureOperatorLists,
   captureMismatches,
+  captureLooks,
   captureJobs,
   captureWebhooks,
   captureCallbacks,

@@ -203,3 +203,13 @@ export async function captureOperatorLists(examples: CapturedExamples): Promise<
   const entries = await api.get('/v1/admin/queues/holds');
   examples.answer('listQueueEntries', 'holds', 'An authorization waits for its capture', entries);
 }
+
+export async function captureLooks(examples: CapturedExamples): Promise<void> {
+  const api = new Api();
+  const payment = await api.paid('order-1234');
+  const query = new URLSearchParams({ tenant: 'ten_desk', mode: 'test', path: '/v1/payments', key: 'order-1234' });
+  const record = await api.get(`/v1/admin/idempotency_keys?${query.toString()}`);
+  examples.answer('findIdempotencyRecord', 'completed', 'The key of a completed payment', record);
+  const shown = await api.get(`/v1/admin/idempotency_keys/${payment}`);
+  examples.answer('getIdempotencyRecord', 'completed', 'The charge of a completed payment', shown);
+}

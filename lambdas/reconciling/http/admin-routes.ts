@@ -12,6 +12,7 @@ import { listMismatches, readMismatch } from '../use/mismatch-view.ts';
 import type { TimelineTools } from '../use/read-timeline.ts';
 import { APPROVAL_ROUTES } from './approval-routes.ts';
 import { getTimeline } from './get-timeline.ts';
+import { KEY_RECORD_ROUTES } from './key-record-routes.ts';
 import { KEY_ROUTES, type KeyTools } from './key-routes.ts';
 import { mismatchesQuery } from './ledger-schemas.ts';
 import { getActivity, getActivityEntry } from './list-activity.ts';
@@ -106,5 +107,6 @@ export const ADMIN_ROUTES: readonly Route[] = [
   getActivity,
   getActivityEntry,
   ...KEY_ROUTES,
+  ...KEY_RECORD_ROUTES,
   ...LIST_ROUTES,
 ];

@@ -1,0 +1,134 @@
+import * as z from 'zod';
+import { type Call as CallBy, found, type Handled, refusal } from '../../http/authenticated-api.ts';
+import type { OperatorRoute } from '../../http/operator-api.ts';
+import { problem } from '../../http/problems.ts';
+import { emptyQuery, freeText, validateQuery } from '../../http/validate.ts';
+import { includesRole } from '../../kernel/contract/api.ts';
+import { hex } from '../../kernel/hash-chain.ts';
+import { type IdempotencyKey, parseIdempotencyKey } from '../../kernel/idempotency-key.ts';
+import { tenantId } from '../../kernel/ids.ts';
+import type { Operator } from '../../tenants/operators.ts';
+import {
+  KEYED_PATH,
+  type KeyOwner,
+  type KeyRecord,
+  type KeyRecordTools,
+  operationOfKey,
+  ownerKindOf,
+  readKeyRecord,
+} from '../use/read-key-record.ts';
+import { TENANT_ID } from './ledger-schemas.ts';
+
+interface Tools {
+  readonly timeline: KeyRecordTools;
+  readonly clock: { nowMs(): number };
+}
+
+type Call = CallBy<Tools, Operator>;
+
+/** As it is, or as a quoted string. */
+const KEY = /^(?:[!#-~][!-~]{0,127}|"[!#-[\]-~]{1,128}")$/;
+
+const PATHS =
+  'must be /v1/payments, /v1/payments/{id}/capture, /cancel or /refunds, /v1/orders, /v1/admin/corrections, or /v1/admin/payments/{id}/resolve or /annotations, with the id in its place';
+
+export const keyRecordQuery = z
+  .strictObject({
+    key: z
+      .string('must be an Idempotency-Key')
+      .regex(KEY, 'must be 1 to 128 visible ASCII characters, as they are or as a quoted string')
+      .meta({ description: 'The `Idempotency-Key`, as it was sent.', example: 'order-1234' }),
+    path: z.string('must be a path').regex(KEYED_PATH, PATHS).meta({
+      description: 'The path of the `POST` that it was sent to, with the ids in it.',
+      example: '/v1/payments',
+    }),
+    tenant: z.string().regex(TENANT_ID, 'must be the id of a tenant').optional().meta({
+      description: 'Whose key it is. Needed for the paths of tenants, and for no other.',
+      example: 'ten_desk',
+    }),
+    mode: z
+      .enum(['test', 'live'], 'must be test or live')
+      .optional()
+      .meta({ description: 'Of the API key of the request, for the paths of tenants. Default: `live`.' }),
+    operator: freeText(200, 1).optional().meta({
+      description:
+        'Whose key it is: the name of the operator, or the subject at the identity provider. Needed for the paths of operators, and for no other.',
+    }),
+  })
+  .superRefine(({ path, tenant, mode, operator }, context) => {
+    const refuse = (field: string, message: string) => context.addIssue({ code: 'custom', path: [field], message });
+    if (ownerKindOf(path) === 'tenant') {
+      if (tenant === undefined) refuse('tenant', 'is needed for this path');
+      if (operator !== undefined) refuse('operator', 'must not be given for a path of tenants');
+    } else {
+      if (operator === undefined) refuse('operator', 'is needed for this path');
+      if (tenant !== undefined) refuse('tenant', 'must not be given for a path of operators');
+      if (mode !== undefined) refuse('mode', 'must not be given for a path of operators');
+    }
+  });
+
+export const KEY_RECORD_ROUTES: readonly OperatorRoute<Tools>[] = [
+  { method: 'GET', path: '/v1/admin/idempotency_keys', role: 'viewer', handle: findRecord },
+  { method: 'GET', path: '/v1/admin/idempotency_keys/{id}', role: 'viewer', handle: showRecord },
+];
+
+async function findRecord(call: Call): Promise<Handled> {
+  const { tools, request } = call;
+  const query = validateQuery(keyRecordQuery, request.query);
+  if (query.kind === 'refused') return refusal(query.problem, request);
+  const { key, path, tenant, mode = 'live', operator = '' } = query.value;
+  const owner: KeyOwner =
+    tenant === undefined
+      ? { kind: 'operator', person: operator }
+      : { kind: 'tenant', tenantId: tenantId(tenant), mode };
+  const parsed = parseIdempotencyKey([key]);
+  const read = parsed.kind === 'key' ? parsed.key : (key as IdempotencyKey);
+  return shown(call, operationOfKey(tools.timeline.digest, owner, { path, key: read }));
+}
+
+async function showRecord(call: Call): Promise<Handled> {
+  const query = validateQuery(emptyQuery, call.request.query);
+  if (query.kind === 'refused') return refusal(query.problem, call.request);
+  return shown(call, call.id);
+}
+
+async function shown({ tools, request, caller }: Call, id: string): Promise<Handled> {
+  const record = await readKeyRecord(tools.timeline, id, tools.clock.nowMs());
+  if (record === undefined) {
+    const detail = 'There is no such record: the key was not used there, or its record is deleted.';
+    return refusal(problem('not_found', detail), request);
+  }
+  return found(recordObject(record, includesRole(caller.role, 'operator')));
+}
+
+/** @param showsBody viewers get the status of the stored answer alone: its body can hold what a merchant or a processor wrote */
+function recordObject(record: KeyRecord, showsBody: boolean): Record<string, unknown> {
+  const { operationId, state, paymentId, owner, earlier = [], calls = [], fingerprint, answer } = record;
+  const { claimedAtMs, changedAtMs, leaseExpiresAtMs, expiresAtSeconds } = record;
+  return {
+    object: 'idempotency_record',
+    operation: operationId,
+    payment: paymentId ?? null,
+    state,
+    owner: owner ?? null,
+    earlier_owners: earlier.map((each) => ({
+      owner: each.owner,
+      until: time(each.untilMs),
+      was_released: each.released ?? false,
+    })),
+    calls: calls.map(({ do: call, heard, atMs, tookMs }) => ({ call, heard, at: time(atMs), duration_ms: tookMs })),
+    fingerprint: fingerprint === undefined ? null : { version: fingerprint.version, sha256: hex(fingerprint.sha256) },
+    claimed: time(claimedAtMs),
+    changed: time(changedAtMs),
+    lease_until: time(leaseExpiresAtMs),
+    answer:
+      answer === undefined
+        ? null
+        : { status: answer.status, headers: showsBody ? answer.headers : null, body: showsBody ? answer.body : null },
+    expires: expiresAtSeconds === undefined ? null : time(expiresAtSeconds * 1000),
+  };
+}
+
+function time(atMs: number | undefined): string | null {
+  return atMs === undefined ? null : new Date(atMs).toISOString();
+}

@@ -1,0 +1,165 @@
+import type { Answer } from '../../kernel/answer.ts';
+import type { Digest } from '../../kernel/digest.ts';
+import type { Fingerprint } from '../../kernel/fingerprint.ts';
+import type { IdempotencyKey } from '../../kernel/idempotency-key.ts';
+import {
+  deriveAnnotationId,
+  deriveChangeId,
+  deriveCorrectionId,
+  deriveDecisionId,
+  deriveOrderId,
+  derivePaymentId,
+  type Mode,
+  type OperationId,
+  type OwnerToken,
+  orderOperation,
+  type PaymentId,
+  parsePaymentId,
+  storedOperationId,
+  type TenantId,
+} from '../../kernel/ids.ts';
+import {
+  type EarlierOwner,
+  type IdempotencyRecord,
+  isExpired,
+  isLeased,
+  type NotedCall,
+} from '../../once/domain/idempotency.ts';
+import type { RecordStore } from '../../once/use/record-store.ts';
+import type { EffectStore } from '../../payments/use/effect-store.ts';
+import type { PaymentStore } from '../../payments/use/payment-store.ts';
+
+export interface KeyRecordTools {
+  readonly chains: Pick<PaymentStore, 'readPayment'>;
+  readonly records: Pick<RecordStore, 'readRecord'>;
+  readonly effects: Pick<EffectStore, 'readEffect'>;
+  readonly digest: Digest;
+}
+
+/** What became of a key. */
+export const KEY_STATES = ['in_progress', 'lease_ended', 'released', 'completed', 'expired'] as const;
+
+/** The record of a key, for operators. Absent fields are not known of this kind of record. */
+export interface KeyRecord {
+  readonly operationId: OperationId;
+  readonly state: (typeof KEY_STATES)[number];
+  readonly paymentId?: PaymentId;
+  readonly owner?: OwnerToken;
+  readonly earlier?: readonly EarlierOwner[];
+  readonly calls?: readonly NotedCall[];
+  readonly fingerprint?: Fingerprint;
+  /** Unix milliseconds, as the two after it. */
+  readonly claimedAtMs?: number;
+  readonly changedAtMs?: number;
+  readonly leaseExpiresAtMs?: number;
+  /** As it is stored: without personal data. */
+  readonly answer?: Answer;
+  /** Unix seconds. Absent while it is open, and of an effect that is refused a second time for ever. */
+  readonly expiresAtSeconds?: number;
+}
+
+/** Whose key it is. An operator's key is not of a tenant. */
+export type KeyOwner =
+  | { readonly kind: 'tenant'; readonly tenantId: TenantId; readonly mode: Mode }
+  | { readonly kind: 'operator'; readonly person: string };
+
+/** The paths whose keys can be inspected. */
+export const KEYED_PATH =
+  /^\/v1\/(?:payments(?:\/pay_[a-z2-7]{32}\/(?:capture|cancel|refunds))?|orders|admin\/(?:corrections|payments\/pay_[a-z2-7]{32}\/(?:resolve|annotations)))$/;
+const CHANGE_PATH = /^\/v1\/payments\/(pay_[a-z2-7]{32})\/(capture|cancel|refunds)$/;
+const CHANGES = { capture: 'capture', cancel: 'cancel', refunds: 'refund' } as const;
+/** Who sends keys to a path. */
+export function ownerKindOf(path: string): KeyOwner['kind'] {
+  return path.startsWith('/v1/admin/') ? 'operator' : 'tenant';
+}
+
+/** The operation that a request with the key asks for: derived again, because no row names the key. */
+export function operationOfKey(
+  digest: Digest,
+  owner: KeyOwner,
+  { path, key }: { readonly path: string; readonly key: IdempotencyKey },
+): OperationId {
+  const of = { method: 'POST', path, key };
+  if (owner.kind === 'operator') {
+    const scope = { person: owner.person, ...of };
+    if (path.endsWith('/resolve')) return deriveDecisionId(digest, scope);
+    return path.endsWith('/annotations') ? deriveAnnotationId(digest, scope) : deriveCorrectionId(digest, scope);
+  }
+  const { tenantId, mode } = owner;
+  const scope = { tenantId, mode, ...of };
+  if (path === '/v1/orders') return orderOperation(deriveOrderId(digest, scope));
+  const [, payment = '', step = ''] = CHANGE_PATH.exec(path) ?? [];
+  const paymentId = parsePaymentId(payment);
+  if (paymentId === undefined) return storedOperationId(derivePaymentId(digest, scope));
+  return deriveChangeId(digest, CHANGES[step as keyof typeof CHANGES], paymentId, scope);
+}
+
+/** The forms of the ids whose records operators may read. Answers about keys and webhook secrets are not among them. */
+const CLAIMED = /^(?:pay|ord)_[a-z2-7]{32}$|^(?:cap|can|ref|rtn)_[a-z2-7]{58}$/;
+const EFFECT = /^(?:cor|dec|ann|cb)_[a-z2-7]{32}$/;
+
+/**
+ * The record of an operation: at most two strongly consistent reads.
+ *
+ * @param id from the request, not validated
+ * @returns undefined when there is none: the key was never used, or its record is deleted. A payment without its record is `expired`
+ * @throws RetryableError when it cannot be read now
+ */
+export async function readKeyRecord(
+  { records, effects, chains }: KeyRecordTools,
+  id: string,
+  nowMs: number,
+): Promise<KeyRecord | undefined> {
+  const operationId = storedOperationId(id);
+  if (EFFECT.test(id)) {
+    const effect = await effects.readEffect(operationId);
+    if (effect === undefined) return undefined;
+    const { owner, recordedAtMs, paymentId, request, expiresAtSeconds = request?.untilSeconds } = effect;
+    const isOver = expiresAtSeconds !== undefined && expiresAtSeconds * 1000 <= nowMs;
+    return {
+      operationId,
+      state: isOver ? 'expired' : 'completed',
+      owner,
+      changedAtMs: recordedAtMs,
+      ...(paymentId === undefined ? {} : { paymentId }),
+      ...(request === undefined ? {} : { fingerprint: request.fingerprint }),
+      ...(request === undefined || isOver ? {} : { answer: request.answer }),
+      ...(expiresAtSeconds === undefined ? {} : { expiresAtSeconds }),
+    };
+  }
+  if (!CLAIMED.test(id)) return undefined;
+  const record = await records.readRecord(operationId);
+  if (record !== undefined) return keyRecordOf(record, nowMs);
+  const paymentId = parsePaymentId(id);
+  const history = paymentId === undefined ? undefined : await chains.readPayment(paymentId);
+  return paymentId === undefined || history === undefined ? undefined : { operationId, state: 'expired', paymentId };
+}
+
+function keyRecordOf(record: IdempotencyRecord, nowMs: number): KeyRecord {
+  const { operationId, paymentId, owner, earlier, fingerprint, claimedAtMs, changedAtMs } = record;
+  const base = {
+    operationId,
+    paymentId,
+    owner,
+    fingerprint,
+    claimedAtMs,
+    ...(earlier === undefined ? {} : { earlier }),
+    ...(changedAtMs === undefined ? {} : { changedAtMs }),
+  };
+  if (record.status === 'INPROGRESS') {
+    const open = isLeased(record, nowMs) ? 'in_progress' : 'lease_ended';
+    return record.released
+      ? { ...base, state: 'released' }
+      : { ...base, state: open, leaseExpiresAtMs: record.leaseExpiresAtMs };
+  }
+  const { calls, answer, expiresAtSeconds } = record;
+  const isOver = isExpired(record, nowMs);
+  return {
+    ...base,
+    state: isOver ? 'expired' : 'completed',
+    expiresAtSeconds,
+    ...(calls === undefined ? {} : { calls }),
+    // An expired answer is not repeated to its client either.
+    ...(isOver ? {} : { answer }),
+  };
+}
