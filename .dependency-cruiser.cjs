@@ -170,7 +170,7 @@ module.exports = {
       name: 'the-console-sees-the-api-only',
       severity: 'error',
       from: { path: '^console/' },
-      to: { pathNot: ['^console/', ...packages('preact', 'vite')] },
+      to: { pathNot: ['^console/', ...packages('preact', 'vite', 'oauth4webapi')] },
     },
     {
       name: 'only-the-client-s-file-store-sees-node',

@@ -1,10 +1,11 @@
 import { render } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
-import { type Api, signIn } from './api.ts';
-import { Session, Trouble } from './parts.tsx';
+import type { Api } from './api.ts';
+import { Session } from './parts.tsx';
 import { Activity, Approvals, Differences, Jobs, Keys, Runs, Tenants } from './screens/lists.tsx';
 import { Payment, Payments } from './screens/payment.tsx';
 import { Queue, Waiting } from './screens/waiting.tsx';
+import { SignIn } from './sign-in.tsx';
 import './style.css';
 
 const SCREENS = [
@@ -59,38 +60,6 @@ function Console() {
       </header>
       <main key={hash}>{shown}</main>
     </Session.Provider>
-  );
-}
-
-function SignIn({ entered }: { readonly entered: (api: Api) => void }) {
-  const [key, setKey] = useState('');
-  const [error, setError] = useState<unknown>();
-  return (
-    <main class="narrow">
-      <h1>Payonce console</h1>
-      <form
-        onSubmit={(event) => {
-          event.preventDefault();
-          signIn(key.trim()).then(entered, setError);
-        }}
-      >
-        <label>
-          Operator’s key
-          <input
-            type="password"
-            autocomplete="off"
-            required
-            value={key}
-            onInput={({ currentTarget }) => setKey(currentTarget.value)}
-          />
-        </label>
-        <p>The key stays in the memory of this page. It is forgotten when the page is closed or reloaded.</p>
-        {error !== undefined && <Trouble error={error} />}
-        <button type="submit" class="main">
-          Sign in
-        </button>
-      </form>
-    </main>
   );
 }
 

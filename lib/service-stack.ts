@@ -95,7 +95,7 @@ export class ServiceStack extends Stack {
 
     reconciling.listMessages(queuesOf(this, data), events.parked);
 
-    new ApiDocs(this, 'ApiDocuments', { http, logs });
+    new ApiDocs(this, 'ApiDocuments', { http, logs, settings });
     if (settings.firewall) new RequestFirewall(this, 'Firewall', { stage: http.api.deploymentStage, settings });
     if (settings.sandbox) tellCallbackAddress(this, http, settings);
     new OperatorAlarms(this, 'OperatorAlarms', { orders: orders !== undefined });

@@ -2,8 +2,9 @@ import { findRoute } from '../http/authenticated-api.ts';
 import { type GatewayEvent, type GatewayResult, gatewayRequest } from '../http/gateway-request.ts';
 import { gatewayResult } from '../http/http-answer.ts';
 import { JSON_TYPE } from '../kernel/answer.ts';
+import type { ConsoleSignIn } from '../kernel/contract/environment.ts';
 import { base32, type Digest } from '../kernel/digest.ts';
-import { FOR_EVER, OF_CONSOLE, typeOfAsset } from './console-page.ts';
+import { FOR_EVER, headersOfConsole, typeOfAsset } from './console-page.ts';
 import { CONTENT_SECURITY_POLICY, docsPage, START_SCRIPT } from './docs-page.ts';
 import { openApiDocument } from './openapi.ts';
 
@@ -29,11 +30,13 @@ const OF_PAGE = { 'content-security-policy': CONTENT_SECURITY_POLICY, 'referrer-
  * The API's description, the page that shows it, and the console for operators; needs no key, knows no secret, reads no table.
  *
  * @param listAssets lists the names of the files in `console/assets`
+ * @param signIn how operators sign in to the console with a provider; absent when they have keys
  */
 export function documentsApi(
   readAsset: ReadAsset,
   digest: Pick<Digest, 'sha256'>,
   listAssets: () => Promise<readonly string[]>,
+  signIn?: ConsoleSignIn,
 ): (event: GatewayEvent) => Promise<GatewayResult> {
   const content = (read: () => Promise<string> | string) => readOnce(read, digest);
   const description = content(() => JSON.stringify(openApiDocument));
@@ -43,6 +46,7 @@ export function documentsApi(
   const start = content(() => START_SCRIPT);
   const renderer = content(() => readAsset('swagger-ui-bundle.js'));
   const style = content(() => readAsset('swagger-ui.css'));
+  const headers = headersOfConsole(signIn);
   const documents = [
     { method: 'GET', path: '/v1/openapi.json', type: JSON_TYPE, read: description },
     { method: 'GET', path: '/docs', type: HTML, read: page, headers: OF_PAGE },
@@ -54,7 +58,14 @@ export function documentsApi(
       path: '/console',
       type: HTML,
       read: content(() => readAsset('console/index.html')),
-      headers: OF_CONSOLE,
+      headers,
+    },
+    {
+      method: 'GET',
+      path: '/console/sign-in.json',
+      type: JSON_TYPE,
+      read: content(() => JSON.stringify(signIn ?? {})),
+      headers,
     },
   ] as const;
   let assets: ReturnType<typeof assetOf> | undefined;

@@ -1,4 +1,5 @@
 import { readdir, readFile } from 'node:fs/promises';
+import { consoleSignIn } from '../api-docs/console-page.ts';
 import { documentsApi } from '../api-docs/documents-api.ts';
 import { systemDigest } from '../kernel/platform/platform.ts';
 
@@ -9,4 +10,5 @@ export const handler = documentsApi(
   (name) => readFile(beside(name), 'utf8'),
   systemDigest,
   () => readdir(beside('console/assets')),
+  consoleSignIn(process.env),
 );

@@ -7,6 +7,8 @@ export interface OperatorSettings {
   readonly operatorIssuer?: string;
   /** The audience of these tokens; required with `operatorIssuer`. */
   readonly operatorAudience?: string;
+  /** The client id of the console at this provider. @default the console takes a token that the operator pastes */
+  readonly operatorClientId?: string;
   /** The claim of these tokens with the role, or a list that contains it. @default roles */
   readonly operatorRoleClaim: string;
   /**
@@ -29,6 +31,7 @@ export const OPERATOR_RULES = {
     read: (given: unknown) => readUrl(String(given).replace(/\/$/, '')) && String(given),
   },
   operatorAudience: { allowed: 'a text of 1 to 200 characters', read: matching(/^\S{1,200}$/) },
+  operatorClientId: { allowed: 'a text of 1 to 200 characters', read: matching(/^\S{1,200}$/) },
   operatorRoleClaim: { allowed: 'the name of a claim', read: matching(/^\S{1,200}$/) },
   operatorRoles: {
     allowed: `JSON, an object of values of the claim, each with ${ROLES.join(', ').replace(/, (?=\w+$)/, ' or ')}`,
@@ -44,13 +47,15 @@ export const OPERATOR_RULES = {
 export const OPERATOR_DEFAULTS = { operatorRoleClaim: 'roles', approvalHours: 72 };
 
 /** @throws Error when settings contradict each other */
-export function refuseOperatorConflicts({ operatorIssuer, operatorAudience, operatorRoles }: OperatorSettings): void {
+export function refuseOperatorConflicts(settings: OperatorSettings): void {
+  const { operatorIssuer, operatorAudience } = settings;
   if ((operatorIssuer === undefined) !== (operatorAudience === undefined)) {
     throw new Error(`${PREFIX}operatorIssuer and ${PREFIX}operatorAudience must be given together, or neither`);
   }
-  if (operatorRoles !== undefined && operatorIssuer === undefined) {
+  const needing = (['operatorRoles', 'operatorClientId'] as const).find((name) => settings[name] !== undefined);
+  if (needing !== undefined && operatorIssuer === undefined) {
     throw new Error(
-      `${PREFIX}operatorRoles is given, so ${PREFIX}operatorIssuer must be ${OPERATOR_RULES.operatorIssuer.allowed}`,
+      `${PREFIX}${needing} is given, so ${PREFIX}operatorIssuer must be ${OPERATOR_RULES.operatorIssuer.allowed}`,
     );
   }
 }

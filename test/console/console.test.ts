@@ -8,14 +8,18 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } fr
 import axe from 'axe-core';
 import type { Page } from 'playwright-core';
 import { listenerOf } from '../../examples/listener.ts';
+import { consoleSignIn } from '../../lambdas/api-docs/console-page.ts';
 import { documentsApi } from '../../lambdas/api-docs/documents-api.ts';
+import type { ConsoleSignIn } from '../../lambdas/kernel/contract/environment.ts';
 import type { PaymentId } from '../../lambdas/kernel/ids.ts';
 import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
+import { byIdentityProvider } from '../../lambdas/tenants/identity-provider.ts';
 import { buildConsole } from '../../lib/lambda-code.ts';
 import { HAS_BROWSER, RealBrowser } from '../client/browser.ts';
 import { paymentRequest } from '../payments/payment-fixtures.ts';
 import { Api, dataOf, OPERATOR_KEY } from '../world/api.ts';
 import { gatewayEvent } from '../world/gateway-event.ts';
+import { CLIENT, IdProvider } from './id-provider.ts';
 
 const VIEWER_KEY = 'ok_viewerviewerviewerviewer';
 /** Stages and prefixes are part of the address at API Gateway. */
@@ -25,16 +29,21 @@ const MOST_BYTES = 120_000;
 let folder: string;
 let built: string;
 let documents: ReturnType<typeof documentsApi>;
+const documentsWith = (signIn?: ConsoleSignIn) =>
+  documentsApi(
+    (name) => readFile(join(folder, name), 'utf8'),
+    systemDigest,
+    () => readdir(join(built, 'assets')),
+    signIn,
+  );
 beforeAll(async () => {
   await mkdir('dist', { recursive: true });
   folder = resolve(await mkdtemp('dist/console-'));
   built = join(folder, 'console');
   buildConsole(built);
-  documents = documentsApi(
-    (name) => readFile(join(folder, name), 'utf8'),
-    systemDigest,
-    () => readdir(join(built, 'assets')),
-  );
+});
+beforeEach(() => {
+  documents = documentsWith();
 });
 afterAll(() => rm(folder, { recursive: true, force: true }));
 
@@ -63,6 +72,18 @@ describe('the files of the console', () => {
       expect((await documents(gatewayEvent('GET', path))).statusCode).toBe(404);
     },
   );
+
+  test('say how to sign in, and allow calls to the identity provider, if there is one', async () => {
+    const of = () => documents(gatewayEvent('GET', '/console/sign-in.json'));
+    expect(JSON.parse((await of()).body)).toEqual({});
+    expect((await of()).headers).toMatchObject({ 'Cache-Control': 'no-cache' });
+    const variable = { issuer: 'https://id.example/tenant', audience: 'payonce', clientId: CLIENT };
+    documents = documentsWith(consoleSignIn({ CONSOLE_SIGN_IN: JSON.stringify(variable) }));
+    expect(JSON.parse((await of()).body)).toEqual(variable);
+    const { headers } = await documents(gatewayEvent('GET', '/console/'));
+    expect(String(headers?.['Content-Security-Policy'])).toContain("; connect-src 'self' https://id.example; ");
+    expect(() => consoleSignIn({ CONSOLE_SIGN_IN: '{"issuer":"https://id.example"}' })).toThrow('CONSOLE_SIGN_IN');
+  });
 
   test('the address without a slash leads to the page', async () => {
     const { statusCode, headers } = await documents(gatewayEvent('GET', '/console'));
@@ -115,12 +136,18 @@ describe('the files of the console', () => {
     return new Response(reply.text, { status: reply.status, headers: reply.headers });
   }
 
-  async function signedIn(key = OPERATOR_KEY): Promise<Page> {
-    const page = await browser.open(url);
+  async function opened(): Promise<Page> {
+    const page = await browser.open('about:blank');
     page.on('console', (message) => {
       if (/Content Security Policy/.test(message.text())) violations.push(message.text());
     });
     page.on('pageerror', (error) => violations.push(String(error)));
+    await page.goto(url);
+    return page;
+  }
+
+  async function signedIn(key = OPERATOR_KEY): Promise<Page> {
+    const page = await opened();
     await page.getByLabel('Operator’s key').fill(key);
     await page.getByRole('button', { name: 'Sign in' }).click();
     await page.getByRole('navigation').waitFor();
@@ -243,5 +270,46 @@ describe('the files of the console', () => {
     await page.getByLabel('Operator’s key').fill('ok_wrongwrongwrongwrongwro');
     await page.getByRole('button', { name: 'Sign in' }).click();
     await page.getByRole('alert').getByText('unauthorized').waitFor();
+  });
+
+  describe('with an identity provider', () => {
+    const audience = 'https://payonce.example';
+    let provider: IdProvider;
+    beforeEach(async () => {
+      provider = await IdProvider.start(audience, `${url}/`);
+      const { issuer } = provider;
+      api = new Api({ identify: byIdentityProvider({ issuer, audience, roleClaim: 'roles' }, { nowMs: Date.now }) });
+      documents = documentsWith({ issuer, audience, clientId: CLIENT });
+    });
+    afterEach(() => provider.stop());
+
+    async function sayWho(page: Page, name: string): Promise<void> {
+      await page.getByRole('button', { name: 'Sign in' }).click();
+      await page.getByLabel('Name').fill(name);
+      await page.getByRole('button', { name: 'Continue' }).click();
+    }
+
+    test('signs in by a code, and returns to the screen; nothing of it stays in the address or the storage', async () => {
+      const page = await opened();
+      await page.goto(`${url}/#/jobs`);
+      await accessible(page);
+      await sayWho(page, 'viewer');
+      await page.getByText('viewer (viewer)').waitFor();
+      await page.getByRole('heading', { name: 'Jobs' }).waitFor();
+      expect(page.url()).toBe(`${url}/#/jobs`);
+      expect(await page.evaluate<number>('sessionStorage.length + localStorage.length')).toBe(0);
+      await page.getByRole('button', { name: 'Sign out' }).click();
+      await page.getByText('says who you are').waitFor();
+      expect(await page.getByRole('alert').count()).toBe(0);
+      expect(violations).toEqual([]);
+    });
+
+    test('a person without a role, and an answer that this tab did not ask for, are refused in words', async () => {
+      const page = await opened();
+      await sayWho(page, 'accountant');
+      await page.getByRole('alert').getByText('unauthorized').waitFor();
+      await page.goto(`${url}/?code=of-somebody-else&state=of-somebody-else`);
+      await page.getByRole('alert').getByText('This tab did not ask to sign in.').waitFor();
+    });
   });
 });

@@ -26,7 +26,12 @@ const VALUES: Readonly<Record<string, Readonly<Record<string, Readonly<Record<st
   },
   operators: {
     keys: {},
-    provider: { operatorIssuer: 'https://id.example', operatorAudience: 'payonce', approvalAbove: '{"*":5}' },
+    provider: {
+      operatorIssuer: 'https://id.example',
+      operatorAudience: 'payonce',
+      operatorClientId: 'console',
+      approvalAbove: '{"*":5}',
+    },
   },
   retainData: { true: {}, false: { retainData: 'false' } },
   eventArchive: { true: {}, false: { eventArchive: 'false' } },

@@ -110,6 +110,7 @@ describe('settings', () => {
     [{ 'payonce:approvalAbove': '{}' }, 'each with an amount in minor units'],
     [{ 'payonce:operatorRoles': '{"staff":"boss"}' }, 'each with viewer, operator, approver or owner'],
     [{ 'payonce:operatorRoles': '{"staff":"viewer"}' }, 'so payonce:operatorIssuer must be an https address'],
+    [{ 'payonce:operatorClientId': 'console' }, 'so payonce:operatorIssuer must be an https address'],
     [{ 'payonce:memoryMb': 64 }, 'payonce:memoryMb is 64, but must be a whole number from 128 to 10240'],
     [{ 'payonce:logRetentionDays': '8' }, 'payonce:logRetentionDays is "8", but must be one of 1, 3, 5, 7'],
     [

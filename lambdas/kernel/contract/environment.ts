@@ -8,6 +8,8 @@ export const Environment = {
   viewsTable: 'VIEWS_TABLE',
   /** JSON, `IdentityProviderSettings`: who vouches for operators. Absent when they have keys. */
   identityProvider: 'IDENTITY_PROVIDER',
+  /** JSON, `ConsoleSignIn`: how operators sign in to the console with a provider. Absent when they have keys. */
+  consoleSignIn: 'CONSOLE_SIGN_IN',
   /** JSON, `ApprovalRules`: which requests of operators wait for a second person. Absent when all take effect at once. */
   approvals: 'APPROVALS',
   /** JSON, `RateLimit`: of the payments and reads of each tenant without a limit of its own. */
@@ -74,6 +76,13 @@ export interface IdentityProviderSettings {
   readonly roleClaim: string;
   /** The roles of the claim's values. @default the values are the names of roles */
   readonly roles?: Readonly<Record<string, Role>>;
+}
+
+/** The console as a public client of the provider whose tokens name operators. */
+export interface ConsoleSignIn {
+  readonly issuer: string;
+  readonly audience: string;
+  readonly clientId: string;
 }
 
 /** Selects the processor of the new payments that it matches. A field that is absent matches every payment. */

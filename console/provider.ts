@@ -1,0 +1,76 @@
+import {
+  allowInsecureRequests,
+  authorizationCodeGrantRequest,
+  calculatePKCECodeChallenge,
+  discoveryRequest,
+  generateRandomCodeVerifier,
+  generateRandomNonce,
+  generateRandomState,
+  None,
+  processAuthorizationCodeResponse,
+  processDiscoveryResponse,
+  validateAuthResponse,
+} from 'oauth4webapi';
+import { type Asked, here, type Provider, STORED } from './sign-in-state.ts';
+
+// The settings of a deployment take https addresses only; plain HTTP is for a provider on the same machine.
+const over = (issuer: URL) => ({ [allowInsecureRequests]: issuer.protocol === 'http:' });
+
+async function discover({ issuer: given }: Provider) {
+  const issuer = new URL(given);
+  return processDiscoveryResponse(issuer, await discoveryRequest(issuer, over(issuer)));
+}
+
+/** RFC 8707, for the providers that put into a token only the audience that was asked for. */
+function audienceOf({ audience, clientId }: Provider): Readonly<Record<string, string>> {
+  if (audience === clientId) return {};
+  return URL.canParse(audience) ? { audience, resource: audience } : { audience };
+}
+
+/** Leaves the page for the provider, which asks who it is: OpenID Connect Core 1.0, authorization code with PKCE (RFC 7636). */
+export async function leaveFor(provider: Provider): Promise<void> {
+  const server = await discover(provider);
+  if (server.authorization_endpoint === undefined) throw new Error('The identity provider has no page to sign in.');
+  const asked: Asked = {
+    verifier: generateRandomCodeVerifier(),
+    state: generateRandomState(),
+    nonce: generateRandomNonce(),
+    hash: location.hash,
+  };
+  sessionStorage.setItem(STORED, JSON.stringify(asked));
+  const to = new URL(server.authorization_endpoint);
+  const query = {
+    client_id: provider.clientId,
+    redirect_uri: here(),
+    response_type: 'code',
+    scope: 'openid profile',
+    state: asked.state,
+    nonce: asked.nonce,
+    code_challenge: await calculatePKCECodeChallenge(asked.verifier),
+    code_challenge_method: 'S256',
+    ...audienceOf(provider),
+  };
+  for (const [name, value] of Object.entries(query)) to.searchParams.set(name, value);
+  location.assign(to);
+}
+
+/**
+ * Exchanges the code with which the provider sent the operator back.
+ *
+ * @returns the token for the API: the access token, or the ID token when the API takes tokens for the console itself
+ * @throws Error when the answer is not to what this tab asked
+ */
+export async function tokenOf(provider: Provider, answer: URL, asked: Asked): Promise<string> {
+  const server = await discover(provider);
+  const client = { client_id: provider.clientId };
+  const parameters = validateAuthResponse(server, client, answer, asked.state);
+  const response = await authorizationCodeGrantRequest(server, client, None(), parameters, here(), asked.verifier, {
+    additionalParameters: audienceOf(provider),
+    ...over(new URL(provider.issuer)),
+  });
+  const tokens = await processAuthorizationCodeResponse(server, client, response, {
+    expectedNonce: asked.nonce,
+    requireIdToken: true,
+  });
+  return provider.audience === provider.clientId ? (tokens.id_token ?? '') : tokens.access_token;
+}

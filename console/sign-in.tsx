@@ -1,0 +1,94 @@
+import { useEffect, useState } from 'preact/hooks';
+import { type Api, signIn } from './api.ts';
+import { Trouble } from './parts.tsx';
+import { here, type Provider, readProvider, takeAsked } from './sign-in-state.ts';
+
+/** Loaded only where a provider is configured. */
+const protocol = () => import('./provider.ts');
+
+/** When the provider sent the operator back. The code leaves the address and the history of the browser at once, and is used once. */
+let answer = new URLSearchParams(location.search).has('state') ? new URL(location.href) : undefined;
+const asked = answer === undefined ? undefined : takeAsked();
+if (answer !== undefined) history.replaceState(undefined, '', `${here()}${asked?.hash ?? ''}`);
+
+/** @returns undefined when the operator does not come from the provider */
+async function comeBack(provider: Provider): Promise<Api | undefined> {
+  const given = answer;
+  answer = undefined;
+  if (given === undefined) return undefined;
+  if (asked === undefined) throw new Error('This tab did not ask to sign in. Sign in again.');
+  return signIn(await (await protocol()).tokenOf(provider, given, asked));
+}
+
+interface Entered {
+  readonly entered: (api: Api) => void;
+}
+
+/** How the deployment lets operators in: with its identity provider, or with their keys. */
+export function SignIn({ entered }: Entered) {
+  const [provider, setProvider] = useState<Provider>();
+  const [isKnown, setKnown] = useState(false);
+  const [error, setError] = useState<unknown>();
+  useEffect(() => {
+    const begin = async () => {
+      const found = await readProvider();
+      setProvider(found);
+      setKnown(true);
+      const api = found === undefined ? undefined : await comeBack(found);
+      if (api !== undefined) entered(api);
+    };
+    begin().catch(setError);
+  }, [entered]);
+  return (
+    <main class="narrow">
+      <h1>Payonce console</h1>
+      {error !== undefined && <Trouble error={error} />}
+      {isKnown && provider === undefined && <WithKey entered={entered} />}
+      {provider !== undefined && (
+        <>
+          <p>Your identity provider, {new URL(provider.issuer).host}, says who you are.</p>
+          <button
+            type="button"
+            class="main"
+            onClick={() => {
+              protocol()
+                .then(({ leaveFor }) => leaveFor(provider))
+                .catch(setError);
+            }}
+          >
+            Sign in
+          </button>
+        </>
+      )}
+    </main>
+  );
+}
+
+function WithKey({ entered }: Entered) {
+  const [key, setKey] = useState('');
+  const [error, setError] = useState<unknown>();
+  return (
+    <form
+      onSubmit={(event) => {
+        event.preventDefault();
+        signIn(key.trim()).then(entered, setError);
+      }}
+    >
+      <label>
+        Operator’s key
+        <input
+          type="password"
+          autocomplete="off"
+          required
+          value={key}
+          onInput={({ currentTarget }) => setKey(currentTarget.value)}
+        />
+      </label>
+      <p>The key stays in the memory of this page. It is forgotten when the page is closed or reloaded.</p>
+      {error !== undefined && <Trouble error={error} />}
+      <button type="submit" class="main">
+        Sign in
+      </button>
+    </form>
+  );
+}
