@@ -14,6 +14,7 @@ import { s3Client } from '../lambdas/archive/store/s3-archive.ts';
 import { S3Objects } from '../lambdas/archive/store/s3-objects.ts';
 import { StoredManifests } from '../lambdas/archive/store/stored-manifests.ts';
 import { ARCHIVED_WITHIN_MS } from '../lambdas/archive/use/audit-archive.ts';
+import { boundsOfChain } from '../lambdas/archive/use/ledger-rows.ts';
 import { rowsBetween } from '../lambdas/archive/use/rows-between.ts';
 import { type ManifestFinding, verifyManifests } from '../lambdas/archive/use/verify-manifests.ts';
 import { ROWS_BEGIN, type RowFinding, type RowsState, verifyRows } from '../lambdas/archive/use/verify-rows.ts';
@@ -66,12 +67,13 @@ async function verify(session: Session, chosen: Chosen): Promise<void> {
   const target = await session.aws();
   const { from, to } = chosen;
   const clock = systemClock;
-  const bounds: Bounds = {
+  const given: Bounds = {
     fromMs: from === undefined ? NO_BOUNDS.fromMs : from * 1000,
     untilMs: to === undefined ? clock.nowMs() : to * 1000,
   };
   const chain = chosen.payment === undefined ? undefined : chainNamed(chosen.payment);
-  const ledger = chosen.archiveOnly ? undefined : await chosenLedger(target, chosen, bounds, chain);
+  const ledger = chosen.archiveOnly ? undefined : await chosenLedger(target, chosen, given, chain);
+  const bounds = chain === undefined || ledger === undefined ? given : await boundsOfChain(ledger.rows, chain, given);
   const bucket = chosen.archiveBucket ?? (await archiveBucket(target));
   if (chosen.archiveOnly && bucket === undefined)
     throw new CliFailure(ExitCode.usage, 'This deployment has no archive: name one with --archive-bucket.');

@@ -161,7 +161,26 @@ see [retention](retention.md). A GB costs ${priceText('storedGb')} a month, and 
 ${Object.entries(growthOf())
   .map(([table, bytes]) => `| ${table} | ${bytes} | ${((bytes * MILLION) / 1024 ** 3).toFixed(2)} |`)
   .join('\n')}
+
+Nothing leaves the Ledger, and nothing leaves its archive before \`archiveYears\`. What both cost a month after some years with a million payments a month:
+
+| after years | Ledger, GB | with point-in-time recovery, USD a month | archive, GB | USD a month |
+|---|---|---|---|---|
+${[1, 3, 7].map((years) => `| ${yearsRow(years).join(' | ')} |`).join('\n')}
+
+\`archiveColdAfterDays\` moves objects to a class that costs about a sixth of that and charges for reading. The table class Standard-IA of DynamoDB costs less than half for storage and a quarter more for requests: it pays once the storage of the Ledger costs
+more than half of its requests.
 `;
+}
+
+/** A million payments a month. */
+function yearsRow(years: number): readonly string[] {
+  const millions = 12 * years;
+  const ledger = (millions * MILLION * (growthOf()['Ledger'] ?? 0)) / 1024 ** 3;
+  const archive = millions * archivedGb();
+  const kept = ledger * (PRICES.storedGb.usd + PRICES.backupGb.usd);
+  const usd = [kept, archive * PRICES.lockedGb.usd].map((each) => each.toFixed(2));
+  return [String(years), ledger.toFixed(0), usd[0] ?? '', archive.toFixed(0), usd[1] ?? ''];
 }
 
 function goalRows({ paths, idle }: Figures): string {

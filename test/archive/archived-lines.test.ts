@@ -4,7 +4,7 @@ import { LINES_PREFIX } from '../../lambdas/archive/domain/archive-object.ts';
 import { type Bounds, NO_BOUNDS } from '../../lambdas/archive/domain/judge-chain.ts';
 import { archivedLines, archivedRows } from '../../lambdas/archive/store/archived-lines.ts';
 import { archivedItem } from '../../lambdas/archive/store/read-line.ts';
-import type { LedgerRows } from '../../lambdas/archive/use/ledger-rows.ts';
+import { boundsOfChain, type LedgerRows } from '../../lambdas/archive/use/ledger-rows.ts';
 import { type RowFinding, verifyRows } from '../../lambdas/archive/use/verify-rows.ts';
 import { whole } from '../support/prove.ts';
 import { archiveOfRows, type MemoryArchive, streamRecord } from './memory-archive.ts';
@@ -169,6 +169,26 @@ test('the rows of one chain are found in any object, each once', async () => {
     const found = await archivedRows(archive, NO_BOUNDS).chain(chain, undefined);
     const wanted = rows.filter(({ pk }) => pk === chain).toSorted((one, other) => (keyOf(one) < keyOf(other) ? -1 : 1));
     expect(found.rows.map(({ item }) => item)).toEqual(wanted);
+  }
+});
+
+test('of one payment, no object is read that is older than it, and each of its rows that was removed is found', async () => {
+  const first = rows.find(({ pk, sk }) => String(pk).startsWith('PAY#') && sk === 'T#000001') ?? {};
+  const chain = String(first['pk']);
+  const old = Number(first['occurredAtMs']) - 40 * 3_600_000;
+  const archive = await archiveOfRows(rows, 1);
+  await archive.take([{ ...first, pk: 'PAY#pay_older', occurredAtMs: old }]);
+  const own = rows.filter(({ pk }) => pk === chain);
+  for (const removed of [undefined, ...own]) {
+    const ledger = ledgerOf(rows.filter((row) => row !== removed));
+    const bounds = await boundsOfChain(ledger, chain, NO_BOUNDS);
+    const parts = rowFiles();
+    const tools = { archive: archivedLines(archive), ledger, parts, save: () => undefined };
+    const { findings: found } = await verifyRows(tools, { bounds, chain });
+    parts.close();
+    expect(found.length > 0).toBe(removed !== undefined);
+    const { lines } = await archivedLines(archive).page(undefined, bounds);
+    expect(lines.map((line) => line.chain)).not.toContain('PAY#pay_older');
   }
 });
 

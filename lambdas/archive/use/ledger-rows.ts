@@ -1,4 +1,5 @@
 import type { ChainRow } from '../domain/chain-row.ts';
+import { type Bounds, timeOf } from '../domain/judge-chain.ts';
 
 /** A row of the Ledger with all of its attributes. */
 export interface ReadRow {
@@ -30,4 +31,13 @@ export async function wholeChain(ledger: Pick<LedgerRows, 'chain'>, chain: strin
     after = next;
   } while (after !== undefined);
   return found;
+}
+
+/**
+ * The time of one chain within the given bounds: no object of the archive is read that is older than its first row. A chain whose first rows
+ * were removed is broken by itself.
+ */
+export async function boundsOfChain(ledger: LedgerRows, chain: string, given: Bounds): Promise<Bounds> {
+  const { fromMs } = timeOf((await wholeChain(ledger, chain)).map(({ row }) => row));
+  return { ...given, fromMs: Math.max(given.fromMs, fromMs) };
 }
