@@ -8,12 +8,12 @@ import { StackOutput } from '../lambdas/kernel/contract/api.ts';
 import { KeyAttribute, ViewsTable } from '../lambdas/kernel/contract/tables.ts';
 import { AccountLogRole } from './constructs/account-log-role.ts';
 import type { ArchiveBucket } from './constructs/archive-bucket.ts';
+import { AuditingRole, MendingRole } from './constructs/auditing-role.ts';
 import { DataTable, text } from './constructs/data-table.ts';
 import { EventBus } from './constructs/event-bus.ts';
 import { Idempotency } from './constructs/idempotency.ts';
 import { Ledger } from './constructs/ledger.ts';
 import { LetterQueue } from './constructs/letter-queue.ts';
-import { MendingRole } from './constructs/mending-role.ts';
 import { ProcessorSecret } from './constructs/processor-secret.ts';
 import { Registry, type RegistryProps } from './constructs/registry.ts';
 import { processorSecrets, type SecretsOfProcessors } from './processors.ts';
@@ -31,6 +31,7 @@ export interface DataStackProps extends StackProps {
     | 'warmWriteUnits'
     | 'restoredTables'
     | 'eventArchive'
+    | 'archiveKeyArn'
     | 'operatorAudience'
     | 'operatorIssuer'
     | 'operatorRoleClaim'
@@ -128,14 +129,19 @@ export class DataStack extends Stack {
     if (props.settings.accountLogRole) new AccountLogRole(this, 'AccountLogRole');
     this.#makeDomain(props.settings);
 
-    const { role } = new MendingRole(this, 'Mending', {
+    const audited = {
       ledger: this.ledger,
       restored: ledger,
+      registry: this.registry,
       archive: props.archiveBucket,
-    });
+      archiveKeyArn: props.settings.archiveKeyArn,
+    };
+    const mending = new MendingRole(this, 'Mending', audited);
+    const auditing = new AuditingRole(this, 'Auditing', audited);
     const { archiveBucket } = props;
     if (archiveBucket !== undefined) new CfnOutput(this, StackOutput.archiveBucket, { value: archiveBucket.name });
-    new CfnOutput(this, StackOutput.mendingRole, { value: role.roleArn });
+    new CfnOutput(this, StackOutput.mendingRole, { value: mending.role.roleArn });
+    new CfnOutput(this, StackOutput.auditingRole, { value: auditing.role.roleArn });
     new CfnOutput(this, StackOutput.idempotencyTable, { value: this.idempotency.tableName });
     new CfnOutput(this, StackOutput.ledgerTable, { value: this.ledger.table.tableName });
     new CfnOutput(this, StackOutput.registryTable, { value: this.registry.tableName });

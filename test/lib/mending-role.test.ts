@@ -30,3 +30,20 @@ test('one role of the data stack may put rows of the Ledger back, and no functio
   const denied = statements.filter(({ Effect }) => Effect === 'Deny');
   expect(JSON.stringify(denied)).toContain('dynamodb:DeleteItem');
 });
+
+test('the role of an auditor reads the Ledger and its archive, and may change nothing', async () => {
+  const key = 'arn:aws:kms:eu-central-1:444455556666:key/0a1b';
+  const { data } = await synthesize({ 'payonce:archive': 'true', 'payonce:archiveKeyArn': key });
+  const template = present(data);
+  const [role] = Object.entries(template.findResources('AWS::IAM::Role')).filter(([id]) => id.startsWith('Auditing'));
+  expect(JSON.stringify(role)).toContain(':root');
+  const statements = [...statementsByOwner(template)]
+    .filter(([owner]) => owner.startsWith('Auditing'))
+    .flatMap(([, own]) => own);
+  const actions = statements.flatMap(({ Effect, Action }) => (Effect === 'Allow' ? [Action].flat() : []));
+  expect(
+    actions.filter((action) => !/^(dynamodb|s3|cloudformation):(Get|List|Query|Scan|Describe)/.test(action)),
+  ).toEqual(['kms:Decrypt']);
+  for (const action of ['dynamodb:Scan', 's3:GetObject', 's3:ListBucketVersions', 's3:GetBucketPolicy'])
+    expect(actions).toContain(action);
+});

@@ -63,6 +63,8 @@ export const StackOutput = {
   natsBridgePolicy: 'NatsBridgePolicyArn',
   /** The role that puts a row of the Ledger back. */
   mendingRole: 'MendingRoleArn',
+  /** The role that verifies the Ledger and its archive. */
+  auditingRole: 'AuditingRoleArn',
   domainTarget: 'DomainTarget',
   processors: 'CalledProcessors',
 } as const;

@@ -1,37 +1,48 @@
 import { Aws, Duration, Stack, Validations } from 'aws-cdk-lib';
 import { AccountRootPrincipal, PolicyStatement, Role } from 'aws-cdk-lib/aws-iam';
 import { Construct } from 'constructs';
+import { RegistryRow } from '../../lambdas/kernel/contract/rows.ts';
 import type { ArchiveBucket } from './archive-bucket.ts';
-import type { RestoredTable } from './data-table.ts';
+import type { DataTable, RestoredTable } from './data-table.ts';
 import type { Ledger } from './ledger.ts';
 
-interface MendingRoleProps {
+export interface AuditingRoleProps {
   readonly ledger: Ledger;
   /** @default the declared table is in use */
   readonly restored?: RestoredTable | undefined;
   /** @default the role reads no archive */
   readonly archive?: ArchiveBucket | undefined;
+  /** The KMS key of the archive. @default a key of S3 */
+  readonly archiveKeyArn?: string | undefined;
+  /** For `--from` and `--to`: the tenants whose activity logs are read. */
+  readonly registry: DataTable;
 }
 
 /** The time of the work. */
 const SESSION = Duration.hours(1);
 
 /**
- * The role with which an operator puts a row of the Ledger back (`payonce tables mend`) and verifies it. A principal of the account
- * assumes it with an identity policy that says so; no function does. It may do what appends need, read everything in the Ledger, and
- * read copies of the Ledger that were restored beside it.
+ * The role with which an auditor verifies the Ledger and its archive (`payonce verify`). It reads everything in the Ledger, in copies of
+ * it that were restored beside it, and in the archive, and may change nothing. A principal of the account assumes it with an identity
+ * policy that says so; no function does.
  */
-export class MendingRole extends Construct {
+export class AuditingRole extends Construct {
   readonly role: Role;
 
-  constructor(scope: Construct, id: string, { ledger, restored, archive }: MendingRoleProps) {
+  constructor(scope: Construct, id: string, props: AuditingRoleProps, description = 'Reads: payonce verify.') {
     super(scope, id);
+    const { ledger, restored, archive, archiveKeyArn, registry } = props;
     this.role = new Role(this, 'Role', {
-      description: 'Puts rows of the Ledger back: payonce tables mend.',
+      description,
       assumedBy: new AccountRootPrincipal(),
       maxSessionDuration: SESSION,
     });
-    ledger.grantAppend(this.role, ['payment', 'order', 'activity']);
+    ledger.grantFindOutcomes(this.role);
+    registry.grantRows(this.role, 'FindOwners', ['dynamodb:Query'], [RegistryRow.owners]);
+    if (archive !== undefined && archiveKeyArn !== undefined)
+      this.role.addToPolicy(
+        new PolicyStatement({ sid: 'DecryptArchive', actions: ['kms:Decrypt'], resources: [archiveKeyArn] }),
+      );
     const tables = `arn:${Aws.PARTITION}:dynamodb:${Aws.REGION}:${Aws.ACCOUNT_ID}:table/`;
     // The name of a copy is that of the first table and a moment.
     const first = restored?.name.replace(/-r\d{1,10}$/, '');
@@ -81,5 +92,13 @@ export class MendingRole extends Construct {
         id: `AwsSolutions::AwsSolutions-IAM5[Resource::arn:<AWS::Partition>:s3:::${shown}/${objects}/*]`,
         reason: 'The original of a row can be in any object of the archive, and any manifest can list it.',
       });
+  }
+}
+
+/** The role with which an operator puts a row of the Ledger back (`payonce tables mend`). It may also do what appends need. */
+export class MendingRole extends AuditingRole {
+  constructor(scope: Construct, id: string, props: AuditingRoleProps) {
+    super(scope, id, props, 'Puts rows of the Ledger back: payonce tables mend.');
+    props.ledger.grantAppend(this.role, ['payment', 'order', 'activity']);
   }
 }
