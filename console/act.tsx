@@ -1,3 +1,4 @@
+import type { ComponentChildren } from 'preact';
 import { useRef, useState } from 'preact/hooks';
 import { may, type Role } from './api.ts';
 import { Trouble, useApi } from './parts.tsx';
@@ -8,6 +9,8 @@ interface Field {
   readonly choices?: readonly string[];
   readonly isOptional?: true;
   readonly isWhole?: true;
+  /** Words with spaces between them. */
+  readonly isList?: true;
 }
 
 interface ActProps {
@@ -17,11 +20,14 @@ interface ActProps {
   readonly role: Role;
   /** Why it is not possible now. */
   readonly because?: string | undefined;
+  readonly method?: 'PATCH';
   readonly path: string;
   readonly fields: readonly Field[];
   /** Whether the API can say before what would be done (`dry_run`). */
   readonly preview?: true;
   readonly fixed?: Readonly<Record<string, unknown>>;
+  /** What of the answer is shown before the dialog closes. */
+  readonly shows?: (answer: unknown) => ComponentChildren;
   readonly done: () => void;
 }
 
@@ -63,11 +69,12 @@ interface DialogProps extends ActProps {
 }
 
 function Dialog({ idempotencyKey, close, ...act }: DialogProps) {
-  const { name, does, path, fields, preview, fixed = {}, done } = act;
+  const { name, does, method = 'POST', path, fields, preview, fixed = {}, shows, done } = act;
   const api = useApi();
   const dialog = useRef<HTMLDialogElement>(null);
   const [values, setValues] = useState<Values>({});
   const [shown, setShown] = useState<unknown>();
+  const [ended, setEnded] = useState<ComponentChildren>();
   const [error, setError] = useState<unknown>();
   const isBusy = useRef(false);
   const send = async (more: object): Promise<void> => {
@@ -75,9 +82,11 @@ function Dialog({ idempotencyKey, close, ...act }: DialogProps) {
     isBusy.current = true;
     setError(undefined);
     try {
-      const answer = await api.post(path, { ...fixed, ...bodyOf(fields, values), ...more }, idempotencyKey);
+      const answer = await api.send(method, path, { ...fixed, ...bodyOf(fields, values), ...more }, idempotencyKey);
       if ('dry_run' in more) {
         setShown(answer);
+      } else if (shows !== undefined) {
+        setEnded(shows(answer));
       } else {
         close();
         done();
@@ -92,6 +101,7 @@ function Dialog({ idempotencyKey, close, ...act }: DialogProps) {
     if (element !== null && dialog.current === null) element.showModal();
     dialog.current = element;
   };
+  if (ended !== undefined) return <Ended name={name} open={open} shown={ended} close={() => (close(), done())} />;
   return (
     <dialog ref={open} aria-label={name} onClose={close}>
       <form
@@ -112,20 +122,61 @@ function Dialog({ idempotencyKey, close, ...act }: DialogProps) {
         ))}
         {shown !== undefined && <pre>{JSON.stringify(shown, undefined, 2)}</pre>}
         {error !== undefined && <Trouble error={error} />}
-        <p class="choices">
-          {preview === true && (
-            <button type="button" onClick={() => void send({ dry_run: true })}>
-              Preview
-            </button>
-          )}
-          <button type="submit" class="main">
-            {name}
-          </button>
-          <button type="button" onClick={close}>
-            Cancel
-          </button>
-        </p>
+        <Choices
+          name={name}
+          preview={preview === true ? () => void send({ dry_run: true }) : undefined}
+          close={close}
+        />
       </form>
+    </dialog>
+  );
+}
+
+function Choices({
+  name,
+  preview,
+  close,
+}: {
+  readonly name: string;
+  readonly preview: (() => void) | undefined;
+  readonly close: () => void;
+}) {
+  return (
+    <p class="choices">
+      {preview !== undefined && (
+        <button type="button" onClick={preview}>
+          Preview
+        </button>
+      )}
+      <button type="submit" class="main">
+        {name}
+      </button>
+      <button type="button" onClick={close}>
+        Cancel
+      </button>
+    </p>
+  );
+}
+
+/** What only the answer of an act shows. The second half of a double click on the act does not close it. */
+function Ended({
+  name,
+  open,
+  shown,
+  close,
+}: {
+  readonly name: string;
+  readonly open: (element: HTMLDialogElement | null) => void;
+  readonly shown: ComponentChildren;
+  readonly close: () => void;
+}) {
+  return (
+    <dialog ref={open} aria-label={name} onClose={close}>
+      <h2>{name}</h2>
+      {shown}
+      <button type="button" class="main" onClick={({ detail }) => detail < 2 && close()}>
+        Close
+      </button>
     </dialog>
   );
 }
@@ -133,9 +184,11 @@ function Dialog({ idempotencyKey, close, ...act }: DialogProps) {
 /** The fields that were filled in. */
 function bodyOf(fields: readonly Field[], values: Values): Readonly<Record<string, unknown>> {
   return Object.fromEntries(
-    fields.flatMap(({ name, isWhole }) => {
-      const given = values[name] ?? '';
-      return given === '' ? [] : [[name, isWhole === true ? Number(given) : given]];
+    fields.flatMap<[string, unknown]>(({ name, isWhole, isList }) => {
+      const given = (values[name] ?? '').trim();
+      if (given === '') return [];
+      if (isList === true) return [[name, given.split(/\s+/)]];
+      return [[name, isWhole === true ? Number(given) : given]];
     }),
   );
 }

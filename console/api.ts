@@ -26,7 +26,7 @@ export interface Api {
   readonly self: Schemas['OperatorSelf'];
   get<Answer>(path: string): Promise<Answer>;
   /** @param key the idempotency key: the same for each repetition of one act */
-  post<Answer>(path: string, body: unknown, key: string): Promise<Answer>;
+  send<Answer>(method: 'POST' | 'PATCH', path: string, body: unknown, key: string): Promise<Answer>;
 }
 
 /** @throws Refused when the key is not valid */
@@ -52,7 +52,8 @@ export async function signIn(credential: string): Promise<Api> {
   return {
     self: await get('/v1/admin/me'),
     get,
-    post: (path, body, key) => call('POST', path, { 'content-type': 'application/json', 'idempotency-key': key }, body),
+    send: (method, path, body, key) =>
+      call(method, path, { 'content-type': 'application/json', 'idempotency-key': key }, body),
   };
 }
 

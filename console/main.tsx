@@ -2,7 +2,9 @@ import { render } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import type { Api } from './api.ts';
 import { Session } from './parts.tsx';
-import { Activity, Approvals, Differences, Jobs, Keys, Runs, Tenants } from './screens/lists.tsx';
+import { Inspector, Operation } from './screens/inspector.tsx';
+import { Keys } from './screens/keys.tsx';
+import { Activity, Approvals, Differences, Jobs, Runs, Tenants } from './screens/lists.tsx';
 import { Payment, Payments } from './screens/payment.tsx';
 import { Queue, Waiting } from './screens/waiting.tsx';
 import { SignIn } from './sign-in.tsx';
@@ -14,6 +16,7 @@ const SCREENS = [
   ['differences', 'Differences', Differences],
   ['approvals', 'Approvals', Approvals],
   ['jobs', 'Jobs', Jobs],
+  ['inspector', 'Key inspector', Inspector],
   ['keys', 'Keys', Keys],
   ['tenants', 'Tenants', Tenants],
   ['activity', 'Activity', Activity],
@@ -26,6 +29,7 @@ function screenOf(hash: string) {
   if (name === 'payments' && id !== undefined) return { name, shown: <Payment id={decodeURIComponent(id)} /> };
   if (name === 'waiting' && id !== undefined) return { name, shown: <Queue id={decodeURIComponent(id)} /> };
   if (name === 'jobs' && id !== undefined) return { name, shown: <Runs id={decodeURIComponent(id)} /> };
+  if (name === 'inspector' && id !== undefined) return { name, shown: <Operation id={decodeURIComponent(id)} /> };
   const [found, , Screen] = SCREENS.find(([each]) => each === name) ?? SCREENS[0];
   return { name: found, shown: <Screen filters={filters} /> };
 }

@@ -149,3 +149,18 @@ export function List<Row extends { readonly id?: string }>({
     </Loaded>
   );
 }
+
+export function Fact({ name, value }: { readonly name: string; readonly value: ComponentChildren }) {
+  return (
+    <div>
+      <dt>{name}</dt>
+      <dd>{value}</dd>
+    </div>
+  );
+}
+
+/** A screen whose list is read again after an act on it. */
+export function useTurns(): readonly [turn: number, again: () => void] {
+  const [turn, setTurn] = useState(0);
+  return [turn, () => setTurn((last) => last + 1)];
+}

@@ -1,18 +1,11 @@
-import { useState } from 'preact/hooks';
 import { Act } from '../act.tsx';
 import type { Schemas } from '../api.ts';
-import { List } from '../parts.tsx';
+import { List, useTurns } from '../parts.tsx';
 import { cause, money, time } from '../show.ts';
 import { About } from './waiting.tsx';
 
 interface Filtered {
   readonly filters: URLSearchParams;
-}
-
-/** A screen whose list is read again after an act on it. */
-function useTurns(): readonly [turn: number, again: () => void] {
-  const [turn, setTurn] = useState(0);
-  return [turn, () => setTurn((last) => last + 1)];
 }
 
 export function Differences() {
@@ -146,30 +139,6 @@ export function Runs({ id }: { readonly id: string }) {
   );
 }
 
-export function Keys() {
-  type Row = Schemas['KeyList']['data'][number];
-  return (
-    <>
-      <h1>Keys</h1>
-      <List<Row>
-        label="Keys"
-        path="/v1/admin/keys"
-        columns={[
-          { title: 'Key', of: ({ id }) => <code>{id}</code> },
-          { title: 'Name', of: ({ name }) => name },
-          {
-            title: 'Of',
-            of: ({ tenant, mode, role }) => (tenant === null ? `operator, ${role}` : `${tenant}, ${mode}`),
-          },
-          { title: 'Created', of: ({ created }) => time(created) },
-          { title: 'Last used', of: (row) => row.last_used ?? '–' },
-          { title: 'Revoked', of: ({ revoked }) => (revoked === null ? 'no' : time(revoked)) },
-        ]}
-      />
-    </>
-  );
-}
-
 export function Tenants() {
   type Row = Schemas['TenantList']['data'][number];
   return (
@@ -182,6 +151,7 @@ export function Tenants() {
           { title: 'Tenant', of: ({ id }) => <code>{id}</code> },
           { title: 'Name', of: ({ name }) => name },
           { title: 'Created', of: ({ created }) => time(created) },
+          { title: 'Keys', of: ({ id }) => <a href={`#/keys?tenant=${id}`}>keys</a> },
           {
             title: 'Activity',
             of: ({ id }) => (

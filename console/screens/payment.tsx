@@ -1,7 +1,7 @@
 import { useState } from 'preact/hooks';
 import { Act } from '../act.tsx';
 import type { Schemas } from '../api.ts';
-import { Loaded, Table, useRead } from '../parts.tsx';
+import { Fact, Loaded, Table, useRead } from '../parts.tsx';
 import { cause, money } from '../show.ts';
 
 /** A payment is looked up by its id. */
@@ -130,15 +130,6 @@ function Acts({
   );
 }
 
-function Fact({ name, value }: { readonly name: string; readonly value: string }) {
-  return (
-    <div>
-      <dt>{name}</dt>
-      <dd>{value}</dd>
-    </div>
-  );
-}
-
 function Told({ entry }: { readonly entry: Entry }) {
   switch (entry.kind) {
     case 'transition':
@@ -149,7 +140,11 @@ function Told({ entry }: { readonly entry: Entry }) {
         </>
       );
     case 'claim':
-      return <>claimed by a request ({entry.operation})</>;
+      return (
+        <>
+          claimed by a request (<a href={`#/inspector/${entry.operation}`}>{entry.operation}</a>)
+        </>
+      );
     case 'takeover':
       return <>taken over: {entry.was_released ? 'the owner had sent nothing' : 'the lease of the owner had ended'}</>;
     case 'call':

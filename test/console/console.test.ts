@@ -14,13 +14,16 @@ import type { ConsoleSignIn } from '../../lambdas/kernel/contract/environment.ts
 import type { PaymentId } from '../../lambdas/kernel/ids.ts';
 import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
 import { byIdentityProvider } from '../../lambdas/tenants/identity-provider.ts';
+import { TenantAdministration } from '../../lambdas/tenants/store/tenant-administration.ts';
 import { buildConsole } from '../../lib/lambda-code.ts';
 import { HAS_BROWSER, RealBrowser } from '../client/browser.ts';
 import { paymentRequest } from '../payments/payment-fixtures.ts';
 import { Api, dataOf, OPERATOR_KEY } from '../world/api.ts';
 import { gatewayEvent } from '../world/gateway-event.ts';
+import { TABLES } from '../world/tables.ts';
 import { CLIENT, IdProvider } from './id-provider.ts';
 
+const SECOND_KEY = 'ok_benbenbenbenbenbenbenben00';
 const VIEWER_KEY = 'ok_viewerviewerviewerviewer';
 /** Stages and prefixes are part of the address at API Gateway. */
 const PREFIX = '/live';
@@ -172,12 +175,24 @@ describe('the files of the console', () => {
     expect(found).toEqual([]);
   }
 
+  /** `npm run docs:pictures` writes the pictures of the documentation. */
+  async function picture(page: Page, name: string): Promise<void> {
+    const { PAYONCE_PICTURES: directory } = process.env;
+    if (directory === undefined) return;
+    await page.setViewportSize({ width: 840, height: 480 });
+    await page.evaluate('scrollTo(0, 0)');
+    const bytes = await page.screenshot({ path: join(directory, `console-${name}.png`) });
+    expect(bytes.length).toBeLessThan(80_000);
+  }
+
   test('finds the payment whose process was killed, and reads its story', async () => {
     api = new Api();
     const request = paymentRequest('k');
     await api.world.claimThenDie(request, true);
     api.clock.advance(30_000);
     const page = await signedIn();
+    await page.getByRole('link', { name: 'claims', exact: true }).waitFor();
+    await picture(page, 'waiting');
     await page.getByRole('link', { name: 'claims', exact: true }).click();
     await page.getByRole('link', { name: request.paymentId }).click();
     await page.getByText('not completed; lease until').waitFor();
@@ -190,6 +205,7 @@ describe('the files of the console', () => {
     await page.getByText('looked up, heard succeeded').waitFor();
     await page.getByText('Debits less credits: 0.00 EUR').waitFor();
     await accessible(page);
+    await picture(page, 'payment');
     expect(violations).toEqual([]);
   });
 
@@ -215,6 +231,7 @@ describe('the files of the console', () => {
     await dialog.getByLabel('Reason').fill('<img src=x onerror=alert(1)> Seen on the statement');
     await dialog.getByRole('button', { name: 'Preview' }).click();
     await dialog.getByText('"dry_run"').waitFor();
+    await picture(page, 'decide');
     await dialog.getByRole('button', { name: 'Decide' }).dblclick();
     await page.getByText('The decision was recorded.').waitFor();
     await page.getByText('<img src=x onerror=alert(1)> Seen on the statement').first().waitFor();
@@ -235,6 +252,83 @@ describe('the files of the console', () => {
     expect(written).toEqual([]);
   });
 
+  test('a correction above the limit needs a second person; a double click on each act is one act', async () => {
+    api = new Api({ approvals: { aboveMinor: { EUR: 1000 }, lifetimeMs: 3_600_000 } });
+    api.registerOperator(SECOND_KEY, { operator: 'Ben Example', role: 'approver' });
+    const id = await api.paid('k', { amount: 1500 });
+    const first = await signedIn();
+    await openPayment(first, id);
+    await first.getByRole('button', { name: 'Correct' }).click();
+    const dialog = first.getByRole('dialog', { name: 'Correct' });
+    await dialog.getByLabel('Sequence of the transition').fill('2');
+    await dialog.getByLabel('Reason').fill('Booked twice');
+    await dialog.getByRole('button', { name: 'Correct' }).dblclick();
+    await first.getByText('or waits for a second person').waitFor();
+    await first.getByRole('link', { name: 'Approvals' }).click();
+    await decideOn(first, 'Approve');
+    await first.getByRole('alert').getByText('own_approval').waitFor();
+    expect(dataOf(await api.get(`/v1/corrections?payment=${id}`))).toEqual([]);
+
+    const second = await signedIn(SECOND_KEY);
+    await second.getByRole('link', { name: 'Approvals' }).click();
+    await decideOn(second, 'Approve');
+    await second.getByText('It is approved.').first().waitFor();
+    await accessible(second);
+    expect(dataOf(await api.get(`/v1/corrections?payment=${id}`))).toHaveLength(1);
+    expect(dataOf(await api.get('/v1/admin/approvals'))).toHaveLength(1);
+    expect(violations).toEqual([]);
+  });
+
+  async function decideOn(page: Page, verdict: string): Promise<void> {
+    await page.getByRole('button', { name: verdict }).click();
+    await page.getByRole('dialog', { name: verdict }).getByRole('button', { name: verdict }).dblclick();
+  }
+
+  test('shows what is recorded under an idempotency key', async () => {
+    api = new Api();
+    const id = await api.paid('order-1234');
+    const page = await signedIn();
+    await page.getByRole('link', { name: 'Key inspector' }).click();
+    await page.getByLabel('Idempotency key').fill('order-1234');
+    await page.getByLabel('Path of the request').fill('/v1/payments');
+    await page.getByLabel('Tenant').fill('ten_desk');
+    await page.getByLabel('Mode').fill('test');
+    await page.getByRole('button', { name: 'Inspect' }).click();
+    await page.getByText('completed', { exact: true }).waitFor();
+    await accessible(page);
+    await page.getByRole('link', { name: id }).click();
+    await page.getByRole('heading', { name: 'What happened' }).waitFor();
+    await page.getByText('claimed by a request').getByRole('link').click();
+    await page.getByRole('heading', { name: `Operation ${id}` }).waitFor();
+    await page.getByText('completed', { exact: true }).waitFor();
+  });
+
+  test('a key of a tenant is made once by a double click, shows its secret once, and is revoked', async () => {
+    api = new Api();
+    const { client } = api.store.database;
+    const tenant = await new TenantAdministration(client, TABLES, 'ada').createTenant('Shop <b>of Ada</b>');
+    const page = await signedIn();
+    await page.getByRole('link', { name: 'Tenants' }).click();
+    await page.getByText('Shop <b>of Ada</b>').waitFor();
+    await page.getByRole('link', { name: 'keys', exact: true }).click();
+    await page.getByRole('button', { name: 'Create key' }).click();
+    const dialog = page.getByRole('dialog', { name: 'Create key' });
+    await dialog.getByLabel('What the key is for').fill('Web shop');
+    await dialog.getByLabel('Mode').selectOption('test');
+    await dialog.getByLabel('Scopes').fill('payments:read  payments:write');
+    await dialog.getByRole('button', { name: 'Create key' }).dblclick();
+    await dialog.getByText('It is not shown again.').waitFor();
+    await accessible(page);
+    await dialog.getByRole('button', { name: 'Close' }).click();
+    await page.getByText('test: payments:read payments:write').waitFor();
+    await decideOn(page, 'Revoke');
+    await page.getByText('It is revoked.').first().waitFor();
+    const keys = dataOf(await api.get(`/v1/admin/keys?tenant=${tenant}`));
+    expect(keys).toMatchObject([{ name: 'Web shop', revoked: expect.any(Number) }]);
+    expect(written.filter((each) => each === 'POST /v1/admin/keys')).toHaveLength(1);
+    expect(violations).toEqual([]);
+  });
+
   test('every screen opens, in the dark and on a phone, without a violation', async () => {
     api = new Api();
     await api.paid('k', { capture: 'manual' });
@@ -247,6 +341,7 @@ describe('the files of the console', () => {
       'Differences',
       'Approvals',
       'Jobs',
+      'Key inspector',
       'Keys',
       'Tenants',
       'Activity',

@@ -1,0 +1,103 @@
+import { useState } from 'preact/hooks';
+import type { Schemas } from '../api.ts';
+import { Fact, Loaded, Table, useRead } from '../parts.tsx';
+import { About } from './waiting.tsx';
+
+type KeyRecord = Schemas['IdempotencyRecord'];
+
+const FIELDS = [
+  ['key', 'Idempotency key', true],
+  ['path', 'Path of the request', true],
+  ['tenant', 'Tenant, for paths of tenants', false],
+  ['mode', 'Mode: live or test', false],
+  ['operator', 'Operator, for paths of operators', false],
+] as const;
+
+/** What is recorded under an idempotency key: whose it is, what was heard, and what is answered. */
+export function Inspector({ filters }: { readonly filters: URLSearchParams }) {
+  const [given, setGiven] = useState<Readonly<Record<string, string>>>(Object.fromEntries(filters));
+  return (
+    <>
+      <h1>Key inspector</h1>
+      <form
+        onSubmit={(event) => {
+          event.preventDefault();
+          const filled = Object.entries(given).filter(([, value]) => value !== '');
+          location.hash = `#/inspector?${new URLSearchParams(filled).toString()}`;
+        }}
+      >
+        {FIELDS.map(([name, label, required]) => (
+          <label key={name}>
+            {label}
+            <input
+              required={required}
+              value={given[name] ?? ''}
+              onInput={({ currentTarget }) => setGiven({ ...given, [name]: currentTarget.value.trim() })}
+            />
+          </label>
+        ))}
+        <button type="submit" class="main">
+          Inspect
+        </button>
+      </form>
+      {filters.has('key') && <Found path={`/v1/admin/idempotency_keys?${filters.toString()}`} />}
+    </>
+  );
+}
+
+/** The record of an operation, as a timeline names it. */
+export function Operation({ id }: { readonly id: string }) {
+  return (
+    <>
+      <h1>Operation {id}</h1>
+      <Found path={`/v1/admin/idempotency_keys/${encodeURIComponent(id)}`} />
+    </>
+  );
+}
+
+function Found({ path }: { readonly path: string }) {
+  return (
+    <Loaded of={useRead<KeyRecord>(path)}>
+      {(record) => (
+        <>
+          <dl class="facts">
+            <Fact name="State" value={record.state.replaceAll('_', ' ')} />
+            <Fact name="Operation" value={<code>{record.operation}</code>} />
+            <Fact name="Payment" value={<About id={record.payment} />} />
+            <Fact name="Owner" value={record.owner ?? '–'} />
+            <Fact name="Lease until" value={record.lease_until ?? '–'} />
+            <Fact name="Claimed" value={record.claimed ?? '–'} />
+            <Fact name="Answer" value={record.answer?.status ?? 'none yet'} />
+          </dl>
+          <h2>Earlier owners</h2>
+          <Table
+            label="Earlier owners"
+            rows={record.earlier_owners}
+            none="There was none."
+            columns={[
+              { title: 'Owner', of: ({ owner }) => owner },
+              { title: 'Until', of: ({ until }) => until },
+              { title: 'Why', of: ({ was_released: released }) => (released ? 'released' : 'the lease ended') },
+            ]}
+          />
+          <h2>Calls to the processor</h2>
+          <Table
+            label="Calls"
+            rows={record.calls}
+            none="None is recorded."
+            columns={[
+              { title: 'At', of: ({ at }) => at },
+              { title: 'Call', of: ({ call }) => (call === 'send' ? 'request sent' : 'looked up') },
+              { title: 'Heard', of: ({ heard }) => heard },
+              { title: 'Took', isNumber: true, of: (row) => `${row.duration_ms} ms` },
+            ]}
+          />
+          <details>
+            <summary>As the API answers it</summary>
+            <pre>{JSON.stringify(record, undefined, 2)}</pre>
+          </details>
+        </>
+      )}
+    </Loaded>
+  );
+}
