@@ -32,7 +32,7 @@ export class Callbacks extends Construct {
       processors,
     });
     processors.grantVerifyCallbacks(this.api);
-    data.idempotency.grantCommit(this.api, ['callback']);
+    data.idempotency.grantCommit(this.api, ['callback', 'inquiry']);
     const { orphan, return: giveBack, inquiry, openOrder, hold } = RegistryRow;
     const queues = [orphan, giveBack, inquiry, openOrder, hold];
     data.registry.grantRows(this.api, 'ShelveOrphans', ['dynamodb:PutItem'], queues);

@@ -3,7 +3,7 @@ import type { OperationId, OwnerToken, PaymentId } from '../kernel/ids.ts';
 import { adoptionOperation, callbackOperation } from '../kernel/ids.ts';
 import type { Clock, Entropy } from '../kernel/world.ts';
 import type { EffectRecord } from '../once/domain/idempotency.ts';
-import { type Expiring, expirySeconds } from '../once/domain/idempotency.ts';
+import { expirySeconds } from '../once/domain/idempotency.ts';
 import { commitOnce, type Effect, type Written } from '../once/use/execute-once.ts';
 import type { OperationRunner } from '../once/use/operation-runner.ts';
 import type { TransitionType } from '../payments/domain/payment.ts';
@@ -15,10 +15,10 @@ import { type PaymentChain, readChain } from '../payments/use/payment-chain.ts';
 import { isSentTo } from '../payments/use/pinned-processor.ts';
 import type { ProcessorBooks } from '../payments/use/processor.ts';
 import { holdShownAgain } from '../payments/use/queued-with.ts';
-import { type AlarmTools, raiseAlarms } from '../payments/use/raise-alarms.ts';
+import { alarmContradictions, alarmLateSuccess, type ContradictionTools } from '../payments/use/raise-alarms.ts';
 import { nextPart } from '../payments/use/record-charge.ts';
 
-export interface ReceiveCallbackTools extends AlarmTools, Pick<Expiring, 'retention'> {
+export interface ReceiveCallbackTools extends ContradictionTools {
   readonly effects: EffectStore;
   readonly books: ProcessorBooks;
   readonly runner: OperationRunner;
@@ -115,7 +115,8 @@ class CallbackEffect implements Effect<Progress, CallbackOutcome> {
       occurredAtMs: nowMs,
       cause: { by: 'callback', eventId: this.#event.eventId },
     });
-    raiseAlarms(this.#tools, id, transitions, contradictions);
+    alarmLateSuccess(this.#tools, id, transitions);
+    await alarmContradictions(this.#tools, chain, contradictions, charge);
     const { part, isMore, queued } = nextPart(chain, transitions, nowMs);
     const isLast = !isMore;
     const outcome = await effects.recordEffect({

@@ -39,17 +39,14 @@ export async function wire(platform: Platform & ProcessorsPlatform, runner: Oper
   const views = async () =>
     new (await import('../views/store/dynamodb-views.ts')).DynamoDbViews(documents, viewsTable, pacing);
   const store = new DynamoDbStore(documents, tables, pacing);
+  const effects = async () =>
+    new (await import('../payments/store/dynamodb-effects.ts')).DynamoDbEffects(documents, tables, pacing, store);
   return authenticatedApi<PaymentsTools & ListPaymentsTools>([...PAYMENT_ROUTES, ...PAYMENT_LIST_ROUTES], {
     store,
     // Changes alone need it.
     effects: {
-      recordEffect: async (effect) =>
-        new (await import('../payments/store/dynamodb-effects.ts')).DynamoDbEffects(
-          documents,
-          tables,
-          pacing,
-          store,
-        ).recordEffect(effect),
+      recordEffect: async (effect) => (await effects()).recordEffect(effect),
+      readEffect: async (id) => (await effects()).readEffect(id),
     },
     transitions: { readTransition: async (place) => (await transitions()).readTransition(place) },
     views: { range: async (asked) => (await views()).range(asked), read: async (row) => (await views()).read(row) },

@@ -190,6 +190,11 @@ export function inquiryOperation(digest: Digest, asked: OperationId, sequence: n
   return `${OperationPrefix.inquiry}${derived(digest, ['inquiry', asked, String(sequence)])}` as OperationId;
 }
 
+/** The operation that tells operators of one contradiction between a processor's books and a payment. @param shown what the books show */
+export function contradictionOperation(digest: Digest, paymentId: PaymentId, shown: string): OperationId {
+  return `${OperationPrefix.inquiry}${derived(digest, ['contradiction', paymentId, shown])}` as OperationId;
+}
+
 /** The operation that records one event of a processor: the same for every delivery, at any address. */
 export function callbackOperation(digest: Digest, source: string, eventId: string): OperationId {
   return `${OperationPrefix.callback}${derived(digest, ['callback', source, eventId])}` as OperationId;

@@ -1,5 +1,6 @@
 import { createHmac } from 'node:crypto';
 import { beforeEach, describe, expect, jest, test } from '@jest/globals';
+import { OperationPrefix } from '../../lambdas/kernel/contract/rows.ts';
 import { RetryableError } from '../../lambdas/kernel/faults.ts';
 import { paymentRequest } from '../payments/payment-fixtures.ts';
 import { CALLBACKS, CallbacksClient, eventBody, SECRET } from './callbacks-client.ts';
@@ -61,6 +62,8 @@ describe('a signed callback', () => {
       report: { paymentId: request.paymentId, because: ['a captured charge cannot be voided'] },
     });
     expect(site.alarms).toEqual(['contradiction']);
+    await site.deliver(eventBody('evt_3', charge));
+    expect(site.alarms).toEqual(['contradiction']);
   });
 
   test('of a contradiction has raised the alarm even if the process dies after its write', async () => {
@@ -71,7 +74,8 @@ describe('a signed callback', () => {
       listTransitions: (id, page) => store.listTransitions(id, page),
       recordEffect: async (effect) => {
         const outcome = await store.recordEffect(effect);
-        return dies ? new Promise(() => hasWritten()) : outcome;
+        const isCallback = effect.record.operationId.startsWith(OperationPrefix.callback);
+        return dies && isCallback ? new Promise(() => hasWritten()) : outcome;
       },
     }));
     await open(mortal);

@@ -69,6 +69,7 @@ const RECORDED = {
   expiryOfHold: made.expiryOfHold(DIGEST, idOf(), 1),
   returnOperation: made.returnOperation(DIGEST, idOf(), 'ch_1', { attempt: 1, amountMinor: 100 }),
   inquiryOperation: made.inquiryOperation(DIGEST, made.chargeOperation(idOf()), 1),
+  contradictionOperation: made.contradictionOperation(DIGEST, idOf(), 'ch_1'),
   callbackOperation: made.callbackOperation(DIGEST, 'sandbox', 'evt_1'),
   adoptionOperation: made.adoptionOperation(DIGEST, made.callbackOperation(DIGEST, 'sandbox', 'evt_1')),
   businessOperation: made.businessOperation(DIGEST, 'receipts', { ...scope(), businessKey: 'receipt:1' }),

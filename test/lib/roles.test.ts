@@ -131,7 +131,7 @@ const ROLES: readonly (readonly [string, readonly string[]])[] = [
     'Callbacks',
     [
       readsRows('PAY#*'),
-      `dynamodb:GetItem, dynamodb:PutItem ${onlyRows('Idempotency', 'OP#cb_*')}`,
+      `dynamodb:GetItem, dynamodb:PutItem ${onlyRows('Idempotency', 'OP#cb_*', 'OP#inq_*')}`,
       appendsRows('PAY#*'),
       `dynamodb:PutItem ${rows('ORPHAN#*', 'RETURN#*', 'INQUIRY#*', 'ORDER#*', 'HOLD#*')}`,
       'secretsmanager:GetSecretValue on CallbackSecret, SandboxSecret',

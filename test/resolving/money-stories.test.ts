@@ -574,15 +574,27 @@ describe('an operator’s decision about a payment', () => {
     const decided = await decide(request, { outcome: 'succeeded', change: asked.operationId });
     expect(decided).toMatchObject({ kind: 'first' });
     const alarms: string[] = [];
-    await resolveInquiries({ ...harness.tools, alarm: (what) => void alarms.push(what) });
-    expect(alarms).toEqual(['contradiction']);
+    const tools = { ...harness.tools, alarm: (what: string) => void alarms.push(what) };
+    await resolveInquiries(tools);
+    harness.clock.advance(60_000);
+    await resolveInquiries(tools);
+    expect(alarms).toHaveLength(1);
+    await harness.processor.inside.correct(harness.chargeOf(request), { status: 'voided', amount_captured: 0 });
+    harness.clock.advance(60_000);
+    await resolveInquiries(tools);
+    expect(alarms).toHaveLength(2);
   });
 
   test('that names a charge unknown to the processor raises an alarm', async () => {
     const { request } = await inReview('unknown');
     await decide(request, { outcome: 'succeeded', chargeId: 'ch_nowhere', takenMinor: 1000 });
     const alarms: string[] = [];
-    await resolveInquiries({ ...harness.tools, alarm: (what) => void alarms.push(what) });
-    expect(alarms).toContain('contradiction');
+    const tools = { ...harness.tools, alarm: (what: string) => void alarms.push(what) };
+    for (let minute = 0; minute < 60; minute += 1) {
+      await resolveInquiries(tools);
+      harness.clock.advance(60_000);
+    }
+    // Once when the charge is looked for, and once more after the money of another charge was posted.
+    expect(alarms.filter((what) => what === 'contradiction')).toHaveLength(2);
   });
 });

@@ -104,10 +104,15 @@ export interface InsideSandbox {
   isShown(chargeId: string, isHeard?: boolean): boolean;
   /** When a request with an idempotency key made the charge. Unix milliseconds; undefined when another user of the account made it. */
   madeByKeyAtMs(chargeId: string): number | undefined;
-  /** When the books last contradicted what they had shown of the charge. Unix milliseconds; undefined when they never did. */
+  /**
+   * When the books last contradicted what they had shown of the charge; if they show again what they had shown before, when they showed
+   * it first. Unix milliseconds; undefined when they never did.
+   */
   contradictedAtMs(chargeId: string): number | undefined;
   /** When the charge changed last. Unix milliseconds; undefined when there is no such charge. */
   changedAtMs(chargeId: string): number | undefined;
+  /** How many states the books have shown of the charge. */
+  statesOf(chargeId: string): number;
   charge(order: ForeignOrder): Promise<ProcessorCharge>;
   /** Confirms a pending charge, or one that waits for its payer, or one that was declined. */
   approve(chargeId: string): Promise<void>;
@@ -239,6 +244,7 @@ export function createSandboxInProcess(options: SandboxInProcessOptions): Sandbo
       madeByKeyAtMs: (chargeId) => history.madeByKeyAtMs(chargeId),
       contradictedAtMs: (chargeId) => history.contradictedAtMs(chargeId),
       changedAtMs: (chargeId) => history.changedAtMs(chargeId),
+      statesOf: (chargeId) => history.statesOf(chargeId),
       ...actions,
       get hasFailing() {
         return actions.hasFailing;
@@ -273,6 +279,7 @@ interface History {
   madeByKeyAtMs(chargeId: string): number | undefined;
   contradictedAtMs(chargeId: string): number | undefined;
   changedAtMs(chargeId: string): number | undefined;
+  statesOf(chargeId: string): number;
 }
 
 /** A shorter read looks for one change only. */
@@ -298,7 +305,10 @@ function createHistory(clock: Clock, onEvent: SandboxInProcessOptions['onEvent']
   const note = (charge: Charge, isKeyed: boolean): void => {
     if (!isKeyed) unread.set(charge.id, false);
     const shownBefore = versions.get(charge.id)?.at(-1)?.charge;
-    if (shownBefore !== undefined && isContradicted(shownBefore, charge)) contradicted.set(charge.id, clock.nowMs());
+    if (shownBefore !== undefined && isContradicted(shownBefore, charge)) {
+      const same = versions.get(charge.id)?.find((each) => JSON.stringify(each.charge) === JSON.stringify(charge));
+      contradicted.set(charge.id, same?.atMs ?? clock.nowMs());
+    }
     versions.set(charge.id, [...(versions.get(charge.id) ?? []), { atMs: clock.nowMs(), charge }]);
     shown.set(charge.id, processorCharge(charge));
     const { operation } = charge.metadata;
@@ -322,6 +332,7 @@ function createHistory(clock: Clock, onEvent: SandboxInProcessOptions['onEvent']
     madeByKeyAtMs: (chargeId) => madeByKey.get(chargeId),
     contradictedAtMs: (chargeId) => contradicted.get(chargeId),
     changedAtMs: (chargeId) => versions.get(chargeId)?.at(-1)?.atMs,
+    statesOf: (chargeId) => versions.get(chargeId)?.length ?? 0,
     charges: () => [...shown.values()],
     requestOf: ({ url, headers, body, by, askedAtMs = clock.nowMs() }) => {
       const operationId = headers['idempotency-key'];
@@ -518,6 +529,7 @@ type Actions = Omit<
   | 'madeByKeyAtMs'
   | 'contradictedAtMs'
   | 'changedAtMs'
+  | 'statesOf'
   | 'delayNext'
   | 'deliverDelayed'
   | 'goDown'

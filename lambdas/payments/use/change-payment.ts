@@ -44,7 +44,7 @@ import type { AlarmTools } from './raise-alarms.ts';
 
 export interface ChangePaymentTools extends CreatePaymentTools, AlarmTools {
   /** Records what the processor's books show right before a send. */
-  readonly effects: Pick<EffectStore, 'recordEffect'>;
+  readonly effects: Pick<EffectStore, 'recordEffect' | 'readEffect'>;
 }
 
 export interface ChangePayment {

@@ -1,22 +1,62 @@
 import type { AlarmMetric } from '../../kernel/contract/metrics.ts';
-import type { PaymentId } from '../../kernel/ids.ts';
+import type { Digest } from '../../kernel/digest.ts';
+import { contradictionOperation, type PaymentId } from '../../kernel/ids.ts';
+import type { Clock, Entropy } from '../../kernel/world.ts';
+import { type Expiring, expirySeconds } from '../../once/domain/idempotency.ts';
 import type { Transition } from '../domain/transition.ts';
+import type { EffectStore } from './effect-store.ts';
+import type { PaymentChain } from './payment-chain.ts';
 
 export interface AlarmTools {
   /** Raises an alarm for operators, before the write. @param about the payment or the order @default no alarm */
   readonly alarm?: (what: AlarmMetric, about: string) => void;
 }
 
-/**
- * Raises the alarms for late successes and contradictions. Callers raise them before the write: an alarm may be raised
- * twice, but must not be lost when the response to an applied write is lost.
- */
-export function raiseAlarms(
+export interface ContradictionTools extends AlarmTools, Pick<Expiring, 'retention'> {
+  readonly effects: Pick<EffectStore, 'recordEffect' | 'readEffect'>;
+  readonly digest: Digest;
+  readonly clock: Clock;
+  readonly entropy: Entropy;
+}
+
+/** Raises the alarm for late successes, before the write: an alarm may be raised twice, but must not be lost when the response to an applied write is lost. */
+export function alarmLateSuccess(
   { alarm }: AlarmTools,
   paymentId: PaymentId,
   transitions: readonly Pick<Transition, 'subject'>[],
-  contradictions: readonly string[],
 ): void {
   if (transitions.some(({ subject }) => subject?.kind === 'stray_charge')) alarm?.('late_success', paymentId);
-  if (contradictions.length > 0) alarm?.('contradiction', paymentId);
+}
+
+/**
+ * Raises the alarm for contradictions once for what the books and the chain show: looks that find the same raise no further one. The alarm comes
+ * before its record, so it may be raised twice and is never lost.
+ *
+ * @param because none: nothing is done
+ * @param shown what the processor's books show. Plain JSON.
+ * @throws RetryableError or AmbiguousError when the record cannot be read or written
+ */
+export async function alarmContradictions(
+  tools: ContradictionTools,
+  { first, newest }: Pick<PaymentChain, 'first' | 'newest'>,
+  because: readonly string[],
+  shown: unknown,
+): Promise<void> {
+  if (because.length === 0) return;
+  const { alarm, effects, digest, clock, entropy } = tools;
+  const { id: paymentId } = first.payment;
+  const operationId = contradictionOperation(digest, paymentId, JSON.stringify([because, shown, newest.sequence]));
+  if ((await effects.readEffect(operationId)) !== undefined) return;
+  alarm?.('contradiction', paymentId);
+  const nowMs = clock.nowMs();
+  await effects.recordEffect({
+    record: {
+      operationId,
+      paymentId,
+      owner: entropy.ownerToken(),
+      recordedAtMs: nowMs,
+      expiresAtSeconds: expirySeconds(tools, 'events', nowMs),
+    },
+    transitions: [],
+  });
 }

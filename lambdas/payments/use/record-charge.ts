@@ -1,28 +1,21 @@
 import type { Cause } from '../../kernel/cause.ts';
-import type { Digest } from '../../kernel/digest.ts';
 import { inquiryOperation, type OperationId, type PaymentId } from '../../kernel/ids.ts';
 import { invariant } from '../../kernel/invariant.ts';
-import type { Clock, Entropy } from '../../kernel/world.ts';
-import { type Expiring, expirySeconds } from '../../once/domain/idempotency.ts';
+import { expirySeconds } from '../../once/domain/idempotency.ts';
 import { rounds } from '../../once/use/rounds.ts';
 import type { ProcessorCharge } from '../domain/processor-charge.ts';
 import type { Transition } from '../domain/transition.ts';
 import { decideAll } from './decide-all.ts';
-import type { EffectStore } from './effect-store.ts';
 import { chainOf, type PaymentChain, readChain } from './payment-chain.ts';
 import type { PaymentStore } from './payment-store.ts';
 import type { ProcessorBooks } from './processor.ts';
 import { lookAtBooks, queuedWith } from './queued-with.ts';
-import { type AlarmTools, raiseAlarms } from './raise-alarms.ts';
+import { alarmContradictions, alarmLateSuccess, type ContradictionTools } from './raise-alarms.ts';
 
-export interface RecordChargeTools extends AlarmTools, Pick<Expiring, 'retention'> {
+export interface RecordChargeTools extends ContradictionTools {
   /** The run that looks the charge up. */
   readonly cause: Cause;
   readonly store: Pick<PaymentStore, 'listTransitions'>;
-  readonly effects: Pick<EffectStore, 'recordEffect'>;
-  readonly digest: Digest;
-  readonly clock: Clock;
-  readonly entropy: Entropy;
 }
 
 /** Milliseconds. */
@@ -79,7 +72,8 @@ async function recordPart(
     const charge = await read();
     const nowMs = clock.nowMs();
     const { transitions, contradictions } = decideAll(digest, charge, chain, { occurredAtMs: nowMs, cause });
-    raiseAlarms(tools, paymentId, transitions, contradictions);
+    alarmLateSuccess(tools, paymentId, transitions);
+    await alarmContradictions(tools, chain, contradictions, charge);
     if (transitions.length === 0) return { charge, chain, isMore: false };
     const { part, isMore, queued } = nextPart(chain, transitions, nowMs);
     const outcome = await effects.recordEffect({

@@ -25,7 +25,7 @@ import type { Inquiry } from '../../payments/use/payment-store.ts';
 import { knownProcessors, pinnedBooks, pinnedProcessor } from '../../payments/use/pinned-processor.ts';
 import type { ProcessorBooks } from '../../payments/use/processor.ts';
 import { queuedWith } from '../../payments/use/queued-with.ts';
-import { raiseAlarms } from '../../payments/use/raise-alarms.ts';
+import { alarmContradictions, alarmLateSuccess } from '../../payments/use/raise-alarms.ts';
 import { readCharge, recordCharge } from '../../payments/use/record-charge.ts';
 import type { UnfinishedWork } from '../../payments/use/unfinished-work.ts';
 
@@ -178,12 +178,9 @@ async function inquire(tools: ResolveTools, inquiry: Inquiry): Promise<Came> {
     if (decision?.kind !== 'append') return decision?.kind === 'review' ? 'undecidable' : 'waiting';
     const nowMs = clock.nowMs();
     const transition = nextTransition(digest, chain.newest, decision.draft, { occurredAtMs: nowMs, cause });
-    raiseAlarms(
-      tools,
-      inquiry.paymentId,
-      [transition],
-      decision.contradicts === undefined ? [] : [decision.contradicts],
-    );
+    alarmLateSuccess(tools, inquiry.paymentId, [transition]);
+    const contradictions = decision.contradicts === undefined ? [] : [decision.contradicts];
+    await alarmContradictions(tools, chain, contradictions, transition.subject);
     const record = {
       operationId: inquiryOperation(digest, inquiry.operationId, transition.sequence),
       paymentId: inquiry.paymentId,
@@ -262,17 +259,17 @@ async function recordChargesOf(...request: Parameters<typeof readChargesOf>): Pr
 async function readChargesOf(
   tools: ResolveTools,
   operationId: OperationId,
-  { state }: PaymentChain,
+  chain: PaymentChain,
   books: ProcessorBooks,
   beside?: readonly string[],
 ): Promise<void> {
-  const { id: paymentId, chargeId } = state.payment;
+  const { id: paymentId, chargeId } = chain.state.payment;
   const search = async (): Promise<readonly string[]> =>
     (await books.chargesOfPayment(paymentId, { timeoutMs: BOOKS_TIMEOUT_MS })).map((charge) => charge.chargeId);
   const found = beside ?? (await search());
   for (const id of new Set(chargeId === undefined ? found : [...found, chargeId])) {
     const charge = await books.readCharge(id, { timeoutMs: BOOKS_TIMEOUT_MS });
-    if (charge === undefined) tools.alarm?.('contradiction', paymentId);
+    if (charge === undefined) await alarmContradictions(tools, chain, [CHARGE_UNKNOWN.because], id);
     else await recordCharge(tools, paymentId, operationId, () => readCharge(books, id));
   }
 }
@@ -332,7 +329,10 @@ function chargeOfAnother(fact: ChargeFact, { state: { payment } }: PaymentChain)
  * An operator may have named a charge that the processor does not have, or the API key is of another account. Neither proves that the
  * change was not made, so an operator decides.
  */
-const CHARGE_UNKNOWN: Decision = { kind: 'review', because: 'the processor does not know the charge' };
+const CHARGE_UNKNOWN = {
+  kind: 'review',
+  because: 'the processor does not know the charge',
+} as const satisfies Decision;
 
 /** @returns false when the books cannot be read now */
 async function isChargeUnknown(books: ProcessorBooks, { state: { payment } }: PaymentChain): Promise<boolean> {

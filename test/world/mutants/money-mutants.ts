@@ -392,8 +392,20 @@ export const MONEY_MUTANTS: readonly Mutant[] = [
     edits: [
       {
         file: 'lambdas/payments/use/raise-alarms.ts',
-        find: 'if (contradictions.length > 0) alarm',
-        replace: 'if (contradictions.length > 1_000) alarm',
+        find: 'if (because.length === 0) return;',
+        replace: 'if (because.length < 1_000) return;',
+      },
+    ],
+  },
+  {
+    name: 'contradiction-rings-at-each-look',
+    fault: 'Each look that finds the same contradiction raises the alarm again.',
+    needs: ['contradict|decide|decide_change|trouble'],
+    edits: [
+      {
+        file: 'lambdas/payments/use/raise-alarms.ts',
+        find: 'if ((await effects.readEffect(operationId)) !== undefined) return;',
+        replace: 'if ((await effects.readEffect(operationId))?.owner === undefined) void operationId;',
       },
     ],
   },

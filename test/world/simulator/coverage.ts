@@ -33,11 +33,14 @@ const ASKED_WHILE_PROCESSING =
 const CAN_BE_LOOKED_UP =
   'each simulated processor can be asked for a charge by its operation; the table’s own tests cover it';
 const FEE_AFTER_MONEY = 'the fee is reported after the money of the charge, which ends this state';
+const UNTOLD_WHILE_PENDING =
+  'no job looks at a payment in review, and the simulated processors tell nothing of a charge that is still pending';
 const GIVEN_UP_WHILE_PENDING = 'only a pending refund is given up';
 
 /** Cells that no history reaches, and why. A history that reaches one violates an oracle. */
 const UNREACHABLE_CELLS: Readonly<Record<string, string>> = {
   ...noneOf('charge pending', ['requires_action', 'requires_capture', 'canceled'], NEVER_OLDER),
+  'charge pending × needs_review': UNTOLD_WHILE_PENDING,
   ...noneOf('charge action_required', ['requires_capture', 'succeeded', 'needs_review'], NEVER_OLDER),
   ...noneOf(
     'charge declined',

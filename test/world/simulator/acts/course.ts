@@ -1,7 +1,7 @@
 import type { Step } from '../contract.ts';
 import type { Feature } from '../profiles.ts';
 import type { Dice } from '../random.ts';
-import type { CallbackHabits, Draft, Pace } from './act.ts';
+import type { Draft, Pace } from './act.ts';
 
 /**
  * Rare courses of a payment or an order: acts that show a fault only in this order. Their amounts and times are drawn, other acts
@@ -39,11 +39,11 @@ export function draft(
 export const before = ({ atMs }: Root): Partial<Draft> => ({ fromMs: atMs - 2 * SECOND_MS, isBefore: true });
 
 /** What is pending at its processor ends days later. */
-export const slowly = (root: Root, lost = 0, hours = 72, late: Partial<CallbackHabits> = {}): Draft =>
+export const slowly = (root: Root, lost = 0, hours = 72): Draft =>
   draft(
     'habits',
     'instant',
-    { processor: 'its', lost, doubled: 0, late: 0, lateMs: hours * HOUR_MS, slow: 1, ...late },
+    { processor: 'its', lost, doubled: 0, late: 0, lateMs: hours * HOUR_MS, slow: 1 },
     before(root),
   );
 

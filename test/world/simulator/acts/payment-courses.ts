@@ -204,8 +204,7 @@ const chargeAfterTheWindow: Course = {
   of: 'pay',
   begins: { ...EURO, source: 'tok_timeout_not_charged' },
   goesOn: (dice, root) => [
-    // A second callback comes when the payment is in review, and the charge is still pending.
-    slowly(root, 0, dice.pick([12, 240]), { doubled: 1, late: 0.5 }),
+    slowly(root, 0, 240),
     draft(
       'processor_outage',
       'instant',

@@ -1,5 +1,7 @@
 /** Each event that requires an operator raised its alarm, once. */
 import { EventMetric } from '../../../../lambdas/kernel/contract/events.ts';
+import { decisionOf } from '../../../../lambdas/payments/domain/operator-decision.ts';
+import type { Payment } from '../../../../lambdas/payments/domain/payment.ts';
 import type { Transition } from '../../../../lambdas/payments/domain/transition.ts';
 import type { Observed, Violation } from '../contract.ts';
 import type { Seen, Written } from './seen.ts';
@@ -38,7 +40,7 @@ export function checkAlarms({ world, payments, orders }: Seen): readonly Violati
       if (row.type === 'order.review_required') expect('order_needs_review', atMs, 'it is in review', id);
     }
   }
-  return [...found, ...raisedOnce(world, [...payments.values()].flat())];
+  return [...found, ...raisedOnce(world, [...payments.values()].flat()), ...contradictedOnce(world, payments)];
 }
 
 /** The relay reports what it reads: once, unless a fault or an outage of the bus has it read again. */
@@ -58,6 +60,36 @@ function raisedOnce(world: Observed, written: readonly Written<Transition>[]): r
       { oracle: 'an alarm is raised once for each event', what: `${metric} was raised ${count} times for ${times}` },
     ];
   });
+}
+
+/**
+ * A contradiction raises its alarm once for each state of the books and of the chain that shows it, and once more for an operator's decision, which may
+ * name a charge that is not there: looks that find the same again raise none. Two processes can find it at the same time.
+ */
+function contradictedOnce(world: Observed, payments: Seen['payments']): readonly Violation[] {
+  if (world.faults.length > 0) return [];
+  return [...payments].flatMap(([id, chain]) => {
+    const times = world.alarms.flatMap(({ metric, about, atMs }) =>
+      metric === 'contradiction' && about === id ? [atMs] : [],
+    );
+    const count = times.filter((atMs, index) => atMs - (times[index - 1] ?? 0) > MINUTE_MS).length;
+    const chargeIds = new Set(chain.flatMap(({ row: { payment, subject } }) => chargesNamed(payment, subject)));
+    const states = Object.values(world.processors).flatMap(({ inside }) =>
+      inside.all
+        .filter(({ chargeId, paymentId }) => paymentId === id || chargeIds.has(chargeId))
+        .map(({ chargeId }) => inside.statesOf(chargeId)),
+    );
+    const decided = chain.filter(({ row }) => decisionOf(row) !== undefined);
+    const due = states.reduce((total, each) => total + each, 0) + 2 * decided.length + chain.length;
+    if (count <= due) return [];
+    const what = `contradiction was raised ${count} times for ${due} states of the books and the chain`;
+    return [{ oracle: 'an alarm is raised once for each event', what, about: id }];
+  });
+}
+
+function chargesNamed({ chargeId }: Payment, subject: object | undefined): readonly string[] {
+  const named = subject !== undefined && 'chargeId' in subject ? [String(subject.chargeId)] : [];
+  return chargeId === undefined ? named : [chargeId, ...named];
 }
 
 /** When a refund succeeded that Payonce or an operator had given up. */
