@@ -305,6 +305,22 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/admin/payments": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get: operations["searchPayments"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/admin/idempotency_keys": {
         parameters: {
             query?: never;
@@ -501,6 +517,18 @@ export interface components {
              * @example 1772366400
              */
             scheduled_for?: number;
+        };
+        PaymentList: {
+            /** @constant */
+            object: "list";
+            /** @description Newest first. */
+            data: components["schemas"]["Payment"][];
+            /** @description Whether there are more in the requested direction: older ones, or newer ones with `ending_before`. */
+            has_more: boolean;
+            /** @description Given while `has_more` is true: request the next page with it as `starting_after`, or as `ending_before`. It is the last id that was examined. A page is full unless no more than 1000 entries were examined and too few of them match the filters; it can then be short or empty although there are more. */
+            next_cursor?: string;
+        } & {
+            [key: string]: unknown;
         };
         Payment: {
             /** @example pay_k3jx5aqhz4m2nrb7vwy6t5ocdeflgusp */
@@ -2245,6 +2273,53 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["QueueEntryList"];
+                };
+            };
+        };
+    };
+    searchPayments: {
+        parameters: {
+            query: {
+                /** @description Whose payments. */
+                tenant: string;
+                /** @description Default: `live`. */
+                mode?: "test" | "live";
+                /** @description Only payments with this status. */
+                status?: "processing" | "requires_action" | "requires_capture" | "succeeded" | "failed" | "canceled" | "needs_review";
+                /** @description Only payments with this `reference`, including failed ones. */
+                reference?: string;
+                /** @description At least this amount, in minor units. It needs `created_from` and `created_to`, at most 31 days after `created_from`. */
+                amount_from?: number;
+                /** @description At most this amount, in minor units, and at least `amount_from`. It needs `created_from` and `created_to`, at most 31 days after `created_from`. */
+                amount_to?: number;
+                /** @description Only payments in this currency. It needs `created_from` and `created_to`, at most 31 days after `created_from`. */
+                currency?: "AED" | "AFN" | "ALL" | "AMD" | "AOA" | "ARS" | "AUD" | "AWG" | "AZN" | "BAM" | "BBD" | "BDT" | "BGN" | "BHD" | "BIF" | "BMD" | "BND" | "BOB" | "BRL" | "BSD" | "BTN" | "BWP" | "BYN" | "BZD" | "CAD" | "CDF" | "CHF" | "CLP" | "CNY" | "COP" | "CRC" | "CUP" | "CVE" | "CZK" | "DJF" | "DKK" | "DOP" | "DZD" | "EGP" | "ERN" | "ETB" | "EUR" | "FJD" | "FKP" | "GBP" | "GEL" | "GHS" | "GIP" | "GMD" | "GNF" | "GTQ" | "GYD" | "HKD" | "HNL" | "HTG" | "HUF" | "IDR" | "ILS" | "INR" | "IQD" | "IRR" | "ISK" | "JMD" | "JOD" | "JPY" | "KES" | "KGS" | "KHR" | "KMF" | "KPW" | "KRW" | "KWD" | "KYD" | "KZT" | "LAK" | "LBP" | "LKR" | "LRD" | "LSL" | "LYD" | "MAD" | "MDL" | "MGA" | "MKD" | "MMK" | "MNT" | "MOP" | "MRU" | "MUR" | "MVR" | "MWK" | "MXN" | "MYR" | "MZN" | "NAD" | "NGN" | "NIO" | "NOK" | "NPR" | "NZD" | "OMR" | "PAB" | "PEN" | "PGK" | "PHP" | "PKR" | "PLN" | "PYG" | "QAR" | "RON" | "RSD" | "RUB" | "RWF" | "SAR" | "SBD" | "SCR" | "SDG" | "SEK" | "SGD" | "SHP" | "SLE" | "SOS" | "SRD" | "SSP" | "STN" | "SVC" | "SYP" | "SZL" | "THB" | "TJS" | "TMT" | "TND" | "TOP" | "TRY" | "TTD" | "TWD" | "TZS" | "UAH" | "UGX" | "USD" | "UYU" | "UZS" | "VED" | "VES" | "VND" | "VUV" | "WST" | "XAF" | "XCD" | "XOF" | "XPF" | "YER" | "ZAR" | "ZMW" | "ZWG";
+                /** @description Only payments with this address as `receipt_email` in their `metadata`. Not for viewers; the case of letters is ignored. */
+                email?: string;
+                /** @description Unix seconds, inclusive. */
+                created_from?: number;
+                /** @description Unix seconds, exclusive. */
+                created_to?: number;
+                /** @description Maximum number of payments. Default: 10. */
+                limit?: number;
+                /** @description The `id` of one of your payments: the page begins after it, with older ones. */
+                starting_after?: string;
+                /** @description The `id` of one of your payments: the page ends immediately before it, with newer ones. Not together with `starting_after`. */
+                ending_before?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page of payments. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PaymentList"];
                 };
             };
         };

@@ -73,9 +73,15 @@ export class Views extends Construct {
     views.grantRowsOfIndex(api.events, 'ListByType', index, [event]);
   }
 
-  /** Allows `grantee` to list entries of the books and mismatches, and to sum entries. */
+  /** Allows `grantee` to list payments, entries of the books and mismatches, and to sum entries. */
   grantReadBooks(grantee: PayonceFunction): void {
-    this.#grantList(grantee, [ViewsRow.book, ViewsRow.total, ViewsRow.allMismatches]);
+    const { book, total, allMismatches, payment, reference } = ViewsRow;
+    const { views } = this.#data;
+    grantee.tell({ [Environment.viewsTable]: views.tableName });
+    // One statement: the policy of this role is near the size that AWS allows.
+    const read = ['dynamodb:GetItem', 'dynamodb:Query'];
+    views.grantRows(grantee, 'ListViews', read, [book, total, allMismatches, payment, reference]);
+    this.#grantEmails(grantee, EmailRow.payment);
   }
 
   /** Allows a worker of jobs to maintain the views of all account owners: it sums days, lists mismatches, and sees how far they are. */

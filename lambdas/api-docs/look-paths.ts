@@ -1,7 +1,9 @@
 import * as z from 'zod';
 import type { ZodOpenApiPathsObject } from 'zod-openapi';
 import { keyRecordQuery } from '../reconciling/http/key-record-routes.ts';
+import { searchQuery } from '../reconciling/http/payment-search.ts';
 import { KEY_STATES } from '../reconciling/use/read-key-record.ts';
+import { LAGS, paymentList } from './list-schemas.ts';
 import { reading } from './operations.ts';
 
 /** What operators look up. */
@@ -52,6 +54,16 @@ const OPERATION_ID = /^(?:pay|ord|cor|dec|ann|cb)_[a-z2-7]{32}$|^(?:cap|can|ref|
 const role = 'viewer';
 
 export const lookPaths: ZodOpenApiPathsObject = {
+  '/v1/admin/payments': {
+    get: reading({
+      operationId: 'searchPayments',
+      summary: 'Search the payments of a tenant',
+      description: `Newest first. A page examines at most 1,000 payments; with more behind it, it can be short, and \`next_cursor\` continues. Viewers get \`description\` and \`metadata\` empty. ${LAGS}`,
+      role,
+      query: searchQuery,
+      answers: { 200: { description: 'A page of payments.', schema: paymentList } },
+    }),
+  },
   '/v1/admin/idempotency_keys': {
     get: reading({
       operationId: 'findIdempotencyRecord',

@@ -4,14 +4,17 @@ import { authenticatedApi } from '../http/authenticated-api.ts';
 import { byPath, operatorApi } from '../http/operator-api.ts';
 import type { OperatorCause } from '../kernel/cause.ts';
 import { Environment } from '../kernel/contract/environment.ts';
+import { keyedEmailHashes } from '../kernel/platform/keyed-email-hashes.ts';
+import type { Secrets } from '../kernel/platform/secrets-manager.ts';
 import { queues } from '../kernel/platform/sqs.ts';
-import { type Platform, type Queues, systemPlatform } from '../kernel/platform/system-platform.ts';
+import { type Platform, type Queues, secretsLater, systemPlatform } from '../kernel/platform/system-platform.ts';
 import { standardTelemetry } from '../kernel/platform/telemetry.ts';
 import { jsonOf, readVariables, tableName } from '../kernel/platform/variables.ts';
 import { idempotently } from '../once/idempotently.ts';
 import type { OperationRunner } from '../once/use/operation-runner.ts';
 import { DynamoDbApprovals } from '../payments/store/dynamodb-approvals.ts';
 import { DynamoDbStore } from '../payments/store/dynamodb-store.ts';
+import { LedgerTransitions } from '../payments/store/ledger-transitions.ts';
 import { MESSAGE_QUEUES } from '../reconciling/contract.ts';
 import { ADMIN_ROUTES } from '../reconciling/http/admin-routes.ts';
 import { LEDGER_ROUTES } from '../reconciling/http/ledger-routes.ts';
@@ -22,6 +25,7 @@ import { configuredOperators } from '../tenants/store/operator-registry.ts';
 import { TenantAdministration } from '../tenants/store/tenant-administration.ts';
 import { DynamoDbApiKeyRegistry } from '../tenants/store/tenant-registry.ts';
 import { DynamoDbViews } from '../views/store/dynamodb-views.ts';
+import { emailIndex } from '../views/store/email-index.ts';
 import { ViewLedgerReader } from '../views/use/view-ledger-reader.ts';
 import { DynamoDbWebhooks } from '../webhooks/store/dynamodb-webhooks.ts';
 
@@ -38,10 +42,10 @@ const settings = z.object({
 
 export const handler = idempotently(
   { unit: 'a request with an idempotency key', record: 'its record in the Idempotency table' },
-  (runner) => wire({ ...systemPlatform(), ...queues }, runner),
+  (runner) => wire({ ...systemPlatform(), ...queues, ...secretsLater }, runner),
 );
 
-export function wire(platform: Platform & Queues, runner: OperationRunner) {
+export function wire(platform: Platform & Queues & Secrets, runner: OperationRunner) {
   const { documents, clock, entropy, retention, digest } = platform;
   const config = readVariables(settings, platform.variables);
   const tables = {
@@ -65,6 +69,13 @@ export function wire(platform: Platform & Queues, runner: OperationRunner) {
       webhooks: new DynamoDbWebhooks(documents, tables, pacing),
       activity,
       digest,
+    },
+    search: {
+      views,
+      store,
+      transitions: new LedgerTransitions(documents, tables, pacing),
+      emailHashes: keyedEmailHashes(platform.variables, platform),
+      emailIndex: emailIndex(documents, tables.registry, pacing),
     },
     queues: new DynamoDbQueues(documents, tables, pacing),
     messages: new SqsQueues(platform.sqs({}), deployedQueues(config[MESSAGE_QUEUES])),

@@ -89,6 +89,15 @@ const OWNER_OF_KEY: Rule = {
       ? { ...query, operator: operator ?? 'Ada Example' }
       : { ...query, tenant: tenant ?? 'ten_desk', ...(mode === undefined ? {} : { mode }) },
 };
+const SEARCHED_RANGE: Rule = {
+  of: 'query',
+  described: /at least `amount_from`. It needs `created_from` and `created_to`, at most 31 days after/,
+  keep: ({ amount_to: _most, ...query }) => ({
+    ...query,
+    created_from: 1,
+    created_to: 1 + (Number(query['created_to'] ?? 0) % (31 * 86_400)),
+  }),
+};
 const DAYS: Rule = {
   of: 'query',
   described: /at most 92 days with `from`/,
@@ -103,6 +112,7 @@ const RULES: Readonly<Record<string, readonly Rule[]>> = {
   listPayments: [ONE_LOOKUP, SHORT_RANGE],
   createOrder: [LARGEST],
   getVolumes: [DAYS],
+  searchPayments: [SEARCHED_RANGE],
   findIdempotencyRecord: [OWNER_OF_KEY],
   createCorrection: [KEY_OR_DRY_RUN],
   resolvePayment: [KEY_OR_DRY_RUN],

@@ -211,5 +211,8 @@ export async function captureLooks(examples: CapturedExamples): Promise<void> {
   const record = await api.get(`/v1/admin/idempotency_keys?${query.toString()}`);
   examples.answer('findIdempotencyRecord', 'completed', 'The key of a completed payment', record);
   const shown = await api.get(`/v1/admin/idempotency_keys/${payment}`);
+  const range = 'created_from=1772366400&created_to=1772452800&currency=EUR&amount_from=500';
+  const found = await api.get(`/v1/admin/payments?tenant=ten_desk&mode=test&${range}`);
+  examples.answer('searchPayments', 'filtered', 'Payments of a day from 5.00 EUR', found);
   examples.answer('getIdempotencyRecord', 'completed', 'The charge of a completed payment', shown);
 }

@@ -151,17 +151,19 @@ const ROLES: readonly (readonly [string, readonly string[]])[] = [
       // Of operators' keys, only to read them and to revoke one.
       `dynamodb:GetItem ${rows('OPERATOR_KEY#*')}`,
       `dynamodb:UpdateItem ${rows('OPERATOR_KEY#*')} if ForAllValues:StringEquals dynamodb:Attributes pk, sk, revokedAtMs`,
-      `dynamodb:ConditionCheckItem, dynamodb:Query ${rows('TENANTS')}`,
-      `dynamodb:Query ${rows('KEYS#*', 'OPERATOR_KEYS', 'INQUIRY#*', 'RETURN#*', 'ORDER#*', 'HOLD#*', 'ORPHAN#*', 'ORPHAN_KEPT#*')}`,
+      `dynamodb:ConditionCheckItem ${rows('TENANTS')}`,
+      `dynamodb:GetItem, dynamodb:Query ${rows('KEYS#*', 'OPERATOR_KEYS', 'TENANTS', 'INQUIRY#*', 'RETURN#*', 'ORDER#*', 'HOLD#*', 'ORPHAN#*', 'ORPHAN_KEPT#*', 'KEY_USE#*', 'WEBHOOKS#*', 'WEBHOOK_DELIVERY#*')}`,
       // To list claims: the index, and their records.
       'dynamodb:Query on Idempotency',
       `dynamodb:GetItem ${onlyRows('Idempotency', 'OP#pay_*', 'OP#cap_*', 'OP#can_*', 'OP#ref_*', 'OP#rtn_*', 'OP#ord_*', 'OP#cb_*')}`,
       'sqs:GetQueueAttributes on Queue, Views',
       'sqs:GetQueueAttributes, sqs:ReceiveMessage on DeadLetters, Views',
-      `dynamodb:GetItem ${rows('KEY_USE#*', 'WEBHOOKS#*', 'WEBHOOK_DELIVERY#*')}`,
       `dynamodb:UpdateItem ${rows('LIMIT#*')}`,
       `dynamodb:GetItem, dynamodb:PutItem, dynamodb:Query, dynamodb:UpdateItem ${rows('APPROVALS')}`,
-      `dynamodb:Query ${onlyRows('Views', 'BOOK#*', 'TOTAL#*', 'MISMATCHES')}`,
+      `dynamodb:GetItem, dynamodb:Query ${onlyRows('Views', 'BOOK#*', 'TOTAL#*', 'MISMATCHES', 'PAYMENT#*', 'REFERENCE#*')}`,
+      // To search payments by e-mail address.
+      `dynamodb:Query ${rows('EMAIL_PAYMENT#*')}`,
+      'secretsmanager:GetSecretValue on EmailKeys',
     ],
   ],
   [

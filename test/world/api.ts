@@ -401,6 +401,7 @@ export class Api<Of extends World = World> {
       messages: { deployed: {}, count: async () => 0, look: async () => [] },
       keysBy: (by) => new TenantAdministration(behind.database.client, TABLES, by, { clock, entropy }),
       activity: behind.activity,
+      search: { views, store, transitions: behind.ledger, ...emailTools(behind) },
       timeline: {
         chains: store,
         records: store,

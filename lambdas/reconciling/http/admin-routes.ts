@@ -6,6 +6,7 @@ import { problem } from '../../http/problems.ts';
 import { emptyQuery, validateQuery } from '../../http/validate.ts';
 import type { KeyedEffectTools } from '../../payments/use/keyed-effect.ts';
 import type { Operator } from '../../tenants/operators.ts';
+import type { ListPaymentsTools } from '../../views/use/list-payments.ts';
 import type { ViewStore } from '../../views/use/view-store.ts';
 import type { OpenMismatch } from '../domain/mismatch-view.ts';
 import { listMismatches, readMismatch } from '../use/mismatch-view.ts';
@@ -17,12 +18,14 @@ import { KEY_ROUTES, type KeyTools } from './key-routes.ts';
 import { mismatchesQuery } from './ledger-schemas.ts';
 import { getActivity, getActivityEntry } from './list-activity.ts';
 import { LIST_ROUTES, type OperatorListTools } from './operator-lists.ts';
+import { searchPayments } from './payment-search.ts';
 import { postAnnotation } from './post-annotation.ts';
 import { postCorrection } from './post-correction.ts';
 import { postDecision } from './post-decision.ts';
 
 export interface AdminTools extends KeyedEffectTools, KeyTools, OperatorListTools {
   readonly clock: KeyedEffectTools['clock'];
+  readonly search: Omit<ListPaymentsTools, 'books'>;
   /** The mismatches that scheduled comparisons found. */
   readonly views: Pick<ViewStore, 'range'>;
   readonly activity: ActivityLog;
@@ -108,5 +111,6 @@ export const ADMIN_ROUTES: readonly Route[] = [
   getActivityEntry,
   ...KEY_ROUTES,
   ...KEY_RECORD_ROUTES,
+  searchPayments,
   ...LIST_ROUTES,
 ];

@@ -28,8 +28,15 @@ export interface ListPaymentsTools {
 /** The cursors are payment ids from the request, not validated. */
 export interface ListPayments extends ListPage {
   readonly status?: PaymentStatus;
+  /** Whether the list of a status is read from the index, which needs a permission of its own. @default true */
+  readonly byIndex?: boolean;
   /** Minor units. */
   readonly amountMinor?: number;
+  /** Minor units, inclusive, as the next. */
+  readonly amountFromMinor?: number;
+  readonly amountToMinor?: number;
+  /** Read from each payment that the other filters leave: the rows of lists do not say it. */
+  readonly currency?: string;
   /** The `receipt_email`. The case of letters is ignored. */
   readonly email?: string;
   readonly reference?: string;
@@ -49,41 +56,58 @@ const BOOKS_TIMEOUT_MS = 5_000;
 export async function listPayments(
   tools: ListPaymentsTools,
   caller: Owner,
-  { status, amountMinor, email, reference, chargeId, after, before, ...page }: ListPayments,
+  { email, reference, chargeId, currency, after, before, ...asked }: ListPayments,
 ): Promise<ListOutcome> {
   const { views, store, transitions, emailHashes, emailIndex } = tools;
+  const {
+    status,
+    byIndex = true,
+    amountMinor,
+    amountFromMinor = amountMinor,
+    amountToMinor = amountMinor,
+    ...page
+  } = asked;
   const placed = async (id: string): Promise<string | undefined> => {
     const found = await readPayment(store, caller, id);
     return found.kind === 'not_found' ? undefined : keyOf(caller, found.payment).sort;
   };
   const matches = (head: ViewRow): boolean => {
     const body = JSON.parse(head.body) as HeadBody;
-    return (status ?? body.status) === body.status && (amountMinor ?? body.amountMinor) === body.amountMinor;
+    const { amountMinor: amount } = body;
+    const isInRange = amount >= (amountFromMinor ?? amount) && amount <= (amountToMinor ?? amount);
+    return (status ?? body.status) === body.status && isInRange;
   };
   const headOf = async ({ chainId, sort }: ViewRow): Promise<ViewRow | undefined> =>
     chainId === undefined || isOrderId(chainId)
       ? undefined
       : views.read({ partition: paymentPartition(caller, chainId), sort });
-  const show = async (row: ViewRow) => (email === undefined ? shown(transitions, row) : row);
+  const isRead = email !== undefined || currency !== undefined;
+  const show = async (row: ViewRow) => (isRead ? row : shown(transitions, row));
   const isLooked = reference !== undefined || chargeId !== undefined || email !== undefined;
   const pick = async (row: ViewRow): Promise<ViewRow | undefined> => {
     const head = isLooked ? await headOf(row) : row;
     if (head === undefined || !matches(head)) return undefined;
-    if (email === undefined) return head;
+    if (!isRead) return head;
     // The details may be erased, or a reference may have several addresses. `show` has nothing left to read.
     const found = await shown(transitions, head);
-    return found !== undefined && hasEmail(found, email) ? found : undefined;
+    if (found === undefined || (email !== undefined && !hasEmail(found, email))) return undefined;
+    return currency === undefined || currencyOf(found) === currency ? found : undefined;
   };
   const listed = async (): Promise<{ readonly from: Pick<ViewStore, 'range'>; readonly list: ViewList }> => {
     if (chargeId !== undefined) return { from: only(await rowOfCharge(tools, caller, chargeId)), list: CHARGE };
     if (reference !== undefined) return { from: views, list: { partitions: [referencePartition(caller, reference)] } };
-    if (email === undefined) return { from: views, list: paymentList(caller, status) };
+    if (email === undefined) return { from: views, list: paymentList(caller, byIndex ? status : undefined) };
     const hashes = await emailHashes.of(caller, email);
     return { from: emailIndex, list: { partitions: emailPartitions(EmailRow.payment, hashes) } };
   };
   return listFrom({ after, before, placed }, async (cursors) => {
     const { from, list } = await listed();
-    const isFiltered = isLooked || amountMinor !== undefined;
+    const isFiltered =
+      isLooked ||
+      isRead ||
+      (status !== undefined && !byIndex) ||
+      amountFromMinor !== undefined ||
+      amountToMinor !== undefined;
     return shownPage(
       from,
       list,
@@ -135,6 +159,11 @@ async function rowOfCharge(
 function hasEmail({ body }: ViewRow, email: string): boolean {
   const { metadata } = JSON.parse(body) as { readonly metadata: Readonly<Record<string, string>> };
   return metadata[MetadataName.receiptEmail]?.toLowerCase() === email.toLowerCase();
+}
+
+/** @param row with the payment as the API shows it */
+function currencyOf({ body }: ViewRow): string {
+  return (JSON.parse(body) as { readonly currency: string }).currency;
 }
 
 /** @returns undefined when the Ledger has no such transition: a rebuild removes the row */

@@ -1,0 +1,106 @@
+import { beforeEach, describe, expect, test } from '@jest/globals';
+import type { TransitionReader } from '../../lambdas/payments/use/transition-reader.ts';
+import { emailTools } from '../views/email-tools.ts';
+import { ProjectedViews } from '../views/projected-views.ts';
+import { Api, dataOf } from '../world/api.ts';
+
+const VIEWER = { headers: { Authorization: 'Bearer ok_viewerviewerviewerviewer' } };
+const OF_DESK = { tenant: 'ten_desk', mode: 'test' };
+
+let api: Api;
+beforeEach(() => {
+  api = new Api();
+  api.registerOperator('ok_viewerviewerviewerviewer', { role: 'viewer', operator: 'Vera' });
+});
+
+const search = (asked: Readonly<Record<string, string>>, as = {}) =>
+  api.get(`/v1/admin/payments?${new URLSearchParams({ ...OF_DESK, ...asked }).toString()}`, as);
+const idsOf = async (asked: Readonly<Record<string, string>>) => dataOf(await search(asked)).map(({ id }) => id);
+function today(): Readonly<Record<string, string>> {
+  const seconds = Math.floor(api.clock.nowMs() / 1000);
+  return { created_from: String(seconds - 3600), created_to: String(seconds + 1) };
+}
+
+describe('payments are found', () => {
+  test('by currency and a range of amounts, within a range of time', async () => {
+    const small = await api.paid('a', { amount: 500 });
+    const large = await api.paid('b', { amount: 2_000 });
+    const yen = await api.paid('c', { amount: 2_000, currency: 'JPY' });
+    expect(await idsOf(today())).toEqual([yen, large, small]);
+    expect(await idsOf({ ...today(), currency: 'EUR' })).toEqual([large, small]);
+    expect(await idsOf({ ...today(), amount_from: '501' })).toEqual([yen, large]);
+    expect(await idsOf({ ...today(), amount_from: '500', amount_to: '1999' })).toEqual([small]);
+    expect(await idsOf({ ...today(), currency: 'EUR', amount_from: '2000', amount_to: '2000' })).toEqual([large]);
+  });
+
+  test('by status, by reference and by e-mail address, of that tenant and mode alone', async () => {
+    const metadata = { receipt_email: 'ada@example.com' };
+    const paid = await api.paid('a', { reference: 'order-7', metadata });
+    const declined = await api.pay('b', { source: 'tok_declined' });
+    expect(await idsOf({ status: 'failed' })).toEqual([
+      (declined.body['payment'] as { id?: string })?.id ?? declined.body['id'],
+    ]);
+    expect(await idsOf({ reference: 'order-7' })).toEqual([paid]);
+    expect(await idsOf({ email: 'ADA@example.com' })).toEqual([paid]);
+    expect(await idsOf({ email: 'ADA@example.com', tenant: 'ten_other' })).toEqual([]);
+    expect(await idsOf({ reference: 'order-7', mode: 'live' })).toEqual([]);
+  });
+
+  test('in pages', async () => {
+    for (const key of ['a', 'b', 'c']) await api.paid(key);
+    const first = await search({ ...today(), currency: 'EUR', limit: '2' });
+    const rest = await idsOf({
+      ...today(),
+      currency: 'EUR',
+      limit: '2',
+      starting_after: String(first.body['next_cursor']),
+    });
+    expect([dataOf(first).length, first.body['has_more'], rest.length]).toEqual([2, true, 1]);
+  });
+
+  test('with a bounded number of reads, whatever the filter leaves', async () => {
+    for (let count = 0; count < 30; count += 1) await api.paid(`k-${count}`);
+    let reads = 0;
+    const transitions: TransitionReader = {
+      readTransition: (place) => {
+        reads += 1;
+        return api.store.ledger.readTransition(place);
+      },
+    };
+    const views = new ProjectedViews(api.store);
+    const counted = api.beside({ search: { views, store: api.store, transitions, ...emailTools(api.store) } });
+    const query = new URLSearchParams({ ...OF_DESK, ...today(), currency: 'JPY' }).toString();
+    expect(dataOf(await counted.get(`/v1/admin/payments?${query}`))).toEqual([]);
+    // Each examined payment is read once, with its first transition.
+    expect(reads).toBe(60);
+  });
+});
+
+describe('a viewer', () => {
+  test('sees no text of the merchant, and cannot ask for a person', async () => {
+    await api.paid('a', { description: 'For Ada', metadata: { receipt_email: 'ada@example.com' } });
+    const seen = await search({}, VIEWER);
+    expect(dataOf(seen)).toMatchObject([{ description: null, metadata: {} }]);
+    expect(seen.text).not.toMatch(/Ada|ada@/);
+    expect((await search({})).text).toContain('For Ada');
+    const asked = await search({ email: 'ada@example.com' }, VIEWER);
+    expect([asked.status, asked.body['code']]).toEqual([403, 'insufficient_role']);
+  });
+});
+
+test.each([
+  ['tenant', { tenant: 'desk' }],
+  ['mode', { mode: 'both' }],
+  ['status', { status: 'paid' }],
+  ['currency', { currency: 'EUR' }],
+  ['currency', { currency: 'eur', created_from: '1', created_to: '2' }],
+  ['amount_from', { amount_from: '5' }],
+  ['amount_from', { amount_from: '5', created_from: '1', created_to: '2678402' }],
+  ['amount_to', { amount_from: '5', amount_to: '4', created_from: '1', created_to: '2' }],
+  ['created_to', { created_from: '2', created_to: '1' }],
+  ['email', { email: 'ada' }],
+  ['starting_after', { starting_after: `pay_${'a'.repeat(32)}` }],
+])('a refusal names the parameter %s', async (param, asked) => {
+  const reply = await search(asked);
+  expect([reply.status, reply.body['param']]).toEqual([400, param]);
+});
