@@ -105,6 +105,7 @@ export function Table<Row>({
 interface Page<Row> {
   readonly data: readonly Row[];
   readonly has_more: boolean;
+  readonly next_cursor?: string;
 }
 
 /** A list of the API, page by page. */
@@ -129,7 +130,7 @@ export function List<Row extends { readonly id?: string }>({
       {(page) => {
         const all = [page, ...pages];
         const rows = all.flatMap(({ data }) => data);
-        const last = rows.at(-1)?.id;
+        const last = all.at(-1)?.next_cursor ?? rows.at(-1)?.id;
         const next = async () => {
           const join = path.includes('?') ? '&' : '?';
           const got = await api.get<Page<Row>>(`${path}${join}starting_after=${encodeURIComponent(last ?? '')}`);

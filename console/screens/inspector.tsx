@@ -1,45 +1,24 @@
-import { useState } from 'preact/hooks';
 import type { Schemas } from '../api.ts';
+import { type Filter, Filters } from '../filters.tsx';
 import { Fact, Loaded, Table, useRead } from '../parts.tsx';
 import { About } from './waiting.tsx';
 
 type KeyRecord = Schemas['IdempotencyRecord'];
 
-const FIELDS = [
-  ['key', 'Idempotency key', true],
-  ['path', 'Path of the request', true],
-  ['tenant', 'Tenant, for paths of tenants', false],
-  ['mode', 'Mode: live or test', false],
-  ['operator', 'Operator, for paths of operators', false],
-] as const;
+const FIELDS: readonly Filter[] = [
+  { name: 'key', label: 'Idempotency key', required: true },
+  { name: 'path', label: 'Path of the request', required: true },
+  { name: 'tenant', label: 'Tenant, for paths of tenants' },
+  { name: 'mode', label: 'Mode', choices: ['test', 'live'] },
+  { name: 'operator', label: 'Operator, for paths of operators' },
+];
 
 /** What is recorded under an idempotency key: whose it is, what was heard, and what is answered. */
 export function Inspector({ filters }: { readonly filters: URLSearchParams }) {
-  const [given, setGiven] = useState<Readonly<Record<string, string>>>(Object.fromEntries(filters));
   return (
     <>
       <h1>Key inspector</h1>
-      <form
-        onSubmit={(event) => {
-          event.preventDefault();
-          const filled = Object.entries(given).filter(([, value]) => value !== '');
-          location.hash = `#/inspector?${new URLSearchParams(filled).toString()}`;
-        }}
-      >
-        {FIELDS.map(([name, label, required]) => (
-          <label key={name}>
-            {label}
-            <input
-              required={required}
-              value={given[name] ?? ''}
-              onInput={({ currentTarget }) => setGiven({ ...given, [name]: currentTarget.value.trim() })}
-            />
-          </label>
-        ))}
-        <button type="submit" class="main">
-          Inspect
-        </button>
-      </form>
+      <Filters screen="inspector" act="Inspect" filters={filters} fields={FIELDS} />
       {filters.has('key') && <Found path={`/v1/admin/idempotency_keys?${filters.toString()}`} />}
     </>
   );

@@ -5,26 +5,23 @@ import { Fact, Loaded, Table, useRead } from '../parts.tsx';
 import { cause, money } from '../show.ts';
 
 /** A payment is looked up by its id. */
-export function Payments() {
+export function Lookup() {
   const [id, setId] = useState('');
   return (
-    <>
-      <h1>Payments</h1>
-      <form
-        onSubmit={(event) => {
-          event.preventDefault();
-          location.hash = `#/payments/${encodeURIComponent(id.trim())}`;
-        }}
-      >
-        <label>
-          Payment id
-          <input required placeholder="pay_…" value={id} onInput={({ currentTarget }) => setId(currentTarget.value)} />
-        </label>
-        <button type="submit" class="main">
-          Show
-        </button>
-      </form>
-    </>
+    <form
+      onSubmit={(event) => {
+        event.preventDefault();
+        location.hash = `#/payments/${encodeURIComponent(id.trim())}`;
+      }}
+    >
+      <label>
+        Payment id
+        <input required placeholder="pay_…" value={id} onInput={({ currentTarget }) => setId(currentTarget.value)} />
+      </label>
+      <button type="submit" class="main">
+        Show
+      </button>
+    </form>
   );
 }
 

@@ -284,6 +284,24 @@ describe('the files of the console', () => {
     await page.getByRole('dialog', { name: verdict }).getByRole('button', { name: verdict }).dblclick();
   }
 
+  test('finds payments of a tenant; what was asked is in the address', async () => {
+    api = new Api();
+    const id = await api.paid('k', { reference: 'Order <i>7</i>' });
+    const page = await signedIn();
+    await page.getByRole('link', { name: 'Payments' }).click();
+    await page.getByLabel('Tenant').fill('ten_desk');
+    await page.getByLabel('Mode').selectOption('test');
+    await page.getByLabel('Reference').fill('Order <i>7</i>');
+    await page.getByLabel('From the day').fill('2020-01-01');
+    await page.getByRole('button', { name: 'Search' }).click();
+    await page.getByText('Order <i>7</i>').waitFor();
+    await accessible(page);
+    expect(new URLSearchParams(page.url().split('?')[1]).get('created_from')).toBe('1577836800');
+    await page.getByRole('link', { name: id }).click();
+    await page.getByRole('heading', { name: 'What happened' }).waitFor();
+    expect(violations).toEqual([]);
+  });
+
   test('shows what is recorded under an idempotency key', async () => {
     api = new Api();
     const id = await api.paid('order-1234');
@@ -292,7 +310,7 @@ describe('the files of the console', () => {
     await page.getByLabel('Idempotency key').fill('order-1234');
     await page.getByLabel('Path of the request').fill('/v1/payments');
     await page.getByLabel('Tenant').fill('ten_desk');
-    await page.getByLabel('Mode').fill('test');
+    await page.getByLabel('Mode').selectOption('test');
     await page.getByRole('button', { name: 'Inspect' }).click();
     await page.getByText('completed', { exact: true }).waitFor();
     await accessible(page);

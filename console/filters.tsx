@@ -1,0 +1,70 @@
+import { useState } from 'preact/hooks';
+
+export interface Filter {
+  readonly name: string;
+  readonly label: string;
+  readonly required?: true;
+  readonly choices?: readonly string[];
+  /** A day in UTC, which the API gets as Unix seconds. */
+  readonly isDay?: true;
+}
+
+const dayOf = (seconds: string | undefined) =>
+  seconds === undefined || seconds === '' ? '' : new Date(Number(seconds) * 1000).toISOString().slice(0, 10);
+
+/** A form whose values are in the address of the page, so that what it finds can be shared as a link. */
+export function Filters({
+  screen,
+  act,
+  filters,
+  fields,
+}: {
+  readonly screen: string;
+  readonly act: string;
+  readonly filters: URLSearchParams;
+  readonly fields: readonly Filter[];
+}) {
+  const [given, setGiven] = useState<Readonly<Record<string, string>>>(Object.fromEntries(filters));
+  return (
+    <form
+      onSubmit={(event) => {
+        event.preventDefault();
+        const filled = Object.entries(given).filter(([, value]) => value !== '');
+        location.hash = `#/${screen}?${new URLSearchParams(filled).toString()}`;
+      }}
+    >
+      {fields.map(({ name, label, required, choices, isDay }) => {
+        const value = given[name] ?? '';
+        const change = (next: string) => setGiven({ ...given, [name]: next.trim() });
+        return (
+          <label key={name}>
+            {label}
+            {choices === undefined ? (
+              <input
+                {...(isDay ? { type: 'date' as const } : { type: 'text' as const })}
+                required={required === true}
+                value={isDay ? dayOf(value) : value}
+                onInput={({ currentTarget: { value: next } }) =>
+                  change(isDay && next !== '' ? String(Date.parse(next) / 1000) : next)
+                }
+              />
+            ) : (
+              <select
+                required={required === true}
+                value={value}
+                onChange={({ currentTarget }) => change(currentTarget.value)}
+              >
+                {['', ...choices].map((choice) => (
+                  <option key={choice}>{choice}</option>
+                ))}
+              </select>
+            )}
+          </label>
+        );
+      })}
+      <button type="submit" class="main">
+        {act}
+      </button>
+    </form>
+  );
+}

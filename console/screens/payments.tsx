@@ -1,0 +1,58 @@
+import type { Schemas } from '../api.ts';
+import { type Filter, Filters } from '../filters.tsx';
+import { List } from '../parts.tsx';
+import { money, time } from '../show.ts';
+import { Lookup } from './payment.tsx';
+import { About } from './waiting.tsx';
+
+type Row = Schemas['Payment'];
+
+const STATUSES: readonly Row['status'][] = [
+  'processing',
+  'requires_action',
+  'requires_capture',
+  'succeeded',
+  'failed',
+  'canceled',
+  'needs_review',
+];
+
+const FIELDS: readonly Filter[] = [
+  { name: 'tenant', label: 'Tenant', required: true },
+  { name: 'mode', label: 'Mode', choices: ['test', 'live'] },
+  { name: 'status', label: 'Status', choices: STATUSES },
+  { name: 'reference', label: 'Reference' },
+  { name: 'created_from', label: 'From the day (UTC)', isDay: true },
+  { name: 'created_to', label: 'Before the day (UTC)', isDay: true },
+  { name: 'currency', label: 'Currency, for up to 31 days' },
+  { name: 'amount_from', label: 'Least amount in minor units, for up to 31 days' },
+  { name: 'amount_to', label: 'Largest amount in minor units, for up to 31 days' },
+];
+
+/** A payment by its id, or the payments of a tenant by what is known of them. */
+export function Payments({ filters }: { readonly filters: URLSearchParams }) {
+  return (
+    <>
+      <h1>Payments</h1>
+      <Lookup />
+      <details open>
+        <summary>Search the payments of a tenant</summary>
+        <Filters screen="payments" act="Search" filters={filters} fields={FIELDS} />
+      </details>
+      {filters.has('tenant') && (
+        <List<Row>
+          label="Payments found"
+          path={`/v1/admin/payments?${filters.toString()}&limit=100`}
+          none="No payment matches."
+          columns={[
+            { title: 'Payment', of: ({ id }) => <About id={id} /> },
+            { title: 'Status', of: ({ status }) => status },
+            { title: 'Amount', isNumber: true, of: ({ amount, currency }) => money(amount, currency) },
+            { title: 'Reference', of: ({ reference }) => reference ?? '–' },
+            { title: 'Created', of: ({ created }) => time(created) },
+          ]}
+        />
+      )}
+    </>
+  );
+}
