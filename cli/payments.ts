@@ -17,17 +17,13 @@ const payment = z.object({
   processor: z.object({ name: z.string(), charge_id: z.string().nullable() }),
 });
 const payments = z.object({ data: z.array(payment), has_more: z.boolean() });
-const timeline = z.object({
-  data: z.array(
-    z.object({
-      sequence: z.int(),
-      type: z.string(),
-      created: z.int(),
-      caused_by: z.looseObject({ type: z.string() }),
-      subject: z.looseObject({ id: z.string(), reason: z.string().nullable() }).nullable(),
-    }),
-  ),
+const entry = z.looseObject({
+  at: z.string(),
+  kind: z.string(),
+  sequence: z.int().nullable(),
+  caused_by: z.looseObject({ type: z.string() }).optional(),
 });
+const timeline = z.looseObject({ data: z.array(entry), next_sequence: z.int().nullable() });
 const decided = z.looseObject({ id: z.string(), object: z.string(), status: z.string().optional() });
 
 interface Filters {
@@ -75,25 +71,45 @@ export function addPayments(program: Command, session: Session): void {
     session.show(document, paymentLines([readAnswer(payment, document)]));
   });
 
+  addTimeline(group, session);
+  addDecide(group, session);
+}
+
+function addTimeline(group: Command, session: Session): void {
   const history = group
     .command('timeline <id>')
-    .description('shows what happened to a payment, each step with its time and its cause');
-  addAccess(history, TENANT);
-  const askHistory = askerOf(session, history, TENANT);
+    .description('shows all that happened to a payment, with the operator’s key')
+    .addHelpText('after', '\nExample: payonce payments timeline pay_… --local');
+  addAccess(history);
+  const ask = askerOf(session, history);
   history.action(async (id: string) => {
-    const document = await askHistory('GET', `/v1/payments/${encodeURIComponent(id)}/transitions`);
-    const rows = readAnswer(timeline, document).data.map(({ sequence, type, created, caused_by: cause, subject }) => [
-      String(sequence),
-      isoTime(created * 1000),
-      type,
-      cause.type,
-      subject?.id ?? '',
-      subject?.reason ?? '',
-    ]);
-    session.show(document, table(['STEP', 'TIME', 'WHAT', 'CAUSE', 'ABOUT', 'REASON'], rows));
+    const data: z.infer<typeof entry>[] = [];
+    let after: number | null = 0;
+    while (after !== null) {
+      const path = `/v1/admin/payments/${encodeURIComponent(id)}/timeline?starting_after=${after}`;
+      const page: z.infer<typeof timeline> = readAnswer(timeline, await ask('GET', path));
+      data.push(...page.data);
+      after = page.next_sequence;
+    }
+    session.show(
+      { object: 'timeline', payment: id, data },
+      table(['TIME', 'STEP', 'WHAT', 'DETAILS'], data.map(lineOf)),
+    );
   });
+}
 
-  addDecide(group, session);
+/** An entry in a line: its plain fields, and who caused it. */
+function lineOf({ at, kind, sequence, caused_by: cause, object: _object, ...rest }: z.infer<typeof entry>): string[] {
+  const by = Object.values(cause ?? {}).filter((part) => typeof part === 'string');
+  const fields = Object.entries(rest).flatMap(([name, value]) =>
+    typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean' ? [`${name}=${value}`] : [],
+  );
+  return [
+    at,
+    sequence === null ? '' : String(sequence),
+    kind,
+    [...fields, ...(by.length === 0 ? [] : [`by ${by.join(' ')}`])].join(' '),
+  ];
 }
 
 function addDecide(group: Command, session: Session): void {

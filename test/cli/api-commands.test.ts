@@ -41,7 +41,7 @@ afterEach(() => rmSync(directory, { recursive: true }));
 let keys = 0;
 async function run(...words: readonly string[]): Promise<readonly string[]> {
   printed = [];
-  const key = words.includes('decide') || words[0] === 'parked' ? OPERATOR_KEY : API_KEY;
+  const key = words.includes('decide') || words.includes('timeline') || words[0] === 'parked' ? OPERATOR_KEY : API_KEY;
   const program = payonceProgram({
     print: (lines) => printed.push(...lines.split('\n')),
     isTerminal: false,
@@ -72,10 +72,16 @@ describe('payonce payments', () => {
     ]);
     expect((await run('payments', 'show', id)).slice(1).map(cells)).toEqual([cells(line)]);
     const steps = (await run('payments', 'timeline', id)).slice(1).map(cells);
-    expect(steps.map(([step, , what]) => [step, what])).toEqual([
-      ['1', 'payment.created'],
-      ['2', 'payment.completed'],
+    expect(steps.map(([, step, kind]) => [step, kind])).toEqual([
+      ['1', 'claim'],
+      ['1', 'transition'],
+      ['1', 'call'],
+      ['2', 'transition'],
+      ['1', 'answer'],
+      ['2', 'event'],
     ]);
+    expect(steps[2]?.[3]).toMatch(/call=send heard=succeeded duration_ms=\d+/);
+    expect(steps[3]?.[3]).toMatch(/type=payment\.completed status=succeeded by request/);
     expect(await run('payments', 'list', '--status', 'failed')).toEqual(['No payments.']);
   });
 
