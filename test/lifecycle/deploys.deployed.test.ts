@@ -25,7 +25,7 @@ const CHANGED = {
   'payonce:stripeAccount': 'acct_1',
 };
 /** What the functions are made of. */
-const SOURCES = ['bin', 'lib', 'lambdas', 'sandbox', 'package.json'];
+const SOURCES = ['bin', 'lib', 'lambdas', 'sandbox', 'console', 'package.json', 'tsconfig.json'];
 /** The code of the second deploy: each transition and each answer to a new payment has a field that the first code does not know. */
 const NEXT_CODE = [
   {

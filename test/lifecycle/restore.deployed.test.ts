@@ -31,7 +31,7 @@ async function deployWith(settings: Readonly<Record<string, string>>, keys?: Loc
 
 async function command(...words: readonly string[]): Promise<Record<string, unknown>> {
   const { code, said } = await payonce(local, ...words, '--environment', ENVIRONMENT, '--json');
-  expect({ said, code }).toMatchObject({ code: 0 });
+  if (code !== 0) throw new Error(said);
   return JSON.parse(said) as Record<string, unknown>;
 }
 
@@ -74,7 +74,18 @@ whole(test, { slice: test.skip })(
     const after = await deployWith(adopted, { tenantId, apiKey, operatorKey });
     expect(after.tables).toMatchObject({ ledger: `${before.tables.ledger}-r${to}`, views: before.tables.views });
     expect(after.apiKey).toBe(before.apiKey);
-    expect(await command('verify')).toMatchObject({ findings: [], further: 0 });
+    // The archive has what the restored Ledger lacks, and what was written since then is at the places of rows that were lost. No chain
+    // is broken.
+    const verified = await payonce(local, 'verify', '--environment', ENVIRONMENT, '--json');
+    // The sentence about the findings follows on the standard error.
+    const document = verified.said.slice(0, verified.said.lastIndexOf('}') + 1);
+    const { findings } = JSON.parse(document) as {
+      readonly findings: readonly { kind: string; chain: string }[];
+    };
+    const isOfRestore = (kind: string) => ['row_missing', 'row_differs', 'lines_differ'].includes(kind);
+    expect([verified.code, findings.filter(({ kind }) => !isOfRestore(kind))]).toEqual([1, []]);
+    const missing = findings.filter(({ kind }) => kind === 'row_missing').map(({ chain }) => chain);
+    expect(missing).toContain(`PAY#${String(forgotten.json['id'])}`);
     await command('tables', 'recover');
     await command('views', 'rebuild', '--state', join(directory, 'views.json'), '--settle', '60');
 
