@@ -1,6 +1,6 @@
 import { S3Client } from '@aws-sdk/client-s3';
 import type { BucketFacts } from '../../lambdas/archive/domain/judge-bucket.ts';
-import { NO_BOUNDS } from '../../lambdas/archive/domain/judge-chain.ts';
+import type { Bounds } from '../../lambdas/archive/domain/judge-chain.ts';
 import { type DoubledObject, doubledObjects, readBucket } from '../../lambdas/archive/store/read-bucket.ts';
 
 type Answer = readonly [status: number, body: string];
@@ -86,8 +86,8 @@ export class BucketServer {
   }
 
   /** @param most versions of a page */
-  doubled(most: number): Promise<readonly DoubledObject[]> {
-    return doubledObjects(this.#client(most), this.#bucket, NO_BOUNDS);
+  doubled(most: number, bounds: Bounds): Promise<readonly DoubledObject[]> {
+    return doubledObjects(this.#client(most), this.#bucket, bounds);
   }
 
   #client(most = 1_000): S3Client {

@@ -1,5 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import { type BucketFacts, type Fact, judgeBucket } from '../../lambdas/archive/domain/judge-bucket.ts';
+import { NO_BOUNDS } from '../../lambdas/archive/domain/judge-chain.ts';
 import { present } from '../lib/templates.ts';
 import { synthesize } from '../support/synth.ts';
 import { BucketServer } from './bucket-server.ts';
@@ -108,7 +109,9 @@ test('a name with two contents, or with a marker that hides it, is named, on any
     { kind: 'object_versions', object: 'ledger/2026/11/23/14/3-cc.ndjson', versions: 1, isRemoved: true },
     { kind: 'object_versions', object: 'manifests/00000001.json', versions: 3, isRemoved: false },
   ];
-  for (const page of [1, 2, 3, 100]) expect(await server.doubled(page)).toEqual(wanted);
+  const bounds = { fromMs: Date.UTC(2026, 10, 23), untilMs: Date.UTC(2026, 10, 24) };
+  for (const page of [1, 2, 3, 100])
+    for (const time of [NO_BOUNDS, bounds]) expect(await server.doubled(page, time)).toEqual(wanted);
 });
 
 test('facts that were read are told apart from those that were refused', () => {

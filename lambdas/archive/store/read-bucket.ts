@@ -111,7 +111,9 @@ export async function doubledObjects(
       for (const { Key = '' } of page.DeleteMarkers ?? [])
         seen(Key, { versions: versions.get(Key)?.versions ?? 0, isRemoved: true });
       ({ NextKeyMarker: KeyMarker, NextVersionIdMarker: VersionIdMarker } = page);
-      isMore = page.IsTruncated === true && KeyMarker !== undefined && !isAfter(KeyMarker, bounds);
+      // Names of manifests tell no time, so all of them are listed.
+      const isPast = KeyMarker === undefined || (Prefix === LINES_PREFIX && isAfter(KeyMarker, bounds));
+      isMore = page.IsTruncated === true && !isPast;
       // The versions of the last name of a page can go on in the next one.
       for (const [name, each] of versions) {
         if (isMore && name === KeyMarker) continue;
