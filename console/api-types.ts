@@ -1368,8 +1368,9 @@ export interface components {
                 /** @description The transition that it belongs to. */
                 sequence: number | null;
                 operation: string;
-                /** Format: date-time */
-                lease_until: string;
+                /** @description The owner gave its claim back, because it had sent nothing. */
+                was_released: boolean;
+                lease_until: string | null;
             } & {
                 [key: string]: unknown;
             }) | ({

@@ -154,7 +154,11 @@ function Told({ entry }: { readonly entry: Entry }) {
     case 'answer':
       return <>answer {entry.http_status} stored for the request</>;
     case 'open':
-      return <>not completed; lease until {entry.lease_until}</>;
+      return entry.was_released ? (
+        <>claim given back, nothing sent</>
+      ) : (
+        <>not completed; lease until {entry.lease_until}</>
+      );
     case 'callback':
       return <>callback {entry.event_id} of the processor accepted</>;
     case 'event':

@@ -168,7 +168,11 @@ const timelineKinds = {
     duration_ms: z.int(),
   },
   answer: { operation: z.string(), http_status: z.int() },
-  open: { operation: z.string(), lease_until: z.iso.datetime() },
+  open: {
+    operation: z.string(),
+    was_released: z.boolean().meta({ description: 'The owner gave its claim back, because it had sent nothing.' }),
+    lease_until: z.iso.datetime().nullable(),
+  },
   callback: { event_id: z.string().meta({ description: 'Of the processor.' }) },
   event: { event_id: z.string(), type: z.enum(TRANSITION_TYPES) },
   delivery: {

@@ -178,6 +178,6 @@ class CallbackEffect implements Effect<Progress, CallbackOutcome> {
 }
 
 /** A processor and a mode: the issuer of event ids. */
-export function sourceOf({ processorName, mode }: CallbackEvent): string {
+export function sourceOf({ processorName, mode }: Pick<CallbackEvent, 'processorName' | 'mode'>): string {
   return `${processorName}/${mode}`;
 }

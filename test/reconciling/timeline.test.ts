@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, test } from '@jest/globals';
-import { parsePaymentId, tenantId } from '../../lambdas/kernel/ids.ts';
+import { chargeOperation, type OwnerToken, parsePaymentId, tenantId } from '../../lambdas/kernel/ids.ts';
 import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
 import { newDelivery } from '../../lambdas/webhooks/domain/webhook-delivery.ts';
 import { messageOf } from '../../lambdas/webhooks/use/fan-out-webhooks.ts';
@@ -27,7 +27,10 @@ describe('the timeline of a payment', () => {
     await api.world.claimThenDie(request, true);
     const before = await told(request.paymentId);
     expect(kinds(before)).toEqual(['claim', 'transition payment.created', 'open']);
-    expect(before.at(-1)).toMatchObject({ lease_until: new Date(api.clock.nowMs() + 25_000).toISOString() });
+    expect(before.at(-1)).toMatchObject({
+      was_released: false,
+      lease_until: new Date(api.clock.nowMs() + 25_000).toISOString(),
+    });
 
     api.clock.advance(30_000);
     await api.world.pay(request);
@@ -47,6 +50,17 @@ describe('the timeline of a payment', () => {
     expect(api.processor.charges(request.paymentId)).toHaveLength(1);
     const times = entries.map(({ at }) => String(at));
     expect(times).toEqual(times.toSorted());
+  });
+
+  test('tells that an owner gave its claim back, which has no lease', async () => {
+    const request = paymentRequest('k');
+    await api.world.claimThenDie(request, false);
+    const operation = chargeOperation(request.paymentId);
+    const claim = await api.store.readRecord(operation);
+    await api.store.release(operation, claim?.owner as OwnerToken);
+    const open = (await told(request.paymentId)).at(-1);
+    expect(open).toMatchObject({ kind: 'open', was_released: true, lease_until: null });
+    expect((await api.get(`/v1/admin/idempotency_keys/${operation}`)).body).toMatchObject({ lease_until: null });
   });
 
   test('tells of an unheard send, the look-up after it, and a refund under its own claim', async () => {

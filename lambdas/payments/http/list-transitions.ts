@@ -13,7 +13,7 @@ import type { PaymentStore } from '../use/payment-store.ts';
 import { listTransitions } from '../use/read-payment.ts';
 
 /** The sort key of a transition has six digits. */
-const MAX_SEQUENCE = 999_999;
+export const MAX_SEQUENCE = 999_999;
 
 export const transitionPageQuery = z.strictObject({
   limit: pageLimit('transitions'),

@@ -4,7 +4,7 @@ import { found, refusal } from '../../http/authenticated-api.ts';
 import type { OperatorRoute } from '../../http/operator-api.ts';
 import { problem } from '../../http/problems.ts';
 import { validateQuery, wholeNumber } from '../../http/validate.ts';
-import { transitionObject } from '../../payments/http/list-transitions.ts';
+import { MAX_SEQUENCE, transitionObject } from '../../payments/http/list-transitions.ts';
 import {
   type Happened,
   MOST_TRANSITIONS,
@@ -12,9 +12,6 @@ import {
   type TimelineEntry,
   type TimelineTools,
 } from '../use/read-timeline.ts';
-
-/** The sort key of a transition has six digits. */
-const MAX_SEQUENCE = 999_999;
 
 export const timelineQuery = z.strictObject({
   limit: wholeNumber(
@@ -82,7 +79,11 @@ function shown(happened: Happened): Record<string, unknown> {
     case 'answer':
       return { operation: happened.operationId, http_status: happened.status };
     case 'open':
-      return { operation: happened.operationId, lease_until: new Date(happened.leaseExpiresAtMs).toISOString() };
+      return {
+        operation: happened.operationId,
+        was_released: happened.leaseExpiresAtMs === undefined,
+        lease_until: happened.leaseExpiresAtMs === undefined ? null : new Date(happened.leaseExpiresAtMs).toISOString(),
+      };
     case 'callback':
       return { event_id: happened.eventId };
     case 'event':

@@ -5,12 +5,11 @@ import { day } from '../../http/range-filters.ts';
 import { freeText, LAST_SECOND, wholeNumber } from '../../http/validate.ts';
 import { CURRENCIES, largestAmountMinor } from '../../kernel/currency.ts';
 import { ACCOUNTS } from '../../payments/domain/posting.ts';
+import { MAX_SEQUENCE } from '../../payments/http/list-transitions.ts';
 import { MISMATCH_ID } from '../domain/mismatch-view.ts';
 
 /** Schemas of the requests of the ledger API. The API documents are generated from them. */
 
-/** The key of a transition has six digits for its sequence. */
-const MAX_SEQUENCE = 999_999;
 const MAX_LEGS = 10;
 const LARGEST_AMOUNT = Math.max(...CURRENCIES.map((code) => largestAmountMinor(code) ?? 0));
 

@@ -1,5 +1,6 @@
 import type { ActivityEntry } from '../../activity/domain/activity.ts';
 import type { ActivityLog } from '../../activity/use/activity-log.ts';
+import { sourceOf } from '../../callbacks/receive-callback.ts';
 import { eventId } from '../../events/domain/event.ts';
 import type { AlarmMetric } from '../../kernel/contract/metrics.ts';
 import type { Digest } from '../../kernel/digest.ts';
@@ -46,8 +47,8 @@ export type Happened =
   | { readonly kind: 'call'; readonly operationId: OperationId; readonly call: NotedCall }
   /** The answer to the request was stored. */
   | { readonly kind: 'answer'; readonly operationId: OperationId; readonly status: number }
-  /** The owner gave its claim back, because it had sent nothing, or still holds it. */
-  | { readonly kind: 'open'; readonly operationId: OperationId; readonly leaseExpiresAtMs: number }
+  /** Nothing is stored as the answer yet. The owner may call the processor until its lease ends; without a lease, it gave its claim back. */
+  | { readonly kind: 'open'; readonly operationId: OperationId; readonly leaseExpiresAtMs?: number }
   | { readonly kind: 'callback'; readonly eventId: string }
   | { readonly kind: 'event'; readonly eventId: string; readonly type: TransitionType }
   | { readonly kind: 'delivery'; readonly delivery: Delivery; readonly attempt: Delivery['attempts'][number] }
@@ -103,8 +104,7 @@ async function around(tools: TimelineTools, transition: Transition): Promise<rea
   if (isOutcome(type)) own.push(entry({ kind: 'event', eventId: eventId(tools.digest, payment.id, sequence), type }));
   if (subject?.kind === 'stray_charge') own.push(entry({ kind: 'alarm', alarm: 'late_success' }));
   if (cause.by === 'callback') {
-    const source = `${payment.processorName}/${payment.mode}`;
-    const record = await tools.effects.readEffect(callbackOperation(tools.digest, source, cause.eventId));
+    const record = await tools.effects.readEffect(callbackOperation(tools.digest, sourceOf(payment), cause.eventId));
     own.push(entry({ kind: 'callback', eventId: cause.eventId }, record?.recordedAtMs));
   }
   const begun = operationBegunBy(transition);
@@ -131,8 +131,8 @@ function workUnder(
     ...earlier.map((from) => entry({ kind: 'takeover', operationId, from }, from.untilMs)),
   ];
   if (record.status === 'INPROGRESS') {
-    const { leaseExpiresAtMs } = record;
-    return [...work, entry({ kind: 'open', operationId, leaseExpiresAtMs }, changedAtMs)];
+    const lease = record.released ? {} : { leaseExpiresAtMs: record.leaseExpiresAtMs };
+    return [...work, entry({ kind: 'open', operationId, ...lease }, changedAtMs)];
   }
   const { calls = [], answer } = record;
   return [
@@ -154,11 +154,12 @@ async function deliveriesOf(
     const message = { eventId: eventId(digest, payment.id, sequence), type, occurredAtMs };
     const { id } = newDelivery(digest, owner, endpoint, message, occurredAtMs);
     const delivery = await webhooks.readDelivery(endpoint.id, id);
-    return (delivery?.attempts ?? []).map(
+    if (delivery === undefined) return [];
+    return delivery.attempts.map(
       (attempt): TimelineEntry => ({
         atMs: attempt.startedAtMs,
         sequence,
-        happened: { kind: 'delivery', delivery: delivery as Delivery, attempt },
+        happened: { kind: 'delivery', delivery, attempt },
       }),
     );
   };
