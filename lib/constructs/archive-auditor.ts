@@ -1,5 +1,4 @@
 import { Aws, Duration, TimeZone, Validations } from 'aws-cdk-lib';
-import { PolicyStatement } from 'aws-cdk-lib/aws-iam';
 import { Schedule, ScheduleExpression } from 'aws-cdk-lib/aws-scheduler';
 import { LambdaInvoke } from 'aws-cdk-lib/aws-scheduler-targets';
 import { Construct } from 'constructs';
@@ -9,7 +8,7 @@ import { Environment } from '../../lambdas/kernel/contract/environment.ts';
 import { RegistryRow } from '../../lambdas/kernel/contract/rows.ts';
 import type { DataStack } from '../data-stack.ts';
 import type { Settings } from '../settings.ts';
-import type { ArchiveBucket } from './archive-bucket.ts';
+import { type ArchiveBucket, grantVerify } from './archive-bucket.ts';
 import { type FunctionLogs, PayonceFunction } from './payonce-function.ts';
 import { payonceMetric } from './payonce-metric.ts';
 import { RunbookAlarm } from './runbook-alarm.ts';
@@ -21,16 +20,6 @@ export interface ArchiveAuditorProps {
   readonly bucket: ArchiveBucket;
   readonly settings: Pick<Settings, 'archiveKeyArn' | 'archiveSigningKeyArn'>;
 }
-
-const READ_BUCKET = [
-  's3:ListBucket',
-  's3:ListBucketVersions',
-  's3:GetBucketObjectLockConfiguration',
-  's3:GetBucketPolicy',
-  's3:GetBucketPublicAccessBlock',
-  's3:GetBucketVersioning',
-  's3:GetLifecycleConfiguration',
-];
 
 /** Hours without a manifest after which the alarm starts: one run may fail. */
 const LATE_HOURS = 3;
@@ -54,7 +43,8 @@ export class ArchiveAuditor extends Construct {
         ...(archiveSigningKeyArn === undefined ? {} : { [Environment.archiveSigningKey]: archiveSigningKeyArn }),
       },
     });
-    this.#grant(bucket);
+    grantVerify(bucket, this.auditor.role);
+    this.auditor.allow('WriteManifests', 's3:PutObject', `arn:${Aws.PARTITION}:s3:::${bucket.name}/manifests/*`);
     data.ledger.grantRead(this.auditor, ['payment', 'order', 'activity']);
     data.ledger.grantFindOutcomes(this.auditor);
     data.registry.grantRows(this.auditor, 'FindOwners', ['dynamodb:Query'], [RegistryRow.owners]);
@@ -84,21 +74,6 @@ export class ArchiveAuditor extends Construct {
       metric: payonceMetric({ service: AUDITOR_SERVICE, name: 'archive_differs', period: Duration.hours(1) }),
       threshold: 1,
     });
-  }
-
-  #grant({ name, shown }: ArchiveBucket): void {
-    const bucket = `arn:${Aws.PARTITION}:s3:::${name}`;
-    this.auditor.role.addToPrincipalPolicy(
-      new PolicyStatement({ sid: 'ReadBucket', actions: READ_BUCKET, resources: [bucket] }),
-    );
-    this.auditor.allow('ReadArchive', 's3:GetObject', `${bucket}/ledger/*`, `${bucket}/manifests/*`);
-    this.auditor.allow('WriteManifests', 's3:PutObject', `${bucket}/manifests/*`);
-    const reason = 'It lists objects of any name, and writes manifests of any number.';
-    for (const objects of ['ledger', 'manifests'])
-      Validations.of(this.auditor.role).acknowledge({
-        id: `AwsSolutions::AwsSolutions-IAM5[Resource::arn:<AWS::Partition>:s3:::${shown}/${objects}/*]`,
-        reason,
-      });
   }
 
   #everyHour(): void {

@@ -1,6 +1,31 @@
+import { Aws, Validations } from 'aws-cdk-lib';
+import { PolicyStatement, type Role } from 'aws-cdk-lib/aws-iam';
+
 /** A bucket of this account or of another one. */
 export interface ArchiveBucket {
   readonly name: string;
   /** The name as cdk-nag prints it. */
   readonly shown: string;
+}
+
+/** Lets a role verify the archive: read its objects and manifests, and what protects them. */
+export function grantVerify({ name, shown }: ArchiveBucket, role: Role): void {
+  const bucket = `arn:${Aws.PARTITION}:s3:::${name}`;
+  const actions = [
+    's3:ListBucket',
+    's3:ListBucketVersions',
+    's3:GetBucketObjectLockConfiguration',
+    's3:GetBucketPolicy',
+    's3:GetBucketPublicAccessBlock',
+    's3:GetBucketVersioning',
+    's3:GetLifecycleConfiguration',
+  ];
+  const resources = [`${bucket}/ledger/*`, `${bucket}/manifests/*`];
+  role.addToPolicy(new PolicyStatement({ sid: 'ListArchive', actions, resources: [bucket] }));
+  role.addToPolicy(new PolicyStatement({ sid: 'ReadArchive', actions: ['s3:GetObject'], resources }));
+  for (const objects of ['ledger', 'manifests'])
+    Validations.of(role).acknowledge({
+      id: `AwsSolutions::AwsSolutions-IAM5[Resource::arn:<AWS::Partition>:s3:::${shown}/${objects}/*]`,
+      reason: 'A row can be in any object of the archive, and any manifest can list it.',
+    });
 }

@@ -2,7 +2,7 @@ import { Aws, Duration, Stack, Validations } from 'aws-cdk-lib';
 import { AccountRootPrincipal, PolicyStatement, Role } from 'aws-cdk-lib/aws-iam';
 import { Construct } from 'constructs';
 import { RegistryRow } from '../../lambdas/kernel/contract/rows.ts';
-import type { ArchiveBucket } from './archive-bucket.ts';
+import { type ArchiveBucket, grantVerify } from './archive-bucket.ts';
 import type { DataTable, RestoredTable } from './data-table.ts';
 import type { Ledger } from './ledger.ts';
 
@@ -53,7 +53,7 @@ export class AuditingRole extends Construct {
       { sid: 'ReadCopies', actions, resources: [`${tables}${copies}`] },
       { sid: 'FindTables', actions: ['cloudformation:DescribeStacks'], resources: [Stack.of(this).stackId] },
     ];
-    if (archive !== undefined) this.#readArchive(archive);
+    if (archive !== undefined) grantVerify(archive, this.role);
     for (const statement of statements) this.role.addToPolicy(new PolicyStatement(statement));
     const shown = first ?? `<${(Stack.of(this).resolve(ledger.table.tableName) as { readonly Ref: string }).Ref}>`;
     Validations.of(this.role).acknowledge(
@@ -66,32 +66,6 @@ export class AuditingRole extends Construct {
         reason: 'The policy names the table of this stack and belongs to no other role.',
       },
     );
-  }
-
-  #readArchive({ name, shown }: ArchiveBucket): void {
-    const bucket = `arn:${Aws.PARTITION}:s3:::${name}`;
-    const actions = [
-      's3:ListBucket',
-      's3:ListBucketVersions',
-      's3:GetBucketObjectLockConfiguration',
-      's3:GetBucketPolicy',
-      's3:GetBucketPublicAccessBlock',
-      's3:GetBucketVersioning',
-      's3:GetLifecycleConfiguration',
-    ];
-    this.role.addToPolicy(new PolicyStatement({ sid: 'ListArchive', actions, resources: [bucket] }));
-    this.role.addToPolicy(
-      new PolicyStatement({
-        sid: 'ReadArchive',
-        actions: ['s3:GetObject'],
-        resources: [`${bucket}/ledger/*`, `${bucket}/manifests/*`],
-      }),
-    );
-    for (const objects of ['ledger', 'manifests'])
-      Validations.of(this.role).acknowledge({
-        id: `AwsSolutions::AwsSolutions-IAM5[Resource::arn:<AWS::Partition>:s3:::${shown}/${objects}/*]`,
-        reason: 'The original of a row can be in any object of the archive, and any manifest can list it.',
-      });
   }
 }
 

@@ -5,8 +5,9 @@ import { problem } from '../../http/problems.ts';
 import { emptyQuery, freeText, validateQuery } from '../../http/validate.ts';
 import { includesRole } from '../../kernel/contract/api.ts';
 import { hex } from '../../kernel/hash-chain.ts';
-import { type IdempotencyKey, parseIdempotencyKey } from '../../kernel/idempotency-key.ts';
+import { parseIdempotencyKey } from '../../kernel/idempotency-key.ts';
 import { tenantId } from '../../kernel/ids.ts';
+import { invariant } from '../../kernel/invariant.ts';
 import type { Operator } from '../../tenants/operators.ts';
 import {
   KEYED_PATH,
@@ -82,8 +83,8 @@ async function findRecord(call: Call): Promise<Handled> {
       ? { kind: 'operator', person: operator }
       : { kind: 'tenant', tenantId: tenantId(tenant), mode };
   const parsed = parseIdempotencyKey([key]);
-  const read = parsed.kind === 'key' ? parsed.key : (key as IdempotencyKey);
-  return shown(call, operationOfKey(tools.timeline.digest, owner, { path, key: read }));
+  invariant(parsed.kind === 'key', 'the schema of the query admits what is a key');
+  return shown(call, operationOfKey(tools.timeline.digest, owner, { path, key: parsed.key }));
 }
 
 async function showRecord(call: Call): Promise<Handled> {

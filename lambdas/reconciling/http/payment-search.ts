@@ -4,13 +4,13 @@ import { askedPage, hasOneCursor, listHandled, ONE_CURSOR, pageOf } from '../../
 import { type OperatorRoute, ROLE_NEEDED } from '../../http/operator-api.ts';
 import { problem } from '../../http/problems.ts';
 import { emailFilter, hasShortRange, RANGE_MESSAGE } from '../../http/range-filters.ts';
-import { freeText, validateQuery, wholeNumber } from '../../http/validate.ts';
+import { validateQuery, wholeNumber } from '../../http/validate.ts';
 import { includesRole } from '../../kernel/contract/api.ts';
 import { CURRENCIES } from '../../kernel/currency.ts';
 import { PAYMENT_ID, tenantId } from '../../kernel/ids.ts';
-import { PAYMENT_STATUSES } from '../../payments/domain/payment.ts';
 import { LARGEST_AMOUNT } from '../../payments/http/payment-objects.ts';
 import type { Operator } from '../../tenants/operators.ts';
+import { paymentFilters } from '../../views/http/payment-lists.ts';
 import { type ListPaymentsTools, listPayments } from '../../views/use/list-payments.ts';
 import { TENANT_ID } from './ledger-schemas.ts';
 
@@ -27,13 +27,7 @@ export const searchQuery = z
       .regex(TENANT_ID, 'must be the id of a tenant')
       .meta({ description: 'Whose payments.', example: 'ten_desk' }),
     mode: z.enum(['test', 'live'], 'must be test or live').optional().meta({ description: 'Default: `live`.' }),
-    status: z
-      .enum(PAYMENT_STATUSES, `must be one of ${PAYMENT_STATUSES.join(', ')}`)
-      .optional()
-      .meta({ description: 'Only payments with this status.' }),
-    reference: freeText(255, 1)
-      .optional()
-      .meta({ description: 'Only payments with this `reference`, including failed ones.' }),
+    ...paymentFilters,
     amount_from: wholeNumber(1, LARGEST_AMOUNT, `At least this amount, in minor units. ${NEEDS_RANGE}`),
     amount_to: wholeNumber(
       1,

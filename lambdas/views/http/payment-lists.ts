@@ -11,15 +11,20 @@ import { type ListPaymentsTools, listPayments } from '../use/list-payments.ts';
 
 /** The lists of payments and disputes. The API documents are generated from their query schemas. */
 
+/** The filters that operators have, too. */
+export const paymentFilters = {
+  status: z
+    .enum(PAYMENT_STATUSES, `must be one of ${PAYMENT_STATUSES.join(', ')}`)
+    .optional()
+    .meta({ description: 'Only payments with this status.' }),
+  reference: freeText(255, 1)
+    .optional()
+    .meta({ description: 'Only payments with this `reference`, including failed ones.' }),
+};
+
 export const paymentsQuery = z
   .strictObject({
-    status: z
-      .enum(PAYMENT_STATUSES, `must be one of ${PAYMENT_STATUSES.join(', ')}`)
-      .optional()
-      .meta({ description: 'Only payments with this status.' }),
-    reference: freeText(255, 1)
-      .optional()
-      .meta({ description: 'Only payments with this `reference`, including failed ones.' }),
+    ...paymentFilters,
     charge_id: z
       .string()
       // In the path of a request to the processor, dots alone would name another resource.
