@@ -76,6 +76,10 @@ afterAll(async () => {
   await sqs.send(new DeleteQueueCommand({ QueueUrl: config.deadLettersQueueUrl }));
 });
 
+test('the secret of the sandbox, which a template generates, has letters and digits alone: a signing key is base64', () => {
+  expect(sandboxSecret).toMatch(/^[A-Za-z0-9]{32,}$/);
+});
+
 describe('the parties of orders on the deployed sandbox', () => {
   const order = `ord_${crypto.randomUUID()}` as OrderId;
   const operation = (step: string) => storedOperationId(`${step}_${order}`);
