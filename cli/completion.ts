@@ -10,7 +10,6 @@ export function addCompletion(program: Command, session: Session): void {
     .command('completion')
     .description('prints a program that completes commands and options in a shell')
     .argument('<shell>', `one of ${SHELLS.join(', ')}`, readShell)
-    .addHelpText('after', '\nExample: payonce completion bash >> ~/.bashrc')
     .action((shell: Shell) => {
       const words = wordsOf(program);
       const script = shell === 'fish' ? fish(words) : bash(words, shell === 'zsh');

@@ -53,10 +53,6 @@ export function addConform(program: Command, session: Session): void {
     )
     .option('--callback-secret <text>', 'the secret that signs the callbacks')
     .option('--patience <seconds>', 'how long callbacks may take', readCountOf(MOST_SECONDS), 60)
-    .addHelpText(
-      'after',
-      '\nExample: payonce conform https://processor.example --signing-key whsec_… --callback-port 8080 --callback-secret …',
-    )
     .action(async (given: string, options: Options) => {
       const url = readUrl(given);
       const receiver = await receiverOf(options);

@@ -2,6 +2,7 @@ import {
   CloudFormationClient,
   DescribeStacksCommand,
   paginateListStackResources,
+  type Output as StackOutputShape,
 } from '@aws-sdk/client-cloudformation';
 import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { type StackName, StackOutput, stackNameOf } from '../lambdas/kernel/contract/api.ts';
@@ -32,28 +33,28 @@ export async function stackOutputs<const Names extends readonly Output[]>(
   names: Names,
   otherwise = 'deploy this version of Payonce.',
 ): Promise<{ readonly [Index in keyof Names]: string }> {
-  const client = new CloudFormationClient(target);
-  const name = stackNameOf(stack, target.environment);
-  const { Stacks = [] } = await client.send(new DescribeStacksCommand({ StackName: name })).catch(async (error) => {
-    throw await withoutStack(client, name, error);
-  });
-  const outputs = Stacks[0]?.Outputs ?? [];
+  const outputs = await outputsOf(target, stack);
   const found = names.map((output) => {
     const value = outputs.find(({ OutputKey }) => OutputKey === StackOutput[output])?.OutputValue;
     if (value !== undefined) return value;
+    const name = stackNameOf(stack, target.environment);
     throw new CliFailure(ExitCode.notFound, `The stack ${name} has no output ${StackOutput[output]}: ${otherwise}`);
   });
   return found as { readonly [Index in keyof Names]: string };
 }
 
-/** The bucket of the archive. @returns undefined without an archive */
-export async function archiveBucket(target: AwsTarget): Promise<string | undefined> {
+/** An output that some deployments have. @returns undefined in the others */
+export async function stackOutput(target: AwsTarget, stack: Stack, name: Output): Promise<string | undefined> {
+  return (await outputsOf(target, stack)).find(({ OutputKey }) => OutputKey === StackOutput[name])?.OutputValue;
+}
+
+async function outputsOf(target: AwsTarget, stack: Stack): Promise<readonly StackOutputShape[]> {
   const client = new CloudFormationClient(target);
-  const name = stackNameOf('data', target.environment);
+  const name = stackNameOf(stack, target.environment);
   const { Stacks = [] } = await client.send(new DescribeStacksCommand({ StackName: name })).catch(async (error) => {
     throw await withoutStack(client, name, error);
   });
-  return Stacks[0]?.Outputs?.find(({ OutputKey }) => OutputKey === StackOutput.archiveBucket)?.OutputValue;
+  return Stacks[0]?.Outputs ?? [];
 }
 
 async function withoutStack(client: CloudFormationClient, name: string, error: unknown): Promise<unknown> {

@@ -41,7 +41,6 @@ export function addJobs(program: Command, session: Session): void {
     .description('starts a run of a job, for now or for a missed time; there is one run for each time')
     .option('--scheduled-for <seconds>', 'the time of the run, in Unix seconds; the default is now', readSeconds)
     .option('--wait', `wait for its end, at most ${LONGEST_WAIT_MS / 60_000} minutes`)
-    .addHelpText('after', '\nExample: payonce jobs run reconcile-recent --local --wait')
     .action(async (id: string, { scheduledFor, wait = false }: { scheduledFor?: number; wait?: boolean }) => {
       const asked = await ask('POST', runsOf(id), scheduledFor === undefined ? {} : { scheduled_for: scheduledFor });
       const document = wait ? await session.during(`Running ${id}`, (report) => endOf(ask, id, asked, report)) : asked;
@@ -56,9 +55,11 @@ export function addJobs(program: Command, session: Session): void {
     .command('runs <id>')
     .description('lists the runs of a job, latest first')
     .option('--most <n>', `how many, 1 to ${MOST_RUNS}`, readCountOf(MOST_RUNS), 10)
-    .action(async (id: string, { most }: { most: number }) => {
+    .option('--items', 'also the items that a run skipped, because they crashed its worker')
+    .action(async (id: string, { most, items = false }: { most: number; items?: boolean }) => {
       const document = await ask('GET', `${runsOf(id)}?limit=${most}`);
-      session.show(document, runLines(readAnswer(jobRunList, document).data));
+      const runs = readAnswer(jobRunList, document).data;
+      session.show(document, [...runLines(runs), ...(items ? itemLines(runs) : [])]);
     });
 }
 
@@ -88,6 +89,7 @@ const jobRun = z.object({
   left: z.int(),
   failed: z.int(),
   skipped: z.int(),
+  skipped_items: z.array(z.string()),
   reason: z.string().nullable(),
 });
 const jobRunList = z.object({ data: z.array(jobRun) });
@@ -102,6 +104,11 @@ const jobList = z.object({
     }),
   ),
 });
+
+function itemLines(runs: readonly z.infer<typeof jobRun>[]): readonly string[] {
+  const rows = runs.flatMap(({ id, skipped_items: items }) => items.map((item) => [id, item]));
+  return rows.length === 0 ? ['No run skipped an item.'] : table(['RUN', 'SKIPPED ITEM'], rows);
+}
 
 function runLines(runs: readonly z.infer<typeof jobRun>[]): readonly string[] {
   if (runs.length === 0) return ['No runs.'];

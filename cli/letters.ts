@@ -32,14 +32,21 @@ export function addLetters(program: Command, session: Session): void {
     )
     .option('--most <n>', `how many, 1 to ${MOST_LETTERS}`, readCountOf(MOST_LETTERS), MOST_LETTERS)
     .action(async ({ most }: { most: number }) => {
-      await recordAction(session, 'letters.redrive_started', { most: String(most) });
-      const data = await session.during('Redriving dead letters', () =>
-        order(session, named(), { action: 'redrive', atMost: most }),
-      );
+      const data = await session.during('Redriving dead letters', () => redriveLetters(session, most, named()));
       session.show({ data: data.map(document) }, lines(data));
       const staying = data.filter(({ state }) => state === 'stays').length;
       if (staying > 0) throw new CliFailure(ExitCode.incomplete, `${staying} of ${data.length} letters stay.`);
     });
+}
+
+/** Makes the calls of dead letters again, and records that an operator did. */
+export async function redriveLetters(
+  session: Session,
+  most: number = MOST_LETTERS,
+  named?: string,
+): Promise<readonly LetterReport[]> {
+  await recordAction(session, 'letters.redrive_started', { most: String(most) });
+  return order(session, named, { action: 'redrive', atMost: most });
 }
 
 async function order(

@@ -53,8 +53,7 @@ export function addListen(program: Command, session: Session): void {
     )
     .option('--from <seconds>', 'the first time, in Unix seconds; the default is now', readSeconds)
     .option('--secret <whsec>', 'the secret that signs; the default is made once, and shown', readSecret)
-    .option('--once', 'end when the events of now are delivered')
-    .addHelpText('after', '\nExample: payonce listen --local --forward-to http://localhost:3000/webhooks');
+    .option('--once', 'end when the events of now are delivered');
   addAccess(command, TENANT);
   const ask = askerOf(session, command, TENANT);
   command.action(async ({ forwardTo, from, secret, once = false }: Options) => {

@@ -35,7 +35,6 @@ export function addParked(program: Command, session: Session): void {
   parked
     .command('list [queue]')
     .description('lists the queues of unfinished work and of messages, or the entries of one of them')
-    .addHelpText('after', '\nExample: payonce parked list --local')
     .action(async (queue: string | undefined) => {
       const path = `/v1/admin/queues${queue === undefined ? '' : `/${encodeURIComponent(queue)}`}`;
       const document = await ask('GET', path);

@@ -52,8 +52,7 @@ export function addPayments(program: Command, session: Session): void {
     .description('lists payments, newest first')
     .option('--status <status>', 'only those in this status, for example needs_review')
     .option('--reference <text>', 'only the payment with this reference')
-    .option('--most <n>', `how many, 1 to ${MOST}`, readCountOf(MOST), 20)
-    .addHelpText('after', '\nExample: payonce payments list --local --status needs_review');
+    .option('--most <n>', `how many, 1 to ${MOST}`, readCountOf(MOST), 20);
   addAccess(list, TENANT);
   const askList = askerOf(session, list, TENANT);
   list.action(async ({ status, reference, most }: Filters) => {
@@ -78,8 +77,7 @@ export function addPayments(program: Command, session: Session): void {
 function addTimeline(group: Command, session: Session): void {
   const history = group
     .command('timeline <id>')
-    .description('shows all that happened to a payment, with the operator’s key')
-    .addHelpText('after', '\nExample: payonce payments timeline pay_… --local');
+    .description('shows all that happened to a payment, with the operator’s key');
   addAccess(history);
   const ask = askerOf(session, history);
   history.action(async (id: string) => {
@@ -121,11 +119,7 @@ function addDecide(group: Command, session: Session): void {
     .option('--change <id>', 'the refund, capture or cancellation to decide; without it, the payment itself')
     .option('--charge <id>', 'the charge at the processor, for a success without one')
     .option('--amount <minor units>', 'the amount to post; the default is the requested amount', readAmount)
-    .option('--dry-run', 'show what would be posted')
-    .addHelpText(
-      'after',
-      '\nExample: payonce payments decide pay_… --outcome failed --reason "Not on the bank statement" --dry-run',
-    );
+    .option('--dry-run', 'show what would be posted');
   addAccess(decide);
   const ask = askerOf(session, decide);
   decide.action(async (id: string, { outcome, reason, change, charge, amount, dryRun }: Decision) => {

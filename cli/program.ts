@@ -9,6 +9,7 @@ import { addCost } from './cost.ts';
 import { addDoctor } from './doctor.ts';
 import { addErase } from './erase.ts';
 import { addEvents } from './events.ts';
+import { EXAMPLES } from './examples.ts';
 import { CliFailure, ExitCode } from './failure.ts';
 import { addJobs } from './jobs.ts';
 import { addKeys, addOperators, addTenants } from './keys.ts';
@@ -18,6 +19,7 @@ import { addListen } from './listen.ts';
 import { addOrders } from './orders.ts';
 import { addParked } from './parked.ts';
 import { addPayments } from './payments.ts';
+import { addRedrive } from './redrive.ts';
 import { Session, type Surroundings } from './session.ts';
 import { addSimulate } from './simulate.ts';
 import { addTables } from './tables.ts';
@@ -52,6 +54,7 @@ export function payonceProgram(surroundings: Surroundings): Command {
     addLetters,
     addJobs,
     addEvents,
+    addRedrive,
     addViews,
     addVerify,
     addTables,
@@ -65,6 +68,8 @@ export function payonceProgram(surroundings: Surroundings): Command {
   addSimulate(program);
   addConform(program, session);
   addCompletion(program, session);
+  for (const [name, command] of named(program))
+    command.addHelpText('after', `\nExample: payonce ${name} ${EXAMPLES[name] ?? ''}`.trimEnd());
   for (const command of withDescendants(program))
     command
       .exitOverride((error) => {
@@ -77,8 +82,14 @@ export function payonceProgram(surroundings: Surroundings): Command {
 
 /** Commands with an action, by their full names, for example `keys create` or `simulate`. */
 export function commandsOf(program: Command): readonly string[] {
+  return named(program).map(([name]) => name);
+}
+
+function named(program: Command): readonly (readonly [name: string, command: Command])[] {
   return program.commands.flatMap((group) =>
-    group.commands.length === 0 ? [group.name()] : group.commands.map((command) => `${group.name()} ${command.name()}`),
+    group.commands.length === 0
+      ? [[group.name(), group] as const]
+      : group.commands.map((command) => [`${group.name()} ${command.name()}`, command] as const),
   );
 }
 

@@ -10,7 +10,7 @@ import { type LedgerRows, wholeChain } from '../lambdas/archive/use/ledger-rows.
 import { LedgerRow } from '../lambdas/kernel/contract/rows.ts';
 import { parseOrderId, parsePaymentId } from '../lambdas/kernel/ids.ts';
 import { transitionSort } from '../lambdas/payments/store/items.ts';
-import { type AwsTarget, archiveBucket, openTables } from './deployment.ts';
+import { type AwsTarget, openTables, stackOutput } from './deployment.ts';
 import { CliFailure, ExitCode } from './failure.ts';
 import type { Session } from './session.ts';
 
@@ -62,7 +62,7 @@ async function putBack(session: Session, { id, chain, sort }: Row, { fromTable, 
 
 /** The archive of the deployment, read from the time of the chain's first row on, and whole when the row is not in that. */
 async function archiveOf(target: AwsTarget, ledger: LedgerRows, { chain, sort }: Row) {
-  const bucket = await archiveBucket(target);
+  const bucket = await stackOutput(target, 'data', 'archiveBucket');
   if (bucket === undefined)
     throw new CliFailure(ExitCode.usage, 'This deployment has no archive: name a restored table with --from-table.');
   const bounds = timeOf((await wholeChain(ledger, chain)).map(({ row }) => row));

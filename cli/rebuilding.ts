@@ -5,7 +5,7 @@ import { type CopiedRows, copyRows } from '../lambdas/archive/store/copy-rows.ts
 import { s3Client } from '../lambdas/archive/store/s3-archive.ts';
 import { S3Objects } from '../lambdas/archive/store/s3-objects.ts';
 import { KeyAttribute, LedgerTable } from '../lambdas/kernel/contract/tables.ts';
-import { archiveBucket, openTables } from './deployment.ts';
+import { openTables, stackOutput } from './deployment.ts';
 import { CliFailure, ExitCode } from './failure.ts';
 import { active, configure, describe } from './restoring.ts';
 import type { Session } from './session.ts';
@@ -32,7 +32,7 @@ async function rebuild(session: Session, table: string, chosen: Chosen): Promise
   const { client, tables, pacing } = await openTables(target);
   if (table === tables.ledger)
     throw new CliFailure(ExitCode.refused, `${table} is the Ledger in use: name a table that does not exist yet.`);
-  const bucket = chosen.archiveBucket ?? (await archiveBucket(target));
+  const bucket = chosen.archiveBucket ?? (await stackOutput(target, 'data', 'archiveBucket'));
   if (bucket === undefined)
     throw new CliFailure(ExitCode.usage, 'This deployment has no archive: name one with --archive-bucket.');
   const dynamo = new DynamoDBClient(target);

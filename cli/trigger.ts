@@ -47,10 +47,6 @@ export function addTrigger(program: Command, session: Session): void {
       'a field of the payment or the order, for example metadata.order=42',
       readField,
       {},
-    )
-    .addHelpText(
-      'after',
-      '\nExample: payonce trigger payment.completed --local --set amount=500 --set metadata.order=42',
     );
   addAccess(command, TENANT);
   const ask = askerOf(session, command, TENANT);

@@ -25,7 +25,7 @@ import { LedgerChains } from '../lambdas/orders/store/ledger-chains.ts';
 import { DynamoDbOwners } from '../lambdas/tenants/store/tenant-owners.ts';
 import { PAYONCE_DIRECTORY } from '../local/directories.ts';
 import { allOwners, OF_DEPLOYMENT } from './activity.ts';
-import { type AwsTarget, archiveBucket, openTables } from './deployment.ts';
+import { type AwsTarget, openTables, stackOutput } from './deployment.ts';
 import { CliFailure, ExitCode } from './failure.ts';
 import { isoTime, readSeconds, type Session } from './session.ts';
 
@@ -74,7 +74,7 @@ async function verify(session: Session, chosen: Chosen): Promise<void> {
   const chain = chosen.payment === undefined ? undefined : chainNamed(chosen.payment);
   const ledger = chosen.archiveOnly ? undefined : await chosenLedger(target, chosen, given, chain);
   const bounds = chain === undefined || ledger === undefined ? given : await boundsOfChain(ledger.rows, chain, given);
-  const bucket = chosen.archiveBucket ?? (await archiveBucket(target));
+  const bucket = chosen.archiveBucket ?? (await stackOutput(target, 'data', 'archiveBucket'));
   if (chosen.archiveOnly && bucket === undefined)
     throw new CliFailure(ExitCode.usage, 'This deployment has no archive: name one with --archive-bucket.');
   const objects = bucket === undefined ? undefined : new S3Objects(s3Client(target), bucket);

@@ -105,7 +105,7 @@ A details row also has a keyed hash of the e-mail address. An index finds the ro
 
 Before that, the erasure of a payment is refused, because the receipt and the commission of a later success need the metadata. It is also refused until the projector has
 processed \`payment.completed\`, some seconds after the success: by then the consumers have a copy of the metadata. If the event is parked, redrive it first
-(\`npx payonce events redrive\`). An order and its payment are erased separately. A repeated erasure has no further effect. The [activity log](activity.md) records each
+(\`npx payonce redrive\`). An order and its payment are erased separately. A repeated erasure has no further effect. The [activity log](activity.md) records each
 erasure and its operator.
 
 After an erasure the chain still verifies, and the amounts and postings are unchanged. Answers, events and replays of stored answers show

@@ -20,7 +20,7 @@ function codeOf(document: string): string {
 /** `npm start`, `npm run check`, `npx payonce keys list`, `npx cdk deploy`: without what follows. */
 function commandsIn(document: string): readonly string[] {
   const found = codeOf(document).matchAll(
-    /\b(npm run [\w:]+|npm (?:ci|start|stop|test)|npx payonce [a-z]+ [a-z]+|npx cdk \w+)\b/g,
+    /\b(npm run [\w:]+|npm (?:ci|start|stop|test)|npx payonce [a-z]+(?: [a-z]+)?|npx cdk \w+)\b/g,
   );
   return [...new Set([...found].map(([command]) => command))].toSorted();
 }
@@ -31,6 +31,11 @@ function program(print: (text: string) => void = () => undefined) {
   return payonceProgram({ print, isTerminal: false, freshKey: () => 'key' });
 }
 
+/** The command that these words begin with: the name of a group and of its command, or of one command. */
+function payonceCommandOf([group = '', name = '']: readonly string[]): string | undefined {
+  return commandsOf(program()).find((each) => each === group || each === `${group} ${name}`);
+}
+
 describe('commands in documents', () => {
   const commands = documents.flatMap((document) =>
     commandsIn(read(document)).map((command) => ({ document, command })),
@@ -38,7 +43,7 @@ describe('commands in documents', () => {
 
   test.each(commands)('$document: $command exists', ({ command }) => {
     const [tool = '', ...words] = command.split(' ');
-    if (words[0] === 'payonce') expect(commandsOf(program())).toContain(words.slice(1).join(' '));
+    if (words[0] === 'payonce') expect(payonceCommandOf(words.slice(1))).toBeDefined();
     else if (tool === 'npx') expect(existsSync(join(PROJECT, 'node_modules', '.bin', words[0] ?? ''))).toBe(true);
     else if (command !== 'npm ci') expect(Object.keys(scripts)).toContain(words.at(-1));
   });
@@ -96,7 +101,7 @@ describe('each command that the README names is run', () => {
   const named = commandsIn(read('README.md'));
   const ofPayonce = named
     .filter((command) => command.startsWith('npx payonce '))
-    .map((command) => command.split(' ').slice(2));
+    .map((command) => payonceCommandOf(command.split(' ').slice(2)) ?? command);
   const ofCi = startedBy('test');
 
   test('by the continuous integration, by a suite, or here', () => {
@@ -135,12 +140,12 @@ describe('each command that the README names is run', () => {
     },
   );
 
-  test.each(ofPayonce)('payonce %s %s shows its help', async (...words) => {
+  test.each([...new Set(ofPayonce)])('payonce %s shows its help', async (command) => {
     const printed: string[] = [];
     const error: unknown = await program((text) => printed.push(text))
-      .parseAsync([...words, '--help'], { from: 'user' })
+      .parseAsync([...command.split(' '), '--help'], { from: 'user' })
       .catch((thrown: unknown) => thrown);
     expect(endingOf(error)).toEqual({ exitCode: ExitCode.done, sentence: undefined });
-    expect(printed.join('\n')).toContain(`Usage: payonce ${words.join(' ')}`);
+    expect(printed.join('\n')).toContain(`Usage: payonce ${command}`);
   });
 });

@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
+import { EXAMPLES } from '../../cli/examples.ts';
 import { ExitCode, endingOf } from '../../cli/failure.ts';
 import { commandsOf, payonceProgram } from '../../cli/program.ts';
 import { listenOnLoopback, stopListening } from '../sandbox/sandbox-listen.ts';
@@ -28,13 +29,17 @@ afterEach(() => {
   process.env = env;
 });
 
+/** The words of a line, as a shell finds them. */
+const wordsOf = (line: string): readonly string[] =>
+  [...line.matchAll(/'([^']*)'|(\S+)/g)].map(([, quoted, plain = '']) => quoted ?? plain);
+
 /** Runs the command line in this process, with an environment of its own. */
 async function payonce(words: string, environment: Readonly<Record<string, string>> = {}) {
   process.env = { ...BARE, ...environment };
   const printed: string[] = [];
   const program = payonceProgram({ print: (text) => printed.push(text), isTerminal: false, freshKey: () => 'key' });
   const error: unknown = await program
-    .parseAsync(['--directory', directory, ...words.split(' ').filter(Boolean)], { from: 'user' })
+    .parseAsync(['--directory', directory, ...wordsOf(words)], { from: 'user' })
     .catch((thrown: unknown) => thrown);
   const { exitCode: code, sentence = '' } = endingOf(error);
   expect(sentence).not.toContain('\n');
@@ -64,40 +69,18 @@ test.each([
   60_000,
 );
 
+test('every command has an example, which its help shows', async () => {
+  const all = commandsOf(payonceProgram({ print: () => undefined, isTerminal: false, freshKey: () => '' }));
+  expect(Object.keys(EXAMPLES).toSorted()).toEqual(all.toSorted());
+  const { printed } = await payonce('payments decide --help');
+  expect(printed.join('\n')).toContain(`Example: payonce payments decide ${EXAMPLES['payments decide']}`);
+});
+
 describe('every command fails with one sentence and the documented exit code', () => {
-  const arguments_: Readonly<Record<string, string>> = {
-    'keys create': '--tenant ten_a --name shop',
-    'keys list': '--tenant ten_a',
-    'limits list': '--tenant ten_a',
-    'limits set': '--tenant ten_a --kind reads --rate 1 --burst 1',
-    'limits reset': '--tenant ten_a --kind reads',
-    'keys roll': 'sk_test_a',
-    'keys revoke': 'sk_test_a',
-    'tenants create': 'Shop',
-    'operators create': 'Ada',
-    'payments show': 'pay_k3jx5aqhz4m2nrb7vwy6t5ocdeflgusp',
-    'payments timeline': 'pay_k3jx5aqhz4m2nrb7vwy6t5ocdeflgusp',
-    'payments decide': 'pay_k3jx5aqhz4m2nrb7vwy6t5ocdeflgusp --outcome failed --reason test',
-    'orders show': 'ord_q6hz4m2nrb7vwy3k3jx5aqt5ocdeflgu',
-    'webhooks deliveries': 'we_a',
-    'webhooks resend': 'we_a dlv_a',
-    'webhooks replay': 'we_a --created-from 1772366400 --created-to 1772452800',
-    listen: '--forward-to http://localhost:3000',
-    trigger: 'payment.completed',
-    'jobs run': 'resolve',
-    'jobs runs': 'resolve',
-    'events republish': '--created-from 1772366400',
-    'tables restore': '--to 1772366400',
-    'tables rebuild': 'rebuilt',
-    'tables mend': 'pay_k3jx5aqhz4m2nrb7vwy6t5ocdeflgusp/2 --from-table restored --reason test',
-    annotate: 'pay_k3jx5aqhz4m2nrb7vwy6t5ocdeflgusp --reason test',
-    'erase payment': 'pay_k3jx5aqhz4m2nrb7vwy6t5ocdeflgusp',
-    'erase order': 'ord_q6hz4m2nrb7vwy3k3jx5aqt5ocdeflgu',
-  };
   const commands = commandsOf(payonceProgram({ print: () => undefined, isTerminal: false, freshKey: () => '' }))
     // They need no deployment.
     .filter((words) => !['completion', 'conform', 'cost', 'simulate'].includes(words))
-    .map((words) => `${words} ${arguments_[words] ?? ''}`.trim());
+    .map((words) => `${words} ${EXAMPLES[words] ?? ''}`.trim());
 
   test.each(commands)('payonce %s --local --json without a local stack', async (command) => {
     expect(await payonce(`${command} --local --json`)).toEqual({
@@ -162,7 +145,7 @@ describe('payonce', () => {
   test.each([
     [
       '',
-      'payonce needs a command: keys, tenants, operators, limits, payments, orders, parked, webhooks, listen, trigger, letters, jobs, events, views, verify, tables, erase, annotate, activity, doctor, cost, simulate, conform, completion (see --help).',
+      'payonce needs a command: keys, tenants, operators, limits, payments, orders, parked, webhooks, listen, trigger, letters, jobs, events, redrive, views, verify, tables, erase, annotate, activity, doctor, cost, simulate, conform, completion (see --help).',
     ],
     ['keys', 'payonce keys needs a command: create, roll, revoke, list (see --help).'],
     ['kyes', "unknown command 'kyes' (Did you mean keys?)"],

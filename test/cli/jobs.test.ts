@@ -79,6 +79,26 @@ describe('payonce jobs', () => {
     expect(await run('runs', 'resolve')).toEqual(['No runs.']);
   });
 
+  test('runs --items lists the items that a run skipped', async () => {
+    await run('run', 'close-days');
+    const [made] = harness.store.allRuns();
+    if (made === undefined) throw new Error('there is no run');
+    const nowMs = harness.clock.nowMs();
+    const lock = await harness.store.jobRuns.lock(made.jobId, made.runId, { nowMs, leaseExpiresAtMs: nowMs + 1 });
+    if (lock === undefined) throw new Error('the lock is held');
+    await harness.store.jobRuns.save({ ...made, skipped: ['pay_1', 'pay_2'], version: 2 }, lock, nowMs);
+    printed = [];
+    expect((await run('runs', 'close-days', '--items')).slice(2).map(cells)).toEqual([
+      ['RUN', 'SKIPPED ITEM'],
+      ['close-days:2026-03-01T12:00:00Z', 'pay_1'],
+      ['close-days:2026-03-01T12:00:00Z', 'pay_2'],
+    ]);
+    printed = [];
+    await run('run', 'resolve');
+    printed = [];
+    expect((await run('runs', 'resolve', '--items')).at(-1)).toBe('No run skipped an item.');
+  });
+
   test('prints the document of the API with --json', async () => {
     const shown: unknown = JSON.parse((await run('runs', 'resolve', '--json')).join('\n'));
     expect(shown).toEqual({ object: 'list', data: [], has_more: false });

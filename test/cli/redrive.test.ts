@@ -11,15 +11,16 @@ let endpoint = '';
 /** Dead-letter queues from which a task moves messages already. */
 let busy: readonly string[] = [];
 let moved: string[] = [];
+let isLambdaAway = false;
 /** What was written to the activity log, with what had been moved before. */
 let recorded: { readonly written: string; readonly moved: readonly string[] }[] = [];
 
 /** CloudFormation with these queues. */
 function stacks(action: string): string {
-  const { parkedRecordsQueue, relayFunction, republishFunction } = StackOutput;
+  const { parkedRecordsQueue, relayFunction, republishFunction, deadLettersFunction } = StackOutput;
   const { idempotencyTable, ledgerTable, registryTable, viewsTable } = StackOutput;
   const tables = [idempotencyTable, ledgerTable, registryTable, viewsTable];
-  const keys = [parkedRecordsQueue, relayFunction, republishFunction, ...tables];
+  const keys = [parkedRecordsQueue, relayFunction, republishFunction, deadLettersFunction, ...tables];
   const outputs = keys.map((key) => `<OutputKey>${key}</OutputKey><OutputValue>${endpoint}/parked</OutputValue>`);
   const queues = WORK.flatMap((name) => [name, `${name}-dead`]).map(
     (name) =>
@@ -59,7 +60,19 @@ const SERVICES: Readonly<Record<string, (input: Readonly<Record<string, unknown>
   }),
 };
 
+/** Lambda with the function that makes the calls of dead letters again: the shop's is made, the one of the vendor of e-mails fails again. */
+const LETTERS = [
+  { id: 'a', state: 'applied', vendor: 'shop', operation: 'reserve', reason: 'shop_unreachable', keptSinceMs: 0 },
+  { id: 'b', state: 'stays', vendor: 'postmark', operation: 'email', reason: 'postmark_refused', keptSinceMs: 0 },
+];
+
 async function serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
+  if (request.url?.endsWith('/invocations') === true) {
+    if (isLambdaAway)
+      response.writeHead(403, { 'x-amzn-errortype': 'AccessDeniedException' }).end('{"Message":"not allowed"}');
+    else response.end(JSON.stringify({ letters: LETTERS }));
+    return;
+  }
   const body = await text(request);
   const [, operation] = String(request.headers['x-amz-target'] ?? '').split('.');
   if (operation === undefined) {
@@ -92,6 +105,7 @@ const { env } = process;
 afterEach(() => {
   process.env = env;
   busy = [];
+  isLambdaAway = false;
   moved = [];
   recorded = [];
 });
@@ -106,7 +120,7 @@ async function redrive() {
   const printed: string[] = [];
   const program = payonceProgram({ print: (line) => printed.push(line), isTerminal: false, freshKey: () => 'key' });
   const error: unknown = await program
-    .parseAsync(['--operator', 'ada', 'events', 'redrive', '--json'], { from: 'user' })
+    .parseAsync(['--operator', 'ada', 'redrive', '--json'], { from: 'user' })
     .catch((thrown: unknown) => thrown);
   return { ...(error instanceof Error ? endingOf(error) : { exitCode: ExitCode.done }), printed };
 }
@@ -120,12 +134,28 @@ test('a queue whose task SQS refuses does not prevent the redrive of the others'
   expect(printed).toHaveLength(1);
   expect(recorded).toEqual([
     { written: expect.stringMatching(/"events.redrive_started".*"operator":\{"S":"ada"\}/), moved: [] },
+    { written: expect.stringContaining('"letters.redrive_started"'), moved: ['second-dead'] },
   ]);
   expect(JSON.parse(printed[0] ?? '')).toMatchObject({
     data: [
       { queue: 'parked records', redriven: 0, failed: 0 },
       { queue: 'first-dead', redriven: 0, failed: 1 },
       { queue: 'second-dead', redriven: 1, failed: 0, reasons: [] },
+      { queue: 'calls of vendors', redriven: 1, failed: 1, reasons: ['postmark email: postmark_refused'] },
+    ],
+  });
+});
+
+test('what was redriven is told, although the function of dead letters cannot be called', async () => {
+  isLambdaAway = true;
+  const { exitCode, printed } = await redrive();
+  expect(exitCode).toBe(ExitCode.incomplete);
+  expect(JSON.parse(printed[0] ?? '')).toMatchObject({
+    data: [
+      { queue: 'parked records' },
+      { queue: 'first-dead', redriven: 1 },
+      { queue: 'second-dead', redriven: 1 },
+      { queue: 'calls of vendors', redriven: 0, failed: 1, reasons: [expect.stringContaining('not allowed')] },
     ],
   });
 });
