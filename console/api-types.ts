@@ -1699,6 +1699,8 @@ export interface components {
             failed: number;
             /** @description Failed items that crashed their worker repeatedly and were skipped. */
             skipped: number;
+            /** @description What these items are: the ids of the first ones. */
+            skipped_items: string[];
             /** @description Why the run failed, or why its target has not accepted it yet. */
             reason: string | null;
         } & {

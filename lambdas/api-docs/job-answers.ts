@@ -30,6 +30,7 @@ export const jobRun = z
     skipped: count.meta({
       description: 'Failed items that crashed their worker repeatedly and were skipped.',
     }),
+    skipped_items: z.array(z.string()).meta({ description: 'What these items are: the ids of the first ones.' }),
     reason: z
       .string()
       .nullable()

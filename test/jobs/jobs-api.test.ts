@@ -43,6 +43,7 @@ describe('a request for a run by the schedule', () => {
       left: 0,
       failed: 0,
       skipped: 0,
+      skipped_items: [],
       reason: null,
     });
     expect(harness.world.enqueued).toEqual([RUN_ID]);
@@ -351,6 +352,7 @@ describe('the list of a job’s runs', () => {
       left: 2,
       failed: 3,
       skipped: 1,
+      skipped_items: ['pay_1'],
       reason: 'too_long',
     };
     expect(dataOf(await harness.get(RUNS))).toEqual([shown]);

@@ -20,6 +20,7 @@ export function jobRunObject(run: JobRun): Record<string, unknown> {
     left: run.left,
     failed: run.failed,
     skipped: run.skipped.length,
+    skipped_items: run.skipped,
     reason: run.reason ?? null,
   };
 }
