@@ -29,7 +29,7 @@ export async function measure(aws: LocalAws, { size, progress }: MeasureOptions)
     engine,
     capacity,
     reconciling: await reconcileTable(),
-    events: await eventRateTable(await deployedSettings()),
+    events: await eventRateTable(deployedSettings()),
     byHand,
     others,
     ...speed,

@@ -1,5 +1,6 @@
 import type { StreamRecord } from '../../lambdas/events/use/ledger-stream.ts';
 import { relayTransitions } from '../../lambdas/events/use/relay-transitions.ts';
+import { StackName } from '../../lambdas/kernel/contract/api.ts';
 import { invariant } from '../../lambdas/kernel/invariant.ts';
 import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
 import { idempotentRunner } from '../../lambdas/once/idempotent-runner.ts';
@@ -7,13 +8,13 @@ import { ProcessRecords } from '../../lambdas/once/process-records.ts';
 import { nextTransition, type Transition } from '../../lambdas/payments/domain/transition.ts';
 import { DynamoDbViews } from '../../lambdas/views/store/dynamodb-views.ts';
 import { projectEvent } from '../../lambdas/views/use/project-event.ts';
+import type { StackTemplate } from '../../lib/cost/bill.ts';
+import { synthesizedStacks } from '../../lib/synthesized.ts';
 import { MemoryEventBus } from '../events/memory-event-bus.ts';
-import { present } from '../lib/templates.ts';
 import { outcomeTransition, paymentIdFor, pendingTransition } from '../payments/payment-fixtures.ts';
 import { requestedAt } from '../support/causes.ts';
 import { countingEntropy } from '../support/counting-entropy.ts';
 import { SimulatedClock } from '../support/simulated-clock.ts';
-import { synthesize } from '../support/synth.ts';
 import { emptyTables, Stores } from '../world/stores.ts';
 import { TABLES } from '../world/tables.ts';
 
@@ -146,13 +147,11 @@ interface Deployed {
 }
 
 /** As deployed: the function, and its event source, whose logical ids begin so. */
-async function settingsOf(prefix: string): Promise<BatchSettings> {
-  const service = present((await synthesize()).service);
+function settingsOf({ Resources }: StackTemplate, prefix: string): BatchSettings {
   const one = (type: string): Deployed => {
-    const made = Object.entries(service.findResources(type)) as [string, { readonly Properties: Deployed }][];
-    const found = made.find(([id]) => id.startsWith(prefix));
+    const found = Object.entries(Resources).find(([id, { Type }]) => Type === type && id.startsWith(prefix));
     invariant(found !== undefined, `there is a ${type} of ${prefix}`);
-    return found[1].Properties;
+    return found[1].Properties as unknown as Deployed;
   };
   const { MemorySize } = one('AWS::Lambda::Function');
   const { BatchSize, ParallelizationFactor, ScalingConfig } = one('AWS::Lambda::EventSourceMapping');
@@ -160,6 +159,9 @@ async function settingsOf(prefix: string): Promise<BatchSettings> {
   return { memoryMb: MemorySize, batch: BatchSize, atOnce };
 }
 
-export async function deployedSettings() {
-  return { relay: await settingsOf('EventsRelay'), projector: await settingsOf('ViewsProjector') };
+/** It makes the templates itself, because `npm run bench` runs without jest. */
+export function deployedSettings() {
+  const service = synthesizedStacks({}).get(StackName.service);
+  invariant(service !== undefined, 'every deployment has a service');
+  return { relay: settingsOf(service, 'EventsRelay'), projector: settingsOf(service, 'ViewsProjector') };
 }
