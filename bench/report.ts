@@ -107,9 +107,11 @@ money without these.
 
 The time of one payment through the engine, sequentially, with the processor in memory.
 
-| compared with | time of the engine / time of the other |
-|---|---|
-${rows(overhead, ({ subject, timeRatio }) => [subject, timeRatio.toFixed(2)])}
+| compared with | goal | before | time of the engine / time of the other |
+|---|---|---|---|
+${rows(overhead, ({ subject, timeRatio }) => [subject, '1.15', '1.20', timeRatio.toFixed(2)])}
+
+No test holds a ratio of times. \`test/payments/budgets.stores.test.ts\` holds the calls and writes that it consists of.
 
 ## Throughput
 
@@ -121,15 +123,15 @@ ${rows(throughput, ({ subject, timeRatio }) => [subject, (1 / timeRatio).toFixed
 
 ## Weight
 
-| function | minified kB |
-|---|---|
-${rows([...weight.kilobytes], ([name, kilobytes]) => [name, kilobytes.toFixed(0)])}
+| function | goal | before | minified kB |
+|---|---|---|---|
+${rows([...weight.kilobytes], ([name, kilobytes]) => [name, ...(name === 'payments' ? ['450', '777'] : ['', '']), kilobytes.toFixed(0)])}
 
 The CPU time to import the payments function, relative to a handler with only the SDK's DynamoDB client:
 
-| the client | ratio |
-|---|---|
-${rows(weight.imports, ({ beside, ratio }) => [beside, ratio.toFixed(2)])}
+| the client | goal | before | ratio |
+|---|---|---|---|
+${rows(weight.imports, ({ beside, goal, before, ratio }) => [beside, goal, before, ratio.toFixed(2)])}
 
 The bare client is 194 kB. A ratio of 1.3 would leave about 60 kB for everything else at the start: zod's schemas take 82 kB, Powertools' logger, metrics and
 idempotency 46 kB, and the path of a payment itself 106 kB. It needs another validator and another logger, not other chunks: what is not called at the start
