@@ -1,7 +1,8 @@
-import { idleBill, pathsFor, type StackTemplate } from '../../lib/cost/bill.ts';
+import { idleBill, pathsFor, type StackTemplate, secretGrants } from '../../lib/cost/bill.ts';
 import { growthOf, logsOf, type Path } from '../../lib/cost/paths.ts';
 import {
   type BillLine,
+  lineOf,
   linesOf,
   PRICES,
   PRICES_AS_OF,
@@ -31,7 +32,11 @@ const OPTIONS: readonly Option[] = [
     context: { ...PLAIN, 'payonce:shopUrl': 'https://shop.example', 'payonce:emailSender': 'shop@shop.example' },
     used: 'a write unit for each e-mail',
   },
-  { what: '`alarmEmail`', context: { ...PLAIN, 'payonce:alarmEmail': 'ops@shop.example' }, used: '' },
+  {
+    what: '`alarmEmail`',
+    context: { ...PLAIN, 'payonce:alarmEmail': 'ops@shop.example' },
+    used: `${priceText('keyRequest')} requests to KMS: one or two for each message of an alarm`,
+  },
   {
     what: '`firewall`',
     context: { ...PLAIN, 'payonce:firewall': 'true' },
@@ -66,6 +71,12 @@ interface Figures {
 
 const perMillion = ({ usage }: Path): number => totalOf(linesOf(usage, MILLION));
 
+/** Lines of the log of a payment with a callback and its event and a webhook, and the comparison of its books. Without tracing. */
+function observed({ paths }: Figures, ...followed: readonly Path[]): number {
+  const logs = [paths.payment, paths.callback, ...followed].map((path) => totalOf(linesOf(logsOf(path), MILLION)));
+  return logs.reduce((sum, usd) => sum + usd, 0) + perMillion(paths.reconciling);
+}
+
 async function figuresOf(synthesize: Synthesize): Promise<Figures> {
   const templates = await synthesize(PLAIN);
   return { paths: pathsFor(templates), idle: idleBill(templates) };
@@ -87,6 +98,7 @@ export async function costsPage(synthesize: Synthesize): Promise<string> {
   const titled = (path: Path): string =>
     `## ${path.title}\n\n${path.assumes}\n\n${tableOf(linesOf(path.usage), MILLION)}`;
   const { payment, paymentWithReference, paymentWithMetadata, ...others } = paths;
+  const secretReads = lineOf('secretRead', secretGrants(await synthesize(PLAIN)) * 730 * 60);
   const more = (path: Path): string => (perMillion(path) - perMillion(payment)).toFixed(2);
   return `# Costs
 
@@ -122,6 +134,8 @@ In USD per million, and for an idle deployment per month. "Before" describes an 
 |---|---|---|---|
 ${goalRows(figures)}
 
+Alone means that no two messages share an execution, so that each has lines of its own in the log. Tracing is off unless the setting \`tracing\` is true; "before" includes it.
+
 A webhook that comes alone misses its goal by the surcharge for messages with a group, which keeps tenants apart. If SQS charges it for sending only,
 it costs ${(perMillion(paths.webhook) - 2 * PRICES.fairRequest.usd).toFixed(2)}; no page that could be read says so.
 
@@ -141,6 +155,12 @@ Without options and without requests, in a month of 730 hours:
 ${tableOf(idle, 1)}
 
 A dashboard of at most 50 metrics is free for the first three of an account.
+
+## Secrets and keys
+
+The executor and the jobs API read the secret of their credential every twelve minutes, in a process for each of the jobs that start together: these reads are in the bill of an idle deployment. Under traffic, each other
+function reads each of its secrets at most once a minute in each process. Without options that is at most ${shown(secretReads.number)} reads a month, ${secretReads.usd.toFixed(2)} USD, while each function has one process, and the same
+for each further process. Secrets are encrypted with the key of Secrets Manager and queues with that of SQS, which do not charge for requests to KMS. Tables have keys of DynamoDB. Only the topic of \`alarmEmail\` and keys that a setting names are charged for requests.
 
 ## Options
 
@@ -191,6 +211,12 @@ function goalRows({ paths, idle }: Figures): string {
     ['write units of one with a reference and 500 bytes of metadata, without its limit', '15', '17', String(units)],
     ['its event, with the rows of the Views', '10', '17 to 26', usd(paths.event, paths.eventAlone)],
     ['a webhook, delivered at the first attempt', '6', '16', usd(paths.webhookUnderLoad, paths.webhook)],
+    [
+      'logs and reconciling of a payment with a callback, its event and a webhook, without tracing',
+      '6',
+      '16 to 68',
+      `${observed({ paths, idle }, paths.event, paths.webhookUnderLoad).toFixed(2)}, alone ${observed({ paths, idle }, paths.eventAlone, paths.webhook).toFixed(2)}`,
+    ],
     ['an idle deployment without options', '12', '31', totalOf(idle).toFixed(2)],
   ];
   return rows.map((cells) => `| ${cells.join(' | ')} |`).join('\n');

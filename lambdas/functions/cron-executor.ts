@@ -1,6 +1,7 @@
 import { cronExecutor } from '../jobs/http/executor.ts';
 import { readExecutorConfig } from '../jobs/settings.ts';
 import { httpJobRoutes, signer } from '../jobs/store/http-job-routes.ts';
+import { JOB_SECRET_FRESH_SECONDS } from '../kernel/contract/jobs.ts';
 import { ActiveSecrets } from '../kernel/platform/active-secrets.ts';
 import type { Secrets } from '../kernel/platform/secrets-manager.ts';
 import { secrets } from '../kernel/platform/secrets-manager.ts';
@@ -20,7 +21,7 @@ export async function wire(platform: Platform & Secrets & { readonly send: SendR
   const { documents, clock, entropy, digest, send } = platform;
   const { idempotencyTable, credentialSecretId: secretId, apiUrl } = readExecutorConfig(platform.variables);
   const pacing = { clock, entropy };
-  const activeSecrets = new ActiveSecrets(await platform.secretsManager(), clock);
+  const activeSecrets = new ActiveSecrets(await platform.secretsManager(), clock, JOB_SECRET_FRESH_SECONDS * 1000);
   return cronExecutor({
     routes: httpJobRoutes({ apiUrl, sign: signer({ secrets: activeSecrets, secretId, clock }), send }),
     records: new DynamoDbConsumerRecords(documents, { idempotency: idempotencyTable }, pacing),

@@ -5,6 +5,7 @@ import { verifyJobCredential } from '../jobs/job-credential.ts';
 import { readJobsApiConfig } from '../jobs/settings.ts';
 import { DynamoDbJobRuns } from '../jobs/store/dynamodb-job-runs.ts';
 import { configuredJobTasks } from '../jobs/store/sqs-job-tasks.ts';
+import { JOB_SECRET_FRESH_SECONDS } from '../kernel/contract/jobs.ts';
 import { ActiveSecrets } from '../kernel/platform/active-secrets.ts';
 import type { Secrets } from '../kernel/platform/secrets-manager.ts';
 import { secrets } from '../kernel/platform/secrets-manager.ts';
@@ -30,7 +31,11 @@ export async function wire(platform: Platform & Queues & Secrets, runner: Operat
     listed,
   } = readJobsApiConfig(platform.variables);
   const pacing = { clock, entropy };
-  const credentials = { secrets: new ActiveSecrets(await platform.secretsManager(), clock), secretId, clock };
+  const credentials = {
+    secrets: new ActiveSecrets(await platform.secretsManager(), clock, JOB_SECRET_FRESH_SECONDS * 1000),
+    secretId,
+    clock,
+  };
   const telemetry = standardTelemetry('jobs', platform.instruments);
   const api = jobsApi({
     runs: new DynamoDbJobRuns(documents, tables, pacing),

@@ -1,5 +1,5 @@
 import { EventNames } from '../../lambdas/events/contract.ts';
-import { JOBS } from '../../lambdas/kernel/contract/jobs.ts';
+import { JOB_SECRET_FRESH_SECONDS, JOBS } from '../../lambdas/kernel/contract/jobs.ts';
 import { BacklogMetric } from '../../lambdas/resolving/contract.ts';
 import { grownGb, logsOf, type Path, pathsOf } from './paths.ts';
 import { type BillLine, lineOf, linesOf, totalOf } from './prices.ts';
@@ -25,6 +25,12 @@ const EVENT_GB = 2 / 1024 ** 2;
 
 /** The runs of all jobs in a month. */
 const RUNS = JOBS.map(({ every }) => (HOURS * HOUR_SECONDS) / every).reduce((sum, runs) => sum + runs, 0);
+/** Jobs that start together each minute keep as many processes of the executor and of the jobs API running. */
+const JOB_PROCESSES = 2 * JOBS.filter(({ every }) => every === 60).length;
+/** Reads of the secret of their credential. */
+const JOB_SECRET_READS = (JOB_PROCESSES * HOURS * HOUR_SECONDS) / JOB_SECRET_FRESH_SECONDS;
+/** A process reads each of its secrets at most once a minute (`ActiveSecrets`). */
+const MINUTES = HOURS * 60;
 /** Custom metrics that are written at least hourly without requests: the backlog, the jobs that are overdue, and the mismatches. */
 const IDLE_METRICS = Object.keys(BacklogMetric).length + 2;
 
@@ -41,6 +47,7 @@ export function idleBill(templates: readonly StackTemplate[]): readonly BillLine
       dashboard: of('AWS::CloudWatch::Dashboard').filter((each) => metricsOn(each) > FREE_METRICS).length,
       customMetric: IDLE_METRICS,
       secret: of('AWS::SecretsManager::Secret').length,
+      secretRead: JOB_SECRET_READS,
       key: of('AWS::KMS::Key').length,
       webAcl: of('AWS::WAFv2::WebACL').length,
       webAclRule: rules.length,
@@ -53,7 +60,7 @@ export function idleBill(templates: readonly StackTemplate[]): readonly BillLine
 
 /** What payments add to it in a month: each has a reference, one callback, its event, and a webhook. */
 export function trafficBill(templates: readonly StackTemplate[], payments: number): readonly BillLine[] {
-  const { paymentWithReference, callback, event, webhook, email } = pathsFor(templates);
+  const { paymentWithReference, callback, event, webhook, email, reconciling } = pathsFor(templates);
   const has = (type: string): boolean =>
     templates.some(({ Resources }) => Object.values(Resources).some(({ Type }) => Type === type));
   const each = [paymentWithReference, callback, event, webhook];
@@ -64,7 +71,9 @@ export function trafficBill(templates: readonly StackTemplate[], payments: numbe
     totalLine('callbacks', callback, payments),
     totalLine('events', event, payments),
     totalLine('webhooks', webhook, payments),
+    totalLine('payments in comparisons of the books', reconciling, payments),
     ...(sendsEmails ? [totalLine('counters of receipts', email, payments)] : []),
+    lineOf('secretRead', Math.min(payments, MINUTES) * secretGrants(templates)),
     lineOf('loggedGb', logs * payments),
     lineOf('storedGb', grownGb(payments), 'GB stored in DynamoDB, added every month'),
     lineOf('backupGb', grownGb(payments), 'GB of point-in-time recovery, added every month'),
@@ -77,6 +86,25 @@ export function trafficBill(templates: readonly StackTemplate[], payments: numbe
 function totalLine(what: string, { usage }: Path, times: number): BillLine {
   const usd = totalOf(linesOf(usage, times));
   return { what, number: times, price: `${((usd / times) * 1_000_000).toFixed(2)} per million`, usd };
+}
+
+/** Secrets that functions may read, once for each function. Those of the jobs, which run without requests, are not among them. */
+export function secretGrants(templates: readonly StackTemplate[]): number {
+  const policies = templates
+    .flatMap(({ Resources }) => Object.entries(Resources))
+    .filter(([id, { Type }]) => Type === 'AWS::IAM::Policy' && !/^Jobs(Api|Executor)/.test(id));
+  const statements = policies.flatMap(
+    ([, { Properties = {} }]) =>
+      (Properties['PolicyDocument'] as { readonly Statement: readonly Statement[] }).Statement,
+  );
+  return statements
+    .filter(({ Action }) => [Action].flat().includes('secretsmanager:GetSecretValue'))
+    .reduce((sum, { Resource }) => sum + [Resource].flat().length, 0);
+}
+
+interface Statement {
+  readonly Action: string | readonly string[];
+  readonly Resource: unknown;
 }
 
 /** The metrics of a dashboard. */

@@ -134,6 +134,7 @@ export function pathsOf({ memoryMb, consumers }: PathSettings) {
       assumes: 'The counter of its recipient costs one write unit; the mail service charges for the e-mail itself.',
       usage: { writeUnit: 1 },
     },
+    reconciling: reconcilingPath(memoryMb),
     run: {
       title: 'A run of a job that finds nothing to do',
       assumes: `The executor and the jobs API have 256 MB and take 0.1 seconds each, the worker has ${memoryMb} MB and takes 0.2 seconds. Over all jobs, it reads ${counted.idleReads} units in empty queues and among runs.`,
@@ -148,6 +149,20 @@ export function pathsOf({ memoryMb, consumers }: PathSettings) {
       },
     },
   } as const satisfies Readonly<Record<string, Path>>;
+}
+
+/** All scheduled comparisons of the books, divided by the payments of a month. @param memoryMb of the worker */
+function reconcilingPath(memoryMb: number): Path {
+  const { payments, chains, queries, pages, seconds } = counted.reconciling;
+  return {
+    title: 'The comparisons of its books',
+    assumes: `A payment is compared once within the hour and by seven nightly runs, at ${payments / 1_000_000} million payments a month. The worker has ${memoryMb} MB, and its seconds are those of docs/benchmarks.md. A chain is read in one unit, a query of the index in at most two, and a page of work writes at most as much as a whole run.`,
+    usage: {
+      gbSecond: gbSeconds(memoryMb, seconds) / payments,
+      writeUnit: (pages * counted.run.writeUnits) / payments,
+      readUnit: (chains + 2 * queries) / payments,
+    },
+  };
 }
 
 /** Logs of a path. The kilobytes of an execution and of a request are assumed. */

@@ -45,7 +45,9 @@ export const PRICES = {
   dashboard: { what: 'dashboards of more than 50 metrics', usd: 3, per: 1, page: aws('cloudwatch') },
   trace: { what: 'traces recorded by X-Ray', usd: 5, per: MILLION, page: aws('xray') },
   secret: { what: 'secrets', usd: 0.4, per: 1, page: aws('secrets-manager') },
+  secretRead: { what: 'reads of secrets', usd: 0.05, per: 10_000, page: aws('secrets-manager') },
   key: { what: 'keys of KMS', usd: 1, per: 1, page: aws('kms') },
+  keyRequest: { what: 'requests to KMS', usd: 0.03, per: 10_000, page: aws('kms') },
   webAcl: { what: 'web ACLs', usd: 5, per: 1, page: aws('waf') },
   webAclRule: { what: 'rules of a web ACL', usd: 1, per: 1, page: aws('waf') },
   inspectedRequest: { what: 'requests that a web ACL inspects', usd: 0.6, per: MILLION, page: aws('waf') },
@@ -79,7 +81,7 @@ export function lineOf(name: PriceName, number: number, what: string = PRICES[na
 
 export function priceText(name: PriceName): string {
   const { usd, per } = PRICES[name];
-  return per === 1 ? usd.toFixed(2) : `${usd} per million`;
+  return per === 1 ? usd.toFixed(2) : `${Number(((usd / per) * MILLION).toPrecision(6))} per million`;
 }
 
 export function totalOf(lines: readonly Pick<BillLine, 'usd'>[]): number {

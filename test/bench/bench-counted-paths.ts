@@ -25,6 +25,7 @@ import { MemoryDynamoDb } from '../world/memory-dynamodb.ts';
 import { SimulatedSystem } from '../world/simulator/system.ts';
 import { TABLE_SHAPES, TABLES } from '../world/tables.ts';
 import { PartitionMeter } from './bench-partition-meter.ts';
+import { reconcilingOfMonth } from './bench-reconcile.ts';
 import { typicalPayment, typicalProcessor, typicalTools } from './bench-typical-payment.ts';
 
 /** What a path does to DynamoDB. */
@@ -94,6 +95,7 @@ export async function countPaths() {
     callback: await callbackPath(),
     run: await runPath(),
     idleReads: await idleReads(),
+    reconciling: await reconcilingOfMonth(),
   };
 }
 

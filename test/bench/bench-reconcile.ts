@@ -105,21 +105,34 @@ const NOW = { secondsOfPage: 1.4, secondsEach: 0.01 / 8 };
 const RECONCILED_PER_MONTH = 10_000_000;
 /** The hourly window includes the quarter of an hour that the mark stays behind. */
 const RUNS = [
-  { run: '`reconcile-recent`', hours: 1.25, hoursBefore: 25, halfMinutes: 30 },
-  { run: '`reconcile-days`', hours: 7 * 24, hoursBefore: 7 * 24, halfMinutes: 12 * 60 },
+  { run: '`reconcile-recent`', hours: 1.25, everyHours: 1, hoursBefore: 25, halfMinutes: 30 },
+  { run: '`reconcile-days`', hours: 7 * 24, everyHours: 24, hoursBefore: 7 * 24, halfMinutes: 12 * 60 },
 ];
 
 /** What the scheduled comparisons take at a number of payments a month. */
 export async function reconcileDurations() {
   return Promise.all(
-    RUNS.map(async ({ run, hours, hoursBefore, halfMinutes }) => {
+    RUNS.map(async ({ run, hours, everyHours, hoursBefore, halfMinutes }) => {
       const cost = await listCost(RECONCILED_PER_MONTH, hours);
       const paymentsBefore = Math.round((RECONCILED_PER_MONTH / MONTH_HOURS) * hoursBefore);
       const minutes = (cost.pages * NOW.secondsOfPage + cost.payments * NOW.secondsEach) / 60;
       const minutesBefore = (paymentsBefore * BEFORE.secondsEach) / 60;
-      return { run, ...cost, paymentsBefore, minutes, minutesBefore, halfMinutes };
+      return { run, everyHours, ...cost, paymentsBefore, minutes, minutesBefore, halfMinutes };
     }),
   );
+}
+
+/** What all comparisons of a month do, and the seconds of the worker. */
+export async function reconcilingOfMonth() {
+  const sum = { payments: RECONCILED_PER_MONTH, chains: 0, queries: 0, pages: 0, seconds: 0 };
+  for (const { everyHours, payments, queries, pages, minutes } of await reconcileDurations()) {
+    const runs = MONTH_HOURS / everyHours;
+    sum.chains += Math.round(runs * payments);
+    sum.queries += Math.round(runs * queries);
+    sum.pages += Math.round(runs * pages);
+    sum.seconds += Math.round(runs * minutes * 60);
+  }
+  return sum;
 }
 
 /** The table of docs/benchmarks.md. */

@@ -14,6 +14,7 @@ import { SimulatedClock } from '../support/simulated-clock.ts';
 
 const SECOND = 1_000;
 const MINUTE = 60 * SECOND;
+const HOUR = 60 * MINUTE;
 const ID = 'payonce/sandbox-callbacks';
 const BODY = Buffer.from('{"id":"evt_1"}');
 
@@ -145,6 +146,23 @@ describe('Secrets Manager is called', () => {
 
     expect(manager.asked.filter((id) => id === ID)).toHaveLength(10);
     expect(manager.asked.filter((id) => id === 'another')).toHaveLength(10);
+  });
+
+  test('as rarely as its reader allows, and at once when a signature is unknown', async () => {
+    const patient = new ActiveSecrets(client, clock, 12 * MINUTE);
+    for (let passed = 0; passed < HOUR; passed += MINUTE) {
+      await patient.active(ID);
+      clock.advance(MINUTE);
+    }
+    expect(manager.asked).toHaveLength(5);
+
+    await patient.active(ID);
+    clock.advance(MINUTE);
+    manager.holds('{"current":"second","previous":"first"}');
+
+    expect(await patient.active(ID)).toEqual(['first']);
+    expect(await patient.renewed(ID)).toEqual(['second', 'first']);
+    expect(() => new ActiveSecrets(client, clock, 16 * MINUTE)).toThrow('longer than in an outage');
   });
 
   test('at most once every ten seconds, however many forged callbacks arrive', async () => {

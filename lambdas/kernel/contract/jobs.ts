@@ -28,6 +28,11 @@ export type JobWorkerName = 'payments' | 'upkeep';
 
 const runsOf = (id: string): string => `/v1/admin/jobs/${id}/runs`;
 const MINUTES = 60;
+/**
+ * How long the executor and the jobs API use the credential's secret without reading it again. Both run every minute, and Secrets Manager charges each read.
+ * Shorter than the quarter of an hour after which a rotation removes the old value (docs/jobs.md, "The credential"). Seconds.
+ */
+export const JOB_SECRET_FRESH_SECONDS = 12 * MINUTES;
 const HOURS = 60 * MINUTES;
 const DAYS = 24 * HOURS;
 

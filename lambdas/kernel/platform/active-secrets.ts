@@ -1,9 +1,10 @@
 import { GetSecretValueCommand, type SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
 import * as z from 'zod';
 import { RetryableError, TerminalError } from '../faults.ts';
+import { invariant } from '../invariant.ts';
 import type { Clock } from '../world.ts';
 
-/** How long a removed secret may still be used. One read per minute costs almost nothing. Milliseconds. */
+/** How long a removed secret may still be used, unless its reader allows more. Milliseconds. */
 const FRESH_MS = 60_000;
 /**
  * The minimum time between two reads that a callback with an unknown signature causes: a new secret works within seconds, and
@@ -39,15 +40,19 @@ interface Entry {
 export class ActiveSecrets {
   readonly #client: SecretsManagerClient;
   readonly #clock: Pick<Clock, 'nowMs'>;
+  readonly #freshMs: number;
   readonly #entries = new Map<string, Entry>();
 
-  constructor(client: SecretsManagerClient, clock: Pick<Clock, 'nowMs'>) {
+  /** @param freshMs how long secrets are used without another read, at most 15 minutes. Milliseconds. */
+  constructor(client: SecretsManagerClient, clock: Pick<Clock, 'nowMs'>, freshMs = FRESH_MS) {
+    invariant(freshMs <= STALE_MS, 'secrets are not used for longer than in an outage');
     this.#client = client;
     this.#clock = clock;
+    this.#freshMs = freshMs;
   }
 
   /**
-   * The active secrets, read at most 60 s ago, or 15 minutes ago while they cannot be read.
+   * The active secrets, read at most `freshMs` ago, by default 60 s, or 15 minutes ago while they cannot be read.
    *
    * @throws RetryableError `secrets_unavailable` when they cannot be read now, TerminalError `secret_malformed` when the
    *   secret's text is none of the forms
@@ -55,7 +60,7 @@ export class ActiveSecrets {
   async active(secretId: string): Promise<readonly string[]> {
     const entry = this.#entry(secretId);
     const { known } = entry;
-    if (known !== undefined && this.#within(FRESH_MS, known.readAtMs)) return known.secrets;
+    if (known !== undefined && this.#within(this.#freshMs, known.readAtMs)) return known.secrets;
     // In an outage, too, a callback does not cause a call each time.
     const triedNow = entry.reading === undefined && this.#within(RENEWAL_PAUSE_MS, entry.triedAtMs);
     if (triedNow && known !== undefined && this.#within(STALE_MS, known.readAtMs)) return known.secrets;
