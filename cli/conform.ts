@@ -1,10 +1,14 @@
-import { createHmac, randomUUID, timingSafeEqual } from 'node:crypto';
+import { randomUUID } from 'node:crypto';
 import { createServer } from 'node:http';
 import { buffer } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type Command, InvalidArgumentError } from 'commander';
+import { type Command, InvalidArgumentError, Option } from 'commander';
 import { Webhook } from 'standardwebhooks';
-import { type SandboxEvent, SIGNATURE_HEADER } from '../lambdas/kernel/contract/sandbox-api.ts';
+import type { SandboxEvent } from '../lambdas/kernel/contract/sandbox-api.ts';
+import { systemClock } from '../lambdas/kernel/platform/platform.ts';
+import { schemeNames } from '../lambdas/processors/contract.ts';
+import { PROCESSORS } from '../lambdas/processors/registry.ts';
+import { signatureScheme } from '../lambdas/processors/signatures/verify-callback.ts';
 import { type Answered, type Asked, type Callbacks, conform, POINTS } from './conformance.ts';
 import { CliFailure, ExitCode } from './failure.ts';
 import { readCountOf, type Session, table } from './session.ts';
@@ -12,6 +16,7 @@ import { readCountOf, type Session, table } from './session.ts';
 /** As Payonce waits for a processor. Milliseconds. */
 const TIMEOUT_MS = 10_000;
 const MOST_SECONDS = 3_600;
+const SCHEMES = schemeNames(PROCESSORS);
 
 interface Options {
   readonly signingKey?: string;
@@ -21,6 +26,7 @@ interface Options {
   readonly disputed?: string;
   readonly lag?: number;
   readonly callbackPort?: number;
+  readonly callbackScheme: string;
   readonly callbackSecret?: string;
   readonly patience: number;
 }
@@ -52,6 +58,11 @@ export function addConform(program: Command, session: Session): void {
       readCountOf(65_535),
     )
     .option('--callback-secret <text>', 'the secret that signs the callbacks')
+    .addOption(
+      new Option('--callback-scheme <name>', 'how they are signed, as the setting callbackScheme says')
+        .choices(SCHEMES)
+        .default('sandbox'),
+    )
     .option('--patience <seconds>', 'how long callbacks may take', readCountOf(MOST_SECONDS), 60)
     .action(async (given: string, options: Options) => {
       const url = readUrl(given);
@@ -114,17 +125,17 @@ function asker(url: string, { signingKey, secret }: Options) {
 }
 
 /** Receives callbacks. @returns undefined without a port */
-async function receiverOf({ callbackPort, callbackSecret, patience }: Options) {
+async function receiverOf({ callbackPort, callbackScheme, callbackSecret, patience }: Options) {
   if (callbackPort === undefined) return undefined;
   if (callbackSecret === undefined)
     throw new CliFailure(
       ExitCode.usage,
       'With --callback-port, set --callback-secret to the secret that signs the callbacks.',
     );
-  const { callbacks, receive } = callbackReceiver(callbackSecret, patience * 1_000);
+  const { callbacks, receive } = await callbackReceiver(callbackScheme, callbackSecret, patience * 1_000);
   const server = createServer((request, response) => {
     void (async () => {
-      response.writeHead(receive(String(request.headers[SIGNATURE_HEADER]), await buffer(request))).end();
+      response.writeHead(await receive(request.headersDistinct, await buffer(request))).end();
     })();
   });
   await new Promise<void>((resolve, reject) => {
@@ -140,14 +151,20 @@ async function receiverOf({ callbackPort, callbackSecret, patience }: Options) {
   return { callbacks, close };
 }
 
-/** What receives callbacks: the status for each. */
-export function callbackReceiver(secret: string, patienceMs: number) {
+/** What receives callbacks, as Payonce does: the status for each. @param scheme one that `callbackScheme` can name */
+export async function callbackReceiver(
+  scheme: string,
+  secret: string,
+  patienceMs: number,
+  clock: Pick<typeof systemClock, 'nowMs'> = systemClock,
+) {
+  const signature = await signatureScheme(scheme, PROCESSORS);
   const came: SandboxEvent[] = [];
   const refusing = new Set<string>();
-  const receive = (signature: string, body: Buffer): number => {
-    const [, seconds = '', given = ''] = /^t=(\d+),v1=([0-9a-f]{64})$/.exec(signature) ?? [];
-    const expected = createHmac('sha256', secret).update(`${seconds}.`).update(body).digest();
-    if (given === '' || !timingSafeEqual(Buffer.from(given, 'hex'), expected)) return 401;
+  const receive = async (headers: NodeJS.Dict<string[]>, body: Buffer): Promise<number> => {
+    const callback = { body, header: (name: string) => headers[name] ?? [] };
+    const verdict = await signature.verify(callback, [secret], clock.nowMs());
+    if (verdict.kind === 'refused') return 401;
     const event = JSON.parse(body.toString('utf8')) as SandboxEvent;
     came.push(event);
     return refusing.delete(event.data.payment ?? '') ? 500 : 200;

@@ -1,8 +1,12 @@
 import { createServer } from 'node:http';
+import { DatabaseSync } from 'node:sqlite';
 import { buffer } from 'node:stream/consumers';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { callbackReceiver } from '../../cli/conform.ts';
-import { type Answered, conform, POINTS, type Subject } from '../../cli/conformance.ts';
+import { type Answered, conform, type Finding, POINTS, type Subject } from '../../cli/conformance.ts';
+import { payonceProgram } from '../../cli/program.ts';
+import { giftCards } from '../../examples/gift-cards/gift-cards.ts';
+import { listenerOf } from '../../examples/listener.ts';
 import { callSandbox } from '../sandbox/sandbox-calls.ts';
 import { listenOnLoopback, stopListening } from '../sandbox/sandbox-listen.ts';
 import { createTestSandbox, SANDBOX_SECRET } from '../sandbox/sandbox-world.ts';
@@ -11,10 +15,10 @@ import { emptyBooks } from '../world/sandbox-books.ts';
 const ACCESS = 'access-secret';
 const PATIENCE_MS = 20_000;
 
-let receive: (signature: string, body: Buffer) => number;
+let receive: Awaited<ReturnType<typeof callbackReceiver>>['receive'];
 const server = createServer((request, response) => {
   void (async () => {
-    response.writeHead(receive(String(request.headers['sandbox-signature']), await buffer(request))).end();
+    response.writeHead(await receive(request.headersDistinct, await buffer(request))).end();
   })();
 });
 let address: string;
@@ -37,12 +41,12 @@ interface Wrong {
 }
 
 /** The sandbox, as a processor of somebody's own, and the suite that examines it. */
-function subject({ ask: wrongly = (ask) => ask, takesRefusal }: Wrong = {}): Subject {
+async function subject({ ask: wrongly = (ask) => ask, takesRefusal }: Wrong = {}): Promise<Subject> {
   const sandbox = createTestSandbox(emptyBooks(), undefined, 'c', [ACCESS]);
   sandbox.address = address;
-  const receiver = callbackReceiver(SANDBOX_SECRET, PATIENCE_MS);
-  receive = (signature, body) => {
-    const status = receiver.receive(signature, body);
+  const receiver = await callbackReceiver('sandbox', SANDBOX_SECRET, PATIENCE_MS, sandbox);
+  receive = async (headers, body) => {
+    const status = await receiver.receive(headers, body);
     return takesRefusal === true && status === 500 ? 200 : status;
   };
   let keys = 0;
@@ -128,7 +132,7 @@ const WRONG: Readonly<Record<string, Wrong>> = {
   dispute: { ask: answering(/^GET \/charges\/ch_(?!unknown)/, (answer) => withBody(answer, { disputes: [] })) },
 };
 
-const examined = async (wrong?: Wrong) => conform(subject(wrong), () => undefined);
+const examined = async (wrong?: Wrong) => conform(await subject(wrong), () => undefined);
 
 describe('payonce conform', () => {
   test('the sandbox passes on each point', async () => {
@@ -145,8 +149,8 @@ describe('payonce conform', () => {
   });
 
   test('a look-up that lags is awaited as long as it was declared, and no longer', async () => {
-    const lagging = (lagMs: number): Subject => {
-      const right = subject();
+    const lagging = async (lagMs: number): Promise<Subject> => {
+      const right = await subject();
       let waitedMs = 0;
       const known = new Map<string, number>();
       return {
@@ -168,7 +172,7 @@ describe('payonce conform', () => {
       };
     };
     const failed = async (lagMs: number) =>
-      (await conform(lagging(lagMs), () => undefined))
+      (await conform(await lagging(lagMs), () => undefined))
         .filter(({ result }) => result === 'failed')
         .map(({ point }) => point);
     expect(await failed(5_000)).toEqual([]);
@@ -176,12 +180,62 @@ describe('payonce conform', () => {
   });
 
   test('what cannot be examined is said', async () => {
-    const { callbacks: _, ...silent } = subject();
+    const { callbacks: _, ...silent } = await subject();
     const findings = await conform({ ...silent, isSigned: false }, () => undefined);
     expect(findings.filter(({ result }) => result === 'skipped').map(({ point }) => point)).toEqual([
       'signature',
       'callback',
       'dispute',
     ]);
+  });
+});
+
+describe('a processor of one’s own, the example', () => {
+  const SIGNING_KEY = `whsec_${Buffer.from('signing').toString('base64')}`;
+  const CALLBACK_SECRET = `whsec_${Buffer.from('callback').toString('base64')}`;
+
+  test('passes on each point over HTTP, with callbacks by Standard Webhooks, and its cards have what was not spent', async () => {
+    const database = new DatabaseSync(':memory:');
+    const receiving = createServer();
+    const callbackUrl = await listenOnLoopback(receiving);
+    await stopListening(receiving);
+    const { app, callBack } = giftCards({
+      database,
+      signingKey: SIGNING_KEY,
+      callbacks: { url: callbackUrl, secret: CALLBACK_SECRET },
+      livemode: false,
+    });
+    database.exec("INSERT INTO cards VALUES ('card_full', 'EUR', 1000000), ('card_empty', 'EUR', 0)");
+    const processor = createServer(listenerOf(app.fetch));
+    const url = await listenOnLoopback(processor);
+    const calling = setInterval(() => void callBack(), 20);
+    const printed: string[] = [];
+    const program = payonceProgram({ print: (text) => printed.push(text), isTerminal: false, freshKey: () => '' });
+    await program
+      .parseAsync(
+        `conform ${url} --json --signing-key ${SIGNING_KEY} --source card_full --declined card_empty --callback-port ${new URL(callbackUrl).port} --callback-scheme standard-webhooks --callback-secret ${CALLBACK_SECRET}`.split(
+          ' ',
+        ),
+        { from: 'user' },
+      )
+      .finally(() => clearInterval(calling));
+    processor.closeAllConnections();
+    await stopListening(processor);
+
+    const { data } = JSON.parse(printed.join('\n')) as { readonly data: readonly Finding[] };
+    expect(data.filter(({ result }) => result !== 'passed')).toEqual([
+      { point: 'dispute', result: 'skipped', seen: expect.any(String) },
+    ]);
+    const charges = database
+      .prepare('SELECT charge FROM charges')
+      .all()
+      .map((row) => JSON.parse(String(row['charge'])) as { status: string; amount: number } & Record<string, number>);
+    const spent = charges.map(({ status, amount, amount_captured: captured = 0, amount_refunded: refunded = 0 }) =>
+      status === 'authorized' ? amount : captured - refunded,
+    );
+    const { balance } = database.prepare("SELECT balance FROM cards WHERE id = 'card_full'").get() as {
+      balance: number;
+    };
+    expect(balance).toBe(1_000_000 - spent.reduce((sum, each) => sum + each, 0));
   });
 });

@@ -17,6 +17,8 @@ export interface TestSandbox {
   readonly queued: readonly QueuedTask[];
   /** The address of callbacks; none until it is set. */
   address: string | undefined;
+  /** Unix milliseconds. */
+  nowMs(): number;
   advance(milliseconds: number): void;
   /** Runs all due tasks, and those that they make due, without advancing the time. */
   runDue(): Promise<void>;
@@ -104,6 +106,7 @@ export function createTestSandbox(
     waits,
     queued,
     address: undefined,
+    nowMs: () => nowMs,
     advance: (milliseconds) => {
       nowMs += milliseconds;
     },
