@@ -116,7 +116,7 @@ describe('each command that the README names is run', () => {
   });
 
   test('npm test runs all checks and all projects of jest; npm run prove runs these and the simulator', async () => {
-    const suites = ['test:suites', 'test:stores', 'test:deployed'];
+    const suites = ['test:suites', 'test:unit', 'test:stores', 'test:deployed'];
     const checks = ['types', 'lint', 'synth', 'boundaries', 'dead', 'format'];
     expect(new Set(ofCi)).toEqual(new Set(['test', 'check', ...checks, ...suites, 'jest']));
     const { stdout } = await runScript('prove', '--list');

@@ -11,9 +11,9 @@ import { synthesizeForLocalAws } from '../../local/cdk.ts';
 import { ensurePython } from '../../local/python-environment.ts';
 import { ASSEMBLY } from '../support/global-setup.ts';
 
-/** The unit tests leave room for the other two. */
+/** The unit tests take every core, because the other two often wait. */
 const COMMANDS = {
-  unit: 'npm run jest -- --selectProjects unit --maxWorkers=50%',
+  unit: 'npm run test:unit',
   stores: 'npm run test:stores',
   deployed: 'npm run test:deployed',
 } as const;
