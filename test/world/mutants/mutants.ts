@@ -1,3 +1,4 @@
+import { ARCHIVE_MUTANTS } from './archive-mutants.ts';
 import { INTAKE_MUTANTS } from './intake-mutants.ts';
 import { LIMIT_MUTANTS } from './limit-mutants.ts';
 import { MODE_MUTANTS } from './mode-mutants.ts';
@@ -12,6 +13,7 @@ export const MUTANTS: readonly Mutant[] = [
   ...MODE_MUTANTS,
   ...LIMIT_MUTANTS,
   ...INTAKE_MUTANTS,
+  ...ARCHIVE_MUTANTS,
 ];
 
 /** The files that a mutant changes, by path from the root of the repository. */

@@ -1,12 +1,4 @@
-import { marshall } from '@aws-sdk/util-dynamodb';
-import type { DynamoDBBatchResponse, DynamoDBStreamEvent } from 'aws-lambda';
-import {
-  ALL_EVENTS,
-  type EventName,
-  PUBLIC_EVENTS,
-  RELAY_LANES,
-  RELAY_TRIES,
-} from '../../../lambdas/events/contract.ts';
+import { ALL_EVENTS, type EventName, PUBLIC_EVENTS } from '../../../lambdas/events/contract.ts';
 import { COMMISSION_EVENTS, RECEIPT_EVENTS } from '../../../lambdas/follow-ups/contract.ts';
 import type { GatewayEvent, GatewayResult } from '../../../lambdas/http/gateway-request.ts';
 import { REQUESTS_AT_ONCE } from '../../../lambdas/intake/contract.ts';
@@ -14,7 +6,6 @@ import { JOB_MESSAGE_HIDDEN_SECONDS } from '../../../lambdas/jobs/contract.ts';
 import { Environment } from '../../../lambdas/kernel/contract/environment.ts';
 import { EVENT_SOURCE } from '../../../lambdas/kernel/contract/events.ts';
 import { MetadataName } from '../../../lambdas/kernel/contract/metadata.ts';
-import { IdempotencyTable, KeyAttribute, LedgerTable } from '../../../lambdas/kernel/contract/tables.ts';
 import {
   PAYMENTS_TIMEOUT_SECONDS,
   REDRIVE_TIMEOUT_MINUTES,
@@ -24,13 +15,15 @@ import {
 import type { Variables } from '../../../lambdas/kernel/platform/variables.ts';
 import { idempotentRunner } from '../../../lambdas/once/idempotent-runner.ts';
 import type { ProcessorDescriptor } from '../../../lambdas/processors/descriptor.ts';
-import { MemoryDynamoDb, type RowChange } from '../memory-dynamodb.ts';
-import { TABLE_SHAPES, TABLES } from '../tables.ts';
+import { MemoryDynamoDb } from '../memory-dynamodb.ts';
+import { TABLE_SHAPES } from '../tables.ts';
+import { ArchiveBucket } from './archive-bucket.ts';
 import type { ClientAnswer, Published } from './contract.ts';
 import { FUNCTIONS, type FunctionName } from './functions.ts';
 import { platformOf, type Surroundings } from './platform.ts';
 import { type QueueShape, Queues, queueUrl } from './queues.ts';
 import type { Ended, Process, Simulation } from './simulation.ts';
+import { Stream } from './stream.ts';
 
 /** What new processes begin with. */
 export interface Deployment {
@@ -93,6 +86,7 @@ const QUEUES: Readonly<Record<string, QueueShape>> = {
   'payment-requests-parked': {},
   'webhooks-dead': {},
   'relay-parked': {},
+  'archive-parked': {},
   letters: {},
   'delayed-calls': {
     consumer: 'dead-letters',
@@ -145,11 +139,6 @@ const MANY_CALLS: ReadonlySet<FunctionName> = new Set<FunctionName>([
 ]);
 const SPARED_SHARE = 0.6;
 
-const STREAM_BATCH = 100;
-const STREAM_SOON_MS = 400;
-/** A Stream reads again after its function was throttled. */
-const THROTTLED_MS = 30_000;
-
 interface Container {
   readonly deployment: Deployment;
   readonly skewMs: number;
@@ -158,13 +147,14 @@ interface Container {
   usedAtMs: number;
 }
 
-export type AccountSurroundings = Omit<Surroundings, 'simulation' | 'database' | 'queues' | 'publish'>;
+export type AccountSurroundings = Omit<Surroundings, 'simulation' | 'database' | 'queues' | 'archive' | 'publish'>;
 
 /** An account of AWS in memory, with one deployment of the stacks. */
 export class Account {
   readonly simulation: Simulation;
   readonly database: MemoryDynamoDb;
   readonly queues: Queues;
+  readonly archive = new ArchiveBucket();
   readonly published: Published[] = [];
   /** Handler calls, by function. */
   readonly invocations: Record<string, number> = {};
@@ -192,6 +182,7 @@ export class Account {
       simulation,
       database: this.database,
       queues: this.queues,
+      archive: this.archive,
       publish: (event, by) => this.#publish(event, by),
     };
   }
@@ -314,117 +305,6 @@ export class Account {
   }
 }
 
-type StreamRecord = DynamoDBStreamEvent['Records'][number];
-
-/** The Ledger's Stream. One shard, whose records are assigned to the lanes of the relay by their partition key. */
-class Stream {
-  readonly #lanes: readonly Lane[];
-  #sequence = 0;
-
-  constructor(simulation: Simulation, account: Account) {
-    this.#lanes = Array.from({ length: RELAY_LANES }, () => new Lane(simulation, account));
-  }
-
-  take(changes: readonly RowChange[]): void {
-    for (const { table, before, after } of changes) {
-      if (table !== TABLES.ledger) continue;
-      const isInsert = before === undefined && after !== undefined;
-      // The filter of the event source (lib/events.ts): outcomes, and changes that must not exist.
-      if (isInsert && after[LedgerTable.recentOutcomesIndex.partitionKey] === undefined) continue;
-      const key = after ?? before ?? {};
-      this.#sequence += 1;
-      const record: StreamRecord = {
-        eventName: isInsert ? 'INSERT' : after === undefined ? 'REMOVE' : 'MODIFY',
-        dynamodb: {
-          SequenceNumber: String(this.#sequence).padStart(21, '0'),
-          Keys: streamImage({
-            [KeyAttribute.partition]: key[KeyAttribute.partition],
-            [KeyAttribute.sort]: key[KeyAttribute.sort],
-          }),
-          ...(after === undefined ? {} : { NewImage: streamImage(after) }),
-        },
-      };
-      this.#laneOf(key[KeyAttribute.partition] as string).take(nameOfRow(key), record);
-    }
-  }
-
-  #laneOf(partition: string): Lane {
-    let sum = 0;
-    for (const character of partition) sum = (31 * sum + character.charCodeAt(0)) % 1_000_003;
-    return this.#lanes[sum % RELAY_LANES] as Lane;
-  }
-}
-
-/** Records come in order, and again from the first that failed. */
-class Lane {
-  readonly #simulation: Simulation;
-  readonly #account: Account;
-  readonly #records: { readonly name: string; readonly record: StreamRecord }[] = [];
-  #isRunning = false;
-  #retries = 0;
-  #batch = STREAM_BATCH;
-
-  constructor(simulation: Simulation, account: Account) {
-    this.#simulation = simulation;
-    this.#account = account;
-  }
-
-  take(name: string, record: StreamRecord): void {
-    this.#records.push({ name, record });
-    if (!this.#isRunning) this.#readSoon(name, 0);
-  }
-
-  #readSoon(name: string, afterMs: number): void {
-    const travels = this.#simulation.decide(`stream ${name} ${this.#retries}`);
-    const order = Math.floor(travels * 2 ** 32);
-    const atMs = this.#simulation.nowMs + afterMs + 50 + travels * STREAM_SOON_MS;
-    this.#simulation.plan(atMs, order, () => this.#read());
-  }
-
-  #read(): boolean {
-    const [first] = this.#records;
-    if (first === undefined || this.#isRunning) return false;
-    this.#isRunning = true;
-    const batch = this.#records.slice(0, this.#batch);
-    const event = { Records: batch.map(({ record }) => record) };
-    void this.#relay(`${first.name} ${this.#retries}`, batch.length, event);
-    return true;
-  }
-
-  async #relay(name: string, length: number, event: DynamoDBStreamEvent): Promise<void> {
-    const isThrottled = this.#account.throttled.has('outbox-relay');
-    const ended = await this.#account.invoke('outbox-relay', name, event);
-    this.#isRunning = false;
-    if (isThrottled) return this.#readSoon(name, THROTTLED_MS);
-    this.#settle(length, ended);
-    const [next] = this.#records;
-    if (next !== undefined) this.#readSoon(next.name, Math.min(60_000, 1_000 * this.#retries));
-  }
-
-  #settle(length: number, ended: Ended<unknown>): void {
-    const [failure] =
-      ended.kind === 'returned' ? (ended.value as DynamoDBBatchResponse).batchItemFailures : [undefined];
-    const failedAt = this.#records.findIndex(
-      ({ record }) => record.dynamodb?.SequenceNumber === failure?.itemIdentifier,
-    );
-    const done = ended.kind !== 'returned' ? 0 : failure === undefined ? length : Math.max(0, failedAt);
-    if (done > 0 || length === 0) {
-      this.#records.splice(0, done);
-      this.#retries = 0;
-      this.#batch = STREAM_BATCH;
-      return;
-    }
-    this.#retries += 1;
-    // A batch that fails is halved until the failing record is alone.
-    if (ended.kind !== 'returned' && this.#batch > 1) this.#batch = Math.ceil(Math.min(length, this.#batch) / 2);
-    if (this.#retries <= RELAY_TRIES) return;
-    const [parked] = this.#records.splice(0, 1);
-    this.#account.queues.put('relay-parked', JSON.stringify({ record: parked?.name }), `parked ${parked?.name}`);
-    this.#retries = 0;
-    this.#batch = STREAM_BATCH;
-  }
-}
-
 function selects({ events, metadata }: Rule, { detailType, detail }: Published): boolean {
   if (!events.some((each) => each === detailType)) return false;
   if (metadata === undefined) return true;
@@ -433,18 +313,4 @@ function selects({ events, metadata }: Rule, { detailType, detail }: Published):
     readonly event: { readonly data: { readonly object: object } };
   };
   return metadata in (payment?.metadata ?? event.data.object);
-}
-
-export function nameOfRow(row: Readonly<Record<string, unknown>>): string {
-  return [IdempotencyTable.partitionKey, KeyAttribute.sort].map((name) => row[name] as string | undefined).join(' ');
-}
-
-/** As Lambda delivers it: JSON, with bytes as base64. */
-function streamImage(
-  item: Readonly<Record<string, unknown>>,
-): NonNullable<NonNullable<StreamRecord['dynamodb']>['NewImage']> {
-  const text = JSON.stringify(marshall(item), (_name, value: unknown) =>
-    value instanceof Uint8Array ? Buffer.from(value).toString('base64') : value,
-  );
-  return JSON.parse(text) as NonNullable<NonNullable<StreamRecord['dynamodb']>['NewImage']>;
 }

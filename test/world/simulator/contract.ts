@@ -1,4 +1,5 @@
 /** What the parts of the simulator know of each other: the running system, the acts upon it, and the oracles. Types only. */
+import type { LinePage } from '../../../lambdas/archive/use/verify-rows.ts';
 import type { SandboxEvent } from '../../../lambdas/kernel/contract/sandbox-api.ts';
 import type { MemoryDynamoDb } from '../memory-dynamodb.ts';
 import type { SandboxInProcess } from '../sandbox-in-process.ts';
@@ -160,6 +161,9 @@ export interface PaymentRequest {
   readonly sentAtMs: number;
 }
 
+/** All lines of the archive. */
+export type Archived = Omit<LinePage, 'next'>;
+
 /** What oracles read. */
 export interface Observed {
   readonly settings: Pick<Settings, 'approvals' | 'emailsADay'>;
@@ -169,6 +173,8 @@ export interface Observed {
   /** Undefined while there may be faults and outages. */
   readonly faultsEndedAtMs?: number;
   readonly database: MemoryDynamoDb;
+  /** What the archive has at the end. Undefined before it, and without an archive. */
+  readonly archived?: Archived;
   readonly tables: typeof TABLES;
   /** By name of the books: `sandbox`, `second`, and `live`, the second processor’s books of live mode. */
   readonly processors: Readonly<Record<string, SandboxInProcess>>;

@@ -1,3 +1,4 @@
+import { ARCHIVER_WAITS_SECONDS } from '../../../lambdas/archive/contract.ts';
 import { RELAY_WAITS_SECONDS } from '../../../lambdas/events/contract.ts';
 import {
   IntakeEnvironment,
@@ -18,7 +19,7 @@ import {
   REDRIVE_TIMEOUT_MINUTES,
   WEBHOOK_SENDER_TIMEOUT_SECONDS,
 } from '../../../lambdas/kernel/contract/timing.ts';
-import type { Bus, Platform } from '../../../lambdas/kernel/platform/system-platform.ts';
+import type { Buckets, Bus, Platform } from '../../../lambdas/kernel/platform/system-platform.ts';
 import type { Variables } from '../../../lambdas/kernel/platform/variables.ts';
 import type { OperationRunner } from '../../../lambdas/once/use/operation-runner.ts';
 import { PartiesEnvironment } from '../../../lambdas/orders/contract.ts';
@@ -32,7 +33,7 @@ import { BOOKS } from './processors.ts';
 import { queueArn, queueUrl } from './queues.ts';
 
 /** Everything that any function needs from outside. */
-export interface WholePlatform extends Platform, PartiesTools, Bus {
+export interface WholePlatform extends Platform, PartiesTools, Bus, Buckets {
   readonly resolve: Resolve;
   readonly webhookTransport: (rules: AddressRulesOptions) => WebhookTransport;
 }
@@ -104,6 +105,7 @@ export const VARIABLES: Readonly<Record<string, string>> = {
     })),
   ),
   [Environment.eventBus]: 'bus',
+  [Environment.archiveBucket]: 'archive',
   [Environment.lostAfterSeconds]: '180',
   [PROJECTOR_QUEUE_URL]: queueUrl('views-projector'),
   [Environment.parkingQueueUrl]: queueUrl('none'),
@@ -137,6 +139,7 @@ async function load() {
   Object.assign(process.env, VARIABLES);
   try {
     return {
+      archiver: await import('../../../lambdas/functions/archiver.ts'),
       callbacks: await import('../../../lambdas/functions/callbacks.ts'),
       'commission-consumer': await import('../../../lambdas/functions/commission-consumer.ts'),
       'cron-executor': await import('../../../lambdas/functions/cron-executor.ts'),
@@ -203,6 +206,7 @@ export const FUNCTIONS: Readonly<Record<FunctionName, SimulatedFunction>> = {
   },
   'payment-requests': { ...answering('payment-requests'), parking: 'payment-requests-parked' },
   'outbox-relay': { ...answering('outbox-relay', RELAY_TIMEOUT_SECONDS), parking: 'relay-parked' },
+  archiver: { ...answering('archiver', ARCHIVER_WAITS_SECONDS + 60), parking: 'archive-parked' },
   'views-projector': consumer('views-projector'),
   'webhook-fan-out': consumer('webhook-fan-out'),
   'receipt-consumer': consumer('receipt-consumer'),

@@ -11,9 +11,10 @@ import { lookOfReturn } from '../../../lambdas/payments/use/payment-store.ts';
 import type { Item } from '../dynamodb-values.ts';
 import type { MemoryDynamoDb, RowChange } from '../memory-dynamodb.ts';
 import { TABLES } from '../tables.ts';
-import { nameOfRow } from './account.ts';
+
 import { REGISTRY } from './processors.ts';
 import type { Simulation } from './simulation.ts';
+import { nameOfRow } from './stream.ts';
 
 /**
  * When jobs fire. Of all the times of their schedules, only those are simulated at which there may be something to do: soon after

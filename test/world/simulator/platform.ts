@@ -13,6 +13,7 @@ import { throttled, timedOut, transactionConflict, writeConflict } from '../../s
 import { receiverTakes } from '../../support/receiver.ts';
 import type { MemoryDynamoDb } from '../memory-dynamodb.ts';
 import type { TimedCall } from '../sandbox-in-process.ts';
+import type { ArchiveBucket } from './archive-bucket.ts';
 import type { Alarm, Published } from './contract.ts';
 import { Secret, type WholePlatform } from './functions.ts';
 import type { Queues } from './queues.ts';
@@ -23,6 +24,7 @@ export interface Surroundings {
   readonly simulation: Simulation;
   readonly database: MemoryDynamoDb;
   readonly queues: Queues;
+  readonly archive: ArchiveBucket;
   /** Puts an event on the bus. */
   readonly publish: (event: Published, by: Process) => void;
   readonly isBusUp: () => boolean;
@@ -78,6 +80,7 @@ export function platformOf(
     documents: documentsOf(database, process),
     instruments: instrumentsOf(around, functionName),
     sqs: () => queues.client(process),
+    s3: () => around.archive.client(process),
     eventBridge: () => busClient(around, process),
     secretsManager: async () => secretsClient(process),
     send: (call) => sendFrom(around, process(), call),

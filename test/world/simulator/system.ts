@@ -92,6 +92,7 @@ export class SimulatedSystem implements RunningSystem {
   readonly reported: { readonly of: string; readonly error: unknown; readonly atMs: number }[] = [];
   quiet = false;
   faultsEndedAtMs?: number;
+  archived?: NonNullable<Observed['archived']>;
   #jobs: JobClock | undefined;
   settings: Settings = FIRST_SETTINGS;
   readonly #callbacks = new Map<string, { -readonly [Name in keyof CallbackPosted]: CallbackPosted[Name] }>();
@@ -197,6 +198,7 @@ export class SimulatedSystem implements RunningSystem {
     await this.run(this.nowMs + DAY_MS);
     this.#redriveAll();
     await this.run(this.nowMs + (days - 1) * DAY_MS);
+    this.archived = await this.account.archive.read();
     this.quiet = true;
   }
 

@@ -7,8 +7,8 @@ import { parseTransition } from '../../../../lambdas/payments/store/items.ts';
 import { parseBook } from '../../../../lambdas/webhooks/store/webhook-items.ts';
 import type { Item } from '../../dynamodb-values.ts';
 import type { RowChange } from '../../memory-dynamodb.ts';
-import { nameOfRow } from '../account.ts';
 import type { Observed, Violation } from '../contract.ts';
+import { nameOfRow } from '../stream.ts';
 
 /** A row, and when it was written in the time of the world. Unix milliseconds. */
 export interface Written<Row> {

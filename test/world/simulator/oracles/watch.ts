@@ -1,6 +1,7 @@
 import type { Observed, Violation } from '../contract.ts';
 import { checkAlarms } from './alarms.ts';
 import { byKey, checkErrors, checkKey, checkStored, checkWell } from './answers.ts';
+import { checkArchive } from './archive.ts';
 import { checkPayment } from './books.ts';
 import { checkCommissions } from './commissions.ts';
 import { checkEvents } from './events.ts';
@@ -71,6 +72,7 @@ export class Watch {
       ...checkEmails(seen),
       ...checkEvents(seen),
       ...checkRequests(seen),
+      ...checkArchive(seen.world),
     );
     return found;
   }

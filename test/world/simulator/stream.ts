@@ -1,0 +1,196 @@
+import { marshall } from '@aws-sdk/util-dynamodb';
+import type { DynamoDBBatchResponse, DynamoDBStreamEvent } from 'aws-lambda';
+import { RELAY_LANES, RELAY_TRIES } from '../../../lambdas/events/contract.ts';
+import { IdempotencyTable, KeyAttribute, LedgerTable } from '../../../lambdas/kernel/contract/tables.ts';
+import type { RowChange } from '../memory-dynamodb.ts';
+import { TABLES } from '../tables.ts';
+import type { FunctionName } from './functions.ts';
+import type { Queues } from './queues.ts';
+import type { Ended, Simulation } from './simulation.ts';
+
+/** What the event sources use of the account. */
+interface Around {
+  readonly queues: Pick<Queues, 'put'>;
+  readonly throttled: ReadonlySet<FunctionName>;
+  invoke(name: FunctionName, about: string, event: unknown): Promise<Ended<unknown>>;
+}
+
+type StreamRecord = DynamoDBStreamEvent['Records'][number];
+
+/** A reader of the Stream, and its event source. */
+interface Reader {
+  readonly name: FunctionName;
+  /** Records of one execution. */
+  readonly batch: number;
+  /** How long the first record of a batch waits for others. */
+  readonly windowMs: number;
+  /** How often a batch that fails is delivered again. */
+  readonly tries: number;
+  /** The queue of records whose tries are over. */
+  readonly parking: string;
+  /** Batches that succeeded are delivered again at the rate of this fault. @default none */
+  readonly doubledAs?: 'ambiguous_applied';
+}
+
+/** lib/events.ts. */
+const RELAY: Reader = { name: 'outbox-relay', batch: 100, windowMs: 0, tries: RELAY_TRIES, parking: 'relay-parked' };
+
+/** lib/archive.ts, with the default of `archiveBatchSeconds`. Only the age of a batch, of which no history has enough, ends its tries. */
+const ARCHIVER: Reader = {
+  name: 'archiver',
+  batch: 5_000,
+  windowMs: 300_000,
+  tries: Number.POSITIVE_INFINITY,
+  parking: 'archive-parked',
+  doubledAs: 'ambiguous_applied',
+};
+
+const SOON_MS = 400;
+/** A Stream reads again after its function was throttled. */
+const THROTTLED_MS = 30_000;
+
+/** The Ledger's Stream. One shard: the archiver reads it as it is, and its records are assigned to the lanes of the relay by their partition key. */
+export class Stream {
+  readonly #relay: readonly Lane[];
+  readonly #archiver: Lane;
+  readonly #simulation: Simulation;
+  #sequence = 0;
+
+  constructor(simulation: Simulation, account: Around) {
+    this.#simulation = simulation;
+    this.#relay = Array.from({ length: RELAY_LANES }, () => new Lane(RELAY, simulation, account));
+    this.#archiver = new Lane(ARCHIVER, simulation, account);
+  }
+
+  take(changes: readonly RowChange[]): void {
+    for (const { table, before, after } of changes) {
+      if (table !== TABLES.ledger) continue;
+      const isInsert = before === undefined && after !== undefined;
+      const key = after ?? before ?? {};
+      this.#sequence += 1;
+      const record: StreamRecord = {
+        eventName: isInsert ? 'INSERT' : after === undefined ? 'REMOVE' : 'MODIFY',
+        dynamodb: {
+          SequenceNumber: String(this.#sequence).padStart(21, '0'),
+          ApproximateCreationDateTime: Math.floor(this.#simulation.nowMs / 1_000),
+          Keys: streamImage({
+            [KeyAttribute.partition]: key[KeyAttribute.partition],
+            [KeyAttribute.sort]: key[KeyAttribute.sort],
+          }),
+          ...(after === undefined ? {} : { NewImage: streamImage(after) }),
+          ...(before === undefined ? {} : { OldImage: streamImage(before) }),
+        },
+      };
+      const name = nameOfRow(key);
+      this.#archiver.take(name, record);
+      // The filter of the relay's event source (lib/events.ts): outcomes, and changes that must not exist.
+      if (isInsert && after[LedgerTable.recentOutcomesIndex.partitionKey] === undefined) continue;
+      this.#laneOf(key[KeyAttribute.partition] as string).take(name, record);
+    }
+  }
+
+  #laneOf(partition: string): Lane {
+    let sum = 0;
+    for (const character of partition) sum = (31 * sum + character.charCodeAt(0)) % 1_000_003;
+    return this.#relay[sum % RELAY_LANES] as Lane;
+  }
+}
+
+/** Records come in order, and again from the first that failed. */
+class Lane {
+  readonly #reader: Reader;
+  readonly #simulation: Simulation;
+  readonly #account: Around;
+  readonly #records: { readonly name: string; readonly record: StreamRecord }[] = [];
+  #isRunning = false;
+  #retries = 0;
+  #batch: number;
+
+  constructor(reader: Reader, simulation: Simulation, account: Around) {
+    this.#reader = reader;
+    this.#simulation = simulation;
+    this.#account = account;
+    this.#batch = reader.batch;
+  }
+
+  take(name: string, record: StreamRecord): void {
+    this.#records.push({ name, record });
+    const { windowMs } = this.#reader;
+    // A record that is not the first of its batch waits with the first.
+    if (!this.#isRunning && (windowMs === 0 || this.#records.length === 1)) this.#readSoon(name, windowMs);
+  }
+
+  #readSoon(name: string, afterMs: number): void {
+    const of = this.#reader === RELAY ? 'stream' : `stream of ${this.#reader.name}`;
+    const travels = this.#simulation.decide(`${of} ${name} ${this.#retries}`);
+    const order = Math.floor(travels * 2 ** 32);
+    const atMs = this.#simulation.nowMs + afterMs + 50 + travels * SOON_MS;
+    this.#simulation.plan(atMs, order, () => this.#read());
+  }
+
+  #read(): boolean {
+    const [first] = this.#records;
+    if (first === undefined || this.#isRunning) return false;
+    this.#isRunning = true;
+    const batch = this.#records.slice(0, this.#batch);
+    const event = { Records: batch.map(({ record }) => record) };
+    void this.#deliver(`${first.name} ${this.#retries}`, batch.length, event);
+    return true;
+  }
+
+  async #deliver(name: string, length: number, event: DynamoDBStreamEvent): Promise<void> {
+    const { name: reader, windowMs } = this.#reader;
+    const isThrottled = this.#account.throttled.has(reader);
+    const ended = await this.#account.invoke(reader, name, event);
+    this.#isRunning = false;
+    if (isThrottled) return this.#readSoon(name, THROTTLED_MS);
+    this.#settle(name, length, ended);
+    const [next] = this.#records;
+    if (next === undefined) return;
+    this.#readSoon(next.name, this.#retries === 0 ? windowMs : Math.min(60_000, 1_000 * this.#retries));
+  }
+
+  #settle(name: string, length: number, ended: Ended<unknown>): void {
+    const done = this.#doneOf(name, length, ended);
+    if (done > 0 || length === 0) {
+      this.#records.splice(0, done);
+      this.#retries = 0;
+      this.#batch = this.#reader.batch;
+      return;
+    }
+    this.#retries += 1;
+    // A batch that fails is halved until the failing record is alone.
+    if (ended.kind !== 'returned' && this.#batch > 1) this.#batch = Math.ceil(Math.min(length, this.#batch) / 2);
+    if (this.#retries <= this.#reader.tries) return;
+    const [parked] = this.#records.splice(0, 1);
+    this.#account.queues.put(this.#reader.parking, JSON.stringify({ record: parked?.name }), `parked ${parked?.name}`);
+    this.#retries = 0;
+    this.#batch = this.#reader.batch;
+  }
+
+  /** How many records of a batch are not delivered again. */
+  #doneOf(name: string, length: number, ended: Ended<unknown>): number {
+    if (ended.kind !== 'returned') return 0;
+    const { doubledAs } = this.#reader;
+    if (doubledAs !== undefined && this.#simulation.strikes(doubledAs, `${name} doubled`, 'stream batch')) return 0;
+    const { batchItemFailures: [failure] = [] } = (ended.value ?? {}) as Partial<DynamoDBBatchResponse>;
+    if (failure === undefined) return length;
+    const isFailed = ({ record }: { readonly record: StreamRecord }): boolean =>
+      record.dynamodb?.SequenceNumber === failure.itemIdentifier;
+    return Math.max(0, this.#records.findIndex(isFailed));
+  }
+}
+
+export function nameOfRow(row: Readonly<Record<string, unknown>>): string {
+  return [IdempotencyTable.partitionKey, KeyAttribute.sort].map((name) => row[name] as string | undefined).join(' ');
+}
+
+/** As Lambda delivers it: JSON, with bytes as base64. */
+function streamImage(
+  item: Readonly<Record<string, unknown>>,
+): NonNullable<NonNullable<StreamRecord['dynamodb']>['NewImage']> {
+  const text = JSON.stringify(marshall(item), (_name, value: unknown) =>
+    value instanceof Uint8Array ? Buffer.from(value).toString('base64') : value,
+  );
+  return JSON.parse(text) as NonNullable<NonNullable<StreamRecord['dynamodb']>['NewImage']>;
+}
