@@ -55,7 +55,8 @@ const OPTIONS = {
   target: 'node24',
   mainFields: ['module', 'main'],
   minify: true,
-  sourcemap: 'linked',
+  // Not linked: Node would read them at each start. `withSourcePlaces` reads them at a fault.
+  sourcemap: 'external',
   sourcesContent: false,
   // Lambda provides credentials in the environment. The other credential providers would be a quarter of the bundle.
   alias: {

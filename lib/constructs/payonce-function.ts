@@ -75,7 +75,6 @@ export class PayonceFunction extends Construct implements IGrantable {
       environment: {
         ...props.environment,
         POWERTOOLS_METRICS_NAMESPACE: metricNamespace(this.node),
-        NODE_OPTIONS: '--enable-source-maps',
         ...(isTraced ? { [TRACING]: 'true' } : {}),
         ...(retention === undefined ? {} : { [Environment.retention]: JSON.stringify(retention) }),
       },

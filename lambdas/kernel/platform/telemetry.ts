@@ -11,6 +11,7 @@ import {
 } from '../contract/metrics.ts';
 import { redactSensitive } from '../sensitive.ts';
 import type { Instruments } from './instruments.ts';
+import { withSourcePlaces } from './source-places.ts';
 
 /** What is counted, each under its own name. */
 export type RequestCount =
@@ -115,5 +116,5 @@ function describe(error: unknown, depth: number): Record<string, unknown> {
   const { name, message, stack = message, cause } = error;
   const code = 'code' in error && typeof error.code === 'string' ? { code: error.code } : {};
   const inner = cause === undefined || depth >= DEEPEST_CAUSE ? {} : { cause: describe(cause, depth + 1) };
-  return { name, ...code, stack: redactSensitive(stack), ...inner };
+  return { name, ...code, stack: redactSensitive(withSourcePlaces(stack)), ...inner };
 }
