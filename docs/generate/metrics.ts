@@ -56,7 +56,8 @@ const ALARMS: Readonly<Record<AlarmMetric, Meaning>> = {
   contradiction: 'Facts from a processor that contradict what is known of a payment.',
   undecidable: 'Changes, returns and holds whose outcome cannot be determined, and queue rows that cannot be read.',
   order_needs_review: 'Orders whose payment is undecidable, or whose reversal does not complete.',
-  messages_wait: 'Deliveries of messages that were put into a queue more than half an hour before. Only as `alarms`.',
+  messages_wait:
+    'Deliveries of messages that were put into a queue more than half an hour before, and webhooks that have been due for so long. Only as `alarms`.',
 };
 
 const EVENTS: Readonly<Record<ValueOf<typeof EventMetric>, Meaning>> = {

@@ -16,6 +16,7 @@ import { watchingJobs } from '../jobs/use/overdue-jobs.ts';
 import { workRun } from '../jobs/use/work-run.ts';
 import { EventMetric } from '../kernel/contract/events.ts';
 import type { JobOf } from '../kernel/contract/jobs.ts';
+import { countWaiting } from '../kernel/platform/long-waits.ts';
 import { queues } from '../kernel/platform/sqs.ts';
 import {
   type Bus,
@@ -138,6 +139,7 @@ function sweepingJobs(
         due: deliveries,
         tasks: configuredTasks(platform, webhooks),
         clock,
+        waiting: (rows) => countWaiting(platform.instruments, rows),
       },
       (swept) => telemetry.run('sweep webhooks', { webhook_swept: swept }, { swept }),
     ),

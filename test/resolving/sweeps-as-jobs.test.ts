@@ -74,9 +74,14 @@ test('the job also enqueues due webhooks', async () => {
   const job = sweepWebhooksJob(
     {
       webhooks: new Stores().webhooks,
-      due: { due: async () => due.splice(0), dueInLane: async () => [], move: async () => 'ten_a#test' },
+      due: {
+        due: async () => due.splice(0),
+        dueInLane: async () => [],
+        move: async () => ({ group: 'ten_a#test', dueAtMs: 0 }),
+      },
       tasks: { enqueue: async (all) => void enqueued.push(...all) },
       clock: { nowMs: () => 0 },
+      waiting: () => undefined,
     },
     () => undefined,
   );

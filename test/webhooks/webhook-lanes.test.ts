@@ -75,6 +75,9 @@ describe('an endpoint that does not answer', () => {
     // Its lane tries up to ten at once, in executions of its own.
     expect(site.calls).toBeLessThanOrEqual(1 + 10);
     expect((await site.deliveriesOf(HANGING)).filter(({ apart }) => apart === true)).toHaveLength(300);
+    // They wait for their endpoint, not for a sender, so nobody is told.
+    await site.pass(60);
+    expect(site.waiting).toEqual([]);
   });
 
   test.each<[string, EndpointChange]>([
@@ -391,6 +394,18 @@ describe('an endpoint that does not answer', () => {
     await site.clock.until(site.clock.nowMs() + 2 * SECOND_MS);
     expect(site.arrivals).toHaveLength(2);
   });
+});
+
+test('deliveries that no sender receives are counted after half an hour, in each round', async () => {
+  const site = new Site();
+  await site.add(NORMAL, 50);
+  await site.addDue(NORMAL, 90);
+  const tools = { ...site.tools, tasks: { enqueue: async () => undefined } };
+  for (let minute = 3; minute < 43; minute += 1) {
+    await sweepWebhooks(tools);
+    await site.clock.until(site.clock.nowMs() + MINUTE_MS);
+  }
+  expect(site.waiting).toEqual([90]);
 });
 
 test('of two overlapping sweeps, one queues a row, and it is queued again only in a later round', async () => {

@@ -66,6 +66,8 @@ export class Site {
   /** How long each endpoint's receiver takes, by its URL; `hangs` is ended by the sender after ten seconds. */
   readonly answersIn = new Map<string, number | 'hangs' | 'fails'>();
   readonly arrivals: { readonly url: string; readonly eventId: string; readonly atMs: number }[] = [];
+  /** What each sweep that found some counted as waiting for too long. */
+  readonly waiting: number[] = [];
   calls = 0;
   readonly parked: string[] = [];
   mostMessages = 0;
@@ -89,6 +91,7 @@ export class Site {
     tasks: {
       enqueue: async (tasks: readonly GroupedTask[], delaySeconds: number) => this.#enqueue(tasks, delaySeconds),
     },
+    waiting: (rows: number) => void this.waiting.push(rows),
     runner: idempotentRunner,
     clock: this.clock,
     entropy: countingEntropy(),

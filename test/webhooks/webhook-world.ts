@@ -106,7 +106,7 @@ export class WebhookWorld extends World {
 
   sweep(): Promise<number> {
     const { webhooks } = this.store;
-    return sweepWebhooks({ webhooks, due: webhooks, clock: this.clock, tasks: this.tasks });
+    return sweepWebhooks({ webhooks, due: webhooks, clock: this.clock, tasks: this.tasks, waiting: () => undefined });
   }
 
   /** Advances the time by minutes. In each, what is due is swept, and the queue is drained. */

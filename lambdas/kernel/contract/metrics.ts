@@ -35,7 +35,8 @@ export const ALARMS = {
     ofOrders: true,
   },
   messages_wait: {
-    description: 'Messages of a queue are tried again and again for more than half an hour.',
+    description:
+      'Messages of a queue are tried again and again for more than half an hour, or webhooks are due for so long and not tried.',
     entry: 'events-wait',
   },
 } as const satisfies Readonly<Record<string, AlarmEntry>>;

@@ -54,7 +54,13 @@ export const WEBHOOK_SENDER_TIMEOUT_SECONDS = 45;
  */
 export const MESSAGE_WAITS_SECONDS = 6 * 60 * 60;
 
-/** The receives of a message in that time. @param hiddenSeconds the visibility timeout of its queue */
+/**
+ * Work that has waited in a queue for this long raises an alarm: an outage is longer than a retry, and far shorter than
+ * {@link MESSAGE_WAITS_SECONDS}. Milliseconds.
+ */
+export const LONGEST_WAIT_MS = 30 * 60_000;
+
+/** The receives of a message in {@link MESSAGE_WAITS_SECONDS}. @param hiddenSeconds the visibility timeout of its queue */
 export function receivesOf(hiddenSeconds: number): number {
   return Math.ceil(MESSAGE_WAITS_SECONDS / hiddenSeconds);
 }

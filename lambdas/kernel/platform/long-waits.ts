@@ -1,10 +1,8 @@
 import { MetricUnit } from '@aws-lambda-powertools/metrics';
 import { ALARM_SERVICE, type AlarmMetric } from '../contract/metrics.ts';
+import { LONGEST_WAIT_MS } from '../contract/timing.ts';
 import type { Clock } from '../world.ts';
 import type { Instruments } from './instruments.ts';
-
-/** An outage is longer than a retry, and far shorter than the six hours after which a message is dead-lettered. Milliseconds. */
-const LONGEST_WAIT_MS = 30 * 60_000;
 
 const METRIC: AlarmMetric = 'messages_wait';
 
@@ -21,7 +19,12 @@ export function countLongWaits(
 ): void {
   const sentBeforeMs = clock.nowMs() - LONGEST_WAIT_MS;
   const waited = sentTimesOf(event).filter((sentAtMs) => sentAtMs <= sentBeforeMs).length;
-  if (waited > 0) instruments.metrics(ALARM_SERVICE).singleMetric().addMetric(METRIC, MetricUnit.Count, waited);
+  if (waited > 0) countWaiting(instruments, waited);
+}
+
+/** Counts work that waits for too long, and that no function may be receiving. @param waiting at least 1 */
+export function countWaiting(instruments: Instruments, waiting: number): void {
+  instruments.metrics(ALARM_SERVICE).singleMetric().addMetric(METRIC, MetricUnit.Count, waiting);
 }
 
 /** Unix milliseconds. Empty for an event that is no batch of SQS. */

@@ -24,6 +24,7 @@ import type {
   DeliveryPage,
   DueWebhook,
   DueWebhooks,
+  MovedWebhook,
   Revised,
   WebhookChange,
   WebhookChangeOutcome,
@@ -36,11 +37,11 @@ import {
   deliveryKey,
   deliveryRow,
   duePartition,
-  groupOfRow,
   keyOfTask,
   laneKey,
   lanePartition,
   laneRow,
+  movedRow,
   parseBook,
   parseDelivery,
   parseDue,
@@ -191,13 +192,13 @@ export class DynamoDbWebhooks implements WebhookStore, DueWebhooks {
   async move(
     { task, sweepAtMs }: DueWebhook,
     to: { readonly sweepAtMs: number; readonly apart?: true },
-  ): Promise<string | undefined> {
+  ): Promise<MovedWebhook | undefined> {
     const { partitionKey, sortKey } = RegistryTable.dueIndex;
     const lane = to.apart === true && task.kind === 'attempt' ? lanePartition(task) : undefined;
     const update = new UpdateCommand({
       TableName: this.#tables.registry,
       Key: keyOfTask(task),
-      // The owner, which the index does not have. Costs nothing more.
+      // The owner and the due time, which the index does not have. Costs nothing more.
       ReturnValues: 'ALL_NEW',
       UpdateExpression: lane === undefined ? 'SET #at = :to' : 'SET #at = :to, #due = :lane, apart = :apart',
       ConditionExpression: 'attribute_exists(#due) AND #at = :at',
@@ -213,7 +214,7 @@ export class DynamoDbWebhooks implements WebhookStore, DueWebhooks {
     const { kind } = await writeConditionally(this.#pacing, async () => {
       row = (await this.#client.send(update)).Attributes;
     });
-    return kind === 'applied' ? groupOfRow(row) : undefined;
+    return kind === 'applied' ? movedRow(row) : undefined;
   }
 
   async #dueIn(partition: (shard: number) => string, untilMs: number, limit: number): Promise<readonly DueWebhook[]> {

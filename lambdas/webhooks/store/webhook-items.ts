@@ -15,7 +15,7 @@ import {
 } from '../domain/webhook-endpoint.ts';
 import type { WebhookLane } from '../domain/webhook-lane.ts';
 import type { WebhookReplay } from '../domain/webhook-replay.ts';
-import type { DueWebhook, WebhookTask } from '../use/webhooks.ts';
+import type { DueWebhook, MovedWebhook, WebhookTask } from '../use/webhooks.ts';
 
 /**
  * Parts of the deliveries of one endpoint, and of the due queue. A delivery costs three units in its partition (made, claimed,
@@ -231,12 +231,12 @@ export function keyOfTask(task: WebhookTask): Item {
   }
 }
 
-const owned = z.object(owner);
+const owned = z.object({ ...owner, dueAtMs: z.number() });
 
 /** @returns a group without an owner when the row names none: it must be queued all the same */
-export function groupOfRow(row: Item = {}): string {
+export function movedRow(row: Item = {}): MovedWebhook {
   const { success, data } = owned.safeParse(row);
-  return success ? groupOf(data) : 'unreadable';
+  return success ? { group: groupOf(data), dueAtMs: data.dueAtMs } : { group: 'unreadable' };
 }
 
 /** Where a delivery is in the lane of its endpoint. */

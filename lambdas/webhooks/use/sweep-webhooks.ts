@@ -1,5 +1,6 @@
 import type { Job } from '../../jobs/use/job.ts';
 import { piecesJob } from '../../jobs/use/pieces-job.ts';
+import { LONGEST_WAIT_MS } from '../../kernel/contract/timing.ts';
 import { TerminalError } from '../../kernel/faults.ts';
 import type { Clock } from '../../kernel/world.ts';
 import type { Delivery } from '../domain/webhook-delivery.ts';
@@ -12,6 +13,8 @@ export interface SweepWebhooksTools {
   readonly due: DueWebhooks;
   readonly tasks: WebhookTasks;
   readonly clock: Pick<Clock, 'nowMs'>;
+  /** Receives the number of rows that have been due for {@link LONGEST_WAIT_MS}, if there are any. */
+  readonly waiting: (rows: number) => void;
 }
 
 /** Rows that are moved and queued at a time. */
@@ -34,19 +37,26 @@ export async function sweepWebhooks(tools: SweepWebhooksTools, deadlineMs = Infi
   const shares = new Map<string, number>();
   const lanes = new Map<string, GroupedTask>();
   let swept = 0;
+  let waiting = 0;
   for (let page = 0; page < MAX_PAGES && clock.nowMs() < deadlineMs; page += 1) {
     const found = await due.due(clock.nowMs(), PAGE);
     const crowded = found.filter(({ task }) => task.kind === 'attempt' && counted(shares, task.endpointId) > SHARE);
     for (const { task } of crowded) if (task.kind === 'attempt') await openLane(tools, lanes, task);
     const moved = await Promise.all(found.map((each) => take(tools, each, lanes, crowded.includes(each))));
     const here = moved.filter((each) => each !== undefined);
-    await tasks.enqueue(here.flat(), 0);
+    const dueBeforeMs = clock.nowMs() - LONGEST_WAIT_MS;
+    waiting += here.filter(({ dueAtMs = Infinity }) => dueAtMs <= dueBeforeMs).length;
+    await tasks.enqueue(
+      here.flatMap(({ queue }) => queue),
+      0,
+    );
     const { length } = here;
     swept += length;
     // The index lags behind: what a rival or the page before has moved may be in it still.
     if (length === 0) break;
   }
   await tasks.enqueue([...lanes.values()], 0);
+  if (waiting > 0) tools.waiting(waiting);
   return swept;
 }
 
@@ -83,19 +93,27 @@ async function readableDelivery(
   }
 }
 
+interface Taken {
+  readonly queue: readonly GroupedTask[];
+  /** Of a row that is queued. One in a lane waits for its endpoint. Unix milliseconds. */
+  readonly dueAtMs?: number;
+}
+
 /** @returns what is to be queued; undefined when the row is no longer at its place */
 async function take(
   { due, clock }: SweepWebhooksTools,
   each: DueWebhook,
   lanes: ReadonlyMap<string, GroupedTask>,
   isCrowded: boolean,
-): Promise<readonly GroupedTask[] | undefined> {
+): Promise<Taken | undefined> {
   const { task } = each;
   if (isCrowded && task.kind === 'attempt' && lanes.has(task.endpointId)) {
-    return (await due.move(each, { sweepAtMs: each.sweepAtMs, apart: true })) === undefined ? undefined : [];
+    return (await due.move(each, { sweepAtMs: each.sweepAtMs, apart: true })) === undefined ? undefined : { queue: [] };
   }
-  const group = await due.move(each, { sweepAtMs: clock.nowMs() + ROUND_MS });
-  return group === undefined ? undefined : [{ task, group }];
+  const moved = await due.move(each, { sweepAtMs: clock.nowMs() + ROUND_MS });
+  if (moved === undefined) return undefined;
+  const { group, ...times } = moved;
+  return { queue: [{ task, group }], ...times };
 }
 
 /** {@link sweepWebhooks} as a job. @param told receives the number of rows */

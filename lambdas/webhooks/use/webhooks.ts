@@ -83,9 +83,17 @@ export interface DueWebhooks {
   /**
    * Moves a row to another time, or into the lane of its endpoint.
    *
-   * @returns the group of its owner; undefined when it is no longer at its place: a rival has moved it, or it is done
+   * @returns undefined when it is no longer at its place: a rival has moved it, or it is done
    */
-  move(due: DueWebhook, to: { readonly sweepAtMs: number; readonly apart?: true }): Promise<string | undefined>;
+  move(due: DueWebhook, to: { readonly sweepAtMs: number; readonly apart?: true }): Promise<MovedWebhook | undefined>;
+}
+
+/** What the row that was moved says, and the index of the queue does not. */
+export interface MovedWebhook {
+  /** Of its owner. */
+  readonly group: string;
+  /** Since when it waits to be tried. Unix milliseconds. Absent when the row cannot be read. */
+  readonly dueAtMs?: number;
 }
 
 /** Enqueues tasks for immediate processing. The sweep finds a lost task in the due queue within a minute. */
