@@ -55,12 +55,16 @@ adds one unit to the row of a payment's notes, for its index.
 
 ${capacity}
 
-A page of a list takes four queries, and two reads by key for each object. A page of deliveries takes eight queries.
+A page of a list takes four queries, its goal, and two reads by key for each object. A page of deliveries takes eight queries.
+
+The deliveries of one endpoint took 83 a second before; the goal is 1,000. Its busiest partition has room for 2,398. Twenty senders with ten calls each make 1,000 a second if the receiver answers within 0.2 seconds, and 667 at 0.3.
 
 ## Events in a second
 
 The relay and the projector with the settings of the stacks, for outcomes of payments with references. \`test/bench/event-rate.test.ts\` counts the calls and reads the settings; the rates are computed: 0.75 milliseconds of CPU time for a call through the SDK and 0.5
 for the event, on the share of a processor that comes with the memory, and 5 milliseconds of waiting for DynamoDB and 40 for the bus. Executions are written as "concurrent × batch". The relay's are lanes of one shard of the Stream, and a busy table has several. The goal is 2,000.
+Before, an outage of an hour of a consumer was published three times again, into queues that were behind. Now each event is published and projected once, after an hour without the projector and after three without the bus, and none is dead-lettered
+for waiting; after an hour without the relay, the job and the relay may both publish an event, and it is projected once (\`test/world/simulator/outage.test.ts\`).
 
 ${events}
 

@@ -136,6 +136,23 @@ describe('the mark', () => {
     expect(harness.differences()).toMatchObject([{ subject: payment }]);
   });
 
+  /** The outcome has the time of its writer: it appears five minutes later by the clock of the database. */
+  test.each([-5, 0, 5])(
+    'is before an outcome of a writer whose clock is five minutes slow, with a worker whose clock is off by %d minutes',
+    async (minutes) => {
+      const payment = await harness.paid('k-1');
+      await harness.inside.refund(harness.chargeOf(payment).chargeId, 300);
+      harness.wait(5);
+      const unseen: ProcessorBooks = { ...harness.processor, listCharges: async () => ({ charges: [] }) };
+      const outcomes: RecentOutcomes = { outcomesAfter: async () => ({ outcomes: [], isLast: true }) };
+      const clock = { nowMs: () => harness.clock.nowMs() + minutes * 60_000 };
+      expect(await harness.recent({ books: [unseen], outcomes, clock })).toMatchObject({ done: 0 });
+      harness.wait(HOUR);
+      await harness.recent({ books: [unseen], clock });
+      expect(harness.differences()).toMatchObject([{ subject: payment }]);
+    },
+  );
+
   test('stays before a part of which a payment was left at the deadline of its page', async () => {
     await harness.recent();
     const before = await mark();

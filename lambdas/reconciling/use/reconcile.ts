@@ -49,8 +49,8 @@ const READ_TIMEOUT_MS = 5_000;
 /** The id of the hourly job, under which its mark is stored. It must never change. */
 const JOB_ID = 'reconcile-recent';
 /**
- * How far the mark stays behind the present. An outcome has the time of its writer, whose clock may be slow by minutes; it must
- * not appear behind the mark. Milliseconds.
+ * How far the mark stays behind the present. An outcome has the time of its writer; it must not appear behind the mark. The clocks
+ * of writer and worker may each be off by five minutes. Milliseconds.
  */
 const MARK_BEHIND_MS = 15 * MINUTE_MS;
 /** How far back an hourly run begins at most: a payment that cannot be compared holds the mark, and a run must end. Milliseconds. */
