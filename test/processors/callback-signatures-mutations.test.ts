@@ -160,7 +160,7 @@ const MUTATIONS: Readonly<Record<string, Mutation>> = {
   'no secret': (good) => ({ ...good, secrets: [] }),
   'secrets that are none': (good, { secret }) => ({
     ...good,
-    secrets: ['', 'whsec_', secret.slice(6), `whsek_${secret.slice(6)}`, `${secret}*`, `${secret}=`],
+    secrets: ['', 'whsec_', secret.slice(7), `whsek_${secret.slice(6)}`, `${secret}*`, `${secret}=`],
   }),
   'a signature of another scheme': (good, draw, name) => {
     const other = name === 'standard-webhooks' ? 'stripe' : 'standard-webhooks';

@@ -289,6 +289,14 @@ describe('the Standard Webhooks headers', () => {
     ]);
   });
 
+  test('are signed with the value that a template generates, which the sender writes after whsec_', async () => {
+    const generated = 'LZuRkqsGMernnGSTAGENcganY3PdO5qh';
+    const headers = webhookHeaders(NOW_S, `v1,${base64(`whsec_${generated}`, NOW_S, BODY)}`);
+    for (const secret of [generated, `whsec_${generated}`])
+      expect(await verdict('standard-webhooks', headers, { secrets: [secret] })).toBe('valid');
+    expect(await verdict('standard-webhooks', headers, { secrets: [generated.toLowerCase()] })).toBe('mismatch');
+  });
+
   test.each([
     ['two signatures without a space', { 'webhook-signature': `v1,${signature},v1,${signature}` }],
     ['a signature followed by other text', { 'webhook-signature': `v1,${signature},x` }],

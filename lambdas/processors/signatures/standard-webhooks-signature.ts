@@ -15,7 +15,7 @@ const ID_FORM = /^[!--/-~]{1,256}$/;
 const TIMESTAMP_FORM = new RegExp(`^${UNIX_SECONDS}$`);
 /** A list, because a sender signs with two secrets during a rotation. Only `v1` signatures are accepted. */
 const SIGNATURES_FORM = /^v[0-9]+[a-z]*,[0-9A-Za-z+/]+=*(?: v[0-9]+[a-z]*,[0-9A-Za-z+/]+=*)*$/;
-/** Required. A text without it may be a secret of another scheme. */
+/** Of a secret as others write it. A value that a template generates has no prefix, as those that sign Payonce's own calls. */
 const SECRET_PREFIX = 'whsec_';
 
 /**
@@ -69,7 +69,7 @@ export const standardWebhooksSignature: SignatureScheme<'standard-webhooks'> = {
 
 /** Accepts canonical base64 only. The package would ignore trailing characters. */
 function decodedKey(secret: string): Buffer | undefined {
-  const base64 = secret.slice(SECRET_PREFIX.length);
+  const base64 = secret.startsWith(SECRET_PREFIX) ? secret.slice(SECRET_PREFIX.length) : secret;
   const key = Buffer.from(base64, 'base64');
-  return secret.startsWith(SECRET_PREFIX) && key.toString('base64') === base64 ? key : undefined;
+  return key.toString('base64') === base64 ? key : undefined;
 }
