@@ -6,7 +6,7 @@ import { giftCards } from './gift-cards.ts';
 const { SIGNING_KEY = '', CALLBACK_URL = '', CALLBACK_SECRET = '', LIVEMODE = 'false' } = process.env;
 const { PORT = '8080', DATABASE = 'gift-cards.db' } = process.env;
 const { app, callBack } = giftCards({
-  database: new DatabaseSync(DATABASE),
+  database: new DatabaseSync(DATABASE, { timeout: 5_000 }),
   signingKey: SIGNING_KEY,
   callbacks: { url: CALLBACK_URL, secret: CALLBACK_SECRET },
   livemode: LIVEMODE === 'true',

@@ -2,12 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import {
-  LambdaClient,
-  paginateListFunctions,
-  UpdateFunctionConfigurationCommand,
-  waitUntilFunctionUpdatedV2,
-} from '@aws-sdk/client-lambda';
+import { GetFunctionConfigurationCommand, LambdaClient } from '@aws-sdk/client-lambda';
 import { PutSecretValueCommand, SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
 import { ReceiveMessageCommand, SQSClient } from '@aws-sdk/client-sqs';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
@@ -28,6 +23,7 @@ import { type ApiAnswer, ApiClient } from '../support/api-client.ts';
 import { workersOf } from '../support/lambda-workers.ts';
 import { dynamoDbClient, localAws } from '../support/local-aws.ts';
 import { whole } from '../support/prove.ts';
+import { redirectFunctions } from '../support/redirected-functions.ts';
 import { until } from '../support/until.ts';
 import { emptyBooks } from '../world/sandbox-books.ts';
 import { BIGCOMMERCE_TOKEN, serveBigCommerce } from './bigcommerce-double.ts';
@@ -67,34 +63,6 @@ async function deployWithStore(): Promise<Outputs> {
   return Object.fromEntries(Object.entries(StackOutput).map(([name, output]) => [name, outputs[output]])) as Outputs;
 }
 
-/**
- * The settings accept only addresses with TLS, and those of the vendors are constants. The functions get those of this machine's
- * servers instead, and nothing else of them changes.
- *
- * @returns the environment of the function of orders
- */
-async function redirect(
-  ordersFunction: string,
-  hosts: Readonly<Record<string, string>>,
-): Promise<Record<string, string>> {
-  let ofOrders: Record<string, string> | undefined;
-  for await (const { Functions = [] } of paginateListFunctions({ client: lambda }, {})) {
-    for (const { FunctionName = '', Environment: { Variables = {} } = {} } of Functions) {
-      const entries = Object.entries(Variables).map(([name, value]): [string, string] => {
-        const host = Object.keys(hosts).find((each) => value.startsWith(each));
-        return [name, host === undefined ? value : `${hosts[host]}${value.slice(host.length)}`];
-      });
-      const changed = Object.fromEntries(entries);
-      if (FunctionName === ordersFunction) ofOrders = changed;
-      if (entries.every(([name, value]) => Variables[name] === value)) continue;
-      await lambda.send(new UpdateFunctionConfigurationCommand({ FunctionName, Environment: { Variables: changed } }));
-      await waitUntilFunctionUpdatedV2({ client: lambda, maxWaitTime: 30, minDelay: 1 }, { FunctionName });
-    }
-  }
-  if (ofOrders === undefined) throw new Error(`there is no function ${ordersFunction}`);
-  return ofOrders;
-}
-
 /** A stack of its own takes a minute to deploy, so only `npm run prove` makes it. */
 whole(test, { slice: test.skip })(
   'orders of a deployment whose shop is a BigCommerce store reserve and note once, and ask an operator when a process was killed between its send and the answer',
@@ -116,11 +84,15 @@ whole(test, { slice: test.skip })(
     await using postmark = await servePostmark(systemClock);
 
     const outputs = await deployWithStore();
-    const environment = await redirect(outputs.ordersFunction, {
+    await redirectFunctions({
       'https://processor.example': processor.url,
       'https://api.bigcommerce.com': store.url,
       'https://api.postmarkapp.com': postmark.url,
     });
+    const { Environment } = await lambda.send(
+      new GetFunctionConfigurationCommand({ FunctionName: outputs.ordersFunction }),
+    );
+    const environment = Environment?.Variables ?? {};
     for (const [variable, SecretString] of [
       [PartiesEnvironment.bigcommerceTokenSecretId, BIGCOMMERCE_TOKEN],
       [PartiesEnvironment.postmarkTokenSecretId, POSTMARK_TOKEN],

@@ -6,6 +6,9 @@ import { promisify } from 'node:util';
 
 const PROJECT = resolve(import.meta.dirname, '..', '..');
 
+/** npm and bundlers would leave a cache in the temporary folder. */
+const ENVIRONMENT = { ...process.env, NODE_DISABLE_COMPILE_CACHE: '1' };
+
 interface Ended {
   readonly code: number;
   readonly stdout: string;
@@ -42,8 +45,7 @@ export async function foreignProject(has: readonly string[]): Promise<ForeignPro
   };
   write('package.json', JSON.stringify({ name: 'somebody-else', private: true, type: 'module' }));
   const npm = ['install', '--offline', '--ignore-scripts', '--no-audit', '--no-fund', tarball];
-  // npm would leave a cache in the temporary folder.
-  await promisify(execFile)('npm', npm, { cwd: folder, env: { ...process.env, NODE_DISABLE_COMPILE_CACHE: '1' } });
+  await promisify(execFile)('npm', npm, { cwd: folder, env: ENVIRONMENT });
   for (const name of has) {
     mkdirSync(dirname(join(folder, 'node_modules', name)), { recursive: true });
     symlinkSync(join(PROJECT, 'node_modules', name), join(folder, 'node_modules', name));
@@ -54,7 +56,7 @@ export async function foreignProject(has: readonly string[]): Promise<ForeignPro
     installed: join(folder, 'node_modules', 'payonce'),
     write,
     run: async (words, environment = {}) =>
-      promisify(execFile)(process.execPath, [...words], { cwd: folder, env: { ...process.env, ...environment } }).then(
+      promisify(execFile)(process.execPath, [...words], { cwd: folder, env: { ...ENVIRONMENT, ...environment } }).then(
         (ended) => ({ code: 0, ...ended }),
         (error: unknown) => error as Ended,
       ),
