@@ -5,6 +5,7 @@ import type { Command } from 'commander';
 import type { RelayRequest } from '../lambdas/events/contract.ts';
 import { type LetterReport, MOST_LETTERS } from '../lambdas/outbound/contract.ts';
 import { recordAction } from './activity.ts';
+import { archiveAgain } from './archiving.ts';
 import { type AwsTarget, serviceQueues, stackOutput, stackOutputs } from './deployment.ts';
 import { CliFailure, ExitCode, endingOf } from './failure.ts';
 import { redriveLetters } from './letters.ts';
@@ -29,13 +30,14 @@ export function addRedrive(program: Command, session: Session): void {
   program
     .command('redrive')
     .description(
-      'redrives everything that was parked, after a fix: records of the relay, dead letters of queues, and dead letters of vendor calls; each takes effect once',
+      'redrives everything that was parked, after a fix: records of the relay, batches of the archive, dead letters of queues, and dead letters of vendor calls; each takes effect once',
     )
     .action(async () => {
       const target = await session.aws();
       await recordAction(session, 'events.redrive_started');
       const data = await session.during('Redriving', async (report) => [
         ...(await redriveQueues(target, report)),
+        ...(await redriveArchive(target, report)),
         ...(await redriveVendors(session, target, report)),
       ]);
       const rows = data.map(({ queue, redriven, failed }) => [queue, String(redriven), String(failed)]);
@@ -107,11 +109,26 @@ async function redriveQueues(target: AwsTarget, report: (text: string) => void):
   return results;
 }
 
+/** The batches that the archiver gave up. A deployment without an archive has none. */
+async function redriveArchive(target: AwsTarget, report: (text: string) => void): Promise<readonly RedrivenQueue[]> {
+  const parked = await stackOutput(target, 'service', 'parkedArchiveQueue');
+  if (parked === undefined) return [];
+  report('batches of the archive');
+  const reasons: string[] = [];
+  const { done, failed } = await redrive(
+    new SQSClient(target),
+    parked,
+    ({ Body = '' }) => archiveAgain(target, parkedWork(Body)),
+    (error) => void reasons.push(endingOf(error).sentence ?? ''),
+  );
+  return [{ queue: 'batches of the archive', redriven: done, failed, reasons }];
+}
+
 /** Passes a record to the relay in the form of the Stream. The events of a lost batch are republished from the Ledger. */
 function relayAgain(lambda: LambdaClient, relay: string, republisher: string): (message: Message) => Promise<void> {
   return async ({ Body = '' }) => {
     const work = parkedWork(Body);
-    if (work.kind === 'republish') {
+    if (work.kind === 'range') {
       const { unpublishable } = await republishRange(lambda, republisher, work, () => undefined);
       if (unpublishable === 0) return;
       throw new CliFailure(

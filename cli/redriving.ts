@@ -14,7 +14,7 @@ export interface Redriven {
   readonly failed: number;
 }
 
-/** The message of Lambda about a batch that crashed the relay. It contains the position in the Stream, not the records (Lambda, "on-failure destination"). */
+/** The message of Lambda about a batch whose tries are over. It contains the position in the Stream, not the records (Lambda, "on-failure destination"). */
 const lostBatch = z.object({
   DDBStreamBatchInfo: z.object({
     approximateArrivalOfFirstRecord: z.iso.datetime({ offset: true }),
@@ -30,19 +30,19 @@ const MARGIN_MS = 10 * 60_000;
 
 /** The work for a parked message. */
 export type ParkedWork =
-  /** Pass the record to the relay again. */
-  | { readonly kind: 'relay'; readonly record: unknown }
-  /** Republish the range of time from the Ledger. */
-  | { readonly kind: 'republish'; readonly sinceMs: number; readonly untilMs: number };
+  /** A record of the Stream: pass it to its function again. */
+  | { readonly kind: 'record'; readonly record: unknown }
+  /** The time of a batch. The Stream does not have it any more, and the Ledger does. */
+  | { readonly kind: 'range'; readonly sinceMs: number; readonly untilMs: number };
 
 /** @throws SyntaxError when the body is not JSON */
 export function parkedWork(body: string): ParkedWork {
   const content: unknown = JSON.parse(body);
   const lost = lostBatch.safeParse(content);
-  if (!lost.success) return { kind: 'relay', record: content };
+  if (!lost.success) return { kind: 'record', record: content };
   const { approximateArrivalOfFirstRecord, approximateArrivalOfLastRecord } = lost.data.DDBStreamBatchInfo;
   return {
-    kind: 'republish',
+    kind: 'range',
     sinceMs: Date.parse(approximateArrivalOfFirstRecord) - MARGIN_MS,
     untilMs: Date.parse(approximateArrivalOfLastRecord) + MARGIN_MS,
   };

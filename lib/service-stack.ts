@@ -150,7 +150,8 @@ function archiveOf(
   logs: FunctionLogs,
 ): Readonly<Record<string, PayonceFunction>> {
   if (bucket === undefined) return {};
-  const { archiver, auditor } = new Archive(scope, 'Archive', { data, logs, settings, bucket });
+  const { archiver, auditor, parked } = new Archive(scope, 'Archive', { data, logs, settings, bucket });
+  new CfnOutput(Stack.of(scope), StackOutput.parkedArchiveQueue, { value: parked.queueUrl });
   return { [StackOutput.archiverFunction]: archiver, [StackOutput.auditorFunction]: auditor };
 }
 

@@ -3,3 +3,10 @@ export const ARCHIVER_WAITS_SECONDS = 540;
 
 /** How long one execution of the auditor begins further work. The next hour goes on. Seconds. */
 export const AUDITOR_WORKS_SECONDS = 720;
+
+/** What the archiver is called with: a batch of the Stream, or rows that an operator puts into the archive. */
+export interface ArchiverRequest {
+  readonly Records: readonly unknown[];
+  /** The records are made from rows of the Ledger, because the Stream no longer has them. @default false */
+  readonly isLate?: boolean;
+}

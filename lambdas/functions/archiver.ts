@@ -1,4 +1,5 @@
-import { ARCHIVER_WAITS_SECONDS } from '../archive/contract.ts';
+import { ARCHIVER_WAITS_SECONDS, type ArchiverRequest } from '../archive/contract.ts';
+import type { ArchiveLine } from '../archive/domain/archive-line.ts';
 import { readArchiverConfig } from '../archive/settings.ts';
 import { S3Archive, s3Client } from '../archive/store/s3-archive.ts';
 import { readStreamLine } from '../archive/store/stream-lines.ts';
@@ -24,14 +25,20 @@ export function wire(platform: Platform & Queues & Buckets, _runner: OperationRu
   const parking = configuredParking(platform, config.parkingQueueUrl);
   const report = (error: unknown) => telemetry.fault('archiver', error);
   const tools = { objects, digest, clock, entropy, report };
-  return async ({ Records }: { readonly Records: readonly unknown[] }): Promise<void> => {
+  return async ({ Records, isLate = false }: ArchiverRequest): Promise<void> => {
     const deadlineMs = clock.nowMs() + ARCHIVER_WAITS_SECONDS * 1_000;
     const read = Records.map((record) => readStreamLine(digest, record));
-    const lines = read.flatMap((each) => (each.kind === 'line' ? [each.line] : []));
+    const all = read.flatMap((each) => (each.kind === 'line' ? [each.line] : []));
+    const lines = isLate ? all.map(withoutPosition) : all;
     const unreadable = read.filter((each) => each.kind === 'unreadable');
     // Parked first: a record of a batch that is delivered again may be parked twice, but none is lost.
     for (const { whole, detail } of unreadable) await parking.park({ body: whole, reason: 'unreadable', detail });
-    const object = await archiveLines(tools, lines, deadlineMs);
+    const object = await archiveLines(tools, lines, deadlineMs, isLate);
     telemetry.run('archived', {}, { lines: lines.length, parked: unreadable.length, object: object?.name ?? 'none' });
   };
+}
+
+/** A row of the Ledger is in no place of the Stream. */
+function withoutPosition({ sequence: _none, ...line }: ArchiveLine): ArchiveLine {
+  return line;
 }

@@ -7,11 +7,17 @@ import {
   PutObjectCommand,
   S3Client,
 } from '@aws-sdk/client-s3';
+import { type Message, SendMessageCommand, SQSClient } from '@aws-sdk/client-sqs';
 import { QueryCommand } from '@aws-sdk/lib-dynamodb';
 import { beforeAll, expect, test } from '@jest/globals';
+import { archiveAgain } from '../../cli/archiving.ts';
+import { parkedWork, redrive } from '../../cli/redriving.ts';
+import { LATE_PREFIX } from '../../lambdas/archive/domain/archive-object.ts';
 import { judgeBucket } from '../../lambdas/archive/domain/judge-bucket.ts';
 import { NO_BOUNDS } from '../../lambdas/archive/domain/judge-chain.ts';
+import { lateRecords } from '../../lambdas/archive/store/late-records.ts';
 import { doubledObjects, readBucket } from '../../lambdas/archive/store/read-bucket.ts';
+import { readChainRow } from '../../lambdas/archive/store/read-chain-row.ts';
 import { archivedItem, readLine } from '../../lambdas/archive/store/read-line.ts';
 import { S3Objects } from '../../lambdas/archive/store/s3-objects.ts';
 import { StoredManifests } from '../../lambdas/archive/store/stored-manifests.ts';
@@ -159,4 +165,30 @@ test('the auditor lists every object in one manifest of the hour, which holds', 
   // What is due depends on the hour, so a time is asked for.
   const Payload = JSON.stringify({ fromMs: Date.now() - 3_600_000, untilMs: Date.now() });
   expect((await lambda.send(new InvokeCommand({ FunctionName, Payload }))).FunctionError).toBeUndefined();
+});
+
+test('an operator puts the rows of a parked batch back: late objects, whose lines equal those that are there', async () => {
+  const QueueUrl = await stackOutput('service', 'parkedArchiveQueue');
+  const FunctionName = await stackOutput('service', 'archiverFunction');
+  const payment = String((await api.payUntilAnswered({ key: `late-${crypto.randomUUID()}` })).json['id']);
+  await untilArchived([payment]);
+  const rows = (await ledgerRows(payment)).map((item) => ({ row: readChainRow(item), item }));
+  const lambda = new LambdaClient({ endpoint: local.awsEndpoint, region: local.region, credentials: CREDENTIALS });
+  for (const Records of lateRecords(rows)) {
+    const Payload = JSON.stringify({ Records, isLate: true });
+    expect((await lambda.send(new InvokeCommand({ FunctionName, Payload }))).FunctionError).toBeUndefined();
+  }
+  expect((await objectNames()).filter((name) => name.startsWith(LATE_PREFIX))).toHaveLength(1);
+  await untilArchived([payment]);
+  // As Lambda parks it. Nothing of its time is missing.
+  const approximateArrivalOfFirstRecord = new Date(Date.now() - 3_600_000).toISOString();
+  const batch = { approximateArrivalOfFirstRecord, approximateArrivalOfLastRecord: approximateArrivalOfFirstRecord };
+  const sqs = new SQSClient({ endpoint: local.awsEndpoint, region: local.region, credentials: CREDENTIALS });
+  const MessageBody = JSON.stringify({ DDBStreamBatchInfo: { ...batch, batchSize: 2 } });
+  await sqs.send(new SendMessageCommand({ QueueUrl, MessageBody }));
+  const target = { endpoint: local.awsEndpoint, region: local.region, credentials: CREDENTIALS };
+  const reasons: unknown[] = [];
+  const work = ({ Body = '' }: Message) => archiveAgain(target, parkedWork(Body));
+  const redriven = await redrive(sqs, QueueUrl, work, (error) => reasons.push(error));
+  expect({ redriven, reasons }).toEqual({ redriven: { done: 1, failed: 0 }, reasons: [] });
 });

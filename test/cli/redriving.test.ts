@@ -5,7 +5,7 @@ import { parkedWork, redrive } from '../../cli/redriving.ts';
 describe('a parked record', () => {
   test('is given to the relay again if it is complete', () => {
     const record = { eventName: 'INSERT', dynamodb: { SequenceNumber: '1' } };
-    expect(parkedWork(JSON.stringify(record))).toEqual({ kind: 'relay', record });
+    expect(parkedWork(JSON.stringify(record))).toEqual({ kind: 'record', record });
   });
 
   /** As in the AWS Lambda developer guide, "Retain discarded records for a DynamoDB event source". */
@@ -23,7 +23,7 @@ describe('a parked record', () => {
       },
     };
     expect(parkedWork(JSON.stringify(pointer))).toEqual({
-      kind: 'republish',
+      kind: 'range',
       sinceMs: Date.UTC(2026, 2, 1, 11, 55),
       untilMs: Date.UTC(2026, 2, 1, 12, 17),
     });

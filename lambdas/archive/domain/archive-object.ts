@@ -5,6 +5,12 @@ import { type ArchiveLine, lineText } from './archive-line.ts';
 /** All objects with lines are under it. */
 export const LINES_PREFIX = 'ledger/';
 
+/**
+ * Objects that an operator had written long after their rows, in the hour in which they were written: no time of theirs limits the times
+ * of their rows. In the order of names, it is after all hours of {@link LINES_PREFIX}.
+ */
+export const LATE_PREFIX = `${LINES_PREFIX}late/`;
+
 /** An object of the archive. Its name comes from its content: the same lines are the same object. */
 export interface ArchiveObject {
   readonly name: string;
@@ -14,15 +20,25 @@ export interface ArchiveObject {
 }
 
 export const LINES_NAME =
-  /^ledger\/(?<hour>\d{4}\/\d{2}\/\d{2}\/\d{2})\/(?<first>\d+)-(?<sha256>[0-9a-f]{64})\.ndjson$/;
+  /^ledger\/(?:late\/)?(?<hour>\d{4}\/\d{2}\/\d{2}\/\d{2})\/(?<first>\d+)-(?<sha256>[0-9a-f]{64})\.ndjson$/;
 
-/** The object of these lines. @param lines in the order of the Stream; at least one */
-export function archiveObject(digest: Digest, lines: readonly [ArchiveLine, ...ArchiveLine[]]): ArchiveObject {
+/**
+ * The object of these lines.
+ *
+ * @param lines in the order of the Stream; at least one
+ * @param lateAtMs now, for lines that are written long after their rows; Unix milliseconds
+ */
+export function archiveObject(
+  digest: Digest,
+  lines: readonly [ArchiveLine, ...ArchiveLine[]],
+  lateAtMs?: number,
+): ArchiveObject {
   const text = lines.map((line) => `${lineText(digest, line)}\n`).join('');
   const sha256 = digest.sha256(text);
   const oldestMs = Math.min(...lines.map(({ atMs }) => atMs));
   const first = lines[0].sequence ?? '0';
-  return { name: `${LINES_PREFIX}${hourPath(oldestMs)}/${first}-${hex(sha256)}.ndjson`, text, sha256 };
+  const hour = lateAtMs === undefined ? `${LINES_PREFIX}${hourPath(oldestMs)}` : `${LATE_PREFIX}${hourPath(lateAtMs)}`;
+  return { name: `${hour}/${first}-${hex(sha256)}.ndjson`, text, sha256 };
 }
 
 /** The path of an hour in UTC, for example `2026/11/23/14`. */

@@ -1,6 +1,6 @@
 import type { Digest } from '../../kernel/digest.ts';
 import { hex, NO_PREDECESSOR } from '../../kernel/hash-chain.ts';
-import { hourPath, LINES_PREFIX } from './archive-object.ts';
+import { hourPath, LATE_PREFIX, LINES_PREFIX } from './archive-object.ts';
 import { OLDER_BY_MS } from './object-times.ts';
 
 /** All manifests are under it. */
@@ -115,13 +115,14 @@ export function listedFromMs(after: string): number {
 
 /** The hour in the name of an object. Unix milliseconds. @returns undefined for another text */
 export function hourOfName(name: string): number | undefined {
-  const [, year, month, day, hour] = /^ledger\/(\d{4})\/(\d{2})\/(\d{2})\/(\d{2})/.exec(name) ?? [];
+  const [, year, month, day, hour] = /^ledger\/(?:late\/)?(\d{4})\/(\d{2})\/(\d{2})\/(\d{2})/.exec(name) ?? [];
   return year === undefined ? undefined : Date.UTC(Number(year), Number(month) - 1, Number(day), Number(hour));
 }
 
 /** Whether an object of this name is in a manifest by now, if it is an object of the archiver. */
 export function isListedBy(name: string, newest: Manifest): boolean {
-  return !newest.isPart && name < `${LINES_PREFIX}${hourPath(newest.atMs - OLDER_BY_MS - HOUR_MS)}`;
+  const prefix = name < LATE_PREFIX ? LINES_PREFIX : LATE_PREFIX;
+  return !newest.isPart && name < `${prefix}${hourPath(newest.atMs - OLDER_BY_MS - HOUR_MS)}`;
 }
 
 /** Whether a manifest of this hour (UTC) is there. */

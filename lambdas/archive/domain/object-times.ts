@@ -1,10 +1,11 @@
-import { hourPath, LINES_PREFIX } from './archive-object.ts';
+import { hourPath, LATE_PREFIX, LINES_PREFIX } from './archive-object.ts';
 import type { Bounds } from './judge-chain.ts';
 
 const HOUR_MS = 60 * 60_000;
 /**
  * An object is in the hour of its oldest row. Its newest row is at most as much younger as a batch was tried, and clocks of the writers
  * of rows differ from that of the Stream by less than an hour. Nothing else delays an object, so it is also written within this time.
+ * Late objects are of no such hour.
  */
 export const OLDER_BY_MS = 22 * HOUR_MS;
 
@@ -13,7 +14,23 @@ export function beginOf({ fromMs }: Pick<Bounds, 'fromMs'>): string {
   return fromMs < OLDER_BY_MS ? LINES_PREFIX : `${LINES_PREFIX}${hourPath(fromMs - OLDER_BY_MS)}`;
 }
 
-/** Whether all rows of an object, and of those that come later, are younger. */
-export function isAfter(name: string, { untilMs }: Pick<Bounds, 'untilMs'>): boolean {
-  return Number.isFinite(untilMs) && name > `${LINES_PREFIX}${hourPath(untilMs + 2 * HOUR_MS)}`;
+/** Whether the object can hold rows of this time. A late object can, unless it was written before them. */
+export function isOfTime(name: string, bounds: Bounds): boolean {
+  if (name >= LATE_PREFIX) return name > lateBegin(bounds);
+  const { untilMs } = bounds;
+  const isAfter = Number.isFinite(untilMs) && name > `${LINES_PREFIX}${hourPath(untilMs + 2 * HOUR_MS)}`;
+  return name > beginOf(bounds) && !isAfter;
+}
+
+/**
+ * The text after which a walk through the objects of this time goes on. After the hours of the time, only late objects are left.
+ *
+ * @param last of a page @returns undefined for a page that is the last
+ */
+export function goOnAfter(last: string | undefined, bounds: Bounds): string | undefined {
+  return last === undefined || last >= LATE_PREFIX || isOfTime(last, bounds) ? last : lateBegin(bounds);
+}
+
+function lateBegin(bounds: Bounds): string {
+  return `${LATE_PREFIX}${beginOf(bounds).slice(LINES_PREFIX.length)}`;
 }

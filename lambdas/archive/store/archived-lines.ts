@@ -2,7 +2,7 @@ import { hex } from '../../kernel/hash-chain.ts';
 import { systemDigest } from '../../kernel/platform/platform.ts';
 import { LINES_NAME, LINES_PREFIX } from '../domain/archive-object.ts';
 import type { Bounds, ChainLine, ChangeLine } from '../domain/judge-chain.ts';
-import { beginOf, isAfter } from '../domain/object-times.ts';
+import { beginOf, goOnAfter, isOfTime } from '../domain/object-times.ts';
 import type { LedgerRows, ReadRow } from '../use/ledger-rows.ts';
 import type { StoredObjects } from '../use/stored-objects.ts';
 import type { ArchiveLines, LinePage } from '../use/verify-rows.ts';
@@ -80,15 +80,15 @@ async function readPage<Kept>(
 ): Promise<ArchivedPage<Kept>> {
   const names = await objects.names(LINES_PREFIX, after ?? beginOf(bounds), AT_ONCE);
   const read = await Promise.all(
-    names.filter((name) => !isAfter(name, bounds)).map((name) => readObject(objects, name, keep)),
+    names.filter((name) => isOfTime(name, bounds)).map((name) => readObject(objects, name, keep)),
   );
-  const last = names.at(-1);
+  const next = goOnAfter(names.length < AT_ONCE ? undefined : names.at(-1), bounds);
   const page = {
     kept: read.flatMap(({ kept }) => kept),
     changes: read.flatMap(({ changes }) => changes),
     unreadable: read.flatMap(({ unreadable }) => unreadable),
   };
-  return names.length < AT_ONCE || last === undefined || isAfter(last, bounds) ? page : { ...page, next: last };
+  return next === undefined ? page : { ...page, next };
 }
 
 async function readObject<Kept>(

@@ -14,7 +14,7 @@ import { LINES_PREFIX } from '../domain/archive-object.ts';
 import type { BucketFacts, BucketStatement, Fact, Lock } from '../domain/judge-bucket.ts';
 import type { Bounds } from '../domain/judge-chain.ts';
 import { MANIFESTS_PREFIX } from '../domain/manifest.ts';
-import { beginOf, isAfter } from '../domain/object-times.ts';
+import { beginOf, goOnAfter } from '../domain/object-times.ts';
 
 /** A name of the archive that has more than one version, or was removed. S3 lists the newest version only. */
 export interface DoubledObject {
@@ -112,8 +112,10 @@ export async function doubledObjects(
         seen(Key, { versions: versions.get(Key)?.versions ?? 0, isRemoved: true });
       ({ NextKeyMarker: KeyMarker, NextVersionIdMarker: VersionIdMarker } = page);
       // Names of manifests tell no time, so all of them are listed.
-      const isPast = KeyMarker === undefined || (Prefix === LINES_PREFIX && isAfter(KeyMarker, bounds));
-      isMore = page.IsTruncated === true && !isPast;
+      const goOn = Prefix === LINES_PREFIX ? goOnAfter(KeyMarker, bounds) : KeyMarker;
+      if (goOn !== KeyMarker) VersionIdMarker = undefined;
+      KeyMarker = goOn;
+      isMore = page.IsTruncated === true && KeyMarker !== undefined;
       // The versions of the last name of a page can go on in the next one.
       for (const [name, each] of versions) {
         if (isMore && name === KeyMarker) continue;

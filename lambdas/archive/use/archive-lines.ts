@@ -37,16 +37,18 @@ const LONGEST_WAIT_MS = 60_000;
  * several objects.
  *
  * @param deadlineMs after which no attempt begins; Unix milliseconds
+ * @param isLate the rows are much older than the Stream's records, whose positions they no longer have
  * @throws the fault of the last attempt
  */
 export async function archiveLines(
   { objects, digest, clock, entropy, report }: ArchiveTools,
   lines: readonly ArchiveLine[],
   deadlineMs: number,
+  isLate = false,
 ): Promise<ArchiveObject | undefined> {
   const [first, ...others] = lines;
   if (first === undefined) return undefined;
-  const object = archiveObject(digest, [first, ...others]);
+  const object = archiveObject(digest, [first, ...others], isLate ? clock.nowMs() : undefined);
   for (let waitMs = FIRST_WAIT_MS; ; waitMs = Math.min(2 * waitMs, LONGEST_WAIT_MS)) {
     try {
       await objects.put(object);

@@ -12,7 +12,7 @@ import {
   manifestName,
   previousOf,
 } from '../domain/manifest.ts';
-import { beginOf, isAfter } from '../domain/object-times.ts';
+import { beginOf, goOnAfter, isOfTime } from '../domain/object-times.ts';
 import type { Manifests, ReadManifest } from './manifests.ts';
 
 /** What is wrong with the manifests, or with the objects that they list. `object` is the name of the one that it is about. */
@@ -168,19 +168,16 @@ async function compareObjects(
   bounds: Bounds,
 ): Promise<{ readonly objects: number; readonly findings: readonly ManifestFinding[] }> {
   const findings: ManifestFinding[] = [];
-  const begin = beginOf(bounds);
-  const missing = new Set([...listed.keys()].filter((name) => name > begin && !isAfter(name, bounds)));
+  const missing = new Set([...listed.keys()].filter((name) => isOfTime(name, bounds)));
   let objects = 0;
-  for (let after = begin; ; ) {
+  for (let after: string | undefined = beginOf(bounds); after !== undefined; ) {
     const names = await manifests.objectsAfter(after, NAMES);
     for (const name of names) {
       if (missing.delete(name)) objects += 1;
-      else if (!isAfter(name, bounds) && newest !== undefined && !listed.has(name) && isListedBy(name, newest))
+      else if (isOfTime(name, bounds) && newest !== undefined && !listed.has(name) && isListedBy(name, newest))
         findings.push({ kind: 'object_unlisted', object: name });
     }
-    const last = names.at(-1);
-    if (last === undefined || names.length < NAMES || isAfter(last, bounds)) break;
-    after = last;
+    after = goOnAfter(names.length < NAMES ? undefined : names.at(-1), bounds);
   }
   for (const object of missing)
     findings.push({ kind: 'object_missing', object, manifest: listed.get(object) ?? MANIFESTS_PREFIX });

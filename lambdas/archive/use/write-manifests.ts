@@ -1,8 +1,10 @@
 import type { Digest } from '../../kernel/digest.ts';
 import { TerminalError } from '../../kernel/faults.ts';
 import type { Clock } from '../../kernel/world.ts';
+import { LATE_PREFIX } from '../domain/archive-object.ts';
 import {
   hashedText,
+  hourOfName,
   isOfHour,
   type ListedObject,
   listedAfter,
@@ -89,15 +91,34 @@ async function nextManifest(
 /** The objects that no manifest lists, in ascending order. */
 async function newNames(manifests: Manifests, before: Manifest | undefined, most: number) {
   let after = listedAfter(before);
-  const listed = await listedSince(manifests, before, listedFromMs(after));
+  const whole = await lastWhole(manifests, before);
+  const lateFromMs = whole === undefined ? 0 : listedFromMs(listedAfter(whole));
+  const listed = await listedSince(manifests, before, Math.min(listedFromMs(after), lateFromMs));
+  // Late objects of earlier hours are in manifests that are not read.
+  const isNew = (name: string): boolean =>
+    !listed.has(name) && (name < LATE_PREFIX || (hourOfName(name) ?? lateFromMs) >= lateFromMs);
   const found: string[] = [];
   for (;;) {
     const names = await manifests.objectsAfter(after, NAMES);
-    found.push(...names.filter((name) => !listed.has(name)));
+    found.push(...names.filter(isNew));
     if (found.length > most) return { names: found.slice(0, most), isPart: true };
     after = names.at(-1) ?? after;
     if (names.length < NAMES) return { names: found, isPart: false };
   }
+}
+
+/** The last manifest that lists everything that was there. */
+async function lastWhole(manifests: Manifests, newest: Manifest | undefined): Promise<Manifest | undefined> {
+  let each = newest;
+  while (each?.isPart) each = each.number === 1 ? undefined : await earlierThan(manifests, each);
+  return each;
+}
+
+/** @throws TerminalError when it is missing or cannot be read */
+async function earlierThan(manifests: Manifests, { number }: Manifest): Promise<Manifest> {
+  const earlier = manifestOf(await manifests.read(number - 1));
+  if (earlier === undefined) throw unreadable(manifestName(number - 1), 'it is missing');
+  return earlier;
 }
 
 /** The names in the manifests since this time, and in the last one before it. */
@@ -106,9 +127,7 @@ async function listedSince(manifests: Manifests, newest: Manifest | undefined, f
   for (let each = newest; each !== undefined; ) {
     for (const { name } of each.objects) listed.add(name);
     if (each.atMs < fromMs || each.number === 1) break;
-    const earlier = each.number - 1;
-    each = manifestOf(await manifests.read(earlier));
-    if (each === undefined) throw unreadable(manifestName(earlier), 'it is missing');
+    each = await earlierThan(manifests, each);
   }
   return listed;
 }

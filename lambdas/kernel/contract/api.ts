@@ -51,6 +51,7 @@ export const StackOutput = {
   relayFunction: 'RelayFunctionName',
   republishFunction: 'RepublishFunctionName',
   parkedRecordsQueue: 'ParkedRecordsQueueUrl',
+  parkedArchiveQueue: 'ParkedArchiveQueueUrl',
   /** The queue of events that ask for payments, to which the bridge of NATS writes. */
   paymentRequestsQueue: 'PaymentRequestsQueueUrl',
   parkedPaymentRequestsQueue: 'ParkedPaymentRequestsQueueUrl',

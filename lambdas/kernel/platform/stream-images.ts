@@ -1,3 +1,5 @@
+import { marshall } from '@aws-sdk/util-dynamodb';
+
 /** An image of an item as Lambda delivers it in a record of a Stream: DynamoDB's JSON. @returns it with the base64 text of bytes decoded, at any depth */
 export function fromStreamImage(image: Readonly<Record<string, unknown>>): Record<string, unknown> {
   return Object.fromEntries(Object.entries(image).map(([name, value]) => [name, fromValue(value)]));
@@ -11,4 +13,12 @@ function fromValue(value: unknown): unknown {
     return { M: fromStreamImage(inner as Readonly<Record<string, unknown>>) };
   if (kind === 'L' && Array.isArray(inner)) return { L: inner.map(fromValue) };
   return value;
+}
+
+/** The image of an item as Lambda delivers it, with bytes as base64 text. */
+export function toStreamImage(item: Readonly<Record<string, unknown>>): Record<string, unknown> {
+  const text = JSON.stringify(marshall(item), (_name, value: unknown) =>
+    value instanceof Uint8Array ? Buffer.from(value).toString('base64') : value,
+  );
+  return JSON.parse(text) as Record<string, unknown>;
 }

@@ -1,7 +1,7 @@
-import { marshall } from '@aws-sdk/util-dynamodb';
 import type { DynamoDBBatchResponse, DynamoDBStreamEvent } from 'aws-lambda';
 import { RELAY_LANES, RELAY_TRIES } from '../../../lambdas/events/contract.ts';
 import { IdempotencyTable, KeyAttribute, LedgerTable } from '../../../lambdas/kernel/contract/tables.ts';
+import { toStreamImage } from '../../../lambdas/kernel/platform/stream-images.ts';
 import type { RowChange } from '../memory-dynamodb.ts';
 import { TABLES } from '../tables.ts';
 import type { FunctionName } from './functions.ts';
@@ -73,12 +73,12 @@ export class Stream {
         dynamodb: {
           SequenceNumber: String(this.#sequence).padStart(21, '0'),
           ApproximateCreationDateTime: Math.floor(this.#simulation.nowMs / 1_000),
-          Keys: streamImage({
+          Keys: imageOf({
             [KeyAttribute.partition]: key[KeyAttribute.partition],
             [KeyAttribute.sort]: key[KeyAttribute.sort],
           }),
-          ...(after === undefined ? {} : { NewImage: streamImage(after) }),
-          ...(before === undefined ? {} : { OldImage: streamImage(before) }),
+          ...(after === undefined ? {} : { NewImage: imageOf(after) }),
+          ...(before === undefined ? {} : { OldImage: imageOf(before) }),
         },
       };
       const name = nameOfRow(key);
@@ -185,12 +185,8 @@ export function nameOfRow(row: Readonly<Record<string, unknown>>): string {
   return [IdempotencyTable.partitionKey, KeyAttribute.sort].map((name) => row[name] as string | undefined).join(' ');
 }
 
-/** As Lambda delivers it: JSON, with bytes as base64. */
-function streamImage(
-  item: Readonly<Record<string, unknown>>,
-): NonNullable<NonNullable<StreamRecord['dynamodb']>['NewImage']> {
-  const text = JSON.stringify(marshall(item), (_name, value: unknown) =>
-    value instanceof Uint8Array ? Buffer.from(value).toString('base64') : value,
-  );
-  return JSON.parse(text) as NonNullable<NonNullable<StreamRecord['dynamodb']>['NewImage']>;
+type Image = NonNullable<NonNullable<StreamRecord['dynamodb']>['NewImage']>;
+
+function imageOf(item: Readonly<Record<string, unknown>>): Image {
+  return toStreamImage(item) as Image;
 }

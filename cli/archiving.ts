@@ -1,0 +1,55 @@
+import { mkdtempSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { LambdaClient } from '@aws-sdk/client-lambda';
+import type { ArchiverRequest } from '../lambdas/archive/contract.ts';
+import { archivedLines } from '../lambdas/archive/store/archived-lines.ts';
+import { DynamoDbLedgerRows } from '../lambdas/archive/store/dynamodb-ledger-rows.ts';
+import { lateRecords } from '../lambdas/archive/store/late-records.ts';
+import { RowFiles } from '../lambdas/archive/store/row-files.ts';
+import { s3Client } from '../lambdas/archive/store/s3-archive.ts';
+import { S3Objects } from '../lambdas/archive/store/s3-objects.ts';
+import { missingRows } from '../lambdas/archive/use/missing-rows.ts';
+import { systemClock } from '../lambdas/kernel/platform/platform.ts';
+import { type AwsTarget, openTables, stackOutputs } from './deployment.ts';
+import { CliFailure, ExitCode } from './failure.ts';
+import type { ParkedWork } from './redriving.ts';
+import { invoke } from './republishing.ts';
+
+/**
+ * Has the archiver write the rows of a parked batch that the archive lacks, from the Ledger. Nobody else may write to the archive. A
+ * repetition finds nothing that is missing.
+ *
+ * @throws CliFailure when the archive does not have all of them afterwards
+ */
+export async function archiveAgain(target: AwsTarget, work: ParkedWork): Promise<void> {
+  if (work.kind === 'record')
+    throw new CliFailure(ExitCode.incomplete, 'it is not a record of a row: see the runbook, "The archive is behind".');
+  const [archiver] = await stackOutputs(target, 'service', ['archiverFunction']);
+  const [bucket] = await stackOutputs(target, 'data', ['archiveBucket']);
+  const { client, tables, pacing } = await openTables(target);
+  const tools = {
+    archive: archivedLines(new S3Objects(s3Client(target), bucket)),
+    ledger: new DynamoDbLedgerRows(client, tables.ledger, pacing),
+    parts: () => new RowFiles(mkdtempSync(join(tmpdir(), 'payonce-redrive-'))),
+  };
+  const bounds = { fromMs: work.sinceMs, untilMs: work.untilMs };
+  const lambda = new LambdaClient(target);
+  // Of very many rows, one look names a part. Each look has other rows than the one before it.
+  for (let before: string | undefined; ; ) {
+    const { rows, broken } = await missingRows(tools, bounds, systemClock.nowMs());
+    for (const Records of lateRecords(rows))
+      await invoke(lambda, archiver, { Records, isLate: true } satisfies ArchiverRequest);
+    const [first] = rows;
+    const place = first && `${first.row.chain} ${first.row.sort}`;
+    if (place !== undefined && place !== before) {
+      before = place;
+      continue;
+    }
+    if (place !== undefined)
+      throw new CliFailure(ExitCode.incomplete, `the archiver did not archive ${place}: see the log of ${archiver}.`);
+    if (broken.length === 0) return;
+    const because = `${broken[0]} does not hold: see the runbook, "The Ledger was changed".`;
+    throw new CliFailure(ExitCode.incomplete, because);
+  }
+}

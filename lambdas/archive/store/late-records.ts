@@ -1,0 +1,34 @@
+import { KeyAttribute } from '../../kernel/contract/tables.ts';
+import { toStreamImage } from '../../kernel/platform/stream-images.ts';
+import type { ReadRow } from '../use/ledger-rows.ts';
+
+/** Lambda takes a request of at most 6 MB; a row has some kilobytes. Characters. */
+const LARGEST = 4_000_000;
+
+/** Rows of the Ledger as records of the Stream would have them, in batches that the archiver can be called with. */
+export function lateRecords(rows: readonly ReadRow[]): readonly (readonly unknown[])[] {
+  const batches: unknown[][] = [];
+  let left = 0;
+  for (const { row, item } of rows) {
+    const NewImage = toStreamImage(item);
+    const { [KeyAttribute.partition]: partition, [KeyAttribute.sort]: sort } = NewImage;
+    const { content } = row;
+    const writtenMs = content.kind === 'link' ? content.occurredAtMs : 0;
+    const dynamodb = {
+      // The archiver leaves it out: the place is no longer known.
+      SequenceNumber: '0',
+      ApproximateCreationDateTime: Math.floor(writtenMs / 1_000),
+      Keys: { [KeyAttribute.partition]: partition, [KeyAttribute.sort]: sort },
+      NewImage,
+    };
+    const record = { eventName: 'INSERT', dynamodb };
+    const { length } = JSON.stringify(record);
+    if (length > left || batches.length === 0) {
+      batches.push([]);
+      left = LARGEST;
+    }
+    batches.at(-1)?.push(record);
+    left -= length;
+  }
+  return batches;
+}

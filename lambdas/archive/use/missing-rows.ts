@@ -1,0 +1,46 @@
+import type { Bounds } from '../domain/judge-chain.ts';
+import { ARCHIVED_WITHIN_MS } from './audit-archive.ts';
+import { type LedgerRows, type ReadRow, wholeChain } from './ledger-rows.ts';
+import { type ArchiveLines, type RowParts, verifyRows } from './verify-rows.ts';
+
+export interface MissingRows {
+  /** Rows that the archive should have, and that hold. */
+  readonly rows: readonly ReadRow[];
+  /** Chains that do not hold. Nothing of them must come into the archive. */
+  readonly broken: readonly string[];
+}
+
+/**
+ * The rows of this time that the Ledger has and the archive does not, because their batch was parked. The Ledger is read completely: a row
+ * of any kind can be missing.
+ *
+ * @param nowMs Unix milliseconds
+ */
+export async function missingRows(
+  {
+    archive,
+    ledger,
+    parts: partsOf,
+  }: { readonly archive: ArchiveLines; readonly ledger: LedgerRows; readonly parts: () => RowParts },
+  bounds: Bounds,
+  nowMs: number,
+): Promise<MissingRows> {
+  const archivedUntilMs = nowMs - ARCHIVED_WITHIN_MS;
+  const parts = partsOf();
+  const { findings } = await verifyRows(
+    { archive, ledger, parts, save: () => undefined },
+    { bounds, archivedUntilMs },
+  ).finally(() => parts.close());
+  const missing = Map.groupBy(
+    findings.filter((finding) => finding.kind === 'not_archived'),
+    ({ chain }) => chain,
+  );
+  const broken = new Set(findings.flatMap((finding) => (finding.kind === 'chain_broken' ? [finding.chain] : [])));
+  const rows: ReadRow[] = [];
+  for (const [chain, found] of missing) {
+    if (broken.has(chain)) continue;
+    const sorts = new Set(found.map(({ sort }) => sort));
+    rows.push(...(await wholeChain(ledger, chain)).filter(({ row }) => sorts.has(row.sort)));
+  }
+  return { rows, broken: [...missing.keys()].filter((chain) => broken.has(chain)) };
+}
