@@ -2,8 +2,10 @@ import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync }
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { CloudFormationClient, DescribeStacksCommand } from '@aws-sdk/client-cloudformation';
 import { GetQueueAttributesCommand, ListQueuesCommand, SQSClient } from '@aws-sdk/client-sqs';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { stackNameOf } from '../../lambdas/kernel/contract/api.ts';
 import { type CdkApp, deploy, PAYONCE } from '../../local/cdk.ts';
 import { PROJECT } from '../../local/directories.ts';
 import { CREDENTIALS } from '../../local/emulator-environment.ts';
@@ -26,7 +28,7 @@ const CHANGED = {
 };
 /** What the functions are made of. */
 const SOURCES = ['bin', 'lib', 'lambdas', 'sandbox', 'console', 'package.json', 'tsconfig.json'];
-/** The code of the second deploy: each transition and each answer to a new payment has a field that the first code does not know. */
+/** The code of the next version: each transition and each answer to a new payment has a field that the first code does not know. */
 const NEXT_CODE = [
   {
     file: 'lambdas/payments/store/items.ts',
@@ -40,6 +42,24 @@ const NEXT_CODE = [
   },
 ];
 
+/** It deploys all functions, and then waits in vain for a signal: CloudFormation rolls the service back. */
+const REFUSED = [
+  { file: 'bin/app.ts', before: 'import { App, ', after: 'import { App, CfnWaitCondition, CfnWaitConditionHandle, ' },
+  {
+    file: 'bin/app.ts',
+    before: '\nconst app',
+    after: "import { CfnFunction } from 'aws-cdk-lib/aws-lambda';\n\nconst app",
+  },
+  {
+    file: 'bin/app.ts',
+    before: 'buildStacks(app);',
+    after: `const service = buildStacks(app)!.service;
+const handle = new CfnWaitConditionHandle(service, 'Signal').ref;
+const refused = new CfnWaitCondition(service, 'Refused', { handle, count: 1, timeout: '20' });
+for (const each of service.node.findAll()) if (each instanceof CfnFunction) refused.addDependency(each);`,
+  },
+];
+
 const { awsEndpoint: endpoint, region } = localAws();
 const sqs = new SQSClient({ endpoint, region, credentials: CREDENTIALS });
 let directory: string;
@@ -50,11 +70,11 @@ beforeAll(() => {
 afterAll(() => rmSync(directory, { recursive: true, force: true }));
 
 /** A copy of the program with the next code. */
-function nextApp(): Pick<CdkApp, 'command'> {
-  const copy = join(directory, 'next');
+function nextApp(name: string, changes: typeof NEXT_CODE = []): Pick<CdkApp, 'command'> {
+  const copy = join(directory, name);
   for (const source of SOURCES) cpSync(join(PROJECT, source), join(copy, source), { recursive: true });
   symlinkSync(join(PROJECT, 'node_modules'), join(copy, 'node_modules'));
-  for (const { file, before, after } of NEXT_CODE) {
+  for (const { file, before, after } of [...NEXT_CODE, ...changes]) {
     const text = readFileSync(join(copy, file), 'utf8');
     if (!text.includes(before)) throw new Error(`${file} has no line ${before}`);
     writeFileSync(join(copy, file), text.replace(before, after));
@@ -72,7 +92,7 @@ async function deployWith(
 }
 
 /** Each payment is looked at when the deploys have ended, which takes longer than paying. */
-const BETWEEN_PAYMENTS_MS = 1_000;
+const BETWEEN_PAYMENTS_MS = 2_000;
 /** How often a payer retries a request, at a second each. */
 const MAX_RETRIES = 120;
 /** Answers that a retry heals. The emulator ends a function's processes when it is deployed (502). AWS lets them finish. */
@@ -107,6 +127,11 @@ class Payers {
     return result;
   }
 
+  /** Which code took payments, from one of them on. */
+  versions(from = 0): ReadonlySet<unknown> {
+    return new Set([...this.paid.values()].slice(from).map(({ json }) => json['made_by']));
+  }
+
   async #answered(status: number, request: () => Promise<ApiAnswer>): Promise<ApiAnswer> {
     for (let retry = 0; retry < MAX_RETRIES; retry += 1) {
       const answer = await request();
@@ -132,21 +157,37 @@ async function deadLetters(): Promise<readonly string[]> {
   return kept.filter((_, index) => counts[index] !== '0');
 }
 
-/** Three deploys from the command line take minutes, so only `npm run prove` makes them. */
+async function statusOfService(): Promise<string | undefined> {
+  const StackName = stackNameOf('service', ENVIRONMENT);
+  const stacks = new CloudFormationClient({ endpoint, region, credentials: CREDENTIALS });
+  return (await stacks.send(new DescribeStacksCommand({ StackName }))).Stacks?.[0]?.StackStatus;
+}
+
+/** Four deploys from the command line take minutes, so only `npm run prove` makes them. */
 whole(test, { slice: test.skip })(
-  'payments during a deploy of other settings and code, and of the earlier code again, get only answers that a retry heals, and one charge each',
+  'payments during a deploy that is rolled back, one of other settings and code, and one of the earlier code again, get only answers that a retry heals, and one charge each',
   async () => {
     const before = await deployWith({});
     const api = new ApiClient(before, before.apiKey);
     const payers = new Payers(api);
-    const after = await payers.during(deployWith(CHANGED, nextApp()));
+    const refused = deployWith({}, nextApp('refused', REFUSED)).then(() => 'deployed', String);
+    expect(await payers.during(refused)).toContain('cdk deploy failed');
+    expect(await statusOfService()).toBe('UPDATE_ROLLBACK_COMPLETE');
+    // The next code took payments until it was rolled back.
+    expect(payers.versions()).toEqual(new Set([undefined, 'next']));
+    const rolledBack = await api.payUntilAnswered({ key: 'rolled-back' });
+    expect(rolledBack.json).not.toHaveProperty('made_by');
+    payers.paid.set('rolled-back', rolledBack);
+
+    const paidBefore = payers.paid.size;
+    const after = await payers.during(deployWith(CHANGED, nextApp('next')));
     expect([after.tables, after.apiUrl]).toEqual([before.tables, before.apiUrl]);
     const back = await payers.during(deployWith(CHANGED));
     expect([back.tables, back.apiUrl]).toEqual([before.tables, before.apiUrl]);
 
     expect(payers.unhealed).toEqual([]);
     // Both codes took payments, and each reads the rows of the other.
-    expect(new Set([...payers.paid.values()].map(({ json }) => json['made_by']))).toEqual(new Set([undefined, 'next']));
+    expect(payers.versions(paidBefore)).toEqual(new Set([undefined, 'next']));
     for (const [key, { text, json }] of payers.paid) {
       const id = String(json['id']);
       const replay = await api.payUntilAnswered({ key });
