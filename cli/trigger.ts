@@ -24,6 +24,7 @@ const paid = (source: string, more: Readonly<Record<string, unknown>> = {}, chan
 export const SCENARIOS: Readonly<Record<string, Scenario>> = {
   'payment.processing': paid('tok_async'),
   'payment.requires_action': paid('tok_action'),
+  'payment.review_required': paid('tok_async_short'),
   'payment.authorized': paid('tok_ok', { capture: 'manual' }),
   'payment.completed': paid('tok_ok'),
   'payment.failed': paid('tok_declined'),

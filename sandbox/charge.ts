@@ -32,8 +32,8 @@ export type Decision = Change | NoChange | Refusal;
 /** The first state of a charge. */
 export type Beginning = 'succeed' | 'decline' | 'wait' | 'ask';
 
-/** The outcome of a pending charge. */
-export type Ending = 'succeed' | 'decline' | 'refuse';
+/** The outcome of a pending charge. `succeed_short`: it takes half of the amount, as a bank may that approves a part. */
+export type Ending = 'succeed' | 'succeed_short' | 'decline' | 'refuse';
 
 const FAILURES = {
   decline: { code: 'card_declined', message: 'The card was declined.' },
@@ -98,14 +98,15 @@ export function end(charge: Charge, ending: Ending): Change | NoChange {
 }
 
 function ended(charge: Charge, ending: Ending): Charge {
-  if (ending !== 'succeed') {
+  if (ending === 'decline' || ending === 'refuse') {
     return { ...charge, status: 'declined', failure: FAILURES[ending], action_url: null };
   }
   const capturing = charge.capture === 'automatic';
+  const taken = ending === 'succeed_short' ? Math.ceil(charge.amount / 2) : charge.amount;
   return {
     ...charge,
     status: capturing ? 'succeeded' : 'authorized',
-    amount_captured: capturing ? charge.amount : 0,
+    amount_captured: capturing ? taken : 0,
     failure: null,
     action_url: null,
   };

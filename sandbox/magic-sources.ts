@@ -20,6 +20,7 @@ import type { AdvanceTask } from './tasks.ts';
  * | tok_unauthorized          | not charged, 401                                           | not charged, 401       |
  * | tok_async                 | pending, 201; charged after 2 s                            |                        |
  * | tok_async_declined        | pending, 201; declined after 2 s                           |                        |
+ * | tok_async_short           | pending, 201; only half of it is charged after 2 s         |                        |
  * | tok_action                | requires_action, 201; the payer decides at its action_url  |                        |
  * | tok_callback_twice        | charged, 201; its event is sent twice at once              |                        |
  * | tok_callback_first        | charged; its event is sent first, then 201                 |                        |
@@ -106,6 +107,7 @@ const MAGIC_SOURCES: ReadonlyMap<string, MagicSource> = new Map([
   ['tok_unauthorized', always(UNAUTHORIZED)],
   ['tok_async', always({ ...PENDING, sequel: { to: 'succeed', afterSeconds: 2 } })],
   ['tok_async_declined', always({ ...PENDING, sequel: { to: 'decline', afterSeconds: 2 } })],
+  ['tok_async_short', always({ ...PENDING, sequel: { to: 'succeed_short', afterSeconds: 2 } })],
   ['tok_action', always({ effect: 'ask', answer: PROMPT })],
   ['tok_callback_twice', always({ ...CHARGED, callback: 'twice' })],
   ['tok_callback_first', always({ ...CHARGED, callback: 'before_answer' })],

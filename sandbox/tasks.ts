@@ -21,7 +21,7 @@ const deliverTask = z.strictObject({
 const advanceTask = z.strictObject({
   kind: z.literal('advance'),
   chargeId: z.string(),
-  to: z.enum(['succeed', 'decline', 'dispute', 'succeed_refund', 'fail_refund']),
+  to: z.enum(['succeed', 'succeed_short', 'decline', 'dispute', 'succeed_refund', 'fail_refund']),
   attempt: z.int().positive(),
   /** The id of the dispute to open or the refund to end. It is the same for every delivery of the task. */
   partId: z.string().nullable(),

@@ -105,6 +105,7 @@ describe('payonce trigger', () => {
       const [, status] = / is (\w+)\. The event /.exec(line ?? '') ?? [];
       const expected: Readonly<Record<string, string>> = {
         'payment.processing': 'processing',
+        'payment.review_required': 'processing',
         'payment.requires_action': 'requires_action',
         'payment.authorized': 'requires_capture',
         'payment.completed': 'succeeded',

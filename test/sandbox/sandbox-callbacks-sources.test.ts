@@ -60,6 +60,14 @@ describe('magic sources whose charges change without a request', () => {
     expect(arrived()).toEqual(['charge.pending', 'charge.declined']);
   });
 
+  test('tok_async_short: pending, and half of it is charged after 2 seconds', async () => {
+    const { id } = await made('tok_async_short');
+    await sandbox.runFor(2 * SECOND_MS);
+    const { amount, amount_captured: captured, status } = await harness.read(id);
+    expect([status, captured]).toEqual(['succeeded', Math.ceil(amount / 2)]);
+    expect(arrived()).toEqual(['charge.pending', 'charge.succeeded']);
+  });
+
   test('the same key answers with the charge as it is now', async () => {
     const answer = await harness.charge('tok_async', {}, 'k1');
     await sandbox.runFor(2 * SECOND_MS);
