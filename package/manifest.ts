@@ -52,7 +52,7 @@ export function manifestOf({ name, version, description, license, dependencies, 
     bin: { payonce: 'bin/payonce.mjs' },
     exports: { ...Object.fromEntries(exported), './package.json': './package.json' },
     files: ['bin', 'cdk.json', 'dist', 'functions', 'types', 'THIRD-PARTY-LICENSES'],
-    engines: { node: '>=20' },
+    engines: { node: '>=20.3' },
     peerDependencies: Object.fromEntries(ranges),
     // The client needs none of them.
     peerDependenciesMeta: Object.fromEntries(peers.map((peer) => [peer, { optional: true }])),

@@ -1,0 +1,154 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import { tmpdir } from 'node:os';
+import { delimiter, join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { text } from 'node:stream/consumers';
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { createClient } from '../../client/client.ts';
+import { memoryKeys } from '../../client/key-store.ts';
+import { PROJECT } from '../../local/directories.ts';
+import { StateFile } from '../../local/state-file.ts';
+import { runJob } from '../jobs/run-job.ts';
+import { listenOnLoopback, stopListening } from '../sandbox/sandbox-listen.ts';
+import { blocksOf } from '../support/documents.ts';
+import { askSandbox, localAws } from '../support/local-aws.ts';
+import { until } from '../support/until.ts';
+
+/*
+ * What somebody new does who has read the README alone: its lines are run by a shell, one after another, against the deployed stack.
+ * A platform team's job is in test/package/platform-team.deployed.test.ts.
+ */
+
+const aws = localAws();
+const client = createClient({ url: aws.apiUrl, apiKey: aws.apiKey, keys: memoryKeys() });
+let folder: string;
+const background: ChildProcess[] = [];
+beforeAll(() => {
+  folder = mkdtempSync(join(tmpdir(), 'payonce-newcomer-'));
+  // As `npm start` leaves it, and npx without its search for packages.
+  mkdirSync(join(folder, 'bin'));
+  new StateFile(folder).write(aws);
+  const npx = `#!/bin/sh\ntool=$1; shift\ncase $tool in\n  node) exec '${process.execPath}' "$@" ;;\n  payonce) exec '${process.execPath}' '${PROJECT}/cli/payonce.mjs' --directory '${folder}' "$@" ;;\nesac\n`;
+  writeFileSync(join(folder, 'bin', 'npx'), npx, { mode: 0o755 });
+});
+afterAll(() => {
+  // Each is the leader of a group of its own.
+  for (const { pid } of background) if (pid !== undefined) process.kill(-pid, 'SIGKILL');
+  rmSync(folder, { recursive: true, force: true });
+});
+
+/** The lines of a section, without comments. */
+const linesOf = (heading: string, block: number): readonly string[] =>
+  (blocksOf('README.md', heading, 'sh')[block] ?? '')
+    .split('\n')
+    .map((line) => line.replace(/\s+# .*$/, ''))
+    .filter((line) => line !== '');
+
+class Shell {
+  readonly #environment: Record<string, string | undefined>;
+  /** What stands for `pay_…` and so on, by what was printed. */
+  readonly #ids = new Map<string, string>([['ten_', aws.tenantId]]);
+
+  constructor(environment: Readonly<Record<string, string>>) {
+    const PATH = [join(folder, 'bin'), process.env['PATH']].join(delimiter);
+    this.#environment = { ...process.env, PATH, API: aws.apiUrl, KEY: aws.apiKey, ...environment };
+  }
+
+  /** Runs a line. One that ends in `&` goes on. @returns what it printed */
+  async run(line: string): Promise<string> {
+    const [, assignments] = /^export (.*)$/.exec(line) ?? [];
+    if (assignments !== undefined) {
+      const named = await this.#end(`export ${assignments}; env`);
+      for (const [, name = '', value = ''] of named.matchAll(/^(PAYONCE_\w+|WEBHOOK_\w+)=(.*)$/gm))
+        this.#environment[name] = value;
+      return '';
+    }
+    if (!line.endsWith('&')) return this.#end(line);
+    const options = { cwd: PROJECT, env: this.#environment, detached: true, stdio: 'ignore' } as const;
+    background.push(spawn('sh', ['-c', line.slice(0, -1)], options));
+    return '';
+  }
+
+  async #end(line: string): Promise<string> {
+    const words = [...this.#ids].reduce((all, [prefix, id]) => all.replaceAll(`${prefix}…`, id), line);
+    expect(words).not.toContain('…');
+    const child = spawn('sh', ['-c', words], { cwd: PROJECT, env: this.#environment });
+    const [printed, failed] = await Promise.all([text(child.stdout), text(child.stderr)]);
+    const [id, prefix = ''] = /\b(pay_)[a-z2-7]{32}\b/.exec(printed) ?? [];
+    if (id !== undefined) this.#ids.set(prefix, id);
+    return `${printed}${line.startsWith('npx') ? failed : ''}`;
+  }
+
+  /** From now on, this stands for its prefix. */
+  means(prefix: string, id: string): void {
+    this.#ids.set(prefix, id);
+  }
+}
+
+test('a developer’s shop is paid once and told, by the lines of the README', async () => {
+  const free = createServer();
+  const { port } = new URL(await listenOnLoopback(free));
+  await stopListening(free);
+  const shell = new Shell({ PORT: port, DATABASE: join(folder, 'shop.db') });
+  const page = `http://localhost:${port}`;
+  const lines = linesOf('Client', 0).map((line) => line.replaceAll('http://localhost:3000', page));
+  const [settings = '', shop = '', listen = '', buy = '', other = '', look = '', ...more] = lines;
+  expect(more).toEqual([]);
+  for (const line of [settings, shop, listen]) await shell.run(line);
+  await until(async () => (await fetch(page).catch(() => undefined))?.ok);
+
+  expect(await shell.run(buy)).toContain('<b>paid</b>');
+  expect(await shell.run(buy)).toContain('<b>paid</b>');
+  const database = new DatabaseSync(join(folder, 'shop.db'), { readOnly: true });
+  const row = database.prepare("SELECT order_id FROM purchases WHERE id = 'my-tea'").get();
+  database.close();
+  const { payment } = await client.orders.retrieve(String(row?.['order_id']));
+  const { data } = (await (await askSandbox(`/charges?payment=${payment}`)).json()) as Charges;
+  expect(data).toMatchObject([{ amount_captured: 2_000, amount_refunded: 0 }]);
+  expect(await shell.run(other)).toContain('<b>pending</b>');
+  await until(async () => {
+    await runJob(aws, 'resolve');
+    return (await shell.run(look)).includes('<b>canceled</b>') || undefined;
+  });
+});
+
+test('an operator ends a stuck payment, rolls a leaked key and redrives a letter, by the lines of the README', async () => {
+  const shell = new Shell({});
+  const [trigger = '', list = '', timeline = '', decide = '', keys = '', roll = '', fails = '', letters = '', ...rest] =
+    linesOf('Operate it', 0);
+  expect(rest).toEqual(['npx payonce redrive --local']);
+
+  const [stuck = ''] = /pay_\w+/.exec(await shell.run(trigger)) ?? [];
+  await until(async () => (await shell.run(list)).includes(stuck) || undefined);
+  shell.means('pay_', stuck);
+  expect(await shell.run(timeline)).toContain('payment.review_required');
+  expect(await shell.run(decide)).toContain('failed');
+  await until(async () => {
+    await runJob(aws, 'resolve');
+    const { data } = (await (await askSandbox(`/charges?payment=${stuck}`)).json()) as Charges;
+    return data[0]?.amount_captured === 500 && data[0].amount_refunded === 500 ? true : undefined;
+  });
+
+  const create = `npx payonce keys create --tenant ${aws.tenantId} --name leaked --mode test --local`;
+  const leaked = (await shell.run(create)).trim();
+  const read = async (apiKey: string) =>
+    fetch(`${aws.apiUrl}/v1/balances`, { headers: { authorization: `Bearer ${apiKey}` } });
+  expect((await read(leaked)).status).toBe(200);
+  const [id = ''] = /^key_\w+(?=.* leaked .*)/m.exec(await shell.run(keys)) ?? [];
+  shell.means('key_', id);
+  const fresh = (await shell.run(roll)).trim();
+  expect((await read(fresh)).status).toBe(200);
+  await until(async () => (await read(leaked)).status === 401 || undefined);
+
+  const to = `account@${crypto.randomUUID()}.example.com`;
+  const [order = ''] = /ord_\w+/.exec(await shell.run(fails.replace('account@example.com', to))) ?? [];
+  await until(async () => (await shell.run(letters)).includes(order) || undefined);
+  expect(await shell.run(rest[0] ?? '')).toMatch(/^calls of vendors +[1-9]/m);
+  expect(await shell.run(letters)).not.toContain(order);
+});
+
+interface Charges {
+  readonly data: readonly { readonly amount_captured: number; readonly amount_refunded: number }[];
+}
