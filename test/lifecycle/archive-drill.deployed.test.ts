@@ -1,0 +1,148 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { DeleteTableCommand, UpdateTableCommand } from '@aws-sdk/client-dynamodb';
+import { LambdaClient, ListEventSourceMappingsCommand, UpdateEventSourceMappingCommand } from '@aws-sdk/client-lambda';
+import { ScanCommand } from '@aws-sdk/lib-dynamodb';
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { stackOutput } from '../../cli/deployment.ts';
+import { NO_BOUNDS } from '../../lambdas/archive/domain/judge-chain.ts';
+import { archivedRows } from '../../lambdas/archive/store/archived-lines.ts';
+import { s3Client } from '../../lambdas/archive/store/s3-archive.ts';
+import { S3Objects } from '../../lambdas/archive/store/s3-objects.ts';
+import { documentClient } from '../../lambdas/kernel/platform/document-client.ts';
+import { deploy, PAYONCE } from '../../local/cdk.ts';
+import { CREDENTIALS } from '../../local/emulator-environment.ts';
+import { connect, type LocalKeys } from '../../local/local-aws.ts';
+import { runJob } from '../jobs/run-job.ts';
+import { ApiClient } from '../support/api-client.ts';
+import { payonce } from '../support/command-line.ts';
+import { dynamoDbClient, localAws } from '../support/local-aws.ts';
+import { whole } from '../support/prove.ts';
+import { until } from '../support/until.ts';
+
+const ENVIRONMENT = 'drill';
+const local = localAws();
+const target = {
+  environment: ENVIRONMENT,
+  endpoint: local.awsEndpoint,
+  region: local.region,
+  credentials: CREDENTIALS,
+};
+let directory: string;
+// Hooks run only if the test does.
+beforeAll(() => {
+  directory = mkdtempSync(join(tmpdir(), 'payonce-drill-'));
+});
+afterAll(() => rmSync(directory, { recursive: true, force: true }));
+
+async function deployWith(settings: Readonly<Record<string, string>>, keys?: LocalKeys) {
+  const context = { ...PAYONCE.context, 'payonce:environment': ENVIRONMENT, ...settings };
+  const run = { endpoint: local.awsEndpoint, directory, report: () => undefined };
+  const outputs = await deploy(run, { context });
+  return connect(local.awsEndpoint, outputs, { environment: ENVIRONMENT, ...(keys === undefined ? {} : { keys }) });
+}
+
+async function command(...words: readonly string[]): Promise<Record<string, unknown>> {
+  const { code, said } = await payonce(local, ...words, '--environment', ENVIRONMENT, '--json');
+  if (code !== 0) throw new Error(said);
+  return JSON.parse(said) as Record<string, unknown>;
+}
+
+const minute = (timeMs: number): number => Math.floor(timeMs / 60_000);
+
+async function stopArchiver(): Promise<void> {
+  const lambda = new LambdaClient(target);
+  const FunctionName = await stackOutput(target, 'service', 'archiverFunction');
+  const { EventSourceMappings = [] } = await lambda.send(new ListEventSourceMappingsCommand({ FunctionName }));
+  expect(EventSourceMappings).toHaveLength(1);
+  for (const { UUID } of EventSourceMappings)
+    await lambda.send(new UpdateEventSourceMappingCommand({ UUID, Enabled: false }));
+}
+
+/**
+ * The drill of the runbook with the archive alone: the Ledger is lost while payments run, and no backup of it is there. Two deploys take
+ * minutes, so only `npm run prove` makes them.
+ */
+whole(test, { slice: test.skip })(
+  'a Ledger that is lost while payments run is made from the archive, adopted and verified, and what the archive lacked is found in the processor’s books',
+  async () => {
+    const before = await deployWith({});
+    const { tenantId, apiKey, operatorKey } = before;
+    const api = new ApiClient(before, apiKey);
+    const charges = async (id: unknown): Promise<readonly Record<string, unknown>[]> => {
+      const answer = await fetch(`${before.sandboxUrl}/charges?payment=${String(id)}`, {
+        headers: { authorization: `Bearer ${before.sandboxSecret}` },
+      });
+      return ((await answer.json()) as { data: Record<string, unknown>[] }).data;
+    };
+    const kept = await api.payUntilAnswered({ key: 'kept' });
+    const held = await api.payUntilAnswered({ key: 'held', body: { capture: 'manual' } });
+    expect([kept.status, held.status]).toEqual([201, 201]);
+    const bucket = (await stackOutput(target, 'data', 'archiveBucket')) ?? '';
+    const archive = archivedRows(new S3Objects(s3Client(target), bucket), NO_BOUNDS);
+    for (const { json } of [kept, held])
+      await until(
+        async () => (await archive.chain(`PAY#${String(json['id'])}`, undefined)).rows.length >= 2 || undefined,
+      );
+
+    // The archive is behind when the table is lost.
+    await stopArchiver();
+    const forgotten = await api.payUntilAnswered({ key: 'forgotten' });
+    expect(forgotten.status).toBe(201);
+    const over = new AbortController();
+    const asked: string[] = [];
+    const paying = (async () => {
+      for (let number = 0; !over.signal.aborted; number += 1) {
+        asked.push(`running-${number}`);
+        await api.pay({ key: `running-${number}` }).catch(() => undefined);
+      }
+    })();
+    await until(async () => asked.length > 2 || undefined);
+    const lost = before.tables.ledger;
+    await dynamoDbClient().send(new UpdateTableCommand({ TableName: lost, DeletionProtectionEnabled: false }));
+    await dynamoDbClient().send(new DeleteTableCommand({ TableName: lost }));
+    const lostAtMs = Date.now();
+    const met = asked.length;
+    await until(async () => asked.length > met + 1 || undefined);
+
+    const rebuilt = `${lost}-rebuilt`;
+    const { restoredTables, ...copied } = await command('tables', 'rebuild', rebuilt);
+    expect(copied).toMatchObject({ different: [], unreadable: [] });
+    const adopted = { 'payonce:restoredTables': JSON.stringify(restoredTables), 'payonce:claimsLost': 'true' };
+    const after = await deployWith(adopted, { tenantId, apiKey, operatorKey });
+    expect(after.tables.ledger).toBe(rebuilt);
+    over.abort();
+    await paying;
+    // All that the new Ledger has is in the archive.
+    expect(await command('verify')).toMatchObject({ findings: [] });
+    await command('tables', 'recover');
+    await command('views', 'rebuild', '--state', join(directory, 'views.json'), '--settle', '60');
+
+    const capture = `/v1/payments/${String(held.json['id'])}/capture`;
+    const captured = await api.send('POST', capture, { headers: { 'idempotency-key': 'capture' } });
+    expect(captured.json).toMatchObject({ status: 'succeeded' });
+    expect((await api.send('GET', `/v1/payments/${String(kept.json['id'])}`)).text).toBe(kept.text);
+    expect((await api.send('GET', `/v1/payments/${String(forgotten.json['id'])}`)).status).toBe(404);
+    expect((await api.payUntilAnswered({ key: 'new' })).status).toBe(201);
+
+    const system = { ...local, ...after };
+    await runJob(system, 'resolve');
+    // A run compares up to the last whole minute. The lost charges may be of the current one.
+    await until(async () => minute(Date.now()) > minute(lostAtMs) || undefined);
+    await runJob(system, 'reconcile-recent');
+    const { Items = [] } = await documentClient(dynamoDbClient()).send(
+      new ScanCommand({ TableName: after.tables.views, ConsistentRead: true }),
+    );
+    const mismatches = JSON.stringify(Items.filter(({ pk }) => String(pk).startsWith('MISMATCH')));
+    expect(mismatches).toContain(String(forgotten.json['id']));
+    for (const agreed of [kept, held]) expect(mismatches).not.toContain(agreed.json['id']);
+
+    // Each payment that was asked for meanwhile is charged at most once, whatever its client does.
+    for (const key of asked.slice(0, met + 2)) {
+      const { json } = await api.pay({ key });
+      if (typeof json['id'] === 'string') expect(await charges(json['id'])).toHaveLength(1);
+    }
+    expect(await charges(forgotten.json['id'])).toHaveLength(1);
+  },
+);
