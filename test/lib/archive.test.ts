@@ -88,6 +88,33 @@ describe('the bucket of the archive', () => {
   });
 });
 
+/** What removes a version, passes over its lock, or changes what protects it: each with other words for the same. */
+const REMOVING = /^s3:(\*|Delete|Bypass|PutObjectRetention|PutObjectLegalHold|PutBucket|PutLifecycle|Put\*|.*Replicat)/;
+
+test.each([
+  ['here', archived],
+  ['elsewhere', away],
+])(
+  'no role of any stack may remove a version, lift its lock, or change what protects a bucket that is %s',
+  (_where, { data, service, sandbox, archive }) => {
+    const stacks = [data, service, sandbox, archive].flatMap((stack) => (stack === undefined ? [] : [present(stack)]));
+    const allowed = stacks.flatMap((template) =>
+      [...statementsByOwner(template)].flatMap(([owner, statements]) =>
+        statements.flatMap(({ Effect, Action }) =>
+          Effect === 'Allow' ? [Action].flat().map((action) => ({ owner, action })) : [],
+        ),
+      ),
+    );
+    expect(allowed.length).toBeGreaterThan(0);
+    expect(allowed.filter(({ action }) => action === '*' || REMOVING.test(action))).toEqual([]);
+    // A role with a managed policy could do it, too.
+    for (const template of stacks)
+      expect(JSON.stringify(template.findResources('AWS::IAM::Role'))).not.toMatch(
+        /:aws:policy\/(AmazonS3FullAccess|AdministratorAccess|PowerUserAccess)/,
+      );
+  },
+);
+
 describe('the archiver', () => {
   test('reads every record of the Stream, cuts what fails, and gives nothing up before 20 hours', () => {
     const mappings = Object.values(present(archived.service).findResources('AWS::Lambda::EventSourceMapping')) as {

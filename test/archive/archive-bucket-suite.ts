@@ -1,0 +1,127 @@
+import { beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { archiveObject, LATE_PREFIX, LINES_PREFIX } from '../../lambdas/archive/domain/archive-object.ts';
+import { NO_BOUNDS } from '../../lambdas/archive/domain/judge-chain.ts';
+import { archivedLines } from '../../lambdas/archive/store/archived-lines.ts';
+import { StoredManifests } from '../../lambdas/archive/store/stored-manifests.ts';
+import { type ArchiveObjects, archiveLines } from '../../lambdas/archive/use/archive-lines.ts';
+import type { StoredObjects } from '../../lambdas/archive/use/stored-objects.ts';
+import { verifyManifests } from '../../lambdas/archive/use/verify-manifests.ts';
+import { verifyRows } from '../../lambdas/archive/use/verify-rows.ts';
+import { writeManifests } from '../../lambdas/archive/use/write-manifests.ts';
+import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
+import { SimulatedClock } from '../support/simulated-clock.ts';
+import { streamLine, streamRecord } from './memory-archive.ts';
+import { type Fields, ledgerOf, rowFiles, someLedger } from './verify-world.ts';
+
+type Bucket = ArchiveObjects & StoredObjects;
+
+class Killed extends Error {}
+
+/** A bucket whose client dies at one call, before or after it takes effect. */
+function killedAt(bucket: Bucket, call: number, isAfter: boolean): ArchiveObjects {
+  let calls = 0;
+  return {
+    put: async (object) => {
+      calls += 1;
+      if (calls !== call) return bucket.put(object);
+      if (isAfter) await bucket.put(object);
+      throw new Killed();
+    },
+  };
+}
+
+/** The contract of every bucket of the archive. @param make an empty bucket */
+export function describeArchiveBucket(name: string, make: () => Promise<Bucket>): void {
+  let bucket: Bucket;
+  let ledger: readonly Fields[] = [];
+  let nowMs = 0;
+  beforeAll(async () => {
+    ledger = await someLedger();
+    nowMs = Math.max(...ledger.map(({ occurredAtMs }) => Number(occurredAtMs)));
+  });
+  beforeEach(async () => {
+    bucket = await make();
+  });
+
+  const lines = () => ledger.map((row, index) => streamLine(streamRecord(row, index)));
+  const objectOf = (index: number, lateAtMs?: number) => {
+    const line = lines()[index];
+    if (line === undefined) throw new Error('there are rows');
+    return archiveObject(systemDigest, [line], lateAtMs);
+  };
+  const archive = (objects: ArchiveObjects, begin: number, end: number) => {
+    const clock = new SimulatedClock(nowMs);
+    const tools = { objects, digest: systemDigest, clock, entropy: { fraction: () => 0.5 }, report: () => {} };
+    return archiveLines(tools, lines().slice(begin, end), nowMs);
+  };
+  const findings = async () => {
+    const parts = rowFiles();
+    const tools = { archive: archivedLines(bucket), ledger: ledgerOf(ledger), parts, save: () => undefined };
+    const { findings: found } = await verifyRows(tools, { bounds: NO_BOUNDS });
+    parts.close();
+    return found;
+  };
+
+  describe(`the ${name} bucket of the archive`, () => {
+    test('stores an object once, and its first text stays', async () => {
+      const object = objectOf(0);
+      expect(await bucket.put(object)).toBe('written');
+      expect(await bucket.put(object)).toBe('there');
+      const forged = 'é\n';
+      const sha256 = systemDigest.sha256(forged);
+      expect(await bucket.put({ name: object.name, text: forged, sha256 })).toBe('there');
+      expect(await bucket.text(object.name)).toBe(object.text);
+      expect(await bucket.text(`${object.name}x`)).toBeUndefined();
+      const other = { name: `${LINES_PREFIX}of-bytes`, text: forged, sha256 };
+      await bucket.put(other);
+      expect(await bucket.text(other.name)).toBe(forged);
+    });
+
+    test('has one writer of a name, of many at the same time', async () => {
+      const ends = await Promise.all([1, 2, 3, 4].map(() => bucket.put(objectOf(1))));
+      expect(ends.filter((end) => end === 'written')).toHaveLength(1);
+    });
+
+    test('lists names of a prefix in ascending order, after a text, at most so many', async () => {
+      const objects = [objectOf(2), objectOf(0), objectOf(0, nowMs), objectOf(1)];
+      for (const object of objects) await bucket.put(object);
+      await bucket.put({ ...objectOf(3), name: 'manifests/00000001.json' });
+      const names = objects.map((object) => object.name).sort();
+      expect(await bucket.names(LINES_PREFIX, '', 10)).toEqual(names);
+      expect(await bucket.names(LINES_PREFIX, LINES_PREFIX, 2)).toEqual(names.slice(0, 2));
+      expect(await bucket.names(LINES_PREFIX, names[1] ?? '', 10)).toEqual(names.slice(2));
+      expect(names.at(-1)).toContain(LATE_PREFIX);
+      expect(await bucket.names('manifests/', 'manifests/00000001.json', 10)).toEqual([]);
+    });
+
+    test.each([false, true])(
+      'has every row with equal bytes though the archiver is killed at every call (after it took effect: %s), and batches come twice and in other parts',
+      async (isAfter) => {
+        const all = ledger.length;
+        const parts = [0, Math.ceil(all / 3), Math.ceil((2 * all) / 3), all];
+        for (const [index, end] of parts.slice(1).entries()) {
+          const begin = parts[index] ?? 0;
+          await expect(archive(killedAt(bucket, 1, isAfter), begin, end)).rejects.toThrow(Killed);
+          // Lambda cuts the batch in two; the first half is killed again, and the second is delivered twice.
+          const middle = Math.ceil((begin + end) / 2);
+          await expect(archive(killedAt(bucket, 1, isAfter), begin, middle)).rejects.toThrow(Killed);
+          await archive(bucket, begin, middle);
+          for (let time = 0; time < 2; time += 1) await archive(bucket, middle, end);
+        }
+        expect(await findings()).toEqual([]);
+      },
+    );
+
+    test('has one manifest of an hour, of two writers at the same time, which lists everything', async () => {
+      await archive(bucket, 0, 4);
+      await archive(bucket, 4, ledger.length);
+      const clock = new SimulatedClock(nowMs + 60_000);
+      const manifests = new StoredManifests(bucket);
+      const write = () => writeManifests({ manifests, digest: systemDigest, clock }, clock.nowMs() + 1);
+      const written = await Promise.all([write(), write()]);
+      expect(written.flat()).toHaveLength(1);
+      const verified = await verifyManifests({ manifests, digest: systemDigest }, NO_BOUNDS, clock.nowMs());
+      expect(verified).toEqual({ manifests: 1, objects: 2, findings: [] });
+    });
+  });
+}
