@@ -7,6 +7,7 @@ import {
   activityEntryQuery,
   activityQuery,
   annotationBody,
+  balancesQuery,
   correctionBody,
   decisionBody,
   entriesQuery,
@@ -72,8 +73,10 @@ export const ledgerPaths: ZodOpenApiPathsObject = {
       description:
         'The sums of all entries, by account and currency. `balance` is given in the direction of the account (`normal_balance`). Over ' +
         'all accounts of a currency, `debit` and `credit` have the same sum. The amount that can be paid out is `merchant_payable` ' +
-        'less `refunds`, `fees` and `disputes`. The balances are made from events and lag by about a second.',
+        'less `refunds`, `fees` and `disputes`. The balances are made from events and lag by about a second. `at` shows them as they were; ' +
+        'an entry is never added to the past, except by an event that is delivered late.',
       scope: Scopes.ledgerRead,
+      query: balancesQuery,
       answers: { 200: { description: 'The balances.', schema: balanceList } },
       problems: ['balance_too_large'],
     }),

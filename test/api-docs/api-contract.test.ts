@@ -98,6 +98,14 @@ const SEARCHED_RANGE: Rule = {
     created_to: 1 + (Number(query['created_to'] ?? 0) % (31 * 86_400)),
   }),
 };
+const DAY_OR_DAYS: Rule = {
+  of: 'query',
+  described: /Not together with `from` and `to`/,
+  keep: ({ day, from, to, ...query }) =>
+    day !== undefined || from === undefined
+      ? { ...query, ...(day === undefined ? {} : { day }) }
+      : { ...query, from, ...(Date.parse(to as string) >= Date.parse(from as string) ? { to } : {}) },
+};
 const DAYS: Rule = {
   of: 'query',
   described: /at most 92 days with `from`/,
@@ -109,6 +117,7 @@ const DAYS: Rule = {
 
 const RULES: Readonly<Record<string, readonly Rule[]>> = {
   createPayment: [LARGEST, METADATA],
+  listLedgerEntries: [DAY_OR_DAYS],
   listPayments: [ONE_LOOKUP, SHORT_RANGE],
   createOrder: [LARGEST],
   getVolumes: [DAYS],

@@ -73,6 +73,31 @@ describe('the balances', () => {
     ]);
   });
 
+  test('at a time are those of the entries before it', async () => {
+    const seconds = () => Math.floor(harness.clock.nowMs() / 1000);
+    await harness.paid('k-1');
+    harness.clock.advance(60_000);
+    const between = seconds();
+    await harness.paid('k-2', { amount: 250 });
+    const netAt = async (query: string) =>
+      dataOf(await harness.get(`/v1/balances${query}`)).map(({ account, balance }) => [account, balance]);
+    const of = (amount: number) => [
+      ['processor_clearing', amount],
+      ['merchant_payable', amount],
+    ];
+    expect(await netAt(`?at=${between}`)).toEqual(of(1000));
+    expect(await netAt(`?at=${seconds() + 1}`)).toEqual(of(1250));
+    expect(await netAt(`?at=${between - 3600}`)).toEqual([]);
+    expect((await harness.get('/v1/balances?at=yesterday')).body).toMatchObject({
+      code: 'invalid_request',
+      param: 'at',
+    });
+    expect((await harness.get('/v1/balances?until=1')).body).toMatchObject({
+      code: 'unknown_parameter',
+      param: 'until',
+    });
+  });
+
   test('of a merchant without payments are none', async () => {
     expect((await harness.get('/v1/balances')).body).toEqual({ object: 'list', data: [], has_more: false });
   });

@@ -79,6 +79,11 @@ describe('the entries of the Ledger', () => {
     expect((await asked('day=2026-03-01')).map(({ payment }) => payment)).toEqual([first, first]);
     expect((await asked('day=2026-03-02')).map(({ payment }) => payment)).toEqual([next, next]);
     expect(await asked('day=2026-02-28')).toEqual([]);
+    const both = [first, first, next, next];
+    expect((await asked('from=2026-03-01&to=2026-03-02')).map(({ payment }) => payment)).toEqual(both);
+    expect((await asked('from=2026-03-02')).map(({ payment }) => payment)).toEqual([next, next]);
+    expect((await asked('to=2026-03-01&currency=EUR')).map(({ payment }) => payment)).toEqual([first, first]);
+    expect(await asked('from=2026-03-01&currency=JPY')).toEqual([]);
     expect((await asked(`payment=${next}`)).map(({ payment }) => payment)).toEqual([next, next]);
     expect((await asked('account=merchant_payable')).map(({ direction }) => direction)).toEqual(['credit', 'credit']);
     expect(await asked(`payment=${first}&account=merchant_payable&day=2026-03-01&limit=1`)).toHaveLength(1);
@@ -91,6 +96,9 @@ describe('the entries of the Ledger', () => {
     ['day=2026-02-30', 'day', 'invalid_request'],
     ['day=2026-3-1', 'day', 'invalid_request'],
     ['day=yesterday', 'day', 'invalid_request'],
+    ['from=2026-03-02&to=2026-03-01', 'to', 'invalid_request'],
+    ['day=2026-03-01&to=2026-03-01', 'day', 'invalid_request'],
+    ['currency=EURO', 'currency', 'invalid_request'],
     ['account=cash', 'account', 'invalid_request'],
     ['starting_after=', 'starting_after', 'invalid_request'],
     ['starting_after=ent_', 'starting_after', 'invalid_request'],

@@ -121,6 +121,23 @@ export function describeLedgerReader(name: string, make: () => Promise<ReaderUnd
       expect(paged).toEqual(all);
     });
 
+    test('in one currency are found among those of others, page by page', async () => {
+      await write(takenAt(owner, 'a', NOON));
+      await write(takenAt(owner, 'b', NOON + 1, { currency: 'JPY' }));
+      await write(takenAt(owner, 'c', NOON + 2));
+      const yen = await entries({ currency: 'JPY' });
+      expect(yen.map(({ paymentId, currency }) => [paymentId, currency])).toEqual(
+        Array.from({ length: yen.length }, () => [idOf('b'), 'JPY']),
+      );
+      expect(yen.length).toBeGreaterThan(1);
+      const [first] = await entries({ currency: 'JPY', limit: 1 });
+      expect(first).toEqual(yen[0]);
+      expect(await entries({ currency: 'JPY', limit: 1, ...(first === undefined ? {} : { after: first }) })).toEqual([
+        yen[1],
+      ]);
+      expect(await entries({ currency: 'CHF' })).toEqual([]);
+    });
+
     test('of another tenant or mode are never shown, whatever the query', async () => {
       const live: BooksOwner = { ...owner, mode: 'live' };
       await write(takenAt(other, 'theirs', NOON));
@@ -152,6 +169,19 @@ export function describeLedgerReader(name: string, make: () => Promise<ReaderUnd
           { account: 'merchant_payable', currency: 'JPY', debitMinor: 0, creditMinor: 7 },
         ]),
       );
+    });
+
+    test('at a time are the sums of the entries before it, on each side of the ends of days', async () => {
+      const HOUR = 60 * 60 * 1000;
+      const times = [NOON - 30 * HOUR, NOON - 12 * HOUR, NOON, NOON + 11 * HOUR, NOON + 12 * HOUR, NOON + 40 * HOUR];
+      for (const [index, atMs] of times.entries()) await write(takenAt(owner, `p${index}`, atMs, { feeMinor: 0 }));
+      for (const untilMs of times.flatMap((atMs) => [atMs, atMs + 1, atMs + HOUR])) {
+        const before = times.filter((atMs) => atMs < untilMs).length;
+        const balances = await reader.balances({ ...owner, untilMs });
+        expect(balances.map(({ debitMinor, creditMinor }) => debitMinor + creditMinor)).toEqual(
+          before === 0 ? [] : [1000 * before, 1000 * before],
+        );
+      }
     });
 
     test('of a tenant without entries are none', async () => {

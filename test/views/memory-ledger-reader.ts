@@ -2,6 +2,7 @@ import { exactMinor, sumsOf } from '../../lambdas/payments/domain/sums.ts';
 import type { Transition } from '../../lambdas/payments/domain/transition.ts';
 import type {
   Balance,
+  BalanceQuery,
   BooksOwner,
   EntryQuery,
   LedgerEntry,
@@ -22,8 +23,9 @@ export class MemoryLedgerReader implements LedgerReader {
     return entriesOf(this.#ownedBy(query), query);
   }
 
-  async balances(owner: BooksOwner): Promise<readonly Balance[]> {
-    const sums = sumsOf(this.#ownedBy(owner).flatMap(({ postings }) => postings));
+  async balances({ untilMs = Infinity, ...owner }: BalanceQuery): Promise<readonly Balance[]> {
+    const before = this.#ownedBy(owner).filter(({ occurredAtMs }) => occurredAtMs < untilMs);
+    const sums = sumsOf(before.flatMap(({ postings }) => postings));
     return [...sums.values()].map(({ account, currency, debit, credit }) => ({
       account,
       currency,

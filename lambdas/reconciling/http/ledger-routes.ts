@@ -16,7 +16,7 @@ import type { BooksOwner, LedgerEntry, LedgerReader } from '../../views/use/ledg
 import { entriesOf, listEntries } from '../../views/use/list-entries.ts';
 import { type DirectedBalance, readBalances } from '../../views/use/read-balances.ts';
 import { entryId, parseEntryId } from './entry-id.ts';
-import { entriesQuery } from './ledger-schemas.ts';
+import { balancesQuery, entriesQuery } from './ledger-schemas.ts';
 import { OPERATOR_EFFECT_ROUTES } from './operator-effects.ts';
 
 export interface LedgerTools extends Pick<KeyedEffectTools, 'effects' | 'digest'> {
@@ -38,7 +38,7 @@ async function listEntriesOf(call: Call): Promise<Handled> {
   const { tools, caller, request } = call;
   const query = validateQuery(entriesQuery, request.query);
   if (query.kind === 'refused') return refusal(query.problem, request);
-  const { payment, account, day, limit = DEFAULT_PAGE, starting_after: cursor } = query.value;
+  const { payment, account, currency, day, from, to, limit = DEFAULT_PAGE, starting_after: cursor } = query.value;
   const after = cursor === undefined ? undefined : parseEntryId(tools.digest, caller, cursor);
   if (cursor !== undefined && after === undefined) {
     const detail = 'starting_after must be the id of an entry that a page of this list has shown.';
@@ -47,6 +47,9 @@ async function listEntriesOf(call: Call): Promise<Handled> {
   const outcome = await listEntries(tools, caller, {
     ...(payment === undefined ? {} : { payment }),
     ...(account === undefined ? {} : { account }),
+    ...(currency === undefined ? {} : { currency }),
+    ...(from === undefined ? {} : { fromMs: from.fromMs }),
+    ...(to === undefined ? {} : { untilMs: to.untilMs }),
     ...day,
     ...(after === undefined ? {} : { after }),
     limit,
@@ -108,10 +111,11 @@ const getBalances: Route = {
 };
 
 async function showBalances({ tools, caller, request }: Call): Promise<Handled> {
-  const query = validateQuery(emptyQuery, request.query);
+  const query = validateQuery(balancesQuery, request.query);
   if (query.kind === 'refused') return refusal(query.problem, request);
+  const { at } = query.value;
   try {
-    const balances = await readBalances(tools.ledger, caller);
+    const balances = await readBalances(tools.ledger, caller, at === undefined ? {} : { untilMs: at * 1000 });
     return found({ object: 'list', data: balances.map(balanceObject), has_more: false });
   } catch (error) {
     if (!(error instanceof TerminalError) || error.code !== 'balance_too_large') throw error;

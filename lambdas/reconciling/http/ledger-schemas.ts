@@ -15,19 +15,39 @@ const LARGEST_AMOUNT = Math.max(...CURRENCIES.map((code) => largestAmountMinor(c
 
 const account = z.enum(ACCOUNTS, `must be one of ${ACCOUNTS.join(', ')}`);
 
-export const entriesQuery = z.strictObject({
-  payment: freeText(100).optional().meta({
-    description: 'Only the entries of this payment.',
-    example: 'pay_k3jx5aqhz4m2nrb7vwy6t5ocdeflgusp',
-  }),
-  account: account.optional().meta({ description: 'Only the entries on this account.' }),
-  day: day('Only entries posted on this day, in UTC.').optional(),
-  limit: pageLimit('entries'),
-  starting_after: z
-    .string()
-    .regex(/^ent_[A-Za-z0-9_-]{1,200}$/, 'must be the id of an entry that a page of this list has shown')
-    .optional()
-    .meta({ description: 'The `id` of the last entry of the previous page.' }),
+export const entriesQuery = z
+  .strictObject({
+    payment: freeText(100).optional().meta({
+      description: 'Only the entries of this payment.',
+      example: 'pay_k3jx5aqhz4m2nrb7vwy6t5ocdeflgusp',
+    }),
+    account: account.optional().meta({ description: 'Only the entries on this account.' }),
+    day: day('Only entries posted on this day, in UTC. Not together with `from` and `to`.').optional(),
+    from: day('Only entries posted on this day or later, in UTC.').optional(),
+    to: day('Only entries posted on this day or earlier, in UTC.').optional(),
+    currency: z
+      .enum(CURRENCIES, 'must be the code of a currency, for example EUR')
+      .optional()
+      .meta({ description: 'Only entries in this currency.', example: 'EUR' }),
+    limit: pageLimit('entries'),
+    starting_after: z
+      .string()
+      .regex(/^ent_[A-Za-z0-9_-]{1,200}$/, 'must be the id of an entry that a page of this list has shown')
+      .optional()
+      .meta({ description: 'The `id` of the last entry of the previous page.' }),
+  })
+  .superRefine(({ day: only, from, to }, context) => {
+    const refuse = (path: string, message: string) => context.addIssue({ code: 'custom', path: [path], message });
+    if (only !== undefined && (from ?? to) !== undefined) refuse('day', 'must not be given together with from and to');
+    if (from !== undefined && to !== undefined && to.fromMs < from.fromMs) refuse('to', 'must not be before from');
+  });
+
+export const balancesQuery = z.strictObject({
+  at: wholeNumber(
+    0,
+    LAST_SECOND,
+    'The balances as they were then: only entries before this time. Unix seconds. Default: all entries.',
+  ),
 });
 
 export const ofPaymentQuery = z.strictObject({

@@ -28,6 +28,7 @@ export interface LedgerEntry extends EntryPosition, Posting {
 
 export interface EntryQuery extends BooksOwner {
   readonly account?: Account;
+  readonly currency?: string;
   /** Unix milliseconds, inclusive. */
   readonly fromMs?: number;
   /** Unix milliseconds, exclusive. */
@@ -35,6 +36,11 @@ export interface EntryQuery extends BooksOwner {
   /** Only entries after this position. */
   readonly after?: EntryPosition;
   readonly limit: number;
+}
+
+export interface BalanceQuery extends BooksOwner {
+  /** Only entries before this time. Unix milliseconds. @default all */
+  readonly untilMs?: number;
 }
 
 export interface Balance {
@@ -51,5 +57,5 @@ export interface LedgerReader {
   /** In the order of their positions. @throws RetryableError when they cannot be read now */
   entries(query: EntryQuery): Promise<readonly LedgerEntry[]>;
   /** @throws as `entries` */
-  balances(owner: BooksOwner): Promise<readonly Balance[]>;
+  balances(query: BalanceQuery): Promise<readonly Balance[]>;
 }

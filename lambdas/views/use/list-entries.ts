@@ -22,6 +22,7 @@ export interface ListEntries {
   /** The id from the request, not validated. */
   readonly payment?: string;
   readonly account?: Account;
+  readonly currency?: string;
   /** Unix milliseconds, inclusive. */
   readonly fromMs?: number;
   /** Unix milliseconds, exclusive. */
@@ -54,7 +55,7 @@ export async function listEntries(
 /** The entries that match a query, in the order of their positions. */
 export function entriesOf(
   transitions: readonly Transition[],
-  { account, fromMs = -Infinity, untilMs = Infinity, after, limit }: Omit<EntryQuery, keyof BooksOwner>,
+  { account, currency, fromMs = -Infinity, untilMs = Infinity, after, limit }: Omit<EntryQuery, keyof BooksOwner>,
 ): readonly LedgerEntry[] {
   return transitions
     .filter(({ occurredAtMs }) => occurredAtMs >= fromMs && occurredAtMs < untilMs)
@@ -62,6 +63,7 @@ export function entriesOf(
       postings.map((posting, leg) => ({ ...posting, paymentId: payment.id, sequence, type, occurredAtMs, leg })),
     )
     .filter((entry) => account === undefined || entry.account === account)
+    .filter((entry) => currency === undefined || entry.currency === currency)
     .filter((entry) => after === undefined || byPosition(after, entry) < 0)
     .sort(byPosition)
     .slice(0, limit);

@@ -1,6 +1,6 @@
 import { ACCOUNTS, type Account, type Posting } from '../../payments/domain/posting.ts';
 import type { Owner } from '../../tenants/owners.ts';
-import type { Balance, LedgerReader } from './ledger-reader.ts';
+import type { Balance, BalanceQuery, LedgerReader } from './ledger-reader.ts';
 
 /** A balance in its account's normal direction. */
 export interface DirectedBalance extends Balance {
@@ -24,8 +24,9 @@ const NORMAL: Readonly<Record<Account, Posting['direction']>> = {
 export async function readBalances(
   ledger: LedgerReader,
   { tenantId, mode }: Owner,
+  period: Pick<BalanceQuery, 'untilMs'> = {},
 ): Promise<readonly DirectedBalance[]> {
-  const balances = await ledger.balances({ tenantId, mode });
+  const balances = await ledger.balances({ tenantId, mode, ...period });
   return balances.map(directed).sort(byCurrencyThenChart);
 }
 

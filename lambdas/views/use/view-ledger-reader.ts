@@ -6,7 +6,7 @@ import { ACCOUNT_OF_ALL, bookEntryOf, DAY_MS, type ViewRow } from '../domain/vie
 import { closedSums, sumEntries, totalRows } from './close-days.ts';
 import {
   type Balance,
-  type BooksOwner,
+  type BalanceQuery,
   byPosition,
   type EntryQuery,
   type LedgerEntry,
@@ -15,7 +15,7 @@ import {
 import { mergedRows } from './merged-rows.ts';
 import type { ViewStore } from './view-store.ts';
 
-/** Only sets of postings without the account, of which there are few in the book of all, lead to a further page. */
+/** Sets of postings without the account, of which there are few in the book of all, and those in another currency lead to a further page. */
 const MAX_PAGES = 1_000;
 /** Rows of such a page at least: a megabyte is about a thousand. */
 const LEAST_PAGE = 500;
@@ -32,7 +32,7 @@ export class ViewLedgerReader implements LedgerReader {
   }
 
   async entries(query: EntryQuery): Promise<readonly LedgerEntry[]> {
-    const { account, fromMs, untilMs, after, limit } = query;
+    const { account, currency, fromMs, untilMs, after, limit } = query;
     const begin = fromMs === undefined ? FIRST_PLACE : placeOf(fromMs);
     // The cursor's set of postings can have legs after the cursor.
     const resumed = after === undefined ? FIRST_PLACE : bookPlace(after);
@@ -48,6 +48,7 @@ export class ViewLedgerReader implements LedgerReader {
         ...rows
           .flatMap((row) => entriesOf(row))
           .filter((entry) => account === undefined || entry.account === account)
+          .filter((entry) => currency === undefined || entry.currency === currency)
           .filter((entry) => after === undefined || byPosition(after, entry) < 0),
       );
       if (rows.length < rowsAtOnce) break;
@@ -58,8 +59,8 @@ export class ViewLedgerReader implements LedgerReader {
     return entries.slice(0, limit);
   }
 
-  async balances(owner: BooksOwner): Promise<readonly Balance[]> {
-    const sums = await this.#sums(owner);
+  async balances(query: BalanceQuery): Promise<readonly Balance[]> {
+    const sums = await this.#sums(query);
     return [...sums.values()].map(({ account, currency, debit, credit }) => ({
       account,
       currency,
@@ -68,14 +69,15 @@ export class ViewLedgerReader implements LedgerReader {
     }));
   }
 
-  /** Sums the totals of closed days and the entries before, between and after them. */
-  async #sums(owner: BooksOwner): Promise<Sums> {
+  /** Sums the totals of closed days and the entries before, between and after them. Of the day of `untilMs`, only entries count. */
+  async #sums({ untilMs = Infinity, ...owner }: BalanceQuery): Promise<Sums> {
     let sums = NO_SUMS;
     let openFromMs: number | undefined;
     for (const row of await totalRows(this.#views, owner)) {
       const closed = closedSums(row);
       if (closed === undefined) continue;
       const dayMs = Number(row.sort);
+      if (dayMs + DAY_MS > untilMs) break;
       if (openFromMs === undefined || openFromMs < dayMs) {
         const open = { ...(openFromMs === undefined ? {} : { fromMs: openFromMs }), untilMs: dayMs };
         sums = addedSums(sums, await sumEntries(this.#views, owner, open, false));
@@ -83,7 +85,10 @@ export class ViewLedgerReader implements LedgerReader {
       sums = addedSums(sums, closed);
       openFromMs = dayMs + DAY_MS;
     }
-    const open = openFromMs === undefined ? {} : { fromMs: openFromMs };
+    const open = {
+      ...(openFromMs === undefined ? {} : { fromMs: openFromMs }),
+      ...(untilMs === Infinity ? {} : { untilMs }),
+    };
     return addedSums(sums, await sumEntries(this.#views, owner, open, false));
   }
 }
