@@ -35,7 +35,7 @@ export const EXAMPLES: Readonly<Record<string, string>> = {
   verify: '--from 1772366400 --to 1772452800',
   'tables restore': '--to 1772366400 --only ledger',
   'tables recover': '',
-  'tables rebuild': 'payonce-ledger-rebuilt',
+  'tables rebuild': 'PayonceData-Ledger-rebuilt',
   'tables mend':
     "pay_k3jx5aqhz4m2nrb7vwy6t5ocdeflgusp/2 --from-table payonce-ledger-r1772366400 --reason 'Overwritten'",
   'erase payment': 'pay_k3jx5aqhz4m2nrb7vwy6t5ocdeflgusp',

@@ -8,10 +8,13 @@ import { KeyAttribute, LedgerTable } from '../lambdas/kernel/contract/tables.ts'
 import { openTables, stackOutput } from './deployment.ts';
 import { CliFailure, ExitCode } from './failure.ts';
 import { active, configure, describe } from './restoring.ts';
-import type { Session } from './session.ts';
+import { isoTime, type Session } from './session.ts';
 
 /** Maximum number of places that are printed. The JSON document contains all. */
 const MOST_SHOWN = 50;
+
+/** Before the newest row: the archive may lack rows of other payments that are older, which a batch has that was not written. */
+const BEFORE_NEWEST_MS = 10 * 60_000;
 
 interface Chosen {
   readonly archiveBucket?: string;
@@ -32,6 +35,7 @@ async function rebuild(session: Session, table: string, chosen: Chosen): Promise
   const { client, tables, pacing } = await openTables(target);
   if (table === tables.ledger)
     throw new CliFailure(ExitCode.refused, `${table} is the Ledger in use: name a table that does not exist yet.`);
+  refuseName(table);
   const bucket = chosen.archiveBucket ?? (await stackOutput(target, 'data', 'archiveBucket'));
   if (bucket === undefined)
     throw new CliFailure(ExitCode.usage, 'This deployment has no archive: name one with --archive-bucket.');
@@ -50,13 +54,16 @@ async function rebuild(session: Session, table: string, chosen: Chosen): Promise
   });
   const { LatestStreamArn: ledgerStream = '' } = (await describe(dynamo, table)) ?? {};
   const restored = { ledger: table, ledgerStream };
-  const { different, unreadable } = copied;
-  session.show({ ...copied, restoredTables: restored }, [
+  const { different, unreadable, newestMs } = copied;
+  const restoreOthersTo = Math.floor((newestMs - BEFORE_NEWEST_MS) / 1_000);
+  session.show({ ...copied, restoredTables: restored, restoreOthersTo }, [
     `${copied.written} rows written, ${copied.there} were there.`,
     ...different.slice(0, MOST_SHOWN).map((place) => `different  ${place}`),
     ...unreadable.slice(0, MOST_SHOWN).map((place) => `unreadable  ${place}`),
     `Verify it: payonce verify --table ${table}`,
-    'Then deploy with this setting, in addition to those of tables that were adopted before:',
+    `The newest row is of ${isoTime(newestMs)}. Keys and queues must not be newer than the Ledger:`,
+    `payonce tables restore --only idempotency,registry --to ${restoreOthersTo}`,
+    'Then deploy with this setting, together with those of all tables that were adopted:',
     `-c 'payonce:restoredTables=${JSON.stringify(restored)}'`,
   ]);
   const bad = different.length + unreadable.length;
@@ -83,6 +90,17 @@ async function create(client: DynamoDBClient, TableName: string): Promise<void> 
       SSESpecification: { Enabled: true },
     }),
   );
+}
+
+/**
+ * A deployment recognizes the Ledger by its name (lib/restored-tables.ts).
+ *
+ * @throws CliFailure for a name with which no deployment would adopt the table
+ */
+export function refuseName(table: string): void {
+  if (/^[A-Za-z0-9_.-]{3,255}$/.test(table) && table.includes('Ledger')) return;
+  const rule = 'it must contain Ledger and have 3 to 255 letters, digits, dots, hyphens and underscores';
+  throw new CliFailure(ExitCode.usage, `${table} is no name of a Ledger: ${rule}.`);
 }
 
 /**

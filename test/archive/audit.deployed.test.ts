@@ -72,7 +72,7 @@ test('one row that is changed by hand is named, put back and explained, and then
     }),
   );
 
-  const table = `rebuilt-${crypto.randomUUID().slice(0, 8)}`;
+  const table = `Ledger-rebuilt-${crypto.randomUUID().slice(0, 8)}`;
   expect(await command('tables', 'rebuild', table)).toMatchObject({
     code: 0,
     document: { different: [], unreadable: [] },

@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { refuseForeign } from '../../cli/rebuilding.ts';
+import { refuseForeign, refuseName } from '../../cli/rebuilding.ts';
 
 const LEDGER = {
   TableName: 'Other-Ledger',
@@ -13,6 +13,14 @@ const LEDGER = {
 test('a Ledger is rebuilt in a table of its shape that has no Stream, as an interrupted command leaves it', () => {
   expect(() => refuseForeign(LEDGER)).not.toThrow();
 });
+
+test.each(['payonce-ledger', 'Le', 'Ledger of mine'])(
+  'a Ledger is not made under the name %s, with which no deployment adopts it',
+  (table) => {
+    expect(() => refuseName(table)).toThrow(`${table} is no name of a Ledger: it must contain Ledger`);
+    expect(() => refuseName('PayonceData-Ledger-rebuilt')).not.toThrow();
+  },
+);
 
 test('rows are written neither into the Ledger of another environment, which would publish them, nor into another table', () => {
   const used = {

@@ -4,6 +4,7 @@ import { unmarshall } from '@aws-sdk/util-dynamodb';
 import { type Pacing, readWithRetries } from '../../kernel/platform/attempts.ts';
 import type { Item } from '../../kernel/platform/items.ts';
 import { ROW_IS_NEW } from '../../once/store/transact-items.ts';
+import type { ChainRow } from '../domain/chain-row.ts';
 import { NO_BOUNDS } from '../domain/judge-chain.ts';
 import { valueText } from '../domain/row-text.ts';
 import type { StoredObjects } from '../use/stored-objects.ts';
@@ -21,6 +22,8 @@ export interface CopiedRows {
   readonly different: readonly string[];
   /** Objects or lines that cannot be read, with the reason. */
   readonly unreadable: readonly string[];
+  /** The time of the newest row. Unix milliseconds; 0 without a row. */
+  readonly newestMs: number;
 }
 
 /**
@@ -38,7 +41,7 @@ export async function copyRows(
   objects: StoredObjects,
   report: (copied: CopiedRows) => void,
 ): Promise<CopiedRows> {
-  let copied: CopiedRows = { written: 0, there: 0, different: [], unreadable: [] };
+  let copied: CopiedRows = { written: 0, there: 0, different: [], unreadable: [], newestMs: 0 };
   for await (const { kept: rows, unreadable } of archivedPages(objects, NO_BOUNDS, (row) => [row])) {
     const ended: Awaited<ReturnType<typeof put>>[] = [];
     for (let begin = 0; begin < rows.length; begin += AT_ONCE) {
@@ -51,10 +54,15 @@ export async function copyRows(
       there: copied.there + ended.filter((each) => each === 'there').length,
       different: [...copied.different, ...different.map(({ line }) => `${line.chain} ${line.sort}`)],
       unreadable: [...copied.unreadable, ...unreadable.map((each) => `${each.object} ${each.line}: ${each.because}`)],
+      newestMs: rows.reduce((newest, { line }) => Math.max(newest, timeOf(line)), copied.newestMs),
     };
     report(copied);
   }
   return copied;
+}
+
+function timeOf({ content }: ChainRow): number {
+  return content.kind === 'link' ? content.occurredAtMs : 0;
 }
 
 async function put(
