@@ -1,8 +1,17 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
 import { type Command, InvalidArgumentError } from 'commander';
 import * as z from 'zod';
+import { ActiveSecrets } from '../lambdas/kernel/platform/active-secrets.ts';
+import { systemClock } from '../lambdas/kernel/platform/platform.ts';
+import { stackOutputs } from './deployment.ts';
 import { CliFailure, ExitCode } from './failure.ts';
 import { type AskApi, addAccess, askerOf, Refusal, readAnswer, TENANT } from './operator-api.ts';
 import type { Session } from './session.ts';
+
+/** The bank disputes two seconds after the charge. */
+const MOST_LOOKS = 60;
+const LOOK_AGAIN_MS = 500;
 
 /** What makes an event happen: a payment or an order of the sandbox, and what follows. */
 interface Scenario {
@@ -10,6 +19,8 @@ interface Scenario {
   readonly body: Readonly<Record<string, unknown>>;
   /** A change of the payment, after its path. */
   readonly change?: 'cancel' | 'refunds' | 'capture';
+  /** What the bank does then: a control of the sandbox, for the newest refund or dispute of the charge. */
+  readonly bank?: { readonly part: 'refunds' | 'disputes'; readonly control: 'fail' | 'close'; readonly body: object };
 }
 
 const MONEY = { amount: 1_000, currency: 'EUR' };
@@ -30,13 +41,24 @@ export const SCENARIOS: Readonly<Record<string, Scenario>> = {
   'payment.failed': paid('tok_declined'),
   'payment.canceled': paid('tok_ok', { capture: 'manual' }, 'cancel'),
   'refund.completed': paid('tok_ok', {}, 'refunds'),
+  'refund.failed': { ...paid('tok_ok', {}, 'refunds'), bank: { part: 'refunds', control: 'fail', body: {} } },
   'dispute.opened': paid('tok_dispute'),
+  'dispute.closed': {
+    ...paid('tok_dispute'),
+    bank: { part: 'disputes', control: 'close', body: { outcome: 'won' } },
+  },
   'order.placed': { path: '/v1/orders', body: { ...ORDER, source: 'tok_action' } },
   'order.completed': { path: '/v1/orders', body: { ...ORDER, source: 'tok_ok' } },
+  'order.canceled': {
+    path: '/v1/orders',
+    body: { ...ORDER, items: [{ sku: 'sku_none', quantity: 1 }], source: 'tok_ok' },
+  },
+  'order.review_required': { path: '/v1/orders', body: { ...ORDER, source: 'tok_async_short' } },
 };
 
-const made = z.looseObject({ id: z.string(), status: z.string() });
-const declined = z.looseObject({ payment: made });
+const made = z.looseObject({ id: z.string(), status: z.string(), payment: z.string().optional() });
+/** The problem that answers what failed has it. An order has its payment, too, by its id. */
+const ended = z.union([z.looseObject({ order: made }), z.looseObject({ payment: made })]);
 
 /** `payonce trigger`. */
 export function addTrigger(program: Command, session: Session): void {
@@ -59,21 +81,64 @@ export function addTrigger(program: Command, session: Session): void {
         `${event} cannot be triggered: the events are ${Object.keys(SCENARIOS).join(', ')}.`,
       );
     const document = await play(ask, scenario, set);
-    const { id, status } = readAnswer(made, document);
+    const { id, status, payment } = readAnswer(made, document);
+    if (scenario.bank !== undefined)
+      await session.during(`The sandbox: ${event}`, () => control(session, payment ?? id, scenario.bank));
     session.show(document, [`${id} is ${status}. The event ${event} follows.`]);
   });
 }
 
 async function play(ask: AskApi, { path, body, change }: Scenario, set: Fields): Promise<unknown> {
   const created = await ask('POST', path, merged(body, set)).catch((error: unknown) => {
-    // A payment that fails is answered with a problem.
-    const { data } = declined.safeParse(error instanceof Refusal ? error.cause : undefined);
+    // A payment that fails and an order that is canceled are answered with a problem.
+    const { data } = ended.safeParse(error instanceof Refusal ? error.cause : undefined);
     if (data === undefined) throw error;
-    return data.payment;
+    return data['order'] ?? data['payment'];
   });
   if (change === undefined) return created;
   return ask('POST', `${path}/${readAnswer(made, created).id}/${change}`, change === 'refunds' ? {} : undefined);
 }
+
+/** Uses a control of the sandbox, as soon as the charge has what it is for. */
+async function control(session: Session, payment: string, bank: Scenario['bank']): Promise<void> {
+  if (bank === undefined) return;
+  const { url, secret } = await sandboxOf(session);
+  const ask = async (method: 'GET' | 'POST', path: string, body?: object): Promise<unknown> => {
+    const response = await fetch(`${url}${path}`, {
+      method,
+      headers: {
+        authorization: `Bearer ${secret}`,
+        ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+      },
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    });
+    if (response.ok) return response.json();
+    throw new CliFailure(ExitCode.refused, `The sandbox answered ${response.status} to ${method} ${path}.`);
+  };
+  for (let look = 0; look < MOST_LOOKS; look += 1) {
+    const { data } = readAnswer(charges, await ask('GET', `/charges?payment=${payment}`));
+    const part = data[0]?.[bank.part].at(-1);
+    if (part !== undefined) {
+      await ask('POST', `/control/${bank.part}/${part.id}/${bank.control}`, bank.body);
+      return;
+    }
+    await sleep(LOOK_AGAIN_MS);
+  }
+  throw new CliFailure(ExitCode.incomplete, `The charge of ${payment} has no ${bank.part} at the sandbox.`);
+}
+
+async function sandboxOf(session: Session): Promise<{ readonly url: string; readonly secret: string }> {
+  const local = await session.local();
+  if (local !== undefined) return { url: local.sandboxUrl, secret: local.sandboxSecret };
+  const target = await session.aws();
+  const names = ['sandboxUrl', 'sandboxSecret'] as const;
+  const [url, secretId] = await stackOutputs(target, 'sandbox', names, 'deploy with payonce:sandbox=true.');
+  const [secret = ''] = await new ActiveSecrets(new SecretsManagerClient(target), systemClock).active(secretId);
+  return { url, secret };
+}
+
+const parts = z.array(z.object({ id: z.string() }));
+const charges = z.object({ data: z.array(z.object({ refunds: parts, disputes: parts })) });
 
 type Fields = Readonly<Record<string, unknown>>;
 

@@ -149,6 +149,27 @@ test('an operator ends a stuck payment, rolls a leaked key and redrives a letter
   expect(await shell.run(letters)).not.toContain(order);
 });
 
+test('trigger makes what a bank does happen, and what becomes of orders', async () => {
+  const shell = new Shell({});
+  const made = new Map<string, string>();
+  const trigger = async (event: string): Promise<void> => {
+    const printed = await shell.run(`npx payonce trigger ${event} --local`);
+    expect(printed).toContain(`The event ${event} follows.`);
+    made.set(event, /(?:pay|ref|ord)_\w+/.exec(printed)?.[0] ?? printed);
+  };
+  await Promise.all(['refund.failed', 'dispute.closed', 'order.canceled', 'order.review_required'].map(trigger));
+  await until(async () => {
+    await runJob(aws, 'resolve');
+    const seen: string[] = [];
+    for await (const { type, data } of client.events.list({})) {
+      const { id, payment } = data.object as { readonly id: string; readonly payment?: string };
+      if (made.get(type) === id || made.get(type) === payment) seen.push(type);
+      if (seen.length === made.size) return true;
+    }
+    return undefined;
+  });
+});
+
 interface Charges {
   readonly data: readonly { readonly amount_captured: number; readonly amount_refunded: number }[];
 }
