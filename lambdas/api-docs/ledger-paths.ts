@@ -50,7 +50,8 @@ export const ledgerPaths: ZodOpenApiPathsObject = {
       summary: 'List ledger entries',
       description:
         'Every leg of every posting, oldest first. The list is made from events and lags by about a second; the entries of one ' +
-        '`payment` do not lag.',
+        '`payment` do not lag. A page reads at most some 20,000 postings to find those in `currency`: when they are rarer, the answer is ' +
+        '`invalid_request` for `currency`, and a shorter range of days or a smaller `limit` helps.',
       scope: Scopes.ledgerRead,
       query: entriesQuery,
       answers: { 200: { description: 'A page of entries.', schema: ledgerEntryList } },
@@ -74,7 +75,8 @@ export const ledgerPaths: ZodOpenApiPathsObject = {
         'The sums of all entries, by account and currency. `balance` is given in the direction of the account (`normal_balance`). Over ' +
         'all accounts of a currency, `debit` and `credit` have the same sum. The amount that can be paid out is `merchant_payable` ' +
         'less `refunds`, `fees` and `disputes`. The balances are made from events and lag by about a second. `at` shows them as they were; ' +
-        'an entry is never added to the past, except by an event that is delivered late.',
+        'an entry is never added to the past, except by an event that is delivered late. It reads one row for each closed day before `at`, ' +
+        'and the entries of the day of `at` and of days that are not closed.',
       scope: Scopes.ledgerRead,
       query: balancesQuery,
       answers: { 200: { description: 'The balances.', schema: balanceList } },

@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import { Scopes } from '../../lambdas/kernel/contract/api.ts';
-import { RetryableError } from '../../lambdas/kernel/faults.ts';
+import { RetryableError, TerminalError } from '../../lambdas/kernel/faults.ts';
 import { tenantId } from '../../lambdas/kernel/ids.ts';
 import { API_KEY, Api, as, dataOf, idsOf, OTHER_KEY } from '../world/api.ts';
 
@@ -109,6 +109,20 @@ describe('the entries of the Ledger', () => {
 
     expect(reply.status).toBe(400);
     expect(reply.body).toMatchObject({ code, param });
+  });
+
+  test('in a currency that is rare in a large book are refused, and the answer says what to narrow', async () => {
+    const entries = () => Promise.reject(new TerminalError('currency_too_rare', 'none within the first rows'));
+    const ledger = { entries, balances: () => Promise.resolve([]) };
+
+    const reply = await new Api({ ledger }).get(`${PATH}?currency=JPY`);
+
+    expect(reply.status).toBe(400);
+    expect(reply.body).toMatchObject({
+      code: 'invalid_request',
+      param: 'currency',
+      detail: expect.stringContaining('from and to'),
+    });
   });
 
   test('are not listed after an invented cursor', async () => {

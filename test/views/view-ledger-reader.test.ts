@@ -56,3 +56,30 @@ test('an entry of an account is found behind thousands of sets of postings witho
   const entries = await reader.entries({ ...owner, account: 'processor_clearing', limit: 1 });
   expect(entries).toMatchObject([{ occurredAtMs: SETS - 1, account: 'processor_clearing' }]);
 });
+
+test('a currency that a large book does not have is refused after a bounded number of rows', async () => {
+  const owner = { tenantId: tenantId('ten_1'), mode: 'test' as const };
+  const paymentId = `pay_${'a'.repeat(32)}` as PaymentId;
+  let read = 0;
+  const reader = new ViewLedgerReader({
+    range: async ({ partition, limit }) =>
+      Array.from({ length: limit }, () => {
+        read += 1;
+        const leg = {
+          account: 'refunds' as const,
+          direction: 'debit' as const,
+          amountMinor: 1,
+          currency: 'EUR',
+          leg: 0,
+        };
+        const set: BookEntry = { occurredAtMs: read, paymentId, sequence: 2, type: 'ledger.corrected', legs: [leg] };
+        return { partition, sort: bookPlace(set), chainId: paymentId, sequence: 2, body: JSON.stringify(set) };
+      }),
+  });
+
+  await expect(reader.entries({ ...owner, currency: 'JPY', limit: 1 })).rejects.toMatchObject({
+    name: 'TerminalError',
+    code: 'currency_too_rare',
+  });
+  expect(read).toBeLessThan(60_000);
+});

@@ -44,7 +44,7 @@ async function listEntriesOf(call: Call): Promise<Handled> {
     const detail = 'starting_after must be the id of an entry that a page of this list has shown.';
     return refusal(problem('invalid_request', detail, 'starting_after'), request);
   }
-  const outcome = await listEntries(tools, caller, {
+  const asked = {
     ...(payment === undefined ? {} : { payment }),
     ...(account === undefined ? {} : { account }),
     ...(currency === undefined ? {} : { currency }),
@@ -53,10 +53,21 @@ async function listEntriesOf(call: Call): Promise<Handled> {
     ...day,
     ...(after === undefined ? {} : { after }),
     limit,
-  });
+  };
+  const outcome = await listEntries(tools, caller, asked).catch(unlessTooRare);
+  if (outcome === 'too_rare') {
+    const detail =
+      'Too many entries in other currencies lie in this range. Narrow it with from and to, or take a smaller limit.';
+    return refusal(problem('invalid_request', detail, 'currency'), request);
+  }
   if (outcome.kind === 'not_found') return noSuchPayment(call);
   const data = outcome.entries.map((entry) => entryObject(tools.digest, caller, entry));
   return found({ object: 'list', data, has_more: outcome.hasMore });
+}
+
+function unlessTooRare(error: unknown): 'too_rare' {
+  if (error instanceof TerminalError && error.code === 'currency_too_rare') return 'too_rare';
+  throw error;
 }
 
 /** Amounts in minor units, the time in Unix seconds. */

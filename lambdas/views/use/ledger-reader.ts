@@ -54,8 +54,13 @@ export interface Balance {
 
 /** Reads entries and balances. A balance is the sum of its entries. */
 export interface LedgerReader {
-  /** In the order of their positions. @throws RetryableError when they cannot be read now */
+  /**
+   * In the order of their positions.
+   *
+   * @throws RetryableError when they cannot be read now
+   * @throws TerminalError `currency_too_rare` when too many entries in other currencies lie between those of `currency`
+   */
   entries(query: EntryQuery): Promise<readonly LedgerEntry[]>;
-  /** @throws as `entries` */
+  /** @throws RetryableError when they cannot be read now */
   balances(query: BalanceQuery): Promise<readonly Balance[]>;
 }

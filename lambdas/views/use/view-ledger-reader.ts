@@ -1,3 +1,4 @@
+import { TerminalError } from '../../kernel/faults.ts';
 import { invariant } from '../../kernel/invariant.ts';
 import { placeOf } from '../../kernel/places.ts';
 import { addedSums, exactMinor, NO_SUMS, type Sums } from '../../payments/domain/sums.ts';
@@ -15,14 +16,16 @@ import {
 import { mergedRows } from './merged-rows.ts';
 import type { ViewStore } from './view-store.ts';
 
-/** Sets of postings without the account, of which there are few in the book of all, and those in another currency lead to a further page. */
+/** Only sets of postings without the account, of which there are few in the book of all, lead to a further page. */
 const MAX_PAGES = 1_000;
+/** A book can hold any number of postings in other currencies, so a query for a rare one reads no more pages than these. */
+const MAX_PAGES_OF_CURRENCY = 40;
 /** Rows of such a page at least: a megabyte is about a thousand. */
 const LEAST_PAGE = 500;
 
 /**
- * Reads the books from the Views. A page of entries reads about its own size; a balance reads the totals of closed days and
- * the entries of open days. Both lag behind the Ledger by the delivery time of events.
+ * Reads the books from the Views. A page of entries reads about its own size, and of a rare currency at most some 20,000 rows;
+ * a balance reads the totals of closed days and the entries of open days. Both lag behind the Ledger by the delivery time of events.
  */
 export class ViewLedgerReader implements LedgerReader {
   readonly #views: Pick<ViewStore, 'range'>;
@@ -42,6 +45,12 @@ export class ViewLedgerReader implements LedgerReader {
     const entries: LedgerEntry[] = [];
     let from = begin > resumed ? begin : resumed;
     for (let page = 0; entries.length < limit; page += 1) {
+      if (currency !== undefined && page === MAX_PAGES_OF_CURRENCY) {
+        throw new TerminalError(
+          'currency_too_rare',
+          `${MAX_PAGES_OF_CURRENCY} pages have fewer entries than the limit`,
+        );
+      }
       invariant(page < MAX_PAGES, `the book of ${account ?? 'all'} has an entry within its last ${MAX_PAGES} pages`);
       const rows = await mergedRows(this.#views, { ...list, from, until, limit: rowsAtOnce });
       entries.push(
