@@ -82,11 +82,16 @@ function rowsIn(database: DatabaseSync) {
       const row = database.prepare('SELECT card, charge FROM charges WHERE id = ?').get(id);
       return row && { card: String(row['card']), charge: JSON.parse(String(row['charge'])) as Charge };
     },
-    /** Adds to the balance of a card, or takes from it. @returns whether the card had it */
-    move: (card: string, amount: number, currency: string): boolean =>
+    /** Takes from the balance of a card. @returns whether the card had it */
+    take: (card: string, amount: number, currency: string): boolean =>
       database
-        .prepare('UPDATE cards SET balance = balance + ?1 WHERE id = ?2 AND currency = ?3 AND balance + ?1 >= 0')
+        .prepare('UPDATE cards SET balance = balance - ?1 WHERE id = ?2 AND currency = ?3 AND balance >= ?1')
         .run(amount, card, currency).changes === 1,
+    /** @throws Error when the card is gone, so that the change is not made */
+    giveBack: (card: string, amount: number) => {
+      const { changes } = database.prepare('UPDATE cards SET balance = balance + ? WHERE id = ?').run(amount, card);
+      if (changes !== 1) throw new Error(`there is no card ${card}`);
+    },
     add: (charge: Charge, key: string, card: string) =>
       database
         .prepare('INSERT INTO charges (id, key, payment, card, created, charge) VALUES (?, ?, ?, ?, ?, ?)')
@@ -105,7 +110,7 @@ type Rows = ReturnType<typeof rowsIn>;
 
 function chargeCard(rows: Rows, key: string, params: Params, livemode: boolean): Answer {
   const { amount = 0, currency = '', source = '', capture = 'automatic', metadata = {} } = params;
-  const isTaken = rows.move(source, -amount, currency);
+  const isTaken = rows.take(source, amount, currency);
   const failure = isTaken ? null : { code: 'card_declined', message: 'The gift card does not have this amount.' };
   const status = failure !== null ? 'declined' : capture === 'manual' ? 'authorized' : 'succeeded';
   const charge: Charge = {
@@ -137,7 +142,7 @@ const CHANGES: Readonly<Record<string, (rows: Rows, card: string, charge: Charge
     if (before.status !== 'authorized' || amount > before.amount)
       return refusal(400, 'not_capturable', `The charge is ${before.status}, with ${before.amount}.`);
     const after: Charge = { ...before, status: 'succeeded', amount_captured: amount };
-    rows.move(card, before.amount - amount, before.currency);
+    rows.giveBack(card, before.amount - amount);
     rows.keep(after);
     rows.tell('charge.succeeded', after);
     return [200, after];
@@ -146,7 +151,7 @@ const CHANGES: Readonly<Record<string, (rows: Rows, card: string, charge: Charge
     if (before.status === 'voided') return [200, before];
     if (before.status !== 'authorized') return refusal(400, 'not_voidable', `The charge is ${before.status}.`);
     const after: Charge = { ...before, status: 'voided', void_reason: 'requested' };
-    rows.move(card, before.amount, before.currency);
+    rows.giveBack(card, before.amount);
     rows.keep(after);
     rows.tell('charge.voided', after);
     return [200, after];
@@ -158,7 +163,7 @@ const CHANGES: Readonly<Record<string, (rows: Rows, card: string, charge: Charge
     const id = `re_${randomUUID()}`;
     const refund: Refund = { id, object: 'refund', charge: before.id, amount, status: 'succeeded', metadata };
     const after: Charge = { ...before, amount_refunded: refunded, refunds: [...before.refunds, refund] };
-    rows.move(card, amount, before.currency);
+    rows.giveBack(card, amount);
     rows.keep(after);
     rows.tell('refund.created', after, { refund: id });
     return [201, refund];
