@@ -12,9 +12,10 @@ import { QueryCommand } from '@aws-sdk/lib-dynamodb';
 import { beforeAll, expect, test } from '@jest/globals';
 import { archiveAgain } from '../../cli/archiving.ts';
 import { parkedWork, redrive } from '../../cli/redriving.ts';
-import { LATE_PREFIX } from '../../lambdas/archive/domain/archive-object.ts';
+import { LATE_PREFIX, LINES_PREFIX } from '../../lambdas/archive/domain/archive-object.ts';
 import { judgeBucket } from '../../lambdas/archive/domain/judge-bucket.ts';
 import { NO_BOUNDS } from '../../lambdas/archive/domain/judge-chain.ts';
+import { MANIFESTS_PREFIX } from '../../lambdas/archive/domain/manifest.ts';
 import { lateRecords } from '../../lambdas/archive/store/late-records.ts';
 import { doubledObjects, readBucket } from '../../lambdas/archive/store/read-bucket.ts';
 import { readChainRow } from '../../lambdas/archive/store/read-chain-row.ts';
@@ -151,16 +152,22 @@ test('the bucket protects its objects as the stack says, and each has one versio
   expect(await doubledObjects(s3, Bucket, NO_BOUNDS)).toEqual([]);
 });
 
-test('the auditor lists every object in one manifest of the hour, which holds', async () => {
+test('the auditor lists every object that was there in one manifest of the hour, which holds', async () => {
   const lambda = new LambdaClient({ endpoint: local.awsEndpoint, region: local.region, credentials: CREDENTIALS });
   const FunctionName = await stackOutput('service', 'auditorFunction');
-  const names = await objectNames();
   for (let time = 0; time < 2; time += 1)
     expect((await lambda.send(new InvokeCommand({ FunctionName, Payload: '{}' }))).FunctionError).toBeUndefined();
   const manifests = new StoredManifests(new S3Objects(s3, Bucket));
   const verified = await verifyManifests({ manifests, digest: systemDigest }, NO_BOUNDS, Date.now());
   expect(verified.findings).toEqual([]);
-  expect(verified.objects).toBeGreaterThanOrEqual(names.length);
+  // The schedule may have written the manifest of this hour some time ago. A clock that is read twice differs by less than a minute.
+  const times = async (Prefix: string) => {
+    const { Contents = [] } = await s3.send(new ListObjectsV2Command({ Bucket, Prefix }));
+    return Contents.map(({ LastModified }) => LastModified?.getTime() ?? Number.NaN);
+  };
+  const listedMs = Math.max(...(await times(MANIFESTS_PREFIX)));
+  const there = (await times(LINES_PREFIX)).filter((atMs) => atMs < listedMs - 60_000);
+  expect(verified.objects).toBeGreaterThanOrEqual(Math.max(1, there.length));
   expect(verified.manifests).toBeLessThanOrEqual(2);
   // What is due depends on the hour, so a time is asked for.
   const Payload = JSON.stringify({ fromMs: Date.now() - 3_600_000, untilMs: Date.now() });

@@ -44,8 +44,9 @@ const SECRETS = [
     await once(server, 'listening');
     const body = '{"id":"evt_1","object":"event"}';
     // As during a rotation: the receiver knows the old secret, too.
-    const signature = new Webhook(String(SECRETS[1])).sign('evt_1', new Date(), body);
-    const time = String(Math.floor(Date.now() / 1000));
+    const now = new Date();
+    const signature = new Webhook(String(SECRETS[1])).sign('evt_1', now, body);
+    const time = String(Math.floor(now.getTime() / 1000));
     const headers = { 'webhook-id': 'evt_1', 'webhook-timestamp': time, 'webhook-signature': signature };
     const live = async (dies: string) => {
       const child = spawn(String(NODE), [program], {
