@@ -2015,7 +2015,10 @@ export interface operations {
     listWebhookEndpoints: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description Only of operators: the tenant and the mode that they ask for. API keys are sent without it. */
+                "Payonce-Tenant"?: string;
+            };
             path?: never;
             cookie?: never;
         };
@@ -2062,7 +2065,10 @@ export interface operations {
     getWebhookEndpoint: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description Only of operators: the tenant and the mode that they ask for. API keys are sent without it. */
+                "Payonce-Tenant"?: string;
+            };
             path: {
                 /** @description The id of the endpoint. */
                 id: string;
@@ -2141,6 +2147,8 @@ export interface operations {
             header: {
                 /** @description Identifies this rotation. A request that is repeated with the same key and body gets the same answer, and nothing happens twice. 1 to 128 visible ASCII characters, raw or as a quoted string, for example a UUID. */
                 "Idempotency-Key": string;
+                /** @description Only of operators: the tenant and the mode that they ask for. API keys are sent without it. */
+                "Payonce-Tenant"?: string;
             };
             path: {
                 /** @description The id of the endpoint. */
@@ -2171,6 +2179,8 @@ export interface operations {
             header: {
                 /** @description Identifies this replay. A request that is repeated with the same key and body gets the same answer, and nothing happens twice. 1 to 128 visible ASCII characters, raw or as a quoted string, for example a UUID. */
                 "Idempotency-Key": string;
+                /** @description Only of operators: the tenant and the mode that they ask for. API keys are sent without it. */
+                "Payonce-Tenant"?: string;
             };
             path: {
                 /** @description The id of the endpoint. */
@@ -2203,7 +2213,10 @@ export interface operations {
                 /** @description The `id` of the last delivery of the previous page. */
                 starting_after?: string;
             };
-            header?: never;
+            header?: {
+                /** @description Only of operators: the tenant and the mode that they ask for. API keys are sent without it. */
+                "Payonce-Tenant"?: string;
+            };
             path: {
                 /** @description The id of the endpoint. */
                 id: string;
@@ -2226,7 +2239,10 @@ export interface operations {
     getWebhookDelivery: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description Only of operators: the tenant and the mode that they ask for. API keys are sent without it. */
+                "Payonce-Tenant"?: string;
+            };
             path: {
                 /** @description The id of the endpoint. */
                 id: string;
@@ -2251,7 +2267,10 @@ export interface operations {
     getWebhookReplay: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description Only of operators: the tenant and the mode that they ask for. API keys are sent without it. */
+                "Payonce-Tenant"?: string;
+            };
             path: {
                 /** @description The id of the endpoint. */
                 id: string;
@@ -2279,6 +2298,8 @@ export interface operations {
             header: {
                 /** @description Identifies this attempt. A request that is repeated with the same key and body gets the same answer, and nothing happens twice. 1 to 128 visible ASCII characters, raw or as a quoted string, for example a UUID. */
                 "Idempotency-Key": string;
+                /** @description Only of operators: the tenant and the mode that they ask for. API keys are sent without it. */
+                "Payonce-Tenant"?: string;
             };
             path: {
                 /** @description The id of the endpoint. */

@@ -27,6 +27,8 @@ export interface Api {
   get<Answer>(path: string): Promise<Answer>;
   /** @param key the idempotency key: the same for each repetition of one act */
   send<Answer>(method: 'POST' | 'PATCH', path: string, body: unknown, key: string): Promise<Answer>;
+  /** @param tenant whose routes to call, with the mode, for example `ten_desk/live` @returns the same API for this tenant */
+  of(tenant: string): Api;
 }
 
 /** @throws Refused when the key is not valid */
@@ -48,13 +50,15 @@ export async function signIn(credential: string): Promise<Api> {
     if (!answer.ok) throw new Refused(answer.status, read as Partial<Record<string, string>>);
     return read as Answer;
   };
-  const get = <Answer>(path: string) => call<Answer>('GET', path, {});
-  return {
-    self: await get('/v1/admin/me'),
-    get,
+  const self = await call<Schemas['OperatorSelf']>('GET', '/v1/admin/me', {});
+  const apiWith = (more: Readonly<Record<string, string>>): Api => ({
+    self,
+    get: (path) => call('GET', path, more),
     send: (method, path, body, key) =>
-      call(method, path, { 'content-type': 'application/json', 'idempotency-key': key }, body),
-  };
+      call(method, path, { 'content-type': 'application/json', 'idempotency-key': key, ...more }, body),
+    of: (tenant) => apiWith({ 'payonce-tenant': tenant }),
+  });
+  return apiWith({});
 }
 
 const ROLES: readonly Role[] = ['viewer', 'operator', 'approver', 'owner'];

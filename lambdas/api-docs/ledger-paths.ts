@@ -53,6 +53,7 @@ export const ledgerPaths: ZodOpenApiPathsObject = {
         '`payment` do not lag. A page reads at most some 20,000 postings to find those in `currency`: when they are rarer, the answer is ' +
         '`invalid_request` for `currency`, and a shorter range of days or a smaller `limit` helps.',
       scope: Scopes.ledgerRead,
+      role: 'viewer',
       query: entriesQuery,
       answers: { 200: { description: 'A page of entries.', schema: ledgerEntryList } },
     }),
@@ -63,6 +64,7 @@ export const ledgerPaths: ZodOpenApiPathsObject = {
       summary: 'Retrieve a ledger entry',
       description: 'An entry never changes.',
       scope: Scopes.ledgerRead,
+      role: 'viewer',
       path: z.object({ id: ledgerEntry.shape.id.meta({ description: 'The id of the entry.' }) }),
       answers: { 200: { description: 'The entry.', schema: ledgerEntry } },
     }),
@@ -78,6 +80,7 @@ export const ledgerPaths: ZodOpenApiPathsObject = {
         'an entry is never added to the past, except by an event that is delivered late. It reads one row for each closed day before `at`, ' +
         'and the entries of the day of `at` and of days that are not closed.',
       scope: Scopes.ledgerRead,
+      role: 'viewer',
       query: balancesQuery,
       answers: { 200: { description: 'The balances.', schema: balanceList } },
       problems: ['balance_too_large'],

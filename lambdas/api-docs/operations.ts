@@ -11,6 +11,7 @@ import {
   location,
   OF_BODY,
   OF_KEY,
+  payonceTenant,
   preferenceApplied,
   preferWait,
   problemResponses,
@@ -28,9 +29,9 @@ interface Operation {
   readonly operationId: keyof typeof captured.operations;
   readonly summary: string;
   readonly description: string;
-  /** Of the API key of a tenant. Exactly one of it and `role` is given. */
+  /** Of the API key of a tenant. */
   readonly scope?: Scope;
-  /** Of an operator. */
+  /** Of an operator: of a route of operators, or of a route that operators may call for a tenant. At least one of both is given. */
   readonly role?: Role;
   readonly path?: z.ZodObject;
   readonly query?: z.ZodObject;
@@ -67,12 +68,10 @@ export const NO_PROCESSOR = ['livemode_not_available', 'no_processor_for_payment
 
 /** An operation that reads. */
 export function reading(operation: Operation): ZodOpenApiOperationObject {
-  const { path, query, problems = [] } = operation;
+  const { query, problems = [] } = operation;
   return {
     ...named(operation),
-    ...(path === undefined && query === undefined
-      ? {}
-      : { requestParams: { ...(path === undefined ? {} : { path }), ...(query === undefined ? {} : { query }) } }),
+    ...params(operation, query === undefined ? {} : { query }),
     responses: {
       ...answers(operation, {}),
       ...problemResponses([
@@ -86,15 +85,12 @@ export function reading(operation: Operation): ZodOpenApiOperationObject {
 
 /** An operation that changes something, under an idempotency key. */
 export function keyed(operation: KeyedOperation): ZodOpenApiOperationObject {
-  const { path, body, located = false, waits = false, expires = true, problems = [] } = operation;
+  const { body, located = false, waits = false, expires = true, problems = [] } = operation;
   const ofKey = OF_KEY.filter((code) => expires || code !== 'idempotency_key_expired');
   const ofCall = ['idempotency_key_in_progress', 'processor_unavailable'] as const;
   return {
     ...named(operation),
-    requestParams: {
-      ...(path === undefined ? {} : { path }),
-      header: z.object({ 'Idempotency-Key': keyOf(operation), ...(waits ? { Prefer: preferWait } : {}) }),
-    },
+    ...params(operation, {}, { 'Idempotency-Key': keyOf(operation), ...(waits ? { Prefer: preferWait } : {}) }),
     ...(body === undefined ? {} : { requestBody: requestBody(operation.operationId, body) }),
     responses: {
       ...answers(operation, {
@@ -115,26 +111,59 @@ function keyOf({ key: [thing, promise, more = ''], dryRuns = false }: KeyedOpera
 
 /** An operation that sets fields. Repeating it changes nothing, so it takes no key. */
 export function setting(operation: Operation & { readonly body: Body }): ZodOpenApiOperationObject {
-  const { path, body, problems = [] } = operation;
+  const { body, problems = [] } = operation;
   return {
     ...named(operation),
-    ...(path === undefined ? {} : { requestParams: { path } }),
+    ...params(operation, {}),
     requestBody: requestBody(operation.operationId, body),
     responses: { ...answers(operation, {}), ...problemResponses([...always(operation), ...OF_BODY, ...problems]) },
   };
 }
 
-function named({ operationId, summary, description, scope, role }: Operation) {
-  if (scope !== undefined) {
-    const needs = `Needs the scope \`${scope}\`.`;
-    return { operationId, summary, description: `${description} ${needs}`, security: [{ apiKey: [scope] }] };
-  }
-  const needs = `Needs an operator with the role \`${role ?? 'owner'}\` or a role that includes it.`;
-  return { operationId, summary, description: `${description} ${needs}`, security: [{ operator: [role ?? 'owner'] }] };
+/** @param headers beside the one of operators */
+function params(
+  operation: Operation,
+  query: Pick<Operation, 'query'>,
+  headers: z.ZodRawShape = {},
+): Pick<ZodOpenApiOperationObject, 'requestParams'> {
+  const ofTenant = isForTenant(operation) ? { 'Payonce-Tenant': payonceTenant } : {};
+  const header = { ...headers, ...ofTenant };
+  const { path } = operation;
+  const requestParams = {
+    ...(path === undefined ? {} : { path }),
+    ...query,
+    ...(Object.keys(header).length === 0 ? {} : { header: z.object(header) }),
+  };
+  return Object.keys(requestParams).length === 0 ? {} : { requestParams };
 }
 
-function always({ scope }: Operation): readonly ProblemCode[] {
-  return [...ALWAYS, scope === undefined ? 'insufficient_role' : 'insufficient_scope'];
+function named({ operationId, summary, description, scope, role }: Operation) {
+  const ofKey = scope === undefined ? [] : [`Needs the scope \`${scope}\`.`];
+  const whose = scope === undefined ? 'Needs an operator' : 'Operators call it for the tenant of `Payonce-Tenant`,';
+  const ofRole = role === undefined ? [] : [`${whose} with the role \`${role}\` or a role that includes it.`];
+  return {
+    operationId,
+    summary,
+    description: [description, ...ofKey, ...ofRole].join(' '),
+    security: [
+      ...(scope === undefined ? [] : [{ apiKey: [scope] }]),
+      ...(role === undefined ? [] : [{ operator: [role] }]),
+    ],
+  };
+}
+
+function always({ scope, role }: Operation): readonly ProblemCode[] {
+  return [
+    ...ALWAYS,
+    ...(role === undefined ? [] : (['insufficient_role'] as const)),
+    ...(scope === undefined ? [] : (['insufficient_scope'] as const)),
+    ...(scope !== undefined && role !== undefined ? (['invalid_request'] as const) : []),
+  ];
+}
+
+/** The header of operators at a route of tenants. */
+function isForTenant({ scope, role }: Pick<Operation, 'scope' | 'role'>): boolean {
+  return scope !== undefined && role !== undefined;
 }
 
 function requestBody(operationId: string, { schema, required = true }: Body) {

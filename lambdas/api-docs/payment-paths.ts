@@ -136,6 +136,7 @@ export const reportPaths: ZodOpenApiPathsObject = {
         '`payment.completed`, otherwise the amount of the payment, order, refund or dispute. A payment of an order is counted under its ' +
         'own events, too, so do not add outcomes of orders to outcomes of payments. The report is made from events and lags by about a second.',
       scope: Scopes.ledgerRead,
+      role: 'viewer',
       query: volumesQuery,
       answers: { 200: { description: 'The volumes.', schema: volumeList } },
       problems: ['balance_too_large'],

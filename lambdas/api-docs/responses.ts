@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import { OWNER } from '../http/for-tenant.ts';
 import { PROBLEMS, type ProblemCode } from '../http/problems.ts';
 import { problem } from './answer-schemas.ts';
 import captured from './examples.json' with { type: 'json' };
@@ -90,6 +91,11 @@ export const idempotencyKey = (thing: string, promise: string, more = '') =>
       example: '8e03978e-40d5-43e8-bc93-6894a57f9324',
     });
 
+export const payonceTenant = z.string().regex(OWNER).optional().meta({
+  description: 'Only of operators: the tenant and the mode that they ask for. API keys are sent without it.',
+  example: 'ten_desk/live',
+});
+
 /** A raw key, or a String of RFC 8941 (section 3.3.3). The same form as in lambdas/kernel/idempotency-key.ts. */
 const KEY_FORM = /^(?:[!#-~][!-~]{0,127}|"(?:[!#-[\]-~]|\\["\\]){1,128}")$/;
 
@@ -145,7 +151,8 @@ const problemExamples = Object.fromEntries(
 type StatusCode = `${4 | 5}${string}`;
 
 /** One response for each status. It lists its codes and what they mean. */
-export function problemResponses(codes: readonly ProblemCode[]) {
+export function problemResponses(named: readonly ProblemCode[]) {
+  const codes = [...new Set(named)];
   const statuses = [...new Set(codes.map((code) => PROBLEMS[code].status))].sort((left, right) => left - right);
   return Object.fromEntries(
     statuses.map((status) => [

@@ -32,6 +32,7 @@ const PROMISE = 'nothing happens twice';
 export const webhookPaths: ZodOpenApiPathsObject = {
   '/v1/webhook_endpoints': {
     get: reading({
+      role: 'viewer',
       operationId: 'listWebhookEndpoints',
       summary: 'List the webhook endpoints',
       description: 'All of them; there are at most 16.',
@@ -54,6 +55,7 @@ export const webhookPaths: ZodOpenApiPathsObject = {
   },
   '/v1/webhook_endpoints/{id}': {
     get: reading({
+      role: 'viewer',
       operationId: 'getWebhookEndpoint',
       summary: 'Retrieve a webhook endpoint',
       description: 'The current state, without the secret.',
@@ -86,6 +88,7 @@ export const webhookPaths: ZodOpenApiPathsObject = {
     post: keyed({
       ...OF_ENDPOINTS,
       expires: true,
+      role: 'owner',
       operationId: 'rotateWebhookSecret',
       summary: 'Replace the secret of a webhook endpoint',
       description:
@@ -100,6 +103,7 @@ export const webhookPaths: ZodOpenApiPathsObject = {
     post: keyed({
       ...OF_ENDPOINTS,
       expires: true,
+      role: 'operator',
       operationId: 'replayWebhooks',
       summary: 'Send the events of a range of time again',
       description: 'Every event of the range that the endpoint subscribes to is sent once more, with its original id.',
@@ -112,6 +116,7 @@ export const webhookPaths: ZodOpenApiPathsObject = {
   },
   '/v1/webhook_endpoints/{id}/deliveries': {
     get: reading({
+      role: 'viewer',
       operationId: 'listWebhookDeliveries',
       summary: 'List the deliveries of a webhook endpoint',
       description:
@@ -124,6 +129,7 @@ export const webhookPaths: ZodOpenApiPathsObject = {
   },
   '/v1/webhook_endpoints/{id}/deliveries/{delivery}': {
     get: reading({
+      role: 'viewer',
       operationId: 'getWebhookDelivery',
       summary: 'Retrieve a delivery',
       description: 'The current state. A delivery is kept for 90 days.',
@@ -134,6 +140,7 @@ export const webhookPaths: ZodOpenApiPathsObject = {
   },
   '/v1/webhook_endpoints/{id}/replays/{replay}': {
     get: reading({
+      role: 'viewer',
       operationId: 'getWebhookReplay',
       summary: 'Retrieve a replay',
       description: 'The current state.',
@@ -146,6 +153,7 @@ export const webhookPaths: ZodOpenApiPathsObject = {
     post: keyed({
       ...OF_ENDPOINTS,
       expires: true,
+      role: 'operator',
       operationId: 'resendWebhook',
       summary: 'Send an event again',
       description:

@@ -90,5 +90,5 @@ export function wire(platform: Platform & Queues & Secrets, runner: OperationRun
     ...pacing,
   };
   const identify = configuredOperators(platform, tables.registry);
-  return byPath(operatorApi(ADMIN_ROUTES, tools, identify), authenticatedApi(LEDGER_ROUTES, tools));
+  return byPath(operatorApi(ADMIN_ROUTES, tools, identify), authenticatedApi(LEDGER_ROUTES, { ...tools, identify }));
 }

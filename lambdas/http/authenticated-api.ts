@@ -1,6 +1,6 @@
 import type { Answer, Problem } from '../kernel/answer.ts';
-import type { RequestCause } from '../kernel/cause.ts';
-import type { Scope } from '../kernel/contract/api.ts';
+import type { OperatorCause, RequestCause } from '../kernel/cause.ts';
+import type { Role, Scope } from '../kernel/contract/api.ts';
 import { ALARM_RUN, type AlarmMetric } from '../kernel/contract/metrics.ts';
 import type { Digest } from '../kernel/digest.ts';
 import type { OperationId, TenantId } from '../kernel/ids.ts';
@@ -9,7 +9,9 @@ import type { Waiting } from '../once/use/await-first.ts';
 import type { ApiKeyRecord, ApiKeyRegistry } from '../tenants/api-key-registry.ts';
 import { authenticate, type Caller, FoundKeys } from '../tenants/authenticate.ts';
 import { type Admitted, type LimitKind, limitKindOf, type TenantLimits } from '../tenants/limits.ts';
+import type { IdentifyOperator } from '../tenants/operators.ts';
 import type { Owner } from '../tenants/owners.ts';
+import { forTenant, TENANT_HEADER } from './for-tenant.ts';
 import { type GatewayEvent, type GatewayRequest, type GatewayResult, gatewayRequest } from './gateway-request.ts';
 import { faultAnswer, gatewayResult, isPassing, jsonAnswer, type ProblemExtras, problemAnswer } from './http-answer.ts';
 import { problem } from './problems.ts';
@@ -32,8 +34,11 @@ export interface Call<Tools, Who = Caller> {
 }
 
 /** The cause of what a request changes. */
-export function causedByRequest({ request, caller }: Pick<Call<unknown>, 'request' | 'caller'>): RequestCause {
-  return { by: 'request', requestId: request.requestId, keyId: caller.keyId };
+export function causedByRequest({
+  request,
+  caller,
+}: Pick<Call<unknown>, 'request' | 'caller'>): RequestCause | OperatorCause {
+  return { ...caller.by, requestId: request.requestId };
 }
 
 /** The fields of the log line beyond the answer. */
@@ -69,20 +74,26 @@ export interface RouteBy<Tools, Who> {
 /** A route for callers with an API key of this scope. */
 export interface Route<Tools> extends RouteBy<Tools, Caller> {
   readonly scope: Scope;
+  /** Of operators who may ask for a tenant. @default none may */
+  readonly role?: Role;
 }
 
 /** The result of authentication and authorization, in order of precedence. */
 type Admission<Who> =
   | { readonly kind: 'unauthorized'; readonly detail?: string }
+  | { readonly kind: 'invalid_request'; readonly detail: string }
   | { readonly kind: 'insufficient_scope' | 'insufficient_role'; readonly caller: Who; readonly detail?: string }
   | { readonly kind: 'authenticated'; readonly caller: Who };
 
-/** @param authorization values of the `Authorization` header @param path the requested path, for credentials that are valid at one path only */
+/** @param authorization values of the `Authorization` header @param request for credentials that are valid at one path, or for one tenant */
 export type Admit<Who, Entry> = (
   authorization: readonly string[],
   route: Entry,
-  path: string,
+  request: Pick<GatewayRequest, 'path' | 'header'>,
 ) => Promise<Admission<Who>>;
+
+/** A caller, for limits: operators have none. */
+type Limited = Partial<Owner> & Pick<Caller, 'person'>;
 
 /** The tools of every API. Routes can need more. */
 export interface ApiTools {
@@ -97,6 +108,8 @@ export interface ApiTools {
 export interface TenantApiTools extends ApiTools {
   readonly keys: ApiKeyRegistry;
   readonly limits: Pick<TenantLimits, 'admit' | 'enterWait'>;
+  /** Of the APIs with routes that operators may call for a tenant. */
+  readonly identify?: IdentifyOperator;
 }
 
 export type Handler = (event: GatewayEvent) => Promise<GatewayResult>;
@@ -106,14 +119,24 @@ export function authenticatedApi<Tools>(routes: readonly Route<Tools>[], tools: 
   return apiFor(byApiKey(tools), routes, tools);
 }
 
-/** Authenticates the caller by API key. Each API caches known keys for some seconds. */
-function byApiKey({ keys, clock, digest }: TenantApiTools): Admit<Caller, Pick<Route<never>, 'scope'>> {
+/** Authenticates the caller by API key, or an operator for the tenant of the header. Each API caches known keys for some seconds. */
+function byApiKey({
+  keys,
+  clock,
+  digest,
+  identify,
+}: TenantApiTools): Admit<Caller, Pick<Route<never>, 'scope' | 'role'>> {
   const tools = { keys, found: new FoundKeys<ApiKeyRecord>(), clock, digest };
-  return (authorization, { scope }) => authenticate(tools, authorization, scope);
+  return (authorization, { scope, role }, request) => {
+    const tenant = request.header(TENANT_HEADER);
+    return tenant.length === 0
+      ? authenticate(tools, authorization, scope)
+      : forTenant({ identify, role, tenant }, authorization);
+  };
 }
 
 /** An API of these routes for the callers that `admit` accepts. */
-export function apiFor<Tools, Who extends Partial<Owner>, Entry extends RouteBy<Tools, Who>>(
+export function apiFor<Tools, Who extends Limited, Entry extends RouteBy<Tools, Who>>(
   admit: Admit<Who, Entry>,
   routes: readonly Entry[],
   tools: Tools & ApiTools,
@@ -202,7 +225,7 @@ export function findRoute<Entry extends Pick<RouteBy<never, never>, 'method' | '
 }
 
 /** Checks route, method, key, scope or role, and limit, in this order, then calls the route. */
-async function dispatch<Tools, Who extends Partial<Owner>, Entry extends RouteBy<Tools, Who>>(
+async function dispatch<Tools, Who extends Limited, Entry extends RouteBy<Tools, Who>>(
   admit: Admit<Who, Entry>,
   routes: readonly Entry[],
   asked: Pick<Call<Tools & ApiTools, Who>, 'tools' | 'request' | 'receivedAtMs' | 'seen'>,
@@ -215,11 +238,12 @@ async function dispatch<Tools, Who extends Partial<Owner>, Entry extends RouteBy
   }
   const { route, pieces } = matched;
   seen.route = route.path;
-  const who = await admit(request.header('authorization'), route, `/${request.path.join('/')}`);
+  const who = await admit(request.header('authorization'), route, request);
   if (who.kind === 'unauthorized') {
     const { detail = 'Send a valid API key as "Authorization: Bearer <key>".' } = who;
     return refusal(problem('unauthorized', detail), request, { headers: { 'WWW-Authenticate': 'Bearer' } });
   }
+  if (who.kind === 'invalid_request') return refusal(problem(who.kind, who.detail, TENANT_HEADER), request);
   if (who.caller.tenantId !== undefined) seen.tenantId = who.caller.tenantId;
   if (who.kind !== 'authenticated') {
     const { detail = 'This API key lacks the scope that this route needs.' } = who;
@@ -234,15 +258,16 @@ async function dispatch<Tools, Who extends Partial<Owner>, Entry extends RouteBy
 }
 
 /**
- * Counts the request against the limit of its tenant, before anything is claimed or stored for it. Callers without a tenant have no
+ * Counts the request against the limit of its tenant, before anything is claimed or stored for it. Operators have no
  * limit. If the limits cannot be read, requests are not refused: the tables that they need may be well.
  */
 async function refuseOverLimit(
   { tools, request }: { readonly tools: ApiTools; readonly request: GatewayRequest },
-  { tenantId, mode }: Partial<Owner>,
+  { tenantId, mode, person }: Limited,
   { method, scope, asksProcessor }: Pick<RouteBy<never, never>, 'method' | 'scope' | 'asksProcessor'>,
 ): Promise<Handled | undefined> {
-  if (tools.limits === undefined || tenantId === undefined || mode === undefined) return undefined;
+  if (tools.limits === undefined || tenantId === undefined || mode === undefined || person !== undefined)
+    return undefined;
   const kind = limitKindOf(method, scope, asksProcessor?.(request) === true);
   const admitted = await tools.limits.admit({ tenantId, mode, kind }).catch((error: unknown) => {
     if (!isPassing(error)) throw error;
@@ -257,10 +282,11 @@ async function refuseOverLimit(
 /** Without the places, no request waits. A place that is not given back is free again when its time is over. */
 async function placeToWait(
   { tools, request }: { readonly tools: ApiTools; readonly request: GatewayRequest },
-  { tenantId, mode }: Partial<Owner>,
+  { tenantId, mode, person }: Limited,
   waitMs: number,
 ): ReturnType<Waiting['enter']> {
-  if (tools.limits === undefined || tenantId === undefined || mode === undefined) return undefined;
+  if (tools.limits === undefined || tenantId === undefined || mode === undefined || person !== undefined)
+    return undefined;
   const unlessPassing = (error: unknown) => {
     if (!isPassing(error)) throw error;
     tools.telemetry.fault(request.requestId, error);

@@ -3,7 +3,9 @@ import type { Answer } from '../kernel/answer.ts';
 import type { Digest } from '../kernel/digest.ts';
 import { type Fingerprint, fingerprintOf } from '../kernel/fingerprint.ts';
 import { type IdempotencyKey, parseIdempotencyKey } from '../kernel/idempotency-key.ts';
+import type { KeyScope } from '../kernel/ids.ts';
 import type { RequestCount } from '../kernel/platform/telemetry.ts';
+import type { Caller } from '../tenants/authenticate.ts';
 import type { GatewayRequest } from './gateway-request.ts';
 import { problemAnswer } from './http-answer.ts';
 import { type JsonObject, readJsonObject } from './json-body.ts';
@@ -18,6 +20,17 @@ export interface KeyedRequest<Body> {
   readonly body: Body;
   /** Computed from the body as sent, without defaults and without the fields that are left out. */
   readonly fingerprint: Fingerprint;
+}
+
+/**
+ * Whose key it is. An operator who asks for a tenant has keys apart from those of the tenant and of other operators: a sent key has
+ * no spaces.
+ */
+export function ownKey(
+  { tenantId, mode, person }: Pick<Caller, 'tenantId' | 'mode' | 'person'>,
+  key: IdempotencyKey,
+): Pick<KeyScope, 'tenantId' | 'mode' | 'key'> {
+  return { tenantId, mode, key: person === undefined ? key : (`operator ${person} ${key}` as IdempotencyKey) };
 }
 
 /**

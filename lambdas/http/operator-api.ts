@@ -2,6 +2,7 @@ import type { OperatorCause } from '../kernel/cause.ts';
 import { includesRole, type Role } from '../kernel/contract/api.ts';
 import type { IdentifyOperator, Operator } from '../tenants/operators.ts';
 import { type Admit, type ApiTools, apiFor, type Call, type Handler, type RouteBy } from './authenticated-api.ts';
+import { OPERATOR_NEEDED, ROLE_NEEDED } from './for-tenant.ts';
 import type { GatewayEvent } from './gateway-request.ts';
 import { gatewayRequest } from './gateway-request.ts';
 
@@ -9,11 +10,6 @@ import { gatewayRequest } from './gateway-request.ts';
 export interface OperatorRoute<Tools, Who = Operator> extends RouteBy<Tools, Who> {
   readonly role: Role;
 }
-
-const OPERATOR_NEEDED =
-  'Send a valid operator key, or a token of the identity provider, as "Authorization: Bearer <key>".';
-
-export const ROLE_NEEDED = 'Your role does not include the one that this route needs.';
 
 /** Admits operators whose role includes the role of the route. */
 export function byRole(identify: IdentifyOperator): Admit<Operator, Pick<OperatorRoute<never>, 'role'>> {

@@ -1,4 +1,4 @@
-import { type KeyId, keyIdOf } from '../kernel/cause.ts';
+import { type KeyId, keyIdOf, type OperatorCause, type RequestCause } from '../kernel/cause.ts';
 import type { Scope } from '../kernel/contract/api.ts';
 import type { Digest } from '../kernel/digest.ts';
 import type { Clock } from '../kernel/world.ts';
@@ -7,8 +7,10 @@ import type { Owner } from './owners.ts';
 
 /** The authenticated tenant and mode. A request can only access their data. */
 export interface Caller extends Owner {
-  /** The API key of the request. */
-  readonly keyId: KeyId;
+  /** The API key of the request, or the operator who asks for the tenant, as records name them. */
+  readonly by: Omit<RequestCause, 'requestId'> | Omit<OperatorCause, 'requestId'>;
+  /** The operator. The same for all keys of one person. */
+  readonly person?: string;
 }
 
 /** In order of precedence. Every invalid key gets the same outcome, so that it reveals nothing. */
@@ -69,7 +71,7 @@ export async function authenticate(
   if (record === undefined || hasEnded(record, clock.nowMs()) || record.mode !== mode) {
     return { kind: 'unauthorized' };
   }
-  const caller = { tenantId: record.tenantId, mode: record.mode, keyId };
+  const caller = { tenantId: record.tenantId, mode: record.mode, by: { by: 'request', keyId } as const };
   return { kind: record.scopes.includes(scope) ? 'authenticated' : 'insufficient_scope', caller };
 }
 

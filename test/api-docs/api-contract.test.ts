@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { CURRENCIES, largestAmountMinor } from '../../lambdas/kernel/currency.ts';
-import { Api } from '../world/api.ts';
+import { Api, OPERATOR_KEY } from '../world/api.ts';
 import { type DescribedOperation, mismatch, type Node, operations } from './described-api.ts';
 
 /** The parts of a request that a route validates. Absent parts are not sent. */
@@ -253,7 +253,11 @@ async function send({ method, path }: DescribedOperation, sent: Sent): Promise<r
   const body = sent.body === undefined ? null : JSON.stringify(sent.body);
   const type = body === null ? {} : { 'Content-Type': 'application/json' };
   const reply = await api.ask(method, query.size === 0 ? address : `${address}?${query.toString()}`, {
-    headers: { ...type, ...headers },
+    headers: {
+      ...type,
+      ...headers,
+      ...('Payonce-Tenant' in headers ? { Authorization: `Bearer ${OPERATOR_KEY}` } : {}),
+    },
     event: { body },
   });
   const { code = '' } = reply.body as { readonly code?: string };

@@ -88,7 +88,7 @@ const routes = [
   ...ADMIN_ROUTES,
   ...JOB_ROUTES,
   ...WEBHOOK_ROUTES,
-].map((route) => [`${route.method} ${route.path}`, 'role' in route ? route.role : route.scope] as const);
+].map((route) => [`${route.method} ${route.path}`, [route.scope, route.role]] as const);
 
 describe('the description of the API', () => {
   test('has no finding of the linter', async () => {
@@ -98,12 +98,12 @@ describe('the description of the API', () => {
     expect(problems.map(({ ruleId, message }) => [ruleId, message])).toEqual([]);
   });
 
-  test('has exactly the routes, each with its scope or role', () => {
+  test('has exactly the routes, each with its scope, its role or both', () => {
     const described = operations
       .filter(({ operationId }) => operationId !== 'receiveCallback')
-      .map(({ method, path, security: [needed] }) => {
-        const role = needed?.['operator']?.[0];
-        return [`${method} ${path}`, role ?? needed?.['apiKey']?.[0]] as const;
+      .map(({ method, path, security }) => {
+        const [scope, role] = ['apiKey', 'operator'].map((kind) => security.find((each) => kind in each)?.[kind]?.[0]);
+        return [`${method} ${path}`, [scope, role]] as const;
       });
 
     expect(new Map(described)).toEqual(new Map(routes));

@@ -30,7 +30,7 @@ const TENANT_ROUTES = [
   ...EVENT_ROUTES,
   ...LEDGER_ROUTES,
   ...WEBHOOK_ROUTES,
-].map(({ method, path, scope }) => [`${method} ${path}`, scope] as const);
+].map(({ method, path, scope, role }) => [`${method} ${path}`, scope, role] as const);
 const OPERATOR_ROUTES = [...ADMIN_ROUTES, ...JOB_ROUTES].map(
   ({ method, path, role }) => [`${method} ${path}`, role] as const,
 );
@@ -122,6 +122,8 @@ let ids: Readonly<Record<string, string>>;
 let sent = 0;
 /** Rows that were written, without the counts of requests. */
 const written: string[] = [];
+/** Counts of requests that were written. */
+const limited: string[] = [];
 /** The routes that changed something. */
 const changing = new Set<string>();
 
@@ -179,7 +181,8 @@ async function past(): Promise<Readonly<Record<string, string>>> {
   };
 }
 
-function request(route: string, key: string | undefined): Promise<Reply> {
+/** @param tenant what an operator asks for */
+function request(route: string, key: string | undefined, tenant?: string): Promise<Reply> {
   const [method = '', template = ''] = route.split(' ');
   const [, body = OPERATOR_BODIES[route], query = ''] = REQUESTS[route] ?? ['object' as const];
   const room = template.split('/').filter((piece) => piece !== 'admin')[2] ?? '';
@@ -191,6 +194,7 @@ function request(route: string, key: string | undefined): Promise<Reply> {
   return api.ask(method, path, {
     headers: {
       Authorization: key === undefined ? '' : `Bearer ${key}`,
+      ...(tenant === undefined ? {} : { 'Payonce-Tenant': tenant }),
       ...(method === 'GET' ? {} : { 'Idempotency-Key': `matrix-${sent}` }),
       ...(body === undefined ? {} : { 'Content-Type': 'application/json' }),
     },
@@ -205,6 +209,7 @@ beforeAll(async () => {
   ids = await past();
   api.store.database.listen((changes) => {
     const rows = changes.flatMap(({ after }) => (after === undefined ? [] : [JSON.stringify(after)]));
+    limited.push(...rows.filter((row) => row.includes('"LIMIT#')));
     written.push(...rows.filter((row) => !/"(?:LIMIT|KEY_USE)#/.test(row)));
   });
   const ended = api.clock.nowMs();
@@ -256,6 +261,66 @@ describe.each(TENANT_ROUTES)('%s', (route, needed) => {
   });
 });
 
+describe.each(TENANT_ROUTES)('%s, for operators who name a tenant', (route, scope, needed) => {
+  const [kind] = REQUESTS[route] ?? [];
+
+  test(`is open for ${needed ?? 'no role'} and the roles that include it, and for no API key`, async () => {
+    for (const role of ROLES) {
+      // Of another tenant, so that nothing of the desk changes here.
+      const reply = await request(route, ofRole(role), 'ten_other/test');
+      if (needed === undefined) expect([role, ...codeOf(reply)]).toEqual([role, 401, 'unauthorized']);
+      else if (!includesRole(role, needed)) expect([role, ...codeOf(reply)]).toEqual([role, 403, 'insufficient_role']);
+      else expect([role, reply.status]).toEqual([role, kind === 'object' ? 404 : 200]);
+    }
+    const { revokedOperator, expiredOperator, otherTenant } = CALLERS;
+    for (const key of [undefined, revokedOperator, expiredOperator, otherTenant, scoped(scope)])
+      expect([key, ...codeOf(await request(route, key, 'ten_other/test'))]).toEqual([key, 401, 'unauthorized']);
+  });
+
+  test('refuses a header that is not a tenant and a mode', async () => {
+    const refused = needed === undefined ? [401, 'unauthorized'] : [400, 'invalid_request'];
+    for (const tenant of ['ten_desk', 'ten_desk/prod', 'ten_desk/test, ten_other/test', 'desk/live'])
+      expect([tenant, ...codeOf(await request(route, ofRole('owner'), tenant))]).toEqual([tenant, ...refused]);
+  });
+});
+
+/** Refused here, because the payment is captured, and a replay of the endpoint is under way. */
+const REFUSED: ReadonlySet<string> = new Set([
+  'POST /v1/payments/{id}/capture',
+  'POST /v1/payments/{id}/cancel',
+  'POST /v1/webhook_endpoints/{id}/replay',
+]);
+
+const FOR_OPERATORS = TENANT_ROUTES.filter(([, , role]) => role !== undefined);
+
+describe.each(FOR_OPERATORS)('%s, for an operator who names the desk', (route, _scope, role = 'owner') => {
+  test('answers, counts against no limit, and what it changes names the operator', async () => {
+    const before = written.length;
+    limited.length = 0;
+    const { status } = await request(route, ofRole(role), 'ten_desk/test');
+    expect(REFUSED.has(route) ? [409] : [200, 202]).toContain(status);
+    const rows = written.slice(before);
+    const isChanged = !route.startsWith('GET') && !REFUSED.has(route);
+    expect([route, rows.some((row) => row.includes(`"${role}"`))]).toEqual([route, isChanged]);
+    expect(limited).toEqual([]);
+  });
+});
+
+test('a key of an operator is not the key of the tenant, nor that of another operator', async () => {
+  const path = `/v1/webhook_endpoints/${ids['webhook_endpoints']}/rotate_secret`;
+  api.registerOperator('ok_secondsecondsecondsecond', { role: 'owner', operator: 'second' });
+  const rotate = (key: string, tenant: Readonly<Record<string, string>> = { 'Payonce-Tenant': 'ten_desk/test' }) =>
+    api.ask('POST', path, { headers: { Authorization: `Bearer ${key}`, 'Idempotency-Key': 'same', ...tenant } });
+  const replies = [
+    await rotate(ofRole('owner')),
+    await rotate('ok_secondsecondsecondsecond'),
+    await rotate(scoped('webhooks:write'), {}),
+  ];
+  expect(replies.map(({ status }) => status)).toEqual([200, 200, 200]);
+  expect(new Set(replies.map(({ body }) => body['secret'])).size).toBe(3);
+  expect((await rotate(ofRole('owner'))).body['secret']).toBe(replies[0]?.body['secret']);
+});
+
 describe('an endpoint of another tenant', () => {
   const parts = TENANT_ROUTES.map(([route]) => route).filter((route) => /\{(?:delivery|replay)\}/.test(route));
 
@@ -295,13 +360,6 @@ describe.each(lastDeleted)('%s, with the key of the desk', (route, needed) => {
 function isDeletion(route: string): number {
   return route.startsWith('DELETE ') ? 1 : 0;
 }
-
-/** Refused above, because the payment is captured, and a replay of the endpoint is under way. */
-const REFUSED: ReadonlySet<string> = new Set([
-  'POST /v1/payments/{id}/capture',
-  'POST /v1/payments/{id}/cancel',
-  'POST /v1/webhook_endpoints/{id}/replay',
-]);
 
 test('every other route that changes something was seen to do so', () => {
   const changes = TENANT_ROUTES.map(([route]) => route).filter((route) => !route.startsWith('GET '));

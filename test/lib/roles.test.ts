@@ -210,6 +210,7 @@ const VIEWERS: readonly (readonly [string, readonly string[]])[] = [
     [
       `dynamodb:GetItem ${onlyRows('LedgerTable', 'PAY#*', 'ORD#*')}`,
       `dynamodb:GetItem ${rows('KEY#*')}`,
+      `dynamodb:GetItem ${rows('OPERATOR_KEY#*')}`,
       `dynamodb:UpdateItem ${rows('KEY_USE#*')}`,
       `dynamodb:UpdateItem ${rows('LIMIT#*')}`,
       `dynamodb:GetItem ${rows('DETAILS#*')}`,
@@ -326,15 +327,17 @@ const ALL_KINDS: Readonly<Record<string, string>> = {
   'WebhooksSender FindLanes': 'The partitions of the index are shards of lanes. It holds keys only.',
 };
 
-test('no role may make the key of an operator, and tenants’ functions do not read one', () => {
+test('no role may make the key of an operator, and only functions that operators call read one', () => {
   const reaching = [...roles].flatMap(([owner, statements]) =>
     statements.filter((statement) => told(statement).includes('OPERATOR_KEY')).map((each) => `${owner} ${each.Sid}`),
   );
   expect(reaching.sort()).toEqual([
+    'EventsApi ReadOperatorKeys',
     'JobsApi ReadOperatorKeys',
     'ReconcilingApi List',
     'ReconcilingApi ReadOperatorKeys',
     'ReconcilingApi RevokeOperatorKeys',
+    'WebhooksApi ReadOperatorKeys',
   ]);
 });
 

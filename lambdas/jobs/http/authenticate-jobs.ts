@@ -1,5 +1,6 @@
 import type { Admit } from '../../http/authenticated-api.ts';
-import { byRole, type OperatorRoute, ROLE_NEEDED } from '../../http/operator-api.ts';
+import { ROLE_NEEDED } from '../../http/for-tenant.ts';
+import { byRole, type OperatorRoute } from '../../http/operator-api.ts';
 import { JOBS_RUN } from '../../kernel/contract/api.ts';
 import { bearerToken } from '../../tenants/authenticate.ts';
 import type { IdentifyOperator, Operator } from '../../tenants/operators.ts';
@@ -27,10 +28,10 @@ export interface JobRoute {
  */
 export function roleOrCredential(identify: IdentifyOperator, verify: VerifyCredential): Admit<JobsCaller, JobRoute> {
   const admitOperator = byRole(identify);
-  return async (authorization, route, path) => {
+  return async (authorization, route, request) => {
     const token = bearerToken(authorization);
     if (isCredential(token)) {
-      const verdict = await verify(token, path);
+      const verdict = await verify(token, `/${request.path.join('/')}`);
       if (verdict.kind === 'valid') {
         const isAllowed = route.isForExecutor === true && verdict.scopes.includes(JOBS_RUN);
         const caller = { kind: 'executor' as const, runId: verdict.runId };
@@ -39,8 +40,8 @@ export function roleOrCredential(identify: IdentifyOperator, verify: VerifyCrede
           : { kind: 'insufficient_role', caller, detail: ROLE_NEEDED };
       }
     }
-    const found = await admitOperator(authorization, route, path);
-    if (found.kind === 'unauthorized') return found;
+    const found = await admitOperator(authorization, route, request);
+    if (!('caller' in found)) return found;
     return { ...found, caller: { kind: 'operator', operator: found.caller } };
   };
 }

@@ -31,6 +31,7 @@ const getEntries: Route = {
   method: 'GET',
   path: '/v1/ledger/entries',
   scope: Scopes.ledgerRead,
+  role: 'viewer',
   handle: listEntriesOf,
 };
 
@@ -91,6 +92,7 @@ const getEntry: Route = {
   method: 'GET',
   path: '/v1/ledger/entries/{id}',
   scope: Scopes.ledgerRead,
+  role: 'viewer',
   handle: showEntry,
 };
 
@@ -118,6 +120,7 @@ const getBalances: Route = {
   method: 'GET',
   path: '/v1/balances',
   scope: Scopes.ledgerRead,
+  role: 'viewer',
   handle: showBalances,
 };
 

@@ -1,7 +1,8 @@
 import * as z from 'zod';
 import { type Call as CallBy, type Handled, refusal } from '../../http/authenticated-api.ts';
+import { ROLE_NEEDED } from '../../http/for-tenant.ts';
 import { askedPage, hasOneCursor, listHandled, ONE_CURSOR, pageOf } from '../../http/lists.ts';
-import { type OperatorRoute, ROLE_NEEDED } from '../../http/operator-api.ts';
+import type { OperatorRoute } from '../../http/operator-api.ts';
 import { problem } from '../../http/problems.ts';
 import { emailFilter, hasShortRange, RANGE_MESSAGE } from '../../http/range-filters.ts';
 import { validateQuery, wholeNumber } from '../../http/validate.ts';

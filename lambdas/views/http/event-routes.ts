@@ -30,6 +30,7 @@ export const EVENT_ROUTES: readonly Route<EventsTools>[] = [
     method: 'GET',
     path: '/v1/reports/volume',
     scope: Scopes.ledgerRead,
+    role: 'viewer',
     // Its code is loaded with the first request, so that a start does not wait for it.
     handle: async (call) => (await import('./volume-report.ts')).showVolumes(call),
   },

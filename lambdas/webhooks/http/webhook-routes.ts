@@ -9,7 +9,7 @@ import {
 } from '../../http/authenticated-api.ts';
 import { problemAnswer } from '../../http/http-answer.ts';
 import { readJsonObject, readOptionalJsonObject } from '../../http/json-body.ts';
-import { keyedCounts, payloadMismatch, readKeyedRequest, replayed } from '../../http/keyed-request.ts';
+import { keyedCounts, ownKey, payloadMismatch, readKeyedRequest, replayed } from '../../http/keyed-request.ts';
 import { DEFAULT_PAGE } from '../../http/lists.ts';
 import { type Parsed, type ProblemCode, problem, valid } from '../../http/problems.ts';
 import { emptyQuery, validateBody, validateQuery } from '../../http/validate.ts';
@@ -66,6 +66,7 @@ const postRotation: Route = {
   method: 'POST',
   path: '/v1/webhook_endpoints/{id}/rotate_secret',
   scope: Scopes.webhooksWrite,
+  role: 'owner',
   handle: async (call) => {
     const keyed = readKeyed(call, 'POST', rotateSecretBody);
     if (keyed.kind === 'refused') return refusal(keyed.problem, call.request);
@@ -113,6 +114,7 @@ const listEndpoints: Route = {
   method: 'GET',
   path: '/v1/webhook_endpoints',
   scope: Scopes.webhooksRead,
+  role: 'viewer',
   handle: async ({ tools, caller, request }) => {
     const query = validateQuery(emptyQuery, request.query);
     if (query.kind === 'refused') return refusal(query.problem, request);
@@ -126,6 +128,7 @@ const getEndpoint: Route = {
   method: 'GET',
   path: '/v1/webhook_endpoints/{id}',
   scope: Scopes.webhooksRead,
+  role: 'viewer',
   handle: async (call) => {
     const { tools, caller, request, id } = call;
     const query = validateQuery(emptyQuery, request.query);
@@ -139,6 +142,7 @@ const listDeliveries: Route = {
   method: 'GET',
   path: '/v1/webhook_endpoints/{id}/deliveries',
   scope: Scopes.webhooksRead,
+  role: 'viewer',
   handle: deliveries,
 };
 
@@ -166,6 +170,7 @@ const getDelivery: Route = {
   method: 'GET',
   path: '/v1/webhook_endpoints/{id}/deliveries/{delivery}',
   scope: Scopes.webhooksRead,
+  role: 'viewer',
   handle: (call) =>
     showPart(call, async ({ tools: { webhooks }, id, pieces }) => {
       const { delivery: deliveryId = '' } = pieces;
@@ -178,6 +183,7 @@ const getReplay: Route = {
   method: 'GET',
   path: '/v1/webhook_endpoints/{id}/replays/{replay}',
   scope: Scopes.webhooksRead,
+  role: 'viewer',
   handle: (call) =>
     showPart(call, async ({ tools: { webhooks }, id, pieces }) => {
       const { replay: replayId = '' } = pieces;
@@ -203,6 +209,7 @@ const postResend: Route = {
   method: 'POST',
   path: '/v1/webhook_endpoints/{id}/deliveries/{delivery}/resend',
   scope: Scopes.webhooksWrite,
+  role: 'operator',
   handle: async (call) => {
     const keyed = readKeyed(call, 'POST', z.strictObject({}));
     if (keyed.kind === 'refused') return refusal(keyed.problem, call.request);
@@ -215,6 +222,7 @@ const postReplay: Route = {
   method: 'POST',
   path: '/v1/webhook_endpoints/{id}/replay',
   scope: Scopes.webhooksWrite,
+  role: 'operator',
   handle: replay,
 };
 
@@ -250,8 +258,7 @@ function readKeyed<Body>(call: Call, method: 'POST' | 'DELETE', schema: z.ZodTyp
   const read = readKeyedRequest(tools.digest, request, schema, readOptionalJsonObject);
   if (read.kind === 'refused') return read;
   const { key, body, fingerprint } = read.value;
-  const { tenantId, mode } = caller;
-  const scope: KeyScope = { tenantId, mode, method, path: `/${request.path.join('/')}`, key };
+  const scope: KeyScope = { ...ownKey(caller, key), method, path: `/${request.path.join('/')}` };
   const operationId = webhookOperation(tools.digest, scope);
   call.seen.operationId = operationId;
   return valid({ request: { caller, operationId, fingerprint, cause: causedByRequest(call) }, scope, body });

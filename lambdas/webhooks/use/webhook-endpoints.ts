@@ -1,6 +1,6 @@
 import type { Action, ActivityDraft } from '../../activity/domain/activity.ts';
 import { type Answer, JSON_TYPE } from '../../kernel/answer.ts';
-import type { RequestCause } from '../../kernel/cause.ts';
+import type { OperatorCause, RequestCause } from '../../kernel/cause.ts';
 import type { Fingerprint } from '../../kernel/fingerprint.ts';
 import type { OperationId } from '../../kernel/ids.ts';
 import type { Clock } from '../../kernel/world.ts';
@@ -31,7 +31,7 @@ export interface KeyedRequest {
   readonly caller: Owner;
   readonly operationId: OperationId;
   readonly fingerprint: Fingerprint;
-  readonly cause: RequestCause;
+  readonly cause: RequestCause | OperatorCause;
 }
 
 type Wishes = Pick<WebhookEndpoint, 'url' | 'events' | 'description'>;
@@ -149,7 +149,7 @@ export async function deleteEndpoint(
 
 interface Acted {
   readonly owner: WebhookOwner;
-  readonly cause: RequestCause;
+  readonly cause: RequestCause | OperatorCause;
   readonly endpointId: string;
   readonly nowMs: number;
 }

@@ -1,0 +1,54 @@
+import { includesRole, type Role } from '../kernel/contract/api.ts';
+import { type Mode, tenantId } from '../kernel/ids.ts';
+import type { Caller } from '../tenants/authenticate.ts';
+import type { IdentifyOperator } from '../tenants/operators.ts';
+
+/** The header of an operator's request at a route of tenants: names the tenant and the mode, for example `ten_desk/live`. */
+export const TENANT_HEADER = 'payonce-tenant';
+
+/** A tenant and a mode. */
+export const OWNER = /^(?<tenant>ten_\w{1,100})\/(?<mode>test|live)$/;
+
+export const OPERATOR_NEEDED =
+  'Send a valid operator key, or a token of the identity provider, as "Authorization: Bearer <key>".';
+export const ROLE_NEEDED = 'Your role does not include the one that this route needs.';
+const KEY_NEEDED = 'This route takes API keys of tenants only, without the header Payonce-Tenant.';
+const MALFORMED = 'Payonce-Tenant must be the id of a tenant and a mode, for example ten_desk/live.';
+
+type Admitted =
+  | { readonly kind: 'unauthorized' | 'invalid_request'; readonly detail: string }
+  | { readonly kind: 'insufficient_role'; readonly caller: Caller; readonly detail: string }
+  | { readonly kind: 'authenticated'; readonly caller: Caller };
+
+/**
+ * Admits operators to a route of tenants, with the rights of their role.
+ *
+ * @throws RetryableError when the operator cannot be identified now
+ */
+export async function forTenant(
+  {
+    identify,
+    role,
+    tenant,
+  }: {
+    readonly identify: IdentifyOperator | undefined;
+    /** Of the route. Without one, it takes no operators. */
+    readonly role: Role | undefined;
+    /** The values of the header. */
+    readonly tenant: readonly string[];
+  },
+  authorization: readonly string[],
+): Promise<Admitted> {
+  if (identify === undefined || role === undefined) return { kind: 'unauthorized', detail: KEY_NEEDED };
+  const operator = await identify(authorization);
+  if (operator === undefined) return { kind: 'unauthorized', detail: OPERATOR_NEEDED };
+  const [value = '', ...others] = tenant;
+  const { tenant: id, mode } = (others.length > 0 ? undefined : OWNER.exec(value)?.groups) ?? {};
+  if (id === undefined || mode === undefined) return { kind: 'invalid_request', detail: MALFORMED };
+  const { name, identity, person } = operator;
+  const by = { by: 'operator', operator: name, identity } as const;
+  const caller = { tenantId: tenantId(id), mode: mode as Mode, by, person };
+  return includesRole(operator.role, role)
+    ? { kind: 'authenticated', caller }
+    : { kind: 'insufficient_role', caller, detail: ROLE_NEEDED };
+}
