@@ -1,56 +1,34 @@
-import { once } from 'node:events';
-import { mkdir, mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
-import { createServer, type Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
-import { join, resolve } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
-import axe from 'axe-core';
 import type { Page } from 'playwright-core';
-import { listenerOf } from '../../examples/listener.ts';
 import { consoleSignIn } from '../../lambdas/api-docs/console-page.ts';
-import { documentsApi } from '../../lambdas/api-docs/documents-api.ts';
-import type { ConsoleSignIn } from '../../lambdas/kernel/contract/environment.ts';
 import type { PaymentId } from '../../lambdas/kernel/ids.ts';
-import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
 import { byIdentityProvider } from '../../lambdas/tenants/identity-provider.ts';
 import { TenantAdministration } from '../../lambdas/tenants/store/tenant-administration.ts';
-import { buildConsole } from '../../lib/lambda-code.ts';
-import { HAS_BROWSER, RealBrowser } from '../client/browser.ts';
+import { HAS_BROWSER } from '../client/browser.ts';
 import { paymentRequest } from '../payments/payment-fixtures.ts';
 import { Api, dataOf, OPERATOR_KEY } from '../world/api.ts';
 import { gatewayEvent } from '../world/gateway-event.ts';
 import { TABLES } from '../world/tables.ts';
+import { accessible, BuiltConsole, ConsoleInBrowser, decideOn, picture } from './console-in-browser.ts';
 import { CLIENT, IdProvider } from './id-provider.ts';
 
 const SECOND_KEY = 'ok_benbenbenbenbenbenbenben00';
 const VIEWER_KEY = 'ok_viewerviewerviewerviewer';
-/** Stages and prefixes are part of the address at API Gateway. */
-const PREFIX = '/live';
 const MOST_BYTES = 120_000;
 
-let folder: string;
-let built: string;
-let documents: ReturnType<typeof documentsApi>;
-const documentsWith = (signIn?: ConsoleSignIn) =>
-  documentsApi(
-    (name) => readFile(join(folder, name), 'utf8'),
-    systemDigest,
-    () => readdir(join(built, 'assets')),
-    signIn,
-  );
+let built: BuiltConsole;
 beforeAll(async () => {
-  await mkdir('dist', { recursive: true });
-  folder = resolve(await mkdtemp('dist/console-'));
-  built = join(folder, 'console');
-  buildConsole(built);
+  built = await BuiltConsole.build();
 });
-beforeEach(() => {
-  documents = documentsWith();
-});
-afterAll(() => rm(folder, { recursive: true, force: true }));
+afterAll(() => built.remove());
 
 describe('the files of the console', () => {
+  let documents: ReturnType<BuiltConsole['documents']>;
+  beforeEach(() => {
+    documents = built.documents();
+  });
+
   test('are small, hashed and kept for ever, but for the page that names them', async () => {
     const page = await documents(gatewayEvent('GET', '/console/'));
     expect(page.headers).toMatchObject({ 'Cache-Control': 'no-cache' });
@@ -81,7 +59,7 @@ describe('the files of the console', () => {
     expect(JSON.parse((await of()).body)).toEqual({});
     expect((await of()).headers).toMatchObject({ 'Cache-Control': 'no-cache' });
     const variable = { issuer: 'https://id.example/tenant', audience: 'payonce', clientId: CLIENT };
-    documents = documentsWith(consoleSignIn({ CONSOLE_SIGN_IN: JSON.stringify(variable) }));
+    documents = built.documents(consoleSignIn({ CONSOLE_SIGN_IN: JSON.stringify(variable) }));
     expect(JSON.parse((await of()).body)).toEqual(variable);
     const { headers } = await documents(gatewayEvent('GET', '/console/'));
     expect(String(headers?.['Content-Security-Policy'])).toContain("; connect-src 'self' https://id.example; ");
@@ -96,66 +74,13 @@ describe('the files of the console', () => {
 
 // The package of the browser has none for other platforms.
 (HAS_BROWSER ? describe : describe.skip)('an operator in a browser', () => {
-  let browser: RealBrowser;
-  let server: Server;
-  let url: string;
-  let api: Api;
-  /** What the page has written: method and path. */
-  let written: string[];
-  let violations: string[];
-
+  let shown: ConsoleInBrowser;
   beforeAll(async () => {
-    browser = RealBrowser.unpack(folder);
-    server = createServer(listenerOf(backend)).listen(0, '127.0.0.1');
-    await once(server, 'listening');
-    url = `http://127.0.0.1:${(server.address() as AddressInfo).port}${PREFIX}/console`;
+    shown = await ConsoleInBrowser.start(built);
   });
-  afterAll(() => {
-    server.close();
-    server.closeAllConnections();
-  });
-  beforeEach(() => {
-    written = [];
-    violations = [];
-  });
-  afterEach(() => browser.kill());
-
-  /** API Gateway, with its stage. */
-  async function backend(request: Request): Promise<Response> {
-    const { pathname, search } = new URL(request.url);
-    const path = pathname.slice(PREFIX.length);
-    if (path.startsWith('/console')) {
-      const { statusCode, headers, body } = await documents(gatewayEvent('GET', path));
-      return new Response(body, { status: statusCode, headers: headers as Record<string, string> });
-    }
-    if (!path.startsWith('/v1/')) return new Response(null, { status: 404 });
-    const { authorization = '', ...headers } = Object.fromEntries(request.headers);
-    if (request.method !== 'GET') written.push(`${request.method} ${path}`);
-    const text = await request.text();
-    const reply = await api.ask(request.method, `${path}${search}`, {
-      headers: { ...headers, Authorization: authorization },
-      event: { body: text === '' ? null : text },
-    });
-    return new Response(reply.text, { status: reply.status, headers: reply.headers });
-  }
-
-  async function opened(): Promise<Page> {
-    const page = await browser.open('about:blank');
-    page.on('console', (message) => {
-      if (/Content Security Policy/.test(message.text())) violations.push(message.text());
-    });
-    page.on('pageerror', (error) => violations.push(String(error)));
-    await page.goto(url);
-    return page;
-  }
-
-  async function signedIn(key = OPERATOR_KEY): Promise<Page> {
-    const page = await opened();
-    await page.getByLabel('Operator’s key').fill(key);
-    await page.getByRole('button', { name: 'Sign in' }).click();
-    await page.getByRole('navigation').waitFor();
-    return page;
-  }
+  afterAll(() => shown.stop());
+  beforeEach(() => shown.begin());
+  afterEach(() => shown.kill());
 
   /** Payment ids are long, so a person follows links. */
   async function openPayment(page: Page, id: string): Promise<void> {
@@ -165,32 +90,13 @@ describe('the files of the console', () => {
     await page.getByRole('heading', { name: 'What happened' }).waitFor();
   }
 
-  /** The rules of axe that need no look at colours under a policy without inline styles. */
-  async function accessible(page: Page): Promise<void> {
-    // Scripts of the test are not the page's: the policy is for what the page loads.
-    await page.evaluate(axe.source);
-    const found = await page.evaluate<string[]>(
-      `axe.run().then(({ violations }) => violations.map(({ id, nodes }) => id + ' ' + nodes.map(({ html }) => html).join(' ')))`,
-    );
-    expect(found).toEqual([]);
-  }
-
-  /** `npm run docs:pictures` writes the pictures of the documentation. */
-  async function picture(page: Page, name: string): Promise<void> {
-    const { PAYONCE_PICTURES: directory } = process.env;
-    if (directory === undefined) return;
-    await page.setViewportSize({ width: 840, height: 480 });
-    await page.evaluate('scrollTo(0, 0)');
-    const bytes = await page.screenshot({ path: join(directory, `console-${name}.png`) });
-    expect(bytes.length).toBeLessThan(80_000);
-  }
-
   test('finds the payment whose process was killed, and reads its story', async () => {
-    api = new Api();
+    const api = new Api();
+    shown.api = api;
     const request = paymentRequest('k');
     await api.world.claimThenDie(request, true);
     api.clock.advance(30_000);
-    const page = await signedIn();
+    const page = await shown.signedIn();
     await page.getByRole('link', { name: 'claims', exact: true }).waitFor();
     await picture(page, 'waiting');
     await page.getByRole('link', { name: 'claims', exact: true }).click();
@@ -206,11 +112,12 @@ describe('the files of the console', () => {
     await page.getByText('Debits less credits: 0.00 EUR').waitFor();
     await accessible(page);
     await picture(page, 'payment');
-    expect(violations).toEqual([]);
+    expect(shown.violations).toEqual([]);
   });
 
   async function inReview(): Promise<PaymentId> {
-    api = new Api();
+    const api = new Api();
+    shown.api = api;
     const id = await api.paid('k', { source: 'tok_async' });
     const { inside } = api.processor;
     const [charge] = inside.all;
@@ -221,7 +128,7 @@ describe('the files of the console', () => {
 
   test('ends a stuck payment within ten clicks; a double click is one act', async () => {
     const id = await inReview();
-    const page = await signedIn();
+    const page = await shown.signedIn();
     await openPayment(page, id);
     await page.getByRole('button', { name: 'Decide' }).click();
     const dialog = page.getByRole('dialog', { name: 'Decide' });
@@ -236,27 +143,31 @@ describe('the files of the console', () => {
     await page.getByText('The decision was recorded.').waitFor();
     await page.getByText('<img src=x onerror=alert(1)> Seen on the statement').first().waitFor();
     await page.getByText('Debits less credits: 0.00 EUR').waitFor();
-    expect((await api.get(`/v1/payments/${id}`)).body).toMatchObject({ status: 'succeeded', amount_captured: 600 });
-    expect(dataOf(await api.get(`/v1/decisions?payment=${id}`))).toHaveLength(1);
-    expect(violations).toEqual([]);
+    expect((await shown.api.get(`/v1/payments/${id}`)).body).toMatchObject({
+      status: 'succeeded',
+      amount_captured: 600,
+    });
+    expect(dataOf(await shown.api.get(`/v1/decisions?payment=${id}`))).toHaveLength(1);
+    expect(shown.violations).toEqual([]);
   });
 
   test('who may only look sees each act disabled, with the reason', async () => {
     const id = await inReview();
-    api.registerOperator(VIEWER_KEY, { operator: 'Vera Example', role: 'viewer' });
-    const page = await signedIn(VIEWER_KEY);
+    shown.api.registerOperator(VIEWER_KEY, { operator: 'Vera Example', role: 'viewer' });
+    const page = await shown.signedIn(VIEWER_KEY);
     await openPayment(page, id);
     for (const name of ['Decide', 'Correct', 'Annotate'])
       expect(await page.getByRole('button', { name, exact: true }).isDisabled()).toBe(true);
     await page.getByText('Your role is viewer; this needs operator.').first().waitFor();
-    expect(written).toEqual([]);
+    expect(shown.written).toEqual([]);
   });
 
   test('a correction above the limit needs a second person; a double click on each act is one act', async () => {
-    api = new Api({ approvals: { aboveMinor: { EUR: 1000 }, lifetimeMs: 3_600_000 } });
+    const api = new Api({ approvals: { aboveMinor: { EUR: 1000 }, lifetimeMs: 3_600_000 } });
+    shown.api = api;
     api.registerOperator(SECOND_KEY, { operator: 'Ben Example', role: 'approver' });
     const id = await api.paid('k', { amount: 1500 });
-    const first = await signedIn();
+    const first = await shown.signedIn();
     await openPayment(first, id);
     await first.getByRole('button', { name: 'Correct' }).click();
     const dialog = first.getByRole('dialog', { name: 'Correct' });
@@ -269,25 +180,21 @@ describe('the files of the console', () => {
     await first.getByRole('alert').getByText('own_approval').waitFor();
     expect(dataOf(await api.get(`/v1/corrections?payment=${id}`))).toEqual([]);
 
-    const second = await signedIn(SECOND_KEY);
+    const second = await shown.signedIn(SECOND_KEY);
     await second.getByRole('link', { name: 'Approvals' }).click();
     await decideOn(second, 'Approve');
     await second.getByText('It is approved.').first().waitFor();
     await accessible(second);
     expect(dataOf(await api.get(`/v1/corrections?payment=${id}`))).toHaveLength(1);
     expect(dataOf(await api.get('/v1/admin/approvals'))).toHaveLength(1);
-    expect(violations).toEqual([]);
+    expect(shown.violations).toEqual([]);
   });
 
-  async function decideOn(page: Page, verdict: string): Promise<void> {
-    await page.getByRole('button', { name: verdict }).click();
-    await page.getByRole('dialog', { name: verdict }).getByRole('button', { name: verdict }).dblclick();
-  }
-
   test('finds payments of a tenant; what was asked is in the address', async () => {
-    api = new Api();
+    const api = new Api();
+    shown.api = api;
     const id = await api.paid('k', { reference: 'Order <i>7</i>' });
-    const page = await signedIn();
+    const page = await shown.signedIn();
     await page.getByRole('link', { name: 'Payments' }).click();
     await page.getByLabel('Tenant').fill('ten_desk');
     await page.getByLabel('Mode').selectOption('test');
@@ -299,13 +206,14 @@ describe('the files of the console', () => {
     expect(new URLSearchParams(page.url().split('?')[1]).get('created_from')).toBe('1577836800');
     await page.getByRole('link', { name: id }).click();
     await page.getByRole('heading', { name: 'What happened' }).waitFor();
-    expect(violations).toEqual([]);
+    expect(shown.violations).toEqual([]);
   });
 
   test('shows what is recorded under an idempotency key', async () => {
-    api = new Api();
+    const api = new Api();
+    shown.api = api;
     const id = await api.paid('order-1234');
-    const page = await signedIn();
+    const page = await shown.signedIn();
     await page.getByRole('link', { name: 'Key inspector' }).click();
     await page.getByLabel('Idempotency key').fill('order-1234');
     await page.getByLabel('Path of the request').fill('/v1/payments');
@@ -322,10 +230,11 @@ describe('the files of the console', () => {
   });
 
   test('a key of a tenant is made once by a double click, shows its secret once, and is revoked', async () => {
-    api = new Api();
+    const api = new Api();
+    shown.api = api;
     const { client } = api.store.database;
     const tenant = await new TenantAdministration(client, TABLES, 'ada').createTenant('Shop <b>of Ada</b>');
-    const page = await signedIn();
+    const page = await shown.signedIn();
     await page.getByRole('link', { name: 'Tenants' }).click();
     await page.getByText('Shop <b>of Ada</b>').waitFor();
     await page.getByRole('link', { name: 'keys', exact: true }).click();
@@ -343,14 +252,15 @@ describe('the files of the console', () => {
     await page.getByText('It is revoked.').first().waitFor();
     const keys = dataOf(await api.get(`/v1/admin/keys?tenant=${tenant}`));
     expect(keys).toMatchObject([{ name: 'Web shop', revoked: expect.any(Number) }]);
-    expect(written.filter((each) => each === 'POST /v1/admin/keys')).toHaveLength(1);
-    expect(violations).toEqual([]);
+    expect(shown.written.filter((each) => each === 'POST /v1/admin/keys')).toHaveLength(1);
+    expect(shown.violations).toEqual([]);
   });
 
   test('every screen opens, in the dark and on a phone, without a violation', async () => {
-    api = new Api();
+    const api = new Api();
+    shown.api = api;
     await api.paid('k', { capture: 'manual' });
-    const page = await signedIn();
+    const page = await shown.signedIn();
     await page.setViewportSize({ width: 390, height: 800 });
     await page.emulateMedia({ colorScheme: 'dark' });
     for (const name of [
@@ -374,12 +284,13 @@ describe('the files of the console', () => {
       );
       expect([name, beyond]).toEqual([name, 0]);
     }
-    expect(violations).toEqual([]);
+    expect(shown.violations).toEqual([]);
   });
 
   test('a wrong key is refused in words', async () => {
-    api = new Api();
-    const page = await browser.open(url);
+    const api = new Api();
+    shown.api = api;
+    const page = await shown.opened();
     await page.getByLabel('Operator’s key').fill('ok_wrongwrongwrongwrongwro');
     await page.getByRole('button', { name: 'Sign in' }).click();
     await page.getByRole('alert').getByText('unauthorized').waitFor();
@@ -389,10 +300,13 @@ describe('the files of the console', () => {
     const audience = 'https://payonce.example';
     let provider: IdProvider;
     beforeEach(async () => {
-      provider = await IdProvider.start(audience, `${url}/`);
+      provider = await IdProvider.start(audience, `${shown.url}/`);
       const { issuer } = provider;
-      api = new Api({ identify: byIdentityProvider({ issuer, audience, roleClaim: 'roles' }, { nowMs: Date.now }) });
-      documents = documentsWith({ issuer, audience, clientId: CLIENT });
+      const api = new Api({
+        identify: byIdentityProvider({ issuer, audience, roleClaim: 'roles' }, { nowMs: Date.now }),
+      });
+      shown.api = api;
+      shown.documents = built.documents({ issuer, audience, clientId: CLIENT });
     });
     afterEach(() => provider.stop());
 
@@ -403,25 +317,25 @@ describe('the files of the console', () => {
     }
 
     test('signs in by a code, and returns to the screen; nothing of it stays in the address or the storage', async () => {
-      const page = await opened();
-      await page.goto(`${url}/#/jobs`);
+      const page = await shown.opened();
+      await page.goto(`${shown.url}/#/jobs`);
       await accessible(page);
       await sayWho(page, 'viewer');
       await page.getByText('viewer (viewer)').waitFor();
       await page.getByRole('heading', { name: 'Jobs' }).waitFor();
-      expect(page.url()).toBe(`${url}/#/jobs`);
+      expect(page.url()).toBe(`${shown.url}/#/jobs`);
       expect(await page.evaluate<number>('sessionStorage.length + localStorage.length')).toBe(0);
       await page.getByRole('button', { name: 'Sign out' }).click();
       await page.getByText('says who you are').waitFor();
       expect(await page.getByRole('alert').count()).toBe(0);
-      expect(violations).toEqual([]);
+      expect(shown.violations).toEqual([]);
     });
 
     test('a person without a role, and an answer that this tab did not ask for, are refused in words', async () => {
-      const page = await opened();
+      const page = await shown.opened();
       await sayWho(page, 'accountant');
       await page.getByRole('alert').getByText('unauthorized').waitFor();
-      await page.goto(`${url}/?code=of-somebody-else&state=of-somebody-else`);
+      await page.goto(`${shown.url}/?code=of-somebody-else&state=of-somebody-else`);
       await page.getByRole('alert').getByText('This tab did not ask to sign in.').waitFor();
     });
   });

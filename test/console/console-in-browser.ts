@@ -1,0 +1,160 @@
+import { once } from 'node:events';
+import { mkdir, mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { join, resolve } from 'node:path';
+import { expect } from '@jest/globals';
+import axe from 'axe-core';
+import type { Page } from 'playwright-core';
+import { listenerOf } from '../../examples/listener.ts';
+import { documentsApi } from '../../lambdas/api-docs/documents-api.ts';
+import type { ConsoleSignIn } from '../../lambdas/kernel/contract/environment.ts';
+import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
+import { buildConsole } from '../../lib/lambda-code.ts';
+import { RealBrowser } from '../client/browser.ts';
+import { Api, OPERATOR_KEY } from '../world/api.ts';
+import { gatewayEvent } from '../world/gateway-event.ts';
+
+/** Stages and prefixes are part of the address at API Gateway. */
+const PREFIX = '/live';
+
+/** The files of the console as they are deployed. */
+export class BuiltConsole {
+  readonly folder: string;
+
+  private constructor(folder: string) {
+    this.folder = folder;
+  }
+
+  static async build(): Promise<BuiltConsole> {
+    await mkdir('dist', { recursive: true });
+    const folder = resolve(await mkdtemp('dist/console-'));
+    buildConsole(join(folder, 'console'));
+    return new BuiltConsole(folder);
+  }
+
+  documents(signIn?: ConsoleSignIn): ReturnType<typeof documentsApi> {
+    return documentsApi(
+      (name) => readFile(join(this.folder, name), 'utf8'),
+      systemDigest,
+      () => readdir(join(this.folder, 'console', 'assets')),
+      signIn,
+    );
+  }
+
+  remove(): Promise<void> {
+    return rm(this.folder, { recursive: true, force: true });
+  }
+}
+
+/** The console in a real browser, over the API of the product in this process. */
+export class ConsoleInBrowser {
+  readonly #built: BuiltConsole;
+  readonly #browser: RealBrowser;
+  readonly #server: Server;
+  readonly url: string;
+  api = new Api();
+  documents: ReturnType<typeof documentsApi>;
+  /** What the page has written: method and path. */
+  written: string[] = [];
+  /** Of the policy for contents, and errors of scripts. */
+  violations: string[] = [];
+
+  private constructor(built: BuiltConsole, server: Server) {
+    this.#built = built;
+    this.#browser = RealBrowser.unpack(built.folder);
+    this.#server = server;
+    this.url = `http://127.0.0.1:${(server.address() as AddressInfo).port}${PREFIX}/console`;
+    this.documents = built.documents();
+  }
+
+  static async start(built: BuiltConsole): Promise<ConsoleInBrowser> {
+    let started: ConsoleInBrowser | undefined;
+    const server = createServer(
+      listenerOf((request) => started?.backend(request) ?? Promise.resolve(new Response(null, { status: 503 }))),
+    ).listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    started = new ConsoleInBrowser(built, server);
+    return started;
+  }
+
+  /** Before each test. */
+  begin(): void {
+    this.written = [];
+    this.violations = [];
+    this.documents = this.#built.documents();
+  }
+
+  /** After each test. */
+  kill(): Promise<void> {
+    return this.#browser.kill();
+  }
+
+  stop(): void {
+    this.#server.close();
+    this.#server.closeAllConnections();
+  }
+
+  /** API Gateway, with its stage. */
+  async backend(request: Request): Promise<Response> {
+    const { pathname, search } = new URL(request.url);
+    const path = pathname.slice(PREFIX.length);
+    if (path.startsWith('/console')) {
+      const { statusCode, headers, body } = await this.documents(gatewayEvent('GET', path));
+      return new Response(body, { status: statusCode, headers: headers as Record<string, string> });
+    }
+    if (!path.startsWith('/v1/')) return new Response(null, { status: 404 });
+    const { authorization = '', ...headers } = Object.fromEntries(request.headers);
+    if (request.method !== 'GET') this.written.push(`${request.method} ${path}`);
+    const text = await request.text();
+    const reply = await this.api.ask(request.method, `${path}${search}`, {
+      headers: { ...headers, Authorization: authorization },
+      event: { body: text === '' ? null : text },
+    });
+    return new Response(reply.text, { status: reply.status, headers: reply.headers });
+  }
+
+  async opened(): Promise<Page> {
+    const page = await this.#browser.open('about:blank');
+    page.on('console', (message) => {
+      if (/Content Security Policy/.test(message.text())) this.violations.push(message.text());
+    });
+    page.on('pageerror', (error) => this.violations.push(String(error)));
+    await page.goto(this.url);
+    return page;
+  }
+
+  async signedIn(key = OPERATOR_KEY): Promise<Page> {
+    const page = await this.opened();
+    await page.getByLabel('Operator’s key').fill(key);
+    await page.getByRole('button', { name: 'Sign in' }).click();
+    await page.getByRole('navigation').waitFor();
+    return page;
+  }
+}
+
+/** No rule of axe is violated. */
+export async function accessible(page: Page): Promise<void> {
+  // Scripts of the test are not the page's: the policy is for what the page loads.
+  await page.evaluate(axe.source);
+  const found = await page.evaluate<string[]>(
+    `axe.run().then(({ violations }) => violations.map(({ id, nodes }) => id + ' ' + nodes.map(({ html }) => html).join(' ')))`,
+  );
+  expect(found).toEqual([]);
+}
+
+/** `npm run docs:pictures` writes the pictures of the documentation. */
+export async function picture(page: Page, name: string): Promise<void> {
+  const { PAYONCE_PICTURES: directory } = process.env;
+  if (directory === undefined) return;
+  await page.setViewportSize({ width: 840, height: 480 });
+  await page.evaluate('scrollTo(0, 0)');
+  const bytes = await page.screenshot({ path: join(directory, `console-${name}.png`) });
+  expect(bytes.length).toBeLessThan(80_000);
+}
+
+/** Asks for an act by its button and confirms it by a double click. */
+export async function decideOn(page: Page, verdict: string): Promise<void> {
+  await page.getByRole('button', { name: verdict }).click();
+  await page.getByRole('dialog', { name: verdict }).getByRole('button', { name: verdict }).dblclick();
+}
