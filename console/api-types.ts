@@ -1,6 +1,70 @@
 /** The types of the API, made from its description by `npm run docs:tables`. Do not edit. */
 
 export interface paths {
+    "/v1/reports/volume": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get: operations["getVolumes"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/ledger/entries": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get: operations["listLedgerEntries"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/ledger/entries/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get: operations["getLedgerEntry"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/balances": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get: operations["listBalances"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/admin/corrections": {
         parameters: {
             query?: never;
@@ -417,6 +481,134 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/webhook_endpoints": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get: operations["listWebhookEndpoints"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/webhook_endpoints/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get: operations["getWebhookEndpoint"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/webhook_endpoints/{id}/rotate_secret": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post: operations["rotateWebhookSecret"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/webhook_endpoints/{id}/replay": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post: operations["replayWebhooks"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/webhook_endpoints/{id}/deliveries": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get: operations["listWebhookDeliveries"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/webhook_endpoints/{id}/deliveries/{delivery}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get: operations["getWebhookDelivery"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/webhook_endpoints/{id}/replays/{replay}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get: operations["getWebhookReplay"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/webhook_endpoints/{id}/deliveries/{delivery}/resend": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post: operations["resendWebhook"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
 }
 export type webhooks = Record<string, never>;
 export interface components {
@@ -517,6 +709,32 @@ export interface components {
              * @example 1772366400
              */
             scheduled_for?: number;
+        };
+        RotateWebhookSecret: {
+            /**
+             * @description How long the previous secret continues to sign beside the new one. Default: 86400.
+             * @example 3600
+             */
+            overlap_seconds?: number;
+        };
+        ReplayWebhooks: {
+            /**
+             * @description Unix seconds, inclusive.
+             * @example 1772366400
+             */
+            created_from: number;
+            /**
+             * @description Unix seconds, exclusive; at most 31 days after `created_from`.
+             * @example 1772452800
+             */
+            created_to: number;
+            /**
+             * @description The event types to deliver again. Default: all types of the endpoint.
+             * @example [
+             *       "*"
+             *     ]
+             */
+            events?: "*"[] | ("payment.processing" | "payment.requires_action" | "payment.authorized" | "payment.completed" | "payment.failed" | "payment.canceled" | "payment.review_required" | "refund.completed" | "refund.failed" | "dispute.opened" | "dispute.closed" | "order.placed" | "order.reopened" | "order.completed" | "order.canceled" | "order.review_required" | "webhook_endpoint.disabled")[];
         };
         PaymentList: {
             /** @constant */
@@ -850,6 +1068,112 @@ export interface components {
             /** @description Always positive, in minor units. */
             amount: number;
             currency: string;
+        } & {
+            [key: string]: unknown;
+        };
+        VolumeList: {
+            /** @constant */
+            object: "list";
+            /** @description Oldest first, then by currency. What has no events is left out. */
+            data: components["schemas"]["Volume"][];
+            /** @constant */
+            has_more: false;
+        } & {
+            [key: string]: unknown;
+        };
+        Volume: {
+            /** @constant */
+            object: "volume";
+            /**
+             * Format: date
+             * @description The day, in UTC.
+             */
+            date: string;
+            currency: string;
+            /**
+             * @description The type of the events.
+             * @enum {string}
+             */
+            outcome: "payment.processing" | "payment.requires_action" | "payment.authorized" | "payment.completed" | "payment.failed" | "payment.canceled" | "payment.review_required" | "refund.completed" | "refund.failed" | "dispute.opened" | "dispute.closed" | "order.placed" | "order.reopened" | "order.completed" | "order.canceled" | "order.review_required";
+            /** @description The number of events. */
+            count: number;
+            /** @description The sum of their amounts, in minor units. */
+            amount: number;
+        } & {
+            [key: string]: unknown;
+        };
+        LedgerEntryList: {
+            /** @constant */
+            object: "list";
+            /** @description Oldest first; then by payment, sequence and place in the set. */
+            data: components["schemas"]["LedgerEntry"][];
+            /** @description Whether a page with `starting_after` the last id holds more. */
+            has_more: boolean;
+        } & {
+            [key: string]: unknown;
+        };
+        LedgerEntry: {
+            /** @description Opaque; for `starting_after`. */
+            id: string;
+            /** @constant */
+            object: "ledger_entry";
+            /** @example pay_k3jx5aqhz4m2nrb7vwy6t5ocdeflgusp */
+            payment: string;
+            /** @description Of the transition that posted it. */
+            sequence: number;
+            /**
+             * @description Of that transition.
+             * @enum {string}
+             */
+            type: "payment.created" | "payment.processing" | "payment.requires_action" | "payment.authorized" | "payment.completed" | "payment.failed" | "payment.canceled" | "payment.review_required" | "payment.late_success" | "payment.fee_reported" | "capture.pending" | "capture.failed" | "void.pending" | "void.failed" | "refund.pending" | "refund.completed" | "refund.failed" | "dispute.opened" | "dispute.closed" | "ledger.corrected" | "payment.annotated";
+            /**
+             * @description `processor_clearing`: money that the processor holds for you. `merchant_payable`: money captured for you. `refunds`, `fees`, `disputes`: its parts refunded, deducted by the processor, withdrawn by banks. `late_receipts`: money of unexpected charges, owed to the payer. `corrections`: the contra account of operators’ corrections.
+             * @enum {string}
+             */
+            account: "processor_clearing" | "merchant_payable" | "refunds" | "fees" | "disputes" | "late_receipts" | "corrections";
+            /** @enum {string} */
+            direction: "debit" | "credit";
+            /** @description Always positive, in minor units. */
+            amount: number;
+            currency: string;
+            /**
+             * @description Unix time in seconds.
+             * @example 1772366400
+             */
+            created: number;
+        } & {
+            [key: string]: unknown;
+        };
+        BalanceList: {
+            /** @constant */
+            object: "list";
+            /** @description Accounts that have entries, by currency. */
+            data: components["schemas"]["Balance"][];
+            /** @constant */
+            has_more: false;
+        } & {
+            [key: string]: unknown;
+        };
+        Balance: {
+            /** @constant */
+            object: "balance";
+            /**
+             * @description `processor_clearing`: money that the processor holds for you. `merchant_payable`: money captured for you. `refunds`, `fees`, `disputes`: its parts refunded, deducted by the processor, withdrawn by banks. `late_receipts`: money of unexpected charges, owed to the payer. `corrections`: the contra account of operators’ corrections.
+             * @enum {string}
+             */
+            account: "processor_clearing" | "merchant_payable" | "refunds" | "fees" | "disputes" | "late_receipts" | "corrections";
+            currency: string;
+            /** @description The sum of all debits, in minor units. */
+            debit: number;
+            /** @description The sum of all credits, in minor units. */
+            credit: number;
+            /**
+             * @description The side on which the account grows: `credit` for `merchant_payable` and `late_receipts`, `debit` for the others.
+             * @enum {string}
+             */
+            normal_balance: "debit" | "credit";
+            /** @description In minor units, in the account’s own direction: `debit` less `credit` where `normal_balance` is `debit`, `credit` less `debit` where it is `credit`. So `processor_clearing` and `merchant_payable` are normally above zero; a balance below zero is on the other side. */
+            balance: number;
         } & {
             [key: string]: unknown;
         };
@@ -1716,6 +2040,155 @@ export interface components {
         } & {
             [key: string]: unknown;
         };
+        WebhookEndpointList: {
+            /** @constant */
+            object: "list";
+            data: components["schemas"]["WebhookEndpoint"][];
+            has_more: boolean;
+        } & {
+            [key: string]: unknown;
+        };
+        WebhookEndpoint: {
+            /** @example we_k3jx5aqhz4m2nrb7vwy6t5ocdeflgusp */
+            id: string;
+            /** @constant */
+            object: "webhook_endpoint";
+            url: string;
+            events: string[];
+            description: string | null;
+            enabled: boolean;
+            /** @description Why nothing is sent: `requested`, `gone` (it answered 410), or `failing` (for three days). */
+            disabled: ({
+                /** @enum {string} */
+                reason: "requested" | "gone" | "failing";
+                /**
+                 * @description Unix time in seconds.
+                 * @example 1772366400
+                 */
+                at: number;
+            } & {
+                [key: string]: unknown;
+            }) | null;
+            /** @description Until when the secret before it still signs. */
+            previous_secret_expires: number | null;
+            /**
+             * @description Unix time in seconds.
+             * @example 1772366400
+             */
+            created: number;
+            livemode: boolean;
+        } & {
+            [key: string]: unknown;
+        };
+        WebhookEndpointWithSecret: {
+            /** @example we_k3jx5aqhz4m2nrb7vwy6t5ocdeflgusp */
+            id: string;
+            /** @constant */
+            object: "webhook_endpoint";
+            url: string;
+            events: string[];
+            description: string | null;
+            enabled: boolean;
+            /** @description Why nothing is sent: `requested`, `gone` (it answered 410), or `failing` (for three days). */
+            disabled: ({
+                /** @enum {string} */
+                reason: "requested" | "gone" | "failing";
+                /**
+                 * @description Unix time in seconds.
+                 * @example 1772366400
+                 */
+                at: number;
+            } & {
+                [key: string]: unknown;
+            }) | null;
+            /** @description Until when the secret before it still signs. */
+            previous_secret_expires: number | null;
+            /**
+             * @description Unix time in seconds.
+             * @example 1772366400
+             */
+            created: number;
+            livemode: boolean;
+            /**
+             * Format: starts_with
+             * @description Of Standard Webhooks: base64 after `whsec_`.
+             */
+            secret: string;
+        } & {
+            [key: string]: unknown;
+        };
+        WebhookReplay: {
+            id: string;
+            /** @constant */
+            object: "webhook_replay";
+            endpoint: string;
+            /**
+             * @description Unix time in seconds.
+             * @example 1772366400
+             */
+            created_from: number;
+            /**
+             * @description Unix time in seconds.
+             * @example 1772366400
+             */
+            created_to: number;
+            events: string[];
+            /** @enum {string} */
+            status: "running" | "completed" | "canceled";
+            /**
+             * @description Unix time in seconds.
+             * @example 1772366400
+             */
+            created: number;
+        } & {
+            [key: string]: unknown;
+        };
+        WebhookDeliveryList: {
+            /** @constant */
+            object: "list";
+            data: components["schemas"]["WebhookDelivery"][];
+            has_more: boolean;
+        } & {
+            [key: string]: unknown;
+        };
+        WebhookDelivery: {
+            /** @example dlv_1772366400000m2nrb7vwy6t5ocdeflguspk3jx5aqhz4 */
+            id: string;
+            /** @constant */
+            object: "webhook_delivery";
+            endpoint: string;
+            event: string;
+            type: string;
+            /**
+             * @description `canceled` when its endpoint was switched off or deleted first.
+             * @enum {string}
+             */
+            status: "pending" | "delivered" | "failed" | "canceled";
+            attempts: ({
+                /**
+                 * @description Unix time in seconds.
+                 * @example 1772366400
+                 */
+                at: number;
+                duration_ms: number;
+                status: number | null;
+                /** @description Why there was no answer, for example `timeout`. */
+                error: string | null;
+            } & {
+                [key: string]: unknown;
+            })[];
+            /** @description The first kilobyte of the latest answer. */
+            last_answer: string | null;
+            next_attempt: number | null;
+            delivered: number | null;
+            /**
+             * @description Unix time in seconds.
+             * @example 1772366400
+             */
+            created: number;
+        } & {
+            [key: string]: unknown;
+        };
     };
     responses: never;
     parameters: never;
@@ -1725,6 +2198,125 @@ export interface components {
 }
 export type $defs = Record<string, never>;
 export interface operations {
+    getVolumes: {
+        parameters: {
+            query: {
+                /** @description The first day, in UTC. */
+                from: string;
+                /** @description The last day, in UTC: at most 92 days with `from`. */
+                to: string;
+                /** @description Only volumes in this currency. */
+                currency?: "AED" | "AFN" | "ALL" | "AMD" | "AOA" | "ARS" | "AUD" | "AWG" | "AZN" | "BAM" | "BBD" | "BDT" | "BGN" | "BHD" | "BIF" | "BMD" | "BND" | "BOB" | "BRL" | "BSD" | "BTN" | "BWP" | "BYN" | "BZD" | "CAD" | "CDF" | "CHF" | "CLP" | "CNY" | "COP" | "CRC" | "CUP" | "CVE" | "CZK" | "DJF" | "DKK" | "DOP" | "DZD" | "EGP" | "ERN" | "ETB" | "EUR" | "FJD" | "FKP" | "GBP" | "GEL" | "GHS" | "GIP" | "GMD" | "GNF" | "GTQ" | "GYD" | "HKD" | "HNL" | "HTG" | "HUF" | "IDR" | "ILS" | "INR" | "IQD" | "IRR" | "ISK" | "JMD" | "JOD" | "JPY" | "KES" | "KGS" | "KHR" | "KMF" | "KPW" | "KRW" | "KWD" | "KYD" | "KZT" | "LAK" | "LBP" | "LKR" | "LRD" | "LSL" | "LYD" | "MAD" | "MDL" | "MGA" | "MKD" | "MMK" | "MNT" | "MOP" | "MRU" | "MUR" | "MVR" | "MWK" | "MXN" | "MYR" | "MZN" | "NAD" | "NGN" | "NIO" | "NOK" | "NPR" | "NZD" | "OMR" | "PAB" | "PEN" | "PGK" | "PHP" | "PKR" | "PLN" | "PYG" | "QAR" | "RON" | "RSD" | "RUB" | "RWF" | "SAR" | "SBD" | "SCR" | "SDG" | "SEK" | "SGD" | "SHP" | "SLE" | "SOS" | "SRD" | "SSP" | "STN" | "SVC" | "SYP" | "SZL" | "THB" | "TJS" | "TMT" | "TND" | "TOP" | "TRY" | "TTD" | "TWD" | "TZS" | "UAH" | "UGX" | "USD" | "UYU" | "UZS" | "VED" | "VES" | "VND" | "VUV" | "WST" | "XAF" | "XCD" | "XOF" | "XPF" | "YER" | "ZAR" | "ZMW" | "ZWG";
+            };
+            header?: {
+                /** @description Only of operators: the tenant and the mode that they ask for. API keys are sent without it. */
+                "Payonce-Tenant"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The volumes. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["VolumeList"];
+                };
+            };
+        };
+    };
+    listLedgerEntries: {
+        parameters: {
+            query?: {
+                /** @description Only the entries of this payment. */
+                payment?: string;
+                /** @description Only the entries on this account. */
+                account?: "processor_clearing" | "merchant_payable" | "refunds" | "fees" | "disputes" | "late_receipts" | "corrections";
+                day?: string;
+                from?: string;
+                to?: string;
+                /** @description Only entries in this currency. */
+                currency?: "AED" | "AFN" | "ALL" | "AMD" | "AOA" | "ARS" | "AUD" | "AWG" | "AZN" | "BAM" | "BBD" | "BDT" | "BGN" | "BHD" | "BIF" | "BMD" | "BND" | "BOB" | "BRL" | "BSD" | "BTN" | "BWP" | "BYN" | "BZD" | "CAD" | "CDF" | "CHF" | "CLP" | "CNY" | "COP" | "CRC" | "CUP" | "CVE" | "CZK" | "DJF" | "DKK" | "DOP" | "DZD" | "EGP" | "ERN" | "ETB" | "EUR" | "FJD" | "FKP" | "GBP" | "GEL" | "GHS" | "GIP" | "GMD" | "GNF" | "GTQ" | "GYD" | "HKD" | "HNL" | "HTG" | "HUF" | "IDR" | "ILS" | "INR" | "IQD" | "IRR" | "ISK" | "JMD" | "JOD" | "JPY" | "KES" | "KGS" | "KHR" | "KMF" | "KPW" | "KRW" | "KWD" | "KYD" | "KZT" | "LAK" | "LBP" | "LKR" | "LRD" | "LSL" | "LYD" | "MAD" | "MDL" | "MGA" | "MKD" | "MMK" | "MNT" | "MOP" | "MRU" | "MUR" | "MVR" | "MWK" | "MXN" | "MYR" | "MZN" | "NAD" | "NGN" | "NIO" | "NOK" | "NPR" | "NZD" | "OMR" | "PAB" | "PEN" | "PGK" | "PHP" | "PKR" | "PLN" | "PYG" | "QAR" | "RON" | "RSD" | "RUB" | "RWF" | "SAR" | "SBD" | "SCR" | "SDG" | "SEK" | "SGD" | "SHP" | "SLE" | "SOS" | "SRD" | "SSP" | "STN" | "SVC" | "SYP" | "SZL" | "THB" | "TJS" | "TMT" | "TND" | "TOP" | "TRY" | "TTD" | "TWD" | "TZS" | "UAH" | "UGX" | "USD" | "UYU" | "UZS" | "VED" | "VES" | "VND" | "VUV" | "WST" | "XAF" | "XCD" | "XOF" | "XPF" | "YER" | "ZAR" | "ZMW" | "ZWG";
+                /** @description Maximum number of entries. Default: 100. */
+                limit?: number;
+                /** @description The `id` of the last entry of the previous page. */
+                starting_after?: string;
+            };
+            header?: {
+                /** @description Only of operators: the tenant and the mode that they ask for. API keys are sent without it. */
+                "Payonce-Tenant"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page of entries. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["LedgerEntryList"];
+                };
+            };
+        };
+    };
+    getLedgerEntry: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Only of operators: the tenant and the mode that they ask for. API keys are sent without it. */
+                "Payonce-Tenant"?: string;
+            };
+            path: {
+                /** @description The id of the entry. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The entry. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["LedgerEntry"];
+                };
+            };
+        };
+    };
+    listBalances: {
+        parameters: {
+            query?: {
+                /** @description The balances as they were then: only entries before this time. Unix seconds. Default: all entries. */
+                at?: number;
+            };
+            header?: {
+                /** @description Only of operators: the tenant and the mode that they ask for. API keys are sent without it. */
+                "Payonce-Tenant"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The balances. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["BalanceList"];
+                };
+            };
+        };
+    };
     createCorrection: {
         parameters: {
             query?: never;
@@ -2507,6 +3099,236 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["JobRun"];
+                };
+            };
+        };
+    };
+    listWebhookEndpoints: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Only of operators: the tenant and the mode that they ask for. API keys are sent without it. */
+                "Payonce-Tenant"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The endpoints. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["WebhookEndpointList"];
+                };
+            };
+        };
+    };
+    getWebhookEndpoint: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Only of operators: the tenant and the mode that they ask for. API keys are sent without it. */
+                "Payonce-Tenant"?: string;
+            };
+            path: {
+                /** @description The id of the endpoint. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The endpoint. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["WebhookEndpoint"];
+                };
+            };
+        };
+    };
+    rotateWebhookSecret: {
+        parameters: {
+            query?: never;
+            header: {
+                /** @description Identifies this rotation. A request that is repeated with the same key and body gets the same answer, and nothing happens twice. 1 to 128 visible ASCII characters, raw or as a quoted string, for example a UUID. */
+                "Idempotency-Key": string;
+                /** @description Only of operators: the tenant and the mode that they ask for. API keys are sent without it. */
+                "Payonce-Tenant"?: string;
+            };
+            path: {
+                /** @description The id of the endpoint. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": components["schemas"]["RotateWebhookSecret"];
+            };
+        };
+        responses: {
+            /** @description The endpoint, with its new `secret`. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["WebhookEndpointWithSecret"];
+                };
+            };
+        };
+    };
+    replayWebhooks: {
+        parameters: {
+            query?: never;
+            header: {
+                /** @description Identifies this replay. A request that is repeated with the same key and body gets the same answer, and nothing happens twice. 1 to 128 visible ASCII characters, raw or as a quoted string, for example a UUID. */
+                "Idempotency-Key": string;
+                /** @description Only of operators: the tenant and the mode that they ask for. API keys are sent without it. */
+                "Payonce-Tenant"?: string;
+            };
+            path: {
+                /** @description The id of the endpoint. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ReplayWebhooks"];
+            };
+        };
+        responses: {
+            /** @description The replay was accepted and runs in the background. */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["WebhookReplay"];
+                };
+            };
+        };
+    };
+    listWebhookDeliveries: {
+        parameters: {
+            query?: {
+                /** @description Maximum number of deliveries. Default: 100. */
+                limit?: number;
+                /** @description The `id` of the last delivery of the previous page. */
+                starting_after?: string;
+            };
+            header?: {
+                /** @description Only of operators: the tenant and the mode that they ask for. API keys are sent without it. */
+                "Payonce-Tenant"?: string;
+            };
+            path: {
+                /** @description The id of the endpoint. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page of deliveries. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["WebhookDeliveryList"];
+                };
+            };
+        };
+    };
+    getWebhookDelivery: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Only of operators: the tenant and the mode that they ask for. API keys are sent without it. */
+                "Payonce-Tenant"?: string;
+            };
+            path: {
+                /** @description The id of the endpoint. */
+                id: string;
+                /** @description The id of the delivery. */
+                delivery: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The delivery. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["WebhookDelivery"];
+                };
+            };
+        };
+    };
+    getWebhookReplay: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Only of operators: the tenant and the mode that they ask for. API keys are sent without it. */
+                "Payonce-Tenant"?: string;
+            };
+            path: {
+                /** @description The id of the endpoint. */
+                id: string;
+                /** @description The id of the replay. */
+                replay: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The replay. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["WebhookReplay"];
+                };
+            };
+        };
+    };
+    resendWebhook: {
+        parameters: {
+            query?: never;
+            header: {
+                /** @description Identifies this attempt. A request that is repeated with the same key and body gets the same answer, and nothing happens twice. 1 to 128 visible ASCII characters, raw or as a quoted string, for example a UUID. */
+                "Idempotency-Key": string;
+                /** @description Only of operators: the tenant and the mode that they ask for. API keys are sent without it. */
+                "Payonce-Tenant"?: string;
+            };
+            path: {
+                /** @description The id of the endpoint. */
+                id: string;
+                /** @description The id of the delivery. */
+                delivery: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The delivery. The attempt follows. */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["WebhookDelivery"];
                 };
             };
         };

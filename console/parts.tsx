@@ -1,6 +1,6 @@
 import type { ComponentChildren } from 'preact';
 import { createContext } from 'preact';
-import { useCallback, useContext, useEffect, useState } from 'preact/hooks';
+import { useCallback, useContext, useEffect, useMemo, useState } from 'preact/hooks';
 import { type Api, Refused } from './api.ts';
 
 export const Session = createContext<Api | undefined>(undefined);
@@ -16,9 +16,15 @@ interface Read<Answer> {
   readonly error?: unknown;
 }
 
-/** Reads a path, and again when it changes or when `again` is called. */
-export function useRead<Answer>(path: string): Read<Answer> & { readonly again: () => void } {
+/** Calls as the operator, for one tenant if it is given (`ten_desk/live`). */
+function useApiOf(tenant: string | undefined): Api {
   const api = useApi();
+  return useMemo(() => (tenant === undefined ? api : api.of(tenant)), [api, tenant]);
+}
+
+/** Reads a path, and again when it changes or when `again` is called. */
+export function useRead<Answer>(path: string, tenant?: string): Read<Answer> & { readonly again: () => void } {
+  const api = useApiOf(tenant);
   const [read, setRead] = useState<Read<Answer>>({});
   const [turn, setTurn] = useState(0);
   useEffect(() => {
@@ -111,15 +117,18 @@ interface Page<Row> {
 /** A list of the API, page by page. */
 export function List<Row extends { readonly id?: string }>({
   path,
+  tenant,
   ...table
 }: {
   readonly path: string;
+  /** Whose list it is, with the mode, if the route is one of tenants. */
+  readonly tenant?: string;
   readonly columns: readonly Column<Row>[];
   readonly label: string;
   readonly none?: string;
 }) {
-  const api = useApi();
-  const first = useRead<Page<Row>>(path);
+  const api = useApiOf(tenant);
+  const first = useRead<Page<Row>>(path, tenant);
   const [more, setMore] = useState<{ readonly path: string; readonly pages: readonly Page<Row>[] }>({
     path,
     pages: [],

@@ -11,23 +11,23 @@ const HEAD = '/** The types of the API, made from its description by `npm run do
 
 /** The types of `client/`. */
 export function clientTypes(): Promise<string> {
-  return typesOf((_path, tag) => GROUPS.includes(tag));
+  return typesOf(({ tags }) => GROUPS.includes(String((tags as string[])[0])));
 }
 
 /** The types of `console/`: what operators call. */
 export function consoleTypes(): Promise<string> {
-  return typesOf((path) => path.startsWith('/v1/admin/'));
+  return typesOf(({ security }) => (security as Node[]).some((scheme) => 'operator' in scheme));
 }
 
 /** Types made from the API's description: bodies, parameters and good answers of some operations; all problems have one schema. */
-async function typesOf(isCalled: (path: string, tag: string) => boolean): Promise<string> {
+async function typesOf(isCalled: (operation: Node) => boolean): Promise<string> {
   const document = JSON.parse(JSON.stringify(openApiDocument)) as Node & {
     readonly paths: Readonly<Record<string, Nodes>>;
     readonly components: Nodes;
   };
   const paths = Object.fromEntries(
     Object.entries(document.paths).flatMap(([path, methods]) => {
-      const called = Object.entries(methods).filter(([, { tags }]) => isCalled(path, String((tags as string[])[0])));
+      const called = Object.entries(methods).filter(([, operation]) => isCalled(operation));
       return called.length === 0 ? [] : [[path, Object.fromEntries(called.map(([name, each]) => [name, good(each)]))]];
     }),
   );
