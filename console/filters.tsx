@@ -1,4 +1,6 @@
 import { useState } from 'preact/hooks';
+import type { Schemas } from './api.ts';
+import { useRead } from './parts.tsx';
 
 export interface Filter {
   readonly name: string;
@@ -7,6 +9,8 @@ export interface Filter {
   readonly choices?: readonly string[];
   /** A day in UTC, which the API gets as Unix seconds. */
   readonly isDay?: true;
+  /** A day in UTC, which the API gets as it is written. */
+  readonly isDate?: true;
 }
 
 const dayOf = (seconds: string | undefined) =>
@@ -27,13 +31,14 @@ export function Filters({
   const [given, setGiven] = useState<Readonly<Record<string, string>>>(Object.fromEntries(filters));
   return (
     <form
+      class="filters"
       onSubmit={(event) => {
         event.preventDefault();
         const filled = Object.entries(given).filter(([, value]) => value !== '');
         location.hash = `#/${screen}?${new URLSearchParams(filled).toString()}`;
       }}
     >
-      {fields.map(({ name, label, required, choices, isDay }) => {
+      {fields.map(({ name, label, required, choices, isDay, isDate }) => {
         const value = given[name] ?? '';
         const change = (next: string) => setGiven({ ...given, [name]: next.trim() });
         return (
@@ -41,7 +46,8 @@ export function Filters({
             {label}
             {choices === undefined ? (
               <input
-                {...(isDay ? { type: 'date' as const } : { type: 'text' as const })}
+                {...(isDay || isDate ? { type: 'date' as const } : { type: 'text' as const })}
+                {...(name === 'tenant' ? { list: 'tenants' } : {})}
                 required={required === true}
                 value={isDay ? dayOf(value) : value}
                 onInput={({ currentTarget: { value: next } }) =>
@@ -62,9 +68,22 @@ export function Filters({
           </label>
         );
       })}
+      {fields.some(({ name }) => name === 'tenant') && <TenantNames />}
       <button type="submit" class="main">
         {act}
       </button>
     </form>
+  );
+}
+
+/** What a field for a tenant suggests. Any other id can be typed. */
+function TenantNames() {
+  const { answer } = useRead<Schemas['TenantList']>('/v1/admin/tenants?limit=100');
+  return (
+    <datalist id="tenants">
+      {answer?.data.map(({ id, name }) => (
+        <option key={id} value={id} label={name} />
+      ))}
+    </datalist>
   );
 }

@@ -2,9 +2,11 @@ import { render } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import type { Api } from './api.ts';
 import { Session } from './parts.tsx';
+import { Books } from './screens/books.tsx';
 import { Inspector, Operation } from './screens/inspector.tsx';
 import { Keys } from './screens/keys.tsx';
 import { Activity, Approvals, Differences, Jobs, Runs, Tenants } from './screens/lists.tsx';
+import { Overview } from './screens/overview.tsx';
 import { Payment } from './screens/payment.tsx';
 import { Payments } from './screens/payments.tsx';
 import { Queue, Waiting } from './screens/waiting.tsx';
@@ -12,8 +14,10 @@ import { SignIn } from './sign-in.tsx';
 import './style.css';
 
 const SCREENS = [
+  ['overview', 'Overview', Overview],
   ['waiting', 'Waiting for work', Waiting],
   ['payments', 'Payments', Payments],
+  ['books', 'Books', Books],
   ['differences', 'Differences', Differences],
   ['approvals', 'Approvals', Approvals],
   ['jobs', 'Jobs', Jobs],

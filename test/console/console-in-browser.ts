@@ -12,6 +12,7 @@ import type { ConsoleSignIn } from '../../lambdas/kernel/contract/environment.ts
 import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
 import { buildConsole } from '../../lib/lambda-code.ts';
 import { RealBrowser } from '../client/browser.ts';
+import { until } from '../support/until.ts';
 import { Api, OPERATOR_KEY } from '../world/api.ts';
 import { gatewayEvent } from '../world/gateway-event.ts';
 
@@ -144,10 +145,10 @@ export async function accessible(page: Page): Promise<void> {
 }
 
 /** `npm run docs:pictures` writes the pictures of the documentation. */
-export async function picture(page: Page, name: string): Promise<void> {
+export async function picture(page: Page, name: string, height = 480): Promise<void> {
   const { PAYONCE_PICTURES: directory } = process.env;
   if (directory === undefined) return;
-  await page.setViewportSize({ width: 840, height: 480 });
+  await page.setViewportSize({ width: 840, height });
   await page.evaluate('scrollTo(0, 0)');
   const bytes = await page.screenshot({ path: join(directory, `console-${name}.png`) });
   expect(bytes.length).toBeLessThan(80_000);
@@ -157,4 +158,9 @@ export async function picture(page: Page, name: string): Promise<void> {
 export async function decideOn(page: Page, verdict: string): Promise<void> {
   await page.getByRole('button', { name: verdict }).click();
   await page.getByRole('dialog', { name: verdict }).getByRole('button', { name: verdict }).dblclick();
+}
+
+/** Waits until everything that the screen reads is there. */
+export async function loaded(page: Page): Promise<void> {
+  await until(async () => ((await page.getByText('Loading …').count()) === 0 ? true : undefined));
 }

@@ -1,7 +1,6 @@
 import { mkdir, mkdtemp, rm } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import axe from 'axe-core';
 import type { Page } from 'playwright-core';
 import { documentClient } from '../../lambdas/kernel/platform/document-client.ts';
 import { TenantAdministration } from '../../lambdas/tenants/store/tenant-administration.ts';
@@ -10,10 +9,11 @@ import { HAS_BROWSER, RealBrowser } from '../client/browser.ts';
 import { ApiClient } from '../support/api-client.ts';
 import { dynamoDbClient, localAws } from '../support/local-aws.ts';
 import { until } from '../support/until.ts';
+import { accessible, loaded } from './console-in-browser.ts';
 
 /** What the page would do with it if it were not shown as text. */
 const SCRIPT = '<img src=x onerror="document.title=1">';
-const SCREENS = ['Differences', 'Approvals', 'Jobs', 'Key inspector', 'Keys', 'Tenants', 'Activity'];
+const SCREENS = ['Overview', 'Differences', 'Approvals', 'Jobs', 'Key inspector', 'Keys', 'Tenants', 'Activity'];
 
 // The package of the browser has none for other platforms.
 (HAS_BROWSER ? describe : describe.skip)('the console of the deployed stack in a browser', () => {
@@ -57,12 +57,6 @@ const SCREENS = ['Differences', 'Approvals', 'Jobs', 'Key inspector', 'Keys', 'T
     return page;
   }
 
-  async function accessible(page: Page): Promise<void> {
-    await page.evaluate(axe.source);
-    const found = await page.evaluate<string[]>('axe.run().then(({ violations }) => violations.map(({ id }) => id))');
-    expect(found).toEqual([]);
-  }
-
   test('an operator finds the payment of a tenant, reads its story, and explains it once with a double click', async () => {
     // The list is a view: it lags behind the payment.
     await until(async () => {
@@ -89,7 +83,7 @@ const SCREENS = ['Differences', 'Approvals', 'Jobs', 'Key inspector', 'Keys', 'T
     for (const name of SCREENS) {
       await page.getByRole('link', { name, exact: true }).click();
       await page.getByRole('heading', { name, level: 1 }).waitFor();
-      await page.getByText('Loading').waitFor({ state: 'detached' });
+      await loaded(page);
       expect([name, await page.getByRole('alert').count()]).toEqual([name, 0]);
     }
     expect([violations, await page.title()]).toEqual([[], 'Payonce console']);

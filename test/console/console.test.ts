@@ -10,7 +10,7 @@ import { paymentRequest } from '../payments/payment-fixtures.ts';
 import { Api, dataOf, OPERATOR_KEY } from '../world/api.ts';
 import { gatewayEvent } from '../world/gateway-event.ts';
 import { TABLES } from '../world/tables.ts';
-import { accessible, BuiltConsole, ConsoleInBrowser, decideOn, picture } from './console-in-browser.ts';
+import { accessible, BuiltConsole, ConsoleInBrowser, decideOn, loaded, picture } from './console-in-browser.ts';
 import { CLIENT, IdProvider } from './id-provider.ts';
 
 const SECOND_KEY = 'ok_benbenbenbenbenbenbenben00';
@@ -84,7 +84,7 @@ describe('the files of the console', () => {
 
   /** Payment ids are long, so a person follows links. */
   async function openPayment(page: Page, id: string): Promise<void> {
-    await page.getByRole('link', { name: 'Payments' }).click();
+    await page.getByRole('link', { name: 'Payments', exact: true }).click();
     await page.getByLabel('Payment id').fill(id);
     await page.getByRole('button', { name: 'Show' }).click();
     await page.getByRole('heading', { name: 'What happened' }).waitFor();
@@ -97,6 +97,7 @@ describe('the files of the console', () => {
     await api.world.claimThenDie(request, true);
     api.clock.advance(30_000);
     const page = await shown.signedIn();
+    await page.getByRole('link', { name: 'Waiting for work' }).click();
     await page.getByRole('link', { name: 'claims', exact: true }).waitFor();
     await picture(page, 'waiting');
     await page.getByRole('link', { name: 'claims', exact: true }).click();
@@ -175,13 +176,13 @@ describe('the files of the console', () => {
     await dialog.getByLabel('Reason').fill('Booked twice');
     await dialog.getByRole('button', { name: 'Correct' }).dblclick();
     await first.getByText('or waits for a second person').waitFor();
-    await first.getByRole('link', { name: 'Approvals' }).click();
+    await first.getByRole('link', { name: 'Approvals', exact: true }).click();
     await decideOn(first, 'Approve');
     await first.getByRole('alert').getByText('own_approval').waitFor();
     expect(dataOf(await api.get(`/v1/corrections?payment=${id}`))).toEqual([]);
 
     const second = await shown.signedIn(SECOND_KEY);
-    await second.getByRole('link', { name: 'Approvals' }).click();
+    await second.getByRole('link', { name: 'Approvals', exact: true }).click();
     await decideOn(second, 'Approve');
     await second.getByText('It is approved.').first().waitFor();
     await accessible(second);
@@ -195,7 +196,7 @@ describe('the files of the console', () => {
     shown.api = api;
     const id = await api.paid('k', { reference: 'Order <i>7</i>' });
     const page = await shown.signedIn();
-    await page.getByRole('link', { name: 'Payments' }).click();
+    await page.getByRole('link', { name: 'Payments', exact: true }).click();
     await page.getByLabel('Tenant').fill('ten_desk');
     await page.getByLabel('Mode').selectOption('test');
     await page.getByLabel('Reference').fill('Order <i>7</i>');
@@ -214,7 +215,7 @@ describe('the files of the console', () => {
     shown.api = api;
     const id = await api.paid('order-1234');
     const page = await shown.signedIn();
-    await page.getByRole('link', { name: 'Key inspector' }).click();
+    await page.getByRole('link', { name: 'Key inspector', exact: true }).click();
     await page.getByLabel('Idempotency key').fill('order-1234');
     await page.getByLabel('Path of the request').fill('/v1/payments');
     await page.getByLabel('Tenant').fill('ten_desk');
@@ -235,7 +236,7 @@ describe('the files of the console', () => {
     const { client } = api.store.database;
     const tenant = await new TenantAdministration(client, TABLES, 'ada').createTenant('Shop <b>of Ada</b>');
     const page = await shown.signedIn();
-    await page.getByRole('link', { name: 'Tenants' }).click();
+    await page.getByRole('link', { name: 'Tenants', exact: true }).click();
     await page.getByText('Shop <b>of Ada</b>').waitFor();
     await page.getByRole('link', { name: 'keys', exact: true }).click();
     await page.getByRole('button', { name: 'Create key' }).click();
@@ -264,8 +265,10 @@ describe('the files of the console', () => {
     await page.setViewportSize({ width: 390, height: 800 });
     await page.emulateMedia({ colorScheme: 'dark' });
     for (const name of [
+      'Overview',
       'Waiting for work',
       'Payments',
+      'Books',
       'Differences',
       'Approvals',
       'Jobs',
@@ -276,7 +279,7 @@ describe('the files of the console', () => {
     ]) {
       await page.getByRole('link', { name, exact: true }).click();
       await page.getByRole('heading', { name, level: 1 }).waitFor();
-      await page.getByText('Loading').waitFor({ state: 'detached' });
+      await loaded(page);
       expect([name, await page.getByRole('alert').count()]).toEqual([name, 0]);
       await accessible(page);
       const beyond = await page.evaluate<number>(

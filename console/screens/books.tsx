@@ -1,0 +1,119 @@
+import type { Schemas } from '../api.ts';
+import { type Filter, Filters } from '../filters.tsx';
+import { List, Loaded, Table, useRead } from '../parts.tsx';
+import { money, time } from '../show.ts';
+import { About } from './waiting.tsx';
+
+type Balance = Schemas['Balance'];
+type Entry = Schemas['LedgerEntry'];
+
+const ACCOUNTS: readonly Entry['account'][] = [
+  'processor_clearing',
+  'merchant_payable',
+  'refunds',
+  'fees',
+  'disputes',
+  'late_receipts',
+  'corrections',
+];
+
+const FIELDS: readonly Filter[] = [
+  { name: 'tenant', label: 'Tenant', required: true },
+  { name: 'mode', label: 'Mode', required: true, choices: ['test', 'live'] },
+  { name: 'at', label: 'Balances before the day (UTC), else now', isDay: true },
+  { name: 'account', label: 'Entries on the account', choices: ACCOUNTS },
+  { name: 'currency', label: 'Entries in the currency' },
+  { name: 'from', label: 'Entries from the day (UTC)', isDate: true },
+  { name: 'to', label: 'Entries to the day (UTC)', isDate: true },
+  { name: 'payment', label: 'Entries of the payment' },
+];
+
+/** Which filters are for entries. */
+const OF_ENTRIES = ['account', 'currency', 'from', 'to', 'payment'];
+
+/** The balances of a tenant now or at a time, the proof that they sum to zero, and the entries behind them. */
+export function Books({ filters }: { readonly filters: URLSearchParams }) {
+  const tenant = filters.get('tenant');
+  const mode = filters.get('mode') ?? 'test';
+  return (
+    <>
+      <h1>Books</h1>
+      <Filters screen="books" act="Show" filters={filters} fields={FIELDS} />
+      {tenant !== null && (
+        <>
+          <Balances tenant={`${tenant}/${mode}`} at={filters.get('at')} />
+          <Entries tenant={`${tenant}/${mode}`} filters={filters} />
+        </>
+      )}
+    </>
+  );
+}
+
+function Balances({ tenant, at }: { readonly tenant: string; readonly at: string | null }) {
+  const read = useRead<Schemas['BalanceList']>(`/v1/balances${at === null ? '' : `?at=${at}`}`, tenant);
+  return (
+    <>
+      <h2>Balances {at === null ? 'now' : `before ${time(Number(at))}`}</h2>
+      <Loaded of={read}>
+        {({ data }) => (
+          <>
+            <Table<Balance>
+              label="Balances"
+              rows={data}
+              none="Nothing was posted."
+              columns={[
+                { title: 'Account', of: ({ account }) => account },
+                { title: 'Debit', isNumber: true, of: ({ debit, currency }) => money(debit, currency) },
+                { title: 'Credit', isNumber: true, of: ({ credit, currency }) => money(credit, currency) },
+                { title: 'Balance', isNumber: true, of: ({ balance, currency }) => money(balance, currency) },
+                { title: 'Grows by', of: ({ normal_balance: side }) => side },
+              ]}
+            />
+            {[...new Set(data.map(({ currency }) => currency))].map((currency) => (
+              <Proof key={currency} currency={currency} balances={data.filter((each) => each.currency === currency)} />
+            ))}
+          </>
+        )}
+      </Loaded>
+    </>
+  );
+}
+
+/** Double entry: over all accounts of a currency, debits equal credits. */
+function Proof({ currency, balances }: { readonly currency: string; readonly balances: readonly Balance[] }) {
+  const debit = balances.reduce((sum, each) => sum + each.debit, 0);
+  const credit = balances.reduce((sum, each) => sum + each.credit, 0);
+  return (
+    <p role={debit === credit ? undefined : 'alert'} class={debit === credit ? '' : 'trouble'}>
+      All debits {money(debit, currency)} less all credits {money(credit, currency)}:{' '}
+      <b>{money(debit - credit, currency)}</b>
+    </p>
+  );
+}
+
+function Entries({ tenant, filters }: { readonly tenant: string; readonly filters: URLSearchParams }) {
+  const asked = new URLSearchParams([...filters].filter(([name]) => OF_ENTRIES.includes(name)));
+  return (
+    <>
+      <h2>Entries</h2>
+      <List<Entry>
+        label="Entries"
+        path={`/v1/ledger/entries?${asked.toString()}${asked.size === 0 ? '' : '&'}limit=100`}
+        tenant={tenant}
+        none="No entry matches."
+        columns={[
+          { title: 'Posted', of: ({ created }) => time(created) },
+          { title: 'Payment', of: ({ payment }) => <About id={payment} /> },
+          { title: 'Transition', of: ({ sequence, type }) => `${sequence}. ${type}` },
+          { title: 'Account', of: ({ account }) => account },
+          { title: 'Debit', isNumber: true, of: (row) => amountOn('debit', row) },
+          { title: 'Credit', isNumber: true, of: (row) => amountOn('credit', row) },
+        ]}
+      />
+    </>
+  );
+}
+
+function amountOn(side: Entry['direction'], { direction, amount, currency }: Entry): string {
+  return direction === side ? money(amount, currency) : '';
+}

@@ -1,0 +1,67 @@
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { HAS_BROWSER } from '../client/browser.ts';
+import { Api, dataOf } from '../world/api.ts';
+import { accessible, BuiltConsole, ConsoleInBrowser, picture } from './console-in-browser.ts';
+
+// The package of the browser has none for other platforms.
+(HAS_BROWSER ? describe : describe.skip)('volumes and books in a browser', () => {
+  let built: BuiltConsole;
+  let shown: ConsoleInBrowser;
+  beforeAll(async () => {
+    built = await BuiltConsole.build();
+    shown = await ConsoleInBrowser.start(built);
+  });
+  afterAll(async () => {
+    shown.stop();
+    await built.remove();
+  });
+  beforeEach(() => shown.begin());
+  afterEach(() => shown.kill());
+
+  test('the overview shows what waits for a person, and the outcomes and the money of each day', async () => {
+    const api = new Api();
+    shown.api = api;
+    await api.paid('k1', { amount: 1500 });
+    await api.paid('k2', { amount: 500 });
+    await api.paid('k3', { source: 'tok_decline' });
+    const page = await shown.signedIn();
+    await page.getByText('Approvals to give').waitFor();
+    // The days are those of the page's clock.
+    await page.clock.setFixedTime(api.clock.nowMs());
+    await page.goto(`${shown.url}/#/overview?tenant=ten_desk`);
+    const outcomes = page.getByRole('img', { name: /^Outcomes from / });
+    await outcomes.waitFor();
+    expect(await outcomes.getAttribute('aria-label')).toContain('completed 2, failed 1, canceled 0');
+    const money = page.getByRole('img', { name: /^Money in EUR/ });
+    expect(await money.getAttribute('aria-label')).toContain('captured 20.00 EUR, refunded 0.00 EUR');
+    await accessible(page);
+    await picture(page, 'overview', 860);
+    await page.getByText('As a table').first().click();
+    expect(await page.getByRole('cell', { name: '2', exact: true }).count()).toBe(1);
+    expect(shown.violations).toEqual([]);
+  });
+
+  test('the books show balances that sum to zero, now and as they were, and the entries behind them', async () => {
+    const api = new Api();
+    shown.api = api;
+    await api.paid('k1', { amount: 1500 });
+    const page = await shown.signedIn();
+    await page.getByRole('link', { name: 'Books', exact: true }).click();
+    await page.getByLabel('Tenant').fill('ten_desk');
+    await page.getByLabel('Mode').selectOption('test');
+    await page.getByRole('button', { name: 'Show' }).click();
+    await page.getByText('All debits 15.00 EUR less all credits 15.00 EUR: 0.00 EUR').waitFor();
+    await page.getByRole('region', { name: 'Entries' }).getByText('merchant_payable').waitFor();
+    await accessible(page);
+    await picture(page, 'books', 620);
+    await page.getByLabel('Entries on the account').selectOption('processor_clearing');
+    await page.getByLabel('Balances before').fill('2020-01-01');
+    await page.getByRole('button', { name: 'Show' }).click();
+    await page.getByRole('heading', { name: 'Balances before 2020-01-01' }).waitFor();
+    await page.getByText('Nothing was posted.').waitFor();
+    await page.getByRole('region', { name: 'Entries' }).waitFor();
+    expect(await page.getByRole('region', { name: 'Entries' }).getByText('merchant_payable').count()).toBe(0);
+    expect(dataOf(await api.get('/v1/ledger/entries'))).toHaveLength(2);
+    expect(shown.violations).toEqual([]);
+  });
+});
