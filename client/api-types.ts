@@ -49,6 +49,22 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/payments/{id}/charges": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get: operations["listCharges"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/payments/{id}/transitions": {
         parameters: {
             query?: never;
@@ -923,6 +939,65 @@ export interface components {
         } & {
             [key: string]: unknown;
         };
+        ChargeList: {
+            /** @constant */
+            object: "list";
+            /** @description All charges with the payment’s id in their metadata, oldest first. */
+            data: components["schemas"]["Charge"][];
+            /** @constant */
+            has_more: false;
+        } & {
+            [key: string]: unknown;
+        };
+        Charge: {
+            /**
+             * @description The id at the processor.
+             * @example ch_k3jx5aqhz4m2
+             */
+            id: string;
+            /** @constant */
+            object: "charge";
+            /** @description The name of the processor. */
+            processor: string;
+            /** @description Whether the request of this payment made it. */
+            own: boolean;
+            /** @enum {string} */
+            status: "pending" | "requires_action" | "authorized" | "succeeded" | "declined" | "voided";
+            /** @description The amount that was asked for, in minor units. */
+            amount: number;
+            /** @description What was captured, in minor units. */
+            amount_captured: number;
+            currency: string;
+            fee: number | null;
+            failure: ({
+                code: string;
+                message: string;
+            } & {
+                [key: string]: unknown;
+            }) | null;
+            refunds: ({
+                id: string;
+                /** @description Of the refund at the processor, in Payonce’s terms. */
+                status: string;
+                /** @description The amount, in minor units. */
+                amount: number;
+            } & {
+                [key: string]: unknown;
+            })[];
+            disputes: ({
+                id: string;
+                /** @description Of the dispute at the processor, in Payonce’s terms. */
+                status: string;
+                /** @description The amount, in minor units. */
+                amount: number;
+            } & {
+                [key: string]: unknown;
+            })[];
+            /** @description Unix time in seconds. */
+            created: number;
+        } & {
+            [key: string]: unknown;
+        };
         TransitionList: {
             /** @constant */
             object: "list";
@@ -1391,7 +1466,10 @@ export interface operations {
                 /** @description The `id` of one of your payments: the page ends immediately before it, with newer ones. Not together with `starting_after`. */
                 ending_before?: string;
             };
-            header?: never;
+            header?: {
+                /** @description Only of operators: the tenant and the mode that they ask for. API keys are sent without it. */
+                "Payonce-Tenant"?: string;
+            };
             path?: never;
             cookie?: never;
         };
@@ -1488,6 +1566,32 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["PaymentRequest"];
+                };
+            };
+        };
+    };
+    listCharges: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Only of operators: the tenant and the mode that they ask for. API keys are sent without it. */
+                "Payonce-Tenant"?: string;
+            };
+            path: {
+                /** @description The id of the payment. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The charges. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ChargeList"];
                 };
             };
         };
@@ -1820,7 +1924,10 @@ export interface operations {
                 /** @description The `id` of one of your disputes: the page ends immediately before it, with newer ones. Not together with `starting_after`. */
                 ending_before?: string;
             };
-            header?: never;
+            header?: {
+                /** @description Only of operators: the tenant and the mode that they ask for. API keys are sent without it. */
+                "Payonce-Tenant"?: string;
+            };
             path?: never;
             cookie?: never;
         };

@@ -25,6 +25,8 @@ interface ActProps {
   readonly fields: readonly Field[];
   /** Whether the API can say before what would be done (`dry_run`). */
   readonly preview?: true;
+  /** What a person compares while deciding. */
+  readonly beside?: ComponentChildren;
   readonly fixed?: Readonly<Record<string, unknown>>;
   /** What of the answer is shown before the dialog closes. */
   readonly shows?: (answer: unknown) => ComponentChildren;
@@ -69,7 +71,7 @@ interface DialogProps extends ActProps {
 }
 
 function Dialog({ idempotencyKey, close, ...act }: DialogProps) {
-  const { name, does, method = 'POST', path, fields, preview, fixed = {}, shows, done } = act;
+  const { name, does, method = 'POST', path, fields, preview, beside, fixed = {}, shows, done } = act;
   const api = useApi();
   const dialog = useRef<HTMLDialogElement>(null);
   const [values, setValues] = useState<Values>({});
@@ -112,6 +114,7 @@ function Dialog({ idempotencyKey, close, ...act }: DialogProps) {
       >
         <h2>{name}</h2>
         <p>{does}</p>
+        {beside}
         {fields.map((field) => (
           <Asked
             key={field.name}

@@ -1,6 +1,54 @@
 /** The types of the API, made from its description by `npm run docs:tables`. Do not edit. */
 
 export interface paths {
+    "/v1/payments": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get: operations["listPayments"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/payments/{id}/charges": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get: operations["listCharges"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/disputes": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get: operations["listDisputes"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/reports/volume": {
         parameters: {
             query?: never;
@@ -1012,6 +1060,65 @@ export interface components {
         } & {
             [key: string]: unknown;
         };
+        ChargeList: {
+            /** @constant */
+            object: "list";
+            /** @description All charges with the payment’s id in their metadata, oldest first. */
+            data: components["schemas"]["Charge"][];
+            /** @constant */
+            has_more: false;
+        } & {
+            [key: string]: unknown;
+        };
+        Charge: {
+            /**
+             * @description The id at the processor.
+             * @example ch_k3jx5aqhz4m2
+             */
+            id: string;
+            /** @constant */
+            object: "charge";
+            /** @description The name of the processor. */
+            processor: string;
+            /** @description Whether the request of this payment made it. */
+            own: boolean;
+            /** @enum {string} */
+            status: "pending" | "requires_action" | "authorized" | "succeeded" | "declined" | "voided";
+            /** @description The amount that was asked for, in minor units. */
+            amount: number;
+            /** @description What was captured, in minor units. */
+            amount_captured: number;
+            currency: string;
+            fee: number | null;
+            failure: ({
+                code: string;
+                message: string;
+            } & {
+                [key: string]: unknown;
+            }) | null;
+            refunds: ({
+                id: string;
+                /** @description Of the refund at the processor, in Payonce’s terms. */
+                status: string;
+                /** @description The amount, in minor units. */
+                amount: number;
+            } & {
+                [key: string]: unknown;
+            })[];
+            disputes: ({
+                id: string;
+                /** @description Of the dispute at the processor, in Payonce’s terms. */
+                status: string;
+                /** @description The amount, in minor units. */
+                amount: number;
+            } & {
+                [key: string]: unknown;
+            })[];
+            /** @description Unix time in seconds. */
+            created: number;
+        } & {
+            [key: string]: unknown;
+        };
         /** @description The cause of the transition. */
         Cause: ({
             /** @constant */
@@ -1068,6 +1175,18 @@ export interface components {
             /** @description Always positive, in minor units. */
             amount: number;
             currency: string;
+        } & {
+            [key: string]: unknown;
+        };
+        DisputeList: {
+            /** @constant */
+            object: "list";
+            /** @description Newest first. */
+            data: components["schemas"]["Dispute"][];
+            /** @description Whether there are more in the requested direction: older ones, or newer ones with `ending_before`. */
+            has_more: boolean;
+            /** @description Given while `has_more` is true: request the next page with it as `starting_after`, or as `ending_before`. It is the last id that was examined. A page is full unless no more than 1000 entries were examined and too few of them match the filters; it can then be short or empty although there are more. */
+            next_cursor?: string;
         } & {
             [key: string]: unknown;
         };
@@ -2198,6 +2317,112 @@ export interface components {
 }
 export type $defs = Record<string, never>;
 export interface operations {
+    listPayments: {
+        parameters: {
+            query?: {
+                /** @description Only payments with this status. */
+                status?: "processing" | "requires_action" | "requires_capture" | "succeeded" | "failed" | "canceled" | "needs_review";
+                /** @description Only payments with this `reference`, including failed ones. */
+                reference?: string;
+                /** @description Only the payment of this charge, by the books of the processor, with returned charges. Not together with `reference`. These reads have a limit of their own, a tenth of that of others. */
+                charge_id?: string;
+                /** @description Only those of this requested amount, in minor units of any currency. It needs `created_from` and `created_to`, at most 31 days after `created_from`. */
+                amount?: number;
+                /** @description Only payments with this address as `receipt_email` in their `metadata`; the case of letters is ignored. */
+                email?: string;
+                /** @description Unix seconds, inclusive. */
+                created_from?: number;
+                /** @description Unix seconds, exclusive. */
+                created_to?: number;
+                /** @description Maximum number of payments. Default: 10. */
+                limit?: number;
+                /** @description The `id` of one of your payments: the page begins after it, with older ones. */
+                starting_after?: string;
+                /** @description The `id` of one of your payments: the page ends immediately before it, with newer ones. Not together with `starting_after`. */
+                ending_before?: string;
+            };
+            header?: {
+                /** @description Only of operators: the tenant and the mode that they ask for. API keys are sent without it. */
+                "Payonce-Tenant"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page of payments. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PaymentList"];
+                };
+            };
+        };
+    };
+    listCharges: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Only of operators: the tenant and the mode that they ask for. API keys are sent without it. */
+                "Payonce-Tenant"?: string;
+            };
+            path: {
+                /** @description The id of the payment. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The charges. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ChargeList"];
+                };
+            };
+        };
+    };
+    listDisputes: {
+        parameters: {
+            query?: {
+                /** @description Only disputes with this status. */
+                status?: "open" | "won" | "lost";
+                /** @description Unix seconds, inclusive. */
+                created_from?: number;
+                /** @description Unix seconds, exclusive. */
+                created_to?: number;
+                /** @description Maximum number of disputes. Default: 10. */
+                limit?: number;
+                /** @description The `id` of one of your disputes: the page begins after it, with older ones. */
+                starting_after?: string;
+                /** @description The `id` of one of your disputes: the page ends immediately before it, with newer ones. Not together with `starting_after`. */
+                ending_before?: string;
+            };
+            header?: {
+                /** @description Only of operators: the tenant and the mode that they ask for. API keys are sent without it. */
+                "Payonce-Tenant"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page of disputes. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DisputeList"];
+                };
+            };
+        };
+    };
     getVolumes: {
         parameters: {
             query: {

@@ -48,6 +48,7 @@ export class Payments extends Construct {
       evaluationPeriods: 2,
     });
     data.registry.grantAuthenticate(this.api);
+    data.registry.grantIdentifyOperators(this.api);
     const { reference, details, hold, inquiry, openOrder, return: giveBack } = RegistryRow;
     data.registry.grantRows(
       this.api,

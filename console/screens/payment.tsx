@@ -3,6 +3,8 @@ import { Act } from '../act.tsx';
 import type { Schemas } from '../api.ts';
 import { Fact, Loaded, Table, useRead } from '../parts.tsx';
 import { cause, money } from '../show.ts';
+import { Charges, Decide } from './charges.tsx';
+import { StateDiagram } from './diagram.tsx';
 
 /** A payment is looked up by its id. */
 export function Lookup() {
@@ -45,6 +47,7 @@ export function Payment({ id }: { readonly id: string }) {
         {({ data, tenant, livemode }) => {
           const transitions = data.filter((entry): entry is Transition => entry.kind === 'transition');
           const status = transitions.at(-1)?.status ?? 'processing';
+          const owner = `${tenant}/${livemode ? 'live' : 'test'}`;
           return (
             <>
               <dl class="facts">
@@ -52,7 +55,8 @@ export function Payment({ id }: { readonly id: string }) {
                 <Fact name="Tenant" value={tenant} />
                 <Fact name="Mode" value={livemode ? 'live' : 'test'} />
               </dl>
-              <Acts id={id} status={status} done={done} />
+              <Acts id={id} tenant={owner} status={status} done={done} />
+              <StateDiagram statuses={['processing', ...transitions.map((each) => each.status)]} />
               <h2>What happened</h2>
               <ol class="story">
                 {data.map((entry) => (
@@ -63,6 +67,7 @@ export function Payment({ id }: { readonly id: string }) {
                 ))}
               </ol>
               <Postings transitions={transitions} />
+              <AtProcessor id={id} tenant={owner} />
               <details>
                 <summary>As the API answers it</summary>
                 <pre>{JSON.stringify(data, undefined, 2)}</pre>
@@ -75,33 +80,32 @@ export function Payment({ id }: { readonly id: string }) {
   );
 }
 
+/** Asked for when it is opened, because the processor limits how often it is asked. */
+function AtProcessor({ id, tenant }: { readonly id: string; readonly tenant: string }) {
+  const [isOpen, setOpen] = useState(false);
+  return (
+    <details onToggle={({ currentTarget }) => setOpen(currentTarget.open)}>
+      <summary>What the processor says now</summary>
+      {isOpen && <Charges id={id} tenant={tenant} />}
+    </details>
+  );
+}
+
 function Acts({
   id,
+  tenant,
   status,
   done,
 }: {
   readonly id: string;
+  readonly tenant: string;
   readonly status: string;
   readonly done: (what: string) => () => void;
 }) {
   const path = `/v1/admin/payments/${encodeURIComponent(id)}`;
   return (
     <div class="acts">
-      <Act
-        name="Decide"
-        does="Records what an operator found out at the processor: the payment ends, its postings are made, and its tenant is told."
-        role="operator"
-        because={status === 'needs_review' ? undefined : `The status is ${status}; only needs_review can be decided.`}
-        path={`${path}/resolve`}
-        preview
-        fields={[
-          { name: 'outcome', label: 'Outcome', choices: ['succeeded', 'failed'] },
-          { name: 'charge_id', label: 'Charge at the processor', isOptional: true },
-          { name: 'amount', label: 'Captured amount in minor units', isOptional: true, isWhole: true },
-          { name: 'reason', label: 'Reason' },
-        ]}
-        done={done('The decision was recorded.')}
-      />
+      <Decide id={id} tenant={tenant} status={status} done={done('The decision was recorded.')} />
       <Act
         name="Correct"
         does="Reverses one set of postings. The original stays in the Ledger."

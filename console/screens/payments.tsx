@@ -22,12 +22,24 @@ const FIELDS: readonly Filter[] = [
   { name: 'mode', label: 'Mode', choices: ['test', 'live'] },
   { name: 'status', label: 'Status', choices: STATUSES },
   { name: 'reference', label: 'Reference' },
+  { name: 'charge_id', label: 'Charge at the processor, alone' },
   { name: 'created_from', label: 'From the day (UTC)', isDay: true },
   { name: 'created_to', label: 'Before the day (UTC)', isDay: true },
   { name: 'currency', label: 'Currency, for up to 31 days' },
   { name: 'amount_from', label: 'Least amount in minor units, for up to 31 days' },
   { name: 'amount_to', label: 'Largest amount in minor units, for up to 31 days' },
 ];
+
+/** A charge is looked up in the books of the processor, in the list that the tenant has. */
+function searched(filters: URLSearchParams): { readonly path: string; readonly tenant?: string } {
+  const charge = filters.get('charge_id');
+  return charge === null
+    ? { path: `/v1/admin/payments?${filters.toString()}&limit=100` }
+    : {
+        path: `/v1/payments?charge_id=${encodeURIComponent(charge)}`,
+        tenant: `${filters.get('tenant')}/${filters.get('mode') ?? 'live'}`,
+      };
+}
 
 /** A payment by its id, or the payments of a tenant by what is known of them. */
 export function Payments({ filters }: { readonly filters: URLSearchParams }) {
@@ -42,7 +54,7 @@ export function Payments({ filters }: { readonly filters: URLSearchParams }) {
       {filters.has('tenant') && (
         <List<Row>
           label="Payments found"
-          path={`/v1/admin/payments?${filters.toString()}&limit=100`}
+          {...searched(filters)}
           none="No payment matches."
           columns={[
             { title: 'Payment', of: ({ id }) => <About id={id} /> },

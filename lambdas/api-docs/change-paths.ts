@@ -180,6 +180,7 @@ export const disputePaths: ZodOpenApiPathsObject = {
       summary: 'List disputes',
       description: `The disputes of all payments, newest first, each as it is now. ${LAGS}`,
       scope: Scopes.paymentsRead,
+      role: 'viewer',
       query: disputesQuery,
       answers: { 200: { description: 'A page of disputes.', schema: disputeList } },
     }),

@@ -2,6 +2,7 @@ import * as z from 'zod';
 import type { ZodOpenApiPathsObject } from 'zod-openapi';
 import { Scopes } from '../kernel/contract/api.ts';
 import { REQUEST_STATUSES } from '../payments/http/get-payment-request.ts';
+import { chargeList } from '../payments/http/list-charges.ts';
 import { transitionPageQuery } from '../payments/http/list-transitions.ts';
 import { createPaymentBody, payment } from '../payments/http/payment-objects.ts';
 import { eventsQuery } from '../views/http/event-routes.ts';
@@ -37,6 +38,7 @@ export const paymentPaths: ZodOpenApiPathsObject = {
       summary: 'List payments',
       description: `Newest first. A payment appears when its outcome is known, or is known to take time. ${LAGS}`,
       scope: Scopes.paymentsRead,
+      role: 'operator',
       query: paymentsQuery,
       answers: { 200: { description: 'A page of payments.', schema: paymentList } },
       problems: ['processor_unavailable'],
@@ -87,6 +89,20 @@ export const paymentPaths: ZodOpenApiPathsObject = {
       scope: Scopes.paymentsRead,
       path: z.object({ id: z.uuid().meta({ description: 'The `event_id`.' }) }),
       answers: { 200: { description: 'The request.', schema: paymentRequest } },
+    }),
+  },
+  '/v1/payments/{id}/charges': {
+    get: reading({
+      operationId: 'listCharges',
+      summary: 'List what the processor has for a payment',
+      description:
+        'What the books of the payment’s processor say at this moment, which the Ledger may not know yet. It changes nothing. ' +
+        'These reads have a limit of their own, a tenth of that of others.',
+      scope: Scopes.paymentsRead,
+      role: 'operator',
+      path,
+      answers: { 200: { description: 'The charges.', schema: chargeList } },
+      problems: ['processor_unavailable'],
     }),
   },
   '/v1/payments/{id}/transitions': {

@@ -33,6 +33,10 @@ export async function wire(platform: Platform & ProcessorsPlatform, runner: Oper
   const emailHashes = loadedOnce(async () =>
     (await import('../kernel/platform/keyed-email-hashes.ts')).keyedEmailHashes(platform.variables, platform),
   );
+  // Operators alone need it.
+  const identify = loadedOnce(async () =>
+    (await import('../tenants/store/operator-registry.ts')).configuredOperators(platform, tables.registry),
+  );
   // Lists alone read them.
   const transitions = async () =>
     new (await import('../payments/store/ledger-transitions.ts')).LedgerTransitions(documents, tables, pacing);
@@ -55,6 +59,7 @@ export async function wire(platform: Platform & ProcessorsPlatform, runner: Oper
       range: async (asked) =>
         (await import('../views/store/email-index.ts')).emailIndex(documents, tables.registry, pacing).range(asked),
     },
+    identify: async (authorization) => (await identify())(authorization),
     keys: new DynamoDbApiKeyRegistry(documents, tables.registry, pacing),
     limits: tenantLimits(platform, tables.registry),
     ...(await configuredProcessors(config, platform)),

@@ -61,6 +61,7 @@ import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
 import { order } from '../../lambdas/orders/http/order-object.ts';
 import { ORDER_ROUTES } from '../../lambdas/orders/http/order-routes.ts';
 import { createOrderBody } from '../../lambdas/orders/http/order-schemas.ts';
+import { charge, chargeList } from '../../lambdas/payments/http/list-charges.ts';
 import { createPaymentBody, dispute, payment, refund } from '../../lambdas/payments/http/payment-objects.ts';
 import { PAYMENT_ROUTES } from '../../lambdas/payments/http/payment-routes.ts';
 import { cancelBody, captureBody, refundBody } from '../../lambdas/payments/http/payment-schemas.ts';
@@ -163,6 +164,7 @@ const exact = {
   refund: refund.strict(),
   refundList: refundList.strict(),
   transitionList: transitionList.strict(),
+  chargeList: chargeList.strict(),
   ledgerEntryList: ledgerEntryList.strict(),
   balanceList: balanceList.strict(),
   volumeList: volumeList.strict(),
@@ -222,6 +224,8 @@ describe('each example of a body', () => {
     DisputesOfPayment: disputesOfPayment.strict(),
     Problem: exact.problem,
     TransitionList: exact.transitionList,
+    ChargeList: exact.chargeList,
+    Charge: charge.strict(),
     LedgerEntryList: exact.ledgerEntryList,
     BalanceList: exact.balanceList,
     VolumeList: exact.volumeList,

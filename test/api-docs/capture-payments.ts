@@ -31,6 +31,8 @@ export async function capturePayments(examples: CapturedExamples): Promise<void>
   examples.answer('getPayment', 'requires_capture', 'Authorized', other);
   const transitions = await harness.get(`${path}/transitions`);
   examples.answer('listTransitions', 'succeeded', 'A payment that was captured at once', transitions);
+  const charges = await harness.get(`${path}/charges`);
+  examples.answer('listCharges', 'succeeded', 'A charge that was captured at once', charges);
 
   const intake = new IntakeSite(harness.world);
   const request = intake.request({ account_to: 'ten_desk' });

@@ -164,3 +164,9 @@ export async function decideOn(page: Page, verdict: string): Promise<void> {
 export async function loaded(page: Page): Promise<void> {
   await until(async () => ((await page.getByText('Loading …').count()) === 0 ? true : undefined));
 }
+
+/** Counts the clicks of a person from now on, as long as the page is not loaded again. */
+export async function countClicks(page: Page): Promise<() => Promise<number>> {
+  await page.evaluate("globalThis.clicks = 0; addEventListener('click', () => { globalThis.clicks += 1; }, true)");
+  return () => page.evaluate<number>('globalThis.clicks');
+}

@@ -10,7 +10,15 @@ import { paymentRequest } from '../payments/payment-fixtures.ts';
 import { Api, dataOf, OPERATOR_KEY } from '../world/api.ts';
 import { gatewayEvent } from '../world/gateway-event.ts';
 import { TABLES } from '../world/tables.ts';
-import { accessible, BuiltConsole, ConsoleInBrowser, decideOn, loaded, picture } from './console-in-browser.ts';
+import {
+  accessible,
+  BuiltConsole,
+  ConsoleInBrowser,
+  countClicks,
+  decideOn,
+  loaded,
+  picture,
+} from './console-in-browser.ts';
 import { CLIENT, IdProvider } from './id-provider.ts';
 
 const SECOND_KEY = 'ok_benbenbenbenbenbenbenben00';
@@ -127,12 +135,18 @@ describe('the files of the console', () => {
     return id;
   }
 
-  test('ends a stuck payment within ten clicks; a double click is one act', async () => {
+  test('somebody who never read the manual ends a stuck payment within ten clicks; a double click is one act', async () => {
     const id = await inReview();
     const page = await shown.signedIn();
-    await openPayment(page, id);
+    const clicks = await countClicks(page);
+    await page.getByRole('link', { name: /^1 inquiries/ }).click();
+    await page.getByRole('link', { name: id }).click();
+    await page.getByRole('img', { name: 'Statuses: processing, then needs_review' }).waitFor();
     await page.getByRole('button', { name: 'Decide' }).click();
     const dialog = page.getByRole('dialog', { name: 'Decide' });
+    const charge = dialog.getByRole('region', { name: 'Charges at the processor' }).getByRole('row').nth(1);
+    await charge.getByText('this payment').waitFor();
+    await charge.getByText('6.00 EUR').waitFor();
     await accessible(page);
     await dialog.getByLabel('Outcome').selectOption('succeeded');
     await dialog.getByLabel('Captured amount').fill('600');
@@ -142,6 +156,7 @@ describe('the files of the console', () => {
     await picture(page, 'decide');
     await dialog.getByRole('button', { name: 'Decide' }).dblclick();
     await page.getByText('The decision was recorded.').waitFor();
+    expect(await clicks()).toBeLessThanOrEqual(10);
     await page.getByText('<img src=x onerror=alert(1)> Seen on the statement').first().waitFor();
     await page.getByText('Debits less credits: 0.00 EUR').waitFor();
     expect((await shown.api.get(`/v1/payments/${id}`)).body).toMatchObject({

@@ -49,6 +49,7 @@ const REQUESTS: Readonly<Record<string, Row>> = {
   'GET /v1/payments': ['list'],
   'GET /v1/payments/{id}': ['object'],
   'GET /v1/payments/{id}/transitions': ['object'],
+  'GET /v1/payments/{id}/charges': ['object'],
   'GET /v1/payment_requests/{id}': ['object'],
   'POST /v1/payments/{id}/capture': ['object', { amount: 10 }],
   'POST /v1/payments/{id}/cancel': ['object', {}],

@@ -79,6 +79,7 @@ const ROLES: readonly (readonly [string, readonly string[]])[] = [
       `dynamodb:GetItem, dynamodb:PutItem ${onlyRows('Idempotency', 'OP#inq_*')}`,
       appendsRows('PAY#*'),
       `dynamodb:GetItem ${rows('KEY#*')}`,
+      `dynamodb:GetItem ${rows('OPERATOR_KEY#*')}`,
       `dynamodb:UpdateItem ${rows('KEY_USE#*')}`,
       `dynamodb:UpdateItem ${rows('LIMIT#*')}`,
       `dynamodb:PutItem ${rows('REF#*', 'DETAILS#*', 'RETURN#*', 'INQUIRY#*', 'ORDER#*', 'HOLD#*')}`,
@@ -334,6 +335,7 @@ test('no role may make the key of an operator, and only functions that operators
   expect(reaching.sort()).toEqual([
     'EventsApi ReadOperatorKeys',
     'JobsApi ReadOperatorKeys',
+    'Payments ReadOperatorKeys',
     'ReconcilingApi List',
     'ReconcilingApi ReadOperatorKeys',
     'ReconcilingApi RevokeOperatorKeys',

@@ -11,6 +11,7 @@ import type { RunNotes } from '../../once/use/execute-once.ts';
 import type { ChangeCommand } from '../domain/change.ts';
 import type { ChangePayment, ChangePaymentTools } from '../use/change-payment.ts';
 import { getPayment, getTransitions } from './get-payment.ts';
+import type { ListChargesTools } from './list-charges.ts';
 import type { Part } from './payment-parts.ts';
 import { cancelBody, captureBody, refundBody } from './payment-schemas.ts';
 import { type PaymentsTools, postPayment } from './post-payment.ts';
@@ -84,8 +85,18 @@ const getPaymentRequest: Route<ChangePaymentTools> = {
   handle: async (call) => (await import('./get-payment-request.ts')).showPaymentRequest(call),
 };
 
+/** What the processor's books say now. In a chunk of its own. */
+const getCharges: Route<ListChargesTools> = {
+  method: 'GET',
+  path: '/v1/payments/{id}/charges',
+  scope: Scopes.paymentsRead,
+  role: 'operator',
+  asksProcessor: () => true,
+  handle: async (call) => (await import('./list-charges.ts')).listCharges(call),
+};
+
 /** The routes of the payments API, for any store and processor. The list of payments belongs to the Views. */
-export const PAYMENT_ROUTES: readonly Route<PaymentsTools>[] = [
+export const PAYMENT_ROUTES: readonly Route<PaymentsTools & ListChargesTools>[] = [
   postPayment,
   getPayment,
   getTransitions,
@@ -94,6 +105,7 @@ export const PAYMENT_ROUTES: readonly Route<PaymentsTools>[] = [
   postRefund,
   ...PART_ROUTES,
   getPaymentRequest,
+  getCharges,
 ];
 
 async function handle<Body>(kind: Kind<Body>, call: Call<ChangePaymentTools>): Promise<Handled> {

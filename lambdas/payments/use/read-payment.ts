@@ -35,6 +35,6 @@ export async function listTransitions(
   return { kind: 'found', transitions: found.slice(0, page.limit), hasMore: found.length > page.limit };
 }
 
-function belongsTo(payment: Payment, { tenantId, mode }: Owner): boolean {
+export function belongsTo(payment: Payment, { tenantId, mode }: Owner): boolean {
   return payment.tenantId === tenantId && payment.mode === mode;
 }

@@ -8,6 +8,7 @@ export const PAYMENT_LIST_ROUTES: readonly Route<ListPaymentsTools>[] = [
     method: 'GET',
     path: '/v1/payments',
     scope: Scopes.paymentsRead,
+    role: 'operator',
     asksProcessor: ({ query }) => query.has('charge_id'),
     handle: async (call) => (await import('./payment-lists.ts')).showPayments(call),
   },
@@ -15,6 +16,7 @@ export const PAYMENT_LIST_ROUTES: readonly Route<ListPaymentsTools>[] = [
     method: 'GET',
     path: '/v1/disputes',
     scope: Scopes.paymentsRead,
+    role: 'viewer',
     handle: async (call) => (await import('./payment-lists.ts')).showDisputes(call),
   },
 ];

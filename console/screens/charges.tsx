@@ -1,0 +1,86 @@
+import { Act } from '../act.tsx';
+import { may, type Schemas } from '../api.ts';
+import { Loaded, Table, useApi, useRead } from '../parts.tsx';
+import { money, time } from '../show.ts';
+
+type Charge = Schemas['Charge'];
+
+/** What the processor's books say now, which the Ledger may not know yet. */
+export function Charges({ id, tenant }: { readonly id: string; readonly tenant: string }) {
+  const { self } = useApi();
+  return (
+    <section aria-label="At the processor now">
+      <h3>At the processor now</h3>
+      {may(self, 'operator') ? (
+        <Asked id={id} tenant={tenant} />
+      ) : (
+        <p class="why">Your role is {self.role}; to ask the processor needs operator.</p>
+      )}
+    </section>
+  );
+}
+
+function Asked({ id, tenant }: { readonly id: string; readonly tenant: string }) {
+  const read = useRead<Schemas['ChargeList']>(`/v1/payments/${encodeURIComponent(id)}/charges`, tenant);
+  return (
+    <Loaded of={read}>
+      {({ data }) => (
+        <Table<Charge>
+          label="Charges at the processor"
+          rows={data}
+          none="The processor has no charge of this payment."
+          columns={[
+            { title: 'Charge', of: ({ id: charge }) => <code>{charge}</code> },
+            { title: 'Processor', of: ({ processor }) => processor },
+            { title: 'Made by', of: ({ own }) => (own ? 'this payment' : 'somebody else') },
+            {
+              title: 'Status',
+              of: ({ status, failure }) => (failure === null ? status : `${status}: ${failure.message}`),
+            },
+            { title: 'Asked for', isNumber: true, of: ({ amount, currency }) => money(amount, currency) },
+            { title: 'Captured', isNumber: true, of: (charge) => money(charge.amount_captured, charge.currency) },
+            { title: 'Refunds', of: ({ refunds, currency }) => parts(refunds, currency) },
+            { title: 'Disputes', of: ({ disputes, currency }) => parts(disputes, currency) },
+            { title: 'Created', of: ({ created }) => time(created) },
+          ]}
+        />
+      )}
+    </Loaded>
+  );
+}
+
+function parts(all: Charge['refunds'], currency: string): string {
+  return all.length === 0 ? '–' : all.map(({ status, amount }) => `${status} ${money(amount, currency)}`).join(', ');
+}
+
+/** Ends a payment by what an operator found out, beside what the processor says now. */
+export function Decide({
+  id,
+  tenant,
+  status,
+  done,
+}: {
+  readonly id: string;
+  readonly tenant: string;
+  readonly status: string;
+  readonly done: () => void;
+}) {
+  return (
+    <Act
+      name="Decide"
+      does="Records what an operator found out at the processor: the payment ends, its postings are made, and its tenant is told."
+      role="operator"
+      because={status === 'needs_review' ? undefined : `The status is ${status}; only needs_review can be decided.`}
+      path={`/v1/admin/payments/${encodeURIComponent(id)}/resolve`}
+      preview
+      beside={<Charges id={id} tenant={tenant} />}
+      fields={[
+        { name: 'outcome', label: 'Outcome', choices: ['succeeded', 'failed'] },
+        { name: 'charge_id', label: 'Charge at the processor', isOptional: true },
+        { name: 'amount', label: 'Captured amount in minor units', isOptional: true, isWhole: true },
+        { name: 'reason', label: 'Reason' },
+      ]}
+      done={done}
+    />
+  );
+}
