@@ -1,7 +1,7 @@
 import type { ComponentChildren } from 'preact';
 import { useRef, useState } from 'preact/hooks';
 import { may, type Role } from './api.ts';
-import { Trouble, useApi } from './parts.tsx';
+import { Trouble, useApi, useApiOf } from './parts.tsx';
 
 interface Field {
   readonly name: string;
@@ -9,6 +9,8 @@ interface Field {
   readonly choices?: readonly string[];
   readonly isOptional?: true;
   readonly isWhole?: true;
+  /** A day in UTC, which the API gets as Unix seconds. */
+  readonly isDay?: true;
   /** Words with spaces between them. */
   readonly isList?: true;
 }
@@ -22,6 +24,8 @@ interface ActProps {
   readonly because?: string | undefined;
   readonly method?: 'PATCH';
   readonly path: string;
+  /** Whose route it is, with the mode, if it is one of tenants. */
+  readonly tenant?: string;
   readonly fields: readonly Field[];
   /** Whether the API can say before what would be done (`dry_run`). */
   readonly preview?: true;
@@ -71,8 +75,8 @@ interface DialogProps extends ActProps {
 }
 
 function Dialog({ idempotencyKey, close, ...act }: DialogProps) {
-  const { name, does, method = 'POST', path, fields, preview, beside, fixed = {}, shows, done } = act;
-  const api = useApi();
+  const { name, does, method = 'POST', path, tenant, fields, preview, beside, fixed = {}, shows, done } = act;
+  const api = useApiOf(tenant);
   const dialog = useRef<HTMLDialogElement>(null);
   const [values, setValues] = useState<Values>({});
   const [shown, setShown] = useState<unknown>();
@@ -187,17 +191,18 @@ function Ended({
 /** The fields that were filled in. */
 function bodyOf(fields: readonly Field[], values: Values): Readonly<Record<string, unknown>> {
   return Object.fromEntries(
-    fields.flatMap<[string, unknown]>(({ name, isWhole, isList }) => {
+    fields.flatMap<[string, unknown]>(({ name, isWhole, isDay, isList }) => {
       const given = (values[name] ?? '').trim();
       if (given === '') return [];
       if (isList === true) return [[name, given.split(/\s+/)]];
+      if (isDay === true) return [[name, Date.parse(given) / 1000]];
       return [[name, isWhole === true ? Number(given) : given]];
     }),
   );
 }
 
 function Asked({
-  field: { name, label, choices, isOptional, isWhole },
+  field: { name, label, choices, isOptional, isWhole, isDay },
   value,
   change,
 }: {
@@ -212,6 +217,7 @@ function Asked({
       {choices === undefined ? (
         <input
           {...given}
+          {...(isDay === true ? { type: 'date' as const } : {})}
           inputMode={isWhole === true ? 'numeric' : 'text'}
           onInput={({ currentTarget }) => change(currentTarget.value)}
         />

@@ -10,6 +10,7 @@ import { Overview } from './screens/overview.tsx';
 import { Payment } from './screens/payment.tsx';
 import { Payments } from './screens/payments.tsx';
 import { Queue, Waiting } from './screens/waiting.tsx';
+import { Webhooks } from './screens/webhooks.tsx';
 import { SignIn } from './sign-in.tsx';
 import './style.css';
 
@@ -20,6 +21,7 @@ const SCREENS = [
   ['books', 'Books', Books],
   ['differences', 'Differences', Differences],
   ['approvals', 'Approvals', Approvals],
+  ['webhooks', 'Webhooks', Webhooks],
   ['jobs', 'Jobs', Jobs],
   ['inspector', 'Key inspector', Inspector],
   ['keys', 'Keys', Keys],

@@ -17,7 +17,7 @@ interface Read<Answer> {
 }
 
 /** Calls as the operator, for one tenant if it is given (`ten_desk/live`). */
-function useApiOf(tenant: string | undefined): Api {
+export function useApiOf(tenant: string | undefined): Api {
   const api = useApi();
   return useMemo(() => (tenant === undefined ? api : api.of(tenant)), [api, tenant]);
 }

@@ -13,7 +13,17 @@ import { accessible, loaded } from './console-in-browser.ts';
 
 /** What the page would do with it if it were not shown as text. */
 const SCRIPT = '<img src=x onerror="document.title=1">';
-const SCREENS = ['Overview', 'Differences', 'Approvals', 'Jobs', 'Key inspector', 'Keys', 'Tenants', 'Activity'];
+const SCREENS = [
+  'Overview',
+  'Differences',
+  'Approvals',
+  'Webhooks',
+  'Jobs',
+  'Key inspector',
+  'Keys',
+  'Tenants',
+  'Activity',
+];
 
 // The package of the browser has none for other platforms.
 (HAS_BROWSER ? describe : describe.skip)('the console of the deployed stack in a browser', () => {

@@ -286,6 +286,7 @@ describe('the files of the console', () => {
       'Books',
       'Differences',
       'Approvals',
+      'Webhooks',
       'Jobs',
       'Key inspector',
       'Keys',

@@ -1,0 +1,94 @@
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import type { Page } from 'playwright-core';
+import { tenantId } from '../../lambdas/kernel/ids.ts';
+import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
+import { afterAttempt, begun, newDelivery } from '../../lambdas/webhooks/domain/webhook-delivery.ts';
+import { messageOf } from '../../lambdas/webhooks/use/fan-out-webhooks.ts';
+import { HAS_BROWSER } from '../client/browser.ts';
+import { eventNamed } from '../webhooks/webhook-fixtures.ts';
+import { Api, dataOf } from '../world/api.ts';
+import { accessible, BuiltConsole, ConsoleInBrowser, decideOn } from './console-in-browser.ts';
+
+const OWNER = { tenantId: tenantId('ten_desk'), mode: 'test' } as const;
+const VIEWER_KEY = 'ok_viewerviewerviewerviewer';
+const ANSWER = '<img src=x onerror=alert(1)> Out of order';
+
+// The package of the browser has none for other platforms.
+(HAS_BROWSER ? describe : describe.skip)('webhooks in a browser', () => {
+  let built: BuiltConsole;
+  let shown: ConsoleInBrowser;
+  let api: Api;
+  let endpoint: string;
+  beforeAll(async () => {
+    built = await BuiltConsole.build();
+    shown = await ConsoleInBrowser.start(built);
+  });
+  afterAll(async () => {
+    shown.stop();
+    await built.remove();
+  });
+  beforeEach(async () => {
+    shown.begin();
+    api = new Api();
+    shown.api = api;
+    endpoint = String((await api.create('k', { description: '<b>Shop</b>' })).body['id']);
+    const atMs = api.clock.nowMs();
+    const pending = newDelivery(systemDigest, OWNER, { id: endpoint }, messageOf(eventNamed('shown', atMs)), atMs);
+    const attempt = { startedAtMs: atMs, result: { kind: 'answered', status: 410, excerpt: ANSWER } } as const;
+    const { delivery: failed } = afterAttempt(begun(pending, atMs), attempt, atMs, 0);
+    await api.store.webhooks.write({ deliveries: [{ now: failed }] });
+  });
+  afterEach(() => shown.kill());
+
+  async function openEndpoint(page: Page): Promise<void> {
+    await page.getByRole('link', { name: 'Webhooks', exact: true }).click();
+    await page.getByLabel('Tenant').fill('ten_desk');
+    await page.getByLabel('Mode').selectOption('test');
+    await page.getByRole('button', { name: 'Show' }).click();
+    await page.getByText('<b>Shop</b>').waitFor();
+    await page.getByRole('link', { name: endpoint }).click();
+    await page.getByText(`410: ${ANSWER}`).waitFor();
+  }
+
+  test('a failed delivery is resent once by a double click, and its answer is shown as text', async () => {
+    const page = await shown.signedIn();
+    await openEndpoint(page);
+    await accessible(page);
+    await decideOn(page, 'Resend');
+    // Created, and due at once.
+    await page.getByRole('cell', { name: '2026-03-01T12:00:00Z' }).nth(1).waitFor();
+    expect(dataOf(await api.get(`/v1/webhook_endpoints/${endpoint}/deliveries`))).toMatchObject([
+      { status: 'failed', next_attempt: expect.any(Number) },
+    ]);
+    expect(shown.written).toHaveLength(1);
+    expect(shown.violations).toEqual([]);
+  });
+
+  test('days are replayed once, and a new secret is shown once', async () => {
+    const page = await shown.signedIn();
+    await openEndpoint(page);
+    await page.getByRole('button', { name: 'Replay' }).click();
+    const replay = page.getByRole('dialog', { name: 'Replay' });
+    await replay.getByLabel('From the day').fill('2026-02-01');
+    await replay.getByLabel('Before the day').fill('2026-03-01');
+    await replay.getByRole('button', { name: 'Replay' }).dblclick();
+    await replay.waitFor({ state: 'detached' });
+    await decideOn(page, 'Rotate secret');
+    const rotate = page.getByRole('dialog', { name: 'Rotate secret' });
+    await rotate.getByText('whsec_').waitFor();
+    await accessible(page);
+    await rotate.getByRole('button', { name: 'Close' }).click();
+    await page.getByText('whsec_').waitFor({ state: 'detached' });
+    expect(shown.written.map((each) => each.split('/').at(-1))).toEqual(['replay', 'rotate_secret']);
+    expect(shown.violations).toEqual([]);
+  });
+
+  test('who may only look can do none of it', async () => {
+    api.registerOperator(VIEWER_KEY, { operator: 'Vera Example', role: 'viewer' });
+    const page = await shown.signedIn(VIEWER_KEY);
+    await openEndpoint(page);
+    for (const name of ['Resend', 'Replay', 'Rotate secret'])
+      expect([name, await page.getByRole('button', { name }).isDisabled()]).toEqual([name, true]);
+    expect(shown.written).toEqual([]);
+  });
+});
