@@ -17,6 +17,7 @@ const ROOMS = [
   'events',
   'intake',
   'views',
+  'exports',
   'webhooks',
   'reconciling',
   'resolving',

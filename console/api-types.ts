@@ -65,6 +65,38 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/exports": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get: operations["listExports"];
+        put?: never;
+        post: operations["createExport"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/exports/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get: operations["getExport"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/ledger/entries": {
         parameters: {
             query?: never;
@@ -913,7 +945,7 @@ export interface components {
              * @description Stable. Programs should decide by this member only.
              * @enum {string}
              */
-            code: "invalid_json" | "invalid_request" | "unknown_field" | "unknown_parameter" | "card_number_not_allowed" | "secret_not_allowed" | "url_not_allowed" | "unbalanced" | "missing_idempotency_key" | "invalid_idempotency_key" | "unauthorized" | "invalid_signature" | "payment_failed" | "payment_canceled" | "capture_failed" | "cancellation_failed" | "refund_failed" | "insufficient_scope" | "insufficient_role" | "livemode_not_available" | "own_approval" | "testmode_not_available" | "forbidden" | "not_found" | "method_not_allowed" | "idempotency_key_in_progress" | "webhook_endpoint_limit" | "webhook_endpoint_disabled" | "webhook_replay_running" | "idempotency_key_expired" | "already_reversed" | "approval_ended" | "approval_outdated" | "key_ended" | "reference_already_used" | "payment_not_attempted" | "capture_not_attempted" | "cancellation_not_attempted" | "refund_not_attempted" | "order_not_attempted" | "out_of_stock" | "order_canceled" | "payment_not_capturable" | "payment_not_cancelable" | "payment_not_refundable" | "payment_not_in_review" | "change_not_undecided" | "change_in_progress" | "too_many_refunds" | "amount_exceeds_left" | "body_too_large" | "unsupported_media_type" | "idempotency_key_payload_mismatch" | "no_processor_for_payment" | "rate_limited" | "internal_error" | "balance_too_large" | "no_processor_configured" | "processor_unavailable" | "temporarily_unavailable" | "timeout";
+            code: "invalid_json" | "invalid_request" | "unknown_field" | "unknown_parameter" | "card_number_not_allowed" | "secret_not_allowed" | "url_not_allowed" | "unbalanced" | "missing_idempotency_key" | "invalid_idempotency_key" | "unauthorized" | "invalid_signature" | "payment_failed" | "payment_canceled" | "capture_failed" | "cancellation_failed" | "refund_failed" | "insufficient_scope" | "insufficient_role" | "livemode_not_available" | "own_approval" | "testmode_not_available" | "forbidden" | "not_found" | "method_not_allowed" | "idempotency_key_in_progress" | "webhook_endpoint_limit" | "webhook_endpoint_disabled" | "webhook_replay_running" | "too_many_exports" | "idempotency_key_expired" | "already_reversed" | "approval_ended" | "approval_outdated" | "key_ended" | "reference_already_used" | "payment_not_attempted" | "capture_not_attempted" | "cancellation_not_attempted" | "refund_not_attempted" | "order_not_attempted" | "out_of_stock" | "order_canceled" | "payment_not_capturable" | "payment_not_cancelable" | "payment_not_refundable" | "payment_not_in_review" | "change_not_undecided" | "change_in_progress" | "too_many_refunds" | "amount_exceeds_left" | "body_too_large" | "unsupported_media_type" | "idempotency_key_payload_mismatch" | "no_processor_for_payment" | "rate_limited" | "internal_error" | "balance_too_large" | "no_processor_configured" | "processor_unavailable" | "temporarily_unavailable" | "timeout";
             /** @description For people; may change. */
             detail: string;
             /**
@@ -1218,6 +1250,131 @@ export interface components {
             count: number;
             /** @description The sum of their amounts, in minor units. */
             amount: number;
+        } & {
+            [key: string]: unknown;
+        };
+        Export: {
+            /** @example exp_k3jx5aqhz4m2nrb7vwy6t5ocdeflgusp */
+            id: string;
+            /** @constant */
+            object: "export";
+            /** @enum {string} */
+            kind: "entries" | "payments" | "refunds" | "disputes" | "events";
+            /**
+             * Format: date
+             * @description The first day, in UTC.
+             * @example 2026-03-01
+             */
+            from: string;
+            /**
+             * Format: date
+             * @description The last day, in UTC.
+             * @example 2026-03-01
+             */
+            to: string;
+            /** @description The filters of the request, by the names of its fields. */
+            filters: {
+                [key: string]: unknown;
+            };
+            /**
+             * @description Rows before this time: the end of the last day, or the second of the request. Unix seconds. `GET /v1/balances?at=` with this time gives the sums of all entries until then.
+             * @example 1772366400
+             */
+            until: number;
+            /** @enum {string} */
+            status: "pending" | "running" | "completed" | "failed";
+            /**
+             * @description Rows so far. The line with the names of the columns does not count.
+             * @example 42
+             */
+            rows: number;
+            /**
+             * @description Bytes of the file so far.
+             * @example 6120
+             */
+            bytes: number;
+            /** @description Why there is no file. Ask for a shorter range after `too_large`, and for the same again after the others. */
+            failure: ("not_readable" | "too_large" | "upload_lost") | null;
+            /** @description The id of the API key, or the name of the operator. */
+            requested_by: string;
+            /**
+             * @description Unix time in seconds.
+             * @example 1772366400
+             */
+            created: number;
+            /** @description Unix time in seconds. */
+            ended: number | null;
+            /** @description The file is kept for 7 days. Unix time in seconds. */
+            file_expires: number | null;
+        } & {
+            [key: string]: unknown;
+        };
+        ExportList: {
+            /** @constant */
+            object: "list";
+            /** @description Newest first. */
+            data: components["schemas"]["Export"][];
+            has_more: boolean;
+        } & {
+            [key: string]: unknown;
+        };
+        ExportWithLink: {
+            /** @example exp_k3jx5aqhz4m2nrb7vwy6t5ocdeflgusp */
+            id: string;
+            /** @constant */
+            object: "export";
+            /** @enum {string} */
+            kind: "entries" | "payments" | "refunds" | "disputes" | "events";
+            /**
+             * Format: date
+             * @description The first day, in UTC.
+             * @example 2026-03-01
+             */
+            from: string;
+            /**
+             * Format: date
+             * @description The last day, in UTC.
+             * @example 2026-03-01
+             */
+            to: string;
+            /** @description The filters of the request, by the names of its fields. */
+            filters: {
+                [key: string]: unknown;
+            };
+            /**
+             * @description Rows before this time: the end of the last day, or the second of the request. Unix seconds. `GET /v1/balances?at=` with this time gives the sums of all entries until then.
+             * @example 1772366400
+             */
+            until: number;
+            /** @enum {string} */
+            status: "pending" | "running" | "completed" | "failed";
+            /**
+             * @description Rows so far. The line with the names of the columns does not count.
+             * @example 42
+             */
+            rows: number;
+            /**
+             * @description Bytes of the file so far.
+             * @example 6120
+             */
+            bytes: number;
+            /** @description Why there is no file. Ask for a shorter range after `too_large`, and for the same again after the others. */
+            failure: ("not_readable" | "too_large" | "upload_lost") | null;
+            /** @description The id of the API key, or the name of the operator. */
+            requested_by: string;
+            /**
+             * @description Unix time in seconds.
+             * @example 1772366400
+             */
+            created: number;
+            /** @description Unix time in seconds. */
+            ended: number | null;
+            /** @description The file is kept for 7 days. Unix time in seconds. */
+            file_expires: number | null;
+            /** @description A link to the file that works without a key, for 15 minutes. Read the export again for another one. */
+            url: string | null;
+            /** @description Unix time in seconds. */
+            url_expires: number | null;
         } & {
             [key: string]: unknown;
         };
@@ -2449,6 +2606,130 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["VolumeList"];
+                };
+            };
+        };
+    };
+    listExports: {
+        parameters: {
+            query?: {
+                /** @description Maximum number of exports. Default: 100. */
+                limit?: number;
+                /** @description The `id` of the last export of the previous page. */
+                starting_after?: string;
+            };
+            header?: {
+                /** @description Only of operators: the tenant and the mode that they ask for. API keys are sent without it. */
+                "Payonce-Tenant"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page of exports. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ExportList"];
+                };
+            };
+        };
+    };
+    createExport: {
+        parameters: {
+            query?: never;
+            header: {
+                /** @description Identifies this export. A request that is repeated with the same key and body gets the same answer, and no second export is ever made. 1 to 128 visible ASCII characters, raw or as a quoted string, for example a UUID. */
+                "Idempotency-Key": string;
+                /** @description Only of operators: the tenant and the mode that they ask for. API keys are sent without it. */
+                "Payonce-Tenant"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    /**
+                     * @description What the rows are.
+                     * @enum {string}
+                     */
+                    kind: "entries" | "payments" | "refunds" | "disputes" | "events";
+                    /**
+                     * Format: date
+                     * @description The first day, in UTC.
+                     */
+                    from: string;
+                    /**
+                     * Format: date
+                     * @description The last day, in UTC: at most 366 days with `from`.
+                     */
+                    to: string;
+                    /**
+                     * @description Only rows in this currency.
+                     * @example EUR
+                     * @enum {string}
+                     */
+                    currency?: "AED" | "AFN" | "ALL" | "AMD" | "AOA" | "ARS" | "AUD" | "AWG" | "AZN" | "BAM" | "BBD" | "BDT" | "BGN" | "BHD" | "BIF" | "BMD" | "BND" | "BOB" | "BRL" | "BSD" | "BTN" | "BWP" | "BYN" | "BZD" | "CAD" | "CDF" | "CHF" | "CLP" | "CNY" | "COP" | "CRC" | "CUP" | "CVE" | "CZK" | "DJF" | "DKK" | "DOP" | "DZD" | "EGP" | "ERN" | "ETB" | "EUR" | "FJD" | "FKP" | "GBP" | "GEL" | "GHS" | "GIP" | "GMD" | "GNF" | "GTQ" | "GYD" | "HKD" | "HNL" | "HTG" | "HUF" | "IDR" | "ILS" | "INR" | "IQD" | "IRR" | "ISK" | "JMD" | "JOD" | "JPY" | "KES" | "KGS" | "KHR" | "KMF" | "KPW" | "KRW" | "KWD" | "KYD" | "KZT" | "LAK" | "LBP" | "LKR" | "LRD" | "LSL" | "LYD" | "MAD" | "MDL" | "MGA" | "MKD" | "MMK" | "MNT" | "MOP" | "MRU" | "MUR" | "MVR" | "MWK" | "MXN" | "MYR" | "MZN" | "NAD" | "NGN" | "NIO" | "NOK" | "NPR" | "NZD" | "OMR" | "PAB" | "PEN" | "PGK" | "PHP" | "PKR" | "PLN" | "PYG" | "QAR" | "RON" | "RSD" | "RUB" | "RWF" | "SAR" | "SBD" | "SCR" | "SDG" | "SEK" | "SGD" | "SHP" | "SLE" | "SOS" | "SRD" | "SSP" | "STN" | "SVC" | "SYP" | "SZL" | "THB" | "TJS" | "TMT" | "TND" | "TOP" | "TRY" | "TTD" | "TWD" | "TZS" | "UAH" | "UGX" | "USD" | "UYU" | "UZS" | "VED" | "VES" | "VND" | "VUV" | "WST" | "XAF" | "XCD" | "XOF" | "XPF" | "YER" | "ZAR" | "ZMW" | "ZWG";
+                    /**
+                     * @description Of `entries`: only those on this account.
+                     * @enum {string}
+                     */
+                    account?: "processor_clearing" | "merchant_payable" | "refunds" | "fees" | "disputes" | "late_receipts" | "corrections";
+                    /**
+                     * @description Of `payments`, `refunds` and `disputes`: only those with this status, which must be one of theirs.
+                     * @enum {string}
+                     */
+                    status?: "processing" | "requires_action" | "requires_capture" | "succeeded" | "failed" | "canceled" | "needs_review" | "open" | "won" | "lost";
+                    /**
+                     * @description Of `events`: only those of this type.
+                     * @enum {string}
+                     */
+                    type?: "payment.processing" | "payment.requires_action" | "payment.authorized" | "payment.completed" | "payment.failed" | "payment.canceled" | "payment.review_required" | "refund.completed" | "refund.failed" | "dispute.opened" | "dispute.closed" | "order.placed" | "order.reopened" | "order.completed" | "order.canceled" | "order.review_required";
+                    /** @description Only payments of this amount or more, in minor units of any currency. */
+                    amount_from?: number;
+                    /** @description Only payments of this amount or less, in minor units of any currency. */
+                    amount_to?: number;
+                };
+            };
+        };
+        responses: {
+            /** @description The export was accepted. */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Export"];
+                };
+            };
+        };
+    };
+    getExport: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Only of operators: the tenant and the mode that they ask for. API keys are sent without it. */
+                "Payonce-Tenant"?: string;
+            };
+            path: {
+                /** @description The id of the export. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The export. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ExportWithLink"];
                 };
             };
         };

@@ -11,6 +11,7 @@ import type { ArchiveBucket } from './constructs/archive-bucket.ts';
 import { AuditingRole, MendingRole } from './constructs/auditing-role.ts';
 import { DataTable, text } from './constructs/data-table.ts';
 import { EventBus } from './constructs/event-bus.ts';
+import { ExportsBucket } from './constructs/exports-bucket.ts';
 import { Idempotency } from './constructs/idempotency.ts';
 import { Ledger } from './constructs/ledger.ts';
 import { LetterQueue } from './constructs/letter-queue.ts';
@@ -57,6 +58,8 @@ export class DataStack extends Stack {
   readonly registry: Registry;
   readonly views: DataTable;
   readonly events: EventBus;
+  /** The files of exports. */
+  readonly exports: ExportsBucket;
   /** The secrets of merchants' webhook endpoints are derived from it and are not stored. */
   readonly webhookRoot: ProcessorSecret;
   /** E-mail addresses are hashed with it. Payments and orders are found under the hashes. */
@@ -104,6 +107,7 @@ export class DataStack extends Stack {
     });
     if (props.settings.warmWriteUnits !== undefined) this.#warm(props.settings.warmWriteUnits);
     this.events = new EventBus(this, 'Events', { retain, archive: props.settings.eventArchive });
+    this.exports = new ExportsBucket(this, 'Exports', { retain });
     this.processors = processorSecrets(this, props.settings.processors, retain);
     this.webhookRoot = new ProcessorSecret(this, 'WebhookRoot', {
       description: 'Root keys from which webhook secrets are derived. Append new keys at the end; remove none.',

@@ -19,6 +19,7 @@ import { queuesOf, Watch } from './constructs/watch.ts';
 import type { DataStack } from './data-stack.ts';
 import { keepDeployedIds } from './deployed-ids.ts';
 import { Events } from './events.ts';
+import { Exports } from './exports.ts';
 import { FollowUps } from './follow-ups.ts';
 import { Intake, type IntakeProps } from './intake.ts';
 import { Jobs } from './jobs.ts';
@@ -86,6 +87,7 @@ export class ServiceStack extends Stack {
     views.grantReadBooks(reconciling.api);
     views.grantKeep(upkeep);
 
+    const exports = new Exports(this, 'Exports', { data, http, logs, memoryMb });
     const webhooks = new Webhooks(this, 'Webhooks', { ...room, allowLoopback: settings.allowLoopbackWebhooks });
     webhooks.grantSweep(upkeep);
 
@@ -107,6 +109,7 @@ export class ServiceStack extends Stack {
       [StackOutput.callbacksFunction]: callbacks.api,
       [StackOutput.paymentJobsFunction]: moneyJobs,
       [StackOutput.upkeepJobsFunction]: upkeep,
+      [StackOutput.exportWriterFunction]: exports.writer,
       [StackOutput.webhookSenderFunction]: webhooks.sender,
       [StackOutput.relayFunction]: events.relay,
       [StackOutput.republishFunction]: events.republisher,

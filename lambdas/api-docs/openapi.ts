@@ -1,6 +1,7 @@
 import { createDocument } from 'zod-openapi';
 import { callbackPath } from './callback-path.ts';
 import { changePaths, disputePaths, refundPaths } from './change-paths.ts';
+import { exportPaths } from './export-paths.ts';
 import { jobPaths } from './job-paths.ts';
 import { ledgerPaths } from './ledger-paths.ts';
 import { lookPaths } from './look-paths.ts';
@@ -17,6 +18,7 @@ const GROUPS = [
   ['Orders', 'Payments with a reservation, a confirmation and a referral credit.', orderPaths],
   ['Events', 'Events, as webhooks deliver them.', eventPaths],
   ['Reports', 'Counts and amounts by day.', reportPaths],
+  ['Exports', 'Rows as CSV files.', exportPaths],
   ['Ledger', 'Double-entry postings, balances, corrections and differences.', ledgerPaths],
   ['Operators', 'Approvals by a second person, look-ups and lists across tenants.', { ...operatorPaths, ...lookPaths }],
   ['Jobs', 'Scheduled jobs and their runs.', jobPaths],

@@ -43,6 +43,7 @@ export const MEANINGS: Readonly<Record<ProblemCode, string>> = {
   webhook_endpoint_limit: 'The maximum number of endpoints exists. Delete one, then retry with the same key.',
   webhook_endpoint_disabled: 'Nothing is sent to this endpoint. Enable it, then retry with the same key.',
   webhook_replay_running: 'An endpoint has one range replay at a time. Retry with the same key when it has ended.',
+  too_many_exports: 'Five exports are unfinished. Retry with the same key when one has ended.',
   idempotency_key_expired:
     'The key was used before, and its answer is no longer stored. Read the named object; this request had no effect.',
   already_reversed:

@@ -38,6 +38,7 @@ export const PROBLEMS = {
   webhook_endpoint_limit: conflict('Too many webhook endpoints'),
   webhook_endpoint_disabled: conflict('Webhook endpoint disabled'),
   webhook_replay_running: conflict('Webhook replay running'),
+  too_many_exports: conflict('Too many unfinished exports'),
   idempotency_key_expired: conflict('Idempotency-Key expired'),
   already_reversed: conflict('Already reversed'),
   approval_ended: conflict('Approval ended'),

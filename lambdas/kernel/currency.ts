@@ -45,8 +45,13 @@ function decimalsOf(currency: string): number {
 
 /** An amount of minor units for people, as `10.00 EUR`. */
 export function shownAmount(amountMinor: number, currency: string): string {
+  return `${decimalAmount(amountMinor, currency)} ${currency}`;
+}
+
+/** An amount of minor units with all decimals of its currency, as `10.00`. @param amountMinor at least 0 */
+export function decimalAmount(amountMinor: number, currency: string): string {
   const decimals = decimalsOf(currency);
-  if (decimals === 0) return `${amountMinor} ${currency}`;
+  if (decimals === 0) return String(amountMinor);
   const digits = String(amountMinor).padStart(decimals + 1, '0');
-  return `${digits.slice(0, -decimals)}.${digits.slice(-decimals)} ${currency}`;
+  return `${digits.slice(0, -decimals)}.${digits.slice(-decimals)}`;
 }

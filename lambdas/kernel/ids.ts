@@ -315,6 +315,18 @@ function operatorParts(scope: OperatorKeyScope): readonly string[] {
   return ['operator', scope.person, scope.method, scope.path, scope.key];
 }
 
+export const EXPORT_ID = /^exp_[a-z2-7]{32}$/;
+
+/** The id of the export that this request makes. */
+export function deriveExportId(digest: Digest, scope: KeyScope): string {
+  return `exp_${derived(digest, scopeParts(scope))}`;
+}
+
+/** The operation that makes an export has the export's id. */
+export function exportOperation(exportId: string): OperationId {
+  return exportId as OperationId;
+}
+
 /** @returns undefined when `text` is not of the form of a payment id */
 export function parsePaymentId(text: string): PaymentId | undefined {
   return PAYMENT_ID.test(text) ? (text as PaymentId) : undefined;

@@ -115,7 +115,17 @@ const DAYS: Rule = {
   },
 };
 
+const EXPORTED: Rule = {
+  described: /at most 366 days with `from`/,
+  keep: ({ kind, from, to, currency }) => {
+    const span = Date.parse(String(to)) - Date.parse(String(from));
+    const last = span >= 0 && span < 366 * 86_400_000 ? to : from;
+    return { kind, from, to: last, ...(currency === undefined ? {} : { currency }) };
+  },
+};
+
 const RULES: Readonly<Record<string, readonly Rule[]>> = {
+  createExport: [EXPORTED],
   createPayment: [LARGEST, METADATA],
   listLedgerEntries: [DAY_OR_DAYS],
   listPayments: [ONE_LOOKUP, SHORT_RANGE],

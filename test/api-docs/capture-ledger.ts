@@ -31,6 +31,22 @@ export async function captureLedger(examples: CapturedExamples): Promise<void> {
   examples.answer('getVolumes', 'day', '10.00 captured, 4.00 refunded', volumes);
 }
 
+export async function captureExports(examples: CapturedExamples): Promise<void> {
+  const api = new Api();
+  await api.paid('k', { reference: 'order-4711' });
+  const body = examples.request('createExport', 'entries', 'The entries of a day', {
+    kind: 'entries',
+    from: '2026-03-01',
+    to: '2026-03-01',
+    currency: 'EUR',
+  });
+  const made = await api.write('/v1/exports', 'e', body);
+  examples.answer('createExport', 'entries', 'An export was accepted', made);
+  const shown = await api.get(`/v1/exports/${String(made.body['id'])}`);
+  examples.answer('getExport', 'completed', 'A completed export', shown);
+  examples.answer('listExports', 'one', 'One export', await api.get('/v1/exports'));
+}
+
 export async function captureCorrections(examples: CapturedExamples): Promise<void> {
   const why = { reason: 'Booked twice by hand' };
   const reversed = new Api();

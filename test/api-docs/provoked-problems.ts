@@ -166,6 +166,12 @@ const PROVOKED_WEBHOOKS = {
     await harness.send('PATCH', path, undefined, { enabled: false });
     return harness.send('POST', `${path}/replay`, 'r', { created_from: 0, created_to: 10 });
   },
+  too_many_exports: async () => {
+    const harness = new Api({ wake: async () => undefined });
+    const body = { kind: 'entries', from: '2026-03-01', to: '2026-03-01' };
+    for (const key of ['a', 'b', 'c', 'd', 'e']) await harness.write('/v1/exports', key, body);
+    return harness.write('/v1/exports', 'f', body);
+  },
   webhook_replay_running: async () => {
     const harness = new Api();
     const { body } = await harness.create('k');

@@ -2,6 +2,7 @@ import { globSync, readFileSync } from 'node:fs';
 import { basename } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import ts from 'typescript';
+import { ExportsEnvironment } from '../../lambdas/exports/contract.ts';
 import { IntakeEnvironment } from '../../lambdas/intake/contract.ts';
 import {
   Environment,
@@ -138,6 +139,9 @@ describe('every function', () => {
     [Environment.webhookLoopback]: 'false',
     [Environment.jobCredentialSecretId]: 'credential',
     [Environment.apiUrl]: 'https://api.example',
+    [ExportsEnvironment.bucket]: 'exports',
+    [ExportsEnvironment.writer]: 'export-writer',
+    AWS_LAMBDA_FUNCTION_NAME: 'export-writer',
     [Environment.deploymentSettings]: '{}',
     [IntakeEnvironment.settings]: '{"oldestHours":24,"senders":[],"queues":[]}',
     [IntakeEnvironment.queueUrl]: queue,

@@ -93,6 +93,7 @@ const REMEMBERED_ELSEWHERE = {
   attemptOperation: 'the row of the delivery',
   replayOperation: 'the row of the replay',
   runPageOperation: 'the row of the run',
+  exportOperation: 'the row of the export',
   serviceOperation: 'a record in the table of a service of the team',
   storedOperationId: 'not made here',
 } satisfies Record<Exclude<Maker, keyof typeof RECORDED>, string>;

@@ -16,6 +16,8 @@ const FUNCTIONS = [
   'cron-executor',
   'dead-letters',
   'events',
+  'export-writer',
+  'exports',
   'job-targets',
   'jobs',
   'ledger',

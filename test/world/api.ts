@@ -1,6 +1,11 @@
 import { createHash } from 'node:crypto';
 import { PutCommand } from '@aws-sdk/lib-dynamodb';
 import type { CallbacksApiTools } from '../../lambdas/callbacks/callbacks-api.ts';
+import { fileOf } from '../../lambdas/exports/domain/data-export.ts';
+import type { ExportsTools } from '../../lambdas/exports/http/export-routes.ts';
+import { DynamoDbExports } from '../../lambdas/exports/store/dynamodb-exports.ts';
+import { exportRows } from '../../lambdas/exports/use/export-rows.ts';
+import { writeExport } from '../../lambdas/exports/use/write-export.ts';
 import { authenticatedApi, type TenantApiTools } from '../../lambdas/http/authenticated-api.ts';
 import type { GatewayEvent, GatewayResult } from '../../lambdas/http/gateway-request.ts';
 import { byPath, operatorApi } from '../../lambdas/http/operator-api.ts';
@@ -33,6 +38,7 @@ import { ViewLedgerReader } from '../../lambdas/views/use/view-ledger-reader.ts'
 import type { WebhookApiTools } from '../../lambdas/webhooks/http/webhook-routes.ts';
 import { webhookAddresses } from '../../lambdas/webhooks/transport/webhook-addresses.ts';
 import { undescribed } from '../api-docs/described-api.ts';
+import { MemoryExportFiles } from '../exports/memory-export-files.ts';
 import { countingEntropy } from '../support/counting-entropy.ts';
 import { emailTools } from '../views/email-tools.ts';
 import { ProjectedViews } from '../views/projected-views.ts';
@@ -74,7 +80,10 @@ export type ApiWorldTools = TenantApiTools &
   AdminTools &
   JobsApiTools &
   ReadEventTools &
-  WebhookApiTools & { readonly callbacks: Pick<CallbacksApiTools, 'sources' | 'secrets'> };
+  WebhookApiTools &
+  Pick<ExportsTools, 'exports' | 'wake' | 'link'> & {
+    readonly callbacks: Pick<CallbacksApiTools, 'sources' | 'secrets'>;
+  };
 
 type Handler = (event: GatewayEvent) => Promise<GatewayResult>;
 
@@ -97,6 +106,11 @@ const FUNCTIONS: readonly (readonly [RegExp, (tools: ApiWorldTools) => Promise<H
   [
     /^\/v1\/(?:events|reports)/,
     async (tools) => authenticatedApi((await import('../../lambdas/views/http/event-routes.ts')).EVENT_ROUTES, tools),
+  ],
+  [
+    /^\/v1\/exports/,
+    async (tools) =>
+      authenticatedApi((await import('../../lambdas/exports/http/export-routes.ts')).EXPORT_ROUTES, tools),
   ],
   [
     /^\/v1\/webhook_endpoints/,
@@ -149,6 +163,8 @@ export class Api<Of extends World = World> {
   readonly lookups: string[] = [];
   /** Every last use that was stored, with its day. */
   readonly uses: string[] = [];
+  /** The files of exports. */
+  readonly files = new MemoryExportFiles();
   readonly #known = new Map<string, ApiKeyRecord>();
   readonly #operators = new Map<string, OperatorKeyRecord>();
   readonly #changes: Partial<ApiWorldTools>;
@@ -384,6 +400,9 @@ export class Api<Of extends World = World> {
     const behind = store instanceof Stores ? store : world.store;
     const views = new ProjectedViews(behind);
     const entropy = countingEntropy(`process-${processes}`);
+    const exports = new DynamoDbExports(behind.database.client, TABLES.registry, { clock, entropy });
+    const rows = exportRows({ views, transitions: behind.ledger });
+    const writer = { exports, rows, files: this.files, wake: async () => undefined, clock, entropy };
     return {
       ...world.tools,
       replays: new ProcessReplayCache(),
@@ -414,6 +433,10 @@ export class Api<Of extends World = World> {
         (await import('../../lambdas/jobs/job-credential.ts')).verifyJobCredential(this.credentials, token, path),
       webhooks: world.store.webhooks,
       listed: [],
+      exports,
+      // A writer that has ended when the request is answered.
+      wake: async (key) => void (await writeExport(writer, key, Infinity)),
+      link: async (asked) => `https://exports.example/${fileOf(asked)}`,
       secrets: SECRETS,
       callbacks: { sources: [], secrets: this.#secrets },
       addresses: webhookAddresses(async () => [{ address: '93.184.216.34', family: 4 }], { allowLoopback: false }),

@@ -42,6 +42,7 @@ export const StackOutput = {
   ordersFunction: 'OrdersFunctionName',
   paymentJobsFunction: 'PaymentJobsFunctionName',
   upkeepJobsFunction: 'UpkeepJobsFunctionName',
+  exportWriterFunction: 'ExportWriterFunctionName',
   webhookSenderFunction: 'WebhookSenderFunctionName',
   sandboxFunction: 'SandboxFunctionName',
   eventBus: 'EventBusName',

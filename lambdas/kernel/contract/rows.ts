@@ -89,6 +89,10 @@ export const RegistryRow = {
   webhookDelivery: 'WEBHOOK_DELIVERY#',
   webhookReplay: 'WEBHOOK_REPLAY#',
   webhookLane: 'WEBHOOK_LANE#',
+  /** The exports of one tenant and mode. */
+  export: 'EXPORT#',
+  /** The unfinished exports of each tenant and mode. One partition. */
+  openExports: 'EXPORTS_OPEN',
   commission: 'COMMISSION#',
   commissionOfOrder: 'COMMISSION_ORDER#',
   commissionDue: 'COMMISSION_DUE#',

@@ -1,0 +1,102 @@
+import * as z from 'zod';
+import type { ZodOpenApiPathsObject } from 'zod-openapi';
+import { FILE_DAYS } from '../exports/contract.ts';
+import { EXPORT_KINDS } from '../exports/domain/data-export.ts';
+import { exportBody, exportsQuery } from '../exports/http/export-schemas.ts';
+import { MAX_OPEN_EXPORTS } from '../exports/use/exports.ts';
+import { Scopes } from '../kernel/contract/api.ts';
+import { EXPORT_ID } from '../kernel/ids.ts';
+import { keyed, reading } from './operations.ts';
+
+const DAY = '2026-03-01';
+
+const listed = z.looseObject({
+  id: z.string().regex(EXPORT_ID).meta({ example: 'exp_k3jx5aqhz4m2nrb7vwy6t5ocdeflgusp' }),
+  object: z.literal('export'),
+  kind: z.enum(EXPORT_KINDS),
+  from: z.string().meta({ format: 'date', description: 'The first day, in UTC.', example: DAY }),
+  to: z.string().meta({ format: 'date', description: 'The last day, in UTC.', example: DAY }),
+  filters: z.looseObject({}).meta({ description: 'The filters of the request, by the names of its fields.' }),
+  until: z.int().meta({
+    description:
+      'Rows before this time: the end of the last day, or the second of the request. Unix seconds. `GET /v1/balances?at=` with this time gives ' +
+      'the sums of all entries until then.',
+    example: 1772366400,
+  }),
+  status: z.enum(['pending', 'running', 'completed', 'failed']),
+  rows: z
+    .int()
+    .meta({ description: 'Rows so far. The line with the names of the columns does not count.', example: 42 }),
+  bytes: z.int().meta({ description: 'Bytes of the file so far.', example: 6_120 }),
+  failure: z.enum(['not_readable', 'too_large', 'upload_lost']).nullable().meta({
+    description:
+      'Why there is no file. Ask for a shorter range after `too_large`, and for the same again after the others.',
+  }),
+  requested_by: z.string().meta({ description: 'The id of the API key, or the name of the operator.' }),
+  created: z.int().meta({ description: 'Unix time in seconds.', example: 1772366400 }),
+  ended: z.int().nullable().meta({ description: 'Unix time in seconds.' }),
+  file_expires: z
+    .int()
+    .nullable()
+    .meta({ description: `The file is kept for ${FILE_DAYS} days. Unix time in seconds.` }),
+});
+
+const accepted = listed.meta({ id: 'Export' });
+const shown = listed
+  .extend({
+    url: z.string().nullable().meta({
+      description:
+        'A link to the file that works without a key, for 15 minutes. Read the export again for another one.',
+    }),
+    url_expires: z.int().nullable().meta({ description: 'Unix time in seconds.' }),
+  })
+  .meta({ id: 'ExportWithLink' });
+const exportList = z
+  .looseObject({
+    object: z.literal('list'),
+    data: z.array(accepted).meta({ description: 'Newest first.' }),
+    has_more: z.boolean(),
+  })
+  .meta({ id: 'ExportList' });
+
+/** Exports of rows as files. */
+export const exportPaths: ZodOpenApiPathsObject = {
+  '/v1/exports': {
+    post: keyed({
+      operationId: 'createExport',
+      summary: 'Export rows as a CSV file',
+      description:
+        'Writes all rows of a kind and a range of days to one file (RFC 4180, UTF-8). The rows are `entries` of the ledger, `payments` and `disputes` by ' +
+        'the day on which they were created, and outcomes of `refunds` and `events` by the day on which they occurred; oldest first. Amounts are given as decimals and ' +
+        'in minor units. A text that a spreadsheet would take for a formula begins with an apostrophe. The file is written in ' +
+        `the background. A tenant has at most ${MAX_OPEN_EXPORTS} unfinished exports in each mode.`,
+      scope: Scopes.ledgerRead,
+      role: 'operator',
+      key: ['export', 'no second export is ever made'],
+      expires: false,
+      body: { schema: exportBody },
+      answers: { 202: { description: 'The export was accepted.', schema: accepted } },
+      problems: ['too_many_exports'],
+    }),
+    get: reading({
+      operationId: 'listExports',
+      summary: 'List exports',
+      description: 'Newest first, without links.',
+      scope: Scopes.ledgerRead,
+      role: 'viewer',
+      query: exportsQuery,
+      answers: { 200: { description: 'A page of exports.', schema: exportList } },
+    }),
+  },
+  '/v1/exports/{id}': {
+    get: reading({
+      operationId: 'getExport',
+      summary: 'Retrieve an export',
+      description: 'Its progress, and a link to its file when it is completed.',
+      scope: Scopes.ledgerRead,
+      role: 'viewer',
+      path: z.object({ id: z.string().meta({ description: 'The id of the export.' }) }),
+      answers: { 200: { description: 'The export.', schema: shown } },
+    }),
+  },
+};

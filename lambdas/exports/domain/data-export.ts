@@ -1,0 +1,168 @@
+import type { Fingerprint } from '../../kernel/fingerprint.ts';
+import type { Mode, TenantId } from '../../kernel/ids.ts';
+import { EXPORTS_FOLDER, FILE_DAYS } from '../contract.ts';
+
+export const EXPORT_KINDS = ['entries', 'payments', 'refunds', 'disputes', 'events'] as const;
+export type ExportKind = (typeof EXPORT_KINDS)[number];
+
+/** The rows that are written. An absent filter matches all rows. */
+export interface ExportFilters {
+  /** ISO 4217, upper case. */
+  readonly currency?: string;
+  readonly account?: string;
+  readonly status?: string;
+  /** The type of an event. */
+  readonly type?: string;
+  /** Minor units, inclusive, as the next. */
+  readonly amountFromMinor?: number;
+  readonly amountToMinor?: number;
+}
+
+/** A part of the file, as S3 has it. */
+export interface FilePart {
+  readonly number: number;
+  readonly etag: string;
+  /** The checksum that S3 computed, in base64. */
+  readonly crc32?: string;
+}
+
+export interface ExportKey {
+  readonly tenantId: TenantId;
+  readonly mode: Mode;
+  readonly id: string;
+}
+
+/**
+ * An export, and the place that its writer has reached. Every change increases `revision` and expects the one before, so a writer whose
+ * lease was taken over can save nothing.
+ */
+export interface DataExport extends ExportKey {
+  readonly revision: number;
+  readonly kind: ExportKind;
+  /** The first and the last day, as `YYYY-MM-DD` in UTC. */
+  readonly from: string;
+  readonly to: string;
+  readonly filters: ExportFilters;
+  /** Unix milliseconds, inclusive. */
+  readonly fromMs: number;
+  /** The end of the last day, or the second of the request if that is earlier. Unix milliseconds, exclusive. */
+  readonly untilMs: number;
+  /** The API key or the operator. */
+  readonly requestedBy: string;
+  readonly fingerprint: Fingerprint;
+  readonly createdAtMs: number;
+  readonly status: 'pending' | 'running' | 'completed' | 'failed';
+  /** The writer that has the lease. */
+  readonly owner?: string;
+  /** Until then nobody else continues. Unix milliseconds. */
+  readonly leaseExpiresAtMs: number;
+  /** Writers that began since a part was saved. */
+  readonly tries: number;
+  readonly uploadId?: string;
+  readonly parts: readonly FilePart[];
+  /** The number of the next part. Each writer begins at a number that no earlier one has used. */
+  readonly nextPart: number;
+  /** The place after the last row of the saved parts. */
+  readonly cursor?: string;
+  /** All rows are in saved parts. */
+  readonly isRead: boolean;
+  /** Rows in saved parts. */
+  readonly rows: number;
+  /** Rows read so far. */
+  readonly readRows: number;
+  /** Of saved parts. */
+  readonly bytes: number;
+  readonly endedAtMs?: number;
+  readonly failure?: 'not_readable' | 'too_large' | 'upload_lost';
+}
+
+/** An export starts at once. If its writer does not, the next reader of the export starts one after this time. Milliseconds. */
+const START_MS = 10_000;
+
+export type RequestedExport = Pick<
+  DataExport,
+  | keyof ExportKey
+  | 'kind'
+  | 'from'
+  | 'to'
+  | 'filters'
+  | 'fromMs'
+  | 'untilMs'
+  | 'requestedBy'
+  | 'fingerprint'
+  | 'createdAtMs'
+>;
+
+export function begun(asked: RequestedExport): DataExport {
+  return {
+    ...asked,
+    revision: 1,
+    status: 'pending',
+    leaseExpiresAtMs: asked.createdAtMs + START_MS,
+    tries: 0,
+    parts: [],
+    nextPart: 0,
+    isRead: false,
+    rows: 0,
+    readRows: 0,
+    bytes: 0,
+  };
+}
+
+export function hasEnded({ status }: Pick<DataExport, 'status'>): boolean {
+  return status === 'completed' || status === 'failed';
+}
+
+/** Whether no writer is at work on it. */
+export function isLeft(asked: DataExport, nowMs: number): boolean {
+  return !hasEnded(asked) && asked.leaseExpiresAtMs <= nowMs;
+}
+
+const DAY_MS = 24 * 60 * 60 * 1000;
+/** How long a link to a file is valid. Seconds. */
+export const LINK_SECONDS = 15 * 60;
+
+export function fileEndsAtMs({ endedAtMs }: DataExport): number | undefined {
+  return endedAtMs === undefined ? undefined : endedAtMs + FILE_DAYS * DAY_MS;
+}
+
+/** The name of the file in the bucket. Tenants have folders of their own. */
+export function fileOf({ tenantId, mode, id }: ExportKey): string {
+  return `${EXPORTS_FOLDER}${tenantId}/${mode}/${id}.csv`;
+}
+
+/** An export as the API shows it. Times in Unix seconds. */
+export function exportObject(asked: DataExport): Record<string, unknown> {
+  const { id, kind, from, to, filters, untilMs, status, rows, readRows, bytes, failure, createdAtMs, endedAtMs } =
+    asked;
+  const { currency, account, status: ofStatus, type, amountFromMinor, amountToMinor } = filters;
+  const ends = status === 'completed' ? fileEndsAtMs(asked) : undefined;
+  return {
+    id,
+    object: 'export',
+    kind,
+    from,
+    to,
+    filters: {
+      ...(currency === undefined ? {} : { currency }),
+      ...(account === undefined ? {} : { account }),
+      ...(ofStatus === undefined ? {} : { status: ofStatus }),
+      ...(type === undefined ? {} : { type }),
+      ...(amountFromMinor === undefined ? {} : { amount_from: amountFromMinor }),
+      ...(amountToMinor === undefined ? {} : { amount_to: amountToMinor }),
+    },
+    until: seconds(untilMs),
+    status,
+    rows: hasEnded(asked) ? rows : Math.max(rows, readRows),
+    bytes,
+    failure: failure ?? null,
+    requested_by: asked.requestedBy,
+    created: seconds(createdAtMs),
+    ended: endedAtMs === undefined ? null : seconds(endedAtMs),
+    file_expires: ends === undefined ? null : seconds(ends),
+  };
+}
+
+function seconds(ms: number): number {
+  return Math.floor(ms / 1000);
+}

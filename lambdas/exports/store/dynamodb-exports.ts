@@ -1,0 +1,180 @@
+import { type DynamoDBDocumentClient, GetCommand, PutCommand, QueryCommand } from '@aws-sdk/lib-dynamodb';
+import { RegistryRow } from '../../kernel/contract/rows.ts';
+import { KeyAttribute } from '../../kernel/contract/tables.ts';
+import { type Pacing, readWithRetries, writeConditionally } from '../../kernel/platform/attempts.ts';
+import type { Item } from '../../kernel/platform/items.ts';
+import { isRefused, ROW_IS_NEW, type TransactItem, transactOnce } from '../../once/store/transact-items.ts';
+import { rounds } from '../../once/use/rounds.ts';
+import { FIRST_PLACE, LAST_PLACE, type ViewOwner } from '../../views/domain/lists.ts';
+import type { DataExport, ExportKey } from '../domain/data-export.ts';
+import { type ExportStore, MAX_OPEN_EXPORTS, type MadeExport } from '../use/exports.ts';
+import {
+  exportPlace,
+  exportRow,
+  exportsPartition,
+  type OpenExports,
+  openKey,
+  openRow,
+  parseExport,
+  parseOpen,
+  parsePlace,
+  placeKey,
+} from './export-items.ts';
+
+/** Exports in the Registry table. */
+export class DynamoDbExports implements ExportStore {
+  readonly #client: DynamoDBDocumentClient;
+  readonly #table: string;
+  readonly #pacing: Pacing;
+
+  constructor(client: DynamoDBDocumentClient, table: string, pacing: Pacing) {
+    this.#client = client;
+    this.#table = table;
+    this.#pacing = pacing;
+  }
+
+  /**
+   * Every change of the unfinished exports expects the revision that was read, so of two requests for the last place one is refused:
+   *
+   *   A ── read rev 3, four ── rev 4, five ✓
+   *   B ──── read rev 3, four ──── rev 4 ✗ ── read rev 4, five: too many
+   */
+  async make(asked: DataExport): Promise<MadeExport> {
+    return rounds<MadeExport>('the exports of a tenant', async () => {
+      const open = await this.#open(asked);
+      if (open.ids.length >= MAX_OPEN_EXPORTS) {
+        const found = await this.read(asked);
+        return found === undefined ? { kind: 'too_many' } : { kind: 'exists', found };
+      }
+      const place = { ...placeKey(asked), createdAtMs: asked.createdAtMs };
+      const written = await transactOnce(this.#client, this.#pacing, [
+        { Put: { TableName: this.#table, Item: place, ConditionExpression: ROW_IS_NEW } },
+        { Put: { TableName: this.#table, Item: exportRow(asked), ConditionExpression: ROW_IS_NEW } },
+        this.#opened(open, [...open.ids, asked.id]),
+      ]);
+      if (written.kind === 'applied') return { kind: 'written' };
+      const found = await this.read(asked);
+      return found === undefined ? 'again' : { kind: 'exists', found };
+    });
+  }
+
+  async read(key: ExportKey): Promise<DataExport | undefined> {
+    const place = await this.#get(placeKey(key));
+    if (place === undefined) return undefined;
+    const { createdAtMs } = parsePlace(place);
+    const sort = exportPlace({ id: key.id, createdAtMs });
+    const found = await this.#get({
+      [KeyAttribute.partition]: exportsPartition(key),
+      [KeyAttribute.sort]: sort,
+    });
+    return found === undefined ? undefined : parseExport(found);
+  }
+
+  async list(owner: ViewOwner, limit: number, after?: string): Promise<readonly DataExport[] | undefined> {
+    const last = after === undefined ? undefined : await this.read({ ...owner, id: after });
+    if (after !== undefined && last === undefined) return undefined;
+    const until = last === undefined ? LAST_PLACE : exportPlace(last);
+    const rows: Item[] = [];
+    let next: Item | undefined;
+    do {
+      const page = await readWithRetries(this.#pacing, () =>
+        this.#client.send(
+          new QueryCommand({
+            TableName: this.#table,
+            KeyConditionExpression: '#pk = :pk AND #sk BETWEEN :from AND :until',
+            ExpressionAttributeNames: { '#pk': KeyAttribute.partition, '#sk': KeyAttribute.sort },
+            ExpressionAttributeValues: { ':pk': exportsPartition(owner), ':from': FIRST_PLACE, ':until': until },
+            ScanIndexForward: false,
+            ConsistentRead: true,
+            // BETWEEN includes its end, which the page before has shown.
+            Limit: limit + 1 - rows.length,
+            ...(next === undefined ? {} : { ExclusiveStartKey: next }),
+          }),
+        ),
+      );
+      rows.push(...(page.Items ?? []).filter((row) => row[KeyAttribute.sort] !== until));
+      next = page.LastEvaluatedKey;
+    } while (next !== undefined && rows.length < limit);
+    return rows.slice(0, limit).map(parseExport);
+  }
+
+  async save(now: DataExport): Promise<boolean> {
+    const put = new PutCommand(this.#revised(now));
+    const { kind } = await writeConditionally(this.#pacing, () => this.#client.send(put));
+    return kind === 'applied' || this.#isMine(now);
+  }
+
+  async end(now: DataExport): Promise<boolean> {
+    return rounds('the exports of a tenant', async () => {
+      const open = await this.#open(now);
+      const ids = open.ids.filter((id) => id !== now.id);
+      const items = [{ Put: this.#revised(now) }, this.#opened(open, ids)];
+      const written = await transactOnce(this.#client, this.#pacing, items);
+      if (written.kind === 'applied') return true;
+      const [ofExport] = written.kind === 'refused' ? written.reasons : [];
+      return isRefused(ofExport) ? this.#isMine(now) : 'again';
+    });
+  }
+
+  async open(): Promise<readonly ExportKey[]> {
+    const keys: ExportKey[] = [];
+    let next: Item | undefined;
+    do {
+      const page = await readWithRetries(this.#pacing, () =>
+        this.#client.send(
+          new QueryCommand({
+            TableName: this.#table,
+            KeyConditionExpression: '#pk = :pk',
+            ExpressionAttributeNames: { '#pk': KeyAttribute.partition },
+            ExpressionAttributeValues: { ':pk': RegistryRow.openExports },
+            ...(next === undefined ? {} : { ExclusiveStartKey: next }),
+          }),
+        ),
+      );
+      for (const { tenantId, mode, ids } of (page.Items ?? []).map(parseOpen))
+        keys.push(...ids.map((id) => ({ tenantId, mode, id })));
+      next = page.LastEvaluatedKey;
+    } while (next !== undefined);
+    return keys;
+  }
+
+  /** After a lost answer, the repeated write finds its own row. */
+  async #isMine(now: DataExport): Promise<boolean> {
+    const found = await this.read(now);
+    return found?.revision === now.revision && found.owner === now.owner;
+  }
+
+  #revised(now: DataExport) {
+    return {
+      TableName: this.#table,
+      Item: exportRow(now),
+      ConditionExpression: 'revision = :was',
+      ExpressionAttributeValues: { ':was': now.revision - 1 },
+    };
+  }
+
+  #opened(was: OpenExports, ids: readonly string[]): TransactItem {
+    const Item = openRow({ ...was, revision: was.revision + 1, ids });
+    if (was.revision === 0) return { Put: { TableName: this.#table, Item, ConditionExpression: ROW_IS_NEW } };
+    return {
+      Put: {
+        TableName: this.#table,
+        Item,
+        ConditionExpression: 'revision = :was',
+        ExpressionAttributeValues: { ':was': was.revision },
+      },
+    };
+  }
+
+  async #open({ tenantId, mode }: ViewOwner): Promise<OpenExports> {
+    const found = await this.#get(openKey({ tenantId, mode }));
+    return found === undefined ? { tenantId, mode, revision: 0, ids: [] } : parseOpen(found);
+  }
+
+  async #get(key: Item): Promise<Item | undefined> {
+    const { Item } = await readWithRetries(this.#pacing, () =>
+      this.#client.send(new GetCommand({ TableName: this.#table, Key: key, ConsistentRead: true })),
+    );
+    return Item;
+  }
+}

@@ -1,0 +1,55 @@
+import type { ViewOwner } from '../../views/domain/lists.ts';
+import type { Cell } from '../domain/csv.ts';
+import type { DataExport, ExportKey, ExportKind, FilePart } from '../domain/data-export.ts';
+
+/** More unfinished exports of one tenant and mode are refused. */
+export const MAX_OPEN_EXPORTS = 5;
+
+export type MadeExport =
+  | { readonly kind: 'written' }
+  | { readonly kind: 'exists'; readonly found: DataExport }
+  | { readonly kind: 'too_many' };
+
+export interface ExportStore {
+  /** The row of the export is the record of its request, and is permanent. */
+  make(asked: DataExport): Promise<MadeExport>;
+  /** A consistent read. */
+  read(key: ExportKey): Promise<DataExport | undefined>;
+  /** Newest first. @param after the id of an export @returns undefined when there is no such export */
+  list(owner: ViewOwner, limit: number, after?: string): Promise<readonly DataExport[] | undefined>;
+  /** Writes the next revision. @returns false when another one has that revision */
+  save(now: DataExport): Promise<boolean>;
+  /** As {@link ExportStore.save}, and makes room for another export. */
+  end(now: DataExport): Promise<boolean>;
+  /** The unfinished exports of all owners. */
+  open(): Promise<readonly ExportKey[]>;
+}
+
+/** Files that are made of parts. A file appears when its upload ends. */
+export interface ExportFiles {
+  begin(file: string): Promise<string>;
+  /** A part with the same number replaces the earlier one. All but the last have 5 MiB or more. */
+  part(file: string, uploadId: string, number: number, text: string): Promise<FilePart>;
+  /** @returns false when there is no such upload */
+  end(file: string, uploadId: string, parts: readonly FilePart[]): Promise<boolean>;
+  exists(file: string): Promise<boolean>;
+  /** Removes the parts of an upload that never ends. */
+  abort(file: string, uploadId: string): Promise<void>;
+}
+
+export interface ExportPage {
+  readonly rows: readonly (readonly Cell[])[];
+  /** The place after these rows. Absent on the last page. */
+  readonly next?: string;
+}
+
+export interface ExportRows {
+  readonly columns: readonly string[];
+  /** A page of rows after a place, in an order that does not change. */
+  page(asked: DataExport, after: string | undefined): Promise<ExportPage>;
+}
+
+export type AllExportRows = Readonly<Record<ExportKind, ExportRows>>;
+
+/** Starts a writer that nobody waits for. */
+export type WakeWriter = (key: ExportKey) => Promise<void>;

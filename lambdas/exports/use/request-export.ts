@@ -1,0 +1,57 @@
+import type { Answer } from '../../kernel/answer.ts';
+import { exportOperation } from '../../kernel/ids.ts';
+import { commitOnce } from '../../once/use/execute-once.ts';
+import { judgeEffect } from '../../once/use/judge-record.ts';
+import type { OperationRunner } from '../../once/use/operation-runner.ts';
+import { begun, type DataExport, exportObject, type RequestedExport } from '../domain/data-export.ts';
+import type { ExportStore, WakeWriter } from './exports.ts';
+
+export interface RequestExportTools {
+  readonly exports: ExportStore;
+  readonly wake: WakeWriter;
+  readonly runner: OperationRunner;
+  readonly report: (error: unknown) => void;
+}
+
+/** In order of precedence. */
+export type RequestedOutcome =
+  | { readonly kind: 'first' | 'replay'; readonly answer: Answer }
+  | { readonly kind: 'payload_mismatch' }
+  | { readonly kind: 'too_many' };
+
+/**
+ * Makes an export once, and starts its writer. The row of the export is the record of the request, and its answer is made from
+ * fields that never change. If the writer does not start, a read of the export starts one.
+ *
+ * @throws RetryableError, AmbiguousError: a retry with the same key is safe
+ */
+export async function requestExport(tools: RequestExportTools, asked: RequestedExport): Promise<RequestedOutcome> {
+  const { exports, wake, runner, report } = tools;
+  const replay = (found: DataExport): RequestedOutcome =>
+    judgeEffect({ request: { fingerprint: found.fingerprint, answer: accepted(found) } }, asked.fingerprint);
+  const outcome = await commitOnce<undefined, RequestedOutcome>(runner, {
+    operationId: exportOperation(asked.id),
+    find: async () => {
+      const found = await exports.read(asked);
+      return found === undefined ? undefined : replay(found);
+    },
+    prepare: async () => undefined,
+    write: async () => {
+      const now = begun(asked);
+      const made = await exports.make(now);
+      if (made.kind === 'exists') return { kind: 'done', outcome: replay(made.found) };
+      if (made.kind === 'too_many') return { kind: 'done', outcome: made };
+      return { kind: 'done', outcome: { kind: 'first', answer: accepted(now) } };
+    },
+  });
+  if (outcome.kind === 'first') await wake(asked).catch(report);
+  return outcome;
+}
+
+function accepted(asked: DataExport): Answer {
+  return {
+    status: 202,
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify(exportObject(begun(asked))),
+  };
+}

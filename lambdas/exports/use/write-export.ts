@@ -1,0 +1,161 @@
+import type { Clock, Entropy } from '../../kernel/world.ts';
+import { csvLine } from '../domain/csv.ts';
+import { type DataExport, type ExportKey, fileOf, hasEnded } from '../domain/data-export.ts';
+import type { AllExportRows, ExportFiles, ExportStore, WakeWriter } from './exports.ts';
+
+export interface WriteExportTools {
+  readonly exports: ExportStore;
+  readonly files: ExportFiles;
+  readonly rows: AllExportRows;
+  readonly wake: WakeWriter;
+  readonly clock: Pick<Clock, 'nowMs'>;
+  readonly entropy: Pick<Entropy, 'ownerToken'>;
+  /** Characters after which a part is uploaded. @default PART_LENGTH */
+  readonly partLength?: number;
+}
+
+/** S3 takes parts of 5 MiB or more, except the last one. A character has one byte or more. */
+export const PART_LENGTH = 5 * 1024 * 1024;
+/** Parts of one export: 5 GB, and 100 kB in its row, which can have 400 kB. */
+const MAX_PARTS = 1_000;
+/** A page of rows takes seconds. A writer that is late in spite of that can save nothing more. Milliseconds. */
+const LEASE_MS = 60_000;
+/** The rows read so far are saved this often, and the lease with them. Milliseconds. */
+const TELL_EVERY_MS = 2_000;
+/** Writers that fail one after the other without a saved part. Then the export fails. */
+const MAX_TRIES = 20;
+
+/** `busy`: another writer has the lease. `more`: a further writer was started. */
+export type WroteExport = 'unknown' | 'busy' | 'more' | 'ended';
+
+/** Another writer has taken over. */
+class TakenOver extends Error {}
+
+/**
+ * Writes an export from the place that was reached, part by part, until it ends or until `stopAtMs`.
+ *
+ *   A ── lease, revision 4 ── part 2 ── (stops) ────────────────────────── part 3 ── save revision 5 ✗
+ *   B ─────────────────────────── lease, revision 5 ── part 4 ── save revision 6 ✓ ── end with parts 1, 2, 4
+ *
+ * The file consists of the parts that the row names. A part of a writer that was taken over is in no file, because each writer
+ * begins with a number of its own. Only the list of a row with all rows ends the upload, so it ends the same file whoever does it.
+ *
+ * @throws what a port throws. The lease is free then, and the next writer continues
+ */
+export async function writeExport(tools: WriteExportTools, key: ExportKey, stopAtMs: number): Promise<WroteExport> {
+  const found = await tools.exports.read(key);
+  if (found === undefined) return 'unknown';
+  if (hasEnded(found)) return 'ended';
+  if (found.owner !== undefined && found.leaseExpiresAtMs > tools.clock.nowMs()) return 'busy';
+  const writer = new Writer(tools, found);
+  try {
+    await writer.take();
+    if (writer.mine.tries > MAX_TRIES) return await writer.fail('not_readable');
+    return await writer.write(stopAtMs);
+  } catch (error) {
+    if (error instanceof TakenOver) return 'busy';
+    // The lease ends by itself, too.
+    await writer.release().catch(() => undefined);
+    throw error;
+  }
+}
+
+class Writer {
+  /** As it was saved last. */
+  mine: DataExport;
+  readonly #tools: WriteExportTools;
+  readonly #file: string;
+  #toldAtMs = 0;
+
+  constructor(tools: WriteExportTools, found: DataExport) {
+    this.#tools = tools;
+    this.mine = found;
+    this.#file = fileOf(found);
+  }
+
+  async take(): Promise<void> {
+    const { tries, nextPart, rows } = this.mine;
+    const owner = this.#tools.entropy.ownerToken();
+    await this.#save({ status: 'running', owner, tries: tries + 1, nextPart: nextPart + 1, readRows: rows });
+  }
+
+  async write(stopAtMs: number): Promise<WroteExport> {
+    const { files, clock, wake } = this.#tools;
+    const uploadId = this.mine.uploadId ?? (await files.begin(this.#file));
+    if (this.mine.uploadId === undefined) await this.#save({ uploadId });
+    while (!this.mine.isRead) {
+      if (this.mine.parts.length === MAX_PARTS) return this.fail('too_large');
+      await this.#part(uploadId);
+      if (!this.mine.isRead && clock.nowMs() >= stopAtMs) {
+        await this.release();
+        await wake(this.mine);
+        return 'more';
+      }
+    }
+    const isWritten = await files.end(this.#file, uploadId, this.mine.parts);
+    // An earlier writer may have ended the upload and died.
+    if (!isWritten && !(await files.exists(this.#file))) return this.fail('upload_lost');
+    return this.#end({ status: 'completed' });
+  }
+
+  async fail(failure: NonNullable<DataExport['failure']>): Promise<WroteExport> {
+    const { uploadId } = this.mine;
+    const ended = await this.#end({ status: 'failed', failure });
+    // What stays is removed by the rule of the bucket.
+    if (uploadId !== undefined) await this.#tools.files.abort(this.#file, uploadId).catch(() => undefined);
+    return ended;
+  }
+
+  /** Lets the next writer continue at once. */
+  async release(): Promise<void> {
+    await this.#save({}, 0);
+  }
+
+  /** Reads the rows of one part, uploads them, and saves the place that was reached. */
+  async #part(uploadId: string): Promise<void> {
+    const { rows, files, clock, partLength = PART_LENGTH } = this.#tools;
+    const { columns, page } = rows[this.mine.kind];
+    const lines = this.mine.parts.length === 0 ? [csvLine(columns)] : [];
+    let length = 0;
+    let count = this.mine.rows;
+    let next = this.mine.cursor;
+    do {
+      const found = await page(this.mine, next);
+      const read = found.rows.map(csvLine);
+      for (const line of read) length += line.length;
+      lines.push(...read);
+      count += read.length;
+      next = found.next;
+      if (clock.nowMs() - this.#toldAtMs >= TELL_EVERY_MS) await this.#save({ readRows: count });
+    } while (next !== undefined && length < partLength);
+    const text = lines.join('');
+    const { nextPart: number, parts, bytes } = this.mine;
+    const part = await files.part(this.#file, uploadId, number, text);
+    await this.#save({
+      parts: [...parts, part],
+      nextPart: number + 1,
+      ...(next === undefined ? { isRead: true } : { cursor: next }),
+      rows: count,
+      readRows: count,
+      bytes: bytes + Buffer.byteLength(text),
+      tries: 0,
+    });
+  }
+
+  /** @throws TakenOver when another writer has the lease */
+  async #save(change: Partial<DataExport>, leaseMs = LEASE_MS): Promise<void> {
+    const nowMs = this.#tools.clock.nowMs();
+    const now = { ...this.mine, ...change, revision: this.mine.revision + 1, leaseExpiresAtMs: nowMs + leaseMs };
+    if (!(await this.#tools.exports.save(now))) throw new TakenOver();
+    this.mine = now;
+    this.#toldAtMs = nowMs;
+  }
+
+  async #end(change: Pick<DataExport, 'status'> & Partial<DataExport>): Promise<WroteExport> {
+    const endedAtMs = this.#tools.clock.nowMs();
+    const now = { ...this.mine, ...change, revision: this.mine.revision + 1, endedAtMs };
+    if (!(await this.#tools.exports.end(now))) throw new TakenOver();
+    this.mine = now;
+    return 'ended';
+  }
+}

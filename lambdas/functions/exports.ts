@@ -1,0 +1,46 @@
+import { fileOf, LINK_SECONDS } from '../exports/domain/data-export.ts';
+import { EXPORT_ROUTES } from '../exports/http/export-routes.ts';
+import { readExportsConfig } from '../exports/settings.ts';
+import { DynamoDbExports } from '../exports/store/dynamodb-exports.ts';
+import { type Functions, lambdaClient, lambdaWriters } from '../exports/store/lambda-writers.ts';
+import { linkTo, s3Client } from '../exports/store/s3-export-files.ts';
+import { authenticatedApi } from '../http/authenticated-api.ts';
+import { type Buckets, type Platform, systemPlatform } from '../kernel/platform/system-platform.ts';
+import { standardTelemetry } from '../kernel/platform/telemetry.ts';
+import { idempotently } from '../once/idempotently.ts';
+import type { OperationRunner } from '../once/use/operation-runner.ts';
+import { tenantLimits } from '../tenants/store/dynamodb-limits.ts';
+import { configuredOperators } from '../tenants/store/operator-registry.ts';
+import { DynamoDbApiKeyRegistry } from '../tenants/store/tenant-registry.ts';
+
+export const handler = idempotently(
+  { unit: 'a request with an idempotency key', record: 'the row of the export' },
+  (runner) => wire({ ...systemPlatform(), s3: s3Client, lambda: lambdaClient }, runner),
+);
+
+export function wire(platform: Platform & Buckets & Functions, runner: OperationRunner) {
+  const { documents, clock, entropy, digest } = platform;
+  const { registryTable, bucket, writer } = readExportsConfig(platform.variables);
+  const pacing = { clock, entropy };
+  const telemetry = standardTelemetry('exports', platform.instruments);
+  const s3 = platform.s3();
+  return authenticatedApi(EXPORT_ROUTES, {
+    exports: new DynamoDbExports(documents, registryTable, pacing),
+    wake: lambdaWriters(platform.lambda(), writer),
+    link: (asked) =>
+      linkTo(s3, bucket, {
+        file: fileOf(asked),
+        savedAs: `${asked.kind}-${asked.from}-${asked.to}.csv`,
+        lifetimeSeconds: LINK_SECONDS,
+        nowMs: clock.nowMs(),
+      }),
+    keys: new DynamoDbApiKeyRegistry(documents, registryTable, pacing),
+    limits: tenantLimits(platform, registryTable),
+    identify: configuredOperators(platform, registryTable),
+    report: (error) => telemetry.fault('wake the writer of an export', error),
+    runner,
+    telemetry,
+    digest,
+    clock,
+  });
+}

@@ -1,0 +1,53 @@
+import { Duration, RemovalPolicy, Validations } from 'aws-cdk-lib';
+import { type IGrantable, PolicyStatement } from 'aws-cdk-lib/aws-iam';
+import { BlockPublicAccess, Bucket, BucketEncryption, ObjectOwnership } from 'aws-cdk-lib/aws-s3';
+import { Construct } from 'constructs';
+import { EXPORTS_FOLDER, FILE_DAYS } from '../../lambdas/exports/contract.ts';
+
+export interface ExportsBucketProps {
+  /** Keep the bucket when its stack is deleted. Its files are removed after their days all the same. */
+  readonly retain: boolean;
+}
+
+/** The bucket of the files of exports, which are made again at any time: it removes them after some days. */
+export class ExportsBucket extends Construct {
+  readonly bucket: Bucket;
+
+  constructor(scope: Construct, id: string, { retain }: ExportsBucketProps) {
+    super(scope, id);
+    this.bucket = new Bucket(this, 'Bucket', {
+      objectOwnership: ObjectOwnership.BUCKET_OWNER_ENFORCED,
+      blockPublicAccess: BlockPublicAccess.BLOCK_ALL,
+      enforceSSL: true,
+      minimumTLSVersion: 1.2,
+      encryption: BucketEncryption.S3_MANAGED,
+      removalPolicy: retain ? RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE : RemovalPolicy.DESTROY,
+      lifecycleRules: [
+        {
+          id: 'Expire',
+          expiration: Duration.days(FILE_DAYS),
+          abortIncompleteMultipartUploadAfter: Duration.days(FILE_DAYS),
+        },
+      ],
+    });
+    const logs =
+      'CloudTrail data events record requests, if the account wants them. Links are made for callers of the API, whom its log names.';
+    const copies = 'A file can be exported again at any time, and is removed after some days.';
+    Validations.of(this.bucket).acknowledge(
+      { id: 'AwsSolutions::AwsSolutions-S1', reason: logs },
+      { id: 'PCI.DSS.321::PCI.DSS.321-S3BucketLoggingEnabled', reason: logs },
+      { id: 'PCI.DSS.321::PCI.DSS.321-S3BucketReplicationEnabled', reason: copies },
+      { id: 'PCI.DSS.321::PCI.DSS.321-S3BucketVersioningEnabled', reason: copies },
+      {
+        id: 'PCI.DSS.321::PCI.DSS.321-S3DefaultEncryptionKMS',
+        reason: 'A KMS key is charged. Files are encrypted with keys of S3 and hold no personal data.',
+      },
+    );
+  }
+
+  /** Allows actions on the files. */
+  grantFiles({ grantPrincipal }: IGrantable, sid: string, actions: readonly string[]): void {
+    const resources = [this.bucket.arnForObjects(`${EXPORTS_FOLDER}*`)];
+    grantPrincipal.addToPrincipalPolicy(new PolicyStatement({ sid, actions: [...actions], resources }));
+  }
+}

@@ -1,0 +1,111 @@
+import { Duration, Stack, Validations } from 'aws-cdk-lib';
+import { Policy, PolicyStatement } from 'aws-cdk-lib/aws-iam';
+import { Construct } from 'constructs';
+import { EXPORT_WRITER_TIMEOUT_SECONDS, EXPORTS_FOLDER, ExportsEnvironment } from '../lambdas/exports/contract.ts';
+import { Environment } from '../lambdas/kernel/contract/environment.ts';
+import { RegistryRow, ViewsRow } from '../lambdas/kernel/contract/rows.ts';
+import { PAYMENTS_TIMEOUT_SECONDS } from '../lambdas/kernel/contract/timing.ts';
+import type { HttpApi } from './constructs/http-api.ts';
+import { type FunctionLogs, PayonceFunction } from './constructs/payonce-function.ts';
+import { wakesItself } from './constructs/wakes-itself.ts';
+import type { DataStack } from './data-stack.ts';
+
+export interface ExportsProps {
+  readonly data: Pick<DataStack, 'exports' | 'ledger' | 'registry' | 'views'>;
+  readonly http: HttpApi;
+  readonly logs: FunctionLogs;
+  /** Memory of the API's function; in MB, 128 to 10240. */
+  readonly memoryMb: number;
+}
+
+/** A part with its texts, and the bytes that are sent. */
+const WRITER_MEMORY_MB = 512;
+
+/** Exports: the API, and the function that writes files and continues by invoking itself. */
+export class Exports extends Construct {
+  readonly writer: PayonceFunction;
+  readonly #props: ExportsProps;
+
+  constructor(scope: Construct, id: string, props: ExportsProps) {
+    super(scope, id);
+    this.#props = props;
+    this.writer = this.#writer();
+    const api = this.#api();
+    props.http.route(['/v1/exports', '/v1/exports/{proxy+}'], api.function);
+  }
+
+  #api(): PayonceFunction {
+    const { data, logs, memoryMb } = this.#props;
+    const api = new PayonceFunction(this, 'Api', {
+      ...logs,
+      folder: 'exports',
+      timeout: Duration.seconds(PAYMENTS_TIMEOUT_SECONDS),
+      memoryMb,
+      environment: { [Environment.registryTable]: data.registry.tableName },
+    });
+    api.tell({
+      [ExportsEnvironment.bucket]: data.exports.bucket.bucketName,
+      [ExportsEnvironment.writer]: this.writer.function.functionName,
+    });
+    data.registry.grantAuthenticate(api);
+    data.registry.grantIdentifyOperators(api);
+    const actions = ['dynamodb:GetItem', 'dynamodb:Query', 'dynamodb:PutItem'];
+    data.registry.grantRows(api, 'RequestExports', actions, [RegistryRow.export, RegistryRow.openExports]);
+    api.allow('StartWriter', 'lambda:InvokeFunction', this.writer.function.functionArn);
+    // A link has the rights of the role that signed it.
+    data.exports.grantFiles(api, 'LinkFiles', ['s3:GetObject']);
+    this.#acknowledge(api);
+    return api;
+  }
+
+  #writer(): PayonceFunction {
+    const { data, logs } = this.#props;
+    const writer = new PayonceFunction(this, 'Writer', {
+      ...logs,
+      folder: 'export-writer',
+      timeout: Duration.seconds(EXPORT_WRITER_TIMEOUT_SECONDS),
+      memoryMb: WRITER_MEMORY_MB,
+      environment: {
+        [Environment.ledgerTable]: data.ledger.table.tableName,
+        [Environment.registryTable]: data.registry.tableName,
+        [Environment.viewsTable]: data.views.tableName,
+      },
+    });
+    writer.tell({ [ExportsEnvironment.bucket]: data.exports.bucket.bucketName });
+    const rows = [RegistryRow.export, RegistryRow.openExports];
+    data.registry.grantRows(writer, 'WriteExports', ['dynamodb:GetItem', 'dynamodb:PutItem'], rows);
+    data.registry.grantReadDetails(writer);
+    data.ledger.grantReadTransitions(writer);
+    const { book, payment, dispute, event } = ViewsRow;
+    data.views.grantRows(writer, 'ReadLists', ['dynamodb:Query'], [book, payment, dispute, event]);
+    // Without the right to list, S3 answers 403 for a file that is not there.
+    writer.allow('FindFiles', 's3:ListBucket', data.exports.bucket.bucketArn);
+    data.exports.grantFiles(writer, 'WriteFiles', ['s3:AbortMultipartUpload', 's3:GetObject', 's3:PutObject']);
+    this.#acknowledge(writer);
+    this.#continues(writer);
+    return writer;
+  }
+
+  /** In a policy of its own, because the function depends on the other one. Each execution ends after a part at least, so the chain is bounded. */
+  #continues({ function: writer, role }: PayonceFunction): void {
+    const own = new Policy(this, 'Continue', { roles: [role] });
+    own.addStatements(
+      new PolicyStatement({ sid: 'Continue', actions: ['lambda:InvokeFunction'], resources: [writer.functionArn] }),
+    );
+    Validations.of(own).acknowledge({
+      id: 'PCI.DSS.321::PCI.DSS.321-IAMNoInlinePolicy',
+      reason: 'The right belongs to one function, like the others of its role.',
+    });
+    wakesItself(writer);
+  }
+
+  #acknowledge(grantee: PayonceFunction): void {
+    const { stackName: StackName } = Stack.of(this.#props.data.exports);
+    const [Region, OutputName] = [{ Ref: 'AWS::Region' }, 'PublishOutputFnGetAttExportsBucket54D5CE64ArnD5FE3A8B'];
+    const shown = JSON.stringify({ 'Fn::GetStackOutput': { StackName, Region, OutputName } });
+    Validations.of(grantee).acknowledge({
+      id: `AwsSolutions::AwsSolutions-IAM5[Resource::${shown}/${EXPORTS_FOLDER}*]`,
+      reason: 'The files of exports are made at run time.',
+    });
+  }
+}

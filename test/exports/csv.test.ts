@@ -1,0 +1,96 @@
+import { expect, test } from '@jest/globals';
+import fc from 'fast-check';
+import { type Cell, csvLine } from '../../lambdas/exports/domain/csv.ts';
+
+/** A reader of RFC 4180 that was written for this test: one character after the other. @param separator as a spreadsheet may split */
+function cellsOf(text: string, separator = ','): readonly (readonly string[])[] {
+  const lines: string[][] = [];
+  let line: string[] = [];
+  let cell = '';
+  let isQuoted = false;
+  for (let at = 0; at < text.length; at += 1) {
+    const char = text.charAt(at);
+    if (isQuoted) {
+      if (char !== '"') cell += char;
+      else if (text.charAt(at + 1) === '"') {
+        cell += '"';
+        at += 1;
+      } else isQuoted = false;
+    } else if (char === '"' && cell === '') isQuoted = true;
+    else if (char === separator) {
+      line.push(cell);
+      cell = '';
+    } else if (char === '\r' || char === '\n') {
+      if (char === '\r' && text.charAt(at + 1) === '\n') at += 1;
+      lines.push([...line, cell]);
+      line = [];
+      cell = '';
+    } else cell += char;
+  }
+  return lines;
+}
+
+/** Texts with many of the characters that matter. */
+const nasty = fc.string({
+  unit: fc.constantFrom(
+    '=',
+    '+',
+    '-',
+    '@',
+    '%',
+    '＝',
+    "'",
+    '"',
+    ',',
+    ';',
+    '|',
+    '\t',
+    '\r',
+    '\n',
+    ' ',
+    '\u0000',
+    '\ufeff',
+    'a',
+    '1',
+    'é',
+    '😀',
+  ),
+  maxLength: 12,
+});
+
+test.each<[string, readonly Cell[], string]>([
+  ['plain', ['a', 'b c', 7, undefined, ''], 'a,b c,7,,\r\n'],
+  ['a comma', ['a,b'], '"a,b"\r\n'],
+  ['quotes', ['say "hi"'], '"say ""hi"""\r\n'],
+  ['line breaks', ['a\r\nb', 'c\nd'], '"a\r\nb","c\nd"\r\n'],
+  ['a formula', ['=1+1', '+1', '-1', '@SUM(A1)'], "'=1+1,'+1,'-1,'@SUM(A1)\r\n"],
+  ['a formula behind white space', [' =1', '\t=1', '\ufeff=1'], `" '=1","'\t'=1","\ufeff'=1"\r\n`],
+  ['a formula behind another separator', ['a;=1'], '"a;\'=1"\r\n'],
+  ['amounts', [-5, 10], '-5,10\r\n'],
+])('writes %s', (_name, cells, line) => {
+  expect(csvLine(cells)).toBe(line);
+});
+
+test('any cells are read back, but for the apostrophes before formulas', () => {
+  const bare = (text: string) => text.replaceAll("'", '');
+  fc.assert(
+    fc.property(fc.array(fc.oneof(nasty, fc.string({ unit: 'binary' })), { minLength: 1, maxLength: 5 }), (cells) => {
+      const [line = [], ...others] = cellsOf(csvLine(cells));
+      expect(others).toEqual([]);
+      expect(line.map(bare)).toEqual(cells.map(bare));
+      for (const [index, cell] of cells.entries())
+        if (!/[=+\-@%＝＋－＠\t\r\n]/.test(cell)) expect(line[index]).toBe(cell);
+    }),
+  );
+});
+
+test('no cell begins a formula, wherever a spreadsheet splits the line', () => {
+  fc.assert(
+    fc.property(fc.array(fc.oneof(nasty, fc.string({ unit: 'binary' })), { minLength: 1, maxLength: 5 }), (cells) => {
+      for (const separator of [',', ';', '\t', '|'])
+        for (const line of cellsOf(csvLine(cells), separator))
+          for (const cell of line) expect(cell).not.toMatch(/^[\s\p{C}"]*[=+\-@%＝＋－＠]/u);
+    }),
+    { numRuns: 500 },
+  );
+});

@@ -1,0 +1,143 @@
+import { csvLine } from '../../lambdas/exports/domain/csv.ts';
+import { begun, type ExportKey, fileOf, type RequestedExport } from '../../lambdas/exports/domain/data-export.ts';
+import { DynamoDbExports } from '../../lambdas/exports/store/dynamodb-exports.ts';
+import type { AllExportRows, ExportPage } from '../../lambdas/exports/use/exports.ts';
+import { type WriteExportTools, type WroteExport, writeExport } from '../../lambdas/exports/use/write-export.ts';
+import { tenantId } from '../../lambdas/kernel/ids.ts';
+import { countingEntropy } from '../support/counting-entropy.ts';
+import { SimulatedClock } from '../support/simulated-clock.ts';
+import { emptyTables } from '../world/stores.ts';
+import { TABLES } from '../world/tables.ts';
+import { MemoryExportFiles } from './memory-export-files.ts';
+
+const DAY_MS = 24 * 60 * 60 * 1000;
+const PAGE = 10;
+/** Characters of a part, here. */
+const PART = 200;
+/** Longer than any lease. Milliseconds. */
+export const LATER_MS = 120_000;
+
+export const OWNER = { tenantId: tenantId('ten_1'), mode: 'test' as const };
+
+export function requested(id: string, changes: Partial<RequestedExport> = {}): RequestedExport {
+  const fromMs = Date.UTC(2026, 1, 1);
+  return {
+    ...OWNER,
+    id,
+    kind: 'entries',
+    from: '2026-02-01',
+    to: '2026-02-01',
+    filters: {},
+    fromMs,
+    untilMs: fromMs + DAY_MS,
+    requestedBy: 'key_1',
+    fingerprint: { version: 1, sha256: new Uint8Array([1]) },
+    createdAtMs: Date.UTC(2026, 2, 1),
+    ...changes,
+  };
+}
+
+/** Numbered rows. */
+export function numbered(count: number): AllExportRows {
+  const page = async (_asked: unknown, after: string | undefined): Promise<ExportPage> => {
+    const begin = Number(after ?? 0);
+    const end = Math.min(begin + PAGE, count);
+    const rows = Array.from({ length: end - begin }, (_, index) => [begin + index, 'a text']);
+    return { rows, ...(end < count ? { next: String(end) } : {}) };
+  };
+  const rows = { columns: ['number', 'text'], page };
+  return { entries: rows, payments: rows, refunds: rows, disputes: rows, events: rows };
+}
+
+export function fileOfNumbers(count: number): string {
+  const lines = Array.from({ length: count }, (_, index) => csvLine([index, 'a text']));
+  return [csvLine(['number', 'text']), ...lines].join('');
+}
+
+/** Exports over tables in memory, files in memory, and writers that are started one after the other. */
+export class ExportWorld {
+  readonly clock = new SimulatedClock();
+  readonly files = new MemoryExportFiles(PART);
+  readonly exports: DynamoDbExports;
+  readonly woken: ExportKey[] = [];
+  readonly tools: WriteExportTools;
+
+  constructor(count: number) {
+    const { clock } = this;
+    this.exports = new DynamoDbExports(emptyTables(clock).client, TABLES.registry, {
+      clock,
+      entropy: countingEntropy(),
+    });
+    this.tools = {
+      exports: this.exports,
+      files: this.files,
+      rows: numbered(count),
+      wake: async (key) => {
+        this.woken.push(key);
+      },
+      clock,
+      entropy: countingEntropy('writer'),
+      partLength: PART,
+    };
+  }
+
+  async make(id: string): Promise<ExportKey> {
+    await this.exports.make(begun(requested(id)));
+    return { ...OWNER, id };
+  }
+
+  write(key: ExportKey, tools = this.tools, stopAtMs = Infinity): Promise<WroteExport> {
+    return writeExport(tools, key, stopAtMs);
+  }
+
+  file(key: ExportKey): string | undefined {
+    return this.files.files.get(fileOf(key));
+  }
+
+  timesWritten(key: ExportKey): number {
+    return this.files.written.get(fileOf(key)) ?? 0;
+  }
+}
+
+/** What a writer does at its calls. */
+export interface Calls {
+  /** Called before each call, and after it. @throws to end the writer */
+  readonly at: (call: number, when: 'before' | 'after', name: string) => Promise<void>;
+}
+
+/** The tools of one writer, whose calls are counted from 1. */
+export function watched(tools: WriteExportTools, { at }: Calls): WriteExportTools {
+  let calls = 0;
+  const through =
+    <Args extends readonly unknown[], Result>(name: string, run: (...args: Args) => Promise<Result>) =>
+    async (...args: Args): Promise<Result> => {
+      calls += 1;
+      const call = calls;
+      await at(call, 'before', name);
+      const result = await run(...args);
+      await at(call, 'after', name);
+      return result;
+    };
+  const { exports, files, rows, wake } = tools;
+  const { columns, page } = rows.entries;
+  return {
+    ...tools,
+    exports: {
+      make: (asked) => exports.make(asked),
+      list: (...asked) => exports.list(...asked),
+      open: () => exports.open(),
+      read: through('read', (key) => exports.read(key)),
+      save: through('save', (now) => exports.save(now)),
+      end: through('end', (now) => exports.end(now)),
+    },
+    files: {
+      begin: through('begin', (file) => files.begin(file)),
+      part: through('part', (...part) => files.part(...part)),
+      end: through('end file', (...upload) => files.end(...upload)),
+      exists: through('exists', (file) => files.exists(file)),
+      abort: through('abort', (...upload) => files.abort(...upload)),
+    },
+    rows: { ...rows, entries: { columns, page: through('page', page) } },
+    wake: through('wake', wake),
+  };
+}

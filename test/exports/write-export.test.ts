@@ -1,0 +1,168 @@
+import { describe, expect, test } from '@jest/globals';
+import { begun } from '../../lambdas/exports/domain/data-export.ts';
+import { ExportWorld, fileOfNumbers, LATER_MS, OWNER, requested, watched } from './export-world.ts';
+
+/** Five parts. */
+const COUNT = 95;
+
+const counted = async (): Promise<number> => {
+  const world = new ExportWorld(COUNT);
+  const key = await world.make('exp_1');
+  let calls = 0;
+  const at = async (call: number) => {
+    calls = call;
+  };
+  expect(await world.write(key, watched(world.tools, { at }))).toBe('ended');
+  return calls;
+};
+
+test('an export is one file of all rows, with its progress', async () => {
+  const world = new ExportWorld(COUNT);
+  const key = await world.make('exp_1');
+
+  expect(await world.write(key)).toBe('ended');
+
+  expect(world.file(key)).toBe(fileOfNumbers(COUNT));
+  expect(await world.exports.read(key)).toMatchObject({
+    status: 'completed',
+    rows: COUNT,
+    bytes: fileOfNumbers(COUNT).length,
+  });
+  expect(await world.exports.open()).toEqual([]);
+});
+
+test('an export without rows is a file with the names of the columns', async () => {
+  const world = new ExportWorld(0);
+  const key = await world.make('exp_1');
+  expect(await world.write(key)).toBe('ended');
+  expect(world.file(key)).toBe('number,text\r\n');
+});
+
+test('a writer whose time is over starts the next one after a part', async () => {
+  const world = new ExportWorld(COUNT);
+  const key = await world.make('exp_1');
+  const ends: string[] = [];
+  do ends.push(await world.write(key, world.tools, 0));
+  while (ends.at(-1) === 'more');
+
+  expect(ends.filter((end) => end === 'more').length).toBe(world.woken.length);
+  expect(world.woken.length).toBeGreaterThan(2);
+  expect(world.file(key)).toBe(fileOfNumbers(COUNT));
+});
+
+describe('a writer that is killed at any of its calls', () => {
+  test.each(['before', 'after'] as const)(
+    '%s the call: the next one completes the file, written once',
+    async (dies) => {
+      const calls = await counted();
+      for (let fatal = 1; fatal <= calls; fatal += 1) {
+        const world = new ExportWorld(COUNT);
+        const key = await world.make('exp_1');
+        let isDead = false;
+        const at = async (call: number, when: string) => {
+          if (call === fatal && when === dies) isDead = true;
+          if (isDead) throw new Error('killed');
+        };
+        const end = await world.write(key, watched(world.tools, { at })).catch(() => 'killed');
+        expect(end).toBe('killed');
+        world.clock.advance(LATER_MS);
+
+        expect(await world.write(key)).toBe('ended');
+        expect(world.file(key)).toBe(fileOfNumbers(COUNT));
+        expect(world.timesWritten(key)).toBe(1);
+        expect(await world.exports.read(key)).toMatchObject({ status: 'completed', rows: COUNT });
+        expect(await world.exports.open()).toEqual([]);
+      }
+    },
+  );
+});
+
+test('a writer that wakes after another took over saves nothing, at any of its calls', async () => {
+  const calls = await counted();
+  for (let held = 2; held <= calls; held += 1) {
+    const world = new ExportWorld(COUNT);
+    const key = await world.make('exp_1');
+    const at = async (call: number, when: string) => {
+      if (call !== held || when !== 'before') return;
+      world.clock.advance(LATER_MS);
+      // The rival stops after one part, so that both have work left.
+      expect(['more', 'ended']).toContain(await world.write(key, world.tools, 0));
+      world.clock.advance(LATER_MS);
+    };
+    // Its calls may fail: the upload can be over.
+    await world.write(key, watched(world.tools, { at })).catch(() => undefined);
+    world.clock.advance(LATER_MS);
+    expect(await world.write(key)).toBe('ended');
+    expect(world.file(key)).toBe(fileOfNumbers(COUNT));
+    expect(world.timesWritten(key)).toBe(1);
+  }
+});
+
+test('of two writers that are started at once, one writes', async () => {
+  const world = new ExportWorld(COUNT);
+  const key = await world.make('exp_1');
+  const ends = await Promise.all([world.write(key), world.write(key), world.write(key)]);
+  expect(ends.toSorted()).toEqual(['busy', 'busy', 'ended']);
+  expect(world.timesWritten(key)).toBe(1);
+  expect(world.file(key)).toBe(fileOfNumbers(COUNT));
+});
+
+test('an export whose rows can never be read fails, and makes room', async () => {
+  const world = new ExportWorld(COUNT);
+  const key = await world.make('exp_1');
+  const page = () => Promise.reject(new Error('unreadable'));
+  const rows = { ...world.tools.rows, entries: { columns: [], page } };
+  for (let writer = 0; writer < 20; writer += 1)
+    await expect(world.write(key, { ...world.tools, rows })).rejects.toThrow('unreadable');
+
+  expect(await world.write(key, { ...world.tools, rows })).toBe('ended');
+  expect(await world.exports.read(key)).toMatchObject({ status: 'failed', failure: 'not_readable' });
+  expect(await world.exports.open()).toEqual([]);
+  expect(world.files.uploads.size).toBe(0);
+});
+
+test('an upload that was removed before it ended is told', async () => {
+  const world = new ExportWorld(COUNT);
+  const key = await world.make('exp_1');
+  world.files.end = async () => false;
+  expect(await world.write(key)).toBe('ended');
+  expect(await world.exports.read(key)).toMatchObject({ status: 'failed', failure: 'upload_lost' });
+});
+
+describe('the exports of a tenant', () => {
+  test('at most five are unfinished, also of requests at once', async () => {
+    const world = new ExportWorld(1);
+    const ids = Array.from({ length: 8 }, (_, index) => `exp_${index}`);
+    const made = await Promise.all(ids.map((id) => world.exports.make(begun(requested(id)))));
+    expect(made.filter(({ kind }) => kind === 'written')).toHaveLength(5);
+    expect(made.filter(({ kind }) => kind === 'too_many')).toHaveLength(3);
+    const [open] = await world.exports.open();
+    if (open === undefined) throw new Error('five are open');
+
+    await world.write(open);
+    expect((await world.exports.make(begun(requested('exp_9')))).kind).toBe('written');
+  });
+
+  test('a repeated request finds the export, also when there are five', async () => {
+    const world = new ExportWorld(1);
+    for (const id of ['exp_0', 'exp_1', 'exp_2', 'exp_3', 'exp_4']) await world.make(id);
+    expect(await world.exports.make(begun(requested('exp_3')))).toMatchObject({
+      kind: 'exists',
+      found: { id: 'exp_3' },
+    });
+  });
+
+  test('are listed newest first, in pages, and those of others are not', async () => {
+    const world = new ExportWorld(1);
+    for (const [index, id] of ['exp_b', 'exp_a', 'exp_c'].entries())
+      await world.exports.make(begun(requested(id, { createdAtMs: Date.UTC(2026, 2, 1) + index })));
+    const other = { ...OWNER, mode: 'live' as const };
+    await world.exports.make(begun(requested('exp_other', other)));
+    const ids = async (limit: number, after?: string) =>
+      (await world.exports.list(OWNER, limit, after))?.map(({ id }) => id);
+
+    expect(await ids(2)).toEqual(['exp_c', 'exp_a']);
+    expect(await ids(2, 'exp_a')).toEqual(['exp_b']);
+    expect(await ids(2, 'exp_other')).toBeUndefined();
+  });
+});
