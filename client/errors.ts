@@ -43,6 +43,7 @@ const WAYS: Readonly<Record<ProblemCode, WayOn>> = {
   timeout: LATER,
   no_processor_configured: LATER,
   change_in_progress: LATER,
+  too_many_exports: LATER,
   webhook_replay_running: LATER,
   webhook_endpoint_limit: CORRECT,
   webhook_endpoint_disabled: CORRECT,

@@ -41,8 +41,8 @@ const listed = z.looseObject({
     .meta({ description: `The file is kept for ${FILE_DAYS} days. Unix time in seconds.` }),
 });
 
-const accepted = listed.meta({ id: 'Export' });
-const shown = listed
+export const listedExport = listed.meta({ id: 'Export' });
+export const shownExport = listed
   .extend({
     url: z.string().nullable().meta({
       description:
@@ -51,10 +51,10 @@ const shown = listed
     url_expires: z.int().nullable().meta({ description: 'Unix time in seconds.' }),
   })
   .meta({ id: 'ExportWithLink' });
-const exportList = z
+export const exportList = z
   .looseObject({
     object: z.literal('list'),
-    data: z.array(accepted).meta({ description: 'Newest first.' }),
+    data: z.array(listedExport).meta({ description: 'Newest first.' }),
     has_more: z.boolean(),
   })
   .meta({ id: 'ExportList' });
@@ -75,7 +75,7 @@ export const exportPaths: ZodOpenApiPathsObject = {
       key: ['export', 'no second export is ever made'],
       expires: false,
       body: { schema: exportBody },
-      answers: { 202: { description: 'The export was accepted.', schema: accepted } },
+      answers: { 202: { description: 'The export was accepted.', schema: listedExport } },
       problems: ['too_many_exports'],
     }),
     get: reading({
@@ -96,7 +96,7 @@ export const exportPaths: ZodOpenApiPathsObject = {
       scope: Scopes.ledgerRead,
       role: 'viewer',
       path: z.object({ id: z.string().meta({ description: 'The id of the export.' }) }),
-      answers: { 200: { description: 'The export.', schema: shown } },
+      answers: { 200: { description: 'The export.', schema: shownExport } },
     }),
   },
 };

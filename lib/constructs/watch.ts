@@ -49,8 +49,8 @@ export class Watch extends Construct {
     });
     new Overview(this, 'Overview', {
       api,
-      functions: withoutArchive(functions),
-      queues: withoutArchive(queues),
+      functions: onDashboard(functions),
+      queues: onDashboard(queues),
       tables: {
         Idempotency: data.idempotency.tableName,
         Ledger: data.ledger.table.tableName,
@@ -68,9 +68,9 @@ export class Watch extends Construct {
   }
 }
 
-/** The alarms of the archive show its metrics. */
-function withoutArchive<Part>(parts: ReadonlyMap<string, Part>): ReadonlyMap<string, Part> {
-  return new Map([...parts].filter(([name]) => !name.startsWith('Archive')));
+/** The alarms of the archive show its metrics, and nothing of a payment waits for an export. A dashboard of more metrics is charged. */
+function onDashboard<Part>(parts: ReadonlyMap<string, Part>): ReadonlyMap<string, Part> {
+  return new Map([...parts].filter(([name]) => !/^(?:Archive|Exports)/.test(name)));
 }
 
 /** The queues of messages of the service, by their names for operators. */

@@ -30,6 +30,7 @@ import {
 } from '../../lambdas/api-docs/answer-schemas.ts';
 import { received } from '../../lambdas/api-docs/callback-path.ts';
 import captured from '../../lambdas/api-docs/examples.json' with { type: 'json' };
+import { exportList, listedExport, shownExport } from '../../lambdas/api-docs/export-paths.ts';
 import { job, jobList, jobRun, jobRunList } from '../../lambdas/api-docs/job-answers.ts';
 import {
   disputeList,
@@ -52,6 +53,7 @@ import {
 import { paymentRequest } from '../../lambdas/api-docs/payment-paths.ts';
 import { MEANINGS } from '../../lambdas/api-docs/problem-meanings.ts';
 import * as webhookAnswers from '../../lambdas/api-docs/webhook-answers.ts';
+import { EXPORT_ROUTES } from '../../lambdas/exports/http/export-routes.ts';
 import { PROBLEMS, type ProblemCode } from '../../lambdas/http/problems.ts';
 import { JOB_ROUTES } from '../../lambdas/jobs/http/job-routes.ts';
 import { startRunBody } from '../../lambdas/jobs/http/job-schemas.ts';
@@ -85,6 +87,7 @@ const routes = [
   ...PAYMENT_ROUTES,
   ...ORDER_ROUTES,
   ...EVENT_ROUTES,
+  ...EXPORT_ROUTES,
   ...LEDGER_ROUTES,
   ...ADMIN_ROUTES,
   ...JOB_ROUTES,
@@ -265,6 +268,10 @@ describe('each example of a body', () => {
     CreateKey: createKeyBody,
     RollKey: rollKeyBody,
     KeyWithSecret: keyWithSecret.strict(),
+    CreateExport: z.looseObject({ kind: z.string() }),
+    Export: listedExport.strict(),
+    ExportWithLink: shownExport.strict(),
+    ExportList: exportList.strict(),
     Job: job.strict(),
     JobList: jobList.strict(),
     JobRun: jobRun.strict(),

@@ -147,11 +147,12 @@ describe('the archiver', () => {
     const writers = [...statementsByOwner(present(service))].flatMap(([owner, of]) =>
       of
         .filter(({ Action }) => [Action].flat().includes('s3:PutObject'))
-        .map(({ Resource }) => [owner, /(ledger|manifests)\/\*/.exec(JSON.stringify(Resource))?.[0]]),
+        .map(({ Resource }) => [owner, /(ledger|manifests|exports)\/\*/.exec(JSON.stringify(Resource))?.[0]]),
     );
     expect(writers).toEqual([
       ['ArchiveArchiver', 'ledger/*'],
       ['ArchiveAuditorFunction', 'manifests/*'],
+      ['ExportsWriter', 'exports/*'],
     ]);
   });
 

@@ -60,6 +60,7 @@ const DATA = [
   'DynamoDB::Table LedgerTable9343E4AA',
   'DynamoDB::Table Registry4DB9CCA5',
   'DynamoDB::Table ViewsC0DDE3FE',
+  'S3::Bucket ExportsBucket54D5CE64',
   'Events::Archive EventsArchive5A2DBDD8',
   `Events::EventBus EventsBus45DE4339 ${JSON.stringify({
     'Fn::Join': [
@@ -109,6 +110,8 @@ const SERVICE = [
   'Logs::LogGroup EventsApiLogsD70BCB45',
   'Logs::LogGroup EventsRelayLogsEB4AB146',
   'Logs::LogGroup EventsRepublisherLogsE2F1579B',
+  'Logs::LogGroup ExportsApiLogs695869C7',
+  'Logs::LogGroup ExportsWriterLogs9EA480B4',
   'Logs::LogGroup HttpAccessLogC8763DB1',
   'Logs::LogGroup JobsApiLogsABA1E7CA',
   'Logs::LogGroup LedgerApiLogsEEB62370',

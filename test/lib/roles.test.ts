@@ -239,6 +239,25 @@ const VIEWERS: readonly (readonly [string, readonly string[]])[] = [
       'secretsmanager:GetSecretValue on SandboxSecret',
     ],
   ],
+  [
+    'ExportsApi',
+    [
+      `dynamodb:GetItem ${rows('KEY#*')}`,
+      `dynamodb:UpdateItem ${rows('KEY_USE#*')}`,
+      `dynamodb:UpdateItem ${rows('LIMIT#*')}`,
+      `dynamodb:GetItem ${rows('OPERATOR_KEY#*')}`,
+      `dynamodb:GetItem, dynamodb:PutItem, dynamodb:Query ${rows('EXPORT#*', 'EXPORTS_OPEN')}`,
+    ],
+  ],
+  [
+    'ExportsWriter',
+    [
+      `dynamodb:GetItem, dynamodb:PutItem ${rows('EXPORT#*', 'EXPORTS_OPEN')}`,
+      `dynamodb:GetItem ${rows('DETAILS#*')}`,
+      `dynamodb:GetItem ${onlyRows('LedgerTable', 'PAY#*', 'ORD#*')}`,
+      `dynamodb:Query ${onlyRows('Views', 'BOOK#*', 'PAYMENT#*', 'DISPUTE#*', 'EVENT#*')}`,
+    ],
+  ],
   ['ViewsProjector', ['dynamodb:DeleteItem, dynamodb:GetItem, dynamodb:PutItem, dynamodb:Query on Views']],
 ];
 
@@ -291,7 +310,7 @@ describe('all other roles', () => {
     const others = [...roles].filter(
       ([owner]) =>
         ![...ROLES, ...VIEWERS].some(([name]) => name === owner) &&
-        !/^(?:Events|Outbound|Webhooks|JobsUpkeep|JobsApi|JobsExecutor)/.test(owner),
+        !/^(?:Events|ExportsContinue|Outbound|Webhooks|JobsUpkeep|JobsApi|JobsExecutor)/.test(owner),
     );
     expect(others.map(([owner]) => owner).sort()).toEqual(['ApiDocuments', 'Jobs']);
     expect(JSON.stringify(others)).not.toMatch(/dynamodb:|secretsmanager:/);
@@ -334,6 +353,7 @@ test('no role may make the key of an operator, and only functions that operators
   );
   expect(reaching.sort()).toEqual([
     'EventsApi ReadOperatorKeys',
+    'ExportsApi ReadOperatorKeys',
     'JobsApi ReadOperatorKeys',
     'Payments ReadOperatorKeys',
     'ReconcilingApi List',

@@ -156,7 +156,7 @@ describe('the API', () => {
     const functions = present(limited).findResources('AWS::Lambda::Function', {
       Properties: { Environment: { Variables: Match.objectLike({ TENANT_LIMIT: '{"rate":7,"burst":9}' }) } },
     });
-    expect(Object.keys(functions)).toHaveLength(5);
+    expect(Object.keys(functions)).toHaveLength(6);
   });
 
   test.each([
@@ -210,6 +210,8 @@ describe('the API', () => {
       '/v1/decisions/{proxy+}': 'ReconcilingApi',
       '/v1/annotations': 'ReconcilingApi',
       '/v1/annotations/{proxy+}': 'ReconcilingApi',
+      '/v1/exports': 'ExportsApi',
+      '/v1/exports/{proxy+}': 'ExportsApi',
       '/v1/events': 'EventsApi',
       '/v1/events/{proxy+}': 'EventsApi',
       '/v1/reports/{proxy+}': 'EventsApi',

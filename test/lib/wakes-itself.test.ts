@@ -53,7 +53,9 @@ test('a function that may send to its own source queue has Lambda’s loop detec
     'WebhooksSender',
   ]);
   const letGoOn = Object.keys(functions).filter((id) => functions[id]?.Properties.RecursiveLoop === 'Allow');
-  expect(letGoOn.sort()).toEqual(endless.sort());
+  // The writer of exports invokes itself.
+  expect(letGoOn.filter((id) => !id.startsWith('ExportsWriter')).sort()).toEqual(endless.sort());
+  expect(letGoOn).toHaveLength(endless.length + 1);
 });
 
 test('so has the sandbox, whose delayed tasks are messages to itself', () => {

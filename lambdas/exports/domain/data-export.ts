@@ -93,12 +93,18 @@ export type RequestedExport = Pick<
   | 'createdAtMs'
 >;
 
+/** The export as it begins. @param asked may also be an export in its present state */
 export function begun(asked: RequestedExport): DataExport {
+  const { tenantId, mode, id, kind, from, to, filters, fromMs, untilMs, requestedBy, fingerprint, createdAtMs } = asked;
+  const request = { kind, from, to, filters, fromMs, untilMs, requestedBy, fingerprint, createdAtMs };
   return {
-    ...asked,
+    tenantId,
+    mode,
+    id,
+    ...request,
     revision: 1,
     status: 'pending',
-    leaseExpiresAtMs: asked.createdAtMs + START_MS,
+    leaseExpiresAtMs: createdAtMs + START_MS,
     tries: 0,
     parts: [],
     nextPart: 0,

@@ -2,7 +2,6 @@ import * as z from 'zod';
 import { PUBLIC_EVENT_TYPES } from '../../events/domain/event.ts';
 import { pageLimit } from '../../http/lists.ts';
 import { day } from '../../http/range-filters.ts';
-import { wholeNumber } from '../../http/validate.ts';
 import { EXPORT_ID } from '../../kernel/ids.ts';
 import { DISPUTE_STATUSES, PAYMENT_STATUSES } from '../../payments/domain/payment.ts';
 import { ACCOUNTS } from '../../payments/domain/posting.ts';
@@ -22,7 +21,12 @@ const STATUSES: Readonly<Partial<Record<ExportKind, readonly string[]>>> = {
 };
 const ANY_STATUS = [...new Set([...PAYMENT_STATUSES, ...REFUND_STATUSES, ...DISPUTE_STATUSES])] as const;
 const amountOf = (bound: string) =>
-  wholeNumber(1, LARGEST_AMOUNT, `Only payments of this amount or ${bound}, in minor units of any currency.`);
+  z
+    .int('must be a whole number')
+    .min(1, 'must be at least 1')
+    .max(LARGEST_AMOUNT, `must be at most ${LARGEST_AMOUNT}`)
+    .optional()
+    .meta({ description: `Of \`payments\`: only those of this amount or ${bound}, in minor units of any currency.` });
 
 export const exportBody = z
   .strictObject({
@@ -62,7 +66,8 @@ export const exportBody = z
     const known = STATUSES[kind] ?? [];
     if (status !== undefined && !known.includes(status))
       refuse('status', known.length === 0 ? `is no filter of ${kind}` : `must be one of ${known.join(', ')}`);
-  });
+  })
+  .meta({ id: 'CreateExport' });
 
 export const exportsQuery = z.strictObject({
   limit: pageLimit('exports'),

@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { RegistryRow } from '../../kernel/contract/rows.ts';
+import { RegistryRow, SortKey } from '../../kernel/contract/rows.ts';
 import { KeyAttribute } from '../../kernel/contract/tables.ts';
 import type { Fingerprint } from '../../kernel/fingerprint.ts';
 import { tenantId } from '../../kernel/ids.ts';
@@ -88,7 +88,7 @@ export function parseExport(item: Item): DataExport {
 }
 
 export function placeKey(key: ExportKey): Item {
-  return { [KeyAttribute.partition]: exportsPartition(key), [KeyAttribute.sort]: `ID#${key.id}` };
+  return { [KeyAttribute.partition]: exportsPartition(key), [KeyAttribute.sort]: `${SortKey.exportId}${key.id}` };
 }
 
 export function parsePlace(item: Item): Pick<DataExport, 'createdAtMs'> {

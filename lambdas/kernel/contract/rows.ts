@@ -118,4 +118,4 @@ export const ViewsRow = {
 } as const;
 
 /** Sort keys that begin with a word. */
-export const SortKey = { transition: 'T#', activity: 'A#', run: 'RUN#' } as const;
+export const SortKey = { transition: 'T#', activity: 'A#', run: 'RUN#', exportId: 'ID#' } as const;

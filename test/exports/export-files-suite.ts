@@ -1,0 +1,65 @@
+import { beforeEach, describe, expect, test } from '@jest/globals';
+import type { ExportFiles } from '../../lambdas/exports/use/exports.ts';
+
+export interface FilesUnderTest {
+  readonly files: ExportFiles;
+  readonly text: (file: string) => Promise<string | undefined>;
+}
+
+const LARGE = 'é'.repeat(3 * 1024 * 1024);
+let made = 0;
+
+/** The contract of the files of exports. */
+export function describeExportFiles(name: string, make: () => Promise<FilesUnderTest>): void {
+  describe(`${name}: files that are made of parts`, () => {
+    let tools: FilesUnderTest;
+    let file: string;
+    beforeEach(async () => {
+      tools = await make();
+      made += 1;
+      file = `exports/ten_1/test/exp_${made}.csv`;
+    });
+
+    test('a file has the parts that are named, in their order, and is there when the upload has ended', async () => {
+      const { files, text } = tools;
+      const uploadId = await files.begin(file);
+      const first = await files.part(file, uploadId, 1, LARGE);
+      await files.part(file, uploadId, 2, 'of a writer that was taken over');
+      const last = await files.part(file, uploadId, 3, 'the end');
+      expect(await files.exists(file)).toBe(false);
+
+      expect(await files.end(file, uploadId, [first, last])).toBe(true);
+
+      expect(await files.exists(file)).toBe(true);
+      expect((await text(file)) === `${LARGE}the end`).toBe(true);
+    });
+
+    test('an upload that has ended is gone, and its file stays as it is', async () => {
+      const { files, text } = tools;
+      const uploadId = await files.begin(file);
+      const part = await files.part(file, uploadId, 1, 'a');
+      expect(await files.end(file, uploadId, [part])).toBe(true);
+      await files.end(file, uploadId, [part]);
+      await expect(files.part(file, uploadId, 2, 'b')).rejects.toThrow();
+      expect(await text(file)).toBe('a');
+    });
+
+    test('a part that was uploaded again under its number is not the part that was named', async () => {
+      const { files } = tools;
+      const uploadId = await files.begin(file);
+      const part = await files.part(file, uploadId, 1, 'a');
+      await files.part(file, uploadId, 1, 'b');
+      await expect(files.end(file, uploadId, [part])).rejects.toThrow();
+    });
+
+    test('an upload that was aborted makes no file, also when it is aborted again', async () => {
+      const { files } = tools;
+      const uploadId = await files.begin(file);
+      const part = await files.part(file, uploadId, 1, 'a');
+      await files.abort(file, uploadId);
+      await files.abort(file, uploadId);
+      expect(await files.end(file, uploadId, [part])).toBe(false);
+      expect(await files.exists(file)).toBe(false);
+    });
+  });
+}

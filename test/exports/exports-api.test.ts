@@ -1,0 +1,168 @@
+import { describe, expect, test } from '@jest/globals';
+import { parsePaymentId } from '../../lambdas/kernel/ids.ts';
+import { Api, as, dataOf, idsOf, OPERATOR_KEY, OTHER_KEY, type Reply } from '../world/api.ts';
+
+const DAY = { from: '2026-03-01', to: '2026-03-01' };
+const ENTRIES = { kind: 'entries', ...DAY };
+
+function linesOf(api: Api, made: Reply): readonly (readonly string[])[] {
+  const text = [...api.files.files].find(([name]) => name.endsWith(`${String(made.body['id'])}.csv`))?.[1] ?? '';
+  // These rows have no quotes.
+  return text
+    .split('\r\n')
+    .filter((line) => line !== '')
+    .map((line) => line.split(','));
+}
+
+/** The rows as objects, by the names of the columns. */
+function rowsOf(api: Api, made: Reply): readonly Readonly<Record<string, string>>[] {
+  const [columns = [], ...lines] = linesOf(api, made);
+  return lines.map((line) => Object.fromEntries(columns.map((name, index) => [name, line[index] ?? ''])));
+}
+
+/** A payment of 10.00 EUR with a fee and a refund, one of 5 JPY, a failed one, and one in dispute. */
+async function past(): Promise<Api> {
+  const api = new Api();
+  const first = await api.paid('a', { reference: 'order-1' });
+  const [charge] = api.processor.charges(parsePaymentId(first) as never);
+  await api.processor.inside.correct(charge?.chargeId ?? '', { fee: 59 });
+  await api.world.learn(parsePaymentId(first) as never);
+  await api.change(`${first}/refunds`, 'r', { amount: 400 });
+  await api.paid('b', { amount: 5, currency: 'JPY', reference: '=HYPERLINK(1)' });
+  await api.pay('c', { source: 'tok_declined' });
+  const disputed = await api.paid('d');
+  const [other] = api.processor.charges(parsePaymentId(disputed) as never);
+  await api.processor.inside.dispute(other?.chargeId ?? '', 100);
+  await api.world.learn(parsePaymentId(disputed) as never);
+  api.clock.advance(60_000);
+  return api;
+}
+
+describe('an export of entries', () => {
+  test('has sums that equal the balances', async () => {
+    const api = await past();
+    const made = await api.write('/v1/exports', 'e', ENTRIES);
+    expect(made.status).toBe(202);
+    const sums = new Map<string, number>();
+    for (const { account, currency, direction, amount_minor: minor } of rowsOf(api, made)) {
+      const name = `${account} ${currency} ${direction}`;
+      sums.set(name, (sums.get(name) ?? 0) + Number(minor));
+    }
+    const balances = dataOf(await api.get(`/v1/balances?at=${String(made.body['until'])}`));
+    expect(balances.length).toBeGreaterThan(4);
+    for (const { account, currency, debit, credit } of balances)
+      expect([
+        account,
+        sums.get(`${account} ${currency} debit`) ?? 0,
+        sums.get(`${account} ${currency} credit`) ?? 0,
+      ]).toEqual([account, debit, credit]);
+    expect(sums.size).toBe(balances.flatMap(({ debit, credit }) => [debit, credit]).filter((sum) => sum !== 0).length);
+  });
+
+  test('shows decimals by currency, processor, charge and reference, and no formula', async () => {
+    const api = await past();
+    const made = await api.write('/v1/exports', 'e', { ...ENTRIES, account: 'processor_clearing' });
+    const rows = rowsOf(api, made);
+    const [euros] = rows.filter(({ reference }) => reference === 'order-1');
+    expect(euros).toMatchObject({ amount: '10.00', amount_minor: '1000', currency: 'EUR', processor: 'sandbox' });
+    expect(euros?.['charge_id']).toMatch(/^ch_/);
+    const yen = rows.filter(({ currency }) => currency === 'JPY');
+    expect(yen).toMatchObject([{ amount: '5', amount_minor: '5', reference: "'=HYPERLINK(1)" }]);
+    expect(new Set(rows.map(({ account }) => account))).toEqual(new Set(['processor_clearing']));
+  });
+});
+
+test.each<[string, Readonly<Record<string, string | number>>, readonly Readonly<Record<string, string>>[]]>([
+  [
+    'payments',
+    {},
+    [{ status: 'succeeded', amount_refunded: '4.00', fee: '0.59' }, { amount: '5' }, { status: 'failed' }, {}],
+  ],
+  ['payments', { status: 'failed' }, [{ status: 'failed', amount: '10.00' }]],
+  ['payments', { amount_from: 4, amount_to: 999 }, [{ amount: '5', currency: 'JPY' }]],
+  ['payments', { currency: 'JPY' }, [{ amount: '5', currency: 'JPY' }]],
+  ['refunds', {}, [{ status: 'succeeded', amount: '4.00', amount_minor: '400', reference: 'order-1' }]],
+  ['disputes', {}, [{ status: 'open', amount: '1.00', currency: 'EUR' }]],
+  ['events', { type: 'payment.failed' }, [{ type: 'payment.failed', amount_minor: '1000' }]],
+])('an export of %s with %j has their rows', async (kind, filters, rows) => {
+  const api = await past();
+  const made = await api.write('/v1/exports', 'e', { kind, ...DAY, ...filters });
+  // Payments of the same second are sorted by id.
+  const byText = (left: object, right: object) => (JSON.stringify(left) < JSON.stringify(right) ? -1 : 1);
+  const found = rowsOf(api, made).toSorted(byText);
+  expect(found).toHaveLength(rows.length);
+  for (const row of rows) expect(found).toContainEqual(expect.objectContaining(row));
+});
+
+describe('a request for an export', () => {
+  test('is answered again with the same answer, and another one with its key is refused', async () => {
+    const api = await past();
+    const made = await api.write('/v1/exports', 'e', ENTRIES);
+    const again = await api.write('/v1/exports', 'e', ENTRIES);
+    expect([again.status, again.text]).toEqual([202, made.text]);
+    expect(again.headers['Idempotency-Replayed']).toBe('true');
+    expect((await api.write('/v1/exports', 'e', { ...ENTRIES, currency: 'EUR' })).body['code']).toBe(
+      'idempotency_key_payload_mismatch',
+    );
+    expect(api.files.files.size).toBe(1);
+  });
+
+  test.each([
+    ['to', { to: '2026-02-28' }],
+    ['to', { to: '2027-03-02' }],
+    ['account', { kind: 'payments', account: 'fees' }],
+    ['type', { type: 'payment.failed' }],
+    ['status', { status: 'succeeded' }],
+    ['status', { kind: 'disputes', status: 'needs_review' }],
+    ['amount_from', { amount_from: 1 }],
+    ['amount_to', { kind: 'payments', amount_from: 2, amount_to: 1 }],
+    ['kind', { kind: 'orders' }],
+  ])('with a wrong %s is refused: %j', async (param, body) => {
+    const refused = await new Api().write('/v1/exports', 'e', { ...ENTRIES, ...body });
+    expect([refused.status, refused.body['param']]).toEqual([400, param]);
+  });
+
+  test('whose writer does not start is written when the export is read', async () => {
+    let isAway = true;
+    const woken: string[] = [];
+    const api = new Api({
+      wake: async ({ id }) => {
+        if (isAway) throw new Error('Lambda is away');
+        woken.push(id);
+      },
+    });
+    const made = await api.write('/v1/exports', 'e', ENTRIES);
+    expect([made.status, made.body['status'], api.faults.length]).toEqual([202, 'pending', 1]);
+    const path = `/v1/exports/${String(made.body['id'])}`;
+    isAway = false;
+    await api.get(path);
+    expect(woken).toEqual([]);
+    api.clock.advance(10_000);
+    await api.get(path);
+    expect(woken).toEqual([made.body['id']]);
+  });
+});
+
+test('a completed export has a link until its file is removed', async () => {
+  const api = await past();
+  const { body } = await api.write('/v1/exports', 'e', ENTRIES);
+  const path = `/v1/exports/${String(body['id'])}`;
+  expect((await api.get(path)).body).toMatchObject({
+    status: 'completed',
+    url: expect.stringContaining(String(body['id'])),
+  });
+  api.clock.advance(8 * 24 * 60 * 60 * 1000);
+  expect((await api.get(path)).body).toMatchObject({ status: 'completed', url: null, url_expires: null });
+});
+
+test('an operator exports for a tenant, and others do not see it', async () => {
+  const api = await past();
+  api.registerKey(OTHER_KEY, { tenantId: 'ten_other' as never });
+  const headers = { ...as(OPERATOR_KEY).headers, 'Payonce-Tenant': 'ten_desk/test' };
+  const made = await api.write('/v1/exports', 'e', ENTRIES, { headers });
+  expect(made.body).toMatchObject({ requested_by: 'Ada Example' });
+  expect(rowsOf(api, made).length).toBeGreaterThan(5);
+  expect(idsOf(await api.get('/v1/exports'))).toEqual([made.body['id']]);
+  expect(idsOf(await api.get('/v1/exports', as(OTHER_KEY)))).toEqual([]);
+  expect((await api.get(`/v1/exports/${String(made.body['id'])}`, as(OTHER_KEY))).status).toBe(404);
+});

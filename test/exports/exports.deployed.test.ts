@@ -1,0 +1,125 @@
+import { beforeAll, expect, test } from '@jest/globals';
+import { ALL_SCOPES } from '../../lambdas/kernel/contract/api.ts';
+import type { TenantId } from '../../lambdas/kernel/ids.ts';
+import { documentClient } from '../../lambdas/kernel/platform/document-client.ts';
+import { systemClock, systemEntropy } from '../../lambdas/kernel/platform/platform.ts';
+import { TenantAdministration } from '../../lambdas/tenants/store/tenant-administration.ts';
+import { bookPartition, bookPlace } from '../../lambdas/views/domain/lists.ts';
+import type { BookEntry, ViewRow } from '../../lambdas/views/domain/views.ts';
+import { DynamoDbViews } from '../../lambdas/views/store/dynamodb-views.ts';
+import type { LocalAws } from '../../local/local-aws.ts';
+import { signalProcess } from '../../local/processes.ts';
+import { stackOutput } from '../events/event-listener.ts';
+import { paymentIdFor } from '../payments/payment-fixtures.ts';
+import { ApiClient } from '../support/api-client.ts';
+import { workersOf } from '../support/lambda-workers.ts';
+import { dynamoDbClient, localAws } from '../support/local-aws.ts';
+import { whole } from '../support/prove.ts';
+import { until } from '../support/until.ts';
+
+/** Sets of two postings: 100,000 rows and four parts, and two parts here. */
+const SETS = whole(50_000, { slice: 20_000 });
+const AT_ONCE = 64;
+const PAYMENTS = 4;
+
+let aws: LocalAws;
+let api: ApiClient;
+let tenant: TenantId;
+
+beforeAll(async () => {
+  aws = localAws();
+  const administration = new TenantAdministration(documentClient(dynamoDbClient()), aws.tables, 'test');
+  tenant = await administration.createTenant('Exports');
+  const named = { name: 'Test', tenantId: tenant, mode: 'test', scopes: ALL_SCOPES } as const;
+  api = new ApiClient(aws, await administration.createApiKey(named));
+});
+
+const get = async (path: string) => (await api.send('GET', path)).json;
+
+/** Writes rows of the books as the projector does, without payments: the Views are what is read. */
+async function writeBooks(count: number, fromMs: number): Promise<void> {
+  const pacing = { clock: systemClock, entropy: systemEntropy };
+  const views = new DynamoDbViews(documentClient(dynamoDbClient()), aws.tables.views, pacing);
+  const owner = { tenantId: tenant, mode: 'test' as const };
+  const rowAt = (index: number): ViewRow => {
+    const paymentId = paymentIdFor(`${tenant}-${index}`);
+    const leg = { amountMinor: 1 + (index % 1_000), currency: 'EUR' };
+    const set: BookEntry = {
+      occurredAtMs: fromMs + index,
+      paymentId,
+      sequence: 2,
+      type: 'payment.completed',
+      legs: [
+        { ...leg, account: 'processor_clearing', direction: 'debit', leg: 0 },
+        { ...leg, account: 'merchant_payable', direction: 'credit', leg: 1 },
+      ],
+    };
+    const key = { partition: bookPartition(owner, 'all', paymentId), sort: bookPlace(set) };
+    return { ...key, chainId: paymentId, sequence: 2, body: JSON.stringify(set) };
+  };
+  for (let begin = 0; begin < count; begin += AT_ONCE) {
+    const some = Array.from({ length: Math.min(AT_ONCE, count - begin) }, (_, index) => rowAt(begin + index));
+    await Promise.all(some.map((row) => views.put([row])));
+  }
+}
+
+test('an export whose writer is killed is complete, and its entries have the sums of the balances', async () => {
+  for (let index = 0; index < PAYMENTS; index += 1)
+    await api.pay({ key: `export-${index}`, body: { reference: `=order-${index}` } });
+  await until(async () => ((await get('/v1/events?limit=100'))['data'] as unknown[]).length >= PAYMENTS || undefined);
+  const yesterdayMs = Date.now() - 24 * 60 * 60 * 1000;
+  await writeBooks(SETS, yesterdayMs);
+  // The export takes in what happened before its second.
+  await until(async () => Date.now() % 1000 > 900 || undefined);
+  await until(async () => Date.now() % 1000 < 500 || undefined);
+  const body = { kind: 'entries', from: dayOf(yesterdayMs), to: dayOf(Date.now()) };
+  const made = await api.send('POST', '/v1/exports', {
+    headers: { 'content-type': 'application/json', 'idempotency-key': 'export' },
+    body: JSON.stringify(body),
+  });
+  expect([made.status, made.json['status']]).toEqual([202, 'pending']);
+  const path = `/v1/exports/${String(made.json['id'])}`;
+
+  // It shows its progress, and is killed in the middle.
+  const progress = await until(async () => {
+    const { rows, status } = await get(path);
+    return Number(rows) > 0 || status === 'completed' ? { rows: Number(rows), status } : undefined;
+  });
+  expect(progress.status).toBe('running');
+  expect(progress.rows).toBeLessThan(2 * SETS);
+  const workers = workersOf(await stackOutput('service', 'exportWriterFunction'));
+  expect(workers.length).toBeGreaterThan(0);
+  for (const worker of workers) signalProcess(worker, 'SIGKILL');
+
+  const done = await until(async () => {
+    const found = await get(path);
+    return found['status'] === 'completed' || found['status'] === 'failed' ? found : undefined;
+  });
+  expect(done).toMatchObject({ status: 'completed', rows: 2 * SETS + 2 * PAYMENTS });
+
+  const text = await (await fetch(String(done['url']))).text();
+  const [columns = [], ...lines] = text
+    .trimEnd()
+    .split('\r\n')
+    .map((line) => line.split(','));
+  expect(lines).toHaveLength(2 * SETS + 2 * PAYMENTS);
+  expect(new Set(lines.map((line) => line.slice(0, 6).join())).size).toBe(lines.length);
+  const place = (name: string) => columns.indexOf(name);
+  const sums = new Map<string, number>();
+  for (const line of lines) {
+    const name = [line[place('account')], line[place('currency')], line[place('direction')]].join(' ');
+    sums.set(name, (sums.get(name) ?? 0) + Number(line[place('amount_minor')]));
+  }
+  const balances = (await get(`/v1/balances?at=${String(made.json['until'])}`))['data'] as Record<string, unknown>[];
+  expect(balances.length).toBeGreaterThan(1);
+  for (const { account, currency, debit, credit } of balances) {
+    const summed = ['debit', 'credit'].map((direction) => sums.get(`${account} ${currency} ${direction}`) ?? 0);
+    expect([account, ...summed]).toEqual([account, debit, credit]);
+  }
+  expect(text).not.toMatch(/(?:^|,)[=+\-@]/m);
+  expect(text).toContain("'=order-0");
+}, 1_200_000);
+
+function dayOf(ms: number): string {
+  return new Date(ms).toISOString().slice(0, 'YYYY-MM-DD'.length);
+}

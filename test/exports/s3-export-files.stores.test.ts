@@ -1,0 +1,34 @@
+import { CreateBucketCommand, GetObjectCommand, S3Client } from '@aws-sdk/client-s3';
+import { beforeAll, expect, test } from '@jest/globals';
+import { linkTo, S3ExportFiles } from '../../lambdas/exports/store/s3-export-files.ts';
+import { CREDENTIALS } from '../../local/emulator-environment.ts';
+import { localAws } from '../support/local-aws.ts';
+import { describeExportFiles } from './export-files-suite.ts';
+
+const bucket = `export-suite-${process.pid}`;
+let client: S3Client;
+
+beforeAll(async () => {
+  const { awsEndpoint: endpoint, region } = localAws();
+  client = new S3Client({ endpoint, region, credentials: CREDENTIALS, forcePathStyle: true });
+  await client.send(new CreateBucketCommand({ Bucket: bucket }));
+});
+
+describeExportFiles('S3', async () => ({
+  files: new S3ExportFiles(client, bucket),
+  text: async (Key) => (await client.send(new GetObjectCommand({ Bucket: bucket, Key }))).Body?.transformToString(),
+}));
+
+test('a link opens its file without credentials, and no other file', async () => {
+  const files = new S3ExportFiles(client, bucket);
+  const file = 'exports/ten_1/test/exp_linked.csv';
+  const uploadId = await files.begin(file);
+  await files.end(file, uploadId, [await files.part(file, uploadId, 1, 'a,b\r\n')]);
+  const asked = { file, savedAs: 'entries-2026-03-01.csv', lifetimeSeconds: 900, nowMs: Date.now() };
+  const link = await linkTo(client, bucket, asked);
+
+  const answer = await fetch(link);
+  expect([answer.status, await answer.text()]).toEqual([200, 'a,b\r\n']);
+  expect(link).toContain('X-Amz-Expires=900');
+  expect(link).toContain(encodeURIComponent('attachment; filename="entries-2026-03-01.csv"'));
+});
