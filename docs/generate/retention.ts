@@ -1,3 +1,4 @@
+import { FILE_DAYS } from '../../lambdas/exports/contract.ts';
 import { REPLAY_HORIZON_DAYS } from '../../lambdas/kernel/contract/events.ts';
 import { RETENTION_HOURS } from '../../lambdas/kernel/contract/retention.ts';
 import { RECORDS_KEPT_DAYS } from '../../lambdas/once/domain/idempotency.ts';
@@ -75,6 +76,11 @@ const KEPT: readonly { readonly what: string; readonly kept: string; readonly wh
     what: 'Objects of the archive (setting `archive`)',
     kept: `locked for ${DEFAULTS.archiveYears} years (\`archiveYears\`), and not deleted after that`,
     why: 'no rule deletes them; `archiveColdAfterDays` moves them to a cheaper class',
+  },
+  {
+    what: 'Files of exports, and the rows that describe them',
+    kept: `files ${FILE_DAYS} days, rows for ever`,
+    why: 'a file can be made again; the row is the record of its request',
   },
   {
     what: 'Records that the archiver could not read or write',

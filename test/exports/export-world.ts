@@ -119,7 +119,7 @@ export function watched(tools: WriteExportTools, { at }: Calls): WriteExportTool
       return result;
     };
   const { exports, files, rows, wake } = tools;
-  const { columns, page } = rows.entries;
+  const { entries } = rows;
   return {
     ...tools,
     exports: {
@@ -137,7 +137,7 @@ export function watched(tools: WriteExportTools, { at }: Calls): WriteExportTool
       exists: through('exists', (file) => files.exists(file)),
       abort: through('abort', (...upload) => files.abort(...upload)),
     },
-    rows: { ...rows, entries: { columns, page: through('page', page) } },
+    rows: { ...rows, entries: { ...entries, page: through('page', (asked, after) => entries.page(asked, after)) } },
     wake: through('wake', wake),
   };
 }

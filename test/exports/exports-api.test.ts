@@ -53,8 +53,8 @@ describe('an export of entries', () => {
     for (const { account, currency, debit, credit } of balances)
       expect([
         account,
-        sums.get(`${account} ${currency} debit`) ?? 0,
-        sums.get(`${account} ${currency} credit`) ?? 0,
+        sums.get([account, currency, 'debit'].join(' ')) ?? 0,
+        sums.get([account, currency, 'credit'].join(' ')) ?? 0,
       ]).toEqual([account, debit, credit]);
     expect(sums.size).toBe(balances.flatMap(({ debit, credit }) => [debit, credit]).filter((sum) => sum !== 0).length);
   });

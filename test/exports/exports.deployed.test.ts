@@ -113,7 +113,7 @@ test('an export whose writer is killed is complete, and its entries have the sum
   const balances = (await get(`/v1/balances?at=${String(made.json['until'])}`))['data'] as Record<string, unknown>[];
   expect(balances.length).toBeGreaterThan(1);
   for (const { account, currency, debit, credit } of balances) {
-    const summed = ['debit', 'credit'].map((direction) => sums.get(`${account} ${currency} ${direction}`) ?? 0);
+    const summed = ['debit', 'credit'].map((direction) => sums.get([account, currency, direction].join(' ')) ?? 0);
     expect([account, ...summed]).toEqual([account, debit, credit]);
   }
   expect(text).not.toMatch(/(?:^|,)[=+\-@]/m);

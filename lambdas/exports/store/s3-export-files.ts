@@ -3,6 +3,7 @@ import {
   AbortMultipartUploadCommand,
   CompleteMultipartUploadCommand,
   CreateMultipartUploadCommand,
+  GetObjectCommand,
   HeadObjectCommand,
   NotFound,
   S3Client,
@@ -113,11 +114,7 @@ export async function linkTo(client: S3Client, bucket: string, asked: FileLink):
     config.credentials(),
     config.region(),
   ]);
-  const endpoint = await config.endpoint?.();
-  const host =
-    endpoint === undefined
-      ? `s3.${region}.amazonaws.com`
-      : `${endpoint.hostname}${endpoint.port === undefined ? '' : `:${endpoint.port}`}`;
+  const { protocol, host, path } = await addressOf(client, bucket, asked.file);
   const day = new Date(asked.nowMs).toISOString().replaceAll(/[-:]|\.\d{3}/g, '');
   const scope = `${day.slice(0, 8)}/${region}/s3/aws4_request`;
   const query = [
@@ -131,7 +128,6 @@ export async function linkTo(client: S3Client, bucket: string, asked: FileLink):
   ]
     .map(([name = '', value = '']) => `${escaped(name)}=${escaped(value)}`)
     .join('&');
-  const path = `/${[bucket, ...asked.file.split('/')].map(escaped).join('/')}`;
   const canonical = ['GET', path, query, `host:${host}`, '', 'host', 'UNSIGNED-PAYLOAD'].join('\n');
   const digest = createHash('sha256').update(canonical).digest('hex');
   const text = ['AWS4-HMAC-SHA256', day, scope, digest].join('\n');
@@ -139,7 +135,34 @@ export async function linkTo(client: S3Client, bucket: string, asked: FileLink):
   const key = scope.split('/').reduce<string | Buffer>(keyed, `AWS4${secretAccessKey}`);
   invariant(Buffer.isBuffer(key), 'a scope has parts');
   const signature = keyed(key, text).toString('hex');
-  return `${endpoint?.protocol ?? 'https:'}//${host}${path}?${query}&X-Amz-Signature=${signature}`;
+  return `${protocol}//${host}${path}?${query}&X-Amz-Signature=${signature}`;
+}
+
+interface Address {
+  readonly protocol: string;
+  /** With the port, unless it is that of the protocol. */
+  readonly host: string;
+  /** Encoded. */
+  readonly path: string;
+}
+
+/** The address of a file, as the client would call it. Nothing is sent. */
+async function addressOf(client: S3Client, Bucket: string, Key: string): Promise<Address> {
+  const command = new GetObjectCommand({ Bucket, Key });
+  let found: Address | undefined;
+  command.middlewareStack.add(
+    () =>
+      async ({ request }) => {
+        const { protocol, hostname, port, path } = request as Address & { hostname: string; port?: number };
+        found = { protocol, host: port === undefined ? hostname : `${hostname}:${port}`, path };
+        return { output: { $metadata: {} }, response: {} };
+      },
+    // The address is known then, and the request is not signed yet.
+    { step: 'build', name: 'address', priority: 'high' },
+  );
+  await client.send(command);
+  invariant(found !== undefined, 'a request has an address');
+  return found;
 }
 
 /** As AWS encodes: every byte except the unreserved characters of RFC 3986. */

@@ -114,13 +114,13 @@ class Writer {
   /** Reads the rows of one part, uploads them, and saves the place that was reached. */
   async #part(uploadId: string): Promise<void> {
     const { rows, files, clock, partLength = PART_LENGTH } = this.#tools;
-    const { columns, page } = rows[this.mine.kind];
-    const lines = this.mine.parts.length === 0 ? [csvLine(columns)] : [];
+    const source = rows[this.mine.kind];
+    const lines = this.mine.parts.length === 0 ? [csvLine(source.columns)] : [];
     let length = 0;
     let count = this.mine.rows;
     let next = this.mine.cursor;
     do {
-      const found = await page(this.mine, next);
+      const found = await source.page(this.mine, next);
       const read = found.rows.map(csvLine);
       for (const line of read) length += line.length;
       lines.push(...read);
