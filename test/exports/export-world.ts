@@ -38,7 +38,7 @@ export function requested(id: string, changes: Partial<RequestedExport> = {}): R
 }
 
 /** Numbered rows. */
-export function numbered(count: number): AllExportRows {
+function numbered(count: number): AllExportRows {
   const page = async (_asked: unknown, after: string | undefined): Promise<ExportPage> => {
     const begin = Number(after ?? 0);
     const end = Math.min(begin + PAGE, count);

@@ -15,7 +15,7 @@ export interface WriteExportTools {
 }
 
 /** S3 takes parts of 5 MiB or more, except the last one. A character has one byte or more. */
-export const PART_LENGTH = 5 * 1024 * 1024;
+const PART_LENGTH = 5 * 1024 * 1024;
 /** Parts of one export: 5 GB, and 100 kB in its row, which can have 400 kB. */
 const MAX_PARTS = 1_000;
 /** A page of rows takes seconds. A writer that is late in spite of that can save nothing more. Milliseconds. */
