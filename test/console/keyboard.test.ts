@@ -1,0 +1,90 @@
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import type { Page } from 'playwright-core';
+import { HAS_BROWSER } from '../client/browser.ts';
+import { Api, dataOf, OPERATOR_KEY } from '../world/api.ts';
+import { accessible, BuiltConsole, ConsoleInBrowser } from './console-in-browser.ts';
+
+const MANY = 1_000;
+const MOST_TABS = 60;
+
+// The package of the browser has none for other platforms.
+(HAS_BROWSER ? describe : describe.skip)('without a mouse, and with many rows', () => {
+  let built: BuiltConsole;
+  let shown: ConsoleInBrowser;
+  beforeAll(async () => {
+    built = await BuiltConsole.build();
+    shown = await ConsoleInBrowser.start(built);
+  });
+  afterAll(async () => {
+    shown.stop();
+    await built.remove();
+  });
+  beforeEach(() => shown.begin());
+  afterEach(() => shown.kill());
+
+  /** Presses Tab until the focus is on what has this text or label. */
+  async function tabTo(page: Page, name: string): Promise<void> {
+    for (let tabs = 0; tabs < MOST_TABS; tabs += 1) {
+      await page.keyboard.press('Tab');
+      if ((await focused(page)).startsWith(name)) return;
+    }
+    throw new Error(`the focus did not come to ${name}`);
+  }
+
+  function focused(page: Page): Promise<string> {
+    return page.evaluate<string>(`(({ activeElement: at }) => (at.labels?.[0] ?? at).textContent.trim())(document)`);
+  }
+
+  test('an operator signs in, finds a payment and annotates it by the keyboard alone', async () => {
+    const api = new Api();
+    shown.api = api;
+    const id = await api.paid('k');
+    const page = await shown.opened();
+    await page.getByRole('button', { name: 'Sign in' }).waitFor();
+    await tabTo(page, 'Operator’s key');
+    await page.keyboard.type(OPERATOR_KEY);
+    await page.keyboard.press('Enter');
+    await page.getByRole('navigation').waitFor();
+    await tabTo(page, 'Payments');
+    await page.keyboard.press('Enter');
+    await page.getByLabel('Payment id').waitFor();
+    await tabTo(page, 'Payment id');
+    await page.keyboard.type(id);
+    await page.keyboard.press('Enter');
+    await page.getByRole('heading', { name: 'What happened' }).waitFor();
+    await tabTo(page, 'Annotate');
+    await page.keyboard.press('Enter');
+    await page.getByRole('dialog', { name: 'Annotate' }).waitFor();
+    await page.keyboard.press('Escape');
+    await page.getByRole('dialog', { name: 'Annotate' }).waitFor({ state: 'detached' });
+    expect(await focused(page)).toBe('Annotate');
+    await page.keyboard.press('Enter');
+    await page.getByRole('dialog', { name: 'Annotate' }).waitFor();
+    expect(await focused(page)).toBe('Explanation');
+    await page.keyboard.type('Told by telephone');
+    await page.keyboard.press('Enter');
+    await page.getByText('The annotation was added.').waitFor();
+    expect(dataOf(await api.get(`/v1/annotations?payment=${id}`))).toMatchObject([{ reason: 'Told by telephone' }]);
+    expect(shown.violations).toEqual([]);
+  });
+
+  test(`a list of ${MANY} rows is shown page by page, and each row leads to its payment`, async () => {
+    const api = new Api();
+    shown.api = api;
+    for (let count = 0; count < MANY; count += 1) await api.paid(`k${count}`);
+    const page = await shown.signedIn();
+    await page.goto(`${shown.url}/#/payments?tenant=ten_desk&mode=test`);
+    const rows = page.getByRole('region', { name: 'Payments found' }).getByRole('row');
+    await rows.nth(1).waitFor();
+    for (const more = page.getByRole('button', { name: 'More' }); (await more.count()) > 0; ) {
+      const before = await rows.count();
+      await more.click();
+      await rows.nth(before).waitFor();
+    }
+    expect(await rows.count()).toBe(MANY + 1);
+    await accessible(page);
+    await rows.nth(MANY).getByRole('link').click();
+    await page.getByRole('heading', { name: 'What happened' }).waitFor();
+    expect(shown.violations).toEqual([]);
+  });
+});
