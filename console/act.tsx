@@ -11,6 +11,8 @@ interface Field {
   readonly isWhole?: true;
   /** A day in UTC, which the API gets as Unix seconds. */
   readonly isDay?: true;
+  /** A day, which the API gets as it is written. */
+  readonly isDate?: true;
   /** Words with spaces between them. */
   readonly isList?: true;
 }
@@ -202,7 +204,7 @@ function bodyOf(fields: readonly Field[], values: Values): Readonly<Record<strin
 }
 
 function Asked({
-  field: { name, label, choices, isOptional, isWhole, isDay },
+  field: { name, label, choices, isOptional, isWhole, isDay, isDate },
   value,
   change,
 }: {
@@ -217,7 +219,7 @@ function Asked({
       {choices === undefined ? (
         <input
           {...given}
-          {...(isDay === true ? { type: 'date' as const } : {})}
+          {...(isDay === true || isDate === true ? { type: 'date' as const } : {})}
           inputMode={isWhole === true ? 'numeric' : 'text'}
           onInput={({ currentTarget }) => change(currentTarget.value)}
         />

@@ -3,6 +3,7 @@ import { useEffect, useState } from 'preact/hooks';
 import type { Api } from './api.ts';
 import { Session } from './parts.tsx';
 import { Books } from './screens/books.tsx';
+import { Exports } from './screens/exports.tsx';
 import { Inspector, Operation } from './screens/inspector.tsx';
 import { Keys } from './screens/keys.tsx';
 import { Activity, Approvals, Differences, Jobs, Runs, Tenants } from './screens/lists.tsx';
@@ -19,6 +20,7 @@ const SCREENS = [
   ['waiting', 'Waiting for work', Waiting],
   ['payments', 'Payments', Payments],
   ['books', 'Books', Books],
+  ['exports', 'Exports', Exports],
   ['differences', 'Differences', Differences],
   ['approvals', 'Approvals', Approvals],
   ['webhooks', 'Webhooks', Webhooks],

@@ -2,6 +2,7 @@ import type { Schemas } from '../api.ts';
 import { type Filter, Filters } from '../filters.tsx';
 import { List, Loaded, Table, useRead } from '../parts.tsx';
 import { money, time } from '../show.ts';
+import { ExportShown } from './exports.tsx';
 import { About } from './waiting.tsx';
 
 type Balance = Schemas['Balance'];
@@ -96,6 +97,14 @@ function Entries({ tenant, filters }: { readonly tenant: string; readonly filter
   return (
     <>
       <h2>Entries</h2>
+      <ExportShown
+        tenant={tenant}
+        kind="entries"
+        from={filters.get('from') ?? undefined}
+        to={filters.get('to') ?? undefined}
+        filters={Object.fromEntries([...asked].filter(([name]) => name === 'account' || name === 'currency'))}
+        because={asked.has('payment') ? 'An export is of all payments.' : undefined}
+      />
       <List<Entry>
         label="Entries"
         path={`/v1/ledger/entries?${asked.toString()}${asked.size === 0 ? '' : '&'}limit=100`}

@@ -2,6 +2,7 @@ import type { Schemas } from '../api.ts';
 import { type Filter, Filters } from '../filters.tsx';
 import { List } from '../parts.tsx';
 import { money, time } from '../show.ts';
+import { dayText, ExportShown } from './exports.tsx';
 import { Lookup } from './payment.tsx';
 import { About } from './waiting.tsx';
 
@@ -52,19 +53,41 @@ export function Payments({ filters }: { readonly filters: URLSearchParams }) {
         <Filters screen="payments" act="Search" filters={filters} fields={FIELDS} />
       </details>
       {filters.has('tenant') && (
-        <List<Row>
-          label="Payments found"
-          {...searched(filters)}
-          none="No payment matches."
-          columns={[
-            { title: 'Payment', of: ({ id }) => <About id={id} /> },
-            { title: 'Status', of: ({ status }) => status },
-            { title: 'Amount', isNumber: true, of: ({ amount, currency }) => money(amount, currency) },
-            { title: 'Reference', of: ({ reference }) => reference ?? '–' },
-            { title: 'Created', of: ({ created }) => time(created) },
-          ]}
-        />
+        <>
+          <Csv filters={filters} />
+          <List<Row>
+            label="Payments found"
+            {...searched(filters)}
+            none="No payment matches."
+            columns={[
+              { title: 'Payment', of: ({ id }) => <About id={id} /> },
+              { title: 'Status', of: ({ status }) => status },
+              { title: 'Amount', isNumber: true, of: ({ amount, currency }) => money(amount, currency) },
+              { title: 'Reference', of: ({ reference }) => reference ?? '–' },
+              { title: 'Created', of: ({ created }) => time(created) },
+            ]}
+          />
+        </>
       )}
     </>
+  );
+}
+
+/** All rows that the search finds, as a file. */
+function Csv({ filters }: { readonly filters: URLSearchParams }) {
+  const taken = ['status', 'currency', 'amount_from', 'amount_to'].flatMap<[string, string | number]>((name) => {
+    const value = filters.get(name);
+    return value === null ? [] : [[name, name.startsWith('amount') ? Number(value) : value]];
+  });
+  const others = ['reference', 'charge_id', 'email'].filter((name) => filters.has(name));
+  return (
+    <ExportShown
+      tenant={`${filters.get('tenant')}/${filters.get('mode') ?? 'live'}`}
+      kind="payments"
+      from={dayText(filters.get('created_from'))}
+      to={dayText(filters.get('created_to'), 1)}
+      filters={Object.fromEntries(taken)}
+      because={others.length === 0 ? undefined : `An export cannot be filtered by ${others.join(', ')}.`}
+    />
   );
 }

@@ -54,6 +54,7 @@ import { accessible, BuiltConsole, ConsoleInBrowser, picture } from './console-i
     await page.getByRole('region', { name: 'Entries' }).getByText('merchant_payable').waitFor();
     await accessible(page);
     await picture(page, 'books', 620);
+    await page.getByText('Choose the days first.').waitFor();
     await page.getByLabel('Entries on the account').selectOption('processor_clearing');
     await page.getByLabel('Balances before').fill('2020-01-01');
     await page.getByRole('button', { name: 'Show' }).click();
@@ -62,6 +63,33 @@ import { accessible, BuiltConsole, ConsoleInBrowser, picture } from './console-i
     await page.getByRole('region', { name: 'Entries' }).waitFor();
     expect(await page.getByRole('region', { name: 'Entries' }).getByText('merchant_payable').count()).toBe(0);
     expect(dataOf(await api.get('/v1/ledger/entries'))).toHaveLength(2);
+    expect(shown.violations).toEqual([]);
+  });
+
+  test('what a search of payments finds is exported once by a double click, and its file has a link', async () => {
+    const api = new Api();
+    shown.api = api;
+    const id = await api.paid('k1');
+    await api.paid('k2', { source: 'tok_decline' });
+    api.clock.advance(60_000);
+    const page = await shown.signedIn();
+    const days = `created_from=${Date.parse('2026-03-01') / 1000}&created_to=${Date.parse('2026-03-03') / 1000}`;
+    await page.goto(`${shown.url}/#/payments?tenant=ten_desk&mode=test&status=succeeded&${days}`);
+    await page.getByRole('button', { name: 'Export as CSV' }).click();
+    const dialog = page.getByRole('dialog', { name: 'Export as CSV' });
+    await dialog.getByText('from 2026-03-01 to 2026-03-02').waitFor();
+    await dialog.getByRole('button', { name: 'Export as CSV' }).dblclick();
+    await dialog.getByRole('link').waitFor();
+    await accessible(page);
+    await dialog.getByRole('link').click();
+    const link = page.getByRole('link', { name: 'Download the file' });
+    await link.waitFor();
+    expect(await link.getAttribute('href')).toMatch(/^https?:/);
+    await accessible(page);
+    const [file = ''] = [...api.files.files.values()];
+    expect(file.trimEnd().split('\r\n')).toHaveLength(2);
+    expect(file).toContain(id);
+    expect(shown.written).toEqual(['POST /v1/exports']);
     expect(shown.violations).toEqual([]);
   });
 });

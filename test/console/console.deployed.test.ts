@@ -15,6 +15,7 @@ import { accessible, loaded } from './console-in-browser.ts';
 const SCRIPT = '<img src=x onerror="document.title=1">';
 const SCREENS = [
   'Overview',
+  'Exports',
   'Differences',
   'Approvals',
   'Webhooks',

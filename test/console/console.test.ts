@@ -284,6 +284,7 @@ describe('the files of the console', () => {
       'Waiting for work',
       'Payments',
       'Books',
+      'Exports',
       'Differences',
       'Approvals',
       'Webhooks',
