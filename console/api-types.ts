@@ -1750,7 +1750,7 @@ export interface components {
             /** @description The place in the chain, from 1, without gaps. */
             sequence: number;
             /** @enum {string} */
-            action: "api_key.created" | "api_key.rolled" | "api_key.revoked" | "limit.changed" | "correction.made" | "decision.made" | "annotation.made" | "approval.requested" | "approval.rejected" | "payment.erased" | "order.erased" | "webhook_endpoint.created" | "webhook_endpoint.updated" | "webhook_endpoint.secret_rotated" | "webhook_endpoint.deleted" | "webhooks.replay_requested" | "webhooks.resend_requested" | "tenant.created" | "operator_key.created" | "operator_key.rolled" | "operator_key.revoked" | "job.run_requested" | "letters.redrive_started" | "events.redrive_started" | "events.republish_started" | "views.rebuild_started" | "tables.recovery_started" | "row.put_back" | "settings.seen";
+            action: "api_key.created" | "api_key.rolled" | "api_key.revoked" | "limit.changed" | "correction.made" | "decision.made" | "annotation.made" | "approval.requested" | "approval.rejected" | "payment.erased" | "order.erased" | "webhook_endpoint.created" | "webhook_endpoint.updated" | "webhook_endpoint.secret_rotated" | "webhook_endpoint.deleted" | "webhooks.replay_requested" | "webhooks.resend_requested" | "export.requested" | "tenant.created" | "operator_key.created" | "operator_key.rolled" | "operator_key.revoked" | "job.run_requested" | "letters.redrive_started" | "events.redrive_started" | "events.republish_started" | "views.rebuild_started" | "tables.recovery_started" | "row.put_back" | "settings.seen";
             caused_by: components["schemas"]["Actor"];
             /** @description The ids of what was acted on, the most specific first: a correction and its payment. */
             about: string[];
@@ -2099,7 +2099,7 @@ export interface components {
                 sequence: number | null;
                 activity: string;
                 /** @enum {string} */
-                action: "api_key.created" | "api_key.rolled" | "api_key.revoked" | "limit.changed" | "correction.made" | "decision.made" | "annotation.made" | "approval.requested" | "approval.rejected" | "payment.erased" | "order.erased" | "webhook_endpoint.created" | "webhook_endpoint.updated" | "webhook_endpoint.secret_rotated" | "webhook_endpoint.deleted" | "webhooks.replay_requested" | "webhooks.resend_requested" | "tenant.created" | "operator_key.created" | "operator_key.rolled" | "operator_key.revoked" | "job.run_requested" | "letters.redrive_started" | "events.redrive_started" | "events.republish_started" | "views.rebuild_started" | "tables.recovery_started" | "row.put_back" | "settings.seen";
+                action: "api_key.created" | "api_key.rolled" | "api_key.revoked" | "limit.changed" | "correction.made" | "decision.made" | "annotation.made" | "approval.requested" | "approval.rejected" | "payment.erased" | "order.erased" | "webhook_endpoint.created" | "webhook_endpoint.updated" | "webhook_endpoint.secret_rotated" | "webhook_endpoint.deleted" | "webhooks.replay_requested" | "webhooks.resend_requested" | "export.requested" | "tenant.created" | "operator_key.created" | "operator_key.rolled" | "operator_key.revoked" | "job.run_requested" | "letters.redrive_started" | "events.redrive_started" | "events.republish_started" | "views.rebuild_started" | "tables.recovery_started" | "row.put_back" | "settings.seen";
                 caused_by: components["schemas"]["Actor"];
                 about: string[];
             } & {

@@ -41,7 +41,10 @@ export class Exports extends Construct {
       folder: 'exports',
       timeout: Duration.seconds(PAYMENTS_TIMEOUT_SECONDS),
       memoryMb,
-      environment: { [Environment.registryTable]: data.registry.tableName },
+      environment: {
+        [Environment.ledgerTable]: data.ledger.table.tableName,
+        [Environment.registryTable]: data.registry.tableName,
+      },
     });
     api.tell({
       [ExportsEnvironment.bucket]: data.exports.bucket.bucketName,
@@ -49,6 +52,7 @@ export class Exports extends Construct {
     });
     data.registry.grantAuthenticate(api);
     data.registry.grantIdentifyOperators(api);
+    data.ledger.grantRecordActivity(api);
     const actions = ['dynamodb:GetItem', 'dynamodb:Query', 'dynamodb:PutItem'];
     data.registry.grantRows(api, 'RequestExports', actions, [RegistryRow.export, RegistryRow.openExports]);
     api.allow('StartWriter', 'lambda:InvokeFunction', this.writer.function.functionArn);

@@ -9,6 +9,7 @@ const OWN_NAME = 'AWS_LAMBDA_FUNCTION_NAME';
 const bucket = z.string('is not set').min(3, 'must be the name of a bucket');
 const functionName = z.string('is not set').min(1, 'must be the name of a function');
 const api = z.object({
+  [Environment.ledgerTable]: tableName,
   [Environment.registryTable]: tableName,
   [ExportsEnvironment.bucket]: bucket,
   [ExportsEnvironment.writer]: functionName,
@@ -25,6 +26,7 @@ const writer = z.object({
 export function readExportsConfig(environment: Variables) {
   const data = readVariables(api, environment);
   return {
+    ledgerTable: data[Environment.ledgerTable],
     registryTable: data[Environment.registryTable],
     bucket: data[ExportsEnvironment.bucket],
     writer: data[ExportsEnvironment.writer],

@@ -25,7 +25,7 @@ export function wire(platform: Platform & Buckets & Functions, _runner: Operatio
   const pacing = { clock, entropy };
   const telemetry = standardTelemetry('export-writer', platform.instruments);
   const tools = {
-    exports: new DynamoDbExports(documents, tables.registry, pacing),
+    exports: new DynamoDbExports(documents, tables, pacing),
     files: new S3ExportFiles(platform.s3(), bucket),
     rows: exportRows({
       views: new DynamoDbViews(documents, viewsTable, pacing),

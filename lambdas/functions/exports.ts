@@ -20,12 +20,12 @@ export const handler = idempotently(
 
 export function wire(platform: Platform & Buckets & Functions, runner: OperationRunner) {
   const { documents, clock, entropy, digest } = platform;
-  const { registryTable, bucket, writer } = readExportsConfig(platform.variables);
+  const { registryTable, ledgerTable, bucket, writer } = readExportsConfig(platform.variables);
   const pacing = { clock, entropy };
   const telemetry = standardTelemetry('exports', platform.instruments);
   const s3 = platform.s3();
   return authenticatedApi(EXPORT_ROUTES, {
-    exports: new DynamoDbExports(documents, registryTable, pacing),
+    exports: new DynamoDbExports(documents, { registry: registryTable, ledger: ledgerTable }, pacing),
     wake: lambdaWriters(platform.lambda(), writer),
     link: (asked) =>
       linkTo(s3, bucket, {

@@ -1,11 +1,14 @@
 import { csvLine } from '../../lambdas/exports/domain/csv.ts';
 import { begun, type ExportKey, fileOf, type RequestedExport } from '../../lambdas/exports/domain/data-export.ts';
 import { DynamoDbExports } from '../../lambdas/exports/store/dynamodb-exports.ts';
-import type { AllExportRows, ExportPage } from '../../lambdas/exports/use/exports.ts';
+import { parseOpen } from '../../lambdas/exports/store/export-items.ts';
+import type { AllExportRows, ExportPage, MadeExport } from '../../lambdas/exports/use/exports.ts';
 import { type WriteExportTools, type WroteExport, writeExport } from '../../lambdas/exports/use/write-export.ts';
+import { RegistryRow } from '../../lambdas/kernel/contract/rows.ts';
 import { tenantId } from '../../lambdas/kernel/ids.ts';
 import { countingEntropy } from '../support/counting-entropy.ts';
 import { SimulatedClock } from '../support/simulated-clock.ts';
+import type { MemoryDynamoDb } from '../world/memory-dynamodb.ts';
 import { emptyTables } from '../world/stores.ts';
 import { TABLES } from '../world/tables.ts';
 import { MemoryExportFiles } from './memory-export-files.ts';
@@ -19,7 +22,7 @@ export const LATER_MS = 120_000;
 
 export const OWNER = { tenantId: tenantId('ten_1'), mode: 'test' as const };
 
-export function requested(id: string, changes: Partial<RequestedExport> = {}): RequestedExport {
+function requested(id: string, changes: Partial<RequestedExport> = {}): RequestedExport {
   const fromMs = Date.UTC(2026, 1, 1);
   return {
     ...OWNER,
@@ -58,13 +61,15 @@ export function fileOfNumbers(count: number): string {
 export class ExportWorld {
   readonly clock = new SimulatedClock();
   readonly files = new MemoryExportFiles(PART);
+  readonly database: MemoryDynamoDb;
   readonly exports: DynamoDbExports;
   readonly woken: ExportKey[] = [];
   readonly tools: WriteExportTools;
 
   constructor(count: number) {
     const { clock } = this;
-    this.exports = new DynamoDbExports(emptyTables(clock).client, TABLES.registry, {
+    this.database = emptyTables(clock);
+    this.exports = new DynamoDbExports(this.database.client, TABLES, {
       clock,
       entropy: countingEntropy(),
     });
@@ -82,8 +87,28 @@ export class ExportWorld {
   }
 
   async make(id: string): Promise<ExportKey> {
-    await this.exports.make(begun(requested(id)));
+    await this.request(id);
     return { ...OWNER, id };
+  }
+
+  request(id: string, changes: Partial<RequestedExport> = {}): Promise<MadeExport> {
+    const asked = begun(requested(id, changes));
+    const { tenantId: tenant, mode, createdAtMs } = asked;
+    return this.exports.make(asked, {
+      chain: { tenantId: tenant, mode },
+      action: 'export.requested',
+      actor: { by: 'command', operator: 'ada' },
+      about: [id],
+      occurredAtMs: createdAtMs,
+    });
+  }
+
+  /** The unfinished exports of all owners. */
+  open(): readonly ExportKey[] {
+    return this.database
+      .items(TABLES.registry, RegistryRow.openExports)
+      .map(parseOpen)
+      .flatMap(({ ids, ...owner }) => ids.map((id) => ({ tenantId: owner.tenantId, mode: owner.mode, id })));
   }
 
   write(key: ExportKey, tools = this.tools, stopAtMs = Infinity): Promise<WroteExport> {
@@ -123,9 +148,8 @@ export function watched(tools: WriteExportTools, { at }: Calls): WriteExportTool
   return {
     ...tools,
     exports: {
-      make: (asked) => exports.make(asked),
+      make: (...asked) => exports.make(...asked),
       list: (...asked) => exports.list(...asked),
-      open: () => exports.open(),
       read: through('read', (key) => exports.read(key)),
       save: through('save', (now) => exports.save(now)),
       end: through('end', (now) => exports.end(now)),

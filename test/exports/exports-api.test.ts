@@ -162,6 +162,11 @@ test('an operator exports for a tenant, and others do not see it', async () => {
   const made = await api.write('/v1/exports', 'e', ENTRIES, { headers });
   expect(made.body).toMatchObject({ requested_by: 'Ada Example' });
   expect(rowsOf(api, made).length).toBeGreaterThan(5);
+  await api.write('/v1/exports', 'e', ENTRIES, { headers });
+  const log = dataOf(await api.get('/v1/admin/activity?tenant=ten_desk&mode=test', as(OPERATOR_KEY)));
+  expect(log.filter(({ action }) => action === 'export.requested')).toMatchObject([
+    { about: [made.body['id']], caused_by: { type: 'operator', operator: 'Ada Example' } },
+  ]);
   expect(idsOf(await api.get('/v1/exports'))).toEqual([made.body['id']]);
   expect(idsOf(await api.get('/v1/exports', as(OTHER_KEY)))).toEqual([]);
   expect((await api.get(`/v1/exports/${String(made.body['id'])}`, as(OTHER_KEY))).status).toBe(404);

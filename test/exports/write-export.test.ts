@@ -1,6 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import { begun } from '../../lambdas/exports/domain/data-export.ts';
-import { ExportWorld, fileOfNumbers, LATER_MS, OWNER, requested, watched } from './export-world.ts';
+import { ExportWorld, fileOfNumbers, LATER_MS, OWNER, watched } from './export-world.ts';
 
 /** Five parts. */
 const COUNT = 95;
@@ -28,7 +27,7 @@ test('an export is one file of all rows, with its progress', async () => {
     rows: COUNT,
     bytes: fileOfNumbers(COUNT).length,
   });
-  expect(await world.exports.open()).toEqual([]);
+  expect(world.open()).toEqual([]);
 });
 
 test('an export without rows is a file with the names of the columns', async () => {
@@ -71,7 +70,7 @@ describe('a writer that is killed at any of its calls', () => {
         expect(world.file(key)).toBe(fileOfNumbers(COUNT));
         expect(world.timesWritten(key)).toBe(1);
         expect(await world.exports.read(key)).toMatchObject({ status: 'completed', rows: COUNT });
-        expect(await world.exports.open()).toEqual([]);
+        expect(world.open()).toEqual([]);
       }
     },
   );
@@ -117,7 +116,7 @@ test('an export whose rows can never be read fails, and makes room', async () =>
 
   expect(await world.write(key, { ...world.tools, rows })).toBe('ended');
   expect(await world.exports.read(key)).toMatchObject({ status: 'failed', failure: 'not_readable' });
-  expect(await world.exports.open()).toEqual([]);
+  expect(world.open()).toEqual([]);
   expect(world.files.uploads.size).toBe(0);
 });
 
@@ -133,20 +132,20 @@ describe('the exports of a tenant', () => {
   test('at most five are unfinished, also of requests at once', async () => {
     const world = new ExportWorld(1);
     const ids = Array.from({ length: 8 }, (_, index) => `exp_${index}`);
-    const made = await Promise.all(ids.map((id) => world.exports.make(begun(requested(id)))));
+    const made = await Promise.all(ids.map((id) => world.request(id)));
     expect(made.filter(({ kind }) => kind === 'written')).toHaveLength(5);
     expect(made.filter(({ kind }) => kind === 'too_many')).toHaveLength(3);
-    const [open] = await world.exports.open();
+    const [open] = world.open();
     if (open === undefined) throw new Error('five are open');
 
     await world.write(open);
-    expect((await world.exports.make(begun(requested('exp_9')))).kind).toBe('written');
+    expect((await world.request('exp_9')).kind).toBe('written');
   });
 
   test('a repeated request finds the export, also when there are five', async () => {
     const world = new ExportWorld(1);
     for (const id of ['exp_0', 'exp_1', 'exp_2', 'exp_3', 'exp_4']) await world.make(id);
-    expect(await world.exports.make(begun(requested('exp_3')))).toMatchObject({
+    expect(await world.request('exp_3')).toMatchObject({
       kind: 'exists',
       found: { id: 'exp_3' },
     });
@@ -155,9 +154,9 @@ describe('the exports of a tenant', () => {
   test('are listed newest first, in pages, and those of others are not', async () => {
     const world = new ExportWorld(1);
     for (const [index, id] of ['exp_b', 'exp_a', 'exp_c'].entries())
-      await world.exports.make(begun(requested(id, { createdAtMs: Date.UTC(2026, 2, 1) + index })));
+      await world.request(id, { createdAtMs: Date.UTC(2026, 2, 1) + index });
     const other = { ...OWNER, mode: 'live' as const };
-    await world.exports.make(begun(requested('exp_other', other)));
+    await world.request('exp_other', other);
     const ids = async (limit: number, after?: string) =>
       (await world.exports.list(OWNER, limit, after))?.map(({ id }) => id);
 

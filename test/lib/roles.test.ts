@@ -242,6 +242,7 @@ const VIEWERS: readonly (readonly [string, readonly string[]])[] = [
   [
     'ExportsApi',
     [
+      ...RECORDS_ACTIVITY,
       `dynamodb:GetItem ${rows('KEY#*')}`,
       `dynamodb:UpdateItem ${rows('KEY_USE#*')}`,
       `dynamodb:UpdateItem ${rows('LIMIT#*')}`,
@@ -266,11 +267,14 @@ test.each(VIEWERS)('the role of %s has exactly these permissions for tables', (o
   expect(reached).toEqual([...own].sort());
 });
 
-test.each(['JobsApi', 'WebhooksApi'])('the role of %s reaches only the activity log in the Ledger', (owner) => {
-  const reached = allowed(roles.get(owner)).filter((line) => line.includes('LedgerTable'));
-  expect(reached).toEqual([...RECORDS_ACTIVITY].sort());
-  expect(roles.get(owner)?.filter(({ Effect }) => Effect === 'Deny')).toMatchObject([{ Sid: 'LedgerNeverChanges' }]);
-});
+test.each(['JobsApi', 'WebhooksApi', 'ExportsApi'])(
+  'the role of %s reaches only the activity log in the Ledger',
+  (owner) => {
+    const reached = allowed(roles.get(owner)).filter((line) => line.includes('LedgerTable'));
+    expect(reached).toEqual([...RECORDS_ACTIVITY].sort());
+    expect(roles.get(owner)?.filter(({ Effect }) => Effect === 'Deny')).toMatchObject([{ Sid: 'LedgerNeverChanges' }]);
+  },
+);
 
 test('the role of JobsUpkeep may not append to the Ledger', () => {
   const reached = allowed(roles.get('JobsUpkeep')).filter((line) => line.startsWith('dynamodb:'));

@@ -400,7 +400,7 @@ export class Api<Of extends World = World> {
     const behind = store instanceof Stores ? store : world.store;
     const views = new ProjectedViews(behind);
     const entropy = countingEntropy(`process-${processes}`);
-    const exports = new DynamoDbExports(behind.database.client, TABLES.registry, { clock, entropy });
+    const exports = new DynamoDbExports(behind.database.client, TABLES, { clock, entropy });
     const rows = exportRows({ views, transitions: behind.ledger });
     const writer = { exports, rows, files: this.files, wake: async () => undefined, clock, entropy };
     return {

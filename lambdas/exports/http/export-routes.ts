@@ -1,5 +1,6 @@
 import {
   type Call as CallWith,
+  causedByRequest,
   found,
   type Handled,
   type Route as RouteWith,
@@ -75,7 +76,7 @@ async function request(call: Call): Promise<Handled> {
     fingerprint,
     createdAtMs: receivedAtMs,
   };
-  const outcome = await requestExport(tools, asked);
+  const outcome = await requestExport(tools, asked, causedByRequest(call));
   return { answer: answerOf(outcome, sent.requestId), outcome: outcome.kind, counts: keyedCounts(outcome) };
 }
 

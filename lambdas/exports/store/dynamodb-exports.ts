@@ -1,5 +1,6 @@
 import { type DynamoDBDocumentClient, GetCommand, PutCommand, QueryCommand } from '@aws-sdk/lib-dynamodb';
-import { RegistryRow } from '../../kernel/contract/rows.ts';
+import type { ActivityDraft } from '../../activity/domain/activity.ts';
+import { DynamoDbActivity } from '../../activity/store/dynamodb-activity.ts';
 import { KeyAttribute } from '../../kernel/contract/tables.ts';
 import { type Pacing, readWithRetries, writeConditionally } from '../../kernel/platform/attempts.ts';
 import type { Item } from '../../kernel/platform/items.ts';
@@ -21,15 +22,21 @@ import {
   placeKey,
 } from './export-items.ts';
 
-/** Exports in the Registry table. */
+/** Exports in the Registry table. Requests for them are in the activity log, which the Ledger has. */
 export class DynamoDbExports implements ExportStore {
   readonly #client: DynamoDBDocumentClient;
   readonly #table: string;
+  readonly #ledger: string;
   readonly #pacing: Pacing;
 
-  constructor(client: DynamoDBDocumentClient, table: string, pacing: Pacing) {
+  constructor(
+    client: DynamoDBDocumentClient,
+    { registry, ledger }: { readonly registry: string; readonly ledger: string },
+    pacing: Pacing,
+  ) {
     this.#client = client;
-    this.#table = table;
+    this.#table = registry;
+    this.#ledger = ledger;
     this.#pacing = pacing;
   }
 
@@ -39,7 +46,8 @@ export class DynamoDbExports implements ExportStore {
    *   A ── read rev 3, four ── rev 4, five ✓
    *   B ──── read rev 3, four ──── rev 4 ✗ ── read rev 4, five: too many
    */
-  async make(asked: DataExport): Promise<MadeExport> {
+  async make(asked: DataExport, activity: ActivityDraft): Promise<MadeExport> {
+    const log = new DynamoDbActivity(this.#client, { ledger: this.#ledger }, this.#pacing);
     return rounds<MadeExport>('the exports of a tenant', async () => {
       const open = await this.#open(asked);
       if (open.ids.length >= MAX_OPEN_EXPORTS) {
@@ -51,6 +59,7 @@ export class DynamoDbExports implements ExportStore {
         { Put: { TableName: this.#table, Item: place, ConditionExpression: ROW_IS_NEW } },
         { Put: { TableName: this.#table, Item: exportRow(asked), ConditionExpression: ROW_IS_NEW } },
         this.#opened(open, [...open.ids, asked.id]),
+        ...(await log.itemsFor(activity)),
       ]);
       if (written.kind === 'applied') return { kind: 'written' };
       const found = await this.read(asked);
@@ -114,28 +123,6 @@ export class DynamoDbExports implements ExportStore {
       const [ofExport] = written.kind === 'refused' ? written.reasons : [];
       return isRefused(ofExport) ? this.#isMine(now) : 'again';
     });
-  }
-
-  async open(): Promise<readonly ExportKey[]> {
-    const keys: ExportKey[] = [];
-    let next: Item | undefined;
-    do {
-      const page = await readWithRetries(this.#pacing, () =>
-        this.#client.send(
-          new QueryCommand({
-            TableName: this.#table,
-            KeyConditionExpression: '#pk = :pk',
-            ExpressionAttributeNames: { '#pk': KeyAttribute.partition },
-            ExpressionAttributeValues: { ':pk': RegistryRow.openExports },
-            ...(next === undefined ? {} : { ExclusiveStartKey: next }),
-          }),
-        ),
-      );
-      for (const { tenantId, mode, ids } of (page.Items ?? []).map(parseOpen))
-        keys.push(...ids.map((id) => ({ tenantId, mode, id })));
-      next = page.LastEvaluatedKey;
-    } while (next !== undefined);
-    return keys;
   }
 
   /** After a lost answer, the repeated write finds its own row. */

@@ -1,3 +1,4 @@
+import type { ActivityDraft } from '../../activity/domain/activity.ts';
 import type { ViewOwner } from '../../views/domain/lists.ts';
 import type { Cell } from '../domain/csv.ts';
 import type { DataExport, ExportKey, ExportKind, FilePart } from '../domain/data-export.ts';
@@ -11,8 +12,8 @@ export type MadeExport =
   | { readonly kind: 'too_many' };
 
 export interface ExportStore {
-  /** The row of the export is the record of its request, and is permanent. */
-  make(asked: DataExport): Promise<MadeExport>;
+  /** The row of the export is the record of its request, and is permanent. @param activity written with it */
+  make(asked: DataExport, activity: ActivityDraft): Promise<MadeExport>;
   /** A consistent read. */
   read(key: ExportKey): Promise<DataExport | undefined>;
   /** Newest first. @param after the id of an export @returns undefined when there is no such export */
@@ -21,8 +22,6 @@ export interface ExportStore {
   save(now: DataExport): Promise<boolean>;
   /** As {@link ExportStore.save}, and makes room for another export. */
   end(now: DataExport): Promise<boolean>;
-  /** The unfinished exports of all owners. */
-  open(): Promise<readonly ExportKey[]>;
 }
 
 /** Files that are made of parts. A file appears when its upload ends. */

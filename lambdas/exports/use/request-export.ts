@@ -1,3 +1,4 @@
+import type { ActivityDraft } from '../../activity/domain/activity.ts';
 import type { Answer } from '../../kernel/answer.ts';
 import { exportOperation } from '../../kernel/ids.ts';
 import { commitOnce } from '../../once/use/execute-once.ts';
@@ -20,12 +21,16 @@ export type RequestedOutcome =
   | { readonly kind: 'too_many' };
 
 /**
- * Makes an export once, and starts its writer. The row of the export is the record of the request, and its answer is made from
+ * Makes an export once, with its entry in the activity log, and starts its writer. The row of the export is the record of the request, and its answer is made from
  * fields that never change. If the writer does not start, a read of the export starts one.
  *
  * @throws RetryableError, AmbiguousError: a retry with the same key is safe
  */
-export async function requestExport(tools: RequestExportTools, asked: RequestedExport): Promise<RequestedOutcome> {
+export async function requestExport(
+  tools: RequestExportTools,
+  asked: RequestedExport,
+  actor: ActivityDraft['actor'],
+): Promise<RequestedOutcome> {
   const { exports, wake, runner, report } = tools;
   const replay = (found: DataExport): RequestedOutcome =>
     judgeEffect({ request: { fingerprint: found.fingerprint, answer: accepted(found) } }, asked.fingerprint);
@@ -38,7 +43,13 @@ export async function requestExport(tools: RequestExportTools, asked: RequestedE
     prepare: async () => undefined,
     write: async () => {
       const now = begun(asked);
-      const made = await exports.make(now);
+      const made = await exports.make(now, {
+        chain: { tenantId: asked.tenantId, mode: asked.mode },
+        action: 'export.requested',
+        actor,
+        about: [asked.id],
+        occurredAtMs: asked.createdAtMs,
+      });
       if (made.kind === 'exists') return { kind: 'done', outcome: replay(made.found) };
       if (made.kind === 'too_many') return { kind: 'done', outcome: made };
       return { kind: 'done', outcome: { kind: 'first', answer: accepted(now) } };
