@@ -70,16 +70,24 @@ describe('the deployed API', () => {
   });
 
   test('answers a rival with 409, or with the first answer after a wait', async () => {
-    const slow = { key: 'e2e-slow', body: { source: 'tok_slow' } };
-    const first = api.pay(slow);
-    await untilCharged(paymentIdOf(slow.key));
-    const rival = await api.pay(slow);
+    const { slow, first, rival } = await until(rivalsAtOnce);
     expect([rival.status, rival.json['code']]).toEqual([409, 'idempotency_key_in_progress']);
     expect(Number(rival.headers.get('retry-after'))).toBeGreaterThanOrEqual(1);
     const patient = await api.pay({ ...slow, headers: { prefer: 'wait=8' } });
     expect([patient.status, patient.text]).toEqual([201, (await first).text]);
     expect(await api.charges(paymentIdOf(slow.key))).toHaveLength(1);
   });
+
+  /** @returns undefined when the first request ended before its rival came, as on a busy machine */
+  async function rivalsAtOnce() {
+    const slow = { key: `e2e-slow-${crypto.randomUUID()}`, body: { source: 'tok_slow' } };
+    const first = api.pay(slow);
+    await untilCharged(paymentIdOf(slow.key));
+    const rival = await api.pay(slow);
+    if (rival.status !== 201) return { slow, first, rival };
+    expect(rival.text).toBe((await first).text);
+    return undefined;
+  }
 
   test('charges once for fifty duplicates, eight at once, and gives all the same answer', async () => {
     // So many race. Each is a process of its own on the local AWS: more would only make the processor's answer late.
