@@ -10,7 +10,6 @@ import { archivedLines } from '../lambdas/archive/store/archived-lines.ts';
 import { DynamoDbLedgerRows } from '../lambdas/archive/store/dynamodb-ledger-rows.ts';
 import { type DoubledObject, doubledObjects, readBucket } from '../lambdas/archive/store/read-bucket.ts';
 import { RowFiles } from '../lambdas/archive/store/row-files.ts';
-import { s3Client } from '../lambdas/archive/store/s3-archive.ts';
 import { S3Objects } from '../lambdas/archive/store/s3-objects.ts';
 import { StoredManifests } from '../lambdas/archive/store/stored-manifests.ts';
 import { ARCHIVED_WITHIN_MS } from '../lambdas/archive/use/audit-archive.ts';
@@ -21,6 +20,7 @@ import { ROWS_BEGIN, type RowFinding, type RowsState, verifyRows } from '../lamb
 import { LedgerRow } from '../lambdas/kernel/contract/rows.ts';
 import { type ChainId, parseOrderId, parsePaymentId } from '../lambdas/kernel/ids.ts';
 import { systemClock, systemDigest } from '../lambdas/kernel/platform/platform.ts';
+import { s3Client } from '../lambdas/kernel/platform/s3.ts';
 import { LedgerChains } from '../lambdas/orders/store/ledger-chains.ts';
 import { DynamoDbOwners } from '../lambdas/tenants/store/tenant-owners.ts';
 import { PAYONCE_DIRECTORY } from '../local/directories.ts';

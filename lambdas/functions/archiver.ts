@@ -1,10 +1,11 @@
 import { ARCHIVER_WAITS_SECONDS, type ArchiverRequest } from '../archive/contract.ts';
 import type { ArchiveLine } from '../archive/domain/archive-line.ts';
 import { readArchiverConfig } from '../archive/settings.ts';
-import { S3Archive, s3Client } from '../archive/store/s3-archive.ts';
+import { S3Archive } from '../archive/store/s3-archive.ts';
 import { readStreamLine } from '../archive/store/stream-lines.ts';
 import { archiveLines } from '../archive/use/archive-lines.ts';
 import { configuredParking } from '../events/store/sqs-parking.ts';
+import { s3Client } from '../kernel/platform/s3.ts';
 import { queues } from '../kernel/platform/sqs.ts';
 import { type Buckets, type Platform, type Queues, systemPlatform } from '../kernel/platform/system-platform.ts';
 import { standardTelemetry } from '../kernel/platform/telemetry.ts';

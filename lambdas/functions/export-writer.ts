@@ -2,10 +2,11 @@ import { EXPORT_WRITER_BEGINS_SECONDS } from '../exports/contract.ts';
 import { parseWriterRequest, readExportWriterConfig } from '../exports/settings.ts';
 import { DynamoDbExports } from '../exports/store/dynamodb-exports.ts';
 import { type Functions, lambdaClient, lambdaWriters } from '../exports/store/lambda-writers.ts';
-import { S3ExportFiles, s3Client } from '../exports/store/s3-export-files.ts';
+import { S3_ATTEMPTS, S3ExportFiles } from '../exports/store/s3-export-files.ts';
 import { exportRows } from '../exports/use/export-rows.ts';
 import { writeExport } from '../exports/use/write-export.ts';
 import { tenantId } from '../kernel/ids.ts';
+import { s3Client } from '../kernel/platform/s3.ts';
 import { type Buckets, type Platform, systemPlatform } from '../kernel/platform/system-platform.ts';
 import { standardTelemetry } from '../kernel/platform/telemetry.ts';
 import { idempotently } from '../once/idempotently.ts';
@@ -16,7 +17,8 @@ import { DynamoDbViews } from '../views/store/dynamodb-views.ts';
 /** Writes the files of exports. */
 export const handler = idempotently(
   { unit: 'a part of an export', record: "the export's own row, saved under its lease" },
-  (runner) => wire({ ...systemPlatform(), s3: s3Client, lambda: lambdaClient }, runner),
+  (runner) =>
+    wire({ ...systemPlatform(), s3: () => s3Client({ maxAttempts: S3_ATTEMPTS }), lambda: lambdaClient }, runner),
 );
 
 export function wire(platform: Platform & Buckets & Functions, _runner: OperationRunner) {

@@ -1,10 +1,10 @@
-import { fileOf, LINK_SECONDS } from '../exports/domain/data-export.ts';
 import { EXPORT_ROUTES } from '../exports/http/export-routes.ts';
 import { readExportsConfig } from '../exports/settings.ts';
 import { DynamoDbExports } from '../exports/store/dynamodb-exports.ts';
 import { type Functions, lambdaClient, lambdaWriters } from '../exports/store/lambda-writers.ts';
-import { linkTo, s3Client } from '../exports/store/s3-export-files.ts';
+import { linkTo, S3_ATTEMPTS } from '../exports/store/s3-export-files.ts';
 import { authenticatedApi } from '../http/authenticated-api.ts';
+import { s3Client } from '../kernel/platform/s3.ts';
 import { type Buckets, type Platform, systemPlatform } from '../kernel/platform/system-platform.ts';
 import { standardTelemetry } from '../kernel/platform/telemetry.ts';
 import { idempotently } from '../once/idempotently.ts';
@@ -15,7 +15,8 @@ import { DynamoDbApiKeyRegistry } from '../tenants/store/tenant-registry.ts';
 
 export const handler = idempotently(
   { unit: 'a request with an idempotency key', record: 'the row of the export' },
-  (runner) => wire({ ...systemPlatform(), s3: s3Client, lambda: lambdaClient }, runner),
+  (runner) =>
+    wire({ ...systemPlatform(), s3: () => s3Client({ maxAttempts: S3_ATTEMPTS }), lambda: lambdaClient }, runner),
 );
 
 export function wire(platform: Platform & Buckets & Functions, runner: OperationRunner) {
@@ -27,13 +28,7 @@ export function wire(platform: Platform & Buckets & Functions, runner: Operation
   return authenticatedApi(EXPORT_ROUTES, {
     exports: new DynamoDbExports(documents, { registry: registryTable, ledger: ledgerTable }, pacing),
     wake: lambdaWriters(platform.lambda(), writer),
-    link: (asked) =>
-      linkTo(s3, bucket, {
-        file: fileOf(asked),
-        savedAs: `${asked.kind}-${asked.from}-${asked.to}.csv`,
-        lifetimeSeconds: LINK_SECONDS,
-        nowMs: clock.nowMs(),
-      }),
+    link: (asked) => linkTo(s3, bucket, asked),
     keys: new DynamoDbApiKeyRegistry(documents, registryTable, pacing),
     limits: tenantLimits(platform, registryTable),
     identify: configuredOperators(platform, registryTable),

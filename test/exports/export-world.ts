@@ -22,7 +22,7 @@ export const LATER_MS = 120_000;
 
 export const OWNER = { tenantId: tenantId('ten_1'), mode: 'test' as const };
 
-function requested(id: string, changes: Partial<RequestedExport> = {}): RequestedExport {
+export function requested(id: string, changes: Partial<RequestedExport> = {}): RequestedExport {
   const fromMs = Date.UTC(2026, 1, 1);
   return {
     ...OWNER,

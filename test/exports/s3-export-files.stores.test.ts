@@ -1,9 +1,11 @@
 import { CreateBucketCommand, GetObjectCommand, S3Client } from '@aws-sdk/client-s3';
 import { beforeAll, expect, test } from '@jest/globals';
+import { begun, fileOf } from '../../lambdas/exports/domain/data-export.ts';
 import { linkTo, S3ExportFiles } from '../../lambdas/exports/store/s3-export-files.ts';
 import { CREDENTIALS } from '../../local/emulator-environment.ts';
 import { localAws } from '../support/local-aws.ts';
 import { describeExportFiles } from './export-files-suite.ts';
+import { requested } from './export-world.ts';
 
 const bucket = `export-suite-${process.pid}`;
 let client: S3Client;
@@ -19,16 +21,16 @@ describeExportFiles('S3', async () => ({
   text: async (Key) => (await client.send(new GetObjectCommand({ Bucket: bucket, Key }))).Body?.transformToString(),
 }));
 
-test('a link opens its file without credentials, and no other file', async () => {
+test('a link opens its file without credentials, under a name that says what it is', async () => {
   const files = new S3ExportFiles(client, bucket);
-  const file = 'exports/ten_1/test/exp_linked.csv';
+  const asked = begun(requested('exp_linked'));
+  const file = fileOf(asked);
   const uploadId = await files.begin(file);
   await files.end(file, uploadId, [await files.part(file, uploadId, 1, 'a,b\r\n')]);
-  const asked = { file, savedAs: 'entries-2026-03-01.csv', lifetimeSeconds: 900, nowMs: Date.now() };
   const link = await linkTo(client, bucket, asked);
 
   const answer = await fetch(link);
   expect([answer.status, await answer.text()]).toEqual([200, 'a,b\r\n']);
+  expect(answer.headers.get('content-disposition')).toBe('attachment; filename="entries-2026-02-01-2026-02-01.csv"');
   expect(link).toContain('X-Amz-Expires=900');
-  expect(link).toContain(encodeURIComponent('attachment; filename="entries-2026-03-01.csv"'));
 });

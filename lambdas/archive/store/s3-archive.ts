@@ -1,25 +1,7 @@
-import { PutObjectCommand, S3Client, type S3ClientConfig, S3ServiceException } from '@aws-sdk/client-s3';
+import { PutObjectCommand, type S3Client, S3ServiceException } from '@aws-sdk/client-s3';
 import { AmbiguousError, RetryableError, TerminalError } from '../../kernel/faults.ts';
 import type { ArchiveObject } from '../domain/archive-object.ts';
 import type { ArchiveObjects } from '../use/archive-lines.ts';
-
-/** An object has a few megabytes. */
-const REQUEST_TIMEOUT_MS = 30_000;
-const CONNECTION_TIMEOUT_MS = 1_000;
-
-/** A client without retries: `archiveLines` retries. */
-export function s3Client(config: S3ClientConfig = { maxAttempts: 1 }): S3Client {
-  return new S3Client({
-    ...config,
-    // The local AWS has no domain for each bucket.
-    forcePathStyle: true,
-    requestHandler: {
-      requestTimeout: REQUEST_TIMEOUT_MS,
-      throwOnRequestTimeout: true,
-      connectionTimeout: CONNECTION_TIMEOUT_MS,
-    },
-  });
-}
 
 /** The objects of the archive in S3. The bucket locks each of them; S3 refuses a write over an existing name. */
 export class S3Archive implements ArchiveObjects {

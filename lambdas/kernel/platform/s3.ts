@@ -1,0 +1,19 @@
+import { S3Client, type S3ClientConfig } from '@aws-sdk/client-s3';
+
+/** A file or a part of one has a few megabytes. */
+const REQUEST_TIMEOUT_MS = 30_000;
+const CONNECTION_TIMEOUT_MS = 1_000;
+
+/** @param config by default without retries, for callers that retry themselves */
+export function s3Client(config: S3ClientConfig = { maxAttempts: 1 }): S3Client {
+  return new S3Client({
+    ...config,
+    // The local AWS has no domain for each bucket.
+    forcePathStyle: true,
+    requestHandler: {
+      requestTimeout: REQUEST_TIMEOUT_MS,
+      throwOnRequestTimeout: true,
+      connectionTimeout: CONNECTION_TIMEOUT_MS,
+    },
+  });
+}
