@@ -809,7 +809,7 @@ export interface components {
              * @example Web shop
              */
             name: string;
-            scopes: ("payments:read" | "payments:write" | "events:read" | "webhooks:read" | "webhooks:write" | "ledger:read")[];
+            scopes: ("payments:read" | "payments:write" | "events:read" | "webhooks:read" | "webhooks:write" | "ledger:read" | "exports:read" | "exports:write")[];
             /** @description After so many days the key is refused. By default, it does not expire. */
             expires_in_days?: number;
         };

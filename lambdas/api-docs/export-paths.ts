@@ -70,7 +70,7 @@ export const exportPaths: ZodOpenApiPathsObject = {
         'the day on which they were created, and outcomes of `refunds` and `events` by the day on which they occurred; oldest first. Amounts are given as decimals and ' +
         'in minor units. A text that a spreadsheet would take for a formula begins with an apostrophe. The file is written in ' +
         `the background. A tenant has at most ${MAX_OPEN_EXPORTS} unfinished exports in each mode.`,
-      scope: Scopes.ledgerRead,
+      scope: Scopes.exportsWrite,
       role: 'operator',
       key: ['export', 'no second export is ever made'],
       expires: false,
@@ -82,7 +82,7 @@ export const exportPaths: ZodOpenApiPathsObject = {
       operationId: 'listExports',
       summary: 'List exports',
       description: 'Newest first, without links.',
-      scope: Scopes.ledgerRead,
+      scope: Scopes.exportsRead,
       role: 'viewer',
       query: exportsQuery,
       answers: { 200: { description: 'A page of exports.', schema: exportList } },
@@ -93,7 +93,7 @@ export const exportPaths: ZodOpenApiPathsObject = {
       operationId: 'getExport',
       summary: 'Retrieve an export',
       description: 'Its progress, and a link to its file when it is completed.',
-      scope: Scopes.ledgerRead,
+      scope: Scopes.exportsRead,
       role: 'viewer',
       path: z.object({ id: z.string().meta({ description: 'The id of the export.' }) }),
       answers: { 200: { description: 'The export.', schema: shownExport } },

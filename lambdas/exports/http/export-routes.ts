@@ -41,7 +41,7 @@ type Route = RouteWith<ExportsTools>;
 const postExport: Route = {
   method: 'POST',
   path: '/v1/exports',
-  scope: Scopes.ledgerRead,
+  scope: Scopes.exportsWrite,
   role: 'operator',
   handle: request,
 };
@@ -98,7 +98,7 @@ function answerOf(outcome: RequestedOutcome, requestId: string): Answer {
 const getExport: Route = {
   method: 'GET',
   path: '/v1/exports/{id}',
-  scope: Scopes.ledgerRead,
+  scope: Scopes.exportsRead,
   role: 'viewer',
   handle: async ({ tools, caller, request: sent, id }) => {
     const query = validateQuery(emptyQuery, sent.query);
@@ -122,7 +122,7 @@ async function linkOf(tools: ExportsTools, asked: DataExport, nowMs: number): Pr
 const listExports: Route = {
   method: 'GET',
   path: '/v1/exports',
-  scope: Scopes.ledgerRead,
+  scope: Scopes.exportsRead,
   role: 'viewer',
   handle: async ({ tools, caller, request: sent }) => {
     const query = validateQuery(exportsQuery, sent.query);

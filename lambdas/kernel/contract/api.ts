@@ -6,6 +6,8 @@ export const Scopes = {
   webhooksRead: 'webhooks:read',
   webhooksWrite: 'webhooks:write',
   ledgerRead: 'ledger:read',
+  exportsRead: 'exports:read',
+  exportsWrite: 'exports:write',
 } as const;
 
 export type Scope = (typeof Scopes)[keyof typeof Scopes];
