@@ -1172,7 +1172,6 @@ export interface components {
             }) | null;
             refunds: ({
                 id: string;
-                /** @description Of the refund at the processor, in Payonce’s terms. */
                 status: string;
                 /** @description The amount, in minor units. */
                 amount: number;
@@ -1181,7 +1180,6 @@ export interface components {
             })[];
             disputes: ({
                 id: string;
-                /** @description Of the dispute at the processor, in Payonce’s terms. */
                 status: string;
                 /** @description The amount, in minor units. */
                 amount: number;

@@ -32,6 +32,41 @@ const listOf = (entry: z.ZodType) =>
 
 export const paymentList = listOf(payment).meta({ id: 'PaymentList' });
 
+const minor = (what: string) =>
+  z
+    .int()
+    .min(0)
+    .meta({ description: `${what}, in minor units.` });
+
+/** Refunds and disputes as the processor has them. */
+const atProcessor = z.array(z.looseObject({ id: z.string(), status: z.string(), amount: minor('The amount') }));
+
+export const charge = z
+  .looseObject({
+    id: z.string().meta({ description: 'The id at the processor.', example: 'ch_k3jx5aqhz4m2' }),
+    object: z.literal('charge'),
+    processor: z.string().meta({ description: 'The name of the processor.' }),
+    own: z.boolean().meta({ description: 'Whether the request of this payment made it.' }),
+    status: z.enum(['pending', 'requires_action', 'authorized', 'succeeded', 'declined', 'voided']),
+    amount: minor('The amount that was asked for'),
+    amount_captured: minor('What was captured'),
+    currency: z.string(),
+    fee: minor('The processor’s fee').nullable(),
+    failure: z.looseObject({ code: z.string(), message: z.string() }).nullable(),
+    refunds: atProcessor,
+    disputes: atProcessor,
+    created: z.int().meta({ description: 'Unix time in seconds.' }),
+  })
+  .meta({ id: 'Charge' });
+
+export const chargeList = z
+  .looseObject({
+    object: z.literal('list'),
+    data: z.array(charge).meta({ description: 'All charges with the payment’s id in their metadata, oldest first.' }),
+    has_more: z.literal(false),
+  })
+  .meta({ id: 'ChargeList' });
+
 export const disputeList = listOf(dispute).meta({ id: 'DisputeList' });
 
 export const orderList = listOf(order).meta({ id: 'OrderList' });

@@ -2,14 +2,13 @@ import * as z from 'zod';
 import type { ZodOpenApiPathsObject } from 'zod-openapi';
 import { Scopes } from '../kernel/contract/api.ts';
 import { REQUEST_STATUSES } from '../payments/http/get-payment-request.ts';
-import { chargeList } from '../payments/http/list-charges.ts';
 import { transitionPageQuery } from '../payments/http/list-transitions.ts';
 import { createPaymentBody, payment } from '../payments/http/payment-objects.ts';
 import { eventsQuery } from '../views/http/event-routes.ts';
 import { paymentsQuery } from '../views/http/payment-lists.ts';
 import { volumesQuery } from '../views/http/volume-report.ts';
 import { transitionList } from './answer-schemas.ts';
-import { event, eventList, LAGS, paymentList, volumeList } from './list-schemas.ts';
+import { chargeList, event, eventList, LAGS, paymentList, volumeList } from './list-schemas.ts';
 import { keyed, NO_PROCESSOR, reading } from './operations.ts';
 
 const path = z.object({ id: payment.shape.id.meta({ description: 'The id of the payment.' }) });

@@ -33,6 +33,8 @@ import captured from '../../lambdas/api-docs/examples.json' with { type: 'json' 
 import { exportList, listedExport, shownExport } from '../../lambdas/api-docs/export-paths.ts';
 import { job, jobList, jobRun, jobRunList } from '../../lambdas/api-docs/job-answers.ts';
 import {
+  charge,
+  chargeList,
   disputeList,
   event,
   eventList,
@@ -63,7 +65,6 @@ import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
 import { order } from '../../lambdas/orders/http/order-object.ts';
 import { ORDER_ROUTES } from '../../lambdas/orders/http/order-routes.ts';
 import { createOrderBody } from '../../lambdas/orders/http/order-schemas.ts';
-import { charge, chargeList } from '../../lambdas/payments/http/list-charges.ts';
 import { createPaymentBody, dispute, payment, refund } from '../../lambdas/payments/http/payment-objects.ts';
 import { PAYMENT_ROUTES } from '../../lambdas/payments/http/payment-routes.ts';
 import { cancelBody, captureBody, refundBody } from '../../lambdas/payments/http/payment-schemas.ts';

@@ -10,8 +10,8 @@ import { awaitFirst } from '../../once/use/await-first.ts';
 import type { RunNotes } from '../../once/use/execute-once.ts';
 import type { ChangeCommand } from '../domain/change.ts';
 import type { ChangePayment, ChangePaymentTools } from '../use/change-payment.ts';
+import type { ReadChargesTools } from '../use/read-charges.ts';
 import { getPayment, getTransitions } from './get-payment.ts';
-import type { ListChargesTools } from './list-charges.ts';
 import type { Part } from './payment-parts.ts';
 import { cancelBody, captureBody, refundBody } from './payment-schemas.ts';
 import { type PaymentsTools, postPayment } from './post-payment.ts';
@@ -86,7 +86,7 @@ const getPaymentRequest: Route<ChangePaymentTools> = {
 };
 
 /** What the processor's books say now. In a chunk of its own. */
-const getCharges: Route<ListChargesTools> = {
+const getCharges: Route<ReadChargesTools> = {
   method: 'GET',
   path: '/v1/payments/{id}/charges',
   scope: Scopes.paymentsRead,
@@ -96,7 +96,7 @@ const getCharges: Route<ListChargesTools> = {
 };
 
 /** The routes of the payments API, for any store and processor. The list of payments belongs to the Views. */
-export const PAYMENT_ROUTES: readonly Route<PaymentsTools & ListChargesTools>[] = [
+export const PAYMENT_ROUTES: readonly Route<PaymentsTools & ReadChargesTools>[] = [
   postPayment,
   getPayment,
   getTransitions,

@@ -111,6 +111,9 @@ export interface ChargeWindow {
   readonly cursor?: string;
 }
 
+/** How long a read of the books may take while somebody waits for it. Milliseconds. */
+export const BOOKS_TIMEOUT_MS = 5_000;
+
 /** The processor's own list of charges of one mode. All reads are strongly consistent: an answered charge is in it. */
 export interface ProcessorBooks extends BooksName {
   /** @throws RetryableError or AmbiguousError when the charge could not be read */

@@ -23,7 +23,7 @@ import { findOutChange } from '../../payments/use/find-out-change.ts';
 import { chainOf, type PaymentChain, readChain } from '../../payments/use/payment-chain.ts';
 import type { Inquiry } from '../../payments/use/payment-store.ts';
 import { knownProcessors, pinnedBooks, pinnedProcessor } from '../../payments/use/pinned-processor.ts';
-import type { ProcessorBooks } from '../../payments/use/processor.ts';
+import { BOOKS_TIMEOUT_MS, type ProcessorBooks } from '../../payments/use/processor.ts';
 import { queuedWith } from '../../payments/use/queued-with.ts';
 import { alarmContradictions, alarmLateSuccess } from '../../payments/use/raise-alarms.ts';
 import { readCharge, recordCharge } from '../../payments/use/record-charge.ts';
@@ -61,7 +61,6 @@ const TIME_FOR_ONE_MS = 20_000;
 const RUN_FOR_MS = 30_000;
 /** Items read per run. Many are not due. */
 const MAX_AT_ONCE = 1_000;
-const BOOKS_TIMEOUT_MS = 5_000;
 
 /**
  * Finishes stale claims. Each is taken over as by a retry of its caller, and gets the answer that the caller would have

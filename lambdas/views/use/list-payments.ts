@@ -5,7 +5,7 @@ import { isOrderId } from '../../kernel/ids.ts';
 import { createdPlace } from '../../kernel/places.ts';
 import { type Payment, type PaymentStatus, paymentObject } from '../../payments/domain/payment.ts';
 import type { PaymentStore } from '../../payments/use/payment-store.ts';
-import type { ProcessorBooks } from '../../payments/use/processor.ts';
+import { BOOKS_TIMEOUT_MS, type ProcessorBooks } from '../../payments/use/processor.ts';
 import { readPayment } from '../../payments/use/read-payment.ts';
 import { readDetailed, type TransitionReader } from '../../payments/use/transition-reader.ts';
 import type { Owner } from '../../tenants/owners.ts';
@@ -43,9 +43,6 @@ export interface ListPayments extends ListPage {
   /** Not together with `reference`. */
   readonly chargeId?: string;
 }
-
-/** Milliseconds for a read of a processor's books. */
-const BOOKS_TIMEOUT_MS = 5_000;
 
 /**
  * A page of the caller's payments, newest first, each as it was after the newest event that was projected. The `body` of a row
