@@ -49,6 +49,8 @@ export function Act(props: ActProps) {
   const { name, role, because } = props;
   const { self } = useApi();
   const [key, setKey] = useState<string>();
+  // The browser tells late that a dialog was closed: the next one may be open then.
+  const closed = (own: string) => () => setKey((now) => (now === own ? undefined : now));
   const why = may(self, role) ? because : `Your role is ${self.role}; this needs ${role}.`;
   const id = `why-${name.replaceAll(/\W+/g, '-')}`;
   return (
@@ -66,7 +68,7 @@ export function Act(props: ActProps) {
           {why}
         </small>
       )}
-      {key !== undefined && <Dialog key={key} idempotencyKey={key} close={() => setKey(undefined)} {...props} />}
+      {key !== undefined && <Dialog key={key} idempotencyKey={key} close={closed(key)} {...props} />}
     </>
   );
 }
