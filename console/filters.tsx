@@ -1,6 +1,7 @@
 import { useState } from 'preact/hooks';
 import type { Schemas } from './api.ts';
 import { useRead } from './parts.tsx';
+import { dayOf } from './show.ts';
 
 export interface Filter {
   readonly name: string;
@@ -12,9 +13,6 @@ export interface Filter {
   /** A day in UTC, which the API gets as it is written. */
   readonly isDate?: true;
 }
-
-const dayOf = (seconds: string | undefined) =>
-  seconds === undefined || seconds === '' ? '' : new Date(Number(seconds) * 1000).toISOString().slice(0, 10);
 
 /** A form whose values are in the address of the page, so that what it finds can be shared as a link. */
 export function Filters({
@@ -49,7 +47,7 @@ export function Filters({
                 {...(isDay || isDate ? { type: 'date' as const } : { type: 'text' as const })}
                 {...(name === 'tenant' ? { list: 'tenants' } : {})}
                 required={required === true}
-                value={isDay ? dayOf(value) : value}
+                value={isDay && value !== '' ? dayOf(Number(value)) : value}
                 onInput={({ currentTarget: { value: next } }) =>
                   change(isDay && next !== '' ? String(Date.parse(next) / 1000) : next)
                 }

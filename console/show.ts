@@ -10,6 +10,11 @@ export function time(seconds: number | null | undefined): string {
   return seconds === null || seconds === undefined ? '–' : new Date(seconds * 1000).toISOString().replace('.000Z', 'Z');
 }
 
+/** The day of a time, in UTC, as `2026-03-01`. @param seconds Unix seconds */
+export function dayOf(seconds: number): string {
+  return new Date(seconds * 1000).toISOString().slice(0, 10);
+}
+
 /** @param seconds a duration */
 export function age(seconds: number | null | undefined): string {
   if (seconds === null || seconds === undefined) return '–';

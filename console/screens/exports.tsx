@@ -7,7 +7,6 @@ import { time } from '../show.ts';
 type Export = Schemas['Export'];
 
 const EXPORTS = '/v1/exports';
-const DAY_MS = 86_400_000;
 const FIELDS: readonly Filter[] = [
   { name: 'tenant', label: 'Tenant', required: true },
   { name: 'mode', label: 'Mode', required: true, choices: ['test', 'live'] },
@@ -153,9 +152,4 @@ export function ExportShown({
 function addressOf(owner: string, id: string): string {
   const [tenant = '', mode = ''] = owner.split('/');
   return `#/exports?${new URLSearchParams({ tenant, mode, export: id }).toString()}`;
-}
-
-/** @param seconds Unix seconds of the beginning of a day @param before how many days before it */
-export function dayText(seconds: string | null, before = 0): string | undefined {
-  return seconds === null ? undefined : new Date(Number(seconds) * 1000 - before * DAY_MS).toISOString().slice(0, 10);
 }

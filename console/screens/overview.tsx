@@ -2,14 +2,14 @@ import { useState } from 'preact/hooks';
 import type { Schemas } from '../api.ts';
 import { Loaded, useRead } from '../parts.tsx';
 import { Plot, type Series } from '../plot.tsx';
-import { age, money } from '../show.ts';
+import { age, dayOf, money } from '../show.ts';
 
 type Volume = Schemas['Volume'];
 type Queue = Schemas['QueueList']['data'][number];
 
 const RANGES = [7, 31, 92] as const;
 const MODES = ['live', 'test'] as const;
-const DAY_MS = 86_400_000;
+const DAY_SECONDS = 86_400;
 
 /** What the bars count: the types of events in each of them. */
 const OUTCOMES: readonly (Pick<Series, 'name' | 'kind'> & { readonly of: readonly Volume['outcome'][] })[] = [
@@ -161,8 +161,8 @@ function Tenants({ filters }: { readonly filters: URLSearchParams }) {
 }
 
 function Volumes({ tenant, mode, range }: { readonly tenant: string; readonly mode: string; readonly range: number }) {
-  const [today] = useState(Date.now());
-  const days = Array.from({ length: range }, (_day, index) => dayOf(today - (range - 1 - index) * DAY_MS));
+  const [today] = useState(Date.now() / 1000);
+  const days = Array.from({ length: range }, (_day, index) => dayOf(today - (range - 1 - index) * DAY_SECONDS));
   const read = useRead<Schemas['VolumeList']>(
     `/v1/reports/volume?from=${days[0]}&to=${days.at(-1)}`,
     `${tenant}/${mode}`,
@@ -198,10 +198,6 @@ function Volumes({ tenant, mode, range }: { readonly tenant: string; readonly mo
       </Loaded>
     </section>
   );
-}
-
-function dayOf(ms: number): string {
-  return new Date(ms).toISOString().slice(0, 10);
 }
 
 function sum(volumes: readonly Volume[], types: readonly Volume['outcome'][], what: 'count' | 'amount'): number {

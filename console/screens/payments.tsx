@@ -1,8 +1,8 @@
 import type { Schemas } from '../api.ts';
 import { type Filter, Filters } from '../filters.tsx';
 import { List } from '../parts.tsx';
-import { money, time } from '../show.ts';
-import { dayText, ExportShown } from './exports.tsx';
+import { dayOf, money, time } from '../show.ts';
+import { ExportShown } from './exports.tsx';
 import { Lookup } from './payment.tsx';
 import { About } from './waiting.tsx';
 
@@ -23,7 +23,7 @@ const FIELDS: readonly Filter[] = [
   { name: 'mode', label: 'Mode', choices: ['test', 'live'] },
   { name: 'status', label: 'Status', choices: STATUSES },
   { name: 'reference', label: 'Reference' },
-  { name: 'charge_id', label: 'Charge at the processor, alone' },
+  { name: 'charge_id', label: 'Charge at the processor, without other filters' },
   { name: 'created_from', label: 'From the day (UTC)', isDay: true },
   { name: 'created_to', label: 'Before the day (UTC)', isDay: true },
   { name: 'currency', label: 'Currency, for up to 31 days' },
@@ -79,13 +79,18 @@ function Csv({ filters }: { readonly filters: URLSearchParams }) {
     const value = filters.get(name);
     return value === null ? [] : [[name, name.startsWith('amount') ? Number(value) : value]];
   });
+  const dayAt = (name: string, secondsBefore = 0) => {
+    const value = filters.get(name);
+    return value === null ? undefined : dayOf(Number(value) - secondsBefore);
+  };
   const others = ['reference', 'charge_id', 'email'].filter((name) => filters.has(name));
   return (
     <ExportShown
       tenant={`${filters.get('tenant')}/${filters.get('mode') ?? 'live'}`}
       kind="payments"
-      from={dayText(filters.get('created_from'))}
-      to={dayText(filters.get('created_to'), 1)}
+      from={dayAt('created_from')}
+      // The search ends before its last second.
+      to={dayAt('created_to', 1)}
       filters={Object.fromEntries(taken)}
       because={others.length === 0 ? undefined : `An export cannot be filtered by ${others.join(', ')}.`}
     />

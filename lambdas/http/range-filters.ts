@@ -46,9 +46,14 @@ export const day = (description: string) =>
     })
     .meta({ description, ...described({ type: 'string', format: 'date' }) });
 
+/** The day of a time, in UTC, as `2026-03-01`. @param ms Unix milliseconds */
+export function dayText(ms: number): string {
+  return new Date(ms).toISOString().slice(0, 'YYYY-MM-DD'.length);
+}
+
 /** @returns Unix milliseconds; undefined when the day does not exist */
 function startOfDay(text: string): number | undefined {
   if (!/^\d{4}-\d\d-\d\d$/.test(text)) return undefined;
   const ms = Date.parse(`${text}T00:00:00Z`);
-  return Number.isNaN(ms) || new Date(ms).toISOString().slice(0, text.length) !== text ? undefined : ms;
+  return Number.isNaN(ms) || dayText(ms) !== text ? undefined : ms;
 }

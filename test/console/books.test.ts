@@ -1,23 +1,8 @@
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
-import { HAS_BROWSER } from '../client/browser.ts';
+import { expect, test } from '@jest/globals';
 import { Api, dataOf } from '../world/api.ts';
-import { accessible, BuiltConsole, ConsoleInBrowser, picture } from './console-in-browser.ts';
+import { accessible, describeConsole, picture } from './console-in-browser.ts';
 
-// The package of the browser has none for other platforms.
-(HAS_BROWSER ? describe : describe.skip)('volumes and books in a browser', () => {
-  let built: BuiltConsole;
-  let shown: ConsoleInBrowser;
-  beforeAll(async () => {
-    built = await BuiltConsole.build();
-    shown = await ConsoleInBrowser.start(built);
-  });
-  afterAll(async () => {
-    shown.stop();
-    await built.remove();
-  });
-  beforeEach(() => shown.begin());
-  afterEach(() => shown.kill());
-
+describeConsole('volumes and books in a browser', (shown) => {
   test('the overview shows what waits for a person, and the outcomes and the money of each day', async () => {
     const api = new Api();
     shown.api = api;

@@ -3,7 +3,7 @@ import { mkdir, mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join, resolve } from 'node:path';
-import { expect } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect } from '@jest/globals';
 import axe from 'axe-core';
 import type { Page } from 'playwright-core';
 import { listenerOf } from '../../examples/listener.ts';
@@ -11,7 +11,7 @@ import { documentsApi } from '../../lambdas/api-docs/documents-api.ts';
 import type { ConsoleSignIn } from '../../lambdas/kernel/contract/environment.ts';
 import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
 import { buildConsole } from '../../lib/lambda-code.ts';
-import { RealBrowser } from '../client/browser.ts';
+import { HAS_BROWSER, RealBrowser } from '../client/browser.ts';
 import { until } from '../support/until.ts';
 import { Api, OPERATOR_KEY } from '../world/api.ts';
 import { gatewayEvent } from '../world/gateway-event.ts';
@@ -48,60 +48,80 @@ export class BuiltConsole {
   }
 }
 
+/** Tests of the console in a real browser. The package of the browser has none for other platforms. */
+export function describeConsole(name: string, tests: (shown: ConsoleInBrowser) => void): void {
+  (HAS_BROWSER ? describe : describe.skip)(name, () => {
+    const shown = new ConsoleInBrowser();
+    beforeAll(() => shown.start());
+    afterAll(() => shown.stop());
+    beforeEach(() => shown.begin());
+    afterEach(() => shown.kill());
+    tests(shown);
+  });
+}
+
+interface Started {
+  readonly built: BuiltConsole;
+  readonly browser: RealBrowser;
+  readonly server: Server;
+}
+
 /** The console in a real browser, over the API of the product in this process. */
 export class ConsoleInBrowser {
-  readonly #built: BuiltConsole;
-  readonly #browser: RealBrowser;
-  readonly #server: Server;
-  readonly url: string;
+  #started: Started | undefined;
+  #documents: ReturnType<typeof documentsApi> | undefined;
   api = new Api();
-  documents: ReturnType<typeof documentsApi>;
   /** What the page has written: method and path. */
   written: string[] = [];
   /** Of the policy for contents, and errors of scripts. */
   violations: string[] = [];
 
-  private constructor(built: BuiltConsole, server: Server) {
-    this.#built = built;
-    this.#browser = RealBrowser.unpack(built.folder);
-    this.#server = server;
-    this.url = `http://127.0.0.1:${(server.address() as AddressInfo).port}${PREFIX}/console`;
-    this.documents = built.documents();
+  async start(): Promise<void> {
+    const built = await BuiltConsole.build();
+    const server = createServer(listenerOf((request) => this.#backend(request))).listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    this.#started = { built, browser: RealBrowser.unpack(built.folder), server };
   }
 
-  static async start(built: BuiltConsole): Promise<ConsoleInBrowser> {
-    let started: ConsoleInBrowser | undefined;
-    const server = createServer(
-      listenerOf((request) => started?.backend(request) ?? Promise.resolve(new Response(null, { status: 503 }))),
-    ).listen(0, '127.0.0.1');
-    await once(server, 'listening');
-    started = new ConsoleInBrowser(built, server);
-    return started;
+  async stop(): Promise<void> {
+    const { built, server } = this.#running;
+    server.close();
+    server.closeAllConnections();
+    await built.remove();
   }
 
   /** Before each test. */
   begin(): void {
     this.written = [];
     this.violations = [];
-    this.documents = this.#built.documents();
+    this.signsIn();
   }
 
   /** After each test. */
   kill(): Promise<void> {
-    return this.#browser.kill();
+    return this.#running.browser.kill();
   }
 
-  stop(): void {
-    this.#server.close();
-    this.#server.closeAllConnections();
+  /** @param signIn of an identity provider. @default operators have keys */
+  signsIn(signIn?: ConsoleSignIn): void {
+    this.#documents = this.#running.built.documents(signIn);
+  }
+
+  get url(): string {
+    return `http://127.0.0.1:${(this.#running.server.address() as AddressInfo).port}${PREFIX}/console`;
+  }
+
+  get #running(): Started {
+    if (this.#started === undefined) throw new Error('the console is not started');
+    return this.#started;
   }
 
   /** API Gateway, with its stage. */
-  async backend(request: Request): Promise<Response> {
+  async #backend(request: Request): Promise<Response> {
     const { pathname, search } = new URL(request.url);
     const path = pathname.slice(PREFIX.length);
-    if (path.startsWith('/console')) {
-      const { statusCode, headers, body } = await this.documents(gatewayEvent('GET', path));
+    if (path.startsWith('/console') && this.#documents !== undefined) {
+      const { statusCode, headers, body } = await this.#documents(gatewayEvent('GET', path));
       return new Response(body, { status: statusCode, headers: headers as Record<string, string> });
     }
     if (!path.startsWith('/v1/')) return new Response(null, { status: 404 });
@@ -116,7 +136,7 @@ export class ConsoleInBrowser {
   }
 
   async opened(): Promise<Page> {
-    const page = await this.#browser.open('about:blank');
+    const page = await this.#running.browser.open('about:blank');
     page.on('console', (message) => {
       if (/Content Security Policy/.test(message.text())) this.violations.push(message.text());
     });
@@ -161,7 +181,7 @@ export async function decideOn(page: Page, verdict: string): Promise<void> {
 }
 
 /** Waits until everything that the screen reads is there. */
-export async function loaded(page: Page): Promise<void> {
+async function loaded(page: Page): Promise<void> {
   await until(async () => ((await page.getByText('Loading …').count()) === 0 ? true : undefined));
 }
 
@@ -169,4 +189,21 @@ export async function loaded(page: Page): Promise<void> {
 export async function countClicks(page: Page): Promise<() => Promise<number>> {
   await page.evaluate("globalThis.clicks = 0; addEventListener('click', () => { globalThis.clicks += 1; }, true)");
   return () => page.evaluate<number>('globalThis.clicks');
+}
+
+/** Opens each screen that the navigation names, and calls `check` when it is there. */
+export async function eachScreen(
+  page: Page,
+  check: (name: string) => Promise<void> = async () => undefined,
+): Promise<void> {
+  const links = page.getByRole('navigation').getByRole('link');
+  const names = await links.allTextContents();
+  expect(names.length).toBeGreaterThan(10);
+  for (const name of names) {
+    await page.getByRole('link', { name, exact: true }).click();
+    await page.getByRole('heading', { name, level: 1 }).waitFor();
+    await loaded(page);
+    expect([name, await page.getByRole('alert').count()]).toEqual([name, 0]);
+    await check(name);
+  }
 }

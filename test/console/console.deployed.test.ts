@@ -9,22 +9,10 @@ import { HAS_BROWSER, RealBrowser } from '../client/browser.ts';
 import { ApiClient } from '../support/api-client.ts';
 import { dynamoDbClient, localAws } from '../support/local-aws.ts';
 import { until } from '../support/until.ts';
-import { accessible, loaded } from './console-in-browser.ts';
+import { accessible, eachScreen } from './console-in-browser.ts';
 
 /** What the page would do with it if it were not shown as text. */
 const SCRIPT = '<img src=x onerror="document.title=1">';
-const SCREENS = [
-  'Overview',
-  'Exports',
-  'Differences',
-  'Approvals',
-  'Webhooks',
-  'Jobs',
-  'Key inspector',
-  'Keys',
-  'Tenants',
-  'Activity',
-];
 
 // The package of the browser has none for other platforms.
 (HAS_BROWSER ? describe : describe.skip)('the console of the deployed stack in a browser', () => {
@@ -91,12 +79,7 @@ const SCREENS = [
     const annotations = await api.send('GET', `/v1/annotations?payment=${payment}`);
     expect(annotations.json['data']).toMatchObject([{ payment, reason: SCRIPT }]);
 
-    for (const name of SCREENS) {
-      await page.getByRole('link', { name, exact: true }).click();
-      await page.getByRole('heading', { name, level: 1 }).waitFor();
-      await loaded(page);
-      expect([name, await page.getByRole('alert').count()]).toEqual([name, 0]);
-    }
+    await eachScreen(page);
     expect([violations, await page.title()]).toEqual([[], 'Payonce console']);
   });
 

@@ -5,7 +5,6 @@ import { consoleSignIn } from '../../lambdas/api-docs/console-page.ts';
 import type { PaymentId } from '../../lambdas/kernel/ids.ts';
 import { byIdentityProvider } from '../../lambdas/tenants/identity-provider.ts';
 import { TenantAdministration } from '../../lambdas/tenants/store/tenant-administration.ts';
-import { HAS_BROWSER } from '../client/browser.ts';
 import { paymentRequest } from '../payments/payment-fixtures.ts';
 import { Api, dataOf, OPERATOR_KEY } from '../world/api.ts';
 import { gatewayEvent } from '../world/gateway-event.ts';
@@ -13,10 +12,10 @@ import { TABLES } from '../world/tables.ts';
 import {
   accessible,
   BuiltConsole,
-  ConsoleInBrowser,
   countClicks,
   decideOn,
-  loaded,
+  describeConsole,
+  eachScreen,
   picture,
 } from './console-in-browser.ts';
 import { CLIENT, IdProvider } from './id-provider.ts';
@@ -25,14 +24,13 @@ const SECOND_KEY = 'ok_benbenbenbenbenbenbenben00';
 const VIEWER_KEY = 'ok_viewerviewerviewerviewer';
 const MOST_BYTES = 120_000;
 
-let built: BuiltConsole;
-beforeAll(async () => {
-  built = await BuiltConsole.build();
-});
-afterAll(() => built.remove());
-
 describe('the files of the console', () => {
+  let built: BuiltConsole;
   let documents: ReturnType<BuiltConsole['documents']>;
+  beforeAll(async () => {
+    built = await BuiltConsole.build();
+  });
+  afterAll(() => built.remove());
   beforeEach(() => {
     documents = built.documents();
   });
@@ -80,16 +78,7 @@ describe('the files of the console', () => {
   });
 });
 
-// The package of the browser has none for other platforms.
-(HAS_BROWSER ? describe : describe.skip)('an operator in a browser', () => {
-  let shown: ConsoleInBrowser;
-  beforeAll(async () => {
-    shown = await ConsoleInBrowser.start(built);
-  });
-  afterAll(() => shown.stop());
-  beforeEach(() => shown.begin());
-  afterEach(() => shown.kill());
-
+describeConsole('an operator in a browser', (shown) => {
   /** Payment ids are long, so a person follows links. */
   async function openPayment(page: Page, id: string): Promise<void> {
     await page.getByRole('link', { name: 'Payments', exact: true }).click();
@@ -279,31 +268,13 @@ describe('the files of the console', () => {
     const page = await shown.signedIn();
     await page.setViewportSize({ width: 390, height: 800 });
     await page.emulateMedia({ colorScheme: 'dark' });
-    for (const name of [
-      'Overview',
-      'Waiting for work',
-      'Payments',
-      'Books',
-      'Exports',
-      'Differences',
-      'Approvals',
-      'Webhooks',
-      'Jobs',
-      'Key inspector',
-      'Keys',
-      'Tenants',
-      'Activity',
-    ]) {
-      await page.getByRole('link', { name, exact: true }).click();
-      await page.getByRole('heading', { name, level: 1 }).waitFor();
-      await loaded(page);
-      expect([name, await page.getByRole('alert').count()]).toEqual([name, 0]);
+    await eachScreen(page, async (name) => {
       await accessible(page);
       const beyond = await page.evaluate<number>(
         'document.documentElement.scrollWidth - document.documentElement.clientWidth',
       );
       expect([name, beyond]).toEqual([name, 0]);
-    }
+    });
     expect(shown.violations).toEqual([]);
   });
 
@@ -326,7 +297,7 @@ describe('the files of the console', () => {
         identify: byIdentityProvider({ issuer, audience, roleClaim: 'roles' }, { nowMs: Date.now }),
       });
       shown.api = api;
-      shown.documents = built.documents({ issuer, audience, clientId: CLIENT });
+      shown.signsIn({ issuer, audience, clientId: CLIENT });
     });
     afterEach(() => provider.stop());
 

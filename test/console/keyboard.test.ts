@@ -1,27 +1,12 @@
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { expect, test } from '@jest/globals';
 import type { Page } from 'playwright-core';
-import { HAS_BROWSER } from '../client/browser.ts';
 import { Api, dataOf, OPERATOR_KEY } from '../world/api.ts';
-import { accessible, BuiltConsole, ConsoleInBrowser } from './console-in-browser.ts';
+import { accessible, describeConsole } from './console-in-browser.ts';
 
 const MANY = 1_000;
 const MOST_TABS = 60;
 
-// The package of the browser has none for other platforms.
-(HAS_BROWSER ? describe : describe.skip)('without a mouse, and with many rows', () => {
-  let built: BuiltConsole;
-  let shown: ConsoleInBrowser;
-  beforeAll(async () => {
-    built = await BuiltConsole.build();
-    shown = await ConsoleInBrowser.start(built);
-  });
-  afterAll(async () => {
-    shown.stop();
-    await built.remove();
-  });
-  beforeEach(() => shown.begin());
-  afterEach(() => shown.kill());
-
+describeConsole('without a mouse, and with many rows', (shown) => {
   /** Presses Tab until the focus is on what has this text or label. */
   async function tabTo(page: Page, name: string): Promise<void> {
     for (let tabs = 0; tabs < MOST_TABS; tabs += 1) {
@@ -66,6 +51,24 @@ const MOST_TABS = 60;
     await page.getByText('The annotation was added.').waitFor();
     expect(dataOf(await api.get(`/v1/annotations?payment=${id}`))).toMatchObject([{ reason: 'Told by telephone' }]);
     expect(shown.violations).toEqual([]);
+  });
+
+  test('a dialog that is opened again before the browser tells that it was closed stays open', async () => {
+    const api = new Api();
+    shown.api = api;
+    const id = await api.paid('k');
+    const page = await shown.signedIn();
+    await page.goto(`${shown.url}/#/payments/${id}`);
+    const button = page.getByRole('button', { name: 'Annotate' });
+    await button.click();
+    await page.getByRole('dialog', { name: 'Annotate' }).waitFor();
+    await page.evaluate(
+      `document.querySelector('dialog').close();
+       [...document.querySelectorAll('button')].find(({ textContent }) => textContent === 'Annotate').click();`,
+    );
+    await page.getByLabel('Explanation').fill('Told by telephone');
+    await page.getByRole('dialog').getByRole('button', { name: 'Annotate' }).click();
+    await page.getByText('The annotation was added.').waitFor();
   });
 
   test(`a list of ${MANY} rows is shown page by page, and each row leads to its payment`, async () => {

@@ -1,34 +1,21 @@
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { beforeEach, expect, test } from '@jest/globals';
 import type { Page } from 'playwright-core';
 import { tenantId } from '../../lambdas/kernel/ids.ts';
 import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
 import { afterAttempt, begun, newDelivery } from '../../lambdas/webhooks/domain/webhook-delivery.ts';
 import { messageOf } from '../../lambdas/webhooks/use/fan-out-webhooks.ts';
-import { HAS_BROWSER } from '../client/browser.ts';
 import { eventNamed } from '../webhooks/webhook-fixtures.ts';
 import { Api, dataOf } from '../world/api.ts';
-import { accessible, BuiltConsole, ConsoleInBrowser, decideOn } from './console-in-browser.ts';
+import { accessible, decideOn, describeConsole } from './console-in-browser.ts';
 
 const OWNER = { tenantId: tenantId('ten_desk'), mode: 'test' } as const;
 const VIEWER_KEY = 'ok_viewerviewerviewerviewer';
 const ANSWER = '<img src=x onerror=alert(1)> Out of order';
 
-// The package of the browser has none for other platforms.
-(HAS_BROWSER ? describe : describe.skip)('webhooks in a browser', () => {
-  let built: BuiltConsole;
-  let shown: ConsoleInBrowser;
+describeConsole('webhooks in a browser', (shown) => {
   let api: Api;
   let endpoint: string;
-  beforeAll(async () => {
-    built = await BuiltConsole.build();
-    shown = await ConsoleInBrowser.start(built);
-  });
-  afterAll(async () => {
-    shown.stop();
-    await built.remove();
-  });
   beforeEach(async () => {
-    shown.begin();
     api = new Api();
     shown.api = api;
     endpoint = String((await api.create('k', { description: '<b>Shop</b>' })).body['id']);
@@ -38,7 +25,6 @@ const ANSWER = '<img src=x onerror=alert(1)> Out of order';
     const { delivery: failed } = afterAttempt(begun(pending, atMs), attempt, atMs, 0);
     await api.store.webhooks.write({ deliveries: [{ now: failed }] });
   });
-  afterEach(() => shown.kill());
 
   async function openEndpoint(page: Page): Promise<void> {
     await page.getByRole('link', { name: 'Webhooks', exact: true }).click();

@@ -10,6 +10,7 @@ import { problemAnswer } from '../../http/http-answer.ts';
 import { keyedCounts, ownKey, payloadMismatch, readKeyedRequest, replayed } from '../../http/keyed-request.ts';
 import { DEFAULT_PAGE } from '../../http/lists.ts';
 import { problem } from '../../http/problems.ts';
+import { dayText } from '../../http/range-filters.ts';
 import { emptyQuery, validateQuery } from '../../http/validate.ts';
 import type { Answer } from '../../kernel/answer.ts';
 import { Scopes } from '../../kernel/contract/api.ts';
@@ -136,10 +137,6 @@ const listExports: Route = {
     return found({ object: 'list', data: listed.slice(0, limit).map(exportObject), has_more: listed.length > limit });
   },
 };
-
-function dayText(ms: number): string {
-  return new Date(ms).toISOString().slice(0, 'YYYY-MM-DD'.length);
-}
 
 /** The routes of exports. */
 export const EXPORT_ROUTES: readonly Route[] = [postExport, getExport, listExports];

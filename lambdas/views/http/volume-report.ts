@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import { type Call, found, type Handled, refusal } from '../../http/authenticated-api.ts';
 import { problem } from '../../http/problems.ts';
-import { day } from '../../http/range-filters.ts';
+import { day, dayText } from '../../http/range-filters.ts';
 import { validateQuery } from '../../http/validate.ts';
 import { TerminalError } from '../../kernel/faults.ts';
 import { currency } from '../../payments/http/payment-objects.ts';
@@ -51,6 +51,5 @@ export async function showVolumes({ tools, caller, request }: Call<ReadVolumesTo
 
 /** The amount in minor units. */
 function volumeObject({ dayMs, currency: code, type, count, amountMinor }: DayVolume): Record<string, unknown> {
-  const date = new Date(dayMs).toISOString().slice(0, 'YYYY-MM-DD'.length);
-  return { object: 'volume', date, currency: code, outcome: type, count, amount: amountMinor };
+  return { object: 'volume', date: dayText(dayMs), currency: code, outcome: type, count, amount: amountMinor };
 }
