@@ -1,0 +1,42 @@
+import { expect, test } from '@jest/globals';
+import { begun } from '../../lambdas/exports/domain/data-export.ts';
+import { exportRows } from '../../lambdas/exports/use/export-rows.ts';
+import { bookPartition, bookPlace } from '../../lambdas/views/domain/lists.ts';
+import type { BookEntry } from '../../lambdas/views/domain/views.ts';
+import { DynamoDbViews } from '../../lambdas/views/store/dynamodb-views.ts';
+import { paymentIdFor } from '../payments/payment-fixtures.ts';
+import { countingEntropy } from '../support/counting-entropy.ts';
+import { SimulatedClock } from '../support/simulated-clock.ts';
+import { emptyTables } from '../world/stores.ts';
+import { TABLES } from '../world/tables.ts';
+import { OWNER, requested } from './export-world.ts';
+
+/** Two whole pages and a row. */
+const SETS = 1_001;
+
+test('pages hold every row of the range once, also at their borders and of all partitions', async () => {
+  const clock = new SimulatedClock();
+  const views = new DynamoDbViews(emptyTables(clock).client, TABLES.views, { clock, entropy: countingEntropy() });
+  const asked = begun(requested('exp_1'));
+  // One before the range, one after it.
+  for (let index = -1; index <= SETS; index += 1) {
+    const isAfter = index === SETS;
+    const occurredAtMs = isAfter ? asked.untilMs : asked.fromMs + Math.floor(index / 2);
+    const paymentId = paymentIdFor(`set-${index}`);
+    const legs: BookEntry['legs'] = [
+      { account: 'processor_clearing', direction: 'debit', amountMinor: 1, currency: 'EUR', leg: 0 },
+    ];
+    const set: BookEntry = { occurredAtMs, paymentId, sequence: 2, type: 'payment.completed', legs };
+    const key = { partition: bookPartition(OWNER, 'all', paymentId), sort: bookPlace(set) };
+    await views.put([{ ...key, chainId: paymentId, sequence: 2, body: JSON.stringify(set) }]);
+  }
+  const { entries } = exportRows({ views, transitions: { readTransition: async () => undefined } });
+  const found: unknown[] = [];
+  for (let after: string | undefined, pages = 0; pages === 0 || after !== undefined; pages += 1) {
+    const { rows, next } = await entries.page(asked, after);
+    found.push(...rows.map(([, payment]) => payment));
+    after = next;
+  }
+  const wanted = Array.from({ length: SETS }, (_, index) => String(paymentIdFor(`set-${index}`)));
+  expect(found.map(String).toSorted()).toEqual(wanted.toSorted());
+});
