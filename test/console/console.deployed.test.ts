@@ -9,6 +9,7 @@ import { HAS_BROWSER, RealBrowser } from '../client/browser.ts';
 import { ApiClient } from '../support/api-client.ts';
 import { dynamoDbClient, localAws } from '../support/local-aws.ts';
 import { until } from '../support/until.ts';
+import { serveWebhookReceiver } from '../webhooks/webhook-receiver.ts';
 import { accessible, eachScreen } from './console-in-browser.ts';
 
 /** What the page would do with it if it were not shown as text. */
@@ -81,6 +82,89 @@ const SCRIPT = '<img src=x onerror="document.title=1">';
 
     await eachScreen(page);
     expect([violations, await page.title()]).toEqual([[], 'Payonce console']);
+  });
+
+  async function openPayment(page: Page, id: unknown): Promise<void> {
+    await page.goto(`${aws.apiUrl}/console/#/payments/${String(id)}`);
+    await page.getByRole('heading', { name: 'What happened' }).waitFor();
+  }
+
+  test('an operator decides a review once with a double click', async () => {
+    const { json } = await api.payUntilAnswered({ key: crypto.randomUUID(), body: { source: 'tok_async_short' } });
+    await until(async () => {
+      const { json: now } = await api.send('GET', `/v1/payments/${String(json['id'])}`);
+      return now['status'] === 'needs_review' ? true : undefined;
+    });
+    const page = await signedIn(aws.operatorKey);
+    await openPayment(page, json['id']);
+    await page.getByRole('button', { name: 'Decide' }).click();
+    const dialog = page.getByRole('dialog', { name: 'Decide' });
+    await dialog.getByRole('region', { name: 'Charges at the processor' }).getByText('5.00 EUR').waitFor();
+    await dialog.getByLabel('Outcome').selectOption('succeeded');
+    await dialog.getByLabel('Captured amount').fill('500');
+    await dialog.getByLabel('Reason').fill('Seen on the statement');
+    await dialog.getByRole('button', { name: 'Decide' }).dblclick();
+    await page.getByText('The decision was recorded.').waitFor();
+    const decisions = await api.send('GET', `/v1/decisions?payment=${String(json['id'])}`);
+    expect(decisions.json['data']).toHaveLength(1);
+    expect(violations).toEqual([]);
+  });
+
+  test('a correction above the limit is made once, by two persons in two browsers', async () => {
+    const administration = new TenantAdministration(documentClient(dynamoDbClient()), aws.tables, 'Owner');
+    const approver = await administration.createOperatorKey({ operator: 'Ben Example', role: 'approver' });
+    const { json } = await api.payUntilAnswered({ key: crypto.randomUUID(), body: { amount: 6_000_000 } });
+    const reason = `Booked twice ${crypto.randomUUID()}`;
+    const first = await signedIn(aws.operatorKey);
+    await openPayment(first, json['id']);
+    await first.getByRole('button', { name: 'Correct' }).click();
+    const dialog = first.getByRole('dialog', { name: 'Correct' });
+    await dialog.getByLabel('Sequence of the transition').fill('2');
+    await dialog.getByLabel('Reason').fill(reason);
+    await dialog.getByRole('button', { name: 'Correct' }).dblclick();
+    await first.getByText('or waits for a second person').waitFor();
+
+    const second = await signedIn(approver);
+    await second.getByRole('link', { name: 'Approvals', exact: true }).click();
+    const row = second.getByRole('row', { name: String(json['id']) });
+    await row.getByRole('button', { name: 'Approve' }).click();
+    await second.getByRole('dialog', { name: 'Approve' }).getByRole('button', { name: 'Approve' }).dblclick();
+    await second.getByText('It is approved.').first().waitFor();
+    const corrections = await api.send('GET', `/v1/corrections?payment=${String(json['id'])}`);
+    expect(corrections.json['data']).toMatchObject([{ reason, reverses: 2 }]);
+    expect(violations).toEqual([]);
+  });
+
+  test('a webhook is sent again once with a double click', async () => {
+    await using receiver = await serveWebhookReceiver();
+    const run = crypto.randomUUID();
+    const post = (key: string, body: object) => ({
+      headers: { 'content-type': 'application/json', 'idempotency-key': key },
+      body: JSON.stringify(body),
+    });
+    const made = await api.send(
+      'POST',
+      '/v1/webhook_endpoints',
+      post(run, { url: receiver.url, events: ['payment.completed'] }),
+    );
+    const id = String(made.json['id']);
+    const paid = await api.payUntilAnswered({ key: crypto.randomUUID(), body: { metadata: { run } } });
+    // Other tests pay for the same merchant at the same time.
+    const ours = () => receiver.arrivals.filter(({ body }) => body.includes(run));
+    const event = await until(async () => ours()[0]?.headers['webhook-id']);
+    await until(async () => {
+      const { text } = await api.send('GET', `/v1/webhook_endpoints/${id}/deliveries`);
+      return text.includes(`"event":"${String(event)}"`) ? true : undefined;
+    });
+    const page = await signedIn(aws.operatorKey);
+    await page.goto(`${aws.apiUrl}/console/#/webhooks?tenant=${aws.tenantId}&mode=test&endpoint=${id}`);
+    const row = page.getByRole('row', { name: String(paid.json['id']) });
+    await row.getByRole('button', { name: 'Resend' }).click();
+    await page.getByRole('dialog', { name: 'Resend' }).getByRole('button', { name: 'Resend' }).dblclick();
+    await until(async () => ours()[1]);
+    expect(ours().map(({ headers }) => headers['webhook-id'])).toEqual([event, event]);
+    expect(violations).toEqual([]);
+    await api.send('DELETE', `/v1/webhook_endpoints/${id}`, post(`${run}-delete`, {}));
   });
 
   test('who may only look sees the story, and no act that is possible', async () => {
