@@ -2,7 +2,6 @@ import { defineConfig } from 'vite';
 
 /** All addresses are relative, so that the page works under every host, stage and prefix. */
 export default defineConfig({
-  root: import.meta.dirname,
   base: './',
   logLevel: 'warn',
   build: { target: 'es2022', assetsInlineLimit: 0, modulePreload: false, emptyOutDir: true },

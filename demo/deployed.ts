@@ -117,12 +117,22 @@ async function introduce(aws: LocalAws, { shopFunction, shopUrl, shopProcessorUr
   );
 }
 
-async function eventBusOf({ awsEndpoint: endpoint, region }: LocalAws): Promise<string> {
+/** Whether the stacks of the demonstration are there. */
+export async function demoIsDeployed(aws: LocalAws): Promise<boolean> {
+  const names = (await stacksOf(aws)).map(({ StackName: name }) => name);
+  return Object.values(DemoStackName).every((name) => names.includes(name));
+}
+
+async function stacksOf({ awsEndpoint: endpoint, region }: LocalAws) {
   const client = new CloudFormationClient({ endpoint, region, credentials: CREDENTIALS });
   const { Stacks = [] } = await client.send(new DescribeStacksCommand({}));
-  const outputs = Stacks.filter(({ StackName: name }) => name === StackName.data).flatMap(
-    ({ Outputs = [] }) => Outputs,
-  );
+  return Stacks;
+}
+
+async function eventBusOf(aws: LocalAws): Promise<string> {
+  const outputs = (await stacksOf(aws))
+    .filter(({ StackName: name }) => name === StackName.data)
+    .flatMap(({ Outputs = [] }) => Outputs);
   const bus = outputs.find(({ OutputKey }) => OutputKey === StackOutput.eventBus)?.OutputValue;
   if (bus === undefined) {
     throw new StartFailure('The running stack has no events. Run "npm stop", then "npm start -- --detach".');

@@ -14,6 +14,8 @@ export interface Scenario {
   readonly moves: Finding['moves'];
   /** Order of the start: the scenarios with the longest waits start first. @default 3 */
   readonly turn?: 1 | 2;
+  /** Whether it is left out of `npm run demo`, because it takes too long. @default false */
+  readonly isOnlyInLab?: true;
   /**
    * Causes the failure and returns what to count. Its later effects can continue in the background.
    *

@@ -5,7 +5,7 @@ import type { Scenario } from './scenarios.ts';
 import type { Side } from './side.ts';
 import type { Counts, Finding } from './verdict.ts';
 
-interface Sides {
+export interface Sides {
   readonly naive: Side;
   readonly payonce: Side;
 }
@@ -14,11 +14,17 @@ const LAST_TURN = 3;
 
 type Provoked = Subject & { readonly rest?: Promise<unknown> };
 
-/** Runs every scenario on both sides, waits until all counts are stable, and returns them. */
+/**
+ * Runs every scenario on both sides, waits until all counts are stable, and returns them.
+ *
+ * @param report hears each step in words
+ * @param caused hears what will be counted on a side, once the failure was caused there
+ */
 export async function sideBySide(
   sides: Sides,
   scenarios: readonly Scenario[],
   report: (text: string) => void,
+  caused: (name: keyof Sides, subject: Subject) => void = () => undefined,
 ): Promise<readonly Finding[]> {
   const run = randomBytes(4).toString('hex');
   const provoked = new Map<Scenario, { readonly naive: Provoked; readonly payonce: Provoked }>();
@@ -26,8 +32,11 @@ export async function sideBySide(
     const key = `demo-${run}-${scenario.id}`;
     report(`naive: ${scenario.trouble}`);
     const naive = await provokeOn(sides.naive, scenario, key);
+    caused('naive', naive);
     report(`Payonce: ${scenario.trouble}`);
-    provoked.set(scenario, { naive, payonce: await provokeOn(sides.payonce, scenario, key) });
+    const payonce = await provokeOn(sides.payonce, scenario, key);
+    caused('payonce', payonce);
+    provoked.set(scenario, { naive, payonce });
   }
   report('waiting until all counts are stable');
   return Promise.all(

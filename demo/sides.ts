@@ -24,12 +24,13 @@ import { type EventKind, paymentPartition, ReceiptRow, SHOP_EVENT_SOURCE, SHOP_P
 import type { DeployedDemo } from './deployed.ts';
 import type { Delivery } from './functions/deliveries.ts';
 import { type Receipt, Side } from './side.ts';
+import type { Sides } from './side-by-side.ts';
 
 /** Both deployed sides. Payonce gets a new tenant for this run, whose key is revoked at the end. */
 export async function withSides<Result>(
   aws: LocalAws,
   demo: DeployedDemo,
-  use: (sides: { readonly naive: Side; readonly payonce: Side }) => Promise<Result>,
+  use: (sides: Sides) => Promise<Result>,
 ): Promise<Result> {
   const target = { endpoint: aws.awsEndpoint, region: aws.region, credentials: CREDENTIALS };
   const client = documentClient(new DynamoDBClient(target));

@@ -119,10 +119,17 @@ export function bundle(directory: string): void {
   buildConsole(join(directory, DOCUMENTS, 'console'));
 }
 
-/** Builds the page for operators, with an index and hashed assets. @throws Error when it cannot be built */
-export function buildConsole(directory: string): void {
+/**
+ * Builds the page for operators, or the lab's, with an index and hashed assets.
+ *
+ * @param page the folder of its index
+ * @throws Error when it cannot be built
+ */
+export function buildConsole(directory: string, page: 'console' | 'console/lab' = 'console'): void {
   const vite = join(ROOT, 'node_modules', 'vite', 'bin', 'vite.js');
-  const { status } = spawnSync(process.execPath, [vite, 'build', join(ROOT, 'console'), '--outDir', directory], {
+  const config = join(ROOT, 'console', 'vite.config.ts');
+  const words = [vite, 'build', join(ROOT, page), '--config', config, '--outDir', directory];
+  const { status } = spawnSync(process.execPath, words, {
     stdio: ['ignore', 'ignore', 'inherit'],
     // Vite would leave it in the temporary folder.
     env: { ...process.env, NODE_DISABLE_COMPILE_CACHE: '1' },

@@ -1,0 +1,201 @@
+import { render } from 'preact';
+import { useEffect, useState } from 'preact/hooks';
+import { Refused } from '../api.ts';
+import { Fact, Table, Trouble } from '../parts.tsx';
+import type { LabRun, LabSide, LabState, LabTrouble } from './answers.ts';
+import '../style.css';
+
+const LOOK_EVERY_MS = 500;
+
+async function call<Answer>(path: string, body?: unknown): Promise<Answer> {
+  const answer = await fetch(path, {
+    cache: 'no-store',
+    ...(body === undefined
+      ? {}
+      : { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) }),
+  });
+  const read: unknown = await answer.json();
+  if (!answer.ok) throw new Refused(answer.status, read as Partial<Record<string, string>>);
+  return read as Answer;
+}
+
+/** Asks for the state of the lab again and again. */
+function useLab(): { readonly lab?: LabState; readonly error?: unknown; readonly begin: (trouble: string) => void } {
+  const [lab, setLab] = useState<LabState>();
+  const [error, setError] = useState<unknown>();
+  const [refusal, setRefusal] = useState<unknown>();
+  useEffect(() => {
+    const look = async () => {
+      try {
+        setLab(await call<LabState>('lab'));
+        setError(undefined);
+      } catch (problem) {
+        setError(problem);
+      }
+    };
+    void look();
+    const timer = setInterval(() => void look(), LOOK_EVERY_MS);
+    return () => clearInterval(timer);
+  }, []);
+  const begin = (trouble: string) => {
+    setRefusal(undefined);
+    call<LabRun>('lab/runs', { trouble }).then(
+      (run) => setLab((now) => now && { ...now, runs: [run, ...now.runs.filter(({ id }) => id !== run.id)] }),
+      (problem: unknown) => setRefusal(problem),
+    );
+  };
+  return { ...(lab === undefined ? {} : { lab }), error: refusal ?? error, begin };
+}
+
+function Lab() {
+  const { lab, error, begin } = useLab();
+  const [chosen, setChosen] = useState('crash');
+  const newest = lab?.runs[0];
+  const isBusy = newest?.state === 'running';
+  return (
+    <>
+      <header>
+        <strong>Payonce lab</strong>
+        {lab !== undefined && (
+          <nav aria-label="Console">
+            <a href={`${lab.console}/`}>Console</a>
+          </nav>
+        )}
+      </header>
+      <main>
+        <h1>One trouble, two shops</h1>
+        <p>
+          Causes the same trouble at a naive shop and at Payonce, and counts the results at the processor, in the books,
+          on the bus and at the consumer. Exactly once is 1 of each.
+        </p>
+        {error !== undefined && <Trouble error={error} />}
+        {lab !== undefined && (
+          <>
+            <Choice troubles={lab.troubles} chosen={chosen} choose={setChosen} />
+            <p class="choices">
+              <button type="button" class="main" disabled={isBusy} onClick={() => begin(chosen)}>
+                Run
+              </button>
+              {isBusy && <span>One trouble at a time: this one is running.</span>}
+            </p>
+            {newest !== undefined && <Run run={newest} />}
+            <Results runs={lab.runs} head={lab.head} />
+          </>
+        )}
+      </main>
+    </>
+  );
+}
+
+function Choice({
+  troubles,
+  chosen,
+  choose,
+}: {
+  readonly troubles: readonly LabTrouble[];
+  readonly chosen: string;
+  readonly choose: (id: string) => void;
+}) {
+  return (
+    <label>
+      Trouble
+      <select value={chosen} onChange={({ currentTarget }) => choose(currentTarget.value)}>
+        {troubles.map(({ id, trouble, isInDemo }) => (
+          <option key={id} value={id}>
+            {isInDemo ? trouble : `${trouble} (only in the lab)`}
+          </option>
+        ))}
+      </select>
+    </label>
+  );
+}
+
+const STATES = { running: 'Running …', done: 'Done', failed: 'Failed' } as const;
+
+function Run({ run: { trouble, state, steps, naive, payonce, error } }: { readonly run: LabRun }) {
+  return (
+    <section aria-labelledby="run">
+      <h2 id="run">{trouble.trouble}</h2>
+      <p role="status">
+        {STATES[state]}
+        {state === 'running' && steps.length > 0 && `: ${steps.at(-1)}`}
+      </p>
+      {error !== undefined && <Trouble error={new Error(`The trouble could not be caused: ${error}.`)} />}
+      <div class="cards">
+        <Side name="Naive shop" side={naive} moves={trouble.moves} />
+        <Side name="Payonce" side={payonce} moves={trouble.moves} />
+      </div>
+      <details>
+        <summary>Steps</summary>
+        <ol>
+          {steps.map((step, index) => (
+            // biome-ignore lint/suspicious/noArrayIndexKey: steps are only added at the end
+            <li key={index}>{step}</li>
+          ))}
+        </ol>
+      </details>
+    </section>
+  );
+}
+
+function Side({
+  name,
+  side: { payment, timeline, counts, verdict },
+  moves,
+}: {
+  readonly name: string;
+  readonly side: LabSide;
+  readonly moves: LabTrouble['moves'];
+}) {
+  return (
+    <section class="card" aria-label={name}>
+      <h3>{name}</h3>
+      {counts === undefined ? (
+        <p>{payment === undefined ? 'The trouble was not caused here yet.' : 'Counting …'}</p>
+      ) : (
+        <dl class="facts">
+          <Fact name={moves === 'charge' ? 'Charges' : 'Refunds'} value={counts.atProcessor} />
+          <Fact name="Postings" value={counts.postings} />
+          <Fact name="Events" value={counts.events} />
+          <Fact name="Effects" value={counts.effects} />
+        </dl>
+      )}
+      {verdict !== undefined && (
+        <p>
+          <strong class={verdict === 'once' ? '' : 'trouble'}>{verdict}</strong>
+        </p>
+      )}
+      {payment !== undefined && (
+        <p>
+          Payment <code>{payment}</code>
+          {timeline !== undefined && (
+            <>
+              {' '}
+              <a href={timeline}>What happened to it</a>
+            </>
+          )}
+        </p>
+      )}
+    </section>
+  );
+}
+
+/** The table of `npm run demo`, of the runs that are done. */
+function Results({ runs, head }: { readonly runs: readonly LabRun[]; readonly head: readonly string[] }) {
+  const rows = runs.flatMap(({ row }) => (row === undefined ? [] : [row]));
+  if (rows.length === 0) return null;
+  return (
+    <>
+      <h2>Results</h2>
+      <p>Counts are charges (or refunds) / postings / events / effects.</p>
+      <Table
+        label="Results"
+        rows={rows}
+        columns={head.map((title, index) => ({ title, of: (row: readonly string[]) => row[index] }))}
+      />
+    </>
+  );
+}
+
+const place = document.getElementById('lab');
+if (place !== null) render(<Lab />, place);

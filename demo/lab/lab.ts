@@ -1,0 +1,111 @@
+import { randomUUID } from 'node:crypto';
+import type { LabRun, LabSide, LabState, LabTrouble } from '../../console/lab/answers.ts';
+import type { Scenario } from '../scenarios.ts';
+import type { Sides } from '../side-by-side.ts';
+import { type Counts, cells, type Finding, verdict } from '../verdict.ts';
+
+type SideName = keyof Sides;
+
+/** Hears what happens in a run. */
+export interface Watch {
+  /** In words. */
+  readonly step: (text: string) => void;
+  /** The trouble was caused on this side, with this payment. */
+  readonly caused: (name: SideName, payment: string) => void;
+  readonly counted: (name: SideName, counts: Counts) => void;
+}
+
+/** Causes one trouble on both sides. @throws Error when it could not be caused */
+export type Runner = (scenario: Scenario, watch: Watch) => Promise<Finding>;
+
+/** Why a run does not begin. */
+export interface LabRefusal {
+  readonly status: 404 | 409;
+  readonly code: 'unknown_trouble' | 'lab_is_busy';
+  readonly detail: string;
+}
+
+/** The page shows the last runs. Earlier ones are forgotten. */
+const MOST_RUNS = 20;
+
+export interface LabOptions {
+  readonly scenarios: readonly Scenario[];
+  readonly runner: Runner;
+  /** The address of the console, without a slash at the end. */
+  readonly consoleUrl: string;
+}
+
+/** Runs one trouble at a time, and remembers what happened. */
+export class Lab {
+  readonly #options: LabOptions;
+  #runs: readonly LabRun[] = [];
+
+  constructor(options: LabOptions) {
+    this.#options = options;
+  }
+
+  state(): LabState {
+    const { consoleUrl, scenarios } = this.#options;
+    const [head = []] = cells([]);
+    return { console: consoleUrl, troubles: scenarios.map(troubleOf), head, runs: this.#runs };
+  }
+
+  run(id: string): LabRun | undefined {
+    return this.#runs.find((run) => run.id === id);
+  }
+
+  /** Begins a run, which continues in the background. A run that fails is told as failed, and the next one can begin. */
+  begin(troubleId: string): LabRun | LabRefusal {
+    const scenario = this.#options.scenarios.find(({ id }) => id === troubleId);
+    if (scenario === undefined) {
+      const detail = `trouble is ${JSON.stringify(troubleId)}, which is no id of GET /lab.`;
+      return { status: 404, code: 'unknown_trouble', detail };
+    }
+    const busy = this.#runs.find(({ state }) => state === 'running');
+    if (busy !== undefined) {
+      const detail = `The lab runs one trouble at a time. Wait until this one is done: ${busy.trouble.trouble}.`;
+      return { status: 409, code: 'lab_is_busy', detail };
+    }
+    const begun: LabRun = {
+      id: randomUUID(),
+      trouble: troubleOf(scenario),
+      state: 'running',
+      steps: [],
+      naive: {},
+      payonce: {},
+    };
+    this.#runs = [begun, ...this.#runs].slice(0, MOST_RUNS);
+    void this.#play(begun.id, scenario);
+    return begun;
+  }
+
+  async #play(id: string, scenario: Scenario): Promise<void> {
+    const { runner, consoleUrl } = this.#options;
+    const change = (how: (run: LabRun) => Partial<LabRun>): void => {
+      this.#runs = this.#runs.map((run) => (run.id === id ? { ...run, ...how(run) } : run));
+    };
+    const note = (name: SideName, side: LabSide): void => change((run) => ({ [name]: { ...run[name], ...side } }));
+    const watch: Watch = {
+      step: (text) => change(({ steps }) => ({ steps: [...steps, text] })),
+      caused: (name, payment) => {
+        const timeline = `${consoleUrl}/#/payments/${encodeURIComponent(payment)}`;
+        note(name, name === 'payonce' ? { payment, timeline } : { payment });
+      },
+      counted: (name, counts) => note(name, { counts }),
+    };
+    try {
+      const finding = await runner(scenario, watch);
+      for (const name of ['naive', 'payonce'] as const) {
+        note(name, { counts: finding[name], verdict: verdict(finding[name], finding.moves) });
+      }
+      const [, row = []] = cells([finding]);
+      change(() => ({ state: 'done', row }));
+    } catch (error) {
+      change(() => ({ state: 'failed', error: error instanceof Error ? error.message : String(error) }));
+    }
+  }
+}
+
+function troubleOf({ id, trouble, moves, isOnlyInLab }: Scenario): LabTrouble {
+  return { id, trouble, moves, isInDemo: isOnlyInLab !== true };
+}

@@ -1,0 +1,88 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { LocalAws } from '../../local/local-aws.ts';
+import { count, type Subject } from '../counts.ts';
+import { type DeployedDemo, demoIsDeployed, deployDemo, removeDemo } from '../deployed.ts';
+import { type Sides, sideBySide } from '../side-by-side.ts';
+import { withSides } from '../sides.ts';
+import type { Finding } from '../verdict.ts';
+import type { Runner, Watch } from './lab.ts';
+
+const LOOK_EVERY_MS = 500;
+
+/** Runs troubles on a local AWS. The naive shop is deployed when the first one is run. */
+export class LabRunner {
+  readonly #aws: LocalAws;
+  readonly #directory: string;
+  #demo: DeployedDemo | undefined;
+
+  /** @param directory of the CDK's files */
+  constructor(aws: LocalAws, directory: string) {
+    this.#aws = aws;
+    this.#directory = directory;
+  }
+
+  /** The counts are those of `npm run demo`: the same function finds them. */
+  readonly run: Runner = async (scenario, watch) => {
+    const demo = await this.#deployed(watch);
+    return withSides(this.#aws, demo, async (sides) => {
+      const counting = new LiveCounts(sides, watch);
+      try {
+        const [finding] = await sideBySide(sides, [scenario], watch.step, (name, subject) => {
+          watch.caused(name, subject.payment);
+          counting.begin(name, subject);
+        });
+        return finding as Finding;
+      } finally {
+        await counting.end();
+      }
+    });
+  };
+
+  /** Takes the naive shop away. */
+  async remove(): Promise<void> {
+    if (this.#demo !== undefined) await removeDemo(this.#aws);
+  }
+
+  async #deployed({ step }: Watch): Promise<DeployedDemo> {
+    // `npm run demo` takes the naive shop away when it is done.
+    if (this.#demo !== undefined && (await demoIsDeployed(this.#aws))) return this.#demo;
+    step('deploying the naive shop and two consumers beside Payonce');
+    this.#demo = await deployDemo(this.#aws, this.#directory, (line) => {
+      const [, done] = /^(Payonce\w+ \| +\d+\/\d+)/.exec(line) ?? [];
+      if (done !== undefined) step(done);
+    });
+    return this.#demo;
+  }
+}
+
+/** Counts both sides again and again, for the eyes of a person. */
+class LiveCounts {
+  readonly #sides: Sides;
+  readonly #watch: Watch;
+  readonly #ended = new AbortController();
+  readonly #loops: Promise<void>[] = [];
+
+  constructor(sides: Sides, watch: Watch) {
+    this.#sides = sides;
+    this.#watch = watch;
+  }
+
+  begin(name: keyof Sides, subject: Subject): void {
+    this.#loops.push(this.#loop(name, subject));
+  }
+
+  async end(): Promise<void> {
+    this.#ended.abort();
+    await Promise.all(this.#loops);
+  }
+
+  async #loop(name: keyof Sides, subject: Subject): Promise<void> {
+    const { signal } = this.#ended;
+    while (!signal.aborted) {
+      // A look that fails is no finding. The final counts do not come from here.
+      const found = await count(this.#sides[name], subject).catch(() => undefined);
+      if (found !== undefined && !signal.aborted) this.#watch.counted(name, found.counts);
+      await sleep(LOOK_EVERY_MS, undefined, { signal }).catch(() => undefined);
+    }
+  }
+}

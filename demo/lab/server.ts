@@ -1,0 +1,90 @@
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { Hono } from 'hono';
+import * as z from 'zod';
+import { FOR_EVER, headersOfConsole, typeOfAsset } from '../../lambdas/api-docs/console-page.ts';
+import type { Lab } from './lab.ts';
+
+const asked = z.strictObject({ trouble: z.string() });
+
+interface Refusal {
+  readonly status: 400 | 403 | 404 | 409 | 415;
+  readonly code: string;
+  readonly detail: string;
+}
+
+/**
+ * The lab over HTTP, for browsers of this machine.
+ *
+ *   GET  /                 the page; its files are below /assets
+ *   GET  /lab              LabState: the troubles and the last runs
+ *   POST /lab/runs         { "trouble": "<id>" } → 202 LabRun | 404 unknown_trouble | 409 lab_is_busy
+ *   GET  /lab/runs/{id}    LabRun, to be asked again while its state is `running`
+ *
+ * Another page of the same browser can do nothing here: the host must be one of loopback, against names that are bound to it
+ * later (DNS rebinding), and a POST must come from the lab's own page.
+ *
+ * @param folder of the built page
+ * @param port on which it is served
+ */
+export function labServer(lab: Lab, folder: string, port: number): (request: Request) => Promise<Response> {
+  const hosts = [`127.0.0.1:${port}`, `localhost:${port}`];
+  const app = new Hono();
+  app.use(async (context, next) => {
+    const host = context.req.header('host') ?? '';
+    if (!hosts.includes(host)) {
+      const detail = `The header Host is ${JSON.stringify(host)}; it must be ${hosts.join(' or ')}.`;
+      return refused({ status: 403, code: 'foreign_host', detail });
+    }
+    const origin = context.req.header('origin');
+    if (context.req.method !== 'GET' && origin !== `http://${host}`) {
+      const detail = `The header Origin is ${JSON.stringify(origin ?? null)}; it must be http://${host}.`;
+      return refused({ status: 403, code: 'foreign_origin', detail });
+    }
+    await next();
+    context.header('x-content-type-options', 'nosniff');
+    return undefined;
+  });
+  app.get('/', async () => {
+    const page = await readFile(join(folder, 'index.html'), 'utf8');
+    return new Response(page, {
+      headers: { ...headersOfConsole(undefined), 'content-type': 'text/html; charset=utf-8' },
+    });
+  });
+  app.get('/assets/:name', async ({ req }) => {
+    const name = req.param('name');
+    const type = typeOfAsset(name);
+    const text =
+      type === undefined ? undefined : await readFile(join(folder, 'assets', name), 'utf8').catch(() => undefined);
+    if (type === undefined || text === undefined) return notFound(req.path);
+    return new Response(text, { headers: { ...FOR_EVER, 'content-type': type } });
+  });
+  app.get('/lab', ({ json }) => json(lab.state(), 200, NO_STORE));
+  app.get('/lab/runs/:id', ({ json, req }) => {
+    const run = lab.run(req.param('id'));
+    return run === undefined ? notFound(req.path) : json(run, 200, NO_STORE);
+  });
+  app.post('/lab/runs', async ({ json, req }) => {
+    if (req.header('content-type') !== 'application/json') {
+      return refused({ status: 415, code: 'not_json', detail: 'The header Content-Type must be application/json.' });
+    }
+    const body = asked.safeParse(await req.json().catch(() => undefined));
+    if (!body.success) {
+      return refused({ status: 400, code: 'invalid_request', detail: 'The body must be {"trouble":"<id>"}, in JSON.' });
+    }
+    const begun = lab.begin(body.data.trouble);
+    return 'code' in begun ? refused(begun) : json(begun, 202, NO_STORE);
+  });
+  app.notFound(({ req }) => notFound(req.path));
+  return async (request) => app.fetch(request);
+}
+
+const NO_STORE = { 'cache-control': 'no-store' };
+
+function notFound(path: string): Response {
+  return refused({ status: 404, code: 'not_found', detail: `There is no ${path}.` });
+}
+
+function refused({ status, ...problem }: Refusal): Response {
+  return Response.json(problem, { status, headers: NO_STORE });
+}

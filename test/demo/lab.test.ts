@@ -1,0 +1,162 @@
+import { mkdir, mkdtemp, rm } from 'node:fs/promises';
+import { join, resolve } from 'node:path';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import type { LabRun, LabState } from '../../console/lab/answers.ts';
+import { Lab, type Runner } from '../../demo/lab/lab.ts';
+import { labServer } from '../../demo/lab/server.ts';
+import { SCENARIOS } from '../../demo/scenarios.ts';
+import { type Counts, cells, type Finding } from '../../demo/verdict.ts';
+import { buildConsole } from '../../lib/lambda-code.ts';
+import { until } from '../support/until.ts';
+
+const PORT = 4321;
+const HOST = `127.0.0.1:${PORT}`;
+const ONCE: Counts = { atProcessor: 1, postings: 1, events: 1, effects: 1 };
+const TWICE: Counts = { atProcessor: 2, postings: 2, events: 2, effects: 2 };
+
+describe('the server of the lab', () => {
+  let folder: string;
+  /** What the next run does. */
+  let runner: Runner;
+  let ask: (path: string, init?: RequestInit) => Promise<Response>;
+  beforeAll(async () => {
+    await mkdir('dist', { recursive: true });
+    folder = resolve(await mkdtemp('dist/lab-'));
+    buildConsole(join(folder, 'page'), 'console/lab');
+  });
+  afterAll(() => rm(folder, { recursive: true, force: true }));
+  beforeEach(() => {
+    runner = () => Promise.reject(new Error('the test names no runner'));
+    const lab = new Lab({
+      scenarios: SCENARIOS,
+      runner: (scenario, watch) => runner(scenario, watch),
+      consoleUrl: 'http://127.0.0.1:4566/console',
+    });
+    const serve = labServer(lab, join(folder, 'page'), PORT);
+    ask = (path, { headers, ...init } = {}) =>
+      serve(new Request(`http://${HOST}${path}`, { ...init, headers: { host: HOST, ...(headers as object) } }));
+  });
+
+  const post = (body: unknown, headers: Readonly<Record<string, string>> = {}): Promise<Response> =>
+    ask('/lab/runs', {
+      method: 'POST',
+      headers: { origin: `http://${HOST}`, 'content-type': 'application/json', ...headers },
+      body: JSON.stringify(body),
+    });
+  const begin = async (trouble: string): Promise<LabRun> => (await post({ trouble })).json() as Promise<LabRun>;
+  const ended = (id: string): Promise<LabRun> =>
+    until(async () => {
+      const run = (await (await ask(`/lab/runs/${id}`)).json()) as LabRun;
+      return run.state === 'running' ? undefined : run;
+    });
+  const finding = (trouble: string): Finding => ({ trouble, moves: 'charge', naive: TWICE, payonce: ONCE });
+
+  test('serves the page and its files under the policy of the console, and nothing else', async () => {
+    const page = await ask('/');
+    expect(page.headers.get('content-security-policy')).toMatch(
+      /^default-src 'none'; script-src 'self'; style-src 'self';/,
+    );
+    const html = await page.text();
+    expect(html).not.toMatch(/https?:|\/\/|<script>|<style|style=|\son[a-z]+=/);
+    const names = [...html.matchAll(/(?:href|src)="\.\/(assets\/[^"]+)"/g)].map(([, name = '']) => name);
+    expect(names).toHaveLength(2);
+    for (const name of names) expect((await ask(`/${name}`)).status).toBe(200);
+    for (const path of ['/index.html', '/assets/none.js', '/assets/..%2findex.html', '/assets']) {
+      expect((await ask(path)).status).toBe(404);
+    }
+  });
+
+  test('lists the troubles of the demonstration', async () => {
+    const { troubles, runs } = (await (await ask('/lab')).json()) as LabState;
+    expect(troubles.filter(({ isInDemo }) => isInDemo).map(({ trouble }) => trouble)).toEqual(
+      SCENARIOS.map(({ trouble }) => trouble),
+    );
+    expect(runs).toEqual([]);
+  });
+
+  test('a run tells its steps, its payments, the counts now, and at the end what the table of npm run demo tells', async () => {
+    let finish: (found: Finding) => void = () => undefined;
+    runner = ({ trouble }, watch) => {
+      watch.step(`naive: ${trouble}`);
+      watch.caused('naive', 'key-1');
+      watch.caused('payonce', 'pay_1');
+      watch.counted('payonce', { ...ONCE, effects: 0 });
+      return new Promise((end) => {
+        finish = end;
+      });
+    };
+    const { id } = await begin('crash');
+    const crash = SCENARIOS.find((each) => each.id === 'crash')?.trouble ?? '';
+    expect(await (await ask(`/lab/runs/${id}`)).json()).toMatchObject({
+      state: 'running',
+      trouble: { id: 'crash', trouble: crash, moves: 'charge' },
+      steps: [`naive: ${crash}`],
+      naive: { payment: 'key-1' },
+      payonce: {
+        payment: 'pay_1',
+        timeline: 'http://127.0.0.1:4566/console/#/payments/pay_1',
+        counts: { ...ONCE, effects: 0 },
+      },
+    });
+    finish(finding(crash));
+    const run = await ended(id);
+    const { head } = (await (await ask('/lab')).json()) as LabState;
+    expect([head, run.row]).toEqual(cells([finding(crash)]));
+    expect(run).toMatchObject({
+      state: 'done',
+      naive: { counts: TWICE, verdict: '2 charges, 2 postings, 2 events, 2 effects' },
+      payonce: { counts: ONCE, verdict: 'once' },
+    });
+    expect(run.naive.timeline).toBeUndefined();
+  });
+
+  test('runs one trouble at a time', async () => {
+    let finish: (found: Finding) => void = () => undefined;
+    runner = () =>
+      new Promise((end) => {
+        finish = end;
+      });
+    const { id } = await begin('three');
+    const second = await post({ trouble: 'crash' });
+    expect([second.status, await second.json()]).toMatchObject([409, { code: 'lab_is_busy' }]);
+    finish(finding('three'));
+    await ended(id);
+    expect((await post({ trouble: 'crash' })).status).toBe(202);
+  });
+
+  test('a trouble that could not be caused is told as failed, and the next one can run', async () => {
+    runner = () => Promise.reject(new Error('there was no process to kill'));
+    const failed = await ended((await begin('crash')).id);
+    expect(failed).toMatchObject({ state: 'failed', error: 'there was no process to kill' });
+    expect([failed.row, failed.payonce.verdict]).toEqual([undefined, undefined]);
+    runner = ({ trouble }) => Promise.resolve(finding(trouble));
+    expect((await ended((await begin('three')).id)).state).toBe('done');
+  });
+
+  test('refuses an unknown trouble, and a body that is none', async () => {
+    const unknown = await post({ trouble: 'flood' });
+    expect([unknown.status, await unknown.json()]).toEqual([
+      404,
+      { code: 'unknown_trouble', detail: 'trouble is "flood", which is no id of GET /lab.' },
+    ]);
+    expect((await post({})).status).toBe(400);
+    expect((await post({ trouble: 'crash' }, { 'content-type': 'text/plain' })).status).toBe(415);
+    expect((await ask('/lab/runs/none')).status).toBe(404);
+  });
+
+  test('refuses other hosts, against names that are bound to loopback, and posts of other pages', async () => {
+    for (const host of ['evil.example', `evil.example:${PORT}`, '127.0.0.1', '127.0.0.1:80']) {
+      const refused = await ask('/lab', { headers: { host } });
+      expect([refused.status, await refused.json()]).toMatchObject([403, { code: 'foreign_host' }]);
+    }
+    expect((await ask('/lab', { headers: { host: `localhost:${PORT}` } })).status).toBe(200);
+    for (const origin of ['https://evil.example', 'null', `http://localhost:${PORT}`, `https://${HOST}`]) {
+      const refused = await post({ trouble: 'crash' }, { origin });
+      expect([refused.status, await refused.json()]).toMatchObject([403, { code: 'foreign_origin' }]);
+    }
+    const without = await ask('/lab/runs', { method: 'POST', body: '{"trouble":"crash"}' });
+    expect(without.status).toBe(403);
+    const { runs } = (await (await ask('/lab')).json()) as LabState;
+    expect(runs).toEqual([]);
+  });
+});
