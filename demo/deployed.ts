@@ -24,6 +24,7 @@ import {
   DemoStackName,
   SHOP_AT_ONCE,
   SHOP_CALLBACK_PARAMETER,
+  SHOP_CALLBACK_PATH,
 } from './contract.ts';
 
 const APP = `node '${join(import.meta.dirname, 'app.ts')}'`;
@@ -110,7 +111,7 @@ async function introduce(aws: LocalAws, { shopFunction, shopUrl, shopProcessorUr
   await ssm.send(
     new PutParameterCommand({
       Name: SHOP_CALLBACK_PARAMETER,
-      Value: `${shopUrl}/callbacks`,
+      Value: `${shopUrl}${SHOP_CALLBACK_PATH}`,
       Type: 'String',
       Overwrite: true,
     }),

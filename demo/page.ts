@@ -20,5 +20,15 @@ Counts are charges / postings / events / effects. Exactly once is 1 / 1 / 1 / 1.
 ${[head, `|${'---|'.repeat(5)}`, ...rows].join('\n')}
 
 The naive counts are the results of races and differ between runs. Payonce's counts must not differ: \`npm run demo\` fails if they do.
+
+## The lab
+
+\`npm start\` prints the address of the lab, a page for this machine. Choose a trouble and run it on both sides, one trouble at a time. The page
+shows the counts while they change, the verdicts, and the row of this table. Payonce's side links to what happened to the payment, in the
+[console](console.md). The lab runs the scenarios of \`npm run demo\` by the same function, and what takes longer: a processor that charges and
+never answers. The naive shop is deployed by the first run, and taken away when Payonce stops
+([0110](decisions/0110-the-lab-is-a-program-of-the-local-surroundings.md)).
+
+![A trouble in the lab, with the counts of both sides](pictures/console-lab.png)
 `;
 }

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { Charge } from '../lambdas/kernel/contract/sandbox-api.ts';
 import { invariant } from '../lambdas/kernel/invariant.ts';
 import { HOLD } from './contract.ts';
 import type { Subject } from './counts.ts';
@@ -98,6 +99,36 @@ export const SCENARIOS: readonly Scenario[] = [
     },
   },
   {
+    id: 'early-callback',
+    trouble: 'the processor sends its callback before it answers',
+    moves: 'charge',
+    provoke: async (side, key) => {
+      await side.payUntilAnswered(key, { source: 'tok_callback_first' });
+      return paymentSubject(side.config.paymentOf(key));
+    },
+  },
+  {
+    id: 'late-callback',
+    trouble: 'the processor sends its callback again, later, as a new event',
+    moves: 'charge',
+    provoke: async (side, key) => {
+      const { payment, charge } = await paidWithEffect(side, key);
+      await side.resend(charge);
+      await until(`the second callback of ${key}`, async () => (await side.callbacks(charge)) >= 2);
+      return paymentSubject(payment);
+    },
+  },
+  {
+    id: 'forged-callback',
+    trouble: 'a forged callback names a charge that is paid',
+    moves: 'charge',
+    provoke: async (side, key) => {
+      const { payment, charge } = await paidWithEffect(side, key);
+      await side.forgeCallback(charge);
+      return paymentSubject(payment);
+    },
+  },
+  {
     id: 'published-again',
     trouble: 'the event is published again, as after a crash of the publisher',
     moves: 'charge',
@@ -148,6 +179,31 @@ export const SCENARIOS: readonly Scenario[] = [
     },
   },
 ];
+
+/** The troubles of the lab: those of the demonstration, and those that take longer. */
+export const LAB_SCENARIOS: readonly Scenario[] = [
+  ...SCENARIOS,
+  {
+    id: 'silent-processor',
+    trouble: 'the processor charges and never answers, and the client retries',
+    moves: 'charge',
+    isOnlyInLab: true,
+    provoke: async (side, key) => {
+      await side.silenceProcessor();
+      await side.payUntilAnswered(key);
+      return paymentSubject(side.config.paymentOf(key));
+    },
+  },
+];
+
+async function paidWithEffect(side: Side, key: string): Promise<{ readonly payment: string; readonly charge: Charge }> {
+  const payment = side.config.paymentOf(key);
+  await side.payUntilAnswered(key);
+  await untilEffect(side, payment);
+  const [charge] = await side.charges(payment);
+  invariant(charge !== undefined, 'the charge is not in the books');
+  return { payment, charge };
+}
 
 function paymentSubject(payment: string): Subject {
   return { payment, kind: 'payment.completed' };

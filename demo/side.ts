@@ -1,5 +1,12 @@
+import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Charge, EventList } from '../lambdas/kernel/contract/sandbox-api.ts';
+import {
+  type Charge,
+  type EventList,
+  type SandboxEvent,
+  SIGNATURE_HEADER,
+} from '../lambdas/kernel/contract/sandbox-api.ts';
+import { invariant } from '../lambdas/kernel/invariant.ts';
 import { runningProcesses, signalProcess } from '../local/processes.ts';
 import type { EventKind } from './contract.ts';
 
@@ -8,6 +15,8 @@ export interface SideConfig {
   /** Without a trailing slash; both have the same paths. */
   readonly apiUrl: string;
   readonly headers: Readonly<Record<string, string>>;
+  /** Where its processor sends callbacks. */
+  readonly callbackUrl: string;
   /** Its account at the processor. */
   readonly processorUrl: string;
   readonly processorHeaders: Readonly<Record<string, string>>;
@@ -81,6 +90,34 @@ export class Side {
     return data.reduce((sum, { attempts }) => sum + attempts, 0);
   }
 
+  /** The processor sends a charge's event again, under a new event id. */
+  async resend(charge: Charge): Promise<void> {
+    const { data } = (await this.#atProcessor(`/events?charge=${charge.id}`)) as EventList;
+    const event = data.find(({ type }) => type === 'charge.succeeded');
+    await this.#control('POST', `/control/events/${event?.id}/resend`, { id: 'new' });
+  }
+
+  /** The next call that charges gets no answer, but the processor charges. */
+  async silenceProcessor(): Promise<void> {
+    await this.#control('PUT', '/control/failures', { count: 1, source: 'tok_timeout_charged' });
+  }
+
+  /** Somebody who knows a charge, but no secret, sends a callback about it. */
+  async forgeCallback(charge: Charge): Promise<void> {
+    const { livemode, metadata } = charge;
+    const data = { charge: charge.id, payment: metadata['payment'] ?? null };
+    const created = Math.floor(Date.now() / 1000);
+    const id = `evt_${randomUUID()}`;
+    const event: SandboxEvent = { id, object: 'event', type: 'charge.succeeded', livemode, created, data };
+    const answer = await fetch(this.config.callbackUrl, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', [SIGNATURE_HEADER]: `t=${created},v1=${'0'.repeat(64)}` },
+      body: JSON.stringify(event),
+    });
+    await answer.body?.cancel();
+    invariant(answer.status < 500, `the forged callback was not answered, but ${answer.status}`);
+  }
+
   /** Kills the processes of a function, like a machine crash. @returns the number of killed processes */
   kill(functionName: string): number {
     const workers = runningProcesses().filter(
@@ -94,6 +131,14 @@ export class Side {
   async #atProcessor(path: string): Promise<unknown> {
     const { processorUrl, processorHeaders: headers } = this.config;
     return (await fetch(`${processorUrl}${path}`, { headers })).json();
+  }
+
+  async #control(method: 'POST' | 'PUT', path: string, body: unknown): Promise<void> {
+    const { processorUrl, processorHeaders } = this.config;
+    const headers = { 'content-type': 'application/json', ...processorHeaders };
+    const answer = await fetch(`${processorUrl}${path}`, { method, headers, body: JSON.stringify(body) });
+    await answer.body?.cancel();
+    invariant(answer.ok, `the sandbox answered ${answer.status} to ${path}`);
   }
 
   async #post(path: string, key: string, body: unknown, signal?: AbortSignal): Promise<Answer> {

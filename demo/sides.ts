@@ -17,10 +17,19 @@ import { invariant } from '../lambdas/kernel/invariant.ts';
 import { documentClient } from '../lambdas/kernel/platform/document-client.ts';
 import { systemDigest } from '../lambdas/kernel/platform/platform.ts';
 import { paymentPartition as ledgerPartition, parseTransition } from '../lambdas/payments/store/items.ts';
+import { callbackPath } from '../lambdas/processors/contract.ts';
+import { sandboxContract } from '../lambdas/processors/sandbox/contract.ts';
 import { idOfApiKey, TenantAdministration } from '../lambdas/tenants/store/tenant-administration.ts';
 import { CREDENTIALS } from '../local/emulator-environment.ts';
 import type { LocalAws } from '../local/local-aws.ts';
-import { type EventKind, paymentPartition, ReceiptRow, SHOP_EVENT_SOURCE, SHOP_POSTING } from './contract.ts';
+import {
+  type EventKind,
+  paymentPartition,
+  ReceiptRow,
+  SHOP_CALLBACK_PATH,
+  SHOP_EVENT_SOURCE,
+  SHOP_POSTING,
+} from './contract.ts';
 import type { DeployedDemo } from './deployed.ts';
 import type { Delivery } from './functions/deliveries.ts';
 import { type Receipt, Side } from './side.ts';
@@ -54,6 +63,7 @@ function naiveSide(target: Target, client: DynamoDBDocumentClient, demo: Deploye
   return new Side({
     apiUrl: demo.shopUrl,
     headers: {},
+    callbackUrl: `${demo.shopUrl}${SHOP_CALLBACK_PATH}`,
     processorUrl: demo.shopProcessorUrl,
     processorHeaders: {},
     paymentsFunction: demo.shopFunction,
@@ -112,6 +122,7 @@ function payonceSide(target: Target, client: DynamoDBDocumentClient, parts: Payo
   return new Side({
     apiUrl: aws.apiUrl,
     headers: { authorization: `Bearer ${apiKey}` },
+    callbackUrl: `${aws.apiUrl}${callbackPath(sandboxContract, LOCAL_SENDER.mode)}`,
     processorUrl: aws.sandboxUrl,
     processorHeaders: { authorization: `Bearer ${aws.sandboxSecret}` },
     paymentsFunction: aws.paymentsFunction,

@@ -1,11 +1,10 @@
-import type { ChildProcess } from 'node:child_process';
 import { closeSync, openSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { makeDirectory } from './directories.ts';
 import { isolatedEnvironment } from './emulator-environment.ts';
 import { StartFailure } from './failure.ts';
-import { startKept, stopKept } from './kept-process.ts';
+import { detachKept, startKept, stopKept } from './kept-process.ts';
 
 /** A cold start on a busy machine takes some seconds. After a minute the start has failed. Milliseconds. */
 const READY_WITHIN_MS = 60_000;
@@ -65,7 +64,7 @@ export async function startEmulator(options: EmulatorOptions): Promise<Emulator>
     endpoint,
     keeperPid,
     ended: ended.signal,
-    detach: () => detach(keeper),
+    detach: () => detachKept(keeper),
     stop: () => stopKept(keeperPid),
   };
 }
@@ -83,12 +82,6 @@ function environmentOf({ port, persist, directory }: EmulatorOptions, temporary:
     // Leave no compiled files in the source tree.
     PYTHONDONTWRITEBYTECODE: '1',
   };
-}
-
-function detach(keeper: ChildProcess): void {
-  keeper.stdin?.write('detach\n');
-  keeper.stdin?.end();
-  keeper.unref();
 }
 
 async function isReady(endpoint: string, logFile: string, ended: AbortSignal): Promise<boolean> {

@@ -32,6 +32,13 @@ export function startKept({ command, environment, directory, output }: KeptComma
   return keeper;
 }
 
+/** Lets a kept command run on after this process. */
+export function detachKept(keeper: ChildProcess): void {
+  keeper.stdin?.write('detach\n');
+  keeper.stdin?.end();
+  keeper.unref();
+}
+
 /**
  * Runs a command under a keeper to its end.
  *
@@ -61,7 +68,8 @@ export async function runKept(
 /** Whether a keeper or any process of its group runs. It also checks the command line, because process ids are reused. */
 export function isKept(keeperPid: number): boolean {
   return runningProcesses().some(
-    ({ group, commandLine }) => group === keeperPid && /keeper\.ts|-m ministack|ministack-lambda/.test(commandLine),
+    ({ group, commandLine }) =>
+      group === keeperPid && /keeper\.ts|-m ministack|ministack-lambda|demo\/lab\/run\.ts/.test(commandLine),
   );
 }
 

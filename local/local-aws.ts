@@ -23,6 +23,7 @@ import { type Emulator, startEmulator } from './emulator.ts';
 import { CREDENTIALS, REGION } from './emulator-environment.ts';
 import { StartFailure } from './failure.ts';
 import { freePort } from './free-port.ts';
+import type { RunningLab } from './lab.ts';
 import { ensurePython } from './python-environment.ts';
 
 export interface LocalAwsOptions {
@@ -67,6 +68,8 @@ export interface LocalAws extends LocalKeys {
   readonly paymentJobsFunction: string;
   readonly ordersFunction: string;
   readonly keeperPid: number;
+  /** Only of `npm start`. */
+  readonly lab?: RunningLab | undefined;
 }
 
 export interface RunningLocalAws {

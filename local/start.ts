@@ -5,7 +5,8 @@ import { PAYONCE_DIRECTORY } from './directories.ts';
 import type { Emulator } from './emulator.ts';
 import { StartFailure } from './failure.ts';
 import { followLogs } from './function-logs.ts';
-import { stopKept } from './kept-process.ts';
+import { isKept, stopKept } from './kept-process.ts';
+import { startLab } from './lab.ts';
 import { type LocalAws, type LocalAwsOptions, type RunningLocalAws, startLocalAws } from './local-aws.ts';
 import { sentenceOf } from './sentence.mjs';
 import { StateFile } from './state-file.ts';
@@ -33,43 +34,68 @@ await start(options);
 async function start({ detach, fresh, port, directory }: Options): Promise<void> {
   const state = new StateFile(directory);
   state.claim();
-  const { aws, emulator } = await bringUpOrFind(state, { fresh, port: portOf(port), directory }).finally(() =>
-    state.release(),
+  const { aws, emulator, detachLab } = await bringUpOrFind(state, { fresh, port: portOf(port), directory }).finally(
+    () => state.release(),
   );
   console.log(announcement(aws));
   if (emulator === undefined) return;
   if (detach) {
     console.log('Payonce runs in the background. "npm stop" stops it.');
     emulator.detach();
+    detachLab?.();
     return;
   }
   await stayInForeground(emulator, state);
 }
 
-/** @returns no emulator when Payonce is already running */
+interface Begun {
+  readonly aws: LocalAws;
+  /** Undefined when Payonce is already running. */
+  readonly emulator?: Emulator;
+  readonly detachLab?: () => void;
+}
+
 async function bringUpOrFind(
   state: StateFile,
   { fresh, port, directory }: { readonly fresh: boolean; readonly port: number; readonly directory: string },
-): Promise<{ readonly aws: LocalAws; readonly emulator?: Emulator }> {
+): Promise<Begun> {
   const running = await state.running();
   if (running !== undefined && fresh) throw new StartFailure('Payonce is running. Stop it with "npm stop" first.');
   if (running !== undefined) {
     console.log('Payonce is already running ("npm stop" stops it).');
-    return { aws: running };
+    const { lab, ...aws } = running;
+    return { aws: isKept(lab?.keeperPid ?? 0) ? running : aws };
   }
   // A killed run can have left processes behind.
-  await stopKept(state.read()?.keeperPid ?? 0);
+  const { keeperPid = 0, lab } = state.read() ?? {};
+  for (const pid of [lab?.keeperPid ?? 0, keeperPid]) await stopKept(pid);
   state.remove();
   if (fresh) state.removeEarlierState();
   const again = state.hasEarlierState();
   try {
     const begun = await bringUp(directory, port, state);
     state.write(begun.aws);
-    return begun;
+    return await withLab(begun, state, { directory, port: port + 1 });
   } catch (error) {
     if (!again) throw error;
     const hint = 'if the problem persists, "npm start -- --fresh" starts with empty tables';
     throw new StartFailure(`${sentenceOf(error)} (${hint})`, { cause: error });
+  }
+}
+
+/** The lab reads the state file, so it starts last. Payonce is of use without it. */
+async function withLab(
+  { aws, emulator }: RunningLocalAws,
+  state: StateFile,
+  { directory, port }: { readonly directory: string; readonly port: number },
+): Promise<Begun> {
+  try {
+    const { lab, detach } = await startLab(directory, port);
+    state.write({ ...aws, lab });
+    return { aws: { ...aws, lab }, emulator, detachLab: detach };
+  } catch (error) {
+    console.error(sentenceOf(error));
+    return { aws, emulator };
   }
 }
 
@@ -122,6 +148,7 @@ async function stayInForeground(emulator: Emulator, state: StateFile): Promise<v
     AbortSignal.any([asked.signal, emulator.ended]),
   );
   if (asked.signal.aborted) console.log('\nStopping…');
+  await stopKept(state.read()?.lab?.keeperPid ?? 0);
   await emulator.stop();
   state.remove();
   // Stopped by "npm stop" or by a failure.

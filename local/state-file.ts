@@ -21,6 +21,7 @@ const localAws = keys.extend({
   paymentJobsFunction: z.string(),
   ordersFunction: z.string(),
   keeperPid: z.int(),
+  lab: z.object({ url: z.url(), keeperPid: z.int() }).optional(),
 });
 
 /** The files about a local AWS in `directory`: `local.json` while it runs, and `keys.json` with its keys for the next run. */

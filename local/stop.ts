@@ -10,7 +10,9 @@ const { directory } = new Command('npm stop --')
   .opts<{ readonly directory: string }>();
 
 const state = new StateFile(directory);
-const pid = state.read()?.keeperPid ?? 0;
+const { keeperPid: pid = 0, lab } = state.read() ?? {};
+// While the local AWS runs, so that the lab can take its naive shop away.
+await stopKept(lab?.keeperPid ?? 0);
 if (isKept(pid)) {
   await stopKept(pid);
   console.log('Payonce stopped. Its tables and keys are kept for the next start.');

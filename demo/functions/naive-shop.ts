@@ -5,7 +5,14 @@ import type { APIGatewayProxyResult, MSKEvent } from 'aws-lambda';
 import { eventBridgeClient } from '../../lambdas/events/store/eventbridge-publisher.ts';
 import type { Charge, SandboxEvent } from '../../lambdas/kernel/contract/sandbox-api.ts';
 import { documentClient } from '../../lambdas/kernel/platform/document-client.ts';
-import { DemoEnvironment, type EventKind, paymentPartition, SHOP_EVENT_SOURCE, SHOP_POSTING } from '../contract.ts';
+import {
+  DemoEnvironment,
+  type EventKind,
+  paymentPartition,
+  SHOP_CALLBACK_PATH,
+  SHOP_EVENT_SOURCE,
+  SHOP_POSTING,
+} from '../contract.ts';
 import type { Delivery } from './deliveries.ts';
 
 /**
@@ -43,7 +50,7 @@ export async function handler(event: ShopRequest | MSKEvent): Promise<APIGateway
   const content: unknown = JSON.parse(body ?? '{}');
   const [, refunded] = /^\/v1\/payments\/([^/]+)\/refunds$/.exec(path) ?? [];
   if (refunded !== undefined) return refund(refunded, content as Pick<Order, 'amount'>);
-  if (path === '/callbacks') return callback(content as SandboxEvent);
+  if (path === SHOP_CALLBACK_PATH) return callback(content as SandboxEvent);
   return pay(headers['idempotency-key'] ?? headers['Idempotency-Key'] ?? '', content as Order);
 }
 

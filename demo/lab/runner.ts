@@ -15,10 +15,17 @@ export class LabRunner {
   readonly #directory: string;
   #demo: DeployedDemo | undefined;
 
-  /** @param directory of the CDK's files */
-  constructor(aws: LocalAws, directory: string) {
+  readonly #isOwn: boolean;
+
+  /**
+   * @param directory of the CDK's files
+   * @param demo the naive shop, if somebody else deployed it. @default it is deployed here
+   */
+  constructor(aws: LocalAws, directory: string, demo?: DeployedDemo) {
     this.#aws = aws;
     this.#directory = directory;
+    this.#demo = demo;
+    this.#isOwn = demo === undefined;
   }
 
   /** The counts are those of `npm run demo`: the same function finds them. */
@@ -38,18 +45,20 @@ export class LabRunner {
     });
   };
 
-  /** Takes the naive shop away. */
+  /** Takes the naive shop away, if it was deployed here. */
   async remove(): Promise<void> {
-    if (this.#demo !== undefined) await removeDemo(this.#aws);
+    if (this.#isOwn && this.#demo !== undefined) await removeDemo(this.#aws);
   }
 
   async #deployed({ step }: Watch): Promise<DeployedDemo> {
     // `npm run demo` takes the naive shop away when it is done.
     if (this.#demo !== undefined && (await demoIsDeployed(this.#aws))) return this.#demo;
     step('deploying the naive shop and two consumers beside Payonce');
+    let deploying = '';
     this.#demo = await deployDemo(this.#aws, this.#directory, (line) => {
-      const [, done] = /^(Payonce\w+ \| +\d+\/\d+)/.exec(line) ?? [];
-      if (done !== undefined) step(done);
+      const [, stack = deploying] = /^(Payonce\w+) \|/.exec(line) ?? [];
+      if (stack !== deploying) step(`deploying the stack ${stack}`);
+      deploying = stack;
     });
     return this.#demo;
   }

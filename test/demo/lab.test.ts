@@ -4,7 +4,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/g
 import type { LabRun, LabState } from '../../console/lab/answers.ts';
 import { Lab, type Runner } from '../../demo/lab/lab.ts';
 import { labServer } from '../../demo/lab/server.ts';
-import { SCENARIOS } from '../../demo/scenarios.ts';
+import { LAB_SCENARIOS, SCENARIOS } from '../../demo/scenarios.ts';
 import { type Counts, cells, type Finding } from '../../demo/verdict.ts';
 import { buildConsole } from '../../lib/lambda-code.ts';
 import { until } from '../support/until.ts';
@@ -28,7 +28,7 @@ describe('the server of the lab', () => {
   beforeEach(() => {
     runner = () => Promise.reject(new Error('the test names no runner'));
     const lab = new Lab({
-      scenarios: SCENARIOS,
+      scenarios: LAB_SCENARIOS,
       runner: (scenario, watch) => runner(scenario, watch),
       consoleUrl: 'http://127.0.0.1:4566/console',
     });
@@ -66,11 +66,12 @@ describe('the server of the lab', () => {
     }
   });
 
-  test('lists the troubles of the demonstration', async () => {
+  test('lists the troubles of the demonstration, and those that only the lab has', async () => {
     const { troubles, runs } = (await (await ask('/lab')).json()) as LabState;
     expect(troubles.filter(({ isInDemo }) => isInDemo).map(({ trouble }) => trouble)).toEqual(
       SCENARIOS.map(({ trouble }) => trouble),
     );
+    expect(troubles.map(({ id }) => id)).toContain('silent-processor');
     expect(runs).toEqual([]);
   });
 

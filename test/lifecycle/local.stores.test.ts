@@ -125,6 +125,8 @@ describe('the local AWS', () => {
     const again = await start();
     expect(again.stdout).toContain('already running');
     expect(details()).toEqual(aws);
+    expect(again.stdout).toContain(`Lab      ${aws.lab?.url}`);
+    expect((await fetch(`${aws.lab?.url}/lab`)).status).toBe(200);
 
     expect((await stop()).stdout).toContain('Payonce stopped');
     expect(await untilGone()).toEqual([]);

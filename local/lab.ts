@@ -1,0 +1,62 @@
+import { closeSync, openSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { PROJECT } from './directories.ts';
+import { isolatedEnvironment } from './emulator-environment.ts';
+import { StartFailure } from './failure.ts';
+import { freePort } from './free-port.ts';
+import { detachKept, startKept, stopKept } from './kept-process.ts';
+
+/** It builds its page first. A minute is for a busy machine. Milliseconds. */
+const READY_WITHIN_MS = 60_000;
+const POLL_MS = 100;
+const PROGRAM = join(PROJECT, 'demo', 'lab', 'run.ts');
+const LOG = 'lab.log';
+
+/** The page on which a person causes troubles at a naive shop and at Payonce. */
+export interface RunningLab {
+  readonly url: string;
+  readonly keeperPid: number;
+}
+
+/**
+ * Starts the lab beside the local AWS of a directory, in a process of its own, so that it runs on after a detached start.
+ *
+ * @param wanted the port to take when it is free
+ * @throws StartFailure when it does not start
+ */
+export async function startLab(
+  directory: string,
+  wanted: number,
+): Promise<{ readonly lab: RunningLab; readonly detach: () => void }> {
+  const port = await freePort(wanted);
+  const logFile = join(directory, LOG);
+  const log = openSync(logFile, 'w');
+  const keeper = startKept({
+    command: [process.execPath, PROGRAM, directory, String(port)],
+    environment: isolatedEnvironment(),
+    directory,
+    output: log,
+  });
+  closeSync(log);
+  const lab = { url: `http://127.0.0.1:${port}`, keeperPid: keeper.pid ?? 0 };
+  const ended = new AbortController();
+  keeper.once('exit', () => ended.abort());
+  const untilMs = Date.now() + READY_WITHIN_MS;
+  while (Date.now() < untilMs && !ended.signal.aborted) {
+    if (await answers(lab.url)) return { lab, detach: () => detachKept(keeper) };
+    await sleep(POLL_MS);
+  }
+  await stopKept(lab.keeperPid);
+  throw new StartFailure(`The lab did not start (see ${logFile}).`);
+}
+
+async function answers(url: string): Promise<boolean> {
+  try {
+    const answer = await fetch(`${url}/lab`);
+    await answer.body?.cancel();
+    return answer.ok;
+  } catch {
+    return false;
+  }
+}

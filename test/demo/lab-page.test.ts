@@ -1,0 +1,118 @@
+import { once } from 'node:events';
+import { mkdir, mkdtemp, rm } from 'node:fs/promises';
+import { createServer, type Server } from 'node:http';
+import { join, resolve } from 'node:path';
+import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
+import type { Page } from 'playwright-core';
+import { Lab, type Runner } from '../../demo/lab/lab.ts';
+import { labServer } from '../../demo/lab/server.ts';
+import { LAB_SCENARIOS } from '../../demo/scenarios.ts';
+import type { Counts } from '../../demo/verdict.ts';
+import { listenerOf } from '../../examples/listener.ts';
+import { buildConsole } from '../../lib/lambda-code.ts';
+import { freePort } from '../../local/free-port.ts';
+import { HAS_BROWSER, RealBrowser } from '../client/browser.ts';
+import { accessible, picture } from '../console/console-in-browser.ts';
+
+const ONCE: Counts = { atProcessor: 1, postings: 1, events: 1, effects: 1 };
+/** One charge, posted twice. */
+const TWICE: Counts = { atProcessor: 1, postings: 2, events: 2, effects: 2 };
+const SCRIPT = '<img src=x onerror="document.title=1">';
+
+// The package of the browser has none for other platforms.
+(HAS_BROWSER ? describe : describe.skip)('the page of the lab in a browser', () => {
+  let folder: string;
+  let browser: RealBrowser;
+  let server: Server;
+  let url: string;
+  let runner: Runner = () => Promise.reject(new Error('the test names no runner'));
+  const violations: string[] = [];
+  beforeAll(async () => {
+    await mkdir('dist', { recursive: true });
+    folder = resolve(await mkdtemp('dist/lab-page-'));
+    buildConsole(join(folder, 'page'), 'console/lab');
+    browser = RealBrowser.unpack(folder);
+    const port = await freePort(0);
+    url = `http://127.0.0.1:${port}`;
+    const lab = new Lab({
+      scenarios: LAB_SCENARIOS,
+      runner: (scenario, watch) => runner(scenario, watch),
+      consoleUrl: `${url}/console`,
+    });
+    server = createServer(listenerOf(labServer(lab, join(folder, 'page'), port))).listen(port, '127.0.0.1');
+    await once(server, 'listening');
+  });
+  afterEach(() => browser.kill());
+  afterAll(async () => {
+    server.close();
+    server.closeAllConnections();
+    await rm(folder, { recursive: true, force: true });
+  });
+
+  async function opened(): Promise<Page> {
+    const page = await browser.open('about:blank');
+    page.on('console', (message) => {
+      if (/Content Security Policy/.test(message.text())) violations.push(message.text());
+    });
+    page.on('pageerror', (error) => violations.push(String(error)));
+    await page.goto(url);
+    await page.getByLabel('Trouble').waitFor();
+    return page;
+  }
+
+  test('a person runs a trouble by the keyboard alone, sees the counts change, and the verdicts', async () => {
+    let finish: () => void = () => undefined;
+    runner = async ({ trouble, moves }, watch) => {
+      watch.step(`naive: ${trouble}`);
+      watch.caused('naive', 'key-1');
+      watch.counted('naive', { ...ONCE, effects: 0 });
+      watch.step(`Payonce: ${trouble}`);
+      watch.caused('payonce', 'pay_1');
+      await new Promise<void>((end) => {
+        finish = end;
+      });
+      return { trouble, moves, naive: TWICE, payonce: ONCE };
+    };
+    const page = await opened();
+    await accessible(page);
+    await page.getByLabel('Trouble').focus();
+    await page.keyboard.type('a forged callback');
+    await page.keyboard.press('Tab');
+    await page.keyboard.press('Enter');
+    const naive = page.getByRole('region', { name: 'Naive shop' });
+    const payonce = page.getByRole('region', { name: 'Payonce' });
+    await page.getByRole('heading', { name: 'a forged callback names a charge that is paid' }).waitFor();
+    await naive.getByText('key-1').waitFor();
+    expect(await naive.getByRole('definition').allTextContents()).toEqual(['1', '1', '1', '0']);
+    expect(await page.getByRole('button', { name: 'Run' }).isDisabled()).toBe(true);
+    finish();
+    await naive.getByText('2 postings, 2 events, 2 effects').waitFor();
+    await payonce.getByText('once', { exact: true }).waitFor();
+    expect(await payonce.getByRole('link', { name: 'What happened to it' }).getAttribute('href')).toBe(
+      `${url}/console/#/payments/pay_1`,
+    );
+    const row = page.getByRole('region', { name: 'Results' }).getByRole('row').nth(1);
+    expect((await row.getByRole('cell').allTextContents()).slice(1, 4)).toEqual([
+      '1 / 2 / 2 / 2',
+      '1 / 1 / 1 / 1',
+      '2 postings, 2 events, 2 effects',
+    ]);
+    await accessible(page);
+    await page.emulateMedia({ colorScheme: 'dark' });
+    await accessible(page);
+    await page.emulateMedia({ colorScheme: 'light' });
+    await picture(page, 'lab', 660);
+    await page.setViewportSize({ width: 360, height: 700 });
+    expect(await page.evaluate<number>('document.documentElement.scrollWidth')).toBeLessThanOrEqual(360);
+    expect(violations).toEqual([]);
+  });
+
+  test('a trouble that could not be caused is told as failed, with its words as text', async () => {
+    runner = () => Promise.reject(new Error(SCRIPT));
+    const page = await opened();
+    await page.getByRole('button', { name: 'Run' }).click();
+    await page.getByRole('alert').getByText(SCRIPT).waitFor();
+    expect([await page.title(), violations]).toEqual(['Payonce lab', []]);
+    expect(await page.getByRole('button', { name: 'Run' }).isEnabled()).toBe(true);
+  });
+});
