@@ -10,24 +10,30 @@ export interface Subject {
   readonly kind: EventKind;
   /** Deliveries of its event before the count is valid. @default 1 */
   readonly deliveries?: number;
+  /** What each count must be. A count of 0 cannot be waited for. @default 1 */
+  readonly expected?: 0;
 }
 
 const LOOK_EVERY_MS = 250;
 /** Counts that are unchanged for this long are final: an event reaches its consumer within a second. Milliseconds. */
 const QUIET_MS = 2_500;
+/** For counts that must be 0: nothing shows that an event is not still on its way. Milliseconds. */
+const QUIET_WITHOUT_ANY_MS = 4 * QUIET_MS;
 /** Results that have not appeared by then are counted as missing. Milliseconds. */
 const GIVEN_UP_AFTER_MS = 60_000;
 
 /** Counts at the owners of the data after all counts are stable. */
 export async function countAtRest(side: Side, subject: Subject): Promise<Counts> {
   const begunMs = performance.now();
+  const [fewest, quietMs] = subject.expected === 0 ? [0, QUIET_WITHOUT_ANY_MS] : [1, QUIET_MS];
   let last = await count(side, subject);
   let changedAtMs = begunMs;
   for (;;) {
     const nowMs = performance.now();
     const { counts, deliveries } = last;
-    const isThere = Object.values(counts).every((found) => found > 0) && deliveries >= (subject.deliveries ?? 1);
-    if (isThere && nowMs - changedAtMs >= QUIET_MS) return counts;
+    const isThere =
+      Object.values(counts).every((found) => found >= fewest) && deliveries >= (subject.deliveries ?? fewest);
+    if (isThere && nowMs - changedAtMs >= quietMs) return counts;
     if (nowMs - begunMs >= GIVEN_UP_AFTER_MS) return lateCounts(last, subject);
     await sleep(LOOK_EVERY_MS);
     const next = await count(side, subject);

@@ -13,9 +13,11 @@ export interface Scenario {
   readonly id: string;
   readonly trouble: string;
   readonly moves: Finding['moves'];
+  /** What each count must be: 0 when the processor refuses. @default 1 */
+  readonly expected?: 0;
   /** Order of the start: the scenarios with the longest waits start first. @default 3 */
   readonly turn?: 1 | 2;
-  /** Whether it is left out of `npm run demo`, because it takes too long. @default false */
+  /** Whether it is left out of `npm run demo`, because it takes long or has no effect to count. @default false */
   readonly isOnlyInLab?: true;
   /**
    * Causes the failure and returns what to count. Its later effects can continue in the background.
@@ -192,6 +194,19 @@ export const LAB_SCENARIOS: readonly Scenario[] = [
       await side.silenceProcessor();
       await side.payUntilAnswered(key);
       return paymentSubject(side.config.paymentOf(key));
+    },
+  },
+  {
+    id: 'disputed-refund',
+    trouble: 'the payer disputes a charge in full, and the shop refunds it, so the processor refuses',
+    moves: 'refund',
+    isOnlyInLab: true,
+    expected: 0,
+    provoke: async (side, key) => {
+      const { payment, charge } = await paidWithEffect(side, key);
+      await side.dispute(charge);
+      await side.refund(payment, `${key}-refund`, REFUND);
+      return { payment, kind: 'refund.completed' };
     },
   },
 ];

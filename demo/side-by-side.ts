@@ -47,7 +47,8 @@ export async function sideBySide(
         finish(sides.naive, subjects.naive),
         finish(sides.payonce, subjects.payonce),
       ]);
-      return { trouble: scenario.trouble, moves: scenario.moves, naive, payonce };
+      const { trouble, moves, expected } = scenario;
+      return { trouble, moves, ...(expected === undefined ? {} : { expected }), naive, payonce };
     }),
   );
 }
@@ -56,8 +57,8 @@ function byTurn(left: Scenario, right: Scenario): number {
   return (left.turn ?? LAST_TURN) - (right.turn ?? LAST_TURN);
 }
 
-async function provokeOn(side: Side, { provoke }: Scenario, key: string): Promise<Provoked> {
-  const provoked = await provoke(side, key);
+async function provokeOn(side: Side, { provoke, expected }: Scenario, key: string): Promise<Provoked> {
+  const provoked = { ...(await provoke(side, key)), ...(expected === undefined ? {} : { expected }) };
   // The promise is awaited later. Until then a rejection must not be unhandled.
   provoked.rest?.catch(() => undefined);
   return provoked;

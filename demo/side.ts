@@ -97,6 +97,11 @@ export class Side {
     await this.#control('POST', `/control/events/${event?.id}/resend`, { id: 'new' });
   }
 
+  /** The payer's bank takes the whole charge back. */
+  async dispute(charge: Charge): Promise<void> {
+    await this.#control('POST', `/control/charges/${charge.id}/dispute`, {});
+  }
+
   /** The next call that charges gets no answer, but the processor charges. */
   async silenceProcessor(): Promise<void> {
     await this.#control('PUT', '/control/failures', { count: 1, source: 'tok_timeout_charged' });

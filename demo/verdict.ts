@@ -1,4 +1,4 @@
-/** The counts of one scenario on one side, each from the owner of the data. Exactly once means that all are 1. */
+/** The counts of one scenario on one side, each from the owner of the data. Exactly once means that all are 1, or 0 where the processor refuses. */
 export interface Counts {
   /** Charges or refunds in the processor's list. */
   readonly atProcessor: number;
@@ -15,17 +15,23 @@ export interface Finding {
   readonly trouble: string;
   /** What is counted at the processor. */
   readonly moves: 'charge' | 'refund';
+  /** What each count must be: 0 when the processor refuses. @default 1 */
+  readonly expected?: 0;
   readonly naive: Counts;
   readonly payonce: Counts;
 }
 
-function isOnce(counts: Counts): boolean {
-  return Object.values(counts).every((count) => count === 1);
+/** Whether each effect took place exactly as often as it must. */
+export function isExact(counts: Counts, finding: Pick<Finding, 'expected'>): boolean {
+  const expected = finding.expected ?? 1;
+  return Object.values(counts).every((count) => count === expected);
 }
 
-/** In words: `once`, or every count that differs from one. */
-export function verdict(counts: Counts, moves: Finding['moves']): string {
-  if (isOnce(counts)) return 'once';
+/** In words: `once`, `nothing` where the processor refuses, or every count that differs. */
+export function verdict(counts: Counts, finding: Pick<Finding, 'moves' | 'expected'>): string {
+  const { moves } = finding;
+  const expected = finding.expected ?? 1;
+  if (isExact(counts, finding)) return expected === 1 ? 'once' : 'nothing';
   const told: readonly (readonly [number, string])[] = [
     [counts.atProcessor, moves],
     [counts.postings, 'posting'],
@@ -33,14 +39,14 @@ export function verdict(counts: Counts, moves: Finding['moves']): string {
     [counts.effects, 'effect'],
   ];
   return told
-    .filter(([count]) => count !== 1)
-    .map(([count, what]) => `${count === 0 ? 'no' : count} ${what}${count === 0 ? '' : 's'}`)
+    .filter(([count]) => count !== expected)
+    .map(([count, what]) => (count === 0 ? `no ${what}` : `${count} ${what}${count === 1 ? '' : 's'}`))
     .join(', ');
 }
 
 /** The exit code: 0 only when there are results and Payonce was correct in all of them. */
 export function exitCode(findings: readonly Finding[]): 0 | 1 {
-  return findings.length > 0 && findings.every(({ payonce }) => isOnce(payonce)) ? 0 : 1;
+  return findings.length > 0 && findings.every((finding) => isExact(finding.payonce, finding)) ? 0 : 1;
 }
 
 const HEAD = ['trouble', 'naive', 'Payonce', 'naive, in words', 'Payonce, in words'];
@@ -49,12 +55,12 @@ const HEAD = ['trouble', 'naive', 'Payonce', 'naive, in words', 'Payonce, in wor
 export function cells(findings: readonly Finding[]): readonly (readonly string[])[] {
   return [
     HEAD,
-    ...findings.map(({ trouble, moves, naive, payonce }) => [
-      trouble,
-      shortly(naive),
-      shortly(payonce),
-      verdict(naive, moves),
-      verdict(payonce, moves),
+    ...findings.map((finding) => [
+      finding.trouble,
+      shortly(finding.naive),
+      shortly(finding.payonce),
+      verdict(finding.naive, finding),
+      verdict(finding.payonce, finding),
     ]),
   ];
 }

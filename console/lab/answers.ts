@@ -27,6 +27,8 @@ export interface LabSide {
   readonly counts?: Counts;
   /** In words, once the run is done. */
   readonly verdict?: string;
+  /** Whether each effect took place exactly as often as it must, once the run is done. */
+  readonly isExact?: boolean;
 }
 
 export interface LabRun {

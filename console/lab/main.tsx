@@ -66,7 +66,7 @@ function Lab() {
         <h1>One trouble, two shops</h1>
         <p>
           Causes the same trouble at a naive shop and at Payonce, and counts the results at the processor, in the books,
-          on the bus and at the consumer. Exactly once is 1 of each.
+          on the bus and at the consumer. Exactly once is 1 of each, or 0 where the processor refuses.
         </p>
         {error !== undefined && <Trouble error={error} />}
         {lab !== undefined && (
@@ -140,7 +140,7 @@ function Run({ run: { trouble, state, steps, naive, payonce, error } }: { readon
 
 function Side({
   name,
-  side: { payment, timeline, counts, verdict },
+  side: { payment, timeline, counts, verdict, isExact },
   moves,
 }: {
   readonly name: string;
@@ -162,7 +162,7 @@ function Side({
       )}
       {verdict !== undefined && (
         <p>
-          <strong class={verdict === 'once' ? '' : 'trouble'}>{verdict}</strong>
+          <strong class={isExact === true ? '' : 'trouble'}>{verdict}</strong>
         </p>
       )}
       {payment !== undefined && (

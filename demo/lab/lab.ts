@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { LabRun, LabSide, LabState, LabTrouble } from '../../console/lab/answers.ts';
 import type { Scenario } from '../scenarios.ts';
 import type { Sides } from '../side-by-side.ts';
-import { type Counts, cells, type Finding, verdict } from '../verdict.ts';
+import { type Counts, cells, type Finding, isExact, verdict } from '../verdict.ts';
 
 type SideName = keyof Sides;
 
@@ -96,7 +96,11 @@ export class Lab {
     try {
       const finding = await runner(scenario, watch);
       for (const name of ['naive', 'payonce'] as const) {
-        note(name, { counts: finding[name], verdict: verdict(finding[name], finding.moves) });
+        note(name, {
+          counts: finding[name],
+          verdict: verdict(finding[name], finding),
+          isExact: isExact(finding[name], finding),
+        });
       }
       const [, row = []] = cells([finding]);
       change(() => ({ state: 'done', row }));

@@ -105,8 +105,8 @@ describe('the server of the lab', () => {
     expect([head, run.row]).toEqual(cells([finding(crash)]));
     expect(run).toMatchObject({
       state: 'done',
-      naive: { counts: TWICE, verdict: '2 charges, 2 postings, 2 events, 2 effects' },
-      payonce: { counts: ONCE, verdict: 'once' },
+      naive: { counts: TWICE, verdict: '2 charges, 2 postings, 2 events, 2 effects', isExact: false },
+      payonce: { counts: ONCE, verdict: 'once', isExact: true },
     });
     expect(run.naive.timeline).toBeUndefined();
   });

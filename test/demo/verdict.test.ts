@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { describe, expect, test } from '@jest/globals';
 import { page } from '../../demo/page.ts';
 import { SCENARIOS } from '../../demo/scenarios.ts';
-import { type Counts, exitCode, type Finding, plainTable, verdict } from '../../demo/verdict.ts';
+import { type Counts, cells, exitCode, type Finding, plainTable, verdict } from '../../demo/verdict.ts';
 
 const ONCE: Counts = { atProcessor: 1, postings: 1, events: 1, effects: 1 };
 const found = (payonce: Partial<Counts> = {}): Finding => ({
@@ -36,8 +36,16 @@ describe('the demonstration', () => {
   });
 
   test('names refunds where refunds were counted', () => {
-    expect(verdict({ ...ONCE, atProcessor: 3 }, 'refund')).toBe('3 refunds');
-    expect(verdict(ONCE, 'refund')).toBe('once');
+    expect(verdict({ ...ONCE, atProcessor: 3 }, { moves: 'refund' })).toBe('3 refunds');
+    expect(verdict(ONCE, { moves: 'refund' })).toBe('once');
+  });
+
+  test('where the processor refuses, every effect is one too many', () => {
+    const none: Counts = { atProcessor: 0, postings: 0, events: 0, effects: 0 };
+    const refused = { ...found(), moves: 'refund', expected: 0, naive: { ...ONCE, atProcessor: 0 } } as const;
+    expect(cells([{ ...refused, payonce: none }])[1]?.slice(3)).toEqual(['1 posting, 1 event, 1 effect', 'nothing']);
+    expect(exitCode([{ ...refused, payonce: none }])).toBe(0);
+    expect(exitCode([{ ...refused, payonce: { ...none, postings: 1 } }])).toBe(1);
   });
 
   test('is in columns on a terminal', () => {
