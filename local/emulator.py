@@ -5,7 +5,8 @@ Scheduler user guide, "Adding context attributes"), evaluates `cron` in the sche
 asynchronously, so that a failed invocation is retried. The emulator does none of that: this file replaces only its check of
 due schedules. message_move.py adds actions of SQS, leading_keys.py a condition key of DynamoDB's policies, compression.py
 compressed responses of API Gateway, addresses.py the addresses of APIs that functions call, buckets.py locks of buckets and
-conditions of their policies, and generated_secrets.py secrets without punctuation. Everything else is unchanged.
+conditions of their policies, generated_secrets.py secrets without punctuation, and streams.py the positions of streams after a
+restart. Everything else is unchanged.
 """
 
 import importlib.metadata
@@ -22,6 +23,7 @@ import compression
 import generated_secrets
 import leading_keys
 import message_move
+import streams
 from ministack.services import eventbridge, lambda_svc, scheduler
 
 # This file replaces and calls internals of the emulator. Compare services/scheduler.py and services/sqs.py before an upgrade.
@@ -147,6 +149,7 @@ def _extend():
         **generated_secrets.USED,
         **leading_keys.USED,
         **message_move.USED,
+        **streams.USED,
         lambda_svc: ["_get_func_record_for_ref", "_execution_record_for_config", "invoke_async_with_retry"],
     }
     missing = [f"{module.__name__}.{name}" for module, names in used.items() for name in names if not hasattr(module, name)]
@@ -160,6 +163,7 @@ def _extend():
     generated_secrets.install()
     leading_keys.install()
     message_move.install()
+    streams.install()
 
 
 if __name__ == "__main__":

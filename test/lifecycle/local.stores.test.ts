@@ -8,6 +8,7 @@ import { promisify } from 'node:util';
 import { afterAll, afterEach, describe, expect, test } from '@jest/globals';
 import type { LocalAws } from '../../local/local-aws.ts';
 import { runningProcesses } from '../../local/processes.ts';
+import { until } from '../support/until.ts';
 
 const PROJECT = resolve(import.meta.dirname, '..', '..');
 const directory = mkdtempSync(join(tmpdir(), 'payonce-lifecycle-'));
@@ -61,18 +62,27 @@ async function untilGone(): Promise<readonly string[]> {
   return survivors();
 }
 
-async function pay({ apiUrl, apiKey }: LocalAws): Promise<{ status: number; replayed: string | null }> {
+async function pay(
+  { apiUrl, apiKey }: LocalAws,
+  key = 'lifecycle',
+): Promise<{ status: number; replayed: string | null }> {
   const answer = await fetch(`${apiUrl}/v1/payments`, {
     method: 'POST',
     headers: {
       authorization: `Bearer ${apiKey}`,
-      'idempotency-key': 'lifecycle',
+      'idempotency-key': key,
       'content-type': 'application/json',
     },
     body: '{"amount":1000,"currency":"EUR","source":"tok_ok"}',
   });
   await answer.text();
   return { status: answer.status, replayed: answer.headers.get('idempotency-replayed') };
+}
+
+/** How many payments are in the list, a view. */
+async function listed({ apiUrl, apiKey }: LocalAws): Promise<number> {
+  const answer = await fetch(`${apiUrl}/v1/payments`, { headers: { authorization: `Bearer ${apiKey}` } });
+  return ((await answer.json()) as { readonly data: readonly unknown[] }).data.length;
 }
 
 const begun: ChildProcess[] = [];
@@ -137,6 +147,10 @@ describe('the local AWS', () => {
     await foreground.untilItSays('logs of the functions follow');
     expect(details().apiKey).toBe(aws.apiKey);
     expect(await pay(details())).toEqual({ status, replayed: 'true' });
+    // The relay reads the stream again, and the lists follow its events.
+    const before = await listed(aws);
+    await pay(aws, 'after the restart');
+    await until(async () => ((await listed(aws)) > before ? true : undefined));
     foreground.child.kill('SIGINT');
     await foreground.ended;
     expect(survivors()).toEqual([]);
