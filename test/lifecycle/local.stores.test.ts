@@ -149,7 +149,8 @@ describe('the local AWS', () => {
     expect(await pay(details())).toEqual({ status, replayed: 'true' });
     // The relay reads the stream again, and the lists follow its events.
     const before = await listed(aws);
-    await pay(aws, 'after the restart');
+    expect((await pay(aws, 'after-the-restart')).replayed).toBeNull();
+    expect((await pay(aws, 'after-the-restart')).status).toBeLessThan(300);
     await until(async () => ((await listed(aws)) > before ? true : undefined));
     foreground.child.kill('SIGINT');
     await foreground.ended;
