@@ -449,6 +449,22 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/admin/queues/{id}/redrive": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post: operations["redriveQueue"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/admin/payments": {
         parameters: {
             query?: never;
@@ -825,6 +841,7 @@ export interface components {
             revoked: true;
         };
         Verdict: Record<string, never>;
+        RedriveQueue: Record<string, never>;
         StartJobRun: {
             /**
              * @description The scheduled time of the run, in Unix seconds. Defaults to now. At most 30 days ago.
@@ -987,7 +1004,7 @@ export interface components {
              * @description Stable. Programs should decide by this member only.
              * @enum {string}
              */
-            code: "invalid_json" | "invalid_request" | "unknown_field" | "unknown_parameter" | "card_number_not_allowed" | "secret_not_allowed" | "url_not_allowed" | "unbalanced" | "missing_idempotency_key" | "invalid_idempotency_key" | "unauthorized" | "invalid_signature" | "payment_failed" | "payment_canceled" | "capture_failed" | "cancellation_failed" | "refund_failed" | "insufficient_scope" | "insufficient_role" | "livemode_not_available" | "own_approval" | "testmode_not_available" | "forbidden" | "not_found" | "method_not_allowed" | "idempotency_key_in_progress" | "webhook_endpoint_limit" | "webhook_endpoint_disabled" | "webhook_replay_running" | "too_many_exports" | "idempotency_key_expired" | "already_reversed" | "approval_ended" | "approval_outdated" | "key_ended" | "reference_already_used" | "payment_not_attempted" | "capture_not_attempted" | "cancellation_not_attempted" | "refund_not_attempted" | "order_not_attempted" | "out_of_stock" | "order_canceled" | "payment_not_capturable" | "payment_not_cancelable" | "payment_not_refundable" | "payment_not_in_review" | "change_not_undecided" | "change_in_progress" | "too_many_refunds" | "amount_exceeds_left" | "body_too_large" | "unsupported_media_type" | "idempotency_key_payload_mismatch" | "no_processor_for_payment" | "rate_limited" | "internal_error" | "balance_too_large" | "no_processor_configured" | "processor_unavailable" | "temporarily_unavailable" | "timeout";
+            code: "invalid_json" | "invalid_request" | "unknown_field" | "unknown_parameter" | "card_number_not_allowed" | "secret_not_allowed" | "url_not_allowed" | "unbalanced" | "missing_idempotency_key" | "invalid_idempotency_key" | "unauthorized" | "invalid_signature" | "payment_failed" | "payment_canceled" | "capture_failed" | "cancellation_failed" | "refund_failed" | "insufficient_scope" | "insufficient_role" | "livemode_not_available" | "own_approval" | "testmode_not_available" | "forbidden" | "not_found" | "method_not_allowed" | "idempotency_key_in_progress" | "webhook_endpoint_limit" | "webhook_endpoint_disabled" | "webhook_replay_running" | "too_many_exports" | "idempotency_key_expired" | "already_reversed" | "approval_ended" | "approval_outdated" | "key_ended" | "nothing_to_redrive" | "reference_already_used" | "payment_not_attempted" | "capture_not_attempted" | "cancellation_not_attempted" | "refund_not_attempted" | "order_not_attempted" | "out_of_stock" | "order_canceled" | "payment_not_capturable" | "payment_not_cancelable" | "payment_not_refundable" | "payment_not_in_review" | "change_not_undecided" | "change_in_progress" | "too_many_refunds" | "amount_exceeds_left" | "body_too_large" | "unsupported_media_type" | "idempotency_key_payload_mismatch" | "no_processor_for_payment" | "rate_limited" | "internal_error" | "balance_too_large" | "no_processor_configured" | "processor_unavailable" | "temporarily_unavailable" | "timeout";
             /** @description For people; may change. */
             detail: string;
             /**
@@ -1748,7 +1765,7 @@ export interface components {
             /** @description The place in the chain, from 1, without gaps. */
             sequence: number;
             /** @enum {string} */
-            action: "api_key.created" | "api_key.rolled" | "api_key.revoked" | "limit.changed" | "correction.made" | "decision.made" | "annotation.made" | "approval.requested" | "approval.rejected" | "payment.erased" | "order.erased" | "webhook_endpoint.created" | "webhook_endpoint.updated" | "webhook_endpoint.secret_rotated" | "webhook_endpoint.deleted" | "webhooks.replay_requested" | "webhooks.resend_requested" | "export.requested" | "tenant.created" | "operator_key.created" | "operator_key.rolled" | "operator_key.revoked" | "job.run_requested" | "letters.redrive_started" | "events.redrive_started" | "events.republish_started" | "views.rebuild_started" | "tables.recovery_started" | "row.put_back" | "settings.seen";
+            action: "api_key.created" | "api_key.rolled" | "api_key.revoked" | "limit.changed" | "correction.made" | "decision.made" | "annotation.made" | "approval.requested" | "approval.rejected" | "payment.erased" | "order.erased" | "webhook_endpoint.created" | "webhook_endpoint.updated" | "webhook_endpoint.secret_rotated" | "webhook_endpoint.deleted" | "webhooks.replay_requested" | "webhooks.resend_requested" | "export.requested" | "tenant.created" | "operator_key.created" | "operator_key.rolled" | "operator_key.revoked" | "job.run_requested" | "queue.redrive_requested" | "letters.redrive_started" | "events.redrive_started" | "events.republish_started" | "views.rebuild_started" | "tables.recovery_started" | "row.put_back" | "settings.seen";
             caused_by: components["schemas"]["Actor"];
             /** @description The ids of what was acted on, the most specific first: a correction and its payment. */
             about: string[];
@@ -2097,7 +2114,7 @@ export interface components {
                 sequence: number | null;
                 activity: string;
                 /** @enum {string} */
-                action: "api_key.created" | "api_key.rolled" | "api_key.revoked" | "limit.changed" | "correction.made" | "decision.made" | "annotation.made" | "approval.requested" | "approval.rejected" | "payment.erased" | "order.erased" | "webhook_endpoint.created" | "webhook_endpoint.updated" | "webhook_endpoint.secret_rotated" | "webhook_endpoint.deleted" | "webhooks.replay_requested" | "webhooks.resend_requested" | "export.requested" | "tenant.created" | "operator_key.created" | "operator_key.rolled" | "operator_key.revoked" | "job.run_requested" | "letters.redrive_started" | "events.redrive_started" | "events.republish_started" | "views.rebuild_started" | "tables.recovery_started" | "row.put_back" | "settings.seen";
+                action: "api_key.created" | "api_key.rolled" | "api_key.revoked" | "limit.changed" | "correction.made" | "decision.made" | "annotation.made" | "approval.requested" | "approval.rejected" | "payment.erased" | "order.erased" | "webhook_endpoint.created" | "webhook_endpoint.updated" | "webhook_endpoint.secret_rotated" | "webhook_endpoint.deleted" | "webhooks.replay_requested" | "webhooks.resend_requested" | "export.requested" | "tenant.created" | "operator_key.created" | "operator_key.rolled" | "operator_key.revoked" | "job.run_requested" | "queue.redrive_requested" | "letters.redrive_started" | "events.redrive_started" | "events.republish_started" | "views.rebuild_started" | "tables.recovery_started" | "row.put_back" | "settings.seen";
                 caused_by: components["schemas"]["Actor"];
                 about: string[];
             } & {
@@ -2161,6 +2178,10 @@ export interface components {
             description: string;
             /** @description The job whose runs count its entries as `left`; null when none does. */
             job: string | null;
+            /** @description Whether its messages could not be handled and wait for an operator, because no function receives them. */
+            is_kept: boolean;
+            /** @description The queue that its messages came from, to which a redrive puts them back; null when there is none. */
+            redrive_to: string | null;
             /** @description Counted up to some hundreds; the messages of Amazon SQS approximately. */
             waiting: number;
             /** @description Whether there are more than were counted. */
@@ -2201,6 +2222,26 @@ export interface components {
             needs_operator: boolean;
             /** @description Why a message was given up, if its sender said so. */
             reason: string | null;
+        } & {
+            [key: string]: unknown;
+        };
+        Redrive: {
+            /** @constant */
+            object: "redrive";
+            /**
+             * @description One of `claims`, `inquiries`, `returns`, `orders`, `holds`, `orphans`, `orphans_kept`, or the name of a queue of messages (Amazon SQS), as on the dashboard.
+             * @example holds
+             */
+            queue: string;
+            /** @description The queue to which the messages are put back. */
+            to: string;
+            /** @description Messages that waited when the request came, approximately. */
+            waiting: number;
+            /**
+             * @description Unix time in seconds.
+             * @example 1772366400
+             */
+            created: number;
         } & {
             [key: string]: unknown;
         };
@@ -3373,6 +3414,36 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["QueueEntryList"];
+                };
+            };
+        };
+    };
+    redriveQueue: {
+        parameters: {
+            query?: never;
+            header: {
+                /** @description Identifies this redrive. A request that is repeated with the same key and body gets the same answer, and only messages that waited at the first request are put back. 1 to 128 visible ASCII characters, raw or as a quoted string, for example a UUID. */
+                "Idempotency-Key": string;
+            };
+            path: {
+                /** @description One of `claims`, `inquiries`, `returns`, `orders`, `holds`, `orphans`, `orphans_kept`, or the name of a queue of messages (Amazon SQS), as on the dashboard. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": components["schemas"]["RedriveQueue"];
+            };
+        };
+        responses: {
+            /** @description What was put back. */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Redrive"];
                 };
             };
         };

@@ -48,7 +48,14 @@ export class Reconciling extends Construct {
       data,
       appends: ['payment', 'activity'],
     });
-    data.idempotency.grantCommit(this.api, ['correction', 'decision', 'annotation', 'approval', 'keyRequest']);
+    data.idempotency.grantCommit(this.api, [
+      'correction',
+      'decision',
+      'annotation',
+      'approval',
+      'keyRequest',
+      'redrive',
+    ]);
     data.registry.grantAuthenticate(this.api);
     data.registry.grantIdentifyOperators(this.api);
     const { apiKey, apiKeys, apiKeyUse, operatorKey, operatorKeys, owners, tenants } = RegistryRow;
@@ -100,7 +107,7 @@ export class Reconciling extends Construct {
   }
 
   /**
-   * Lets operators count the messages of these queues, by their names for operators, and read those that no function receives.
+   * Lets operators count the messages of these queues, by their names for operators, and read and put back those that no function receives.
    *
    * @param at a queue of this stack
    */
@@ -119,8 +126,9 @@ export class Reconciling extends Construct {
       const resources = some.map(([, { queueArn }]) => queueArn);
       this.api.role.addToPrincipalPolicy(new PolicyStatement({ sid, actions, resources }));
     };
-    allow('CountMessages', [count], received);
-    allow('ReadKeptMessages', [count, 'sqs:ReceiveMessage'], kept);
+    // Dead letters are put back by an operator.
+    allow('CountAndPutBack', [count, 'sqs:SendMessage'], received);
+    allow('ReadKeptMessages', [count, 'sqs:ReceiveMessage', 'sqs:ChangeMessageVisibility', 'sqs:DeleteMessage'], kept);
   }
 
   /** Allows a worker of jobs to compare books and to delete expired records. It appends nothing to the Ledger. */

@@ -1,3 +1,5 @@
+import { useState } from 'preact/hooks';
+import { Act } from '../act.tsx';
 import type { Schemas } from '../api.ts';
 import { List, Loaded, Table, useRead } from '../parts.tsx';
 import { age } from '../show.ts';
@@ -39,10 +41,14 @@ type Entry = Schemas['QueueEntryList']['data'][number];
 
 /** The entries of one queue. */
 export function Queue({ id }: { readonly id: string }) {
+  const [redriven, setRedriven] = useState(0);
   return (
     <>
       <h1>Queue {id}</h1>
+      <Redrive key={`act-${redriven}`} id={id} done={() => setRedriven(redriven + 1)} />
+      {redriven > 0 && <p role="status">Messages were put back. What is here now has failed again, or came later.</p>}
       <List<Entry>
+        key={`list-${redriven}`}
         label={`Entries of ${id}`}
         path={`/v1/admin/queues/${encodeURIComponent(id)}`}
         none="Nothing waits here."
@@ -55,6 +61,34 @@ export function Queue({ id }: { readonly id: string }) {
         ]}
       />
     </>
+  );
+}
+
+/** The act on messages that could not be handled. A job empties the other queues. */
+function Redrive({ id, done }: { readonly id: string; readonly done: () => void }) {
+  const read = useRead<Queues>('/v1/admin/queues');
+  return (
+    <Loaded of={read}>
+      {({ data }) => {
+        const queue = data.find((each) => each.id === id);
+        if (queue?.is_kept !== true) return <></>;
+        const { redrive_to: to, waiting } = queue;
+        const noWay = 'These messages did not come from a queue. The command payonce redrive does their work again.';
+        return (
+          <div class="acts">
+            <Act
+              name="Redrive"
+              does={`Puts the messages that wait here (about ${waiting}) back into the queue ${to ?? ''}, each once. Whatever is put back takes effect once.`}
+              role="operator"
+              because={to === null ? noWay : waiting === 0 ? 'Nothing waits here.' : undefined}
+              path={`/v1/admin/queues/${encodeURIComponent(id)}/redrive`}
+              fields={[]}
+              done={done}
+            />
+          </div>
+        );
+      }}
+    </Loaded>
   );
 }
 

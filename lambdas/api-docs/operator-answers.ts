@@ -113,6 +113,13 @@ const queue = z
       .string()
       .nullable()
       .meta({ description: 'The job whose runs count its entries as `left`; null when none does.' }),
+    is_kept: z.boolean().meta({
+      description:
+        'Whether its messages could not be handled and wait for an operator, because no function receives them.',
+    }),
+    redrive_to: z.string().nullable().meta({
+      description: 'The queue that its messages came from, to which a redrive puts them back; null when there is none.',
+    }),
     waiting: z
       .int()
       .min(0)
@@ -125,6 +132,16 @@ const queue = z
   })
   .meta({ id: 'Queue' });
 export const queueList = listOf(queue, 'All queues.').meta({ id: 'QueueList' });
+
+export const redrive = z
+  .looseObject({
+    object: z.literal('redrive'),
+    queue: queueId,
+    to: z.string().meta({ description: 'The queue to which the messages are put back.' }),
+    waiting: z.int().min(1).meta({ description: 'Messages that waited when the request came, approximately.' }),
+    created: unixSeconds,
+  })
+  .meta({ id: 'Redrive' });
 
 const queueEntry = z
   .looseObject({

@@ -4,7 +4,8 @@ import { payment } from '../payments/http/payment-objects.ts';
 import { approvalsQuery, verdictBody } from '../reconciling/http/approval-routes.ts';
 import { timelineQuery } from '../reconciling/http/get-timeline.ts';
 import { queueQuery, tenantsQuery } from '../reconciling/http/operator-lists.ts';
-import { reading, setting } from './operations.ts';
+import { redriveBody } from '../reconciling/http/post-redrive.ts';
+import { keyed, reading, setting } from './operations.ts';
 import {
   approval,
   approvalList,
@@ -12,6 +13,7 @@ import {
   queueEntryList,
   queueList,
   queuePath,
+  redrive,
   tenantList,
   timeline,
 } from './operator-answers.ts';
@@ -122,11 +124,26 @@ export const operatorPaths: ZodOpenApiPathsObject = {
       summary: 'List the entries of a queue',
       description:
         'Each with its payment or order and its age. An entry that a job ends is gone from the list. Of the queues of messages, those that no function receives ' +
-        '(dead letters, parked records): in no order, without `starting_after`, at most as many as `limit` says, and hidden from a redrive for 15 seconds.',
+        '(dead letters, parked records): in no order, without `starting_after`, at most as many as `limit` says, and hidden from a redrive while they are read.',
       role: 'viewer',
       path: queuePath,
       query: queueQuery,
       answers: { 200: { description: 'A page of entries.', schema: queueEntryList } },
+    }),
+  },
+  '/v1/admin/queues/{id}/redrive': {
+    post: keyed({
+      operationId: 'redriveQueue',
+      summary: 'Put dead letters back',
+      description:
+        'Puts the messages that wait in a queue of dead letters back into the queue that they came from (`redrive_to`), each once by one request, for up to 15 seconds. ' +
+        'Whatever is put back takes effect once. What fails again comes back to the dead letters. Parked records and dead letters of vendors have no such queue: the command `payonce redrive` does their work again.',
+      role: 'operator',
+      path: queuePath,
+      key: ['redrive', 'only messages that waited at the first request are put back'],
+      body: { schema: redriveBody, required: false },
+      answers: { 202: { description: 'What was put back.', schema: redrive } },
+      problems: ['nothing_to_redrive'],
     }),
   },
 };

@@ -51,6 +51,7 @@ export const MEANINGS: Readonly<Record<ProblemCode, string>> = {
   approval_ended: 'The approval has expired, or has the other verdict of another person. Read it.',
   approval_outdated:
     'The payment has changed since it was asked for, so that the request would now have another effect than the approval shows. Ask anew.',
+  nothing_to_redrive: 'No message waits in the queue, or another redrive has put them back.',
   key_ended: 'Only a valid key that was not replaced before can be replaced. Replace its successor, or create a key.',
   reference_already_used:
     'Another payment uses this reference; references are compared byte by byte. It is free again after that payment has failed or was canceled.',

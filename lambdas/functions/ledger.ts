@@ -78,7 +78,7 @@ export function wire(platform: Platform & Queues & Secrets, runner: OperationRun
       emailIndex: emailIndex(documents, tables.registry, pacing),
     },
     queues: new DynamoDbQueues(documents, tables, pacing),
-    messages: new SqsQueues(platform.sqs({}), deployedQueues(config[MESSAGE_QUEUES])),
+    messages: new SqsQueues(platform.sqs({}), deployedQueues(config[MESSAGE_QUEUES]), clock),
     keysBy: (by: OperatorCause) => new TenantAdministration(documents, tables, by, pacing),
     approvals: config[Environment.approvals],
     effects,

@@ -126,9 +126,8 @@ function sweepingJobs(
   const { documents, clock, digest } = platform;
   const webhooks = readWebhookConfig(platform.variables);
   const lostEvents = readLostEventsConfig(platform.variables);
-  const sqsQueues = new SqsQueues(platform.sqs({ maxAttempts: 2 }), {
-    projector: { url: lostEvents.projectorQueueUrl, isKept: false },
-  });
+  const projector = { url: lostEvents.projectorQueueUrl, isKept: false };
+  const sqsQueues = new SqsQueues(platform.sqs({ maxAttempts: 2 }), { projector }, clock);
   const telemetry = standardTelemetry(NAME, platform.instruments);
   const report = (error: unknown): void => telemetry.fault(NAME, error);
   const deliveries = new DynamoDbWebhooks(documents, webhooks.tables, pacing, report);

@@ -44,6 +44,7 @@ export const PROBLEMS = {
   approval_ended: conflict('Approval ended'),
   approval_outdated: conflict('Approval outdated'),
   key_ended: conflict('Key ended'),
+  nothing_to_redrive: conflict('Nothing to redrive'),
   reference_already_used: conflict('Reference already used'),
   payment_not_attempted: conflict('Payment not attempted'),
   capture_not_attempted: conflict('Capture not attempted'),

@@ -49,6 +49,7 @@ import {
   operatorSelf,
   queueEntryList,
   queueList,
+  redrive,
   tenantList,
   timeline,
 } from '../../lambdas/api-docs/operator-answers.ts';
@@ -74,6 +75,7 @@ import { entryId } from '../../lambdas/reconciling/http/entry-id.ts';
 import { createKeyBody, revokeKeyBody, rollKeyBody } from '../../lambdas/reconciling/http/key-routes.ts';
 import { LEDGER_ROUTES } from '../../lambdas/reconciling/http/ledger-routes.ts';
 import { annotationBody, correctionBody, decisionBody } from '../../lambdas/reconciling/http/ledger-schemas.ts';
+import { redriveBody } from '../../lambdas/reconciling/http/post-redrive.ts';
 import { EVENT_ROUTES } from '../../lambdas/views/http/event-routes.ts';
 import { getOrders } from '../../lambdas/views/http/order-list.ts';
 import { PAYMENT_LIST_ROUTES } from '../../lambdas/views/http/payment-list-routes.ts';
@@ -266,6 +268,8 @@ describe('each example of a body', () => {
     TenantList: tenantList.strict(),
     QueueList: queueList.strict(),
     QueueEntryList: queueEntryList.strict(),
+    RedriveQueue: redriveBody,
+    Redrive: redrive.strict(),
     CreateKey: createKeyBody,
     RollKey: rollKeyBody,
     KeyWithSecret: keyWithSecret.strict(),

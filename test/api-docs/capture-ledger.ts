@@ -4,6 +4,7 @@ import { readChain } from '../../lambdas/payments/use/payment-chain.ts';
 import { compareBooks } from '../../lambdas/reconciling/domain/compare-books.ts';
 import { keepLook } from '../../lambdas/reconciling/use/mismatch-view.ts';
 import { ChangedPayment, NO_CHARGE_FOUND } from '../payments/provoked-changes.ts';
+import { MemoryMessages } from '../reconciling/memory-messages.ts';
 import { lookedAt } from '../reconciling/mismatch-fixtures.ts';
 import { Api, dataOf, type Reply } from '../world/api.ts';
 import type { CapturedExamples } from './captured-examples.ts';
@@ -218,6 +219,14 @@ export async function captureOperatorLists(examples: CapturedExamples): Promise<
   examples.answer('listQueues', 'held', 'An authorization waits for its capture', await api.get('/v1/admin/queues'));
   const entries = await api.get('/v1/admin/queues/holds');
   examples.answer('listQueueEntries', 'holds', 'An authorization waits for its capture', entries);
+
+  const messages = new MemoryMessages(api.clock);
+  messages.arrive('Webhooks-Tasks-DeadLetters', { id: 'letter' });
+  api.clock.advance(60_000);
+  const all = examples.request('redriveQueue', 'all', 'All messages that wait', {});
+  const path = '/v1/admin/queues/Webhooks-Tasks-DeadLetters/redrive';
+  const redriven = await api.beside({ messages }).write(path, 'again', all);
+  examples.answer('redriveQueue', 'webhooks', 'A message about a webhook is put back', redriven);
 }
 
 export async function captureLooks(examples: CapturedExamples): Promise<void> {

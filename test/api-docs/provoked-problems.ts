@@ -10,6 +10,7 @@ import { TenantAdministration } from '../../lambdas/tenants/store/tenant-adminis
 import { MAX_ENDPOINTS } from '../../lambdas/webhooks/domain/webhook-endpoint.ts';
 import { CallbacksClient } from '../callbacks/callbacks-client.ts';
 import { PROVOKED_CHANGES } from '../payments/provoked-changes.ts';
+import { MemoryMessages } from '../reconciling/memory-messages.ts';
 import { API_KEY, Api, OPERATOR_KEY, type Reply } from '../world/api.ts';
 import type { Stores } from '../world/stores.ts';
 import { TABLES } from '../world/tables.ts';
@@ -268,6 +269,11 @@ export const PROVOKED: Readonly<Record<Exclude<ProblemCode, GatewayCode>, () => 
     const { api, id } = await keyOfTenant();
     await api.write(`/v1/admin/keys/${id}/roll`, 'r-1', {});
     return api.write(`/v1/admin/keys/${id}/roll`, 'r-2', {});
+  },
+  nothing_to_redrive: async () => {
+    const api = new Api();
+    const messages = new MemoryMessages(api.clock);
+    return api.beside({ messages }).write('/v1/admin/queues/Webhooks-Tasks-DeadLetters/redrive', 'r');
   },
   reference_already_used: async () => {
     const harness = deskAtSandbox();

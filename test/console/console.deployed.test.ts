@@ -1,11 +1,14 @@
 import { mkdir, mkdtemp, rm } from 'node:fs/promises';
 import { resolve } from 'node:path';
+import { ListQueuesCommand, SendMessageCommand, SQSClient } from '@aws-sdk/client-sqs';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import type { Page } from 'playwright-core';
 import { documentClient } from '../../lambdas/kernel/platform/document-client.ts';
 import { TenantAdministration } from '../../lambdas/tenants/store/tenant-administration.ts';
+import { CREDENTIALS } from '../../local/emulator-environment.ts';
 import type { LocalAws } from '../../local/local-aws.ts';
 import { HAS_BROWSER, RealBrowser } from '../client/browser.ts';
+import { EventListener } from '../events/event-listener.ts';
 import { ApiClient } from '../support/api-client.ts';
 import { dynamoDbClient, localAws } from '../support/local-aws.ts';
 import { until } from '../support/until.ts';
@@ -165,6 +168,39 @@ const SCRIPT = '<img src=x onerror="document.title=1">';
     expect(ours().map(({ headers }) => headers['webhook-id'])).toEqual([event, event]);
     expect(violations).toEqual([]);
     await api.send('DELETE', `/v1/webhook_endpoints/${id}`, post(`${run}-delete`, {}));
+  });
+
+  test('a dead letter is put back with a double click, and has no second effect', async () => {
+    const listener = new EventListener();
+    await listener.start();
+    const { json } = await api.payUntilAnswered({ key: crypto.randomUUID() });
+    const [detail] = await listener.heard(json['id'], 1);
+    await listener.stop();
+    const { awsEndpoint: endpoint, region } = aws;
+    const sqs = new SQSClient({ endpoint, region, credentials: CREDENTIALS });
+    const { QueueUrls = [] } = await sqs.send(new ListQueuesCommand({}));
+    const QueueUrl = QueueUrls.find((url) => url.includes('ViewsEventsTasksDeadLetters'));
+    const name = `${String(detail?.event.type)}.v1`;
+    const event = { id: crypto.randomUUID(), 'detail-type': name, source: 'payonce', time: new Date(), detail };
+    await sqs.send(new SendMessageCommand({ QueueUrl, MessageBody: JSON.stringify(event) }));
+
+    const page = await signedIn(aws.operatorKey);
+    await page.getByRole('link', { name: 'Waiting for work' }).click();
+    await page.getByRole('link', { name: 'Views-Events-Tasks-DeadLetters', exact: true }).click();
+    await page.getByRole('link', { name: String(json['id']) }).waitFor();
+    await page.getByRole('button', { name: 'Redrive' }).click();
+    await page.getByRole('dialog', { name: 'Redrive' }).getByRole('button', { name: 'Redrive' }).dblclick();
+    await page.getByText('Messages were put back.').waitFor();
+    const queues = () =>
+      api.send('GET', '/v1/admin/queues', { headers: { authorization: `Bearer ${aws.operatorKey}` } });
+    await until(async () => {
+      const rows = (await queues()).json['data'] as { readonly id: string; readonly waiting: number }[];
+      const waiting = rows.filter(({ id }) => id.startsWith('Views-Events-')).map((row) => row.waiting);
+      return waiting.every((count) => count === 0) || undefined;
+    });
+    const events = await api.send('GET', '/v1/events?limit=100');
+    expect(events.text.split(`"${String(detail?.event.id)}"`)).toHaveLength(2);
+    expect(violations).toEqual([]);
   });
 
   test('who may only look sees the story, and no act that is possible', async () => {

@@ -107,6 +107,7 @@ const OPERATOR_BODIES: Readonly<Record<string, Readonly<Record<string, unknown>>
   'POST /v1/admin/keys': { tenant: 'ten_desk', mode: 'test', name: 'Web shop', scopes: ['payments:read'] },
   'POST /v1/admin/keys/{id}/roll': {},
   'PATCH /v1/admin/keys/{id}': { revoked: true },
+  'POST /v1/admin/queues/{id}/redrive': {},
 };
 
 const DESK = { tenantId: tenantId('ten_desk'), mode: 'test' } as const;

@@ -77,6 +77,7 @@ test('queues of messages are counted, and only messages that no function receive
     messages: {
       deployed: { 'Events-Parked': { url: 'parked', isKept: true }, 'Webhooks-Queue': { url: 'tasks', isKept: false } },
       count: async (queue) => (queue === 'Events-Parked' ? 3 : 7),
+      putBack: async () => 0,
       look: async (queue, limit) => {
         looked.push(queue);
         return Array.from({ length: Math.min(limit, 3) }, (_, at) => ({

@@ -1,21 +1,31 @@
-import { CreateQueueCommand, DeleteQueueCommand, SendMessageCommand, SQSClient } from '@aws-sdk/client-sqs';
+import {
+  CreateQueueCommand,
+  DeleteQueueCommand,
+  type Message,
+  ReceiveMessageCommand,
+  SendMessageCommand,
+  SQSClient,
+} from '@aws-sdk/client-sqs';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { SqsLetterBox } from '../../lambdas/outbound/store/sqs-letter-box.ts';
 import { SqsQueues } from '../../lambdas/reconciling/store/sqs-queues.ts';
 import { CREDENTIALS } from '../../local/emulator-environment.ts';
 import { localAws } from '../support/local-aws.ts';
+import { until } from '../support/until.ts';
 
 const { awsEndpoint: endpoint, region } = localAws();
 const client = new SQSClient({ endpoint, region, credentials: CREDENTIALS });
 const ORDER = `ord_${'a'.repeat(32)}`;
 const PAYMENT = `pay_${'b'.repeat(32)}`;
+const urls: string[] = [];
 let url = '';
 
 beforeAll(async () => {
-  const { QueueUrl = '' } = await client.send(new CreateQueueCommand({ QueueName: `looks-${crypto.randomUUID()}` }));
-  url = QueueUrl;
+  url = await made();
 });
-afterAll(() => client.send(new DeleteQueueCommand({ QueueUrl: url })));
+afterAll(async () => {
+  for (const QueueUrl of urls) await client.send(new DeleteQueueCommand({ QueueUrl }));
+});
 
 test('messages that wait for an operator are shown with what they are about and why, and stay', async () => {
   const letter = { vendor: 'postmark', operation: 'email.send', attempts: 3, reason: 'vendor_unavailable' };
@@ -26,7 +36,7 @@ test('messages that wait for an operator are shown with what they are about and 
   await client.send(new SendMessageCommand({ QueueUrl: url, ...parked }));
   await client.send(new SendMessageCommand({ QueueUrl: url, MessageBody: 'not JSON' }));
 
-  const queues = new SqsQueues(client, { letters: { url, isKept: true } });
+  const queues = new SqsQueues(client, { letters: { url, isKept: true } }, { nowMs: Date.now });
   const found = await queues.look('letters', 100);
   expect(found.map(({ id: _id, sinceMs: _sinceMs, ...shown }) => shown)).toEqual(
     expect.arrayContaining([
@@ -43,6 +53,65 @@ test('messages that wait for an operator are shown with what they are about and 
 });
 
 test('queues that do not answer are a retryable fault', async () => {
-  const queues = new SqsQueues(client, { none: { url: `${endpoint}/000000000000/none`, isKept: true } });
+  const queues = new SqsQueues(
+    client,
+    { none: { url: `${endpoint}/000000000000/none`, isKept: true } },
+    { nowMs: Date.now },
+  );
   await expect(queues.count('none')).rejects.toMatchObject({ name: 'RetryableError', code: 'queues_unavailable' });
 });
+
+test('dead letters are put back as they are, once for one act, and newer ones stay', async () => {
+  const to = await made();
+  const from = await made();
+  const deployed = { letters: { url: from, isKept: true, redriveTo: 'tasks' }, tasks: { url: to, isKept: false } };
+  const queues = new SqsQueues(client, deployed, { nowMs: Date.now });
+  const send = (MessageBody: string) =>
+    client.send(
+      new SendMessageCommand({
+        QueueUrl: from,
+        MessageBody,
+        MessageAttributes: { reason: { DataType: 'String', StringValue: 'malformed' } },
+        MessageGroupId: 'ten_1',
+      }),
+    );
+  const bodies = Array.from({ length: 25 }, (_, index) => `letter ${index}`);
+  for (const body of bodies) await send(body);
+  // The local AWS has the clock of this machine.
+  const beforeMs = Date.now() + 1;
+  await until(async () => Date.now() > beforeMs || undefined);
+  await send('newer');
+  expect((await queues.look('letters', 20)).length).toBeGreaterThan(10);
+  // Who has just looked at them does not hide them. Two persons at once: each message is received by one of them.
+  const stopAtMs = Date.now() + 15_000;
+  const moved = await Promise.all([1, 2].map(() => queues.putBack('letters', { beforeMs, stopAtMs })));
+  expect((moved[0] ?? 0) + (moved[1] ?? 0)).toBe(bodies.length);
+  expect(await queues.putBack('letters', { beforeMs, stopAtMs: 0 })).toBe(0);
+  expect(await queues.count('letters')).toBe(1);
+  const found: Message[] = [];
+  await until(async () => {
+    const { Messages = [] } = await client.send(
+      new ReceiveMessageCommand({
+        QueueUrl: to,
+        MaxNumberOfMessages: 10,
+        MessageAttributeNames: ['All'],
+        MessageSystemAttributeNames: ['All'],
+      }),
+    );
+    found.push(...Messages);
+    return found.length >= bodies.length || undefined;
+  });
+  expect(new Set(found.map(({ Body }) => Body))).toEqual(new Set(bodies));
+  expect(new Set(found.map(({ MessageAttributes }) => MessageAttributes?.['reason']?.StringValue))).toEqual(
+    new Set(['malformed']),
+  );
+  expect(new Set(found.map(({ Attributes }) => Attributes?.MessageGroupId))).toEqual(new Set(['ten_1']));
+});
+
+async function made(): Promise<string> {
+  const { QueueUrl = '' } = await client.send(
+    new CreateQueueCommand({ QueueName: `operators-${crypto.randomUUID()}` }),
+  );
+  urls.push(QueueUrl);
+  return QueueUrl;
+}

@@ -417,7 +417,7 @@ export class Api<Of extends World = World> {
       transitions: behind.ledger,
       ledger: new ViewLedgerReader(views),
       queues: new DynamoDbQueues(behind.database.client, TABLES, { clock, entropy }),
-      messages: { deployed: {}, count: async () => 0, look: async () => [] },
+      messages: { deployed: {}, count: async () => 0, look: async () => [], putBack: async () => 0 },
       keysBy: (by) => new TenantAdministration(behind.database.client, TABLES, by, { clock, entropy }),
       activity: behind.activity,
       search: { views, store, transitions: behind.ledger, ...emailTools(behind) },

@@ -27,12 +27,13 @@ const TENANT_ACTIONS = [
 
 export const ACTIONS = [
   ...TENANT_ACTIONS,
-  // Of the deployment. Those up to `job.run_requested` are written in the transaction of the action, the others before it begins.
+  // Of the deployment. Those up to `queue.redrive_requested` are written in the transaction of the action, the others before it begins.
   'tenant.created',
   'operator_key.created',
   'operator_key.rolled',
   'operator_key.revoked',
   'job.run_requested',
+  'queue.redrive_requested',
   'letters.redrive_started',
   'events.redrive_started',
   'events.republish_started',

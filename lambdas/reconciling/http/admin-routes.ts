@@ -22,6 +22,7 @@ import { searchPayments } from './payment-search.ts';
 import { postAnnotation } from './post-annotation.ts';
 import { postCorrection } from './post-correction.ts';
 import { postDecision } from './post-decision.ts';
+import { postRedrive } from './post-redrive.ts';
 
 export interface AdminTools extends KeyedEffectTools, KeyTools, OperatorListTools {
   readonly clock: KeyedEffectTools['clock'];
@@ -113,4 +114,5 @@ export const ADMIN_ROUTES: readonly Route[] = [
   ...KEY_RECORD_ROUTES,
   searchPayments,
   ...LIST_ROUTES,
+  postRedrive,
 ];

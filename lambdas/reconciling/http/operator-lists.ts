@@ -90,15 +90,18 @@ async function listQueues({ tools, request }: Call): Promise<Handled> {
     const { waiting, hasMore, oldestMs } = await tools.queues.summary(id);
     const { waits, job } = QUEUES[id];
     const age = oldestMs === undefined ? null : Math.max(0, seconds(nowMs - oldestMs));
-    data.push({ id, object: 'queue', description: waits, job, waiting, more_waiting: hasMore, oldest_age: age });
+    const row = { id, object: 'queue', description: waits, job, is_kept: false, redrive_to: null };
+    data.push({ ...row, waiting, more_waiting: hasMore, oldest_age: age });
   }
   const { deployed } = tools.messages;
   const counts = await Promise.all(Object.keys(deployed).map((id) => tools.messages.count(id)));
-  const messages = Object.entries(deployed).map(([id, { isKept }], index) => ({
+  const messages = Object.entries(deployed).map(([id, { isKept, redriveTo }], index) => ({
     id,
     object: 'queue',
     description: isKept ? KEPT_MESSAGES : MESSAGES,
     job: null,
+    is_kept: isKept,
+    redrive_to: redriveTo ?? null,
     waiting: counts[index],
     more_waiting: false,
     oldest_age: null,

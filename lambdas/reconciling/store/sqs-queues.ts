@@ -1,18 +1,31 @@
-import { GetQueueAttributesCommand, type Message, ReceiveMessageCommand, type SQSClient } from '@aws-sdk/client-sqs';
+import {
+  ChangeMessageVisibilityCommand,
+  DeleteMessageCommand,
+  GetQueueAttributesCommand,
+  type Message,
+  ReceiveMessageCommand,
+  SendMessageCommand,
+  type SQSClient,
+} from '@aws-sdk/client-sqs';
 import * as z from 'zod';
 import { RetryableError } from '../../kernel/faults.ts';
 import { ORDER_ID, PAYMENT_ID } from '../../kernel/ids.ts';
+import type { Clock } from '../../kernel/world.ts';
 import type { MessageQueueNames } from '../contract.ts';
-import type { DeployedQueues, MessageEntry, MessageQueues } from '../use/queue-lists.ts';
+import type { DeployedQueues, MessageEntry, MessageQueues, PutBack } from '../use/queue-lists.ts';
 
 /** Seconds. Longer than a look takes, so that it receives no message twice, and shorter than an operator waits. */
 const HIDDEN_SECONDS = 15;
 /** Long polling asks all servers of the queue (Amazon SQS, "Short and long polling"). Seconds. */
 const LONG_POLL_SECONDS = 1;
+/** A message that was received and not moved is hidden for so long. Seconds. */
+const MOVED_WITHIN_SECONDS = 30;
 /** The maximum of SQS per receive. */
 const MOST_AT_ONCE = 10;
 /** A receive takes a second if the queue is empty. */
 const MOST_RECEIVES = 15;
+/** So many receives without a message, one after the other, end a redrive. */
+const EMPTY_RECEIVES = 3;
 
 const COUNTS = [
   'ApproximateNumberOfMessages',
@@ -29,12 +42,17 @@ export const messageQueueNames = z.object({
   kept: names,
 }) satisfies z.ZodType<MessageQueueNames>;
 
+/** A queue of tasks and the queue of its dead letters have one name but for the end (lib/constructs/task-queue.ts). */
+const DEAD_LETTERS = /-DeadLetters$/;
+
 export function deployedQueues({ at, received, kept }: MessageQueueNames): DeployedQueues {
   const base = at.slice(0, at.lastIndexOf('/') + 1);
   const queues = (of: Readonly<Record<string, string>>, isKept: boolean) =>
-    Object.entries(of).map(
-      ([id, name]) => [id, { url: name.includes('/') ? name : `${base}${name}`, isKept }] as const,
-    );
+    Object.entries(of).map(([id, name]) => {
+      const redriveTo = id.replace(DEAD_LETTERS, '-Queue');
+      const way = isKept && redriveTo in received ? { redriveTo } : {};
+      return [id, { url: name.includes('/') ? name : `${base}${name}`, isKept, ...way }] as const;
+    });
   return Object.fromEntries([...queues(kept, true), ...queues(received, false)]);
 }
 
@@ -44,10 +62,12 @@ const letter = z.object({ letter: z.object({ vendor: z.string(), operation: z.st
 export class SqsQueues implements MessageQueues {
   readonly deployed: DeployedQueues;
   readonly #client: SQSClient;
+  readonly #nowMs: Clock['nowMs'];
 
-  constructor(client: SQSClient, deployed: DeployedQueues) {
+  constructor(client: SQSClient, deployed: DeployedQueues, { nowMs }: Pick<Clock, 'nowMs'>) {
     this.#client = client;
     this.deployed = deployed;
+    this.#nowMs = nowMs;
   }
 
   /** @throws RetryableError `queues_unavailable` */
@@ -61,6 +81,7 @@ export class SqsQueues implements MessageQueues {
   /** @throws as `count` */
   async look(queue: string, limit: number): Promise<readonly MessageEntry[]> {
     const found = new Map<string, MessageEntry>();
+    const taken: Message[] = [];
     for (let receives = 0; receives < MOST_RECEIVES && found.size < limit; receives += 1) {
       const command = new ReceiveMessageCommand({
         QueueUrl: this.deployed[queue]?.url,
@@ -72,9 +93,53 @@ export class SqsQueues implements MessageQueues {
       });
       const { Messages = [] } = await answered(this.#client.send(command));
       if (Messages.length === 0) break;
-      for (const message of Messages) found.set(message.MessageId ?? '', entryOf(message));
+      for (const message of Messages) {
+        found.set(message.MessageId ?? '', entryOf(message));
+        taken.push(message);
+      }
     }
+    await this.#show(queue, taken);
     return [...found.values()];
+  }
+
+  /** Ends the hiding of messages that were only looked at. Otherwise it ends by itself after some seconds. */
+  async #show(queue: string, taken: readonly Message[]): Promise<void> {
+    const QueueUrl = this.deployed[queue]?.url;
+    const show = ({ ReceiptHandle }: Message) =>
+      this.#client.send(new ChangeMessageVisibilityCommand({ QueueUrl, ReceiptHandle, VisibilityTimeout: 0 }));
+    await Promise.allSettled(taken.map(show));
+  }
+
+  /** @throws as `count` */
+  async putBack(queue: string, { beforeMs, stopAtMs }: PutBack): Promise<number> {
+    const { url, redriveTo = '' } = this.deployed[queue] ?? {};
+    const to = this.deployed[redriveTo]?.url;
+    let count = 0;
+    let empty = 0;
+    // Another operator may be looking at messages, which hides them for a moment.
+    while (empty < EMPTY_RECEIVES && this.#nowMs() < stopAtMs) {
+      const command = new ReceiveMessageCommand({
+        QueueUrl: url,
+        MaxNumberOfMessages: MOST_AT_ONCE,
+        VisibilityTimeout: MOVED_WITHIN_SECONDS,
+        WaitTimeSeconds: LONG_POLL_SECONDS,
+        MessageSystemAttributeNames: ['All'],
+        MessageAttributeNames: ['All'],
+      });
+      const { Messages = [] } = await answered(this.#client.send(command));
+      empty = Messages.length === 0 ? empty + 1 : 0;
+      const older = Messages.filter(({ Attributes }) => Number(Attributes?.SentTimestamp) < beforeMs);
+      await answered(Promise.all(older.map((message) => this.#move(message, url, to))));
+      count += older.length;
+    }
+    return count;
+  }
+
+  async #move(message: Message, from: string | undefined, to: string | undefined): Promise<void> {
+    const { Body, MessageAttributes, Attributes: { MessageGroupId } = {}, ReceiptHandle } = message;
+    const group = MessageGroupId === undefined ? {} : { MessageGroupId };
+    await this.#client.send(new SendMessageCommand({ QueueUrl: to, MessageBody: Body, MessageAttributes, ...group }));
+    await this.#client.send(new DeleteMessageCommand({ QueueUrl: from, ReceiptHandle }));
   }
 }
 

@@ -60,6 +60,8 @@ interface DeployedQueue {
   readonly url: string;
   /** Whether no function receives its messages: dead letters and parked records. */
   readonly isKept: boolean;
+  /** The name of the queue whose messages they were, if they can be put back into it as they are. */
+  readonly redriveTo?: string;
 }
 
 export interface MessageEntry extends QueueEntry {
@@ -69,15 +71,30 @@ export interface MessageEntry extends QueueEntry {
   readonly reason?: string;
 }
 
-/** Queues of messages (Amazon SQS). Nothing is changed. */
+/** Which messages are put back. */
+export interface PutBack {
+  /** Those that were sent before. What fails again after it was put back is a new message. Unix milliseconds. */
+  readonly beforeMs: number;
+  /** No further message is taken after this time. Unix milliseconds. */
+  readonly stopAtMs: number;
+}
+
+/** Queues of messages (Amazon SQS). */
 export interface MessageQueues {
   readonly deployed: DeployedQueues;
   /** Approximately, with those that are delayed or received. */
   count(queue: string): Promise<number>;
   /**
-   * Some of the messages that no function receives, in no order. They are hidden from others for some seconds.
+   * Some of the messages that no function receives, in no order. They are hidden from others while they are read.
    *
    * @param limit at least 1
    */
   look(queue: string, limit: number): Promise<readonly MessageEntry[]>;
+  /**
+   * Puts messages back into the queue that `redriveTo` names, as they are. One is deleted after it was put back: whoever dies between
+   * leaves it in both queues.
+   *
+   * @returns how many were put back
+   */
+  putBack(queue: string, which: PutBack): Promise<number>;
 }

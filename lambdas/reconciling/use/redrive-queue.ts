@@ -1,0 +1,101 @@
+import { type Answer, JSON_TYPE } from '../../kernel/answer.ts';
+import type { OperatorCause } from '../../kernel/cause.ts';
+import type { Fingerprint } from '../../kernel/fingerprint.ts';
+import type { OperationId } from '../../kernel/ids.ts';
+import { expirySeconds } from '../../once/domain/idempotency.ts';
+import { commitOnce } from '../../once/use/execute-once.ts';
+import { judgeEffect } from '../../once/use/judge-record.ts';
+import type { KeyedEffectTools } from '../../payments/use/keyed-effect.ts';
+import type { MessageQueues } from './queue-lists.ts';
+
+export interface RedriveTools extends Pick<KeyedEffectTools, 'effects' | 'runner' | 'clock' | 'entropy' | 'retention'> {
+  readonly messages: MessageQueues;
+}
+
+/** A request of an operator to put the dead letters of a queue back. */
+export interface Redrive {
+  readonly operationId: OperationId;
+  readonly fingerprint: Fingerprint;
+  readonly by: OperatorCause;
+  readonly queue: string;
+  readonly to: string;
+}
+
+/** In order of precedence. */
+export type RedriveOutcome =
+  | { readonly kind: 'first' | 'replay'; readonly answer: Answer }
+  | { readonly kind: 'payload_mismatch' }
+  | { readonly kind: 'nothing_waits' };
+
+/** A request ends within the time that API Gateway waits. Milliseconds. */
+const MOVES_FOR_MS = 15_000;
+
+/**
+ * Puts the messages back that were in a queue of dead letters when the request came, and records the request in the activity log
+ * before. A repeated request goes on with those that a killed one left, and no message is put back twice by one request: what fails
+ * again is newer than the request. Whatever is put back takes effect once, because every handler is idempotent.
+ *
+ * @throws RetryableError when the queues or the store are unavailable: a retry with the same key goes on
+ * @throws AmbiguousError as above
+ */
+export async function redriveQueue(tools: RedriveTools, asked: Redrive): Promise<RedriveOutcome> {
+  const recorded = await recordRequest(tools, asked);
+  if (recorded.kind !== 'recorded') return recorded;
+  const stopAtMs = tools.clock.nowMs() + MOVES_FOR_MS;
+  await tools.messages.putBack(asked.queue, { beforeMs: recorded.atMs, stopAtMs });
+  return recorded.outcome;
+}
+
+type Recorded =
+  | { readonly kind: 'recorded'; readonly atMs: number; readonly outcome: RedriveOutcome }
+  | Exclude<RedriveOutcome, { readonly kind: 'first' | 'replay' }>;
+
+async function recordRequest(tools: RedriveTools, asked: Redrive): Promise<Recorded> {
+  const { effects, runner, clock, entropy, messages } = tools;
+  const { operationId, fingerprint, by, queue, to } = asked;
+  const find = async (): Promise<Recorded | undefined> => {
+    const record = await effects.readEffect(operationId);
+    if (record === undefined) return undefined;
+    const outcome = judgeEffect(record, fingerprint);
+    return outcome.kind === 'replay' ? { kind: 'recorded', atMs: record.recordedAtMs, outcome } : outcome;
+  };
+  return commitOnce<undefined, Recorded>(runner, {
+    operationId,
+    find,
+    prepare: async () => undefined,
+    write: async () => {
+      const waiting = await messages.count(queue);
+      if (waiting === 0) return { kind: 'done', outcome: { kind: 'nothing_waits' } };
+      const atMs = clock.nowMs();
+      const answer = answerOf(asked, waiting, atMs);
+      const written = await effects.recordEffect({
+        record: {
+          operationId,
+          owner: entropy.ownerToken(),
+          recordedAtMs: atMs,
+          request: { fingerprint, answer },
+          expiresAtSeconds: expirySeconds(tools, 'events', atMs),
+        },
+        transitions: [],
+        activity: {
+          chain: 'deployment',
+          action: 'queue.redrive_requested',
+          actor: by,
+          about: [queue],
+          details: { to, waiting: String(waiting) },
+          occurredAtMs: atMs,
+        },
+      });
+      if (written.kind === 'recorded')
+        return { kind: 'done', outcome: { kind: 'recorded', atMs, outcome: { kind: 'first', answer } } };
+      // A rival with the same key has recorded it, or another act is the next one of the log.
+      const found = await find();
+      return found === undefined ? { kind: 'again', prepared: undefined } : { kind: 'done', outcome: found };
+    },
+  });
+}
+
+function answerOf({ queue, to }: Redrive, waiting: number, atMs: number): Answer {
+  const body = { object: 'redrive', queue, to, waiting, created: Math.floor(atMs / 1000) };
+  return { status: 202, headers: { 'content-type': JSON_TYPE }, body: JSON.stringify(body) };
+}

@@ -1,0 +1,72 @@
+import { beforeEach, expect, test } from '@jest/globals';
+import { Api, dataOf } from '../world/api.ts';
+import { MemoryMessages } from './memory-messages.ts';
+
+const LETTERS = 'Webhooks-Tasks-DeadLetters';
+const QUEUE = 'Webhooks-Tasks-Queue';
+const PATH = `/v1/admin/queues/${LETTERS}/redrive`;
+
+let api: Api;
+let messages: MemoryMessages;
+beforeEach(() => {
+  const world = new Api();
+  messages = new MemoryMessages(world.clock);
+  api = world.beside({ messages });
+  for (const id of ['a', 'b', 'c']) messages.arrive(LETTERS, { id });
+  api.clock.advance(1_000);
+});
+
+const acts = async () =>
+  dataOf(await api.get('/v1/admin/activity')).filter(({ action }) => action === 'queue.redrive_requested');
+
+test('dead letters go back to their queue, once for one key, with one entry in the activity log', async () => {
+  const made = await Promise.all([1, 2, 3].map(() => api.write(PATH, 'k')));
+  expect(made.map(({ status }) => status)).toEqual([202, 202, 202]);
+  expect(new Set(made.map(({ text }) => text)).size).toBe(1);
+  expect(made[0]?.body).toMatchObject({ object: 'redrive', queue: LETTERS, to: QUEUE, waiting: 3 });
+  expect(messages.ids(QUEUE)).toEqual(['a', 'b', 'c']);
+  expect(await api.get(`/v1/admin/queues/${LETTERS}`)).toMatchObject({ body: { data: [] } });
+  expect(await acts()).toMatchObject([{ about: [LETTERS], details: { to: QUEUE, waiting: '3' } }]);
+});
+
+test('a request that is killed between two letters is completed by its repetition', async () => {
+  messages.onSent = (id) => {
+    if (id === 'b') throw new Error('killed');
+  };
+  expect((await api.write(PATH, 'k')).status).toBe(500);
+  messages.onSent = () => undefined;
+  expect((await api.write(PATH, 'k')).status).toBe(202);
+  expect(messages.ids(LETTERS)).toEqual([]);
+  // Whoever dies between the two writes leaves the letter in both queues. It takes effect once.
+  expect(messages.ids(QUEUE)).toEqual(['a', 'b', 'b', 'c']);
+  expect(await acts()).toHaveLength(1);
+});
+
+test('a letter that fails again comes back, and a repetition of the request leaves it there', async () => {
+  await api.write(PATH, 'k');
+  api.clock.advance(1_000);
+  messages.failAll(QUEUE, LETTERS);
+  const again = await api.write(PATH, 'k');
+  expect([again.status, again.headers['Idempotency-Replayed']]).toEqual([202, 'true']);
+  expect(messages.ids(LETTERS)).toEqual(['a', 'b', 'c']);
+  api.clock.advance(1_000);
+  expect((await api.write(PATH, 'another')).status).toBe(202);
+  expect(messages.ids(LETTERS)).toEqual([]);
+  expect(await acts()).toHaveLength(2);
+});
+
+test('what cannot be put back is refused with the reason, and nothing is recorded', async () => {
+  const redrive = (queue: string) => api.write(`/v1/admin/queues/${queue}/redrive`, 'k');
+  const refused = { status: 400, body: { code: 'invalid_request', param: 'id' } };
+  expect(await redrive('claims')).toMatchObject(refused);
+  expect(await redrive(QUEUE)).toMatchObject(refused);
+  const parked = await redrive('Events-Parked');
+  expect(parked).toMatchObject(refused);
+  expect(parked.text).toContain('payonce redrive');
+  expect((await redrive('constructor')).status).toBe(404);
+  expect(await api.write(PATH, 'k', { most: 3 })).toMatchObject({ status: 400, body: { param: 'most' } });
+  await api.write(PATH, 'k');
+  api.clock.advance(1_000);
+  expect(await api.write(PATH, 'later')).toMatchObject({ status: 409, body: { code: 'nothing_to_redrive' } });
+  expect(await acts()).toHaveLength(1);
+});
