@@ -142,7 +142,7 @@ const ROLES: readonly (readonly [string, readonly string[]])[] = [
     'ReconcilingApi',
     [
       readsRows('PAY#*', 'ACT#*'),
-      `dynamodb:GetItem, dynamodb:PutItem ${onlyRows('Idempotency', 'OP#cor_*', 'OP#dec_*', 'OP#ann_*', 'OP#apr_*', 'OP#mkr_*')}`,
+      `dynamodb:GetItem, dynamodb:PutItem ${onlyRows('Idempotency', 'OP#cor_*', 'OP#dec_*', 'OP#ann_*', 'OP#apr_*', 'OP#mkr_*', 'OP#rdq_*')}`,
       appendsRows('PAY#*', 'ACT#*'),
       `dynamodb:GetItem ${rows('KEY#*')}`,
       `dynamodb:UpdateItem ${rows('KEY_USE#*')}`,
