@@ -118,7 +118,6 @@ interface PayonceParts {
 
 function payonceSide(target: Target, client: DynamoDBDocumentClient, parts: PayonceParts): Side {
   const { aws, demo, tenantId, apiKey } = parts;
-  const begunMs = Date.now();
   return new Side({
     apiUrl: aws.apiUrl,
     headers: { authorization: `Bearer ${apiKey}` },
@@ -138,9 +137,11 @@ function payonceSide(target: Target, client: DynamoDBDocumentClient, parts: Payo
       return rows.map(parseTransition).filter(({ type, postings }) => postings.length > 0 && isOf(kind, type)).length;
     },
     receipts: (payment) => receiptsOf(client, demo, payment),
-    publishAgain: async () => {
-      // Republishing covers a range, so all events of this run are published again.
-      const range = { sinceMs: begunMs, untilMs: Date.now() + 1_000 };
+    publishAgain: async (payment) => {
+      // Republishing covers a range of time: that of the payment alone, because others use the stack, too.
+      const rows = await rowsOf(client, aws.tables.ledger, ledgerPartition(payment as PaymentId));
+      const times = rows.map((row) => parseTransition(row).occurredAtMs);
+      const range = { sinceMs: Math.min(...times), untilMs: Math.max(...times) + 1 };
       const [functionName] = await stackOutputs(target, 'service', ['republishFunction']);
       await republishRange(new LambdaClient(target), functionName, range, () => undefined);
     },
