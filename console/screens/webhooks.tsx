@@ -136,6 +136,16 @@ function EndpointActs({
   return (
     <div class="acts">
       <Act
+        name="Send test event"
+        does="Sends one event of the type webhook_endpoint.test to this endpoint, signed as all others are. It says nothing about a payment."
+        role="operator"
+        because={enabled ? undefined : 'The endpoint is disabled.'}
+        tenant={tenant}
+        path={`${path}/test`}
+        fields={[]}
+        done={done}
+      />
+      <Act
         name="Replay"
         does="Delivers all events of these days again, also those that arrived."
         role="operator"

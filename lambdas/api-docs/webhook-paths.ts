@@ -149,6 +149,21 @@ export const webhookPaths: ZodOpenApiPathsObject = {
       answers: { 200: { description: 'The replay.', schema: webhookReplay } },
     }),
   },
+  '/v1/webhook_endpoints/{id}/test': {
+    post: keyed({
+      ...OF_ENDPOINTS,
+      expires: true,
+      role: 'operator',
+      operationId: 'testWebhook',
+      summary: 'Send a test event',
+      description:
+        'Sends an event of the type `webhook_endpoint.test` to this endpoint, signed and delivered as all others are, also if it wants other events only. It says nothing about a payment. There is one attempt, and the endpoint is not disabled because it fails, except by an answer of 410.',
+      path,
+      key: ['test event', PROMISE],
+      answers: { 202: { description: 'The delivery. The attempt follows.', schema: webhookDelivery } },
+      problems: ['webhook_endpoint_disabled'],
+    }),
+  },
   '/v1/webhook_endpoints/{id}/deliveries/{delivery}/resend': {
     post: keyed({
       ...OF_ENDPOINTS,

@@ -57,6 +57,7 @@ async function captureDeliveries(examples: CapturedExamples, harness: Api, id: s
   await store.write({ deliveries: [{ now: waiting }] });
   const resent = await harness.send('POST', `/${id}/deliveries/${waiting.id}/resend`, 'r');
   examples.answer('resendWebhook', 'waiting', 'It will be sent now', resent);
+  examples.answer('testWebhook', 'waiting', 'It will be sent now', await harness.send('POST', `/${id}/test`, 't'));
 
   const was = await store.readDelivery(id, waiting.id);
   invariant(was !== undefined, 'the delivery was written');

@@ -69,11 +69,20 @@ describeConsole('webhooks in a browser', (shown) => {
     expect(shown.violations).toEqual([]);
   });
 
+  test('a test event is sent once by a double click', async () => {
+    const page = await shown.signedIn();
+    await openEndpoint(page);
+    await decideOn(page, 'Send test event');
+    await page.getByRole('cell', { name: 'webhook_endpoint.test' }).waitFor();
+    expect(shown.written.map((each) => each.split('/').at(-1))).toEqual(['test']);
+    expect(shown.violations).toEqual([]);
+  });
+
   test('who may only look can do none of it', async () => {
     api.registerOperator(VIEWER_KEY, { operator: 'Vera Example', role: 'viewer' });
     const page = await shown.signedIn(VIEWER_KEY);
     await openEndpoint(page);
-    for (const name of ['Resend', 'Replay', 'Rotate secret'])
+    for (const name of ['Resend', 'Send test event', 'Replay', 'Rotate secret'])
       expect([name, await page.getByRole('button', { name }).isDisabled()]).toEqual([name, true]);
     expect(shown.written).toEqual([]);
   });

@@ -2,11 +2,13 @@ import { describe, expect, test } from '@jest/globals';
 import type { PayonceEvent } from '../../lambdas/events/domain/event.ts';
 import { RetryableError, TerminalError } from '../../lambdas/kernel/faults.ts';
 import { storedOperationId } from '../../lambdas/kernel/ids.ts';
+import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
 import type { AttemptResult } from '../../lambdas/webhooks/domain/webhook-delivery.ts';
 import { askedFor, RETRY_WAITS_SECONDS } from '../../lambdas/webhooks/domain/webhook-delivery.ts';
 import { acceptReplay } from '../../lambdas/webhooks/use/replay-webhooks.ts';
 import { resendWebhook } from '../../lambdas/webhooks/use/resend-webhook.ts';
 import { sendWebhook } from '../../lambdas/webhooks/use/send-webhook.ts';
+import { testWebhook } from '../../lambdas/webhooks/use/test-webhook.ts';
 import { updateEndpoint } from '../../lambdas/webhooks/use/webhook-endpoints.ts';
 import { BY_REQUEST } from '../support/causes.ts';
 import { Crash } from '../support/fault-plan.ts';
@@ -193,6 +195,57 @@ test('disabling one endpoint during a fan-out to sixteen does not affect the oth
   const wide = world.arrivals.filter(({ body }) => body.includes('payment.completed'));
   expect(wide).toHaveLength(16);
   expect(world.arrivals.filter(({ body }) => body.includes('webhook_endpoint.disabled'))).toHaveLength(15);
+});
+
+describe('a test event', () => {
+  const sendTest = async (world: WebhookWorld, key = 'test') =>
+    testWebhook(
+      { ...world.webhookTools(world.actor('api')), digest: systemDigest },
+      {
+        caller: OWNER,
+        operationId: storedOperationId(`wh_${key}`),
+        fingerprint,
+        cause: BY_REQUEST,
+        endpointId: ENDPOINT.id,
+      },
+    );
+
+  test('arrives once for one key, with a body of its own', async () => {
+    const world = await worldWith(ENDPOINT);
+    expect([(await sendTest(world)).kind, (await sendTest(world)).kind]).toEqual(['first', 'replay']);
+    await world.drain();
+    await world.pass(60);
+    expect(world.arrivals.map(({ body }) => JSON.parse(body) as unknown)).toMatchObject([
+      { type: 'webhook_endpoint.test', livemode: false, data: { object: { id: ENDPOINT.id, url: ENDPOINT.url } } },
+    ]);
+    const [delivery] = await deliveriesOf(world)();
+    expect(delivery?.status).toBe('delivered');
+  });
+
+  test('that fails is not tried again, and its endpoint stays enabled', async () => {
+    const world = await worldWith(ENDPOINT);
+    world.answer = refusing(500);
+    await sendTest(world);
+    await world.drain();
+    await world.pass(24 * 60);
+    expect(world.arrivals).toHaveLength(1);
+    const [delivery] = await deliveriesOf(world)();
+    expect([delivery?.status, delivery?.attempts.length, delivery?.dueAtMs]).toEqual(['failed', 1, undefined]);
+    expect((await world.store.webhooks.readBook(OWNER)).endpoints[0]?.disabled).toBeUndefined();
+  });
+
+  test('whose sender dies is sent by the next one', async () => {
+    const world = await worldWith(ENDPOINT);
+    world.answer = () => {
+      throw new Crash('sender');
+    };
+    await sendTest(world);
+    await world.drain();
+    world.answer = () => ({ kind: 'answered', status: 200, excerpt: '' });
+    await world.pass(10);
+    const [delivery] = await deliveriesOf(world)();
+    expect(delivery?.status).toBe('delivered');
+  });
 });
 
 describe('a resend', () => {

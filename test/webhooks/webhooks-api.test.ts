@@ -9,7 +9,7 @@ import { newDelivery } from '../../lambdas/webhooks/domain/webhook-delivery.ts';
 import { messageOf } from '../../lambdas/webhooks/use/fan-out-webhooks.ts';
 import { replayPage } from '../../lambdas/webhooks/use/replay-webhooks.ts';
 import type { WebhookChange } from '../../lambdas/webhooks/use/webhooks.ts';
-import { Api, type Reply } from '../world/api.ts';
+import { Api, dataOf, type Reply } from '../world/api.ts';
 import { TABLES } from '../world/tables.ts';
 import { eventNamed } from './webhook-fixtures.ts';
 
@@ -354,4 +354,30 @@ test('a resend names the key that asked for it, as a replay does', async () => {
   expect(asks()).toBe(before + 1);
   expect((await harness.send('POST', `/${endpoint}/replay`, 'p', { created_from: 0, created_to: 1 })).status).toBe(202);
   expect(asks()).toBe(before + 2);
+});
+
+describe('a test event', () => {
+  test('is one delivery to one endpoint, for one key, whatever the endpoint wants', async () => {
+    const harness = new Api();
+    const id = idOf(await harness.create('k', { events: ['payment.failed'] }));
+    await harness.create('other', { url: 'https://shop.co.uk/other' });
+    const made = await Promise.all([1, 2, 3].map(() => harness.send('POST', `/${id}/test`, 't')));
+    expect(made.map(({ status }) => status)).toEqual([202, 202, 202]);
+    expect(new Set(made.map(({ text }) => text)).size).toBe(1);
+    const deliveries = await harness.send('GET', `/${id}/deliveries`);
+    expect(dataOf(deliveries)).toMatchObject([{ type: 'webhook_endpoint.test', status: 'pending', attempts: [] }]);
+    const log = await harness.get('/v1/admin/activity?tenant=ten_desk&mode=test');
+    expect(dataOf(log).filter(({ action }) => action === 'webhooks.test_requested')).toHaveLength(1);
+  });
+
+  test('to a disabled endpoint, and to none, is refused', async () => {
+    const harness = new Api();
+    const id = idOf(await harness.create('k'));
+    await harness.send('PATCH', `/${id}`, undefined, { enabled: false });
+    expect(await harness.send('POST', `/${id}/test`, 't')).toMatchObject({
+      status: 409,
+      body: { code: 'webhook_endpoint_disabled' },
+    });
+    expect((await harness.send('POST', '/we_none/test', 't')).status).toBe(404);
+  });
 });

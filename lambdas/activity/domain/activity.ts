@@ -22,6 +22,7 @@ const TENANT_ACTIONS = [
   'webhook_endpoint.deleted',
   'webhooks.replay_requested',
   'webhooks.resend_requested',
+  'webhooks.test_requested',
   'export.requested',
 ] as const;
 

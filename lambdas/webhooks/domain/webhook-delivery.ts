@@ -1,7 +1,13 @@
 import type { Digest } from '../../kernel/digest.ts';
 import { base32 } from '../../kernel/digest.ts';
 import type { KeyedCalls } from './keyed-calls.ts';
-import { type Disabled, ENDPOINT_DISABLED, type WebhookEndpoint, type WebhookOwner } from './webhook-endpoint.ts';
+import {
+  type Disabled,
+  ENDPOINT_DISABLED,
+  ENDPOINT_TEST,
+  type WebhookEndpoint,
+  type WebhookOwner,
+} from './webhook-endpoint.ts';
 
 /** An event of which an endpoint is told, in the form of `GET /v1/events/{id}`. */
 export interface WebhookMessage {
@@ -216,6 +222,11 @@ function endOf({ deliveredAtMs }: Delivery, end: 'canceled' | 'failed'): Deliver
   return deliveredAtMs === undefined ? end : 'delivered';
 }
 
+/** After an attempt that failed and that no other follows. A resend leaves the status as it was; a test has no other attempt. */
+function endOfAttempt(delivery: Delivery): Delivery['status'] {
+  return delivery.extra === true && delivery.status !== 'pending' ? delivery.status : endOf(delivery, 'failed');
+}
+
 export interface AfterAttempt {
   readonly delivery: Delivery;
   /** Set when the endpoint must be disabled. */
@@ -241,9 +252,9 @@ export function afterAttempt(
     return { delivery: { ...settled, status: 'delivered', deliveredAtMs: delivery.deliveredAtMs ?? nowMs } };
   }
   if (result.kind === 'answered' && result.status === GONE) {
-    return { delivery: { ...settled, status: isExtra ? delivery.status : endOf(delivery, 'failed') }, disable: 'gone' };
+    return { delivery: { ...settled, status: endOfAttempt(delivery) }, disable: 'gone' };
   }
-  if (isExtra) return { delivery: settled };
+  if (isExtra) return { delivery: { ...settled, status: endOfAttempt(delivery) } };
   const waitSeconds = RETRY_WAITS_SECONDS[delivery.tries - 1];
   if (waitSeconds === undefined)
     return { delivery: { ...settled, status: endOf(delivery, 'failed') }, disable: 'failing' };
@@ -290,27 +301,53 @@ export function disabledMessage(
   { mode }: WebhookOwner,
   disabled: Disabled,
 ): WebhookMessage {
-  const letters = base32(digest.sha256(JSON.stringify([ENDPOINT_DISABLED, endpoint.id, disabled.atMs])));
+  const { atMs, reason } = disabled;
+  const state = { enabled: false, disabled: { reason, at: Math.floor(atMs / 1000) } };
+  return messageAbout(digest, endpoint, { mode, type: ENDPOINT_DISABLED, mark: atMs, atMs, state });
+}
+
+/** The event that an operator or a merchant sends to an endpoint to try it. It says nothing about a payment. */
+export function testMessage(
+  digest: Digest,
+  endpoint: Pick<WebhookEndpoint, 'id' | 'url'>,
+  { mode }: WebhookOwner,
+  { mark, atMs }: { readonly mark: string; readonly atMs: number },
+): WebhookMessage {
+  return messageAbout(digest, endpoint, { mode, type: ENDPOINT_TEST, mark, atMs, state: { enabled: true } });
+}
+
+/** The delivery of a test: one attempt, which nothing follows. */
+export function testDelivery(...made: Parameters<typeof newDelivery>): Delivery {
+  return { ...newDelivery(...made), extra: true };
+}
+
+/** An event about an endpoint. @param mark what tells it from others of its type */
+function messageAbout(
+  digest: Digest,
+  { id, url }: Pick<WebhookEndpoint, 'id' | 'url'>,
+  about: {
+    readonly mode: WebhookOwner['mode'];
+    readonly type: string;
+    readonly mark: string | number;
+    readonly atMs: number;
+    readonly state: Readonly<Record<string, unknown>>;
+  },
+): WebhookMessage {
+  const { mode, type, mark, atMs, state } = about;
+  const letters = base32(digest.sha256(JSON.stringify([type, id, mark])));
   // The id differs in form from those of payment events: this event is not a transition and `GET /v1/events` does not list it.
   const eventId = `evt_we_${letters.slice(0, DELIVERY_LETTERS)}`;
-  const object = {
-    id: endpoint.id,
-    object: 'webhook_endpoint',
-    url: endpoint.url,
-    enabled: false,
-    disabled: { reason: disabled.reason, at: Math.floor(disabled.atMs / 1000) },
-  };
   const body = JSON.stringify({
     id: eventId,
     object: 'event',
-    type: ENDPOINT_DISABLED,
+    type,
     version: 1,
-    created: Math.floor(disabled.atMs / 1000),
+    created: Math.floor(atMs / 1000),
     sequence: 1,
     livemode: mode === 'live',
-    data: { object },
+    data: { object: { id, object: 'webhook_endpoint', url, ...state } },
   });
-  return { eventId, type: ENDPOINT_DISABLED, occurredAtMs: disabled.atMs, body };
+  return { eventId, type, occurredAtMs: atMs, body };
 }
 
 /** The API's representation. Times are Unix seconds; `duration_ms` is milliseconds. */

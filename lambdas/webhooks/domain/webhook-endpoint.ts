@@ -7,6 +7,8 @@ import type { KeyedCalls } from './keyed-calls.ts';
 
 /** Sent to a tenant's other endpoints when one is disabled. It concerns no payment, so it is not in the Ledger. */
 export const ENDPOINT_DISABLED = 'webhook_endpoint.disabled';
+/** Sent on request only. No endpoint subscribes to it. */
+export const ENDPOINT_TEST = 'webhook_endpoint.test';
 
 /** The event types to which an endpoint can subscribe. */
 export const WEBHOOK_EVENT_TYPES = [...PUBLIC_EVENT_TYPES, ENDPOINT_DISABLED] as const;

@@ -22,6 +22,7 @@ import { deriveEndpointId, endpointObject, endpointOf, webhookOperation } from '
 import { deriveReplayId, LONGEST_REPLAY_SECONDS, REPLAY_ID, replayObject } from '../domain/webhook-replay.ts';
 import { acceptReplay } from '../use/replay-webhooks.ts';
 import { type AskTools, resendWebhook } from '../use/resend-webhook.ts';
+import { testWebhook } from '../use/test-webhook.ts';
 import {
   createEndpoint,
   deleteEndpoint,
@@ -218,6 +219,18 @@ const postResend: Route = {
   },
 };
 
+const postTest: Route = {
+  method: 'POST',
+  path: '/v1/webhook_endpoints/{id}/test',
+  scope: Scopes.webhooksWrite,
+  role: 'operator',
+  handle: async (call) => {
+    const keyed = readKeyed(call, 'POST', z.strictObject({}));
+    if (keyed.kind === 'refused') return refusal(keyed.problem, call.request);
+    return handled(call, await testWebhook(call.tools, { ...keyed.value.request, endpointId: call.id }));
+  },
+};
+
 const postReplay: Route = {
   method: 'POST',
   path: '/v1/webhook_endpoints/{id}/replay',
@@ -323,4 +336,5 @@ export const WEBHOOK_ROUTES: readonly Route[] = [
   getReplay,
   postResend,
   postReplay,
+  postTest,
 ];
