@@ -7,7 +7,7 @@ import { Webhook } from 'standardwebhooks';
 import * as z from 'zod';
 import { makeDirectory } from '../local/directories.ts';
 import { CliFailure, ExitCode, endingOf } from './failure.ts';
-import { type AskApi, addAccess, askerOf, locate, readAnswer, TENANT } from './operator-api.ts';
+import { type AskApi, addAccess, askerOf, locate, Refusal, readAnswer, TENANT } from './operator-api.ts';
 import { isoTime, readSeconds, type Session } from './session.ts';
 
 /** Interval of the looks at the events API. Milliseconds. */
@@ -70,8 +70,14 @@ export function addListen(program: Command, session: Session): void {
       { forward_to: forwardTo, secret: state.secret, since: state.since },
       `The secret is ${state.secret}. Events since ${isoTime(state.since * 1000)}.`,
     );
-    for (;;) {
-      const failed = await forwardAll(ask, session, forwardTo, state);
+    for (let looks = 1; ; looks += 1) {
+      const failed = await forwardAll(ask, session, forwardTo, state).catch((error: unknown) => {
+        // The first look shows wrong settings at once.
+        if (once || looks === 1 || !isPassing(error)) throw error;
+        const { sentence = '' } = endingOf(error);
+        session.tell({ failed: sentence }, `${sentence} Looking again.`);
+        return 0;
+      });
       write(file, state);
       if (once && failed > 0)
         throw new CliFailure(ExitCode.incomplete, `${failed} events were not accepted by ${forwardTo}.`);
@@ -79,6 +85,12 @@ export function addListen(program: Command, session: Session): void {
       await sleep(LOOK_AGAIN_MS);
     }
   });
+}
+
+/** Whether the API may answer the next look: it is away, busy, or limits the rate. */
+function isPassing(error: unknown): boolean {
+  if (error instanceof Refusal) return error.status === 429 || error.status >= 500;
+  return endingOf(error).exitCode === ExitCode.unreachable;
 }
 
 /** Delivers what was not delivered, the oldest first. @returns how many were not accepted */

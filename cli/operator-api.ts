@@ -76,7 +76,15 @@ interface Request {
 }
 
 /** A failure that the API reports. Its cause is the problem. */
-export class Refusal extends CliFailure {}
+export class Refusal extends CliFailure {
+  /** The HTTP status. */
+  readonly status: number;
+
+  constructor(status: number, message: string, problem: unknown) {
+    super(status === 404 ? ExitCode.notFound : ExitCode.refused, message, { cause: problem });
+    this.status = status;
+  }
+}
 
 const problem = z.object({ code: z.string(), detail: z.string() });
 
@@ -98,7 +106,7 @@ async function askApi(
   if (response.ok) return answer;
   const { data } = problem.safeParse(answer);
   const said = data === undefined ? `The API answered ${response.status}.` : `${data.code}: ${data.detail}`;
-  throw new Refusal(response.status === 404 ? ExitCode.notFound : ExitCode.refused, said, { cause: answer });
+  throw new Refusal(response.status, said, answer);
 }
 
 /** @throws CliFailure when the answer does not have the form of this version's API */

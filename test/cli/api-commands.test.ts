@@ -15,8 +15,14 @@ let harness: Api;
 let url: string;
 let printed: string[];
 let directory: string;
+/** Statuses of the next answers, where the harness is not asked. With 0, the connection breaks. */
+let outage: readonly number[];
 
 async function serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
+  const [status, ...later] = outage;
+  outage = later;
+  if (status === 0) return void request.socket.destroy();
+  if (status !== undefined && status !== 200) return void response.writeHead(status).end();
   const headers = Object.fromEntries(Object.entries(request.headers).map(([name, value]) => [name, String(value)]));
   const body = await text(request);
   const event = { body: body === '' ? null : body, headers, multiValueHeaders: {} };
@@ -34,6 +40,7 @@ afterAll(async () => {
 });
 beforeEach(() => {
   harness = new Api();
+  outage = [];
   directory = mkdtempSync(join(tmpdir(), 'payonce-cli-'));
 });
 afterEach(() => rmSync(directory, { recursive: true }));
@@ -199,6 +206,14 @@ describe('payonce listen', () => {
     await run(...listen());
     await run(...listen());
     expect(types()).toEqual(['payment.failed', 'payment.completed']);
+  });
+
+  test('goes on after the API was away, and ends when the key is refused', async () => {
+    await happens('payment.completed');
+    outage = [200, 503, 0, 401];
+    const untilStopped = listen('--from', '1').filter((word) => word !== '--once');
+    expect(await ending(...untilStopped)).toEqual({ exitCode: ExitCode.refused, sentence: 'The API answered 401.' });
+    expect([types(), outage]).toEqual([['payment.completed'], []]);
   });
 });
 
