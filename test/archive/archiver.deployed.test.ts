@@ -26,6 +26,7 @@ import { verifyManifests } from '../../lambdas/archive/use/verify-manifests.ts';
 import { documentClient } from '../../lambdas/kernel/platform/document-client.ts';
 import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
 import { CREDENTIALS } from '../../local/emulator-environment.ts';
+import { signalProcess } from '../../local/processes.ts';
 import { stackOutput } from '../events/event-listener.ts';
 import { ApiClient } from '../support/api-client.ts';
 import { administratorOfS3 } from '../support/assumed-role.ts';
@@ -113,7 +114,7 @@ test('every row of a payment is in the archive, also when the archiver is killed
   for (let round = 0; round < 3; round += 1) {
     const paying = paid(`killed-${round}`);
     await until(async () => (workersOf(killed).length > 0 ? true : undefined));
-    for (const pid of workersOf(killed)) process.kill(pid, 'SIGKILL');
+    for (const pid of workersOf(killed)) signalProcess(pid, 'SIGKILL');
     payments.push(await paying);
   }
   await untilArchived(payments);

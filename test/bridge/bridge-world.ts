@@ -20,6 +20,7 @@ import { PROJECT } from '../../local/directories.ts';
 import { CREDENTIALS, emulatorEnvironment } from '../../local/emulator-environment.ts';
 import { freePort } from '../../local/free-port.ts';
 import { startKept } from '../../local/kept-process.ts';
+import { signalProcess } from '../../local/processes.ts';
 import { ensurePython } from '../../local/python-environment.ts';
 import { localAws } from '../support/local-aws.ts';
 import { until } from '../support/until.ts';
@@ -63,10 +64,10 @@ export class NatsServer {
 
   /** Kills it and its keeper. */
   async kill(): Promise<void> {
-    const { pid } = this.#keeper ?? {};
-    if (this.#keeper === undefined || pid === undefined || this.#keeper.exitCode !== null) return;
+    const { pid, exitCode, signalCode } = this.#keeper ?? {};
+    if (this.#keeper === undefined || pid === undefined || exitCode !== null || signalCode !== null) return;
     const ended = once(this.#keeper, 'exit');
-    process.kill(-pid, 'SIGKILL');
+    signalProcess(-pid, 'SIGKILL');
     await ended;
   }
 

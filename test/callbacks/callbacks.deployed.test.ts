@@ -13,6 +13,7 @@ import { QUEUE_SHARDS } from '../../lambdas/kernel/platform/queue-rows.ts';
 import { returnsPartition } from '../../lambdas/payments/store/queue-items.ts';
 import { CREDENTIALS } from '../../local/emulator-environment.ts';
 import type { LocalAws } from '../../local/local-aws.ts';
+import { signalProcess } from '../../local/processes.ts';
 import { runJob } from '../jobs/run-job.ts';
 import { ApiClient } from '../support/api-client.ts';
 import { workersOf } from '../support/lambda-workers.ts';
@@ -207,7 +208,7 @@ describe('a callback of the processor', () => {
       return Items.length > 0 ? Items.map(({ pk }) => pk?.S?.slice('OP#'.length)).at(-1) : undefined;
     });
     await until(async () => ((await api.charges(paymentId)).length > 0 ? true : undefined));
-    for (const pid of workersOf(aws.paymentsFunction)) process.kill(pid, 'SIGKILL');
+    for (const pid of workersOf(aws.paymentsFunction)) signalProcess(pid, 'SIGKILL');
     expect((await dying).status).toBeGreaterThanOrEqual(500);
     const transitions = await untilTypes(paymentId, 'payment.completed');
     expect(postingSets(transitions)).toHaveLength(1);

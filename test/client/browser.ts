@@ -3,9 +3,13 @@ import { once } from 'node:events';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { type Browser, chromium, type Page } from 'playwright-core';
+import { signalProcess } from '../../local/processes.ts';
 
 /** The package has Chromium for this platform only. */
 export const HAS_BROWSER = process.platform === 'linux' && process.arch === 'x64';
+
+/** For each wait of a page: longer than any on a busy machine, and less than the time limit of a test, so that its error is reported. */
+const PATIENCE_MS = 600_000;
 
 /** A browser whose files and profile are in one folder. It can be killed and started again on the same profile. */
 export class RealBrowser {
@@ -30,6 +34,7 @@ export class RealBrowser {
     this.#control ??= await this.#start();
     const page = await this.#control.contexts()[0]?.newPage();
     if (page === undefined) throw new Error('the browser has no context');
+    page.setDefaultTimeout(PATIENCE_MS);
     await page.goto(url);
     return page;
   }
@@ -39,7 +44,7 @@ export class RealBrowser {
     const { pid, exitCode, signalCode } = this.#process ?? {};
     if (this.#process !== undefined && pid !== undefined && exitCode === null && signalCode === null) {
       const exited = once(this.#process, 'exit');
-      process.kill(-pid, 'SIGKILL');
+      signalProcess(-pid, 'SIGKILL');
       await exited;
     }
     this.#control = undefined;
@@ -69,7 +74,7 @@ export class RealBrowser {
       const address = /^DevTools listening on (ws:\S+)$/.exec(line)?.[1];
       if (address !== undefined) {
         child.stderr.resume();
-        return chromium.connectOverCDP(address);
+        return chromium.connectOverCDP(address, { timeout: PATIENCE_MS });
       }
       said.push(line);
     }

@@ -69,7 +69,7 @@ describe('the demonstration on the deployed stack', () => {
         const told = findings.find(({ trouble }) => trouble === lostAcknowledgement?.trouble);
         expect(told?.naive.atProcessor).toBe(2);
         const row = page.getByRole('region', { name: 'Results' }).getByRole('row').nth(1);
-        await row.waitFor({ timeout: 0 });
+        await row.waitFor();
         expect(await row.getByRole('cell').allTextContents()).toEqual(cells(told === undefined ? [] : [told])[1]);
         await accessible(page);
 

@@ -9,6 +9,7 @@ import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { createClient } from '../../client/client.ts';
 import { memoryKeys } from '../../client/key-store.ts';
 import { PROJECT } from '../../local/directories.ts';
+import { signalProcess } from '../../local/processes.ts';
 import { StateFile } from '../../local/state-file.ts';
 import { runJob } from '../jobs/run-job.ts';
 import { listenOnLoopback, stopListening } from '../sandbox/sandbox-listen.ts';
@@ -35,7 +36,7 @@ beforeAll(() => {
 });
 afterAll(() => {
   // Each is the leader of a group of its own.
-  for (const { pid } of background) if (pid !== undefined) process.kill(-pid, 'SIGKILL');
+  for (const { pid } of background) if (pid !== undefined) signalProcess(-pid, 'SIGKILL');
   rmSync(folder, { recursive: true, force: true });
 });
 

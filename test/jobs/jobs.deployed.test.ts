@@ -13,6 +13,7 @@ import { chargeOperation } from '../../lambdas/kernel/ids.ts';
 import { documentClient } from '../../lambdas/kernel/platform/document-client.ts';
 import { recordKey } from '../../lambdas/once/store/record-items.ts';
 import { CREDENTIALS } from '../../local/emulator-environment.ts';
+import { signalProcess } from '../../local/processes.ts';
 import { stackOutput } from '../events/event-listener.ts';
 import { switchRelay } from '../events/relay-switch.ts';
 import { expectedPaymentId } from '../payments/expected-payment-id.ts';
@@ -40,7 +41,7 @@ const runsOf = async (jobId: string) =>
 
 const signalAll = (functionName: string, signal: NodeJS.Signals): number => {
   const pids = workersOf(functionName);
-  for (const pid of pids) process.kill(pid, signal);
+  for (const pid of pids) signalProcess(pid, signal);
   return pids.length;
 };
 

@@ -16,6 +16,7 @@ import { TenantAdministration } from '../../lambdas/tenants/store/tenant-adminis
 import { deploy } from '../../local/cdk.ts';
 import { CREDENTIALS } from '../../local/emulator-environment.ts';
 import { openQueuesToPlainHttp, reachable } from '../../local/local-aws.ts';
+import { signalProcess } from '../../local/processes.ts';
 import { createHandler } from '../../sandbox/entry.ts';
 import { runJob } from '../jobs/run-job.ts';
 import { serveSandbox } from '../sandbox/sandbox-server.ts';
@@ -132,7 +133,7 @@ whole(test, { slice: test.skip })(
     store.writeTroubles.push('silent_after');
     const dying = order('killed');
     await until(async () => (store.adjustments.length === 2 ? true : undefined));
-    for (const pid of workersOf(outputs.ordersFunction)) process.kill(pid, 'SIGKILL');
+    for (const pid of workersOf(outputs.ordersFunction)) signalProcess(pid, 'SIGKILL');
     expect((await dying).status).toBeGreaterThanOrEqual(500);
     await sleep((LEASE_SECONDS + 1) * 1_000);
     const ended = await until(async () => {

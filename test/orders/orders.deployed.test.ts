@@ -10,6 +10,7 @@ import { DynamoDbOrders } from '../../lambdas/orders/store/dynamodb-orders.ts';
 import { firstBrokenLink } from '../../lambdas/payments/domain/transition.ts';
 import { DynamoDbStore } from '../../lambdas/payments/store/dynamodb-store.ts';
 import type { LocalAws } from '../../local/local-aws.ts';
+import { signalProcess } from '../../local/processes.ts';
 import { runJob } from '../jobs/run-job.ts';
 import { expectedOrderId } from '../payments/expected-payment-id.ts';
 import { type ApiAnswer, ApiClient } from '../support/api-client.ts';
@@ -71,7 +72,7 @@ async function crashAfterCharge(): Promise<void> {
   await until(async () => ((await api.charges(payment)).length > 0 ? true : undefined));
   const pids = workersOf(aws.ordersFunction);
   expect(pids.length).toBeGreaterThan(0);
-  for (const pid of pids) process.kill(pid, 'SIGKILL');
+  for (const pid of pids) signalProcess(pid, 'SIGKILL');
   expect((await dying).status).toBeGreaterThanOrEqual(500);
 }
 

@@ -5,6 +5,7 @@ import { tenantId } from '../../lambdas/kernel/ids.ts';
 import { documentClient } from '../../lambdas/kernel/platform/document-client.ts';
 import { idOfApiKey, TenantAdministration } from '../../lambdas/tenants/store/tenant-administration.ts';
 import type { LocalAws } from '../../local/local-aws.ts';
+import { signalProcess } from '../../local/processes.ts';
 import { operations } from '../api-docs/described-api.ts';
 import { ApiClient } from '../support/api-client.ts';
 import { workersOf } from '../support/lambda-workers.ts';
@@ -26,7 +27,7 @@ const CRASHED = { key: 'e2e-killed', body: { source: 'tok_timeout_charged' } };
 async function crashAfterCharge(): Promise<void> {
   const cut = api.pay(CRASHED);
   await untilCharged(paymentIdOf(CRASHED.key));
-  for (const pid of workersOf(aws.paymentsFunction)) process.kill(pid, 'SIGKILL');
+  for (const pid of workersOf(aws.paymentsFunction)) signalProcess(pid, 'SIGKILL');
   expect((await cut).status).toBeGreaterThanOrEqual(500);
 }
 

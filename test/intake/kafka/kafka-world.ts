@@ -9,6 +9,7 @@ import { createInterface } from 'node:readline';
 import type { SelfManagedKafkaEvent } from 'aws-lambda';
 import { freePort } from '../../../local/free-port.ts';
 import { startKept } from '../../../local/kept-process.ts';
+import { signalProcess } from '../../../local/processes.ts';
 import { until } from '../../support/until.ts';
 
 /** What is missing on this machine for a broker of Kafka; undefined when nothing is. */
@@ -89,10 +90,10 @@ export class Kafka {
   }
 
   async remove(): Promise<void> {
-    const { pid } = this.#keeper ?? {};
-    if (this.#keeper !== undefined && pid !== undefined && this.#keeper.exitCode === null) {
+    const { pid, exitCode, signalCode } = this.#keeper ?? {};
+    if (this.#keeper !== undefined && pid !== undefined && exitCode === null && signalCode === null) {
       const ended = once(this.#keeper, 'exit');
-      process.kill(-pid, 'SIGKILL');
+      signalProcess(-pid, 'SIGKILL');
       await ended;
     }
     if (this.#made !== undefined) rmSync(this.#made, { recursive: true, force: true });
