@@ -1,12 +1,12 @@
 import { once } from 'node:events';
-import { mkdir, mkdtemp, rm } from 'node:fs/promises';
+import { rm } from 'node:fs/promises';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { resolve } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { build } from 'esbuild';
 import type { Page } from 'playwright-core';
 import { listenerOf } from '../../examples/listener.ts';
+import { bundleFolder } from '../support/bundle-folder.ts';
 import { whole } from '../support/prove.ts';
 import { API_KEY, Api } from '../world/api.ts';
 import { HAS_BROWSER, RealBrowser } from './browser.ts';
@@ -82,8 +82,7 @@ const create = (page: Page, operation: string, options: object = {}) =>
   let operations = 0;
 
   beforeAll(async () => {
-    await mkdir('dist', { recursive: true });
-    folder = resolve(await mkdtemp('dist/browser-'));
+    folder = bundleFolder('browser');
     browser = RealBrowser.unpack(folder);
     const contents = `export * from './client/client.ts'; export * from './client/browser-keys.ts';`;
     const stdin = { contents, resolveDir: '.' };

@@ -1,4 +1,4 @@
-import { mkdir, mkdtemp, rm } from 'node:fs/promises';
+import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
@@ -6,6 +6,7 @@ import { createClient } from '../../client/client.ts';
 import { memoryKeys } from '../../client/key-store.ts';
 import type { LocalAws } from '../../local/local-aws.ts';
 import { runJob } from '../jobs/run-job.ts';
+import { bundleFolder } from '../support/bundle-folder.ts';
 import { askSandbox, localAws } from '../support/local-aws.ts';
 import { whole } from '../support/prove.ts';
 import { until } from '../support/until.ts';
@@ -16,8 +17,7 @@ let aws: LocalAws;
 let folder: string;
 beforeEach(async () => {
   aws = localAws();
-  await mkdir('dist', { recursive: true });
-  folder = await mkdtemp('dist/killed-');
+  folder = bundleFolder('killed');
 });
 afterEach(async () => {
   await endProcesses();

@@ -1,14 +1,14 @@
-import { mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { fileKeys } from '../../client/file-keys.ts';
 import { type KeyStore, memoryKeys, type StoredRequest } from '../../client/key-store.ts';
+import { bundleFolder } from '../support/bundle-folder.ts';
 
 let folder: string;
 let folders = 0;
 beforeAll(async () => {
-  await mkdir('dist', { recursive: true });
-  folder = await mkdtemp('dist/keys-');
+  folder = bundleFolder('keys');
 });
 afterAll(() => rm(folder, { recursive: true, force: true }));
 

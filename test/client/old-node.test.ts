@@ -1,7 +1,7 @@
 import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
-import { mkdir, mkdtemp, readdir, rm } from 'node:fs/promises';
+import { readdir, rm } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { delimiter, join } from 'node:path';
@@ -10,6 +10,7 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { build } from 'esbuild';
 import { Webhook } from 'standardwebhooks';
 import { listenerOf } from '../../examples/listener.ts';
+import { bundleFolder } from '../support/bundle-folder.ts';
 import { API_KEY, Api } from '../world/api.ts';
 import { chargesIn } from './client-world.ts';
 
@@ -30,8 +31,7 @@ const SECRETS = [
 (NODE === undefined ? describe.skip : describe)('the built client on Node 20', () => {
   let folder: string;
   beforeAll(async () => {
-    await mkdir('dist', { recursive: true });
-    folder = await mkdtemp('dist/old-node-');
+    folder = bundleFolder('old-node');
   });
   afterAll(() => rm(folder, { recursive: true, force: true }));
 

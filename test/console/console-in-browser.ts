@@ -1,8 +1,8 @@
 import { once } from 'node:events';
-import { mkdir, mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
+import { readdir, readFile, rm } from 'node:fs/promises';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { join, resolve } from 'node:path';
+import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect } from '@jest/globals';
 import axe from 'axe-core';
 import type { Page } from 'playwright-core';
@@ -12,6 +12,7 @@ import type { ConsoleSignIn } from '../../lambdas/kernel/contract/environment.ts
 import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
 import { buildConsole } from '../../lib/lambda-code.ts';
 import { HAS_BROWSER, RealBrowser } from '../client/browser.ts';
+import { bundleFolder } from '../support/bundle-folder.ts';
 import { until } from '../support/until.ts';
 import { Api, OPERATOR_KEY } from '../world/api.ts';
 import { gatewayEvent } from '../world/gateway-event.ts';
@@ -28,8 +29,7 @@ export class BuiltConsole {
   }
 
   static async build(): Promise<BuiltConsole> {
-    await mkdir('dist', { recursive: true });
-    const folder = resolve(await mkdtemp('dist/console-'));
+    const folder = bundleFolder('console');
     buildConsole(join(folder, 'console'));
     return new BuiltConsole(folder);
   }

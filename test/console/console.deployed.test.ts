@@ -1,5 +1,4 @@
-import { mkdir, mkdtemp, rm } from 'node:fs/promises';
-import { resolve } from 'node:path';
+import { rm } from 'node:fs/promises';
 import { ListQueuesCommand, SendMessageCommand, SQSClient } from '@aws-sdk/client-sqs';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import type { Page } from 'playwright-core';
@@ -10,6 +9,7 @@ import type { LocalAws } from '../../local/local-aws.ts';
 import { HAS_BROWSER, RealBrowser } from '../client/browser.ts';
 import { EventListener } from '../events/event-listener.ts';
 import { ApiClient } from '../support/api-client.ts';
+import { bundleFolder } from '../support/bundle-folder.ts';
 import { dynamoDbClient, localAws } from '../support/local-aws.ts';
 import { until } from '../support/until.ts';
 import { serveWebhookReceiver } from '../webhooks/webhook-receiver.ts';
@@ -30,8 +30,7 @@ const SCRIPT = '<img src=x onerror="document.title=1">';
   beforeAll(async () => {
     aws = localAws();
     api = new ApiClient(aws, aws.apiKey);
-    await mkdir('dist', { recursive: true });
-    folder = resolve(await mkdtemp('dist/console-deployed-'));
+    folder = bundleFolder('console-deployed');
     browser = RealBrowser.unpack(folder);
     // The processor charges and its answer cannot be read, so it is looked up.
     const body = { source: 'tok_malformed', reference: `console-${crypto.randomUUID()}`, description: SCRIPT };

@@ -1,6 +1,6 @@
-import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join, resolve } from 'node:path';
+import { join } from 'node:path';
 import { CloudFormationClient, DescribeStacksCommand } from '@aws-sdk/client-cloudformation';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { DemoStackName } from '../../demo/contract.ts';
@@ -14,6 +14,7 @@ import { CREDENTIALS } from '../../local/emulator-environment.ts';
 import { freePort } from '../../local/free-port.ts';
 import { HAS_BROWSER, RealBrowser } from '../client/browser.ts';
 import { accessible } from '../console/console-in-browser.ts';
+import { bundleFolder } from '../support/bundle-folder.ts';
 import { localAws } from '../support/local-aws.ts';
 
 /** Fast scenarios, and the one whose naive side duplicates on any machine. */
@@ -51,8 +52,7 @@ describe('the demonstration on the deployed stack', () => {
   (HAS_BROWSER ? test : test.skip)(
     'the lab tells the same counts in a browser, and leads to what happened to the payment',
     async () => {
-      mkdirSync('dist', { recursive: true });
-      const folder = resolve(mkdtempSync('dist/lab-deployed-'));
+      const folder = bundleFolder('lab-deployed');
       const port = await freePort(0);
       const lab = await serveLab(aws, { directory: join(folder, 'lab'), port, demo });
       const browser = RealBrowser.unpack(folder);

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
-import { mkdir, mkdtemp, rm } from 'node:fs/promises';
+import { rm } from 'node:fs/promises';
 import { createServer, type Server } from 'node:http';
-import { join, resolve } from 'node:path';
+import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import type { Page } from 'playwright-core';
 import { Lab, type Runner } from '../../demo/lab/lab.ts';
@@ -13,6 +13,7 @@ import { buildConsole } from '../../lib/lambda-code.ts';
 import { freePort } from '../../local/free-port.ts';
 import { HAS_BROWSER, RealBrowser } from '../client/browser.ts';
 import { accessible, picture } from '../console/console-in-browser.ts';
+import { bundleFolder } from '../support/bundle-folder.ts';
 
 const ONCE: Counts = { atProcessor: 1, postings: 1, events: 1, effects: 1 };
 /** One charge, posted twice. */
@@ -28,8 +29,7 @@ const SCRIPT = '<img src=x onerror="document.title=1">';
   let runner: Runner = () => Promise.reject(new Error('the test names no runner'));
   const violations: string[] = [];
   beforeAll(async () => {
-    await mkdir('dist', { recursive: true });
-    folder = resolve(await mkdtemp('dist/lab-page-'));
+    folder = bundleFolder('lab-page');
     buildConsole(join(folder, 'page'), 'console/lab');
     browser = RealBrowser.unpack(folder);
     const port = await freePort(0);

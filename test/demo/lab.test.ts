@@ -1,5 +1,5 @@
-import { mkdir, mkdtemp, rm } from 'node:fs/promises';
-import { join, resolve } from 'node:path';
+import { rm } from 'node:fs/promises';
+import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import type { LabRun, LabState } from '../../console/lab/answers.ts';
 import { Lab, type Runner } from '../../demo/lab/lab.ts';
@@ -7,6 +7,7 @@ import { labServer } from '../../demo/lab/server.ts';
 import { LAB_SCENARIOS, SCENARIOS } from '../../demo/scenarios.ts';
 import { type Counts, cells, type Finding } from '../../demo/verdict.ts';
 import { buildConsole } from '../../lib/lambda-code.ts';
+import { bundleFolder } from '../support/bundle-folder.ts';
 import { until } from '../support/until.ts';
 
 const PORT = 4321;
@@ -20,8 +21,7 @@ describe('the server of the lab', () => {
   let runner: Runner;
   let ask: (path: string, init?: RequestInit) => Promise<Response>;
   beforeAll(async () => {
-    await mkdir('dist', { recursive: true });
-    folder = resolve(await mkdtemp('dist/lab-'));
+    folder = bundleFolder('lab');
     buildConsole(join(folder, 'page'), 'console/lab');
   });
   afterAll(() => rm(folder, { recursive: true, force: true }));
