@@ -71,6 +71,19 @@ test.each<[string, readonly Cell[], string]>([
   expect(csvLine(cells)).toBe(line);
 });
 
+test('no character that a spreadsheet reads as the beginning of a formula begins a cell, whatever its width', () => {
+  const triggers = Array.from({ length: 0x1_00_00 }, (_, code) => String.fromCharCode(code)).filter((char) =>
+    /^[=+\-@%\t\r\n]/.test(char.normalize('NFKC')),
+  );
+  expect(triggers.length).toBeGreaterThan(20);
+  for (const trigger of triggers)
+    for (const lead of ['', ' ', "'", '"', "''", '\u200b', '\u00a0', ';', 'a\t', 'a\n', 'a|']) {
+      const [cell = ''] = cellsOf(csvLine([`${lead}${trigger}1`]))[0] ?? [];
+      expect(cell.normalize('NFKC')).not.toMatch(/(?:^|[,;|\t\r\n])[\s\p{C}"]*[=+\-@%]/u);
+      expect(cell).not.toMatch(/^[\t\r\n]/);
+    }
+});
+
 test('any cells are read back, but for the apostrophes before formulas', () => {
   const bare = (text: string) => text.replaceAll("'", '');
   fc.assert(
