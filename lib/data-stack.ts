@@ -107,7 +107,7 @@ export class DataStack extends Stack {
     });
     if (props.settings.warmWriteUnits !== undefined) this.#warm(props.settings.warmWriteUnits);
     this.events = new EventBus(this, 'Events', { retain, archive: props.settings.eventArchive });
-    this.exports = new ExportsBucket(this, 'Exports', { retain });
+    this.exports = new ExportsBucket(this, 'Exports');
     this.processors = processorSecrets(this, props.settings.processors, retain);
     this.webhookRoot = new ProcessorSecret(this, 'WebhookRoot', {
       description: 'Root keys from which webhook secrets are derived. Append new keys at the end; remove none.',

@@ -4,16 +4,14 @@ import { BlockPublicAccess, Bucket, BucketEncryption, ObjectOwnership } from 'aw
 import { Construct } from 'constructs';
 import { EXPORTS_FOLDER, FILE_DAYS } from '../../lambdas/exports/contract.ts';
 
-export interface ExportsBucketProps {
-  /** Keep the bucket when its stack is deleted. Its files are removed after their days all the same. */
-  readonly retain: boolean;
-}
-
-/** The bucket of the files of exports, which are made again at any time: it removes them after some days. */
+/**
+ * The bucket of the files of exports, which are made again at any time: it removes them after some days. CloudFormation cannot delete a
+ * bucket with files, so the bucket stays when its stack is deleted, and is empty after these days.
+ */
 export class ExportsBucket extends Construct {
   readonly bucket: Bucket;
 
-  constructor(scope: Construct, id: string, { retain }: ExportsBucketProps) {
+  constructor(scope: Construct, id: string) {
     super(scope, id);
     this.bucket = new Bucket(this, 'Bucket', {
       objectOwnership: ObjectOwnership.BUCKET_OWNER_ENFORCED,
@@ -21,7 +19,7 @@ export class ExportsBucket extends Construct {
       enforceSSL: true,
       minimumTLSVersion: 1.2,
       encryption: BucketEncryption.S3_MANAGED,
-      removalPolicy: retain ? RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE : RemovalPolicy.DESTROY,
+      removalPolicy: RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE,
       lifecycleRules: [
         {
           id: 'Expire',

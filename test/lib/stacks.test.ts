@@ -103,6 +103,28 @@ describe('the tables', () => {
   });
 });
 
+test('no bucket is deleted with its stack, which its files would prevent, and that of the exports empties itself', async () => {
+  const thrownAway = await synthesize({ 'payonce:retainData': 'false', 'payonce:archive': 'true' });
+  const buckets = Object.values(thrownAway).flatMap((template) =>
+    Object.values(template?.findResources('AWS::S3::Bucket') ?? {}),
+  ) as { readonly DeletionPolicy: string; readonly UpdateReplacePolicy: string }[];
+  expect(buckets).toHaveLength(2);
+  for (const bucket of buckets)
+    expect(bucket).toMatchObject({ DeletionPolicy: 'RetainExceptOnCreate', UpdateReplacePolicy: 'Retain' });
+  present(thrownAway.data).hasResourceProperties('AWS::S3::Bucket', {
+    LifecycleConfiguration: {
+      Rules: [
+        Match.objectLike({
+          Status: 'Enabled',
+          Prefix: Match.absent(),
+          ExpirationInDays: 7,
+          AbortIncompleteMultipartUpload: { DaysAfterInitiation: 7 },
+        }),
+      ],
+    },
+  });
+});
+
 describe('tracing', () => {
   const traced = async (context: Record<string, string>) => {
     const made = present((await synthesize(context)).service);
