@@ -21,7 +21,7 @@ export interface Caller {
   readonly local: 'operatorKey' | 'apiKey';
 }
 
-const OPERATOR: Caller = { variable: 'PAYONCE_OPERATOR_KEY', whose: 'an operator', local: 'operatorKey' };
+export const OPERATOR: Caller = { variable: 'PAYONCE_OPERATOR_KEY', whose: 'an operator', local: 'operatorKey' };
 export const TENANT: Caller = { variable: 'PAYONCE_API_KEY', whose: 'a tenant', local: 'apiKey' };
 
 interface Named {
@@ -41,10 +41,15 @@ export function addAccess(command: Command, { variable, whose }: Caller = OPERAT
     .option('--key <key>', `the key of ${whose}; the default is the variable ${variable}`);
 }
 
-/** @param command one with these options */
-export function askerOf(session: Session, command: Command, caller: Caller = OPERATOR): AskApi {
+/** @param command one with these options @param headers of each request */
+export function askerOf(
+  session: Session,
+  command: Command,
+  caller: Caller = OPERATOR,
+  headers: Readonly<Record<string, string>> = {},
+): AskApi {
   return async (method, path, body) =>
-    askApi(await locate(session, command, caller), method, path, { freshKey: session.freshKey, body });
+    askApi(await locate(session, command, caller), method, path, { freshKey: session.freshKey, body, headers });
 }
 
 /** @throws CliFailure without a key or an address */
@@ -73,6 +78,7 @@ export async function locate(session: Session, command: Command, caller: Caller)
 interface Request {
   readonly freshKey: () => string;
   readonly body?: object | undefined;
+  readonly headers: Readonly<Record<string, string>>;
 }
 
 /** A failure that the API reports. Its cause is the problem. */
@@ -93,12 +99,12 @@ async function askApi(
   { url, key }: ApiAccess,
   method: 'GET' | 'POST',
   path: string,
-  { freshKey, body }: Request,
+  { freshKey, body, headers }: Request,
 ): Promise<unknown> {
   const posting = { 'content-type': 'application/json', 'idempotency-key': freshKey() };
   const response = await fetch(`${url}${path}`, {
     method,
-    headers: { authorization: `Bearer ${key}`, ...(method === 'POST' ? posting : {}) },
+    headers: { ...headers, authorization: `Bearer ${key}`, ...(method === 'POST' ? posting : {}) },
     ...(body === undefined ? {} : { body: JSON.stringify(body) }),
     signal: AbortSignal.timeout(TIMEOUT_MS),
   });

@@ -154,7 +154,8 @@ function paymentLines(found: readonly z.infer<typeof payment>[]): readonly strin
   return table(['PAYMENT', 'STATUS', 'MINOR UNITS', 'CREATED', 'CHARGE', 'REFERENCE'], rows);
 }
 
-function readAmount(text: string): number {
+/** Reads an option with an amount in minor units. */
+export function readAmount(text: string): number {
   if (/^[1-9]\d{0,14}$/.test(text)) return Number(text);
   throw new InvalidArgumentError(`${text} is not an amount in minor units, for example 600.`);
 }

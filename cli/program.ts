@@ -10,6 +10,7 @@ import { addDoctor } from './doctor.ts';
 import { addErase } from './erase.ts';
 import { addEvents } from './events.ts';
 import { EXAMPLES } from './examples.ts';
+import { addExports } from './exports.ts';
 import { CliFailure, ExitCode } from './failure.ts';
 import { addJobs } from './jobs.ts';
 import { addKeys, addOperators, addTenants } from './keys.ts';
@@ -47,6 +48,7 @@ export function payonceProgram(surroundings: Surroundings): Command {
     addLimits,
     addPayments,
     addOrders,
+    addExports,
     addParked,
     addWebhooks,
     addListen,
