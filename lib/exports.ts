@@ -78,6 +78,7 @@ export class Exports extends Construct {
     writer.tell({ [ExportsEnvironment.bucket]: data.exports.bucket.bucketName });
     const rows = [RegistryRow.export, RegistryRow.openExports];
     data.registry.grantRows(writer, 'WriteExports', ['dynamodb:GetItem', 'dynamodb:PutItem'], rows);
+    data.registry.grantRows(writer, 'EndExports', ['dynamodb:DeleteItem'], [RegistryRow.openExports]);
     data.registry.grantReadDetails(writer);
     data.ledger.grantReadTransitions(writer);
     const { book, payment, dispute, event } = ViewsRow;
@@ -88,6 +89,15 @@ export class Exports extends Construct {
     this.#acknowledge(writer);
     this.#continues(writer);
     return writer;
+  }
+
+  /** Allows a worker of jobs to start writers of exports that no writer is at work on. */
+  grantSweep(worker: PayonceFunction): void {
+    const { registry } = this.#props.data;
+    worker.tell({ [ExportsEnvironment.writer]: this.writer.function.functionName });
+    registry.grantRows(worker, 'FindOpenExports', ['dynamodb:Query'], [RegistryRow.openExports]);
+    registry.grantRows(worker, 'ReadOpenExports', ['dynamodb:GetItem'], [RegistryRow.export]);
+    worker.allow('StartWriter', 'lambda:InvokeFunction', this.writer.function.functionArn);
   }
 
   /** In a policy of its own, because the function depends on the other one. Each execution ends after a part at least, so the chain is bounded. */

@@ -88,6 +88,7 @@ export class ServiceStack extends Stack {
     views.grantKeep(upkeep);
 
     const exports = new Exports(this, 'Exports', { data, http, logs, memoryMb });
+    exports.grantSweep(upkeep);
     const webhooks = new Webhooks(this, 'Webhooks', { ...room, allowLoopback: settings.allowLoopbackWebhooks });
     webhooks.grantSweep(upkeep);
 

@@ -44,6 +44,13 @@ export function readExportWriterConfig(environment: Variables) {
   };
 }
 
+const waking = z.object({ [ExportsEnvironment.writer]: functionName });
+
+/** The function that writes exports. @throws Error as {@link readExportsConfig} */
+export function readWriterName(environment: Variables): string {
+  return readVariables(waking, environment)[ExportsEnvironment.writer];
+}
+
 const request = z.object({
   tenantId: z.string(),
   mode: z.enum(['test', 'live']),

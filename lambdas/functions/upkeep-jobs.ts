@@ -3,6 +3,10 @@ import { readLostEventsConfig } from '../events/settings.ts';
 import { EventBridgePublisher, eventBridgeClient } from '../events/store/eventbridge-publisher.ts';
 import { configuredParking } from '../events/store/sqs-parking.ts';
 import { republishLostEvents } from '../events/use/republish-lost-events.ts';
+import { readWriterName } from '../exports/settings.ts';
+import { DynamoDbExports } from '../exports/store/dynamodb-exports.ts';
+import { type Functions, lambdaClient, lambdaWriters } from '../exports/store/lambda-writers.ts';
+import { wakeLeftExports } from '../exports/use/wake-left-exports.ts';
 import { releaseCommissionsJob } from '../follow-ups/release-commissions.ts';
 import { DynamoDbCommissions } from '../follow-ups/store/dynamodb-commissions.ts';
 import { jobTelemetry } from '../jobs/http/job-telemetry.ts';
@@ -13,6 +17,7 @@ import { DynamoDbJobRuns } from '../jobs/store/dynamodb-job-runs.ts';
 import { configuredJobTasks } from '../jobs/store/sqs-job-tasks.ts';
 import type { Job } from '../jobs/use/job.ts';
 import { watchingJobs } from '../jobs/use/overdue-jobs.ts';
+import { piecesJob } from '../jobs/use/pieces-job.ts';
 import { workRun } from '../jobs/use/work-run.ts';
 import { EventMetric } from '../kernel/contract/events.ts';
 import type { JobOf } from '../kernel/contract/jobs.ts';
@@ -51,7 +56,7 @@ import { ProjectedEvents } from '../views/use/seen-events.ts';
 import { readWebhookConfig } from '../webhooks/settings.ts';
 import { DynamoDbWebhooks } from '../webhooks/store/dynamodb-webhooks.ts';
 import { configuredTasks } from '../webhooks/transport/webhook-clients.ts';
-import { sweepWebhooksJob } from '../webhooks/use/sweep-webhooks.ts';
+import { sweepWebhooksPiece } from '../webhooks/use/sweep-webhooks.ts';
 
 const NAME = 'upkeep-jobs';
 
@@ -59,11 +64,21 @@ const NAME = 'upkeep-jobs';
 export const handler = await idempotently(
   { unit: 'a page of a run', record: "the run's own row, saved under the job's lock" },
   (runner) =>
-    wire({ ...systemPlatform(), ...queues, ...secretsLater, send: callOnce, eventBridge: eventBridgeClient }, runner),
+    wire(
+      {
+        ...systemPlatform(),
+        ...queues,
+        ...secretsLater,
+        send: callOnce,
+        eventBridge: eventBridgeClient,
+        lambda: lambdaClient,
+      },
+      runner,
+    ),
 );
 
 export async function wire(
-  platform: Platform & ProcessorsPlatform & Queues & Bus,
+  platform: Platform & ProcessorsPlatform & Queues & Bus & Functions,
   runner: OperationRunner,
   processors = PROCESSORS,
 ) {
@@ -119,7 +134,7 @@ function openStores({ documents, clock, entropy, retention, variables }: Platfor
 const MINUTE_MS = 60_000;
 
 function sweepingJobs(
-  platform: Platform & Queues & Bus,
+  platform: Platform & Queues & Bus & Functions,
   { tables, pacing, store, transitions, views }: ReturnType<typeof openStores>,
   runner: OperationRunner,
 ) {
@@ -132,16 +147,28 @@ function sweepingJobs(
   const report = (error: unknown): void => telemetry.fault(NAME, error);
   const deliveries = new DynamoDbWebhooks(documents, webhooks.tables, pacing, report);
   return {
-    'sweep-webhooks': sweepWebhooksJob(
-      {
-        webhooks: deliveries,
-        due: deliveries,
-        tasks: configuredTasks(platform, webhooks),
-        clock,
-        waiting: (rows) => countWaiting(platform.instruments, rows),
-      },
-      (swept) => telemetry.run('sweep webhooks', { webhook_swept: swept }, { swept }),
-    ),
+    'sweep-webhooks': piecesJob({
+      due: sweepWebhooksPiece(
+        {
+          webhooks: deliveries,
+          due: deliveries,
+          tasks: configuredTasks(platform, webhooks),
+          clock,
+          waiting: (rows) => countWaiting(platform.instruments, rows),
+        },
+        (swept) => telemetry.run('sweep webhooks', { webhook_swept: swept }, { swept }),
+      ),
+      exports: (run) =>
+        wakeLeftExports(
+          {
+            exports: new DynamoDbExports(documents, tables, pacing),
+            wake: lambdaWriters(platform.lambda(), readWriterName(platform.variables)),
+            clock,
+            report,
+          },
+          run,
+        ),
+    }),
     'republish-events': republishLostEvents({
       transitions,
       lostAfterMs: lostEvents.lostAfterSeconds * 1000,

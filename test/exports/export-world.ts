@@ -1,10 +1,8 @@
 import { csvLine } from '../../lambdas/exports/domain/csv.ts';
 import { begun, type ExportKey, fileOf, type RequestedExport } from '../../lambdas/exports/domain/data-export.ts';
 import { DynamoDbExports } from '../../lambdas/exports/store/dynamodb-exports.ts';
-import { parseOpen } from '../../lambdas/exports/store/export-items.ts';
 import type { AllExportRows, ExportPage, MadeExport } from '../../lambdas/exports/use/exports.ts';
 import { type WriteExportTools, type WroteExport, writeExport } from '../../lambdas/exports/use/write-export.ts';
-import { RegistryRow } from '../../lambdas/kernel/contract/rows.ts';
 import { tenantId } from '../../lambdas/kernel/ids.ts';
 import { countingEntropy } from '../support/counting-entropy.ts';
 import { SimulatedClock } from '../support/simulated-clock.ts';
@@ -103,14 +101,6 @@ export class ExportWorld {
     });
   }
 
-  /** The unfinished exports of all owners. */
-  open(): readonly ExportKey[] {
-    return this.database
-      .items(TABLES.registry, RegistryRow.openExports)
-      .map(parseOpen)
-      .flatMap(({ ids, ...owner }) => ids.map((id) => ({ tenantId: owner.tenantId, mode: owner.mode, id })));
-  }
-
   write(key: ExportKey, tools = this.tools, stopAtMs = Infinity): Promise<WroteExport> {
     return writeExport(tools, key, stopAtMs);
   }
@@ -150,6 +140,7 @@ export function watched(tools: WriteExportTools, { at }: Calls): WriteExportTool
     exports: {
       make: (...asked) => exports.make(...asked),
       list: (...asked) => exports.list(...asked),
+      open: () => exports.open(),
       read: through('read', (key) => exports.read(key)),
       save: through('save', (now) => exports.save(now)),
       end: through('end', (now) => exports.end(now)),

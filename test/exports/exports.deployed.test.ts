@@ -1,4 +1,6 @@
 import { beforeAll, expect, test } from '@jest/globals';
+import { begun, hasEnded } from '../../lambdas/exports/domain/data-export.ts';
+import { DynamoDbExports } from '../../lambdas/exports/store/dynamodb-exports.ts';
 import { ALL_SCOPES } from '../../lambdas/kernel/contract/api.ts';
 import type { TenantId } from '../../lambdas/kernel/ids.ts';
 import { documentClient } from '../../lambdas/kernel/platform/document-client.ts';
@@ -8,12 +10,14 @@ import { DynamoDbViews } from '../../lambdas/views/store/dynamodb-views.ts';
 import type { LocalAws } from '../../local/local-aws.ts';
 import { signalProcess } from '../../local/processes.ts';
 import { stackOutput } from '../events/event-listener.ts';
+import { runJob } from '../jobs/run-job.ts';
 import { ApiClient } from '../support/api-client.ts';
 import { workersOf } from '../support/lambda-workers.ts';
 import { dynamoDbClient, localAws } from '../support/local-aws.ts';
 import { whole } from '../support/prove.ts';
 import { until } from '../support/until.ts';
 import { bookRows } from './book-rows.ts';
+import { requested } from './export-world.ts';
 
 /** Sets of two entries. The proof has two parts of the file; more rows make the local AWS slow for all tests that follow. */
 const SETS = whole(24_000, { slice: 3_000 });
@@ -86,6 +90,27 @@ test('an export whose writer is killed is complete, and its entries have the sum
   expect(text).not.toMatch(/(?:^|,)[=+\-@]/m);
   expect(text).toContain("'=order-0");
 }, 1_200_000);
+
+test('an export whose writer never started, and that nobody reads, is completed by a job', async () => {
+  const client = documentClient(dynamoDbClient());
+  const exports = new DynamoDbExports(client, aws.tables, { clock: systemClock, entropy: systemEntropy });
+  const nowMs = Date.now();
+  const id = `exp_${crypto.randomUUID().replaceAll('-', '')}`;
+  const [from, to] = [dayOf(nowMs), dayOf(nowMs)];
+  const key = { tenantId: tenant, mode: 'test' as const, id };
+  const times = { fromMs: nowMs - 60_000, untilMs: nowMs, createdAtMs: nowMs - 60_000 };
+  const asked = begun(requested(id, { ...key, from, to, ...times }));
+  const actor = { by: 'command', operator: 'ada' } as const;
+  const about = { chain: key, action: 'export.requested', actor, about: [id], occurredAtMs: nowMs } as const;
+  expect(await exports.make(asked, about)).toEqual({ kind: 'written' });
+  expect(await runJob(aws, 'sweep-webhooks')).toMatchObject({ status: 'succeeded', failed: 0 });
+  const done = await until(async () => {
+    const found = await exports.read(key);
+    return found !== undefined && hasEnded(found) ? found : undefined;
+  });
+  expect(done).toMatchObject({ status: 'completed' });
+  expect(await exports.open()).not.toContainEqual(key);
+}, 300_000);
 
 /**
  * Asks for an export, and kills its writer in the middle.

@@ -27,7 +27,7 @@ test('an export is one file of all rows, with its progress', async () => {
     rows: COUNT,
     bytes: fileOfNumbers(COUNT).length,
   });
-  expect(world.open()).toEqual([]);
+  expect(await world.exports.open()).toEqual([]);
 });
 
 test('an export without rows is a file with the names of the columns', async () => {
@@ -70,7 +70,7 @@ describe('a writer that is killed at any of its calls', () => {
         expect(world.file(key)).toBe(fileOfNumbers(COUNT));
         expect(world.timesWritten(key)).toBe(1);
         expect(await world.exports.read(key)).toMatchObject({ status: 'completed', rows: COUNT });
-        expect(world.open()).toEqual([]);
+        expect(await world.exports.open()).toEqual([]);
       }
     },
   );
@@ -111,12 +111,15 @@ test('an export whose rows can never be read fails, and makes room', async () =>
   const key = await world.make('exp_1');
   const page = () => Promise.reject(new Error('unreadable'));
   const rows = { ...world.tools.rows, entries: { columns: [], page } };
-  for (let writer = 0; writer < 20; writer += 1)
+  for (let writer = 1; writer <= 20; writer += 1) {
     await expect(world.write(key, { ...world.tools, rows })).rejects.toThrow('unreadable');
+    expect(await world.write(key, { ...world.tools, rows })).toBe('busy');
+    world.clock.advance(writer * 30_000);
+  }
 
   expect(await world.write(key, { ...world.tools, rows })).toBe('ended');
   expect(await world.exports.read(key)).toMatchObject({ status: 'failed', failure: 'not_readable' });
-  expect(world.open()).toEqual([]);
+  expect(await world.exports.open()).toEqual([]);
   expect(world.files.uploads.size).toBe(0);
 });
 
@@ -135,7 +138,7 @@ describe('the exports of a tenant', () => {
     const made = await Promise.all(ids.map((id) => world.request(id)));
     expect(made.filter(({ kind }) => kind === 'written')).toHaveLength(5);
     expect(made.filter(({ kind }) => kind === 'too_many')).toHaveLength(3);
-    const [open] = world.open();
+    const [open] = await world.exports.open();
     if (open === undefined) throw new Error('five are open');
 
     await world.write(open);

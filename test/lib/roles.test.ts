@@ -254,6 +254,7 @@ const VIEWERS: readonly (readonly [string, readonly string[]])[] = [
     'ExportsWriter',
     [
       `dynamodb:GetItem, dynamodb:PutItem ${rows('EXPORT#*', 'EXPORTS_OPEN')}`,
+      `dynamodb:DeleteItem ${rows('EXPORTS_OPEN')}`,
       `dynamodb:GetItem ${rows('DETAILS#*')}`,
       `dynamodb:GetItem ${onlyRows('LedgerTable', 'PAY#*', 'ORD#*')}`,
       `dynamodb:Query ${onlyRows('Views', 'BOOK#*', 'PAYMENT#*', 'DISPUTE#*', 'EVENT#*')}`,
@@ -288,6 +289,8 @@ test('the role of JobsUpkeep may not append to the Ledger', () => {
       'dynamodb:DescribeTimeToLive on Registry',
       `dynamodb:Query ${rows('JOB#*')}`,
       `dynamodb:Query ${rows('OWNERS')}`,
+      `dynamodb:Query ${rows('EXPORTS_OPEN')}`,
+      `dynamodb:GetItem ${rows('EXPORT#*')}`,
       // Of the index of due webhooks.
       'dynamodb:Query on Registry',
       `dynamodb:DeleteItem, dynamodb:Query ${rows('COMMISSION_DUE#*')}`,

@@ -1,8 +1,9 @@
 import { expect, test } from '@jest/globals';
+import { piecesJob } from '../../lambdas/jobs/use/pieces-job.ts';
 import { chargeOperation } from '../../lambdas/kernel/ids.ts';
 import { resolveJob } from '../../lambdas/resolving/use/resolve-all.ts';
 import { retryOrphansJob } from '../../lambdas/resolving/use/retry-orphans.ts';
-import { sweepWebhooksJob } from '../../lambdas/webhooks/use/sweep-webhooks.ts';
+import { sweepWebhooksPiece } from '../../lambdas/webhooks/use/sweep-webhooks.ts';
 import { sweepJob } from '../jobs/sweep-job.ts';
 import { callback, paymentIdFor, paymentRequest } from '../payments/payment-fixtures.ts';
 import { RUN } from '../support/causes.ts';
@@ -71,7 +72,7 @@ test('the job also enqueues due webhooks', async () => {
   const task = { kind: 'replay' as const, replayId: 'whr_1' };
   const due = [{ task, sweepAtMs: 0 }];
   const enqueued: unknown[] = [];
-  const job = sweepWebhooksJob(
+  const sweep = sweepWebhooksPiece(
     {
       webhooks: new Stores().webhooks,
       due: {
@@ -85,6 +86,6 @@ test('the job also enqueues due webhooks', async () => {
     },
     () => undefined,
   );
-  expect(await sweepJob(job, { nowMs: 0 })).toMatchObject({ done: 1, left: 0, failed: 0 });
+  expect(await sweepJob(piecesJob({ due: sweep }), { nowMs: 0 })).toMatchObject({ done: 1, left: 0, failed: 0 });
   expect(enqueued).toEqual([{ task, group: 'ten_a#test' }]);
 });

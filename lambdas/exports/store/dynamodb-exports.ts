@@ -1,9 +1,11 @@
 import { type DynamoDBDocumentClient, GetCommand, PutCommand, QueryCommand } from '@aws-sdk/lib-dynamodb';
 import type { ActivityDraft } from '../../activity/domain/activity.ts';
 import { DynamoDbActivity } from '../../activity/store/dynamodb-activity.ts';
+import { RegistryRow } from '../../kernel/contract/rows.ts';
 import { KeyAttribute } from '../../kernel/contract/tables.ts';
 import { type Pacing, readWithRetries, writeConditionally } from '../../kernel/platform/attempts.ts';
 import type { Item } from '../../kernel/platform/items.ts';
+import { rowsAfter } from '../../kernel/platform/rows-after.ts';
 import { isRefused, ROW_IS_NEW, type TransactItem, transactOnce } from '../../once/store/transact-items.ts';
 import { rounds } from '../../once/use/rounds.ts';
 import { FIRST_PLACE, LAST_PLACE, type ViewOwner } from '../../views/domain/lists.ts';
@@ -21,6 +23,9 @@ import {
   parsePlace,
   placeKey,
 } from './export-items.ts';
+
+/** Rows of {@link OpenExports} that one query reads. Each is at most some hundred bytes long. */
+const OWNERS_PAGE = 1_000;
 
 /** Exports in the Registry table. Requests for them are in the activity log, which the Ledger has. */
 export class DynamoDbExports implements ExportStore {
@@ -41,10 +46,10 @@ export class DynamoDbExports implements ExportStore {
   }
 
   /**
-   * Every change of the unfinished exports expects the revision that was read, so of two requests for the last place one is refused:
+   * Every change of the unfinished exports expects those that were read, so of two requests for the last place one is refused:
    *
-   *   A ── read rev 3, four ── rev 4, five ✓
-   *   B ──── read rev 3, four ──── rev 4 ✗ ── read rev 4, five: too many
+   *   A ── read four ── write five ✓
+   *   B ──── read four ──── write five ✗ ── read five: too many
    */
   async make(asked: DataExport, activity: ActivityDraft): Promise<MadeExport> {
     const log = new DynamoDbActivity(this.#client, { ledger: this.#ledger }, this.#pacing);
@@ -107,6 +112,18 @@ export class DynamoDbExports implements ExportStore {
     return rows.slice(0, limit).map(parseExport);
   }
 
+  async open(): Promise<readonly ExportKey[]> {
+    const rows: Item[] = [];
+    let found: readonly Item[];
+    do {
+      const after = rows.at(-1)?.[KeyAttribute.sort] as string | undefined;
+      const pages = { table: this.#table, partition: RegistryRow.openExports, pacing: this.#pacing };
+      found = await rowsAfter(this.#client, pages, { after, limit: OWNERS_PAGE });
+      rows.push(...found);
+    } while (found.length === OWNERS_PAGE);
+    return rows.map(parseOpen).flatMap(({ tenantId, mode, ids }) => ids.map((id) => ({ tenantId, mode, id })));
+  }
+
   async save(now: DataExport): Promise<boolean> {
     const put = new PutCommand(this.#revised(now));
     const { kind } = await writeConditionally(this.#pacing, () => this.#client.send(put));
@@ -140,22 +157,19 @@ export class DynamoDbExports implements ExportStore {
     };
   }
 
+  /** The row is only there while there are unfinished exports, because a job reads all of these rows. */
   #opened(was: OpenExports, ids: readonly string[]): TransactItem {
-    const Item = openRow({ ...was, revision: was.revision + 1, ids });
-    if (was.revision === 0) return { Put: { TableName: this.#table, Item, ConditionExpression: ROW_IS_NEW } };
-    return {
-      Put: {
-        TableName: this.#table,
-        Item,
-        ConditionExpression: 'revision = :was',
-        ExpressionAttributeValues: { ':was': was.revision },
-      },
-    };
+    const TableName = this.#table;
+    const Item = openRow({ ...was, ids });
+    if (was.ids.length === 0) return { Put: { TableName, Item, ConditionExpression: ROW_IS_NEW } };
+    const unchanged = { ConditionExpression: 'ids = :was', ExpressionAttributeValues: { ':was': was.ids } };
+    if (ids.length === 0) return { Delete: { TableName, Key: openKey(was), ...unchanged } };
+    return { Put: { TableName, Item, ...unchanged } };
   }
 
   async #open({ tenantId, mode }: ViewOwner): Promise<OpenExports> {
     const found = await this.#get(openKey({ tenantId, mode }));
-    return found === undefined ? { tenantId, mode, revision: 0, ids: [] } : parseOpen(found);
+    return found === undefined ? { tenantId, mode, ids: [] } : parseOpen(found);
   }
 
   async #get(key: Item): Promise<Item | undefined> {

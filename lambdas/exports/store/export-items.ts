@@ -62,12 +62,11 @@ const exportItem = itemSchema<DataExport>()({
   failure: z.enum(['not_readable', 'too_large', 'upload_lost']).exactOptional(),
 });
 
-const openItem = z.object({ ...owner, revision: z.int(), ids: z.array(z.string()) });
+const openItem = z.object({ ...owner, ids: z.array(z.string()) });
 const placeItem = z.object({ createdAtMs: z.int() });
 
-/** The unfinished exports of one owner. The row is absent before the first one: revision 0. */
+/** The unfinished exports of one owner. The row is absent when there are none. */
 export interface OpenExports extends ViewOwner {
-  readonly revision: number;
   readonly ids: readonly string[];
 }
 

@@ -18,6 +18,8 @@ export interface ExportStore {
   read(key: ExportKey): Promise<DataExport | undefined>;
   /** Newest first. @param after the id of an export @returns undefined when there is no such export */
   list(owner: ViewOwner, limit: number, after?: string): Promise<readonly DataExport[] | undefined>;
+  /** The unfinished exports of all tenants, a moment ago. */
+  open(): Promise<readonly ExportKey[]>;
   /** Writes the next revision. @returns false when another one has that revision */
   save(now: DataExport): Promise<boolean>;
   /** As {@link ExportStore.save}, and makes room for another export. */

@@ -24,6 +24,8 @@ const LEASE_MS = 60_000;
 const TELL_EVERY_MS = 2_000;
 /** Writers that fail one after the other without a saved part. Then the export fails. */
 const MAX_TRIES = 20;
+/** After each try that failed, the next one waits this much longer: an outage of an hour and a half ends no export. Milliseconds. */
+const PAUSE_MS = 30_000;
 
 /** `busy`: another writer has the lease. `more`: a further writer was started. */
 export type WroteExport = 'unknown' | 'busy' | 'more' | 'ended';
@@ -40,7 +42,7 @@ class TakenOver extends Error {}
  * The file consists of the parts that the row names. A part of a writer that was taken over is in no file, because each writer
  * begins with a number of its own. Only the list of a row with all rows ends the upload, so it ends the same file whoever does it.
  *
- * @throws what a port throws. The lease is free then, and the next writer continues
+ * @throws what a port throws. The lease ends after a pause then, and the next writer continues
  */
 export async function writeExport(tools: WriteExportTools, key: ExportKey, stopAtMs: number): Promise<WroteExport> {
   const found = await tools.exports.read(key);
@@ -55,7 +57,7 @@ export async function writeExport(tools: WriteExportTools, key: ExportKey, stopA
   } catch (error) {
     if (error instanceof TakenOver) return 'busy';
     // The lease ends by itself, too.
-    await writer.release().catch(() => undefined);
+    await writer.release(PAUSE_MS * writer.mine.tries).catch(() => undefined);
     throw error;
   }
 }
@@ -106,9 +108,9 @@ class Writer {
     return ended;
   }
 
-  /** Lets the next writer continue at once. */
-  async release(): Promise<void> {
-    await this.#save({}, 0);
+  /** Lets the next writer continue, by default at once. */
+  async release(pauseMs = 0): Promise<void> {
+    await this.#save({}, pauseMs);
   }
 
   /** Reads the rows of one part, uploads them, and saves the place that was reached. */

@@ -69,7 +69,7 @@ export const JOBS = [
   },
   {
     id: 'sweep-webhooks',
-    why: 'Enqueues webhook deliveries that are due or whose message was lost.',
+    why: 'Enqueues webhook deliveries that are due or whose message was lost, and starts writers of exports that none is at work on.',
     schedule: 'rate(1 minute)',
     every: 1 * MINUTES,
     path: runsOf('sweep-webhooks'),

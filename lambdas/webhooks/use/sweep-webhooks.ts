@@ -1,5 +1,4 @@
-import type { Job } from '../../jobs/use/job.ts';
-import { piecesJob } from '../../jobs/use/pieces-job.ts';
+import type { Piece } from '../../jobs/use/pieces-job.ts';
 import { LONGEST_WAIT_MS } from '../../kernel/contract/timing.ts';
 import { TerminalError } from '../../kernel/faults.ts';
 import type { Clock } from '../../kernel/world.ts';
@@ -116,13 +115,11 @@ async function take(
   return { queue: [{ task, group }], ...times };
 }
 
-/** {@link sweepWebhooks} as a job. @param told receives the number of rows */
-export function sweepWebhooksJob(tools: SweepWebhooksTools, told: (swept: number) => void): Job<string> {
-  return piecesJob({
-    due: async ({ deadlineMs }) => {
-      const swept = await sweepWebhooks(tools, deadlineMs);
-      told(swept);
-      return { done: swept, left: 0, failed: 0 };
-    },
-  });
+/** {@link sweepWebhooks} as a piece of a job. @param told receives the number of rows */
+export function sweepWebhooksPiece(tools: SweepWebhooksTools, told: (swept: number) => void): Piece {
+  return async ({ deadlineMs }) => {
+    const swept = await sweepWebhooks(tools, deadlineMs);
+    told(swept);
+    return { done: swept, left: 0, failed: 0 };
+  };
 }

@@ -1,5 +1,7 @@
 import { ARCHIVER_WAITS_SECONDS } from '../../../lambdas/archive/contract.ts';
 import { RELAY_WAITS_SECONDS } from '../../../lambdas/events/contract.ts';
+import { ExportsEnvironment } from '../../../lambdas/exports/contract.ts';
+import type { Functions } from '../../../lambdas/exports/store/lambda-writers.ts';
 import {
   IntakeEnvironment,
   type IntakeSettings,
@@ -33,7 +35,7 @@ import { BOOKS } from './processors.ts';
 import { queueArn, queueUrl } from './queues.ts';
 
 /** Everything that any function needs from outside. */
-export interface WholePlatform extends Platform, PartiesTools, Bus, Buckets {
+export interface WholePlatform extends Platform, PartiesTools, Bus, Buckets, Functions {
   readonly resolve: Resolve;
   readonly webhookTransport: (rules: AddressRulesOptions) => WebhookTransport;
 }
@@ -120,6 +122,7 @@ export const VARIABLES: Readonly<Record<string, string>> = {
   [Environment.paymentJobsQueueUrl]: queueUrl('payment-jobs'),
   [Environment.upkeepJobsQueueUrl]: queueUrl('upkeep-jobs'),
   [Environment.listedJobs]: '[]',
+  [ExportsEnvironment.writer]: 'export-writer',
   [IntakeEnvironment.settings]: JSON.stringify(INTAKE),
   [IntakeEnvironment.queueUrl]: queueUrl('payment-requests'),
   [PartiesEnvironment.sandboxSecretId]: Secret.sandbox,

@@ -1,4 +1,5 @@
 import { type EventBridgeClient, EventBridgeServiceException, PutEventsCommand } from '@aws-sdk/client-eventbridge';
+import { LambdaClient } from '@aws-sdk/client-lambda';
 import type { GetSecretValueCommand, SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
 import { type DynamoDBDocumentClient, QueryCommand } from '@aws-sdk/lib-dynamodb';
 import { AmbiguousError, RetryableError } from '../../../lambdas/kernel/faults.ts';
@@ -82,6 +83,8 @@ export function platformOf(
     sqs: () => queues.client(process),
     s3: () => around.archive.client(process),
     eventBridge: () => busClient(around, process),
+    // No history has exports, so no writer is started.
+    lambda: () => new LambdaClient({ region: 'none' }),
     secretsManager: async () => secretsClient(process),
     send: (call) => sendFrom(around, process(), call),
     resolve: async () => [{ address: '93.184.215.14', family: 4 }],

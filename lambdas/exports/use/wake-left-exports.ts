@@ -1,0 +1,40 @@
+import type { JobCounts } from '../../jobs/use/job.ts';
+import type { Piece } from '../../jobs/use/pieces-job.ts';
+import type { Clock } from '../../kernel/world.ts';
+import { isLeft } from '../domain/data-export.ts';
+import type { ExportStore, WakeWriter } from './exports.ts';
+
+export interface WakeLeftTools {
+  readonly exports: Pick<ExportStore, 'open' | 'read'>;
+  readonly wake: WakeWriter;
+  readonly clock: Pick<Clock, 'nowMs'>;
+  /** Receives the error of an export whose writer cannot be started. A later run starts it. */
+  readonly report: (error: unknown) => void;
+}
+
+/**
+ * A sweep over the unfinished exports of all tenants. It starts a writer for each export that no writer is at work on: its writer was not
+ * started, or died as often as Lambda tries.
+ */
+export async function wakeLeftExports(
+  { exports, wake, clock, report }: WakeLeftTools,
+  { deadlineMs }: Parameters<Piece>[0],
+): Promise<JobCounts> {
+  const counts = { done: 0, left: 0, failed: 0 };
+  for (const key of await exports.open()) {
+    if (clock.nowMs() >= deadlineMs) {
+      counts.left += 1;
+      continue;
+    }
+    try {
+      const found = await exports.read(key);
+      if (found === undefined || !isLeft(found, clock.nowMs())) continue;
+      await wake(key);
+      counts.done += 1;
+    } catch (error) {
+      report(error);
+      counts.failed += 1;
+    }
+  }
+  return counts;
+}
