@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import { parsePaymentId } from '../../lambdas/kernel/ids.ts';
-import { Api, as, dataOf, idsOf, OPERATOR_KEY, OTHER_KEY, type Reply } from '../world/api.ts';
+import { Api, as, dataOf, idsOf, LIVE_KEY, OPERATOR_KEY, OTHER_KEY, type Reply } from '../world/api.ts';
 
 const DAY = { from: '2026-03-01', to: '2026-03-01' };
 const ENTRIES = { kind: 'entries', ...DAY };
@@ -141,6 +141,61 @@ describe('a request for an export', () => {
     await api.get(path);
     expect(woken).toEqual([made.body['id']]);
   });
+});
+
+test('an export of days to come has nothing of them, and one of this month ends at the second of its request', async () => {
+  const api = await past();
+  const nowMs = api.clock.nowMs();
+  const future = await api.write('/v1/exports', 'e', { kind: 'entries', from: '2026-03-02', to: '2026-04-30' });
+  expect(future.body).toMatchObject({ until: Date.UTC(2026, 2, 2) / 1000 });
+  expect(linesOf(api, future)).toHaveLength(1);
+  api.clock.advance(nowMs - api.clock.nowMs());
+  const month = await api.write('/v1/exports', 'm', { kind: 'entries', from: '2026-02-01', to: '2026-03-31' });
+  expect(month.body).toMatchObject({ until: Math.floor(nowMs / 1000) });
+  const { body: shown } = await api.get(`/v1/exports/${String(month.body['id'])}`);
+  expect(shown).toMatchObject({ status: 'completed', rows: linesOf(api, month).length - 1 });
+  expect(linesOf(api, month).length).toBeGreaterThan(10);
+});
+
+test('a key of the other mode makes another export, and sees only that one', async () => {
+  const api = await past();
+  api.registerKey(LIVE_KEY, { mode: 'live' });
+  const made = await api.write('/v1/exports', 'e', ENTRIES);
+  const live = await api.write('/v1/exports', 'e', ENTRIES, as(LIVE_KEY));
+  expect([live.status, linesOf(api, live).length]).toEqual([202, 1]);
+  expect(live.body['id']).not.toBe(made.body['id']);
+  expect(idsOf(await api.get('/v1/exports', as(LIVE_KEY)))).toEqual([live.body['id']]);
+  expect((await api.get(`/v1/exports/${String(made.body['id'])}`, as(LIVE_KEY))).status).toBe(404);
+});
+
+test('amounts of currencies with no and with three decimals have the decimals of the currency', async () => {
+  const api = new Api();
+  for (const [key, amount, currency] of [
+    ['a', 1, 'KWD'],
+    ['b', 12_345, 'KWD'],
+    ['c', 7, 'JPY'],
+    ['d', 5, 'EUR'],
+  ] as const)
+    await api.paid(key, { amount, currency });
+  api.clock.advance(60_000);
+  const made = await api.write('/v1/exports', 'e', { kind: 'payments', ...DAY });
+  expect(rowsOf(api, made).map((row) => [row['amount'], row['amount_minor'], row['currency']])).toEqual([
+    ['0.001', '1', 'KWD'],
+    ['12.345', '12345', 'KWD'],
+    ['7', '7', 'JPY'],
+    ['0.05', '5', 'EUR'],
+  ]);
+});
+
+test('descriptions and metadata, which can be erased, are in no file', async () => {
+  const api = new Api();
+  const id = await api.paid('a', { description: 'for Ada Lovelace', metadata: { receipt_email: 'ada@example.com' } });
+  api.clock.advance(60_000);
+  for (const kind of ['entries', 'payments', 'events']) {
+    const made = await api.write('/v1/exports', kind, { kind, ...DAY });
+    expect(JSON.stringify(linesOf(api, made))).toContain(id);
+  }
+  for (const text of api.files.files.values()) expect(text).not.toMatch(/ada/i);
 });
 
 test('a completed export has a link until its file is removed', async () => {

@@ -37,6 +37,41 @@ test('an export without rows is a file with the names of the columns', async () 
   expect(world.file(key)).toBe('number,text\r\n');
 });
 
+describe('an export that ends with the second of its request', () => {
+  test('has the rows whose events were on the way then', async () => {
+    const world = new ExportWorld(COUNT);
+    const { clock, tools } = world;
+    const askedMs = clock.nowMs();
+    const key = { ...OWNER, id: 'exp_1' };
+    await world.request(key.id, { untilMs: askedMs, createdAtMs: askedMs });
+    const late: typeof tools.rows.entries.page = async (asked, after) => {
+      const { rows, ...place } = await tools.rows.entries.page(asked, after);
+      return {
+        rows: rows.filter(([number]) => Number(number) < COUNT - 3 || clock.nowMs() >= askedMs + 9_000),
+        ...place,
+      };
+    };
+    const rows = { ...tools.rows, entries: { ...tools.rows.entries, page: late } };
+    expect(await world.write(key, { ...tools, rows })).toBe('ended');
+    expect(world.file(key)).toBe(fileOfNumbers(COUNT));
+  });
+
+  test('waits for seconds, and one of days that are over or have not begun does not wait for longer', async () => {
+    const world = new ExportWorld(COUNT);
+    const { clock } = world;
+    for (const [untilMs, longestMs] of [
+      [clock.nowMs() - 60_000, 0],
+      [clock.nowMs() + 24 * 60 * 60_000, 10_000],
+    ] as const) {
+      const key = { ...OWNER, id: `exp_${longestMs}` };
+      await world.request(key.id, { untilMs });
+      const beginMs = clock.nowMs();
+      expect(await world.write(key)).toBe('ended');
+      expect(clock.nowMs() - beginMs).toBe(longestMs);
+    }
+  });
+});
+
 test('a writer whose time is over starts the next one after a part', async () => {
   const world = new ExportWorld(COUNT);
   const key = await world.make('exp_1');

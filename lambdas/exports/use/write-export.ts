@@ -8,7 +8,7 @@ export interface WriteExportTools {
   readonly files: ExportFiles;
   readonly rows: AllExportRows;
   readonly wake: WakeWriter;
-  readonly clock: Pick<Clock, 'nowMs'>;
+  readonly clock: Clock;
   readonly entropy: Pick<Entropy, 'ownerToken'>;
   /** Characters after which a part is uploaded. @default PART_LENGTH */
   readonly partLength?: number;
@@ -18,6 +18,8 @@ export interface WriteExportTools {
 const PART_LENGTH = 5 * 1024 * 1024;
 /** Parts of one export: 5 GB, and 100 kB in its row, which can have 400 kB. */
 const MAX_PARTS = 1_000;
+/** What happened before the second of a request has been projected by then, unless its event is late. Milliseconds. */
+const SETTLED_MS = 10_000;
 /** A page of rows takes seconds. A writer that is late in spite of that can save nothing more. Milliseconds. */
 const LEASE_MS = 60_000;
 /** The rows read so far are saved this often, and the lease with them. Milliseconds. */
@@ -83,6 +85,7 @@ class Writer {
 
   async write(stopAtMs: number): Promise<WroteExport> {
     const { files, clock, wake } = this.#tools;
+    await clock.sleep(Math.min(SETTLED_MS, Math.max(0, this.mine.untilMs + SETTLED_MS - clock.nowMs())));
     const uploadId = this.mine.uploadId ?? (await files.begin(this.#file));
     if (this.mine.uploadId === undefined) await this.#save({ uploadId });
     while (!this.mine.isRead) {
