@@ -59,6 +59,34 @@ describe('an export of entries', () => {
     expect(sums.size).toBe(balances.flatMap(({ debit, credit }) => [debit, credit]).filter((sum) => sum !== 0).length);
   });
 
+  test('of a range of days has the difference of the balances at its two ends', async () => {
+    const api = await past();
+    const day = 24 * 60 * 60 * 1000;
+    for (const key of ['second', 'third', 'fourth']) {
+      api.clock.advance(day - (api.clock.nowMs() % day));
+      // At the first moment of a day.
+      await api.paid(key, { amount: 300 });
+      await api.change(`${await api.paid(`${key}-later`)}/refunds`, `${key}-r`, { amount: 1 });
+    }
+    const made = await api.write('/v1/exports', 'e', { kind: 'entries', from: '2026-03-02', to: '2026-03-03' });
+    const at = async (seconds: number) =>
+      new Map<string, number>(
+        dataOf(await api.get(`/v1/balances?at=${seconds}`)).flatMap(({ account, currency, debit, credit }) => [
+          [[account, currency, 'debit'].join(' '), Number(debit)] as const,
+          [[account, currency, 'credit'].join(' '), Number(credit)] as const,
+        ]),
+      );
+    const [before, after] = [await at(Date.UTC(2026, 2, 2) / 1000), await at(Number(made.body['until']))];
+    const sums = new Map([...after].map(([name]) => [name, 0]));
+    for (const { account, currency, direction, amount_minor: minor } of rowsOf(api, made)) {
+      const name = `${account} ${currency} ${direction}`;
+      sums.set(name, (sums.get(name) ?? 0) + Number(minor));
+    }
+    expect(made.body['until']).toBe(Date.UTC(2026, 2, 4) / 1000);
+    expect(sums).toEqual(new Map([...after].map(([name, sum]) => [name, sum - (before.get(name) ?? 0)])));
+    expect(sums.get('processor_clearing EUR debit')).toBe(2 * 1300);
+  });
+
   test('shows decimals by currency, processor, charge and reference, and no formula', async () => {
     const api = await past();
     const made = await api.write('/v1/exports', 'e', { ...ENTRIES, account: 'processor_clearing' });
