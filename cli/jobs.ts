@@ -55,7 +55,7 @@ export function addJobs(program: Command, session: Session): void {
     .command('runs <id>')
     .description('lists the runs of a job, latest first')
     .option('--most <n>', `how many, 1 to ${MOST_RUNS}`, readCountOf(MOST_RUNS), 10)
-    .option('--items', 'also the items that a run skipped, because they crashed its worker')
+    .option('--items', 'also the items that failed, and those that a run skipped, because they crashed its worker')
     .action(async (id: string, { most, items = false }: { most: number; items?: boolean }) => {
       const document = await ask('GET', `${runsOf(id)}?limit=${most}`);
       const runs = readAnswer(jobRunList, document).data;
@@ -90,6 +90,7 @@ const jobRun = z.object({
   failed: z.int(),
   skipped: z.int(),
   skipped_items: z.array(z.string()),
+  failed_items: z.array(z.string()),
   reason: z.string().nullable(),
 });
 const jobRunList = z.object({ data: z.array(jobRun) });
@@ -106,8 +107,11 @@ const jobList = z.object({
 });
 
 function itemLines(runs: readonly z.infer<typeof jobRun>[]): readonly string[] {
-  const rows = runs.flatMap(({ id, skipped_items: items }) => items.map((item) => [id, item]));
-  return rows.length === 0 ? ['No run skipped an item.'] : table(['RUN', 'SKIPPED ITEM'], rows);
+  const rows = runs.flatMap(({ id, skipped_items: skipped, failed_items: failed }) => [
+    ...skipped.map((item) => [id, item, 'skipped']),
+    ...failed.map((item) => [id, item, 'failed']),
+  ]);
+  return rows.length === 0 ? ['No item failed.'] : table(['RUN', 'ITEM', 'WAS'], rows);
 }
 
 function runLines(runs: readonly z.infer<typeof jobRun>[]): readonly string[] {

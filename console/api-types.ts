@@ -2398,6 +2398,8 @@ export interface components {
             skipped: number;
             /** @description What these items are: the ids of the first ones. */
             skipped_items: string[];
+            /** @description What the other items are that failed: the ids of the first ones, or the queues that they are in. */
+            failed_items: string[];
             /** @description Why the run failed, or why its target has not accepted it yet. */
             reason: string | null;
         } & {

@@ -132,6 +132,10 @@ export function Runs({ id }: { readonly id: string }) {
           { title: 'Done', isNumber: true, of: ({ done }) => done },
           { title: 'Left', isNumber: true, of: ({ left }) => left },
           { title: 'Failed', isNumber: true, of: ({ failed }) => failed },
+          {
+            title: 'Failed items',
+            of: ({ skipped_items: skipped, failed_items: failed }) => [...skipped, ...failed].join(', ') || '–',
+          },
           { title: 'Reason', of: ({ reason }) => reason ?? '–' },
         ]}
       />

@@ -31,6 +31,9 @@ export const jobRun = z
       description: 'Failed items that crashed their worker repeatedly and were skipped.',
     }),
     skipped_items: z.array(z.string()).meta({ description: 'What these items are: the ids of the first ones.' }),
+    failed_items: z.array(z.string()).meta({
+      description: 'What the other items are that failed: the ids of the first ones, or the queues that they are in.',
+    }),
     reason: z
       .string()
       .nullable()

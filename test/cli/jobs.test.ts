@@ -79,24 +79,29 @@ describe('payonce jobs', () => {
     expect(await run('runs', 'resolve')).toEqual(['No runs.']);
   });
 
-  test('runs --items lists the items that a run skipped', async () => {
+  test('runs --items lists the items that a run skipped, and those that failed', async () => {
     await run('run', 'close-days');
     const [made] = harness.store.allRuns();
     if (made === undefined) throw new Error('there is no run');
     const nowMs = harness.clock.nowMs();
     const lock = await harness.store.jobRuns.lock(made.jobId, made.runId, { nowMs, leaseExpiresAtMs: nowMs + 1 });
     if (lock === undefined) throw new Error('the lock is held');
-    await harness.store.jobRuns.save({ ...made, skipped: ['pay_1', 'pay_2'], version: 2 }, lock, nowMs);
+    await harness.store.jobRuns.save(
+      { ...made, skipped: ['pay_1', 'pay_2'], failedItems: ['pay_3'], version: 2 },
+      lock,
+      nowMs,
+    );
     printed = [];
     expect((await run('runs', 'close-days', '--items')).slice(2).map(cells)).toEqual([
-      ['RUN', 'SKIPPED ITEM'],
-      ['close-days:2026-03-01T12:00:00Z', 'pay_1'],
-      ['close-days:2026-03-01T12:00:00Z', 'pay_2'],
+      ['RUN', 'ITEM', 'WAS'],
+      ['close-days:2026-03-01T12:00:00Z', 'pay_1', 'skipped'],
+      ['close-days:2026-03-01T12:00:00Z', 'pay_2', 'skipped'],
+      ['close-days:2026-03-01T12:00:00Z', 'pay_3', 'failed'],
     ]);
     printed = [];
     await run('run', 'resolve');
     printed = [];
-    expect((await run('runs', 'resolve', '--items')).at(-1)).toBe('No run skipped an item.');
+    expect((await run('runs', 'resolve', '--items')).at(-1)).toBe('No item failed.');
   });
 
   test('prints the document of the API with --json', async () => {

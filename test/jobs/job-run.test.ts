@@ -56,6 +56,18 @@ describe('a run', () => {
     expect(isEnded(two)).toBe(true);
   });
 
+  test('keeps the names of the first items that failed, and counts the others', () => {
+    const failures = ['a', 'b'.repeat(300)];
+    const page = { counts: { ...NONE, failed: 2 }, items: 2, failures };
+    const one = pageDone(begunPage(fresh, T0), { ...page, cursor: 'b' }, T0);
+    expect(one).toMatchObject({ failed: 2, failedItems: ['a', 'b'.repeat(200)] });
+    const names = Array.from({ length: 50 }, (_, index) => String(index));
+    const rest = { counts: { ...NONE, failed: 50 }, items: 50, failures: names };
+    const two = pageDone(begunPage(one, T0), rest, T0);
+    expect(two.failedItems).toEqual([...(one.failedItems ?? []), ...names.slice(0, 18)]);
+    expect(two.failed).toBe(52);
+  });
+
   test('fails with its reason', () => {
     const failed = runFailed(begunPage(fresh, T0), 'overdue', T0 + MINUTE);
     expect(failed).toMatchObject({ status: 'failed', reason: 'overdue', endedAtMs: T0 + MINUTE, version: 3 });

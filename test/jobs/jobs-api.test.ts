@@ -44,6 +44,7 @@ describe('a request for a run by the schedule', () => {
       failed: 0,
       skipped: 0,
       skipped_items: [],
+      failed_items: [],
       reason: null,
     });
     expect(harness.world.enqueued).toEqual([RUN_ID]);
@@ -334,6 +335,7 @@ describe('the list of a job’s runs', () => {
       left: 2,
       failed: 3,
       skipped: ['pay_1'],
+      failedItems: ['pay_2'],
       reason: 'too_long',
       version: 2,
     } as const;
@@ -353,6 +355,7 @@ describe('the list of a job’s runs', () => {
       failed: 3,
       skipped: 1,
       skipped_items: ['pay_1'],
+      failed_items: ['pay_2'],
       reason: 'too_long',
     };
     expect(dataOf(await harness.get(RUNS))).toEqual([shown]);

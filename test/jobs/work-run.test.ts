@@ -151,7 +151,7 @@ describe('a run', () => {
     );
     const run = await bench.accept();
     expect(await bench.drain(run)).toEqual(['succeeded']);
-    expect(await bench.read(run)).toMatchObject({ done: 2, failed: 1 });
+    expect(await bench.read(run)).toMatchObject({ done: 2, failed: 1, failedItems: ['1'] });
     expect(bench.observer.reports).toEqual([['1', expect.any(RetryableError)]]);
     expect(bench.observer.counts).toEqual({ job_item_failed: 1 });
   });

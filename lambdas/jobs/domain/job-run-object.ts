@@ -21,6 +21,7 @@ export function jobRunObject(run: JobRun): Record<string, unknown> {
     failed: run.failed,
     skipped: run.skipped.length,
     skipped_items: run.skipped,
+    failed_items: run.failedItems ?? [],
     reason: run.reason ?? null,
   };
 }

@@ -31,6 +31,8 @@ export interface JobRun {
   readonly failed: number;
   /** The names of skipped items: items that ended their worker repeatedly. */
   readonly skipped: readonly string[];
+  /** The names of items that failed otherwise. Absent without any. */
+  readonly failedItems?: readonly string[];
   /** Why the run failed. */
   readonly reason?: string;
   /** Grows with every write. A write replaces only the version that its worker has read. */
@@ -79,7 +81,7 @@ const ONE_ITEM_ATTEMPTS = 3;
 /** To skip an item only its name is read. If even that fails, the items after it cannot be reached. */
 const PASS_OVER_ATTEMPTS = 2;
 
-/** The number of names of skipped items that a run keeps. Further ones are only counted, so that the row stays small. */
+/** The number of names of skipped items, and of others that failed, that a run keeps. Further ones are only counted, so that the row stays small. */
 const MOST_NAMES = 20;
 const LONGEST_NAME = 200;
 
@@ -93,6 +95,8 @@ export interface PageProgress {
   readonly counts: RunCounts;
   /** The number of items. */
   readonly items: number;
+  /** The names of those that failed. */
+  readonly failures?: readonly string[];
   readonly cursor?: string;
 }
 
@@ -128,9 +132,11 @@ export function begunPage(run: JobRun, nowMs: number): JobRun {
 }
 
 /** The run after the items before the new cursor. Without a cursor the run has succeeded, even if items failed. */
-export function pageDone(run: JobRun, { counts, items, cursor }: PageProgress, nowMs: number): JobRun {
+export function pageDone(run: JobRun, { counts, items, failures = [], cursor }: PageProgress, nowMs: number): JobRun {
   const oneByOne = (run.oneByOne ?? 0) - items;
-  return movedTo(cursor, counted(run, counts), oneByOne > 0 ? oneByOne : undefined, nowMs);
+  const failedItems = withNames(run.failedItems ?? [], failures);
+  const now = failedItems.length === 0 ? run : { ...run, failedItems };
+  return movedTo(cursor, counted(now, counts), oneByOne > 0 ? oneByOne : undefined, nowMs);
 }
 
 /** The run after an item is skipped. The item counts as failed and its name is kept. Whole pages follow. */
@@ -139,7 +145,7 @@ export function itemSkipped(
   item: { readonly name: string; readonly cursor?: string },
   nowMs: number,
 ): JobRun {
-  const skipped = run.skipped.length < MOST_NAMES ? [...run.skipped, item.name.slice(0, LONGEST_NAME)] : run.skipped;
+  const skipped = withNames(run.skipped, [item.name]);
   const failed = counted({ ...run, skipped }, { done: 0, left: 0, failed: 1 });
   return movedTo(item.cursor, failed, undefined, nowMs);
 }
@@ -157,6 +163,10 @@ export function runFailed(run: JobRun, reason: string, nowMs: number): JobRun {
  */
 export function isOverdue({ startedAtMs, acceptedAtMs }: JobRun, maxDurationSeconds: number, nowMs: number): boolean {
   return nowMs - (startedAtMs ?? acceptedAtMs) > maxDurationSeconds * 1000;
+}
+
+function withNames(known: readonly string[], names: readonly string[]): readonly string[] {
+  return [...known, ...names.map((name) => name.slice(0, LONGEST_NAME))].slice(0, MOST_NAMES);
 }
 
 function counted(run: JobRun, { done, left, failed }: RunCounts): JobRun {

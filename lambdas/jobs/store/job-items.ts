@@ -24,6 +24,7 @@ const runItem = itemSchema<JobRun>()({
   left: z.int().min(0),
   failed: z.int().min(0),
   skipped: z.array(z.string()),
+  failedItems: z.array(z.string()).exactOptional(),
   reason: z.string().exactOptional(),
   version: z.int().min(1),
 });

@@ -26,11 +26,13 @@ export async function workPage(
   const deadlineMs = clock.nowMs() + JOB_PAGE_SECONDS * 1000;
   const { runId, scheduledForMs } = run;
   const page = await readPage(job, run, attempt === 'whole_page' ? PAGE_ITEMS : 1);
+  const failures: string[] = [];
   const handle = async ({ thing, name }: JobItem<unknown>): Promise<RunCounts> => {
     try {
       return await job.handle(thing, { runId, scheduledForMs, deadlineMs });
     } catch (error) {
       report(error, name);
+      failures.push(name);
       return { ...NOTHING, failed: 1 };
     }
   };
@@ -43,7 +45,7 @@ export async function workPage(
     items += group.length;
   }
   const cursor = items === page.items.length ? page.next : page.items[items - 1]?.after;
-  return { counts, items, ...(cursor === undefined ? {} : { cursor }) };
+  return { counts, items, failures, ...(cursor === undefined ? {} : { cursor }) };
 }
 
 /** The item to skip, and the cursor after it. No name when there is no item any more. */
