@@ -513,6 +513,22 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/admin/audit": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get: operations["getAudit"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/admin/jobs": {
         parameters: {
             query?: never;
@@ -2325,6 +2341,105 @@ export interface components {
         } & {
             [key: string]: unknown;
         };
+        Audit: {
+            /** @constant */
+            object: "audit";
+            /** @description The bucket of the archive. Null when the deployment has none: then nothing is verified by itself. */
+            archive: string | null;
+            /** @description Of each kind. */
+            verified: components["schemas"]["Verified"][];
+            /** @description Whether the newest manifest is more than three hours old. */
+            manifests_overdue: boolean;
+            /** @description Newest first. */
+            manifests: components["schemas"]["Manifest"][];
+        } & {
+            [key: string]: unknown;
+        };
+        Verified: {
+            /**
+             * @description `day`: a day, verified in the night after it. `part`: a part of everything before the month. `asked`: a time that an operator asked for.
+             * @enum {string}
+             */
+            kind: "day" | "part" | "asked";
+            /** @description The hour in which the last one was due. Null when none has been due yet. Unix seconds. */
+            due: number | null;
+            /** @description Whether none has ended since. */
+            overdue: boolean;
+            /** @description Records that the auditor did not write, or that cannot be read. */
+            unreadable: number;
+            /** @description Newest first. Earlier ones that did not hold are shown longer than those that did. */
+            verifications: components["schemas"]["Verification"][];
+        } & {
+            [key: string]: unknown;
+        };
+        Verification: {
+            /** @constant */
+            object: "verification";
+            /**
+             * @description What happened at this time or later was verified. Unix seconds.
+             * @example 1772366400
+             */
+            from: number;
+            /**
+             * @description What happened before this time was verified. Unix seconds.
+             * @example 1772366400
+             */
+            to: number;
+            /**
+             * @description Unix time in seconds.
+             * @example 1772366400
+             */
+            began: number;
+            /**
+             * @description Unix time in seconds.
+             * @example 1772366400
+             */
+            ended: number;
+            /**
+             * @description `failed`: it ended without a result, and nothing is known of this time.
+             * @enum {string}
+             */
+            verdict: "holds" | "differs" | "failed";
+            /** @description Why it failed; null otherwise. */
+            failure: string | null;
+            /** @description Rows of the Ledger; null when it failed. */
+            rows: number | null;
+            /** @description Lines of the archive; null when it failed. */
+            lines: number | null;
+            /** @description Objects that manifests list; null when it failed. */
+            objects: number | null;
+            /** @description Manifests; null when it failed. */
+            manifests: number | null;
+            /** @description How many places do not hold. */
+            findings: number;
+            /** @description The first 20 of them, each with the fields of its kind. `payonce verify` names all. */
+            first_findings: ({
+                kind: string;
+            } & {
+                [key: string]: unknown;
+            })[];
+        } & {
+            [key: string]: unknown;
+        };
+        Manifest: {
+            /** @constant */
+            object: "manifest";
+            number: number;
+            created: number | null;
+            /** @description How many objects it lists. */
+            objects: number | null;
+            /** @description The lines of these objects. The archive may repeat lines. */
+            lines: number | null;
+            /** @description SHA-256 in hexadecimal. */
+            hash: string | null;
+            /** @description The hash of the manifest before it. */
+            previous: string | null;
+            signed: boolean | null;
+            /** @description Why it cannot be read; all other fields are null then. */
+            failure: string | null;
+        } & {
+            [key: string]: unknown;
+        };
         JobList: {
             /** @constant */
             object: "list";
@@ -3563,6 +3678,26 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["IdempotencyRecord"];
+                };
+            };
+        };
+    };
+    getAudit: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description What was verified last. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Audit"];
                 };
             };
         };

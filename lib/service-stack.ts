@@ -10,6 +10,7 @@ import { ApiDocs } from './api-docs.ts';
 import { Archive } from './archive.ts';
 import { Callbacks } from './callbacks.ts';
 import type { ArchiveBucket } from './constructs/archive-bucket.ts';
+import { AuditApi } from './constructs/audit-api.ts';
 import { HttpApi } from './constructs/http-api.ts';
 import { OperatorAlarms } from './constructs/operator-alarms.ts';
 import type { FunctionLogs, PayonceFunction } from './constructs/payonce-function.ts';
@@ -76,7 +77,7 @@ export class ServiceStack extends Stack {
     const events = new Events(this, 'Events', { ...room, lostAfter });
     events.grantRepublishLost(upkeep);
 
-    const archive = archiveOf(this, props, logs);
+    const archive = archiveOf(this, props, room);
     takeRequests(this, room, settings);
     const orders = parties === undefined ? undefined : new Orders(this, 'Orders', { ...room, parties });
     const reconciling = new Reconciling(this, 'Reconciling', { ...room, settings });
@@ -151,8 +152,9 @@ function processorsOf(scope: Construct, { settings, data, sandbox }: ServiceStac
 function archiveOf(
   scope: Construct,
   { archiveBucket: bucket, data, settings }: ServiceStackProps,
-  logs: FunctionLogs,
+  { http, logs }: { readonly http: HttpApi; readonly logs: FunctionLogs },
 ): Readonly<Record<string, PayonceFunction>> {
+  new AuditApi(scope, 'Audit', { data, http, logs, settings, bucket });
   if (bucket === undefined) return {};
   const { archiver, auditor, parked } = new Archive(scope, 'Archive', { data, logs, settings, bucket });
   new CfnOutput(Stack.of(scope), StackOutput.parkedArchiveQueue, { value: parked.queueUrl });

@@ -1,4 +1,5 @@
 import { createDocument } from 'zod-openapi';
+import { auditPaths } from './audit-paths.ts';
 import { callbackPath } from './callback-path.ts';
 import { changePaths, disputePaths, refundPaths } from './change-paths.ts';
 import { exportPaths } from './export-paths.ts';
@@ -20,7 +21,11 @@ const GROUPS = [
   ['Reports', 'Counts and amounts by day.', reportPaths],
   ['Exports', 'Rows as CSV files.', exportPaths],
   ['Ledger', 'Double-entry postings, balances, corrections and differences.', ledgerPaths],
-  ['Operators', 'Approvals by a second person, look-ups and lists across tenants.', { ...operatorPaths, ...lookPaths }],
+  [
+    'Operators',
+    'Approvals by a second person, look-ups and lists across tenants.',
+    { ...operatorPaths, ...lookPaths, ...auditPaths },
+  ],
   ['Jobs', 'Scheduled jobs and their runs.', jobPaths],
   ['Webhooks', 'Endpoints, deliveries and replays.', webhookPaths],
   ['Callbacks', 'Events of processors.', callbackPath],

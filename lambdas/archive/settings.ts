@@ -39,3 +39,18 @@ export function readAuditorConfig(environment: Variables): {
     tables: { ledger: data[Environment.ledgerTable], registry: data[Environment.registryTable] },
   };
 }
+
+const auditEnvironment = z.object({
+  [Environment.registryTable]: tableName,
+  [Environment.archiveBucket]: bucket.optional(),
+});
+
+/** @throws Error naming the variable that is missing or wrong */
+export function readAuditConfig(environment: Variables): {
+  readonly registryTable: string;
+  /** @default there is no archive */
+  readonly bucket: string | undefined;
+} {
+  const data = readVariables(auditEnvironment, environment);
+  return { registryTable: data[Environment.registryTable], bucket: data[Environment.archiveBucket] };
+}

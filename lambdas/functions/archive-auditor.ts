@@ -6,7 +6,7 @@ import { type ActivityChain, nameOfChain } from '../activity/domain/activity.ts'
 import { AUDITOR_WORKS_SECONDS } from '../archive/contract.ts';
 import { slicesOf } from '../archive/domain/audit-slices.ts';
 import { judgeBucket } from '../archive/domain/judge-bucket.ts';
-import type { Bounds } from '../archive/domain/judge-chain.ts';
+import type { Slice, Verification } from '../archive/domain/verification.ts';
 import { readAuditorConfig } from '../archive/settings.ts';
 import { archivedLines } from '../archive/store/archived-lines.ts';
 import { DynamoDbLedgerRows } from '../archive/store/dynamodb-ledger-rows.ts';
@@ -16,7 +16,8 @@ import { RowFiles } from '../archive/store/row-files.ts';
 import { S3Archive } from '../archive/store/s3-archive.ts';
 import { S3Objects } from '../archive/store/s3-objects.ts';
 import { StoredManifests } from '../archive/store/stored-manifests.ts';
-import { type AuditTools, auditBetween, firstHourMs, isStopped } from '../archive/use/audit-archive.ts';
+import { StoredVerifications } from '../archive/store/stored-verifications.ts';
+import { type AuditTools, auditAndRecord, firstHourMs, isStopped } from '../archive/use/audit-archive.ts';
 import { rowsBetween } from '../archive/use/rows-between.ts';
 import { writeManifests } from '../archive/use/write-manifests.ts';
 import { AUDITOR_SERVICE } from '../kernel/contract/archive.ts';
@@ -32,7 +33,10 @@ import { DynamoDbOwners } from '../tenants/store/tenant-owners.ts';
 /** An operator can ask for a time instead of what is due. Unix milliseconds. */
 const request = z.object({ fromMs: z.int().min(0), untilMs: z.int().min(0) });
 
-/** Lists each hour what arrived in the archive, and verifies a part of it. A run that failed is repeated, and changes nothing twice. */
+/**
+ * Lists each hour what arrived in the archive, verifies a part of it, and records what it found. A run that failed is repeated: its manifest
+ * is there, and it verifies again.
+ */
 export const handler = idempotently(
   { unit: 'the manifest of an hour', record: 'its object in the archive, which is named after its number' },
   (runner) => wire({ ...systemPlatform(), s3: s3Client, kms: kmsClient }, runner),
@@ -63,17 +67,17 @@ export function wire(platform: Platform & Buckets & Keys, _runner: OperationRunn
     ],
   };
 
-  const audit = async (bounds: Bounds): Promise<void> => {
-    const { lines, findings, further } = await auditBetween(tools, bounds, clock.nowMs());
-    const found = findings.length + further;
-    const first = findings.slice(0, MOST_LOGGED).map((finding) => JSON.stringify(finding));
-    const details = { ...bounds, lines, found, first: first.join('\n') };
+  const tell = ({ kind, fromMs, untilMs, counts, found, first }: Verification): void => {
+    const named = first.slice(0, MOST_LOGGED).map((finding) => JSON.stringify(finding));
+    const details = { kind, fromMs, untilMs, lines: counts?.lines ?? 0, found, first: named.join('\n') };
     telemetry.run('audited', found === 0 ? {} : { archive_differs: found }, details);
   };
+  const recording = { verifications: new StoredVerifications(reader, writer), clock, tell };
+  const audit = (slice: Slice): Promise<void> => auditAndRecord(tools, recording, slice);
 
   return async (event: unknown): Promise<void> => {
     const asked = request.safeParse(event);
-    if (asked.success) return audit(asked.data);
+    if (asked.success) return audit({ kind: 'asked', ...asked.data });
     const nowMs = clock.nowMs();
     const written = await writeManifests({ manifests, digest, clock, sign }, nowMs + AUDITOR_WORKS_SECONDS * 1_000);
     const objects = written.reduce((sum, each) => sum + each.objects.length, 0);
@@ -83,7 +87,7 @@ export function wire(platform: Platform & Buckets & Keys, _runner: OperationRunn
     const counts = { ...(isWhole ? { archive_listed: 1 } : {}), ...(stopped ? { archive_stopped: 1 } : {}) };
     telemetry.run('listed', counts, { manifests: written.length, objects });
     const firstMs = await firstHourMs(tools);
-    for (const bounds of firstMs === undefined ? [] : slicesOf(nowMs, firstMs)) await audit(bounds);
+    for (const slice of firstMs === undefined ? [] : slicesOf(nowMs, firstMs)) await audit(slice);
   };
 }
 

@@ -24,7 +24,10 @@ export interface ArchiveAuditorProps {
 /** Hours without a manifest after which the alarm starts: one run may fail. */
 const LATE_HOURS = 3;
 
-/** Each hour, a function lists what arrived in the archive in a manifest, and verifies a part of it. It may write manifests, and no lines. */
+/**
+ * Each hour, a function lists what arrived in the archive in a manifest, and verifies a part of it. It may write manifests and the records of
+ * verifications, and no lines.
+ */
 export class ArchiveAuditor extends Construct {
   readonly auditor: PayonceFunction;
 
@@ -44,7 +47,12 @@ export class ArchiveAuditor extends Construct {
       },
     });
     grantVerify(bucket, this.auditor.role);
-    this.auditor.allow('WriteManifests', 's3:PutObject', `arn:${Aws.PARTITION}:s3:::${bucket.name}/manifests/*`);
+    const written = ['manifests', 'verifications'].map((to) => `arn:${Aws.PARTITION}:s3:::${bucket.name}/${to}/*`);
+    this.auditor.allow('WriteManifests', 's3:PutObject', ...written);
+    Validations.of(this.auditor.role).acknowledge({
+      id: `AwsSolutions::AwsSolutions-IAM5[Resource::arn:<AWS::Partition>:s3:::${bucket.shown}/verifications/*]`,
+      reason: 'Each verification has a record of its own.',
+    });
     data.ledger.grantRead(this.auditor, ['payment', 'order', 'activity']);
     data.ledger.grantFindOutcomes(this.auditor);
     data.registry.grantRows(this.auditor, 'FindOwners', ['dynamodb:Query'], [RegistryRow.owners]);

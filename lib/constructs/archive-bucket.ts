@@ -20,12 +20,23 @@ export function grantVerify({ name, shown }: ArchiveBucket, role: Role): void {
     's3:GetBucketVersioning',
     's3:GetLifecycleConfiguration',
   ];
-  const resources = [`${bucket}/ledger/*`, `${bucket}/manifests/*`];
   role.addToPolicy(new PolicyStatement({ sid: 'ListArchive', actions, resources: [bucket] }));
+  grantObjects({ name, shown }, role, ['ledger', 'manifests']);
+}
+
+/** Lets a role read the manifests and the records of verifications. It sees the names of all objects, and no rows. */
+export function grantReadAudit(bucket: ArchiveBucket, role: Role): void {
+  const resources = [`arn:${Aws.PARTITION}:s3:::${bucket.name}`];
+  role.addToPolicy(new PolicyStatement({ sid: 'ListArchive', actions: ['s3:ListBucket'], resources }));
+  grantObjects(bucket, role, ['manifests', 'verifications']);
+}
+
+function grantObjects({ name, shown }: ArchiveBucket, role: Role, folders: readonly string[]): void {
+  const resources = folders.map((folder) => `arn:${Aws.PARTITION}:s3:::${name}/${folder}/*`);
   role.addToPolicy(new PolicyStatement({ sid: 'ReadArchive', actions: ['s3:GetObject'], resources }));
-  for (const objects of ['ledger', 'manifests'])
+  for (const folder of folders)
     Validations.of(role).acknowledge({
-      id: `AwsSolutions::AwsSolutions-IAM5[Resource::arn:<AWS::Partition>:s3:::${shown}/${objects}/*]`,
+      id: `AwsSolutions::AwsSolutions-IAM5[Resource::arn:<AWS::Partition>:s3:::${shown}/${folder}/*]`,
       reason: 'A row can be in any object of the archive, and any manifest can list it.',
     });
 }

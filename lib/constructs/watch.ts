@@ -68,9 +68,9 @@ export class Watch extends Construct {
   }
 }
 
-/** The alarms of the archive show its metrics, and nothing of a payment waits for an export. A dashboard of more metrics is charged. */
+/** The alarms of the archive show its metrics, and nothing of a payment waits for an export or an audit. A dashboard of more metrics is charged. */
 function onDashboard<Part>(parts: ReadonlyMap<string, Part>): ReadonlyMap<string, Part> {
-  return new Map([...parts].filter(([name]) => !/^(?:Archive|Exports)/.test(name)));
+  return new Map([...parts].filter(([name]) => !/^(?:Archive|Audit|Exports)/.test(name)));
 }
 
 /** The queues of messages of the service, by their names for operators. */

@@ -28,6 +28,7 @@ import {
   refundList,
   transitionList,
 } from '../../lambdas/api-docs/answer-schemas.ts';
+import { audit } from '../../lambdas/api-docs/audit-paths.ts';
 import { received } from '../../lambdas/api-docs/callback-path.ts';
 import captured from '../../lambdas/api-docs/examples.json' with { type: 'json' };
 import { exportList, listedExport, shownExport } from '../../lambdas/api-docs/export-paths.ts';
@@ -56,6 +57,7 @@ import {
 import { paymentRequest } from '../../lambdas/api-docs/payment-paths.ts';
 import { MEANINGS } from '../../lambdas/api-docs/problem-meanings.ts';
 import * as webhookAnswers from '../../lambdas/api-docs/webhook-answers.ts';
+import { getAudit } from '../../lambdas/archive/http/audit-route.ts';
 import { EXPORT_ROUTES } from '../../lambdas/exports/http/export-routes.ts';
 import { PROBLEMS, type ProblemCode } from '../../lambdas/http/problems.ts';
 import { JOB_ROUTES } from '../../lambdas/jobs/http/job-routes.ts';
@@ -94,6 +96,7 @@ const routes = [
   ...LEDGER_ROUTES,
   ...ADMIN_ROUTES,
   ...JOB_ROUTES,
+  getAudit,
   ...WEBHOOK_ROUTES,
 ].map((route) => [`${route.method} ${route.path}`, [route.scope, route.role]] as const);
 
@@ -261,6 +264,7 @@ describe('each example of a body', () => {
     ...WEBHOOK_SCHEMAS,
     Approval: approval.strict(),
     OperatorSelf: operatorSelf.strict(),
+    Audit: audit.strict(),
     Timeline: timeline.strict(),
     IdempotencyRecord: keyRecord.strict(),
     ApprovalList: approvalList.strict(),

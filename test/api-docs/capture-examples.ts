@@ -5,6 +5,7 @@ import { captureJobs } from './capture-jobs.ts';
 import {
   captureAnnotations,
   captureApprovals,
+  captureAudit,
   captureCorrections,
   captureDecisions,
   captureExports,
@@ -37,6 +38,7 @@ const CAPTURES = [
   captureOperatorLists,
   captureMismatches,
   captureLooks,
+  captureAudit,
   captureJobs,
   captureWebhooks,
   captureCallbacks,

@@ -3,6 +3,7 @@ import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
 import { readChain } from '../../lambdas/payments/use/payment-chain.ts';
 import { compareBooks } from '../../lambdas/reconciling/domain/compare-books.ts';
 import { keepLook } from '../../lambdas/reconciling/use/mismatch-view.ts';
+import { auditedArchive } from '../archive/audited-archive.ts';
 import { ChangedPayment, NO_CHARGE_FOUND } from '../payments/provoked-changes.ts';
 import { MemoryMessages } from '../reconciling/memory-messages.ts';
 import { lookedAt } from '../reconciling/mismatch-fixtures.ts';
@@ -227,6 +228,14 @@ export async function captureOperatorLists(examples: CapturedExamples): Promise<
   const path = '/v1/admin/queues/Webhooks-Tasks-DeadLetters/redrive';
   const redriven = await api.beside({ messages }).write(path, 'again', all);
   examples.answer('redriveQueue', 'webhooks', 'A message about a webhook is put back', redriven);
+}
+
+export async function captureAudit(examples: CapturedExamples): Promise<void> {
+  const finding = { kind: 'row_missing', chain: 'PAY#pay_k3jx5aqhz4m2nrb7vwy6t5ocdeflgusp', sort: 'T#000002' };
+  const archive = await auditedArchive(finding);
+  const path = '/v1/admin/audit';
+  examples.answer('getAudit', 'verified', 'Two nights and three parts', await new Api({ archive }).get(path));
+  examples.answer('getAudit', 'off', 'A deployment without an archive', await new Api().get(path));
 }
 
 export async function captureLooks(examples: CapturedExamples): Promise<void> {

@@ -171,8 +171,20 @@ test('the auditor lists every object that was there in one manifest of the hour,
   expect(verified.objects).toBeGreaterThanOrEqual(Math.max(1, there.length));
   expect(verified.manifests).toBeLessThanOrEqual(2);
   // What is due depends on the hour, so a time is asked for.
-  const Payload = JSON.stringify({ fromMs: Date.now() - 3_600_000, untilMs: Date.now() });
+  const untilMs = Date.now();
+  const Payload = JSON.stringify({ fromMs: untilMs - 3_600_000, untilMs });
   expect((await lambda.send(new InvokeCommand({ FunctionName, Payload }))).FunctionError).toBeUndefined();
+  const headers = { authorization: `Bearer ${local.operatorKey}` };
+  const { status, json } = await api.send('GET', '/v1/admin/audit', { headers });
+  expect([status, json['archive']]).toEqual([200, Bucket]);
+  // Other tests of the same stack change rows by hand.
+  const asked = { to: Math.ceil(untilMs / 1_000), failure: null, verdict: expect.stringMatching(/^(holds|differs)$/) };
+  expect(json['verified']).toContainEqual(
+    expect.objectContaining({ kind: 'asked', verifications: [expect.objectContaining(asked)] }),
+  );
+  const newest = await manifests.newest();
+  const { number, hash } = newest?.kind === 'read' ? newest.manifest : {};
+  expect(json['manifests']).toContainEqual(expect.objectContaining({ number, hash, failure: null }));
 });
 
 test('an operator puts the rows of a parked batch back: late objects, whose lines equal those that are there', async () => {

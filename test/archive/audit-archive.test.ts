@@ -113,10 +113,10 @@ describe('the times that are verified', () => {
     expect(await firstHourMs({ manifests: new StoredManifests(archive) })).toBeLessThanOrEqual(lastMs);
     expect(slicesOf(Date.UTC(2026, 10, 23, 14, 5), Date.UTC(2026, 10, 23, 10))).toEqual([]);
     expect(slicesOf(Date.UTC(2026, 10, 23, 2, 5), Date.UTC(2026, 10, 20))).toEqual([
-      { fromMs: Date.UTC(2026, 10, 22), untilMs: Date.UTC(2026, 10, 23) },
+      { kind: 'day', fromMs: Date.UTC(2026, 10, 22), untilMs: Date.UTC(2026, 10, 23) },
     ]);
     expect(slicesOf(Date.UTC(2026, 10, 1, 1, 5), Date.UTC(2026, 9, 29))).toEqual([
-      { fromMs: Date.UTC(2026, 9, 30), untilMs: Date.UTC(2026, 9, 31) },
+      { kind: 'part', fromMs: Date.UTC(2026, 9, 30), untilMs: Date.UTC(2026, 9, 31) },
     ]);
   });
 });

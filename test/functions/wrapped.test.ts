@@ -15,7 +15,7 @@ import { PartiesEnvironment } from '../../lambdas/orders/contract.ts';
 import { MESSAGE_QUEUES } from '../../lambdas/reconciling/contract.ts';
 
 const FUNCTIONS = [...globSync('lambdas/functions/*.ts'), 'sandbox/handler.ts'].sort();
-const READ_ONLY = ['api-documents.ts', 'events.ts'];
+const READ_ONLY = ['api-documents.ts', 'audit.ts', 'events.ts'];
 /** Reads its own files, and is not part of the simulated system; the sandbox has a simulation of its own. */
 const WITHOUT_PLATFORM = ['api-documents.ts', 'handler.ts'];
 const EXCEPTION = '/** Not wrapped in `idempotently`: it only reads. */';

@@ -1,4 +1,5 @@
 import { beforeAll, describe, expect, test } from '@jest/globals';
+import { getAudit } from '../../lambdas/archive/http/audit-route.ts';
 import { EXPORT_ROUTES } from '../../lambdas/exports/http/export-routes.ts';
 import { JOB_ROUTES } from '../../lambdas/jobs/http/job-routes.ts';
 import { ALL_SCOPES, includesRole, ROLES } from '../../lambdas/kernel/contract/api.ts';
@@ -33,7 +34,7 @@ const TENANT_ROUTES = [
   ...LEDGER_ROUTES,
   ...WEBHOOK_ROUTES,
 ].map(({ method, path, scope, role }) => [`${method} ${path}`, scope, role] as const);
-const OPERATOR_ROUTES = [...ADMIN_ROUTES, ...JOB_ROUTES].map(
+const OPERATOR_ROUTES = [...ADMIN_ROUTES, ...JOB_ROUTES, getAudit].map(
   ({ method, path, role }) => [`${method} ${path}`, role] as const,
 );
 

@@ -147,12 +147,15 @@ describe('the archiver', () => {
     const writers = [...statementsByOwner(present(service))].flatMap(([owner, of]) =>
       of
         .filter(({ Action }) => [Action].flat().includes('s3:PutObject'))
-        .map(({ Resource }) => [owner, /(ledger|manifests|exports)\/\*/.exec(JSON.stringify(Resource))?.[0]]),
+        .map(({ Resource }) => [
+          owner,
+          JSON.stringify(Resource).match(/(ledger|manifests|verifications|exports)\/\*/g),
+        ]),
     );
     expect(writers).toEqual([
-      ['ArchiveArchiver', 'ledger/*'],
-      ['ArchiveAuditorFunction', 'manifests/*'],
-      ['ExportsWriter', 'exports/*'],
+      ['ArchiveArchiver', ['ledger/*']],
+      ['ArchiveAuditorFunction', ['manifests/*', 'verifications/*']],
+      ['ExportsWriter', ['exports/*']],
     ]);
   });
 
@@ -160,6 +163,7 @@ describe('the archiver', () => {
     const { archive, service } = await synthesize();
     expect(archive).toBeUndefined();
     expect(JSON.stringify(present(service).toJSON())).not.toContain('ARCHIVE_BUCKET');
+    expect(JSON.stringify(statementsByOwner(present(service)).get('AuditApi'))).not.toContain('s3:');
     expect(away.archive).toBeUndefined();
     expect(JSON.stringify(present(away.service).toJSON())).toContain('"ARCHIVE_BUCKET":"payonce-archive-of-shop"');
   });
@@ -191,7 +195,7 @@ describe('the auditor', () => {
       });
   });
 
-  test('reads the Ledger and the bucket, and may change nothing but write manifests', () => {
+  test('reads the Ledger and the bucket, and may change nothing but write manifests and records', () => {
     const statements = statementsByOwner(present(archived.service)).get('ArchiveAuditorFunction') ?? [];
     const actions = statements.flatMap(({ Effect, Action }) => (Effect === 'Allow' ? [Action].flat() : []));
     const changing = actions.filter((action) => !/:(Get|List|Query|Describe)/.test(action));
@@ -207,6 +211,22 @@ describe('the auditor', () => {
     expect(JSON.stringify(present(service).toJSON())).toContain(`"ARCHIVE_SIGNING_KEY":"${key}"`);
   });
 });
+
+test.each([
+  ['here', archived],
+  ['elsewhere', away],
+])(
+  'what operators see of an archive that is %s is read by a function that may read no lines, and write nothing',
+  (_where, { service }) => {
+    const statements = statementsByOwner(present(service)).get('AuditApi') ?? [];
+    const ofArchive = statements.filter(({ Action }) => JSON.stringify(Action).includes('s3:'));
+    const folders = ofArchive.map(({ Action, Resource }) => [Action, JSON.stringify(Resource).match(/[a-z]+\/\*/g)]);
+    expect(folders).toEqual([
+      ['s3:ListBucket', null],
+      ['s3:GetObject', ['manifests/*', 'verifications/*']],
+    ]);
+  },
+);
 
 test.each([
   [{ archiveBucket: 'a-bucket' }, /archiveBucket is a-bucket, but payonce:archive is false/],

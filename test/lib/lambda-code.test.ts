@@ -11,6 +11,7 @@ const FUNCTIONS = [
   'api-documents',
   'archive-auditor',
   'archiver',
+  'audit',
   'callbacks',
   'commission-consumer',
   'cron-executor',

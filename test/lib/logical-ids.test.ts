@@ -104,6 +104,7 @@ const SERVICE = [
   'Events::Rule ViewsEventsRule5EAD99C6',
   'Events::Rule WebhooksEventsRule65674673',
   'Logs::LogGroup ApiDocumentsLogs3034E953',
+  'Logs::LogGroup AuditApiLogsC9171DBA',
   'Logs::LogGroup CallbacksLogs89CDF0F4',
   'Logs::LogGroup CommissionConsumerLogs35BEE7DD',
   'Logs::LogGroup CronExecutorLogsE9900FEA',

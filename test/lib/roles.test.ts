@@ -239,6 +239,7 @@ const VIEWERS: readonly (readonly [string, readonly string[]])[] = [
       'secretsmanager:GetSecretValue on SandboxSecret',
     ],
   ],
+  ['AuditApi', [`dynamodb:UpdateItem ${rows('KEY_USE#*')}`, `dynamodb:GetItem ${rows('OPERATOR_KEY#*')}`]],
   [
     'ExportsApi',
     [
@@ -359,6 +360,7 @@ test('no role may make the key of an operator, and only functions that operators
     statements.filter((statement) => told(statement).includes('OPERATOR_KEY')).map((each) => `${owner} ${each.Sid}`),
   );
   expect(reaching.sort()).toEqual([
+    'AuditApi ReadOperatorKeys',
     'EventsApi ReadOperatorKeys',
     'ExportsApi ReadOperatorKeys',
     'JobsApi ReadOperatorKeys',

@@ -1,6 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import { Match } from 'aws-cdk-lib/assertions';
 import * as z from 'zod';
+import { getAudit } from '../../lambdas/archive/http/audit-route.ts';
 import { JOB_ROUTES } from '../../lambdas/jobs/http/job-routes.ts';
 import { ORDER_ROUTES } from '../../lambdas/orders/http/order-routes.ts';
 import { PAYMENT_ROUTES } from '../../lambdas/payments/http/payment-routes.ts';
@@ -238,6 +239,7 @@ describe('the API', () => {
       '/v1/events/{proxy+}': 'EventsApi',
       '/v1/reports/{proxy+}': 'EventsApi',
       '/v1/admin/{proxy+}': 'ReconcilingApi',
+      '/v1/admin/audit': 'AuditApi',
       '/v1/admin/jobs': 'JobsApi',
       '/v1/admin/jobs/{proxy+}': 'JobsApi',
       '/v1/webhook_endpoints': 'WebhooksApi',
@@ -251,6 +253,7 @@ describe('the API', () => {
     ['Orders', [...ORDER_ROUTES, getOrders]],
     ['EventsApi', EVENT_ROUTES],
     ['ReconcilingApi', LEDGER_ROUTES],
+    ['AuditApi', [getAudit]],
     ['JobsApi', JOB_ROUTES],
     ['WebhooksApi', WEBHOOK_ROUTES],
   ])('sends each route of %s to that function', (owner, routes) => {

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { PutCommand } from '@aws-sdk/lib-dynamodb';
+import type { AuditRouteTools } from '../../lambdas/archive/http/audit-route.ts';
 import type { CallbacksApiTools } from '../../lambdas/callbacks/callbacks-api.ts';
 import { fileOf } from '../../lambdas/exports/domain/data-export.ts';
 import type { ExportsTools } from '../../lambdas/exports/http/export-routes.ts';
@@ -78,6 +79,7 @@ export type ApiWorldTools = TenantApiTools &
   ListOrdersTools &
   LedgerTools &
   AdminTools &
+  AuditRouteTools &
   JobsApiTools &
   ReadEventTools &
   WebhookApiTools &
@@ -93,6 +95,11 @@ const FUNCTIONS: readonly (readonly [RegExp, (tools: ApiWorldTools) => Promise<H
     /^\/callbacks/,
     async ({ callbacks, ...tools }) =>
       (await import('../../lambdas/callbacks/callbacks-api.ts')).callbacksApi({ ...tools, ...callbacks }),
+  ],
+  [
+    /^\/v1\/admin\/audit/,
+    async (tools) =>
+      operatorApi([(await import('../../lambdas/archive/http/audit-route.ts')).getAudit], tools, tools.identify),
   ],
   [/^\/v1\/admin\/jobs/, async (tools) => (await import('../../lambdas/jobs/http/job-routes.ts')).jobsApi(tools)],
   [
@@ -433,6 +440,7 @@ export class Api<Of extends World = World> {
         (await import('../../lambdas/jobs/job-credential.ts')).verifyJobCredential(this.credentials, token, path),
       webhooks: world.store.webhooks,
       listed: [],
+      archive: undefined,
       exports,
       // A writer that has ended when the request is answered.
       wake: async (key) => void (await writeExport(writer, key, Infinity)),

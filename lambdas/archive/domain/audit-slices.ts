@@ -1,4 +1,4 @@
-import type { Bounds } from './judge-chain.ts';
+import type { Slice, VerifiedKind } from './verification.ts';
 
 const HOUR_MS = 60 * 60_000;
 const DAY_MS = 24 * HOUR_MS;
@@ -9,7 +9,7 @@ const HOURS_OF_MONTH = 28 * 24;
 
 /**
  * What the auditor verifies in this hour: at night the day before, and in each hour of a month another part of everything before the month.
- * It follows from the time alone, so nothing is remembered between two runs.
+ * It follows from the time alone, so no run depends on another one.
  *
  *   first row                     month begins        night      now
  *   |--------|--------| … |--------|----------|----------|--------|
@@ -17,14 +17,35 @@ const HOURS_OF_MONTH = 28 * 24;
  *
  * @param firstMs when the archive begins
  */
-export function slicesOf(nowMs: number, firstMs: number): readonly Bounds[] {
+export function slicesOf(nowMs: number, firstMs: number): readonly Slice[] {
   const now = new Date(nowMs);
   const todayMs = Math.floor(nowMs / DAY_MS) * DAY_MS;
   const monthMs = Date.UTC(now.getUTCFullYear(), now.getUTCMonth(), 1);
-  const night = now.getUTCHours() === NIGHT_HOUR ? [{ fromMs: todayMs - DAY_MS, untilMs: todayMs }] : [];
+  const day = { kind: 'day', fromMs: todayMs - DAY_MS, untilMs: todayMs } as const;
+  const night = now.getUTCHours() === NIGHT_HOUR ? [day] : [];
   // A part shorter than a day would read almost the same objects as a day.
   const sizeMs = Math.max(DAY_MS, Math.ceil((monthMs - firstMs) / HOURS_OF_MONTH));
   const fromMs = firstMs + Math.floor((nowMs - monthMs) / HOUR_MS) * sizeMs;
-  const part = fromMs < monthMs ? [{ fromMs, untilMs: Math.min(fromMs + sizeMs, monthMs) }] : [];
-  return [...night, ...part];
+  const part = { kind: 'part', fromMs, untilMs: Math.min(fromMs + sizeMs, monthMs) } as const;
+  return [...night, ...(fromMs < monthMs ? [part] : [])];
+}
+
+/** Nothing is due less often than each day, and the parts of a short archive are due at the beginning of each month. */
+const LOOKED_BACK = 32 * 24;
+
+/**
+ * The last hour in which this was due, and whose run has ended: it begins five minutes after the hour, and its last repetition ends in it.
+ *
+ * @param firstMs when the archive begins
+ * @param sinceMs when the auditor first ran
+ * @returns undefined when it has not been due yet
+ */
+export function lastDueMs(kind: VerifiedKind, nowMs: number, firstMs: number, sinceMs: number): number | undefined {
+  const thisHourMs = Math.floor(nowMs / HOUR_MS) * HOUR_MS;
+  for (let back = 1; back <= LOOKED_BACK; back += 1) {
+    const dueMs = thisHourMs - back * HOUR_MS;
+    if (dueMs < sinceMs) return undefined;
+    if (slicesOf(dueMs, firstMs).some((slice) => slice.kind === kind)) return dueMs;
+  }
+  return undefined;
 }

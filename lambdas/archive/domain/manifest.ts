@@ -12,11 +12,17 @@ export const MANIFEST_VERSION = 1;
 const HOUR_MS = 60 * 60_000;
 /** Digits of a number, so that names ascend with numbers. An hour each, they last for ever. */
 const DIGITS = 8;
-export const MANIFEST_NAME = new RegExp(`^${MANIFESTS_PREFIX}(?<number>\\d{${DIGITS}})\\.json$`);
+const MANIFEST_NAME = new RegExp(`^${MANIFESTS_PREFIX}(?<number>\\d{${DIGITS}})\\.json$`);
 
 /** The name comes from the number alone: S3 stores one object of a name, so of two writers one has the number. */
 export function manifestName(number: number): string {
   return `${MANIFESTS_PREFIX}${String(number).padStart(DIGITS, '0')}.json`;
+}
+
+/** @returns undefined for a name that no manifest has */
+export function numberOfManifest(name: string): number | undefined {
+  const { number } = MANIFEST_NAME.exec(name)?.groups ?? {};
+  return number === undefined ? undefined : Number(number);
 }
 
 /** One line of an object, as a manifest names it. */

@@ -4,12 +4,12 @@ import { type ArchiveObject, LINES_PREFIX } from '../domain/archive-object.ts';
 import {
   type LineMark,
   type ListedObject,
-  MANIFEST_NAME,
   MANIFEST_VERSION,
   MANIFESTS_PREFIX,
   type Manifest,
   manifestName,
   manifestText,
+  numberOfManifest,
 } from '../domain/manifest.ts';
 import type { ArchiveObjects } from '../use/archive-lines.ts';
 import type { Manifests, ReadManifest } from '../use/manifests.ts';
@@ -51,28 +51,33 @@ export class StoredManifests implements Manifests {
     this.#objects = objects;
   }
 
-  /** Looks for the last number with few requests: S3 lists names in ascending order only. */
+  /**
+   * Looks for the last number with few requests, because S3 lists names in ascending order only: in steps that double until none is later,
+   * and then in steps that are halved.
+   */
   async newest(): Promise<ReadManifest | undefined> {
     let last = await this.#firstAfter(0);
+    let isFarther = true;
     for (let step = 1; last !== undefined; ) {
       const next: number | undefined = await this.#firstAfter(last + step - 1);
       if (next === undefined && step === 1) return this.read(last);
+      isFarther &&= next !== undefined;
       last = next ?? last;
-      step = next === undefined ? 1 : 2 * step;
+      step = isFarther ? 2 * step : Math.max(1, step / 2);
     }
     return undefined;
   }
 
   async #firstAfter(number: number): Promise<number | undefined> {
     const names = await this.#objects.names(MANIFESTS_PREFIX, manifestName(number), A_FEW);
-    return names.map(numberOf).find((each) => each !== undefined);
+    return names.map(numberOfManifest).find((each) => each !== undefined);
   }
 
   async after(object: string, most: number): Promise<readonly ReadManifest[]> {
     const names = await this.#objects.names(MANIFESTS_PREFIX, object, most);
     return Promise.all(
       names.map(async (name) => {
-        const number = numberOf(name);
+        const number = numberOfManifest(name);
         const because = number === undefined ? 'its name is not that of a manifest' : 'the object was removed';
         const read = number === undefined ? undefined : await this.read(number);
         return read ?? { kind: 'unreadable', object: name, because };
@@ -122,12 +127,6 @@ function readManifest(text: string, number: number): Manifest {
   // One manifest has one text, so no byte of it can be changed.
   if (manifestText(systemDigest, manifest) !== text) throw new Error('its text is not the one that is written');
   return manifest;
-}
-
-/** @returns undefined for a name that no manifest has */
-function numberOf(name: string): number | undefined {
-  const { number } = MANIFEST_NAME.exec(name)?.groups ?? {};
-  return number === undefined ? undefined : Number(number);
 }
 
 /** @returns undefined for a line that cannot be read: whoever reads the object names it */

@@ -1,8 +1,11 @@
+import type { Clock } from '../../kernel/world.ts';
 import { positionAt, type RecentOutcomes, timeOf } from '../../payments/use/transition-reader.ts';
 import { LINES_PREFIX } from '../domain/archive-object.ts';
 import type { Bounds } from '../domain/judge-chain.ts';
 import { hourOfName } from '../domain/manifest.ts';
+import type { AuditCounts, AuditFinding, Slice, Verification } from '../domain/verification.ts';
 import type { LedgerRows } from './ledger-rows.ts';
+import type { Verifications } from './verifications.ts';
 import { type VerifyManifestsTools, verifyManifests } from './verify-manifests.ts';
 import { type ArchiveLines, type RowParts, verifyRows } from './verify-rows.ts';
 
@@ -15,8 +18,6 @@ export interface AuditTools extends VerifyManifestsTools {
   readonly bucket: (bounds: Bounds) => Promise<readonly AuditFinding[]>;
 }
 
-export type AuditFinding = { readonly kind: string };
-
 /** A row is in the archive after its batching window, at most five minutes, and the time of a batch. */
 export const ARCHIVED_WITHIN_MS = 30 * 60_000;
 
@@ -25,7 +26,7 @@ export async function auditBetween(
   tools: AuditTools,
   bounds: Bounds,
   nowMs: number,
-): Promise<{ readonly lines: number; readonly findings: readonly AuditFinding[]; readonly further: number }> {
+): Promise<{ readonly counts: AuditCounts; readonly findings: readonly AuditFinding[]; readonly further: number }> {
   const parts = tools.parts();
   try {
     const { archive } = tools;
@@ -36,10 +37,58 @@ export async function auditBetween(
     });
     const listed = await verifyManifests(tools, bounds, nowMs);
     const found = [...(await tools.bucket(bounds)), ...listed.findings, ...findings];
-    return { lines: counts.lines, findings: found, further };
+    const { manifests, objects } = listed;
+    return { counts: { ...counts, manifests, objects }, findings: found, further };
   } finally {
     parts.close();
   }
+}
+
+/** Findings that are named in the record of a verification. `payonce verify` names all. */
+const MOST_NAMED = 20;
+/** Characters of the reason why one failed. */
+const LONGEST_REASON = 500;
+
+export interface RecordTools {
+  readonly verifications: Pick<Verifications, 'write'>;
+  readonly clock: Pick<Clock, 'nowMs'>;
+  /** Tells of a verification that has a result, before it is recorded: the alarm does not depend on the record. */
+  readonly tell: (verification: Verification) => void;
+}
+
+/**
+ * Verifies everything of a time, and records how it ended.
+ *
+ * @throws the error of a verification that failed, which is recorded too
+ */
+export async function auditAndRecord(
+  tools: AuditTools,
+  { verifications, clock, tell }: RecordTools,
+  { kind, fromMs, untilMs }: Slice,
+): Promise<void> {
+  const beganMs = clock.nowMs();
+  // Nothing later than now is there.
+  const slice = { kind, fromMs: Math.min(fromMs, beganMs), untilMs: Math.min(untilMs, beganMs) };
+  const ended = (result: Pick<Verification, 'verdict' | 'found' | 'first' | 'counts' | 'because'>): Verification => ({
+    ...slice,
+    beganMs,
+    endedMs: clock.nowMs(),
+    ...result,
+  });
+  let verification: Verification;
+  try {
+    const { counts, findings, further } = await auditBetween(tools, slice, beganMs);
+    const found = findings.length + further;
+    const verdict = found === 0 ? 'holds' : 'differs';
+    verification = ended({ verdict, counts, found, first: findings.slice(0, MOST_NAMED) });
+  } catch (error) {
+    const because = String(error).slice(0, LONGEST_REASON);
+    // Storage that is away fails both. The first error says more.
+    await verifications.write(ended({ verdict: 'failed', found: 0, first: [], because })).catch(() => undefined);
+    throw error;
+  }
+  tell(verification);
+  await verifications.write(verification);
 }
 
 /** When the archive begins: the hour of its first object. @returns undefined when it is empty */

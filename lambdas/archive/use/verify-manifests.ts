@@ -5,11 +5,11 @@ import {
   hashedText,
   isListedBy,
   listedFromMs,
-  MANIFEST_NAME,
   MANIFESTS_PREFIX,
   type Manifest,
   manifestHash,
   manifestName,
+  numberOfManifest,
   previousOf,
 } from '../domain/manifest.ts';
 import { beginOf, goOnAfter, isOfTime } from '../domain/object-times.ts';
@@ -47,7 +47,7 @@ export interface VerifiedManifests {
 const PAGE = 16;
 const NAMES = 1_000;
 /** An hourly run may be delayed by an hour, and one may fail. */
-const LATE_MS = 3 * 60 * 60_000;
+export const MANIFESTS_LATE_MS = 3 * 60 * 60_000;
 
 /**
  * Checks that no manifest was changed, removed or cut off, and that the objects which they list are those that are there.
@@ -64,13 +64,14 @@ export async function verifyManifests(
   if (newest === undefined && findings.length === 0) {
     const [first] = await tools.manifests.objectsAfter(LINES_PREFIX, 1);
     // An archive whose first hour has not ended has no manifest.
-    if (first === undefined || listedFromMs(first) > nowMs - LATE_MS) return { manifests: 0, objects: 0, findings };
+    if (first === undefined || listedFromMs(first) > nowMs - MANIFESTS_LATE_MS)
+      return { manifests: 0, objects: 0, findings };
     return { manifests: 0, objects: 0, findings: [{ kind: 'manifest_missing', object: manifestName(1) }] };
   }
   // Objects of a manifest that is not there are not named, too.
   const unlistedBefore = findings.length === 0 ? newest : undefined;
   const compared = await compareObjects(tools.manifests, listed, unlistedBefore, bounds);
-  if (newest !== undefined && newest.atMs < nowMs - LATE_MS)
+  if (newest !== undefined && newest.atMs < nowMs - MANIFESTS_LATE_MS)
     findings.push({
       kind: 'manifests_end',
       object: manifestName(newest.number),
@@ -99,10 +100,10 @@ async function readManifests(tools: VerifyManifestsTools, bounds: Bounds) {
     for (const each of page) {
       const found = judge(tools, each, expected);
       findings.push(...found);
-      const { number } = MANIFEST_NAME.exec(each.object)?.groups ?? {};
+      const number = numberOfManifest(each.object);
       if (number === undefined) continue;
       const holds = found.every(({ kind }) => kind === 'manifest_missing');
-      expected = each.kind === 'read' && holds ? expectedAfter(each.manifest) : { number: Number(number) + 1 };
+      expected = each.kind === 'read' && holds ? expectedAfter(each.manifest) : { number: number + 1 };
       // What a manifest that was tampered with says counts for nothing.
       if (each.kind !== 'read' || !holds) continue;
       newest = each.manifest;

@@ -1,0 +1,86 @@
+import { type Call, found, type Handled, refusal } from '../../http/authenticated-api.ts';
+import type { OperatorRoute } from '../../http/operator-api.ts';
+import { emptyQuery, validateQuery } from '../../http/validate.ts';
+import type { Clock } from '../../kernel/world.ts';
+import type { Operator } from '../../tenants/operators.ts';
+import type { Verification } from '../domain/verification.ts';
+import { type Audit, type LastVerified, type ReadableArchive, readAudit } from '../use/read-audit.ts';
+
+export interface AuditRouteTools {
+  /** Undefined when the deployment has no archive. */
+  readonly archive: ReadableArchive | undefined;
+  readonly clock: Pick<Clock, 'nowMs'>;
+}
+
+/** What the auditor verified last, and the newest manifests. */
+export const getAudit: OperatorRoute<AuditRouteTools> = {
+  method: 'GET',
+  path: '/v1/admin/audit',
+  role: 'viewer',
+  handle: showAudit,
+};
+
+async function showAudit({ tools, request }: Call<AuditRouteTools, Operator>): Promise<Handled> {
+  const query = validateQuery(emptyQuery, request.query);
+  if (query.kind === 'refused') return refusal(query.problem, request);
+  const { archive, clock } = tools;
+  const audit = archive === undefined ? NOTHING : await readAudit(archive, clock.nowMs());
+  return found({
+    object: 'audit',
+    archive: archive?.bucket ?? null,
+    verified: audit.verified.map(verifiedObject),
+    manifests_overdue: audit.areManifestsOverdue,
+    manifests: audit.manifests.map(manifestObject),
+  });
+}
+
+const NOTHING: Audit = { verified: [], manifests: [], areManifestsOverdue: false };
+
+const seconds = (ms: number): number => Math.floor(ms / 1000);
+
+function verifiedObject({ kind, dueMs, isOverdue, verifications, unreadable }: LastVerified) {
+  return {
+    kind,
+    due: dueMs === undefined ? null : seconds(dueMs),
+    overdue: isOverdue,
+    unreadable,
+    verifications: verifications.map(verificationObject),
+  };
+}
+
+function verificationObject({ counts, because, ...verification }: Verification) {
+  const { rows = null, lines = null, objects = null, manifests = null } = counts ?? {};
+  return {
+    object: 'verification',
+    from: seconds(verification.fromMs),
+    to: Math.ceil(verification.untilMs / 1000),
+    began: seconds(verification.beganMs),
+    ended: seconds(verification.endedMs),
+    verdict: verification.verdict,
+    failure: because ?? null,
+    rows,
+    lines,
+    objects,
+    manifests,
+    findings: verification.found,
+    first_findings: verification.first,
+  };
+}
+
+function manifestObject(read: Audit['manifests'][number]) {
+  const { number } = read;
+  const absent = { created: null, objects: null, lines: null, hash: null, previous: null, signed: null };
+  if (read.kind === 'unreadable') return { object: 'manifest', number, ...absent, failure: read.because };
+  const { atMs, objects, hash, previous, signature } = read.manifest;
+  return {
+    object: 'manifest',
+    number,
+    created: seconds(atMs),
+    objects: objects.length,
+    lines: objects.reduce((sum, { lines }) => sum + lines, 0),
+    hash,
+    previous,
+    signed: signature !== undefined,
+    failure: null,
+  };
+}

@@ -1,0 +1,77 @@
+import * as z from 'zod';
+import { systemDigest } from '../../kernel/platform/platform.ts';
+import {
+  isNamedAsHolding,
+  VERIFICATION_VERSION,
+  VERIFICATIONS_PREFIX,
+  VERIFIED,
+  type Verification,
+  type VerifiedKind,
+  verificationName,
+  verificationObject,
+} from '../domain/verification.ts';
+import type { ArchiveObjects } from '../use/archive-lines.ts';
+import type { StoredObjects } from '../use/stored-objects.ts';
+import type { RecordedVerifications, Verifications } from '../use/verifications.ts';
+
+const count = z.int().min(0);
+const stored = z
+  .strictObject({
+    v: z.literal(VERIFICATION_VERSION),
+    kind: z.enum(VERIFIED),
+    beganMs: count,
+    endedMs: count,
+    fromMs: count,
+    untilMs: count,
+    verdict: z.enum(['holds', 'differs', 'failed']),
+    counts: z
+      .strictObject({ rows: count, lines: count, chains: count, objects: count, manifests: count })
+      .exactOptional(),
+    found: count,
+    first: z.array(z.looseObject({ kind: z.string() })),
+    because: z.string().exactOptional(),
+  })
+  .transform(({ v: _version, ...verification }) => verification);
+
+/** Names in a page of S3. Of the parts, some 40 days. */
+const NAMES = 1_000;
+
+/** The records among the objects of the archive. */
+export class StoredVerifications implements Verifications {
+  readonly #reader: StoredObjects;
+  readonly #writer: ArchiveObjects | undefined;
+
+  /** @param writer absent for a reader */
+  constructor(reader: StoredObjects, writer?: ArchiveObjects) {
+    this.#reader = reader;
+    this.#writer = writer;
+  }
+
+  async write(verification: Verification): Promise<void> {
+    if (this.#writer === undefined) throw new Error('these records can only be read');
+    // One that is there has the same content.
+    await this.#writer.put(verificationObject(systemDigest, verification));
+  }
+
+  async newest(kind: VerifiedKind, most: number): Promise<RecordedVerifications> {
+    const prefix = `${VERIFICATIONS_PREFIX}${kind}/`;
+    const names = await this.#reader.names(prefix, prefix, NAMES);
+    const earlier = names.slice(most).filter((name) => !isNamedAsHolding(name));
+    const wanted = [...names.slice(0, most), ...earlier.slice(0, most)];
+    const read = await Promise.all(wanted.map((name) => this.#read(name)));
+    const verifications = read.filter((each) => each !== undefined);
+    return { verifications, unreadable: read.length - verifications.length };
+  }
+
+  /** @returns undefined for what the auditor did not write: its name is not that of its content */
+  async #read(name: string): Promise<Verification | undefined> {
+    try {
+      const text = (await this.#reader.text(name)) ?? '';
+      const verification = stored.parse(JSON.parse(text));
+      return verificationName(verification, systemDigest.sha256(text)) === name ? verification : undefined;
+    } catch (error) {
+      if (error instanceof SyntaxError || error instanceof z.ZodError) return undefined;
+      throw error;
+    }
+  }
+}

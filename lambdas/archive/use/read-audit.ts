@@ -1,0 +1,69 @@
+import { lastDueMs } from '../domain/audit-slices.ts';
+import { MANIFESTS_PREFIX, manifestName, numberOfManifest } from '../domain/manifest.ts';
+import { VERIFIED, type VerifiedKind } from '../domain/verification.ts';
+import { firstHourMs } from './audit-archive.ts';
+import type { Manifests, ReadManifest } from './manifests.ts';
+import type { RecordedVerifications, Verifications } from './verifications.ts';
+import { MANIFESTS_LATE_MS } from './verify-manifests.ts';
+
+/** What an archive has, for readers. */
+export interface ReadableArchive {
+  readonly bucket: string;
+  readonly manifests: Manifests;
+  readonly verifications: Verifications;
+}
+
+/** The newest verifications of one kind. */
+export interface LastVerified extends RecordedVerifications {
+  readonly kind: VerifiedKind;
+  /** The last hour in which one was due. Unix milliseconds. Undefined when none has been due yet. */
+  readonly dueMs: number | undefined;
+  /** None has ended since it was due. */
+  readonly isOverdue: boolean;
+}
+
+export interface Audit {
+  readonly verified: readonly LastVerified[];
+  /** Newest first. */
+  readonly manifests: readonly (ReadManifest & { readonly number: number })[];
+  /** The newest manifest is older than it may be. */
+  readonly areManifestsOverdue: boolean;
+}
+
+/** How many of each are read: two weeks of nights, a day of parts. */
+const MOST: Readonly<Record<VerifiedKind, number>> = { day: 14, part: 24, asked: 5 };
+const MANIFESTS = 24;
+
+/** Reads what the auditor wrote last, and judges whether it is as new as it should be. */
+export async function readAudit({ manifests, verifications }: ReadableArchive, nowMs: number): Promise<Audit> {
+  const [newest, [first], firstMs] = await Promise.all([
+    manifests.newest(),
+    manifests.after(MANIFESTS_PREFIX, 1),
+    firstHourMs({ manifests }),
+  ]);
+  // The auditor was not there before its first manifest, unless somebody tampered with that.
+  const sinceMs = first?.kind === 'read' ? first.manifest.atMs : 0;
+  const isBegun = firstMs !== undefined && first !== undefined;
+  const verified = await Promise.all(
+    VERIFIED.map(async (kind): Promise<LastVerified> => {
+      const recorded = await verifications.newest(kind, MOST[kind]);
+      const dueMs = isBegun ? lastDueMs(kind, nowMs, firstMs, sinceMs) : undefined;
+      const endedMs = recorded.verifications[0]?.endedMs ?? 0;
+      return { kind, ...recorded, dueMs, isOverdue: dueMs !== undefined && endedMs < dueMs };
+    }),
+  );
+  const lastMs = newest?.kind === 'read' ? newest.manifest.atMs : firstMs;
+  const areManifestsOverdue = lastMs !== undefined && lastMs < nowMs - MANIFESTS_LATE_MS;
+  return { verified, manifests: await endingWith(manifests, newest), areManifestsOverdue };
+}
+
+async function endingWith(manifests: Manifests, newest: ReadManifest | undefined): Promise<Audit['manifests']> {
+  const last = newest === undefined ? 0 : (numberOfManifest(newest.object) ?? 0);
+  const numbers = Array.from({ length: Math.min(last, MANIFESTS) }, (_, index) => last - index);
+  return Promise.all(
+    numbers.map(async (number) => {
+      const read = await manifests.read(number);
+      return { number, ...(read ?? { kind: 'unreadable', object: manifestName(number), because: 'it is missing' }) };
+    }),
+  );
+}
