@@ -2,6 +2,7 @@ import { render } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import type { Api } from './api.ts';
 import { Session } from './parts.tsx';
+import { Audit } from './screens/audit.tsx';
 import { Books } from './screens/books.tsx';
 import { Exports } from './screens/exports.tsx';
 import { Inspector, Operation } from './screens/inspector.tsx';
@@ -29,6 +30,7 @@ const SCREENS = [
   ['keys', 'Keys', Keys],
   ['tenants', 'Tenants', Tenants],
   ['activity', 'Activity', Activity],
+  ['audit', 'Audit', Audit],
 ] as const;
 
 function screenOf(hash: string) {

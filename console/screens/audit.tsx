@@ -1,0 +1,142 @@
+import type { Schemas } from '../api.ts';
+import { Fact, Loaded, Table, useRead } from '../parts.tsx';
+import { time } from '../show.ts';
+
+type Verified = Schemas['Verified'];
+type Verification = Schemas['Verification'];
+type Manifest = Schemas['Manifest'];
+
+const KINDS: Readonly<Record<Verified['kind'], { readonly title: string; readonly none: string }>> = {
+  day: { title: 'Each night, the day before', none: 'No day was verified yet.' },
+  part: { title: 'Each hour, a part of everything before the month', none: 'No part was verified yet.' },
+  asked: { title: 'At other times', none: 'No operator started a verification of the auditor.' },
+};
+const VERDICTS = { holds: 'holds', differs: 'does not hold', failed: 'failed' } as const;
+
+/** What the auditor verified last, and the newest manifests. */
+export function Audit() {
+  const read = useRead<Schemas['Audit']>('/v1/admin/audit');
+  return (
+    <>
+      <h1>Audit</h1>
+      <Loaded of={read}>{(audit) => (audit.archive === null ? <Off /> : <Archive audit={audit} />)}</Loaded>
+    </>
+  );
+}
+
+function Off() {
+  return (
+    <p>
+      This deployment has no archive (setting <code>archive</code>), so nothing is verified by itself. The command{' '}
+      <code>payonce verify</code> verifies the chains of the Ledger.
+    </p>
+  );
+}
+
+function Archive({
+  audit: { archive, verified, manifests, manifests_overdue: isOld },
+}: {
+  readonly audit: Schemas['Audit'];
+}) {
+  return (
+    <>
+      <p>
+        The Ledger against its archive, in both directions. The auditor names the first findings; the command{' '}
+        <code>payonce verify</code> of the same time names all.
+      </p>
+      <dl class="facts">
+        <Fact name="Bucket of the archive" value={archive} />
+        {verified.map((each) => (
+          <Fact key={each.kind} name={KINDS[each.kind].title} value={<LastOne of={each} />} />
+        ))}
+      </dl>
+      {verified.map((each) => (
+        <OfKind key={each.kind} of={each} />
+      ))}
+      <h2>Manifests</h2>
+      {isOld && <p class="trouble">No manifest was written for three hours.</p>}
+      <Table<Manifest>
+        label="Manifests"
+        rows={manifests}
+        none="No manifest was written yet."
+        columns={[
+          { title: 'Number', isNumber: true, of: ({ number }) => number },
+          {
+            title: 'Created',
+            of: ({ created, failure }) => (failure === null ? time(created) : <Bad text={failure} />),
+          },
+          { title: 'Objects', isNumber: true, of: ({ objects }) => objects ?? '–' },
+          { title: 'Lines', isNumber: true, of: ({ lines }) => lines ?? '–' },
+          { title: 'Signed', of: ({ signed }) => (signed === null ? '–' : signed ? 'yes' : 'no') },
+          { title: 'Hash', of: ({ hash }) => <code>{hash ?? '–'}</code> },
+          { title: 'Previous', of: ({ previous }) => <code>{previous ?? '–'}</code> },
+        ]}
+      />
+    </>
+  );
+}
+
+/** The verdict of the last one, as of now. */
+function LastOne({ of: { verifications, overdue, due } }: { readonly of: Verified }) {
+  if (overdue) return <Bad text={`overdue since ${time(due)}`} />;
+  const [last] = verifications;
+  return last === undefined ? <>none yet</> : <Verdict of={last} />;
+}
+
+function Verdict({ of: { verdict } }: { readonly of: Verification }) {
+  return verdict === 'holds' ? <>{VERDICTS.holds}</> : <Bad text={VERDICTS[verdict]} />;
+}
+
+function Bad({ text }: { readonly text: string }) {
+  return <span class="trouble">{text}</span>;
+}
+
+function OfKind({ of: { kind, due, overdue, unreadable, verifications } }: { readonly of: Verified }) {
+  const { title, none } = KINDS[kind];
+  return (
+    <>
+      <h2>{title}</h2>
+      {overdue && <p class="trouble">One was due at {time(due)}, and none has ended since.</p>}
+      {unreadable > 0 && <p class="trouble">{unreadable} records are not those of the auditor.</p>}
+      <Table<Verification>
+        label={title}
+        rows={verifications}
+        none={none}
+        columns={[
+          { title: 'From', of: ({ from }) => time(from) },
+          { title: 'To', of: ({ to }) => time(to) },
+          { title: 'Verdict', of: (row) => <Verdict of={row} /> },
+          { title: 'Ended', of: ({ ended }) => time(ended) },
+          { title: 'Rows', isNumber: true, of: ({ rows }) => rows ?? '–' },
+          { title: 'Lines', isNumber: true, of: ({ lines }) => lines ?? '–' },
+          { title: 'Objects', isNumber: true, of: ({ objects }) => objects ?? '–' },
+          { title: 'Findings', isNumber: true, of: ({ findings, failure }) => (failure === null ? findings : '–') },
+          { title: 'What does not hold', of: (row) => <Findings of={row} /> },
+          { title: 'Command', of: ({ from, to }) => <code>{`payonce verify --from ${from} --to ${to}`}</code> },
+        ]}
+      />
+    </>
+  );
+}
+
+function Findings({ of: { failure, findings, first_findings: first } }: { readonly of: Verification }) {
+  if (failure !== null) return <>{failure}</>;
+  if (findings === 0) return <>–</>;
+  return (
+    <>
+      {first.map((finding) => (
+        <div key={JSON.stringify(finding)}>
+          <code>{lineOf(finding)}</code>
+        </div>
+      ))}
+      {findings > first.length && <div>and {findings - first.length} more</div>}
+    </>
+  );
+}
+
+function lineOf({ kind, ...fields }: Verification['first_findings'][number]): string {
+  const told = Object.entries(fields).map(
+    ([name, value]) => `${name}=${typeof value === 'string' ? value : JSON.stringify(value)}`,
+  );
+  return [kind, ...told].join(' ');
+}

@@ -1,0 +1,61 @@
+import { expect, test } from '@jest/globals';
+import { AuditedArchive, auditedArchive } from '../archive/audited-archive.ts';
+import { Api } from '../world/api.ts';
+import { accessible, describeConsole } from './console-in-browser.ts';
+
+const VIEWER_KEY = 'ok_viewerviewerviewerviewer';
+const SCRIPT = '<img src=x onerror=alert(1)>';
+const NIGHT = 'Each night, the day before';
+const OVERDUE = 'overdue since 2026-03-02T02:00:00Z';
+
+describeConsole('what was verified, in a browser', (shown) => {
+  async function opened(archive?: AuditedArchive, laterMs = 0) {
+    shown.api = new Api({ archive });
+    shown.api.clock.advance(laterMs);
+    shown.api.registerOperator(VIEWER_KEY, { operator: 'Vera Example', role: 'viewer' });
+    const page = await shown.signedIn(VIEWER_KEY);
+    await page.getByRole('link', { name: 'Audit', exact: true }).click();
+    await page.getByRole('heading', { name: 'Audit', level: 1 }).waitFor();
+    return page;
+  }
+
+  test('is shown to a viewer with its verdict, its findings as text, the command, and the manifests', async () => {
+    const page = await opened(await auditedArchive({ kind: 'line_unreadable', object: 'ledger/1', because: SCRIPT }));
+    const nights = page.getByRole('region', { name: NIGHT }).getByRole('row');
+    await nights.nth(1).getByRole('cell', { name: 'holds', exact: true }).waitFor();
+    await nights.nth(2).getByText('does not hold').waitFor();
+    await nights.nth(2).getByText(`line_unreadable object=ledger/1 because=${SCRIPT}`).waitFor();
+    // The day before the first night, in Unix seconds.
+    await nights.nth(2).getByText('payonce verify --from 1772150400 --to 1772236800').waitFor();
+    expect(await page.getByRole('region', { name: 'Each hour' }).getByRole('row').count()).toBe(4);
+    await page.getByRole('region', { name: 'At other times' }).getByText('the archive gave no answer').waitFor();
+    const manifests = page.getByRole('region', { name: 'Manifests' }).getByRole('row');
+    expect(await manifests.count()).toBe(4);
+    const [newest, before] = await Promise.all(
+      [1, 2].map((row) => manifests.nth(row).locator('code').allTextContents()),
+    );
+    expect(newest?.[1]).toBe(before?.[0]);
+    await page.setViewportSize({ width: 390, height: 800 });
+    expect(await page.evaluate('document.documentElement.scrollWidth <= innerWidth')).toBe(true);
+    await accessible(page);
+    expect(shown.written).toEqual([]);
+    expect(shown.violations).toEqual([]);
+  });
+
+  test('is told as overdue, and as nothing yet in an archive that is new', async () => {
+    const overdue = await opened(await auditedArchive({ kind: 'row_missing' }), 24 * 3_600_000);
+    await overdue.getByText(OVERDUE).waitFor();
+    await overdue.getByText('No manifest was written for three hours.').waitFor();
+    await accessible(overdue);
+    const empty = await opened(new AuditedArchive());
+    for (const none of ['No day was verified yet.', 'No part was verified yet.', 'No manifest was written yet.'])
+      await empty.getByText(none).waitFor();
+    expect(await empty.getByText('overdue').count()).toBe(0);
+  });
+
+  test('is nothing without an archive, and the screen says so', async () => {
+    const page = await opened();
+    await page.getByText('This deployment has no archive').waitFor();
+    expect(await page.getByRole('table').count()).toBe(0);
+  });
+});
