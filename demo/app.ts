@@ -1,10 +1,11 @@
 import { App } from 'aws-cdk-lib';
+import { BUNDLED_CONTEXT } from '../lib/lambda-code.ts';
 import { SandboxStack } from '../lib/sandbox-stack.ts';
 import { readSettings } from '../lib/settings.ts';
 import { BUS_CONTEXT, DemoStackName, SHOP_CALLBACK_PARAMETER } from './contract.ts';
 import { DemoStack } from './demo-stack.ts';
 
-const app = new App();
+const app = new App({ context: { [BUNDLED_CONTEXT]: ['sandbox-processor'] } });
 const eventBusName: unknown = app.node.tryGetContext(BUS_CONTEXT);
 if (typeof eventBusName !== 'string') throw new Error(`the context value ${BUS_CONTEXT} is not set`);
 const settings = readSettings(app.node);

@@ -76,6 +76,7 @@ export async function deployDemo(
 
 /** Timeout of a deletion. Seconds. */
 const REMOVED_WITHIN_SECONDS = 60;
+const DELETION_LOOK_SECONDS = 0.1;
 
 /** Deletes the stacks of the demonstration. A running Payonce stays. */
 export async function removeDemo({ awsEndpoint: endpoint, region }: LocalAws): Promise<void> {
@@ -84,7 +85,12 @@ export async function removeDemo({ awsEndpoint: endpoint, region }: LocalAws): P
   // The processor's stack imports from the other one, so it is deleted first.
   for (const name of [DemoStackName.processor, DemoStackName.demo]) {
     await client.send(new DeleteStackCommand({ StackName: name }));
-    const patience = { client, maxWaitTime: REMOVED_WITHIN_SECONDS, minDelay: 1, maxDelay: 1 };
+    const patience = {
+      client,
+      maxWaitTime: REMOVED_WITHIN_SECONDS,
+      minDelay: DELETION_LOOK_SECONDS,
+      maxDelay: DELETION_LOOK_SECONDS,
+    };
     await waitUntilStackDeleteComplete(patience, { StackName: name });
   }
   await new SSMClient(config).send(new DeleteParameterCommand({ Name: SHOP_CALLBACK_PARAMETER }));

@@ -69,6 +69,9 @@ const OPTIONS = {
   logLevel: 'error',
 } as const satisfies BuildOptions;
 
+/** CDK context of an app that deploys only some functions: their names, so that no others are bundled. @default all functions */
+export const BUNDLED_CONTEXT = 'payonce-bundle:functions';
+
 let bundled = false;
 
 /**
@@ -87,17 +90,22 @@ export function lambdaCode(node: Node, name: string): Code {
   if (Array.isArray(stacks) && stacks.length === 0) return Code.fromInline('// not bundled');
   if (isPackaged) return Code.fromAsset(join(PACKAGED, name));
   if (!bundled) {
-    bundle(OUTPUT);
+    const some: unknown = node.tryGetContext(BUNDLED_CONTEXT);
+    bundle(OUTPUT, Array.isArray(some) ? some : names);
     process.once('exit', () => rmSync(OUTPUT, { recursive: true, force: true }));
   }
   bundled = true;
   return Code.fromAsset(join(OUTPUT, name));
 }
 
-/** Bundles each function into its own folder of `directory`. */
-export function bundle(directory: string): void {
+/**
+ * Bundles each function into its own folder of `directory`.
+ *
+ * @param names of the functions @default all
+ */
+export function bundle(directory: string, names: readonly unknown[] = [...sourcesOfFunctions().keys()]): void {
   rmSync(directory, { recursive: true, force: true });
-  const alone = [...sourcesOfFunctions()].filter(([name]) => !CALL_PROCESSORS.includes(name));
+  const alone = [...sourcesOfFunctions()].filter(([name]) => names.includes(name) && !CALL_PROCESSORS.includes(name));
   build([
     ...[true, false].map((makesJsonSchemas) => ({
       ...inFolders(
@@ -106,7 +114,7 @@ export function bundle(directory: string): void {
       ),
       makesJsonSchemas,
     })),
-    ...CALL_PROCESSORS.map((name) => ({
+    ...CALL_PROCESSORS.filter((name) => names.includes(name)).map((name) => ({
       entryPoints: [{ in: join(FUNCTIONS, `${name}.ts`), out: 'index' }],
       outdir: join(directory, name),
       splitting: true,
@@ -114,9 +122,10 @@ export function bundle(directory: string): void {
     })),
   ]);
   for (const [name, files] of FILES) {
+    if (!names.includes(name)) continue;
     for (const file of files) copyFileSync(file, join(directory, name, basename(file)));
   }
-  buildConsole(join(directory, DOCUMENTS, 'console'));
+  if (names.includes(DOCUMENTS)) buildConsole(join(directory, DOCUMENTS, 'console'));
 }
 
 /**

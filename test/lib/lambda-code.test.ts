@@ -39,10 +39,10 @@ const FUNCTIONS = [
 
 describe('the bundles', () => {
   const directories: string[] = [];
-  const bundled = (): string => {
+  const bundled = (names?: readonly string[]): string => {
     const directory = mkdtempSync(join(tmpdir(), 'payonce-bundle-'));
     directories.push(directory);
-    bundle(directory);
+    bundle(directory, names);
     return directory;
   };
   let first = '';
@@ -67,6 +67,13 @@ describe('the bundles', () => {
       'swagger-ui-bundle.js',
       'swagger-ui.css',
     ]);
+  });
+
+  test('are those of an app alone, if it names its functions, and the same', () => {
+    const one = bundled(['sandbox-processor']);
+    expect(readdirSync(one)).toEqual(['sandbox-processor']);
+    const [alone, among] = [one, first].map((each) => FileSystem.fingerprint(join(each, 'sandbox-processor')));
+    expect(alone).toBe(among);
   });
 
   test('of unchanged sources have an unchanged hash and are not deployed again', () => {
