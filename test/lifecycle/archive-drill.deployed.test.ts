@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DeleteTableCommand, UpdateTableCommand } from '@aws-sdk/client-dynamodb';
-import { LambdaClient, ListEventSourceMappingsCommand, UpdateEventSourceMappingCommand } from '@aws-sdk/client-lambda';
+import { LambdaClient } from '@aws-sdk/client-lambda';
 import { ScanCommand } from '@aws-sdk/lib-dynamodb';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { stackOutput } from '../../cli/deployment.ts';
@@ -13,6 +13,7 @@ import { documentClient } from '../../lambdas/kernel/platform/document-client.ts
 import { s3Client } from '../../lambdas/kernel/platform/s3.ts';
 import { deploy, PAYONCE } from '../../local/cdk.ts';
 import { CREDENTIALS } from '../../local/emulator-environment.ts';
+import { switchEventSources } from '../../local/event-sources.ts';
 import { connect, type LocalKeys } from '../../local/local-aws.ts';
 import { runJob } from '../jobs/run-job.ts';
 import { ApiClient } from '../support/api-client.ts';
@@ -52,12 +53,8 @@ async function command(...words: readonly string[]): Promise<Record<string, unkn
 const minute = (timeMs: number): number => Math.floor(timeMs / 60_000);
 
 async function stopArchiver(): Promise<void> {
-  const lambda = new LambdaClient(target);
-  const FunctionName = await stackOutput(target, 'service', 'archiverFunction');
-  const { EventSourceMappings = [] } = await lambda.send(new ListEventSourceMappingsCommand({ FunctionName }));
-  expect(EventSourceMappings).toHaveLength(1);
-  for (const { UUID } of EventSourceMappings)
-    await lambda.send(new UpdateEventSourceMappingCommand({ UUID, Enabled: false }));
+  const archiver = await stackOutput(target, 'service', 'archiverFunction');
+  await switchEventSources(new LambdaClient(target), archiver ?? '', 'Disabled');
 }
 
 /**

@@ -1,0 +1,32 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import {
+  GetEventSourceMappingCommand,
+  type LambdaClient,
+  ListEventSourceMappingsCommand,
+  UpdateEventSourceMappingCommand,
+} from '@aws-sdk/client-lambda';
+
+const LOOK_EVERY_MS = 100;
+/** Lambda needs up to two minutes for a change of a mapping. */
+const MAX_LOOKS = 3_000;
+
+/**
+ * Stops what invokes a function with the records of streams and queues, or lets it go on. Waits until it is so.
+ *
+ * @throws Error when nothing invokes the function so
+ */
+export async function switchEventSources(
+  lambda: LambdaClient,
+  FunctionName: string,
+  state: 'Enabled' | 'Disabled',
+): Promise<void> {
+  const { EventSourceMappings = [] } = await lambda.send(new ListEventSourceMappingsCommand({ FunctionName }));
+  if (EventSourceMappings.length === 0) throw new Error(`${FunctionName} has no event source`);
+  for (const { UUID } of EventSourceMappings) {
+    await lambda.send(new UpdateEventSourceMappingCommand({ UUID, Enabled: state === 'Enabled' }));
+    for (let look = 1; (await lambda.send(new GetEventSourceMappingCommand({ UUID }))).State !== state; look += 1) {
+      if (look === MAX_LOOKS) throw new Error(`the event source of ${FunctionName} is not ${state}`);
+      await sleep(LOOK_EVERY_MS);
+    }
+  }
+}
