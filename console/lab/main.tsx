@@ -110,7 +110,7 @@ function Choice({
   );
 }
 
-const STATES = { running: 'Running …', done: 'Done', failed: 'Failed' } as const;
+const STATES = { running: 'Running', done: 'Done', failed: 'Failed' } as const;
 
 function Run({ run: { trouble, state, steps, naive, payonce, error } }: { readonly run: LabRun }) {
   return (
@@ -118,7 +118,7 @@ function Run({ run: { trouble, state, steps, naive, payonce, error } }: { readon
       <h2 id="run">{trouble.trouble}</h2>
       <p role="status">
         {STATES[state]}
-        {state === 'running' && steps.length > 0 && `: ${steps.at(-1)}`}
+        {state === 'running' && `: ${steps.at(-1) ?? 'beginning'} …`}
       </p>
       {error !== undefined && <Trouble error={new Error(`The trouble could not be caused: ${error}.`)} />}
       <div class="cards">
@@ -191,7 +191,11 @@ function Results({ runs, head }: { readonly runs: readonly LabRun[]; readonly he
       <Table
         label="Results"
         rows={rows}
-        columns={head.map((title, index) => ({ title, of: (row: readonly string[]) => row[index] }))}
+        columns={head.map((title, index) => ({
+          title,
+          of: (row: readonly string[]) => row[index],
+          ...(index === 1 || index === 2 ? { isNumber: true } : {}),
+        }))}
       />
     </>
   );
