@@ -36,10 +36,12 @@ export const SHOP_AT_ONCE = 10;
 
 export const SHOP_EVENT_SOURCE = 'naive-shop';
 
-/** Metadata of a payment whose event is acknowledged with a delay, so that a kill can happen before the acknowledgement. */
-export const HOLD = { name: 'hold', value: 'acknowledgement' } as const;
+/** Metadata of a payment for which a function waits before this step, so that it can be killed there. */
+export const HOLD = { name: 'hold', acknowledgement: 'acknowledgement', publication: 'publication' } as const;
 /** Long enough for a poll every 100 ms, well below RECEIPTS_TIMEOUT_SECONDS. Milliseconds. */
-export const HOLD_MS = 3_000;
+export const ACKNOWLEDGEMENT_HOLD_MS = 3_000;
+/** Long enough for a kill on a busy machine, and below the timeout of the shop. Milliseconds. */
+export const PUBLICATION_HOLD_MS = 15_000;
 /** Timeout of the demonstration's consumers. They write one row, but a cold start on a busy machine takes seconds. */
 export const RECEIPTS_TIMEOUT_SECONDS = 10;
 

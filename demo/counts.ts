@@ -19,11 +19,15 @@ const LOOK_EVERY_MS = 250;
 const QUIET_MS = 2_500;
 /** For counts that must be 0: nothing shows that an event is not still on its way. Milliseconds. */
 const QUIET_WITHOUT_ANY_MS = 4 * QUIET_MS;
-/** Results that have not appeared by then are counted as missing. Milliseconds. */
+/** Results that have not appeared so long after the failure are counted as missing. Milliseconds. */
 const GIVEN_UP_AFTER_MS = 60_000;
 
-/** Counts at the owners of the data after all counts are stable. */
-export async function countAtRest(side: Side, subject: Subject): Promise<Counts> {
+/**
+ * Counts at the owners of the data after all counts are stable.
+ *
+ * @param endedMs when the failure ended, by the clock of `performance`
+ */
+export async function countAtRest(side: Side, subject: Subject, endedMs: number): Promise<Counts> {
   const begunMs = performance.now();
   const [fewest, quietMs] = subject.expected === 0 ? [0, QUIET_WITHOUT_ANY_MS] : [1, QUIET_MS];
   let last = await count(side, subject);
@@ -34,7 +38,8 @@ export async function countAtRest(side: Side, subject: Subject): Promise<Counts>
     const isThere =
       Object.values(counts).every((found) => found >= fewest) && deliveries >= (subject.deliveries ?? fewest);
     if (isThere && nowMs - changedAtMs >= quietMs) return counts;
-    if (nowMs - begunMs >= GIVEN_UP_AFTER_MS) return lateCounts(last, subject);
+    if (nowMs - endedMs >= GIVEN_UP_AFTER_MS && nowMs - begunMs >= QUIET_WITHOUT_ANY_MS)
+      return lateCounts(last, subject);
     await sleep(LOOK_EVERY_MS);
     const next = await count(side, subject);
     if (JSON.stringify(next) !== JSON.stringify(last)) changedAtMs = performance.now();

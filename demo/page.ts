@@ -7,13 +7,16 @@ export function page(findings: readonly Finding[]): string {
 
 Written by \`npm run demo -- --write\`, from a run on the local AWS. Both sides are deployed with the CDK CLI, receive payments over
 HTTP, charge at a sandbox processor, and have a consumer of their events behind a queue. Each count comes from its source: charges (in the last
-row: refunds) from the processor's books, sets of postings from the Ledger, distinct events from the bus, and effects from the consumer's rows.
+two rows: refunds) from the processor's books, sets of postings from the Ledger, distinct events from the bus, and effects from the consumer's rows.
 
 The naive side ([demo/functions](../demo/functions)) is a typical first implementation: it checks before it acts, with consistent reads, and acts
 before it saves. A repeated key gets the stored answer, a known event is not applied again, and a refund beyond the rest is rejected. This is
 correct as long as no process dies and no request is duplicated or concurrent. It runs ten requests at a time; rejected clients retry. It posts a
 refund and then sends it to the processor: of two concurrent refunds the processor rejects the second, when its postings, event and effect
-already exist.
+already exist. It publishes an event after it has saved: if its process dies in between, the event is lost, because the processor's next callback is
+known. What publishes on Payonce's side is the relay. It is stopped by its event source, so that it reads nothing from the Ledger's Stream.
+
+An event or effect that has not appeared a minute after the failure counts as lost.
 
 Counts are charges / postings / events / effects. Exactly once is 1 / 1 / 1 / 1.
 

@@ -4,7 +4,7 @@ import type { Charge } from '../lambdas/kernel/contract/sandbox-api.ts';
 import { invariant } from '../lambdas/kernel/invariant.ts';
 import { HOLD } from './contract.ts';
 import type { Subject } from './counts.ts';
-import type { Side } from './side.ts';
+import { kill, type Side } from './side.ts';
 import type { Finding } from './verdict.ts';
 
 /** One failure scenario, caused in the same way on both sides. */
@@ -32,6 +32,8 @@ const LOOK_EVERY_MS = 20;
 const MAX_LOOKS = 1_000;
 const AT_ONCE = 50;
 const REFUND = 7_000;
+/** Small enough to be refunded twice. */
+const PART = 3_000;
 
 export const SCENARIOS: readonly Scenario[] = [
   {
@@ -48,7 +50,8 @@ export const SCENARIOS: readonly Scenario[] = [
     trouble: `${AT_ONCE} concurrent requests with one key`,
     moves: 'charge',
     provoke: async (side, key) => {
-      await Promise.all(Array.from({ length: AT_ONCE }, () => side.payUntilAnswered(key)));
+      // The charge is slow, so that the requests overlap on any machine.
+      await Promise.all(Array.from({ length: AT_ONCE }, () => side.payUntilAnswered(key, { source: 'tok_slow' })));
       return paymentSubject(side.config.paymentOf(key));
     },
   },
@@ -60,13 +63,10 @@ export const SCENARIOS: readonly Scenario[] = [
       const body = { source: 'tok_slow' };
       const payment = side.config.paymentOf(key);
       const patience = new AbortController();
-      const first = side.pay(key, body, patience.signal).then(
-        () => 'answered',
-        () => 'given up',
-      );
+      const first = givenUp(side.pay(key, body, patience.signal));
       await until(`the charge of ${key}`, async () => (await side.charges(payment)).length > 0);
       patience.abort();
-      invariant((await first) === 'given up', 'the answer was not lost');
+      invariant(await first, 'the answer was not lost');
       await side.payUntilAnswered(key, body);
       return paymentSubject(payment);
     },
@@ -81,7 +81,7 @@ export const SCENARIOS: readonly Scenario[] = [
       const payment = side.config.paymentOf(key);
       const cut = side.pay(key, body);
       await until(`the charge of ${key}`, async () => (await side.charges(payment)).length > 0);
-      invariant(side.kill(side.config.paymentsFunction) > 0, 'there was no process to kill');
+      invariant(kill(side.config.paymentsFunction) > 0, 'there was no process to kill');
       invariant((await cut).status >= 500, 'the process was killed too late');
       return { ...paymentSubject(payment), rest: side.payUntilAnswered(key, body) };
     },
@@ -150,10 +150,26 @@ export const SCENARIOS: readonly Scenario[] = [
     turn: 1,
     provoke: async (side, key) => {
       const payment = side.config.paymentOf(key);
-      await side.payUntilAnswered(key, { metadata: { [HOLD.name]: HOLD.value } });
+      await side.payUntilAnswered(key, { metadata: { [HOLD.name]: HOLD.acknowledgement } });
       await untilEffect(side, payment);
-      invariant(side.kill(side.config.receiptsFunction) > 0, 'there was no consumer to kill');
+      invariant(kill(side.config.receiptsFunction) > 0, 'there was no consumer to kill');
       return { ...paymentSubject(payment), deliveries: 2 };
+    },
+  },
+  {
+    id: 'relay-stopped',
+    trouble: 'the process that publishes events is stopped between save and publication, and starts again',
+    moves: 'charge',
+    // The shop's other payments would lose their events, too. At this point there are none.
+    turn: 1,
+    provoke: async (side, key) => {
+      const payment = side.config.paymentOf(key);
+      await side.config.withoutPublisher(async () => {
+        await side.payUntilAnswered(key, { metadata: { [HOLD.name]: HOLD.publication } });
+        await untilPosted(side, payment);
+        invariant((await side.config.receipts(payment)).length === 0, 'the event was published too soon');
+      });
+      return paymentSubject(payment);
     },
   },
   {
@@ -175,9 +191,31 @@ export const SCENARIOS: readonly Scenario[] = [
       const payment = side.config.paymentOf(key);
       await side.payUntilAnswered(key);
       // Only a posted payment can be refunded.
-      await until(`the posting of ${key}`, async () => (await side.config.postings(payment, 'payment.completed')) > 0);
+      await untilPosted(side, payment);
       await Promise.all(['a', 'b'].map((each) => side.refund(payment, `${key}-${each}`, REFUND)));
       return { payment, kind: 'refund.completed' };
+    },
+  },
+  {
+    id: 'dispute-during-refund',
+    trouble: 'the processor refunds without an answer, the payer disputes the charge meanwhile, and the client retries',
+    moves: 'refund',
+    turn: 2,
+    provoke: async (side, key) => {
+      const { payment, charge } = await paidWithEffect(side, key);
+      const refund = (signal?: AbortSignal) => side.refund(payment, `${key}-refund`, PART, signal);
+      const patience = new AbortController();
+      await side.withSilentProcessor('change-failures', async () => {
+        const first = givenUp(refund(patience.signal));
+        await until(`the refund of ${key}`, async () =>
+          (await side.charges(payment)).some(({ refunds }) => refunds.length > 0),
+        );
+        await side.dispute(charge);
+        patience.abort();
+        invariant(await first, 'the refund was answered before the dispute');
+      });
+      const rest = side.untilAnswered(key, refund);
+      return { payment, kind: 'refund.completed', rest };
     },
   },
 ];
@@ -191,8 +229,7 @@ export const LAB_SCENARIOS: readonly Scenario[] = [
     moves: 'charge',
     isOnlyInLab: true,
     provoke: async (side, key) => {
-      await side.silenceProcessor();
-      await side.payUntilAnswered(key);
+      await side.withSilentProcessor('failures', () => side.payUntilAnswered(key));
       return paymentSubject(side.config.paymentOf(key));
     },
   },
@@ -222,6 +259,18 @@ async function paidWithEffect(side: Side, key: string): Promise<{ readonly payme
 
 function paymentSubject(payment: string): Subject {
   return { payment, kind: 'payment.completed' };
+}
+
+/** Whether a call ends without an answer. */
+function givenUp(call: Promise<unknown>): Promise<boolean> {
+  return call.then(
+    () => false,
+    () => true,
+  );
+}
+
+async function untilPosted({ config }: Side, payment: string): Promise<void> {
+  await until(`the posting of ${payment}`, async () => (await config.postings(payment, 'payment.completed')) > 0);
 }
 
 async function untilEffect({ config }: Side, payment: string): Promise<void> {

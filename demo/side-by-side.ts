@@ -12,7 +12,11 @@ export interface Sides {
 
 const LAST_TURN = 3;
 
-type Provoked = Subject & { readonly rest?: Promise<unknown> };
+interface Provoked {
+  readonly subject: Subject;
+  /** When the failure and what followed it ended, by the clock of `performance`. */
+  readonly ended: Promise<number>;
+}
 
 /**
  * Runs every scenario on both sides, waits until all counts are stable, and returns them.
@@ -32,10 +36,10 @@ export async function sideBySide(
     const key = `demo-${run}-${scenario.id}`;
     report(`naive: ${scenario.trouble}`);
     const naive = await provokeOn(sides.naive, scenario, key);
-    caused('naive', naive);
+    caused('naive', naive.subject);
     report(`Payonce: ${scenario.trouble}`);
     const payonce = await provokeOn(sides.payonce, scenario, key);
-    caused('payonce', payonce);
+    caused('payonce', payonce.subject);
     provoked.set(scenario, { naive, payonce });
   }
   report('waiting until all counts are stable');
@@ -58,13 +62,13 @@ function byTurn(left: Scenario, right: Scenario): number {
 }
 
 async function provokeOn(side: Side, { provoke, expected }: Scenario, key: string): Promise<Provoked> {
-  const provoked = { ...(await provoke(side, key)), ...(expected === undefined ? {} : { expected }) };
+  const { rest, ...subject } = await provoke(side, key);
+  const ended = Promise.resolve(rest).then(() => performance.now());
   // The promise is awaited later. Until then a rejection must not be unhandled.
-  provoked.rest?.catch(() => undefined);
-  return provoked;
+  ended.catch(() => undefined);
+  return { subject: { ...subject, ...(expected === undefined ? {} : { expected }) }, ended };
 }
 
-async function finish(side: Side, { rest, ...subject }: Provoked): Promise<Counts> {
-  await rest;
-  return countAtRest(side, subject);
+async function finish(side: Side, { subject, ended }: Provoked): Promise<Counts> {
+  return countAtRest(side, subject, await ended);
 }

@@ -32,6 +32,8 @@ export interface SideConfig {
   readonly paymentOfEvent: (eventId: string) => string;
   /** Invokes its consumer with a batch of Kafka, as Lambda does. */
   readonly consume: (eventId: string) => Promise<void>;
+  /** Stops the process that publishes events while payments are saved, before it publishes theirs. Then it starts again. */
+  readonly withoutPublisher: (save: () => Promise<void>) => Promise<void>;
   /** Publishes a payment's event again, like a publisher that crashed before it recorded the first publication. */
   readonly publishAgain: (payment: string) => Promise<void>;
 }
@@ -63,14 +65,18 @@ export class Side {
     return this.#post('/v1/payments', key, { amount: 10_000, currency: 'EUR', source: 'tok_ok', ...body }, signal);
   }
 
-  refund(payment: string, key: string, amount: number): Promise<Answer> {
-    return this.#post(`/v1/payments/${payment}/refunds`, key, { amount });
+  refund(payment: string, key: string, amount: number, signal?: AbortSignal): Promise<Answer> {
+    return this.#post(`/v1/payments/${payment}/refunds`, key, { amount }, signal);
+  }
+
+  payUntilAnswered(key: string, body: Readonly<Record<string, unknown>> = {}): Promise<Answer> {
+    return this.untilAnswered(key, () => this.pay(key, body));
   }
 
   /** Retries with the same key while the answer asks for a retry or no answer arrives. */
-  async payUntilAnswered(key: string, body: Readonly<Record<string, unknown>> = {}): Promise<Answer> {
+  async untilAnswered(key: string, ask: () => Promise<Answer>): Promise<Answer> {
     for (let retry = 0; retry < MAX_RETRIES; retry += 1) {
-      const answer = await this.pay(key, body);
+      const answer = await ask();
       const isAnswered = answer.status < 500 && answer.status !== TOO_MANY && answer.retryAfter === undefined;
       if (isAnswered) return answer;
       await sleep(RETRY_MS * (answer.retryAfter ?? 1));
@@ -102,9 +108,18 @@ export class Side {
     await this.#control('POST', `/control/charges/${charge.id}/dispute`, {});
   }
 
-  /** The next call that charges gets no answer, but the processor charges. */
-  async silenceProcessor(): Promise<void> {
-    await this.#control('PUT', '/control/failures', { count: 1, source: 'tok_timeout_charged' });
+  /** The next call that charges, or that changes a charge, gets no answer, but the processor does it. */
+  async withSilentProcessor<Result>(
+    calls: 'failures' | 'change-failures',
+    use: () => Promise<Result>,
+  ): Promise<Result> {
+    const source = 'tok_timeout_charged';
+    await this.#control('PUT', `/control/${calls}`, { count: 1, source });
+    try {
+      return await use();
+    } finally {
+      await this.#control('PUT', `/control/${calls}`, { count: 0, source });
+    }
   }
 
   /** Somebody who knows a charge, but no secret, sends a callback about it. */
@@ -121,16 +136,6 @@ export class Side {
     });
     await answer.body?.cancel();
     invariant(answer.status < 500, `the forged callback was not answered, but ${answer.status}`);
-  }
-
-  /** Kills the processes of a function, like a machine crash. @returns the number of killed processes */
-  kill(functionName: string): number {
-    const workers = runningProcesses().filter(
-      ({ commandLine }) =>
-        commandLine.includes(`ministack-lambda-${functionName}-`) && commandLine.includes('_worker.js'),
-    );
-    for (const { pid } of workers) signalProcess(pid, 'SIGKILL');
-    return workers.length;
   }
 
   async #atProcessor(path: string): Promise<unknown> {
@@ -157,4 +162,14 @@ export class Side {
     const retryAfter = answer.headers.get('retry-after');
     return { status: answer.status, retryAfter: retryAfter === null ? undefined : Number(retryAfter) };
   }
+}
+
+/** Kills the processes of a function, like a machine crash. @returns the number of killed processes */
+export function kill(functionName: string): number {
+  const workers = runningProcesses().filter(
+    ({ commandLine }) =>
+      commandLine.includes(`ministack-lambda-${functionName}-`) && commandLine.includes('_worker.js'),
+  );
+  for (const { pid } of workers) signalProcess(pid, 'SIGKILL');
+  return workers.length;
 }

@@ -32,7 +32,8 @@ import {
 } from './contract.ts';
 import type { DeployedDemo } from './deployed.ts';
 import type { Delivery } from './functions/deliveries.ts';
-import { type Receipt, Side } from './side.ts';
+import { StoppableRelay } from './relay.ts';
+import { kill, type Receipt, Side } from './side.ts';
 import type { Sides } from './side-by-side.ts';
 
 /** Both deployed sides. Payonce gets a new tenant for this run, whose key is revoked at the end. */
@@ -46,12 +47,14 @@ export async function withSides<Result>(
   const administration = new TenantAdministration(client, aws.tables, 'demo');
   const tenantId = await administration.createTenant('Demo');
   const apiKey = await administration.createApiKey({ name: 'Demo', tenantId, mode: 'test', scopes: ALL_SCOPES });
+  const relay = new StoppableRelay(target);
   try {
     return await use({
       naive: naiveSide(target, client, demo),
-      payonce: payonceSide(target, client, { aws, demo, tenantId, apiKey }),
+      payonce: payonceSide(target, client, { aws, demo, tenantId, apiKey, relay }),
     });
   } finally {
+    await relay.start();
     await administration.revokeKey(idOfApiKey(apiKey));
   }
 }
@@ -76,6 +79,11 @@ function naiveSide(target: Target, client: DynamoDBDocumentClient, demo: Deploye
       return rows.filter((row) => String(row['sk']).startsWith(SHOP_POSTING) && row['kind'] === kind).length;
     },
     receipts: (payment) => receiptsOf(client, demo, payment),
+    // The function that saves publishes, too. Lambda starts another process for the next request.
+    withoutPublisher: async (save) => {
+      await save();
+      invariant(kill(demo.shopFunction) > 0, 'there was no publisher to kill');
+    },
     publishAgain: async (paymentId) => {
       const type: EventKind = 'payment.completed';
       const delivered = (await receiptsOf(client, demo, paymentId)).find((receipt) => receipt.row === 'delivery');
@@ -114,10 +122,11 @@ interface PayonceParts {
   readonly demo: DeployedDemo;
   readonly tenantId: TenantId;
   readonly apiKey: string;
+  readonly relay: StoppableRelay;
 }
 
 function payonceSide(target: Target, client: DynamoDBDocumentClient, parts: PayonceParts): Side {
-  const { aws, demo, tenantId, apiKey } = parts;
+  const { aws, demo, tenantId, apiKey, relay } = parts;
   return new Side({
     apiUrl: aws.apiUrl,
     headers: { authorization: `Bearer ${apiKey}` },
@@ -137,6 +146,15 @@ function payonceSide(target: Target, client: DynamoDBDocumentClient, parts: Payo
       return rows.map(parseTransition).filter(({ type, postings }) => postings.length > 0 && isOf(kind, type)).length;
     },
     receipts: (payment) => receiptsOf(client, demo, payment),
+    withoutPublisher: async (save) => {
+      const [relayFunction] = await stackOutputs(target, 'service', ['relayFunction']);
+      await relay.stop(relayFunction);
+      try {
+        await save();
+      } finally {
+        await relay.start();
+      }
+    },
     publishAgain: async (payment) => {
       // Republishing covers a range of time: that of the payment alone, because others use the stack, too.
       const rows = await rowsOf(client, aws.tables.ledger, ledgerPartition(payment as PaymentId));

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type DynamoDBDocumentClient, PutCommand } from '@aws-sdk/lib-dynamodb';
-import { HOLD, HOLD_MS, paymentPartition, ReceiptRow } from '../contract.ts';
+import { ACKNOWLEDGEMENT_HOLD_MS, HOLD, paymentPartition, ReceiptRow } from '../contract.ts';
 
 /** The rows by which both consumers are counted. */
 export interface Delivery {
@@ -25,5 +25,6 @@ export async function noteDeliveries(
 
 /** Delays the acknowledgement, so that the consumer can be killed between its effect and its acknowledgement. */
 export async function holdAcknowledgement(deliveries: readonly Delivery[]): Promise<void> {
-  if (deliveries.some(({ metadata }) => metadata[HOLD.name] === HOLD.value)) await sleep(HOLD_MS);
+  const isHeld = deliveries.some(({ metadata }) => metadata[HOLD.name] === HOLD.acknowledgement);
+  if (isHeld) await sleep(ACKNOWLEDGEMENT_HOLD_MS);
 }

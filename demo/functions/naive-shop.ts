@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { PutEventsCommand } from '@aws-sdk/client-eventbridge';
-import { GetCommand, PutCommand, QueryCommand } from '@aws-sdk/lib-dynamodb';
+import { GetCommand, PutCommand, QueryCommand, TransactWriteCommand } from '@aws-sdk/lib-dynamodb';
 import type { APIGatewayProxyResult, MSKEvent } from 'aws-lambda';
 import { eventBridgeClient } from '../../lambdas/events/store/eventbridge-publisher.ts';
 import type { Charge, SandboxEvent } from '../../lambdas/kernel/contract/sandbox-api.ts';
@@ -8,6 +9,8 @@ import { documentClient } from '../../lambdas/kernel/platform/document-client.ts
 import {
   DemoEnvironment,
   type EventKind,
+  HOLD,
+  PUBLICATION_HOLD_MS,
   paymentPartition,
   SHOP_CALLBACK_PATH,
   SHOP_EVENT_SOURCE,
@@ -82,7 +85,7 @@ async function consume({ records }: MSKEvent): Promise<APIGatewayProxyResult> {
   return reply(200, {});
 }
 
-/** Checks whether the event was seen before. If not, posts the charge, then saves the event. */
+/** Checks whether the event was seen before. If not, saves the posting together with the event, then publishes. */
 async function callback({ id, type, data }: SandboxEvent): Promise<APIGatewayProxyResult> {
   if (type !== 'charge.succeeded') return reply(200, {});
   const seen = await client.send(
@@ -92,8 +95,9 @@ async function callback({ id, type, data }: SandboxEvent): Promise<APIGatewayPro
   const charge = (await callProcessor(`/charges/${data.charge}`)).body as Charge;
   const { payment = '', ...metadata } = charge.metadata;
   const posting = { kind: 'payment.completed', chargeId: charge.id, amountMinor: charge.amount } as const;
-  await book(payment, posting, metadata);
-  await client.send(new PutCommand({ TableName, Item: { pk: `EVENT#${id}`, sk: 'SEEN' } }));
+  const rows = [postingRow(payment, posting), { pk: `EVENT#${id}`, sk: 'SEEN' }];
+  await client.send(new TransactWriteCommand({ TransactItems: rows.map((Item) => ({ Put: { TableName, Item } })) }));
+  await publish(payment, posting.kind, metadata);
   return reply(200, {});
 }
 
@@ -104,24 +108,24 @@ async function refund(payment: string, { amount }: Pick<Order, 'amount'>): Promi
   if (first === undefined) return reply(404, { error: 'there is no such payment' });
   const refunded = postings.reduce((sum, { kind, amountMinor }) => sum + (kind === first.kind ? 0 : amountMinor), 0);
   if (amount > first.amountMinor - refunded) return reply(409, { error: 'so much is not left' });
-  await book(payment, { kind: 'refund.completed', chargeId: first.chargeId, amountMinor: amount }, {});
+  const posting = { kind: 'refund.completed', chargeId: first.chargeId, amountMinor: amount } as const;
+  await client.send(new PutCommand({ TableName, Item: postingRow(payment, posting) }));
+  await publish(payment, posting.kind, {});
   const made = await callProcessor(`/charges/${first.chargeId}/refunds`, { amount });
   return made.status === 201 ? reply(201, made.body) : reply(502, { error: 'the processor did not refund' });
 }
 
-/** Writes a posting and publishes its event. */
-async function book(payment: string, posting: Posting, metadata: Delivery['metadata']): Promise<void> {
-  await client.send(
-    new PutCommand({
-      TableName,
-      Item: { pk: paymentPartition(payment), sk: `${SHOP_POSTING}${randomUUID()}`, ...posting },
-    }),
-  );
-  const event: Delivery = { eventId: randomUUID(), type: posting.kind, paymentId: payment, metadata };
+function postingRow(payment: string, posting: Posting) {
+  return { pk: paymentPartition(payment), sk: `${SHOP_POSTING}${randomUUID()}`, ...posting };
+}
+
+async function publish(paymentId: string, type: EventKind, metadata: Delivery['metadata']): Promise<void> {
+  if (metadata[HOLD.name] === HOLD.publication) await sleep(PUBLICATION_HOLD_MS);
+  const event: Delivery = { eventId: randomUUID(), type, paymentId, metadata };
   const entry = {
     EventBusName: process.env[DemoEnvironment.shopBus],
     Source: SHOP_EVENT_SOURCE,
-    DetailType: posting.kind,
+    DetailType: type,
     Detail: JSON.stringify(event),
   };
   await events.send(new PutEventsCommand({ Entries: [entry] }));

@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { LocalAws } from '../../local/local-aws.ts';
 import { count, type Subject } from '../counts.ts';
 import { type DeployedDemo, demoIsDeployed, deployDemo, removeDemo } from '../deployed.ts';
+import type { Scenario } from '../scenarios.ts';
 import { type Sides, sideBySide } from '../side-by-side.ts';
 import { withSides } from '../sides.ts';
 import type { Finding } from '../verdict.ts';
@@ -16,6 +17,8 @@ export class LabRunner {
   #demo: DeployedDemo | undefined;
 
   readonly #isOwn: boolean;
+  readonly #ended = Promise.withResolvers<never>();
+  #running: Promise<unknown> = Promise.resolve();
 
   /**
    * @param directory of the CDK's files
@@ -26,28 +29,38 @@ export class LabRunner {
     this.#directory = directory;
     this.#demo = demo;
     this.#isOwn = demo === undefined;
+    this.#ended.promise.catch(() => undefined);
   }
 
   /** The counts are those of `npm run demo`: the same function finds them. */
-  readonly run: Runner = async (scenario, watch) => {
+  readonly run: Runner = (scenario, watch) => {
+    const finding = this.#run(scenario, watch);
+    this.#running = finding.catch(() => undefined);
+    return finding;
+  };
+
+  /** Ends the run, if there is one, and takes the naive shop away, if it was deployed here. */
+  async end(): Promise<void> {
+    this.#ended.reject(new Error('the lab was stopped'));
+    await this.#running;
+    if (this.#isOwn && this.#demo !== undefined) await removeDemo(this.#aws);
+  }
+
+  async #run(scenario: Scenario, watch: Watch): Promise<Finding> {
     const demo = await this.#deployed(watch);
     return withSides(this.#aws, demo, async (sides) => {
       const counting = new LiveCounts(sides, watch);
       try {
-        const [finding] = await sideBySide(sides, [scenario], watch.step, (name, subject) => {
+        const found = sideBySide(sides, [scenario], watch.step, (name, subject) => {
           watch.caused(name, subject.payment);
           counting.begin(name, subject);
         });
+        const [finding] = await Promise.race([found, this.#ended.promise]);
         return finding as Finding;
       } finally {
         await counting.end();
       }
     });
-  };
-
-  /** Takes the naive shop away, if it was deployed here. */
-  async remove(): Promise<void> {
-    if (this.#isOwn && this.#demo !== undefined) await removeDemo(this.#aws);
   }
 
   async #deployed({ step }: Watch): Promise<DeployedDemo> {

@@ -37,7 +37,7 @@ export async function serveLab(
   const end = async (): Promise<void> => {
     server.close();
     server.closeAllConnections();
-    await runner.remove();
+    await runner.end();
     rmSync(directory, { recursive: true, force: true });
   };
   return { url: `http://127.0.0.1:${port}`, end };

@@ -1,0 +1,53 @@
+import { once } from 'node:events';
+import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
+import { invariant } from '../lambdas/kernel/invariant.ts';
+import { isolatedEnvironment } from '../local/emulator-environment.ts';
+import { startKept, stopKept } from '../local/kept-process.ts';
+
+const PROGRAM = join(import.meta.dirname, 'stopped-relay.ts');
+
+interface RelayTarget {
+  /** Of the local AWS. */
+  readonly endpoint: string;
+  readonly region: string;
+}
+
+/** Payonce's relay, which can be stopped. It starts again at the latest when this process ends. */
+export class StoppableRelay {
+  readonly #target: RelayTarget;
+  #start: (() => Promise<void>) | undefined;
+
+  constructor(target: RelayTarget) {
+    this.#target = target;
+  }
+
+  /** @throws Error when it could not be stopped */
+  async stop(relayFunction: string): Promise<void> {
+    const { endpoint, region } = this.#target;
+    const keeper = startKept({
+      command: [process.execPath, PROGRAM, endpoint, region, relayFunction],
+      environment: isolatedEnvironment(),
+      directory: import.meta.dirname,
+      output: 'pipe',
+    });
+    const { pid, stdout, stderr } = keeper;
+    invariant(pid !== undefined && stdout !== null && stderr !== null, 'the keeper was not started');
+    const exited = once(keeper, 'exit') as Promise<[number | null]>;
+    const errors = text(stderr);
+    this.#start = async () => {
+      await stopKept(pid);
+      const [code] = await exited;
+      if (code !== 0) throw new Error(`the relay was not stopped and started: ${await errors}`);
+    };
+    await Promise.race([once(stdout, 'data'), exited]);
+    if (keeper.exitCode !== null) await this.start();
+  }
+
+  /** Does nothing when it is not stopped. @throws Error when it could not be started again */
+  async start(): Promise<void> {
+    const start = this.#start;
+    this.#start = undefined;
+    await start?.();
+  }
+}

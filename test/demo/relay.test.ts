@@ -1,0 +1,65 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { StoppableRelay } from '../../demo/relay.ts';
+import { until } from '../support/until.ts';
+
+const RELAY = 'relay';
+
+describe('the relay that the demonstration stops', () => {
+  let lambda: Server;
+  let endpoint: string;
+  /** What its event source was switched to. */
+  let switched: boolean[];
+  beforeEach(async () => {
+    switched = [];
+    const answer = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
+      if (request.method === 'PUT') switched.push((JSON.parse(await text(request)) as { Enabled: boolean }).Enabled);
+      const mapping = { UUID: 'mapping', State: switched.at(-1) === false ? 'Disabled' : 'Enabled' };
+      const isList = request.url?.includes('FunctionName=') === true;
+      const EventSourceMappings = request.url?.includes(`FunctionName=${RELAY}`) === true ? [mapping] : [];
+      response.setHeader('content-type', 'application/json');
+      response.end(JSON.stringify(isList ? { EventSourceMappings } : mapping));
+    };
+    lambda = createServer((request, response) => void answer(request, response)).listen(0, '127.0.0.1');
+    await once(lambda, 'listening');
+    endpoint = `http://127.0.0.1:${(lambda.address() as AddressInfo).port}`;
+  });
+  afterEach(() => {
+    lambda.close();
+    lambda.closeAllConnections();
+  });
+
+  test('is stopped until it is started, which can be asked for twice', async () => {
+    const relay = new StoppableRelay({ endpoint, region: 'us-east-1' });
+    await relay.stop(RELAY);
+    expect(switched).toEqual([false]);
+    await Promise.all([relay.start(), relay.start()]);
+    await relay.start();
+    expect(switched).toEqual([false, true]);
+  });
+
+  test('starts again when the process that stopped it is killed', async () => {
+    const program = `
+      const { StoppableRelay } = await import(${JSON.stringify(join(import.meta.dirname, '../../demo/relay.ts'))});
+      await new StoppableRelay({ endpoint: ${JSON.stringify(endpoint)}, region: 'us-east-1' }).stop('${RELAY}');
+      console.log('stopped');`;
+    const stopping = spawn(process.execPath, ['--input-type=module', '--eval', program], {
+      stdio: ['ignore', 'pipe', 'inherit'],
+    });
+    await once(stopping.stdout, 'data');
+    expect(switched).toEqual([false]);
+    stopping.kill('SIGKILL');
+    await until(async () => (switched.length > 1 ? true : undefined));
+    expect(switched).toEqual([false, true]);
+  });
+
+  test('a relay without an event source is told as not stopped', async () => {
+    const relay = new StoppableRelay({ endpoint, region: 'us-east-1' });
+    await expect(relay.stop('another')).rejects.toThrow('another has no event source');
+  });
+});
