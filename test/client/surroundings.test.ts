@@ -36,9 +36,11 @@ describe('on the system’s own clock and network, the client', () => {
 
   test('ends at the deadline when a server takes its request and never answers', async () => {
     answer = silent;
-    const error = await errorOf(clientOfServer().payments.create(TEA, { operation: 'order_42', timeoutMs: 200 }));
-    expect(error).toMatchObject({ code: 'no_answer', mayHaveTakenEffect: true });
-    expect(requests).toBeGreaterThan(0);
+    // On a busy machine the deadline can come before the request does.
+    for (let timeoutMs = 200; requests === 0; timeoutMs *= 2) {
+      const error = await errorOf(clientOfServer().payments.create(TEA, { operation: 'order_42', timeoutMs }));
+      expect(error).toMatchObject({ code: 'no_answer', mayHaveTakenEffect: true });
+    }
   });
 
   test.each([
