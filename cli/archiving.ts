@@ -9,11 +9,11 @@ import { lateRecords } from '../lambdas/archive/store/late-records.ts';
 import { RowFiles } from '../lambdas/archive/store/row-files.ts';
 import { S3Objects } from '../lambdas/archive/store/s3-objects.ts';
 import { missingRows } from '../lambdas/archive/use/missing-rows.ts';
+import type { ParkedWork } from '../lambdas/events/use/redrive-parked.ts';
 import { systemClock } from '../lambdas/kernel/platform/platform.ts';
 import { s3Client } from '../lambdas/kernel/platform/s3.ts';
 import { type AwsTarget, openTables, stackOutputs } from './deployment.ts';
 import { CliFailure, ExitCode } from './failure.ts';
-import type { ParkedWork } from './redriving.ts';
 import { invoke } from './republishing.ts';
 
 /**

@@ -1,8 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { LambdaClient } from '@aws-sdk/client-lambda';
-import { type Message, SQSClient } from '@aws-sdk/client-sqs';
+import { SQSClient } from '@aws-sdk/client-sqs';
 import type { Command } from 'commander';
-import type { RelayRequest } from '../lambdas/events/contract.ts';
+import { REPUBLISH_TIMEOUT_SECONDS, type RedriveRequest } from '../lambdas/events/contract.ts';
+import { parkedWork } from '../lambdas/events/store/parked-work.ts';
 import { type LetterReport, MOST_LETTERS } from '../lambdas/outbound/contract.ts';
 import { recordAction } from './activity.ts';
 import { archiveAgain } from './archiving.ts';
@@ -10,8 +11,8 @@ import { type AwsTarget, serviceQueues, stackOutput, stackOutputs } from './depl
 import { CliFailure, ExitCode, endingOf } from './failure.ts';
 import { redriveLetters } from './letters.ts';
 import { moveBack, redrivePairs } from './moving.ts';
-import { parkedWork, redrive } from './redriving.ts';
-import { invoke, republishRange } from './republishing.ts';
+import { redrive } from './redriving.ts';
+import { invoke } from './republishing.ts';
 import { type Session, table } from './session.ts';
 
 /** Interval of the polls of an SQS task. Milliseconds. */
@@ -30,7 +31,7 @@ export function addRedrive(program: Command, session: Session): void {
   program
     .command('redrive')
     .description(
-      'redrives everything that was parked, after a fix: records of the relay, batches of the archive, dead letters of queues, and dead letters of vendor calls; each takes effect once',
+      'redrives everything that was parked, after a fix: parked records, batches of the archive, dead letters of queues, and dead letters of vendor calls; each takes effect once',
     )
     .action(async () => {
       const target = await session.aws();
@@ -75,17 +76,15 @@ async function redriveVendors(
 
 async function redriveQueues(target: AwsTarget, report: (text: string) => void): Promise<readonly RedrivenQueue[]> {
   const sqs = new SQSClient(target);
-  const [parked, relay, republisher] = await stackOutputs(target, 'service', [
-    'parkedRecordsQueue',
-    'relayFunction',
-    'republishFunction',
-  ]);
+  const [parked, republisher] = await stackOutputs(target, 'service', ['parkedRecordsQueue', 'republishFunction']);
   const reasons: string[] = [];
   report('parked records');
+  const requestHandler = { requestTimeout: REPUBLISH_TIMEOUT_SECONDS * 1_000 };
+  const lambda = new LambdaClient({ ...target, maxAttempts: 1, requestHandler });
   const { done, failed } = await redrive(
     sqs,
     parked,
-    relayAgain(new LambdaClient(target), relay, republisher),
+    ({ Body: body = '' }) => invoke(lambda, republisher, { parked: body } satisfies RedriveRequest),
     (error) => void reasons.push(endingOf(error).sentence ?? ''),
   );
   const results: RedrivenQueue[] = [{ queue: 'parked records', redriven: done, failed, reasons }];
@@ -122,24 +121,4 @@ async function redriveArchive(target: AwsTarget, report: (text: string) => void)
     (error) => void reasons.push(endingOf(error).sentence ?? ''),
   );
   return [{ queue: 'batches of the archive', redriven: done, failed, reasons }];
-}
-
-/** Passes a record to the relay in the form of the Stream. The events of a lost batch are republished from the Ledger. */
-function relayAgain(lambda: LambdaClient, relay: string, republisher: string): (message: Message) => Promise<void> {
-  return async ({ Body = '' }) => {
-    const work = parkedWork(Body);
-    if (work.kind === 'range') {
-      const { unpublishable } = await republishRange(lambda, republisher, work, () => undefined);
-      if (unpublishable === 0) return;
-      throw new CliFailure(
-        ExitCode.incomplete,
-        `${unpublishable} of its events cannot be published: see the log of ${republisher}.`,
-      );
-    }
-    const { batchItemFailures } = await invoke<{ readonly batchItemFailures: readonly unknown[] }>(lambda, relay, {
-      Records: [work.record],
-      waits: false,
-    } satisfies RelayRequest);
-    if (batchItemFailures.length > 0) throw new CliFailure(ExitCode.incomplete, 'the relay could not publish it.');
-  };
 }

@@ -5,47 +5,12 @@ import {
   ReceiveMessageCommand,
   type SQSClient,
 } from '@aws-sdk/client-sqs';
-import * as z from 'zod';
 
 export interface Redriven {
   /** Messages that were processed and deleted. */
   readonly done: number;
   /** Messages that remain in the queue. */
   readonly failed: number;
-}
-
-/** The message of Lambda about a batch whose tries are over. It contains the position in the Stream, not the records (Lambda, "on-failure destination"). */
-const lostBatch = z.object({
-  DDBStreamBatchInfo: z.object({
-    approximateArrivalOfFirstRecord: z.iso.datetime({ offset: true }),
-    approximateArrivalOfLastRecord: z.iso.datetime({ offset: true }),
-  }),
-});
-
-/**
- * Transitions are found by their writer's clock, but the batch has AWS's times. Clocks differ by at most five minutes; twice
- * that is harmless. Milliseconds.
- */
-const MARGIN_MS = 10 * 60_000;
-
-/** The work for a parked message. */
-export type ParkedWork =
-  /** A record of the Stream: pass it to its function again. */
-  | { readonly kind: 'record'; readonly record: unknown }
-  /** The time of a batch. The Stream does not have it any more, and the Ledger does. */
-  | { readonly kind: 'range'; readonly sinceMs: number; readonly untilMs: number };
-
-/** @throws SyntaxError when the body is not JSON */
-export function parkedWork(body: string): ParkedWork {
-  const content: unknown = JSON.parse(body);
-  const lost = lostBatch.safeParse(content);
-  if (!lost.success) return { kind: 'record', record: content };
-  const { approximateArrivalOfFirstRecord, approximateArrivalOfLastRecord } = lost.data.DDBStreamBatchInfo;
-  return {
-    kind: 'range',
-    sinceMs: Date.parse(approximateArrivalOfFirstRecord) - MARGIN_MS,
-    untilMs: Date.parse(approximateArrivalOfLastRecord) + MARGIN_MS,
-  };
 }
 
 /** Visibility timeout during the work. Seconds. */

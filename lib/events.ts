@@ -1,5 +1,6 @@
 import { Duration, Validations } from 'aws-cdk-lib';
 import { FilterCriteria, FilterRule, StartingPosition } from 'aws-cdk-lib/aws-lambda';
+import { SqsDestination } from 'aws-cdk-lib/aws-lambda-destinations';
 import { DynamoEventSource, SqsDlq } from 'aws-cdk-lib/aws-lambda-event-sources';
 import { Queue, QueueEncryption } from 'aws-cdk-lib/aws-sqs';
 import { Construct } from 'constructs';
@@ -36,6 +37,8 @@ const BATCH = 100;
 const TIMEOUT = Duration.seconds(RELAY_WAITS_SECONDS + 60);
 /** The Stream keeps records for 24 hours. A record that cannot be published must be reported before that. */
 const LONGEST_TRIED = Duration.hours(20);
+/** The maximum of Lambda, after one and two minutes (AWS Lambda developer guide, "Asynchronous invocation"). */
+const REDRIVE_RETRIES = 2;
 /** From the commit to the bus it takes about a second. */
 const LATE = Duration.minutes(1);
 const SOON = Duration.minutes(5);
@@ -45,7 +48,7 @@ const MINUTES_OF_TROUBLE = { evaluationPeriods: 15, datapointsToAlarm: 3 };
 /** The outbox: every outcome in the Ledger is published to the bus, and a record that cannot be published is parked. */
 export class Events extends Construct {
   readonly relay: PayonceFunction;
-  /** Publishes a range of the Ledger again. */
+  /** Publishes a range of the Ledger again, and the parked records that an operator redrives. */
   readonly republisher: PayonceFunction;
   readonly parked: Queue;
   /** Serves the events API, read-only. The Views grant it the lists. */
@@ -74,18 +77,18 @@ export class Events extends Construct {
       timeout: TIMEOUT,
       // More than half a processor: a batch takes mostly CPU time (test/bench/event-rate.test.ts).
       memoryMb: 1_024,
-      environment: { [Environment.parkingQueueUrl]: this.parked.queueUrl },
     });
-    this.relay.allow('ParkRecords', 'sqs:SendMessage', this.parked.queueArn);
     props.data.registry.grantRows(this.relay, 'ReadMarks', ['dynamodb:GetItem'], [RegistryRow.jobMark]);
     this.#readStream(props.data);
     this.republisher = this.#publisher('Republisher', {
       folder: 'republish-range',
       memoryMb: 256,
       timeout: Duration.seconds(REPUBLISH_TIMEOUT_SECONDS),
-      environment: {},
     });
     props.data.ledger.grantFindOutcomes(this.republisher);
+    // An operator redrives a parked record by an asynchronous invocation. One that fails finally is parked again.
+    const onFailure = new SqsDestination(this.parked);
+    this.republisher.function.configureAsyncInvoke({ retryAttempts: REDRIVE_RETRIES, onFailure });
     this.api = this.#eventsApi();
     this.#watch();
     this.#watchStates();
@@ -218,24 +221,20 @@ export class Events extends Construct {
     return api;
   }
 
-  /** A function that reads transitions and puts events on the bus. It writes no table. */
-  #publisher(
-    id: string,
-    own: Pick<PayonceFunctionProps, 'folder' | 'timeout' | 'environment' | 'memoryMb'>,
-  ): PayonceFunction {
+  /** A function that reads transitions, puts events on the bus, and parks what cannot be published. It writes no table. */
+  #publisher(id: string, own: Pick<PayonceFunctionProps, 'folder' | 'timeout' | 'memoryMb'>): PayonceFunction {
     const { data, logs } = this.#props;
     const made = new PayonceFunction(this, id, {
       ...logs,
-      folder: own.folder,
-      timeout: own.timeout,
-      memoryMb: own.memoryMb,
+      ...own,
       environment: {
         [Environment.ledgerTable]: data.ledger.table.tableName,
         [Environment.registryTable]: data.registry.tableName,
         [Environment.eventBus]: data.events.bus.eventBusName,
-        ...own.environment,
+        [Environment.parkingQueueUrl]: this.parked.queueUrl,
       },
     });
+    made.allow('ParkRecords', 'sqs:SendMessage', this.parked.queueArn);
     data.events.grantPublish(made);
     data.ledger.grantReadTransitions(made);
     data.registry.grantReadDetails(made);

@@ -79,13 +79,6 @@ export const RELAY_KEEPS_SECONDS = 90 * 60;
 /** The job that publishes lost events. It must never change: the job's mark is stored under it. */
 export const LOST_EVENTS_JOB = 'republish-events';
 
-/** Records as the Stream delivers them. */
-export interface RelayRequest {
-  readonly Records: readonly unknown[];
-  /** @default true. A redrive does not wait: its caller does. */
-  readonly waits?: boolean;
-}
-
 /** The request and the answer of the function that republishes events. Times in Unix milliseconds. */
 export interface RepublishRequest {
   readonly sinceMs: number;
@@ -102,8 +95,17 @@ export interface RepublishAnswer {
   readonly nextMs?: number;
 }
 
+/** The request of the same function that does the work of a parked message again. It has no answer. */
+export interface RedriveRequest {
+  /** The body of the message. */
+  readonly parked: string;
+}
+
 /** The working time of one request. After it, the answer says where to continue. Seconds. */
 export const REPUBLISH_RUN_SECONDS = 45;
 
+/** The working time for a parked message. The rest of its range is parked again. Seconds. */
+export const REDRIVE_PARKED_SECONDS = 9 * 60;
+
 /** The function's timeout. It leaves time to end the publication that is under way. Seconds. */
-export const REPUBLISH_TIMEOUT_SECONDS = 60;
+export const REPUBLISH_TIMEOUT_SECONDS = REDRIVE_PARKED_SECONDS + 60;

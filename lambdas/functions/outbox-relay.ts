@@ -1,5 +1,5 @@
 import type { DynamoDBBatchResponse } from 'aws-lambda';
-import { RELAY_WAITS_SECONDS, type RelayRequest } from '../events/contract.ts';
+import { RELAY_WAITS_SECONDS } from '../events/contract.ts';
 import { relayTelemetry } from '../events/http/event-telemetry.ts';
 import { readRelayConfig } from '../events/settings.ts';
 import { EventBridgePublisher, eventBridgeClient } from '../events/store/eventbridge-publisher.ts';
@@ -42,8 +42,8 @@ export function wire(platform: Platform & Queues & Bus, runner: OperationRunner)
     tell: (attempt: PatientAttempt) => telemetry.batch(attempt),
     ...pacing,
   };
-  return async ({ Records, waits = true }: RelayRequest): Promise<DynamoDBBatchResponse> => {
-    const deadlineMs = clock.nowMs() + (waits ? RELAY_WAITS_SECONDS * 1_000 : 0);
+  return async ({ Records }: { readonly Records: readonly unknown[] }): Promise<DynamoDBBatchResponse> => {
+    const deadlineMs = clock.nowMs() + RELAY_WAITS_SECONDS * 1_000;
     const againFrom = await relayPatiently(tools, Records.map(readStreamRecord), deadlineMs);
     return { batchItemFailures: againFrom === undefined ? [] : [{ itemIdentifier: againFrom }] };
   };

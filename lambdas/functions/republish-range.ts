@@ -1,41 +1,75 @@
 import * as z from 'zod';
-import { REPUBLISH_RUN_SECONDS, type RepublishAnswer } from '../events/contract.ts';
-import { readPublisherConfig } from '../events/settings.ts';
+import {
+  REDRIVE_PARKED_SECONDS,
+  REPUBLISH_RUN_SECONDS,
+  type RedriveRequest,
+  type RepublishAnswer,
+} from '../events/contract.ts';
+import { RELAY, relayTelemetry } from '../events/http/event-telemetry.ts';
+import { readRelayConfig } from '../events/settings.ts';
 import { EventBridgePublisher, eventBridgeClient } from '../events/store/eventbridge-publisher.ts';
+import { parkedRange, parkedWork } from '../events/store/parked-work.ts';
+import { configuredParking } from '../events/store/sqs-parking.ts';
+import type { PublishOutcome } from '../events/use/event-publisher.ts';
+import { isBeyondHorizon, redriveParked } from '../events/use/redrive-parked.ts';
+import type { RelayAlarm } from '../events/use/relay-transitions.ts';
 import { republishRange } from '../events/use/republish-range.ts';
 import { REPLAY_HORIZON_DAYS } from '../kernel/contract/events.ts';
-import { type Bus, type Platform, systemPlatform } from '../kernel/platform/system-platform.ts';
+import { ALARM_RUN } from '../kernel/contract/metrics.ts';
+import { queues } from '../kernel/platform/sqs.ts';
+import { type Bus, type Platform, type Queues, systemPlatform } from '../kernel/platform/system-platform.ts';
 import { standardTelemetry } from '../kernel/platform/telemetry.ts';
 import { idempotently } from '../once/idempotently.ts';
+import { ProcessRecords } from '../once/process-records.ts';
 import type { OperationRunner } from '../once/use/operation-runner.ts';
 import { LedgerChains } from '../orders/store/ledger-chains.ts';
 
-const DAY_MS = 24 * 60 * 60 * 1000;
 const request = z.strictObject({ sinceMs: z.int(), untilMs: z.int() });
+const redriven = z.strictObject({ parked: z.string() }) satisfies z.ZodType<RedriveRequest>;
 
-/** Publishes a range of the Ledger's outcomes again until the deadline; the caller continues at `nextMs`. */
+/**
+ * Publishes a range of the Ledger's outcomes again until the deadline; the caller continues at `nextMs`. Does the work of parked
+ * messages again, too, which an operator redrives.
+ */
 export const handler = idempotently(
-  { unit: 'a part of the range', record: 'the answer, which says where the caller continues' },
-  (runner) => wire({ ...systemPlatform(), eventBridge: eventBridgeClient }, runner),
+  {
+    unit: 'a part of a range, or a parked record',
+    record:
+      'the answer, which says where the caller continues; of a parked record, its request, which Lambda keeps until it is done',
+  },
+  (runner) => wire({ ...systemPlatform(), ...queues, eventBridge: eventBridgeClient }, runner),
 );
 
-export function wire(platform: Platform & Bus, runner: OperationRunner) {
+export function wire(platform: Platform & Queues & Bus, runner: OperationRunner) {
   const { documents, clock, entropy, digest } = platform;
-  const config = readPublisherConfig(platform.variables);
+  const config = readRelayConfig(platform.variables);
   const pacing = { clock, entropy };
   const telemetry = standardTelemetry('republish-range', platform.instruments);
+  // The alarms for what a record says are those of the relay.
+  const asRelay = relayTelemetry(RELAY, platform);
   const tools = {
     transitions: new LedgerChains(documents, config.tables, pacing),
     publisher: new EventBridgePublisher(platform.eventBridge(), config.eventBus),
+    parking: configuredParking(platform, config.parkingQueueUrl),
+    bodyOf: parkedRange,
+    relayed: new ProcessRecords<PublishOutcome>(),
+    alarmed: new ProcessRecords<true>(),
+    alarm: (what: RelayAlarm, about: string) => asRelay.run(ALARM_RUN, { [what]: 1 }, { [what]: about }),
     runner,
     digest,
     report: (error: unknown) => telemetry.fault('republish-range', error),
     ...pacing,
   };
-  return async (asked: unknown): Promise<RepublishAnswer> => {
-    const { sinceMs, untilMs } = request.parse(asked);
+  return async (asked: unknown): Promise<RepublishAnswer | undefined> => {
     const nowMs = clock.nowMs();
-    if (sinceMs < nowMs - REPLAY_HORIZON_DAYS * DAY_MS) {
+    const { data: parked } = redriven.safeParse(asked);
+    if (parked !== undefined) {
+      const deadlineMs = nowMs + REDRIVE_PARKED_SECONDS * 1000;
+      asRelay.batch({ ...(await redriveParked(tools, parkedWork(parked.parked), deadlineMs)), left: 0 });
+      return undefined;
+    }
+    const { sinceMs, untilMs } = request.parse(asked);
+    if (isBeyondHorizon(sinceMs, nowMs)) {
       const days = `only the last ${REPLAY_HORIZON_DAYS} days may be republished`;
       throw new RangeError(`${days}: consumers do not recognize older events`);
     }

@@ -11,7 +11,7 @@ import { type Message, SendMessageCommand, SQSClient } from '@aws-sdk/client-sqs
 import { QueryCommand } from '@aws-sdk/lib-dynamodb';
 import { beforeAll, expect, test } from '@jest/globals';
 import { archiveAgain } from '../../cli/archiving.ts';
-import { parkedWork, redrive } from '../../cli/redriving.ts';
+import { redrive } from '../../cli/redriving.ts';
 import { LATE_PREFIX, LINES_PREFIX } from '../../lambdas/archive/domain/archive-object.ts';
 import { judgeBucket } from '../../lambdas/archive/domain/judge-bucket.ts';
 import { NO_BOUNDS } from '../../lambdas/archive/domain/judge-chain.ts';
@@ -23,6 +23,7 @@ import { archivedItem, readLine } from '../../lambdas/archive/store/read-line.ts
 import { S3Objects } from '../../lambdas/archive/store/s3-objects.ts';
 import { StoredManifests } from '../../lambdas/archive/store/stored-manifests.ts';
 import { verifyManifests } from '../../lambdas/archive/use/verify-manifests.ts';
+import { parkedWork } from '../../lambdas/events/store/parked-work.ts';
 import { documentClient } from '../../lambdas/kernel/platform/document-client.ts';
 import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
 import { CREDENTIALS } from '../../local/emulator-environment.ts';

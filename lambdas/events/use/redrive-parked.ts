@@ -1,0 +1,75 @@
+import { REPLAY_HORIZON_DAYS } from '../../kernel/contract/events.ts';
+import { RetryableError } from '../../kernel/faults.ts';
+import type { RepublishRequest } from '../contract.ts';
+import type { StreamRecord } from './ledger-stream.ts';
+import { type Relayed, type RelayTools, relayTransitions } from './relay-transitions.ts';
+import { type RepublishTools, republishRange } from './republish-range.ts';
+
+/** The work of a parked message. */
+export type ParkedWork =
+  | { readonly kind: 'record'; readonly record: StreamRecord }
+  /** The time of a batch. The Stream does not have it any more, and the Ledger does. */
+  | ({ readonly kind: 'range' } & RepublishRequest);
+
+export interface RedriveParkedTools extends RelayTools, Omit<RepublishTools, 'report' | 'seen' | 'isQueued'> {
+  readonly transitions: RelayTools['transitions'] & RepublishTools['transitions'];
+  /** The body of a message about a range. */
+  readonly bodyOf: (range: RepublishRequest) => string;
+}
+
+type Redriven = Pick<Relayed, 'published' | 'parked' | 'tampered'>;
+
+const HORIZON_MS = REPLAY_HORIZON_DAYS * 24 * 60 * 60 * 1000;
+
+/** Consumers do not recognize older events. @param sinceMs Unix milliseconds */
+export function isBeyondHorizon(sinceMs: number, nowMs: number): boolean {
+  return sinceMs < nowMs - HORIZON_MS;
+}
+
+/**
+ * Does the work of a parked message again. What fails again for good is parked as a new message, which waits for another act of an
+ * operator. A repetition publishes the same events, under the same ids.
+ *
+ * @param deadlineMs after which no part of a range begins; Unix milliseconds
+ * @throws RetryableError `events_not_published` while the bus or the Ledger is away: the caller must repeat it
+ */
+export async function redriveParked(
+  tools: RedriveParkedTools,
+  work: ParkedWork,
+  deadlineMs: number,
+): Promise<Redriven> {
+  if (work.kind === 'range') return redriveRange(tools, work, deadlineMs);
+  const { published, parked, tampered, againFrom } = await relayTransitions(tools, [work.record]);
+  if (againFrom !== undefined) throw notNow();
+  // Without its age: an event that is redriven days later is not late.
+  return { published, parked, tampered };
+}
+
+async function redriveRange(
+  tools: RedriveParkedTools,
+  { sinceMs, untilMs }: RepublishRequest,
+  deadlineMs: number,
+): Promise<Redriven> {
+  const { clock, parking, bodyOf } = tools;
+  const nowMs = clock.nowMs();
+  const park = (range: RepublishRequest, reason: string, detail: string) =>
+    parking.park({ body: bodyOf(range), reason, detail });
+  if (isBeyondHorizon(sinceMs, nowMs)) {
+    await park({ sinceMs, untilMs }, 'beyond_horizon', `older than ${REPLAY_HORIZON_DAYS} days`);
+    return { published: 0, parked: 1, tampered: 0 };
+  }
+  const range = { sinceMs, untilMs: Math.min(untilMs, nowMs), deadlineMs };
+  const { published, unpublishable = 0, nextMs } = await republishRange(tools, range);
+  if (nextMs !== undefined && clock.nowMs() < deadlineMs) throw notNow();
+  if (unpublishable > 0)
+    await park({ sinceMs, untilMs: nextMs ?? untilMs }, 'unpublishable', `${unpublishable} events: see the log`);
+  if (nextMs !== undefined) await park({ sinceMs: nextMs, untilMs }, 'incomplete', 'redrive it again to go on');
+  return { published, parked: (unpublishable > 0 ? 1 : 0) + (nextMs === undefined ? 0 : 1), tampered: 0 };
+}
+
+function notNow(): RetryableError {
+  return new RetryableError(
+    'events_not_published',
+    'The bus does not accept events now, or the Ledger is unavailable.',
+  );
+}

@@ -1,0 +1,146 @@
+import { beforeEach, describe, expect, test } from '@jest/globals';
+import { parkedRange, parkedWork } from '../../lambdas/events/store/parked-work.ts';
+import { type ParkedWork, redriveParked } from '../../lambdas/events/use/redrive-parked.ts';
+import { chains, RelayHarness } from './relay-harness.ts';
+
+const MINUTE_MS = 60_000;
+const DAY_MS = 24 * 60 * MINUTE_MS;
+
+describe('a parked message', () => {
+  test('is a record of the Stream if it is complete', () => {
+    const record = { eventName: 'MODIFY', dynamodb: { SequenceNumber: '1' } };
+    const body = JSON.stringify(record);
+    expect(parkedWork(body)).toMatchObject({ kind: 'record', record: { whole: body, content: { kind: 'tampered' } } });
+  });
+
+  test('that is no JSON is a record that cannot be read, and stays as it is', () => {
+    const content = { kind: 'unreadable', detail: 'no JSON' };
+    expect(parkedWork('{"cut')).toEqual({ kind: 'record', record: { position: '', whole: '{"cut', content } });
+  });
+
+  /** As in the AWS Lambda developer guide, "Retain discarded records for a DynamoDB event source". */
+  test('that is only a position in the Stream is published again from the Ledger, with ten minutes around it for clock skew', () => {
+    const pointer = {
+      requestContext: { condition: 'RetryAttemptsExhausted', approximateInvokeCount: 21 },
+      version: '1.0',
+      DDBStreamBatchInfo: {
+        shardId: 'shardId-00000001573689847184-864758bb',
+        startSequenceNumber: '800000000003126276362',
+        endSequenceNumber: '800000000003126276363',
+        approximateArrivalOfFirstRecord: '2026-03-01T12:05:00Z',
+        approximateArrivalOfLastRecord: '2026-03-01T12:07:00Z',
+        batchSize: 2,
+      },
+    };
+    const work = { kind: 'range', sinceMs: Date.UTC(2026, 2, 1, 11, 55), untilMs: Date.UTC(2026, 2, 1, 12, 17) };
+    expect(parkedWork(JSON.stringify(pointer))).toEqual(work);
+    expect(parkedWork(parkedRange(work))).toEqual(work);
+  });
+
+  /** As in the AWS Lambda developer guide, "Capturing records of Lambda asynchronous invocations". */
+  test('that Lambda parked because its redrive failed finally is the message that was redriven', () => {
+    const parked = JSON.stringify({ eventName: 'REMOVE', dynamodb: { SequenceNumber: '1' } });
+    const failed = {
+      version: '1.0',
+      requestContext: { condition: 'RetriesExhausted', approximateInvokeCount: 3 },
+      requestPayload: { parked },
+      responseContext: { statusCode: 200, functionError: 'Unhandled' },
+      responsePayload: { errorMessage: 'The bus does not accept events now.' },
+    };
+    expect(parkedWork(JSON.stringify(failed))).toEqual(parkedWork(parked));
+  });
+});
+
+describe('a redriven message', () => {
+  let work: ParkedWork;
+  let deadlineMs: number;
+  let harness: RelayHarness;
+  let range: Extract<ParkedWork, { kind: 'range' }>;
+
+  const redriving = (of = chains(3)) =>
+    new RelayHarness(of, (tools) =>
+      redriveParked({ ...tools, transitions: harness.store.ledger, bodyOf: parkedRange }, work, deadlineMs),
+    );
+  const redrive = (given: ParkedWork) => {
+    work = given;
+    deadlineMs = harness.clock.nowMs() + MINUTE_MS;
+    return harness.relay([]);
+  };
+
+  beforeEach(() => {
+    harness = redriving();
+    const times = harness.ledger.map(({ occurredAtMs }) => occurredAtMs);
+    harness.clock.advance(Math.max(...times) + 60 * MINUTE_MS - harness.clock.nowMs());
+    range = { kind: 'range', sinceMs: Math.min(...times) - MINUTE_MS, untilMs: Math.max(...times) + MINUTE_MS };
+  });
+
+  const recordOf = (index: number): ParkedWork => {
+    const record = harness.records[index];
+    if (record === undefined) throw new Error('there is no such record');
+    return { kind: 'record', record };
+  };
+
+  test('that is a record is published', async () => {
+    expect(await redrive(recordOf(3))).toMatchObject({ published: 1, parked: 0 });
+    expect(harness.publishedIds).toEqual(harness.expected.slice(0, 1));
+  });
+
+  test('whose record is refused again is parked again with the reason, as a new message', async () => {
+    harness.bus.trouble = () => ({ kind: 'refused', code: 'MalformedDetail' });
+    expect(await redrive(recordOf(3))).toMatchObject({ published: 0, parked: 1 });
+    const whole = harness.records[3]?.whole;
+    expect(harness.parked).toEqual([{ body: whole, reason: 'refused_by_bus', detail: 'MalformedDetail' }]);
+  });
+
+  test.each([
+    ['a record', () => recordOf(3)],
+    ['a range', () => range],
+  ])('that is %s fails while the bus is away, so that Lambda tries it again, and is not parked', async (_what, of) => {
+    harness.bus.trouble = () => ({ kind: 'not_now', code: 'InternalFailure' });
+    await expect(redrive(of())).rejects.toMatchObject({ name: 'RetryableError', code: 'events_not_published' });
+    expect(harness.parked).toEqual([]);
+    harness.bus.trouble = () => undefined;
+    expect(await redrive(of())).toMatchObject({ parked: 0 });
+    expect(new Set(harness.publishedIds)).toEqual(
+      new Set(of().kind === 'range' ? harness.expected : [harness.expected[0]]),
+    );
+  });
+
+  test('that is a range has all its events published, under their ids', async () => {
+    expect(await redrive(range)).toEqual({ published: 3, parked: 0, tampered: 0 });
+    expect([...harness.publishedIds].sort()).toEqual([...harness.expected].sort());
+    expect(harness.parked).toEqual([]);
+  });
+
+  test('whose range has an event that cannot be published is parked again, and the others are published', async () => {
+    const [refused] = harness.expected;
+    harness.bus.trouble = (id) => (id === refused ? { kind: 'refused', code: 'MalformedDetail' } : undefined);
+    expect(await redrive(range)).toEqual({ published: 2, parked: 1, tampered: 0 });
+    expect(harness.parked).toEqual([
+      { body: parkedRange(range), reason: 'unpublishable', detail: '1 events: see the log' },
+    ]);
+  });
+
+  test('whose range takes longer than an execution is parked again from where it stopped', async () => {
+    const { ledger } = harness.store;
+    const outcomesAfter = ledger.outcomesAfter.bind(ledger);
+    ledger.outcomesAfter = async (at, untilMs) => {
+      const [first] = (await outcomesAfter(at, untilMs, 1)).outcomes;
+      harness.clock.advance(MINUTE_MS);
+      return { outcomes: first === undefined ? [] : [first], isLast: false };
+    };
+    expect(await redrive(range)).toEqual({ published: 1, parked: 1, tampered: 0 });
+    const [rest] = harness.parked;
+    expect(rest).toMatchObject({ reason: 'incomplete' });
+    ledger.outcomesAfter = outcomesAfter;
+    expect(await redrive(parkedWork(rest?.body ?? ''))).toMatchObject({ parked: 0 });
+    expect(new Set(harness.publishedIds)).toEqual(new Set(harness.expected));
+  });
+
+  test('that is older than consumers remember events is not published, and is parked again with the reason', async () => {
+    harness.clock.advance(14 * DAY_MS);
+    expect(await redrive(range)).toEqual({ published: 0, parked: 1, tampered: 0 });
+    expect(harness.parked).toMatchObject([{ body: parkedRange(range), reason: 'beyond_horizon' }]);
+    expect(harness.publishedIds).toEqual([]);
+  });
+});
