@@ -2212,8 +2212,10 @@ export interface components {
             job: string | null;
             /** @description Whether its messages could not be handled and wait for an operator, because no function receives them. */
             is_kept: boolean;
-            /** @description The queue that its messages came from, to which a redrive puts them back; null when there is none. */
+            /** @description To which queue or function a redrive passes its messages, so that their work is done again. Null when a redrive is not possible. */
             redrive_to: string | null;
+            /** @description Why a redrive is not possible, and what is done instead, for persons. Null when it is possible. */
+            no_redrive_because: string | null;
             /** @description Counted up to some hundreds; the messages of Amazon SQS approximately. */
             waiting: number;
             /** @description Whether there are more than were counted. */
@@ -2265,7 +2267,7 @@ export interface components {
              * @example holds
              */
             queue: string;
-            /** @description The queue to which the messages are put back. */
+            /** @description The queue or the function to which the messages are passed. */
             to: string;
             /** @description Messages that waited when the request came, approximately. */
             waiting: number;

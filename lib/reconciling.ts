@@ -11,6 +11,7 @@ import type { HttpApi } from './constructs/http-api.ts';
 import type { FunctionLogs, PayonceFunction } from './constructs/payonce-function.ts';
 import { payonceMetric } from './constructs/payonce-metric.ts';
 import { RunbookAlarm } from './constructs/runbook-alarm.ts';
+import { pathOf } from './constructs/watch.ts';
 import type { DataStack } from './data-stack.ts';
 import type { Processors } from './processors.ts';
 import type { Settings } from './settings.ts';
@@ -25,7 +26,6 @@ export interface ReconcilingProps {
   readonly settings: Pick<Settings, 'approvalAbove' | 'approvalHours'>;
 }
 
-const APPROVAL_ACTIONS = ['dynamodb:PutItem', 'dynamodb:UpdateItem', 'dynamodb:GetItem', 'dynamodb:Query'];
 /** The books are compared at least every hour. */
 const COMPARED = Duration.hours(2);
 /** Reported every night. */
@@ -58,24 +58,24 @@ export class Reconciling extends Construct {
     ]);
     data.registry.grantAuthenticate(this.api);
     data.registry.grantIdentifyOperators(this.api);
-    const { apiKey, apiKeys, apiKeyUse, operatorKey, operatorKeys, owners, tenants } = RegistryRow;
+    const { apiKey, apiKeys, apiKeyUse, approvals, operatorKey, operatorKeys, owners, tenants } = RegistryRow;
     const { inquiry, return: giveBack, openOrder, hold, orphan, keptOrphan, details } = RegistryRow;
     const { webhookEndpoints, webhookDelivery } = RegistryRow;
-    data.registry.grantRows(this.api, 'ChangeKeys', ['dynamodb:UpdateItem'], [apiKey]);
+    // Each statement is for all rows of its action: the policy of this role is near the size that AWS allows.
+    data.registry.grantRows(this.api, 'ChangeKeysAndApprovals', ['dynamodb:UpdateItem'], [apiKey, approvals]);
     // An operator's key can be revoked. It cannot be made, and no key can be made into one.
     data.registry.grantUpdateOf(this.api, 'RevokeOperatorKeys', operatorKey, ['revokedAtMs']);
     const keys = [apiKey, apiKeys, owners];
     const looks = [inquiry, giveBack, openOrder, details];
-    data.registry.grantRows(this.api, 'MakeKeysAndQueueLooks', ['dynamodb:PutItem'], [...keys, ...looks]);
+    const made = [...keys, ...looks, approvals];
+    data.registry.grantRows(this.api, 'MakeKeysApprovalsAndLooks', ['dynamodb:PutItem'], made);
     data.registry.grantRows(this.api, 'Tenants', ['dynamodb:ConditionCheckItem'], [tenants]);
     const queues = [inquiry, giveBack, openOrder, hold, orphan, keptOrphan];
     const listed = [apiKeys, operatorKeys, tenants, ...queues];
-    const read = [apiKeyUse, webhookEndpoints, webhookDelivery];
-    // One statement for both: the policy of this role is near the size that AWS allows.
+    const read = [apiKeyUse, webhookEndpoints, webhookDelivery, approvals];
     data.registry.grantRows(this.api, 'List', ['dynamodb:GetItem', 'dynamodb:Query'], [...listed, ...read]);
     data.idempotency.grantFindOpenClaims(this.api);
     data.idempotency.grantReadClaims(this.api);
-    data.registry.grantRows(this.api, 'Approvals', APPROVAL_ACTIONS, [RegistryRow.approvals]);
     const { approvalAbove: aboveMinor, approvalHours } = props.settings;
     const rules = { aboveMinor, lifetimeMs: Duration.hours(approvalHours).toMilliseconds() };
     if (aboveMinor !== undefined) this.api.tell({ [Environment.approvals]: JSON.stringify(rules) });
@@ -110,8 +110,9 @@ export class Reconciling extends Construct {
    * Lets operators count the messages of these queues, by their names for operators, and read and put back those that no function receives.
    *
    * @param at a queue of this stack
+   * @param redrivers functions that do the work of such messages again
    */
-  listMessages(queues: ReadonlyMap<string, Queue>, at: Queue): void {
+  listMessages(queues: ReadonlyMap<string, Queue>, at: Queue, redrivers: readonly PayonceFunction[]): void {
     const all = [...queues];
     const kept = all.filter(([, { deadLetterQueue }]) => deadLetterQueue === undefined);
     const received = all.filter(([, { deadLetterQueue }]) => deadLetterQueue !== undefined);
@@ -119,13 +120,20 @@ export class Reconciling extends Construct {
       Object.fromEntries(
         some.map(([name, queue]) => [name, queue.stack === Stack.of(this) ? queue.queueName : queue.queueUrl]),
       );
-    const messages: MessageQueueNames = { at: at.queueUrl, kept: names(kept), received: names(received) };
+    const messages: MessageQueueNames = {
+      at: at.queueUrl,
+      kept: names(kept),
+      received: names(received),
+      functions: Object.fromEntries(redrivers.map((each) => [pathOf(each), each.function.functionName])),
+    };
     this.api.tell({ [MESSAGE_QUEUES]: Stack.of(this).toJsonString(messages) });
     const count = 'sqs:GetQueueAttributes';
     const allow = (sid: string, actions: string[], some: typeof all) => {
       const resources = some.map(([, { queueArn }]) => queueArn);
       this.api.role.addToPrincipalPolicy(new PolicyStatement({ sid, actions, resources }));
     };
+    for (const { function: redriver } of redrivers)
+      this.api.allow('Redrive', 'lambda:InvokeFunction', redriver.functionArn);
     // Dead letters are put back by an operator.
     allow('CountAndPutBack', [count, 'sqs:SendMessage'], received);
     allow('ReadKeptMessages', [count, 'sqs:ReceiveMessage', 'sqs:ChangeMessageVisibility', 'sqs:DeleteMessage'], kept);

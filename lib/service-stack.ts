@@ -97,7 +97,7 @@ export class ServiceStack extends Stack {
     new FollowUps(this, 'FollowUps', { data, logs, ...ofOrders }).grantRelease(upkeep);
     const outbound = parties === undefined ? undefined : new Outbound(this, 'Outbound', { data, parties, logs });
 
-    reconciling.listMessages(queuesOf(this, data), events.parked);
+    reconciling.listMessages(queuesOf(this, data), events.parked, [events.republisher]);
 
     new ApiDocs(this, 'ApiDocuments', { http, logs, settings });
     if (settings.firewall) new RequestFirewall(this, 'Firewall', { stage: http.api.deploymentStage, settings });

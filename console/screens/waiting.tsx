@@ -46,7 +46,11 @@ export function Queue({ id }: { readonly id: string }) {
     <>
       <h1>Queue {id}</h1>
       <Redrive key={`act-${redriven}`} id={id} done={() => setRedriven(redriven + 1)} />
-      {redriven > 0 && <p role="status">Messages were put back. What is here now has failed again, or came later.</p>}
+      {redriven > 0 && (
+        <p role="status">
+          The messages were put back, and their work is done again. What is here now has failed again, or came later.
+        </p>
+      )}
       <List<Entry>
         key={`list-${redriven}`}
         label={`Entries of ${id}`}
@@ -64,23 +68,22 @@ export function Queue({ id }: { readonly id: string }) {
   );
 }
 
-/** The act on messages that could not be handled. A job empties the other queues. */
+/** The act on messages that could not be handled. On other queues it is disabled, with the reason. */
 function Redrive({ id, done }: { readonly id: string; readonly done: () => void }) {
   const read = useRead<Queues>('/v1/admin/queues');
   return (
     <Loaded of={read}>
       {({ data }) => {
         const queue = data.find((each) => each.id === id);
-        if (queue?.is_kept !== true) return <></>;
-        const { redrive_to: to, waiting } = queue;
-        const noWay = 'These messages did not come from a queue. The command payonce redrive does their work again.';
+        if (queue === undefined) return <></>;
+        const { redrive_to: to, no_redrive_because: because, waiting } = queue;
         return (
           <div class="acts">
             <Act
               name="Redrive"
-              does={`Puts the messages that wait here (about ${waiting}) back into the queue ${to ?? ''}, each once. Whatever is put back takes effect once.`}
+              does={`Passes the messages that wait here (about ${waiting}) to ${to ?? ''}, each once. Their work is done again, and takes effect once.`}
               role="operator"
-              because={to === null ? noWay : waiting === 0 ? 'Nothing waits here.' : undefined}
+              because={because ?? (waiting === 0 ? 'Nothing waits here.' : undefined)}
               path={`/v1/admin/queues/${encodeURIComponent(id)}/redrive`}
               fields={[]}
               done={done}

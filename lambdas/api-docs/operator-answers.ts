@@ -118,7 +118,11 @@ const queue = z
         'Whether its messages could not be handled and wait for an operator, because no function receives them.',
     }),
     redrive_to: z.string().nullable().meta({
-      description: 'The queue that its messages came from, to which a redrive puts them back; null when there is none.',
+      description:
+        'To which queue or function a redrive passes its messages, so that their work is done again. Null when a redrive is not possible.',
+    }),
+    no_redrive_because: z.string().nullable().meta({
+      description: 'Why a redrive is not possible, and what is done instead, for persons. Null when it is possible.',
     }),
     waiting: z
       .int()
@@ -137,7 +141,7 @@ export const redrive = z
   .looseObject({
     object: z.literal('redrive'),
     queue: queueId,
-    to: z.string().meta({ description: 'The queue to which the messages are put back.' }),
+    to: z.string().meta({ description: 'The queue or the function to which the messages are passed.' }),
     waiting: z.int().min(1).meta({ description: 'Messages that waited when the request came, approximately.' }),
     created: unixSeconds,
   })

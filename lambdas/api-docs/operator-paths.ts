@@ -134,10 +134,10 @@ export const operatorPaths: ZodOpenApiPathsObject = {
   '/v1/admin/queues/{id}/redrive': {
     post: keyed({
       operationId: 'redriveQueue',
-      summary: 'Put dead letters back',
+      summary: 'Redrive dead letters or parked records',
       description:
-        'Puts the messages that wait in a queue of dead letters back into the queue that they came from (`redrive_to`), each once by one request, for up to 15 seconds. ' +
-        'Whatever is put back takes effect once. What fails again comes back to the dead letters. Parked records and dead letters of vendors have no such queue: the command `payonce redrive` does their work again.',
+        'Passes the messages that wait in a queue of dead letters, of parked records or of calls to vendors to the queue or the function that does their work again (`redrive_to`), each once by one request, for up to 15 seconds. ' +
+        'Each takes effect once. What fails again comes back, and waits for another request. A queue with `no_redrive_because` cannot be redriven.',
       role: 'operator',
       path: queuePath,
       key: ['redrive', 'only messages that waited at the first request are put back'],

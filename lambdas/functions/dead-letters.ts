@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import { configuredParking } from '../events/store/sqs-parking.ts';
 import { REDRIVE_SECONDS } from '../kernel/contract/timing.ts';
 import { secrets } from '../kernel/platform/secrets-manager.ts';
 import { queues } from '../kernel/platform/sqs.ts';
@@ -13,7 +14,7 @@ import { type LetterAnswer, type LetterOrder, MOST_LETTERS } from '../outbound/c
 import { callOnce } from '../outbound/http-call.ts';
 import { readLetter } from '../outbound/store/sqs-letter-box.ts';
 import { makeDelayedCall } from '../outbound/use/last-rung.ts';
-import { listLetters, redriveLetters } from '../outbound/use/redrive-letters.ts';
+import { listLetters, redriveLetters, UNREADABLE } from '../outbound/use/redrive-letters.ts';
 import { DynamoDbStore } from '../payments/store/dynamodb-store.ts';
 import { readPaymentsConfig } from '../processors/settings.ts';
 
@@ -24,7 +25,10 @@ const letterOrder = z.strictObject({
 
 const delayedCalls = z.object({ Records: z.array(z.object({ messageId: z.string(), body: z.string() })).length(1) });
 
-/** Makes a delayed call for the last time, and lists or redrives dead letters, for an operator, by `payonce letters`. */
+/**
+ * Makes a delayed call for the last time, and the call of a dead letter that an operator put into the queue of delayed calls. Lists or
+ * redrives dead letters by `payonce letters`.
+ */
 export const handler = await idempotently(
   { unit: 'a delayed call or a dead letter', record: 'its message, which is removed once its call has ended' },
   (runner) => wire({ ...systemPlatform(), ...queues, ...secrets, send: callOnce }, runner),
@@ -39,12 +43,18 @@ export async function wire(platform: Platform & PartiesTools, runner: OperationR
   const store = new DynamoDbStore(platform.documents, tables, platform);
   const orders = new DynamoDbOrders(platform.documents, tables, platform, store);
   const redrive = await configuredRedrive(config, { ...platform, store, orders });
+  const unreadable = configuredParking(platform, config.deadLettersQueueUrl);
   const tools = { ...redrive, runner, clock, report: (error: unknown) => telemetry.fault('redrive', error) };
   return async (event: unknown): Promise<LetterAnswer | { readonly batchItemFailures: readonly [] }> => {
     const delayed = delayedCalls.safeParse(event).data?.Records[0];
     if (delayed !== undefined) {
       const letter = readLetter(delayed.body);
-      if (letter === undefined) throw new Error(`the delayed call ${delayed.messageId} is unreadable`);
+      if (letter === undefined) {
+        // A letter of another version, or of nobody, that an operator redrove. It waits for another act.
+        await unreadable.park({ body: delayed.body, reason: UNREADABLE, detail: delayed.messageId });
+        telemetry.run('last rung', {}, { came: UNREADABLE });
+        return { batchItemFailures: [] };
+      }
       telemetry.run('last rung', {}, { came: await makeDelayedCall(tools, letter, delayed.messageId) });
       // An error fails the only message of the batch.
       return { batchItemFailures: [] };

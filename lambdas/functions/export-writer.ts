@@ -1,13 +1,14 @@
 import { EXPORT_WRITER_BEGINS_SECONDS } from '../exports/contract.ts';
 import { parseWriterRequest, readExportWriterConfig } from '../exports/settings.ts';
 import { DynamoDbExports } from '../exports/store/dynamodb-exports.ts';
-import { type Functions, lambdaClient, lambdaWriters } from '../exports/store/lambda-writers.ts';
+import { lambdaWriters } from '../exports/store/lambda-writers.ts';
 import { S3_ATTEMPTS, S3ExportFiles } from '../exports/store/s3-export-files.ts';
 import { exportRows } from '../exports/use/export-rows.ts';
 import { writeExport } from '../exports/use/write-export.ts';
 import { tenantId } from '../kernel/ids.ts';
+import { lambdaClient } from '../kernel/platform/lambda.ts';
 import { s3Client } from '../kernel/platform/s3.ts';
-import { type Buckets, type Platform, systemPlatform } from '../kernel/platform/system-platform.ts';
+import { type Buckets, type Functions, type Platform, systemPlatform } from '../kernel/platform/system-platform.ts';
 import { standardTelemetry } from '../kernel/platform/telemetry.ts';
 import { idempotently } from '../once/idempotently.ts';
 import type { OperationRunner } from '../once/use/operation-runner.ts';

@@ -1,11 +1,12 @@
 import { EXPORT_ROUTES } from '../exports/http/export-routes.ts';
 import { readExportsConfig } from '../exports/settings.ts';
 import { DynamoDbExports } from '../exports/store/dynamodb-exports.ts';
-import { type Functions, lambdaClient, lambdaWriters } from '../exports/store/lambda-writers.ts';
+import { lambdaWriters } from '../exports/store/lambda-writers.ts';
 import { linkTo, S3_ATTEMPTS } from '../exports/store/s3-export-files.ts';
 import { authenticatedApi } from '../http/authenticated-api.ts';
+import { lambdaClient } from '../kernel/platform/lambda.ts';
 import { s3Client } from '../kernel/platform/s3.ts';
-import { type Buckets, type Platform, systemPlatform } from '../kernel/platform/system-platform.ts';
+import { type Buckets, type Functions, type Platform, systemPlatform } from '../kernel/platform/system-platform.ts';
 import { standardTelemetry } from '../kernel/platform/telemetry.ts';
 import { idempotently } from '../once/idempotently.ts';
 import type { OperationRunner } from '../once/use/operation-runner.ts';

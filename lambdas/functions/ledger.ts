@@ -5,9 +5,16 @@ import { byPath, operatorApi } from '../http/operator-api.ts';
 import type { OperatorCause } from '../kernel/cause.ts';
 import { Environment } from '../kernel/contract/environment.ts';
 import { keyedEmailHashes } from '../kernel/platform/keyed-email-hashes.ts';
+import { lambdaClient } from '../kernel/platform/lambda.ts';
 import type { Secrets } from '../kernel/platform/secrets-manager.ts';
 import { queues } from '../kernel/platform/sqs.ts';
-import { type Platform, type Queues, secretsLater, systemPlatform } from '../kernel/platform/system-platform.ts';
+import {
+  type Functions,
+  type Platform,
+  type Queues,
+  secretsLater,
+  systemPlatform,
+} from '../kernel/platform/system-platform.ts';
 import { standardTelemetry } from '../kernel/platform/telemetry.ts';
 import { jsonOf, readVariables, tableName } from '../kernel/platform/variables.ts';
 import { idempotently } from '../once/idempotently.ts';
@@ -19,7 +26,7 @@ import { MESSAGE_QUEUES } from '../reconciling/contract.ts';
 import { ADMIN_ROUTES } from '../reconciling/http/admin-routes.ts';
 import { LEDGER_ROUTES } from '../reconciling/http/ledger-routes.ts';
 import { DynamoDbQueues } from '../reconciling/store/dynamodb-queues.ts';
-import { deployedQueues, messageQueueNames, SqsQueues } from '../reconciling/store/sqs-queues.ts';
+import { deployedQueues, messageQueueNames, SqsQueues, startRedrives } from '../reconciling/store/sqs-queues.ts';
 import { tenantLimits } from '../tenants/store/dynamodb-limits.ts';
 import { configuredOperators } from '../tenants/store/operator-registry.ts';
 import { TenantAdministration } from '../tenants/store/tenant-administration.ts';
@@ -42,10 +49,10 @@ const settings = z.object({
 
 export const handler = idempotently(
   { unit: 'a request with an idempotency key', record: 'its record in the Idempotency table' },
-  (runner) => wire({ ...systemPlatform(), ...queues, ...secretsLater }, runner),
+  (runner) => wire({ ...systemPlatform(), ...queues, ...secretsLater, lambda: lambdaClient }, runner),
 );
 
-export function wire(platform: Platform & Queues & Secrets, runner: OperationRunner) {
+export function wire(platform: Platform & Queues & Functions & Secrets, runner: OperationRunner) {
   const { documents, clock, entropy, retention, digest } = platform;
   const config = readVariables(settings, platform.variables);
   const tables = {
@@ -78,7 +85,7 @@ export function wire(platform: Platform & Queues & Secrets, runner: OperationRun
       emailIndex: emailIndex(documents, tables.registry, pacing),
     },
     queues: new DynamoDbQueues(documents, tables, pacing),
-    messages: new SqsQueues(platform.sqs({}), deployedQueues(config[MESSAGE_QUEUES]), clock),
+    messages: new SqsQueues(platform.sqs({}), deployedQueues(config[MESSAGE_QUEUES]), clock, startRedrives(platform)),
     keysBy: (by: OperatorCause) => new TenantAdministration(documents, tables, by, pacing),
     approvals: config[Environment.approvals],
     effects,

@@ -5,7 +5,7 @@ import { configuredParking } from '../events/store/sqs-parking.ts';
 import { republishLostEvents } from '../events/use/republish-lost-events.ts';
 import { readWriterName } from '../exports/settings.ts';
 import { DynamoDbExports } from '../exports/store/dynamodb-exports.ts';
-import { type Functions, lambdaClient, lambdaWriters } from '../exports/store/lambda-writers.ts';
+import { lambdaWriters } from '../exports/store/lambda-writers.ts';
 import { wakeLeftExports } from '../exports/use/wake-left-exports.ts';
 import { releaseCommissionsJob } from '../follow-ups/release-commissions.ts';
 import { DynamoDbCommissions } from '../follow-ups/store/dynamodb-commissions.ts';
@@ -21,10 +21,12 @@ import { piecesJob } from '../jobs/use/pieces-job.ts';
 import { workRun } from '../jobs/use/work-run.ts';
 import { EventMetric } from '../kernel/contract/events.ts';
 import type { JobOf } from '../kernel/contract/jobs.ts';
+import { lambdaClient } from '../kernel/platform/lambda.ts';
 import { countWaiting } from '../kernel/platform/long-waits.ts';
 import { queues } from '../kernel/platform/sqs.ts';
 import {
   type Bus,
+  type Functions,
   type Platform,
   type Queues,
   secretsLater,

@@ -17,6 +17,15 @@ export const BooksMetric = {
 /** The value of the dimension `service`. */
 export const BOOKS_SERVICE = 'books';
 
+/**
+ * Queues that no function receives, each with the queue or the function that does the work of its messages again. All others are dead
+ * letters of the queue with their name.
+ */
+export const WAYS: Readonly<Record<string, string>> = {
+  'Events-Parked': 'Events-Republisher',
+  'Vendors-DeadLetters': 'Parties-DelayedCalls-Queue',
+};
+
 /** The environment variable with the queues of messages that operators list. JSON, `MessageQueueNames`. */
 export const MESSAGE_QUEUES = 'MESSAGE_QUEUES';
 
@@ -28,4 +37,6 @@ export interface MessageQueueNames {
   readonly received: Readonly<Record<string, string>>;
   /** Names or addresses of queues whose messages no function receives. */
   readonly kept: Readonly<Record<string, string>>;
+  /** The functions of {@link WAYS}. */
+  readonly functions: Readonly<Record<string, string>>;
 }

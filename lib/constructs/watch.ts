@@ -82,11 +82,11 @@ export function queuesOf(stack: Stack, { deadLetters }: Pick<DataStack, 'deadLet
 /** All constructs of one kind, by their paths in the stack. */
 function named<Part extends IConstruct>(stack: Stack, isOne: (node: IConstruct) => node is Part): Map<string, Part> {
   const parts = stack.node.findAll().filter(isOne);
-  return new Map(parts.map((part) => [nameOf(part), part]));
+  return new Map(parts.map((part) => [pathOf(part), part]));
 }
 
-/** `Default` is the construct id of a room's only function, which has the name of the room. */
-function nameOf(part: IConstruct): string {
+/** The name of a part for operators. `Default` is the construct id of a room's only function, which has the name of the room. */
+export function pathOf(part: IConstruct): string {
   const ids = part.node.path.slice(Stack.of(part).node.path.length + 1).split('/');
   return ids.filter((id) => id !== 'Default').join('-');
 }

@@ -6,6 +6,8 @@ import { accessible, decideOn, describeConsole } from './console-in-browser.ts';
 
 const LETTERS = 'Webhooks-Tasks-DeadLetters';
 const QUEUE = 'Webhooks-Tasks-Queue';
+const PAYMENT = `pay_${'b'.repeat(32)}`;
+const ORDER = `ord_${'a'.repeat(32)}`;
 const VIEWER_KEY = 'ok_viewerviewerviewerviewer';
 
 describeConsole('dead letters in a browser', (shown) => {
@@ -16,7 +18,10 @@ describeConsole('dead letters in a browser', (shown) => {
     const api = world.beside({ messages });
     shown.api = api;
     for (const id of ['a', 'b']) messages.arrive(LETTERS, { id, reason: '<b>malformed</b>' });
-    messages.arrive('Events-Parked', { id: 'parked' });
+    messages.arrive('Events-Parked', { id: 'parked', about: PAYMENT, reason: 'refused_by_bus' });
+    const letter = { part: 'postmark email.send', reason: 'postmark_account' };
+    messages.arrive('Vendors-DeadLetters', { id: 'letter', about: ORDER, ...letter });
+    messages.arrive('Archive-Parked', { id: 'batch' });
     api.clock.advance(1_000);
   });
 
@@ -33,10 +38,10 @@ describeConsole('dead letters in a browser', (shown) => {
     await page.getByText('<b>malformed</b>').first().waitFor();
     await accessible(page);
     await page.getByRole('button', { name: 'Redrive' }).click();
-    await page.getByRole('dialog', { name: 'Redrive' }).getByText(`(about 2) back into the queue ${QUEUE}`).waitFor();
+    await page.getByRole('dialog', { name: 'Redrive' }).getByText(`(about 2) to ${QUEUE}`).waitFor();
     await accessible(page);
     await page.getByRole('dialog', { name: 'Redrive' }).getByRole('button', { name: 'Redrive' }).dblclick();
-    await page.getByText('Messages were put back.').waitFor();
+    await page.getByText('The messages were put back').waitFor();
     await page.getByText('Nothing waits here.').first().waitFor();
     await accessible(page);
     expect(messages.ids(QUEUE)).toEqual(['a', 'b']);
@@ -52,12 +57,42 @@ describeConsole('dead letters in a browser', (shown) => {
     expect(messages.ids(QUEUE)).toEqual(['a', 'b']);
   });
 
-  test('without a queue to return to have their command, and who may only look can do nothing', async () => {
-    const page = await openQueue('Events-Parked');
-    expect(await page.getByRole('button', { name: 'Redrive' }).isDisabled()).toBe(true);
-    await page.getByText('The command payonce redrive does their work again.').waitFor();
+  test.each([
+    ['a parked record', 'Events-Parked', 'Events-Republisher', [PAYMENT, 'refused_by_bus'], 'parked'],
+    [
+      'a call to a vendor',
+      'Vendors-DeadLetters',
+      'Parties-DelayedCalls-Queue',
+      [ORDER, 'postmark email.send', 'postmark_account'],
+      'letter',
+    ],
+  ])(
+    'that are %s are shown with their reason, and redriven once by a double click',
+    async (_what, from, to, shows, id) => {
+      const page = await openQueue(from);
+      for (const text of shows) await page.getByText(text).waitFor();
+      await accessible(page);
+      await page.getByRole('button', { name: 'Redrive' }).click();
+      await page.getByRole('dialog', { name: 'Redrive' }).getByRole('button', { name: 'Redrive' }).dblclick();
+      await page.getByText('The messages were put back').waitFor();
+      await page.getByText('Nothing waits here.').first().waitFor();
+      expect([messages.ids(from), messages.ids(to)]).toEqual([[], [id]]);
+      expect(shown.written).toEqual([`POST /v1/admin/queues/${from}/redrive`]);
+      expect(shown.violations).toEqual([]);
+    },
+  );
+
+  test('that no function takes, and entries of jobs, have what to do instead; who may only look can do nothing', async () => {
+    for (const [queue, because] of [
+      ['Archive-Parked', 'the command `payonce redrive` puts them into the archive'],
+      ['claims', 'A job empties this queue: request a run of it.'],
+    ] as const) {
+      const page = await openQueue(queue);
+      expect(await page.getByRole('button', { name: 'Redrive' }).isDisabled()).toBe(true);
+      await page.getByText(because).waitFor();
+    }
     shown.api.registerOperator(VIEWER_KEY, { operator: 'Vera Example', role: 'viewer' });
-    const viewer = await openQueue(LETTERS, VIEWER_KEY);
+    const viewer = await openQueue('Vendors-DeadLetters', VIEWER_KEY);
     expect(await viewer.getByRole('button', { name: 'Redrive' }).isDisabled()).toBe(true);
     await viewer.getByText('Your role is viewer; this needs operator.').waitFor();
     expect(shown.written).toEqual([]);

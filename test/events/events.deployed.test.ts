@@ -1,9 +1,13 @@
 import { InvokeCommand, LambdaClient } from '@aws-sdk/client-lambda';
+import { SendMessageCommand, SQSClient } from '@aws-sdk/client-sqs';
 import { QueryCommand } from '@aws-sdk/lib-dynamodb';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { lateRecords } from '../../lambdas/archive/store/late-records.ts';
+import { readChainRow } from '../../lambdas/archive/store/read-chain-row.ts';
 import type { RepublishAnswer } from '../../lambdas/events/contract.ts';
 import { readEvent } from '../../lambdas/events/http/event-schemas.ts';
 import { documentClient } from '../../lambdas/kernel/platform/document-client.ts';
+import { transitionSort } from '../../lambdas/payments/store/items.ts';
 import { CREDENTIALS } from '../../local/emulator-environment.ts';
 import { ApiClient } from '../support/api-client.ts';
 import { askSandbox, dynamoDbClient, localAws } from '../support/local-aws.ts';
@@ -49,6 +53,33 @@ describe('events on the deployed stack', () => {
     expect(answer).toEqual({ found: answer.published, published: answer.published });
     const [first, again] = await listener.heard(paymentId, 2);
     expect(again).toEqual(first);
+  });
+
+  test('parked, it is published again once by a redrive that is requested twice', async () => {
+    const { awsEndpoint: endpoint, region } = aws;
+    const { Items = [] } = await documentClient(dynamoDbClient()).send(
+      new QueryCommand({
+        TableName: aws.tables.ledger,
+        KeyConditionExpression: 'pk = :pk AND sk = :sk',
+        ExpressionAttributeValues: { ':pk': `PAY#${String(paymentId)}`, ':sk': transitionSort(2) },
+        ConsistentRead: true,
+      }),
+    );
+    const [[record] = []] = lateRecords(Items.map((item) => ({ row: readChainRow(item), item })));
+    const sqs = new SQSClient({ endpoint, region, credentials: CREDENTIALS });
+    const QueueUrl = await stackOutput('service', 'parkedRecordsQueue');
+    await sqs.send(new SendMessageCommand({ QueueUrl, MessageBody: JSON.stringify(record) }));
+
+    const authorization = `Bearer ${aws.operatorKey}`;
+    const key = { 'idempotency-key': `parked-${run}` };
+    const redrive = () =>
+      api.send('POST', '/v1/admin/queues/Events-Parked/redrive', { headers: { authorization, ...key } });
+    const answers = await Promise.all([redrive(), redrive()]);
+    expect(answers.map(({ status }) => status)).toEqual([202, 202]);
+    expect(answers[0]?.json).toMatchObject({ queue: 'Events-Parked', to: 'Events-Republisher' });
+    expect(answers[1]?.text).toBe(answers[0]?.text);
+    const heard = await listener.heard(paymentId, 3);
+    expect(heard).toEqual([heard[0], heard[0], heard[0]]);
   });
 
   test('and has one receipt and one commission', async () => {

@@ -131,7 +131,7 @@ describe('every function', () => {
     [Environment.lostAfterSeconds]: '180',
     [Environment.parkingQueueUrl]: queue,
     [PROJECTOR_QUEUE_URL]: queue,
-    [MESSAGE_QUEUES]: JSON.stringify({ at: queue, received: {}, kept: {} }),
+    [MESSAGE_QUEUES]: JSON.stringify({ at: queue, received: {}, kept: {}, functions: {} }),
     [Environment.webhookTasksQueueUrl]: queue,
     [Environment.webhookLanesQueueUrl]: queue,
     [Environment.webhookRootSecretId]: 'root',

@@ -1,5 +1,8 @@
 import { describe, expect, test } from '@jest/globals';
 import type { Template } from 'aws-cdk-lib/assertions';
+import { MESSAGE_QUEUES } from '../../lambdas/reconciling/contract.ts';
+import { deployedQueues, messageQueueNames } from '../../lambdas/reconciling/store/sqs-queues.ts';
+import { NO_WAY, wayBack } from '../../lambdas/reconciling/use/queue-lists.ts';
 import { synthesize } from '../support/synth.ts';
 import { EVERYTHING, present } from './templates.ts';
 
@@ -75,6 +78,37 @@ describe.each(sources)('the queue $id', ({ mapping, queue, timeout }) => {
   test('hides a message until its function has ended', () => {
     expect(queue.VisibilityTimeout).toBeGreaterThan(timeout);
   });
+});
+
+test.each([
+  ['with the sandbox', service],
+  ['with everything', everything],
+])('each queue that no function receives can be redriven, or says what is done instead: %s', (_which, template) => {
+  const functions = present(template).findResources('AWS::Lambda::Function') as Record<
+    string,
+    Made<{ readonly Environment?: { readonly Variables: Readonly<Record<string, unknown>> } }>
+  >;
+  const [names] = Object.values(functions).flatMap(
+    ({ Properties }) => Properties.Environment?.Variables[MESSAGE_QUEUES] ?? [],
+  );
+  const {
+    'Fn::Join': [, parts],
+  } = names as { readonly 'Fn::Join': readonly [string, readonly unknown[]] };
+  const text = parts.map((part) => (typeof part === 'string' ? part : 'https://sqs.invalid/1/queue')).join('');
+  const deployed = deployedQueues(messageQueueNames.parse(JSON.parse(text)));
+  const kept = Object.keys(deployed).filter((id) => deployed[id]?.isKept);
+  const ways = kept.map((id) => [id, wayBack(deployed, id)] as const);
+  expect(ways.filter(([, way]) => way?.kind === 'none' && way.because === NO_WAY)).toEqual([]);
+  const redriven = ways.flatMap(([id, way]) => (way?.kind === 'way' ? [[id, way.to]] : []));
+  expect(redriven).toEqual(
+    expect.arrayContaining([
+      ['Events-Parked', 'Events-Republisher'],
+      ['Vendors-DeadLetters', 'Parties-DelayedCalls-Queue'],
+    ]),
+  );
+  // Nothing is put where no function takes it.
+  const taken = ([, to = '']: readonly string[]) => deployed[to]?.isKept === false || to === 'Events-Republisher';
+  expect(redriven.filter((way) => !taken(way))).toEqual([]);
 });
 
 test('the functions behind queues leave half of an account’s usual concurrency to the APIs', () => {

@@ -20,7 +20,7 @@ const listOf = (value: string | readonly string[]): readonly string[] => (typeof
 function told({ Action, Resource, Condition = {} }: Statement): string {
   const text = JSON.stringify(Resource);
   const found =
-    /LedgerTable|Idempotency|Registry|Views|CallbackSecret|SandboxSecret|EmailKeys|Logs|DeadLetters|Queue|Books/g;
+    /LedgerTable|Idempotency|Registry|Views|CallbackSecret|SandboxSecret|EmailKeys|Logs|DeadLetters|Queue|Books|EventsRepublisher/g;
   const on = [...new Set(text.match(found) ?? [text])].join(', ');
   const conditions = Object.entries(Condition).flatMap(([operator, operands]) =>
     Object.entries(operands).map(([key, values]) => ` if ${operator} ${key} ${listOf(values).join(', ')}`),
@@ -146,21 +146,21 @@ const ROLES: readonly (readonly [string, readonly string[]])[] = [
       appendsRows('PAY#*', 'ACT#*'),
       `dynamodb:GetItem ${rows('KEY#*')}`,
       `dynamodb:UpdateItem ${rows('KEY_USE#*')}`,
-      // To list, make, roll and revoke keys.
-      `dynamodb:UpdateItem ${rows('KEY#*')}`,
-      `dynamodb:PutItem ${rows('KEY#*', 'KEYS#*', 'OWNERS', 'INQUIRY#*', 'RETURN#*', 'ORDER#*', 'DETAILS#*')}`,
+      // To list, make, roll and revoke keys, and to decide on approvals.
+      `dynamodb:UpdateItem ${rows('KEY#*', 'APPROVALS')}`,
+      `dynamodb:PutItem ${rows('KEY#*', 'KEYS#*', 'OWNERS', 'INQUIRY#*', 'RETURN#*', 'ORDER#*', 'DETAILS#*', 'APPROVALS')}`,
       // Of operators' keys, only to read them and to revoke one.
       `dynamodb:GetItem ${rows('OPERATOR_KEY#*')}`,
       `dynamodb:UpdateItem ${rows('OPERATOR_KEY#*')} if ForAllValues:StringEquals dynamodb:Attributes pk, sk, revokedAtMs`,
       `dynamodb:ConditionCheckItem ${rows('TENANTS')}`,
-      `dynamodb:GetItem, dynamodb:Query ${rows('KEYS#*', 'OPERATOR_KEYS', 'TENANTS', 'INQUIRY#*', 'RETURN#*', 'ORDER#*', 'HOLD#*', 'ORPHAN#*', 'ORPHAN_KEPT#*', 'KEY_USE#*', 'WEBHOOKS#*', 'WEBHOOK_DELIVERY#*')}`,
+      `dynamodb:GetItem, dynamodb:Query ${rows('KEYS#*', 'OPERATOR_KEYS', 'TENANTS', 'INQUIRY#*', 'RETURN#*', 'ORDER#*', 'HOLD#*', 'ORPHAN#*', 'ORPHAN_KEPT#*', 'KEY_USE#*', 'WEBHOOKS#*', 'WEBHOOK_DELIVERY#*', 'APPROVALS')}`,
       // To list claims: the index, and their records.
       'dynamodb:Query on Idempotency',
       `dynamodb:GetItem ${onlyRows('Idempotency', 'OP#pay_*', 'OP#cap_*', 'OP#can_*', 'OP#ref_*', 'OP#rtn_*', 'OP#ord_*', 'OP#cb_*')}`,
       'sqs:GetQueueAttributes, sqs:SendMessage on Queue, Views',
+      'lambda:InvokeFunction on EventsRepublisher',
       'sqs:ChangeMessageVisibility, sqs:DeleteMessage, sqs:GetQueueAttributes, sqs:ReceiveMessage on DeadLetters, Views',
       `dynamodb:UpdateItem ${rows('LIMIT#*')}`,
-      `dynamodb:GetItem, dynamodb:PutItem, dynamodb:Query, dynamodb:UpdateItem ${rows('APPROVALS')}`,
       `dynamodb:GetItem, dynamodb:Query ${onlyRows('Views', 'BOOK#*', 'TOTAL#*', 'MISMATCHES', 'PAYMENT#*', 'REFERENCE#*')}`,
       // To search payments by e-mail address.
       `dynamodb:Query ${rows('EMAIL_PAYMENT#*')}`,

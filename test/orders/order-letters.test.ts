@@ -247,6 +247,29 @@ test('a delayed call that fails too has a dead letter with its order, and a redr
   expect(await sent(request)).toHaveLength(1);
 });
 
+/** As the API redrives: dead letters go into the queue of delayed calls. Whoever dies between leaves a letter in both queues. */
+async function putIntoDelayed({ twice = false } = {}): Promise<void> {
+  for (const taken of await letters.take(10)) {
+    if (taken.letter !== undefined) letters.delayed.push(taken.letter, ...(twice ? [taken.letter] : []));
+    await letters.remove(taken);
+  }
+}
+
+test('dead letters that an operator puts among the delayed calls show on the order, once, and those that fail again are dead letters again', async () => {
+  const request = orderRequest('put-back');
+  const { mailer, referrals } = await awayParties('delay');
+  await harness.order(request, { mailer, referrals });
+  expect(await lastRung(await awayParties('throw'))).toEqual(['stays', 'stays']);
+  await putIntoDelayed();
+  expect(await lastRung(await awayParties('throw'))).toEqual(['stays', 'stays']);
+  expect(await harness.read(request)).toMatchObject({ email: { status: 'failed' }, referral: { status: 'failed' } });
+  await putIntoDelayed({ twice: true });
+  expect(await lastRung()).toEqual(['applied', 'applied', 'applied', 'applied']);
+  expect(await harness.read(request)).toMatchObject({ email: { status: 'sent' }, referral: { status: 'credited' } });
+  expect([await sent(request), await letters.take(10)]).toMatchObject([[{}], []]);
+  expect(await sandbox.books.credits.entriesOfOrder(request.orderId)).toHaveLength(1);
+});
+
 test.each([
   ['every later attempt is refused for certain', 429],
   ['the shop refuses the signature later', 401],

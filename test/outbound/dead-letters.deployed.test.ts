@@ -4,6 +4,7 @@ import { beforeAll, describe, expect, test } from '@jest/globals';
 import { StackName, StackOutput } from '../../lambdas/kernel/contract/api.ts';
 import type { DeadLetter } from '../../lambdas/outbound/use/dead-letters.ts';
 import { CREDENTIALS } from '../../local/emulator-environment.ts';
+import { ApiClient } from '../support/api-client.ts';
 import { payonce } from '../support/command-line.ts';
 import { askSandbox, localAws } from '../support/local-aws.ts';
 import { until } from '../support/until.ts';
@@ -66,16 +67,25 @@ describe('dead letters on the deployed stack', () => {
     expect(redriven.code).toBe(1);
     expect([await emailsOf(first), await emailsOf(second)]).toEqual([1, 0]);
 
-    expect(of((await letters('redrive')).said, stuck)).toMatch(/^applied/);
+    // Once more by the API, by a request that is doubled. What cannot be read comes back as a new message.
+    const answers = await Promise.all([redriveByApi('k'), redriveByApi('k')]);
+    expect(answers.map(({ status }) => status)).toEqual([202, 202]);
+    expect(new Set(answers.map(({ text }) => text)).size).toBe(1);
+    await until(async () => (await emailsOf(second)) > 0 || undefined);
+    const { said } = await until(async () => {
+      const list = await letters('list');
+      return list.said.includes('letter_unreadable') && of(list.said, poison) === 'nothing' ? list : undefined;
+    });
+    expect([sent, copy, stuck].map((id) => of(said, id))).toEqual(['nothing', 'nothing', 'nothing']);
     expect([await emailsOf(first), await emailsOf(second)]).toEqual([1, 1]);
-    const { said } = await letters('list');
-    expect([sent, copy, stuck, poison].map((id) => of(said, id).split(' ')[0])).toEqual([
-      'nothing',
-      'nothing',
-      'nothing',
-      'kept',
-    ]);
   });
+
+  function redriveByApi(key: string) {
+    const { apiKey, operatorKey } = localAws();
+    const headers = { authorization: `Bearer ${operatorKey}`, 'idempotency-key': `letters-${process.pid}-${key}` };
+    const path = '/v1/admin/queues/Vendors-DeadLetters/redrive';
+    return new ApiClient(localAws(), apiKey).send('POST', path, { headers });
+  }
 
   test('a delayed call is made for the last time: it takes effect, or is dead-lettered', async () => {
     const { QueueUrls = [] } = await sqs.send(new ListQueuesCommand({}));

@@ -6,14 +6,17 @@ import type {
   PutBack,
 } from '../../lambdas/reconciling/use/queue-lists.ts';
 
-interface Letter extends Pick<MessageEntry, 'id' | 'about' | 'reason'> {
+interface Letter extends Pick<MessageEntry, 'id' | 'about' | 'part' | 'reason'> {
   readonly sentAtMs: number;
 }
 
 /** Queues of messages in memory, with their dead letters. A message that is put back is a new one, as in SQS. */
 export class MemoryMessages implements MessageQueues {
   readonly deployed: DeployedQueues = {
-    'Events-Parked': { url: 'parked', isKept: true },
+    'Archive-Parked': { url: 'batches', isKept: true },
+    'Events-Parked': { url: 'parked', isKept: true, redriveTo: 'Events-Republisher' },
+    'Vendors-DeadLetters': { url: 'vendors', isKept: true, redriveTo: 'Parties-DelayedCalls-Queue' },
+    'Parties-DelayedCalls-Queue': { url: 'delayed', isKept: false },
     'Webhooks-Tasks-DeadLetters': { url: 'letters', isKept: true, redriveTo: 'Webhooks-Tasks-Queue' },
     'Webhooks-Tasks-Queue': { url: 'tasks', isKept: false },
   };

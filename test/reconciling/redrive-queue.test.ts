@@ -55,14 +55,36 @@ test('a letter that fails again comes back, and a repetition of the request leav
   expect(await acts()).toHaveLength(2);
 });
 
+test.each([
+  ['parked records', 'Events-Parked', 'Events-Republisher'],
+  ['calls to vendors', 'Vendors-DeadLetters', 'Parties-DelayedCalls-Queue'],
+])('%s go to the function that does their work again, once for one key', async (_what, from, to) => {
+  for (const id of ['d', 'e']) messages.arrive(from, { id });
+  api.clock.advance(1_000);
+  const path = `/v1/admin/queues/${from}/redrive`;
+  const made = await Promise.all([1, 2].map(() => api.write(path, 'k')));
+  expect(made.map(({ status }) => status)).toEqual([202, 202]);
+  expect(made[0]?.body).toMatchObject({ queue: from, to, waiting: 2 });
+  expect([messages.ids(from), messages.ids(to)]).toEqual([[], ['d', 'e']]);
+  expect(await acts()).toMatchObject([{ about: [from], details: { to, waiting: '2' } }]);
+});
+
+test('each queue says whether it can be redriven, and why not', async () => {
+  const rows = dataOf(await api.get('/v1/admin/queues'));
+  expect(rows.filter((row) => (row['redrive_to'] === null) === (row['no_redrive_because'] === null))).toEqual([]);
+  const ways = rows.filter((row) => row['redrive_to'] !== null).map(({ id }) => id);
+  expect(ways).toEqual(['Events-Parked', 'Vendors-DeadLetters', LETTERS]);
+});
+
 test('what cannot be put back is refused with the reason, and nothing is recorded', async () => {
   const redrive = (queue: string) => api.write(`/v1/admin/queues/${queue}/redrive`, 'k');
   const refused = { status: 400, body: { code: 'invalid_request', param: 'id' } };
   expect(await redrive('claims')).toMatchObject(refused);
   expect(await redrive(QUEUE)).toMatchObject(refused);
-  const parked = await redrive('Events-Parked');
-  expect(parked).toMatchObject(refused);
-  expect(parked.text).toContain('payonce redrive');
+  expect(await redrive('orphans_kept')).toMatchObject(refused);
+  const batches = await redrive('Archive-Parked');
+  expect(batches).toMatchObject(refused);
+  expect(batches.text).toContain('payonce redrive');
   expect((await redrive('constructor')).status).toBe(404);
   expect(await api.write(PATH, 'k', { most: 3 })).toMatchObject({ status: 400, body: { param: 'most' } });
   await api.write(PATH, 'k');

@@ -61,6 +61,24 @@ test('queues that do not answer are a retryable fault', async () => {
   await expect(queues.count('none')).rejects.toMatchObject({ name: 'RetryableError', code: 'queues_unavailable' });
 });
 
+test('parked records are given to the function that does their work again, and removed once it has them', async () => {
+  const [from, stuck] = [await made(), await made()];
+  const parked = (at: string, redriver: string) => ({ url: at, isKept: true, redriveTo: 'Republisher', redriver });
+  const deployed = { parked: parked(from, 'republisher-1'), stuck: parked(stuck, 'away') };
+  const started: string[] = [];
+  const queues = new SqsQueues(client, deployed, { nowMs: Date.now }, async (name, body) => {
+    if (name === 'away') throw new Error('throttled');
+    started.push(`${name} ${body}`);
+  });
+  for (const QueueUrl of [from, stuck])
+    await client.send(new SendMessageCommand({ QueueUrl, MessageBody: '{"eventName":"INSERT"}' }));
+  const which = { beforeMs: Date.now() + 60_000, stopAtMs: Date.now() + 60_000 };
+  await expect(queues.putBack('stuck', which)).rejects.toMatchObject({ code: 'queues_unavailable' });
+  expect(await queues.putBack('parked', which)).toBe(1);
+  expect(started).toEqual(['republisher-1 {"eventName":"INSERT"}']);
+  expect(await Promise.all(['stuck', 'parked'].map((queue) => queues.count(queue)))).toEqual([1, 0]);
+});
+
 test('dead letters are put back as they are, once for one act, and newer ones stay', async () => {
   const to = await made();
   const from = await made();

@@ -1,5 +1,6 @@
 import type { EventBridgeClient } from '@aws-sdk/client-eventbridge';
 import type { KMSClient } from '@aws-sdk/client-kms';
+import type { LambdaClient } from '@aws-sdk/client-lambda';
 import type { S3Client } from '@aws-sdk/client-s3';
 import type { SQSClient, SQSClientConfig } from '@aws-sdk/client-sqs';
 import type { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
@@ -30,6 +31,10 @@ export interface Bus {
 
 export interface Buckets {
   readonly s3: () => S3Client;
+}
+
+export interface Functions {
+  readonly lambda: () => LambdaClient;
 }
 
 export interface Keys {

@@ -63,7 +63,8 @@ export async function redriveLetters(tools: RedriveTools, run: LetterRun): Promi
   return reports;
 }
 
-const UNREADABLE = 'letter_unreadable';
+/** The reason of a letter that this version cannot read. */
+export const UNREADABLE = 'letter_unreadable';
 
 /** The letter is the record: receiving it is the claim, and deleting it is the commit. */
 function redriveLetter(tools: RedriveTools, taken: TakenLetter): Promise<LetterReport> {

@@ -8,6 +8,7 @@ import { tenantId } from '../../kernel/ids.ts';
 import type { Operator } from '../../tenants/operators.ts';
 import {
   CLAIM_SORT,
+  type DeployedQueues,
   type MessageEntry,
   type MessageQueues,
   QUEUES,
@@ -15,6 +16,7 @@ import {
   type QueueLists,
   type QueueName,
   type QueuePlace,
+  wayBack,
 } from '../use/queue-lists.ts';
 import type { KeyTools } from './key-routes.ts';
 import { TENANT_ID } from './ledger-schemas.ts';
@@ -85,28 +87,36 @@ async function listQueues({ tools, request }: Call): Promise<Handled> {
   const query = validateQuery(emptyQuery, request.query);
   if (query.kind === 'refused') return refusal(query.problem, request);
   const nowMs = tools.clock.nowMs();
+  const { deployed } = tools.messages;
   const data = [];
   for (const id of NAMES) {
     const { waiting, hasMore, oldestMs } = await tools.queues.summary(id);
     const { waits, job } = QUEUES[id];
     const age = oldestMs === undefined ? null : Math.max(0, seconds(nowMs - oldestMs));
-    const row = { id, object: 'queue', description: waits, job, is_kept: false, redrive_to: null };
+    const row = { id, object: 'queue', description: waits, job, is_kept: false, ...redriveOf(deployed, id) };
     data.push({ ...row, waiting, more_waiting: hasMore, oldest_age: age });
   }
-  const { deployed } = tools.messages;
   const counts = await Promise.all(Object.keys(deployed).map((id) => tools.messages.count(id)));
-  const messages = Object.entries(deployed).map(([id, { isKept, redriveTo }], index) => ({
+  const messages = Object.entries(deployed).map(([id, { isKept }], index) => ({
     id,
     object: 'queue',
     description: isKept ? KEPT_MESSAGES : MESSAGES,
     job: null,
     is_kept: isKept,
-    redrive_to: redriveTo ?? null,
+    ...redriveOf(deployed, id),
     waiting: counts[index],
     more_waiting: false,
     oldest_age: null,
   }));
   return found({ object: 'list', data: [...data, ...messages], has_more: false });
+}
+
+function redriveOf(deployed: DeployedQueues, id: string) {
+  const way = wayBack(deployed, id);
+  return {
+    redrive_to: way?.kind === 'way' ? way.to : null,
+    no_redrive_because: way?.kind === 'none' ? way.because : null,
+  };
 }
 
 const MESSAGES = 'Messages that a function receives.';

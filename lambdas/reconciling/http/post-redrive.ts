@@ -7,7 +7,7 @@ import { problem } from '../../http/problems.ts';
 import type { Digest } from '../../kernel/digest.ts';
 import { deriveRedriveId } from '../../kernel/ids.ts';
 import type { Operator } from '../../tenants/operators.ts';
-import { type DeployedQueues, QUEUES } from '../use/queue-lists.ts';
+import { wayBack } from '../use/queue-lists.ts';
 import { type RedriveTools, redriveQueue } from '../use/redrive-queue.ts';
 
 export interface PostRedriveTools extends RedriveTools {
@@ -16,7 +16,7 @@ export interface PostRedriveTools extends RedriveTools {
 
 export const redriveBody = z.strictObject({}).meta({ id: 'RedriveQueue' });
 
-/** Puts dead letters back into the queue that they came from. */
+/** Passes dead letters and parked records to the queue or the function that does their work again. */
 export const postRedrive: OperatorRoute<PostRedriveTools> = {
   method: 'POST',
   path: '/v1/admin/queues/{id}/redrive',
@@ -29,7 +29,8 @@ async function redrive(call: CallBy<PostRedriveTools, Operator>): Promise<Handle
   const read = readKeyedRequest(tools.digest, request, redriveBody, readOptionalJsonObject);
   if (read.kind === 'refused') return refusal(read.problem, request);
   const way = wayBack(tools.messages.deployed, id);
-  if (way.kind === 'refused') return refusal(way.problem, request);
+  if (way === undefined) return refusal(problem('not_found', 'There is no such queue.'), request);
+  if (way.kind === 'none') return refusal(problem('invalid_request', way.because, 'id'), request);
   const { key, fingerprint } = read.value;
   const scope = { person: caller.person, method: 'POST', path: `/v1/admin/queues/${id}/redrive`, key };
   const outcome = await redriveQueue(tools, {
@@ -50,16 +51,4 @@ async function redrive(call: CallBy<PostRedriveTools, Operator>): Promise<Handle
     case 'nothing_waits':
       return refusal(problem('nothing_to_redrive', `No message waits in ${id}.`), request);
   }
-}
-
-function wayBack(deployed: DeployedQueues, id: string) {
-  const refused = (detail: string) => ({ kind: 'refused', problem: problem('invalid_request', detail, 'id') }) as const;
-  if (Object.hasOwn(QUEUES, id)) return refused('A job empties this queue: request a run of it.');
-  const queue = Object.hasOwn(deployed, id) ? deployed[id] : undefined;
-  if (queue === undefined)
-    return { kind: 'refused', problem: problem('not_found', 'There is no such queue.') } as const;
-  if (!queue.isKept) return refused('A function receives the messages of this queue.');
-  if (queue.redriveTo === undefined)
-    return refused('Its messages did not come from a queue. The command `payonce redrive` does their work again.');
-  return { kind: 'way', to: queue.redriveTo } as const;
 }

@@ -1,3 +1,4 @@
+import { InvokeCommand } from '@aws-sdk/client-lambda';
 import {
   ChangeMessageVisibilityCommand,
   DeleteMessageCommand,
@@ -8,10 +9,12 @@ import {
   type SQSClient,
 } from '@aws-sdk/client-sqs';
 import * as z from 'zod';
+import type { RedriveRequest } from '../../events/contract.ts';
 import { RetryableError } from '../../kernel/faults.ts';
 import { ORDER_ID, PAYMENT_ID } from '../../kernel/ids.ts';
+import type { Functions } from '../../kernel/platform/system-platform.ts';
 import type { Clock } from '../../kernel/world.ts';
-import type { MessageQueueNames } from '../contract.ts';
+import { type MessageQueueNames, WAYS } from '../contract.ts';
 import type { DeployedQueues, MessageEntry, MessageQueues, PutBack } from '../use/queue-lists.ts';
 
 /** Seconds. Longer than a look takes, so that it receives no message twice, and shorter than an operator waits. */
@@ -40,17 +43,20 @@ export const messageQueueNames = z.object({
   at: z.string().min(1),
   received: names,
   kept: names,
+  functions: names,
 }) satisfies z.ZodType<MessageQueueNames>;
 
 /** A queue of tasks and the queue of its dead letters have one name but for the end (lib/constructs/task-queue.ts). */
 const DEAD_LETTERS = /-DeadLetters$/;
 
-export function deployedQueues({ at, received, kept }: MessageQueueNames): DeployedQueues {
+export function deployedQueues({ at, received, kept, functions }: MessageQueueNames): DeployedQueues {
   const base = at.slice(0, at.lastIndexOf('/') + 1);
   const queues = (of: Readonly<Record<string, string>>, isKept: boolean) =>
     Object.entries(of).map(([id, name]) => {
-      const redriveTo = id.replace(DEAD_LETTERS, '-Queue');
-      const way = isKept && redriveTo in received ? { redriveTo } : {};
+      const redriveTo = WAYS[id] ?? id.replace(DEAD_LETTERS, '-Queue');
+      const redriver = functions[redriveTo];
+      const isThere = isKept && (redriver !== undefined || redriveTo in received);
+      const way = isThere ? { redriveTo, ...(redriver === undefined ? {} : { redriver }) } : {};
       return [id, { url: name.includes('/') ? name : `${base}${name}`, isKept, ...way }] as const;
     });
   return Object.fromEntries([...queues(kept, true), ...queues(received, false)]);
@@ -63,11 +69,13 @@ export class SqsQueues implements MessageQueues {
   readonly deployed: DeployedQueues;
   readonly #client: SQSClient;
   readonly #nowMs: Clock['nowMs'];
+  readonly #start: StartRedrive;
 
-  constructor(client: SQSClient, deployed: DeployedQueues, { nowMs }: Pick<Clock, 'nowMs'>) {
+  constructor(client: SQSClient, deployed: DeployedQueues, { nowMs }: Pick<Clock, 'nowMs'>, start = startsNothing) {
     this.#client = client;
     this.deployed = deployed;
     this.#nowMs = nowMs;
+    this.#start = start;
   }
 
   /** @throws RetryableError `queues_unavailable` */
@@ -112,8 +120,10 @@ export class SqsQueues implements MessageQueues {
 
   /** @throws as `count` */
   async putBack(queue: string, { beforeMs, stopAtMs }: PutBack): Promise<number> {
-    const { url, redriveTo = '' } = this.deployed[queue] ?? {};
+    const { url, redriveTo = '', redriver } = this.deployed[queue] ?? {};
     const to = this.deployed[redriveTo]?.url;
+    const put = (message: Message) =>
+      redriver === undefined ? this.#send(message, to) : this.#start(redriver, message.Body ?? '');
     let count = 0;
     let empty = 0;
     // Another operator may be looking at messages, which hides them for a moment.
@@ -129,18 +139,34 @@ export class SqsQueues implements MessageQueues {
       const { Messages = [] } = await answered(this.#client.send(command));
       empty = Messages.length === 0 ? empty + 1 : 0;
       const older = Messages.filter(({ Attributes }) => Number(Attributes?.SentTimestamp) < beforeMs);
-      await answered(Promise.all(older.map((message) => this.#move(message, url, to))));
+      await answered(Promise.all(older.map((message) => put(message).then(() => this.#remove(message, url)))));
       count += older.length;
     }
     return count;
   }
 
-  async #move(message: Message, from: string | undefined, to: string | undefined): Promise<void> {
-    const { Body, MessageAttributes, Attributes: { MessageGroupId } = {}, ReceiptHandle } = message;
+  async #send({ Body, MessageAttributes, Attributes }: Message, QueueUrl: string | undefined): Promise<void> {
+    const { MessageGroupId } = Attributes ?? {};
     const group = MessageGroupId === undefined ? {} : { MessageGroupId };
-    await this.#client.send(new SendMessageCommand({ QueueUrl: to, MessageBody: Body, MessageAttributes, ...group }));
-    await this.#client.send(new DeleteMessageCommand({ QueueUrl: from, ReceiptHandle }));
+    await this.#client.send(new SendMessageCommand({ QueueUrl, MessageBody: Body, MessageAttributes, ...group }));
   }
+
+  async #remove({ ReceiptHandle }: Message, QueueUrl: string | undefined): Promise<void> {
+    await this.#client.send(new DeleteMessageCommand({ QueueUrl, ReceiptHandle }));
+  }
+}
+
+/** Starts a function with the body of a parked message. The function has it when this returns. */
+type StartRedrive = (functionName: string, parked: string) => Promise<void>;
+
+const startsNothing: StartRedrive = () => Promise.reject(new Error('no function is known that redrives'));
+
+/** By asynchronous invocations. Lambda tries one that fails again, and then parks its request. */
+export function startRedrives({ lambda }: Functions): StartRedrive {
+  return async (FunctionName, parked) => {
+    const Payload = JSON.stringify({ parked } satisfies RedriveRequest);
+    await lambda().send(new InvokeCommand({ FunctionName, InvocationType: 'Event', Payload }));
+  };
 }
 
 async function answered<T>(sent: Promise<T>): Promise<T> {

@@ -60,8 +60,43 @@ interface DeployedQueue {
   readonly url: string;
   /** Whether no function receives its messages: dead letters and parked records. */
   readonly isKept: boolean;
-  /** The name of the queue whose messages they were, if they can be put back into it as they are. */
+  /** The name of the queue whose function does the work of its messages again, as they are, or that of the function. */
   readonly redriveTo?: string;
+  /** The deployed name of `redriveTo`, if it is a function. */
+  readonly redriver?: string;
+}
+
+/** Queues of messages that are kept and that no function does the work of, each with what an operator can do instead. */
+const WITHOUT_WAY: Readonly<Record<string, string>> = {
+  'Archive-Parked':
+    'Their rows are looked for in the whole Ledger: the command `payonce redrive` puts them into the archive.',
+  'Jobs-Missed': 'The next run of each job does everything that is due. Request a run of the job, and purge the queue.',
+};
+
+/** Of a queue that is in no list above. The stacks have none. */
+export const NO_WAY = 'No function does their work again.';
+
+/** Where the work of a queue is done again, or why a redrive is not possible. Undefined for a queue that is not there. */
+export function wayBack(
+  deployed: DeployedQueues,
+  id: string,
+): { readonly kind: 'way'; readonly to: string } | { readonly kind: 'none'; readonly because: string } | undefined {
+  const none = (because: string) => ({ kind: 'none', because }) as const;
+  if (isQueueName(id))
+    return none(
+      QUEUES[id].job === null
+        ? 'Nothing tries these again: their payments are not known.'
+        : 'A job empties this queue: request a run of it.',
+    );
+  const queue = Object.hasOwn(deployed, id) ? deployed[id] : undefined;
+  if (queue === undefined) return undefined;
+  if (!queue.isKept) return none('A function receives the messages of this queue.');
+  const { redriveTo: to } = queue;
+  return to === undefined ? none(WITHOUT_WAY[id] ?? NO_WAY) : { kind: 'way', to };
+}
+
+function isQueueName(id: string): id is QueueName {
+  return Object.hasOwn(QUEUES, id);
 }
 
 export interface MessageEntry extends QueueEntry {
@@ -91,8 +126,8 @@ export interface MessageQueues {
    */
   look(queue: string, limit: number): Promise<readonly MessageEntry[]>;
   /**
-   * Puts messages back into the queue that `redriveTo` names, as they are. One is deleted after it was put back: whoever dies between
-   * leaves it in both queues.
+   * Passes messages to what `redriveTo` names, as they are. One is deleted after it was passed on: whoever dies between leaves it in
+   * both places.
    *
    * @returns how many were put back
    */

@@ -1,7 +1,6 @@
 import { ARCHIVER_WAITS_SECONDS } from '../../../lambdas/archive/contract.ts';
 import { RELAY_WAITS_SECONDS } from '../../../lambdas/events/contract.ts';
 import { ExportsEnvironment } from '../../../lambdas/exports/contract.ts';
-import type { Functions } from '../../../lambdas/exports/store/lambda-writers.ts';
 import {
   IntakeEnvironment,
   type IntakeSettings,
@@ -21,7 +20,7 @@ import {
   REDRIVE_TIMEOUT_MINUTES,
   WEBHOOK_SENDER_TIMEOUT_SECONDS,
 } from '../../../lambdas/kernel/contract/timing.ts';
-import type { Buckets, Bus, Platform } from '../../../lambdas/kernel/platform/system-platform.ts';
+import type { Buckets, Bus, Functions, Platform } from '../../../lambdas/kernel/platform/system-platform.ts';
 import type { Variables } from '../../../lambdas/kernel/platform/variables.ts';
 import type { OperationRunner } from '../../../lambdas/once/use/operation-runner.ts';
 import { PartiesEnvironment } from '../../../lambdas/orders/contract.ts';
@@ -93,7 +92,7 @@ export const VARIABLES: Readonly<Record<string, string>> = {
   [Environment.idempotencyTable]: TABLES.idempotency,
   [Environment.ledgerTable]: TABLES.ledger,
   [Environment.registryTable]: TABLES.registry,
-  [MESSAGE_QUEUES]: JSON.stringify({ at: 'queues/one', received: {}, kept: {} }),
+  [MESSAGE_QUEUES]: JSON.stringify({ at: 'queues/one', received: {}, kept: {}, functions: {} }),
   [Environment.tenantLimit]: JSON.stringify({ rate: 100, burst: 200 }),
   [Environment.viewsTable]: TABLES.views,
   TEST_SANDBOX_URL: Address.sandbox,

@@ -83,7 +83,7 @@ export function platformOf(
     sqs: () => queues.client(process),
     s3: () => around.archive.client(process),
     eventBridge: () => busClient(around, process),
-    // No history has exports, so no writer is started.
+    // No history has exports or redrives by the API, so no function is started.
     lambda: () => new LambdaClient({ region: 'none' }),
     secretsManager: async () => secretsClient(process),
     send: (call) => sendFrom(around, process(), call),

@@ -1,0 +1,11 @@
+import { LambdaClient } from '@aws-sdk/client-lambda';
+
+const TIMEOUT_MS = 3_000;
+
+/** For asynchronous invocations, which Lambda answers before they begin. */
+export function lambdaClient(): LambdaClient {
+  return new LambdaClient({
+    maxAttempts: 2,
+    requestHandler: { requestTimeout: TIMEOUT_MS, throwOnRequestTimeout: true, connectionTimeout: TIMEOUT_MS },
+  });
+}
