@@ -1,4 +1,4 @@
-import { lateEvents } from '../events/http/event-telemetry.ts';
+import { lateEvents, RELAY } from '../events/http/event-telemetry.ts';
 import { readLostEventsConfig } from '../events/settings.ts';
 import { EventBridgePublisher, eventBridgeClient } from '../events/store/eventbridge-publisher.ts';
 import { configuredParking } from '../events/store/sqs-parking.ts';
@@ -21,6 +21,7 @@ import { piecesJob } from '../jobs/use/pieces-job.ts';
 import { workRun } from '../jobs/use/work-run.ts';
 import { EventMetric } from '../kernel/contract/events.ts';
 import type { JobOf } from '../kernel/contract/jobs.ts';
+import { ALARM_RUN } from '../kernel/contract/metrics.ts';
 import { lambdaClient } from '../kernel/platform/lambda.ts';
 import { countWaiting } from '../kernel/platform/long-waits.ts';
 import { queues } from '../kernel/platform/sqs.ts';
@@ -34,6 +35,7 @@ import {
 } from '../kernel/platform/system-platform.ts';
 import { standardTelemetry } from '../kernel/platform/telemetry.ts';
 import { idempotently } from '../once/idempotently.ts';
+import { ProcessRecords } from '../once/process-records.ts';
 import { DynamoDbConsumerRecords } from '../once/store/dynamodb-consumer-records.ts';
 import type { OperationRunner } from '../once/use/operation-runner.ts';
 import { DynamoDbOrders } from '../orders/store/dynamodb-orders.ts';
@@ -146,6 +148,7 @@ function sweepingJobs(
   const projector = { url: lostEvents.projectorQueueUrl, isKept: false };
   const sqsQueues = new SqsQueues(platform.sqs({ maxAttempts: 2 }), { projector }, clock);
   const telemetry = standardTelemetry(NAME, platform.instruments);
+  const relay = standardTelemetry(RELAY, platform.instruments);
   const report = (error: unknown): void => telemetry.fault(NAME, error);
   const deliveries = new DynamoDbWebhooks(documents, webhooks.tables, pacing, report);
   return {
@@ -182,6 +185,10 @@ function sweepingJobs(
       digest,
       report,
       late: lateEvents(platform),
+      review: {
+        alarm: (id) => relay.run(ALARM_RUN, { [EventMetric.toReview]: 1 }, { [EventMetric.toReview]: id }),
+        alarmed: new ProcessRecords<true>(),
+      },
       beyondReach: (fromMs, untilMs) => {
         const minutes = Math.ceil((untilMs - fromMs) / MINUTE_MS);
         telemetry.run('republish events', { [EventMetric.beyondReach]: minutes }, { fromMs, untilMs, minutes });

@@ -5,6 +5,7 @@ import { RetryableError } from '../../lambdas/kernel/faults.ts';
 import { invariant } from '../../lambdas/kernel/invariant.ts';
 import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
 import { idempotentRunner } from '../../lambdas/once/idempotent-runner.ts';
+import { ProcessRecords } from '../../lambdas/once/process-records.ts';
 import { LedgerChains } from '../../lambdas/orders/store/ledger-chains.ts';
 import { nextTransition } from '../../lambdas/payments/domain/transition.ts';
 import { positionAt, timeOf } from '../../lambdas/payments/use/transition-reader.ts';
@@ -36,6 +37,9 @@ class LostEventsApiHarness {
   readonly beyondReach: (readonly [number, number])[] = [];
   readonly reported: unknown[] = [];
   readonly late: number[] = [];
+  /** Payments in review. */
+  readonly alarms: string[] = [];
+  readonly alarmed = new ProcessRecords<true>();
   /** A payment in a form that this code does not know. */
   unreadable: string | undefined;
   /** Messages in the projector's queue. */
@@ -43,10 +47,14 @@ class LostEventsApiHarness {
   #payments = 0;
 
   /** A payment completes now, and its event is not published. */
-  complete(): void {
+  complete(capturedMinor = 1000): void {
     this.#payments += 1;
     const first = pendingTransition(paymentIdFor(`lost-${this.#payments}`));
-    const { type, payment, postings } = outcomeTransition(first, { kind: 'succeeded', chargeId: 'ch_1' });
+    const { type, payment, postings } = outcomeTransition(first, {
+      kind: 'succeeded',
+      chargeId: 'ch_1',
+      capturedMinor,
+    });
     const outcome = nextTransition(systemDigest, first, { type, payment, postings }, requestedAt(this.clock.nowMs()));
     void this.#stores.write([first, outcome]);
   }
@@ -102,6 +110,7 @@ class LostEventsApiHarness {
       report: (error) => this.reported.push(error),
       beyondReach: (...minutes) => this.beyondReach.push(minutes),
       late: (ageMs) => this.late.push(ageMs),
+      review: { alarm: (id) => this.alarms.push(id), alarmed: this.alarmed },
     });
   }
 
@@ -113,6 +122,18 @@ class LostEventsApiHarness {
 }
 
 describe('republishing lost events', () => {
+  test('raises the alarm of a payment in review before its event is published, once in a process: the relay may never read its record', async () => {
+    const harness = new LostEventsApiHarness();
+    harness.complete();
+    harness.complete(999);
+    harness.clock.advance(10 * MINUTE_MS);
+    harness.bus.trouble = () => ({ kind: 'not_now', code: 'InternalFailure' });
+    await harness.run();
+    await harness.run();
+    expect(harness.bus.published).toEqual([]);
+    expect(harness.alarms).toEqual([paymentIdFor('lost-2')]);
+  });
+
   test('publishes events that the projector has not seen in time, once each', async () => {
     const harness = new LostEventsApiHarness();
     harness.complete();

@@ -1,8 +1,8 @@
 import type { Digest } from '../../kernel/digest.ts';
 import { isFault, TerminalError } from '../../kernel/faults.ts';
-import { republishOperation } from '../../kernel/ids.ts';
+import { relayOperation, republishOperation } from '../../kernel/ids.ts';
 import { invariant } from '../../kernel/invariant.ts';
-import type { OperationRunner } from '../../once/use/operation-runner.ts';
+import type { OnceInProcess, OperationRunner } from '../../once/use/operation-runner.ts';
 import type { OutcomePlace } from '../../payments/domain/transition.ts';
 import {
   type OutcomePosition,
@@ -26,6 +26,12 @@ export interface RepublishTools extends PublishTools {
   readonly digest: Digest;
   /** Receives the error of each event that cannot be read or that the bus refuses. @default errors are only counted */
   readonly report?: (error: unknown) => void;
+  /** Raises the alarm for payments in review, in the place of a relay that did not run. @default none */
+  readonly review?: {
+    readonly alarm: (paymentId: string) => void;
+    /** Those that have raised their alarm in this process. */
+    readonly alarmed: OnceInProcess<true>;
+  };
 }
 
 export interface RepublishRange {
@@ -122,6 +128,7 @@ async function publishMissing(
     if (isOver) return { ...sum, isFinished: false };
     const read = await Promise.all(missing.slice(start, start + READ_AT_ONCE).map((place) => eventAt(tools, place)));
     const events = read.filter((event) => event !== undefined);
+    raiseAlarms(tools, events);
     const outcomes = await publishAll(tools, events);
     const refused = outcomes.flatMap((outcome, index) => refusal(outcome, events[index]));
     for (const error of refused) tools.report?.(error);
@@ -131,6 +138,17 @@ async function publishMissing(
     if (outcomes.some(({ kind }) => kind === 'not_now')) return { ...sum, isFinished: false };
   }
   return { ...sum, isFinished: true };
+}
+
+/** Before they are published: afterwards nobody reads them again. A relay that was only late raises the alarm a second time. */
+function raiseAlarms({ review }: RepublishTools, events: readonly PayonceEvent[]): void {
+  for (const each of events) {
+    const operation = relayOperation(each.event.id);
+    const isToReview = each.event.type === 'payment.review_required' && 'payment' in each;
+    if (review === undefined || !isToReview || review.alarmed.find(operation)) continue;
+    review.alarm(each.payment.id);
+    review.alarmed.keep(operation, true);
+  }
 }
 
 function refusal(outcome: PublishOutcome, event: PayonceEvent | undefined): readonly TerminalError[] {
