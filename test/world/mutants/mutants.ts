@@ -1,6 +1,7 @@
 import { ARCHIVE_MUTANTS } from './archive-mutants.ts';
 import { INTAKE_MUTANTS } from './intake-mutants.ts';
 import { LIMIT_MUTANTS } from './limit-mutants.ts';
+import { MISHAP_MUTANTS } from './mishap-mutants.ts';
 import { MODE_MUTANTS } from './mode-mutants.ts';
 import { MONEY_MUTANTS } from './money-mutants.ts';
 import { edited, type Mutant } from './mutant.ts';
@@ -14,6 +15,7 @@ export const MUTANTS: readonly Mutant[] = [
   ...LIMIT_MUTANTS,
   ...INTAKE_MUTANTS,
   ...ARCHIVE_MUTANTS,
+  ...MISHAP_MUTANTS,
 ];
 
 /** The files that a mutant changes, by path from the root of the repository. */

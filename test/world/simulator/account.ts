@@ -19,6 +19,7 @@ import { MemoryDynamoDb } from '../memory-dynamodb.ts';
 import { TABLE_SHAPES } from '../tables.ts';
 import { ArchiveBucket } from './archive-bucket.ts';
 import type { ClientAnswer, Published } from './contract.ts';
+import { ExportsBucket } from './exports-bucket.ts';
 import { FUNCTIONS, type FunctionName } from './functions.ts';
 import { platformOf, type Surroundings } from './platform.ts';
 import { type QueueShape, Queues, queueUrl } from './queues.ts';
@@ -118,6 +119,7 @@ const ROUTES: readonly (readonly [string, FunctionName])[] = [
   ['/v1/balances', 'ledger'],
   ['/v1/orders', 'orders'],
   ['/v1/events', 'events'],
+  ['/v1/exports', 'exports'],
   ['/v1/webhook_endpoints', 'webhooks'],
   ['/callbacks', 'callbacks'],
   ['/v1/payments', 'payments'],
@@ -139,6 +141,9 @@ const MANY_CALLS: ReadonlySet<FunctionName> = new Set<FunctionName>([
 ]);
 const SPARED_SHARE = 0.6;
 
+/** The waits before the attempts of an asynchronous invocation. */
+const START_MS = [100, 60_000, 120_000] as const;
+
 interface Container {
   readonly deployment: Deployment;
   readonly skewMs: number;
@@ -147,7 +152,10 @@ interface Container {
   usedAtMs: number;
 }
 
-export type AccountSurroundings = Omit<Surroundings, 'simulation' | 'database' | 'queues' | 'archive' | 'publish'>;
+export type AccountSurroundings = Omit<
+  Surroundings,
+  'simulation' | 'database' | 'queues' | 'archive' | 'exports' | 'start' | 'publish'
+>;
 
 /** An account of AWS in memory, with one deployment of the stacks. */
 export class Account {
@@ -155,6 +163,7 @@ export class Account {
   readonly database: MemoryDynamoDb;
   readonly queues: Queues;
   readonly archive = new ArchiveBucket();
+  readonly exports = new ExportsBucket();
   readonly published: Published[] = [];
   /** Handler calls, by function. */
   readonly invocations: Record<string, number> = {};
@@ -165,7 +174,7 @@ export class Account {
   onParked: () => void = () => {};
   readonly #surroundings: Surroundings;
   readonly #idle = new Map<FunctionName, Container[]>();
-  readonly #stream: Stream;
+  readonly stream: Stream;
 
   constructor(simulation: Simulation, deployment: Deployment, surroundings: AccountSurroundings) {
     this.simulation = simulation;
@@ -175,14 +184,16 @@ export class Account {
       invoke: (name, message, event) => this.invoke(name as FunctionName, message, event),
       onParked: () => this.onParked(),
     });
-    this.#stream = new Stream(simulation, this);
-    this.database.listen((changes) => this.#stream.take(changes));
+    this.stream = new Stream(simulation, this);
+    this.database.listen((changes) => this.stream.take(changes));
     this.#surroundings = {
       ...surroundings,
       simulation,
       database: this.database,
       queues: this.queues,
       archive: this.archive,
+      exports: this.exports,
+      start: (name, payload, about) => this.#start(name as FunctionName, about, JSON.parse(payload)),
       publish: (event, by) => this.#publish(event, by),
     };
   }
@@ -192,6 +203,7 @@ export class Account {
     const { simulation } = this;
     if (this.throttled.has(name)) return Promise.resolve({ kind: 'killed' });
     const processName = simulation.named(`${name} ${about}`);
+    if (this.#surroundings.isPoison(name, event)) return Promise.resolve({ kind: 'killed' });
     this.invocations[name] = (this.invocations[name] ?? 0) + 1;
     const found = this.#warm(name, processName);
     const { deployment } = this;
@@ -213,7 +225,7 @@ export class Account {
         container.handler ??= await this.#wire(name, container);
         return container.handler(event);
       },
-      { skewMs: Math.round(skewMs), canFail: !this.#isSpared(name, processName) },
+      { skewMs: Math.round(skewMs), canFail: !this.#isSpared(name, processName), isFunction: true },
     );
     return ended.then((end) => {
       if (end.kind === 'threw') this.#surroundings.report(name, end.error);
@@ -249,6 +261,18 @@ export class Account {
       body,
       Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), String(value)])),
     );
+  }
+
+  /** Lambda tries an asynchronous invocation that fails twice more. */
+  #start(name: FunctionName, about: string, payload: unknown, attempt = 1): void {
+    const { simulation } = this;
+    const named = `${about} attempt ${attempt}`;
+    const order = Math.floor(simulation.decide(`${name} ${named}`) * 2 ** 32);
+    const begin = async (): Promise<void> => {
+      const ended = await this.invoke(name, named, payload);
+      if (ended.kind !== 'returned' && attempt < START_MS.length) this.#start(name, about, payload, attempt + 1);
+    };
+    simulation.plan(simulation.nowMs + (START_MS[attempt - 1] ?? 0), order, () => void begin());
   }
 
   #publish(event: Published, by: Process): void {
@@ -300,7 +324,8 @@ export class Account {
     const { wire, parking } = FUNCTIONS[name];
     const { variables, processors } = container.deployment;
     const own = parking === undefined ? {} : { [Environment.parkingQueueUrl]: queueUrl(parking) };
-    const platform = platformOf(this.#surroundings, { ...variables, ...own }, () => container.process, name);
+    const named = { ...variables, ...own, AWS_LAMBDA_FUNCTION_NAME: name };
+    const platform = platformOf(this.#surroundings, named, () => container.process, name);
     return (await wire(platform, idempotentRunner, processors)) as (event: unknown) => Promise<unknown>;
   }
 }

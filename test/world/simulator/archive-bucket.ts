@@ -1,12 +1,20 @@
 import type { S3Client } from '@aws-sdk/client-s3';
 import { NO_BOUNDS } from '../../../lambdas/archive/domain/judge-chain.ts';
-import { archivedLines } from '../../../lambdas/archive/store/archived-lines.ts';
+import { archivedLines, archivedRows } from '../../../lambdas/archive/store/archived-lines.ts';
+import type { LedgerRows } from '../../../lambdas/archive/use/ledger-rows.ts';
 import type { LinePage } from '../../../lambdas/archive/use/verify-rows.ts';
 import { MemoryArchive } from '../../archive/memory-archive.ts';
 import { answerPut, refused } from '../../archive/memory-s3.ts';
 import { timedOut } from '../../support/faulty-client.ts';
 import type { Archived } from './contract.ts';
+import type { ExportsBucket } from './exports-bucket.ts';
 import type { Process, Voice } from './simulation.ts';
+
+export const EXPORTS_BUCKET = 'exports';
+
+function bucketOf(command: object): unknown {
+  return (command as { readonly input?: { readonly Bucket?: string } }).input?.Bucket;
+}
 
 const VOICE: Voice = {
   throttle: () => refused('SlowDown', 503),
@@ -19,12 +27,16 @@ const VOICE: Voice = {
 /** The bucket of the archive, with what its policy and S3 itself demand of a write. */
 export class ArchiveBucket {
   readonly #archive = new MemoryArchive();
+  /** Its rows, chain by chain, read without a process. */
+  readonly rows: Pick<LedgerRows, 'chain'> = archivedRows(this.#archive, NO_BOUNDS);
 
-  /** The client of a process. */
-  client(process: () => Process): S3Client {
-    const send = (command: object): Promise<unknown> =>
-      process().call(`s3 ${command.constructor.name}`, VOICE, () => answerPut(this.#archive, command));
-    return { send } as unknown as S3Client;
+  /** The client of a process, which reaches the bucket of exports too. */
+  client(process: () => Process, exports: ExportsBucket): S3Client {
+    return exports.client((command) =>
+      process().call(`s3 ${command.constructor.name}`, VOICE, () =>
+        bucketOf(command) === EXPORTS_BUCKET ? exports.answer(command) : answerPut(this.#archive, command),
+      ),
+    );
   }
 
   async read(): Promise<Archived> {

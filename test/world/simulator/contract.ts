@@ -123,7 +123,7 @@ export type FaultKind =
 
 /** A time of faults everywhere, or of an outage of one processor. */
 export interface Trouble {
-  /** The name of a processor, or `all`. */
+  /** The name of a processor or of another system; `all`, or `all` and the name of a service; or whose secret is wrong. */
   readonly of: string;
   readonly fromMs: number;
   /** @default it has not ended */
@@ -164,6 +164,43 @@ export interface PaymentRequest {
 /** All lines of the archive. */
 export type Archived = Omit<LinePage, 'next'>;
 
+/** What lasts for some time in the account: a service of AWS answers 5xx, a secret of processors is wrong, the relay does not run. */
+export type Mishap = 'all dynamodb' | 'all bus' | 'all sqs' | 'secret of test' | 'secret of live' | 'relay';
+
+/** What cannot take the events of a payment. */
+export type Poisoned = 'bus' | 'views-projector' | 'webhook-fan-out';
+
+/** A row of the Ledger that was changed by hand, and what came of it. */
+export interface ChangeByHand {
+  /** The payment or the order. */
+  readonly id: string;
+  readonly sort: string;
+  readonly how: 'overwritten' | 'removed';
+  /** The findings of the verification, each with the row that it names. */
+  readonly found: readonly string[];
+  /** How the putting back ended. */
+  readonly putBack: string;
+  /** The findings after it. */
+  readonly left: readonly string[];
+  readonly atMs: number;
+}
+
+export interface MishapsSeen {
+  /** Records of the Stream that were gone before their reader came. */
+  readonly trimmed: number;
+  /** Calls that a processor refused because of their credential. */
+  readonly refusedCredentials: number;
+  readonly changesByHand: readonly ChangeByHand[];
+  /** Whether events were refused for good. */
+  readonly wasPoisoned: boolean;
+  /** Whether rows are being changed by hand at this moment. */
+  readonly isByHand: boolean;
+  /** The bodies of the records that the relay has parked. */
+  readonly parked: readonly string[];
+  /** Those of records that were parked again by a redrive, after every fix. */
+  readonly parkedAgain: readonly string[];
+}
+
 /** What oracles read. */
 export interface Observed {
   readonly settings: Pick<Settings, 'approvals' | 'emailsADay'>;
@@ -191,6 +228,9 @@ export interface Observed {
   readonly troubles: readonly Trouble[];
   /** Errors that a handler threw to its caller, and lines logged as faults. */
   readonly reported: readonly { readonly of: string; readonly error: unknown; readonly atMs: number }[];
+  readonly mishaps: MishapsSeen;
+  /** The files of exports, by name. */
+  readonly exports: ReadonlyMap<string, string>;
   /** Messages that are left, by name of the queue: task queues, consumers' queues, their dead letters and parking queues. */
   readonly queues: Readonly<Record<string, number>>;
   readonly requests: {
@@ -257,6 +297,11 @@ export interface RunningSystem extends Observed {
   processorUp(processor: string, isUp: boolean): void;
   /** The shop, the mail server or the bus is unreachable, or reachable again. */
   partyUp(party: 'stock' | 'referrals' | 'mail' | 'bus', isUp: boolean): void;
+  mishap(what: Mishap, isOver: boolean): void;
+  /** Nothing that names the payment is taken there, until it is fixed. */
+  poison(paymentId: string, by: Poisoned, isFixed: boolean): void;
+  /** Somebody changes a row of the Ledger, and an operator puts it back. @param share which of the rows, from 0 up to, not including, 1 */
+  changeByHand(id: string, how: ChangeByHand['how'], share: number): Promise<string>;
   /** The shop does what it is asked, and its answers are lost; or they arrive again. */
   partyHeard(party: 'stock' | 'referrals', isHeard: boolean): void;
   /** How an endpoint's receiver answers from now on. @default 200 */

@@ -51,7 +51,7 @@ test('cells, faults and pairs that histories reach are counted, and the others a
   addReached(all, { histories: 1, counts: { 'cell dispute open × lost': 1 } });
   expect(impossible(all)).toHaveLength(1);
   expect(told).toContain('  never, a defect of the generator: refund × crash_after');
-  expect(told.find((line) => line.includes('F39'))).toMatch('not reachable');
+  expect(told.find((line) => line.includes('F40'))).toMatch('not reachable');
   expect(told).toContain('act pay: 50 % of 2 steps took effect (else: 409 change_in_progress 1)');
   expect(told).toContain('act refund: never drawn');
   expect(CHARGE_TABLE.succeeded.processing).toBe(before);

@@ -33,14 +33,11 @@ const ASKED_WHILE_PROCESSING =
 const CAN_BE_LOOKED_UP =
   'each simulated processor can be asked for a charge by its operation; the table’s own tests cover it';
 const FEE_AFTER_MONEY = 'the fee is reported after the money of the charge, which ends this state';
-const UNTOLD_WHILE_PENDING =
-  'no job looks at a payment in review, and the simulated processors tell nothing of a charge that is still pending';
 const GIVEN_UP_WHILE_PENDING = 'only a pending refund is given up';
 
 /** Cells that no history reaches, and why. A history that reaches one violates an oracle. */
 const UNREACHABLE_CELLS: Readonly<Record<string, string>> = {
   ...noneOf('charge pending', ['requires_action', 'requires_capture', 'canceled'], NEVER_OLDER),
-  'charge pending × needs_review': UNTOLD_WHILE_PENDING,
   ...noneOf('charge action_required', ['requires_capture', 'succeeded', 'needs_review'], NEVER_OLDER),
   ...noneOf(
     'charge declined',
@@ -68,11 +65,6 @@ function isNotProcessing(status: PaymentStatus): boolean {
 
 /** Faults that no history reaches, and why. */
 const UNREACHABLE_FAULTS: Readonly<Record<string, string>> = {
-  F25: 'the simulated bus refuses no event for good; tests of the relay park such events and redrive them',
-  F26: 'the relay is never away for longer than the Stream keeps its records; a test of its own trims them',
-  F34: 'covered by throttles and doubt at every call; nothing else tells minutes of 5xx apart',
-  F36: 'the processor’s secret does not change in the simulated account; tests of the client send 401',
-  F39: 'no function may change a row of the Ledger; tests of the alarm and of `payonce verify` do, by hand',
   F40: 'the variable is read when a function starts; a unit test sets it',
 };
 
@@ -186,7 +178,8 @@ const SIGNS: Readonly<Record<string, (evidence: Evidence) => boolean>> = {
   F22: ({ metrics }) => metrics.has('callback_orphaned'),
   F23: ({ gates }) => gates.some((gate) => /^(?:crash_after|ambiguous_applied) .*(?:event|bus)/i.test(gate)),
   F24: ({ metrics }) => metrics.has('event_publish_failed'),
-  F25: ({ metrics }) => metrics.has('event_parked'),
+  F25: ({ acts, metrics }) => acts.has('poison') && metrics.has('event_parked'),
+  F26: ({ world }) => world.mishaps.trimmed > 0,
   F27: ({ metrics }) => metrics.has('event_consumed_before'),
   F28: ({ acts }) => acts.has('republish') || acts.has('redrive'),
   F29: ({ acts }) => acts.has('run_job'),
@@ -194,9 +187,12 @@ const SIGNS: Readonly<Record<string, (evidence: Evidence) => boolean>> = {
   F31: ({ codes }) => codes.has('amount_exceeds_left') || codes.has('change_in_progress'),
   F32: ({ acts }) => acts.has('processor_outage'),
   F33: ({ metrics }) => metrics.has('outbound_probe') || metrics.has('outbound_breaker_opened'),
+  F34: ({ acts, gates }) => acts.has('service_outage') && gates.length > 0,
   F35: ({ acts }) => acts.has('deploy'),
+  F36: ({ world }) => world.mishaps.refusedCredentials > 0,
   F37: ({ transitions }) => transitions.some(({ type, postings }) => type === 'refund.failed' && postings.length > 0),
   F38: ({ acts }) => acts.has('rebuild'),
+  F39: ({ world }) => world.mishaps.changesByHand.length > 0,
 };
 
 function hasSource(sources: ReadonlySet<string>, part: string): boolean {

@@ -1,6 +1,6 @@
 import { ARCHIVER_WAITS_SECONDS } from '../../../lambdas/archive/contract.ts';
 import { RELAY_WAITS_SECONDS } from '../../../lambdas/events/contract.ts';
-import { ExportsEnvironment } from '../../../lambdas/exports/contract.ts';
+import { EXPORT_WRITER_TIMEOUT_SECONDS, ExportsEnvironment } from '../../../lambdas/exports/contract.ts';
 import {
   IntakeEnvironment,
   type IntakeSettings,
@@ -20,6 +20,7 @@ import {
   REDRIVE_TIMEOUT_MINUTES,
   WEBHOOK_SENDER_TIMEOUT_SECONDS,
 } from '../../../lambdas/kernel/contract/timing.ts';
+import type { Mode } from '../../../lambdas/kernel/ids.ts';
 import type { Buckets, Bus, Functions, Platform } from '../../../lambdas/kernel/platform/system-platform.ts';
 import type { Variables } from '../../../lambdas/kernel/platform/variables.ts';
 import type { OperationRunner } from '../../../lambdas/once/use/operation-runner.ts';
@@ -30,6 +31,7 @@ import { MESSAGE_QUEUES } from '../../../lambdas/reconciling/contract.ts';
 import type { AddressRulesOptions, Resolve } from '../../../lambdas/webhooks/transport/addresses.ts';
 import type { WebhookTransport } from '../../../lambdas/webhooks/use/webhooks.ts';
 import { TABLES } from '../tables.ts';
+import { EXPORTS_BUCKET } from './archive-bucket.ts';
 import { BOOKS } from './processors.ts';
 import { queueArn, queueUrl } from './queues.ts';
 
@@ -72,6 +74,11 @@ export const Secret = {
   live: 'live-access',
 } as const;
 
+/** The secret that processors of a mode are called with. */
+export function secretOf(mode: Mode): string {
+  return mode === 'live' ? Secret.live : Secret.sandbox;
+}
+
 const SHOP = { tenant: 'ten_shop', mode: 'test' } as const;
 
 /** The senders of payment requests: one for each transport. */
@@ -86,13 +93,29 @@ const INTAKE: IntakeSettings = {
   queues: [{ arn: queueArn('requests-of-shop'), sender: senderName.queue('shop') }],
 };
 
+/** The queues whose dead letters are put back by the API. */
+const REDRIVEN = [
+  'views-projector',
+  'webhook-fan-out',
+  'receipt-consumer',
+  'commission-consumer',
+  'payment-jobs',
+  'upkeep-jobs',
+  'webhooks',
+] as const;
+
 /** The variables of every function, without those of one deployment. */
 export const VARIABLES: Readonly<Record<string, string>> = {
   AWS_REGION: 'eu-west-1',
   [Environment.idempotencyTable]: TABLES.idempotency,
   [Environment.ledgerTable]: TABLES.ledger,
   [Environment.registryTable]: TABLES.registry,
-  [MESSAGE_QUEUES]: JSON.stringify({ at: 'queues/one', received: {}, kept: {}, functions: {} }),
+  [MESSAGE_QUEUES]: JSON.stringify({
+    at: queueUrl('webhooks'),
+    received: Object.fromEntries(REDRIVEN.map((name) => [`${name}-Queue`, name])),
+    kept: Object.fromEntries(REDRIVEN.map((name) => [`${name}-DeadLetters`, `${name}-dead`])),
+    functions: {},
+  }),
   [Environment.tenantLimit]: JSON.stringify({ rate: 100, burst: 200 }),
   [Environment.viewsTable]: TABLES.views,
   TEST_SANDBOX_URL: Address.sandbox,
@@ -107,6 +130,8 @@ export const VARIABLES: Readonly<Record<string, string>> = {
   ),
   [Environment.eventBus]: 'bus',
   [Environment.archiveBucket]: 'archive',
+  [ExportsEnvironment.bucket]: EXPORTS_BUCKET,
+  [ExportsEnvironment.writer]: 'export-writer',
   [Environment.lostAfterSeconds]: '180',
   [PROJECTOR_QUEUE_URL]: queueUrl('views-projector'),
   [Environment.parkingQueueUrl]: queueUrl('none'),
@@ -121,7 +146,6 @@ export const VARIABLES: Readonly<Record<string, string>> = {
   [Environment.paymentJobsQueueUrl]: queueUrl('payment-jobs'),
   [Environment.upkeepJobsQueueUrl]: queueUrl('upkeep-jobs'),
   [Environment.listedJobs]: '[]',
-  [ExportsEnvironment.writer]: 'export-writer',
   [IntakeEnvironment.settings]: JSON.stringify(INTAKE),
   [IntakeEnvironment.queueUrl]: queueUrl('payment-requests'),
   [PartiesEnvironment.sandboxSecretId]: Secret.sandbox,
@@ -138,7 +162,7 @@ export const VARIABLES: Readonly<Record<string, string>> = {
 /** Modules of functions read their environment once, when they are loaded, for the handlers that are not used here. */
 async function load() {
   const before: Variables = { ...process.env };
-  Object.assign(process.env, VARIABLES);
+  Object.assign(process.env, VARIABLES, { AWS_LAMBDA_FUNCTION_NAME: 'one' });
   try {
     return {
       archiver: await import('../../../lambdas/functions/archiver.ts'),
@@ -147,6 +171,8 @@ async function load() {
       'cron-executor': await import('../../../lambdas/functions/cron-executor.ts'),
       'dead-letters': await import('../../../lambdas/functions/dead-letters.ts'),
       events: await import('../../../lambdas/functions/events.ts'),
+      'export-writer': await import('../../../lambdas/functions/export-writer.ts'),
+      exports: await import('../../../lambdas/functions/exports.ts'),
       jobs: await import('../../../lambdas/functions/jobs.ts'),
       ledger: await import('../../../lambdas/functions/ledger.ts'),
       orders: await import('../../../lambdas/functions/orders.ts'),
@@ -196,6 +222,8 @@ export const FUNCTIONS: Readonly<Record<FunctionName, SimulatedFunction>> = {
   orders: answering('orders'),
   ledger: answering('ledger'),
   events: answering('events'),
+  exports: answering('exports'),
+  'export-writer': answering('export-writer', EXPORT_WRITER_TIMEOUT_SECONDS),
   webhooks: answering('webhooks'),
   jobs: answering('jobs', JOBS_API_TIMEOUT_SECONDS),
   callbacks: answering('callbacks', CALLBACKS_TIMEOUT_SECONDS),

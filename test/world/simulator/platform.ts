@@ -1,5 +1,6 @@
+import { InternalServerError } from '@aws-sdk/client-dynamodb';
 import { type EventBridgeClient, EventBridgeServiceException, PutEventsCommand } from '@aws-sdk/client-eventbridge';
-import { LambdaClient } from '@aws-sdk/client-lambda';
+import type { InvokeCommand, LambdaClient } from '@aws-sdk/client-lambda';
 import type { GetSecretValueCommand, SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
 import { type DynamoDBDocumentClient, QueryCommand } from '@aws-sdk/lib-dynamodb';
 import { AmbiguousError, RetryableError } from '../../../lambdas/kernel/faults.ts';
@@ -16,6 +17,7 @@ import type { MemoryDynamoDb } from '../memory-dynamodb.ts';
 import type { TimedCall } from '../sandbox-in-process.ts';
 import type { ArchiveBucket } from './archive-bucket.ts';
 import type { Alarm, Published } from './contract.ts';
+import type { ExportsBucket } from './exports-bucket.ts';
 import { Secret, type WholePlatform } from './functions.ts';
 import type { Queues } from './queues.ts';
 import type { Process, Simulation, Voice } from './simulation.ts';
@@ -26,9 +28,16 @@ export interface Surroundings {
   readonly database: MemoryDynamoDb;
   readonly queues: Queues;
   readonly archive: ArchiveBucket;
+  readonly exports: ExportsBucket;
+  /** Invokes a function of which nobody waits for the end. */
+  readonly start: (functionName: string, payload: string, name: string) => void;
   /** Puts an event on the bus. */
   readonly publish: (event: Published, by: Process) => void;
   readonly isBusUp: () => boolean;
+  /** Whether the function, or `bus`, can never take what it is given. */
+  readonly isPoison: (by: string, what: unknown) => boolean;
+  /** Whether the secret has another text than its processor expects. */
+  readonly isWrong: (secretId: string) => boolean;
   readonly send: SendRequest;
   readonly post: (request: WebhookRequest) => AttemptResult;
   /** How long a receiver takes. @default up to two seconds */
@@ -37,7 +46,8 @@ export interface Surroundings {
   readonly report: (of: string, error: unknown) => void;
 }
 
-const READ: Voice = { throttle: throttled, ambiguous: timedOut, lasts: [2, 15], timeoutMs: 2_000 };
+const broken = (): Error => new InternalServerError({ message: 'injected', $metadata: { httpStatusCode: 500 } });
+const READ: Voice = { throttle: throttled, ambiguous: timedOut, broken, lasts: [2, 15], timeoutMs: 2_000 };
 const WRITE: Voice = { ...READ, conflict: writeConflict };
 const TRANSACTION: Voice = { ...READ, conflict: () => transactionConflict(1), lasts: [5, 40] };
 const VOICES: Readonly<Record<string, Voice>> = {
@@ -47,14 +57,15 @@ const VOICES: Readonly<Record<string, Voice>> = {
   DeleteCommand: WRITE,
 };
 
-const unavailable = (): Error =>
-  new EventBridgeServiceException({
-    name: 'ThrottlingException',
-    message: 'injected',
-    $fault: 'server',
-    $metadata: { httpStatusCode: 400 },
-  });
-const BUS: Voice = { throttle: unavailable, ambiguous: timedOut, lasts: [5, 60], timeoutMs: 5_000 };
+const unavailable = (name: string, httpStatusCode: number) => (): Error =>
+  new EventBridgeServiceException({ name, message: 'injected', $fault: 'server', $metadata: { httpStatusCode } });
+const BUS: Voice = {
+  throttle: unavailable('ThrottlingException', 400),
+  ambiguous: timedOut,
+  broken: unavailable('InternalException', 500),
+  lasts: [5, 60],
+  timeoutMs: 5_000,
+};
 const SECRETS: Voice = { throttle: timedOut, ambiguous: timedOut, lasts: [4, 30], timeoutMs: 2_000 };
 const RECEIVER: Voice = { throttle: timedOut, ambiguous: timedOut, lasts: [20, 2_000], timeoutMs: 10_000 };
 const PROMPT_RECEIVER: Voice = { ...RECEIVER, lasts: [1, 1] };
@@ -81,11 +92,10 @@ export function platformOf(
     documents: documentsOf(database, process),
     instruments: instrumentsOf(around, functionName),
     sqs: () => queues.client(process),
-    s3: () => around.archive.client(process),
+    s3: () => around.archive.client(process, around.exports),
+    lambda: () => lambdaClient(around, process),
     eventBridge: () => busClient(around, process),
-    // No history has exports or redrives by the API, so no function is started.
-    lambda: () => new LambdaClient({ region: 'none' }),
-    secretsManager: async () => secretsClient(process),
+    secretsManager: async () => secretsClient(around, process),
     send: (call) => sendFrom(around, process(), call),
     resolve: async () => [{ address: '93.184.215.14', family: 4 }],
     webhookTransport: () => ({
@@ -156,7 +166,10 @@ function instrumentsOf({ simulation, raise, report }: Surroundings, functionName
   };
 }
 
-function busClient({ simulation, publish, isBusUp }: Surroundings, process: () => Process): EventBridgeClient {
+function busClient(
+  { simulation, publish, isBusUp, isPoison }: Surroundings,
+  process: () => Process,
+): EventBridgeClient {
   const send = (command: object): Promise<unknown> => {
     const sender = process();
     if (!(command instanceof PutEventsCommand)) throw new Error(`the bus does not know ${command.constructor.name}`);
@@ -164,6 +177,7 @@ function busClient({ simulation, publish, isBusUp }: Surroundings, process: () =
     return sender.call('bus PutEventsCommand', BUS, async () => {
       if (!isBusUp()) throw BUS.throttle();
       const taken = Entries.map(({ DetailType: detailType = '', Detail = '{}' }) => {
+        if (isPoison('bus', Detail)) return { ErrorCode: 'MalformedDetail' };
         // The bus takes some entries of a call, and not the others.
         if (Entries.length > 1 && simulation.strikes('throttle', `${sender.token()} refused`, 'bus entry')) {
           return { ErrorCode: 'ThrottlingException' };
@@ -175,6 +189,17 @@ function busClient({ simulation, publish, isBusUp }: Surroundings, process: () =
     });
   };
   return { send } as unknown as EventBridgeClient;
+}
+
+function lambdaClient({ start }: Surroundings, process: () => Process): LambdaClient {
+  const send = ({ input: { FunctionName = '', Payload = '' } }: InvokeCommand): Promise<unknown> => {
+    const sender = process();
+    return sender.call('lambda InvokeCommand', SECRETS, async () => {
+      start(FunctionName, Buffer.from(Payload).toString(), sender.token());
+      return {};
+    });
+  };
+  return { send } as unknown as LambdaClient;
 }
 
 const SECRET_TEXTS: Readonly<Record<string, string>> = {
@@ -193,10 +218,10 @@ export function secretText(id: string): string {
   return text;
 }
 
-function secretsClient(process: () => Process): SecretsManagerClient {
-  const send = ({ input }: GetSecretValueCommand): Promise<unknown> =>
+function secretsClient({ isWrong }: Surroundings, process: () => Process): SecretsManagerClient {
+  const send = ({ input: { SecretId = '' } }: GetSecretValueCommand): Promise<unknown> =>
     process().call('secrets GetSecretValueCommand', SECRETS, async () => ({
-      SecretString: secretText(input.SecretId ?? ''),
+      SecretString: isWrong(SecretId) ? 'of-another-account' : secretText(SecretId),
     }));
   return { send } as unknown as SecretsManagerClient;
 }

@@ -42,6 +42,12 @@ export const BOOKS = {
   live: { processor: second, mode: 'live' },
 } as const satisfies Readonly<Record<string, { readonly processor: ProcessorDescriptor; readonly mode: Mode }>>;
 
+/** Whether a trouble is one of these books. */
+export function isAbout(of: string, books: string): boolean {
+  const mode = BOOKS[books as keyof typeof BOOKS]?.mode;
+  return of === books || of.startsWith('all') || of === `secret of ${mode}`;
+}
+
 /** The name of the books that have the charges of a payment. */
 export function booksOf({ processorName, mode }: Pick<Payment, 'processorName' | 'mode'>): string {
   return mode === 'live' ? 'live' : processorName;

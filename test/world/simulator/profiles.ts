@@ -57,8 +57,20 @@ export const FEATURES = [
   'corrections',
   // Acts in an order that is rarely drawn.
   'courses',
+  'cells',
   // Payments that events ask for.
   'requests',
+  // What goes wrong in the account, and by hand.
+  'relay_outages',
+  'service_outages',
+  'credentials',
+  'poison',
+  'changes_by_hand',
+  // Tools that change no money.
+  'test_events',
+  'annotations',
+  'queue_redrives',
+  'exports',
 ] as const;
 
 export type Feature = (typeof FEATURES)[number];
@@ -81,6 +93,16 @@ const RARELY: Readonly<Partial<Record<Feature, number>>> = {
   modes: 0.15,
   courses: 0,
   requests: 0,
+  cells: 0,
+  relay_outages: 0,
+  service_outages: 0,
+  credentials: 0,
+  poison: 0,
+  changes_by_hand: 0,
+  test_events: 0,
+  annotations: 0,
+  queue_redrives: 0,
+  exports: 0,
 };
 
 const CALLBACK_TROUBLE = { lost_callbacks: 0.5, doubled_callbacks: 0.4, late_callbacks: 0.5 } as const;
@@ -356,6 +378,37 @@ export const PROFILES = {
       storms: 0.6,
       redrives: 0.4,
       refunds: 0.4,
+    },
+    otherwise: 0.1,
+  },
+  mishaps: {
+    subjects: [1, 4],
+    acts: [1, 5],
+    features: {
+      ...CALLBACK_TROUBLE,
+      ...MACHINE_TROUBLE,
+      cells: 0.4,
+      relay_outages: 0.4,
+      service_outages: 0.5,
+      credentials: 0.5,
+      poison: 0.5,
+      changes_by_hand: 0.5,
+      test_events: 0.5,
+      annotations: 0.5,
+      queue_redrives: 0.5,
+      exports: 0.4,
+      endpoints: 0.7,
+      endpoint_outages: 0.4,
+      replays: 0.4,
+      redrives: 0.4,
+      refunds: 0.7,
+      orders: 0.3,
+      holds: 0.3,
+      async: 0.3,
+      silence: 0.3,
+      retries: 0.4,
+      disputes: 0.3,
+      wrong_amounts: 0.3,
     },
     otherwise: 0.1,
   },

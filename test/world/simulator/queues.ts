@@ -42,11 +42,12 @@ const SOON_MS = 50;
 const LATE_MS = 5_000;
 const LATE_SHARE = 0.05;
 
-const failure = (name: string): Error =>
-  new SQSServiceException({ name, message: 'injected', $fault: 'server', $metadata: { httpStatusCode: 400 } });
+const failure = (name: string, httpStatusCode = 400): Error =>
+  new SQSServiceException({ name, message: 'injected', $fault: 'server', $metadata: { httpStatusCode } });
 
 const VOICE: Voice = {
   throttle: () => failure('ThrottlingException'),
+  broken: () => failure('ServiceUnavailable', 503),
   ambiguous: timedOut,
   lasts: [4, 30],
   timeoutMs: 2_000,
@@ -234,7 +235,10 @@ export class Queues {
         MessageId: each.name,
         ReceiptHandle: receiptOf(each),
         Body: each.body,
-        Attributes: { SentTimestamp: String(each.sentAtMs) },
+        Attributes: { SentTimestamp: String(each.sentAtMs), MessageGroupId: each.group },
+        MessageAttributes: Object.fromEntries(
+          Object.entries(each.attributes).map(([name, { stringValue }]) => [name, { StringValue: stringValue }]),
+        ),
       })),
     };
   }

@@ -6,6 +6,9 @@ import { fractionOf } from './random.ts';
 
 /** Turns of the event loop after which a process that neither waits nor ends is an error. */
 const MOST_TURNS = 500_000;
+/** Of the calls of a service that is out of order: those that succeed, and those that are answered 5xx and were applied. */
+const SPARED_BY_OUTAGE = 0.03;
+const APPLIED_IN_OUTAGE = 0.07;
 
 /** What a call of the outside world looks like when it fails, and how long it takes. */
 export interface Voice {
@@ -13,6 +16,8 @@ export interface Voice {
   /** @default this call cannot meet a rival */
   readonly conflict?: () => Error;
   readonly ambiguous: () => Error;
+  /** The answer of a service that is out of order: it may have been applied. @default `ambiguous` */
+  readonly broken?: () => Error;
   /** The shortest and the longest usual duration. Milliseconds. */
   readonly lasts: readonly [number, number];
   /** The caller waits no longer. Milliseconds. */
@@ -39,6 +44,8 @@ export class Simulation {
   readonly faults: Fault[] = [];
   /** How many calls passed the gates. */
   gates = 0;
+  /** Services that answer 5xx, by the first word of a call's label. */
+  isBroken: (service: string) => boolean = () => false;
   readonly #muted: ReadonlySet<string>;
   readonly #heap: Happening[] = [];
   readonly #current = new AsyncLocalStorage<Process>();
@@ -117,7 +124,7 @@ export class Simulation {
     name: string,
     of: string,
     body: (process: Process) => Promise<Result> | Result,
-    options: { readonly skewMs?: number; readonly canFail?: boolean } = {},
+    options: { readonly skewMs?: number; readonly canFail?: boolean; readonly isFunction?: boolean } = {},
   ): Promise<Ended<Result>> {
     const process = new Process(this, name, of, options);
     const ended = Promise.withResolvers<Ended<Result>>();
@@ -216,6 +223,13 @@ export class Simulation {
     return undefined;
   }
 
+  /** @returns what a call comes to while its service is out of order; undefined for the few that succeed */
+  brokenAt(process: Process, gate: number): FaultKind | undefined {
+    const drawn = fractionOf32(mix(process.id, gate, 8));
+    if (drawn < SPARED_BY_OUTAGE || this.#muted.has(faultName(process, gate))) return undefined;
+    return drawn < SPARED_BY_OUTAGE + APPLIED_IN_OUTAGE ? 'ambiguous_applied' : 'ambiguous_lost';
+  }
+
   /** Notes a fault that {@link faultAt} has drawn. It is none when its process is gone by then. */
   struck(process: Process, gate: number, label: string, kind: FaultKind): void {
     this.faults.push({ name: faultName(process, gate), kind, label, of: process.of, atMs: this.nowMs });
@@ -284,6 +298,7 @@ export class Process {
   onKilled: () => void = () => {};
   readonly #simulation: Simulation;
   readonly #canFail: boolean;
+  readonly #isFunction: boolean;
   #gates = 0;
   #pending = 0;
   #drawn = 0;
@@ -292,13 +307,18 @@ export class Process {
     simulation: Simulation,
     name: string,
     of: string,
-    { skewMs = 0, canFail = false }: { readonly skewMs?: number; readonly canFail?: boolean },
+    {
+      skewMs = 0,
+      canFail = false,
+      isFunction = false,
+    }: { readonly skewMs?: number; readonly canFail?: boolean; readonly isFunction?: boolean },
   ) {
     this.#simulation = simulation;
     this.name = name;
     this.of = of;
     this.id = Math.floor(fractionOf(simulation.seed, name) * 2 ** 32);
     this.#canFail = canFail;
+    this.#isFunction = isFunction;
     this.clock = { nowMs: () => simulation.nowMs + skewMs, sleep: (ms) => this.sleep(ms) };
   }
 
@@ -356,7 +376,10 @@ export class Process {
     const [least, most] = voice.lasts;
     const jitter = fractionOf32(mix(this.id, gate, 4));
     const lastsMs = least + jitter * jitter * (most - least);
-    const fault = this.#canFail ? simulation.faultAt(this, gate, voice) : undefined;
+    const isBroken = this.#isFunction && simulation.isBroken(label.slice(0, label.indexOf(' ')));
+    const inDoubt = isBroken ? (voice.broken ?? voice.ambiguous) : voice.ambiguous;
+    const drawn = this.#canFail ? simulation.faultAt(this, gate, voice) : undefined;
+    const fault = isBroken ? simulation.brokenAt(this, gate) : drawn;
     const order = mix(this.id, gate, 5);
     return this.#wait((wake, fail) => {
       const applied = (then: (result: Result) => void, orElse: (error: unknown) => void = fail): void => {
@@ -386,11 +409,11 @@ export class Process {
             return fail((voice.conflict ?? voice.throttle)());
           case 'ambiguous_applied':
             return applied(
-              () => fail(voice.ambiguous()),
-              () => fail(voice.ambiguous()),
+              () => fail(inDoubt()),
+              () => fail(inDoubt()),
             );
           case 'ambiguous_lost':
-            return fail(voice.ambiguous());
+            return fail(inDoubt());
         }
       };
       if (fault !== 'slow') return simulation.plan(simulation.nowMs + lastsMs, order, strike);

@@ -46,8 +46,10 @@ const ARCHIVER: Reader = {
 };
 
 const SOON_MS = 400;
-/** A Stream reads again after its function was throttled. */
-const THROTTLED_MS = 30_000;
+/** A Stream reads again after its function was throttled: soon at first, then rarely. */
+const THROTTLED_MS = [30_000, 600_000] as const;
+/** Older records are gone (Amazon DynamoDB developer guide, "Change data capture for DynamoDB Streams"). */
+const KEPT_MS = 24 * 3_600_000;
 
 /** The Ledger's Stream. One shard: the archiver reads it as it is, and its records are assigned to the lanes of the relay by their partition key. */
 export class Stream {
@@ -55,6 +57,11 @@ export class Stream {
   readonly #archiver: Lane;
   readonly #simulation: Simulation;
   #sequence = 0;
+
+  /** Records that were gone before their reader came. */
+  get trimmed(): number {
+    return [...this.#relay, this.#archiver].reduce((sum, { trimmed }) => sum + trimmed, 0);
+  }
 
   constructor(simulation: Simulation, account: Around) {
     this.#simulation = simulation;
@@ -101,8 +108,10 @@ class Lane {
   readonly #reader: Reader;
   readonly #simulation: Simulation;
   readonly #account: Around;
-  readonly #records: { readonly name: string; readonly record: StreamRecord }[] = [];
+  readonly #records: { readonly name: string; readonly record: StreamRecord; readonly takenAtMs: number }[] = [];
+  trimmed = 0;
   #isRunning = false;
+  #throttledMs: number = THROTTLED_MS[0];
   #retries = 0;
   #batch: number;
 
@@ -114,7 +123,7 @@ class Lane {
   }
 
   take(name: string, record: StreamRecord): void {
-    this.#records.push({ name, record });
+    this.#records.push({ name, record, takenAtMs: this.#simulation.nowMs });
     const { windowMs } = this.#reader;
     // A record that is not the first of its batch waits with the first.
     if (!this.#isRunning && (windowMs === 0 || this.#records.length === 1)) this.#readSoon(name, windowMs);
@@ -129,6 +138,7 @@ class Lane {
   }
 
   #read(): boolean {
+    if (!this.#isRunning) this.#trim();
     const [first] = this.#records;
     if (first === undefined || this.#isRunning) return false;
     this.#isRunning = true;
@@ -143,11 +153,22 @@ class Lane {
     const isThrottled = this.#account.throttled.has(reader);
     const ended = await this.#account.invoke(reader, name, event);
     this.#isRunning = false;
-    if (isThrottled) return this.#readSoon(name, THROTTLED_MS);
+    if (isThrottled) {
+      this.#readSoon(name, this.#throttledMs);
+      this.#throttledMs = Math.min(2 * this.#throttledMs, THROTTLED_MS[1]);
+      return;
+    }
+    this.#throttledMs = THROTTLED_MS[0];
     this.#settle(name, length, ended);
     const [next] = this.#records;
     if (next === undefined) return;
     this.#readSoon(next.name, this.#retries === 0 ? windowMs : Math.min(60_000, 1_000 * this.#retries));
+  }
+
+  #trim(): void {
+    const sinceMs = this.#simulation.nowMs - KEPT_MS;
+    const kept = this.#records.findIndex(({ takenAtMs }) => takenAtMs >= sinceMs);
+    this.trimmed += this.#records.splice(0, kept === -1 ? this.#records.length : kept).length;
   }
 
   #settle(name: string, length: number, ended: Ended<unknown>): void {
@@ -163,7 +184,13 @@ class Lane {
     if (ended.kind !== 'returned' && this.#batch > 1) this.#batch = Math.ceil(Math.min(length, this.#batch) / 2);
     if (this.#retries <= this.#reader.tries) return;
     const [parked] = this.#records.splice(0, 1);
-    this.#account.queues.put(this.#reader.parking, JSON.stringify({ record: parked?.name }), `parked ${parked?.name}`);
+    const atMs = new Date(parked?.takenAtMs ?? 0).toISOString();
+    const batch = { approximateArrivalOfFirstRecord: atMs, approximateArrivalOfLastRecord: atMs };
+    this.#account.queues.put(
+      this.#reader.parking,
+      JSON.stringify({ DDBStreamBatchInfo: batch }),
+      `parked ${parked?.name}`,
+    );
     this.#retries = 0;
     this.#batch = this.#reader.batch;
   }

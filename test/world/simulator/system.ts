@@ -8,7 +8,6 @@ import { acceptedRun, runIdOf } from '../../../lambdas/jobs/domain/job-run.ts';
 import { runRow } from '../../../lambdas/jobs/store/job-items.ts';
 import { jobMessageText } from '../../../lambdas/jobs/use/job-message.ts';
 import { ALL_SCOPES } from '../../../lambdas/kernel/contract/api.ts';
-import { Environment } from '../../../lambdas/kernel/contract/environment.ts';
 import { jobEntry } from '../../../lambdas/kernel/contract/jobs.ts';
 import { RegistryRow } from '../../../lambdas/kernel/contract/rows.ts';
 import { type SandboxEvent, SIGNATURE_HEADER } from '../../../lambdas/kernel/contract/sandbox-api.ts';
@@ -34,24 +33,27 @@ import { gatewayEvent } from '../gateway-event.ts';
 import { createSandboxInProcess, type SandboxInProcess } from '../sandbox-in-process.ts';
 import { Stores } from '../stores.ts';
 import { TABLES } from '../tables.ts';
-import { Account, type Deployment } from './account.ts';
+import { Account } from './account.ts';
+import { OPERATORS, tenantNamed } from './callers.ts';
 import type {
   Alarm,
   ApiRequest,
   CallbackPosted,
   ClientCall,
+  Mishap,
   Observed,
-  OperatorName,
   RunningSystem,
   Settings,
   SimulatedTenant,
   Trouble,
 } from './contract.ts';
-import { Address, Secret, VARIABLES } from './functions.ts';
+import { deploymentOf } from './deployment.ts';
+import { Address, Secret, secretOf, VARIABLES } from './functions.ts';
 import { JobClock } from './job-clock.ts';
+import { Mishaps } from './mishaps.ts';
 import { Parties, Receivers, unreachable } from './parties.ts';
 import { secretText } from './platform.ts';
-import { BOOKS, REGISTRY } from './processors.ts';
+import { BOOKS, isAbout } from './processors.ts';
 import { RequestTransports } from './request-transports.ts';
 import { type Process, Simulation } from './simulation.ts';
 
@@ -74,6 +76,11 @@ const FIRST_SETTINGS: Settings = {
 /** Pages of one republishing; letters of one redrive. */
 const MOST_PAGES = 50;
 const MOST_LETTERS = 100;
+const UNAUTHORIZED = JSON.stringify({ error: { code: 'unauthorized', message: 'The secret is another one.' } });
+const WRONG = [
+  ['secret of test', secretOf('test')],
+  ['secret of live', secretOf('live')],
+] as const satisfies readonly (readonly [Mishap, string])[];
 
 interface Call extends ClientCall {
   answer?: NonNullable<ClientCall['answer']>;
@@ -89,6 +96,7 @@ export class SimulatedSystem implements RunningSystem {
   readonly calls: Call[] = [];
   readonly alarms: Alarm[] = [];
   readonly requests: RequestTransports;
+  readonly mishaps: Mishaps;
   readonly reported: { readonly of: string; readonly error: unknown; readonly atMs: number }[] = [];
   quiet = false;
   faultsEndedAtMs?: number;
@@ -125,9 +133,13 @@ export class SimulatedSystem implements RunningSystem {
       post: this.#receivers.post,
       takesMs: (url) => this.#receivers.takesMs.get(url),
       isBusUp: () => !this.#parties.down.has('bus'),
+      isPoison: (by, what) => this.mishaps.isPoison(by, what),
+      isWrong: (secretId) => WRONG.some(([mishap, id]) => id === secretId && this.#parties.down.has(mishap)),
       raise: (alarm) => this.alarms.push(alarm),
       report: (of, error) => this.reported.push({ of, error, atMs: this.nowMs }),
     });
+    this.mishaps = new Mishaps(this.account);
+    simulation.isBroken = (service) => this.#parties.down.has(`all ${service}`);
     this.requests = new RequestTransports(this.account, () => !this.#parties.down.has('bus'));
   }
 
@@ -171,6 +183,9 @@ export class SimulatedSystem implements RunningSystem {
   get faults(): Observed['faults'] {
     return this.simulation.faults;
   }
+  get exports(): Observed['exports'] {
+    return this.account.exports.texts;
+  }
   get queues(): Observed['queues'] {
     return this.account.queues.left;
   }
@@ -192,6 +207,7 @@ export class SimulatedSystem implements RunningSystem {
     this.faultsEndedAtMs = this.nowMs;
     this.#outages.clear();
     for (const name of this.#parties.down) this.#upOrDown(name, true);
+    this.mishaps.fixAll();
     this.#parties.unheard.clear();
     this.#receivers.answers.clear();
     this.#jobs?.wakeAll();
@@ -204,7 +220,7 @@ export class SimulatedSystem implements RunningSystem {
 
   #redriveAll(): void {
     const dead = Object.keys(this.queues).filter((name) => name.endsWith('-dead'));
-    for (const name of dead) this.redrive(name);
+    for (const name of [...dead, 'relay-parked']) this.redrive(name);
     if ((this.queues['letters'] ?? 0) > 0) this.at(this.nowMs, 'the letters are redriven', () => this.redriveLetters());
   }
 
@@ -275,7 +291,7 @@ export class SimulatedSystem implements RunningSystem {
   #well(): readonly string[] {
     return Object.entries(this.processors).flatMap(([name, { inside }]) => {
       const isTroubled = this.troubles.some(
-        ({ of, untilMs = this.nowMs }) => (of === name || of === 'all') && this.nowMs - untilMs < WELL_MS,
+        ({ of, untilMs = this.nowMs }) => isAbout(of, name) && this.nowMs - untilMs < WELL_MS,
       );
       return isTroubled || inside.hasFailing ? [] : [name];
     });
@@ -299,7 +315,11 @@ export class SimulatedSystem implements RunningSystem {
   }
 
   redrive(queue: string): void {
-    this.account.queues.redrive(queue);
+    if (queue !== 'relay-parked') this.account.queues.redrive(queue);
+    else if (this.mishaps.parked.length > 0) {
+      const republish = (sinceMs: number, untilMs: number) => this.republish(sinceMs, untilMs);
+      this.at(this.nowMs, 'parked records are redriven', () => this.mishaps.redriveParked(republish));
+    }
   }
 
   async redriveLetters(): Promise<void> {
@@ -359,6 +379,20 @@ export class SimulatedSystem implements RunningSystem {
     this.#upOrDown(party, isUp);
     // The schedule goes on after an outage: events that were not published meanwhile are published.
     if (party === 'bus' && isUp) this.#jobs?.wake('republish-events');
+  }
+
+  mishap(what: Mishap, isOver: boolean): void {
+    this.#upOrDown(what, isOver);
+    // The job has its mark before, and goes on afterwards.
+    if (what === 'relay') this.#jobs?.wake('republish-events');
+  }
+
+  poison(...named: Parameters<RunningSystem['poison']>): void {
+    this.mishaps.poison(...named);
+  }
+
+  changeByHand(...named: Parameters<RunningSystem['changeByHand']>): Promise<string> {
+    return this.mishaps.changeByHand(...named);
   }
 
   partyHeard(party: Parameters<RunningSystem['partyHeard']>[0], isHeard: boolean): void {
@@ -427,6 +461,7 @@ export class SimulatedSystem implements RunningSystem {
     this.#trouble(name, !isUp);
     if (isUp) this.#parties.down.delete(name);
     else this.#parties.down.add(name);
+    if (name === 'relay') this.account.throttled[isUp ? 'delete' : 'add']('outbox-relay');
   }
 
   readonly #send: SendRequest = async (call) => {
@@ -436,6 +471,10 @@ export class SimulatedSystem implements RunningSystem {
     const name = origin === Address.sandbox ? 'sandbox' : origin === Address.live ? 'live' : 'second';
     const processor = this.processors[name];
     if (this.#parties.down.has(name) || processor === undefined) throw unreachable(call);
+    if (call.headers['authorization'] !== `Bearer ${secretText(secretOf(BOOKS[name].mode))}`) {
+      this.mishaps.refusedCredentials += 1;
+      return { status: 401, text: UNAUTHORIZED, headers: new Headers(), retryAfter: null };
+    }
     return processor.send(call);
   };
 
@@ -551,45 +590,4 @@ export class SimulatedSystem implements RunningSystem {
 
 function failing(): Error {
   return new Error('an operator meets no faults');
-}
-
-const OPERATORS: Readonly<Record<OperatorName, { readonly key: string; readonly operator: string }>> = {
-  operator: { key: 'ok_operator-0123456789abcdef', operator: 'Ada Example' },
-  operator_again: { key: 'ok_operator-of-the-same-person', operator: 'Ada Example' },
-  approver: { key: 'ok_approver-0123456789abcdef', operator: 'Ben Example' },
-};
-
-function tenantNamed(name: string, mode: SimulatedTenant['mode'] = 'test'): SimulatedTenant {
-  return {
-    tenantId: `ten_${name}`,
-    mode,
-    apiKey: `sk_${mode}_${name}-merchant-0123456789abcdef`,
-  };
-}
-
-function deploymentOf({ defaultProcessor, routes, clockSkewMs, approvals, emailsADay }: Settings): Deployment {
-  return {
-    variables: {
-      ...VARIABLES,
-      [PartiesEnvironment.emailsPerRecipient]: String(emailsADay),
-      ...(approvals === undefined
-        ? {}
-        : {
-            [Environment.approvals]: JSON.stringify({
-              aboveMinor: { '*': approvals.aboveMinor },
-              lifetimeMs: approvals.lifetimeMs,
-            }),
-          }),
-      TEST_SECOND_URL: Address.second,
-      TEST_SECOND_ACCESS_SECRET_ID: Secret.sandbox,
-      SECOND_URL: Address.live,
-      SECOND_ACCESS_SECRET_ID: Secret.live,
-      [Environment.processorRoutes]: JSON.stringify([
-        ...[...routes, { processor: defaultProcessor }].map((rule) => ({ mode: 'test', ...rule })),
-        { mode: 'live', processor: 'second' },
-      ]),
-    },
-    processors: REGISTRY,
-    clockSkewMs,
-  };
 }

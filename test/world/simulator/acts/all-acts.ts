@@ -4,8 +4,10 @@ import { BANK_ACTS } from './bank.ts';
 import { CLIENT_ACTS } from './clients.ts';
 import { DASHBOARD_ACTS } from './dashboard.ts';
 import { MERCHANT_ACTS } from './merchants.ts';
+import { MISHAP_ACTS } from './mishaps.ts';
 import { OPERATOR_ACTS } from './operators.ts';
 import { REQUEST_ACTS } from './requests.ts';
+import { TOOL_ACTS } from './tools.ts';
 import { WORLD_ACTS } from './world.ts';
 
 export const ACTS: readonly Act[] = [
@@ -17,6 +19,8 @@ export const ACTS: readonly Act[] = [
   ...APPROVAL_ACTS,
   ...WORLD_ACTS,
   ...REQUEST_ACTS,
+  ...MISHAP_ACTS,
+  ...TOOL_ACTS,
 ];
 
 const BY_NAME: ReadonlyMap<string, Act> = new Map(ACTS.map((each) => [each.name, each]));

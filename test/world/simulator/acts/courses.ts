@@ -1,5 +1,6 @@
 import type { Step } from '../contract.ts';
 import type { Draft, Drawing } from './act.ts';
+import { CELL_COURSES } from './cell-courses.ts';
 import type { Course } from './course.ts';
 import { ORDER_COURSES } from './order-courses.ts';
 import { PAYMENT_COURSES } from './payment-courses.ts';
@@ -12,6 +13,10 @@ const SHARE = 0.9;
 /** The course of a subject: always the same one for the same dice. */
 function courseOf({ dice, has }: Drawing, of: Course['of']): Course | undefined {
   const own = dice.named('course');
+  if (has('cells') && own.named('cell').chance(SHARE)) {
+    const fitting = CELL_COURSES.filter((each) => each.of === of);
+    if (fitting.length > 0) return own.named('cells').pick(fitting);
+  }
   if (!has('courses') || !own.chance(SHARE)) return undefined;
   return own.pick(COURSES.filter((each) => each.of === of && (each.feature === undefined || has(each.feature))));
 }

@@ -209,7 +209,7 @@ const endpoint = act<Endpoint>({
 });
 
 /** The id that the endpoint’s creation was answered with. */
-function endpointId(scene: Scene, step: Step): string | undefined {
+export function endpointId(scene: Scene, step: Step): string | undefined {
   const root = rootOf(scene, step);
   const made = scene.system.calls.find((call: ClientCall) => call.step === root?.id && call.answer?.status === 201);
   return made?.answer === undefined ? undefined : (JSON.parse(made.answer.body) as { readonly id: string }).id;

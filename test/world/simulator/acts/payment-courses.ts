@@ -167,7 +167,7 @@ const partsOfFacts: Course = {
 };
 
 /** The processor takes another amount of a hold that has a fee, and an operator decides that nothing was taken. */
-const reviewOfHold: Course = {
+export const reviewOfHold: Course = {
   of: 'pay',
   begins: { ...EURO, source: 'tok_fee', capture: 'manual' },
   goesOn: (dice, { amount }) => [
@@ -177,7 +177,7 @@ const reviewOfHold: Course = {
 };
 
 /** An operator decides that a pending refund has failed while the processor is away, and the bank ends it afterwards. */
-const decidedRefundEnds: Course = {
+export const decidedRefundEnds: Course = {
   of: 'pay',
   begins: { ...EURO, source: 'tok_ok' },
   goesOn: (dice, root) => {
@@ -200,7 +200,7 @@ const decidedRefundEnds: Course = {
 };
 
 /** Nothing is charged, and while the processor is away a pending charge appears that names the payment's operation. */
-const chargeAfterTheWindow: Course = {
+export const chargeAfterTheWindow: Course = {
   of: 'pay',
   begins: { ...EURO, source: 'tok_timeout_not_charged' },
   goesOn: (dice, root) => [

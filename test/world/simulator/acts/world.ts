@@ -283,7 +283,7 @@ function percent(share: number): string {
   return `${Math.round(share * 100)} %`;
 }
 
-function duration(ms: number): string {
+export function duration(ms: number): string {
   if (ms < 2 * MINUTE_MS) return `${ms / 1000} s`;
   return ms < 2 * HOUR_MS ? `${ms / MINUTE_MS} min` : `${ms / HOUR_MS} h`;
 }

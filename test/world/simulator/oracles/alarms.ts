@@ -43,10 +43,11 @@ export function checkAlarms({ world, payments, orders }: Seen): readonly Violati
   return [...found, ...raisedOnce(world, [...payments.values()].flat()), ...contradictedOnce(world, payments)];
 }
 
-/** The relay reports what it reads: once, unless a fault or an outage of the bus has it read again. */
+/** The relay reports what it reads: once, unless a fault or a mishap has it read again, or has the job publish it too. */
 function raisedOnce(world: Observed, written: readonly Written<Transition>[]): readonly Violation[] {
-  const { alarms, faults, troubles } = world;
-  if (faults.length > 0 || troubles.some(({ of }) => of === 'bus')) return [];
+  const { alarms, faults, troubles, mishaps } = world;
+  const isReadAgain = troubles.some(({ of }) => of === 'bus' || of === 'relay') || mishaps.changesByHand.length > 0;
+  if (faults.length > 0 || isReadAgain || mishaps.wasPoisoned) return [];
   const rows = written.map(({ row }) => row);
   const due = {
     late_success: rows.filter(({ subject }) => subject?.kind === 'stray_charge').length,

@@ -94,7 +94,16 @@ function isStored({ status, code }: Answered): boolean {
 }
 
 /** Personal data is in no stored answer once it is erased. */
-const PERSONAL = new Set(['description', 'metadata', 'return_url', 'details_erased', 'email', 'referrer', 'reason']);
+const PERSONAL = new Set([
+  'description',
+  'metadata',
+  'return_url',
+  'details_erased',
+  'email',
+  'referrer',
+  'affiliate',
+  'reason',
+]);
 
 function isSameAnswer(left: Answered, right: Answered): boolean {
   if (left.status !== right.status) return false;

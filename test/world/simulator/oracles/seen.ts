@@ -1,5 +1,5 @@
 import type { Answer } from '../../../../lambdas/kernel/answer.ts';
-import { IdempotencyRow, LedgerRow, RegistryRow } from '../../../../lambdas/kernel/contract/rows.ts';
+import { IdempotencyRow, LedgerRow, RegistryRow, ViewsRow } from '../../../../lambdas/kernel/contract/rows.ts';
 import type { OrderTransition } from '../../../../lambdas/orders/domain/order-transition.ts';
 import { parseOrderTransition } from '../../../../lambdas/orders/store/order-items.ts';
 import type { Transition } from '../../../../lambdas/payments/domain/transition.ts';
@@ -9,6 +9,8 @@ import type { Item } from '../../dynamodb-values.ts';
 import type { RowChange } from '../../memory-dynamodb.ts';
 import type { Observed, Violation } from '../contract.ts';
 import { nameOfRow } from '../stream.ts';
+
+const BOOK_OF_ALL = new RegExp(`^${ViewsRow.book}.*#all#\\d+$`);
 
 /** A row, and when it was written in the time of the world. Unix milliseconds. */
 export interface Written<Row> {
@@ -42,6 +44,8 @@ export class Seen {
   readonly commissions = new Map<string, Written<Item>[]>();
   /** By webhook endpoint: the spans of time in which it was disabled. Unix milliseconds. */
   readonly disabled = new Map<string, { readonly fromMs: number; readonly untilMs?: number }[]>();
+  /** Entries of the book of all, by partition and sort: when each was there first. Unix milliseconds. */
+  readonly entered = new Map<string, Written<Item>>();
   /** Payments and orders that were written since the last look. */
   readonly changed = new Set<string>();
   /** What is wrong whenever it happens. */
@@ -64,6 +68,8 @@ export class Seen {
   #take({ table, before, after }: RowChange): void {
     const { tables, nowMs } = this.world;
     if (table === tables.ledger) this.#takeLedger(before, after, nowMs);
+    if (table === tables.views && after !== undefined && BOOK_OF_ALL.test(partitionOf(after)))
+      this.#takeEntry(after, nowMs);
     if (table === tables.idempotency) this.#takeRecord(before, after, nowMs);
     if (table === tables.registry && partitionOf(after).startsWith(RegistryRow.webhookEndpoints) && after !== undefined)
       this.#takeEndpoints(after, nowMs);
@@ -72,6 +78,7 @@ export class Seen {
   }
 
   #takeLedger(before: Item | undefined, after: Item | undefined, atMs: number): void {
+    if (this.world.mishaps.isByHand) return;
     const partition = partitionOf(after ?? before);
     const id = partition.slice(partition.indexOf('#') + 1);
     if (before !== undefined || after === undefined) {
@@ -81,6 +88,11 @@ export class Seen {
     this.changed.add(id);
     if (partition.startsWith(LedgerRow.order)) append(this.orders, id, { row: parseOrderTransition(after), atMs });
     if (partition.startsWith(LedgerRow.payment)) append(this.payments, id, { row: parseTransition(after), atMs });
+  }
+
+  #takeEntry(row: Item, atMs: number): void {
+    const name = nameOfRow(row);
+    if (!this.entered.has(name)) this.entered.set(name, { row, atMs });
   }
 
   #takeEndpoints(after: Item, atMs: number): void {

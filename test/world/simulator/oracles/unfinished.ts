@@ -11,7 +11,7 @@ import {
   parseOpenOrder,
 } from '../../../../lambdas/payments/store/queue-items.ts';
 import type { Observed, Violation } from '../contract.ts';
-import { booksOf } from '../processors.ts';
+import { booksOf, isAbout } from '../processors.ts';
 import { chargesOf, leftOf } from './money.ts';
 import { byPayment, isDecidedOtherwise, isLeftToOperator, isReported, isShown, isTried } from './processors.ts';
 import type { Seen, Written } from './seen.ts';
@@ -124,7 +124,7 @@ function checkAnsweredWhileWell({ claimed, payments, world }: Seen): readonly Vi
     const payment = payments.get(`pay_${letters}`)?.[0]?.row.payment;
     const own = payment === undefined ? '' : booksOf(payment);
     if (world.processors[own]?.inside.hasFailing !== false) return [];
-    const troubles = world.troubles.filter((each) => (each.of === own || each.of === 'all') && each.fromMs < untilMs);
+    const troubles = world.troubles.filter((each) => isAbout(each.of, own) && each.fromMs < untilMs);
     const wellSinceMs = Math.max(fromMs, ...troubles.map((each) => each.untilMs ?? untilMs));
     const waitedMs = untilMs - wellSinceMs;
     if (waitedMs <= WELL_ANSWER_MS + wellSinceMs - fromMs) return [];

@@ -6,6 +6,7 @@ import { checkPayment } from './books.ts';
 import { checkCommissions } from './commissions.ts';
 import { checkEvents } from './events.ts';
 import { checkApprovals, checkEmails } from './limits.ts';
+import { checkMishaps } from './mishaps.ts';
 import { checkOrder, checkOrdersEnd } from './orders.ts';
 import { checkOwners } from './owners.ts';
 import { checkBooks, checkCallbacks, checkProcessors } from './processors.ts';
@@ -73,6 +74,7 @@ export class Watch {
       ...checkEvents(seen),
       ...checkRequests(seen),
       ...checkArchive(seen.world),
+      ...checkMishaps(seen),
     );
     return found;
   }

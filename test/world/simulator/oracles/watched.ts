@@ -36,6 +36,16 @@ export function watched({ clock, store, processor }: World) {
     queues,
     requests,
     crowds,
+    mishaps: {
+      trimmed: 0,
+      refusedCredentials: 0,
+      changesByHand: [],
+      wasPoisoned: false,
+      isByHand: false,
+      parked: [],
+      parkedAgain: [],
+    },
+    exports: new Map(),
     ...lists,
   };
   const watch = new Watch(world);

@@ -1,0 +1,78 @@
+import type { Mutant } from './mutant.ts';
+
+/** Planted faults in what a mishap of the account, or a change by hand, comes to. */
+export const MISHAP_MUTANTS: readonly Mutant[] = [
+  {
+    name: 'review-unheard-while-the-relay-is-away',
+    fault: 'A payment in review raises no alarm if the relay never reads its record.',
+    needs: ['relay_outage'],
+    edits: [
+      {
+        file: 'lambdas/events/use/republish-range.ts',
+        find: '    raiseAlarms(tools, events);\n',
+        replace: '',
+      },
+    ],
+  },
+  {
+    name: 'refused-credential-is-final',
+    fault: 'A payment fails because the processor refuses the credential.',
+    needs: ['wrong_secret'],
+    edits: [
+      {
+        file: 'lambdas/processors/sandbox/sandbox-answers.ts',
+        find: '    case 400:\n    case 404:\n    case 422: {\n      const { code, message } = parse(errorAnswer, answer).error;\n      // An earlier',
+        replace:
+          '    case 400:\n    case 401:\n    case 404:\n    case 422: {\n      const { code, message } = parse(errorAnswer, answer).error;\n      // An earlier',
+      },
+    ],
+  },
+  {
+    name: 'parked-event-counts-as-relayed',
+    fault: 'An event that was parked is not published when it is redriven after the fix.',
+    needs: ['poison'],
+    edits: [
+      {
+        file: 'lambdas/events/use/relay-transitions.ts',
+        find: "    if (outcome?.kind === 'refused' && each.kind === 'event') tools.relayed.forget(relayOperation(each.event.event.id));\n",
+        replace: '',
+      },
+    ],
+  },
+  {
+    name: 'row-changed-by-hand-unheard',
+    fault: 'A row of the Ledger that was changed by hand raises no alarm.',
+    needs: ['change_by_hand'],
+    edits: [
+      {
+        file: 'lambdas/events/use/relay-transitions.ts',
+        find: "    if (poison?.reason === 'ledger_tampered') counts.tampered += 1;\n",
+        replace: '',
+      },
+    ],
+  },
+  {
+    name: 'test-event-is-tried-again',
+    fault: 'A test event that is not accepted is tried again like others, and disables its endpoint at last.',
+    needs: ['test_event', 'receiver'],
+    edits: [
+      {
+        file: 'lambdas/webhooks/domain/webhook-delivery.ts',
+        find: 'return { ...newDelivery(...made), extra: true };',
+        replace: 'return newDelivery(...made);',
+      },
+    ],
+  },
+  {
+    name: 'export-without-newest-entries',
+    fault: 'An export lacks the entries of its last day.',
+    needs: ['export'],
+    edits: [
+      {
+        file: 'lambdas/exports/use/export-rows.ts',
+        find: 'until: placeOf(asked.untilMs),',
+        replace: 'until: placeOf(Math.floor(asked.untilMs / 86_400_000) * 86_400_000),',
+      },
+    ],
+  },
+];

@@ -1,0 +1,96 @@
+import { FIND_OUT_MS, SEND_WINDOW_MS } from '../../../../lambdas/payments/domain/settlement.ts';
+import { before, type Course, draft, EURO, HOUR_MS, SECOND_MS, slowly } from './course.ts';
+import { chargeAfterTheWindow, decidedRefundEnds, reviewOfHold } from './payment-courses.ts';
+
+/** Courses to cells of the state tables that random acts hardly ever reach. Only histories with the feature `cells` take one. */
+
+const AWAY_MS = 30 * HOUR_MS;
+
+/** What is pending ends days later, and some callbacks come again in the meantime. */
+const LATE_COPIES = { processor: 'its', lost: 0, doubled: 0.6, late: 0.5, lateMs: 8 * AWAY_MS, slow: 1 };
+
+/** A pending charge appears that names the payment, whose key the processor does not know. An operator decides that it has succeeded. */
+const vanishedCharge: Course = {
+  of: 'pay',
+  begins: { ...EURO, source: 'tok_timeout_not_charged' },
+  goesOn: (dice, root) => {
+    const after = (ms: number): { readonly fromMs: number } => ({ fromMs: root.atMs + ms });
+    const given = { amount: root.amount, named: true, source: 'tok_async' };
+    return [
+      draft('habits', 'instant', LATE_COPIES, before(root)),
+      draft(
+        'processor_outage',
+        'instant',
+        { processor: 'its', forMs: SEND_WINDOW_MS + 9 * SECOND_MS },
+        after(SECOND_MS),
+      ),
+      draft('stray', ['instant', 'seconds'], given, after(SEND_WINDOW_MS + 60 * SECOND_MS)),
+      draft(
+        'decide',
+        ['minutes', 'hours'],
+        { outcome: dice.chance(0.8) ? 'succeeded' : 'failed', charge: 0, amount: root.amount, dry: false },
+        after(FIND_OUT_MS + 48 * HOUR_MS),
+      ),
+    ];
+  },
+};
+
+/** While the processor is away, an operator decides that a cancellation has succeeded, which was never made. */
+const canceledOnPaper: Course = {
+  of: 'pay',
+  begins: { ...EURO, source: 'tok_action' },
+  goesOn: (_dice, root) => {
+    const cancelAtMs = root.atMs + 60 * SECOND_MS;
+    const trouble = { processor: 'its', calls: 'changes', count: 2, source: 'tok_timeout_not_charged' };
+    return [
+      slowly(root, 0, 240),
+      draft('trouble', 'instant', trouble, { fromMs: cancelAtMs - SECOND_MS }),
+      draft(
+        'cancel',
+        'instant',
+        {},
+        {
+          fromMs: cancelAtMs,
+          leadsTo: ({ id, atMs }) => [
+            draft(
+              'processor_outage',
+              'instant',
+              { processor: 'its', forMs: AWAY_MS },
+              { fromMs: atMs + 2 * SECOND_MS },
+            ),
+            draft('decide_change', 'minutes', { of: id, outcome: 'succeeded' }, { fromMs: atMs + FIND_OUT_MS }),
+          ],
+        },
+      ),
+    ];
+  },
+};
+
+/** After a hold is voided, charges without money appear beside it. */
+const nothingBesideCanceled: Course = {
+  of: 'pay',
+  begins: { ...EURO, source: 'tok_ok', capture: 'manual' },
+  goesOn: (dice, root) => [
+    draft(
+      'habits',
+      'instant',
+      { processor: 'its', lost: 0, doubled: 0.3, late: 0.3, lateMs: HOUR_MS, slow: 0 },
+      before(root),
+    ),
+    draft('cancel', ['seconds', 'minutes']),
+    draft('stray', ['minutes', 'hours'], {
+      amount: root.amount,
+      named: dice.chance(0.5),
+      source: dice.pick(['tok_action', 'tok_declined']),
+    }),
+  ],
+};
+
+export const CELL_COURSES: readonly Course[] = [
+  vanishedCharge,
+  canceledOnPaper,
+  nothingBesideCanceled,
+  reviewOfHold,
+  decidedRefundEnds,
+  chargeAfterTheWindow,
+];

@@ -1,0 +1,152 @@
+import type { Mishap, Poisoned } from '../contract.ts';
+import { type Act, type Arguments, act, type Draft } from './act.ts';
+import { orderOf, paymentOf } from './objects.ts';
+import { duration } from './world.ts';
+
+/** What goes wrong in the account for minutes or days, or by hand, and what operators do about it. */
+
+const MINUTE_MS = 60_000;
+const HOUR_MS = 60 * MINUTE_MS;
+
+interface Lasting extends Arguments {
+  readonly what: Mishap;
+  readonly forMs: number;
+}
+
+const TOLD: Readonly<Record<Mishap, string>> = {
+  'all dynamodb': 'DynamoDB answers 5xx',
+  'all bus': 'EventBridge answers 5xx',
+  'all sqs': 'SQS answers 5xx',
+  'secret of test': 'the secret of the processors in test mode is wrong',
+  'secret of live': 'the secret of the processor in live mode is wrong',
+  relay: 'the relay does not run',
+};
+
+const lasting = (
+  name: string,
+  { whats, forMs }: { readonly whats: (isLive: boolean) => readonly Mishap[]; readonly forMs: readonly number[] },
+  definition: Pick<Parameters<typeof act<Lasting>>[0], 'feature' | 'actor'>,
+): Act =>
+  act<Lasting>({
+    name,
+    about: 'nothing',
+    weight: 8,
+    pace: ['instant', 'seconds', 'minutes'],
+    ...definition,
+    draw: ({ dice, has }) => ({ what: dice.pick(whats(has('modes'))), forMs: dice.pick(forMs) }),
+    play: async ({ system }, { id, what, forMs: lastsMs }) => {
+      system.mishap(what, false);
+      system.at(system.nowMs + lastsMs, `step ${id} ends`, () => system.mishap(what, true));
+      return 'done';
+    },
+    tell: ({ what, forMs: lastsMs }) => `for ${duration(lastsMs)} ${TOLD[what]}`,
+  });
+
+/** Longer than a Stream keeps its records, in some histories. */
+const relayOutage = lasting(
+  'relay_outage',
+  { whats: () => ['relay'], forMs: [2 * HOUR_MS, 26 * HOUR_MS, 50 * HOUR_MS] },
+  { feature: 'relay_outages', actor: 'machine' },
+);
+
+const serviceOutage = lasting(
+  'service_outage',
+  { whats: () => ['all dynamodb', 'all bus', 'all sqs'], forMs: [MINUTE_MS, 4 * MINUTE_MS, 12 * MINUTE_MS] },
+  { feature: 'service_outages', actor: 'world' },
+);
+
+const wrongSecret = lasting(
+  'wrong_secret',
+  {
+    whats: (isLive) => (isLive ? ['secret of test', 'secret of live'] : ['secret of test']),
+    forMs: [20 * MINUTE_MS, HOUR_MS, 5 * HOUR_MS],
+  },
+  { feature: 'credentials', actor: 'operator' },
+);
+
+interface Poison extends Arguments {
+  readonly by: Poisoned;
+  readonly forMs: number;
+}
+
+/** The job finds events that the relay has not published for as long. */
+const LONGEST_LOST_MS = 72 * HOUR_MS;
+
+/** A bug: the events of a payment are refused for good. After its fix, an operator redrives what was parked. */
+const poison = act<Poison>({
+  name: 'poison',
+  actor: 'machine',
+  feature: 'poison',
+  about: 'payment',
+  weight: 6,
+  pace: ['instant', 'minutes', 'hours'],
+  draw: ({ dice }) => ({
+    by: dice.pick(['bus', 'bus', 'views-projector', 'webhook-fan-out'] as const),
+    forMs: dice.pick([HOUR_MS, 5 * HOUR_MS, 30 * HOUR_MS]),
+  }),
+  leadsTo: ({ dice }, { by, forMs, atMs }): readonly Draft[] => [
+    { act: 'refund', pace: ['seconds', 'minutes'], given: { amount: 1 } },
+    ...(dice.chance(0.8)
+      ? [
+          {
+            act: by === 'bus' || dice.chance(0.5) ? 'redrive' : 'redrive_queue',
+            pace: ['minutes'],
+            given: by === 'bus' ? { what: 'queues' } : {},
+            fromMs: atMs + forMs,
+          } as const,
+        ]
+      : []),
+  ],
+  play: async (scene, step) => {
+    const { system } = scene;
+    const id = paymentOf(scene, step);
+    if (id === undefined) return 'nothing';
+    const sinceMs = system.nowMs;
+    system.poison(id, step.by, false);
+    system.at(sinceMs + step.forMs, `step ${step.id} ends`, async () => {
+      system.poison(id, step.by, true);
+      // The job names the events that it could not publish. The runbook has them published again.
+      const isRefused = system.reported.some(
+        ({ error, atMs }) => atMs >= sinceMs && JSON.stringify(error).includes('event_refused_by_bus'),
+      );
+      if (isRefused) await system.republish(sinceMs - LONGEST_LOST_MS, system.nowMs);
+    });
+    return 'done';
+  },
+  tell: ({ of, by, forMs }, { name }) =>
+    `for ${duration(forMs)} ${by === 'bus' ? 'the bus' : `the consumer ${by}`} cannot take the events of ${name(of)}`,
+});
+
+interface ByHand extends Arguments {
+  readonly how: 'overwritten' | 'removed';
+}
+
+/** The archive has rows after some minutes. */
+const ARCHIVED_MS = 10 * MINUTE_MS;
+const MOST_WAITS = 10;
+
+const changeByHand = act<ByHand>({
+  name: 'change_by_hand',
+  actor: 'operator',
+  feature: 'changes_by_hand',
+  about: 'payment',
+  weight: 5,
+  pace: ['hours', 'days'],
+  draw: ({ dice }) => ({ how: dice.pick(['overwritten', 'removed'] as const) }),
+  play: async (scene, step) => {
+    const { system } = scene;
+    const share = system.decide(`step ${step.id} row`);
+    for (let wait = 0; wait < MOST_WAITS; wait += 1) {
+      for (const id of [orderOf(scene, step), paymentOf(scene, step)]) {
+        const end = id === undefined ? 'nothing' : await system.changeByHand(id, step.how, share);
+        if (end !== 'nothing') return end;
+      }
+      await system.sleep(ARCHIVED_MS);
+    }
+    return 'nothing';
+  },
+  tell: ({ of, how }, { name }) =>
+    `a row of the Ledger of ${name(of)} is ${how} by hand, and put back from the archive`,
+});
+
+export const MISHAP_ACTS: readonly Act[] = [relayOutage, serviceOutage, wrongSecret, poison, changeByHand];

@@ -1,0 +1,127 @@
+import { DeleteCommand, PutCommand } from '@aws-sdk/lib-dynamodb';
+import { parkedWork, redrive } from '../../../cli/redriving.ts';
+import { DynamoDbActivity } from '../../../lambdas/activity/store/dynamodb-activity.ts';
+import { judgeChain, NO_BOUNDS } from '../../../lambdas/archive/domain/judge-chain.ts';
+import { DynamoDbLedgerRows } from '../../../lambdas/archive/store/dynamodb-ledger-rows.ts';
+import { putBackRow } from '../../../lambdas/archive/store/put-back-row.ts';
+import { wholeChain } from '../../../lambdas/archive/use/ledger-rows.ts';
+import type { RelayRequest } from '../../../lambdas/events/contract.ts';
+import { LedgerRow } from '../../../lambdas/kernel/contract/rows.ts';
+import { KeyAttribute } from '../../../lambdas/kernel/contract/tables.ts';
+import { countingEntropy } from '../../support/counting-entropy.ts';
+import { TABLES } from '../tables.ts';
+import type { Account } from './account.ts';
+import type { ChangeByHand, MishapsSeen, Poisoned } from './contract.ts';
+import { queueUrl } from './queues.ts';
+
+const PARKED = 'relay-parked';
+
+/** What happens to an account by hand, or because of a bug, and how an operator mends it with the commands of `payonce`. */
+export class Mishaps implements MishapsSeen {
+  readonly #account: Account;
+  readonly changesByHand: ChangeByHand[] = [];
+  wasPoisoned = false;
+  isByHand = false;
+  refusedCredentials = 0;
+  readonly parkedAgain: string[] = [];
+  readonly #poisoned = new Map<string, Poisoned>();
+
+  constructor(account: Account) {
+    this.#account = account;
+  }
+
+  get trimmed(): number {
+    return this.#account.stream.trimmed;
+  }
+
+  get parked(): readonly string[] {
+    return this.#account.queues.bodies(PARKED);
+  }
+
+  /** Until it is fixed, nothing that names the payment is taken there. */
+  poison(id: string, by: Poisoned, isFixed: boolean): void {
+    this.wasPoisoned = true;
+    if (isFixed) this.#poisoned.delete(id);
+    else this.#poisoned.set(id, by);
+  }
+
+  fixAll(): void {
+    this.#poisoned.clear();
+  }
+
+  isPoison(by: string, what: unknown): boolean {
+    if (![...this.#poisoned.values()].some((each) => each === by)) return false;
+    const text = JSON.stringify(what);
+    return [...this.#poisoned].some(([id, each]) => each === by && text.includes(id));
+  }
+
+  /** As `payonce redrive`: each record that was parked is given to the relay again. @param republish for the records of a time */
+  async redriveParked(republish: (sinceMs: number, untilMs: number) => Promise<void>): Promise<void> {
+    const { simulation, queues } = this.#account;
+    const { process } = simulation;
+    const times = (body: string): number => this.parked.filter((each) => each === body).length;
+    await redrive(
+      queues.client(() => process),
+      queueUrl(PARKED),
+      async ({ Body = '' }) => {
+        const work = parkedWork(Body);
+        if (work.kind === 'range') return republish(work.sinceMs, work.untilMs);
+        const before = times(Body);
+        const request: RelayRequest = { Records: [work.record], waits: false };
+        const ended = await process.until(this.#account.invoke('outbox-relay', process.token(), request));
+        const { batchItemFailures = [0] } =
+          ended.kind === 'returned' ? (ended.value as { readonly batchItemFailures: readonly unknown[] }) : {};
+        if (batchItemFailures.length > 0) throw new Error('the relay could not publish it');
+        if (this.#poisoned.size === 0 && times(Body) > before) this.parkedAgain.push(Body);
+      },
+      () => {},
+    );
+  }
+
+  /**
+   * Somebody overwrites or removes a row of the Ledger. At the same moment it is verified against the archive, and put back as
+   * `payonce tables mend` does.
+   *
+   * @param share which of the rows that are in the archive, from 0 up to, not including, 1
+   * @returns `nothing` when none is there yet
+   */
+  async changeByHand(id: string, how: ChangeByHand['how'], share: number): Promise<string> {
+    const { database, archive, simulation } = this.#account;
+    const { client } = database;
+    const chain = `${id.startsWith('ord_') ? LedgerRow.order : LedgerRow.payment}${id}`;
+    const kept = (await wholeChain(archive.rows, chain)).map(({ row }) => row.sort);
+    const rows = database.items(TABLES.ledger, chain).filter((row) => kept.includes(row[KeyAttribute.sort] as string));
+    const row = rows[Math.floor(share * rows.length)];
+    if (row === undefined) return 'nothing';
+    const key = { [KeyAttribute.partition]: chain, [KeyAttribute.sort]: row[KeyAttribute.sort] };
+    const sort = row[KeyAttribute.sort] as string;
+    const pacing = { clock: simulation.process.clock, entropy: countingEntropy() };
+    const ledger = new DynamoDbLedgerRows(client, TABLES.ledger, pacing);
+    const verified = async (): Promise<readonly string[]> => {
+      const now = (await wholeChain(ledger, chain)).map((each) => each.row);
+      const lines = (await archive.read()).lines.filter((line) => line.chain === chain);
+      // The youngest rows are on their way to the archive.
+      const found = judgeChain(chain, now, lines, NO_BOUNDS).filter(({ kind }) => kind !== 'not_archived');
+      return found.map((each) => ('sort' in each ? `${each.kind} ${each.sort}` : each.kind));
+    };
+    this.isByHand = true;
+    if (how === 'removed') await client.send(new DeleteCommand({ TableName: TABLES.ledger, Key: key }));
+    else {
+      const Item = { ...row, occurredAtMs: Number(row['occurredAtMs']) - 1 };
+      await client.send(new PutCommand({ TableName: TABLES.ledger, Item }));
+    }
+    const found = await verified();
+    const putBack = await putBackRow(
+      {
+        ledger: { table: TABLES.ledger, rows: ledger },
+        source: { name: 'archive', rows: archive.rows },
+        activity: new DynamoDbActivity(client, TABLES, pacing),
+        clock: pacing.clock,
+      },
+      { chain, sort, id, operator: 'Ada Example', reason: 'Changed by hand' },
+    );
+    this.isByHand = false;
+    this.changesByHand.push({ id, sort, how, found, putBack, left: await verified(), atMs: simulation.nowMs });
+    return 'done';
+  }
+}

@@ -1,0 +1,103 @@
+import { PutCommand } from '@aws-sdk/lib-dynamodb';
+import { beforeAll, expect, test } from '@jest/globals';
+import { RegistryRow } from '../../../../lambdas/kernel/contract/rows.ts';
+import { ENDPOINT_TEST } from '../../../../lambdas/webhooks/domain/webhook-endpoint.ts';
+import type { ChangeByHand, Observed } from '../contract.ts';
+import { SimulatedSystem } from '../system.ts';
+import { checkMishaps } from './mishaps.ts';
+import { Seen } from './seen.ts';
+
+const system = await SimulatedSystem.begin(1);
+const seen = new Seen(system);
+
+/** A payment, one that was declined, a row that was removed by hand and put back, a test event, and an export. */
+beforeAll(async () => {
+  const startMs = system.nowMs;
+  let steps = 0;
+  const post = (atMs: number, path: string, body: object): void => {
+    steps += 1;
+    const step = steps;
+    const name = `step-${step}`;
+    system.at(startMs + atMs, name, async () => {
+      await system.api({ step, tenant: 'shop', method: 'POST', path, key: name, body });
+    });
+  };
+  post(1, '/v1/payments', { amount: 1000, currency: 'EUR', source: 'tok_ok' });
+  post(2, '/v1/payments', { amount: 1000, currency: 'EUR', source: 'tok_declined' });
+  post(3, '/v1/webhook_endpoints', { url: 'https://hook.example.com/in', events: ['*'] });
+  system.at(startMs + 1_800_000, 'by hand', async () => {
+    const [id = ''] = seen.payments.keys();
+    expect(await system.changeByHand(id, 'removed', 0.5)).toBe('done');
+  });
+  await system.run(startMs + 2_000_000);
+  const made = system.calls.find(({ path }) => path === '/v1/webhook_endpoints')?.answer?.body ?? '{}';
+  post(2_000_001, `/v1/webhook_endpoints/${(JSON.parse(made) as { readonly id: string }).id}/test`, {});
+  post(2_000_002, '/v1/exports', { kind: 'entries', from: '2026-03-01', to: '2026-03-02' });
+  await system.run(startMs + 4_000_000);
+});
+
+const found = (changes: Partial<Observed> = {}): readonly string[] => {
+  const world = Object.create(
+    system,
+    Object.fromEntries(Object.entries(changes).map(([name, value]) => [name, { value }])),
+  ) as Observed;
+  return checkMishaps({ world, payments: seen.payments, entered: seen.entered }).map(({ oracle }) => oracle);
+};
+
+test('nothing is found where all was noticed and mended', () => {
+  expect(found()).toEqual([]);
+  expect(system.mishaps.changesByHand).toHaveLength(1);
+  expect([...system.exports.values()][0]?.split('\r\n').length).toBeGreaterThan(2);
+});
+
+test('a change by hand is found that the verification did not name, that was not put back, or that raised no alarm', () => {
+  const oracle = 'F39 a changed row is named and put back';
+  const withChange = (change: Partial<ChangeByHand>): Partial<Observed> => {
+    const changesByHand = system.mishaps.changesByHand.map((each) => ({ ...each, ...change }));
+    return { mishaps: { ...mishaps(), changesByHand } };
+  };
+  expect(found(withChange({ found: [] }))).toEqual([oracle]);
+  expect(found(withChange({ found: [...(system.mishaps.changesByHand[0]?.found ?? []), 'row_missing T#9'] }))).toEqual([
+    oracle,
+  ]);
+  expect(found(withChange({ putBack: 'does_not_fit' }))).toEqual([oracle]);
+  expect(found(withChange({ left: ['chain_broken'] }))).toEqual([oracle]);
+  expect(found({ alarms: [] })).toEqual([oracle]);
+});
+
+test('a record is found that stays parked, and what tells of a change by hand is none', () => {
+  const parked = (eventName: string) => found({ mishaps: { ...mishaps(), parked: [JSON.stringify({ eventName })] } });
+  expect(parked('INSERT')).toEqual(['F25 nothing stays parked after its fix']);
+  expect(parked('REMOVE')).toEqual([]);
+});
+
+test('a failure is found of which the processor knows nothing', () => {
+  expect(found({ processors: {} })).toEqual(['F36 a failure is the processor’s word']);
+});
+
+test('an export is found that lacks an entry, has one twice, or has one that is not there', () => {
+  const withFile = (change: (lines: readonly string[]) => readonly string[]) =>
+    found({
+      exports: new Map([...system.exports].map(([name, text]) => [name, change(text.split('\r\n')).join('\r\n')])),
+    });
+  const oracle = 'an export is a fold of the Ledger';
+  expect(withFile((lines) => lines.toSpliced(1, 1))).toEqual([oracle]);
+  expect(withFile((lines) => lines.toSpliced(1, 0, lines[1] ?? ''))).toEqual([oracle]);
+  expect(withFile((lines) => lines.toSpliced(1, 0, (lines[1] ?? '').replace('pay_', 'pax_')))).toEqual([oracle]);
+  expect(found({ exports: new Map() })).toEqual([oracle]);
+});
+
+test('a test event is found that was attempted twice', async () => {
+  const { database, tables } = system;
+  const row = database.items(tables.registry, RegistryRow.webhookDelivery).find(({ type }) => type === ENDPOINT_TEST);
+  const attempts = row?.['attempts'] as readonly unknown[];
+  expect(attempts).toHaveLength(1);
+  const Item = { ...row, attempts: [...attempts, ...attempts] };
+  await database.client.send(new PutCommand({ TableName: tables.registry, Item }));
+  expect(found()).toEqual(['a test event disables nothing']);
+});
+
+function mishaps(): Observed['mishaps'] {
+  const { trimmed, refusedCredentials, changesByHand, wasPoisoned, isByHand, parked, parkedAgain } = system.mishaps;
+  return { trimmed, refusedCredentials, changesByHand, wasPoisoned, isByHand, parked, parkedAgain };
+}

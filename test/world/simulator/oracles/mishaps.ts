@@ -1,0 +1,129 @@
+/** What went wrong in the account or by hand was noticed, and was mended with the operators' commands. */
+
+import { fileOf, hasEnded } from '../../../../lambdas/exports/domain/data-export.ts';
+import { parseExport } from '../../../../lambdas/exports/store/export-items.ts';
+import { EventMetric } from '../../../../lambdas/kernel/contract/events.ts';
+import { RegistryRow } from '../../../../lambdas/kernel/contract/rows.ts';
+import { bookEntryOf } from '../../../../lambdas/views/domain/views.ts';
+import { parseViewRow } from '../../../../lambdas/views/store/dynamodb-views.ts';
+import type { Delivery } from '../../../../lambdas/webhooks/domain/webhook-delivery.ts';
+import { ENDPOINT_TEST } from '../../../../lambdas/webhooks/domain/webhook-endpoint.ts';
+import { parseBook, parseDelivery } from '../../../../lambdas/webhooks/store/webhook-items.ts';
+import type { Observed, Violation } from '../contract.ts';
+import { byPayment } from './processors.ts';
+import type { Seen } from './seen.ts';
+
+type Noticed = Pick<Seen, 'world' | 'payments' | 'entered'>;
+
+/** Once quiet. */
+export function checkMishaps(seen: Noticed): readonly Violation[] {
+  return [
+    ...changedByHand(seen.world),
+    ...parked(seen.world),
+    ...failures(seen),
+    ...tests(seen.world),
+    ...exported(seen),
+  ];
+}
+
+/** F39: the verification names exactly the row that was changed, it is put back from the archive, and the Stream raises the alarm. */
+function changedByHand({ mishaps, alarms }: Observed): readonly Violation[] {
+  const { changesByHand, trimmed } = mishaps;
+  const found: Violation[] = [];
+  const wrong = (what: string, about: string): void =>
+    void found.push({ oracle: 'F39 a changed row is named and put back', what, about });
+  for (const { id, sort, how, found: named, putBack, left } of changesByHand) {
+    const finding = `${how === 'removed' ? 'row_missing' : 'row_differs'} ${sort}`;
+    if (!named.includes(finding)) wrong(`${sort} was ${how}, and the verification found ${named.join(', ')}`, id);
+    if (named.some((each) => each.includes(' ') && each !== finding)) wrong(`besides ${sort}, ${named.join(', ')}`, id);
+    if (putBack !== 'put' || left.length > 0) wrong(`${sort} was not put back: ${putBack} ${left.join(', ')}`, id);
+  }
+  const rung = alarms.reduce((sum, { metric, count }) => sum + (metric === EventMetric.tampered ? count : 0), 0);
+  // Records that were gone before the relay came tell nothing. The verification does.
+  if (trimmed === 0 && rung < changesByHand.length)
+    wrong(`${changesByHand.length} rows were changed, and the alarm was raised ${rung} times`, 'the Ledger');
+  return found;
+}
+
+/** F25: after the fix, a redrive publishes what was parked. What tells of a change by hand is parked again, for an operator. */
+function parked({ mishaps }: Observed): readonly Violation[] {
+  return [...mishaps.parked, ...mishaps.parkedAgain].flatMap((body) => {
+    const { eventName } = JSON.parse(body) as { readonly eventName?: string };
+    if (eventName === 'MODIFY' || eventName === 'REMOVE') return [];
+    return [{ oracle: 'F25 nothing stays parked after its fix', what: body.slice(0, 160) }];
+  });
+}
+
+/** F36: neither a wrong credential nor an outage makes a payment fail. Its failure is the processor's word, or nothing was sent. */
+function failures({ world, payments }: Noticed): readonly Violation[] {
+  const charges = byPayment(world);
+  return [...payments].flatMap(([id, chain]) => {
+    const failed = chain.find(({ row }) => row.type === 'payment.failed')?.row;
+    const { code = '' } = failed?.payment.failure ?? {};
+    if (failed === undefined || NOT_SENT.has(code) || failed.cause.by === 'operator' || charges.has(id)) return [];
+    return [{ oracle: 'F36 a failure is the processor’s word', what: `it failed: ${code}`, about: id }];
+  });
+}
+
+const NOT_SENT: ReadonlySet<string> = new Set(['not_attempted']);
+
+/** A test event is attempted once, and disables its endpoint only if the receiver says that it is gone. */
+function tests({ database, tables }: Observed): readonly Violation[] {
+  const deliveries = database.items(tables.registry, RegistryRow.webhookDelivery).map(parseDelivery);
+  const found: Violation[] = [];
+  const wrong = (what: string, about: string): void =>
+    void found.push({ oracle: 'a test event disables nothing', what, about });
+  for (const { id, eventId, attempts, resends, status } of deliveries.filter(isTest)) {
+    if (resends === undefined && attempts.length > 1) wrong(`${eventId} was attempted ${attempts.length} times`, id);
+    if (status === 'pending') wrong(`${eventId} is pending`, id);
+  }
+  for (const { endpoints } of database.items(tables.registry, RegistryRow.webhookEndpoints).map(parseBook)) {
+    for (const { id, disabled } of endpoints) {
+      if (disabled?.reason !== 'failing') continue;
+      const own = deliveries.filter((each) => each.endpointId === id && !isTest(each));
+      if (!own.some(({ tries }) => tries >= 10)) wrong('it was disabled as failing without a whole schedule', id);
+    }
+  }
+  return found;
+}
+
+/**
+ * The file of an export of entries has each posting of the Ledger at most once and nothing else, and all entries that were there when
+ * it was requested. While Views are rebuilt, entries are away.
+ */
+function exported(seen: Noticed): readonly Violation[] {
+  const { world, payments, entered } = seen;
+  const found: Violation[] = [];
+  const rows = world.database.items(world.tables.registry, RegistryRow.export).filter((item) => 'kind' in item);
+  for (const made of rows.map(parseExport)) {
+    const wrong = (what: string): void =>
+      void found.push({ oracle: 'an export is a fold of the Ledger', what, about: made.id });
+    if (!hasEnded(made)) continue;
+    const text = world.exports.get(fileOf(made));
+    if (made.status === 'failed' || text === undefined) wrong(`it is ${made.status}, and its file is ${typeof text}`);
+    if (made.kind !== 'entries' || text === undefined) continue;
+    const [, ...lines] = text.split('\r\n').filter((line) => line !== '');
+    const inFile = lines.map((line) => {
+      const [, payment, sequence, , account, direction, , minor, currency] = line.split(',');
+      return [payment, sequence, account, direction, minor, currency].join(' ');
+    });
+    const left = new Set(inFile);
+    if (left.size < inFile.length) wrong(`${inFile.length - left.size} lines are there twice`);
+    for (const each of entered.values()) {
+      const { paymentId, sequence, occurredAtMs, legs } = bookEntryOf(parseViewRow(each.row));
+      const { tenantId, mode } = payments.get(paymentId)?.[0]?.row.payment ?? {};
+      if (tenantId !== made.tenantId || mode !== made.mode) continue;
+      const isDue = each.atMs < made.createdAtMs && occurredAtMs < made.untilMs;
+      for (const { account, direction, amountMinor, currency } of legs) {
+        const line = [paymentId, sequence, account, direction, amountMinor, currency].join(' ');
+        if (!left.delete(line) && isDue) wrong(`${line} is not in it`);
+      }
+    }
+    for (const line of left) wrong(`${line} is not in the Ledger`);
+  }
+  return found;
+}
+
+function isTest({ type }: Pick<Delivery, 'type'>): boolean {
+  return type === ENDPOINT_TEST;
+}
