@@ -195,7 +195,7 @@ function lambdaClient({ start }: Surroundings, process: () => Process): LambdaCl
   const send = ({ input: { FunctionName = '', Payload = '' } }: InvokeCommand): Promise<unknown> => {
     const sender = process();
     return sender.call('lambda InvokeCommand', SECRETS, async () => {
-      start(FunctionName, Buffer.from(Payload).toString(), sender.token());
+      start(FunctionName, Payload as string, sender.token());
       return {};
     });
   };
