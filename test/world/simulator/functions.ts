@@ -1,5 +1,5 @@
 import { ARCHIVER_WAITS_SECONDS } from '../../../lambdas/archive/contract.ts';
-import { RELAY_WAITS_SECONDS } from '../../../lambdas/events/contract.ts';
+import { RELAY_WAITS_SECONDS, REPUBLISH_TIMEOUT_SECONDS } from '../../../lambdas/events/contract.ts';
 import { EXPORT_WRITER_TIMEOUT_SECONDS, ExportsEnvironment } from '../../../lambdas/exports/contract.ts';
 import {
   IntakeEnvironment,
@@ -197,7 +197,6 @@ const modules = await load();
 
 const SECONDS = 1_000;
 const RELAY_TIMEOUT_SECONDS = RELAY_WAITS_SECONDS + 60;
-const REPUBLISH_SECONDS = 300;
 
 export type FunctionName = keyof typeof modules;
 
@@ -229,7 +228,7 @@ export const FUNCTIONS: Readonly<Record<FunctionName, SimulatedFunction>> = {
   callbacks: answering('callbacks', CALLBACKS_TIMEOUT_SECONDS),
   'cron-executor': answering('cron-executor', EXECUTOR_TIMEOUT_SECONDS),
   'dead-letters': answering('dead-letters', REDRIVE_TIMEOUT_MINUTES * 60),
-  'republish-range': answering('republish-range', REPUBLISH_SECONDS),
+  'republish-range': answering('republish-range', REPUBLISH_TIMEOUT_SECONDS),
   'webhook-sender': {
     ...answering('webhook-sender', WEBHOOK_SENDER_TIMEOUT_SECONDS),
     parking: 'webhooks-dead',

@@ -1,11 +1,11 @@
 import { DeleteCommand, PutCommand } from '@aws-sdk/lib-dynamodb';
-import { parkedWork, redrive } from '../../../cli/redriving.ts';
+import { redrive } from '../../../cli/redriving.ts';
 import { DynamoDbActivity } from '../../../lambdas/activity/store/dynamodb-activity.ts';
 import { judgeChain, NO_BOUNDS } from '../../../lambdas/archive/domain/judge-chain.ts';
 import { DynamoDbLedgerRows } from '../../../lambdas/archive/store/dynamodb-ledger-rows.ts';
 import { putBackRow } from '../../../lambdas/archive/store/put-back-row.ts';
 import { wholeChain } from '../../../lambdas/archive/use/ledger-rows.ts';
-import type { RelayRequest } from '../../../lambdas/events/contract.ts';
+import type { RedriveRequest } from '../../../lambdas/events/contract.ts';
 import { LedgerRow } from '../../../lambdas/kernel/contract/rows.ts';
 import { KeyAttribute } from '../../../lambdas/kernel/contract/tables.ts';
 import { countingEntropy } from '../../support/counting-entropy.ts';
@@ -55,24 +55,20 @@ export class Mishaps implements MishapsSeen {
     return [...this.#poisoned].some(([id, each]) => each === by && text.includes(id));
   }
 
-  /** As `payonce redrive`: each record that was parked is given to the relay again. @param republish for the records of a time */
-  async redriveParked(republish: (sinceMs: number, untilMs: number) => Promise<void>): Promise<void> {
+  /** As `payonce redrive`: the work of each message that was parked is done again. */
+  async redriveParked(): Promise<void> {
     const { simulation, queues } = this.#account;
     const { process } = simulation;
     const times = (body: string): number => this.parked.filter((each) => each === body).length;
     await redrive(
       queues.client(() => process),
       queueUrl(PARKED),
-      async ({ Body = '' }) => {
-        const work = parkedWork(Body);
-        if (work.kind === 'range') return republish(work.sinceMs, work.untilMs);
-        const before = times(Body);
-        const request: RelayRequest = { Records: [work.record], waits: false };
-        const ended = await process.until(this.#account.invoke('outbox-relay', process.token(), request));
-        const { batchItemFailures = [0] } =
-          ended.kind === 'returned' ? (ended.value as { readonly batchItemFailures: readonly unknown[] }) : {};
-        if (batchItemFailures.length > 0) throw new Error('the relay could not publish it');
-        if (this.#poisoned.size === 0 && times(Body) > before) this.parkedAgain.push(Body);
+      async ({ Body: body = '' }) => {
+        const before = times(body);
+        const request: RedriveRequest = { parked: body };
+        const ended = await process.until(this.#account.invoke('republish-range', process.token(), request));
+        if (ended.kind !== 'returned') throw new Error('it could not be published');
+        if (this.#poisoned.size === 0 && times(body) > before) this.parkedAgain.push(body);
       },
       () => {},
     );

@@ -316,10 +316,8 @@ export class SimulatedSystem implements RunningSystem {
 
   redrive(queue: string): void {
     if (queue !== 'relay-parked') this.account.queues.redrive(queue);
-    else if (this.mishaps.parked.length > 0) {
-      const republish = (sinceMs: number, untilMs: number) => this.republish(sinceMs, untilMs);
-      this.at(this.nowMs, 'parked records are redriven', () => this.mishaps.redriveParked(republish));
-    }
+    else if (this.mishaps.parked.length > 0)
+      this.at(this.nowMs, 'parked records are redriven', () => this.mishaps.redriveParked());
   }
 
   async redriveLetters(): Promise<void> {
