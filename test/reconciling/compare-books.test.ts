@@ -122,6 +122,16 @@ describe('a correction', () => {
     expect(await harness.mismatches()).toEqual([]);
   });
 
+  test('of other accounts leaves the mismatch of two charges that cancel each other out', async () => {
+    const payment = await harness.paid('k-1');
+    await harness.inside.dispute(harness.chargeOf(payment).chargeId, 1000);
+    await harness.chargeBeside(payment, 1000);
+    await harness.correct('c-1', { payment, postings: legs('fees', 'corrections', 30) });
+    await harness.correct('c-2', { payment, postings: legs('fees', 'processor_clearing', 30) });
+
+    expect(await harness.mismatches()).toMatchObject([{ kind: 'charges_differ' }]);
+  });
+
   test('of a fee does not count, and neither does its reversal', async () => {
     const payment = await harness.paid('k-1');
     await harness.correct('c-1', { payment, postings: legs('fees', 'processor_clearing', 30) });

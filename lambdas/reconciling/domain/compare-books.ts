@@ -68,10 +68,11 @@ export function compareBooks(charges: readonly ProcessorCharge[], inLedger: InLe
   });
 }
 
-/** Whether the chain records another amount of the charge. What an operator has corrected or decided counts as a whole only. */
+/** Whether the chain records another amount of the charge. What an operator has booked on clearing counts as a whole only. */
 function isOtherwise(charge: ProcessorCharge, { transitions, state }: InLedger): boolean {
   if (state === undefined) return false;
-  if (transitions.some((each) => each.type === 'ledger.corrected' || decisionOf(each) !== undefined)) return false;
+  const byOperator = transitions.filter((each) => each.type === 'ledger.corrected' || decisionOf(each) !== undefined);
+  if (byOperator.some(({ postings }) => grossClearing(postings).length > 0)) return false;
   const posted = moneyOf(charge.chargeId, state);
   const postedMinor = posted === undefined ? 0 : posted.capturedMinor - posted.refundedMinor - posted.disputedMinor;
   return postedMinor !== keptMinor(charge);

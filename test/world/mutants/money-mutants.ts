@@ -470,12 +470,24 @@ export const MONEY_MUTANTS: readonly Mutant[] = [
   {
     name: 'differences-cancel-each-other-out',
     fault: 'The books of a payment agree when their sums do, whatever they say of each charge.',
-    needs: ['stray', 'dispute'],
+    needs: ['stray', 'dispute|foreign_refund'],
     edits: [
       {
         file: 'lambdas/reconciling/domain/compare-books.ts',
         find: 'return postedMinor !== keptMinor(charge);',
         replace: 'return postedMinor !== keptMinor(charge) && false;',
+      },
+    ],
+  },
+  {
+    name: 'correction-hides-differences',
+    fault: 'After a correction of any account, the books of a payment agree when their sums do.',
+    needs: ['stray', 'correct|decide'],
+    edits: [
+      {
+        file: 'lambdas/reconciling/domain/compare-books.ts',
+        find: 'byOperator.some(({ postings }) => grossClearing(postings).length > 0)',
+        replace: 'byOperator.some(({ postings }) => postings.length > 0)',
       },
     ],
   },
