@@ -4,7 +4,7 @@ import { freshChange, freshOrder } from '../orders/sandbox-orders.ts';
 import { describeChanges } from '../processors/processor-changes-suite.ts';
 import { describeProcessor } from '../processors/processor-suite.ts';
 import { SimulatedClock } from '../support/simulated-clock.ts';
-import { createSandboxInProcess, type SandboxInProcess } from './sandbox-in-process.ts';
+import { createSandboxInProcess, type SandboxInProcess, type TimedCall } from './sandbox-in-process.ts';
 
 const LIMIT = { timeoutMs: 8_000 };
 /** Of a look-up. */
@@ -168,6 +168,20 @@ describe('the sandbox in process', () => {
       { kind: 'refund', operationId: refund.operationId, paymentId, chargeId, amountMinor: 100, leftBeforeMinor: 1049 },
       { kind: 'charge', operationId, paymentId, isRepeated: true },
     ]);
+  });
+
+  test('shows a charge that the comparison has listed, until it changes', async () => {
+    const { order, chargeId } = await charged();
+    const isCompared = (): boolean => processor.inside.isShown(chargeId, true, true);
+    await processor.inside.refund(chargeId, 100);
+    const url = `http://sandbox.example/charges?payment=${order.paymentId}`;
+    const listedBy = (by: string): TimedCall => ({ method: 'GET', url, headers: {}, timeoutMs: 5_000, by });
+    await processor.send(listedBy('payment-jobs'));
+    expect(isCompared()).toBe(false);
+    await processor.send(listedBy('upkeep-jobs'));
+    expect([isCompared(), processor.inside.isShown(chargeId)]).toEqual([true, false]);
+    await processor.inside.refund(chargeId, 100);
+    expect(isCompared()).toBe(false);
   });
 
   test('a user of the dashboard can meet the same failures, which have an error of their own', async () => {

@@ -100,8 +100,9 @@ export interface InsideSandbox {
    *
    * @param isHeard whether a callback was taken since. A function that receives callbacks reads the charge, and may fail afterwards:
    *   then only the callback's redelivery makes up for it, which may never come @default true
+   * @param isCompared whether a list that the comparison of the books has read counts, too @default false
    */
-  isShown(chargeId: string, isHeard?: boolean): boolean;
+  isShown(chargeId: string, isHeard?: boolean, isCompared?: boolean): boolean;
   /** When a request with an idempotency key made the charge. Unix milliseconds; undefined when another user of the account made it. */
   madeByKeyAtMs(chargeId: string): number | undefined;
   /**
@@ -240,7 +241,7 @@ export function createSandboxInProcess(options: SandboxInProcessOptions): Sandbo
       },
       applied: history.applied,
       sent,
-      isShown: (chargeId, isHeard) => history.isShown(chargeId, isHeard),
+      isShown: (...asked) => history.isShown(...asked),
       madeByKeyAtMs: (chargeId) => history.madeByKeyAtMs(chargeId),
       contradictedAtMs: (chargeId) => history.contradictedAtMs(chargeId),
       changedAtMs: (chargeId) => history.changedAtMs(chargeId),
@@ -275,7 +276,7 @@ interface History {
   asOf(answer: HttpAnswer, call: HttpCall, abilities: ProcessorAbilities): HttpAnswer;
   readonly applied: readonly AppliedChange[];
   noteRead(call: TimedCall, answer: HttpAnswer): void;
-  isShown(chargeId: string, isHeard?: boolean): boolean;
+  isShown(chargeId: string, isHeard?: boolean, isCompared?: boolean): boolean;
   madeByKeyAtMs(chargeId: string): number | undefined;
   contradictedAtMs(chargeId: string): number | undefined;
   changedAtMs(chargeId: string): number | undefined;
@@ -298,12 +299,15 @@ function createHistory(clock: Clock, onEvent: SandboxInProcessOptions['onEvent']
   const applied: AppliedChange[] = [];
   /** Charges whose newest state was not read, with whether a function that receives callbacks read it. */
   const unread = new Map<string, boolean>();
+  /** Charges whose newest state was in a list of the comparison. */
+  const compared = new Set<string>();
   const madeByKey = new Map<string, number>();
   /** The operations that charges name. */
   const named = new Set<string>();
   const contradicted = new Map<string, number>();
   const note = (charge: Charge, isKeyed: boolean): void => {
     if (!isKeyed) unread.set(charge.id, false);
+    compared.delete(charge.id);
     const shownBefore = versions.get(charge.id)?.at(-1)?.charge;
     if (shownBefore !== undefined && isContradicted(shownBefore, charge)) {
       const same = versions.get(charge.id)?.find((each) => JSON.stringify(each.charge) === JSON.stringify(charge));
@@ -318,17 +322,22 @@ function createHistory(clock: Clock, onEvent: SandboxInProcessOptions['onEvent']
     const found = versions.get(id)?.findLast(({ atMs }) => atMs <= untilMs);
     return found === undefined ? [] : [found.charge];
   };
+  const isNewest = (charge: Charge): boolean =>
+    JSON.stringify(charge) === JSON.stringify(versions.get(charge.id)?.at(-1)?.charge);
   return {
     applied,
     noteRead: ({ method, url, timeoutMs, by }, { status, text }) => {
+      const { data = [] } = by === 'upkeep-jobs' && status === 200 ? (JSON.parse(text) as { data?: Charge[] }) : {};
+      for (const each of data) if (isNewest(each)) compared.add(each.id);
       const [, id = ''] = /charges\/([^/?]+)$/.exec(url) ?? [];
       const newest = versions.get(id)?.at(-1)?.charge;
       if (method !== 'GET' || status !== 200 || timeoutMs < READ_TIMEOUT_MS || newest === undefined) return;
-      if (!unread.has(id) || JSON.stringify(JSON.parse(text)) !== JSON.stringify(newest)) return;
+      if (!unread.has(id) || !isNewest(JSON.parse(text) as Charge)) return;
       if (by === 'callbacks') unread.set(id, true);
       else unread.delete(id);
     },
-    isShown: (chargeId, isHeard = true) => !unread.has(chargeId) || (isHeard && unread.get(chargeId) === true),
+    isShown: (chargeId, isHeard = true, isCompared = false) =>
+      !unread.has(chargeId) || (isHeard && unread.get(chargeId) === true) || (isCompared && compared.has(chargeId)),
     madeByKeyAtMs: (chargeId) => madeByKey.get(chargeId),
     contradictedAtMs: (chargeId) => contradicted.get(chargeId),
     changedAtMs: (chargeId) => versions.get(chargeId)?.at(-1)?.atMs,
@@ -520,21 +529,7 @@ async function waitAs(caller: Caller | undefined, clock: Clock, milliseconds: nu
   return new Promise(() => {});
 }
 
-type Actions = Omit<
-  InsideSandbox,
-  | 'all'
-  | 'applied'
-  | 'sent'
-  | 'isShown'
-  | 'madeByKeyAtMs'
-  | 'contradictedAtMs'
-  | 'changedAtMs'
-  | 'statesOf'
-  | 'delayNext'
-  | 'deliverDelayed'
-  | 'goDown'
-  | 'comeBack'
->;
+type Actions = Omit<InsideSandbox, keyof History | keyof Line | 'all' | 'sent' | 'goDown' | 'comeBack'>;
 
 function actionsOn(world: SandboxWorld, history: History, ask: Line['ask']): Actions {
   const end = async (chargeId: string, to: 'succeed' | 'decline'): Promise<void> => {

@@ -360,7 +360,7 @@ export const PROFILES = {
     otherwise: 0.15,
   },
   courses: {
-    subjects: [1, 3],
+    subjects: [2, 4],
     acts: [0, 3],
     features: { ...CALLBACK_TROUBLE, courses: 1, approvals: 0.5, orders: 0.6, floods: 0, storms: 0, crashes: 0.2 },
     otherwise: 0.15,

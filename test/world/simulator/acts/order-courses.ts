@@ -1,4 +1,7 @@
+import type { Draft } from './act.ts';
 import { before, type Course, draft, HOUR_MS, SECOND_MS, slowly, wrongAmount } from './course.ts';
+
+const MINUTE_MS = 60 * SECOND_MS;
 
 const STOCK_IS_AWAY_MS = HOUR_MS / 3;
 /** Longer than an order tries to send its e-mail. */
@@ -44,4 +47,26 @@ const orderReview: Course = {
   goesOn: (dice, root) => [slowly(root), wrongAmount(dice, root)],
 };
 
-export const ORDER_COURSES: readonly Course[] = [moneyGoes, refundFails, letterRedriven, orderReview];
+/** The credit is given, and the process dies before it is written down. The money goes before the order goes on. */
+const creditUnheard: Course = {
+  of: 'order',
+  begins: { tenant: 'shop', source: 'tok_ok', sku: 'sku_tea', email: 'ada@example.com', referrer: 'ref_friend' },
+  goesOn: (dice, root) => {
+    const after = (seconds: number): Partial<Draft> => ({ fromMs: root.atMs + seconds * SECOND_MS });
+    return [
+      draft('party_outage', 'instant', { party: 'referrals', forMs: MINUTE_MS, isUnheard: true }, before(root)),
+      // The calls of the credit begin about a second after the request.
+      draft(
+        'storm',
+        'instant',
+        { rates: { crash_before: 0.6 }, forMs: 10 * SECOND_MS },
+        after(dice.pick([0.7, 1, 1.3])),
+      ),
+      dice.chance(0.5)
+        ? draft('dispute', 'instant', { amount: 0 }, after(12))
+        : draft('refund', 'instant', {}, after(12)),
+    ];
+  },
+};
+
+export const ORDER_COURSES: readonly Course[] = [moneyGoes, refundFails, letterRedriven, orderReview, creditUnheard];

@@ -1,5 +1,17 @@
 import type { Draft } from './act.ts';
-import { before, type Course, draft, EURO, HOUR_MS, type Root, SECOND_MS, slowly, wrongAmount } from './course.ts';
+import {
+  before,
+  type Course,
+  draft,
+  EURO,
+  HOUR_MS,
+  noFaults,
+  type Root,
+  SECOND_MS,
+  slowly,
+  told,
+  wrongAmount,
+} from './course.ts';
 
 const PROCESSOR_IS_AWAY_MS = 30 * HOUR_MS;
 /** As long as a charge may be sent after its claim. */
@@ -33,24 +45,28 @@ const review: Course = {
   },
 };
 
-/** Payments in euros open the breaker of their processor, while one in dollars is asked for at the other. */
+/** Payments in euros open the breaker of their processor, while those in dollars are asked for at the other. */
 const defaultIsAway: Course = {
   of: 'pay',
   begins: { ...EURO, source: 'tok_async' },
   goesOn: (dice, root) => {
-    const source = dice.pick(['tok_rate_limited', 'tok_timeout_not_charged', 'tok_async']);
-    const dollars = { ...EURO, currency: 'USD', source };
+    const dollars = (): Draft => {
+      const source = dice.pick(['tok_rate_limited', 'tok_rate_limited', 'tok_async']);
+      return draft('pay', 'minutes', { ...EURO, currency: 'USD', source });
+    };
     return [
       draft('deploy', 'instant', { defaultProcessor: 'sandbox', dollars: 'second', cron: false }, before(root)),
+      noFaults(root),
       slowly(root, 1),
       ...Array.from({ length: 6 }, () =>
         draft('pay', 'seconds', { ...EURO, source: 'tok_async' }, { fromMs: root.atMs }),
       ),
+      // Within the hour in which each run looks at the payments.
       draft(
         'processor_outage',
-        'minutes',
+        'seconds',
         { processor: 'sandbox', forMs: PROCESSOR_IS_AWAY_MS },
-        { fromMs: root.atMs + 90 * SECOND_MS, leadsTo: () => [draft('pay', 'minutes', dollars)] },
+        { fromMs: root.atMs + 90 * SECOND_MS, leadsTo: () => [dollars(), dollars(), dollars()] },
       ),
     ];
   },
@@ -154,13 +170,14 @@ const otherMode: Course = {
   ],
 };
 
-/** A process dies between the parts of the facts of a charge, and no callback tells of them. */
+/** A process dies between the parts of the facts of a charge that waited for its payer, and no callback tells of them. */
 const partsOfFacts: Course = {
   of: 'pay',
-  begins: { ...EURO, source: 'tok_async' },
+  // A look-up by key would show the success only.
+  begins: { ...EURO, source: 'tok_action' },
   goesOn: (dice, root) => {
-    const rates = { crash_before: dice.pick([0.03, 0.06]), crash_after: dice.pick([0.03, 0.06]) };
-    const flood = draft('flood', 'instant', { count: 300 });
+    const rates = { crash_before: dice.pick([0.05, 0.07]), crash_after: dice.pick([0.05, 0.07]) };
+    const flood = draft('flood', 'instant', { count: 400 });
     const faults = draft('faults', 'instant', { rates, clockSkewMs: 0 });
     return [slowly(root, 1), draft('late_success', ['minutes', 'hours'], {}, { leadsTo: () => [flood, faults] })];
   },
@@ -220,6 +237,65 @@ export const chargeAfterTheWindow: Course = {
   ],
 };
 
+/**
+ * The processor charges, and the process dies before it hears of it. Another charge that names the operation is reported first: it is
+ * the payment's own from then on, and its end is not heard.
+ */
+const ownIsPending: Course = {
+  of: 'pay',
+  begins: { ...EURO, source: 'tok_timeout_charged' },
+  goesOn: (dice, root) => {
+    const after = (seconds: number): Partial<Draft> => ({ fromMs: root.atMs + seconds * SECOND_MS });
+    return [
+      slowly(root, 1),
+      draft('storm', 'instant', { rates: { crash_before: 0.9 }, forMs: 8 * SECOND_MS }, after(1)),
+      told(0, after(10), dice.pick([1, 24])),
+      draft('stray', 'instant', { amount: root.amount, named: true, source: 'tok_async' }, after(11)),
+      told(1, after(30)),
+    ];
+  },
+};
+
+/** A refund and another charge, of which nothing is heard, cancel each other out in the sums of a payment. */
+const equalSums: Course = {
+  of: 'pay',
+  begins: { ...EURO, source: 'tok_ok' },
+  goesOn: (dice, root) => {
+    const amount = Math.ceil(root.amount * dice.pick([1, 0.5]));
+    return [
+      slowly(root, 1),
+      noFaults(root),
+      draft('foreign_refund', 'seconds', { amount, begins: 'succeeded' }),
+      draft('stray', 'seconds', { amount, named: dice.chance(0.5), source: 'tok_ok' }),
+      draft('run_job', 'minutes', { job: 'reconcile-recent' }, { fromMs: root.atMs + 2 * HOUR_MS }),
+      // It does not touch the processor's money.
+      ...(dice.chance(0.5)
+        ? [draft('correct', 'minutes', { debit: 'merchant_payable', credit: 'fees', amount: 7 })]
+        : []),
+    ];
+  },
+};
+
+/** A hold is captured and canceled while the outcome of the first of both is unknown, or at the same time. */
+const holdChanges: Course = {
+  of: 'pay',
+  begins: { ...EURO, source: 'tok_ok', capture: 'manual' },
+  goesOn: (dice, root) => {
+    const [first, second] = dice.chance(0.5) ? (['capture', 'cancel'] as const) : (['cancel', 'capture'] as const);
+    return dice.chance(0.5)
+      ? [draft(first, 'seconds', {}, { leadsTo: () => [draft(second, 'instant')] })]
+      : [
+          draft('trouble', 'instant', {
+            processor: 'its',
+            calls: 'changes',
+            count: 4,
+            source: 'tok_timeout_not_charged',
+          }),
+          draft(first, 'instant', {}, { fromMs: root.atMs + SECOND_MS, leadsTo: () => [draft(second, 'seconds')] }),
+        ];
+  },
+};
+
 export const PAYMENT_COURSES: readonly Course[] = [
   review,
   review,
@@ -235,4 +311,7 @@ export const PAYMENT_COURSES: readonly Course[] = [
   reviewOfHold,
   decidedRefundEnds,
   chargeAfterTheWindow,
+  ownIsPending,
+  equalSums,
+  holdChanges,
 ];

@@ -48,7 +48,7 @@ const request = act<Requested>({
     };
   },
   // Its first deliveries meet a storm.
-  leadsTo: (drawing) => stormAfter(drawing),
+  leadsTo: (drawing, { atMs }) => stormAfter(drawing, { fromMs: atMs - 1_000 }),
   play: async (scene, step) => {
     const { amount, currency, source, deliveries, old } = step;
     const timestamp = new Date(scene.system.nowMs - (old ? OLD_MS : 0)).toISOString();

@@ -288,10 +288,10 @@ export function duration(ms: number): string {
   return ms < 2 * HOUR_MS ? `${ms / MINUTE_MS} min` : `${ms / HOUR_MS} h`;
 }
 
-/** A storm that catches what follows a request. */
-export function stormAfter(drawing: Drawing): readonly Draft[] {
+/** A storm that catches what follows a request. @param more when it begins, if not soon after the request */
+export function stormAfter(drawing: Drawing, more: Pick<Draft, 'fromMs'> = {}): readonly Draft[] {
   if (!drawing.has('storms') || !drawing.dice.chance(0.5)) return [];
-  return [{ act: storm.name, pace: ['instant', 'instant', 'seconds'], given: drawStorm(drawing) }];
+  return [{ act: storm.name, pace: ['instant', 'instant', 'seconds'], given: drawStorm(drawing), ...more }];
 }
 
 export const WORLD_ACTS: readonly Act[] = [

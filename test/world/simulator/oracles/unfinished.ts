@@ -115,7 +115,7 @@ export function checkMessages({ crowds }: Observed): readonly Violation[] {
 const ANSWER_MS = 45 * 60_000;
 
 /** The simulated runs of the resolver come at growing distances while nothing changes: at most as long as a claim has waited. */
-const WELL_ANSWER_MS = 2 * 60 * 60_000;
+const WELL_ANSWER_MS = 60 * 60_000;
 
 /** I7, B09: that another processor is away holds up no claim at one that is well. */
 function checkAnsweredWhileWell({ claimed, payments, world }: Seen): readonly Violation[] {
