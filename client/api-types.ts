@@ -1541,7 +1541,10 @@ export interface operations {
     getPayment: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description Only of operators: the tenant and the mode that they ask for. API keys are sent without it. */
+                "Payonce-Tenant"?: string;
+            };
             path: {
                 /** @description The id of the payment. */
                 id: string;

@@ -75,6 +75,7 @@ export const paymentPaths: ZodOpenApiPathsObject = {
       summary: 'Retrieve a payment',
       description: 'The current state. It includes everything that was answered before.',
       scope: Scopes.paymentsRead,
+      role: 'operator',
       path,
       answers: { 200: { description: 'The payment.', schema: payment } },
     }),

@@ -12,7 +12,13 @@ interface ReadTools {
 
 const PATH = '/v1/payments/{id}';
 
-export const getPayment: Route<ReadTools> = { method: 'GET', path: PATH, scope: Scopes.paymentsRead, handle: show };
+export const getPayment: Route<ReadTools> = {
+  method: 'GET',
+  path: PATH,
+  scope: Scopes.paymentsRead,
+  role: 'operator',
+  handle: show,
+};
 
 export const getTransitions: Route<ReadTools> = {
   method: 'GET',
