@@ -1,12 +1,16 @@
 import type { ComponentChildren } from 'preact';
 import { useRef, useState } from 'preact/hooks';
-import { may, type Role } from './api.ts';
-import { Trouble, useApi, useApiOf } from './parts.tsx';
+import { may, Refused, type Role, type Schemas } from './api.ts';
+import { Table, Trouble, useApi, useApiOf } from './parts.tsx';
+import { money } from './show.ts';
+
+/** A value that is sent, or such a value with what is shown for it. */
+type Choice = string | readonly [value: string, shown: string];
 
 interface Field {
   readonly name: string;
   readonly label: string;
-  readonly choices?: readonly string[];
+  readonly choices?: readonly Choice[];
   readonly isOptional?: true;
   readonly isWhole?: true;
   /** A day in UTC, which the API gets as Unix seconds. */
@@ -36,7 +40,10 @@ interface ActProps {
   readonly fixed?: Readonly<Record<string, unknown>>;
   /** What of the answer is shown before the dialog closes. */
   readonly shows?: (answer: unknown) => ComponentChildren;
-  readonly done: () => void;
+  /** After the act, with its answer. */
+  readonly done: (answer: unknown) => void;
+  /** When the dialog closes after a refusal: what the screen shows may be old. */
+  readonly refused?: () => void;
 }
 
 type Values = Readonly<Record<string, string>>;
@@ -78,46 +85,67 @@ interface DialogProps extends ActProps {
   readonly close: () => void;
 }
 
-function Dialog({ idempotencyKey, close, ...act }: DialogProps) {
-  const { name, does, method = 'POST', path, tenant, fields, preview, beside, fixed = {}, shows, done } = act;
+/** Sends an act, one request at a time. */
+function useSending({ idempotencyKey, close, ...act }: DialogProps) {
+  const { method = 'POST', path, tenant, fields, fixed = {}, shows, done } = act;
   const api = useApiOf(tenant);
-  const dialog = useRef<HTMLDialogElement>(null);
-  const [values, setValues] = useState<Values>({});
-  const [shown, setShown] = useState<unknown>();
-  const [ended, setEnded] = useState<ComponentChildren>();
-  const [error, setError] = useState<unknown>();
+  const [preview, setPreview] = useState<DryRun>();
+  const [ended, setEnded] = useState<readonly [answer: unknown, shown: ComponentChildren]>();
+  const [failed, setFailed] = useState<Failed>();
+  const [waits, setWaits] = useState(false);
+  // What is rendered is late for the second half of a double click.
   const isBusy = useRef(false);
-  const send = async (more: object): Promise<void> => {
+  const send = async (values: Values, isDry = false): Promise<void> => {
     if (isBusy.current) return;
     isBusy.current = true;
-    setError(undefined);
+    setWaits(true);
+    setFailed(undefined);
     try {
-      const answer = await api.send(method, path, { ...fixed, ...bodyOf(fields, values), ...more }, idempotencyKey);
-      if ('dry_run' in more) {
-        setShown(answer);
+      const body = { ...fixed, ...bodyOf(fields, values), ...(isDry ? { dry_run: true } : {}) };
+      const answer = await api.send(method, path, body, idempotencyKey);
+      if (isDry) {
+        setPreview(answer as DryRun);
       } else if (shows !== undefined) {
-        setEnded(shows(answer));
+        setEnded([answer, shows(answer)]);
       } else {
         close();
-        done();
+        done(answer);
       }
-    } catch (problem) {
-      setError(problem);
+    } catch (error) {
+      setFailed({ error, isDry });
     } finally {
       isBusy.current = false;
+      setWaits(false);
     }
   };
+  return { send, isBusy, waits, failed, ended, preview, forget: () => setPreview(undefined) };
+}
+
+function Dialog(props: DialogProps) {
+  const { name, does, fields, preview, beside, done, refused, close } = props;
+  const dialog = useRef<HTMLDialogElement>(null);
+  const [values, setValues] = useState<Values>({});
+  const sending = useSending(props);
   const open = (element: HTMLDialogElement | null) => {
     if (element !== null && dialog.current === null) element.showModal();
     dialog.current = element;
   };
-  if (ended !== undefined) return <Ended name={name} open={open} shown={ended} close={() => (close(), done())} />;
+  if (sending.ended !== undefined) {
+    const [answer, told] = sending.ended;
+    return <Ended name={name} open={open} shown={told} close={() => (close(), done(answer))} />;
+  }
+  const leave = () => {
+    close();
+    if (sending.failed?.error instanceof Refused) refused?.();
+  };
+  // What was sent cannot be taken back: the dialog stays until its answer is known.
+  const stay = (event: Event) => sending.isBusy.current && event.preventDefault();
   return (
-    <dialog ref={open} aria-label={name} onClose={close}>
+    <dialog ref={open} aria-label={name} onClose={leave} onCancel={stay}>
       <form
         onSubmit={(event) => {
           event.preventDefault();
-          void send({});
+          void sending.send(values);
         }}
       >
         <h2>{name}</h2>
@@ -128,18 +156,41 @@ function Dialog({ idempotencyKey, close, ...act }: DialogProps) {
             key={field.name}
             field={field}
             value={values[field.name] ?? ''}
-            change={(value) => setValues({ ...values, [field.name]: value })}
+            change={(value) => {
+              setValues({ ...values, [field.name]: value });
+              sending.forget();
+            }}
           />
         ))}
-        {shown !== undefined && <pre>{JSON.stringify(shown, undefined, 2)}</pre>}
-        {error !== undefined && <Trouble error={error} />}
+        {sending.preview !== undefined && <Previewed run={sending.preview} />}
+        {sending.failed !== undefined && <WhatFailed name={name} of={sending.failed} />}
+        <p role="status">{sending.waits && 'Waiting for the answer …'}</p>
         <Choices
           name={name}
-          preview={preview === true ? () => void send({ dry_run: true }) : undefined}
-          close={close}
+          preview={preview === true ? () => void sending.send(values, true) : undefined}
+          close={leave}
+          waits={sending.waits}
         />
       </form>
     </dialog>
+  );
+}
+
+interface Failed {
+  readonly error: unknown;
+  /** Of a preview, which has no effect. */
+  readonly isDry: boolean;
+}
+
+function WhatFailed({ name, of: { error, isDry } }: { readonly name: string; readonly of: Failed }) {
+  const isRefused = error instanceof Refused && error.status < 500;
+  return (
+    <>
+      <Trouble error={error} />
+      {!isRefused && !isDry && (
+        <p>The act may have taken effect. Press {name} again: it is the same request, and takes effect once.</p>
+      )}
+    </>
   );
 }
 
@@ -147,25 +198,73 @@ function Choices({
   name,
   preview,
   close,
+  waits,
 }: {
   readonly name: string;
   readonly preview: (() => void) | undefined;
   readonly close: () => void;
+  readonly waits: boolean;
 }) {
   return (
     <p class="choices">
       {preview !== undefined && (
-        <button type="button" onClick={preview}>
+        <button type="button" disabled={waits} onClick={preview}>
           Preview
         </button>
       )}
-      <button type="submit" class="main">
+      <button type="submit" class="main" aria-disabled={waits}>
         {name}
       </button>
-      <button type="button" onClick={close}>
+      <button type="button" disabled={waits} onClick={close}>
         Cancel
       </button>
     </p>
+  );
+}
+
+type DryRun = Schemas['DryRun'];
+
+/** What would be posted, and how the balances of the payment would change. */
+function Previewed({
+  run: { payment_status: status, needs_approval: waits, postings, balances },
+}: {
+  readonly run: DryRun;
+}) {
+  return (
+    <section aria-label="Preview">
+      <p>
+        Nothing was written. The status would be <b>{status}</b>
+        {waits ? ', after a second person has approved it.' : '.'}
+      </p>
+      <Table
+        label="What would be posted"
+        rows={postings}
+        none="Nothing would be posted."
+        columns={[
+          { title: 'Account', of: ({ account }) => account },
+          {
+            title: 'Debit',
+            isNumber: true,
+            of: (row) => (row.direction === 'debit' ? money(row.amount, row.currency) : ''),
+          },
+          {
+            title: 'Credit',
+            isNumber: true,
+            of: (row) => (row.direction === 'credit' ? money(row.amount, row.currency) : ''),
+          },
+        ]}
+      />
+      <Table
+        label="Balances of the payment"
+        rows={balances}
+        none=""
+        columns={[
+          { title: 'Balance', of: ({ account }) => account },
+          { title: 'Now', isNumber: true, of: ({ before, currency }) => money(before, currency) },
+          { title: 'Then', isNumber: true, of: ({ after, currency }) => money(after, currency) },
+        ]}
+      />
+    </section>
   );
 }
 
@@ -227,9 +326,13 @@ function Asked({
         />
       ) : (
         <select {...given} onChange={({ currentTarget }) => change(currentTarget.value)}>
-          {['', ...choices].map((choice) => (
-            <option key={choice}>{choice}</option>
-          ))}
+          {[['', ''], ...choices.map((choice) => (typeof choice === 'string' ? [choice, choice] : choice))].map(
+            ([sent, shown]) => (
+              <option key={sent} value={sent}>
+                {shown}
+              </option>
+            ),
+          )}
         </select>
       )}
     </label>

@@ -18,6 +18,11 @@ export class Refused extends Error {
   }
 }
 
+/** No answer came. The request may have arrived. */
+class Unheard extends Error {
+  override readonly name = 'Unheard';
+}
+
 /** Relative to the page, so that it works under every host, stage and prefix. */
 const ROOT = new URL('../', document.baseURI);
 
@@ -31,26 +36,32 @@ export interface Api {
   of(tenant: string): Api;
 }
 
-/** @throws Refused when the key is not valid */
-export async function signIn(credential: string): Promise<Api> {
+/**
+ * @param ended is called when the API does not accept the credential any more
+ * @throws Refused when the credential is not valid
+ */
+export async function signIn(credential: string, ended: () => void): Promise<Api> {
   const call = async <Answer>(
     method: string,
     path: string,
     headers: Readonly<Record<string, string>>,
     body?: unknown,
   ): Promise<Answer> => {
-    const answer = await fetch(new URL(path.slice(1), ROOT), {
+    const { ok, status, text } = await heard(new URL(path.slice(1), ROOT), {
       method,
       headers: { authorization: `Bearer ${credential}`, ...headers },
       cache: 'no-store',
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),
     });
-    const text = await answer.text();
-    const read: unknown = text === '' ? {} : JSON.parse(text);
-    if (!answer.ok) throw new Refused(answer.status, read as Partial<Record<string, string>>);
+    const read = parsed(text);
+    if (isIn && status === 401) ended();
+    if (!ok) throw new Refused(status, read ?? {});
+    if (read === undefined) throw new Unheard('The answer cannot be read.');
     return read as Answer;
   };
+  let isIn = false;
   const self = await call<Schemas['OperatorSelf']>('GET', '/v1/admin/me', {});
+  isIn = true;
   const apiWith = (more: Readonly<Record<string, string>>): Api => ({
     self,
     get: (path) => call('GET', path, more),
@@ -59,6 +70,24 @@ export async function signIn(credential: string): Promise<Api> {
     of: (tenant) => apiWith({ 'payonce-tenant': tenant }),
   });
   return apiWith({});
+}
+
+async function heard(address: URL, init: RequestInit) {
+  try {
+    const answer = await fetch(address, init);
+    return { ok: answer.ok, status: answer.status, text: await answer.text() };
+  } catch (cause) {
+    throw new Unheard('No answer came.', { cause });
+  }
+}
+
+/** A gateway before the API may answer with something else. @returns undefined when it is not JSON */
+function parsed(text: string): object | undefined {
+  try {
+    return JSON.parse(text) as object;
+  } catch {
+    return undefined;
+  }
 }
 
 const ROLES: readonly Role[] = ['viewer', 'operator', 'approver', 'owner'];

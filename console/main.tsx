@@ -1,5 +1,5 @@
-import { render } from 'preact';
-import { useEffect, useState } from 'preact/hooks';
+import { type ComponentChildren, render, type VNode } from 'preact';
+import { useCallback, useEffect, useErrorBoundary, useRef, useState } from 'preact/hooks';
 import type { Api } from './api.ts';
 import { Session } from './parts.tsx';
 import { Audit } from './screens/audit.tsx';
@@ -33,27 +33,52 @@ const SCREENS = [
   ['audit', 'Audit', Audit],
 ] as const;
 
+/** What a screen shows of one thing. */
+const ONES: Readonly<Record<string, (props: { readonly id: string }) => VNode>> = {
+  payments: Payment,
+  waiting: Queue,
+  jobs: Runs,
+  inspector: Operation,
+};
+
+/** An address that was not made by a link is taken as it is. */
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+}
+
 function screenOf(hash: string) {
   const [path = '', query = ''] = hash.replace(/^#\/?/, '').split('?');
-  const [name = '', id] = path.split('/');
+  const [name = '', encoded] = path.split('/');
   const filters = new URLSearchParams(query);
-  if (name === 'payments' && id !== undefined) return { name, shown: <Payment id={decodeURIComponent(id)} /> };
-  if (name === 'waiting' && id !== undefined) return { name, shown: <Queue id={decodeURIComponent(id)} /> };
-  if (name === 'jobs' && id !== undefined) return { name, shown: <Runs id={decodeURIComponent(id)} /> };
-  if (name === 'inspector' && id !== undefined) return { name, shown: <Operation id={decodeURIComponent(id)} /> };
-  const [found, , Screen] = SCREENS.find(([each]) => each === name) ?? SCREENS[0];
-  return { name: found, shown: <Screen filters={filters} /> };
+  const One = ONES[name];
+  if (One !== undefined && encoded !== undefined) return { name, shown: <One id={decoded(encoded)} /> };
+  const [found, , All] = SCREENS.find(([each]) => each === name) ?? SCREENS[0];
+  return { name: found, shown: <All filters={filters} /> };
 }
 
 function Console() {
   const [api, setApi] = useState<Api>();
+  const [hasEnded, setEnded] = useState(false);
   const [hash, setHash] = useState(location.hash);
+  const [first] = useState(hash);
   useEffect(() => {
     const follow = () => setHash(location.hash);
     addEventListener('hashchange', follow);
     return () => removeEventListener('hashchange', follow);
   }, []);
-  if (api === undefined) return <SignIn entered={setApi} />;
+  const entered = useCallback((next: Api) => {
+    setEnded(false);
+    setApi(next);
+  }, []);
+  const ended = useCallback(() => {
+    setEnded(true);
+    setApi(undefined);
+  }, []);
+  if (api === undefined) return <SignIn hasEnded={hasEnded} entered={entered} ended={ended} />;
   const { name, shown } = screenOf(hash);
   return (
     <Session.Provider value={api}>
@@ -73,8 +98,33 @@ function Console() {
           </button>
         </span>
       </header>
-      <main key={hash}>{shown}</main>
+      <Screen key={hash} takesFocus={hash !== first}>
+        {shown}
+      </Screen>
     </Session.Provider>
+  );
+}
+
+/** What the address names. The title of the page and the focus follow it, so that a screen reader tells that it is another one. */
+function Screen({ takesFocus, children }: { readonly takesFocus: boolean; readonly children: ComponentChildren }) {
+  const boundary = useErrorBoundary();
+  const main = useRef<HTMLElement>(null);
+  useEffect(() => {
+    document.title = `${main.current?.querySelector('h1')?.textContent ?? 'Error'} – Payonce console`;
+    if (takesFocus) main.current?.focus();
+    // On a phone, the screens are a row that scrolls.
+    document.querySelector('nav [aria-current]')?.scrollIntoView({ block: 'nearest', inline: 'nearest' });
+  }, [takesFocus]);
+  return (
+    <main ref={main} tabIndex={-1}>
+      {boundary[0] === undefined ? (
+        children
+      ) : (
+        <p role="alert" class="trouble">
+          This address cannot be shown. Choose a screen.
+        </p>
+      )}
+    </main>
   );
 }
 

@@ -14,6 +14,7 @@ export function useApi(): Api {
 interface Read<Answer> {
   readonly answer?: Answer;
   readonly error?: unknown;
+  readonly again: () => void;
 }
 
 /** Calls as the operator, for one tenant if it is given (`ten_desk/live`). */
@@ -23,20 +24,57 @@ export function useApiOf(tenant: string | undefined): Api {
 }
 
 /** Reads a path, and again when it changes or when `again` is called. */
-export function useRead<Answer>(path: string, tenant?: string): Read<Answer> & { readonly again: () => void } {
+export function useRead<Answer>(path: string, tenant?: string): Read<Answer> {
+  return useAsked(path, tenant, ask<Answer>);
+}
+
+function ask<Answer>(api: Api, path: string): Promise<Answer> {
+  return api.get<Answer>(path);
+}
+
+/** Most pages that are read as one. */
+const MOST_PAGES = 40;
+
+interface NumberedPage {
+  readonly data: readonly unknown[];
+  readonly has_more: boolean;
+  readonly next_sequence: number | null;
+}
+
+/** Reads all pages of a path as one answer. Its `has_more` says that there were too many. */
+export function useWhole<Answer extends NumberedPage>(path: string): Read<Answer> {
+  return useAsked(path, undefined, askWhole<Answer>);
+}
+
+async function askWhole<Answer extends NumberedPage>(api: Api, path: string): Promise<Answer> {
+  let last = await api.get<Answer>(path);
+  const data = [...last.data];
+  for (let pages = 1; last.has_more && pages < MOST_PAGES; pages += 1) {
+    last = await api.get<Answer>(`${path}?starting_after=${last.next_sequence}`);
+    data.push(...last.data);
+  }
+  return { ...last, data };
+}
+
+/** @param how the same function at each rendering */
+function useAsked<Answer>(
+  path: string,
+  tenant: string | undefined,
+  how: (api: Api, path: string) => Promise<Answer>,
+): Read<Answer> {
   const api = useApiOf(tenant);
-  const [read, setRead] = useState<Read<Answer>>({});
+  const [read, setRead] = useState<Omit<Read<Answer>, 'again'>>({});
   const [turn, setTurn] = useState(0);
   useEffect(() => {
     let isWanted = true;
-    api.get<Answer>(path).then(
+    how(api, path).then(
       (answer) => isWanted && setRead({ answer }),
       (error: unknown) => isWanted && setRead({ error }),
     );
     return () => {
       isWanted = false;
     };
-  }, [api, path, turn]);
+  }, [api, path, how, turn]);
   return { ...read, again: useCallback(() => setTurn((last) => last + 1), []) };
 }
 
@@ -51,13 +89,21 @@ export function Trouble({ error }: { readonly error: unknown }) {
 
 /** The answer of a read, or that it is awaited or failed. */
 export function Loaded<Answer>({
-  of: { answer, error },
+  of: { answer, error, again },
   children,
 }: {
   readonly of: Read<Answer>;
   readonly children: (answer: Answer) => ComponentChildren;
 }) {
-  if (error !== undefined) return <Trouble error={error} />;
+  if (error !== undefined)
+    return (
+      <>
+        <Trouble error={error} />
+        <button type="button" onClick={again}>
+          Read again
+        </button>
+      </>
+    );
   return answer === undefined ? <p aria-live="polite">Loading …</p> : <>{children(answer)}</>;
 }
 
@@ -133,6 +179,7 @@ export function List<Row extends { readonly id?: string }>({
     path,
     pages: [],
   });
+  const [error, setError] = useState<unknown>();
   const pages = more.path === path ? more.pages : [];
   return (
     <Loaded of={first}>
@@ -144,12 +191,14 @@ export function List<Row extends { readonly id?: string }>({
           const join = path.includes('?') ? '&' : '?';
           const got = await api.get<Page<Row>>(`${path}${join}starting_after=${encodeURIComponent(last ?? '')}`);
           setMore({ path, pages: [...pages, got] });
+          setError(undefined);
         };
         return (
           <>
             <Table rows={rows} {...table} />
+            {error !== undefined && <Trouble error={error} />}
             {all.at(-1)?.has_more === true && last !== undefined && (
-              <button type="button" onClick={() => void next()}>
+              <button type="button" onClick={() => void next().catch(setError)}>
                 More
               </button>
             )}
@@ -167,6 +216,28 @@ export function Fact({ name, value }: { readonly name: string; readonly value: C
       <dd>{value}</dd>
     </div>
   );
+}
+
+const KINDS: Readonly<Record<string, 'good' | 'bad' | 'open'>> = {
+  succeeded: 'good',
+  completed: 'good',
+  approved: 'good',
+  delivered: 'good',
+  failed: 'bad',
+  canceled: 'bad',
+  rejected: 'bad',
+  expired: 'bad',
+  confirmed: 'bad',
+  needs_review: 'open',
+  pending_approval: 'open',
+  processing: 'open',
+  pending: 'open',
+  suspected: 'open',
+};
+
+/** The word is what counts; its colour only helps to find it. */
+export function Status({ of: status }: { readonly of: string }) {
+  return <span class={`status ${KINDS[status] ?? ''}`}>{status}</span>;
 }
 
 /** A screen whose list is read again after an act on it. */

@@ -12,20 +12,23 @@ const asked = answer === undefined ? undefined : takeAsked();
 if (answer !== undefined) history.replaceState(undefined, '', `${here()}${asked?.hash ?? ''}`);
 
 /** @returns undefined when the operator does not come from the provider */
-async function comeBack(provider: Provider): Promise<Api | undefined> {
+async function comeBack(provider: Provider, ended: () => void): Promise<Api | undefined> {
   const given = answer;
   answer = undefined;
   if (given === undefined) return undefined;
   if (asked === undefined) throw new Error('This tab did not ask to sign in. Sign in again.');
-  return signIn(await (await protocol()).tokenOf(provider, given, asked));
+  return signIn(await (await protocol()).tokenOf(provider, given, asked), ended);
 }
 
 interface Entered {
   readonly entered: (api: Api) => void;
+  /** When the API does not accept the credential any more. */
+  readonly ended: () => void;
 }
 
 /** How the deployment lets operators in: with its identity provider, or with their keys. */
-export function SignIn({ entered }: Entered) {
+export function SignIn({ hasEnded, ...whenIn }: Entered & { readonly hasEnded: boolean }) {
+  const { entered, ended } = whenIn;
   const [provider, setProvider] = useState<Provider>();
   const [isKnown, setKnown] = useState(false);
   const [error, setError] = useState<unknown>();
@@ -34,16 +37,22 @@ export function SignIn({ entered }: Entered) {
       const found = await readProvider();
       setProvider(found);
       setKnown(true);
-      const api = found === undefined ? undefined : await comeBack(found);
+      const api = found === undefined ? undefined : await comeBack(found, ended);
       if (api !== undefined) entered(api);
     };
     begin().catch(setError);
-  }, [entered]);
+  }, [entered, ended]);
   return (
     <main class="narrow">
       <h1>Payonce console</h1>
+      {hasEnded && (
+        <p role="alert">
+          Your sign-in has ended. Sign in again: this page opens where you were. An act that was not answered is on the
+          screen Activity if it took effect.
+        </p>
+      )}
       {error !== undefined && <Trouble error={error} />}
-      {isKnown && provider === undefined && <WithKey entered={entered} />}
+      {isKnown && provider === undefined && <WithKey {...whenIn} />}
       {provider !== undefined && (
         <>
           <p>Your identity provider, {new URL(provider.issuer).host}, says who you are.</p>
@@ -64,14 +73,14 @@ export function SignIn({ entered }: Entered) {
   );
 }
 
-function WithKey({ entered }: Entered) {
+function WithKey({ entered, ended }: Entered) {
   const [key, setKey] = useState('');
   const [error, setError] = useState<unknown>();
   return (
     <form
       onSubmit={(event) => {
         event.preventDefault();
-        signIn(key.trim()).then(entered, setError);
+        signIn(key.trim(), ended).then(entered, setError);
       }}
     >
       <label>

@@ -59,11 +59,13 @@ export function Decide({
   tenant,
   status,
   done,
+  refused,
 }: {
   readonly id: string;
   readonly tenant: string;
   readonly status: string;
-  readonly done: () => void;
+  readonly done: (answer: unknown) => void;
+  readonly refused: () => void;
 }) {
   return (
     <Act
@@ -81,6 +83,7 @@ export function Decide({
         { name: 'reason', label: 'Reason' },
       ]}
       done={done}
+      refused={refused}
     />
   );
 }

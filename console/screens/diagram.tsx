@@ -1,12 +1,12 @@
 /** Where each status stands, from the first at the left to the last at the right. */
 const PLACES: Readonly<Record<string, readonly [column: number, row: number]>> = {
-  processing: [0, 1],
-  requires_action: [1, 0],
+  processing: [0, 0],
+  requires_action: [1, 1],
   requires_capture: [1, 2],
+  needs_review: [1, 3],
   succeeded: [2, 0],
   failed: [2, 1],
   canceled: [2, 2],
-  needs_review: [1, 1],
 };
 const WIDE = 150;
 const HIGH = 28;
@@ -20,7 +20,7 @@ export function StateDiagram({ statuses }: { readonly statuses: readonly string[
   return (
     <svg
       class="states"
-      viewBox={`0 0 ${2 * ACROSS + WIDE + 2} ${2 * DOWN + HIGH + 2}`}
+      viewBox={`0 0 ${2 * ACROSS + WIDE + 2} ${3 * DOWN + HIGH + 2}`}
       role="img"
       aria-label={`Statuses: ${way.join(', then ')}`}
     >
@@ -59,12 +59,13 @@ function Step({ from, to }: { readonly from: string; readonly to: string }) {
     );
   }
   const isRight = toX > fromX;
+  const ends = [toX + (isRight ? 0 : WIDE), toY + HIGH / 2].join(' ');
+  // Above the column between them.
+  const over = Math.abs(toX - fromX) > ACROSS ? `H ${toX - (2 * (ACROSS - WIDE)) / 3}` : '';
   return (
-    <line
-      x1={fromX + (isRight ? WIDE : 0)}
-      y1={fromY + HIGH / 2}
-      x2={toX + (isRight ? 0 : WIDE)}
-      y2={toY + HIGH / 2}
+    <path
+      d={`M ${fromX + (isRight ? WIDE : 0)} ${fromY + HIGH / 2} ${over} L ${ends}`}
+      fill="none"
       marker-end="url(#tip)"
     />
   );

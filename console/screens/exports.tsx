@@ -1,7 +1,7 @@
 import { Act } from '../act.tsx';
 import type { Schemas } from '../api.ts';
 import { type Filter, Filters } from '../filters.tsx';
-import { Fact, List, Loaded, useRead, useTurns } from '../parts.tsx';
+import { Fact, List, Loaded, Status, useRead, useTurns } from '../parts.tsx';
 import { time } from '../show.ts';
 
 type Export = Schemas['Export'];
@@ -69,7 +69,7 @@ function OfTenant({ tenant, mode }: { readonly tenant: string; readonly mode: st
           { title: 'Rows of', of: ({ kind }) => kind },
           { title: 'From', of: ({ from }) => from },
           { title: 'To', of: ({ to }) => to },
-          { title: 'Status', of: ({ status }) => status },
+          { title: 'Status', of: ({ status }) => <Status of={status} /> },
           { title: 'Rows', isNumber: true, of: ({ rows }) => rows },
           { title: 'Created', of: ({ created }) => time(created) },
         ]}

@@ -1,6 +1,6 @@
 import { Act } from '../act.tsx';
 import type { Schemas } from '../api.ts';
-import { List, useTurns } from '../parts.tsx';
+import { List, Status, useTurns } from '../parts.tsx';
 import { cause, money, time } from '../show.ts';
 import { About } from './waiting.tsx';
 
@@ -24,7 +24,7 @@ export function Differences() {
           { title: 'Processor', isNumber: true, of: (row) => money(row.processor_amount, row.currency) },
           { title: 'Ledger', isNumber: true, of: (row) => money(row.ledger_amount, row.currency) },
           { title: 'Difference', isNumber: true, of: (row) => money(row.difference, row.currency) },
-          { title: 'Status', of: ({ status }) => status },
+          { title: 'Status', of: ({ status }) => <Status of={status} /> },
           { title: 'First seen', of: (row) => time(row.first_seen) },
         ]}
       />
@@ -49,7 +49,7 @@ export function Approvals() {
           { title: 'Request', of: ({ request }) => request.type },
           { title: 'Amount', isNumber: true, of: ({ amount, currency }) => money(amount, currency) },
           { title: 'Asked by', of: (row) => row.requested_by.operator },
-          { title: 'Status', of: ({ status }) => status },
+          { title: 'Status', of: ({ status }) => <Status of={status} /> },
           {
             title: 'Verdict',
             of: ({ id, status }) => {
@@ -65,6 +65,7 @@ export function Approvals() {
                     path={`${path}/approve`}
                     fields={[]}
                     done={again}
+                    refused={again}
                   />
                   <Act
                     name="Reject"
@@ -74,6 +75,7 @@ export function Approvals() {
                     path={`${path}/reject`}
                     fields={[]}
                     done={again}
+                    refused={again}
                   />
                 </span>
               );
@@ -128,7 +130,7 @@ export function Runs({ id }: { readonly id: string }) {
         none="It has not run."
         columns={[
           { title: 'For', of: (row) => time(row.scheduled_for) },
-          { title: 'Status', of: ({ status }) => status },
+          { title: 'Status', of: ({ status }) => <Status of={status} /> },
           { title: 'Done', isNumber: true, of: ({ done }) => done },
           { title: 'Left', isNumber: true, of: ({ left }) => left },
           { title: 'Failed', isNumber: true, of: ({ failed }) => failed },

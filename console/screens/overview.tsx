@@ -1,14 +1,17 @@
 import { useState } from 'preact/hooks';
-import type { Schemas } from '../api.ts';
-import { Loaded, useRead } from '../parts.tsx';
+import { may, type Schemas } from '../api.ts';
+import { Loaded, useApi, useRead } from '../parts.tsx';
 import { Plot, type Series } from '../plot.tsx';
 import { age, dayOf, money } from '../show.ts';
 
 type Volume = Schemas['Volume'];
+type Tenant = Schemas['TenantList']['data'][number];
 type Queue = Schemas['QueueList']['data'][number];
 
 const RANGES = [7, 31, 92] as const;
 const MODES = ['live', 'test'] as const;
+/** Each tenant costs two requests. */
+const MOST_ASKED = 10;
 const DAY_SECONDS = 86_400;
 
 /** What the bars count: the types of events in each of them. */
@@ -26,24 +29,43 @@ const MONEY: typeof OUTCOMES = [
 
 /** What waits for a person, and how a tenant's payments ended by day. */
 export function Overview({ filters }: { readonly filters: URLSearchParams }) {
+  const tenants = useRead<Schemas['TenantList']>('/v1/admin/tenants?limit=100');
   return (
     <>
       <h1>Overview</h1>
-      <ForPersons />
-      <Tenants filters={filters} />
+      <Loaded of={tenants}>
+        {({ data }) => {
+          const chosen = filters.get('tenant') ?? data[0]?.id;
+          return (
+            <>
+              <ForPersons asked={askedOf(chosen, data)} isAll={data.length <= MOST_ASKED} />
+              {chosen === undefined ? <p>There is no tenant.</p> : <OfTenant chosen={chosen} data={data} />}
+            </>
+          );
+        }}
+      </Loaded>
     </>
   );
 }
 
+function askedOf(chosen: string | undefined, data: readonly Tenant[]): readonly string[] {
+  const ids = data.slice(0, MOST_ASKED).map(({ id }) => id);
+  return chosen === undefined ? ids : [...new Set([chosen, ...ids])];
+}
+
 /** What no job ends. */
-function ForPersons() {
+function ForPersons({ asked, isAll }: { readonly asked: readonly string[]; readonly isAll: boolean }) {
   const queues = useRead<Schemas['QueueList']>('/v1/admin/queues');
   const approvals = useRead<Schemas['ApprovalList']>('/v1/admin/approvals?limit=100');
   const differences = useRead<Schemas['MismatchList']>('/v1/admin/mismatches?limit=100');
   return (
     <section aria-labelledby="for-persons">
       <h2 id="for-persons">Waits for a person</h2>
+      {!isAll && <p>Payments to decide are those of {asked.length} tenants. Choose another tenant below.</p>}
       <div class="cards">
+        {asked.flatMap((tenant) =>
+          MODES.map((mode) => <ToDecide key={`${tenant} ${mode}`} tenant={tenant} mode={mode} />),
+        )}
         <Loaded of={approvals}>
           {({ data, has_more: more }) => (
             <Card
@@ -66,13 +88,53 @@ function ForPersons() {
         </Loaded>
         <Loaded of={queues}>
           {({ data }) =>
-            data
-              .filter(({ waiting, job }) => waiting > 0 || job === null)
-              .map((queue) => <QueueCard key={queue.id} queue={queue} />)
+            data.filter(({ job }) => job === null).map((queue) => <QueueCard key={queue.id} queue={queue} />)
           }
         </Loaded>
       </div>
+      <Loaded of={queues}>
+        {({ data }) => <ForJobs waiting={data.filter((each) => each.job !== null && each.waiting > 0)} />}
+      </Loaded>
     </section>
+  );
+}
+
+/** No job ends them: the processor's answers do not say how they ended. The list of a tenant has an index, but is not for viewers. */
+function ToDecide({ tenant, mode }: { readonly tenant: string; readonly mode: string }) {
+  const { self } = useApi();
+  const filters = new URLSearchParams({ tenant, mode, status: 'needs_review' }).toString();
+  const [path, owner] = may(self, 'operator')
+    ? ['/v1/payments?status=needs_review&limit=100', `${tenant}/${mode}`]
+    : [`/v1/admin/payments?${filters}&limit=100`];
+  const read = useRead<Schemas['PaymentList']>(path, owner);
+  return (
+    <Loaded of={read}>
+      {({ data, has_more: more }) =>
+        data.length > 0 && (
+          <Card
+            to={`payments?${filters}`}
+            title="Payments to decide"
+            count={data.length}
+            more={more}
+            told={`Of ${tenant} in ${mode} mode. Nobody but a person can find out how they ended.`}
+          />
+        )
+      }
+    </Loaded>
+  );
+}
+
+function ForJobs({ waiting }: { readonly waiting: readonly Queue[] }) {
+  if (waiting.length === 0) return <></>;
+  return (
+    <>
+      <h2>Waits for a job</h2>
+      <div class="cards">
+        {waiting.map((queue) => (
+          <QueueCard key={queue.id} queue={queue} />
+        ))}
+      </div>
+    </>
   );
 }
 
@@ -86,7 +148,8 @@ function QueueCard({
     waiting > 0 && oldest !== null && `The oldest: ${age(oldest)}.`,
     job !== null && `The job ${job} empties it.`,
   ];
-  return <Card to={`waiting/${id}`} title={id} count={waiting} more={more} told={told.filter(Boolean).join(' ')} />;
+  const text = told.filter(Boolean).join(' ');
+  return <Card to={`waiting/${id}`} title={id} count={waiting} more={more} told={text} isCalm={job !== null} />;
 }
 
 function Card({
@@ -95,15 +158,18 @@ function Card({
   count,
   more,
   told,
+  isCalm,
 }: {
   readonly to: string;
   readonly title: string;
   readonly count: number;
   readonly more: boolean;
   readonly told?: string;
+  /** What waits here needs nobody. */
+  readonly isCalm?: boolean;
 }) {
   return (
-    <a class={count === 0 ? 'card' : 'card waits'} href={`#/${to}`}>
+    <a class={count === 0 || isCalm === true ? 'card' : 'card waits'} href={`#/${to}`}>
       <b>
         {count}
         {more && '+'}
@@ -114,49 +180,38 @@ function Card({
   );
 }
 
-function Tenants({ filters }: { readonly filters: URLSearchParams }) {
-  const tenants = useRead<Schemas['TenantList']>('/v1/admin/tenants?limit=100');
+function OfTenant({ chosen, data }: { readonly chosen: string; readonly data: readonly Tenant[] }) {
   const [range, setRange] = useState<number>(RANGES[1]);
   return (
-    <Loaded of={tenants}>
-      {({ data }) => {
-        const chosen = filters.get('tenant') ?? data[0]?.id;
-        if (chosen === undefined) return <p>There is no tenant.</p>;
-        return (
-          <section aria-labelledby="volumes">
-            <h2 id="volumes">Payments by day</h2>
-            <div class="acts">
-              <label>
-                Tenant
-                <select
-                  value={chosen}
-                  onChange={({ currentTarget }) => (location.hash = `#/overview?tenant=${currentTarget.value}`)}
-                >
-                  {(data.some(({ id }) => id === chosen) ? data : [{ id: chosen, name: '' }, ...data]).map(
-                    ({ id, name }) => (
-                      <option key={id} value={id}>
-                        {name === '' ? id : `${name} (${id})`}
-                      </option>
-                    ),
-                  )}
-                </select>
-              </label>
-              <label>
-                Days
-                <select value={range} onChange={({ currentTarget }) => setRange(Number(currentTarget.value))}>
-                  {RANGES.map((each) => (
-                    <option key={each}>{each}</option>
-                  ))}
-                </select>
-              </label>
-            </div>
-            {MODES.map((mode) => (
-              <Volumes key={`${chosen} ${mode}`} tenant={chosen} mode={mode} range={range} />
+    <section aria-labelledby="volumes">
+      <h2 id="volumes">Payments by day</h2>
+      <div class="acts">
+        <label>
+          Tenant
+          <select
+            value={chosen}
+            onChange={({ currentTarget }) => (location.hash = `#/overview?tenant=${currentTarget.value}`)}
+          >
+            {(data.some(({ id }) => id === chosen) ? data : [{ id: chosen, name: '' }, ...data]).map(({ id, name }) => (
+              <option key={id} value={id}>
+                {name === '' ? id : `${name} (${id})`}
+              </option>
             ))}
-          </section>
-        );
-      }}
-    </Loaded>
+          </select>
+        </label>
+        <label>
+          Days
+          <select value={range} onChange={({ currentTarget }) => setRange(Number(currentTarget.value))}>
+            {RANGES.map((each) => (
+              <option key={each}>{each}</option>
+            ))}
+          </select>
+        </label>
+      </div>
+      {MODES.map((mode) => (
+        <Volumes key={`${chosen} ${mode}`} tenant={chosen} mode={mode} range={range} />
+      ))}
+    </section>
   );
 }
 

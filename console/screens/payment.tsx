@@ -1,8 +1,8 @@
 import { useState } from 'preact/hooks';
 import { Act } from '../act.tsx';
-import type { Schemas } from '../api.ts';
-import { Fact, Loaded, Table, useRead } from '../parts.tsx';
-import { cause, money } from '../show.ts';
+import { may, type Schemas } from '../api.ts';
+import { Fact, Loaded, Status, Table, useApi, useRead, useTurns, useWhole } from '../parts.tsx';
+import { cause, money, time } from '../show.ts';
 import { Charges, Decide } from './charges.tsx';
 import { StateDiagram } from './diagram.tsx';
 
@@ -28,34 +28,43 @@ export function Lookup() {
 }
 
 type Timeline = Schemas['Timeline'];
+type Whole = Schemas['Payment'];
 type Entry = Timeline['data'][number];
 type Transition = Extract<Entry, { kind: 'transition' }>;
 
 /** What happened to a payment, its postings, and what an operator can do about it. */
 export function Payment({ id }: { readonly id: string }) {
-  const read = useRead<Timeline>(`/v1/admin/payments/${encodeURIComponent(id)}/timeline`);
+  const read = useWhole<Timeline>(`/v1/admin/payments/${encodeURIComponent(id)}/timeline`);
+  const [turn, again] = useTurns();
   const [said, setSaid] = useState('');
-  const done = (what: string) => () => {
-    setSaid(what);
+  const refresh = () => {
+    again();
     read.again();
+  };
+  const done = (what: string) => (answer: unknown) => {
+    const waits = (answer as { readonly object?: string }).object === 'approval';
+    setSaid(waits ? 'It waits for a second person, on the screen Approvals.' : what);
+    refresh();
   };
   return (
     <>
       <h1>{id}</h1>
       <p role="status">{said}</p>
       <Loaded of={read}>
-        {({ data, tenant, livemode }) => {
+        {({ data, tenant, livemode, has_more: more }) => {
           const transitions = data.filter((entry): entry is Transition => entry.kind === 'transition');
           const status = transitions.at(-1)?.status ?? 'processing';
           const owner = `${tenant}/${livemode ? 'live' : 'test'}`;
           return (
             <>
               <dl class="facts">
-                <Fact name="Status" value={status} />
+                <Fact name="Status" value={<Status of={status} />} />
                 <Fact name="Tenant" value={tenant} />
                 <Fact name="Mode" value={livemode ? 'live' : 'test'} />
               </dl>
-              <Acts id={id} tenant={owner} status={status} done={done} />
+              {more && <p role="alert">This payment has more transitions than this page shows.</p>}
+              <Acts id={id} tenant={owner} status={status} transitions={transitions} done={done} refused={refresh} />
+              <Details key={turn} id={id} tenant={owner} />
               <StateDiagram statuses={['processing', ...transitions.map((each) => each.status)]} />
               <h2>What happened</h2>
               <ol class="story">
@@ -69,7 +78,7 @@ export function Payment({ id }: { readonly id: string }) {
               <Postings transitions={transitions} />
               <AtProcessor id={id} tenant={owner} />
               <details>
-                <summary>As the API answers it</summary>
+                <summary>What happened, as the API answers it</summary>
                 <pre>{JSON.stringify(data, undefined, 2)}</pre>
               </details>
             </>
@@ -77,6 +86,53 @@ export function Payment({ id }: { readonly id: string }) {
         }}
       </Loaded>
     </>
+  );
+}
+
+/** What was asked for, and how much of it has moved. Viewers do not read the texts of a merchant. */
+function Details({ id, tenant }: { readonly id: string; readonly tenant: string }) {
+  const { self } = useApi();
+  return may(self, 'operator') ? (
+    <DetailsOf id={id} tenant={tenant} />
+  ) : (
+    <p class="why">Your role is {self.role}; amounts, description and metadata need operator.</p>
+  );
+}
+
+function DetailsOf({ id, tenant }: { readonly id: string; readonly tenant: string }) {
+  const read = useRead<Whole>(`/v1/payments/${encodeURIComponent(id)}`, tenant);
+  return (
+    <Loaded of={read}>
+      {(payment) => (
+        <>
+          <dl class="facts">
+            <Fact name="Amount" value={money(payment.amount, payment.currency)} />
+            <Fact name="Captured" value={money(payment.amount_captured, payment.currency)} />
+            <Fact name="Refunded" value={money(payment.amount_refunded, payment.currency)} />
+            {payment.amount_disputed > 0 && (
+              <Fact name="Disputed" value={money(payment.amount_disputed, payment.currency)} />
+            )}
+            <Fact name="Created" value={time(payment.created)} />
+            <Fact name="Processor" value={payment.processor.name} />
+            <Fact name="Charge" value={<code>{payment.processor.charge_id ?? '–'}</code>} />
+            <Fact name="Source" value={<code>{payment.source}</code>} />
+            {payment.failure !== null && (
+              <Fact name="Failure" value={`${payment.failure.code}: ${payment.failure.message}`} />
+            )}
+            {payment.reference !== null && <Fact name="Reference" value={payment.reference} />}
+            {payment.description !== null && <Fact name="Description" value={payment.description} />}
+            {payment.details_erased === true && <Fact name="Personal data" value="erased" />}
+            {Object.entries(payment.metadata).map(([name, value]) => (
+              <Fact key={name} name={`metadata ${name}`} value={value} />
+            ))}
+          </dl>
+          <details>
+            <summary>The payment as the API answers it</summary>
+            <pre>{JSON.stringify(payment, undefined, 2)}</pre>
+          </details>
+        </>
+      )}
+    </Loaded>
   );
 }
 
@@ -95,29 +151,37 @@ function Acts({
   id,
   tenant,
   status,
+  transitions,
   done,
+  refused,
 }: {
   readonly id: string;
   readonly tenant: string;
   readonly status: string;
-  readonly done: (what: string) => () => void;
+  readonly transitions: readonly Transition[];
+  readonly done: (what: string) => (answer: unknown) => void;
+  readonly refused: () => void;
 }) {
+  const posted = transitions.filter(({ postings }) => postings.length > 0);
   const path = `/v1/admin/payments/${encodeURIComponent(id)}`;
   return (
     <div class="acts">
-      <Decide id={id} tenant={tenant} status={status} done={done('The decision was recorded.')} />
+      <Decide id={id} tenant={tenant} status={status} done={done('The decision was recorded.')} refused={refused} />
       <Act
         name="Correct"
         does="Reverses one set of postings. The original stays in the Ledger."
         role="operator"
+        because={posted.length === 0 ? 'Nothing was posted.' : undefined}
+        beside={<Charges id={id} tenant={tenant} />}
         path="/v1/admin/corrections"
         fixed={{ payment: id }}
         preview
         fields={[
-          { name: 'reverses', label: 'Sequence of the transition to reverse', isWhole: true },
+          { name: 'reverses', label: 'Postings to reverse', isWhole: true, choices: posted.map(choiceOf) },
           { name: 'reason', label: 'Reason' },
         ]}
-        done={done('The correction was recorded, or waits for a second person.')}
+        done={done('The correction was recorded.')}
+        refused={refused}
       />
       <Act
         name="Annotate"
@@ -126,9 +190,18 @@ function Acts({
         path={`${path}/annotations`}
         fields={[{ name: 'reason', label: 'Explanation' }]}
         done={done('The annotation was added.')}
+        refused={refused}
       />
     </div>
   );
+}
+
+function choiceOf({ sequence, type, postings }: Transition): readonly [value: string, shown: string] {
+  const debits = postings.filter(({ direction }) => direction === 'debit');
+  return [
+    String(sequence),
+    `${sequence}. ${type}, ${debits.map((each) => money(each.amount, each.currency)).join(' + ')}`,
+  ];
 }
 
 function Told({ entry }: { readonly entry: Entry }) {

@@ -1,6 +1,6 @@
 import type { Schemas } from '../api.ts';
 import { type Filter, Filters } from '../filters.tsx';
-import { List } from '../parts.tsx';
+import { List, Status } from '../parts.tsx';
 import { dayOf, money, time } from '../show.ts';
 import { ExportShown } from './exports.tsx';
 import { Lookup } from './payment.tsx';
@@ -61,7 +61,7 @@ export function Payments({ filters }: { readonly filters: URLSearchParams }) {
             none="No payment matches."
             columns={[
               { title: 'Payment', of: ({ id }) => <About id={id} /> },
-              { title: 'Status', of: ({ status }) => status },
+              { title: 'Status', of: ({ status }) => <Status of={status} /> },
               { title: 'Amount', isNumber: true, of: ({ amount, currency }) => money(amount, currency) },
               { title: 'Reference', of: ({ reference }) => reference ?? '–' },
               { title: 'Created', of: ({ created }) => time(created) },

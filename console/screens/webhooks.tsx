@@ -1,7 +1,7 @@
 import { Act } from '../act.tsx';
 import type { Schemas } from '../api.ts';
 import { type Filter, Filters } from '../filters.tsx';
-import { Fact, List, Loaded, Table, useRead, useTurns } from '../parts.tsx';
+import { Fact, List, Loaded, Status, Table, useRead, useTurns } from '../parts.tsx';
 import { time } from '../show.ts';
 
 type Endpoint = Schemas['WebhookEndpoint'];
@@ -98,7 +98,7 @@ function OfEndpoint({ tenant, path }: { readonly tenant: string; readonly path: 
           { title: 'Created', of: ({ created }) => time(created) },
           { title: 'Event', of: ({ type }) => type },
           { title: 'Payment', of: ({ event }) => <Subject event={event} /> },
-          { title: 'Status', of: ({ status }) => status },
+          { title: 'Status', of: ({ status }) => <Status of={status} /> },
           { title: 'Attempts', isNumber: true, of: ({ attempts }) => attempts.length },
           { title: 'Last answer', of: lastAnswer },
           { title: 'Next attempt', of: (row) => time(row.next_attempt) },

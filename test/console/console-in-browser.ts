@@ -11,6 +11,7 @@ import { documentsApi } from '../../lambdas/api-docs/documents-api.ts';
 import type { ConsoleSignIn } from '../../lambdas/kernel/contract/environment.ts';
 import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
 import { buildConsole } from '../../lib/lambda-code.ts';
+import { operations } from '../api-docs/described-api.ts';
 import { HAS_BROWSER, RealBrowser } from '../client/browser.ts';
 import { bundleFolder } from '../support/bundle-folder.ts';
 import { until } from '../support/until.ts';
@@ -19,6 +20,11 @@ import { gatewayEvent } from '../world/gateway-event.ts';
 
 /** Stages and prefixes are part of the address at API Gateway. */
 const PREFIX = '/live';
+
+/** The routes of operators in the API documents. Each of them has a row in the matrix of routes and roles (test/http/access-matrix.test.ts). */
+const OF_OPERATORS = operations
+  .filter(({ security }) => security.some((way) => 'operator' in way))
+  .map(({ method, path }) => new RegExp(`^${method} ${path.replaceAll(/\{\w+\}/g, '[^/]+')}$`));
 
 /** The files of the console as they are deployed. */
 export class BuiltConsole {
@@ -126,7 +132,9 @@ export class ConsoleInBrowser {
     }
     if (!path.startsWith('/v1/')) return new Response(null, { status: 404 });
     const { authorization = '', ...headers } = Object.fromEntries(request.headers);
-    if (request.method !== 'GET') this.written.push(`${request.method} ${path}`);
+    const asked = `${request.method} ${path}`;
+    if (!OF_OPERATORS.some((route) => route.test(asked))) this.violations.push(`${asked} is no route of operators`);
+    if (request.method !== 'GET') this.written.push(asked);
     const text = await request.text();
     const reply = await this.api.ask(request.method, `${path}${search}`, {
       headers: { ...headers, Authorization: authorization },
@@ -172,6 +180,16 @@ export async function picture(page: Page, name: string, height = 480): Promise<v
   await page.evaluate('scrollTo(0, 0)');
   const bytes = await page.screenshot({ path: join(directory, `console-${name}.png`) });
   expect(bytes.length).toBeLessThan(80_000);
+}
+
+/** Goes to the identity provider and says there who it is. A provider that remembers it asks no more. */
+export async function sayWho(page: Page, name: string): Promise<void> {
+  await page.getByRole('button', { name: 'Sign in' }).click();
+  const asked = page.getByLabel('Name');
+  await asked.or(page.getByRole('navigation')).waitFor();
+  if ((await asked.count()) === 0) return;
+  await asked.fill(name);
+  await page.getByRole('button', { name: 'Continue' }).click();
 }
 
 /** Asks for an act by its button and confirms it by a double click. */

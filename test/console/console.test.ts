@@ -17,6 +17,7 @@ import {
   describeConsole,
   eachScreen,
   picture,
+  sayWho,
 } from './console-in-browser.ts';
 import { CLIENT, IdProvider } from './id-provider.ts';
 
@@ -121,14 +122,19 @@ describeConsole('an operator in a browser', (shown) => {
     const [charge] = inside.all;
     await inside.correct(charge?.chargeId ?? '', { status: 'succeeded', amount_captured: 600 });
     await api.world.learn(id);
+    // The resolver cannot end it, and leaves it to a person.
+    api.clock.advance(60_000);
+    await api.world.resolve();
+    expect(dataOf(await api.get('/v1/admin/queues/inquiries'))).toEqual([]);
     return id;
   }
 
   test('somebody who never read the manual ends a stuck payment within ten clicks; a double click is one act', async () => {
     const id = await inReview();
     const page = await shown.signedIn();
+    await page.goto(`${shown.url}/#/overview?tenant=ten_desk`);
     const clicks = await countClicks(page);
-    await page.getByRole('link', { name: /^1 inquiries/ }).click();
+    await page.getByRole('link', { name: /^1 Payments to decide/ }).click();
     await page.getByRole('link', { name: id }).click();
     await page.getByRole('img', { name: 'Statuses: processing, then needs_review' }).waitFor();
     await page.getByRole('button', { name: 'Decide' }).click();
@@ -141,7 +147,7 @@ describeConsole('an operator in a browser', (shown) => {
     await dialog.getByLabel('Captured amount').fill('600');
     await dialog.getByLabel('Reason').fill('<img src=x onerror=alert(1)> Seen on the statement');
     await dialog.getByRole('button', { name: 'Preview' }).click();
-    await dialog.getByText('"dry_run"').waitFor();
+    await dialog.getByText('Nothing was written. The status would be succeeded.').waitFor();
     await picture(page, 'decide');
     await dialog.getByRole('button', { name: 'Decide' }).dblclick();
     await page.getByText('The decision was recorded.').waitFor();
@@ -176,10 +182,10 @@ describeConsole('an operator in a browser', (shown) => {
     await openPayment(first, id);
     await first.getByRole('button', { name: 'Correct' }).click();
     const dialog = first.getByRole('dialog', { name: 'Correct' });
-    await dialog.getByLabel('Sequence of the transition').fill('2');
+    await dialog.getByLabel('Postings to reverse').selectOption('2');
     await dialog.getByLabel('Reason').fill('Booked twice');
     await dialog.getByRole('button', { name: 'Correct' }).dblclick();
-    await first.getByText('or waits for a second person').waitFor();
+    await first.getByText('It waits for a second person').waitFor();
     await first.getByRole('link', { name: 'Approvals', exact: true }).click();
     await decideOn(first, 'Approve');
     await first.getByRole('alert').getByText('own_approval').waitFor();
@@ -290,22 +296,18 @@ describeConsole('an operator in a browser', (shown) => {
   describe('with an identity provider', () => {
     const audience = 'https://payonce.example';
     let provider: IdProvider;
+    let passedMs = 0;
     beforeEach(async () => {
+      passedMs = 0;
       provider = await IdProvider.start(audience, `${shown.url}/`);
       const { issuer } = provider;
       const api = new Api({
-        identify: byIdentityProvider({ issuer, audience, roleClaim: 'roles' }, { nowMs: Date.now }),
+        identify: byIdentityProvider({ issuer, audience, roleClaim: 'roles' }, { nowMs: () => Date.now() + passedMs }),
       });
       shown.api = api;
       shown.signsIn({ issuer, audience, clientId: CLIENT });
     });
     afterEach(() => provider.stop());
-
-    async function sayWho(page: Page, name: string): Promise<void> {
-      await page.getByRole('button', { name: 'Sign in' }).click();
-      await page.getByLabel('Name').fill(name);
-      await page.getByRole('button', { name: 'Continue' }).click();
-    }
 
     test('signs in by a code, and returns to the screen; nothing of it stays in the address or the storage', async () => {
       const page = await shown.opened();
@@ -318,6 +320,24 @@ describeConsole('an operator in a browser', (shown) => {
       expect(await page.evaluate<number>('sessionStorage.length + localStorage.length')).toBe(0);
       await page.getByRole('button', { name: 'Sign out' }).click();
       await page.getByText('says who you are').waitFor();
+      expect(await page.getByRole('alert').count()).toBe(0);
+      expect(shown.violations).toEqual([]);
+    });
+
+    test('signs in again when the token has expired, and returns to what was asked', async () => {
+      const page = await shown.opened();
+      await sayWho(page, 'owner');
+      await page.getByText('owner (owner)').waitFor();
+      await page.goto(`${shown.url}/#/payments?tenant=ten_desk&mode=test&status=failed`);
+      await page.getByText('No payment matches.').waitFor();
+      passedMs = 700_000;
+      await page.getByRole('link', { name: 'Jobs', exact: true }).click();
+      await page.getByRole('alert').getByText('Your sign-in has ended.').waitFor();
+      await page.goBack();
+      passedMs = 0;
+      await sayWho(page, 'owner');
+      await page.getByText('No payment matches.').waitFor();
+      expect(new URL(page.url()).hash).toBe('#/payments?tenant=ten_desk&mode=test&status=failed');
       expect(await page.getByRole('alert').count()).toBe(0);
       expect(shown.violations).toEqual([]);
     });

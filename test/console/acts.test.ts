@@ -1,0 +1,160 @@
+import { beforeEach, expect, test } from '@jest/globals';
+import type { Page } from 'playwright-core';
+import type { PaymentId } from '../../lambdas/kernel/ids.ts';
+import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
+import { keepLook } from '../../lambdas/reconciling/use/mismatch-view.ts';
+import { TenantAdministration } from '../../lambdas/tenants/store/tenant-administration.ts';
+import { apartBy, lookedAt } from '../reconciling/mismatch-fixtures.ts';
+import { Api, dataOf } from '../world/api.ts';
+import { TABLES } from '../world/tables.ts';
+import { accessible, decideOn, describeConsole } from './console-in-browser.ts';
+
+const APPROVER_KEY = 'ok_benbenbenbenbenbenbenben00';
+const VIEWER_KEY = 'ok_viewerviewerviewerviewer';
+const SCRIPT = '<img src=x onerror="document.title=1">';
+
+describeConsole('acts of operators in a browser', (shown) => {
+  let api: Api;
+  let payment: PaymentId;
+  beforeEach(async () => {
+    api = new Api({ approvals: { aboveMinor: { EUR: 1000 }, lifetimeMs: 3_600_000 } });
+    shown.api = api;
+    api.registerOperator(APPROVER_KEY, { operator: 'Ben Example', role: 'approver' });
+    payment = await api.paid('k', { amount: 1500, description: SCRIPT, metadata: { [SCRIPT]: SCRIPT } });
+  });
+
+  async function opened(hash: string, key?: string): Promise<Page> {
+    const page = await shown.signedIn(key);
+    await page.goto(`${shown.url}/#/${hash}`);
+    return page;
+  }
+
+  async function correct(page: Page): Promise<void> {
+    await page.getByRole('button', { name: 'Correct' }).click();
+    const dialog = page.getByRole('dialog', { name: 'Correct' });
+    await dialog.getByLabel('Postings to reverse').selectOption({ label: '2. payment.completed, 15.00 EUR' });
+    await dialog.getByLabel('Reason').fill('The processor has 16.00 EUR');
+    await dialog.getByRole('button', { name: 'Preview' }).click();
+    await dialog.getByText('after a second person has approved it').waitFor();
+    await dialog.getByRole('region', { name: 'What would be posted' }).getByText('merchant_payable').waitFor();
+    await accessible(page);
+    await dialog.getByRole('button', { name: 'Correct' }).dblclick();
+    await page.getByText('It waits for a second person, on the screen Approvals.').waitFor();
+  }
+
+  test('a difference leads to its payment, whose correction has a preview, a reason and a second person', async () => {
+    await keepLook(
+      { views: api.views, digest: systemDigest },
+      lookedAt('k', { subject: payment }),
+      { ...apartBy(1600, 1500), paymentId: payment },
+      api.clock.nowMs(),
+    );
+    const first = await opened('differences');
+    await first.getByRole('cell', { name: '16.00 EUR' }).waitFor();
+    await first.getByRole('link', { name: payment }).click();
+    await correct(first);
+    const second = await opened('approvals', APPROVER_KEY);
+    await decideOn(second, 'Approve');
+    await second.getByText('It is approved.').first().waitFor();
+    expect(dataOf(await api.get(`/v1/corrections?payment=${payment}`))).toMatchObject([
+      { reverses: 2, reason: 'The processor has 16.00 EUR' },
+    ]);
+    // Previews are sent, too.
+    expect(shown.written.map((each) => each.split('/').at(-1))).toEqual(['corrections', 'corrections', 'approve']);
+    expect(shown.violations).toEqual([]);
+  });
+
+  test('a request is rejected once by a double click', async () => {
+    await correct(await opened(`payments/${payment}`));
+    const second = await opened('approvals', APPROVER_KEY);
+    await decideOn(second, 'Reject');
+    await second.getByText('It is rejected.').first().waitFor();
+    expect(dataOf(await api.get(`/v1/corrections?payment=${payment}`))).toEqual([]);
+    expect(shown.written.filter((each) => each.endsWith('/reject'))).toHaveLength(1);
+  });
+
+  test('a job is run once, rows are exported once, and a key is rolled once, each by a double click', async () => {
+    const administration = new TenantAdministration(api.store.database.client, TABLES, 'ada');
+    const tenant = await administration.createTenant('Shop');
+    await administration.createApiKey({ tenantId: tenant, mode: 'test', name: 'Shop', scopes: ['payments:read'] });
+    const page = await opened('jobs/close-days');
+    await decideOn(page, 'Run now');
+    await page.getByRole('region', { name: 'Runs of close-days' }).waitFor();
+    expect(dataOf(await api.get('/v1/admin/jobs/close-days/runs'))).toHaveLength(1);
+
+    await page.goto(`${shown.url}/#/exports?tenant=ten_desk&mode=test`);
+    await page.getByRole('button', { name: 'Export', exact: true }).click();
+    const dialog = page.getByRole('dialog', { name: 'Export' });
+    await dialog.getByLabel('Rows').selectOption('entries');
+    await dialog.getByLabel('First day').fill('2026-03-01');
+    await dialog.getByLabel('Last day').fill('2026-03-01');
+    await dialog.getByRole('button', { name: 'Export' }).dblclick();
+    await page.getByRole('region', { name: 'Exports' }).getByText('entries').waitFor();
+    expect(dataOf(await api.get('/v1/exports'))).toHaveLength(1);
+
+    await page.goto(`${shown.url}/#/keys?tenant=${tenant}`);
+    await decideOn(page, 'Roll');
+    await page.getByRole('dialog', { name: 'Roll' }).getByText('Copy the secret now.').waitFor();
+    expect(dataOf(await api.get(`/v1/admin/keys?tenant=${tenant}`))).toHaveLength(2);
+    expect(shown.written.map((each) => each.split('/').at(-1))).toEqual(['runs', 'exports', 'roll']);
+    expect(shown.violations).toEqual([]);
+  });
+
+  test('who may only look sees every act of every screen disabled, with the reason', async () => {
+    api.registerOperator(VIEWER_KEY, { operator: 'Vera Example', role: 'viewer' });
+    await correct(await opened(`payments/${payment}`));
+    const page = await shown.signedIn(VIEWER_KEY);
+    const before = shown.written.length;
+    for (const [hash, names] of [
+      [`payments/${payment}`, ['Decide', 'Correct', 'Annotate']],
+      ['payments?tenant=ten_desk&mode=test', ['Export as CSV']],
+      ['books?tenant=ten_desk&mode=test', ['Export as CSV']],
+      ['exports?tenant=ten_desk&mode=test', ['Export']],
+      ['approvals', ['Approve', 'Reject']],
+      ['jobs/close-days', ['Run now']],
+      ['keys?tenant=ten_desk', ['Create key']],
+    ] as const) {
+      await page.goto(`${shown.url}/#/${hash}`);
+      for (const name of names) {
+        const act = page.getByRole('button', { name, exact: true });
+        await act.waitFor();
+        expect([hash, name, await act.isDisabled()]).toEqual([hash, name, true]);
+        const why = await act.getAttribute('aria-describedby');
+        expect(await page.locator(`#${why}`).first().textContent()).toMatch(/^Your role is viewer; this needs /);
+      }
+      await accessible(page);
+    }
+    expect(shown.written).toHaveLength(before);
+    expect(shown.violations).toEqual([]);
+  });
+
+  test('what a merchant wrote is text, and is not shown to viewers', async () => {
+    const page = await opened(`payments/${payment}`);
+    await page.getByText(`metadata ${SCRIPT}`).waitFor();
+    expect(await page.getByRole('definition').getByText(SCRIPT).count()).toBe(2);
+    expect(await page.title()).toBe(`${payment} – Payonce console`);
+    api.registerOperator(VIEWER_KEY, { operator: 'Vera Example', role: 'viewer' });
+    const viewer = await opened(`payments/${payment}`, VIEWER_KEY);
+    await viewer.getByText('amounts, description and metadata need operator').waitFor();
+    await viewer.getByText('Debits less credits: 0.00 EUR').waitFor();
+    expect(await viewer.getByText(SCRIPT).count()).toBe(0);
+    expect(shown.violations).toEqual([]);
+  });
+
+  test('a payment with more transitions than a page of the API is shown as it is now, on a phone, too', async () => {
+    for (let count = 0; count < 14; count += 1) await api.change(`${payment}/refunds`, `r${count}`, { amount: 100 });
+    const page = await opened(`payments/${payment}`);
+    await page.setViewportSize({ width: 390, height: 800 });
+    await page.getByText('30. refund.completed').first().waitFor();
+    await page.getByText('14.00 EUR').first().waitFor();
+    expect(await page.getByRole('region', { name: 'Postings' }).getByRole('row').count()).toBe(31);
+    for (const hash of [`payments/${payment}`, `inspector/${payment}`, 'waiting/claims', 'jobs/close-days']) {
+      await page.goto(`${shown.url}/#/${hash}`);
+      await page.getByRole('heading', { level: 1, name: hash.split('/')[1] ?? '' }).waitFor();
+      await accessible(page);
+      const beyond = 'document.documentElement.scrollWidth - document.documentElement.clientWidth';
+      expect([hash, await page.evaluate<number>(beyond)]).toEqual([hash, 0]);
+    }
+    expect(shown.violations).toEqual([]);
+  });
+});

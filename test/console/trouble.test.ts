@@ -1,0 +1,178 @@
+import { describe, expect, test } from '@jest/globals';
+import type { Page, Route } from 'playwright-core';
+import { Api, dataOf, OPERATOR_KEY } from '../world/api.ts';
+import { accessible, describeConsole } from './console-in-browser.ts';
+
+/** What the page would do with it if it were not shown as text. */
+const SCRIPT = '<img src=x onerror="document.title=1"><script>document.title=1</script>';
+
+describeConsole('when something goes wrong', (shown) => {
+  /** The API answers each request for a path with this, as a gateway or a limit may. */
+  const answers = (page: Page, path: string, status: number, body: string) =>
+    page.route(`**${path}`, (route) => route.fulfill({ status, body }));
+
+  const problem = (code: string, detail: string) => JSON.stringify({ code, detail });
+
+  async function annotate(page: Page, id: string, reason: string) {
+    await page.goto(`${shown.url}/#/payments/${id}`);
+    await page.getByRole('button', { name: 'Annotate' }).click();
+    const dialog = page.getByRole('dialog', { name: 'Annotate' });
+    await dialog.getByLabel('Explanation').fill(reason);
+    return dialog;
+  }
+
+  test('an act whose answer is lost is asked for again in the same dialog, and takes effect once', async () => {
+    const api = new Api();
+    shown.api = api;
+    const id = await api.paid('k');
+    const page = await shown.signedIn();
+    const dialog = await annotate(page, id, 'Told by telephone');
+    const lose = async (route: Route) => {
+      await route.fetch();
+      await route.abort();
+    };
+    await page.route('**/annotations', lose, { times: 1 });
+    await dialog.getByRole('button', { name: 'Annotate' }).click();
+    await dialog.getByText('The act may have taken effect.').waitFor();
+    await accessible(page);
+    expect(dataOf(await api.get(`/v1/annotations?payment=${id}`))).toHaveLength(1);
+    await dialog.getByRole('button', { name: 'Annotate' }).click();
+    await page.getByText('The annotation was added.').waitFor();
+    expect(dataOf(await api.get(`/v1/annotations?payment=${id}`))).toHaveLength(1);
+    expect(shown.written).toHaveLength(2);
+    expect(shown.violations).toEqual([]);
+  });
+
+  test('while the answer of an act is awaited the dialog says so, stays, and sends nothing more', async () => {
+    const api = new Api();
+    shown.api = api;
+    const id = await api.paid('k');
+    const page = await shown.signedIn();
+    const dialog = await annotate(page, id, 'Told by telephone');
+    const held: Route[] = [];
+    await page.route('**/annotations', (route) => void held.push(route));
+    await dialog.getByRole('button', { name: 'Annotate' }).click();
+    await dialog.getByText('Waiting for the answer').waitFor();
+    await page.keyboard.press('Escape');
+    await dialog.getByRole('button', { name: 'Annotate' }).dispatchEvent('click');
+    expect(await dialog.getByRole('button', { name: 'Cancel' }).isDisabled()).toBe(true);
+    expect(held).toHaveLength(1);
+    await held[0]?.continue();
+    await page.getByText('The annotation was added.').waitFor();
+    expect(shown.written).toHaveLength(1);
+  });
+
+  test.each([
+    [
+      403,
+      problem('insufficient_role', 'Your role does not include the one that this route needs.'),
+      'insufficient_role',
+    ],
+    [409, problem('idempotency_key_in_progress', 'The first request is running.'), 'idempotency_key_in_progress'],
+    [429, problem('rate_limited', 'Too many requests.'), 'rate_limited'],
+    [500, problem('internal_error', SCRIPT), 'internal_error'],
+    [502, '<html>Bad gateway</html>', 'The answer was 502.'],
+    [200, '<html>A proxy</html>', 'The answer cannot be read.'],
+  ])('an answer %i is told in words, and the same list can be read again', async (status, body, told) => {
+    shown.api = new Api();
+    const page = await shown.signedIn();
+    await answers(page, '/v1/admin/jobs', status, body);
+    await page.getByRole('link', { name: 'Jobs', exact: true }).click();
+    await page.getByRole('alert').getByText(told).waitFor();
+    await accessible(page);
+    await page.unroute('**/v1/admin/jobs');
+    await page.getByRole('button', { name: 'Read again' }).click();
+    await page.getByRole('link', { name: 'reconcile-recent' }).waitFor();
+    expect(await page.title()).toBe('Jobs – Payonce console');
+    expect(shown.violations).toEqual([]);
+  });
+
+  test('a further page of a list that does not come is told, and can be asked for again', async () => {
+    const api = new Api();
+    shown.api = api;
+    for (let count = 0; count < 101; count += 1) await api.paid(`k${count}`);
+    const page = await shown.signedIn();
+    await page.goto(`${shown.url}/#/payments?tenant=ten_desk&mode=test`);
+    await page.route('**starting_after**', (route) => route.abort(), { times: 1 });
+    await page.getByRole('button', { name: 'More' }).click();
+    await page.getByRole('alert').getByText('No answer came.').waitFor();
+    await page.getByRole('button', { name: 'More' }).click();
+    await page.getByRole('row').nth(101).waitFor();
+    expect(await page.getByRole('alert').count()).toBe(0);
+    expect(shown.violations).toEqual([]);
+  });
+
+  test('a sign-in that ends is told, and the screen and its filters are there again after the next one', async () => {
+    const api = new Api();
+    shown.api = api;
+    await api.paid('k', { reference: 'Order 7' });
+    const page = await shown.signedIn();
+    const address = `${shown.url}/#/payments?tenant=ten_desk&mode=test&status=succeeded`;
+    await page.goto(address);
+    await page.getByText('Order 7').waitFor();
+    await answers(page, '/v1/admin/payments?**', 401, problem('unauthorized', 'Send a valid operator key.'));
+    await page.getByRole('button', { name: 'Search' }).click();
+    await page.getByLabel('Reference').fill('Order 7');
+    await page.getByRole('button', { name: 'Search' }).click();
+    await page.getByRole('alert').getByText('Your sign-in has ended.').waitFor();
+    await accessible(page);
+    expect(await page.getByText('Ada Example').count()).toBe(0);
+    await page.unroute('**/v1/admin/payments?**');
+    await page.getByLabel('Operator’s key').fill(OPERATOR_KEY);
+    await page.getByRole('button', { name: 'Sign in' }).click();
+    await page.getByRole('cell', { name: 'Order 7' }).waitFor();
+    expect(page.url()).toBe(`${address}&reference=Order+7`);
+    expect(await page.getByRole('alert').count()).toBe(0);
+  });
+
+  describe('in the address', () => {
+    test.each([
+      ['#/payments?tenant=ten_desk&mode=test&created_from=never', 'This address cannot be shown.'],
+      ['#/books?tenant=ten_desk&mode=test&at=never', 'This address cannot be shown.'],
+      ['#/payments/%E0%A4%A', 'There is no such payment.'],
+      [`#/payments/${encodeURIComponent(SCRIPT)}`, 'There is no such payment.'],
+      [`#/waiting/${encodeURIComponent('../../../admin/me')}`, 'There is no such queue.'],
+      [`#/books?tenant=${encodeURIComponent(`ten_${SCRIPT}`)}&mode=test`, 'Payonce-Tenant must be the id of a tenant'],
+    ])('%s breaks nothing, and the other screens can be chosen', async (hash, told) => {
+      shown.api = new Api();
+      const page = await shown.signedIn();
+      await page.goto(`${shown.url}/${hash}`);
+      await page.getByRole('alert').getByText(told).first().waitFor();
+      await page.getByRole('link', { name: 'Jobs', exact: true }).click();
+      await page.getByRole('link', { name: 'reconcile-recent' }).waitFor();
+      await page.goBack();
+      await page.getByRole('alert').getByText(told).first().waitFor();
+      await page.goForward();
+      await page.getByRole('link', { name: 'reconcile-recent' }).waitFor();
+      expect(await page.title()).toBe('Jobs – Payonce console');
+    });
+  });
+
+  test('of two tabs, the second learns that the first has decided, and shows it', async () => {
+    const api = new Api();
+    shown.api = api;
+    const id = await api.paid('k', { source: 'tok_async' });
+    const { inside } = api.processor;
+    await inside.correct(inside.all[0]?.chargeId ?? '', { status: 'succeeded', amount_captured: 600 });
+    await api.world.learn(id);
+    const decide = async (page: Page) => {
+      const dialog = page.getByRole('dialog', { name: 'Decide' });
+      await dialog.getByLabel('Outcome').selectOption('failed');
+      await dialog.getByLabel('Reason').fill('Seen on the statement');
+      await dialog.getByRole('button', { name: 'Decide' }).click();
+      return dialog;
+    };
+    const [first, second] = [await shown.signedIn(), await shown.signedIn()];
+    for (const page of [first, second]) {
+      await page.goto(`${shown.url}/#/payments/${id}`);
+      await page.getByRole('button', { name: 'Decide' }).click();
+    }
+    await decide(first);
+    await first.getByText('The decision was recorded.').waitFor();
+    const dialog = await decide(second);
+    await dialog.getByRole('alert').getByText('payment_not_in_review').waitFor();
+    await dialog.getByRole('button', { name: 'Cancel' }).click();
+    await second.getByText('The status is failed; only needs_review can be decided.').waitFor();
+    expect(dataOf(await api.get(`/v1/decisions?payment=${id}`))).toHaveLength(1);
+  });
+});
