@@ -2,18 +2,23 @@ import { rm } from 'node:fs/promises';
 import { ListQueuesCommand, SendMessageCommand, SQSClient } from '@aws-sdk/client-sqs';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import type { Page } from 'playwright-core';
+import { Environment } from '../../lambdas/kernel/contract/environment.ts';
 import { documentClient } from '../../lambdas/kernel/platform/document-client.ts';
 import { TenantAdministration } from '../../lambdas/tenants/store/tenant-administration.ts';
 import { CREDENTIALS } from '../../local/emulator-environment.ts';
 import type { LocalAws } from '../../local/local-aws.ts';
 import { HAS_BROWSER, RealBrowser } from '../client/browser.ts';
 import { EventListener } from '../events/event-listener.ts';
+import { expectedPaymentId } from '../payments/expected-payment-id.ts';
 import { ApiClient } from '../support/api-client.ts';
 import { bundleFolder } from '../support/bundle-folder.ts';
+import { workersOf } from '../support/lambda-workers.ts';
 import { dynamoDbClient, localAws } from '../support/local-aws.ts';
 import { until } from '../support/until.ts';
 import { serveWebhookReceiver } from '../webhooks/webhook-receiver.ts';
-import { accessible, eachScreen } from './console-in-browser.ts';
+import { accessible, countClicks, eachScreen, sayWho } from './console-in-browser.ts';
+import { CopiedFunctions } from './copied-functions.ts';
+import { CLIENT, IdProvider } from './id-provider.ts';
 
 /** What the page would do with it if it were not shown as text. */
 const SCRIPT = '<img src=x onerror="document.title=1">';
@@ -32,73 +37,63 @@ const SCRIPT = '<img src=x onerror="document.title=1">';
     api = new ApiClient(aws, aws.apiKey);
     folder = bundleFolder('console-deployed');
     browser = RealBrowser.unpack(folder);
-    // The processor charges and its answer cannot be read, so it is looked up.
-    const body = { source: 'tok_malformed', reference: `console-${crypto.randomUUID()}`, description: SCRIPT };
-    const paid = await api.payUntilAnswered({
-      key: crypto.randomUUID(),
-      body: { ...body, metadata: { note: SCRIPT } },
-    });
-    expect([paid.status, paid.json['status']]).toEqual([201, 'succeeded']);
-    payment = String(paid.json['id']);
+    await payAndKill();
   });
   afterAll(async () => {
     await browser.kill();
     await rm(folder, { recursive: true, force: true });
   });
 
-  async function signedIn(key: string): Promise<Page> {
+  /** A payment whose process is killed after the charge. Its lease ends during the other tests. */
+  const killed = {
+    key: crypto.randomUUID(),
+    body: { source: 'tok_timeout_charged', description: SCRIPT, metadata: { note: SCRIPT } },
+  };
+
+  async function payAndKill(): Promise<void> {
+    payment = expectedPaymentId(aws.tenantId, killed.key);
+    const cut = api.pay(killed);
+    await until(async () => ((await api.charges(payment)).length > 0 ? true : undefined));
+    for (const pid of workersOf(aws.paymentsFunction)) process.kill(pid, 'SIGKILL');
+    expect((await cut).status).toBeGreaterThanOrEqual(500);
+  }
+
+  async function opened(url: string): Promise<Page> {
     const page = await browser.open('about:blank');
     page.on('console', (message) => {
       if (/Content Security Policy/.test(message.text())) violations.push(message.text());
     });
     page.on('pageerror', (error) => violations.push(String(error)));
-    await page.goto(`${aws.apiUrl}/console`);
+    await page.goto(`${url}/console`);
+    return page;
+  }
+
+  async function signedIn(key: string): Promise<Page> {
+    const page = await opened(aws.apiUrl);
     await page.getByLabel('Operator’s key').fill(key);
     await page.getByRole('button', { name: 'Sign in' }).click();
     await page.getByRole('navigation').waitFor();
     return page;
   }
 
-  test('an operator finds the payment of a tenant, reads its story, and explains it once with a double click', async () => {
-    // The list is a view: it lags behind the payment.
-    await until(async () => {
-      const { text } = await api.send('GET', '/v1/payments?limit=20');
-      return text.includes(payment) ? true : undefined;
-    });
-    const page = await signedIn(aws.operatorKey);
-    await page.goto(`${aws.apiUrl}/console/#/payments?tenant=${aws.tenantId}&mode=test&status=succeeded`);
-    await page.getByRole('link', { name: payment }).click();
-    await page.getByText('request sent, heard unheard').waitFor();
-    await page.getByText('looked up, heard succeeded').waitFor();
-    await page.getByText('Debits less credits: 0.00 EUR').waitFor();
-    await accessible(page);
-
-    await page.getByRole('button', { name: 'Annotate' }).click();
-    const dialog = page.getByRole('dialog', { name: 'Annotate' });
-    await dialog.getByLabel('Explanation').fill(SCRIPT);
-    await dialog.getByRole('button', { name: 'Annotate' }).dblclick();
-    await page.getByText('The annotation was added.').waitFor();
-    await page.getByText(SCRIPT).first().waitFor();
-    const annotations = await api.send('GET', `/v1/annotations?payment=${payment}`);
-    expect(annotations.json['data']).toMatchObject([{ payment, reason: SCRIPT }]);
-
-    await eachScreen(page);
-    expect([violations, await page.title()]).toEqual([[], 'Payonce console']);
-  });
-
   async function openPayment(page: Page, id: unknown): Promise<void> {
     await page.goto(`${aws.apiUrl}/console/#/payments/${String(id)}`);
     await page.getByRole('heading', { name: 'What happened' }).waitFor();
   }
 
-  test('an operator decides a review once with a double click', async () => {
+  test('an operator ends a stuck payment from the overview within ten clicks, once with a double click', async () => {
     const { json } = await api.payUntilAnswered({ key: crypto.randomUUID(), body: { source: 'tok_async_short' } });
     await until(async () => {
       const { json: now } = await api.send('GET', `/v1/payments/${String(json['id'])}`);
       return now['status'] === 'needs_review' ? true : undefined;
     });
     const page = await signedIn(aws.operatorKey);
-    await openPayment(page, json['id']);
+    const clicks = await countClicks(page);
+    await page
+      .getByRole('link', { name: /^\d+\+? Payments to decide/ })
+      .first()
+      .click();
+    await page.getByRole('link', { name: String(json['id']) }).click();
     await page.getByRole('button', { name: 'Decide' }).click();
     const dialog = page.getByRole('dialog', { name: 'Decide' });
     await dialog.getByRole('region', { name: 'Charges at the processor' }).getByText('5.00 EUR').waitFor();
@@ -107,6 +102,7 @@ const SCRIPT = '<img src=x onerror="document.title=1">';
     await dialog.getByLabel('Reason').fill('Seen on the statement');
     await dialog.getByRole('button', { name: 'Decide' }).dblclick();
     await page.getByText('The decision was recorded.').waitFor();
+    expect(await clicks()).toBeLessThanOrEqual(10);
     const decisions = await api.send('GET', `/v1/decisions?payment=${String(json['id'])}`);
     expect(decisions.json['data']).toHaveLength(1);
     expect(violations).toEqual([]);
@@ -121,10 +117,10 @@ const SCRIPT = '<img src=x onerror="document.title=1">';
     await openPayment(first, json['id']);
     await first.getByRole('button', { name: 'Correct' }).click();
     const dialog = first.getByRole('dialog', { name: 'Correct' });
-    await dialog.getByLabel('Sequence of the transition').fill('2');
+    await dialog.getByLabel('Postings to reverse').selectOption('2');
     await dialog.getByLabel('Reason').fill(reason);
     await dialog.getByRole('button', { name: 'Correct' }).dblclick();
-    await first.getByText('or waits for a second person').waitFor();
+    await first.getByText('It waits for a second person').waitFor();
 
     const second = await signedIn(approver);
     await second.getByRole('link', { name: 'Approvals', exact: true }).click();
@@ -203,11 +199,68 @@ const SCRIPT = '<img src=x onerror="document.title=1">';
     expect(violations).toEqual([]);
   });
 
+  test('an operator signs in by an identity provider, with a code and PKCE', async () => {
+    const audience = 'https://payonce.example';
+    const copies = await CopiedFunctions.start();
+    const provider = await IdProvider.start(audience, `${copies.url}/console/`);
+    try {
+      const { issuer } = provider;
+      await copies.copy('console', 'ApiDocuments', {
+        [Environment.consoleSignIn]: JSON.stringify({ issuer, audience, clientId: CLIENT }),
+      });
+      await copies.copy('v1', 'ReconcilingApi', {
+        [Environment.identityProvider]: JSON.stringify({ issuer, audience, roleClaim: 'roles' }),
+      });
+      const page = await opened(copies.url);
+      await page.goto(`${copies.url}/console/#/approvals`);
+      await sayWho(page, 'viewer');
+      await page.getByText('viewer (viewer)').waitFor();
+      await page.getByRole('heading', { name: 'Approvals' }).waitFor();
+      expect(page.url()).toBe(`${copies.url}/console/#/approvals`);
+      expect(await page.evaluate<number>('sessionStorage.length + localStorage.length')).toBe(0);
+      expect(violations).toEqual([]);
+    } finally {
+      provider.stop();
+      await copies.stop();
+    }
+  });
+
+  test('an operator finds the payment whose process was killed, reads its story, and explains it once with a double click', async () => {
+    const paid = await api.payUntilAnswered(killed);
+    expect([paid.status, paid.json['id'], paid.json['status']]).toEqual([201, payment, 'succeeded']);
+    // The list is a view: it lags behind the payment.
+    await until(async () => {
+      const { text } = await api.send('GET', '/v1/payments?limit=20');
+      return text.includes(payment) ? true : undefined;
+    });
+    const page = await signedIn(aws.operatorKey);
+    await page.goto(`${aws.apiUrl}/console/#/payments?tenant=${aws.tenantId}&mode=test&status=succeeded`);
+    await page.getByRole('link', { name: payment }).click();
+    await page.getByText('taken over: the lease of the owner had ended').waitFor();
+    await page.getByText('payment.completed').first().waitFor();
+    await page.getByText('answer 201 stored').waitFor();
+    await page.getByRole('definition').getByText(SCRIPT).nth(1).waitFor();
+    await page.getByText('Debits less credits: 0.00 EUR').waitFor();
+    await accessible(page);
+
+    await page.getByRole('button', { name: 'Annotate' }).click();
+    const dialog = page.getByRole('dialog', { name: 'Annotate' });
+    await dialog.getByLabel('Explanation').fill(SCRIPT);
+    await dialog.getByRole('button', { name: 'Annotate' }).dblclick();
+    await page.getByText('The annotation was added.').waitFor();
+    await page.getByText(SCRIPT).first().waitFor();
+    const annotations = await api.send('GET', `/v1/annotations?payment=${payment}`);
+    expect(annotations.json['data']).toMatchObject([{ payment, reason: SCRIPT }]);
+
+    await eachScreen(page);
+    expect([violations, await page.title()]).toEqual([[], 'Activity – Payonce console']);
+  });
+
   test('who may only look sees the story, and no act that is possible', async () => {
     const administration = new TenantAdministration(documentClient(dynamoDbClient()), aws.tables, 'Owner');
     const page = await signedIn(await administration.createOperatorKey({ operator: 'Vera Example', role: 'viewer' }));
     await page.goto(`${aws.apiUrl}/console/#/payments/${payment}`);
-    await page.getByText('looked up, heard succeeded').waitFor();
+    await page.getByText('taken over: the lease of the owner had ended').waitFor();
     for (const name of ['Decide', 'Correct', 'Annotate'])
       expect(await page.getByRole('button', { name, exact: true }).isDisabled()).toBe(true);
     expect(violations).toEqual([]);

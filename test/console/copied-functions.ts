@@ -1,0 +1,100 @@
+import { once } from 'node:events';
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import {
+  CreateFunctionCommand,
+  DeleteFunctionCommand,
+  GetFunctionCommand,
+  InvokeCommand,
+  LambdaClient,
+  paginateListFunctions,
+  waitUntilFunctionActiveV2,
+} from '@aws-sdk/client-lambda';
+import { listenerOf } from '../../examples/listener.ts';
+import type { GatewayResult } from '../../lambdas/http/gateway-request.ts';
+import { CREDENTIALS } from '../../local/emulator-environment.ts';
+import { localAws } from '../support/local-aws.ts';
+import { gatewayEvent } from '../world/gateway-event.ts';
+
+/** Copies of deployed functions with other variables, behind an address as that of API Gateway. All others keep the deployed ones. */
+export class CopiedFunctions {
+  readonly #client: LambdaClient;
+  readonly #server: Server;
+  /** The copies by the first part of the paths that they serve. */
+  readonly #copies = new Map<string, string>();
+
+  private constructor(client: LambdaClient, server: Server) {
+    this.#client = client;
+    this.#server = server;
+  }
+
+  static async start(): Promise<CopiedFunctions> {
+    const { awsEndpoint: endpoint, region } = localAws();
+    const server = createServer().listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    const started = new CopiedFunctions(new LambdaClient({ endpoint, region, credentials: CREDENTIALS }), server);
+    server.on(
+      'request',
+      listenerOf((request) => started.#answer(request)),
+    );
+    return started;
+  }
+
+  get url(): string {
+    return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
+  }
+
+  /** @param path the first part of the paths that the copy serves @param construct at the beginning of the function's logical id */
+  async copy(path: string, construct: string, variables: Readonly<Record<string, string>>): Promise<void> {
+    const FunctionName = `${construct}-${crypto.randomUUID()}`;
+    const { Code, Configuration: { Role, Handler, Runtime, Timeout, MemorySize, Environment } = {} } =
+      await this.#client.send(new GetFunctionCommand({ FunctionName: await this.#named(construct) }));
+    const code = await (await fetch(Code?.Location ?? '')).arrayBuffer();
+    this.#copies.set(path, FunctionName);
+    await this.#client.send(
+      new CreateFunctionCommand({
+        FunctionName,
+        Role,
+        Handler,
+        Runtime,
+        Timeout,
+        MemorySize,
+        Code: { ZipFile: new Uint8Array(code) },
+        Environment: { Variables: { ...Environment?.Variables, ...variables } },
+      }),
+    );
+    await waitUntilFunctionActiveV2({ client: this.#client, maxWaitTime: 600, minDelay: 1 }, { FunctionName });
+  }
+
+  async stop(): Promise<void> {
+    this.#server.close();
+    this.#server.closeAllConnections();
+    for (const FunctionName of this.#copies.values())
+      await this.#client.send(new DeleteFunctionCommand({ FunctionName }));
+    this.#client.destroy();
+  }
+
+  async #named(construct: string): Promise<string> {
+    for await (const { Functions = [] } of paginateListFunctions({ client: this.#client }, {})) {
+      const found = Functions.find(({ FunctionName = '' }) => FunctionName.startsWith(`PayonceService-${construct}`));
+      if (found?.FunctionName !== undefined) return found.FunctionName;
+    }
+    throw new Error(`no function ${construct} is deployed`);
+  }
+
+  async #answer(request: Request): Promise<Response> {
+    const { pathname, search } = new URL(request.url);
+    const FunctionName = this.#copies.get(pathname.split('/')[1] ?? '');
+    if (FunctionName === undefined) return new Response(null, { status: 404 });
+    const event = gatewayEvent(request.method, `${pathname}${search}`, Object.fromEntries(request.headers));
+    const text = await request.text();
+    const { Payload = new Uint8Array() } = await this.#client.send(
+      new InvokeCommand({ FunctionName, Payload: JSON.stringify({ ...event, body: text === '' ? null : text }) }),
+    );
+    const { statusCode, headers, body } = JSON.parse(Buffer.from(Payload).toString()) as GatewayResult;
+    return new Response(body === '' ? null : body, {
+      status: statusCode,
+      headers: headers as Record<string, string>,
+    });
+  }
+}
