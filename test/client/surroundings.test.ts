@@ -37,10 +37,12 @@ describe('on the system’s own clock and network, the client', () => {
   test('ends at the deadline when a server takes its request and never answers', async () => {
     answer = silent;
     // On a busy machine the deadline can come before the request does.
-    for (let timeoutMs = 200; requests === 0; timeoutMs *= 2) {
+    for (const timeoutMs of [200, 2_000, 20_000, 200_000]) {
       const error = await errorOf(clientOfServer().payments.create(TEA, { operation: 'order_42', timeoutMs }));
       expect(error).toMatchObject({ code: 'no_answer', mayHaveTakenEffect: true });
+      if (requests > 0) break;
     }
+    expect(requests).toBeGreaterThan(0);
   });
 
   test.each([
