@@ -253,7 +253,7 @@ const SCRIPT = '<img src=x onerror="document.title=1">';
     expect(annotations.json['data']).toMatchObject([{ payment, reason: SCRIPT }]);
 
     await eachScreen(page);
-    expect([violations, await page.title()]).toEqual([[], 'Activity – Payonce console']);
+    expect([violations, await page.title()]).toEqual([[], 'Audit – Payonce console']);
   });
 
   test('who may only look sees the story, and no act that is possible', async () => {
