@@ -1,6 +1,6 @@
 import * as z from 'zod';
-import type { RedriveRequest } from '../contract.ts';
 import type { ParkedWork } from '../use/redrive-parked.ts';
+import { firstParked, parsedJson } from './failed-redrive.ts';
 import { readStreamRecord } from './stream-records.ts';
 
 /** The message of Lambda about a batch whose tries are over. It contains the position in the Stream, not the records (Lambda, "on-failure destination"). */
@@ -11,11 +11,6 @@ const lostBatch = z.object({
   }),
 });
 
-/** The message of Lambda about a redrive that failed finally. It contains the request (Lambda, "Capturing records of Lambda asynchronous invocations"). */
-const failedRedrive = z.object({
-  requestPayload: z.object({ parked: z.string() }) satisfies z.ZodType<RedriveRequest>,
-});
-
 /**
  * Transitions are found by their writer's clock, but the batch has AWS's times. Clocks differ by at most five minutes; twice
  * that is harmless. Milliseconds.
@@ -23,15 +18,14 @@ const failedRedrive = z.object({
 const MARGIN_MS = 10 * 60_000;
 
 /** Reads the body of a parked message. Never throws: what is no JSON is a record that cannot be read. */
-export function parkedWork(body: string): ParkedWork {
-  const content = parsed(body);
+export function parkedWork(message: string): ParkedWork {
+  const body = firstParked(message);
+  const content = parsedJson(body);
   if (content === undefined)
     return {
       kind: 'record',
       record: { position: '', whole: body, content: { kind: 'unreadable', detail: 'no JSON' } },
     };
-  const failed = failedRedrive.safeParse(content);
-  if (failed.success) return parkedWork(failed.data.requestPayload.parked);
   const lost = lostBatch.safeParse(content);
   if (!lost.success) return { kind: 'record', record: readStreamRecord(content) };
   const { approximateArrivalOfFirstRecord, approximateArrivalOfLastRecord } = lost.data.DDBStreamBatchInfo;
@@ -51,12 +45,4 @@ export function parkedRange({ sinceMs, untilMs }: { readonly sinceMs: number; re
       approximateArrivalOfLastRecord: at(untilMs - MARGIN_MS),
     },
   } satisfies z.infer<typeof lostBatch>);
-}
-
-function parsed(body: string): unknown {
-  try {
-    return JSON.parse(body);
-  } catch {
-    return undefined;
-  }
 }

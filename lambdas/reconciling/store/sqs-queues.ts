@@ -10,6 +10,7 @@ import {
 } from '@aws-sdk/client-sqs';
 import * as z from 'zod';
 import type { RedriveRequest } from '../../events/contract.ts';
+import { firstParked } from '../../events/store/failed-redrive.ts';
 import { RetryableError } from '../../kernel/faults.ts';
 import { ORDER_ID, PAYMENT_ID } from '../../kernel/ids.ts';
 import type { Functions } from '../../kernel/platform/system-platform.ts';
@@ -164,7 +165,7 @@ const startsNothing: StartRedrive = () => Promise.reject(new Error('no function 
 /** By asynchronous invocations. Lambda tries one that fails again, and then parks its request. */
 export function startRedrives({ lambda }: Functions): StartRedrive {
   return async (FunctionName, parked) => {
-    const Payload = JSON.stringify({ parked } satisfies RedriveRequest);
+    const Payload = JSON.stringify({ parked: firstParked(parked) } satisfies RedriveRequest);
     await lambda().send(new InvokeCommand({ FunctionName, InvocationType: 'Event', Payload }));
   };
 }
