@@ -1,6 +1,7 @@
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import { parkedRange, parkedWork } from '../../lambdas/events/store/parked-work.ts';
 import { type ParkedWork, redriveParked } from '../../lambdas/events/use/redrive-parked.ts';
+import { outcomeTransition } from '../payments/payment-fixtures.ts';
 import { chains, RelayHarness } from './relay-harness.ts';
 
 const MINUTE_MS = 60_000;
@@ -104,6 +105,16 @@ describe('a redriven message', () => {
     expect(new Set(harness.publishedIds)).toEqual(
       new Set(of().kind === 'range' ? harness.expected : [harness.expected[0]]),
     );
+  });
+
+  test('that is a range raises the alarm of a payment in review: the relay may have ended before it did', async () => {
+    const [first] = chains(1);
+    if (first === undefined) throw new Error('there is no payment');
+    const review = outcomeTransition(first, { kind: 'succeeded', chargeId: 'ch_1', capturedMinor: 999 });
+    harness = redriving([first, review]);
+    harness.clock.advance(range.untilMs - harness.clock.nowMs());
+    expect(await redrive(range)).toMatchObject({ published: 1 });
+    expect(harness.alarms).toEqual([`payment_to_review ${first.payment.id}`]);
   });
 
   test('that is a range has all its events published, under their ids', async () => {

@@ -1,4 +1,4 @@
-import { REPLAY_HORIZON_DAYS } from '../../kernel/contract/events.ts';
+import { EventMetric, REPLAY_HORIZON_DAYS } from '../../kernel/contract/events.ts';
 import { RetryableError } from '../../kernel/faults.ts';
 import type { RepublishRequest } from '../contract.ts';
 import type { StreamRecord } from './ledger-stream.ts';
@@ -11,7 +11,9 @@ export type ParkedWork =
   /** The time of a batch. The Stream does not have it any more, and the Ledger does. */
   | ({ readonly kind: 'range' } & RepublishRequest);
 
-export interface RedriveParkedTools extends RelayTools, Omit<RepublishTools, 'report' | 'seen' | 'isQueued'> {
+export interface RedriveParkedTools
+  extends RelayTools,
+    Omit<RepublishTools, 'report' | 'seen' | 'isQueued' | 'review'> {
   readonly transitions: RelayTools['transitions'] & RepublishTools['transitions'];
   /** The body of a message about a range. */
   readonly bodyOf: (range: RepublishRequest) => string;
@@ -50,7 +52,7 @@ async function redriveRange(
   { sinceMs, untilMs }: RepublishRequest,
   deadlineMs: number,
 ): Promise<Redriven> {
-  const { clock, parking, bodyOf } = tools;
+  const { clock, parking, bodyOf, alarm, alarmed } = tools;
   const nowMs = clock.nowMs();
   const park = (range: RepublishRequest, reason: string, detail: string) =>
     parking.park({ body: bodyOf(range), reason, detail });
@@ -59,7 +61,9 @@ async function redriveRange(
     return { published: 0, parked: 1, tampered: 0 };
   }
   const range = { sinceMs, untilMs: Math.min(untilMs, nowMs), deadlineMs };
-  const { published, unpublishable = 0, nextMs } = await republishRange(tools, range);
+  // A relay that ended at this batch, or was not started, has raised no alarm.
+  const review = { alarm: (id: string) => alarm(EventMetric.toReview, id), alarmed };
+  const { published, unpublishable = 0, nextMs } = await republishRange({ ...tools, review }, range);
   if (nextMs !== undefined && clock.nowMs() < deadlineMs) throw notNow();
   if (unpublishable > 0)
     await park({ sinceMs, untilMs: nextMs ?? untilMs }, 'unpublishable', `${unpublishable} events: see the log`);

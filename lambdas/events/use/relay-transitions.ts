@@ -1,7 +1,7 @@
 import { EventMetric } from '../../kernel/contract/events.ts';
 import type { AlarmMetric } from '../../kernel/contract/metrics.ts';
 import { isFault } from '../../kernel/faults.ts';
-import { type PaymentId, relayOperation } from '../../kernel/ids.ts';
+import { relayOperation } from '../../kernel/ids.ts';
 import type { OnceInProcess, OperationRunner } from '../../once/use/operation-runner.ts';
 import type { OrderTransition } from '../../orders/domain/order-transition.ts';
 import type { Transition } from '../../payments/domain/transition.ts';
@@ -19,7 +19,7 @@ export interface RelayTools extends PublishTools, LedgerEventTools {
   /** The records that have raised their alarm in this process. */
   readonly alarmed: OnceInProcess<true>;
   /** Raises an alarm for operators. @param about the payment */
-  readonly alarm: (what: RelayAlarm, about: PaymentId) => void;
+  readonly alarm: (what: RelayAlarm, about: string) => void;
   /** Called with each error. */
   readonly report: (error: unknown) => void;
 }
