@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { LambdaClient } from '@aws-sdk/client-lambda';
 import { SQSClient } from '@aws-sdk/client-sqs';
 import type { Command } from 'commander';
-import { REPUBLISH_TIMEOUT_SECONDS, type RedriveRequest } from '../lambdas/events/contract.ts';
+import { REPUBLISH_TIMEOUT_SECONDS, type RedriveAnswer, type RedriveRequest } from '../lambdas/events/contract.ts';
 import { parkedWork } from '../lambdas/events/store/parked-work.ts';
 import { type LetterReport, MOST_LETTERS } from '../lambdas/outbound/contract.ts';
 import { recordAction } from './activity.ts';
@@ -11,7 +11,7 @@ import { type AwsTarget, serviceQueues, stackOutput, stackOutputs } from './depl
 import { CliFailure, ExitCode, endingOf } from './failure.ts';
 import { redriveLetters } from './letters.ts';
 import { moveBack, redrivePairs } from './moving.ts';
-import { redrive } from './redriving.ts';
+import { ParkedAgain, redrive } from './redriving.ts';
 import { invoke } from './republishing.ts';
 import { type Session, table } from './session.ts';
 
@@ -84,7 +84,11 @@ async function redriveQueues(target: AwsTarget, report: (text: string) => void):
   const { done, failed } = await redrive(
     sqs,
     parked,
-    ({ Body: body = '' }) => invoke(lambda, republisher, { parked: body } satisfies RedriveRequest),
+    async ({ Body: body = '' }) => {
+      const again = await invoke<RedriveAnswer>(lambda, republisher, { parked: body } satisfies RedriveRequest);
+      const because = 'it was parked again: payonce parked list Events-Parked shows the reason.';
+      if (again.parked > 0) throw new ParkedAgain(ExitCode.incomplete, because);
+    },
     (error) => void reasons.push(endingOf(error).sentence ?? ''),
   );
   const results: RedrivenQueue[] = [{ queue: 'parked records', redriven: done, failed, reasons }];

@@ -5,13 +5,17 @@ import {
   ReceiveMessageCommand,
   type SQSClient,
 } from '@aws-sdk/client-sqs';
+import { CliFailure } from './failure.ts';
 
 export interface Redriven {
   /** Messages that were processed and deleted. */
   readonly done: number;
-  /** Messages that remain in the queue. */
+  /** Messages that remain in the queue, or whose work waits there as another message. */
   readonly failed: number;
 }
+
+/** The work of a message could not be done, and waits in the queue as another message. */
+export class ParkedAgain extends CliFailure {}
 
 /** Visibility timeout during the work. Seconds. */
 const VISIBILITY_SECONDS = 120;
@@ -20,7 +24,7 @@ const WAIT_SECONDS = 2;
 
 /**
  * Processes the messages of a queue, each once: a message that is dead-lettered again in the meantime is left for the next run.
- * A message is deleted only after its work is done.
+ * A message is deleted only after its work is done, or was parked again.
  */
 export async function redrive(
   client: SQSClient,
@@ -47,8 +51,9 @@ export async function redrive(
     if (Messages.length === 0) break;
     for (const message of Messages) {
       try {
-        await work(message);
+        const again = await parkedAgain(work(message));
         await client.send(new DeleteMessageCommand({ QueueUrl: queueUrl, ReceiptHandle: message.ReceiptHandle }));
+        if (again !== undefined) throw again;
         done += 1;
       } catch (error) {
         report(error);
@@ -57,4 +62,14 @@ export async function redrive(
     }
   }
   return { done, failed };
+}
+
+async function parkedAgain(working: Promise<void>): Promise<ParkedAgain | undefined> {
+  try {
+    await working;
+    return undefined;
+  } catch (error) {
+    if (error instanceof ParkedAgain) return error;
+    throw error;
+  }
 }

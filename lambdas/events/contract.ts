@@ -95,10 +95,16 @@ export interface RepublishAnswer {
   readonly nextMs?: number;
 }
 
-/** The request of the same function that does the work of a parked message again. It has no answer. */
+/** The request of the same function that does the work of a parked message again. */
 export interface RedriveRequest {
   /** The body of the message. */
   readonly parked: string;
+}
+
+export interface RedriveAnswer {
+  readonly published: number;
+  /** Messages that were parked, because a part of the work could not be done. */
+  readonly parked: number;
 }
 
 /** The working time of one request. After it, the answer says where to continue. Seconds. */

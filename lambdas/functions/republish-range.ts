@@ -2,6 +2,7 @@ import * as z from 'zod';
 import {
   REDRIVE_PARKED_SECONDS,
   REPUBLISH_RUN_SECONDS,
+  type RedriveAnswer,
   type RedriveRequest,
   type RepublishAnswer,
 } from '../events/contract.ts';
@@ -60,13 +61,14 @@ export function wire(platform: Platform & Queues & Bus, runner: OperationRunner)
     report: (error: unknown) => telemetry.fault('republish-range', error),
     ...pacing,
   };
-  return async (asked: unknown): Promise<RepublishAnswer | undefined> => {
+  return async (asked: unknown): Promise<RepublishAnswer | RedriveAnswer> => {
     const nowMs = clock.nowMs();
     const { data: parked } = redriven.safeParse(asked);
     if (parked !== undefined) {
       const deadlineMs = nowMs + REDRIVE_PARKED_SECONDS * 1000;
-      asRelay.batch({ ...(await redriveParked(tools, parkedWork(parked.parked), deadlineMs)), left: 0 });
-      return undefined;
+      const came = await redriveParked(tools, parkedWork(parked.parked), deadlineMs);
+      asRelay.batch({ ...came, left: 0 });
+      return { published: came.published, parked: came.parked };
     }
     const { sinceMs, untilMs } = request.parse(asked);
     if (isBeyondHorizon(sinceMs, nowMs)) {

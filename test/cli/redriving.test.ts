@@ -1,9 +1,10 @@
-import { SQSClient } from '@aws-sdk/client-sqs';
+import { type Message, SQSClient } from '@aws-sdk/client-sqs';
 import { expect, test } from '@jest/globals';
-import { redrive } from '../../cli/redriving.ts';
+import { ExitCode } from '../../cli/failure.ts';
+import { ParkedAgain, redrive } from '../../cli/redriving.ts';
 
 /** SQS with two messages. Short polling asks only some of the servers, here those without a message; long polling asks all. */
-function spreadQueue(): SQSClient {
+function spreadQueue(deleted: unknown[] = []): SQSClient {
   const left = ['a', 'b'];
   const answers: Readonly<Record<string, (input: Readonly<Record<string, unknown>>) => unknown>> = {
     GetQueueAttributesCommand: () => ({ Attributes: { ApproximateNumberOfMessages: '2' } }),
@@ -11,7 +12,10 @@ function spreadQueue(): SQSClient {
       const found = Number(WaitTimeSeconds ?? 0) > 0 ? left.splice(0, 1) : [];
       return { Messages: found.map((Body) => ({ Body, ReceiptHandle: Body })) };
     },
-    DeleteMessageCommand: () => ({}),
+    DeleteMessageCommand: ({ ReceiptHandle }) => {
+      deleted.push(ReceiptHandle);
+      return {};
+    },
   };
   const client = new SQSClient({ region: 'eu-west-1' });
   client.middlewareStack.add(
@@ -35,4 +39,18 @@ test('a redrive reads from all servers of a queue before it reports the queue as
   );
   expect(redriven).toEqual({ done: 2, failed: 0 });
   expect(worked).toEqual(['a', 'b']);
+});
+
+test('a message whose work was parked again is removed, because its work waits as another one, and counts as failed', async () => {
+  const deleted: unknown[] = [];
+  const reported: unknown[] = [];
+  const again = new ParkedAgain(ExitCode.incomplete, 'it was parked again.');
+  const work = async ({ Body }: Message) => {
+    if (Body === 'a') throw again;
+  };
+  const redriven = await redrive(spreadQueue(deleted), 'https://sqs.invalid/q', work, (error) => {
+    reported.push(error);
+  });
+  expect(redriven).toEqual({ done: 1, failed: 1 });
+  expect([deleted, reported]).toEqual([['a', 'b'], [again]]);
 });
