@@ -15,5 +15,5 @@ export const FILE_DAYS = 7;
 
 /** One execution of the writer. Seconds. */
 export const EXPORT_WRITER_TIMEOUT_SECONDS = 300;
-/** After this, the writer begins no further part but starts the next execution. A part takes less than the rest. Seconds. */
+/** After this, the writer begins no further part but starts the next execution. It reads on for a minute to fill a part. Seconds. */
 export const EXPORT_WRITER_BEGINS_SECONDS = 120;

@@ -52,6 +52,14 @@ export function describeExportFiles(name: string, make: () => Promise<FilesUnder
       await expect(files.end(file, uploadId, [part])).rejects.toThrow();
     });
 
+    test('a text is kept in a file of its own', async () => {
+      const { files } = tools;
+      expect(await files.kept(`${file}.7`)).toBeUndefined();
+      await files.keep(`${file}.7`, 'é,1\r\n');
+      expect(await files.kept(`${file}.7`)).toBe('é,1\r\n');
+      expect(await files.exists(file)).toBe(false);
+    });
+
     test('an upload that was aborted makes no file, also when it is aborted again', async () => {
       const { files } = tools;
       const uploadId = await files.begin(file);

@@ -150,6 +150,8 @@ export function watched(tools: WriteExportTools, { at }: Calls): WriteExportTool
       part: through('part', (...part) => files.part(...part)),
       end: through('end file', (...upload) => files.end(...upload)),
       exists: through('exists', (file) => files.exists(file)),
+      keep: through('keep', (file, text) => files.keep(file, text)),
+      kept: through('kept', (file) => files.kept(file)),
       abort: through('abort', (...upload) => files.abort(...upload)),
     },
     rows: { ...rows, entries: { ...entries, page: through('page', (asked, after) => entries.page(asked, after)) } },

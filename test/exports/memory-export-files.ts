@@ -54,6 +54,14 @@ export class MemoryExportFiles implements ExportFiles {
     return this.files.has(file);
   }
 
+  async keep(file: string, text: string): Promise<void> {
+    this.files.set(file, text);
+  }
+
+  async kept(file: string): Promise<string | undefined> {
+    return this.files.get(file);
+  }
+
   async abort(_file: string, uploadId: string): Promise<void> {
     this.uploads.delete(uploadId);
   }

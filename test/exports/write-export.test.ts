@@ -1,4 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
+import { csvLine } from '../../lambdas/exports/domain/csv.ts';
 import { ExportWorld, fileOfNumbers, LATER_MS, OWNER, watched } from './export-world.ts';
 
 /** Five parts. */
@@ -70,6 +71,33 @@ describe('an export that ends with the second of its request', () => {
       expect(clock.nowMs() - beginMs).toBe(longestMs);
     }
   });
+});
+
+test('an export whose rows are rare among those that are read goes on where its writers stopped, and has each row once', async () => {
+  const pages = 200;
+  const world = new ExportWorld(0);
+  const { clock, tools } = world;
+  let endsAtMs = 0;
+  // One row in ten pages, and ten seconds for each page. Lambda ends each writer after five minutes.
+  const page: typeof tools.rows.entries.page = async (_asked, after) => {
+    clock.advance(10_000);
+    if (clock.nowMs() >= endsAtMs) throw new Error('the writer was killed');
+    const number = Number(after ?? 0);
+    const rows = number % 10 === 0 ? [[number, 'a text']] : [];
+    return { rows, ...(number + 1 < pages ? { next: String(number + 1) } : {}) };
+  };
+  const rows = { ...tools.rows, entries: { ...tools.rows.entries, page } };
+  const key = await world.make('exp_1');
+  const ends: unknown[] = [];
+  while (!ends.includes('ended') && ends.length < 30) {
+    endsAtMs = clock.nowMs() + 300_000;
+    ends.push(await world.write(key, { ...tools, rows }, clock.nowMs() + 120_000).catch(() => 'killed'));
+    if (ends.at(-1) === 'killed') clock.advance(60 * 60_000);
+  }
+  expect(ends.filter((end) => end === 'killed')).toEqual([]);
+  const lines = Array.from({ length: pages / 10 }, (_, index) => csvLine([index * 10, 'a text']));
+  expect(world.file(key)).toBe([csvLine(['number', 'text']), ...lines].join(''));
+  expect(await world.exports.read(key)).toMatchObject({ status: 'completed', rows: pages / 10 });
 });
 
 test('a writer whose time is over starts the next one after a part', async () => {

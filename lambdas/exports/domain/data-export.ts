@@ -62,11 +62,13 @@ export interface DataExport extends ExportKey {
   readonly parts: readonly FilePart[];
   /** The number of the next part. Each writer begins at a number that no earlier one has used. */
   readonly nextPart: number;
-  /** The place after the last row of the saved parts. */
+  /** The number of the file with the rows after the saved parts, which are too few for a part. Absent or 0 when there is none. */
+  readonly rest?: number;
+  /** The place after the last row of the saved parts and of the rest. */
   readonly cursor?: string;
   /** All rows are in saved parts. */
   readonly isRead: boolean;
-  /** Rows in saved parts. */
+  /** Rows in saved parts and in the rest. */
   readonly rows: number;
   /** Rows read so far. */
   readonly readRows: number;
@@ -135,6 +137,11 @@ export function fileEndsAtMs({ endedAtMs }: DataExport): number | undefined {
 /** The name of the file in the bucket. Tenants have folders of their own. */
 export function fileOf({ tenantId, mode, id }: ExportKey): string {
   return `${EXPORTS_FOLDER}${tenantId}/${mode}/${id}.csv`;
+}
+
+/** The name of the file with rows that are too few for a part. */
+export function restOf(key: ExportKey, number: number): string {
+  return `${fileOf(key)}.${number}`;
 }
 
 /** An export as the API shows it. Times in Unix seconds. */

@@ -53,6 +53,7 @@ const exportItem = itemSchema<DataExport>()({
   uploadId: z.string().exactOptional(),
   parts: z.array(itemSchema<FilePart>()({ number: z.int(), etag: z.string(), crc32: z.string().exactOptional() })),
   nextPart: z.int(),
+  rest: z.int().exactOptional(),
   cursor: z.string().exactOptional(),
   isRead: z.boolean(),
   rows: z.int(),

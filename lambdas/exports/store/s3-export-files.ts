@@ -4,7 +4,9 @@ import {
   CreateMultipartUploadCommand,
   GetObjectCommand,
   HeadObjectCommand,
+  NoSuchKey,
   NotFound,
+  PutObjectCommand,
   type S3Client,
   S3ServiceException,
   UploadPartCommand,
@@ -60,6 +62,20 @@ export class S3ExportFiles implements ExportFiles {
       return true;
     } catch (error) {
       if (error instanceof NotFound) return false;
+      throw error;
+    }
+  }
+
+  async keep(Key: string, text: string): Promise<void> {
+    await this.#client.send(new PutObjectCommand({ Bucket: this.#bucket, Key, Body: Buffer.from(text) }));
+  }
+
+  async kept(Key: string): Promise<string | undefined> {
+    try {
+      const { Body } = await this.#client.send(new GetObjectCommand({ Bucket: this.#bucket, Key }));
+      return await Body?.transformToString();
+    } catch (error) {
+      if (error instanceof NoSuchKey) return undefined;
       throw error;
     }
   }

@@ -34,6 +34,10 @@ export interface ExportFiles {
   /** @returns false when there is no such upload */
   end(file: string, uploadId: string, parts: readonly FilePart[]): Promise<boolean>;
   exists(file: string): Promise<boolean>;
+  /** Writes a text to a file of its own, for {@link ExportFiles.kept}. */
+  keep(file: string, text: string): Promise<void>;
+  /** @returns undefined when there is no such file */
+  kept(file: string): Promise<string | undefined>;
   /** Removes the parts of an upload that never ends. */
   abort(file: string, uploadId: string): Promise<void>;
 }

@@ -1,6 +1,6 @@
 import type { Clock, Entropy } from '../../kernel/world.ts';
 import { csvLine } from '../domain/csv.ts';
-import { type DataExport, type ExportKey, fileOf, hasEnded } from '../domain/data-export.ts';
+import { type DataExport, type ExportKey, fileOf, hasEnded, restOf } from '../domain/data-export.ts';
 import type { AllExportRows, ExportFiles, ExportStore, WakeWriter } from './exports.ts';
 
 export interface WriteExportTools {
@@ -18,6 +18,8 @@ export interface WriteExportTools {
 const PART_LENGTH = 5 * 1024 * 1024;
 /** Parts of one export: 5 GB, and 100 kB in its row, which can have 400 kB. */
 const MAX_PARTS = 1_000;
+/** When its time is over, a writer reads on for so long to fill the part that it began. Milliseconds. */
+const FILLS_MS = 60_000;
 /** What happened before the second of a request has been projected by then, unless its event is late. Milliseconds. */
 const SETTLED_MS = 10_000;
 /** A page of rows takes seconds. A writer that is late in spite of that can save nothing more. Milliseconds. */
@@ -88,9 +90,12 @@ class Writer {
     await clock.sleep(Math.min(SETTLED_MS, Math.max(0, this.mine.untilMs + SETTLED_MS - clock.nowMs())));
     const uploadId = this.mine.uploadId ?? (await files.begin(this.#file));
     if (this.mine.uploadId === undefined) await this.#save({ uploadId });
+    let begin = await this.#begin();
+    if (begin === undefined) return this.fail('upload_lost');
     while (!this.mine.isRead) {
       if (this.mine.parts.length === MAX_PARTS) return this.fail('too_large');
-      await this.#part(uploadId);
+      await this.#part(uploadId, begin, stopAtMs + FILLS_MS);
+      begin = '';
       if (!this.mine.isRead && clock.nowMs() >= stopAtMs) {
         await this.release();
         await wake(this.mine);
@@ -116,12 +121,23 @@ class Writer {
     await this.#save({}, pauseMs);
   }
 
-  /** Reads the rows of one part, uploads them, and saves the place that was reached. */
-  async #part(uploadId: string): Promise<void> {
+  /** The text with which the next part begins. @returns undefined when it was removed */
+  async #begin(): Promise<string | undefined> {
+    const { kind, parts, rest = 0 } = this.mine;
+    const { rows, files } = this.#tools;
+    if (rest > 0) return files.kept(restOf(this.mine, rest));
+    return parts.length === 0 ? csvLine(rows[kind].columns) : '';
+  }
+
+  /**
+   * Reads the rows of one part, uploads them, and saves the place that was reached. Rows that are rare among those that are read may not
+   * fill a part in time: then they are kept in a file, which a writer that was taken over does not write.
+   */
+  async #part(uploadId: string, begin: string, stopAtMs: number): Promise<void> {
     const { rows, files, clock, partLength = PART_LENGTH } = this.#tools;
     const source = rows[this.mine.kind];
-    const lines = this.mine.parts.length === 0 ? [csvLine(source.columns)] : [];
-    let length = 0;
+    const lines = [begin];
+    let { length } = begin;
     let count = this.mine.rows;
     let next = this.mine.cursor;
     do {
@@ -132,12 +148,17 @@ class Writer {
       count += read.length;
       next = found.next;
       if (clock.nowMs() - this.#toldAtMs >= TELL_EVERY_MS) await this.#save({ readRows: count });
-    } while (next !== undefined && length < partLength);
+    } while (next !== undefined && length < partLength && clock.nowMs() < stopAtMs);
     const text = lines.join('');
     const { nextPart: number, parts, bytes } = this.mine;
+    if (next !== undefined && length < partLength) {
+      await files.keep(restOf(this.mine, number), text);
+      return this.#save({ rest: number, cursor: next, rows: count, readRows: count, tries: 0 });
+    }
     const part = await files.part(this.#file, uploadId, number, text);
     await this.#save({
       parts: [...parts, part],
+      rest: 0,
       nextPart: number + 1,
       ...(next === undefined ? { isRead: true } : { cursor: next }),
       rows: count,
