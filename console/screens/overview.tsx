@@ -110,7 +110,7 @@ function ToDecide({ tenant, mode }: { readonly tenant: string; readonly mode: st
   return (
     <Loaded of={read}>
       {({ data, has_more: more }) =>
-        data.length > 0 && (
+        (data.length > 0 || more) && (
           <Card
             to={`payments?${filters}`}
             title="Payments to decide"

@@ -176,10 +176,10 @@ export async function accessible(page: Page): Promise<void> {
 export async function picture(page: Page, name: string, height = 480): Promise<void> {
   const { PAYONCE_PICTURES: directory } = process.env;
   if (directory === undefined) return;
-  await page.setViewportSize({ width: 840, height });
+  await page.setViewportSize({ width: 1000, height });
   await page.evaluate('scrollTo(0, 0)');
   const bytes = await page.screenshot({ path: join(directory, `console-${name}.png`) });
-  expect(bytes.length).toBeLessThan(80_000);
+  expect(bytes.length).toBeLessThan(100_000);
 }
 
 /** Goes to the identity provider and says there who it is. A provider that remembers it asks no more. */
