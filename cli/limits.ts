@@ -1,7 +1,7 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
-import type { RateLimit } from '../lambdas/kernel/contract/limits.ts';
+import { HIGHEST_LIMIT, type RateLimit } from '../lambdas/kernel/contract/limits.ts';
 import type { Mode, TenantId } from '../lambdas/kernel/ids.ts';
-import { LIMIT_KINDS, type LimitKind } from '../lambdas/tenants/limits.ts';
+import { LIMIT_KINDS, type LimitKind, type TenantLimit } from '../lambdas/tenants/limits.ts';
 import { LimitAdministration } from '../lambdas/tenants/store/limit-administration.ts';
 import { openTables } from './deployment.ts';
 import { ofUnknownTenant, readTenant } from './keys.ts';
@@ -11,9 +11,6 @@ interface OfTenant {
   readonly tenant: TenantId;
   readonly mode: Mode;
 }
-
-/** As for the settings of the deployment. */
-const HIGHEST = 10_000;
 
 /** `payonce limits`. */
 export function addLimits(program: Command, session: Session): void {
@@ -32,7 +29,7 @@ export function addLimits(program: Command, session: Session): void {
     ofTenant(name, description).addOption(
       new Option('--kind <kind>', 'of the requests').choices(LIMIT_KINDS).makeOptionMandatory(),
     );
-  const show = (shown: { readonly kind: LimitKind; readonly own?: RateLimit }[], { tenant, mode }: OfTenant) => {
+  const show = (shown: readonly TenantLimit[], { tenant, mode }: OfTenant) => {
     const rows = shown.map(({ kind, own }) =>
       own === undefined ? [kind, 'as deployed', 'as deployed'] : [kind, String(own.rate), String(own.burst)],
     );
@@ -40,7 +37,7 @@ export function addLimits(program: Command, session: Session): void {
   };
 
   ofTenant('list', 'lists the limits of a tenant, in requests per second').action(async (of: OfTenant) =>
-    show([...(await (await open()).list({ tenantId: of.tenant, mode: of.mode }))], of),
+    show(await (await open()).list({ tenantId: of.tenant, mode: of.mode }), of),
   );
 
   ofKind('set', 'gives a tenant a limit of its own')
@@ -60,7 +57,7 @@ export function addLimits(program: Command, session: Session): void {
 }
 
 function readNumber(text: string): number {
-  if (!/^[1-9]\d{0,4}$/.test(text) || Number(text) > HIGHEST)
-    throw new InvalidArgumentError(`${text} is not a whole number from 1 to ${HIGHEST}.`);
+  if (!/^[1-9]\d{0,4}$/.test(text) || Number(text) > HIGHEST_LIMIT)
+    throw new InvalidArgumentError(`${text} is not a whole number from 1 to ${HIGHEST_LIMIT}.`);
   return Number(text);
 }

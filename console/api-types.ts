@@ -305,6 +305,22 @@ export interface paths {
         patch: operations["revokeKey"];
         trace?: never;
     };
+    "/v1/admin/limits": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get: operations["listLimits"];
+        put?: never;
+        post: operations["setLimit"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/admin/mismatches/{id}": {
         parameters: {
             query?: never;
@@ -887,6 +903,21 @@ export interface components {
              * @constant
              */
             revoked: true;
+        };
+        SetLimit: {
+            /**
+             * @description The tenant whose requests are limited.
+             * @example ten_k3jx5aqhz4m2nrb7
+             */
+            tenant: string;
+            /** @enum {string} */
+            mode: "test" | "live";
+            /** @enum {string} */
+            kind: "payments" | "reads" | "processor_reads" | "admin";
+            /** @description Requests per second. Null, with `burst`: the limit of the deployment again. */
+            rate: number | null;
+            /** @description Requests at once after a pause. */
+            burst: number | null;
         };
         Verdict: Record<string, never>;
         RedriveQueue: Record<string, never>;
@@ -1935,6 +1966,34 @@ export interface components {
             rolled_to: string | null;
             /** @description The key itself, in the first answer only. It is not stored: a repeated request shows null. */
             secret: string | null;
+        } & {
+            [key: string]: unknown;
+        };
+        LimitList: {
+            /** @constant */
+            object: "list";
+            data: components["schemas"]["Limit"][];
+            has_more: boolean;
+        } & {
+            [key: string]: unknown;
+        };
+        Limit: {
+            /** @constant */
+            object: "limit";
+            tenant: string;
+            /** @enum {string} */
+            mode: "test" | "live";
+            /**
+             * @description Each kind of request has a limit of its own.
+             * @enum {string}
+             */
+            kind: "payments" | "reads" | "processor_reads" | "admin";
+            /** @description Requests per second. */
+            rate: number;
+            /** @description Requests at once after a pause. */
+            burst: number;
+            /** @description False when it is the limit of the deployment. */
+            is_own: boolean;
         } & {
             [key: string]: unknown;
         };
@@ -3345,6 +3404,56 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Key"];
+                };
+            };
+        };
+    };
+    listLimits: {
+        parameters: {
+            query: {
+                /** @description The limits of this tenant. */
+                tenant: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description All limits of the tenant. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["LimitList"];
+                };
+            };
+        };
+    };
+    setLimit: {
+        parameters: {
+            query?: never;
+            header: {
+                /** @description Identifies this change. A request that is repeated with the same key and body gets the same answer, and it does not undo a later change. 1 to 128 visible ASCII characters, raw or as a quoted string, for example a UUID. */
+                "Idempotency-Key": string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["SetLimit"];
+            };
+        };
+        responses: {
+            /** @description The limit that applies now. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Limit"];
                 };
             };
         };

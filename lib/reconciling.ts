@@ -54,11 +54,12 @@ export class Reconciling extends Construct {
       'annotation',
       'approval',
       'keyRequest',
+      'limitRequest',
       'redrive',
     ]);
     data.registry.grantAuthenticate(this.api);
     data.registry.grantIdentifyOperators(this.api);
-    const { apiKey, apiKeys, apiKeyUse, approvals, operatorKey, operatorKeys, owners, tenants } = RegistryRow;
+    const { apiKey, apiKeys, apiKeyUse, approvals, limit, operatorKey, operatorKeys, owners, tenants } = RegistryRow;
     const { inquiry, return: giveBack, openOrder, hold, orphan, keptOrphan, details } = RegistryRow;
     const { webhookEndpoints, webhookDelivery } = RegistryRow;
     // Each statement is for all rows of its action: the policy of this role is near the size that AWS allows.
@@ -72,7 +73,7 @@ export class Reconciling extends Construct {
     data.registry.grantRows(this.api, 'Tenants', ['dynamodb:ConditionCheckItem'], [tenants]);
     const queues = [inquiry, giveBack, openOrder, hold, orphan, keptOrphan];
     const listed = [apiKeys, operatorKeys, tenants, ...queues];
-    const read = [apiKeyUse, webhookEndpoints, webhookDelivery, approvals];
+    const read = [apiKeyUse, webhookEndpoints, webhookDelivery, approvals, limit];
     data.registry.grantRows(this.api, 'List', ['dynamodb:GetItem', 'dynamodb:Query'], [...listed, ...read]);
     data.idempotency.grantFindOpenClaims(this.api);
     data.idempotency.grantReadClaims(this.api);

@@ -2,6 +2,7 @@ import { Act } from '../act.tsx';
 import type { Schemas } from '../api.ts';
 import { List, useTurns } from '../parts.tsx';
 import { time } from '../show.ts';
+import { Limits } from './limits.tsx';
 
 type Key = Schemas['KeyList']['data'][number];
 
@@ -27,7 +28,7 @@ export function Keys({ filters }: { readonly filters: URLSearchParams }) {
     <>
       <h1>{tenant === null ? 'Keys' : `Keys of ${tenant}`}</h1>
       {tenant === null ? (
-        <p>The keys of operators. The screen Tenants leads to those of a tenant.</p>
+        <p>The keys of operators. The screen Tenants leads to those of a tenant, and to its limits.</p>
       ) : (
         <p class="acts">
           <Act
@@ -61,6 +62,7 @@ export function Keys({ filters }: { readonly filters: URLSearchParams }) {
           { title: 'Acts', of: (row) => <Acts row={row} again={again} /> },
         ]}
       />
+      {tenant !== null && <Limits tenant={tenant} />}
     </>
   );
 }

@@ -157,7 +157,7 @@ export function Tenants() {
           { title: 'Tenant', of: ({ id }) => <code>{id}</code> },
           { title: 'Name', of: ({ name }) => name },
           { title: 'Created', of: ({ created }) => time(created) },
-          { title: 'Keys', of: ({ id }) => <a href={`#/keys?tenant=${id}`}>keys</a> },
+          { title: 'Keys and limits', of: ({ id }) => <a href={`#/keys?tenant=${id}`}>keys and limits</a> },
           {
             title: 'Activity',
             of: ({ id }) => (

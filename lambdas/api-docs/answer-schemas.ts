@@ -9,6 +9,7 @@ import { PAYMENT_STATUSES, TRANSITION_TYPES } from '../payments/domain/payment.t
 import { ACCOUNTS } from '../payments/domain/posting.ts';
 import { dispute, payment, refund, shownAmount, unixSeconds } from '../payments/http/payment-objects.ts';
 import { MISMATCH_ID } from '../reconciling/domain/mismatch-view.ts';
+import { LIMIT_KINDS } from '../tenants/limits.ts';
 
 /** What the API answers, for its documents. Objects are open: a client must pass over fields that it does not know. */
 
@@ -269,6 +270,22 @@ export const keyWithSecret = key
 export const keyList = z
   .looseObject({ object: z.literal('list'), data: z.array(key), has_more: z.boolean() })
   .meta({ id: 'KeyList' });
+
+export const limit = z
+  .looseObject({
+    object: z.literal('limit'),
+    tenant: z.string(),
+    mode: z.enum(['test', 'live']),
+    kind: z.enum(LIMIT_KINDS).meta({ description: 'Each kind of request has a limit of its own.' }),
+    rate: z.int().meta({ description: 'Requests per second.' }),
+    burst: z.int().meta({ description: 'Requests at once after a pause.' }),
+    is_own: z.boolean().meta({ description: 'False when it is the limit of the deployment.' }),
+  })
+  .meta({ id: 'Limit' });
+
+export const limitList = z
+  .looseObject({ object: z.literal('list'), data: z.array(limit), has_more: z.boolean() })
+  .meta({ id: 'LimitList' });
 
 export const dryRun = z
   .looseObject({

@@ -14,6 +14,7 @@ import {
   mismatchesQuery,
   ofPaymentQuery,
 } from '../reconciling/http/ledger-schemas.ts';
+import { limitsQuery, setLimitBody } from '../reconciling/http/limit-routes.ts';
 import {
   activity,
   activityList,
@@ -30,6 +31,8 @@ import {
   keyWithSecret,
   ledgerEntry,
   ledgerEntryList,
+  limit,
+  limitList,
   mismatch,
   mismatchList,
 } from './answer-schemas.ts';
@@ -281,6 +284,27 @@ export const ledgerPaths: ZodOpenApiPathsObject = {
       path: z.object({ id: key.shape.id.meta({ description: 'The id of the key.' }) }),
       body: { schema: revokeKeyBody },
       answers: { 200: { description: 'The revoked key.', schema: key } },
+    }),
+  },
+  '/v1/admin/limits': {
+    get: reading({
+      operationId: 'listLimits',
+      summary: 'List the request limits of a tenant',
+      description: 'For each mode and kind of request, its own limit or the limit of the deployment.',
+      role: 'viewer',
+      query: limitsQuery,
+      answers: { 200: { description: 'All limits of the tenant.', schema: limitList } },
+    }),
+    post: keyed({
+      operationId: 'setLimit',
+      summary: 'Change a request limit of a tenant',
+      description:
+        'Gives the tenant a limit of its own, or the limit of the deployment again. Each process applies it with its next batch of tokens, within a second while requests are refused.',
+      role: 'owner',
+      key: ['change', 'it does not undo a later change'],
+      expires: false,
+      body: { schema: setLimitBody },
+      answers: { 200: { description: 'The limit that applies now.', schema: limit } },
     }),
   },
   '/v1/admin/mismatches/{id}': {

@@ -27,7 +27,8 @@ import { ADMIN_ROUTES } from '../reconciling/http/admin-routes.ts';
 import { LEDGER_ROUTES } from '../reconciling/http/ledger-routes.ts';
 import { DynamoDbQueues } from '../reconciling/store/dynamodb-queues.ts';
 import { deployedQueues, messageQueueNames, SqsQueues, startRedrives } from '../reconciling/store/sqs-queues.ts';
-import { tenantLimits } from '../tenants/store/dynamodb-limits.ts';
+import { deployedLimit, tenantLimits } from '../tenants/store/dynamodb-limits.ts';
+import { LimitAdministration } from '../tenants/store/limit-administration.ts';
 import { configuredOperators } from '../tenants/store/operator-registry.ts';
 import { TenantAdministration } from '../tenants/store/tenant-administration.ts';
 import { DynamoDbApiKeyRegistry } from '../tenants/store/tenant-registry.ts';
@@ -87,6 +88,8 @@ export function wire(platform: Platform & Queues & Functions & Secrets, runner: 
     queues: new DynamoDbQueues(documents, tables, pacing),
     messages: new SqsQueues(platform.sqs({}), deployedQueues(config[MESSAGE_QUEUES]), clock, startRedrives(platform)),
     keysBy: (by: OperatorCause) => new TenantAdministration(documents, tables, by, pacing),
+    limitsBy: (by: OperatorCause) => new LimitAdministration(documents, tables, by, pacing),
+    deployedLimit: deployedLimit(platform),
     approvals: config[Environment.approvals],
     effects,
     keys: new DynamoDbApiKeyRegistry(documents, tables.registry, pacing),

@@ -292,6 +292,11 @@ export function deriveKeyRequestId(digest: Digest, scope: OperatorKeyScope): Ope
   return `${OperationPrefix.keyRequest}${derived(digest, operatorParts(scope))}` as OperationId;
 }
 
+/** The request that changes a limit of a tenant. */
+export function deriveLimitRequestId(digest: Digest, scope: OperatorKeyScope): OperationId {
+  return `${OperationPrefix.limitRequest}${derived(digest, operatorParts(scope))}` as OperationId;
+}
+
 /** The request that redrives a queue. */
 export function deriveRedriveId(digest: Digest, scope: OperatorKeyScope): OperationId {
   return `${OperationPrefix.redrive}${derived(digest, operatorParts(scope))}` as OperationId;

@@ -2,6 +2,7 @@ import type { Scope } from '../kernel/contract/api.ts';
 import { Scopes } from '../kernel/contract/api.ts';
 import type { RateLimit } from '../kernel/contract/limits.ts';
 import type { Clock } from '../kernel/world.ts';
+import type { EffectRecord } from '../once/domain/idempotency.ts';
 import type { Owner } from './owners.ts';
 
 /** What a limit applies to. Each kind of each tenant and mode has a bucket of its own, so that reads do not use up payments. */
@@ -16,6 +17,33 @@ export interface Bucket extends Owner {
 export function limitKindOf(method: string, scope: Scope | undefined, asksProcessor: boolean): LimitKind {
   if (method === 'GET') return asksProcessor ? 'processor_reads' : 'reads';
   return scope === Scopes.paymentsWrite ? 'payments' : 'admin';
+}
+
+export interface TenantLimit {
+  readonly kind: LimitKind;
+  /** @default the limit of the deployment */
+  readonly own?: RateLimit;
+}
+
+/** The limits of tenants, for an operator. */
+export interface LimitSettings {
+  /** @returns for each kind the tenant's own limit, if it has one */
+  list(owner: Owner): Promise<readonly TenantLimit[]>;
+  /**
+   * Takes effect with the next batch of tokens of each process.
+   *
+   * @param own undefined restores the limit of the deployment
+   * @param record of the request, which is written with the change @default none
+   * @returns false if the tenant does not exist, or there is a record of the request; then nothing was written
+   */
+  change(bucket: Bucket, own: RateLimit | undefined, record?: EffectRecord): Promise<boolean>;
+}
+
+/** The limit of a tenant without one of its own: administration and reads that ask the processor have a tenth of it. */
+export function deployedLimitOf(deployed: RateLimit, kind: LimitKind): RateLimit {
+  if (kind === 'payments' || kind === 'reads') return deployed;
+  const { rate, burst } = deployed;
+  return { rate: Math.max(1, Math.floor(rate / 10)), burst: Math.max(1, Math.floor(burst / 10)) };
 }
 
 /** What the store knows of a bucket. Units are in their names. */

@@ -124,6 +124,11 @@ const EXPORTED: Rule = {
   },
 };
 
+const BOTH_NULL: Rule = {
+  described: /Null, with `burst`/,
+  keep: (body) => (body['rate'] === null || body['burst'] === null ? { ...body, rate: null, burst: null } : body),
+};
+
 const RULES: Readonly<Record<string, readonly Rule[]>> = {
   createExport: [EXPORTED],
   createPayment: [LARGEST, METADATA],
@@ -137,6 +142,7 @@ const RULES: Readonly<Record<string, readonly Rule[]>> = {
   resolvePayment: [KEY_OR_DRY_RUN],
   replayWebhooks: [RANGE],
   startJobRun: [PAST],
+  setLimit: [BOTH_NULL],
 };
 /** A cursor must be the id of an existing object. Only one of the two can be given. */
 const CURSORS = new Set(['starting_after', 'ending_before']);

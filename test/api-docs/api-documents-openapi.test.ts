@@ -22,6 +22,8 @@ import {
   keyWithSecret,
   ledgerEntry,
   ledgerEntryList,
+  limit,
+  limitList,
   mismatchList,
   mismatch as openMismatch,
   problem,
@@ -77,6 +79,7 @@ import { entryId } from '../../lambdas/reconciling/http/entry-id.ts';
 import { createKeyBody, revokeKeyBody, rollKeyBody } from '../../lambdas/reconciling/http/key-routes.ts';
 import { LEDGER_ROUTES } from '../../lambdas/reconciling/http/ledger-routes.ts';
 import { annotationBody, correctionBody, decisionBody } from '../../lambdas/reconciling/http/ledger-schemas.ts';
+import { setLimitBody } from '../../lambdas/reconciling/http/limit-routes.ts';
 import { redriveBody } from '../../lambdas/reconciling/http/post-redrive.ts';
 import { EVENT_ROUTES } from '../../lambdas/views/http/event-routes.ts';
 import { getOrders } from '../../lambdas/views/http/order-list.ts';
@@ -277,6 +280,9 @@ describe('each example of a body', () => {
     CreateKey: createKeyBody,
     RollKey: rollKeyBody,
     KeyWithSecret: keyWithSecret.strict(),
+    Limit: limit.strict(),
+    LimitList: limitList.strict(),
+    SetLimit: setLimitBody,
     CreateExport: z.looseObject({ kind: z.string() }),
     Export: listedExport.strict(),
     ExportWithLink: shownExport.strict(),

@@ -204,6 +204,19 @@ export async function captureKeys(examples: CapturedExamples): Promise<void> {
   );
 }
 
+export async function captureLimits(examples: CapturedExamples): Promise<void> {
+  const { api, tenant } = await keyOfTenant();
+  // The ids of tenants are random.
+  const named = 'ten_k3jx5aqhz4m2nrb7';
+  const more = { mode: 'live', kind: 'payments', rate: 200, burst: 400 };
+  examples.request('setLimit', 'raise', 'Twice as many payments', { tenant: named, ...more });
+  const raised = await api.write('/v1/admin/limits', 'l', { tenant, ...more });
+  examples.answer('setLimit', 'raised', 'The limit is its own', { ...raised, body: { ...raised.body, tenant: named } });
+  const listed = await api.get(`/v1/admin/limits?tenant=${tenant}`);
+  const data = dataOf(listed).map((limit) => ({ ...limit, tenant: named }));
+  examples.answer('listLimits', 'raised', 'One is its own', { ...listed, body: { ...listed.body, data } });
+}
+
 export async function captureOperatorLists(examples: CapturedExamples): Promise<void> {
   const { api, body } = await keyOfTenant();
   await api.pay('held', { capture: 'manual' });

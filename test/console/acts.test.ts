@@ -100,6 +100,35 @@ describeConsole('acts of operators in a browser', (shown) => {
     expect(shown.violations).toEqual([]);
   });
 
+  test('a limit of a tenant is set once and reset, by double clicks', async () => {
+    const tenant = await new TenantAdministration(api.store.database.client, TABLES, 'ada').createTenant('Shop');
+    const page = await opened(`keys?tenant=${tenant}`);
+    const limits = page.getByRole('region', { name: 'Request limits' });
+    const ofPayments = limits.getByRole('row').filter({ hasText: 'live' }).filter({ hasText: 'payments' });
+    await ofPayments.getByText('of the deployment').waitFor();
+    for (const name of ['Set limit', 'Reset limit']) {
+      await page.getByRole('button', { name, exact: true }).click();
+      const dialog = page.getByRole('dialog', { name, exact: true });
+      await dialog.getByLabel('Mode').selectOption('live');
+      await dialog.getByLabel('Kind of request').selectOption('payments');
+      if (name === 'Set limit') {
+        await dialog.getByLabel('Requests per second').fill('250');
+        await dialog.getByLabel('Requests at once after a pause').fill('500');
+        await accessible(page);
+      }
+      await dialog.getByRole('button', { name }).dblclick();
+      await ofPayments.getByText(name === 'Set limit' ? 'its own' : 'of the deployment').waitFor();
+      expect(await ofPayments.getByText('250').count()).toBe(name === 'Set limit' ? 1 : 0);
+    }
+    const entries = dataOf(await api.get(`/v1/admin/activity?tenant=${tenant}&mode=live`));
+    expect(entries).toMatchObject([
+      { action: 'limit.changed', details: {} },
+      { action: 'limit.changed', details: { rate: '250', burst: '500' } },
+    ]);
+    expect(shown.written).toEqual(['POST /v1/admin/limits', 'POST /v1/admin/limits']);
+    expect(shown.violations).toEqual([]);
+  });
+
   test('who may only look sees every act of every screen disabled, with the reason', async () => {
     api.registerOperator(VIEWER_KEY, { operator: 'Vera Example', role: 'viewer' });
     await correct(await opened(`payments/${payment}`));
@@ -112,7 +141,7 @@ describeConsole('acts of operators in a browser', (shown) => {
       ['exports?tenant=ten_desk&mode=test', ['Export']],
       ['approvals', ['Approve', 'Reject']],
       ['jobs/close-days', ['Run now']],
-      ['keys?tenant=ten_desk', ['Create key']],
+      ['keys?tenant=ten_desk', ['Create key', 'Set limit', 'Reset limit']],
     ] as const) {
       await page.goto(`${shown.url}/#/${hash}`);
       for (const name of names) {

@@ -248,7 +248,7 @@ describeConsole('an operator in a browser', (shown) => {
     const page = await shown.signedIn();
     await page.getByRole('link', { name: 'Tenants', exact: true }).click();
     await page.getByText('Shop <b>of Ada</b>').waitFor();
-    await page.getByRole('link', { name: 'keys', exact: true }).click();
+    await page.getByRole('link', { name: 'keys and limits' }).click();
     await page.getByRole('button', { name: 'Create key' }).click();
     const dialog = page.getByRole('dialog', { name: 'Create key' });
     await dialog.getByLabel('What the key is for').fill('Web shop');

@@ -107,6 +107,7 @@ const OPERATOR_BODIES: Readonly<Record<string, Readonly<Record<string, unknown>>
   'POST /v1/admin/approvals/{id}/reject': {},
   'POST /v1/admin/jobs/{id}/runs': {},
   'POST /v1/admin/keys': { tenant: 'ten_desk', mode: 'test', name: 'Web shop', scopes: ['payments:read'] },
+  'POST /v1/admin/limits': { tenant: 'ten_desk', mode: 'test', kind: 'payments', rate: 1000, burst: 1000 },
   'POST /v1/admin/keys/{id}/roll': {},
   'PATCH /v1/admin/keys/{id}': { revoked: true },
   'POST /v1/admin/queues/{id}/redrive': {},

@@ -78,6 +78,7 @@ const RECORDED = {
   runCallOperation: made.runCallOperation(DIGEST, 'resolve:1'),
   deriveDecisionId: made.deriveDecisionId(DIGEST, operator),
   deriveKeyRequestId: made.deriveKeyRequestId(DIGEST, operator),
+  deriveLimitRequestId: made.deriveLimitRequestId(DIGEST, operator),
   deriveRedriveId: made.deriveRedriveId(DIGEST, operator),
   deriveCorrectionId: made.deriveCorrectionId(DIGEST, operator),
   deriveAnnotationId: made.deriveAnnotationId(DIGEST, operator),

@@ -142,7 +142,7 @@ const ROLES: readonly (readonly [string, readonly string[]])[] = [
     'ReconcilingApi',
     [
       readsRows('PAY#*', 'ACT#*'),
-      `dynamodb:GetItem, dynamodb:PutItem ${onlyRows('Idempotency', 'OP#cor_*', 'OP#dec_*', 'OP#ann_*', 'OP#apr_*', 'OP#mkr_*', 'OP#rdq_*')}`,
+      `dynamodb:GetItem, dynamodb:PutItem ${onlyRows('Idempotency', 'OP#cor_*', 'OP#dec_*', 'OP#ann_*', 'OP#apr_*', 'OP#mkr_*', 'OP#lim_*', 'OP#rdq_*')}`,
       appendsRows('PAY#*', 'ACT#*'),
       `dynamodb:GetItem ${rows('KEY#*')}`,
       `dynamodb:UpdateItem ${rows('KEY_USE#*')}`,
@@ -153,13 +153,14 @@ const ROLES: readonly (readonly [string, readonly string[]])[] = [
       `dynamodb:GetItem ${rows('OPERATOR_KEY#*')}`,
       `dynamodb:UpdateItem ${rows('OPERATOR_KEY#*')} if ForAllValues:StringEquals dynamodb:Attributes pk, sk, revokedAtMs`,
       `dynamodb:ConditionCheckItem ${rows('TENANTS')}`,
-      `dynamodb:GetItem, dynamodb:Query ${rows('KEYS#*', 'OPERATOR_KEYS', 'TENANTS', 'INQUIRY#*', 'RETURN#*', 'ORDER#*', 'HOLD#*', 'ORPHAN#*', 'ORPHAN_KEPT#*', 'KEY_USE#*', 'WEBHOOKS#*', 'WEBHOOK_DELIVERY#*', 'APPROVALS')}`,
+      `dynamodb:GetItem, dynamodb:Query ${rows('KEYS#*', 'OPERATOR_KEYS', 'TENANTS', 'INQUIRY#*', 'RETURN#*', 'ORDER#*', 'HOLD#*', 'ORPHAN#*', 'ORPHAN_KEPT#*', 'KEY_USE#*', 'WEBHOOKS#*', 'WEBHOOK_DELIVERY#*', 'APPROVALS', 'LIMIT#*')}`,
       // To list claims: the index, and their records.
       'dynamodb:Query on Idempotency',
       `dynamodb:GetItem ${onlyRows('Idempotency', 'OP#pay_*', 'OP#cap_*', 'OP#can_*', 'OP#ref_*', 'OP#rtn_*', 'OP#ord_*', 'OP#cb_*')}`,
       'sqs:GetQueueAttributes, sqs:SendMessage on Queue, Views',
       'lambda:InvokeFunction on EventsRepublisher',
       'sqs:ChangeMessageVisibility, sqs:DeleteMessage, sqs:GetQueueAttributes, sqs:ReceiveMessage on DeadLetters, Views',
+      // To count requests, and to change limits.
       `dynamodb:UpdateItem ${rows('LIMIT#*')}`,
       `dynamodb:GetItem, dynamodb:Query ${onlyRows('Views', 'BOOK#*', 'TOTAL#*', 'MISMATCHES', 'PAYMENT#*', 'REFERENCE#*')}`,
       // To search payments by e-mail address.

@@ -6,7 +6,8 @@ import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
 import { idempotentRunner } from '../../lambdas/once/idempotent-runner.ts';
 import { DynamoDbApprovals } from '../../lambdas/payments/store/dynamodb-approvals.ts';
 import { DynamoDbStore } from '../../lambdas/payments/store/dynamodb-store.ts';
-import { type MakeKeyOutcome, makeKeyOnce } from '../../lambdas/reconciling/use/make-key.ts';
+import { makeKeyOnce } from '../../lambdas/reconciling/use/make-key.ts';
+import type { RecordedOutcome } from '../../lambdas/reconciling/use/record-once.ts';
 import { idOfApiKey, TenantAdministration } from '../../lambdas/tenants/store/tenant-administration.ts';
 import { BY_OPERATOR } from '../support/causes.ts';
 import { countingEntropy } from '../support/counting-entropy.ts';
@@ -47,7 +48,7 @@ class History {
       const pacing = { clock: this.clock, entropy: countingEntropy(process) };
       const administration = this.#administration(client, process);
       const effects = new DynamoDbApprovals(client, TABLES, pacing, new DynamoDbStore(client, TABLES, pacing));
-      const outcome: MakeKeyOutcome = await makeKeyOnce(
+      const outcome: RecordedOutcome = await makeKeyOnce(
         { effects, runner: idempotentRunner, ...pacing },
         {
           operationId: storedOperationId(`mkr_${key}`),

@@ -30,6 +30,7 @@ import type { ApiKeyRecord, ApiKeyRegistry } from '../../lambdas/tenants/api-key
 import { TenantLimits } from '../../lambdas/tenants/limits.ts';
 import { byOperatorKey, type OperatorKeyRecord, type OperatorKeyRegistry } from '../../lambdas/tenants/operators.ts';
 import { DynamoDbLimits } from '../../lambdas/tenants/store/dynamodb-limits.ts';
+import { LimitAdministration } from '../../lambdas/tenants/store/limit-administration.ts';
 import { TenantAdministration } from '../../lambdas/tenants/store/tenant-administration.ts';
 import { idOfKeyHash, keyRowKey } from '../../lambdas/tenants/store/tenant-registry.ts';
 import type { ListOrdersTools } from '../../lambdas/views/use/list-orders.ts';
@@ -426,6 +427,8 @@ export class Api<Of extends World = World> {
       queues: new DynamoDbQueues(behind.database.client, TABLES, { clock, entropy }),
       messages: { deployed: {}, count: async () => 0, look: async () => [], putBack: async () => 0 },
       keysBy: (by) => new TenantAdministration(behind.database.client, TABLES, by, { clock, entropy }),
+      limitsBy: (by) => new LimitAdministration(behind.database.client, TABLES, by, { clock, entropy }),
+      deployedLimit: { rate: 100, burst: 200 },
       activity: behind.activity,
       search: { views, store, transitions: behind.ledger, ...emailTools(behind) },
       timeline: {

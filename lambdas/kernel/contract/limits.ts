@@ -12,5 +12,8 @@ export interface RateLimit {
   readonly burst: number;
 }
 
+/** The highest rate and burst, as for the settings of the deployment. */
+export const HIGHEST_LIMIT = 10_000;
+
 /** Requests of one tenant and mode that may wait for another one at the same time (`Prefer: wait`). */
 export const MOST_WAITS = 10;

@@ -28,6 +28,8 @@ export const OperationPrefix = {
   approval: 'apr_',
   /** A request that makes or rolls a key. */
   keyRequest: 'mkr_',
+  /** A request that changes a limit of a tenant. */
+  limitRequest: 'lim_',
   /** A request of an operator that moves messages back to their queue. */
   redrive: 'rdq_',
   /** What a consumer or a job did once, for an event or under a business key: no record of a payment. */

@@ -16,6 +16,7 @@ import { getTimeline } from './get-timeline.ts';
 import { KEY_RECORD_ROUTES } from './key-record-routes.ts';
 import { KEY_ROUTES, type KeyTools } from './key-routes.ts';
 import { mismatchesQuery } from './ledger-schemas.ts';
+import { LIMIT_ROUTES, type LimitTools } from './limit-routes.ts';
 import { getActivity, getActivityEntry } from './list-activity.ts';
 import { LIST_ROUTES, type OperatorListTools } from './operator-lists.ts';
 import { searchPayments } from './payment-search.ts';
@@ -24,7 +25,7 @@ import { postCorrection } from './post-correction.ts';
 import { postDecision } from './post-decision.ts';
 import { postRedrive } from './post-redrive.ts';
 
-export interface AdminTools extends KeyedEffectTools, KeyTools, OperatorListTools {
+export interface AdminTools extends KeyedEffectTools, KeyTools, LimitTools, OperatorListTools {
   readonly clock: KeyedEffectTools['clock'];
   readonly search: Omit<ListPaymentsTools, 'books'>;
   /** The mismatches that scheduled comparisons found. */
@@ -111,6 +112,7 @@ export const ADMIN_ROUTES: readonly Route[] = [
   getActivity,
   getActivityEntry,
   ...KEY_ROUTES,
+  ...LIMIT_ROUTES,
   ...KEY_RECORD_ROUTES,
   searchPayments,
   ...LIST_ROUTES,

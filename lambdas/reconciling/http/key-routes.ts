@@ -1,28 +1,28 @@
 import * as z from 'zod';
 import { type Call as CallBy, found, type Handled, refusal } from '../../http/authenticated-api.ts';
-import type { GatewayRequest } from '../../http/gateway-request.ts';
 import { readJsonObject, readOptionalJsonObject } from '../../http/json-body.ts';
-import { keyedCounts, payloadMismatch, readKeyedRequest, replayed } from '../../http/keyed-request.ts';
+import { readKeyedRequest } from '../../http/keyed-request.ts';
 import { DEFAULT_PAGE, pageLimit } from '../../http/lists.ts';
 import { causedByOperator, type OperatorRoute } from '../../http/operator-api.ts';
 import { problem } from '../../http/problems.ts';
 import { emptyQuery, freeText, validateBody, validateQuery } from '../../http/validate.ts';
-import type { Problem } from '../../kernel/answer.ts';
 import { KEY_ID, type KeyId, type OperatorCause } from '../../kernel/cause.ts';
 import { ALL_SCOPES } from '../../kernel/contract/api.ts';
+import type { Digest } from '../../kernel/digest.ts';
 import { deriveKeyRequestId, tenantId } from '../../kernel/ids.ts';
-import type { KeyedEffectTools } from '../../payments/use/keyed-effect.ts';
 import type { KeyAdministration, KeySummary } from '../../tenants/keys.ts';
 import type { Operator } from '../../tenants/operators.ts';
-import { type MakeKeyOutcome, makeKeyOnce } from '../use/make-key.ts';
-import { TENANT_ID, tenantParameter } from './ledger-schemas.ts';
+import { makeKeyOnce } from '../use/make-key.ts';
+import type { RecordTools } from '../use/record-once.ts';
+import { ofMode, ofTenant, tenantParameter } from './ledger-schemas.ts';
+import { NO_TENANT, recordedAnswer } from './recorded-answer.ts';
 
-export interface KeyTools extends Pick<KeyedEffectTools, 'effects' | 'runner' | 'clock' | 'entropy'> {
+export interface KeyTools extends RecordTools {
   /** @param by named in the activity log */
   readonly keysBy: (by: OperatorCause) => KeyAdministration;
 }
 
-type Call = CallBy<KeyTools & Pick<KeyedEffectTools, 'digest'>, Operator>;
+type Call = CallBy<KeyTools & { readonly digest: Digest }, Operator>;
 
 export const keysQuery = z.strictObject({
   tenant: tenantParameter.meta({ description: 'The keys of this tenant. By default, those of operators.' }),
@@ -41,11 +41,8 @@ const DAY_MS = 86_400_000;
 
 export const createKeyBody = z
   .strictObject({
-    tenant: z
-      .string('must be the id of a tenant')
-      .regex(TENANT_ID, 'must be the id of a tenant')
-      .meta({ description: 'The tenant that owns the key.', example: 'ten_k3jx5aqhz4m2nrb7' }),
-    mode: z.enum(['test', 'live'], 'must be test or live'),
+    tenant: ofTenant.meta({ description: 'The tenant that owns the key.' }),
+    mode: ofMode,
     name: freeText(100, 1).meta({ description: 'What the key is for.', example: 'Web shop' }),
     scopes: z
       .array(z.enum(ALL_SCOPES, `must be one of ${ALL_SCOPES.join(', ')}`), 'must be an array of scopes')
@@ -72,7 +69,7 @@ export const rollKeyBody = z
   .meta({ id: 'RollKey' });
 
 /** The keys of tenants and of operators. */
-export const KEY_ROUTES: readonly OperatorRoute<KeyTools & Pick<KeyedEffectTools, 'digest'>>[] = [
+export const KEY_ROUTES: readonly OperatorRoute<KeyTools & { readonly digest: Digest }>[] = [
   { method: 'GET', path: '/v1/admin/keys', role: 'owner', handle: listKeys },
   { method: 'POST', path: '/v1/admin/keys', role: 'owner', handle: createKey },
   { method: 'PATCH', path: '/v1/admin/keys/{id}', role: 'owner', handle: revoke },
@@ -107,7 +104,7 @@ async function createKey(call: Call): Promise<Handled> {
     make: (recordOf) => tools.keysBy(causedByOperator(call)).makeApiKey(wanted, recordOf),
     show: shownOnce,
   });
-  return made(outcome, request, problem('not_found', 'There is no such tenant.'));
+  return recordedAnswer(outcome, request, NO_TENANT);
 }
 
 async function rollKey(call: Call): Promise<Handled> {
@@ -128,25 +125,15 @@ async function rollKey(call: Call): Promise<Handled> {
     make: (recordOf) => keys.makeSuccessor(old.id, overlapHours * 3_600, recordOf),
     show: shownOnce,
   });
-  return made(outcome, request, problem('key_ended', 'The key was revoked, has expired, or was replaced before.'));
+  return recordedAnswer(
+    outcome,
+    request,
+    problem('key_ended', 'The key was revoked, has expired, or was replaced before.'),
+  );
 }
 
 const DEFAULT_OVERLAP_HOURS = 24;
 const NO_KEY_OF_TENANT = problem('not_found', 'There is no such key of a tenant.');
-
-function made(outcome: MakeKeyOutcome, request: GatewayRequest, refused: Problem): Handled {
-  const counts = keyedCounts(outcome);
-  switch (outcome.kind) {
-    case 'first':
-      return { answer: outcome.answer, outcome: outcome.kind, counts };
-    case 'replay':
-      return { answer: replayed(outcome.answer), outcome: outcome.kind, counts };
-    case 'payload_mismatch':
-      return { answer: payloadMismatch(request.requestId), outcome: outcome.kind, counts };
-    case 'refused':
-      return refusal(refused, request);
-  }
-}
 
 /** A key with its secret, which only the first answer shows. */
 function shownOnce(key: KeySummary, secret: string | null): Readonly<Record<string, unknown>> {

@@ -70,15 +70,18 @@ export const mismatchesQuery = z.strictObject({
 
 export const TENANT_ID = /^ten_\w{1,100}$/;
 
+export const ofTenant = z
+  .string('must be the id of a tenant')
+  .regex(TENANT_ID, 'must be the id of a tenant')
+  .meta({ example: 'ten_k3jx5aqhz4m2nrb7' });
+export const ofMode = z.enum(['test', 'live'], 'must be test or live');
+
 export const tenantParameter = z.string().regex(TENANT_ID, 'must be the id of a tenant').optional();
 
 /** The chain of the log. */
 const ofChain = {
   tenant: tenantParameter.meta({ description: 'The actions in this tenant. By default, those in the deployment.' }),
-  mode: z
-    .enum(['test', 'live'], 'must be test or live')
-    .optional()
-    .meta({ description: 'The mode of the tenant; `live` by default.' }),
+  mode: ofMode.optional().meta({ description: 'The mode of the tenant; `live` by default.' }),
 };
 
 export const activityEntryQuery = z.strictObject(ofChain);

@@ -14,6 +14,7 @@ import {
   type BucketState,
   type BucketStore,
   batchOf,
+  deployedLimitOf,
   type LimitKind,
   TenantLimits,
   type TokensAsked,
@@ -36,10 +37,15 @@ const limitsSetting = /* @__PURE__ */ z.object({
   [Environment.tenantLimit]: jsonOf(z.object({ rate: positive, burst: positive })),
 });
 
+/** The limit of the deployment. */
+export function deployedLimit({ variables }: Pick<Platform, 'variables'>): RateLimit {
+  return readVariables(limitsSetting, variables)[Environment.tenantLimit];
+}
+
 /** The limits of the deployment for the functions of its API. */
-export function tenantLimits({ documents, variables, clock }: Platform, registryTable: string): TenantLimits {
-  const { [Environment.tenantLimit]: limit } = readVariables(limitsSetting, variables);
-  return new TenantLimits(new DynamoDbLimits(documents, registryTable, limit), clock);
+export function tenantLimits(platform: Platform, registryTable: string): TenantLimits {
+  const { documents, clock } = platform;
+  return new TenantLimits(new DynamoDbLimits(documents, registryTable, deployedLimit(platform)), clock);
 }
 
 export function limitRowKey({ tenantId, mode }: Owner, name: LimitKind | 'waits'): Record<string, string> {
@@ -55,7 +61,7 @@ export class DynamoDbLimits implements BucketStore {
   readonly #table: string;
   readonly #default: RateLimit;
 
-  /** @param limit of a tenant without a limit of its own; administration and reads that ask the processor have a tenth of it */
+  /** @param limit of the deployment */
   constructor(client: DynamoDBDocumentClient, registryTable: string, limit: RateLimit) {
     this.#client = client;
     this.#table = registryTable;
@@ -74,7 +80,7 @@ export class DynamoDbLimits implements BucketStore {
   async take(bucket: Bucket, asked: TokensAsked): Promise<TokensTaken> {
     let state = asked.known ?? { fullAtUs: 0 };
     for (let look = 0; look < MOST_LOOKS; look += 1) {
-      const limit = state.own ?? this.#defaultOf(bucket.kind);
+      const limit = state.own ?? deployedLimitOf(this.#default, bucket.kind);
       // After a collision, one token is most likely still there.
       const plan = planOf(state, limit, look > 1 ? { ...asked, ample: 1, scarce: 1 } : asked);
       // What the process knew may be old, so only the row itself refuses.
@@ -91,7 +97,7 @@ export class DynamoDbLimits implements BucketStore {
       else return { kind: 'taken', tokens: step.tokens, isAmple: step.isAmple, limit, state: after };
     }
     // So many rivals are a flood: their requests count, and this one has to wait.
-    const limit = state.own ?? this.#defaultOf(bucket.kind);
+    const limit = state.own ?? deployedLimitOf(this.#default, bucket.kind);
     return { kind: 'refused', retryAfterMs: Math.ceil(tokenUsOf(limit) / 1000), limit, state };
   }
 
@@ -171,10 +177,6 @@ export class DynamoDbLimits implements BucketStore {
       throw new RetryableError('limits_unavailable', 'the store of the limits did not answer', { cause: error });
     }
   }
-
-  #defaultOf(kind: LimitKind): RateLimit {
-    return kind === 'payments' || kind === 'reads' ? this.#default : tenthOf(this.#default);
-  }
 }
 
 export function parseLimit(item: Readonly<Record<string, unknown>>) {
@@ -232,8 +234,4 @@ function tokenUsOf({ rate }: RateLimit): number {
 
 function latestOf(limit: RateLimit, nowMs: number): number {
   return nowMs * 1000 + limit.burst * tokenUsOf(limit);
-}
-
-function tenthOf({ rate, burst }: RateLimit): RateLimit {
-  return { rate: Math.max(1, Math.floor(rate / 10)), burst: Math.max(1, Math.floor(burst / 10)) };
 }

@@ -1,40 +1,49 @@
-import { BatchGetCommand, type DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
+import { type DynamoDBDocumentClient, GetCommand } from '@aws-sdk/lib-dynamodb';
+import type { Actor } from '../../activity/domain/activity.ts';
 import { DynamoDbActivity } from '../../activity/store/dynamodb-activity.ts';
+import type { OperatorCause } from '../../kernel/cause.ts';
 import type { RateLimit } from '../../kernel/contract/limits.ts';
-import { KeyAttribute } from '../../kernel/contract/tables.ts';
-import { systemClock, systemEntropy } from '../../kernel/platform/platform.ts';
+import { type Pacing, readWithRetries } from '../../kernel/platform/attempts.ts';
+import type { EffectRecord } from '../../once/domain/idempotency.ts';
 import type { StoreTables } from '../../once/store/transact-items.ts';
-import { type Bucket, LIMIT_KINDS, type LimitKind } from '../limits.ts';
+import { type Bucket, LIMIT_KINDS, type LimitKind, type LimitSettings, type TenantLimit } from '../limits.ts';
 import type { Owner } from '../owners.ts';
 import { limitRowKey, parseLimit } from './dynamodb-limits.ts';
-import { tenantExists, UnknownTenantError } from './tenant-administration.ts';
+import { newRecord, PACING, tenantExists, UnknownTenantError } from './tenant-administration.ts';
 
 /** Reads and changes the limits of a tenant for an operator, with an entry in the activity log for each change. */
-export class LimitAdministration {
+export class LimitAdministration implements LimitSettings {
   readonly #client: DynamoDBDocumentClient;
-  readonly #table: string;
+  readonly #tables: StoreTables;
   readonly #activity: DynamoDbActivity;
-  readonly #operator: string;
+  readonly #actor: Actor;
+  readonly #pacing: Pacing;
 
-  /** @param operator named in the activity log */
-  constructor(client: DynamoDBDocumentClient, tables: Pick<StoreTables, 'ledger' | 'registry'>, operator: string) {
+  /** @param actor named in the activity log: the user of the command line, or an operator of the API */
+  constructor(
+    client: DynamoDBDocumentClient,
+    tables: StoreTables,
+    actor: string | OperatorCause,
+    pacing: Pacing = PACING,
+  ) {
     this.#client = client;
-    this.#table = tables.registry;
-    this.#activity = new DynamoDbActivity(client, tables, { clock: systemClock, entropy: systemEntropy });
-    this.#operator = operator;
+    this.#tables = tables;
+    this.#activity = new DynamoDbActivity(client, tables, pacing);
+    this.#actor = typeof actor === 'string' ? { by: 'command', operator: actor } : actor;
+    this.#pacing = pacing;
   }
 
-  /**
-   * Takes effect with the next batch of tokens of each process.
-   *
-   * @param own undefined restores the limit of the deployment
-   * @throws UnknownTenantError if the tenant does not exist
-   */
+  /** @throws UnknownTenantError if the tenant does not exist */
   async set(bucket: Bucket, own: RateLimit | undefined): Promise<void> {
+    if (!(await this.change(bucket, own))) throw new UnknownTenantError(bucket.tenantId);
+  }
+
+  change(bucket: Bucket, own: RateLimit | undefined, record?: EffectRecord): Promise<boolean> {
     const { kind, ...chain } = bucket;
+    const { idempotency, registry } = this.#tables;
     const change = {
       Update: {
-        TableName: this.#table,
+        TableName: registry,
         Key: limitRowKey(bucket, kind),
         ExpressionAttributeNames: { '#rate': 'rate', '#burst': 'burst' },
         ...(own === undefined
@@ -46,22 +55,20 @@ export class LimitAdministration {
       },
     };
     const details = own === undefined ? {} : { rate: String(own.rate), burst: String(own.burst) };
-    const draft = { chain, action: 'limit.changed', actor: { by: 'command', operator: this.#operator } } as const;
-    const entry = { ...draft, about: [kind], details, occurredAtMs: Date.now() };
-    if (!(await this.#activity.record(entry, [tenantExists(this.#table, bucket.tenantId), change])))
-      throw new UnknownTenantError(bucket.tenantId);
+    const draft = { chain, action: 'limit.changed', actor: this.#actor } as const;
+    const entry = { ...draft, about: [kind], details, occurredAtMs: this.#pacing.clock.nowMs() };
+    const recorded = record === undefined ? [] : [newRecord(idempotency, record)];
+    return this.#activity.record(entry, [...recorded, tenantExists(registry, bucket.tenantId), change]);
   }
 
-  /** @returns for each kind the tenant's own limit, if it has one */
-  async list(owner: Owner): Promise<readonly { readonly kind: LimitKind; readonly own?: RateLimit }[]> {
-    const Keys = LIMIT_KINDS.map((kind) => limitRowKey(owner, kind));
-    const { Responses = {} } = await this.#client.send(
-      new BatchGetCommand({ RequestItems: { [this.#table]: { Keys, ConsistentRead: true } } }),
-    );
-    const rows = new Map(Responses[this.#table]?.map((item) => [item[KeyAttribute.partition], parseLimit(item)]));
-    return LIMIT_KINDS.map((kind) => {
-      const { rate, burst } = rows.get(limitRowKey(owner, kind)[KeyAttribute.partition]) ?? {};
-      return rate === undefined || burst === undefined ? { kind } : { kind, own: { rate, burst } };
-    });
+  list(owner: Owner): Promise<readonly TenantLimit[]> {
+    return Promise.all(LIMIT_KINDS.map((kind) => this.#read(owner, kind)));
+  }
+
+  async #read(owner: Owner, kind: LimitKind): Promise<TenantLimit> {
+    const get = { TableName: this.#tables.registry, Key: limitRowKey(owner, kind), ConsistentRead: true };
+    const { Item = {} } = await readWithRetries(this.#pacing, () => this.#client.send(new GetCommand(get)));
+    const { rate, burst } = parseLimit(Item);
+    return rate === undefined || burst === undefined ? { kind } : { kind, own: { rate, burst } };
   }
 }

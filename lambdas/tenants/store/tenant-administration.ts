@@ -15,6 +15,7 @@ import { type Pacing, readWithRetries } from '../../kernel/platform/attempts.ts'
 import type { Item } from '../../kernel/platform/items.ts';
 import { systemClock, systemEntropy } from '../../kernel/platform/platform.ts';
 import { rowsAfter } from '../../kernel/platform/rows-after.ts';
+import type { EffectRecord } from '../../once/domain/idempotency.ts';
 import { effectRecordItem } from '../../once/store/record-items.ts';
 import { RECORD_IS_NEW, ROW_IS_NEW, type StoreTables, type TransactItem } from '../../once/store/transact-items.ts';
 import { hasEnded } from '../api-key-registry.ts';
@@ -35,7 +36,8 @@ import { operatorKeyItem } from './operator-registry.ts';
 import { ownerRow } from './tenant-owners.ts';
 import { apiKeyItem, apiKeyUseKey, idOfKeyHash, type KeyRow, keyRowKey } from './tenant-registry.ts';
 
-const PACING: Pacing = { clock: systemClock, entropy: systemEntropy };
+/** Of the command line. */
+export const PACING: Pacing = { clock: systemClock, entropy: systemEntropy };
 
 /** 256 bits. */
 const KEY_BYTES = 32;
@@ -233,9 +235,7 @@ export class TenantAdministration implements KeyAdministration {
   }
 
   #recordRows(recordOf: RecordOfKey | undefined, summary: KeySummary): readonly TransactItem[] {
-    if (recordOf === undefined) return [];
-    const Item = effectRecordItem(recordOf(summary));
-    return [{ Put: { TableName: this.#records, Item, ConditionExpression: RECORD_IS_NEW } }];
+    return recordOf === undefined ? [] : [newRecord(this.#records, recordOf(summary))];
   }
 
   #newRow(row: Record<string, unknown>): TransactItem {
@@ -383,6 +383,12 @@ export function parseApiKeyUse(item: Record<string, unknown>): z.infer<typeof ap
 
 function expiry({ expiresAtMs }: { readonly expiresAtMs?: number }): Readonly<Record<string, string>> {
   return expiresAtMs === undefined ? {} : { expires: new Date(expiresAtMs).toISOString() };
+}
+
+/** The record of a request, in the transaction of what the request does. */
+export function newRecord(recordTable: string, record: EffectRecord): TransactItem {
+  const Item = effectRecordItem(record);
+  return { Put: { TableName: recordTable, Item, ConditionExpression: RECORD_IS_NEW } };
 }
 
 export function tenantExists(registryTable: string, id: TenantId): TransactItem {

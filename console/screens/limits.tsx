@@ -1,0 +1,60 @@
+import { Act } from '../act.tsx';
+import type { Schemas } from '../api.ts';
+import { Loaded, Table, useRead } from '../parts.tsx';
+
+type Limit = Schemas['Limit'];
+
+const OF = [
+  { name: 'mode', label: 'Mode', choices: ['live', 'test'] },
+  {
+    name: 'kind',
+    label: 'Kind of request',
+    choices: ['payments', 'reads', 'processor_reads', 'admin'] satisfies Limit['kind'][],
+  },
+] as const;
+
+/** How many requests of a tenant are admitted. */
+export function Limits({ tenant }: { readonly tenant: string }) {
+  const read = useRead<Schemas['LimitList']>(`/v1/admin/limits?tenant=${encodeURIComponent(tenant)}`);
+  const common = { role: 'owner', path: '/v1/admin/limits', done: read.again } as const;
+  return (
+    <>
+      <h2>Request limits</h2>
+      <p class="acts">
+        <Act
+          {...common}
+          name="Set limit"
+          does={`Gives ${tenant} a limit of its own. While requests are refused, it applies within a second.`}
+          fixed={{ tenant }}
+          fields={[
+            ...OF,
+            { name: 'rate', label: 'Requests per second', isWhole: true },
+            { name: 'burst', label: 'Requests at once after a pause', isWhole: true },
+          ]}
+        />
+        <Act
+          {...common}
+          name="Reset limit"
+          does={`Gives ${tenant} the limit of the deployment again.`}
+          fixed={{ tenant, rate: null, burst: null }}
+          fields={OF}
+        />
+      </p>
+      <Loaded of={read}>
+        {({ data }) => (
+          <Table
+            label="Request limits"
+            rows={data}
+            columns={[
+              { title: 'Mode', of: ({ mode }) => mode },
+              { title: 'Kind of request', of: ({ kind }) => kind },
+              { title: 'Per second', isNumber: true, of: ({ rate }) => rate },
+              { title: 'At once', isNumber: true, of: ({ burst }) => burst },
+              { title: 'Whose limit', of: (row) => (row.is_own ? 'its own' : 'of the deployment') },
+            ]}
+          />
+        )}
+      </Loaded>
+    </>
+  );
+}

@@ -1,0 +1,58 @@
+import type { Answer } from '../../kernel/answer.ts';
+import type { Fingerprint } from '../../kernel/fingerprint.ts';
+import type { OperationId } from '../../kernel/ids.ts';
+import type { EffectRecord } from '../../once/domain/idempotency.ts';
+import { commitOnce } from '../../once/use/execute-once.ts';
+import { judgeEffect } from '../../once/use/judge-record.ts';
+import type { KeyedEffectTools } from '../../payments/use/keyed-effect.ts';
+
+export type RecordTools = Pick<KeyedEffectTools, 'effects' | 'runner' | 'clock' | 'entropy'>;
+
+/** An act of an operator whose effect is in rows that the act itself writes. */
+export interface RecordedAct {
+  readonly operationId: OperationId;
+  readonly fingerprint: Fingerprint;
+  /**
+   * Writes the effect together with the record of the request.
+   *
+   * @param recordOf makes the record. @param stored what a repeated request is answered
+   * @returns the first answer; undefined when nothing was written
+   */
+  readonly act: (recordOf: (stored: Answer) => EffectRecord) => Promise<Answer | undefined>;
+}
+
+export type RecordedOutcome =
+  | { readonly kind: 'first'; readonly answer: Answer }
+  | { readonly kind: 'replay'; readonly answer: Answer }
+  | { readonly kind: 'payload_mismatch' }
+  | { readonly kind: 'refused' };
+
+/**
+ * Takes effect exactly once. The record of the request is permanent.
+ *
+ * @throws RetryableError when nothing was written
+ */
+export async function recordOnce(
+  { effects, runner, clock, entropy }: RecordTools,
+  { operationId, fingerprint, act }: RecordedAct,
+): Promise<RecordedOutcome> {
+  const find = async (): Promise<RecordedOutcome | undefined> => {
+    const record = await effects.readEffect(operationId);
+    return record === undefined ? undefined : judgeEffect(record, fingerprint);
+  };
+  return commitOnce<undefined, RecordedOutcome>(runner, {
+    operationId,
+    find,
+    prepare: async () => undefined,
+    write: async () => {
+      const answer = await act((stored) => ({
+        operationId,
+        owner: entropy.ownerToken(),
+        recordedAtMs: clock.nowMs(),
+        request: { fingerprint, answer: stored },
+      }));
+      if (answer === undefined) return { kind: 'done', outcome: (await find()) ?? { kind: 'refused' } };
+      return { kind: 'done', outcome: { kind: 'first', answer } };
+    },
+  });
+}

@@ -1,0 +1,80 @@
+import { expect, test } from '@jest/globals';
+import { keyOfTenant } from '../api-docs/provoked-problems.ts';
+import { as, dataOf } from '../world/api.ts';
+
+const PATH = '/v1/admin/limits';
+const RAISED = { mode: 'live', kind: 'payments', rate: 200, burst: 400 } as const;
+
+test('the limits of a tenant are those of the deployment until it has its own', async () => {
+  const { api, tenant } = await keyOfTenant();
+  const limits = async () => dataOf(await api.get(`${PATH}?tenant=${tenant}`));
+  const deployed = [
+    { kind: 'payments', rate: 100, burst: 200, is_own: false },
+    { kind: 'reads', rate: 100, burst: 200, is_own: false },
+    { kind: 'processor_reads', rate: 10, burst: 20, is_own: false },
+    { kind: 'admin', rate: 10, burst: 20, is_own: false },
+  ];
+  const ofMode = (mode: string) => deployed.map((limit) => ({ object: 'limit', tenant, mode, ...limit }));
+  expect(await limits()).toEqual([...ofMode('live'), ...ofMode('test')]);
+
+  const set = await api.write(PATH, 'set', { tenant, ...RAISED });
+  const own = { object: 'limit', tenant, ...RAISED, is_own: true };
+  expect([set.status, set.body]).toEqual([200, own]);
+  expect(await limits()).toEqual([own, ...ofMode('live').slice(1), ...ofMode('test')]);
+
+  const reset = await api.write(PATH, 'reset', { tenant, ...RAISED, rate: null, burst: null });
+  expect(reset.body).toEqual(ofMode('live')[0]);
+  expect(await limits()).toEqual([...ofMode('live'), ...ofMode('test')]);
+});
+
+test('a repeated change has the first answer, and neither undoes a later one nor is logged again', async () => {
+  const { api, tenant } = await keyOfTenant();
+  const first = await api.write(PATH, 'first', { tenant, ...RAISED });
+  await api.write(PATH, 'later', { tenant, ...RAISED, rate: 50 });
+  const again = await api.write(PATH, 'first', { tenant, ...RAISED });
+  expect([again.text, again.headers['Idempotency-Replayed']]).toEqual([first.text, 'true']);
+  expect((await api.write(PATH, 'first', { tenant, ...RAISED, rate: 51 })).status).toBe(422);
+  expect(dataOf(await api.get(`${PATH}?tenant=${tenant}`))[0]).toMatchObject({ rate: 50, burst: 400 });
+  const entries = dataOf(await api.get(`/v1/admin/activity?tenant=${tenant}&mode=live`));
+  expect(entries.filter(({ action }) => action === 'limit.changed')).toMatchObject([
+    { about: ['payments'], details: { rate: '50', burst: '400' } },
+    {
+      about: ['payments'],
+      details: { rate: '200', burst: '400' },
+      caused_by: { type: 'operator', operator: 'Ada Example' },
+    },
+  ]);
+});
+
+test('equal requests at once are one change', async () => {
+  const { api, tenant } = await keyOfTenant();
+  const sent = await Promise.all(['k', 'k', 'k'].map((key) => api.write(PATH, key, { tenant, ...RAISED })));
+  expect(new Set(sent.map(({ status, text }) => `${status} ${text}`)).size).toBe(1);
+  const entries = dataOf(await api.get(`/v1/admin/activity?tenant=${tenant}&mode=live`));
+  expect(entries.filter(({ action }) => action === 'limit.changed')).toHaveLength(1);
+});
+
+test('a limit of another form, of no tenant or by another role than owner changes nothing', async () => {
+  const { api, tenant } = await keyOfTenant();
+  for (const [param, change] of [
+    ['rate', { rate: 0 }],
+    ['rate', { rate: 10_001 }],
+    ['rate', { rate: undefined }],
+    ['burst', { burst: 1.5 }],
+    ['burst', { burst: null }],
+    ['kind', { kind: 'all' }],
+    ['mode', { mode: 'prod' }],
+    ['tenant', { tenant: 'shop' }],
+  ] as const) {
+    const { body } = await api.write(PATH, 'k', { tenant, ...RAISED, ...change });
+    expect([change, body]).toEqual([change, expect.objectContaining({ code: 'invalid_request', param })]);
+  }
+  const nobody = await api.write(PATH, 'k', { tenant: 'ten_nobody', ...RAISED });
+  expect(nobody.body).toMatchObject({ status: 404, code: 'not_found' });
+  const approver = 'ok_approverapproverapprover';
+  api.registerOperator(approver, { operator: 'Ben Example', role: 'approver' });
+  expect((await api.write(PATH, 'k', { tenant, ...RAISED }, as(approver))).status).toBe(403);
+  expect(dataOf(await api.get(`${PATH}?tenant=${tenant}`, as(approver))).some((limit) => limit['is_own'])).toBe(false);
+  // Refusals are not recorded.
+  expect((await api.write(PATH, 'k', { tenant, ...RAISED })).status).toBe(200);
+});
