@@ -21,9 +21,9 @@ export const MISHAP_MUTANTS: readonly Mutant[] = [
     edits: [
       {
         file: 'lambdas/processors/sandbox/sandbox-answers.ts',
-        find: '    case 400:\n    case 404:\n    case 422: {\n      const { code, message } = parse(errorAnswer, answer).error;\n      // An earlier',
+        find: 'switch (answer.status) {\n    case 201: {\n      const charge = parse(chargeAnswer, answer);\n      const outcome = outcomeOf(order, charge);',
         replace:
-          '    case 400:\n    case 401:\n    case 404:\n    case 422: {\n      const { code, message } = parse(errorAnswer, answer).error;\n      // An earlier',
+          'switch (answer.status === 401 ? 400 : answer.status) {\n    case 201: {\n      const charge = parse(chargeAnswer, answer);\n      const outcome = outcomeOf(order, charge);',
       },
     ],
   },

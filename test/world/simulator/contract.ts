@@ -164,8 +164,18 @@ export interface PaymentRequest {
 /** All lines of the archive. */
 export type Archived = Omit<LinePage, 'next'>;
 
-/** What lasts for some time in the account: a service of AWS answers 5xx, a secret of processors is wrong, the relay does not run. */
-export type Mishap = 'all dynamodb' | 'all bus' | 'all sqs' | 'secret of test' | 'secret of live' | 'relay';
+/**
+ * What lasts for some time in the account: a service of AWS answers 5xx, or some of its answers are lost; a secret of processors is
+ * wrong; the relay does not run.
+ */
+export type Mishap =
+  | 'all dynamodb'
+  | 'all bus'
+  | 'all sqs'
+  | 'all answers of sqs'
+  | 'secret of test'
+  | 'secret of live'
+  | 'relay';
 
 /** What cannot take the events of a payment. */
 export type Poisoned = 'bus' | 'views-projector' | 'webhook-fan-out';
@@ -285,6 +295,8 @@ export interface RunningSystem extends Observed {
   deploy(settings: Partial<Settings>): void;
   readonly settings: Settings;
   runJob(id: string): Promise<void>;
+  /** An earlier run of the job is under way for so long, and others wait for it. @returns whether none was under way yet */
+  occupyJob(id: string, forMs: number): Promise<boolean>;
   /** Moves what is in a dead-letter or parking queue back to its queue. */
   redrive(queue: string): void;
   /** Redrives the dead letters of shop and mail, as `payonce letters` does. */

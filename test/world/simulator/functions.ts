@@ -228,7 +228,7 @@ export const FUNCTIONS: Readonly<Record<FunctionName, SimulatedFunction>> = {
   callbacks: answering('callbacks', CALLBACKS_TIMEOUT_SECONDS),
   'cron-executor': answering('cron-executor', EXECUTOR_TIMEOUT_SECONDS),
   'dead-letters': answering('dead-letters', REDRIVE_TIMEOUT_MINUTES * 60),
-  'republish-range': answering('republish-range', REPUBLISH_TIMEOUT_SECONDS),
+  'republish-range': { ...answering('republish-range', REPUBLISH_TIMEOUT_SECONDS), parking: 'relay-parked' },
   'webhook-sender': {
     ...answering('webhook-sender', WEBHOOK_SENDER_TIMEOUT_SECONDS),
     parking: 'webhooks-dead',

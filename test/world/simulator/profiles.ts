@@ -71,6 +71,8 @@ export const FEATURES = [
   'annotations',
   'queue_redrives',
   'exports',
+  // A run waits for another, while messages are doubled.
+  'waiting_runs',
 ] as const;
 
 export type Feature = (typeof FEATURES)[number];
@@ -103,6 +105,7 @@ const RARELY: Readonly<Partial<Record<Feature, number>>> = {
   annotations: 0,
   queue_redrives: 0,
   exports: 0,
+  waiting_runs: 0,
 };
 
 const CALLBACK_TROUBLE = { lost_callbacks: 0.5, doubled_callbacks: 0.4, late_callbacks: 0.5 } as const;
@@ -397,6 +400,7 @@ export const PROFILES = {
       annotations: 0.5,
       queue_redrives: 0.5,
       exports: 0.4,
+      waiting_runs: 0.2,
       endpoints: 0.7,
       endpoint_outages: 0.4,
       replays: 0.4,

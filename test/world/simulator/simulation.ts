@@ -6,9 +6,11 @@ import { fractionOf } from './random.ts';
 
 /** Turns of the event loop after which a process that neither waits nor ends is an error. */
 const MOST_TURNS = 500_000;
-/** Of the calls of a service that is out of order: those that succeed, and those that are answered 5xx and were applied. */
-const SPARED_BY_OUTAGE = 0.03;
-const APPLIED_IN_OUTAGE = 0.07;
+/** Of the calls of a service that is out of order: those that succeed, and those that were applied although they failed. */
+export interface Outage {
+  readonly spared: number;
+  readonly applied: number;
+}
 
 /** What a call of the outside world looks like when it fails, and how long it takes. */
 export interface Voice {
@@ -44,8 +46,8 @@ export class Simulation {
   readonly faults: Fault[] = [];
   /** How many calls passed the gates. */
   gates = 0;
-  /** Services that answer 5xx, by the first word of a call's label. */
-  isBroken: (service: string) => boolean = () => false;
+  /** Services that answer 5xx, by the first word of a call's label; undefined for those that are well. */
+  outageOf: (service: string) => Outage | undefined = () => undefined;
   readonly #muted: ReadonlySet<string>;
   readonly #heap: Happening[] = [];
   readonly #current = new AsyncLocalStorage<Process>();
@@ -224,10 +226,10 @@ export class Simulation {
   }
 
   /** @returns what a call comes to while its service is out of order; undefined for the few that succeed */
-  brokenAt(process: Process, gate: number): FaultKind | undefined {
+  brokenAt(process: Process, gate: number, { spared, applied }: Outage): FaultKind | undefined {
     const drawn = fractionOf32(mix(process.id, gate, 8));
-    if (drawn < SPARED_BY_OUTAGE || this.#muted.has(faultName(process, gate))) return undefined;
-    return drawn < SPARED_BY_OUTAGE + APPLIED_IN_OUTAGE ? 'ambiguous_applied' : 'ambiguous_lost';
+    if (drawn < spared || this.#muted.has(faultName(process, gate))) return undefined;
+    return drawn < spared + applied ? 'ambiguous_applied' : 'ambiguous_lost';
   }
 
   /** Notes a fault that {@link faultAt} has drawn. It is none when its process is gone by then. */
@@ -376,10 +378,10 @@ export class Process {
     const [least, most] = voice.lasts;
     const jitter = fractionOf32(mix(this.id, gate, 4));
     const lastsMs = least + jitter * jitter * (most - least);
-    const isBroken = this.#isFunction && simulation.isBroken(label.slice(0, label.indexOf(' ')));
-    const inDoubt = isBroken ? (voice.broken ?? voice.ambiguous) : voice.ambiguous;
+    const outage = this.#isFunction ? simulation.outageOf(label.slice(0, label.indexOf(' '))) : undefined;
+    const inDoubt = outage === undefined ? voice.ambiguous : (voice.broken ?? voice.ambiguous);
     const drawn = this.#canFail ? simulation.faultAt(this, gate, voice) : undefined;
-    const fault = isBroken ? simulation.brokenAt(this, gate) : drawn;
+    const fault = outage === undefined ? drawn : simulation.brokenAt(this, gate, outage);
     const order = mix(this.id, gate, 5);
     return this.#wait((wake, fail) => {
       const applied = (then: (result: Result) => void, orElse: (error: unknown) => void = fail): void => {

@@ -5,6 +5,7 @@ import type { Action } from '../../../lambdas/activity/domain/activity.ts';
 import { eraseDetails } from '../../../lambdas/activity/store/dynamodb-activity.ts';
 import type { GatewayEvent } from '../../../lambdas/http/gateway-request.ts';
 import { acceptedRun, runIdOf } from '../../../lambdas/jobs/domain/job-run.ts';
+import { DynamoDbJobRuns } from '../../../lambdas/jobs/store/dynamodb-job-runs.ts';
 import { runRow } from '../../../lambdas/jobs/store/job-items.ts';
 import { jobMessageText } from '../../../lambdas/jobs/use/job-message.ts';
 import { ALL_SCOPES } from '../../../lambdas/kernel/contract/api.ts';
@@ -55,7 +56,7 @@ import { Parties, Receivers, unreachable } from './parties.ts';
 import { secretText } from './platform.ts';
 import { BOOKS, isAbout } from './processors.ts';
 import { RequestTransports } from './request-transports.ts';
-import { type Process, Simulation } from './simulation.ts';
+import { type Outage, type Process, Simulation } from './simulation.ts';
 
 const START_MS = Date.UTC(2026, 2, 2, 9);
 const DAY_MS = 86_400_000;
@@ -76,6 +77,9 @@ const FIRST_SETTINGS: Settings = {
 /** Pages of one republishing; letters of one redrive. */
 const MOST_PAGES = 50;
 const MOST_LETTERS = 100;
+/** Nearly all calls fail, or some answers are lost. */
+const BROKEN = { spared: 0.03, applied: 0.07 } as const satisfies Outage;
+const UNHEARD = { spared: 0.6, applied: 0.4 } as const satisfies Outage;
 const UNAUTHORIZED = JSON.stringify({ error: { code: 'unauthorized', message: 'The secret is another one.' } });
 const WRONG = [
   ['secret of test', secretOf('test')],
@@ -139,7 +143,10 @@ export class SimulatedSystem implements RunningSystem {
       report: (of, error) => this.reported.push({ of, error, atMs: this.nowMs }),
     });
     this.mishaps = new Mishaps(this.account);
-    simulation.isBroken = (service) => this.#parties.down.has(`all ${service}`);
+    simulation.outageOf = (service) => {
+      if (this.#parties.down.has(`all ${service}`)) return BROKEN;
+      return this.#parties.down.has(`all answers of ${service}`) ? UNHEARD : undefined;
+    };
     this.requests = new RequestTransports(this.account, () => !this.#parties.down.has('bus'));
   }
 
@@ -312,6 +319,15 @@ export class SimulatedSystem implements RunningSystem {
     const path = `/v1/admin/jobs/${id}/runs`;
     const request: ApiRequest = { step: 0, tenant, method: 'POST', path, key: `job-${by.token()}`, as: 'operator' };
     await this.account.request(`${by.name} ${by.token()}`, this.#eventOf(request, by), by);
+  }
+
+  async occupyJob(id: string, forMs: number): Promise<boolean> {
+    const { pacing, documents } = this.#operator();
+    const runs = new DynamoDbJobRuns(documents, TABLES, pacing);
+    // Runs are told apart by the second.
+    const earlier = runIdOf(id, this.nowMs - 1_000);
+    const lock = await runs.lock(id, earlier, { nowMs: this.nowMs, leaseExpiresAtMs: this.nowMs + forMs });
+    return lock !== undefined;
   }
 
   redrive(queue: string): void {

@@ -1,3 +1,4 @@
+import type { JobId } from '../../../../lambdas/kernel/contract/jobs.ts';
 import type { Mishap, Poisoned } from '../contract.ts';
 import { type Act, type Arguments, act, type Draft } from './act.ts';
 import { orderOf, paymentOf } from './objects.ts';
@@ -17,6 +18,7 @@ const TOLD: Readonly<Record<Mishap, string>> = {
   'all dynamodb': 'DynamoDB answers 5xx',
   'all bus': 'EventBridge answers 5xx',
   'all sqs': 'SQS answers 5xx',
+  'all answers of sqs': 'answers of SQS are lost',
   'secret of test': 'the secret of the processors in test mode is wrong',
   'secret of live': 'the secret of the processor in live mode is wrong',
   relay: 'the relay does not run',
@@ -64,11 +66,41 @@ const wrongSecret = lasting(
   { feature: 'credentials', actor: 'operator' },
 );
 
+interface WaitingRun extends Arguments {
+  readonly job: JobId;
+  readonly forMs: number;
+}
+
+/** A run waits for an earlier one of its job, and sends its message again and again, while it does not learn which were taken. */
+const waitingRun = act<WaitingRun>({
+  name: 'waiting_run',
+  actor: 'operator',
+  feature: 'waiting_runs',
+  about: 'nothing',
+  weight: 20,
+  pace: ['instant', 'minutes', 'hours'],
+  // Nothing is urgent for these jobs.
+  draw: ({ dice }) => ({
+    job: dice.pick(['expire-authorizations', 'release-commissions'] as const),
+    forMs: dice.pick([8 * MINUTE_MS, 15 * MINUTE_MS]),
+  }),
+  play: async ({ system }, { id, job, forMs }) => {
+    if (!(await system.occupyJob(job, forMs))) return 'nothing';
+    system.mishap('all answers of sqs', false);
+    system.at(system.nowMs + forMs, `step ${id} ends`, () => system.mishap('all answers of sqs', true));
+    await system.runJob(job);
+    return 'done';
+  },
+  tell: ({ job, forMs }) =>
+    `for ${duration(forMs)} ${TOLD['all answers of sqs']}; an operator starts the job ${job}, of which a run is under way as long`,
+});
+
 interface Poison extends Arguments {
   readonly by: Poisoned;
   readonly forMs: number;
 }
 
+const EARLY_MS = 5 * MINUTE_MS;
 /** The job finds events that the relay has not published for as long. */
 const LONGEST_LOST_MS = 72 * HOUR_MS;
 
@@ -86,6 +118,10 @@ const poison = act<Poison>({
   }),
   leadsTo: ({ dice }, { by, forMs, atMs }): readonly Draft[] => [
     { act: 'refund', pace: ['seconds', 'minutes'], given: { amount: 1 } },
+    // An operator redrives too early: the bug is still there.
+    ...(by === 'bus' && dice.named('too early').chance(0.5)
+      ? [{ act: 'redrive', pace: ['instant'], given: { what: 'queues' }, fromMs: atMs + forMs - EARLY_MS } as const]
+      : []),
     ...(dice.chance(0.8)
       ? [
           {
@@ -149,4 +185,4 @@ const changeByHand = act<ByHand>({
     `a row of the Ledger of ${name(of)} is ${how} by hand, and put back from the archive`,
 });
 
-export const MISHAP_ACTS: readonly Act[] = [relayOutage, serviceOutage, wrongSecret, poison, changeByHand];
+export const MISHAP_ACTS: readonly Act[] = [relayOutage, serviceOutage, wrongSecret, waitingRun, poison, changeByHand];

@@ -95,6 +95,7 @@ const exportRows = act<Export>({
   about: 'nothing',
   weight: 5,
   pace: ['minutes', 'hours', 'days'],
+  near: ({ act: name }) => name === 'pay' || name === 'order' || name === 'refund',
   draw: ({ dice, has }) => ({
     tenant: drawTenant(dice, has),
     kind: dice.weighted(EXPORT_KINDS, (kind) => (kind === 'entries' ? 4 : 1)),
