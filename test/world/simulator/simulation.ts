@@ -12,6 +12,12 @@ export interface Outage {
   readonly applied: number;
 }
 
+/** Nearly all calls fail, or some answers are lost. */
+export const BROKEN = { spared: 0.03, applied: 0.07 } as const satisfies Outage;
+export const UNHEARD = { spared: 0.6, applied: 0.4 } as const satisfies Outage;
+/** For calls that never fail. */
+export const noFault = (): Error => new Error('an operator meets no faults');
+
 /** What a call of the outside world looks like when it fails, and how long it takes. */
 export interface Voice {
   readonly throttle: () => Error;

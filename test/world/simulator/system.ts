@@ -56,7 +56,7 @@ import { Parties, Receivers, unreachable } from './parties.ts';
 import { secretText } from './platform.ts';
 import { BOOKS, isAbout } from './processors.ts';
 import { RequestTransports } from './request-transports.ts';
-import { type Outage, type Process, Simulation } from './simulation.ts';
+import { BROKEN, noFault, type Process, Simulation, UNHEARD } from './simulation.ts';
 
 const START_MS = Date.UTC(2026, 2, 2, 9);
 const DAY_MS = 86_400_000;
@@ -77,9 +77,6 @@ const FIRST_SETTINGS: Settings = {
 /** Pages of one republishing; letters of one redrive. */
 const MOST_PAGES = 50;
 const MOST_LETTERS = 100;
-/** Nearly all calls fail, or some answers are lost. */
-const BROKEN = { spared: 0.03, applied: 0.07 } as const satisfies Outage;
-const UNHEARD = { spared: 0.6, applied: 0.4 } as const satisfies Outage;
 const UNAUTHORIZED = JSON.stringify({ error: { code: 'unauthorized', message: 'The secret is another one.' } });
 const WRONG = [
   ['secret of test', secretOf('test')],
@@ -544,7 +541,7 @@ export class SimulatedSystem implements RunningSystem {
     const documents = this.database.clientWith((command, apply) =>
       process.call(
         `dynamodb ${command}`,
-        { throttle: failing, ambiguous: failing, lasts: [2, 15], timeoutMs: 2_000 },
+        { throttle: noFault, ambiguous: noFault, lasts: [2, 15], timeoutMs: 2_000 },
         apply,
       ),
     );
@@ -600,8 +597,4 @@ export class SimulatedSystem implements RunningSystem {
       await put({ ...keyRowKey(kind, idOfKeyHash(keyHash)), ...row });
     }
   }
-}
-
-function failing(): Error {
-  return new Error('an operator meets no faults');
 }
