@@ -2,7 +2,7 @@
 
 import { fileOf, hasEnded } from '../../../../lambdas/exports/domain/data-export.ts';
 import { parseExport } from '../../../../lambdas/exports/store/export-items.ts';
-import { EventMetric } from '../../../../lambdas/kernel/contract/events.ts';
+import { EventMetric, REPLAY_HORIZON_DAYS } from '../../../../lambdas/kernel/contract/events.ts';
 import { RegistryRow } from '../../../../lambdas/kernel/contract/rows.ts';
 import { bookEntryOf } from '../../../../lambdas/views/domain/views.ts';
 import { parseViewRow } from '../../../../lambdas/views/store/dynamodb-views.ts';
@@ -45,14 +45,29 @@ function changedByHand({ mishaps, alarms }: Observed): readonly Violation[] {
   return found;
 }
 
-/** F25: after the fix, a redrive publishes what was parked. What tells of a change by hand is parked again, for an operator. */
-function parked({ mishaps }: Observed): readonly Violation[] {
+/**
+ * F25: after the fix, a redrive publishes what was parked. What tells of a change by hand is parked again, for an operator, and so is a
+ * range that is older than consumers recognize.
+ */
+function parked({ mishaps, faultsEndedAtMs = 0 }: Observed): readonly Violation[] {
   return [...mishaps.parked, ...mishaps.parkedAgain].flatMap((body) => {
-    const { eventName } = JSON.parse(body) as { readonly eventName?: string };
+    const { eventName, DDBStreamBatchInfo: range } = JSON.parse(body) as ParkedBody;
     if (eventName === 'MODIFY' || eventName === 'REMOVE') return [];
+    if (Date.parse(range?.approximateArrivalOfFirstRecord ?? '') < faultsEndedAtMs + REDRIVEN_AFTER_MS - HORIZON_MS)
+      return [];
     return [{ oracle: 'F25 nothing stays parked after its fix', what: body.slice(0, 160) }];
   });
 }
+
+interface ParkedBody {
+  readonly eventName?: string;
+  readonly DDBStreamBatchInfo?: { readonly approximateArrivalOfFirstRecord: string };
+}
+
+const DAY_MS = 86_400_000;
+const HORIZON_MS = REPLAY_HORIZON_DAYS * DAY_MS;
+/** An operator redrives a day after the faults, and a range has a margin. */
+const REDRIVEN_AFTER_MS = 2 * DAY_MS;
 
 /** F36: neither a wrong credential nor an outage makes a payment fail. Its failure is the processor's word, or nothing was sent. */
 function failures({ world, payments }: Noticed): readonly Violation[] {
