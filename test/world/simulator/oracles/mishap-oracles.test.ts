@@ -71,6 +71,16 @@ test('a record is found that stays parked, and what tells of a change by hand is
   expect(parked('REMOVE')).toEqual([]);
 });
 
+test('a range is found that stays parked, unless consumers did not recognize its events any more', () => {
+  const faultsEndedAtMs = Date.UTC(2026, 2, 20);
+  const parked = (day: string) => {
+    const range = { DDBStreamBatchInfo: { approximateArrivalOfFirstRecord: `2026-03-${day}T00:00:00.000Z` } };
+    return found({ faultsEndedAtMs, mishaps: { ...mishaps(), parked: [JSON.stringify(range)] } });
+  };
+  expect(parked('09')).toEqual(['F25 nothing stays parked after its fix']);
+  expect(parked('03')).toEqual([]);
+});
+
 test('a failure is found of which the processor knows nothing', () => {
   expect(found({ processors: {} })).toEqual(['F36 a failure is the processor’s word']);
 });
