@@ -116,7 +116,7 @@ class CallbackEffect implements Effect<Progress, CallbackOutcome> {
       cause: { by: 'callback', eventId: this.#event.eventId },
     });
     alarmLateSuccess(this.#tools, id, transitions);
-    await alarmContradictions(this.#tools, chain, contradictions, charge);
+    await alarmContradictions(this.#tools, chain, contradictions, charge, 'event');
     const { part, isMore, queued } = nextPart(chain, transitions, nowMs);
     const isLast = !isMore;
     const outcome = await effects.recordEffect({

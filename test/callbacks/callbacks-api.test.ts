@@ -19,6 +19,7 @@ async function open(next = new CallbacksClient()): Promise<void> {
 beforeEach(() => open());
 
 const types = () => site.world.typesOf(request);
+const MINUTE_MS = 60_000;
 const SETTLED = ['payment.created', 'payment.processing', 'payment.completed'];
 const WAITING = ['payment.created', 'payment.processing'];
 
@@ -64,6 +65,24 @@ describe('a signed callback', () => {
     expect(site.alarms).toEqual(['contradiction']);
     await site.deliver(eventBody('evt_3', charge));
     expect(site.alarms).toEqual(['contradiction']);
+  });
+
+  test('of a contradiction that came back raises the alarm again, ten minutes after the first one or later', async () => {
+    await site.deliver(eventBody('evt_1', charge));
+    const { inside } = site.processor;
+    await inside.correct(charge, { status: 'voided', amount_captured: 0 });
+    await site.deliver(eventBody('evt_2', charge));
+    await inside.correct(charge, { status: 'succeeded', amount_captured: request.amountMinor });
+    await site.deliver(eventBody('evt_3', charge));
+    site.world.clock.advance(9 * MINUTE_MS);
+    await inside.correct(charge, { status: 'voided', amount_captured: 0 });
+    await site.deliver(eventBody('evt_4', charge));
+    expect(site.alarms).toEqual(['contradiction']);
+    site.world.clock.advance(2 * MINUTE_MS);
+    expect((await site.deliver(eventBody('evt_4', charge))).status).toBe(200);
+    expect(site.alarms).toEqual(['contradiction']);
+    await site.deliver(eventBody('evt_5', charge));
+    expect(site.alarms).toEqual(['contradiction', 'contradiction']);
   });
 
   test('of a contradiction has raised the alarm even if the process dies after its write', async () => {

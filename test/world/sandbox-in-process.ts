@@ -74,6 +74,13 @@ export interface TimedCall extends HttpCall {
   readonly by?: string;
 }
 
+interface Contradicted {
+  /** Unix milliseconds. */
+  readonly atMs: number;
+  /** When the books showed first what they show now. Unix milliseconds. */
+  readonly shownAtMs: number;
+}
+
 /** A charge made at the processor without Payonce. */
 interface ForeignOrder {
   /** The payment and the operation that its metadata name. */
@@ -105,11 +112,8 @@ export interface InsideSandbox {
   isShown(chargeId: string, isHeard?: boolean, isCompared?: boolean): boolean;
   /** When a request with an idempotency key made the charge. Unix milliseconds; undefined when another user of the account made it. */
   madeByKeyAtMs(chargeId: string): number | undefined;
-  /**
-   * When the books last contradicted what they had shown of the charge; if they show again what they had shown before, when they showed
-   * it first. Unix milliseconds; undefined when they never did.
-   */
-  contradictedAtMs(chargeId: string): number | undefined;
+  /** The last time that the books contradicted what they had shown of the charge; undefined when they never did. */
+  contradicted(chargeId: string): Contradicted | undefined;
   /** When the charge changed last. Unix milliseconds; undefined when there is no such charge. */
   changedAtMs(chargeId: string): number | undefined;
   /** How many states the books have shown of the charge. */
@@ -243,7 +247,7 @@ export function createSandboxInProcess(options: SandboxInProcessOptions): Sandbo
       sent,
       isShown: (...asked) => history.isShown(...asked),
       madeByKeyAtMs: (chargeId) => history.madeByKeyAtMs(chargeId),
-      contradictedAtMs: (chargeId) => history.contradictedAtMs(chargeId),
+      contradicted: (chargeId) => history.contradicted(chargeId),
       changedAtMs: (chargeId) => history.changedAtMs(chargeId),
       statesOf: (chargeId) => history.statesOf(chargeId),
       ...actions,
@@ -278,7 +282,7 @@ interface History {
   noteRead(call: TimedCall, answer: HttpAnswer): void;
   isShown(chargeId: string, isHeard?: boolean, isCompared?: boolean): boolean;
   madeByKeyAtMs(chargeId: string): number | undefined;
-  contradictedAtMs(chargeId: string): number | undefined;
+  contradicted(chargeId: string): Contradicted | undefined;
   changedAtMs(chargeId: string): number | undefined;
   statesOf(chargeId: string): number;
 }
@@ -304,15 +308,16 @@ function createHistory(clock: Clock, onEvent: SandboxInProcessOptions['onEvent']
   const madeByKey = new Map<string, number>();
   /** The operations that charges name. */
   const named = new Set<string>();
-  const contradicted = new Map<string, number>();
+  const contradicted = new Map<string, Contradicted>();
   const note = (charge: Charge, isKeyed: boolean): void => {
     if (!isKeyed) unread.set(charge.id, false);
     compared.delete(charge.id);
     const shownBefore = versions.get(charge.id)?.at(-1)?.charge;
-    if (shownBefore !== undefined && isContradicted(shownBefore, charge)) {
-      const same = versions.get(charge.id)?.find((each) => JSON.stringify(each.charge) === JSON.stringify(charge));
-      contradicted.set(charge.id, same?.atMs ?? clock.nowMs());
-    }
+    const same = versions.get(charge.id)?.find((each) => JSON.stringify(each.charge) === JSON.stringify(charge));
+    const shownAtMs = same?.atMs ?? clock.nowMs();
+    const isNew = shownBefore !== undefined && isContradicted(shownBefore, charge);
+    const last = isNew ? { atMs: clock.nowMs(), shownAtMs } : contradicted.get(charge.id);
+    if (last !== undefined) contradicted.set(charge.id, same === undefined ? last : { ...last, shownAtMs });
     versions.set(charge.id, [...(versions.get(charge.id) ?? []), { atMs: clock.nowMs(), charge }]);
     shown.set(charge.id, processorCharge(charge));
     const { operation } = charge.metadata;
@@ -339,7 +344,7 @@ function createHistory(clock: Clock, onEvent: SandboxInProcessOptions['onEvent']
     isShown: (chargeId, isHeard = true, isCompared = false) =>
       !unread.has(chargeId) || (isHeard && unread.get(chargeId) === true) || (isCompared && compared.has(chargeId)),
     madeByKeyAtMs: (chargeId) => madeByKey.get(chargeId),
-    contradictedAtMs: (chargeId) => contradicted.get(chargeId),
+    contradicted: (chargeId) => contradicted.get(chargeId),
     changedAtMs: (chargeId) => versions.get(chargeId)?.at(-1)?.atMs,
     statesOf: (chargeId) => versions.get(chargeId)?.length ?? 0,
     charges: () => [...shown.values()],

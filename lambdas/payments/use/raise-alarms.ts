@@ -28,12 +28,17 @@ export function alarmLateSuccess(
   if (transitions.some(({ subject }) => subject?.kind === 'stray_charge')) alarm?.('late_success', paymentId);
 }
 
+/** Events of one change come together. An operator who was called so recently is still looking. */
+const ONE_CALL_MS = 10 * 60_000;
+
 /**
- * Raises the alarm for contradictions once for what the books and the chain show: looks that find the same raise no further one. The alarm comes
- * before its record, so it may be raised twice and is never lost.
+ * Raises the alarm for contradictions once for what the books and the chain show: looks that find the same raise no further one. A new event
+ * that finds it again after ten minutes raises one more: the books may have been right in between, and the case closed. The alarm
+ * comes before its record, so it may be raised twice and is never lost.
  *
  * @param because none: nothing is done
  * @param shown what the processor's books show. Plain JSON.
+ * @param foundBy an event of the processor that was not recorded yet, or a look by Payonce itself
  * @throws RetryableError or AmbiguousError when the record cannot be read or written
  */
 export async function alarmContradictions(
@@ -41,14 +46,17 @@ export async function alarmContradictions(
   { first, newest }: Pick<PaymentChain, 'first' | 'newest'>,
   because: readonly string[],
   shown: unknown,
+  foundBy: 'event' | 'look',
 ): Promise<void> {
   if (because.length === 0) return;
   const { alarm, effects, digest, clock, entropy } = tools;
   const { id: paymentId } = first.payment;
   const operationId = contradictionOperation(digest, paymentId, JSON.stringify([because, shown, newest.sequence]));
-  if ((await effects.readEffect(operationId)) !== undefined) return;
-  alarm?.('contradiction', paymentId);
   const nowMs = clock.nowMs();
+  const raised = await effects.readEffect(operationId);
+  if (raised !== undefined && (foundBy === 'look' || nowMs - raised.recordedAtMs < ONE_CALL_MS)) return;
+  alarm?.('contradiction', paymentId);
+  if (raised !== undefined) return;
   await effects.recordEffect({
     record: {
       operationId,

@@ -73,7 +73,7 @@ async function recordPart(
     const nowMs = clock.nowMs();
     const { transitions, contradictions } = decideAll(digest, charge, chain, { occurredAtMs: nowMs, cause });
     alarmLateSuccess(tools, paymentId, transitions);
-    await alarmContradictions(tools, chain, contradictions, charge);
+    await alarmContradictions(tools, chain, contradictions, charge, 'look');
     if (transitions.length === 0) return { charge, chain, isMore: false };
     const { part, isMore, queued } = nextPart(chain, transitions, nowMs);
     const outcome = await effects.recordEffect({

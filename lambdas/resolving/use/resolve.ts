@@ -179,7 +179,7 @@ async function inquire(tools: ResolveTools, inquiry: Inquiry): Promise<Came> {
     const transition = nextTransition(digest, chain.newest, decision.draft, { occurredAtMs: nowMs, cause });
     alarmLateSuccess(tools, inquiry.paymentId, [transition]);
     const contradictions = decision.contradicts === undefined ? [] : [decision.contradicts];
-    await alarmContradictions(tools, chain, contradictions, transition.subject);
+    await alarmContradictions(tools, chain, contradictions, transition.subject, 'look');
     const record = {
       operationId: inquiryOperation(digest, inquiry.operationId, transition.sequence),
       paymentId: inquiry.paymentId,
@@ -268,7 +268,7 @@ async function readChargesOf(
   const found = beside ?? (await search());
   for (const id of new Set(chargeId === undefined ? found : [...found, chargeId])) {
     const charge = await books.readCharge(id, { timeoutMs: BOOKS_TIMEOUT_MS });
-    if (charge === undefined) await alarmContradictions(tools, chain, [CHARGE_UNKNOWN.because], id);
+    if (charge === undefined) await alarmContradictions(tools, chain, [CHARGE_UNKNOWN.because], id, 'look');
     else await recordCharge(tools, paymentId, operationId, () => readCharge(books, id));
   }
 }

@@ -404,8 +404,20 @@ export const MONEY_MUTANTS: readonly Mutant[] = [
     edits: [
       {
         file: 'lambdas/payments/use/raise-alarms.ts',
-        find: 'if ((await effects.readEffect(operationId)) !== undefined) return;',
-        replace: 'if ((await effects.readEffect(operationId))?.owner === undefined) void operationId;',
+        find: "(foundBy === 'look' || nowMs - raised.recordedAtMs < ONE_CALL_MS)",
+        replace: "foundBy !== 'event' && foundBy !== 'look'",
+      },
+    ],
+  },
+  {
+    name: 'contradiction-rings-once-for-ever',
+    fault: 'A contradiction that comes back after the processor has corrected its books raises no alarm.',
+    needs: ['contradict', 'contradict'],
+    edits: [
+      {
+        file: 'lambdas/payments/use/raise-alarms.ts',
+        find: "if (raised !== undefined && (foundBy === 'look' || nowMs - raised.recordedAtMs < ONE_CALL_MS)) return;",
+        replace: 'if (raised !== undefined) return;',
       },
     ],
   },

@@ -13,6 +13,9 @@ import type { Seen, Written } from './seen.ts';
 
 /** Two clocks differ by at most this. Milliseconds. */
 const SKEW_MS = 10 * 60_000;
+
+/** A contradiction that comes back so soon raises no alarm of its own. */
+const ONE_CALL_MS = 10 * 60_000;
 /** No request is sent later than this after the claim. Milliseconds. */
 const SEND_WINDOW_MS = 15 * 60_000;
 /** The longest time between a look at the chain and the send that it allows, with calls that are repeated. Milliseconds. */
@@ -192,20 +195,36 @@ export function isShown(
 ): boolean {
   const inside = processors[processor]?.inside;
   const changedAtMs = inside?.changedAtMs(chargeId) ?? Number.POSITIVE_INFINITY;
-  const isHeard = callbacks.some(
-    (each) => each.processor === processor && each.chargeId === chargeId && (each.takenAtMs ?? 0) >= changedAtMs,
-  );
+  const isHeard = isHeardSince({ callbacks }, processor, chargeId, changedAtMs);
   return inside?.isShown(chargeId, isHeard, isCompared) === true;
 }
 
-/** Whether the processor contradicted its own books of the charge, and the payment raised an alarm since, or late money cannot be returned. */
+function isHeardSince(
+  { callbacks }: Pick<Observed, 'callbacks'>,
+  processor: string,
+  chargeId: string,
+  sinceMs: number,
+): boolean {
+  return callbacks.some(
+    (each) => each.processor === processor && each.chargeId === chargeId && (each.takenAtMs ?? 0) >= sinceMs,
+  );
+}
+
+/**
+ * Whether the processor contradicted its own books of the charge, and the payment raised an alarm since, or late money cannot be
+ * returned. A contradiction that comes back raises one more if a callback tells of it, and ten minutes after the first or later.
+ */
 export function isReported(
   world: Observed,
   payment: Pick<Payment, 'id' | 'processorName' | 'mode'>,
   chargeId = '',
 ): boolean {
-  const sinceMs = world.processors[booksOf(payment)]?.inside.contradictedAtMs(chargeId);
-  if (sinceMs === undefined) return false;
+  const processor = booksOf(payment);
+  const contradicted = world.processors[processor]?.inside.contradicted(chargeId);
+  if (contradicted === undefined) return false;
+  const { atMs, shownAtMs } = contradicted;
+  const isHeard = isHeardSince(world, processor, chargeId, atMs);
+  const sinceMs = isHeard ? Math.max(shownAtMs, atMs - ONE_CALL_MS - SKEW_MS) : shownAtMs;
   return (
     ['contradiction', 'undecidable'].some((metric) => isRaised(world, metric, payment.id, sinceMs)) ||
     isTried(world, payment.id, chargeId)
