@@ -5,9 +5,8 @@ import { readRelayConfig } from '../events/settings.ts';
 import { EventBridgePublisher, eventBridgeClient } from '../events/store/eventbridge-publisher.ts';
 import { configuredParking } from '../events/store/sqs-parking.ts';
 import { readStreamRecord } from '../events/store/stream-records.ts';
-import type { PublishOutcome } from '../events/use/event-publisher.ts';
 import { type PatientAttempt, relayPatiently } from '../events/use/relay-patiently.ts';
-import type { RelayAlarm } from '../events/use/relay-transitions.ts';
+import type { Accepted, RelayAlarm } from '../events/use/relay-transitions.ts';
 import { DynamoDbJobMarks } from '../jobs/store/dynamodb-job-marks.ts';
 import { ALARM_RUN } from '../kernel/contract/metrics.ts';
 import { queues } from '../kernel/platform/sqs.ts';
@@ -32,7 +31,7 @@ export function wire(platform: Platform & Queues & Bus, runner: OperationRunner)
     transitions: new LedgerChains(documents, config.tables, pacing),
     publisher: new EventBridgePublisher(platform.eventBridge(), config.eventBus),
     parking: configuredParking(platform, config.parkingQueueUrl),
-    relayed: new ProcessRecords<PublishOutcome>(),
+    relayed: new ProcessRecords<Accepted>(),
     alarmed: new ProcessRecords<true>(),
     alarm: (what: RelayAlarm, about: string) => telemetry.run(ALARM_RUN, { [what]: 1 }, { [what]: about }),
     runner,

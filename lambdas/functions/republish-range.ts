@@ -11,9 +11,8 @@ import { readRelayConfig } from '../events/settings.ts';
 import { EventBridgePublisher, eventBridgeClient } from '../events/store/eventbridge-publisher.ts';
 import { parkedRange, parkedWork } from '../events/store/parked-work.ts';
 import { configuredParking } from '../events/store/sqs-parking.ts';
-import type { PublishOutcome } from '../events/use/event-publisher.ts';
 import { isBeyondHorizon, redriveParked } from '../events/use/redrive-parked.ts';
-import type { RelayAlarm } from '../events/use/relay-transitions.ts';
+import type { Accepted, RelayAlarm } from '../events/use/relay-transitions.ts';
 import { republishRange } from '../events/use/republish-range.ts';
 import { REPLAY_HORIZON_DAYS } from '../kernel/contract/events.ts';
 import { ALARM_RUN } from '../kernel/contract/metrics.ts';
@@ -53,7 +52,7 @@ export function wire(platform: Platform & Queues & Bus, runner: OperationRunner)
     publisher: new EventBridgePublisher(platform.eventBridge(), config.eventBus),
     parking: configuredParking(platform, config.parkingQueueUrl),
     bodyOf: parkedRange,
-    relayed: new ProcessRecords<PublishOutcome>(),
+    relayed: new ProcessRecords<Accepted>(),
     alarmed: new ProcessRecords<true>(),
     alarm: (what: RelayAlarm, about: string) => asRelay.run(ALARM_RUN, { [what]: 1 }, { [what]: about }),
     runner,

@@ -17,10 +17,6 @@ export class ProcessRecords<Outcome> implements OnceInProcess<Outcome> {
   keep(operationId: OperationId, outcome: Outcome): void {
     this.#records.add(operationId, outcome);
   }
-
-  forget(operationId: OperationId): void {
-    this.#records.remove(operationId);
-  }
 }
 
 /** The completed records of this process. The reader checks their expiry. */

@@ -1,7 +1,12 @@
 import { eventOf } from '../../lambdas/events/domain/event.ts';
-import type { EventPublisher, PublishOutcome } from '../../lambdas/events/use/event-publisher.ts';
+import type { EventPublisher } from '../../lambdas/events/use/event-publisher.ts';
 import type { Parking, StreamRecord } from '../../lambdas/events/use/ledger-stream.ts';
-import { type Relayed, type RelayTools, relayTransitions } from '../../lambdas/events/use/relay-transitions.ts';
+import {
+  type Accepted,
+  type Relayed,
+  type RelayTools,
+  relayTransitions,
+} from '../../lambdas/events/use/relay-transitions.ts';
 import { isFault } from '../../lambdas/kernel/faults.ts';
 import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
 import { ProcessRecords } from '../../lambdas/once/process-records.ts';
@@ -31,7 +36,7 @@ export class RelayHarness extends World {
   readonly records: StreamRecord[];
   readonly #how: Relay;
   readonly #parking: Parking = { park: async (one) => void this.parked.push(one) };
-  #relayed = new ProcessRecords<PublishOutcome>();
+  #relayed = new ProcessRecords<Accepted>();
   #alarmed = new ProcessRecords<true>();
 
   constructor(transitions: readonly Transition[] = chains(2), how: Relay = relayTransitions) {

@@ -14,8 +14,8 @@ import { NOT_TRIED, type PublishTools, publishAll } from './publish-events.ts';
 export interface RelayTools extends PublishTools, LedgerEventTools {
   readonly parking: Parking;
   readonly runner: OperationRunner;
-  /** The events that the bus has accepted, or has refused and that are not parked yet. A redelivered batch does not resend them. */
-  readonly relayed: OnceInProcess<PublishOutcome>;
+  /** The events that the bus has accepted. A redelivered batch does not resend them. */
+  readonly relayed: OnceInProcess<Accepted>;
   /** The records that have raised their alarm in this process. */
   readonly alarmed: OnceInProcess<true>;
   /** Raises an alarm for operators. @param about the payment */
@@ -37,6 +37,8 @@ export interface Relayed {
   /** When the oldest transition of the batch was made. Unix milliseconds. */
   readonly oldestMs?: number;
 }
+
+export type Accepted = Extract<PublishOutcome, { kind: 'published' }>;
 
 type Prepared =
   | { readonly kind: 'event'; readonly event: PayonceEvent; readonly trace?: string }
@@ -87,8 +89,6 @@ export async function relayTransitions(tools: RelayTools, records: readonly Stre
       outcome?.kind === 'refused' ? { reason: 'refused_by_bus' as const, detail: outcome.code } : poisonOf(each);
     const isDone = outcome?.kind !== 'not_now' && (poison === undefined || (await park(tools, records[index], poison)));
     if (!isDone) return { ...counts, ...againFrom(records, index), ...oldestOf(events) };
-    // From here on the parked record represents the event: a redrive publishes it again.
-    if (outcome?.kind === 'refused' && each.kind === 'event') tools.relayed.forget(relayOperation(each.event.event.id));
     if (poison !== undefined) counts.parked += 1;
     else if (outcome !== undefined) counts.published += 1;
     if (poison?.reason === 'ledger_tampered') counts.tampered += 1;
@@ -141,7 +141,8 @@ function publishOnce(tools: RelayTools, events: readonly PayonceEvent[]): Promis
         commit: async () => {
           published ??= publishAll(tools, fresh);
           const outcome = (await published)[fresh.indexOf(event)] ?? NOT_TRIED;
-          if (outcome.kind !== 'not_now') relayed.keep(operationId, outcome);
+          // What is refused now may be accepted when it comes again: its cause is mended meanwhile.
+          if (outcome.kind === 'published') relayed.keep(operationId, outcome);
           return outcome;
         },
       });

@@ -12,7 +12,6 @@ export interface ReplayCache {
 export interface OnceInProcess<Outcome> {
   find(operationId: OperationId): Outcome | undefined;
   keep(operationId: OperationId, outcome: Outcome): void;
-  forget(operationId: OperationId): void;
 }
 
 /** The result of a claim: claimed, completed before, or refused. */
