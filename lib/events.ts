@@ -10,7 +10,7 @@ import {
   RELAY_WAITS_SECONDS,
   REPUBLISH_TIMEOUT_SECONDS,
 } from '../lambdas/events/contract.ts';
-import { Environment } from '../lambdas/kernel/contract/environment.ts';
+import { Environment, RELAY_PARKING_QUEUE_URL } from '../lambdas/kernel/contract/environment.ts';
 import { EventMetric } from '../lambdas/kernel/contract/events.ts';
 import { RegistryRow } from '../lambdas/kernel/contract/rows.ts';
 import { LedgerTable } from '../lambdas/kernel/contract/tables.ts';
@@ -189,7 +189,9 @@ export class Events extends Construct {
     worker.tell({
       [Environment.eventBus]: events.bus.eventBusName,
       [Environment.lostAfterSeconds]: String(lostAfter.toSeconds()),
+      [RELAY_PARKING_QUEUE_URL]: this.parked.queueUrl,
     });
+    worker.allow('ParkLostEvents', 'sqs:SendMessage', this.parked.queueArn);
     events.grantPublish(worker);
     ledger.grantRead(worker, ['payment', 'order']);
     ledger.grantFindOutcomes(worker);

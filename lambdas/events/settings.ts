@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { Environment, PROJECTOR_QUEUE_URL } from '../kernel/contract/environment.ts';
+import { Environment, PROJECTOR_QUEUE_URL, RELAY_PARKING_QUEUE_URL } from '../kernel/contract/environment.ts';
 import { queueUrl, readVariable, readVariables, tableName, type Variables } from '../kernel/platform/variables.ts';
 
 /** The settings of a consumer. Tables that it does not write are absent. */
@@ -73,12 +73,16 @@ const seconds = z.coerce.number('must be seconds').int('must be whole seconds').
  *
  * @throws Error as {@link readPublisherConfig}
  */
-export function readLostEventsConfig(
-  environment: Variables,
-): PublisherConfig & { readonly lostAfterSeconds: number; readonly projectorQueueUrl: string } {
+export function readLostEventsConfig(environment: Variables): PublisherConfig & {
+  readonly lostAfterSeconds: number;
+  readonly projectorQueueUrl: string;
+  /** Of the relay. */
+  readonly parkingQueueUrl: string;
+} {
   return {
     ...readPublisherConfig(environment),
     lostAfterSeconds: readVariable(Environment.lostAfterSeconds, seconds, environment),
     projectorQueueUrl: readVariable(PROJECTOR_QUEUE_URL, queueUrl, environment),
+    parkingQueueUrl: readVariable(RELAY_PARKING_QUEUE_URL, queueUrl, environment),
   };
 }

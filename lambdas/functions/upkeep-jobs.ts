@@ -1,6 +1,7 @@
 import { lateEvents, RELAY } from '../events/http/event-telemetry.ts';
 import { readLostEventsConfig } from '../events/settings.ts';
 import { EventBridgePublisher, eventBridgeClient } from '../events/store/eventbridge-publisher.ts';
+import { parkedRange } from '../events/store/parked-work.ts';
 import { configuredParking } from '../events/store/sqs-parking.ts';
 import { republishLostEvents } from '../events/use/republish-lost-events.ts';
 import { readWriterName } from '../exports/settings.ts';
@@ -145,6 +146,7 @@ function sweepingJobs(
   const { documents, clock, digest } = platform;
   const webhooks = readWebhookConfig(platform.variables);
   const lostEvents = readLostEventsConfig(platform.variables);
+  const parking = configuredParking(platform, lostEvents.parkingQueueUrl);
   const projector = { url: lostEvents.projectorQueueUrl, isKept: false };
   const sqsQueues = new SqsQueues(platform.sqs({ maxAttempts: 2 }), { projector }, clock);
   const telemetry = standardTelemetry(NAME, platform.instruments);
@@ -185,6 +187,7 @@ function sweepingJobs(
       digest,
       report,
       late: lateEvents(platform),
+      park: (range, detail) => parking.park({ body: parkedRange(range), reason: 'unpublishable', detail }),
       review: {
         alarm: (id) => relay.run(ALARM_RUN, { [EventMetric.toReview]: 1 }, { [EventMetric.toReview]: id }),
         alarmed: new ProcessRecords<true>(),

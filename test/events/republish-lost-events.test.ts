@@ -1,4 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
+import type { RepublishRequest } from '../../lambdas/events/contract.ts';
 import { readLedgerEvent } from '../../lambdas/events/use/ledger-events.ts';
 import { republishLostEvents } from '../../lambdas/events/use/republish-lost-events.ts';
 import { RetryableError } from '../../lambdas/kernel/faults.ts';
@@ -37,6 +38,9 @@ class LostEventsApiHarness {
   readonly beyondReach: (readonly [number, number])[] = [];
   readonly reported: unknown[] = [];
   readonly late: number[] = [];
+  readonly parked: RepublishRequest[] = [];
+  /** The queue of parked records takes nothing. */
+  isParkingAway = false;
   /** Payments in review. */
   readonly alarms: string[] = [];
   readonly alarmed = new ProcessRecords<true>();
@@ -110,6 +114,10 @@ class LostEventsApiHarness {
       report: (error) => this.reported.push(error),
       beyondReach: (...minutes) => this.beyondReach.push(minutes),
       late: (ageMs) => this.late.push(ageMs),
+      park: async (range) => {
+        if (this.isParkingAway) throw new RetryableError('queue_away', 'no message is taken');
+        this.parked.push(range);
+      },
       review: { alarm: (id) => this.alarms.push(id), alarmed: this.alarmed },
     });
   }
@@ -401,6 +409,35 @@ describe('republishing lost events', () => {
     expect(await harness.run()).toMatchObject({ done: 1, failed: 2 });
     expect(harness.reported).toHaveLength(2);
     expect(await harness.mark()).toBe(harness.clock.nowMs() - 15 * MINUTE_MS);
+    expect(harness.parked).toEqual([{ sinceMs: NOON, untilMs: NOON + 1 }]);
+  });
+
+  test('parks the time of events that cannot be published, once, before the mark passes them', async () => {
+    const harness = new LostEventsApiHarness();
+    harness.complete();
+    harness.clock.advance(MINUTE_MS);
+    harness.complete();
+    harness.clock.advance(MINUTE_MS);
+    harness.complete();
+    const bad = ['lost-1', 'lost-3'].map((name) => paymentIdFor(name).slice('pay_'.length));
+    harness.bus.trouble = (id) =>
+      bad.some((each) => id.includes(each)) ? { kind: 'refused', code: 'MalformedDetail' } : undefined;
+    harness.clock.advance(10 * MINUTE_MS);
+    expect(await harness.run()).toMatchObject({ done: 1, failed: 2 });
+    await harness.project();
+    // The next run tries them again.
+    expect(harness.parked).toEqual([]);
+    harness.clock.advance(HOUR_MS);
+    harness.isParkingAway = true;
+    expect(await harness.run()).toMatchObject({ failed: 1 });
+    expect(await harness.mark()).toBeLessThanOrEqual(NOON);
+    harness.isParkingAway = false;
+    expect(await harness.run()).toMatchObject({ done: 0, failed: 2 });
+    const whole = [{ sinceMs: NOON, untilMs: NOON + 2 * MINUTE_MS + 1 }];
+    expect(harness.parked).toEqual(whole);
+    expect(await harness.mark()).toBeGreaterThan(NOON + 2 * MINUTE_MS);
+    await harness.run();
+    expect(harness.parked).toEqual(whole);
   });
 
   test('stops within a part at the end of its time, counts its work, and continues there', async () => {
@@ -410,7 +447,7 @@ describe('republishing lost events', () => {
     const job = harness.job();
     const { items } = await job.page(positionAt(NOON), 1, { ...RUN, scheduledForMs: harness.clock.nowMs() });
     const step = items[0]?.thing;
-    invariant(step?.kind === 'part' && step.places.length === 50, 'the outcomes are one part');
+    invariant(step?.kind === 'part' && step.outcomes.length === 50, 'the outcomes are one part');
     harness.bus.trouble = () => {
       harness.clock.advance(MINUTE_MS / 20);
       return undefined;

@@ -8,6 +8,7 @@ import {
   Environment,
   POWERTOOLS_IDEMPOTENCY_DISABLED,
   PROJECTOR_QUEUE_URL,
+  RELAY_PARKING_QUEUE_URL,
   SandboxEnvironment,
 } from '../../lambdas/kernel/contract/environment.ts';
 import { TargetEnvironment } from '../../lambdas/kernel/contract/job-targets.ts';
@@ -131,6 +132,7 @@ describe('every function', () => {
     [Environment.lostAfterSeconds]: '180',
     [Environment.parkingQueueUrl]: queue,
     [PROJECTOR_QUEUE_URL]: queue,
+    [RELAY_PARKING_QUEUE_URL]: queue,
     [MESSAGE_QUEUES]: JSON.stringify({ at: queue, received: {}, kept: {}, functions: {} }),
     [Environment.webhookTasksQueueUrl]: queue,
     [Environment.webhookLanesQueueUrl]: queue,

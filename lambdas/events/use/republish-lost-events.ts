@@ -5,7 +5,7 @@ import { MESSAGE_WAITS_SECONDS } from '../../kernel/contract/timing.ts';
 import { RetryableError } from '../../kernel/faults.ts';
 import type { OutcomePlace } from '../../payments/domain/transition.ts';
 import { type OutcomePosition, positionAt, type SeenEvents, timeOf } from '../../payments/use/transition-reader.ts';
-import { LOST_EVENTS_JOB } from '../contract.ts';
+import { LOST_EVENTS_JOB, type RepublishRequest } from '../contract.ts';
 import { PART, type RepublishTools, republishPart } from './republish-range.ts';
 
 const MINUTE_MS = 60_000;
@@ -48,10 +48,17 @@ export interface RepublishLostEventsTools extends RepublishTools {
   readonly report: (error: unknown) => void;
   /** Called with a time range that was not processed in time and is skipped. Unix milliseconds, the end exclusive. */
   readonly beyondReach: (fromMs: number, untilMs: number) => void;
+  /** Parks a time range with events that cannot be published. An operator redrives it after the fix. */
+  readonly park: (range: RepublishRequest, detail: string) => Promise<void>;
   /** Called with the age of a part of which events were published: they reached the bus late. Milliseconds. */
   readonly late: (ageMs: number) => void;
   /** @default three minutes */
   readonly lostAfterMs?: number;
+}
+
+interface Outcome {
+  readonly place: OutcomePlace;
+  readonly position: OutcomePosition;
 }
 
 export type RepublishStep =
@@ -61,7 +68,7 @@ export type RepublishStep =
   | {
       readonly kind: 'part';
       readonly from: OutcomePosition;
-      readonly places: readonly OutcomePlace[];
+      readonly outcomes: readonly Outcome[];
       readonly to: OutcomePosition;
       /** Number of outcomes of the page after the part. */
       readonly following: number;
@@ -71,7 +78,7 @@ export type RepublishStep =
  * The job "republish-events". It walks through the outcomes from the mark to the present, part by part, and publishes again
  * every event that the projector has not seen. The mark advances past a part once each of its events was seen or was accepted
  * by the bus. A part that failed stops the mark, and later runs repeat it, however long the outage. An event that cannot be
- * read or that the bus refuses permanently does not stop the mark; it is reported.
+ * read or that the bus refuses permanently does not stop the mark: it is reported, and its time is parked before the mark passes it.
  *
  * While the projector is behind, its queue still has what it has not seen. The run then ends, and the mark stays.
  *
@@ -93,21 +100,39 @@ export function republishLostEvents(tools: RepublishLostEventsTools): Job<Republ
     },
     handle: async (step, { deadlineMs }) => {
       if (step.kind === 'begin') return setMark(tools, step);
-      const { from, places, to } = step;
+      const { from, outcomes, to } = step;
+      const places = placesOf(outcomes);
       const waiting = { ...tools, isQueued: queuedSince(tools, step) };
       const { published, unpublishable, isFinished, isQueued } = await republishPart(waiting, from, places, deadlineMs);
       if (isQueued === true) return { done: 0, left: places.length, failed: 0 };
       if (published > 0) tools.late(clock.nowMs() - timeOf(from));
       if (!isFinished) {
         tools.report(new RetryableError('part_unfinished', `the events from ${nameOf(from)} were not all published`));
-        return { done: published, left: 0, failed: unpublishable + 1 };
+        return { done: published, left: 0, failed: unpublishable.length + 1 };
       }
       const latest = positionAt(clock.nowMs() - MARK_BEHIND_MS);
       const mark = to < latest ? to : latest;
-      if (from < mark) await marks.moveMark(LOST_EVENTS_JOB, from, mark);
-      return { done: published, left: 0, failed: unpublishable };
+      if (from < mark) {
+        const passed = outcomes.filter(({ place, position }) => position <= mark && unpublishable.includes(place));
+        await parkTimeOf(tools, passed);
+        await marks.moveMark(LOST_EVENTS_JOB, from, mark);
+      }
+      return { done: published, left: 0, failed: unpublishable.length };
     },
   };
+}
+
+/** A redrive publishes the others of the range again, too: consumers recognize them. */
+async function parkTimeOf({ park }: RepublishLostEventsTools, outcomes: readonly Outcome[]): Promise<void> {
+  const [first] = outcomes;
+  const last = outcomes.at(-1);
+  if (first === undefined || last === undefined) return;
+  const range = { sinceMs: timeOf(first.position), untilMs: timeOf(last.position) + 1 };
+  await park(range, `${outcomes.length} events: see the log`);
+}
+
+function placesOf(outcomes: readonly Outcome[]): readonly OutcomePlace[] {
+  return outcomes.map(({ place }) => place);
 }
 
 /** No parts while the events of the first one are in the projector's queue: then the later ones are too. */
@@ -117,7 +142,7 @@ async function waitingParts(
 ): Promise<JobPage<RepublishStep>> {
   const step = page.items[0]?.thing;
   if (step?.kind !== 'part') return page;
-  const { places } = step;
+  const places = placesOf(step.outcomes);
   try {
     // Nearly always the newest is seen, and the others need not be read.
     if ((await tools.seen.unseen(places.slice(-1))).length === 0) return page;
@@ -178,9 +203,8 @@ async function partsFrom(
     const part = outcomes.slice(start, start + PART);
     const isEnd = isLast && start + PART >= outcomes.length;
     const to = isEnd ? positionAt(untilMs) : (part.at(-1)?.position ?? from);
-    const places = part.map(({ place }) => place);
     const following = outcomes.length - start - part.length;
-    items.push({ thing: { kind: 'part', from, places, to, following }, name: nameOf(from), after: to });
+    items.push({ thing: { kind: 'part', from, outcomes: part, to, following }, name: nameOf(from), after: to });
     from = to;
   }
   return { items, ...(isLast ? {} : { next: from }) };

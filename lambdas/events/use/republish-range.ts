@@ -59,12 +59,14 @@ export const PART = 100;
 const READ_AT_ONCE = 20;
 
 /** The result of one part. */
-type Part = Required<Omit<Republished, 'nextMs'>> & {
+interface Part extends Pick<Republished, 'found' | 'published'> {
+  /** The outcomes whose events cannot be read or that the bus refuses permanently. */
+  readonly unpublishable: readonly OutcomePlace[];
   /** False when the caller has to repeat it later. */
   readonly isFinished: boolean;
   /** Its events are in the projector's queue. Nothing was published. @default false */
   readonly isQueued?: boolean;
-};
+}
 
 /**
  * Publishes the outcomes of the range that the projector has not seen, so that an outage longer than the Stream's retention
@@ -81,7 +83,7 @@ export async function republishRange(tools: RepublishTools, range: RepublishRang
     const part = await republishPart(tools, at, places, range.deadlineMs);
     sum.found += part.found;
     sum.published += part.published;
-    sum.unpublishable += part.unpublishable;
+    sum.unpublishable += part.unpublishable.length;
     if (!part.isFinished) return { ...told(sum), nextMs: timeOf(at) };
     const end = outcomes.at(-1);
     if (isLast || end === undefined) return told(sum);
@@ -105,7 +107,7 @@ export function republishPart(
   return tools.runner.record<undefined, Part>(republishOperation(position), {
     find: async () => {
       if (tools.seen !== undefined) missing = await tools.seen.unseen(places);
-      const nothing = { found, published: 0, unpublishable: 0 };
+      const nothing = { found, published: 0, unpublishable: [] };
       if (missing.length === 0) return { ...nothing, isFinished: true };
       return (await tools.isQueued?.(missing, places)) === true
         ? { ...nothing, isFinished: false, isQueued: true }
@@ -121,23 +123,27 @@ async function publishMissing(
   missing: readonly OutcomePlace[],
   deadlineMs: number,
 ): Promise<Omit<Part, 'found'>> {
-  const sum = { published: 0, unpublishable: 0 };
+  const unpublishable: OutcomePlace[] = [];
+  let published = 0;
   for (let start = 0; start < missing.length; start += READ_AT_ONCE) {
     // The next call finds the rest of this part, provided that `seen` reports what was published.
     const isOver = start > 0 && tools.seen !== undefined && tools.clock.nowMs() >= deadlineMs;
-    if (isOver) return { ...sum, isFinished: false };
-    const read = await Promise.all(missing.slice(start, start + READ_AT_ONCE).map((place) => eventAt(tools, place)));
-    const events = read.filter((event) => event !== undefined);
+    if (isOver) return { published, unpublishable, isFinished: false };
+    const some = missing.slice(start, start + READ_AT_ONCE);
+    const read = await Promise.all(some.map(async (place) => ({ place, event: await eventAt(tools, place) })));
+    const events = read.flatMap(({ event }) => event ?? []);
     raiseAlarms(tools, events);
     const outcomes = await publishAll(tools, events);
     const refused = outcomes.flatMap((outcome, index) => refusal(outcome, events[index]));
-    for (const error of refused) tools.report?.(error);
-    sum.published += outcomes.filter(({ kind }) => kind === 'published').length;
-    sum.unpublishable += read.length - events.length + refused.length;
+    for (const { error } of refused) tools.report?.(error);
+    const isUnpublishable = (event?: PayonceEvent) =>
+      event === undefined || refused.some((each) => each.event === event);
+    unpublishable.push(...read.flatMap(({ place, event }) => (isUnpublishable(event) ? [place] : [])));
+    published += outcomes.filter(({ kind }) => kind === 'published').length;
     // The bus is unavailable: the caller repeats this part later.
-    if (outcomes.some(({ kind }) => kind === 'not_now')) return { ...sum, isFinished: false };
+    if (outcomes.some(({ kind }) => kind === 'not_now')) return { published, unpublishable, isFinished: false };
   }
-  return { ...sum, isFinished: true };
+  return { published, unpublishable, isFinished: true };
 }
 
 /** Before they are published: afterwards nobody reads them again. A relay that was only late raises the alarm a second time. */
@@ -151,11 +157,10 @@ function raiseAlarms({ review }: RepublishTools, events: readonly PayonceEvent[]
   }
 }
 
-function refusal(outcome: PublishOutcome, event: PayonceEvent | undefined): readonly TerminalError[] {
-  if (outcome.kind !== 'refused') return [];
-  return [
-    new TerminalError('event_refused_by_bus', `the bus refuses ${event?.event.id ?? 'an event'}: ${outcome.code}`),
-  ];
+function refusal(outcome: PublishOutcome, event: PayonceEvent | undefined) {
+  if (outcome.kind !== 'refused' || event === undefined) return [];
+  const error = new TerminalError('event_refused_by_bus', `the bus refuses ${event.event.id}: ${outcome.code}`);
+  return [{ event, error }];
 }
 
 function told({ found, published, unpublishable }: Required<Omit<Republished, 'nextMs'>>): Republished {

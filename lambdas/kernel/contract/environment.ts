@@ -105,3 +105,6 @@ export const POWERTOOLS_IDEMPOTENCY_DISABLED = 'POWERTOOLS_IDEMPOTENCY_DISABLED'
 
 /** The queue of events from which the projector writes the Views. Apart from the others, which every function bundles. */
 export const PROJECTOR_QUEUE_URL = 'PROJECTOR_QUEUE_URL';
+
+/** The queue of records that the relay could not publish. Apart for the same reason. */
+export const RELAY_PARKING_QUEUE_URL = 'RELAY_PARKING_QUEUE_URL';

@@ -34,8 +34,20 @@ export const MISHAP_MUTANTS: readonly Mutant[] = [
     edits: [
       {
         file: 'lambdas/events/use/relay-transitions.ts',
-        find: "    if (outcome?.kind === 'refused' && each.kind === 'event') tools.relayed.forget(relayOperation(each.event.event.id));\n",
-        replace: '',
+        find: "if (outcome.kind === 'published') relayed.keep(operationId, outcome);",
+        replace: "if (outcome.kind !== 'not_now') relayed.keep(operationId, outcome as Accepted);",
+      },
+    ],
+  },
+  {
+    name: 'refused-lost-event-is-skipped',
+    fault: 'The job that publishes lost events passes what the bus refuses, and nothing of it is left in a queue.',
+    needs: ['poison', 'relay_outage'],
+    edits: [
+      {
+        file: 'lambdas/events/use/republish-lost-events.ts',
+        find: 'await parkTimeOf(tools, passed);',
+        replace: 'if (passed.length > 1_000) await parkTimeOf(tools, passed);',
       },
     ],
   },

@@ -12,7 +12,11 @@ import {
   JOB_WORKER_TIMEOUT_SECONDS,
   JOBS_API_TIMEOUT_SECONDS,
 } from '../../../lambdas/jobs/contract.ts';
-import { Environment, PROJECTOR_QUEUE_URL } from '../../../lambdas/kernel/contract/environment.ts';
+import {
+  Environment,
+  PROJECTOR_QUEUE_URL,
+  RELAY_PARKING_QUEUE_URL,
+} from '../../../lambdas/kernel/contract/environment.ts';
 import { CONSUMER_TIMEOUT_SECONDS } from '../../../lambdas/kernel/contract/events.ts';
 import {
   CALLBACKS_TIMEOUT_SECONDS,
@@ -134,6 +138,7 @@ export const VARIABLES: Readonly<Record<string, string>> = {
   [ExportsEnvironment.writer]: 'export-writer',
   [Environment.lostAfterSeconds]: '180',
   [PROJECTOR_QUEUE_URL]: queueUrl('views-projector'),
+  [RELAY_PARKING_QUEUE_URL]: queueUrl('relay-parked'),
   [Environment.parkingQueueUrl]: queueUrl('none'),
   [Environment.webhookTasksQueueUrl]: queueUrl('webhooks'),
   [Environment.webhookLanesQueueUrl]: queueUrl('webhook-lanes'),

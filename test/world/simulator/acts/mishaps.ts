@@ -101,8 +101,6 @@ interface Poison extends Arguments {
 }
 
 const EARLY_MS = 5 * MINUTE_MS;
-/** The job finds events that the relay has not published for as long. */
-const LONGEST_LOST_MS = 72 * HOUR_MS;
 
 /** A bug: the events of a payment are refused for good. After its fix, an operator redrives what was parked. */
 const poison = act<Poison>({
@@ -137,16 +135,8 @@ const poison = act<Poison>({
     const { system } = scene;
     const id = paymentOf(scene, step);
     if (id === undefined) return 'nothing';
-    const sinceMs = system.nowMs;
     system.poison(id, step.by, false);
-    system.at(sinceMs + step.forMs, `step ${step.id} ends`, async () => {
-      system.poison(id, step.by, true);
-      // The job names the events that it could not publish. The runbook has them published again.
-      const isRefused = system.reported.some(
-        ({ error, atMs }) => atMs >= sinceMs && JSON.stringify(error).includes('event_refused_by_bus'),
-      );
-      if (isRefused) await system.republish(sinceMs - LONGEST_LOST_MS, system.nowMs);
-    });
+    system.at(system.nowMs + step.forMs, `step ${step.id} ends`, () => system.poison(id, step.by, true));
     return 'done';
   },
   tell: ({ of, by, forMs }, { name }) =>
