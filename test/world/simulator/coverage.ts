@@ -47,7 +47,6 @@ const UNREACHABLE_CELLS: Readonly<Record<string, string>> = {
   ...noneOf('charge unknown', PAYMENT_STATUSES.filter(isNotProcessing), ASKED_WHILE_PROCESSING),
   ...noneOf('charge not_attempted', PAYMENT_STATUSES.filter(isNotProcessing), ASKED_WHILE_PROCESSING),
   ...noneOf('charge vanished', PAYMENT_STATUSES.filter(isNotProcessing), ASKED_WHILE_PROCESSING),
-  'charge authorized × needs_review': NEVER_OLDER,
   ...noneOf('charge fee', ['processing', 'requires_action', 'requires_capture'], FEE_AFTER_MONEY),
   ...noneOf('charge undecidable', PAYMENT_STATUSES, CAN_BE_LOOKED_UP),
   ...noneOf('refund pending', ['failed'], NEVER_OLDER),

@@ -1,5 +1,6 @@
 import { FIND_OUT_MS, SEND_WINDOW_MS } from '../../../../lambdas/payments/domain/settlement.ts';
-import { before, type Course, draft, EURO, HOUR_MS, SECOND_MS, slowly } from './course.ts';
+import type { Draft } from './act.ts';
+import { before, type Course, draft, EURO, HOUR_MS, type Root, SECOND_MS, slowly, wrongAmount } from './course.ts';
 import { chargeAfterTheWindow, decidedRefundEnds, reviewOfHold } from './payment-courses.ts';
 
 /** Courses to cells of the state tables that random acts hardly ever reach. Only histories with the feature `cells` take one. */
@@ -35,10 +36,10 @@ const vanishedCharge: Course = {
   },
 };
 
-/** While the processor is away, an operator decides that a cancellation has succeeded, which was never made. */
-const canceledOnPaper: Course = {
+/** While the processor is away, an operator decides that a cancellation has succeeded, which was never made. The payer confirms later. */
+const canceledOnPaper = (capture: 'automatic' | 'manual'): Course => ({
   of: 'pay',
-  begins: { ...EURO, source: 'tok_action' },
+  begins: { ...EURO, source: 'tok_action', capture },
   goesOn: (_dice, root) => {
     const cancelAtMs = root.atMs + 60 * SECOND_MS;
     const trouble = { processor: 'its', calls: 'changes', count: 2, source: 'tok_timeout_not_charged' };
@@ -59,12 +60,13 @@ const canceledOnPaper: Course = {
               { fromMs: atMs + 2 * SECOND_MS },
             ),
             draft('decide_change', 'minutes', { of: id, outcome: 'succeeded' }, { fromMs: atMs + FIND_OUT_MS }),
+            draft('late_success', 'hours', {}, { fromMs: atMs + AWAY_MS }),
           ],
         },
       ),
     ];
   },
-};
+});
 
 /** After a hold is voided, charges without money appear beside it. */
 const nothingBesideCanceled: Course = {
@@ -86,9 +88,24 @@ const nothingBesideCanceled: Course = {
   ],
 };
 
+/** The processor captures another amount than was authorized, shows the charge as declined next, and then as authorized again. */
+const heldAgain: Course = {
+  of: 'pay',
+  begins: { ...EURO, source: 'tok_ok', capture: 'manual' },
+  goesOn: (dice, root) => [
+    wrongAmount(dice, root),
+    draft('contradict', ['seconds', 'minutes'], { what: 'declined', isTold: dice.chance(0.5) }, after(root, 20)),
+    draft('late_success', ['minutes', 'hours'], {}, after(root, 600)),
+  ],
+};
+
+const after = ({ atMs }: Root, seconds: number): Partial<Draft> => ({ fromMs: atMs + seconds * SECOND_MS });
+
 export const CELL_COURSES: readonly Course[] = [
   vanishedCharge,
-  canceledOnPaper,
+  canceledOnPaper('automatic'),
+  canceledOnPaper('manual'),
+  heldAgain,
   nothingBesideCanceled,
   reviewOfHold,
   decidedRefundEnds,

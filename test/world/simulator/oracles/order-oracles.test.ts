@@ -89,6 +89,17 @@ describe('an order', () => {
     expect(world.atTheEnd()).toEqual(['F30 settled or undone']);
   });
 
+  test('keeps its goods although those of another reservation, whose id begins with its own, were released', async () => {
+    world.shop.push(deed('reserved'), deed('credited'));
+    world.mails.push(mail());
+    const { reservationId } = (await harness.transitions(orderId)).at(-1)?.order.reservation ?? {};
+    const released = (id: string | undefined) => ({ ...deed('released'), order: { reservationId: id } });
+    world.shop.push(released(`${reservationId}1`));
+    expect(world.atTheEnd()).toEqual([]);
+    world.shop.push(released(reservationId));
+    expect(world.atTheEnd()).toEqual(['F30 settled or undone']);
+  });
+
   test('does not keep money or goods once it is canceled', async () => {
     world.shop.push(deed('reserved'), deed('credited'));
     world.mails.push(mail());

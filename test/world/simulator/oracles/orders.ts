@@ -118,8 +118,9 @@ export function checkOrdersEnd(seen: Seen): readonly Violation[] {
 
 function releasedFor({ reservationId }: { readonly reservationId?: string }, { world }: Seen): number {
   if (reservationId === undefined) return 0;
-  return world.shop.filter(({ kind, order }) => kind === 'released' && JSON.stringify(order).includes(reservationId))
-    .length > 0
-    ? 1
-    : 0;
+  const isReleased = world.shop.some(
+    // An id can begin with another one.
+    ({ kind, order }) => kind === 'released' && JSON.stringify(order).includes(JSON.stringify(reservationId)),
+  );
+  return isReleased ? 1 : 0;
 }
