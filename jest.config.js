@@ -19,8 +19,8 @@ const common = {
 };
 
 /**
- * `unit` needs only Node. Each of the other two starts its own local AWS with the stacks deployed on it, so that both can run at the
- * same time. `stores` tests the stores on tables and queues of its own, and starts and stops a local AWS as `npm start` does.
+ * `unit` needs only Node. Each of the other two starts its own local AWS with the stacks deployed on it, and so does each shard of them,
+ * so that all can run at the same time. `stores` tests the stores on tables and queues of its own, and starts and stops a local AWS as `npm start` does.
  * `deployed` calls the deployed functions, kills them, and waits for their effects.
  */
 const config = {

@@ -15,24 +15,27 @@ declare global {
   var runningSynthServer: ChildProcess | undefined;
 }
 
-/** One for each project, as they run at the same time; beside the port that people use, so that no run takes it from them. */
+/**
+ * One for each project and each shard, as they run at the same time; beside the port that people use, so that no run takes it from
+ * them. The shards of a project have the ports from its own one on.
+ */
 const TEST_PORTS = new Map([
   ['stores', 14_566],
   ['deployed', 14_567],
 ]);
 
-/** The assembly that both local AWS of a whole run deploy; one that starts alone makes its own. */
+/** The assembly that each local AWS of a whole run deploys; one that starts alone makes its own. */
 export const ASSEMBLY = 'PAYONCE_TEST_ASSEMBLY';
 
 /** What all tests of a project share: the templates of the stacks, and for `stores` and `deployed` a local AWS. */
 export default async function globalSetup(
-  _run: unknown,
+  { shard }: { readonly shard?: { readonly shardIndex: number } },
   { displayName }: { readonly displayName?: { readonly name: string } },
 ): Promise<void> {
   openRunFolder();
-  const port = TEST_PORTS.get(displayName?.name ?? '');
+  const first = TEST_PORTS.get(displayName?.name ?? '');
   await startSynthServer();
-  if (port !== undefined) await startAws(port).catch(withoutStack);
+  if (first !== undefined) await startAws(first + (shard?.shardIndex ?? 1) - 1).catch(withoutStack);
 }
 
 /** Jest prints the stack of an error of the setup. The sentence of a local AWS that cannot start needs none. */
