@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import { type Call as CallBy, type Handled, refusal } from '../../http/authenticated-api.ts';
 import { readOptionalJsonObject } from '../../http/json-body.ts';
-import { keyedCounts, payloadMismatch, readKeyedRequest, replayed } from '../../http/keyed-request.ts';
+import { readKeyedRequest } from '../../http/keyed-request.ts';
 import { causedByOperator, type OperatorRoute } from '../../http/operator-api.ts';
 import { problem } from '../../http/problems.ts';
 import type { Digest } from '../../kernel/digest.ts';
@@ -9,6 +9,7 @@ import { deriveRedriveId } from '../../kernel/ids.ts';
 import type { Operator } from '../../tenants/operators.ts';
 import { wayBack } from '../use/queue-lists.ts';
 import { type RedriveTools, redriveQueue } from '../use/redrive-queue.ts';
+import { recordedAnswer } from './recorded-answer.ts';
 
 export interface PostRedriveTools extends RedriveTools {
   readonly digest: Digest;
@@ -40,15 +41,5 @@ async function redrive(call: CallBy<PostRedriveTools, Operator>): Promise<Handle
     queue: id,
     to: way.to,
   });
-  const counts = keyedCounts(outcome);
-  switch (outcome.kind) {
-    case 'first':
-      return { answer: outcome.answer, outcome: outcome.kind, counts };
-    case 'replay':
-      return { answer: replayed(outcome.answer), outcome: outcome.kind, counts };
-    case 'payload_mismatch':
-      return { answer: payloadMismatch(request.requestId), outcome: outcome.kind, counts };
-    case 'nothing_waits':
-      return refusal(problem('nothing_to_redrive', `No message waits in ${id}.`), request);
-  }
+  return recordedAnswer(outcome, request, problem('nothing_to_redrive', `No message waits in ${id}.`));
 }

@@ -7,6 +7,7 @@ import { commitOnce } from '../../once/use/execute-once.ts';
 import { judgeEffect } from '../../once/use/judge-record.ts';
 import type { KeyedEffectTools } from '../../payments/use/keyed-effect.ts';
 import type { MessageQueues } from './queue-lists.ts';
+import type { RecordedOutcome } from './record-once.ts';
 
 export interface RedriveTools extends Pick<KeyedEffectTools, 'effects' | 'runner' | 'clock' | 'entropy' | 'retention'> {
   readonly messages: MessageQueues;
@@ -21,12 +22,6 @@ export interface Redrive {
   readonly to: string;
 }
 
-/** In order of precedence. */
-export type RedriveOutcome =
-  | { readonly kind: 'first' | 'replay'; readonly answer: Answer }
-  | { readonly kind: 'payload_mismatch' }
-  | { readonly kind: 'nothing_waits' };
-
 /** A request ends within the time that API Gateway waits. Milliseconds. */
 const MOVES_FOR_MS = 15_000;
 
@@ -35,10 +30,11 @@ const MOVES_FOR_MS = 15_000;
  * before. A repeated request goes on with those that a killed one left, and no message is put back twice by one request: what fails
  * again is newer than the request. Whatever is put back takes effect once, because every handler is idempotent.
  *
+ * @returns `refused` when no message waits
  * @throws RetryableError when the queues or the store are unavailable: a retry with the same key goes on
  * @throws AmbiguousError as above
  */
-export async function redriveQueue(tools: RedriveTools, asked: Redrive): Promise<RedriveOutcome> {
+export async function redriveQueue(tools: RedriveTools, asked: Redrive): Promise<RecordedOutcome> {
   const recorded = await recordRequest(tools, asked);
   if (recorded.kind !== 'recorded') return recorded;
   const stopAtMs = tools.clock.nowMs() + MOVES_FOR_MS;
@@ -47,8 +43,8 @@ export async function redriveQueue(tools: RedriveTools, asked: Redrive): Promise
 }
 
 type Recorded =
-  | { readonly kind: 'recorded'; readonly atMs: number; readonly outcome: RedriveOutcome }
-  | Exclude<RedriveOutcome, { readonly kind: 'first' | 'replay' }>;
+  | { readonly kind: 'recorded'; readonly atMs: number; readonly outcome: RecordedOutcome }
+  | Exclude<RecordedOutcome, { readonly kind: 'first' | 'replay' }>;
 
 async function recordRequest(tools: RedriveTools, asked: Redrive): Promise<Recorded> {
   const { effects, runner, clock, entropy, messages } = tools;
@@ -65,7 +61,7 @@ async function recordRequest(tools: RedriveTools, asked: Redrive): Promise<Recor
     prepare: async () => undefined,
     write: async () => {
       const waiting = await messages.count(queue);
-      if (waiting === 0) return { kind: 'done', outcome: { kind: 'nothing_waits' } };
+      if (waiting === 0) return { kind: 'done', outcome: { kind: 'refused' } };
       const atMs = clock.nowMs();
       const answer = answerOf(asked, waiting, atMs);
       const written = await effects.recordEffect({
