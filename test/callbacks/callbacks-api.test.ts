@@ -85,6 +85,21 @@ describe('a signed callback', () => {
     expect(site.alarms).toEqual(['contradiction', 'contradiction']);
   });
 
+  test('of several events of one change that brings a contradiction back raises the alarm once', async () => {
+    await site.deliver(eventBody('evt_1', charge));
+    const { inside } = site.processor;
+    await inside.correct(charge, { status: 'voided', amount_captured: 0 });
+    // The processor tells of one change by three events, which come together.
+    for (const id of ['evt_2', 'evt_3', 'evt_4']) await site.deliver(eventBody(id, charge));
+    expect(site.alarms).toEqual(['contradiction']);
+    await inside.correct(charge, { status: 'succeeded', amount_captured: request.amountMinor });
+    await site.deliver(eventBody('evt_5', charge));
+    site.world.clock.advance(60 * MINUTE_MS);
+    await inside.correct(charge, { status: 'voided', amount_captured: 0 });
+    for (const id of ['evt_6', 'evt_7', 'evt_8']) await site.deliver(eventBody(id, charge));
+    expect(site.alarms).toEqual(['contradiction', 'contradiction']);
+  });
+
   test('of a contradiction has raised the alarm even if the process dies after its write', async () => {
     let dies = false;
     const { promise: written, resolve: hasWritten } = Promise.withResolvers<void>();

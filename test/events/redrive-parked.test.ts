@@ -154,4 +154,18 @@ describe('a redriven message', () => {
     expect(harness.parked).toMatchObject([{ body: parkedRange(range), reason: 'beyond_horizon' }]);
     expect(harness.publishedIds).toEqual([]);
   });
+
+  test('that is a range of days publishes what consumers still remember, and parks its older beginning', async () => {
+    // As the job parks it: a quiet deployment, the first refused event 13 days ago, the last one now.
+    harness.clock.advance(-60 * MINUTE_MS + 2 * MINUTE_MS);
+    const wide: ParkedWork = {
+      kind: 'range',
+      sinceMs: range.sinceMs - 14 * DAY_MS - 30 * MINUTE_MS,
+      untilMs: range.untilMs,
+    };
+    await redrive(wide);
+    expect([...harness.publishedIds].sort()).toEqual([...harness.expected].sort());
+    const forgotten = { sinceMs: wide.sinceMs, untilMs: harness.clock.nowMs() - 14 * DAY_MS };
+    expect(harness.parked).toMatchObject([{ body: parkedRange(forgotten), reason: 'beyond_horizon' }]);
+  });
 });

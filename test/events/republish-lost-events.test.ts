@@ -440,6 +440,33 @@ describe('republishing lost events', () => {
     expect(harness.parked).toEqual(whole);
   });
 
+  test('parks nothing of a part behind one that waits: each run would park it again', async () => {
+    const harness = new LostEventsApiHarness();
+    await harness.run();
+    // One part, and one event more, which the bus refuses for good.
+    for (let payments = 0; payments < 100; payments += 1) harness.complete();
+    harness.clock.advance(2 * MINUTE_MS);
+    harness.complete();
+    const waits = paymentIdFor('lost-1').slice('pay_'.length);
+    const bad = paymentIdFor('lost-101').slice('pay_'.length);
+    harness.bus.trouble = (id) => {
+      if (id.includes(waits)) return { kind: 'not_now', code: 'ThrottlingException' };
+      return id.includes(bad) ? { kind: 'refused', code: 'MalformedDetail' } : undefined;
+    };
+    harness.clock.advance(HOUR_MS);
+    const before = await harness.mark();
+    for (let run = 0; run < 12; run += 1) {
+      await harness.run();
+      await harness.project();
+      harness.clock.advance(5 * MINUTE_MS);
+    }
+    expect(await harness.mark()).toBe(before);
+    expect(harness.parked).toEqual([]);
+    harness.bus.trouble = (id) => (id.includes(bad) ? { kind: 'refused', code: 'MalformedDetail' } : undefined);
+    await harness.run();
+    expect(harness.parked).toHaveLength(1);
+  });
+
   test('stops within a part at the end of its time, counts its work, and continues there', async () => {
     const harness = new LostEventsApiHarness();
     for (let payments = 0; payments < 50; payments += 1) harness.complete();

@@ -52,23 +52,48 @@ async function redriveRange(
   { sinceMs, untilMs }: RepublishRequest,
   deadlineMs: number,
 ): Promise<Redriven> {
-  const { clock, parking, bodyOf, alarm, alarmed } = tools;
-  const nowMs = clock.nowMs();
-  const park = (range: RepublishRequest, reason: string, detail: string) =>
-    parking.park({ body: bodyOf(range), reason, detail });
-  if (isBeyondHorizon(sinceMs, nowMs)) {
-    await park({ sinceMs, untilMs }, 'beyond_horizon', `older than ${REPLAY_HORIZON_DAYS} days`);
-    return { published: 0, parked: 1, tampered: 0 };
-  }
-  const range = { sinceMs, untilMs: Math.min(untilMs, nowMs), deadlineMs };
+  const nowMs = tools.clock.nowMs();
+  const remembered = { sinceMs: Math.max(sinceMs, nowMs - HORIZON_MS), untilMs };
+  const done =
+    remembered.sinceMs < untilMs
+      ? await redriveRemembered(tools, remembered, deadlineMs)
+      : { published: 0, parked: 0, tampered: 0 };
+  if (!isBeyondHorizon(sinceMs, nowMs)) return done;
+  const forgotten = { sinceMs, untilMs: Math.min(untilMs, remembered.sinceMs) };
+  await parkRange(tools, forgotten, 'beyond_horizon', `older than ${REPLAY_HORIZON_DAYS} days`);
+  return { ...done, parked: done.parked + 1 };
+}
+
+async function redriveRemembered(
+  tools: RedriveParkedTools,
+  { sinceMs, untilMs }: RepublishRequest,
+  deadlineMs: number,
+): Promise<Redriven> {
+  const { clock, alarm, alarmed } = tools;
+  const range = { sinceMs, untilMs: Math.min(untilMs, clock.nowMs()), deadlineMs };
   // A relay that ended at this batch, or was not started, has raised no alarm.
   const review = { alarm: (id: string) => alarm(EventMetric.toReview, id), alarmed };
   const { published, unpublishable = 0, nextMs } = await republishRange({ ...tools, review }, range);
   if (nextMs !== undefined && clock.nowMs() < deadlineMs) throw notNow();
   if (unpublishable > 0)
-    await park({ sinceMs, untilMs: nextMs ?? untilMs }, 'unpublishable', `${unpublishable} events: see the log`);
-  if (nextMs !== undefined) await park({ sinceMs: nextMs, untilMs }, 'incomplete', 'redrive it again to go on');
+    await parkRange(
+      tools,
+      { sinceMs, untilMs: nextMs ?? untilMs },
+      'unpublishable',
+      `${unpublishable} events: see the log`,
+    );
+  if (nextMs !== undefined)
+    await parkRange(tools, { sinceMs: nextMs, untilMs }, 'incomplete', 'redrive it again to go on');
   return { published, parked: (unpublishable > 0 ? 1 : 0) + (nextMs === undefined ? 0 : 1), tampered: 0 };
+}
+
+function parkRange(
+  { parking, bodyOf }: RedriveParkedTools,
+  range: RepublishRequest,
+  reason: string,
+  detail: string,
+): Promise<void> {
+  return parking.park({ body: bodyOf(range), reason, detail });
 }
 
 function notNow(): RetryableError {

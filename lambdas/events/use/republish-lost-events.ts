@@ -114,7 +114,7 @@ export function republishLostEvents(tools: RepublishLostEventsTools): Job<Republ
       const mark = to < latest ? to : latest;
       if (from < mark) {
         const passed = outcomes.filter(({ place, position }) => position <= mark && unpublishable.includes(place));
-        await parkTimeOf(tools, passed);
+        await parkTimeOf(tools, from, passed);
         await marks.moveMark(LOST_EVENTS_JOB, from, mark);
       }
       return { done: published, left: 0, failed: unpublishable.length };
@@ -122,11 +122,18 @@ export function republishLostEvents(tools: RepublishLostEventsTools): Job<Republ
   };
 }
 
-/** A redrive publishes the others of the range again, too: consumers recognize them. */
-async function parkTimeOf({ park }: RepublishLostEventsTools, outcomes: readonly Outcome[]): Promise<void> {
+/**
+ * Parks the time of outcomes whose events cannot be published, unless the mark waits at an earlier part: then each run would park it
+ * again. A redrive publishes the others of the range again, too: consumers recognize them.
+ */
+async function parkTimeOf(
+  { park, marks }: RepublishLostEventsTools,
+  from: OutcomePosition,
+  outcomes: readonly Outcome[],
+): Promise<void> {
   const [first] = outcomes;
   const last = outcomes.at(-1);
-  if (first === undefined || last === undefined) return;
+  if (first === undefined || last === undefined || (await marks.readMark(LOST_EVENTS_JOB)) !== from) return;
   const range = { sinceMs: timeOf(first.position), untilMs: timeOf(last.position) + 1 };
   await park(range, `${outcomes.length} events: see the log`);
 }

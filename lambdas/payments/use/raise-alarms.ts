@@ -33,8 +33,8 @@ const ONE_CALL_MS = 10 * 60_000;
 
 /**
  * Raises the alarm for contradictions once for what the books and the chain show: looks that find the same raise no further one. A new event
- * that finds it again after ten minutes raises one more: the books may have been right in between, and the case closed. The alarm
- * comes before its record, so it may be raised twice and is never lost.
+ * that finds it again after ten minutes raises one more, once in ten minutes: the books may have been right in between, and the case
+ * closed. The alarm comes before its record, so it may be raised twice, and a process that dies does not lose it.
  *
  * @param because none: nothing is done
  * @param shown what the processor's books show. Plain JSON.
@@ -51,12 +51,18 @@ export async function alarmContradictions(
   if (because.length === 0) return;
   const { alarm, effects, digest, clock, entropy } = tools;
   const { id: paymentId } = first.payment;
-  const operationId = contradictionOperation(digest, paymentId, JSON.stringify([because, shown, newest.sequence]));
+  const operation = (call: readonly number[]) =>
+    contradictionOperation(digest, paymentId, JSON.stringify([because, shown, newest.sequence, ...call]));
   const nowMs = clock.nowMs();
+  let operationId = operation([]);
   const raised = await effects.readEffect(operationId);
-  if (raised !== undefined && (foundBy === 'look' || nowMs - raised.recordedAtMs < ONE_CALL_MS)) return;
+  if (raised !== undefined) {
+    const call = Math.floor((nowMs - raised.recordedAtMs) / ONE_CALL_MS);
+    if (foundBy === 'look' || call < 1) return;
+    operationId = operation([call]);
+    if ((await effects.readEffect(operationId)) !== undefined) return;
+  }
   alarm?.('contradiction', paymentId);
-  if (raised !== undefined) return;
   await effects.recordEffect({
     record: {
       operationId,

@@ -404,8 +404,8 @@ export const MONEY_MUTANTS: readonly Mutant[] = [
     edits: [
       {
         file: 'lambdas/payments/use/raise-alarms.ts',
-        find: "(foundBy === 'look' || nowMs - raised.recordedAtMs < ONE_CALL_MS)",
-        replace: "foundBy !== 'event' && foundBy !== 'look'",
+        find: "if (foundBy === 'look' || call < 1) return;\n    operationId = operation([call]);",
+        replace: 'operationId = operation([call, nowMs]);',
       },
     ],
   },
@@ -416,8 +416,8 @@ export const MONEY_MUTANTS: readonly Mutant[] = [
     edits: [
       {
         file: 'lambdas/payments/use/raise-alarms.ts',
-        find: "if (raised !== undefined && (foundBy === 'look' || nowMs - raised.recordedAtMs < ONE_CALL_MS)) return;",
-        replace: 'if (raised !== undefined) return;',
+        find: "if (foundBy === 'look' || call < 1) return;",
+        replace: "if (foundBy === 'look' || call < 1_000_000) return;",
       },
     ],
   },
