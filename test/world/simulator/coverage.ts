@@ -38,7 +38,7 @@ const GIVEN_UP_WHILE_PENDING = 'only a pending refund is given up';
 /** Cells that no history reaches, and why. A history that reaches one violates an oracle. */
 const UNREACHABLE_CELLS: Readonly<Record<string, string>> = {
   ...noneOf('charge pending', ['requires_action', 'requires_capture', 'canceled'], NEVER_OLDER),
-  ...noneOf('charge action_required', ['requires_capture', 'succeeded', 'needs_review'], NEVER_OLDER),
+  ...noneOf('charge action_required', ['requires_capture', 'needs_review'], NEVER_OLDER),
   ...noneOf(
     'charge declined',
     ['requires_action', 'requires_capture', 'succeeded', 'canceled', 'needs_review'],
