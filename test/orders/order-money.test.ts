@@ -133,6 +133,41 @@ describe('an order whose money is being returned while the stock does not answer
     expect((await harness.read(request)).status).toBe('canceled');
   });
 
+  test('delivers no goods once a part is disputed, and returns the rest, also after the dispute is won', async () => {
+    const { request, chargeId, told } = await waitsForStock('partly_disputed');
+    const dispute = await harness.processor.inside.dispute(chargeId, 1);
+    await told('opened');
+    await harness.resolveFor(20);
+    await expectNothingGiven(request);
+    expect(await ended(request)).toEqual({ status: 'canceled', kept: 1 });
+    await harness.processor.inside.closeDispute(dispute, 'won');
+    await told('closed');
+    await harness.resolveFor(60);
+    expect(await ended(request)).toEqual({ status: 'canceled', kept: 0 });
+  });
+
+  test('returns the rest of a disputed payment although a refund by the merchant fails meanwhile', async () => {
+    const { request, chargeId, told } = await waitsForStock('failing');
+    const refund = await harness.processor.inside.refund(chargeId, 500, 'pending');
+    const dispute = await harness.processor.inside.dispute(chargeId, 100);
+    await told('opened');
+    await harness.resolveFor(20);
+    await harness.processor.inside.endRefund(refund, 'failed');
+    await harness.processor.inside.closeDispute(dispute, 'lost');
+    await told('ended');
+    await harness.resolveFor(60);
+    expect(await ended(request)).toEqual({ status: 'canceled', kept: 100 });
+    await expectNothingGiven(request);
+  });
+
+  test('delivers the goods after a refund of a part, which is a discount', async () => {
+    const { request, chargeId, told } = await waitsForStock('discount');
+    await harness.processor.inside.refund(chargeId, 1_999);
+    await told('refunded');
+    await harness.resolveFor(20);
+    expect(await ended(request)).toEqual({ status: 'completed', kept: 1 });
+  });
+
   test('returns the money of a dispute that is won after the cancellation', async () => {
     const { request, chargeId, told } = await waitsForStock('won');
     const dispute = await harness.processor.inside.dispute(chargeId, 2_000);

@@ -42,14 +42,26 @@ const details = {
   ...sealOf(systemDigest, { email: 'ada@example.com' }, new Uint8Array(16)),
 };
 
+const PAID = {
+  kind: 'payment',
+  status: 'succeeded',
+  capturedMinor: 2_000,
+  leftMinor: 2_000,
+  pendingMinor: 0,
+  disputedMinor: 0,
+} as const;
+
 /** The possible facts of each call. An unanswered call has none. */
 const ANSWERS: Readonly<Record<OrderCall, readonly OrderFact[]>> = {
   charge: [
     ...(['processing', 'requires_action', 'succeeded', 'failed', 'canceled', 'needs_review'] as const).map(
-      (status) => ({ kind: 'payment' as const, status, leftMinor: 2_000, pendingMinor: 0 }),
+      (status) => ({ ...PAID, status }),
     ),
-    { kind: 'payment', status: 'succeeded', leftMinor: 0, pendingMinor: 0 },
-    { kind: 'payment', status: 'succeeded', leftMinor: 0, pendingMinor: 2_000 },
+    { ...PAID, leftMinor: 0 },
+    { ...PAID, leftMinor: 0, pendingMinor: 2_000 },
+    { ...PAID, leftMinor: 1 },
+    { ...PAID, leftMinor: 1_999, disputedMinor: 1 },
+    { ...PAID, leftMinor: 1_999, capturedMinor: 1_999 },
     { kind: 'payment_absent' },
     { kind: 'payment_abandoned' },
   ],

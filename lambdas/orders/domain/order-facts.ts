@@ -9,6 +9,10 @@ export type OrderFact =
       readonly status: PaymentStatus;
       /** The captured amount less refunds, pending refunds and disputes that are open or lost. Minor units. */
       readonly leftMinor: number;
+      /** Minor units. */
+      readonly capturedMinor: number;
+      /** Disputes that are open or lost. Minor units. */
+      readonly disputedMinor: number;
       /** Refunds whose outcome is open. Minor units. */
       readonly pendingMinor: number;
       readonly failure?: Failure;
@@ -33,6 +37,8 @@ export type OrderFact =
   | { readonly kind: 'email_queued' | 'credit_queued' }
   /** The call is dead-lettered: an operator redrives it. */
   | { readonly kind: 'email_given_up' | 'credit_given_up' };
+
+type PaymentFact = Extract<OrderFact, { kind: 'payment' }>;
 
 /** Decides what a fact changes. @returns undefined when it is already known, or too late to matter */
 export function decideOrder(fact: OrderFact, order: Order, nowMs: number): OrderDraft | undefined {
@@ -77,8 +83,7 @@ function decidePayment(
   order: Order,
   nowMs: number,
 ): OrderDraft | undefined {
-  if (fact.kind === 'payment' && isMoneyGone(fact))
-    return decideRefunded(fact.pendingMinor > 0 ? 'reversing' : 'reversed', order, nowMs);
+  if (fact.kind === 'payment' && isMoneyMissing(fact, order)) return decideMissing(fact, order, nowMs);
   const isOpen = order.charge.status === 'pending' || order.charge.status === 'review';
   if (!isOpen || order.failure !== undefined) return undefined;
   if (fact.kind === 'payment_absent') {
@@ -107,20 +112,38 @@ function decidePayment(
   }
 }
 
-/** Whether the whole amount of a payment that succeeded is refunded, disputed, or on its way back. */
-export function isMoneyGone({ status, leftMinor }: Extract<OrderFact, { kind: 'payment' }>): boolean {
-  return status === 'succeeded' && leftMinor <= 0;
+/**
+ * Whether a payment that succeeded does not pay for its order: nothing is left of it, a part is disputed, or less was captured than the
+ * order costs. What was refunded in part is a discount, as long as something is left.
+ */
+export function isMoneyMissing(
+  { status, leftMinor, capturedMinor, disputedMinor }: PaymentFact,
+  { amountMinor }: Pick<Order, 'amountMinor'>,
+): boolean {
+  return status === 'succeeded' && (leftMinor <= 0 || disputedMinor > 0 || capturedMinor < amountMinor);
 }
 
 /** An order does not complete without its money, even if its e-mail was sent. After the completion, a refund is a return of goods. */
-function decideRefunded(status: 'reversing' | 'reversed', order: Order, nowMs: number): OrderDraft | undefined {
+function decideMissing(fact: PaymentFact, order: Order, nowMs: number): OrderDraft | undefined {
   if (order.failure !== undefined || order.status === 'completed') return undefined;
-  const failure = {
-    code: 'payment_refunded',
-    message: 'The payment was refunded or disputed before the order was completed.',
-  };
-  return failed('charge.refunded', { ...order, charge: { status, sinceMs: nowMs } }, failure, nowMs);
+  const failure = fact.capturedMinor < order.amountMinor ? UNDERPAID : REFUNDED;
+  return failed('charge.refunded', { ...order, charge: { status: restOf(fact), sinceMs: nowMs } }, failure, nowMs);
 }
+
+/** What is still to be reversed: what is left, what another actor has begun to refund, or nothing. */
+function restOf({ leftMinor, pendingMinor }: PaymentFact): 'succeeded' | 'reversing' | 'reversed' {
+  if (leftMinor > 0) return 'succeeded';
+  return pendingMinor > 0 ? 'reversing' : 'reversed';
+}
+
+const UNDERPAID: Failure = {
+  code: 'payment_underpaid',
+  message: 'The processor took less than the amount of the order.',
+};
+const REFUNDED: Failure = {
+  code: 'payment_refunded',
+  message: 'The payment was refunded or disputed before the order was completed.',
+};
 
 function decideReversal(
   fact: Extract<OrderFact, { kind: 'reversed' | `reversal_${string}` }>,

@@ -102,7 +102,7 @@ export const ORDER_TRANSITION_TYPES = [
   'charge.failed',
   /** The payer did not approve the payment in time. */
   'charge.abandoned',
-  /** The payment was fully refunded or disputed before the order was completed. */
+  /** The payment was fully refunded, disputed, or less than the order costs, before the order was completed. */
   'charge.refunded',
   'charge.review_required',
   'reversal.pending',

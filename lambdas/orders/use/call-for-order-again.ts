@@ -3,7 +3,7 @@ import type { OrderId } from '../../kernel/ids.ts';
 import type { CallMadeAgain } from '../../outbound/use/redrive-letters.ts';
 import type { PaymentStore } from '../../payments/use/payment-store.ts';
 import type { Order } from '../domain/order.ts';
-import { isMoneyGone, type OrderFact } from '../domain/order-facts.ts';
+import { isMoneyMissing, type OrderFact } from '../domain/order-facts.ts';
 import { type AppendTools, keepLearnt } from './drive-order.ts';
 import { lookAtPayment } from './order-calls.ts';
 import { readOrderChain } from './order-chain.ts';
@@ -23,7 +23,7 @@ interface CallAgain {
 
 /**
  * Repeats a call of an order whose driver has given it up, and records the outcome in the order. The call has no effect if the
- * order was reversed, or while its money is gone, or when the order says that it took effect. A redrive that was interrupted before that
+ * order was reversed, or while its money is missing, or when the order says that it took effect. A redrive that was interrupted before that
  * makes the call under the same key and finds its record.
  *
  * @throws RetryableError when the outcome could not be recorded: the letter stays, and the next redrive records it
@@ -38,7 +38,7 @@ export async function callForOrderAgain(
   if (chain.order.failure !== undefined) return { kind: 'refused', reason: 'order_canceled' };
   const payment = await lookAtPayment(tools, chain.order);
   if (payment === undefined) return { kind: 'stays', reason: 'payment_unavailable' };
-  if (isMoneyGone(payment)) return { kind: 'stays', reason: 'payment_refunded' };
+  if (isMoneyMissing(payment, chain.order)) return { kind: 'stays', reason: 'payment_refunded' };
   const came = await call();
   if (came.kind === 'stays') return came;
   const fact: OrderFact = { kind: came.kind === 'applied' ? applied : refused };

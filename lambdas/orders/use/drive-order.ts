@@ -6,7 +6,7 @@ import { rounds } from '../../once/use/rounds.ts';
 import type { OpenOrder } from '../../payments/use/payment-store.ts';
 import type { Order, OrderDraft } from '../domain/order.ts';
 import { isSettled } from '../domain/order.ts';
-import { decideOrder, isMoneyGone, type OrderFact } from '../domain/order-facts.ts';
+import { decideOrder, isMoneyMissing, type OrderFact } from '../domain/order-facts.ts';
 import { nextOrderStep, type OrderCall } from '../domain/order-steps.ts';
 import { nextOrderTransitions } from '../domain/order-transition.ts';
 import { callForOrder, lookAtPayment, type OrderCallContext, type OrderTools } from './order-calls.ts';
@@ -108,14 +108,14 @@ class OrderTurn {
    *   driver  charge ✓ ── e-mail delayed ─────────── read ── no e-mail, no credit
    *   payer                        └─ dispute ─┘
    *
-   * @returns false when the money is gone, or the payment could not be read
+   * @returns false when money is missing, or the payment could not be read
    */
   async #isPaid(): Promise<boolean> {
     const fact = await lookAtPayment(this.#tools, this.#order);
     if (fact === undefined) return false;
-    const isGone = isMoneyGone(fact);
-    if (isGone) this.#learn(fact);
-    return !isGone;
+    const isMissing = isMoneyMissing(fact, this.#order);
+    if (isMissing) this.#learn(fact);
+    return !isMissing;
   }
 
   /** @returns false when a rival has appended: then everything is decided again on the new chain */

@@ -4,7 +4,14 @@ import { REQUEST_BUDGET_SECONDS } from '../../kernel/contract/timing.ts';
 import { shownAmount } from '../../kernel/currency.ts';
 import { AmbiguousError, RetryableError, TerminalError } from '../../kernel/faults.ts';
 import { fingerprintOf } from '../../kernel/fingerprint.ts';
-import { chargeOperation, type Mode, orderOperation, orderStepOperation, reversalOfOrder } from '../../kernel/ids.ts';
+import {
+  chargeOperation,
+  type Mode,
+  type OperationId,
+  orderOperation,
+  orderStepOperation,
+  reversalOfOrder,
+} from '../../kernel/ids.ts';
 import { invariant } from '../../kernel/invariant.ts';
 import { mailLine } from '../../kernel/mail-line.ts';
 import { changeOf } from '../../payments/domain/change.ts';
@@ -187,8 +194,10 @@ export async function lookAtPayment(
 
 function paymentFact(state: PaymentState): PaymentFact {
   const { status, failure, chargeId } = state.payment;
-  const { leftMinor = 0, pendingMinor = 0 } = (chargeId === undefined ? undefined : moneyOf(chargeId, state)) ?? {};
-  return { kind: 'payment', status, leftMinor, pendingMinor, ...(failure === undefined ? {} : { failure }) };
+  const money = chargeId === undefined ? undefined : moneyOf(chargeId, state);
+  const { capturedMinor = 0, leftMinor = 0, pendingMinor = 0, disputedMinor = 0 } = money ?? {};
+  const amounts = { capturedMinor, leftMinor, pendingMinor, disputedMinor };
+  return { kind: 'payment', status, ...amounts, ...(failure === undefined ? {} : { failure }) };
 }
 
 async function takePayment(
@@ -266,9 +275,16 @@ async function reverse(
   const after = await readChain(store, paymentId);
   invariant(after !== undefined, 'a payment never disappears');
   if (isReversed(after.state)) return { kind: 'reversed' };
-  return changeOf(after.state, operationId)?.status === 'failed'
-    ? { kind: 'reversal_failed', attempt, by: kind }
-    : undefined;
+  return isAttemptOver(operationId, after.state) ? { kind: 'reversal_failed', attempt, by: kind } : undefined;
+}
+
+/** The attempt failed, or it returned what was left then, and a refund by another actor has failed since. */
+function isAttemptOver(operationId: OperationId, state: PaymentState): boolean {
+  const change = changeOf(state, operationId);
+  if (change?.status === 'failed') return true;
+  return (
+    change?.kind === 'refund' && change.status === 'succeeded' && (moneyOf(change.chargeId, state)?.leftMinor ?? 0) > 0
+  );
 }
 
 function reversalOf({ payment: { status } }: PaymentState): ReversalWay | undefined {

@@ -255,13 +255,15 @@ export const ONCE_MUTANTS: readonly Mutant[] = [
     edits: [
       {
         file: 'lambdas/orders/use/order-calls.ts',
-        find: 'const { leftMinor = 0, pendingMinor = 0 } = (',
-        replace: 'const { leftMinor: left = 0, pendingMinor = 0, disputedMinor = 0 } = (',
+        find: 'const { capturedMinor = 0, leftMinor = 0, pendingMinor = 0, disputedMinor = 0 } = money',
+        replace:
+          'const { capturedMinor = 0, leftMinor: left = 0, pendingMinor = 0, disputedMinor: disputed = 0 } = money',
       },
       {
         file: 'lambdas/orders/use/order-calls.ts',
-        find: 'status, leftMinor, pendingMinor,',
-        replace: 'status, leftMinor: left + pendingMinor + disputedMinor, pendingMinor,',
+        find: 'const amounts = { capturedMinor, leftMinor, pendingMinor, disputedMinor };',
+        replace:
+          'const amounts = { capturedMinor, leftMinor: left + pendingMinor + disputed, pendingMinor, disputedMinor: 0 };',
       },
     ],
   },
