@@ -29,7 +29,7 @@ export const MAX_REVERSALS = 5;
 /** The wait after the first refused reversal. Each later wait is twice as long. Milliseconds. */
 export const REVERSAL_WAIT_MS = MINUTE_MS;
 
-/** How long an order in review is still driven, so that an operator's actions elsewhere take effect. Milliseconds. */
+/** How long an order in review is still driven, from its review or from when it was opened again, so that an operator's actions elsewhere take effect. Milliseconds. */
 export const REVIEW_WATCH_MS = 30 * DAY_MS;
 
 /** The intervals between drives of an open order, by its age. In the first hour a client may wait: every run drives it. */

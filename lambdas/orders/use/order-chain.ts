@@ -10,6 +10,8 @@ export interface OrderChain {
   readonly newest: OrderTransition;
   readonly order: Order;
   readonly details: OrderDetails;
+  /** When the order last went into review. Unix milliseconds. @default it never did */
+  readonly reviewedAtMs?: number;
 }
 
 /** Each step has only a few transitions, so one page holds the chain of any order. */
@@ -19,13 +21,18 @@ export function orderChainOf(transitions: readonly OrderTransition[]): OrderChai
   const [first] = transitions;
   const newest = transitions.at(-1);
   invariant(first !== undefined && newest !== undefined, 'a chain has a first transition');
-  return { newest, order: newest.order, details: orderDetailsOf(first) };
+  return { newest, order: newest.order, details: orderDetailsOf(first), ...reviewOf(transitions) };
 }
 
 /** The chain after further transitions. */
 export function lengthened(chain: OrderChain, transitions: readonly OrderTransition[]): OrderChain {
   const newest = transitions.at(-1);
-  return newest === undefined ? chain : { ...chain, newest, order: newest.order };
+  return newest === undefined ? chain : { ...chain, newest, order: newest.order, ...reviewOf(transitions) };
+}
+
+function reviewOf(transitions: readonly OrderTransition[]): Pick<OrderChain, 'reviewedAtMs'> {
+  const review = transitions.findLast(({ type }) => type === 'order.review_required');
+  return review === undefined ? {} : { reviewedAtMs: review.occurredAtMs };
 }
 
 /**

@@ -1,5 +1,6 @@
 import { chargeOperation, isReturn, type PaymentId, storedOperationId } from '../../kernel/ids.ts';
 import { moneyOf } from '../domain/charge-money.ts';
+import type { Payment } from '../domain/payment.ts';
 import { stateAfter } from '../domain/payment-state.ts';
 import type { ProcessorCharge } from '../domain/processor-charge.ts';
 import { detailsOf, type Transition } from '../domain/transition.ts';
@@ -19,7 +20,7 @@ export function queuedWith(
   before: Before,
   transitions: readonly Transition[],
 ): Pick<Effect, 'hold' | 'reopened'> & Required<Pick<Effect, 'toReturn' | 'inquiries'>> {
-  const reopened = orderToReopen(before.first, transitions);
+  const reopened = orderToReopen(before, transitions);
   return {
     toReturn: chargesToReturn(before, transitions),
     inquiries: undecidedAtBank(before, transitions),
@@ -97,18 +98,28 @@ export function holdToEnd(transitions: readonly Transition[]): { readonly hold?:
 }
 
 /**
- * The queue entry that opens an order again: its cancellation relied on money that was refunded or disputed. A bank can
- * reject a refund days later, and a dispute can be won.
+ * The queue entry that opens an order again, for one of two reasons. Its cancellation relied on money that was refunded or disputed: a
+ * bank can reject a refund days later, and a dispute can be won. Or its payment was in review, longer than the order was looked at, and is
+ * decided now.
  *
- * @param first the first transition of the payment's chain
- * @returns undefined when no money came back, or the payment does not belong to an order
+ * @returns undefined when neither happened, or the payment does not belong to an order
  */
-function orderToReopen(first: Transition, transitions: readonly Transition[]): OpenOrder | undefined {
-  const cameBack = transitions.findLast(
-    ({ type, subject }) => type === 'refund.failed' || (subject?.kind === 'dispute' && subject.status === 'won'),
-  );
+function orderToReopen({ first, state }: Before, transitions: readonly Transition[]): OpenOrder | undefined {
   const { orderId } = detailsOf(first);
-  if (cameBack === undefined || orderId === undefined) return undefined;
+  if (orderId === undefined) return undefined;
+  const changed = transitions.findLast(
+    (each, index) => isMoneyBack(each) || endsReview(transitions[index - 1]?.payment ?? state.payment, each),
+  );
+  if (changed === undefined) return undefined;
   // A time cannot equal a sequence of the order's chain, so a worker that read an older entry cannot delete this one.
-  return { orderId, createdAtMs: cameBack.occurredAtMs, sequence: cameBack.occurredAtMs };
+  return { orderId, createdAtMs: changed.occurredAtMs, sequence: changed.occurredAtMs };
+}
+
+function isMoneyBack({ type, subject }: Transition): boolean {
+  return type === 'refund.failed' || (subject?.kind === 'dispute' && subject.status === 'won');
+}
+
+/** By an operator's decision, or by evidence. */
+function endsReview({ status }: Pick<Payment, 'status'>, { payment }: Transition): boolean {
+  return status === 'needs_review' && payment.status !== 'needs_review';
 }

@@ -2,13 +2,14 @@ import type { Cause } from '../../kernel/cause.ts';
 import { type OrderId, parseOrderId } from '../../kernel/ids.ts';
 import { invariant } from '../../kernel/invariant.ts';
 import type { OpenRecord } from '../../once/domain/idempotency.ts';
-import { isSettled, type Order } from '../../orders/domain/order.ts';
+import { isSettled } from '../../orders/domain/order.ts';
 import { isOrderDue, REVIEW_WATCH_MS } from '../../orders/domain/order-limits.ts';
 import { contactsOf } from '../../orders/domain/order-transition.ts';
 import { createOrder } from '../../orders/use/create-order.ts';
 import { appendDrafts, driveOrder, keepLearnt, mustRead } from '../../orders/use/drive-order.ts';
 import { NothingBegun, type OrderTools } from '../../orders/use/order-calls.ts';
 import type { OrderChain } from '../../orders/use/order-chain.ts';
+import type { OpenOrder } from '../../payments/use/payment-store.ts';
 import { type Came, cameOfClaim, each, type Resolved, type ResolveTools } from './resolve.ts';
 
 /** Time limit per order, equal to that of a request. Milliseconds. */
@@ -55,28 +56,36 @@ export async function resolveOrders(
   return each(tools, await orders.openOrders(MAX_AT_ONCE), async (open) => {
     const nowMs = clock.nowMs();
     if (!isOrderDue(open.createdAtMs, startedAtMs)) return 'waiting';
-    const { order, isUnread } = await driveOn(tools, open.orderId);
-    const isForgotten = order.status === 'needs_review' && nowMs - open.createdAtMs > REVIEW_WATCH_MS;
-    if (isUnread || (!isSettled(order) && !isForgotten)) return 'waiting';
+    const { chain, isUnread } = await driveOn(tools, open.orderId);
+    if (isUnread || (!isSettled(chain.order) && !isReviewOver(chain, open, nowMs))) return 'waiting';
     await orders.closeOrder(open);
     return 'finished';
   });
 }
 
-/** @returns the order, and whether its payment has still to be read: money may have come back after the cancellation */
+/** An order that was opened again is driven as long as one that has just gone into review. */
+function isReviewOver(
+  { order, reviewedAtMs = order.createdAtMs }: OrderChain,
+  open: OpenOrder,
+  nowMs: number,
+): boolean {
+  return order.status === 'needs_review' && nowMs - Math.max(reviewedAtMs, open.createdAtMs) > REVIEW_WATCH_MS;
+}
+
+/** @returns the order's chain, and whether its payment has still to be read: money may have come back after the cancellation */
 async function driveOn(
   tools: ResolveOrderTools,
   orderId: OrderId,
-): Promise<{ readonly order: Order; readonly isUnread: boolean }> {
+): Promise<{ readonly chain: OrderChain; readonly isUnread: boolean }> {
   const { cause } = tools;
   const chain = await mustRead(tools, orderId);
   try {
     const untilMs = tools.clock.nowMs() + TIME_FOR_ONE_MS;
     const driven = await driveOrder(tools, chain, { cause, untilMs, nothingSent: false });
     const isRead = driven.learnt.some(({ kind }) => kind === 'reversed');
-    const came = ({ order }: OrderChain) => ({
-      order,
-      isUnread: chain.order.status === 'canceled' && order.charge.status === 'reversed' && !isRead,
+    const came = (after: OrderChain) => ({
+      chain: after,
+      isUnread: chain.order.status === 'canceled' && after.order.charge.status === 'reversed' && !isRead,
     });
     if (driven.drafts.length === 0) return came(driven.chain);
     const appended = await appendDrafts(tools, driven.chain, driven.drafts, cause);
