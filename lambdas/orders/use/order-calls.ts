@@ -15,14 +15,15 @@ import {
 import { invariant } from '../../kernel/invariant.ts';
 import { mailLine } from '../../kernel/mail-line.ts';
 import { changeOf } from '../../payments/domain/change.ts';
-import { moneyOf } from '../../payments/domain/charge-money.ts';
+import { isAsPosted, moneyOf } from '../../payments/domain/charge-money.ts';
 import { isUnresolved } from '../../payments/domain/payment.ts';
 import type { PaymentState } from '../../payments/domain/payment-state.ts';
+import { lookBeforeSend } from '../../payments/use/before-send.ts';
 import { type ChangePaymentTools, changePayment } from '../../payments/use/change-payment.ts';
 import { createPayment } from '../../payments/use/create-payment.ts';
-import { readChain } from '../../payments/use/payment-chain.ts';
+import { type PaymentChain, readChain } from '../../payments/use/payment-chain.ts';
 import type { PaymentStore } from '../../payments/use/payment-store.ts';
-import { type ChooseProcessor, processorFor } from '../../payments/use/pinned-processor.ts';
+import { type ChooseProcessor, pinnedProcessor, processorFor } from '../../payments/use/pinned-processor.ts';
 import type { Order, ReversalWay } from '../domain/order.ts';
 import { referralCreditMinor } from '../domain/order.ts';
 import type { OrderFact } from '../domain/order-facts.ts';
@@ -175,7 +176,33 @@ async function askForPayment(
   const { status } = chain.state.payment;
   const isPayersTurn = status === 'requires_action' || status === 'requires_capture';
   if (isPayersTurn && ageMs > PAYER_BOUND_MS) return { kind: 'payment_abandoned' };
+  if (status === 'succeeded' && chain.state.decisions.size > 0) return factOfBooks(tools, chain, context);
   return paymentFact(chain.state);
+}
+
+/**
+ * Reads the charge of a payment that an operator decided about. Callbacks that came during the review changed nothing, so the chain may
+ * lack refunds and disputes that the processor had told of.
+ *
+ *   processor  disputed ── callback: in review ✗ ──────────────── away ── back
+ *   operator                                   └─ decided: paid          │
+ *   order                                                  └─ waits ─────┴─ read: disputed ── no goods
+ *
+ * @returns undefined while the books cannot be read, or show other money than the decision. An alarm tells of the latter.
+ * @throws as `lookBeforeSend`
+ */
+async function factOfBooks(
+  tools: OrderTools,
+  chain: PaymentChain,
+  { cause }: OrderCallContext,
+): Promise<PaymentFact | undefined> {
+  const { id: paymentId, chargeId } = chain.state.payment;
+  const processor = pinnedProcessor(tools, chain.first);
+  if (processor === undefined || chargeId === undefined) return undefined;
+  const operationId = chargeOperation(paymentId);
+  const looked = await lookBeforeSend({ ...tools, processor, cause }, { operationId, paymentId, chargeId }, chain);
+  const { state } = looked.chain;
+  return isAsPosted(looked.charge, state) ? paymentFact(state) : undefined;
 }
 
 /** Reads the payment. @returns undefined when there is none, or the store is unavailable */

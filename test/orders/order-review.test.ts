@@ -1,0 +1,158 @@
+import { beforeEach, describe, expect, test } from '@jest/globals';
+import { RetryableError } from '../../lambdas/kernel/faults.ts';
+import { fingerprintOf } from '../../lambdas/kernel/fingerprint.ts';
+import { paymentOfOrder, storedOperationId } from '../../lambdas/kernel/ids.ts';
+import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
+import type { CreateOrder } from '../../lambdas/orders/use/create-order.ts';
+import { decidePayment } from '../../lambdas/payments/use/decide-payment.ts';
+import type { Processor, ProcessorBooks } from '../../lambdas/payments/use/processor.ts';
+import { callback } from '../payments/payment-fixtures.ts';
+import { BY_OPERATOR, OPERATOR } from '../support/causes.ts';
+import { World } from '../world/world.ts';
+import { orderRequest } from './order-fixtures.ts';
+
+const MINUTE_MS = 60_000;
+const HOUR_MS = 60 * MINUTE_MS;
+const DAY_MS = 24 * HOUR_MS;
+
+let harness: World;
+beforeEach(() => {
+  harness = new World();
+});
+
+const paymentOf = ({ orderId }: CreateOrder) => ({ paymentId: paymentOfOrder(systemDigest, orderId) });
+
+/** An order whose processor took another amount than it was asked for, so that its payment waits for an operator. */
+async function inReview(key: string) {
+  const request = orderRequest(key, { source: 'tok_async' });
+  await harness.order(request);
+  const chargeId = harness.chargeOf(paymentOf(request));
+  await harness.processor.inside.correct(chargeId, { status: 'succeeded', amount_captured: 1_999 });
+  await harness.deliver(callback(`${key}_1`, chargeId));
+  await harness.resolveFor(2);
+  expect((await harness.read(request)).status).toBe('needs_review');
+  return { request, chargeId };
+}
+
+/** The processor corrects its books to the amount of the order. No callback tells of it. */
+const correctAmount = (chargeId: string) => harness.processor.inside.correct(chargeId, { amount_captured: 2_000 });
+
+async function decide(request: CreateOrder, takenMinor: number): Promise<void> {
+  const { effects, runner, clock, entropy, digest } = harness.tools;
+  const outcome = await decidePayment(
+    { effects, runner, clock, entropy, digest },
+    {
+      cause: BY_OPERATOR,
+      operationId: storedOperationId('dec_order'),
+      fingerprint: fingerprintOf(digest, { body: {}, query: {} }),
+      payment: paymentOf(request).paymentId,
+      reason: 'Seen on the statement',
+      by: OPERATOR,
+      asked: { kind: 'decision', outcome: 'succeeded', takenMinor },
+    },
+  );
+  expect(outcome.kind).toBe('first');
+}
+
+const ended = async (request: CreateOrder) => ({
+  status: (await harness.read(request)).status,
+  kept: harness.keptMinor(request),
+});
+
+async function given(request: CreateOrder) {
+  const { orderId } = request;
+  const goods = await harness.shop.reserved(orderId);
+  return { goods, letters: harness.mailer.outbox.length, credits: await harness.shop.credits(orderId) };
+}
+
+const NOTHING = { goods: 0, letters: 0, credits: 0 };
+const ALL = { goods: 1, letters: 1, credits: 1 };
+
+function away(): { readonly processor: Processor; readonly books: readonly ProcessorBooks[] } {
+  const refuse = () => Promise.reject(new RetryableError('processor_unreachable', 'no'));
+  const { processor } = harness;
+  return {
+    processor: { ...processor, showCharge: refuse, change: refuse },
+    books: [{ ...processor, readCharge: refuse, chargesOfPayment: refuse }],
+  };
+}
+
+describe('an order whose payment an operator decided', () => {
+  test('is delivered once the books show its money', async () => {
+    const { request, chargeId } = await inReview('paid');
+    await correctAmount(chargeId);
+    await decide(request, 2_000);
+    await harness.resolveFor(2, away());
+    expect(await given(request)).toEqual(NOTHING);
+    await harness.resolveFor(2);
+    expect(await ended(request)).toEqual({ status: 'completed', kept: 2_000 });
+    expect(await given(request)).toEqual(ALL);
+  });
+
+  test.each([
+    ['disputed', (chargeId: string) => harness.processor.inside.dispute(chargeId, 2_000)],
+    ['refunded', (chargeId: string) => harness.processor.inside.refund(chargeId, 2_000)],
+  ])('while the processor is away gives nothing for money that was %s before', async (_how, goesBack) => {
+    const { request, chargeId } = await inReview('gone');
+    await correctAmount(chargeId);
+    await goesBack(chargeId);
+    await harness.deliver(callback('gone_2', chargeId));
+    await decide(request, 2_000);
+    await harness.resolveFor(2 * 60, away());
+    expect(await given(request)).toEqual(NOTHING);
+    await harness.resolveFor(20);
+    expect((await harness.read(request)).status).toBe('canceled');
+    expect(await given(request)).toEqual(NOTHING);
+  });
+
+  test('gives nothing while the books show other money than the operator', async () => {
+    const { request } = await inReview('mistaken');
+    await decide(request, 2_000);
+    await harness.resolveFor(5);
+    expect(await given(request)).toEqual(NOTHING);
+  });
+
+  test('with less than its amount is reversed', async () => {
+    const { request } = await inReview('less');
+    await decide(request, 1_999);
+    await harness.resolveFor(5);
+    expect(await ended(request)).toEqual({ status: 'canceled', kept: 0 });
+    expect(await given(request)).toEqual(NOTHING);
+  });
+});
+
+describe('an order in review', () => {
+  test('for longer than it is looked at goes on when its payment is decided', async () => {
+    const { request, chargeId } = await inReview('late');
+    await correctAmount(chargeId);
+    await resolveDaily(32);
+    expect(await harness.store.openOrders(10)).toEqual([]);
+    await decide(request, 2_000);
+    await harness.resolveFor(3, away());
+    await harness.resolveFor(3);
+    expect(await ended(request)).toEqual({ status: 'completed', kept: 2_000 });
+  });
+
+  test('is looked at for thirty days from its review, however old it is', async () => {
+    const request = orderRequest('old', { source: 'tok_async' });
+    await harness.order(request);
+    const chargeId = harness.chargeOf(paymentOf(request));
+    await resolveDaily(40);
+    await harness.processor.inside.correct(chargeId, { status: 'succeeded', amount_captured: 1_999 });
+    await harness.deliver(callback('old_1', chargeId));
+    await resolveDaily(29);
+    expect((await harness.read(request)).status).toBe('needs_review');
+    expect(await harness.store.openOrders(10)).toMatchObject([{ orderId: request.orderId }]);
+    await resolveDaily(3);
+    expect(await harness.store.openOrders(10)).toEqual([]);
+  });
+});
+
+/** The resolver runs once a day, on the hour, when every open order is due. */
+async function resolveDaily(days: number): Promise<void> {
+  harness.clock.advance(HOUR_MS - (harness.clock.nowMs() % HOUR_MS));
+  for (let day = 0; day < days; day += 1) {
+    harness.clock.advance(DAY_MS);
+    await harness.resolve();
+  }
+}
