@@ -127,7 +127,10 @@ export function isMoneyMissing(
 function decideMissing(fact: PaymentFact, order: Order, nowMs: number): OrderDraft | undefined {
   if (order.failure !== undefined || order.status === 'completed') return undefined;
   const failure = fact.capturedMinor < order.amountMinor ? UNDERPAID : REFUNDED;
-  return failed('charge.refunded', { ...order, charge: { status: restOf(fact), sinceMs: nowMs } }, failure, nowMs);
+  const charge = { status: restOf(fact), sinceMs: nowMs } as const;
+  const draft = failed('charge.refunded', { ...order, charge }, failure, nowMs);
+  // A reversal that does not succeed needs an operator, once more after the decision about the payment.
+  return charge.status === 'reversed' ? draft : inProgress(draft.type, draft.order);
 }
 
 /** What is still to be reversed: what is left, what another actor has begun to refund, or nothing. */

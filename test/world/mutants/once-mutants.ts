@@ -268,6 +268,42 @@ export const ONCE_MUTANTS: readonly Mutant[] = [
     ],
   },
   {
+    name: 'goods-for-money-disputed-in-part',
+    fault: 'Goods are given although a part of the money is disputed.',
+    needs: ['order', 'dispute'],
+    edits: [
+      {
+        file: 'lambdas/orders/domain/order-facts.ts',
+        find: 'leftMinor <= 0 || disputedMinor > 0 ||',
+        replace: 'leftMinor <= 0 || disputedMinor < 0 ||',
+      },
+    ],
+  },
+  {
+    name: 'goods-for-less-than-the-order',
+    fault: 'Goods are given although the processor took less than the order costs.',
+    needs: ['order', 'wrong_amount', 'decide'],
+    edits: [
+      {
+        file: 'lambdas/orders/domain/order-facts.ts',
+        find: 'capturedMinor < amountMinor);',
+        replace: 'capturedMinor < Math.min(amountMinor, 0));',
+      },
+    ],
+  },
+  {
+    name: 'goods-before-the-books-are-read',
+    fault: 'An order trusts an operator’s decision before the processor’s books are read.',
+    needs: ['order', 'wrong_amount', 'dispute|foreign_refund', 'decide'],
+    edits: [
+      {
+        file: 'lambdas/orders/use/order-calls.ts',
+        find: 'chain.state.decisions.size > 0)',
+        replace: 'chain.state.decisions.size > 999)',
+      },
+    ],
+  },
+  {
     name: 'no-second-look-before-goods',
     finding: 'B05',
     fault: 'An order does not read its payment again before the customer is told.',
@@ -306,6 +342,30 @@ export const ONCE_MUTANTS: readonly Mutant[] = [
         file: 'lambdas/payments/use/queued-with.ts',
         find: "type === 'refund.failed' || (subject?.kind === 'dispute' && subject.status === 'won')",
         replace: "type === 'refund.failed' && subject?.kind === 'dispute' && subject.status === 'won'",
+      },
+    ],
+  },
+  {
+    name: 'order-in-review-stays-closed',
+    fault: 'An order that is no longer looked at stays in review after the decision about its payment.',
+    needs: ['order', 'wrong_amount', 'decide'],
+    edits: [
+      {
+        file: 'lambdas/payments/use/queued-with.ts',
+        find: "return status === 'needs_review' && payment.status !== 'needs_review';",
+        replace: "return status === 'needs_review' && payment.status === 'processing';",
+      },
+    ],
+  },
+  {
+    name: 'review-counted-from-the-order',
+    fault: 'An order in review is looked at for thirty days from its beginning, not from its review.',
+    needs: ['order', 'wrong_amount'],
+    edits: [
+      {
+        file: 'lambdas/resolving/use/resolve-orders.ts',
+        find: 'Math.max(reviewedAtMs, open.createdAtMs)',
+        replace: 'Math.min(reviewedAtMs, open.createdAtMs)',
       },
     ],
   },

@@ -42,10 +42,10 @@ async function become(type: OrderTransitionType, changes: Partial<Order>): Promi
   await harness.store.appendToOrder({ transitions: nextOrderTransitions(systemDigest, newest, drafts, occasion) });
 }
 
-/** The payer disputes everything, and the callback arrives. */
-async function disputed(): Promise<void> {
+/** The payer disputes, and the callback arrives. */
+async function disputed(amountMinor = 2_000): Promise<void> {
   const [charge] = harness.processor.charges(paymentOfOrder(systemDigest, orderId));
-  await harness.processor.inside.dispute(charge?.chargeId ?? '', 2_000);
+  await harness.processor.inside.dispute(charge?.chargeId ?? '', amountMinor);
   const tools = { ...harness.tools, effects: harness.store, books: harness.processor };
   await receiveCallback(tools, callback('opened', charge?.chargeId ?? ''));
   harness.clock.advance(5 * MINUTE_MS);
@@ -68,10 +68,10 @@ describe('an order', () => {
     expect(world.atTheEnd()).toContain('once for an order');
   });
 
-  test('gets nothing once its money is gone', async () => {
+  test.each([2_000, 1])('gets nothing once %i of 2000 is disputed', async (amountMinor) => {
     world.shop.push(deed('credited'));
     world.mails.push(mail());
-    await disputed();
+    await disputed(amountMinor);
     world.shop.push(deed('reserved'));
     expect(world.atTheEnd()).toEqual(['I10 no goods for money that is gone']);
   });
@@ -124,6 +124,13 @@ describe('an order', () => {
   test('is in the queue while it is open', async () => {
     await become('order.processing', { status: 'processing' });
     expect(world.now()).toEqual(['whatever is unfinished is in a queue']);
+  });
+
+  test('is not in review once its payment is decided', async () => {
+    world.shop.push(deed('reserved'), deed('credited'));
+    world.mails.push(mail());
+    await become('order.review_required', { status: 'needs_review', charge: { status: 'review', sinceMs: 0 } });
+    expect(world.all().map(({ what }) => what)).toContain('is in review, and its payment is decided');
   });
 
   test('raises an alarm when it needs an operator', async () => {

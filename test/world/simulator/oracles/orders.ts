@@ -4,7 +4,7 @@ import { systemDigest } from '../../../../lambdas/kernel/platform/platform.ts';
 import { isSettled, OPEN_CALL } from '../../../../lambdas/orders/domain/order.ts';
 import type { OrderTransition } from '../../../../lambdas/orders/domain/order-transition.ts';
 import type { Transition } from '../../../../lambdas/payments/domain/transition.ts';
-import type { Violation } from '../contract.ts';
+import type { Observed, Violation } from '../contract.ts';
 import { booksOf } from '../processors.ts';
 import { chargesOf, leftOf } from './money.ts';
 import { byPayment, heldOf, isDecidedOtherwise, isReported, isShown, isTried, mismatches } from './processors.ts';
@@ -46,29 +46,49 @@ function deedsFor(id: string, { world }: Seen): readonly Deed[] {
   return deeds;
 }
 
-/** I10: by the time of the last look before the deed, the money was there. */
+/** I10: by the time of the last look before the deed, the money was there, for all that the chain and the books had told. */
 function paidFor(
   { what, atMs }: Deed,
   id: string,
   chain: readonly Written<OrderTransition>[],
-  { payments }: Seen,
+  { payments, world }: Seen,
 ): readonly Violation[] {
   const order = chain.findLast((each) => each.atMs <= atMs)?.row.order;
   // A reservation whose answer was lost is made again under its key, so that it can be released.
   if (what === 'goods' && order?.reservation.status === 'releasing') return [];
   const paymentId = chain[0]?.row.order.paymentId;
   const payment = payments.get(paymentId ?? '') ?? [];
+  const dueMinor = order?.amountMinor ?? 0;
+  const wrong = (why: string) => [{ oracle: 'I10 no goods for money that is gone', what: `${what} ${why}`, about: id }];
   // The look and the deed are two calls.
-  if (isPaid(payment, atMs) || isPaid(payment, atMs - CALL_MS)) return [];
-  return [{ oracle: 'I10 no goods for money that is gone', what: `${what} although nothing was left`, about: id }];
+  const isPaidAt = (thenMs: number) => isPaid(payment, thenMs, dueMinor);
+  if (!isPaidAt(atMs) && !isPaidAt(atMs - CALL_MS)) return wrong('although money was missing');
+  return isGoneUnread(payment, atMs, world) ? wrong('although the books had shown that nothing was left') : [];
 }
 
-function isPaid(chain: readonly Written<Transition>[], atMs: number): boolean {
+/** Something is left, nothing is disputed, and as much was captured as the order costs. What was refunded in part is a discount. */
+function isPaid(chain: readonly Written<Transition>[], atMs: number, dueMinor: number): boolean {
   const then = chain.filter((each) => each.atMs < atMs);
   const newest = then.at(-1)?.row.payment;
   if (newest?.chargeId === undefined || newest.status !== 'succeeded') return true;
   const charge = chargesOf(then).get(newest.chargeId);
-  return charge === undefined || leftOf(charge).leftMinor > 0;
+  if (charge === undefined) return true;
+  const { leftMinor, disputedMinor } = leftOf(charge);
+  return leftMinor > 0 && disputedMinor === 0 && charge.capturedMinor >= dueMinor;
+}
+
+/**
+ * Whether an operator decided that the payment succeeded, the money was gone in the books before, and was so at the deed. Callbacks of a
+ * payment in review record nothing, so only a look at the books tells.
+ */
+function isGoneUnread(chain: readonly Written<Transition>[], atMs: number, { processors }: Observed): boolean {
+  const decided = chain.find(({ row }) => row.subject?.kind === 'decision' && row.type === 'payment.completed');
+  if (decided === undefined || decided.atMs >= atMs) return false;
+  const { payment } = decided.row;
+  const inside = processors[booksOf(payment)]?.inside;
+  const charge = inside?.all.find(({ chargeId }) => chargeId === payment.chargeId);
+  const changedAtMs = inside?.changedAtMs(payment.chargeId ?? '') ?? Number.POSITIVE_INFINITY;
+  return charge !== undefined && changedAtMs < decided.atMs && heldOf(charge) <= 0;
 }
 
 /** Once quiet. */
@@ -103,6 +123,9 @@ export function checkOrdersEnd(seen: Seen): readonly Violation[] {
       const isWaitedFor = isInReview || isReportedCharge || isMismatch || isDecidedOtherwise(world, ofPayment);
       if (keptMinor > 0 && isTold && !isWaitedFor) wrong(`is canceled, and ${keptMinor} is kept`);
     }
+    const isPaymentWaiting = isInReview || isUnsure(world, ofPayment);
+    if (order.status === 'needs_review' && order.charge.status === 'review' && !isPaymentWaiting)
+      wrong('is in review, and its payment is decided');
     const has = (what: Deed['what']): boolean => deedsFor(id, seen).some((deed) => deed.what === what);
     if (isSettled(order) && OPEN_CALL.has(order.email.status))
       wrong(`is settled, and its mail is ${order.email.status}`);
@@ -114,6 +137,17 @@ export function checkOrdersEnd(seen: Seen): readonly Violation[] {
     if (order.status === 'completed' && reserved !== 1) wrong(`is completed with ${reserved} reservations`);
     return found;
   });
+}
+
+/** The processor contradicts its books, or what an operator decided, and an alarm tells so; or its books could not be read since. */
+function isUnsure(world: Observed, chain: readonly Written<Transition>[]): boolean {
+  const payment = chain.at(-1)?.row.payment;
+  if (payment === undefined) return true;
+  return (
+    isReported(world, payment, payment.chargeId) ||
+    isDecidedOtherwise(world, chain) ||
+    mismatches(world).some((row) => row.includes(payment.id))
+  );
 }
 
 function releasedFor({ reservationId }: { readonly reservationId?: string }, { world }: Seen): number {

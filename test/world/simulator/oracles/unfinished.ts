@@ -90,9 +90,10 @@ export function checkOrderQueued(
 ): readonly Violation[] {
   const newest = chain.at(-1);
   if (newest === undefined || isSettled(newest.row.order)) return [];
-  const { status, createdAtMs, failedAtMs = createdAtMs } = newest.row.order;
+  const { status } = newest.row.order;
+  const { atMs: reviewedAtMs } = chain.findLast(({ row }) => row.type === 'order.review_required') ?? newest;
   // An order in review is watched for thirty days.
-  if (status === 'needs_review' && world.nowMs - failedAtMs > 29 * DAY_MS) return [];
+  if (status === 'needs_review' && world.nowMs - reviewedAtMs > 29 * DAY_MS) return [];
   if (claims.has(id) || queued.orders.has(id)) return [];
   return [{ oracle: ORACLE, what: `the order, ${status}, is in no queue`, about: id }];
 }
