@@ -139,7 +139,7 @@ export function checkOrdersEnd(seen: Seen): readonly Violation[] {
   });
 }
 
-/** The processor contradicts its books, or what an operator decided, and an alarm tells so; or its books could not be read since. */
+/** The processor contradicts its own books, or what an operator decided, and an alarm or a mismatch tells so. */
 function isUnsure(world: Observed, chain: readonly Written<Transition>[]): boolean {
   const payment = chain.at(-1)?.row.payment;
   if (payment === undefined) return true;
