@@ -55,7 +55,7 @@ describe('the sandbox’s books over HTTP', () => {
     const charge = await books.readCharge(chargeId, LIMIT);
     if (charge === undefined) throw new Error('the charge is there');
     expect(charge).toMatchObject({ paymentId: order.paymentId, operationId: order.operationId });
-    expect(factsOf(charge, order.paymentId, 0)).toMatchObject(facts);
+    expect(factsOf(charge, { id: order.paymentId }, 0)).toMatchObject(facts);
   });
 
   test('contain refunds and disputes, each once', async () => {
@@ -65,7 +65,7 @@ describe('the sandbox’s books over HTTP', () => {
     await post(`/control/charges/${chargeId}/dispute`, { amount: 50 });
     const charge = await books.readCharge(chargeId, LIMIT);
     if (charge === undefined) throw new Error('the charge is there');
-    expect(factsOf(charge, order.paymentId, 0).map(({ kind }) => kind)).toEqual([
+    expect(factsOf(charge, { id: order.paymentId }, 0).map(({ kind }) => kind)).toEqual([
       'succeeded',
       'refund',
       'refund',
@@ -77,7 +77,7 @@ describe('the sandbox’s books over HTTP', () => {
     const { order, chargeId } = await charged();
     const charge = await books.readCharge(chargeId, LIMIT);
     if (charge === undefined) throw new Error('the charge is there');
-    expect(factsOf({ ...charge, operationId: 'another' }, order.paymentId, 0)).toMatchObject([
+    expect(factsOf({ ...charge, operationId: 'another' }, { id: order.paymentId }, 0)).toMatchObject([
       { kind: 'foreign_charge', status: 'captured', amountMinor: order.amountMinor },
     ]);
   });
@@ -97,7 +97,7 @@ describe('the sandbox’s books over HTTP', () => {
     const found = await createSandboxBooks({ url: raw.url, clock: CLOCK }).readCharge(chargeId, LIMIT);
     await raw[Symbol.asyncDispose]();
     expect(found?.refunds).toHaveLength(1_000);
-    const [declined] = factsOf(found ?? never(), order.paymentId, 0);
+    const [declined] = factsOf(found ?? never(), { id: order.paymentId }, 0);
     expect(JSON.stringify(declined).isWellFormed()).toBe(true);
     expect(declined).toMatchObject({ failure: { code: '\ufffd', message: `${'a'.repeat(199)}\ufffd` } });
   });

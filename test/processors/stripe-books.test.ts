@@ -123,7 +123,7 @@ describe('the books of Stripe', () => {
     const theirs = { ...ours, operationId: 'made_in_the_dashboard' as typeof ours.operationId };
     await client.change(theirs, LIMIT);
     const charge = await read(chargeId);
-    const facts = charge === undefined ? [] : factsOf(charge, order.paymentId, 0);
+    const facts = charge === undefined ? [] : factsOf(charge, { id: order.paymentId }, 0);
     expect(facts.flatMap((fact) => (fact.kind === 'refund' ? [fact.refundId] : []))).toEqual([
       ours.operationId,
       expect.stringMatching(/^re_/),

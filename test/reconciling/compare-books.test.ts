@@ -75,6 +75,28 @@ test('two differences of one payment that cancel each other out are a mismatch',
   expect(await harness.mismatches()).toEqual([]);
 });
 
+describe('a charge whose metadata name another payment', () => {
+  test('is a mismatch of the payment whose own charge it is', async () => {
+    const [payment, other] = [await harness.paid('k-1'), await harness.paid('k-2')];
+    const { chargeId } = harness.chargeOf(payment);
+    await harness.inside.correct(chargeId, { metadata: { payment: other, operation: payment } });
+
+    const found = new Map((await harness.mismatches()).map((each) => [each.paymentId, each]));
+    expect(found.get(payment)).toMatchObject({ processorMinor: 0, ledgerMinor: 1000, chargeIds: [chargeId] });
+    expect(found.get(other)).toMatchObject({ processorMinor: 2000, ledgerMinor: 1000 });
+  });
+
+  test('only by its operation is a mismatch too, although the amounts agree', async () => {
+    const [payment, other] = [await harness.paid('k-1'), await harness.paid('k-2')];
+    const { chargeId } = harness.chargeOf(payment);
+    await harness.inside.correct(chargeId, { metadata: { payment, operation: other } });
+
+    expect(await harness.mismatches()).toMatchObject([
+      { paymentId: payment, processorMinor: 1000, ledgerMinor: 1000, kind: 'charges_differ', chargeIds: [chargeId] },
+    ]);
+  });
+});
+
 describe('money in the Ledger that the processor does not have', () => {
   test('is a refund without a transition, or one that failed meanwhile', async () => {
     const payment = await harness.paid('k-1');

@@ -368,7 +368,8 @@ export class World {
   /** Records the current state of a payment's charges at the processor, as callbacks would. */
   async learn(paymentId: PaymentId): Promise<void> {
     for (const charge of this.processor.charges(paymentId)) {
-      for (const fact of factsOf(charge, paymentId, this.clock.nowMs())) await this.record(paymentId, fact);
+      const { payment } = (await this.chain({ paymentId })).state;
+      for (const fact of factsOf(charge, payment, this.clock.nowMs())) await this.record(paymentId, fact);
     }
   }
 

@@ -1,7 +1,7 @@
 import type { Mode, PaymentId } from '../../kernel/ids.ts';
-import { chargeOperation, isOwnRefund, paymentOfPart } from '../../kernel/ids.ts';
+import { chargeOperation, isOwnRefund, parsePaymentId, paymentOfPart } from '../../kernel/ids.ts';
 import type { DisputeFact, Fact, RefundFact } from './facts.ts';
-import type { CancelReason, Failure } from './payment.ts';
+import type { CancelReason, Failure, Payment } from './payment.ts';
 import { ofProcessor } from './payment.ts';
 
 /** A processor, and the mode and the account of its credentials. */
@@ -46,13 +46,28 @@ export interface ProcessorCharge {
 }
 
 /**
+ * Whether the charge's metadata name another payment, directly or by the operation that charges it. Every user of the processor's
+ * account can write metadata. Such a charge is a contradiction for this payment: nothing of it is posted, and nothing is sent to it.
+ */
+export function isOfAnotherPayment(
+  { paymentId, operationId = '' }: Pick<ProcessorCharge, 'paymentId' | 'operationId'>,
+  id: PaymentId | undefined,
+): boolean {
+  return [paymentId, parsePaymentId(operationId)].some((named) => named !== undefined && named !== id);
+}
+
+/**
  * All facts of a charge about its payment, in the order in which they happened. Deciding them brings the payment to the
  * processor's state, even if callbacks were lost, repeated or out of order.
  *
  * @param nowMs the time of refunds and disputes that are not known yet; Unix milliseconds
  */
-export function factsOf(charge: ProcessorCharge, paymentId: PaymentId, nowMs: number): readonly Fact[] {
-  const own = charge.operationId === chargeOperation(paymentId);
+export function factsOf(
+  charge: ProcessorCharge,
+  { id: paymentId, chargeId }: Pick<Payment, 'id' | 'chargeId'>,
+  nowMs: number,
+): readonly Fact[] {
+  const own = charge.chargeId === chargeId || charge.operationId === chargeOperation(paymentId);
   return [
     ...(own ? ownFacts(charge) : [foreignFact(charge)]),
     ...named(charge.refunds, paymentId).map((refund) => ({ ...asTold(refund), createdAtMs: nowMs })),

@@ -1,7 +1,7 @@
 import { changeOf, isUnderWay } from '../domain/change.ts';
 import { moneyOf, sumOf } from '../domain/charge-money.ts';
 import type { PaymentState } from '../domain/payment-state.ts';
-import type { ProcessorCharge } from '../domain/processor-charge.ts';
+import { isOfAnotherPayment, type ProcessorCharge } from '../domain/processor-charge.ts';
 import type { PaymentChain } from './payment-chain.ts';
 import type { ChangeOrder, Processor } from './processor.ts';
 import { READ_TIMEOUT_MS, type RecordChargeTools, recordCharge } from './record-charge.ts';
@@ -31,9 +31,11 @@ export function lookBeforeSend(
 
 /**
  * Whether both the chain and the processor's books allow the change now. A dispute, or another user of the processor's account, may
- * have taken the money or ended the hold since the change began. Books that contradict themselves can show less than the chain.
+ * have taken the money or ended the hold since the change began. Books that contradict themselves can show less than the chain. Nothing
+ * is sent to a charge whose metadata name another payment.
  */
 export function maySend({ operationId, chargeId, change }: ChangeOrder, { charge, chain: { state } }: Looked): boolean {
+  if (isOfAnotherPayment(charge, state.payment.id)) return false;
   const begun = changeOf(state, operationId);
   if (begun !== undefined && !isUnderWay(begun, state)) return false;
   switch (change.kind) {

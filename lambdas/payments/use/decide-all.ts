@@ -3,7 +3,7 @@ import type { Digest } from '../../kernel/digest.ts';
 import { isAsPosted } from '../domain/charge-money.ts';
 import { decide } from '../domain/decide.ts';
 import { evolve } from '../domain/payment-state.ts';
-import { factsOf, type ProcessorCharge } from '../domain/processor-charge.ts';
+import { factsOf, isOfAnotherPayment, type ProcessorCharge } from '../domain/processor-charge.ts';
 import { nextTransition, type Transition } from '../domain/transition.ts';
 import type { PaymentChain } from './payment-chain.ts';
 
@@ -13,17 +13,23 @@ export interface DecidedFacts {
   readonly contradictions: readonly string[];
 }
 
-/** Decides on all facts of a charge, in order. Each decision sees the state after the previous one. */
+/**
+ * Decides on all facts of a charge, in order. Each decision sees the state after the previous one. A charge whose metadata name another
+ * payment is a contradiction, and none of its facts is appended.
+ */
 export function decideAll(
   digest: Digest,
   charge: ProcessorCharge,
   chain: PaymentChain,
   occasion: Occasion,
 ): DecidedFacts {
+  const { payment } = chain.state;
+  if (isOfAnotherPayment(charge, payment.id))
+    return { transitions: [], contradictions: ['the metadata of the charge name another payment'] };
   const transitions: Transition[] = [];
   const contradictions: string[] = [];
   let { state, newest } = chain;
-  for (const fact of factsOf(charge, chain.first.payment.id, occasion.occurredAtMs)) {
+  for (const fact of factsOf(charge, payment, occasion.occurredAtMs)) {
     const decision = decide(fact, state);
     if (decision.kind === 'review') contradictions.push(decision.because);
     if (decision.kind !== 'append') continue;

@@ -5,7 +5,7 @@ import { decisionOf } from '../../payments/domain/operator-decision.ts';
 import type { PaymentStatus } from '../../payments/domain/payment.ts';
 import type { PaymentState } from '../../payments/domain/payment-state.ts';
 import type { Posting } from '../../payments/domain/posting.ts';
-import type { ProcessorCharge } from '../../payments/domain/processor-charge.ts';
+import { isOfAnotherPayment, type ProcessorCharge } from '../../payments/domain/processor-charge.ts';
 import type { Transition } from '../../payments/domain/transition.ts';
 
 /** One payment and currency for which processor and Ledger differ. Amounts in minor units. */
@@ -35,11 +35,12 @@ export interface InLedger {
 /**
  * Compares currency by currency. Each figure is computed from its own side only:
  *
- * - the processor's figure is the sum over the given charges;
+ * - the processor's figure is the sum over the given charges, without the payment's own charge if that names another payment now;
  * - the Ledger's figure is the net debit of `processor_clearing` over the given transitions. Fees are left out, because the
  *   processor lists gross amounts. Corrections count, because operators use them to correct the books.
  *
- * Where both figures agree, each charge is compared too: a dispute and another charge, both unknown here, can cancel each other out.
+ * Where both figures agree, each charge is compared too: a dispute and another charge, both unknown here, can cancel each other out, and
+ * a charge with money whose metadata also name another payment is a mismatch.
  */
 export function compareBooks(charges: readonly ProcessorCharge[], inLedger: InLedger): readonly Mismatch[] {
   const { paymentId, paymentStatus, transitions } = inLedger;
@@ -48,7 +49,8 @@ export function compareBooks(charges: readonly ProcessorCharge[], inLedger: InLe
   return currencies.flatMap((currency) => {
     const inCurrency = charges.filter((charge) => charge.currency === currency);
     const posted = legs.filter((leg) => leg.currency === currency);
-    const processorMinor = sumOf(inCurrency.map(keptMinor));
+    const counted = inCurrency.filter((charge) => charge.paymentId === undefined || charge.paymentId === paymentId);
+    const processorMinor = sumOf(counted.map(keptMinor));
     const ledgerMinor = sumOf(
       posted.map(({ direction, amountMinor }) => (direction === 'debit' ? amountMinor : -amountMinor)),
     );
@@ -62,15 +64,17 @@ export function compareBooks(charges: readonly ProcessorCharge[], inLedger: InLe
       processorMinor,
       ledgerMinor,
       chargeIds: (differing.length > 0 ? differing : inCurrency).map(({ chargeId }) => chargeId),
-      kind: differing.length > 0 ? 'charges_differ' : kindOf(inCurrency, posted),
+      kind: differing.length > 0 ? 'charges_differ' : kindOf(counted, posted),
     };
     return [found];
   });
 }
 
 /** Whether the chain records another amount of the charge. What an operator has booked on clearing counts as a whole only. */
-function isOtherwise(charge: ProcessorCharge, { transitions, state }: InLedger): boolean {
+function isOtherwise(charge: ProcessorCharge, { paymentId, transitions, state }: InLedger): boolean {
   if (state === undefined) return false;
+  if (isOfAnotherPayment(charge, paymentId))
+    return charge.capturedMinor > 0 || moneyOf(charge.chargeId, state) !== undefined;
   const byOperator = transitions.filter((each) => each.type === 'ledger.corrected' || decisionOf(each) !== undefined);
   if (byOperator.some(({ postings }) => grossClearing(postings).length > 0)) return false;
   const posted = moneyOf(charge.chargeId, state);

@@ -2,7 +2,7 @@ import { isReturn, returnOperation } from '../../kernel/ids.ts';
 import { invariant } from '../../kernel/invariant.ts';
 import { isInquiryDue } from '../../kernel/looks.ts';
 import { moneyOf } from '../../payments/domain/charge-money.ts';
-import type { ProcessorCharge } from '../../payments/domain/processor-charge.ts';
+import { isOfAnotherPayment, type ProcessorCharge } from '../../payments/domain/processor-charge.ts';
 import { type Looked, lookBeforeSend, maySend } from '../../payments/use/before-send.ts';
 import { readChain } from '../../payments/use/payment-chain.ts';
 import { type ChargeToReturn, lookOfReturn } from '../../payments/use/payment-store.ts';
@@ -72,6 +72,8 @@ function nextStep(
     currency,
     change: amountMinor === 0 ? { kind: 'void' } : { kind: 'refund', amountMinor },
   });
+  // It was recorded before its metadata named another payment. An operator finds out whose money it is.
+  if (isOfAnotherPayment(charge, paymentId)) return rest('undecidable');
   // Each entry has its own key: a hold that was voided can come back.
   if (by === 'void' && charge.status === 'authorized')
     return { do: 'send', order: order(foundAtMs, 0, charge.currency) };

@@ -1,0 +1,162 @@
+import { beforeEach, describe, expect, test } from '@jest/globals';
+import { fingerprintOf } from '../../lambdas/kernel/fingerprint.ts';
+import { storedOperationId } from '../../lambdas/kernel/ids.ts';
+import type { CreatePayment } from '../../lambdas/payments/use/create-payment.ts';
+import { type AskedDecision, decidePayment } from '../../lambdas/payments/use/decide-payment.ts';
+import { resolveInquiries } from '../../lambdas/resolving/use/resolve.ts';
+import { returnCharges } from '../../lambdas/resolving/use/return-charges.ts';
+import { callback, change, paymentRequest } from '../payments/payment-fixtures.ts';
+import { BY_OPERATOR, OPERATOR } from '../support/causes.ts';
+import { World } from '../world/world.ts';
+
+const MINUTE_MS = 60_000;
+const ANOTHER = ['the metadata of the charge name another payment'];
+
+let world: World;
+let alarms: (readonly string[])[];
+let mine: CreatePayment;
+let other: CreatePayment;
+
+beforeEach(async () => {
+  world = new World();
+  alarms = [];
+  mine = paymentRequest('mine');
+  other = paymentRequest('other');
+  await world.pay(other);
+});
+
+const tools = () => ({ ...world.tools, alarm: (...alarm: string[]) => void alarms.push(alarm) });
+
+/** The jobs that look and return, every minute. */
+async function live(minutes: number): Promise<void> {
+  for (let minute = 0; minute < minutes; minute += 1) {
+    await resolveInquiries(tools());
+    await returnCharges(tools());
+    world.clock.advance(MINUTE_MS);
+  }
+}
+
+async function edit(charge: string, metadata: Readonly<Record<string, string>>): Promise<void> {
+  await world.processor.inside.correct(charge, { metadata });
+}
+
+const deliver = (event: string, charge: string) =>
+  world.deliver(callback(event, charge), { alarm: (...alarm: string[]) => void alarms.push(alarm) });
+const typesOf = async (request: CreatePayment) => (await world.chain(request)).transitions.map(({ type }) => type);
+const paymentOf = async (request: CreatePayment) => (await world.chain(request)).state.payment;
+
+/** A payment whose captured amount differs from the requested one. @returns its charge */
+async function inReview(): Promise<string> {
+  mine = paymentRequest('mine', { source: 'tok_async' });
+  await world.pay(mine);
+  const charge = world.chargeOf(mine);
+  await world.processor.inside.correct(charge, { status: 'succeeded', amount_captured: 999 });
+  await deliver('evt_review', charge);
+  return charge;
+}
+
+function decideSucceeded(asked: Partial<Omit<AskedDecision, 'kind'>>, key = 'a') {
+  return decidePayment(world.tools, {
+    cause: BY_OPERATOR,
+    operationId: storedOperationId(`dec_${key}`),
+    fingerprint: fingerprintOf(world.tools.digest, { body: { ...asked }, query: {} }),
+    payment: mine.paymentId,
+    reason: 'Seen on the statement',
+    by: OPERATOR,
+    asked: { kind: 'decision', outcome: 'succeeded', takenMinor: 1000, ...asked },
+  });
+}
+
+describe('a charge that an operator has named, and that is of another payment,', () => {
+  beforeEach(async () => {
+    await inReview();
+    await decideSucceeded({ chargeId: world.chargeOf(other) });
+  });
+
+  test('is not taken as the payment’s own: the look is a contradiction and posts nothing', async () => {
+    await world.processor.inside.refund(world.chargeOf(other), 300);
+    await live(3);
+    expect(alarms).toContainEqual(['contradiction', mine.paymentId]);
+    const { refunds } = (await world.chain(mine)).state;
+    expect([...refunds.values()].filter(({ chargeId }) => chargeId === world.chargeOf(other))).toEqual([]);
+  });
+
+  test('gets no refund for this payment', async () => {
+    const { paymentId } = mine;
+    await world.change(change(mine, 'r', { kind: 'refund', amountMinor: 400 }));
+    await live(60);
+    expect(world.refundedAtProcessor(other)).toBe(0);
+    expect(await paymentOf(mine)).toMatchObject({ id: paymentId, amountRefundedMinor: 0 });
+  });
+});
+
+describe('a charge that names this payment and the operation of another one', () => {
+  beforeEach(async () => {
+    await world.pay(mine);
+  });
+
+  test('is a contradiction, and neither recorded as a stray charge nor returned', async () => {
+    const charge = world.chargeOf(other);
+    await edit(charge, { payment: mine.paymentId, operation: other.paymentId });
+    const before = await typesOf(mine);
+    expect(await deliver('evt_edit', charge)).toMatchObject({ transitions: [], contradictions: ANOTHER });
+    await live(10);
+    expect(await typesOf(mine)).toEqual(before);
+    expect(alarms).toEqual([['contradiction', mine.paymentId]]);
+    expect(world.refundedAtProcessor(mine)).toBe(0);
+  });
+
+  test.each(['captured', 'authorized'])(
+    'is not returned after it was recorded as a stray charge (%s)',
+    async (status) => {
+      const isHold = status === 'authorized';
+      const { chargeId } = await world.processor.inside.charge({
+        operationId: storedOperationId('by-hand'),
+        paymentId: mine.paymentId,
+        amountMinor: 1000,
+      });
+      if (isHold) await world.processor.inside.correct(chargeId, { status: 'authorized', amount_captured: 0 });
+      await deliver('evt_stray', chargeId);
+      await edit(chargeId, { payment: mine.paymentId, operation: other.paymentId });
+      await live(10);
+      expect(alarms).toContainEqual(['undecidable', mine.paymentId]);
+      const found = world.processor.charges(mine.paymentId).find((each) => each.chargeId === chargeId);
+      expect(found).toMatchObject({ status: isHold ? 'authorized' : 'succeeded', refunds: [] });
+    },
+  );
+});
+
+describe('the payment’s own charge, by its id, whatever operation its metadata name', () => {
+  const RENAMED = { operation: 'renamed-by-hand' };
+
+  test.each([
+    ['a hold that was voided', { capture: 'manual' }, { status: 'voided', void_reason: 'expired' }, 'canceled'],
+    ['a pending charge that was declined', { source: 'tok_async' }, { status: 'declined' }, 'failed'],
+    ['a charge that the payer refused', { source: 'tok_action' }, { status: 'declined' }, 'failed'],
+  ] as const)('%s, ends the payment', async (_what, asked, changes, status) => {
+    mine = paymentRequest('mine', asked);
+    await world.pay(mine);
+    const charge = world.chargeOf(mine);
+    await world.processor.inside.correct(charge, { ...changes, metadata: { payment: mine.paymentId, ...RENAMED } });
+    expect(await deliver('evt_end', charge)).toMatchObject({ contradictions: [] });
+    expect(await paymentOf(mine)).toMatchObject({ status });
+  });
+
+  test('posts its fee', async () => {
+    await world.pay(mine);
+    const charge = world.chargeOf(mine);
+    await world.processor.inside.correct(charge, { fee: 30, metadata: { payment: mine.paymentId, ...RENAMED } });
+    await deliver('evt_fee', charge);
+    expect(await paymentOf(mine)).toMatchObject({ status: 'succeeded', feeMinor: 30 });
+  });
+
+  test('is a contradiction when they name the operation of another payment', async () => {
+    mine = paymentRequest('mine', { capture: 'manual' });
+    await world.pay(mine);
+    const charge = world.chargeOf(mine);
+    const metadata = { payment: mine.paymentId, operation: other.paymentId };
+    await world.processor.inside.correct(charge, { status: 'voided', metadata });
+    expect(await deliver('evt_end', charge)).toMatchObject({ transitions: [], contradictions: ANOTHER });
+    expect(await paymentOf(mine)).toMatchObject({ status: 'requires_capture' });
+  });
+});
