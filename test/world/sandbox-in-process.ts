@@ -64,6 +64,8 @@ interface SentRequest {
   readonly leftBeforeMinor: number;
   /** Whether the books have shown since 30 seconds before it was sent that the hold had ended. */
   readonly wasOverBefore: boolean;
+  /** Whether the metadata of the charge have named another payment since 30 seconds before it was sent. */
+  readonly wasOfAnother: boolean;
 }
 
 /** A call of a simulated network. */
@@ -356,10 +358,11 @@ function createHistory(clock: Clock, onEvent: SandboxInProcessOptions['onEvent']
       const atMs = clock.nowMs();
       const charge = versions.get(chargeId ?? '')?.at(-1)?.charge;
       const lately = since(versions.get(chargeId ?? '') ?? [], askedAtMs - LONG_BEFORE_MS);
+      const paymentId = metadata?.payment ?? charge?.metadata['payment'] ?? '';
       return {
         kind: kind === undefined ? 'charge' : kind === 'refunds' ? 'refund' : (kind as AppliedChange['kind']),
         operationId,
-        paymentId: metadata?.payment ?? charge?.metadata['payment'] ?? '',
+        paymentId,
         chargeId,
         amountMinor: amount,
         atMs,
@@ -369,6 +372,7 @@ function createHistory(clock: Clock, onEvent: SandboxInProcessOptions['onEvent']
           applied.some((each) => each.operationId === operationId) || (kind === undefined && named.has(operationId)),
         leftBeforeMinor: Math.max(...(lately?.map(leftOf) ?? [Number.POSITIVE_INFINITY])),
         wasOverBefore: lately?.every(({ status }) => OVER.has(status)) === true,
+        wasOfAnother: lately?.every(({ metadata: of }) => namesAnother(of, paymentId)) === true,
       };
     },
     newest: (partId) => {
@@ -430,8 +434,9 @@ function since(versions: readonly Version[], sinceMs: number): readonly Charge[]
   return first === -1 ? undefined : versions.slice(first).map(({ charge }) => charge);
 }
 
+const namesAnother = (of: Charge['metadata'], paymentId: string): boolean =>
+  [of['payment'], of['operation']].some((named) => named?.startsWith('pay_') === true && named !== paymentId);
 const OVER: ReadonlySet<ChargeStatus> = new Set(['succeeded', 'declined', 'voided']);
-
 function leftOf({ amount_captured: captured, amount_refunded: refunded, disputes }: Charge): number {
   return disputes.reduce((left, { amount, status }) => left - (status === 'won' ? 0 : amount), captured - refunded);
 }

@@ -1,4 +1,5 @@
 import { ARCHIVE_MUTANTS } from './archive-mutants.ts';
+import { CHARGE_MUTANTS } from './charge-mutants.ts';
 import { INTAKE_MUTANTS } from './intake-mutants.ts';
 import { LIMIT_MUTANTS } from './limit-mutants.ts';
 import { MISHAP_MUTANTS } from './mishap-mutants.ts';
@@ -10,6 +11,7 @@ import { ONCE_MUTANTS } from './once-mutants.ts';
 /** All planted faults. `payonce simulate --mutants` shows how many histories it takes to find each. */
 export const MUTANTS: readonly Mutant[] = [
   ...MONEY_MUTANTS,
+  ...CHARGE_MUTANTS,
   ...ONCE_MUTANTS,
   ...MODE_MUTANTS,
   ...LIMIT_MUTANTS,

@@ -126,6 +126,39 @@ const OTHERS: Readonly<Record<'elsewhere' | 'other_mode', Readonly<Record<string
   other_mode: { sandbox: 'live', second: 'live' },
 };
 
+interface Edit extends OfCharge {
+  readonly what: 'payment' | 'operation';
+  /** The step whose payment the metadata name then. @default no payment */
+  readonly to?: number;
+  /** Whether a callback tells of it. */
+  readonly told: boolean;
+}
+
+/** Every user of the account can write metadata. */
+const editMetadata = act<Edit>({
+  name: 'edit_metadata',
+  actor: 'dashboard',
+  feature: 'dashboard',
+  about: 'payment',
+  weight: 0,
+  pace: ['hours', 'days'],
+  draw: () => undefined,
+  play: async (scene, step) => {
+    const found = chargeOf(scene, step);
+    const other = step.to === undefined ? undefined : scene.stepOf(step.to);
+    const named = other === undefined ? 'by-hand' : paymentOf(scene, other);
+    if (found === undefined || named === undefined) return 'nothing';
+    const { chargeId } = found.charge;
+    return deedAt(scene, found.processor, async (inside) => {
+      const { metadata } = await inside.read(chargeId);
+      const changes = { metadata: { ...metadata, [step.what]: named } };
+      await inside.correct(chargeId, changes, step.told ? 'charge.succeeded' : undefined);
+    });
+  },
+  tell: ({ of, what, to }, { name }) =>
+    `another user edits the metadata of ${name(of)}: its ${what} is ${to === undefined ? 'none of Payonce' : name(to)}`,
+});
+
 interface Flood extends Arguments {
   readonly count: number;
 }
@@ -189,4 +222,4 @@ const flood = act<Flood>({
     `another user makes ${count} refunds of ${money(1, of)} of ${name(of)} at the processor`,
 });
 
-export const DASHBOARD_ACTS: readonly Act[] = [foreignRefund, foreignCapture, foreignVoid, stray, flood];
+export const DASHBOARD_ACTS: readonly Act[] = [foreignRefund, foreignCapture, foreignVoid, stray, editMetadata, flood];

@@ -28,6 +28,8 @@ interface Decision extends Arguments {
   readonly outcome: 'succeeded' | 'failed';
   /** The charge that is named, by its ordinal. @default none */
   readonly charge?: number;
+  /** The step whose payment's charge is named. @default the payment's own charges */
+  readonly names?: number;
   /** `taken`: what the books show for the charge. @default none is named */
   readonly amount?: number | 'taken';
   readonly dry: boolean;
@@ -61,7 +63,7 @@ const decide = act<Decision>({
     const about = step.blind ? step : (inReview(scene, step) ?? (await bringIntoReview(scene, step)));
     const paymentId = about === undefined ? undefined : paymentOf(scene, about);
     if (about === undefined || paymentId === undefined) return 'nothing';
-    const charges = chargesOf(scene, about);
+    const charges = chargesOf(scene, scene.stepOf(step.names) ?? about);
     const found = step.charge === undefined ? undefined : (charges[step.charge] ?? charges[0]);
     const amount = step.amount === 'taken' ? (found ?? charges[0])?.charge.capturedMinor : step.amount;
     const body = {
@@ -74,11 +76,11 @@ const decide = act<Decision>({
     const path = `/v1/admin/payments/${paymentId}/resolve`;
     return endOf(await ask(scene, step, { method: 'POST', path, key: keyOf(step), body, as: 'operator' }, about));
   },
-  tell: ({ of, outcome, charge, amount, dry, blind }, { name, money }) => {
+  tell: ({ of, outcome, charge, names, amount, dry, blind }, { name, money }) => {
     const taken = amount === 'taken' ? ', with what was taken' : `, with ${money(amount, of)}`;
     return (
       `an operator ${dry ? 'tries to resolve' : 'resolves'} ${name(of)} as ${outcome}` +
-      `${charge === undefined ? '' : `, naming charge ${charge + 1}`}${amount === undefined ? '' : taken}` +
+      `${charge === undefined ? '' : `, naming charge ${charge + 1}`}${names === undefined ? '' : ` of ${name(names)}`}${amount === undefined ? '' : taken}` +
       (blind ? ', whatever its state' : '')
     );
   },

@@ -69,6 +69,10 @@ function checkSend(sent: Sent, chain: readonly Written<Transition>[]): readonly 
     return [{ oracle: 'F05 send window', what: `was sent ${minutes} minutes after its claim`, about: paymentId }];
   }
   if (sent.isRepeated || sent.chargeId === undefined) return [];
+  if (sent.wasOfAnother) {
+    const what = `a ${kind} was sent although the books had shown that the charge is of another payment`;
+    return [{ oracle: BOOKS, what, about: paymentId }];
+  }
   if (kind !== 'refund') {
     if (!sent.wasOverBefore) return [];
     return [
@@ -109,9 +113,12 @@ export function checkBooks({ world, payments }: Seen): readonly Violation[] {
     const newest = chain.at(-1)?.row;
     if (newest === undefined) return [];
     const known = chargesOf(chain);
-    const own = charges.get(id) ?? [];
     // A charge that another user of the account made may name the payment's operation too.
     const operation: string = chargeOperation(id as PaymentId);
+    // Its own charge is the payment's, also when its metadata name another one now.
+    const isMoved = (charge: ProcessorCharge): boolean =>
+      charge.chargeId === newest.payment.chargeId && charge.operationId === operation && charge.paymentId !== id;
+    const own = [...(charges.get(id) ?? []), ...[...charges.values()].flat().filter(isMoved)];
     const found = Object.values(world.processors).flatMap(({ inside }) =>
       inside.all
         .filter((charge) => charge.operationId === operation && inside.madeByKeyAtMs(charge.chargeId) !== undefined)
