@@ -2,7 +2,7 @@ import type { Refund } from '../../../../lambdas/kernel/contract/sandbox-api.ts'
 import type { ProcessorCharge } from '../../../../lambdas/payments/domain/processor-charge.ts';
 import { type Act, type Arguments, act, type Draft, type Drawing, hasHold, hasMoney, sourceOf } from './act.ts';
 import { type Amount, hasLeft, type OfCharge, ordinal, SOURCES_OF_STRAYS, share, slowBank, which } from './charges.ts';
-import { chargeOf, deedAt, leftOf, onCharge, onHold, paymentOf } from './objects.ts';
+import { chainOf, chargeOf, deedAt, leftOf, onCharge, onHold, paymentOf } from './objects.ts';
 
 /** What other users of the processor’s account do. Payonce learns of it by callbacks, or not at all. */
 
@@ -70,6 +70,10 @@ const foreignVoid = act<OfCharge>({
   weight: 8,
   pace: ['seconds', 'minutes'],
   draw: (drawing) => (hasHold(drawing) ? {} : undefined),
+  leadsTo: ({ dice }, { atMs }): readonly Draft[] =>
+    dice.chance(0.2)
+      ? [{ act: 'edit_metadata', pace: ['instant'], given: { what: 'operation', told: false }, fromMs: atMs - 1_000 }]
+      : [],
   play: (scene, step) => onHold(scene, step, (inside, { chargeId }) => inside.void(chargeId)),
   tell: ({ of }, { name }) => `another user voids ${name(of)} at the processor`,
 });
@@ -144,11 +148,13 @@ const editMetadata = act<Edit>({
   pace: ['hours', 'days'],
   draw: () => undefined,
   play: async (scene, step) => {
-    const found = chargeOf(scene, step);
+    const [found, own] = [chargeOf(scene, step), paymentOf(scene, step)];
     const other = step.to === undefined ? undefined : scene.stepOf(step.to);
     const named = other === undefined ? 'by-hand' : paymentOf(scene, other);
-    if (found === undefined || named === undefined) return 'nothing';
+    if (found === undefined || own === undefined || named === undefined) return 'nothing';
     const { chargeId } = found.charge;
+    // Before Payonce knows the charge by its id, it knows it by this metadata alone.
+    if (!chainOf(scene, own).some(({ payment }) => payment.chargeId === chargeId)) return 'nothing';
     return deedAt(scene, found.processor, async (inside) => {
       const { metadata } = await inside.read(chargeId);
       const changes = { metadata: { ...metadata, [step.what]: named } };
