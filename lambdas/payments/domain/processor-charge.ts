@@ -56,6 +56,14 @@ export function isOfAnotherPayment(
   return [paymentId, parsePaymentId(operationId)].some((named) => named !== undefined && named !== id);
 }
 
+/** Whether the payment's own operation made the charge: by the charge's id, or by the operation in its metadata. */
+export function isOwn(
+  { chargeId, operationId }: Pick<ProcessorCharge, 'chargeId' | 'operationId'>,
+  payment: Pick<Payment, 'id' | 'chargeId'>,
+): boolean {
+  return chargeId === payment.chargeId || operationId === chargeOperation(payment.id);
+}
+
 /**
  * All facts of a charge about its payment, in the order in which they happened. Deciding them brings the payment to the
  * processor's state, even if callbacks were lost, repeated or out of order.
@@ -64,12 +72,12 @@ export function isOfAnotherPayment(
  */
 export function factsOf(
   charge: ProcessorCharge,
-  { id: paymentId, chargeId }: Pick<Payment, 'id' | 'chargeId'>,
+  payment: Pick<Payment, 'id' | 'chargeId'>,
   nowMs: number,
 ): readonly Fact[] {
-  const own = charge.chargeId === chargeId || charge.operationId === chargeOperation(paymentId);
+  const { id: paymentId } = payment;
   return [
-    ...(own ? ownFacts(charge) : [foreignFact(charge)]),
+    ...(isOwn(charge, payment) ? ownFacts(charge) : [foreignFact(charge)]),
     ...named(charge.refunds, paymentId).map((refund) => ({ ...asTold(refund), createdAtMs: nowMs })),
     ...charge.disputes.map((dispute) => ({ ...dispute, createdAtMs: nowMs })),
   ];

@@ -1,9 +1,8 @@
 import { type Call, found, type Handled, refusal } from '../../http/authenticated-api.ts';
 import { problem } from '../../http/problems.ts';
 import { emptyQuery, validateQuery } from '../../http/validate.ts';
-import { chargeOperation } from '../../kernel/ids.ts';
 import type { Payment } from '../domain/payment.ts';
-import type { ProcessorCharge } from '../domain/processor-charge.ts';
+import { isOwn, type ProcessorCharge } from '../domain/processor-charge.ts';
 import { type ReadChargesTools, readCharges } from '../use/read-charges.ts';
 
 export async function listCharges({ tools, caller, request, id }: Call<ReadChargesTools>): Promise<Handled> {
@@ -25,13 +24,13 @@ export async function listCharges({ tools, caller, request, id }: Call<ReadCharg
 }
 
 /** A charge as the API shows it. Amounts in minor units. */
-function chargeObject(charge: ProcessorCharge, { id, processorName }: Payment): Record<string, unknown> {
-  const { chargeId, operationId, status, amountMinor, capturedMinor, currency, feeMinor, failure } = charge;
+function chargeObject(charge: ProcessorCharge, payment: Payment): Record<string, unknown> {
+  const { chargeId, status, amountMinor, capturedMinor, currency, feeMinor, failure } = charge;
   return {
     id: chargeId,
     object: 'charge',
-    processor: processorName,
-    own: operationId === chargeOperation(id),
+    processor: payment.processorName,
+    own: isOwn(charge, payment),
     status,
     amount: amountMinor,
     amount_captured: capturedMinor,

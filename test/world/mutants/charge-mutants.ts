@@ -44,8 +44,8 @@ export const CHARGE_MUTANTS: readonly Mutant[] = [
     edits: [
       {
         file: 'lambdas/payments/domain/processor-charge.ts',
-        find: 'const own = charge.chargeId === chargeId || ',
-        replace: "const own = (charge.chargeId === chargeId && charge.status === 'pending') || ",
+        find: 'return chargeId === payment.chargeId || operationId',
+        replace: 'return operationId',
       },
     ],
   },
