@@ -53,11 +53,11 @@ export function isOfAnotherPayment(
   { paymentId, operationId = '' }: Pick<ProcessorCharge, 'paymentId' | 'operationId'>,
   id: PaymentId | undefined,
 ): boolean {
-  return [paymentId, parsePaymentId(operationId)].some((named) => named !== undefined && named !== id);
+  return [paymentId, parsePaymentId(operationId)].some((payment) => payment !== undefined && payment !== id);
 }
 
 /** Whether the payment's own operation made the charge: by the charge's id, or by the operation in its metadata. */
-export function isOwn(
+export function isOwnCharge(
   { chargeId, operationId }: Pick<ProcessorCharge, 'chargeId' | 'operationId'>,
   payment: Pick<Payment, 'id' | 'chargeId'>,
 ): boolean {
@@ -77,7 +77,7 @@ export function factsOf(
 ): readonly Fact[] {
   const { id: paymentId } = payment;
   return [
-    ...(isOwn(charge, payment) ? ownFacts(charge) : [foreignFact(charge)]),
+    ...(isOwnCharge(charge, payment) ? ownFacts(charge) : [foreignFact(charge)]),
     ...named(charge.refunds, paymentId).map((refund) => ({ ...asTold(refund), createdAtMs: nowMs })),
     ...charge.disputes.map((dispute) => ({ ...dispute, createdAtMs: nowMs })),
   ];

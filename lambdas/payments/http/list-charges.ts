@@ -2,7 +2,7 @@ import { type Call, found, type Handled, refusal } from '../../http/authenticate
 import { problem } from '../../http/problems.ts';
 import { emptyQuery, validateQuery } from '../../http/validate.ts';
 import type { Payment } from '../domain/payment.ts';
-import { isOwn, type ProcessorCharge } from '../domain/processor-charge.ts';
+import { isOwnCharge, type ProcessorCharge } from '../domain/processor-charge.ts';
 import { type ReadChargesTools, readCharges } from '../use/read-charges.ts';
 
 export async function listCharges({ tools, caller, request, id }: Call<ReadChargesTools>): Promise<Handled> {
@@ -30,7 +30,7 @@ function chargeObject(charge: ProcessorCharge, payment: Payment): Record<string,
     id: chargeId,
     object: 'charge',
     processor: payment.processorName,
-    own: isOwn(charge, payment),
+    own: isOwnCharge(charge, payment),
     status,
     amount: amountMinor,
     amount_captured: capturedMinor,
