@@ -1,3 +1,4 @@
+import { AMOUNT_MUTANTS } from './amount-mutants.ts';
 import { ARCHIVE_MUTANTS } from './archive-mutants.ts';
 import { CHARGE_MUTANTS } from './charge-mutants.ts';
 import { INTAKE_MUTANTS } from './intake-mutants.ts';
@@ -18,6 +19,7 @@ export const MUTANTS: readonly Mutant[] = [
   ...INTAKE_MUTANTS,
   ...ARCHIVE_MUTANTS,
   ...MISHAP_MUTANTS,
+  ...AMOUNT_MUTANTS,
 ];
 
 /** The files that a mutant changes, by path from the root of the repository. */

@@ -459,7 +459,7 @@ describe('an answer', () => {
     step: 1,
     tenant: 'acme',
     method: 'POST',
-    path: '/v1/payments',
+    path: '/v1/anything',
     key: 'k',
     body: { amount: 1 },
     sentAtMs: 1,

@@ -28,7 +28,8 @@ beforeEach(async () => {
 
 function deed(kind: ShopDeed['kind']): ShopDeed {
   const step = kind === 'credited' ? 'credit' : 'reserve';
-  return { kind, key: orderStepOperation(systemDigest, step, orderId), order: {}, atMs: harness.clock.nowMs() };
+  const key = orderStepOperation(systemDigest, step, orderId);
+  return { kind, key, order: { amount: 100, currency: 'EUR' }, atMs: harness.clock.nowMs() };
 }
 
 const mail = () => ({ to: 'a@b.c', subject: `Your order ${orderId}`, metadata: {}, atMs: harness.clock.nowMs() });
@@ -55,6 +56,12 @@ test('an order that is completed with its goods, its mail and its credit violate
   world.shop.push(deed('reserved'), deed('credited'));
   world.mails.push(mail());
   expect(world.atTheEnd()).toEqual([]);
+});
+
+test('the credit of an order is the share of its amount', () => {
+  world.shop.push(deed('reserved'), { ...deed('credited'), order: { amount: 1_000, currency: 'EUR' } });
+  world.mails.push(mail());
+  expect(world.atTheEnd()).toEqual(['a credit is the share of its order']);
 });
 
 describe('an order', () => {

@@ -167,6 +167,23 @@ export function checkCallbacks({ world, payments }: Seen): readonly Violation[] 
   });
 }
 
+/** Once quiet: the fee that the processor's books show of a payment's own charge is posted, once it was read. */
+export function checkFees({ world, payments }: Seen): readonly Violation[] {
+  return [...payments].flatMap(([id, chain]) => {
+    const payment = chain.at(-1)?.row.payment;
+    if (payment?.status !== 'succeeded') return [];
+    const books = booksOf(payment);
+    const own = world.processors[books]?.inside.all.find(({ chargeId }) => chargeId === payment.chargeId);
+    if (own?.status !== 'succeeded' || own.feeMinor === undefined || !isShown(world, books, own.chargeId)) return [];
+    // Late money is returned, and its fee is not the merchant's.
+    if (chargesOf(chain).get(own.chargeId)?.isOwn !== true) return [];
+    const postedMinor = postedOn(chain)[`fees ${payment.currency}`] ?? 0;
+    if (postedMinor === own.feeMinor) return [];
+    const what = `the processor shows a fee of ${own.feeMinor}, and ${postedMinor} was posted`;
+    return [{ oracle: 'the fee of a charge is posted', what, about: id }];
+  });
+}
+
 function orphaned(chargeId: string): Violation {
   const what = `a callback about ${chargeId}, which no payment has, was taken, and it was not kept`;
   return { oracle: 'F18 a callback that was taken is heeded', what, about: chargeId };

@@ -2,14 +2,16 @@ import type { Observed, Violation } from '../contract.ts';
 import { checkAlarms } from './alarms.ts';
 import { byKey, checkErrors, checkKey, checkStored, checkWell } from './answers.ts';
 import { checkArchive } from './archive.ts';
+import { checkAsked } from './asked.ts';
 import { checkPayment } from './books.ts';
 import { checkCommissions } from './commissions.ts';
+import { checkCredits } from './credits.ts';
 import { checkEvents } from './events.ts';
 import { checkApprovals, checkEmails } from './limits.ts';
 import { checkMishaps } from './mishaps.ts';
 import { checkOrder, checkOrdersEnd } from './orders.ts';
 import { checkOwners } from './owners.ts';
-import { checkBooks, checkCallbacks, checkProcessors } from './processors.ts';
+import { checkBooks, checkCallbacks, checkFees, checkProcessors } from './processors.ts';
 import { checkRequests } from './requests.ts';
 import { Seen } from './seen.ts';
 import {
@@ -64,15 +66,18 @@ export class Watch {
     found.push(
       ...checkBooks(seen),
       ...checkCallbacks(seen),
+      ...checkFees(seen),
       ...checkNothingLeft(seen),
       ...checkAnswered(seen),
       ...checkCommissions(seen),
       ...checkOrdersEnd(seen),
+      ...checkCredits(seen),
       ...checkAlarms(seen),
       ...checkApprovals(seen),
       ...checkEmails(seen),
       ...checkEvents(seen),
       ...checkRequests(seen),
+      ...checkAsked(seen),
       ...checkArchive(seen.world),
       ...checkMishaps(seen),
     );

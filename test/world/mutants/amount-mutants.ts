@@ -1,0 +1,113 @@
+import type { Mutant } from './mutant.ts';
+
+const CHANGE = 'lambdas/payments/domain/change.ts';
+const ROUTES = 'lambdas/payments/http/payment-routes.ts';
+
+/** Planted faults in amounts that a client, a processor or a rule has set. */
+export const AMOUNT_MUTANTS: readonly Mutant[] = [
+  {
+    name: 'refund-gives-one-less',
+    fault: 'A refund gives one minor unit less than was asked for.',
+    needs: ['refund'],
+    edits: [
+      {
+        file: ROUTES,
+        find: '    ...(amount === undefined ? {} : { amountMinor: amount }),',
+        replace: '    ...(amount === undefined ? {} : { amountMinor: Math.max(1, amount - 1) }),',
+      },
+    ],
+  },
+  {
+    name: 'capture-takes-one-less',
+    fault: 'A capture takes one minor unit less than was asked for.',
+    needs: ['capture'],
+    edits: [
+      {
+        file: ROUTES,
+        find: "({ kind: 'capture', ...(amount === undefined ? {} : { amountMinor: amount }) })",
+        replace: "({ kind: 'capture', ...(amount === undefined ? {} : { amountMinor: Math.max(1, amount - 1) }) })",
+      },
+    ],
+  },
+  {
+    name: 'whole-capture-takes-one-less',
+    fault: 'A capture without an amount takes one minor unit less than is held.',
+    needs: ['capture'],
+    edits: [
+      {
+        file: CHANGE,
+        find: 'const amountMinor = requested ?? payment.amountMinor;',
+        replace: 'const amountMinor = requested ?? Math.max(1, payment.amountMinor - 1);',
+      },
+    ],
+  },
+  {
+    name: 'whole-refund-gives-half',
+    fault: 'A refund without an amount gives half of what is left.',
+    needs: ['refund'],
+    edits: [
+      {
+        file: CHANGE,
+        find: 'const amountMinor = requested ?? leftMinor;',
+        replace: 'const amountMinor = requested ?? Math.ceil(leftMinor / 2);',
+      },
+    ],
+  },
+  {
+    name: 'order-charges-half',
+    fault: 'The payment of an order takes half of its price.',
+    edits: [
+      {
+        file: 'lambdas/orders/use/order-calls.ts',
+        find: "        amountMinor,\n        currency,\n        source,\n        capture: 'automatic',",
+        replace:
+          "        amountMinor: Math.ceil(amountMinor / 2),\n        currency,\n        source,\n        capture: 'automatic',",
+      },
+    ],
+  },
+  {
+    name: 'order-of-one-more',
+    fault: 'An order costs one minor unit more than was asked for.',
+    edits: [
+      {
+        file: 'lambdas/orders/http/order-routes.ts',
+        find: '    amountMinor: amount,',
+        replace: '    amountMinor: amount + 1,',
+      },
+    ],
+  },
+  {
+    name: 'correction-posts-double',
+    fault: 'A correction posts twice the amounts that were asked for.',
+    needs: ['correct|verdict'],
+    edits: [
+      {
+        file: 'lambdas/reconciling/http/post-correction.ts',
+        find: '({ account, direction, amountMinor: amount })',
+        replace: '({ account, direction, amountMinor: 2 * amount })',
+      },
+    ],
+  },
+  {
+    name: 'fees-never-posted',
+    fault: 'The processor’s fee of a charge is never posted.',
+    edits: [
+      {
+        file: 'lambdas/payments/domain/processor-charge.ts',
+        find: 'return feeMinor === undefined',
+        replace: 'return feeMinor === undefined || capturedMinor > 0',
+      },
+    ],
+  },
+  {
+    name: 'credit-is-tenfold',
+    fault: 'A referrer gets half of the order’s amount in place of a twentieth.',
+    edits: [
+      {
+        file: 'lambdas/orders/domain/order.ts',
+        find: 'return Math.floor((amountMinor * REFERRAL_PERCENT) / 100);',
+        replace: 'return Math.floor((amountMinor * REFERRAL_PERCENT) / 10);',
+      },
+    ],
+  },
+];

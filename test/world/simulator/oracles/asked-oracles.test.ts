@@ -1,0 +1,133 @@
+import { beforeEach, describe, expect, test } from '@jest/globals';
+import { RegistryRow } from '../../../../lambdas/kernel/contract/rows.ts';
+import { fingerprintOf } from '../../../../lambdas/kernel/fingerprint.ts';
+import { paymentOfOrder, storedOperationId } from '../../../../lambdas/kernel/ids.ts';
+import { systemDigest } from '../../../../lambdas/kernel/platform/platform.ts';
+import type { Posting } from '../../../../lambdas/payments/domain/posting.ts';
+import { approve } from '../../../../lambdas/payments/use/approve.ts';
+import { correctLedger } from '../../../../lambdas/payments/use/correct-ledger.ts';
+import { orderRequest } from '../../../orders/order-fixtures.ts';
+import { change, paymentRequest } from '../../../payments/payment-fixtures.ts';
+import { BY_OPERATOR, OPERATOR } from '../../../support/causes.ts';
+import { TABLES } from '../../tables.ts';
+import { World } from '../../world.ts';
+import { watched } from './watched.ts';
+
+const BEN = { name: 'Ben Example', person: 'Ben Example', identity: 'key_ben' };
+
+let harness: World;
+let world: ReturnType<typeof watched>;
+beforeEach(() => {
+  harness = new World();
+  world = watched(harness);
+  const { tenantId, mode } = paymentRequest('any');
+  Object.assign(world.world, { tenants: { fixture: { tenantId, mode, apiKey: '' } } });
+});
+
+const wrong = () =>
+  world.all().flatMap(({ oracle, what }) => (oracle === 'what a client asked for is what was done' ? [what] : []));
+
+function called(path: string, key: string, body: object, id: string = '', status = 201): void {
+  const answer = { status, headers: {}, body: JSON.stringify({ id }), atMs: 2 };
+  world.calls.push({ step: 1, tenant: 'fixture', method: 'POST', path, key, body, sentAtMs: 1, answer });
+}
+
+describe('a payment that was asked for', () => {
+  test('has the amount of its request', async () => {
+    const request = paymentRequest('asked');
+    await harness.pay(request);
+    called('/v1/payments', 'asked', { amount: 1000 }, request.paymentId);
+    expect(wrong()).toEqual([]);
+    called('/v1/payments', 'asked', { amount: 999 }, request.paymentId);
+    expect(wrong()).toEqual(['999 was asked for, and the chain says 1000', '999 was asked for, and 1000 was sent']);
+  });
+
+  test('is in the chain, and a refused one need not be', () => {
+    called('/v1/payments', 'refused', { amount: 1000 }, '', 422);
+    expect(wrong()).toEqual([]);
+    called('/v1/payments', 'lost', { amount: 1000 }, 'pay_nowhere');
+    expect(wrong()).toEqual(['1000 was asked for, and the chain says nothing']);
+  });
+
+  test('is sent with its amount', async () => {
+    const request = paymentRequest('sent');
+    await harness.pay(request);
+    called('/v1/payments', 'sent', { amount: 1000 }, request.paymentId);
+    const { inside } = harness.processor;
+    const sent = inside.sent.map((each) => ({ ...each, amountMinor: 1 }));
+    const processors = { sandbox: { ...harness.processor, inside: { ...inside, sent } } };
+    Object.assign(world.world, { processors });
+    expect(wrong()).toEqual(['1000 was asked for, and 1 was sent']);
+  });
+});
+
+describe('a change that was asked for', () => {
+  test.each([
+    ['capture', 700, { amount: 700 }, 700],
+    ['capture', 699, { amount: 700 }, 700],
+    ['capture', 999, {}, 1000],
+    ['refund', 300, { amount: 300 }, 300],
+    ['refund', 299, { amount: 300 }, 300],
+    ['refund', 450, {}, 900],
+    ['refund', 900, {}, 900],
+  ] as const)('is a %s of %i for %j', async (kind, amountMinor, body, askedMinor) => {
+    const request = paymentRequest('changed', { capture: kind === 'capture' ? 'manual' : 'automatic' });
+    await harness.pay(request);
+    // What is left is less than what was taken.
+    if (kind === 'refund') await harness.change(change(request, 'first', { kind, amountMinor: 100 }));
+    await harness.change(change(request, 'second', { kind, amountMinor }));
+    called(`/v1/payments/${request.paymentId}/${kind === 'refund' ? 'refunds' : kind}`, 'second', body);
+    const found = [`the chain says ${amountMinor}`, `${amountMinor} was sent`];
+    const expected = amountMinor === askedMinor ? [] : found.map((what) => `${askedMinor} was asked for, and ${what}`);
+    expect(wrong()).toEqual(expected);
+  });
+});
+
+test('an order has the amount of its request, and so has its payment', async () => {
+  const { orderId, ...request } = orderRequest('asked');
+  await harness.order({ orderId, ...request });
+  called('/v1/orders', 'asked', { amount: 2_000 }, orderId);
+  expect(wrong()).toEqual([]);
+  const { processor } = harness;
+  expect(processor.charges(paymentOfOrder(systemDigest, orderId))).toHaveLength(1);
+  called('/v1/orders', 'asked', { amount: 1_999 }, orderId);
+  const [ofOrder, ...ofPayment] = wrong();
+  expect(ofOrder).toBe('1999 was asked for, and the chain says 2000');
+  expect(ofPayment).toEqual([ofOrder, '1999 was asked for, and 2000 was sent']);
+});
+
+describe('a correction that was asked for', () => {
+  const legsOf = (amount: number): readonly (Omit<Posting, 'currency'> & { readonly amount: number })[] => [
+    { account: 'merchant_payable', direction: 'debit', amountMinor: amount, amount },
+    { account: 'corrections', direction: 'credit', amountMinor: amount, amount },
+  ];
+
+  test.each([
+    [500, []],
+    [250, ['the correction debit 250 merchant_payable, credit 250 corrections was asked for, and ']],
+  ])('posts its amounts, also after a verdict: %i', async (asked, found) => {
+    const request = paymentRequest('corrected');
+    await harness.pay(request);
+    await correctLedger(
+      { ...harness.tools, approvals: { aboveMinor: { '*': 1 }, lifetimeMs: 3_600_000 } },
+      {
+        cause: BY_OPERATOR,
+        by: OPERATOR,
+        operationId: storedOperationId('cor_asked'),
+        fingerprint: fingerprintOf(harness.tools.digest, { body: {}, query: {} }),
+        payment: request.paymentId,
+        reason: 'Booked twice',
+        asked: { kind: 'correction', change: { kind: 'post', legs: legsOf(500) } },
+      },
+    );
+    const { id = '' } = (harness.store.database.items(TABLES.registry, RegistryRow.approvals)[0] ?? {}) as {
+      readonly id?: string;
+    };
+    called('/v1/admin/corrections', 'asked', { payment: request.paymentId, postings: legsOf(asked) }, id, 202);
+    expect(wrong()).toEqual([]);
+    await approve(harness.tools, { id, by: BEN, cause: BY_OPERATOR });
+    expect(wrong()).toEqual(
+      found.map((text) => `${text}debit 500 merchant_payable, credit 500 corrections was posted`),
+    );
+  });
+});

@@ -1,0 +1,26 @@
+/** A referrer's credit is the share of the order's amount that the rule gives. */
+import { orderStepOperation, parseOrderId } from '../../../../lambdas/kernel/ids.ts';
+import { systemDigest } from '../../../../lambdas/kernel/platform/platform.ts';
+import type { Violation } from '../contract.ts';
+import type { Seen } from './seen.ts';
+
+/** One credit of so many minor units: the referrer gets five percent, rounded down. */
+const SHARE_OF = 20;
+
+/** Once quiet. */
+export function checkCredits({ world, orders }: Seen): readonly Violation[] {
+  return [...orders].flatMap(([id, chain]) => {
+    const orderId = parseOrderId(id);
+    const order = chain[0]?.row.order;
+    if (orderId === undefined || order === undefined) return [];
+    const key: string = orderStepOperation(systemDigest, 'credit', orderId);
+    const dueMinor = (order.amountMinor - (order.amountMinor % SHARE_OF)) / SHARE_OF;
+    const credits = world.shop.filter((each) => each.kind === 'credited' && each.key === key);
+    return credits.flatMap(({ order: asked }) => {
+      const { amount, currency } = asked as { readonly amount?: number; readonly currency?: string };
+      if (amount === dueMinor && currency === order.currency) return [];
+      const what = `${amount} ${currency} was credited, and ${dueMinor} ${order.currency} was due`;
+      return [{ oracle: 'a credit is the share of its order', what, about: id }];
+    });
+  });
+}
