@@ -1,3 +1,4 @@
+import { ALARM_MUTANTS } from './alarm-mutants.ts';
 import { AMOUNT_MUTANTS } from './amount-mutants.ts';
 import { ARCHIVE_MUTANTS } from './archive-mutants.ts';
 import { CHARGE_MUTANTS } from './charge-mutants.ts';
@@ -20,6 +21,7 @@ export const MUTANTS: readonly Mutant[] = [
   ...ARCHIVE_MUTANTS,
   ...MISHAP_MUTANTS,
   ...AMOUNT_MUTANTS,
+  ...ALARM_MUTANTS,
 ];
 
 /** The files that a mutant changes, by path from the root of the repository. */

@@ -1,5 +1,10 @@
-import { expect, test } from '@jest/globals';
+import { PutCommand } from '@aws-sdk/lib-dynamodb';
+import { beforeEach, describe, expect, test } from '@jest/globals';
+import { ViewsRow } from '../../../../lambdas/kernel/contract/rows.ts';
+import { storedOperationId } from '../../../../lambdas/kernel/ids.ts';
+import { inquiryKey } from '../../../../lambdas/payments/store/queue-items.ts';
 import { callback, paymentRequest } from '../../../payments/payment-fixtures.ts';
+import { TABLES } from '../../tables.ts';
 import { World } from '../../world.ts';
 import { watched } from './watched.ts';
 
@@ -52,4 +57,68 @@ test.each([
   expect(world.atTheEnd()).toEqual(violated);
   raised();
   expect(world.atTheEnd()).toEqual([]);
+});
+
+describe('what stays until an operator has acted', () => {
+  const NEEDED = 'what needs an operator raises an alarm';
+  let harness: World;
+  let world: ReturnType<typeof watched>;
+  beforeEach(() => {
+    harness = new World();
+    world = watched(harness);
+  });
+
+  const report = (metric: string, count: number): void =>
+    void world.alarms.push({ metric, count, atMs: harness.clock.nowMs(), dimensions: {} });
+  const put = (table: string, item: object) =>
+    harness.store.database.client.send(new PutCommand({ TableName: table, Item: { ...item } }));
+
+  test('is a confirmed mismatch that the newest comparison counts', async () => {
+    const body = JSON.stringify({ status: 'confirmed' });
+    await put(TABLES.views, { pk: ViewsRow.allMismatches, sk: 'a', chain: 'a', sequence: 1, body });
+    expect(world.atTheEnd()).toEqual([NEEDED]);
+    report('mismatches', 1);
+    expect(world.atTheEnd()).toEqual([]);
+    report('mismatches', 0);
+    expect(world.atTheEnd()).toEqual([NEEDED]);
+  });
+
+  test('is a callback without a payment, which is counted when it is given up', async () => {
+    const { chargeId } = await harness.processor.inside.charge({ amountMinor: 100 });
+    await harness.deliver(callback('orphaned', chargeId));
+    expect(world.atTheEnd()).toEqual([]);
+    harness.clock.advance(25 * 60 * MINUTE_MS);
+    await harness.retryOrphans();
+    expect(world.atTheEnd()).toEqual([NEEDED]);
+    report('orphan_given_up', 1);
+    expect(world.atTheEnd()).toEqual([]);
+  });
+
+  test('is an outcome that cannot be determined, whose age is reported', async () => {
+    const request = paymentRequest('undecidable');
+    await harness.pay(request);
+    const { paymentId } = request;
+    const inquiry = { operationId: storedOperationId('ref_any'), paymentId, claimedAtMs: harness.clock.nowMs() };
+    const marked = { ...inquiry, undecidable: true };
+    await put(TABLES.registry, { ...inquiryKey(inquiry), ...marked });
+    harness.clock.advance(60 * MINUTE_MS);
+    expect(world.atTheEnd()).toEqual([NEEDED]);
+    report('oldest_unknown_outcome', 60 * MINUTE_MS);
+    expect(world.atTheEnd()).toEqual([]);
+    report('oldest_unknown_outcome', 0);
+    expect(world.atTheEnd()).toEqual([NEEDED]);
+  });
+
+  test.each([
+    [0, [NEEDED]],
+    [1, []],
+  ])('has an age in one of three reports: %i ms', async (ageMs, violated) => {
+    for (const age of [0, 0, ageMs]) {
+      expect(world.atTheEnd()).toEqual([]);
+      harness.clock.advance(6 * MINUTE_MS);
+      report('unknown_outcomes', 1);
+      report('oldest_unknown_outcome', age);
+    }
+    expect(world.atTheEnd()).toEqual(violated);
+  });
 });

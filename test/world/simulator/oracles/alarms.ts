@@ -1,14 +1,22 @@
 /** Each event that requires an operator raised its alarm, once. */
 import { EventMetric } from '../../../../lambdas/kernel/contract/events.ts';
+import { RegistryRow } from '../../../../lambdas/kernel/contract/rows.ts';
 import { decisionOf } from '../../../../lambdas/payments/domain/operator-decision.ts';
 import type { Payment } from '../../../../lambdas/payments/domain/payment.ts';
 import type { Transition } from '../../../../lambdas/payments/domain/transition.ts';
+import { parseInquiry } from '../../../../lambdas/payments/store/queue-items.ts';
+import type { Inquiry } from '../../../../lambdas/payments/use/payment-store.ts';
+import { BooksMetric } from '../../../../lambdas/reconciling/contract.ts';
+import { BacklogMetric } from '../../../../lambdas/resolving/contract.ts';
 import type { Observed, Violation } from '../contract.ts';
+import { mismatches } from './processors.ts';
 import type { Seen, Written } from './seen.ts';
 
 /** A later alarm belongs to another event. Milliseconds. */
 const SOON_MS = 24 * 60 * 60_000;
 const MINUTE_MS = 60_000;
+/** Two clocks differ by at most this. Milliseconds. */
+const SKEW_MS = 10 * MINUTE_MS;
 
 /** Once quiet. */
 export function checkAlarms({ world, payments, orders }: Seen): readonly Violation[] {
@@ -40,7 +48,54 @@ export function checkAlarms({ world, payments, orders }: Seen): readonly Violati
       if (row.type === 'order.review_required') expect('order_needs_review', atMs, 'it is in review', id);
     }
   }
+  found.push(...heardOnceQuiet(world));
   return [...found, ...raisedOnce(world, [...payments.values()].flat()), ...contradictedOnce(world, payments)];
+}
+
+/** What stays until an operator has acted is in the newest report about it. */
+function heardOnceQuiet(world: Observed): readonly Violation[] {
+  const { alarms, database, tables } = world;
+  const found: Violation[] = [];
+  const unheard = (what: string): void => void found.push({ oracle: 'what needs an operator raises an alarm', what });
+  const newestOf = (metric: string) => alarms.findLast((each) => each.metric === metric);
+  const confirmed = mismatches(world).length;
+  const counted = newestOf(BooksMetric.mismatches)?.count ?? 0;
+  if (confirmed > 0 && counted < confirmed)
+    unheard(`${confirmed} mismatches are confirmed, and the newest comparison counted ${counted}`);
+  const kept = database.items(tables.registry, RegistryRow.keptOrphan).length;
+  const givenUp = alarms.reduce((sum, { metric, count }) => (metric === 'orphan_given_up' ? sum + count : sum), 0);
+  // A run counts at its end what it has given up.
+  if (givenUp < kept && world.faults.every(({ of }) => of !== 'payment-jobs'))
+    unheard(`${kept} callbacks were given up, and ${givenUp} were counted`);
+  const oldest = newestOf(BacklogMetric.oldestUnknown);
+  for (const { operationId, claimedAtMs } of unknownOutcomes(world)) {
+    const ageMs = (oldest?.atMs ?? world.nowMs) - claimedAtMs;
+    if (ageMs <= (oldest?.count ?? 0) + SKEW_MS) continue;
+    unheard(`${operationId} is unknown for ${ageMs} ms, and the oldest one was reported for ${oldest?.count} ms`);
+  }
+  for (const atMs of withoutAge(world))
+    unheard(`at ${atMs}, outcomes were unknown for long, and reported without an age`);
+  return found;
+}
+
+/** When a third report in a row, over some time, said that outcomes were unknown and that the oldest one was new. */
+function withoutAge({ alarms }: Observed): readonly number[] {
+  const unknown = new Map(
+    alarms.flatMap(({ metric, atMs, count }) => (metric === BacklogMetric.unknownOutcomes ? [[atMs, count]] : [])),
+  );
+  let row: number[] = [];
+  for (const { metric, atMs, count } of alarms) {
+    if (metric !== BacklogMetric.oldestUnknown) continue;
+    row = count === 0 && (unknown.get(atMs) ?? 0) > 0 ? [...row, atMs] : [];
+    if (row.length > 2 && atMs - (row[0] ?? atMs) > SKEW_MS) return [atMs];
+  }
+  return [];
+}
+
+/** What waits for an operator, and not for a payer or a bank. */
+function unknownOutcomes({ database, tables }: Observed): readonly Inquiry[] {
+  const inquiries = database.items(tables.registry, RegistryRow.inquiry).map(parseInquiry);
+  return inquiries.filter(({ undecidable }) => undecidable === true);
 }
 
 /** The relay reports what it reads: once, unless a fault or a mishap has it read again, or has the job publish it too. */

@@ -1,0 +1,38 @@
+import type { Mutant } from './mutant.ts';
+
+/** Planted faults in the metrics that alarms watch. */
+export const ALARM_MUTANTS: readonly Mutant[] = [
+  {
+    name: 'mismatches-counted-as-none',
+    fault: 'The comparison of the books reports no mismatch, whatever it has confirmed.',
+    edits: [
+      {
+        file: 'lambdas/reconciling/http/books-telemetry.ts',
+        find: 'BooksMetric.mismatches, MetricUnit.Count, confirmed',
+        replace: 'BooksMetric.mismatches, MetricUnit.Count, 0 * confirmed',
+      },
+    ],
+  },
+  {
+    name: 'oldest-unknown-is-new',
+    fault: 'The oldest unknown outcome is reported as new, whatever its age.',
+    edits: [
+      {
+        file: 'lambdas/resolving/use/observed-work.ts',
+        find: '[BacklogMetric.oldestUnknown]: oldest',
+        replace: '[BacklogMetric.oldestUnknown]: 0 * oldest',
+      },
+    ],
+  },
+  {
+    name: 'given-up-orphan-unheard',
+    fault: 'A callback that found no payment for a day is given up, and no metric tells of it.',
+    edits: [
+      {
+        file: 'lambdas/functions/payment-jobs.ts',
+        find: 'orphan_given_up: retried.givenUp',
+        replace: 'orphan_given_up: 0',
+      },
+    ],
+  },
+];
