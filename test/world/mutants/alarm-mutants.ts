@@ -25,6 +25,17 @@ export const ALARM_MUTANTS: readonly Mutant[] = [
     ],
   },
   {
+    name: 'waiting-messages-unheard',
+    fault: 'Messages that are tried again and again for long are counted under a name that no alarm watches.',
+    edits: [
+      {
+        file: 'lambdas/kernel/platform/long-waits.ts',
+        find: "const METRIC: AlarmMetric = 'messages_wait';",
+        replace: "const METRIC = 'messages_wait_unheard' as AlarmMetric;",
+      },
+    ],
+  },
+  {
     name: 'given-up-orphan-unheard',
     fault: 'A callback that found no payment for a day is given up, and no metric tells of it.',
     edits: [

@@ -12,6 +12,7 @@ import {
   receivesOf,
   WEBHOOK_SENDER_TIMEOUT_SECONDS,
 } from '../../../lambdas/kernel/contract/timing.ts';
+import { countLongWaits } from '../../../lambdas/kernel/platform/long-waits.ts';
 import type { Variables } from '../../../lambdas/kernel/platform/variables.ts';
 import { idempotentRunner } from '../../../lambdas/once/idempotent-runner.ts';
 import type { ProcessorDescriptor } from '../../../lambdas/processors/descriptor.ts';
@@ -326,7 +327,12 @@ export class Account {
     const own = parking === undefined ? {} : { [Environment.parkingQueueUrl]: queueUrl(parking) };
     const named = { ...variables, ...own, AWS_LAMBDA_FUNCTION_NAME: name };
     const platform = platformOf(this.#surroundings, named, () => container.process, name);
-    return (await wire(platform, idempotentRunner, processors)) as (event: unknown) => Promise<unknown>;
+    const handle = (await wire(platform, idempotentRunner, processors)) as (event: unknown) => Promise<unknown>;
+    // As `idempotently` does.
+    return async (event) => {
+      countLongWaits(platform, event);
+      return handle(event);
+    };
   }
 }
 

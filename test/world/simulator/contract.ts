@@ -195,9 +195,18 @@ export interface ChangeByHand {
   readonly atMs: number;
 }
 
+/** An execution that handled messages of a queue. */
+export interface LongWait {
+  readonly queue: string;
+  readonly fromMs: number;
+  readonly untilMs: number;
+}
+
 export interface MishapsSeen {
   /** Records of the Stream that were gone before their reader came. */
   readonly trimmed: number;
+  /** Executions that handled messages which had waited for more than forty minutes. */
+  readonly waits: readonly LongWait[];
   /** Calls that a processor refused because of their credential. */
   readonly refusedCredentials: number;
   readonly changesByHand: readonly ChangeByHand[];

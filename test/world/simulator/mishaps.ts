@@ -11,7 +11,7 @@ import { KeyAttribute } from '../../../lambdas/kernel/contract/tables.ts';
 import { countingEntropy } from '../../support/counting-entropy.ts';
 import { TABLES } from '../tables.ts';
 import type { Account } from './account.ts';
-import type { ChangeByHand, MishapsSeen, Poisoned } from './contract.ts';
+import type { ChangeByHand, LongWait, MishapsSeen, Poisoned } from './contract.ts';
 import { queueUrl } from './queues.ts';
 
 const PARKED = 'relay-parked';
@@ -32,6 +32,10 @@ export class Mishaps implements MishapsSeen {
 
   get trimmed(): number {
     return this.#account.stream.trimmed;
+  }
+
+  get waits(): readonly LongWait[] {
+    return this.#account.queues.waits;
   }
 
   get parked(): readonly string[] {

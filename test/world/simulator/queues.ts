@@ -11,6 +11,7 @@ import {
 import type { SQSBatchResponse, SQSEvent, SQSMessageAttributes } from 'aws-lambda';
 import { type Grouped, nextOfFairQueue } from '../../support/fair-queue.ts';
 import { timedOut } from '../../support/faulty-client.ts';
+import type { LongWait } from './contract.ts';
 import type { Ended, Process, Simulation, Voice } from './simulation.ts';
 
 /** A queue, and the function that takes its messages. */
@@ -42,6 +43,9 @@ const SOON_MS = 50;
 const LATE_MS = 5_000;
 const LATE_SHARE = 0.05;
 
+/** More than half an hour, by every clock. */
+const LONG_MS = 40 * 60_000;
+
 const failure = (name: string, httpStatusCode = 400): Error =>
   new SQSServiceException({ name, message: 'injected', $fault: 'server', $metadata: { httpStatusCode } });
 
@@ -67,6 +71,8 @@ export class Queues {
   readonly #messages = new Map<string, Set<Message>>();
   /** The most messages that were in a queue at a time. */
   readonly most: Record<string, number> = {};
+  /** Executions that handled messages which had waited for long. */
+  readonly waits: LongWait[] = [];
   /** The messages of each execution that works, by queue. */
   readonly #running = new Map<string, Set<readonly Message[]>>();
 
@@ -173,7 +179,10 @@ export class Queues {
     const event = { Records: taken.map((each) => recordOf(queue, each)) };
     const running = this.#runningIn(queue);
     running.add(taken);
+    const fromMs = this.#simulation.nowMs;
     const ended = await this.#around.invoke(consumer, name, event);
+    const isLong = taken.some(({ sentAtMs }) => fromMs - sentAtMs > LONG_MS);
+    if (isLong && ended.kind === 'returned') this.waits.push({ queue, fromMs, untilMs: this.#simulation.nowMs });
     running.delete(taken);
     this.#settle(queue, taken, ended);
     if (this.#shapes[queue]?.atOnce !== undefined) this.#takeNext(queue);

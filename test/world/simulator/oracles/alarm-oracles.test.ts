@@ -109,6 +109,16 @@ describe('what stays until an operator has acted', () => {
     expect(world.atTheEnd()).toEqual([NEEDED]);
   });
 
+  test('is told by messages that have waited for long, whenever they are handled', () => {
+    const waits = [{ queue: 'webhooks', fromMs: harness.clock.nowMs() - MINUTE_MS, untilMs: harness.clock.nowMs() }];
+    Object.assign(world.world.mishaps, { waits });
+    expect(world.atTheEnd()).toEqual([NEEDED]);
+    report('messages_wait', 1);
+    expect(world.atTheEnd()).toEqual([]);
+    Object.assign(world.world.mishaps, { waits: waits.map((each) => ({ ...each, untilMs: each.fromMs })) });
+    expect(world.atTheEnd()).toEqual([NEEDED]);
+  });
+
   test.each([
     [0, [NEEDED]],
     [1, []],

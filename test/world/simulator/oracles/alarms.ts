@@ -73,6 +73,12 @@ function heardOnceQuiet(world: Observed): readonly Violation[] {
     if (ageMs <= (oldest?.count ?? 0) + SKEW_MS) continue;
     unheard(`${operationId} is unknown for ${ageMs} ms, and the oldest one was reported for ${oldest?.count} ms`);
   }
+  for (const { queue, fromMs, untilMs } of world.mishaps.waits) {
+    const isCounted = alarms.some(
+      ({ metric, atMs }) => metric === 'messages_wait' && atMs >= fromMs && atMs <= untilMs,
+    );
+    if (!isCounted) unheard(`messages of ${queue} had waited for long at ${fromMs}, and were not counted`);
+  }
   for (const atMs of withoutAge(world))
     unheard(`at ${atMs}, outcomes were unknown for long, and reported without an age`);
   return found;

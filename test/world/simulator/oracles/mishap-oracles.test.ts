@@ -108,6 +108,6 @@ test('a test event is found that was attempted twice', async () => {
 });
 
 function mishaps(): Observed['mishaps'] {
-  const { trimmed, refusedCredentials, changesByHand, wasPoisoned, isByHand, parked, parkedAgain } = system.mishaps;
-  return { trimmed, refusedCredentials, changesByHand, wasPoisoned, isByHand, parked, parkedAgain };
+  const { trimmed, waits, refusedCredentials, changesByHand, wasPoisoned, isByHand, parked, parkedAgain } = system.mishaps;
+  return { trimmed, waits, refusedCredentials, changesByHand, wasPoisoned, isByHand, parked, parkedAgain };
 }

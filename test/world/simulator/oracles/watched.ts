@@ -38,6 +38,7 @@ export function watched({ clock, store, processor }: World) {
     crowds,
     mishaps: {
       trimmed: 0,
+      waits: [],
       refusedCredentials: 0,
       changesByHand: [],
       wasPoisoned: false,
