@@ -135,6 +135,7 @@ const COLD_SHARE = 0.05;
 /** Functions that work through batches and pages, and the share of their processes that meet no fault. */
 const MANY_CALLS: ReadonlySet<FunctionName> = new Set<FunctionName>([
   'upkeep-jobs',
+  'export-writer',
   'views-projector',
   'webhook-fan-out',
   'webhook-sender',

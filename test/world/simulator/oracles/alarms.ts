@@ -84,7 +84,10 @@ function heardOnceQuiet(world: Observed): readonly Violation[] {
   return found;
 }
 
-/** When a third report in a row, over some time, said that outcomes were unknown and that the oldest one was new. */
+/**
+ * When a third report in a row, over some time, said that outcomes were unknown and that the oldest one was new. After a longer pause it
+ * is another outcome.
+ */
 function withoutAge({ alarms }: Observed): readonly number[] {
   const unknown = new Map(
     alarms.flatMap(({ metric, atMs, count }) => (metric === BacklogMetric.unknownOutcomes ? [[atMs, count]] : [])),
@@ -92,8 +95,9 @@ function withoutAge({ alarms }: Observed): readonly number[] {
   let row: number[] = [];
   for (const { metric, atMs, count } of alarms) {
     if (metric !== BacklogMetric.oldestUnknown) continue;
-    row = count === 0 && (unknown.get(atMs) ?? 0) > 0 ? [...row, atMs] : [];
-    if (row.length > 2 && atMs - (row[0] ?? atMs) > SKEW_MS) return [atMs];
+    const before = atMs - (row.at(-1) ?? atMs) > 2 * SKEW_MS ? [] : row;
+    row = count === 0 && (unknown.get(atMs) ?? 0) > 0 ? [...before, atMs] : [];
+    if (row.length > 2 && atMs - (row[0] ?? atMs) > 2 * SKEW_MS) return [atMs];
   }
   return [];
 }

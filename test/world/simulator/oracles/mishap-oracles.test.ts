@@ -108,6 +108,7 @@ test('a test event is found that was attempted twice', async () => {
 });
 
 function mishaps(): Observed['mishaps'] {
-  const { trimmed, waits, refusedCredentials, changesByHand, wasPoisoned, isByHand, parked, parkedAgain } = system.mishaps;
+  const { trimmed, waits, refusedCredentials, changesByHand, wasPoisoned, isByHand, parked, parkedAgain } =
+    system.mishaps;
   return { trimmed, waits, refusedCredentials, changesByHand, wasPoisoned, isByHand, parked, parkedAgain };
 }
