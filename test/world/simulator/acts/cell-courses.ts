@@ -99,6 +99,63 @@ const heldAgain: Course = {
   ],
 };
 
+const TEA = {
+  tenant: 'shop',
+  amount: 1000,
+  currency: 'EUR',
+  sku: 'sku_tea',
+  email: 'ada@example.com',
+  referrer: 'ref_friend',
+};
+
+/** A part of an order's money is disputed while it waits for the stock. */
+const disputedInPart: Course = {
+  of: 'order',
+  begins: { ...TEA, source: 'tok_ok' },
+  goesOn: (dice, root) => [
+    draft('party_outage', 'instant', { party: 'stock', forMs: HOUR_MS / 3 }, before(root)),
+    draft('dispute', ['seconds', 'minutes'], { amount: Math.ceil(root.amount * dice.pick([0.001, 0.5, 0.999])) }),
+  ],
+};
+
+/** The processor takes less for an order than it costs, soon or after a month, and an operator decides so, soon or after a month. */
+const decidedLate: Course = {
+  of: 'order',
+  begins: { ...TEA, source: 'tok_async' },
+  goesOn: (dice, root) => {
+    const amount = Math.ceil(root.amount * dice.pick([0.001, 0.5, 0.999]));
+    const reviewAfter = dice.pick([1, MONTH_SECONDS]);
+    const decideAfter = reviewAfter + dice.pick([5 * 3_600, MONTH_SECONDS]);
+    return [
+      slowly(root, 0, 24 * 60),
+      draft('wrong_amount', 'instant', { amount, isTold: true }, after(root, reviewAfter)),
+      draft('decide', 'minutes', { outcome: 'succeeded', amount, dry: false }, after(root, decideAfter)),
+    ];
+  },
+};
+
+/** A payment of an order is in review, its whole money goes, and an operator decides while the processor is away. */
+const decidedUnread: Course = {
+  of: 'order',
+  begins: { ...TEA, source: 'tok_async' },
+  goesOn: (dice, root) => {
+    const { amount } = root;
+    const less = Math.ceil(amount * dice.pick([0.5, 0.999]));
+    const goes = dice.chance(0.5) ? 'dispute' : 'foreign_refund';
+    return [
+      slowly(root, 0, 24 * 60),
+      draft('wrong_amount', 'instant', { amount: less, isTold: true }, after(root, 1)),
+      draft('wrong_amount', 'instant', { amount, isTold: true }, after(root, 5_400)),
+      draft(goes, 'instant', goes === 'dispute' ? { amount: 0 } : { amount }, after(root, 7_200)),
+      draft('processor_outage', 'instant', { processor: 'its', forMs: 2 * HOUR_MS }, after(root, 17_940)),
+      draft('decide', 'instant', { outcome: 'succeeded', amount, dry: false }, after(root, 18_000)),
+    ];
+  },
+};
+
+/** Longer than an order in review is watched. */
+const MONTH_SECONDS = 31 * 24 * 3_600;
+
 const after = ({ atMs }: Root, seconds: number): Partial<Draft> => ({ fromMs: atMs + seconds * SECOND_MS });
 
 export const CELL_COURSES: readonly Course[] = [
@@ -110,4 +167,7 @@ export const CELL_COURSES: readonly Course[] = [
   reviewOfHold,
   decidedRefundEnds,
   chargeAfterTheWindow,
+  disputedInPart,
+  decidedLate,
+  decidedUnread,
 ];
