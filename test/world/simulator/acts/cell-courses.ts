@@ -125,7 +125,7 @@ const decidedLate: Course = {
   goesOn: (dice, root) => {
     const amount = Math.ceil(root.amount * dice.pick([0.001, 0.5, 0.999]));
     const reviewAfter = dice.pick([1, MONTH_SECONDS]);
-    const decideAfter = reviewAfter + dice.pick([5 * 3_600, MONTH_SECONDS]);
+    const decideAfter = reviewAfter + dice.pick([5 * 3_600, 2 * 24 * 3_600, MONTH_SECONDS]);
     return [
       slowly(root, 0, 24 * 60),
       draft('wrong_amount', 'instant', { amount, isTold: true }, after(root, reviewAfter)),
