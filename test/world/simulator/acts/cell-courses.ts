@@ -1,6 +1,17 @@
 import { FIND_OUT_MS, SEND_WINDOW_MS } from '../../../../lambdas/payments/domain/settlement.ts';
 import type { Draft } from './act.ts';
-import { before, type Course, draft, EURO, HOUR_MS, type Root, SECOND_MS, slowly, wrongAmount } from './course.ts';
+import {
+  before,
+  type Course,
+  draft,
+  EURO,
+  HOUR_MS,
+  type Root,
+  SECOND_MS,
+  slowly,
+  told,
+  wrongAmount,
+} from './course.ts';
 import { chargeAfterTheWindow, decidedRefundEnds, reviewOfHold } from './payment-courses.ts';
 
 /** Courses to cells of the state tables that random acts hardly ever reach. Only histories with the feature `cells` take one. */
@@ -129,6 +140,8 @@ const decidedLate: Course = {
     return [
       slowly(root, 0, 24 * 60),
       draft('wrong_amount', 'instant', { amount, isTold: true }, after(root, reviewAfter)),
+      // Refunds end in time.
+      told(0, after(root, reviewAfter + 1)),
       draft('decide', 'minutes', { outcome: 'succeeded', amount, dry: false }, after(root, decideAfter)),
     ];
   },
@@ -146,6 +159,7 @@ const decidedUnread: Course = {
       slowly(root, 0, 24 * 60),
       draft('wrong_amount', 'instant', { amount: less, isTold: true }, after(root, 1)),
       draft('wrong_amount', 'instant', { amount, isTold: true }, after(root, 5_400)),
+      told(0, after(root, 5_401)),
       draft(goes, 'instant', goes === 'dispute' ? { amount: 0 } : { amount }, after(root, 7_200)),
       draft('processor_outage', 'instant', { processor: 'its', forMs: 2 * HOUR_MS }, after(root, 17_940)),
       draft('decide', 'instant', { outcome: 'succeeded', amount, dry: false }, after(root, 18_000)),
