@@ -18,6 +18,11 @@ import { chargeAfterTheWindow, decidedRefundEnds, reviewOfHold } from './payment
 
 const AWAY_MS = 30 * HOUR_MS;
 
+/** Longer than an order in review is watched. */
+const MONTH_SECONDS = 31 * 24 * 3_600;
+
+const after = ({ atMs }: Root, seconds: number): Partial<Draft> => ({ fromMs: atMs + seconds * SECOND_MS });
+
 /** What is pending ends days later, and some callbacks come again in the meantime. */
 const LATE_COPIES = { processor: 'its', lost: 0, doubled: 0.6, late: 0.5, lateMs: 8 * AWAY_MS, slow: 1 };
 
@@ -166,11 +171,6 @@ const decidedUnread: Course = {
     ];
   },
 };
-
-/** Longer than an order in review is watched. */
-const MONTH_SECONDS = 31 * 24 * 3_600;
-
-const after = ({ atMs }: Root, seconds: number): Partial<Draft> => ({ fromMs: atMs + seconds * SECOND_MS });
 
 export const CELL_COURSES: readonly Course[] = [
   vanishedCharge,
