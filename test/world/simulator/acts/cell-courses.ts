@@ -1,17 +1,5 @@
 import { FIND_OUT_MS, SEND_WINDOW_MS } from '../../../../lambdas/payments/domain/settlement.ts';
-import type { Draft } from './act.ts';
-import {
-  before,
-  type Course,
-  draft,
-  EURO,
-  HOUR_MS,
-  type Root,
-  SECOND_MS,
-  slowly,
-  told,
-  wrongAmount,
-} from './course.ts';
+import { after, before, type Course, draft, EURO, HOUR_MS, SECOND_MS, slowly, told, wrongAmount } from './course.ts';
 import { chargeAfterTheWindow, decidedRefundEnds, reviewOfHold } from './payment-courses.ts';
 
 /** Courses to cells of the state tables that random acts hardly ever reach. Only histories with the feature `cells` take one. */
@@ -19,9 +7,7 @@ import { chargeAfterTheWindow, decidedRefundEnds, reviewOfHold } from './payment
 const AWAY_MS = 30 * HOUR_MS;
 
 /** Longer than an order in review is watched. */
-const MONTH_SECONDS = 31 * 24 * 3_600;
-
-const after = ({ atMs }: Root, seconds: number): Partial<Draft> => ({ fromMs: atMs + seconds * SECOND_MS });
+const MONTH_MS = 31 * 24 * HOUR_MS;
 
 /** What is pending ends days later, and some callbacks come again in the meantime. */
 const LATE_COPIES = { processor: 'its', lost: 0, doubled: 0.6, late: 0.5, lateMs: 8 * AWAY_MS, slow: 1 };
@@ -31,7 +17,6 @@ const vanishedCharge: Course = {
   of: 'pay',
   begins: { ...EURO, source: 'tok_timeout_not_charged' },
   goesOn: (dice, root) => {
-    const after = (ms: number): { readonly fromMs: number } => ({ fromMs: root.atMs + ms });
     const given = { amount: root.amount, named: true, source: 'tok_async' };
     return [
       draft('habits', 'instant', LATE_COPIES, before(root)),
@@ -39,14 +24,14 @@ const vanishedCharge: Course = {
         'processor_outage',
         'instant',
         { processor: 'its', forMs: SEND_WINDOW_MS + 9 * SECOND_MS },
-        after(SECOND_MS),
+        after(root, SECOND_MS),
       ),
-      draft('stray', ['instant', 'seconds'], given, after(SEND_WINDOW_MS + 60 * SECOND_MS)),
+      draft('stray', ['instant', 'seconds'], given, after(root, SEND_WINDOW_MS + 60 * SECOND_MS)),
       draft(
         'decide',
         ['minutes', 'hours'],
         { outcome: dice.chance(0.8) ? 'succeeded' : 'failed', charge: 0, amount: root.amount, dry: false },
-        after(FIND_OUT_MS + 48 * HOUR_MS),
+        after(root, FIND_OUT_MS + 48 * HOUR_MS),
       ),
     ];
   },
@@ -110,8 +95,13 @@ const heldAgain: Course = {
   begins: { ...EURO, source: 'tok_ok', capture: 'manual' },
   goesOn: (dice, root) => [
     wrongAmount(dice, root),
-    draft('contradict', ['seconds', 'minutes'], { what: 'declined', isTold: dice.chance(0.5) }, after(root, 20)),
-    draft('late_success', ['minutes', 'hours'], {}, after(root, 600)),
+    draft(
+      'contradict',
+      ['seconds', 'minutes'],
+      { what: 'declined', isTold: dice.chance(0.5) },
+      after(root, 20 * SECOND_MS),
+    ),
+    draft('late_success', ['minutes', 'hours'], {}, after(root, 600 * SECOND_MS)),
   ],
 };
 
@@ -140,13 +130,13 @@ const decidedLate: Course = {
   begins: { ...TEA, source: 'tok_async' },
   goesOn: (dice, root) => {
     const amount = Math.ceil(root.amount * dice.pick([0.001, 0.5, 0.999]));
-    const reviewAfter = dice.pick([1, MONTH_SECONDS]);
-    const decideAfter = reviewAfter + dice.pick([5 * 3_600, 2 * 24 * 3_600, MONTH_SECONDS]);
+    const reviewAfter = dice.pick([SECOND_MS, MONTH_MS]);
+    const decideAfter = reviewAfter + dice.pick([5 * HOUR_MS, 48 * HOUR_MS, MONTH_MS]);
     return [
       slowly(root, 0, 24 * 60),
       draft('wrong_amount', 'instant', { amount, isTold: true }, after(root, reviewAfter)),
       // Refunds end in time.
-      told(0, after(root, reviewAfter + 1)),
+      told(0, after(root, reviewAfter + SECOND_MS)),
       draft('decide', 'minutes', { outcome: 'succeeded', amount, dry: false }, after(root, decideAfter)),
     ];
   },
@@ -162,12 +152,17 @@ const decidedUnread: Course = {
     const goes = dice.chance(0.5) ? 'dispute' : 'foreign_refund';
     return [
       slowly(root, 0, 24 * 60),
-      draft('wrong_amount', 'instant', { amount: less, isTold: true }, after(root, 1)),
-      draft('wrong_amount', 'instant', { amount, isTold: true }, after(root, 5_400)),
-      told(0, after(root, 5_401)),
-      draft(goes, 'instant', goes === 'dispute' ? { amount: 0 } : { amount }, after(root, 7_200)),
-      draft('processor_outage', 'instant', { processor: 'its', forMs: 2 * HOUR_MS }, after(root, 17_940)),
-      draft('decide', 'instant', { outcome: 'succeeded', amount, dry: false }, after(root, 18_000)),
+      draft('wrong_amount', 'instant', { amount: less, isTold: true }, after(root, SECOND_MS)),
+      draft('wrong_amount', 'instant', { amount, isTold: true }, after(root, 1.5 * HOUR_MS)),
+      told(0, after(root, 1.5 * HOUR_MS + SECOND_MS)),
+      draft(goes, 'instant', goes === 'dispute' ? { amount: 0 } : { amount }, after(root, 2 * HOUR_MS)),
+      draft(
+        'processor_outage',
+        'instant',
+        { processor: 'its', forMs: 2 * HOUR_MS },
+        after(root, 5 * HOUR_MS - 60 * SECOND_MS),
+      ),
+      draft('decide', 'instant', { outcome: 'succeeded', amount, dry: false }, after(root, 5 * HOUR_MS)),
     ];
   },
 };

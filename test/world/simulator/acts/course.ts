@@ -38,6 +38,9 @@ export function draft(
 /** Shortly before the subject is made. */
 export const before = ({ atMs }: Root): Partial<Draft> => ({ fromMs: atMs - 2 * SECOND_MS, isBefore: true });
 
+/** So long after the subject is made. */
+export const after = ({ atMs }: Root, ms: number): Partial<Draft> => ({ fromMs: atMs + ms });
+
 /** From then on, this share of the callbacks is lost, and what is pending at the processor ends hours or days later. */
 export const told = (lost: number, from: Partial<Draft>, hours = 72): Draft =>
   draft('habits', 'instant', { processor: 'its', lost, doubled: 0, late: 0, lateMs: hours * HOUR_MS, slow: 1 }, from);

@@ -1,5 +1,4 @@
-import type { Draft } from './act.ts';
-import { before, type Course, draft, HOUR_MS, SECOND_MS, slowly, wrongAmount } from './course.ts';
+import { after, before, type Course, draft, HOUR_MS, SECOND_MS, slowly, wrongAmount } from './course.ts';
 
 const MINUTE_MS = 60 * SECOND_MS;
 
@@ -18,7 +17,7 @@ const moneyGoes: Course = {
       : [
           away,
           draft('refund', ['seconds', 'minutes']),
-          draft('fail_refund', ['hours', 'days'], { which: 'newest' }, { fromMs: root.atMs + 2 * HOUR_MS }),
+          draft('fail_refund', ['hours', 'days'], { which: 'newest' }, after(root, 2 * HOUR_MS)),
         ];
   },
 };
@@ -34,9 +33,9 @@ const refundFails: Course = {
 const letterRedriven: Course = {
   of: 'order',
   begins: { tenant: 'shop', source: 'tok_ok', sku: 'sku_tea', email: 'account@example.com' },
-  goesOn: (_dice, { atMs }) => [
-    draft('party_outage', 'instant', { party: 'mail', forMs: MAIL_IS_AWAY_MS }, { fromMs: atMs + SECOND_MS }),
-    draft('redrive', ['minutes', 'hours'], { what: 'letters' }, { fromMs: atMs + MAIL_IS_AWAY_MS }),
+  goesOn: (_dice, root) => [
+    draft('party_outage', 'instant', { party: 'mail', forMs: MAIL_IS_AWAY_MS }, after(root, SECOND_MS)),
+    draft('redrive', ['minutes', 'hours'], { what: 'letters' }, after(root, MAIL_IS_AWAY_MS)),
   ],
 };
 
@@ -52,7 +51,6 @@ const creditUnheard: Course = {
   of: 'order',
   begins: { tenant: 'shop', source: 'tok_ok', sku: 'sku_tea', email: 'ada@example.com', referrer: 'ref_friend' },
   goesOn: (dice, root) => {
-    const after = (seconds: number): Partial<Draft> => ({ fromMs: root.atMs + seconds * SECOND_MS });
     return [
       draft('party_outage', 'instant', { party: 'referrals', forMs: MINUTE_MS, isUnheard: true }, before(root)),
       // The calls of the credit begin about a second after the request.
@@ -60,11 +58,11 @@ const creditUnheard: Course = {
         'storm',
         'instant',
         { rates: { crash_before: 0.6 }, forMs: 10 * SECOND_MS },
-        after(dice.pick([0.7, 1, 1.3])),
+        after(root, dice.pick([0.7, 1, 1.3]) * SECOND_MS),
       ),
       dice.chance(0.5)
-        ? draft('dispute', 'instant', { amount: 0 }, after(12))
-        : draft('refund', 'instant', {}, after(12)),
+        ? draft('dispute', 'instant', { amount: 0 }, after(root, 12 * SECOND_MS))
+        : draft('refund', 'instant', {}, after(root, 12 * SECOND_MS)),
     ];
   },
 };

@@ -1,5 +1,6 @@
 import type { Draft } from './act.ts';
 import {
+  after,
   before,
   type Course,
   draft,
@@ -58,15 +59,13 @@ const defaultIsAway: Course = {
       draft('deploy', 'instant', { defaultProcessor: 'sandbox', dollars: 'second', cron: false }, before(root)),
       noFaults(root),
       slowly(root, 1),
-      ...Array.from({ length: 6 }, () =>
-        draft('pay', 'seconds', { ...EURO, source: 'tok_async' }, { fromMs: root.atMs }),
-      ),
+      ...Array.from({ length: 6 }, () => draft('pay', 'seconds', { ...EURO, source: 'tok_async' }, after(root, 0))),
       // Within the hour in which each run looks at the payments.
       draft(
         'processor_outage',
         'seconds',
         { processor: 'sandbox', forMs: PROCESSOR_IS_AWAY_MS },
-        { fromMs: root.atMs + 90 * SECOND_MS, leadsTo: () => [dollars(), dollars(), dollars()] },
+        { ...after(root, 90 * SECOND_MS), leadsTo: () => [dollars(), dollars(), dollars()] },
       ),
     ];
   },
@@ -102,15 +101,19 @@ const returnBesideReturn: Course = {
   of: 'pay',
   begins: { ...EURO, source: 'tok_declined' },
   goesOn: (dice, root) => {
-    const after = (seconds: number): Partial<Draft> => ({ fromMs: root.atMs + seconds * SECOND_MS });
     return [
       // The return is pending for longer than the processor keeps its key.
       slowly(root, 0, 240),
-      draft('late_success', 'instant', {}, after(1)),
-      draft('trouble', 'instant', { processor: 'its', calls: 'changes', count: 1, source: 'tok_async' }, after(1)),
-      draft('dispute', 'instant', { amount: root.amount / dice.pick([2, 2, 4]) }, after(2)),
-      draft('close_dispute', 'instant', { outcome: 'lost' }, after(3)),
-      draft('contradict', ['minutes', 'hours'], { what: 'dispute_won', isTold: true }, after(120)),
+      draft('late_success', 'instant', {}, after(root, SECOND_MS)),
+      draft(
+        'trouble',
+        'instant',
+        { processor: 'its', calls: 'changes', count: 1, source: 'tok_async' },
+        after(root, SECOND_MS),
+      ),
+      draft('dispute', 'instant', { amount: root.amount / dice.pick([2, 2, 4]) }, after(root, 2 * SECOND_MS)),
+      draft('close_dispute', 'instant', { outcome: 'lost' }, after(root, 3 * SECOND_MS)),
+      draft('contradict', ['minutes', 'hours'], { what: 'dispute_won', isTold: true }, after(root, 120 * SECOND_MS)),
     ];
   },
 };
@@ -137,7 +140,7 @@ const lateVerdict: Course = {
       'verdict',
       'hours',
       { verdict: 'approve', by: 'approver', late: true },
-      { fromMs: root.atMs + dice.pick([EXPIRED_SOON_MS, EXPIRED_MS]) },
+      after(root, dice.pick([EXPIRED_SOON_MS, EXPIRED_MS])),
     ),
   ],
 };
@@ -198,20 +201,24 @@ export const decidedRefundEnds: Course = {
   of: 'pay',
   begins: { ...EURO, source: 'tok_ok' },
   goesOn: (dice, root) => {
-    const after = (hours: number): Partial<Draft> => ({ fromMs: root.atMs + hours * HOUR_MS });
     return [
       slowly(root, 0, 240),
-      draft('trouble', 'instant', { processor: 'its', calls: 'changes', count: 1, source: 'tok_async' }, after(1)),
+      draft(
+        'trouble',
+        'instant',
+        { processor: 'its', calls: 'changes', count: 1, source: 'tok_async' },
+        after(root, HOUR_MS),
+      ),
       draft('refund', 'instant', dice.chance(0.5) ? {} : { amount: 1 }, {
-        ...after(1.01),
+        ...after(root, 1.01 * HOUR_MS),
         leadsTo: ({ id, atMs }) => [
           draft('processor_outage', 'instant', { processor: 'its', forMs: PROCESSOR_IS_AWAY_MS }),
           draft('decide_change', 'instant', { of: id, outcome: 'failed' }, { fromMs: atMs + 2 * HOUR_MS }),
         ],
       }),
       dice.chance(0.7)
-        ? draft('fail_refund', 'hours', { which: 'newest' }, after(5))
-        : draft('finish_refund', 'hours', {}, after(5)),
+        ? draft('fail_refund', 'hours', { which: 'newest' }, after(root, 5 * HOUR_MS))
+        : draft('finish_refund', 'hours', {}, after(root, 5 * HOUR_MS)),
     ];
   },
 };
@@ -226,13 +233,13 @@ export const chargeAfterTheWindow: Course = {
       'processor_outage',
       'instant',
       { processor: 'its', forMs: Math.ceil(SEND_WINDOW_MS * dice.pick([1.01, 1.3])) },
-      { fromMs: root.atMs + SECOND_MS },
+      after(root, SECOND_MS),
     ),
     draft(
       'stray',
       ['seconds', 'minutes'],
       { amount: root.amount, named: true, source: 'tok_async' },
-      { fromMs: root.atMs + 10 * SECOND_MS },
+      after(root, 10 * SECOND_MS),
     ),
   ],
 };
@@ -245,13 +252,12 @@ const ownIsPending: Course = {
   of: 'pay',
   begins: { ...EURO, source: 'tok_timeout_charged' },
   goesOn: (dice, root) => {
-    const after = (seconds: number): Partial<Draft> => ({ fromMs: root.atMs + seconds * SECOND_MS });
     return [
       slowly(root, 1),
-      draft('storm', 'instant', { rates: { crash_before: 0.9 }, forMs: 8 * SECOND_MS }, after(1)),
-      told(0, after(10), dice.pick([1, 24])),
-      draft('stray', 'instant', { amount: root.amount, named: true, source: 'tok_async' }, after(11)),
-      told(1, after(30)),
+      draft('storm', 'instant', { rates: { crash_before: 0.9 }, forMs: 8 * SECOND_MS }, after(root, SECOND_MS)),
+      told(0, after(root, 10 * SECOND_MS), dice.pick([1, 24])),
+      draft('stray', 'instant', { amount: root.amount, named: true, source: 'tok_async' }, after(root, 11 * SECOND_MS)),
+      told(1, after(root, 30 * SECOND_MS)),
     ];
   },
 };
@@ -267,7 +273,7 @@ const equalSums: Course = {
       noFaults(root),
       draft('foreign_refund', 'seconds', { amount, begins: 'succeeded' }),
       draft('stray', 'seconds', { amount, named: dice.chance(0.5), source: 'tok_ok' }),
-      draft('run_job', 'minutes', { job: 'reconcile-recent' }, { fromMs: root.atMs + 2 * HOUR_MS }),
+      draft('run_job', 'minutes', { job: 'reconcile-recent' }, after(root, 2 * HOUR_MS)),
       // It does not touch the processor's money.
       ...(dice.chance(0.5)
         ? [draft('correct', 'minutes', { debit: 'merchant_payable', credit: 'fees', amount: 7 })]
@@ -291,7 +297,7 @@ const holdChanges: Course = {
             count: 4,
             source: 'tok_timeout_not_charged',
           }),
-          draft(first, 'instant', {}, { fromMs: root.atMs + SECOND_MS, leadsTo: () => [draft(second, 'seconds')] }),
+          draft(first, 'instant', {}, { ...after(root, SECOND_MS), leadsTo: () => [draft(second, 'seconds')] }),
         ];
   },
 };
