@@ -54,7 +54,8 @@ const LIMITS: Readonly<Record<typeof TENANT_LIMITED, Meaning>> = {
 const ALARMS: Readonly<Record<AlarmMetric, Meaning>> = {
   late_success: 'Charges that took or held money for a payment that had ended, or beside the payment’s own charge.',
   contradiction: 'Facts from a processor that contradict what is known of a payment.',
-  undecidable: 'Changes, returns and holds whose outcome cannot be determined, and queue rows that cannot be read.',
+  undecidable:
+    'Changes, returns and holds whose outcome cannot be determined, queue rows that cannot be read, and callbacks of unknown payments or charges that are given up.',
   order_needs_review: 'Orders whose payment is undecidable, or whose reversal does not complete.',
   messages_wait:
     'Deliveries of messages that were put into a queue more than half an hour before, and webhooks that have been due for so long. Only as `alarms`.',

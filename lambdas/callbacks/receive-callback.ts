@@ -38,8 +38,8 @@ export type CallbackOutcome =
     }
   /** The same event was recorded before. */
   | { readonly kind: 'redelivered' }
-  /** No matching payment exists. The callback is stored as an orphan. */
-  | { readonly kind: 'orphaned'; readonly reason: OrphanedCallback['reason'] };
+  /** No matching payment exists. The callback is stored as an orphan. A charge that names no payment is another program's. */
+  | { readonly kind: 'orphaned'; readonly reason: OrphanedCallback['reason']; readonly namesPayment: boolean };
 
 /** Milliseconds for a read of the processor's books. Shorter than processors wait for the answer to a callback. */
 const READ_TIMEOUT_MS = 5_000;
@@ -107,7 +107,8 @@ class CallbackEffect implements Effect<Progress, CallbackOutcome> {
       // The event names another payment than the charge. The charge is authoritative.
       return { kind: 'again', prepared: { paymentId: charge.paymentId, written } };
     }
-    if (charge.paymentId === undefined || chain === undefined) return this.#storeOrphan('payment_unknown');
+    if (charge.paymentId === undefined) return this.#storeOrphan('payment_unknown', false);
+    if (chain === undefined) return this.#storeOrphan('payment_unknown');
     if (!this.#isOfThisAccount(chain)) return this.#storeOrphan('other_account');
     const { id } = chain.first.payment;
     const nowMs = clock.nowMs();
@@ -145,8 +146,11 @@ class CallbackEffect implements Effect<Progress, CallbackOutcome> {
   }
 
   /** Stores the callback as an orphan, so that it can be acknowledged. It is never posted. A retried orphan stays stored. */
-  async #storeOrphan(reason: OrphanedCallback['reason']): Promise<{ kind: 'done'; outcome: CallbackOutcome }> {
-    const orphaned = { kind: 'done', outcome: { kind: 'orphaned', reason } } as const;
+  async #storeOrphan(
+    reason: OrphanedCallback['reason'],
+    namesPayment = true,
+  ): Promise<{ kind: 'done'; outcome: CallbackOutcome }> {
+    const orphaned = { kind: 'done', outcome: { kind: 'orphaned', reason, namesPayment } } as const;
     if (this.#adopted !== undefined) return orphaned;
     const orphan: OrphanedCallback = {
       operationId: this.operationId,

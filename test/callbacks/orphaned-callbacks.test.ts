@@ -19,7 +19,10 @@ describe('a callback that finds no payment', () => {
   test('is stored as an orphan without a posting, and retried until its payment exists', async () => {
     const request = paymentRequest('late-payment');
     const charge = await stray(request.paymentId);
-    expect(await harness.deliver(callback('evt_1', charge))).toEqual({ kind: 'orphaned', reason: 'payment_unknown' });
+    expect(await harness.deliver(callback('evt_1', charge))).toMatchObject({
+      kind: 'orphaned',
+      reason: 'payment_unknown',
+    });
     expect(await harness.deliver(callback('evt_1', charge))).toEqual({ kind: 'redelivered' });
     expect(await harness.retryOrphans()).toMatchObject({ waiting: 1, adopted: 0 });
     await harness.processor.inside.failNext(1, 'tok_timeout_not_charged');
@@ -36,6 +39,55 @@ describe('a callback that finds no payment', () => {
     harness.clock.advance(1);
     expect(await harness.retryOrphans()).toMatchObject({ waiting: 0, givenUp: 1 });
     expect(await harness.retryOrphans()).toMatchObject({ adopted: 0, waiting: 0, givenUp: 0 });
+  });
+
+  describe('rings when it is given up', () => {
+    const HOPELESS = 'ch_none';
+    let rung: [string, string][];
+    const alarm = (what: string, about: string): void => void rung.push([what, about]);
+    const retry = (changes: Parameters<World['retryOrphans']>[0] = {}) => harness.retryOrphans({ alarm, ...changes });
+    beforeEach(() => {
+      rung = [];
+    });
+
+    test('if its charge names a payment, or the processor does not have its charge', async () => {
+      const named = await stray();
+      await harness.deliver(callback('evt_1', named));
+      await harness.deliver(callback('evt_2', HOPELESS));
+      await retry();
+      expect(rung).toEqual([]);
+      harness.clock.advance(24 * HOUR_MS);
+      await retry();
+      await retry();
+      expect(rung).toHaveLength(2);
+      expect(rung).toEqual(expect.arrayContaining([named, HOPELESS].map((about) => ['undecidable', about])));
+    });
+
+    test('but not if its charge names no payment: another program made it', async () => {
+      const { chargeId } = await harness.processor.inside.charge({ amountMinor: 1000 });
+      await harness.deliver(callback('evt_1', chargeId));
+      harness.clock.advance(24 * HOUR_MS);
+      expect(await retry()).toMatchObject({ givenUp: 1 });
+      expect(rung).toEqual([]);
+    });
+
+    test('also if the process dies before it has written that down', async () => {
+      await harness.deliver(callback('evt_1', HOPELESS));
+      harness.clock.advance(24 * HOUR_MS);
+      const shelf = {
+        waiting: (limit: number) => harness.tools.shelf.waiting(limit),
+        giveUp: () => Promise.reject(new Error('the process is gone')),
+      };
+      await expect(retry({ shelf })).rejects.toThrow('the process is gone');
+      expect(rung).toEqual([['undecidable', HOPELESS]]);
+    });
+
+    test('also if its processor is not configured any more', async () => {
+      await harness.deliver(callback('evt_1', await stray()));
+      harness.clock.advance(24 * HOUR_MS);
+      await retry({ books: [] });
+      expect(rung).toHaveLength(1);
+    });
   });
 
   test('does not delay other orphans when the processor fails for it', async () => {
@@ -78,7 +130,10 @@ describe('a callback that finds no payment', () => {
   });
 
   test('for a charge that the processor does not have is one', async () => {
-    expect(await harness.deliver(callback('evt_1', 'ch_none'))).toEqual({ kind: 'orphaned', reason: 'charge_unknown' });
+    expect(await harness.deliver(callback('evt_1', 'ch_none'))).toMatchObject({
+      kind: 'orphaned',
+      reason: 'charge_unknown',
+    });
   });
 
   test('from another account than the payment was sent to is one', async () => {
@@ -87,7 +142,7 @@ describe('a callback that finds no payment', () => {
     const charge = harness.chargeOf(request);
     await harness.processor.inside.approve(charge);
     const books = { ...harness.processor, account: 'another' };
-    expect(await harness.deliver(callback('evt_1', charge), { books })).toEqual({
+    expect(await harness.deliver(callback('evt_1', charge), { books })).toMatchObject({
       kind: 'orphaned',
       reason: 'other_account',
     });

@@ -26,7 +26,7 @@ export const ALARMS = {
   },
   undecidable: {
     description:
-      'The outcome of a change cannot be determined, or a processor does not accept the return of late money.',
+      'The outcome of a change cannot be determined, a processor does not accept the return of late money, or a callback was given up.',
     entry: 'undecidable',
   },
   order_needs_review: {

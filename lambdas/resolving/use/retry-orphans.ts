@@ -71,24 +71,30 @@ function isDue({ receivedAtMs }: OrphanedCallback, nowMs: number, startedAtMs: n
   return Math.floor(startedAtMs / MINUTE_MS) % LATER_EVERY_MINUTES === 0;
 }
 
-/** After a day the orphan is given up, also when every attempt ended with an error. */
+/**
+ * After a day the orphan is given up, also when every attempt ended with an error. The alarm comes first, so that a process that dies
+ * does not lose it. None comes for the charge of another program.
+ */
 async function retryOne(
   tools: RetryOrphansTools,
   orphan: OrphanedCallback,
   nowMs: number,
 ): Promise<keyof RetriedOrphans> {
   let came: keyof RetriedOrphans;
+  let isOfAnother = false;
   try {
     const { processorName, mode } = orphan.event;
     const books = tools.books.find((each) => each.name === processorName && each.mode === mode);
     // Undefined if the processor is no longer configured.
     const outcome = books === undefined ? undefined : await adoptOrphan({ ...tools, books }, orphan);
     came = outcome === undefined || outcome.kind === 'orphaned' ? 'waiting' : 'adopted';
+    isOfAnother = outcome?.kind === 'orphaned' && !outcome.namesPayment;
   } catch (error) {
     tools.report(error);
     came = 'failed';
   }
   if (came === 'adopted' || nowMs - orphan.receivedAtMs < RETRY_FOR_MS) return came;
+  if (!isOfAnother) tools.alarm?.('undecidable', orphan.event.chargeId);
   await tools.shelf.giveUp(orphan);
   return 'givenUp';
 }

@@ -37,12 +37,12 @@ export const ALARM_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'given-up-orphan-unheard',
-    fault: 'A callback that found no payment for a day is given up, and no metric tells of it.',
+    fault: 'A callback that found no payment for a day is given up, and no alarm tells of it.',
     edits: [
       {
-        file: 'lambdas/functions/payment-jobs.ts',
-        find: 'orphan_given_up: retried.givenUp',
-        replace: 'orphan_given_up: 0',
+        file: 'lambdas/resolving/use/retry-orphans.ts',
+        find: 'if (!isOfAnother) tools.alarm',
+        replace: 'if (isOfAnother) tools.alarm',
       },
     ],
   },

@@ -68,8 +68,8 @@ describe('what stays until an operator has acted', () => {
     world = watched(harness);
   });
 
-  const report = (metric: string, count: number): void =>
-    void world.alarms.push({ metric, count, atMs: harness.clock.nowMs(), dimensions: {} });
+  const report = (metric: string, count: number, about?: string): void =>
+    void world.alarms.push({ metric, count, atMs: harness.clock.nowMs(), dimensions: {}, ...(about && { about }) });
   const put = (table: string, item: object) =>
     harness.store.database.client.send(new PutCommand({ TableName: table, Item: { ...item } }));
 
@@ -83,14 +83,17 @@ describe('what stays until an operator has acted', () => {
     expect(world.atTheEnd()).toEqual([NEEDED]);
   });
 
-  test('is a callback without a payment, which is counted when it is given up', async () => {
+  test('is a callback of an unknown charge or payment when it is given up, and not one of another program', async () => {
     const { chargeId } = await harness.processor.inside.charge({ amountMinor: 100 });
-    await harness.deliver(callback('orphaned', chargeId));
+    await harness.deliver(callback('of_another', chargeId));
+    await harness.deliver(callback('orphaned', 'ch_none'));
     expect(world.atTheEnd()).toEqual([]);
     harness.clock.advance(25 * 60 * MINUTE_MS);
     await harness.retryOrphans();
     expect(world.atTheEnd()).toEqual([NEEDED]);
-    report('orphan_given_up', 1);
+    report('undecidable', 1, chargeId);
+    expect(world.atTheEnd()).toEqual([NEEDED]);
+    report('undecidable', 1, 'ch_none');
     expect(world.atTheEnd()).toEqual([]);
   });
 

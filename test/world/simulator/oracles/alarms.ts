@@ -4,7 +4,7 @@ import { RegistryRow } from '../../../../lambdas/kernel/contract/rows.ts';
 import { decisionOf } from '../../../../lambdas/payments/domain/operator-decision.ts';
 import type { Payment } from '../../../../lambdas/payments/domain/payment.ts';
 import type { Transition } from '../../../../lambdas/payments/domain/transition.ts';
-import { parseInquiry } from '../../../../lambdas/payments/store/queue-items.ts';
+import { parseInquiry, parseOrphan } from '../../../../lambdas/payments/store/queue-items.ts';
 import type { Inquiry } from '../../../../lambdas/payments/use/payment-store.ts';
 import { BooksMetric } from '../../../../lambdas/reconciling/contract.ts';
 import { BacklogMetric } from '../../../../lambdas/resolving/contract.ts';
@@ -62,11 +62,11 @@ function heardOnceQuiet(world: Observed): readonly Violation[] {
   const counted = newestOf(BooksMetric.mismatches)?.count ?? 0;
   if (confirmed > 0 && counted < confirmed)
     unheard(`${confirmed} mismatches are confirmed, and the newest comparison counted ${counted}`);
-  const kept = database.items(tables.registry, RegistryRow.keptOrphan).length;
-  const givenUp = alarms.reduce((sum, { metric, count }) => (metric === 'orphan_given_up' ? sum + count : sum), 0);
-  // A run counts at its end what it has given up.
-  if (givenUp < kept && world.faults.every(({ of }) => of !== 'payment-jobs'))
-    unheard(`${kept} callbacks were given up, and ${givenUp} were counted`);
+  const rung = new Set(alarms.flatMap(({ metric, about }) => (metric === 'undecidable' ? [about] : [])));
+  for (const { event } of database.items(tables.registry, RegistryRow.keptOrphan).map(parseOrphan)) {
+    if (!rung.has(event.chargeId) && !isOfAnotherProgram(world, event.chargeId))
+      unheard(`a callback about ${event.chargeId} was given up`);
+  }
   const oldest = newestOf(BacklogMetric.oldestUnknown);
   for (const { operationId, claimedAtMs } of unknownOutcomes(world)) {
     const ageMs = (oldest?.atMs ?? world.nowMs) - claimedAtMs;
@@ -82,6 +82,12 @@ function heardOnceQuiet(world: Observed): readonly Violation[] {
   for (const atMs of withoutAge(world))
     unheard(`at ${atMs}, outcomes were unknown for long, and reported without an age`);
   return found;
+}
+
+function isOfAnotherProgram({ processors }: Observed, chargeId: string): boolean {
+  const charges = Object.values(processors).flatMap(({ inside }) => inside.all);
+  const charge = charges.find((each) => each.chargeId === chargeId);
+  return charge !== undefined && charge.paymentId === undefined;
 }
 
 /**
