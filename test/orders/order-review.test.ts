@@ -133,6 +133,17 @@ describe('an order in review', () => {
     expect(await ended(request)).toEqual({ status: 'completed', kept: 2_000 });
   });
 
+  test('that an operator decided stays in the queue until the books could be read, however long the processor is away', async () => {
+    const { request, chargeId } = await inReview('away');
+    await correctAmount(chargeId);
+    await decide(request, 2_000);
+    await resolveDaily(32, away());
+    expect(await harness.store.openOrders(10)).toMatchObject([{ orderId: request.orderId }]);
+    await resolveDaily(1);
+    expect(await ended(request)).toEqual({ status: 'completed', kept: 2_000 });
+    expect(await harness.store.openOrders(10)).toEqual([]);
+  });
+
   test('is looked at for thirty days from its review, however old it is', async () => {
     const request = orderRequest('old', { source: 'tok_async' });
     await harness.order(request);
@@ -149,10 +160,10 @@ describe('an order in review', () => {
 });
 
 /** The resolver runs once a day, on the hour, when every open order is due. */
-async function resolveDaily(days: number): Promise<void> {
+async function resolveDaily(days: number, changes?: Parameters<World['resolve']>[0]): Promise<void> {
   harness.clock.advance(HOUR_MS - (harness.clock.nowMs() % HOUR_MS));
   for (let day = 0; day < days; day += 1) {
     harness.clock.advance(DAY_MS);
-    await harness.resolve();
+    await harness.resolve(changes);
   }
 }

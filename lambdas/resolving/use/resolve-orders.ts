@@ -9,6 +9,7 @@ import { createOrder } from '../../orders/use/create-order.ts';
 import { appendDrafts, driveOrder, keepLearnt, mustRead } from '../../orders/use/drive-order.ts';
 import { NothingBegun, type OrderTools } from '../../orders/use/order-calls.ts';
 import type { OrderChain } from '../../orders/use/order-chain.ts';
+import { readChain } from '../../payments/use/payment-chain.ts';
 import type { OpenOrder } from '../../payments/use/payment-store.ts';
 import { type Came, cameOfClaim, each, type Resolved, type ResolveTools } from './resolve.ts';
 
@@ -57,19 +58,27 @@ export async function resolveOrders(
     const nowMs = clock.nowMs();
     if (!isOrderDue(open.createdAtMs, startedAtMs)) return 'waiting';
     const { chain, isUnread } = await driveOn(tools, open.orderId);
-    if (isUnread || (!isSettled(chain.order) && !isReviewOver(chain, open, nowMs))) return 'waiting';
+    if (isUnread || !(isSettled(chain.order) || (await isReviewOver(tools, chain, open, nowMs)))) return 'waiting';
     await orders.closeOrder(open);
     return 'finished';
   });
 }
 
-/** An order that was opened again is driven as long as one that has just gone into review. */
-function isReviewOver(
+/**
+ * An order that was opened again is driven as long as one that has just gone into review. One whose payment has left its review is driven
+ * until the processor's books could be read: nothing opens it again.
+ */
+async function isReviewOver(
+  { store }: ResolveOrderTools,
   { order, reviewedAtMs = order.createdAtMs }: OrderChain,
   open: OpenOrder,
   nowMs: number,
-): boolean {
-  return order.status === 'needs_review' && nowMs - Math.max(reviewedAtMs, open.createdAtMs) > REVIEW_WATCH_MS;
+): Promise<boolean> {
+  if (order.status !== 'needs_review') return false;
+  if (nowMs - Math.max(reviewedAtMs, open.createdAtMs) <= REVIEW_WATCH_MS) return false;
+  if (order.charge.status !== 'review') return true;
+  const chain = await readChain(store, order.paymentId);
+  return chain?.state.payment.status === 'needs_review';
 }
 
 /** @returns the order's chain, and whether its payment has still to be read: money may have come back after the cancellation */
