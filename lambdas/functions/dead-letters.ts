@@ -23,7 +23,12 @@ const letterOrder = z.strictObject({
   atMost: z.int().min(1).max(MOST_LETTERS),
 }) satisfies z.ZodType<LetterOrder>;
 
-const delayedCalls = z.object({ Records: z.array(z.object({ messageId: z.string(), body: z.string() })).length(1) });
+const delayedCall = z.object({
+  messageId: z.string(),
+  body: z.string(),
+  attributes: z.object({ ApproximateReceiveCount: z.coerce.number() }),
+});
+const delayedCalls = z.object({ Records: z.array(delayedCall).length(1) });
 
 /**
  * Makes a delayed call for the last time, and the call of a dead letter that an operator put into the queue of delayed calls. Lists or
@@ -55,7 +60,9 @@ export async function wire(platform: Platform & PartiesTools, runner: OperationR
         telemetry.run('last rung', {}, { came: UNREADABLE });
         return { batchItemFailures: [] };
       }
-      telemetry.run('last rung', {}, { came: await makeDelayedCall(tools, letter, delayed.messageId) });
+      const isRepeated = delayed.attributes.ApproximateReceiveCount > 1;
+      const came = await makeDelayedCall(tools, letter, delayed.messageId, isRepeated);
+      telemetry.run('last rung', {}, { came });
       // An error fails the only message of the batch.
       return { batchItemFailures: [] };
     }

@@ -11,6 +11,7 @@ import { callOnce, type SendRequest } from '../../lambdas/outbound/http-call.ts'
 import { makeDelayedCall } from '../../lambdas/outbound/use/last-rung.ts';
 import { redriveLetters } from '../../lambdas/outbound/use/redrive-letters.ts';
 import { MemoryLetterBox } from '../outbound/memory-letter-box.ts';
+import { callback } from '../payments/payment-fixtures.ts';
 import { type SandboxServer, serveSandbox } from '../sandbox/sandbox-server.ts';
 import { createTestSandbox, type TestSandbox } from '../sandbox/sandbox-world.ts';
 import { Stores } from '../world/stores.ts';
@@ -77,13 +78,20 @@ function redrive(changes: Partial<OrderLetterTools> = {}) {
   );
 }
 
+interface Delivery extends Partial<OrderLetterTools> {
+  readonly isRepeated?: boolean;
+}
+
 /** The delivery of the delayed message, half a minute later. */
-async function lastRung(connected = connect('throw')): Promise<readonly string[]> {
+async function lastRung(
+  connected = connect('throw'),
+  { isRepeated = false, ...changes }: Delivery = {},
+): Promise<readonly string[]> {
   harness.clock.advance(30_000);
   const { emails, stock, referrals } = connected;
-  const parties = { ...harness.tools, emails, stock, referrals };
+  const parties = { ...harness.tools, ...changes, emails, stock, referrals };
   const came: string[] = [];
-  for (const letter of letters.delayed.splice(0)) {
+  for (const letter of letters.delayed) {
     came.push(
       await makeDelayedCall(
         {
@@ -97,9 +105,11 @@ async function lastRung(connected = connect('throw')): Promise<readonly string[]
         },
         letter,
         'delayed',
+        isRepeated,
       ),
     );
   }
+  letters.delayed.length = 0;
   return came;
 }
 
@@ -296,6 +306,30 @@ test.each([
   );
   expect(await harness.read(request)).toMatchObject({ referral: { status: 'credited' } });
   expect(await sandbox.books.credits.entriesOfOrder(request.orderId)).toHaveLength(1);
+});
+
+test.each([
+  ['is not known when an earlier delivery may have made it', true, 'unknown'],
+  ['was not made when there was no earlier delivery', false, 'failed'],
+])('a delayed call that is not made because the money has gone %s', async (_what, isRepeated, status) => {
+  const request = orderRequest('gone');
+  const { mailer, referrals } = await awayParties('delay');
+  await harness.order(request, { mailer, referrals });
+  const { store } = harness;
+  // The store is away once the e-mail is sent.
+  const orders = {
+    listOrderTransitions: store.listOrderTransitions.bind(store),
+    appendToOrder: () => Promise.reject(new RetryableError('store_unavailable', 'no', { retryAfterSeconds: 1 })),
+  };
+  if (isRepeated) await expect(lastRung(undefined, { orders })).rejects.toThrow('no');
+  expect(await sent(request)).toHaveLength(isRepeated ? 1 : 0);
+  const paymentId = paymentOfOrder(systemDigest, request.orderId);
+  const chargeId = harness.chargeOf({ paymentId });
+  await harness.processor.inside.refund(chargeId, 2_000);
+  await harness.deliver(callback('refunded', chargeId));
+  await lastRung(undefined, { isRepeated });
+  expect(await harness.read(request)).toMatchObject({ email: { status }, referral: { status } });
+  expect((await letters.take(10)).map(({ letter }) => letter?.mayBeApplied)).toEqual([isRepeated, isRepeated]);
 });
 
 const refusing = {

@@ -33,12 +33,12 @@ export async function callForOrderAgain(
   { orderId, cause, call, applied, refused }: CallAgain,
 ): Promise<CallMadeAgain> {
   const chain = await readOrderChain(tools.orders, orderId);
-  if (chain === undefined) return { kind: 'stays', reason: 'order_unknown' };
+  if (chain === undefined) return { kind: 'stays', reason: 'order_unknown', isUnmade: true };
   if (hasEffect(chain.order, applied)) return { kind: 'applied' };
   if (chain.order.failure !== undefined) return { kind: 'refused', reason: 'order_canceled' };
   const payment = await lookAtPayment(tools, chain.order);
-  if (payment === undefined) return { kind: 'stays', reason: 'payment_unavailable' };
-  if (isMoneyMissing(payment, chain.order)) return { kind: 'stays', reason: 'payment_refunded' };
+  if (payment === undefined) return { kind: 'stays', reason: 'payment_unavailable', isUnmade: true };
+  if (isMoneyMissing(payment, chain.order)) return { kind: 'stays', reason: 'payment_refunded', isUnmade: true };
   const came = await call();
   if (came.kind === 'stays') return came;
   const fact: OrderFact = { kind: came.kind === 'applied' ? applied : refused };

@@ -19,7 +19,10 @@ export interface LastRungTools extends Pick<RedriveTools, 'report'> {
  *   message                    └─ 30 s ── call ─▶ done: the outcome is in the order
  *                                              └▶ given up: dead letter, "failed" or "unknown" in the order
  *
+ * A delivery that makes no call, because the money has gone meanwhile, does not know whether an earlier one did, so the outcome is unknown.
+ *
  * @param id the message's id, which the order's chain names as the cause
+ * @param isRepeated whether the message was delivered before
  * @throws RetryableError while the vendor must not be called yet (Retry-After, an open breaker, an earlier send whose outcome is open),
  *   or when the letter or the order cannot be written: the message must be delivered again
  */
@@ -27,13 +30,15 @@ export async function makeDelayedCall(
   tools: LastRungTools,
   letter: DeadLetter,
   id: string,
+  isRepeated: boolean,
 ): Promise<CallMadeAgain['kind']> {
   return tools.runner.run<DeadLetter, CallMadeAgain, CallMadeAgain['kind']>(redriveOperation(id), {
     claim: async () => ({ kind: 'claimed', held: letter }),
     execute: (held) => callAgain({ ...tools, makeAgain: tools.makeLast }, held, id, mustWait),
     commit: async (came) => {
       if (came.kind === 'stays') {
-        const { reason, mayBeApplied = letter.mayBeApplied } = came;
+        const mayHaveCalled = isRepeated && came.isUnmade === true;
+        const { reason, mayBeApplied = letter.mayBeApplied || mayHaveCalled } = came;
         const dead = { ...letter, attempts: letter.attempts + 1, reason, mayBeApplied };
         await tools.letters.put(dead);
         await tools.recordGivenUp(dead, id);

@@ -10,8 +10,11 @@ export type CallMadeAgain =
   | { readonly kind: 'applied' }
   /** The vendor refused the call and would refuse it again. */
   | { readonly kind: 'refused'; readonly reason: string }
-  /** The call was not made, did not succeed, or needs an operator's decision. */
-  | { readonly kind: 'stays'; readonly reason: string; readonly mayBeApplied?: true };
+  /**
+   * The call was not made, did not succeed, or needs an operator's decision. `isUnmade`: it was not made, which tells nothing about
+   * an earlier attempt.
+   */
+  | { readonly kind: 'stays'; readonly reason: string; readonly mayBeApplied?: true; readonly isUnmade?: true };
 
 export interface RedriveTools {
   readonly letters: LetterBox;
@@ -101,7 +104,7 @@ export async function callAgain(
     }
     // An unexpected error of one letter does not stop the others.
     report(error);
-    return { kind: 'stays', reason: 'internal_error' };
+    return { kind: 'stays', reason: 'internal_error', mayBeApplied: true };
   }
 }
 

@@ -370,6 +370,19 @@ export const ONCE_MUTANTS: readonly Mutant[] = [
     ],
   },
   {
+    name: 'letter-that-was-sent-counts-as-failed',
+    fault:
+      'A delayed message that makes no call because the money has gone takes it for certain that no earlier delivery made one.',
+    needs: ['order'],
+    edits: [
+      {
+        file: 'lambdas/outbound/use/last-rung.ts',
+        find: 'isRepeated && came.isUnmade === true',
+        replace: '!isRepeated && came.isUnmade === true',
+      },
+    ],
+  },
+  {
     name: 'canceled-order-still-promises',
     fault: 'A canceled order says for ever that a credit is still to come whose answer was lost.',
     needs: ['order'],
