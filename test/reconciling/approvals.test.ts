@@ -235,6 +235,39 @@ describe('the limit', () => {
     expect((await other.correct('c', { payment, reverses: 2 })).status).toBe(status);
   });
 
+  test.each([
+    [{ EUR: 5000, USD: 899 }, 202, 900],
+    [{ EUR: 5000, USD: 900 }, 201, undefined],
+    [{ EUR: 5000 }, 202, 900],
+    [{ EUR: 0, USD: 900 }, 201, undefined],
+  ])(
+    '%j is that of the currency of the postings: one in 9.00 USD of a payment in EUR is answered %s',
+    async (aboveMinor, status, amount) => {
+      const stray = { kind: 'foreign_charge', status: 'captured', chargeId: 'ch_9', currency: 'USD' } as const;
+      await api.world.record(payment, { ...stray, amountMinor: 900 });
+      const other = withPersons(api.beside({ approvals: { ...APPROVALS, aboveMinor } }));
+      const dry = await other.correct('dry', { payment, reverses: 3, dry_run: true });
+      const asked = await other.correct('c', { payment, reverses: 3 });
+      expect([dry.body['needs_approval'], asked.status, asked.body['amount']]).toEqual([
+        status === 202,
+        status,
+        amount,
+      ]);
+      if (status === 201) return;
+      expect(asked.body).toMatchObject({ currency: 'USD' });
+      expect((await other.approve(idOf(asked), BEN)).body).toMatchObject({ status: 'approved', currency: 'USD' });
+    },
+  );
+
+  test('of all corrections together counts each currency by itself', async () => {
+    const stray = { kind: 'foreign_charge', status: 'captured', chargeId: 'ch_9', currency: 'USD' } as const;
+    await api.world.record(payment, { ...stray, amountMinor: 900 });
+    const other = api.beside({ approvals: { ...APPROVALS, aboveMinor: { EUR: 1000, USD: 1000 } } });
+    expect((await other.correct('c-1', { payment, reverses: 3 })).status).toBe(201);
+    expect((await other.correct('c-2', added(1000))).status).toBe(201);
+    expect((await other.correct('c-3', added(1))).body).toMatchObject({ amount: 1001, currency: 'EUR' });
+  });
+
   test('applies to decisions, also to one that posts nothing, and the processor’s books are then looked at', async () => {
     const reviewed = await ChangedPayment.of({ source: 'tok_async', amount: 1500 });
     await reviewed.inside.correct(reviewed.chargeId, { status: 'succeeded', amount_captured: 600 });

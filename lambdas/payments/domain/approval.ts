@@ -50,8 +50,9 @@ export interface Approval extends GivenReason {
   readonly tenantId: TenantId;
   readonly mode: Mode;
   readonly asked: Asked;
-  /** What the limit was compared with. Minor units. */
+  /** What the limit of `currency` was compared with. Minor units. */
   readonly amountMinor: number;
+  /** Of the postings of a correction, which may be those of a stray charge. */
   readonly currency: string;
   readonly effect: ShownEffect;
   readonly askedBy: Person;
@@ -86,29 +87,55 @@ export function approvalPlace(id: string): string | undefined {
   return createdAtMs.toString(36) === time ? placeOf(createdAtMs, id) : undefined;
 }
 
+/** What the limit of its currency is compared with. */
+export type Stake = Pick<Approval, 'amountMinor' | 'currency'>;
+
 /**
- * The amount that is compared with the limit; minor units. The corrections of one payment count together, so that one above the limit
- * cannot be made in parts. A decision counts with the amount that it is about, also when it posts nothing.
+ * The amount that is above its limit, if one is. The corrections of one payment count together, so that one above the limit cannot be
+ * made in parts: in each currency by itself, because the postings of a stray charge can be in another one than the payment. A decision
+ * counts with the amount that it is about, also when it posts nothing.
  */
-export function amountAtStake(
+export function stakeAbove(
+  rules: ApprovalRules,
   asked: Asked,
   draft: TransitionDraft,
-  { state, transitions }: { readonly state: PaymentState; readonly transitions: readonly Transition[] },
-): number {
-  const posted = debitsMinor(draft);
-  if (asked.kind === 'correction') {
-    const earlier = transitions.filter(({ subject }) => subject?.kind === 'correction');
-    return earlier.reduce((sum, correction) => sum + debitsMinor(correction), posted);
-  }
-  const change = asked.change === undefined ? undefined : changeOf(state, asked.change);
-  return Math.max(posted, change?.kind === 'refund' ? change.amountMinor : state.payment.amountMinor);
+  chain: { readonly state: PaymentState; readonly transitions: readonly Transition[] },
+): Stake | undefined {
+  const stakes =
+    asked.kind === 'correction' ? stakesOfCorrection(draft, chain) : [stakeOfDecision(asked, draft, chain)];
+  return stakes.find((stake) => isAbove(rules, stake));
 }
 
-function debitsMinor({ postings }: Pick<TransitionDraft, 'postings'>): number {
-  return postings.reduce((sum, { direction, amountMinor }) => (direction === 'debit' ? sum + amountMinor : sum), 0);
+function stakesOfCorrection(
+  draft: TransitionDraft,
+  { transitions }: { readonly transitions: readonly Transition[] },
+): readonly Stake[] {
+  const all = [draft, ...transitions.filter(({ subject }) => subject?.kind === 'correction')];
+  const currencies = new Set(draft.postings.map(({ currency }) => currency));
+  return [...currencies].map((currency) => ({
+    currency,
+    amountMinor: all.reduce((sum, correction) => sum + debitsMinor(correction, currency), 0),
+  }));
 }
 
-export function isAbove({ aboveMinor }: ApprovalRules, currency: string, amountMinor: number): boolean {
+function stakeOfDecision(
+  { change: asked }: Pick<DecisionRequest, 'change'>,
+  draft: TransitionDraft,
+  { state }: { readonly state: PaymentState },
+): Stake {
+  const { currency, amountMinor } = state.payment;
+  const change = asked === undefined ? undefined : changeOf(state, asked);
+  const about = change?.kind === 'refund' ? change.amountMinor : amountMinor;
+  return { currency, amountMinor: Math.max(debitsMinor(draft, currency), about) };
+}
+
+function debitsMinor({ postings }: Pick<TransitionDraft, 'postings'>, of: string): number {
+  return postings
+    .filter(({ direction, currency }) => direction === 'debit' && currency === of)
+    .reduce((sum, { amountMinor }) => sum + amountMinor, 0);
+}
+
+function isAbove({ aboveMinor }: ApprovalRules, { currency, amountMinor }: Stake): boolean {
   return amountMinor > (aboveMinor[currency] ?? aboveMinor['*'] ?? 0);
 }
 

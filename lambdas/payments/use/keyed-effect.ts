@@ -15,13 +15,12 @@ import {
   type Approval,
   type ApprovalRules,
   type Asked,
-  amountAtStake,
   approvalId,
   approvalObject,
-  isAbove,
   type Person,
   personOf,
   shownEffect,
+  stakeAbove,
 } from '../domain/approval.ts';
 import { reasonFields, storedWithout, withSealedReasons } from '../domain/given-reason.ts';
 import type { Payment, TransitionDraft } from '../domain/payment.ts';
@@ -152,12 +151,10 @@ function writeOf<Refusal>(
   const recordedAtMs = clock.nowMs();
   const { asked } = effect;
   if (asked !== undefined && approvals !== undefined) {
-    const { currency } = draft.payment;
-    const amountMinor = amountAtStake(asked, draft, chain);
-    if (isAbove(approvals, currency, amountMinor))
+    const above = stakeAbove(approvals, asked, draft, chain);
+    if (above !== undefined)
       return waitingWrite(tools, { ...effect, asked }, draft, {
-        amountMinor,
-        currency,
+        ...above,
         createdAtMs: recordedAtMs,
         expiresAtMs: recordedAtMs + approvals.lifetimeMs,
       });
@@ -320,9 +317,7 @@ export async function previewEffect<Refusal extends { readonly kind: string }>(
   if (!isAppend(decision)) return decision;
   const { draft } = decision;
   const waits =
-    asked !== undefined &&
-    approvals !== undefined &&
-    isAbove(approvals, draft.payment.currency, amountAtStake(asked, draft, before));
+    asked !== undefined && approvals !== undefined && stakeAbove(approvals, asked, draft, before) !== undefined;
   return { kind: 'preview', draft, before, waits };
 }
 

@@ -45,8 +45,8 @@ export const LIMIT_MUTANTS: readonly Mutant[] = [
     edits: [
       {
         file: 'lambdas/payments/domain/approval.ts',
-        find: 'return earlier.reduce((sum, correction) => sum + debitsMinor(correction), posted);',
-        replace: 'return earlier.slice(0, 0).reduce((sum, correction) => sum + debitsMinor(correction), posted);',
+        find: "const all = [draft, ...transitions.filter(({ subject }) => subject?.kind === 'correction')];",
+        replace: 'const all = [draft, ...transitions.slice(0, 0)];',
       },
     ],
   },
@@ -57,8 +57,8 @@ export const LIMIT_MUTANTS: readonly Mutant[] = [
     edits: [
       {
         file: 'lambdas/payments/domain/approval.ts',
-        find: "return Math.max(posted, change?.kind === 'refund' ? change.amountMinor : state.payment.amountMinor);",
-        replace: 'return posted;',
+        find: 'amountMinor: Math.max(debitsMinor(draft, currency), about)',
+        replace: 'amountMinor: debitsMinor(draft, currency)',
       },
     ],
   },
