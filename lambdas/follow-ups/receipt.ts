@@ -3,9 +3,6 @@ import { shownAmount } from '../kernel/currency.ts';
 import type { Digest } from '../kernel/digest.ts';
 import { parseOrderId, paymentOfOrder } from '../kernel/ids.ts';
 import { mailLine } from '../kernel/mail-line.ts';
-import { moneyOf } from '../payments/domain/charge-money.ts';
-import { detailsOf } from '../payments/domain/transition.ts';
-import type { PaymentChain } from '../payments/use/payment-chain.ts';
 
 /** The tag of receipts in the mailer's statistics. */
 export const RECEIPT_TAG = 'payment-receipt';
@@ -42,16 +39,6 @@ export function receiptAddress(digest: Digest, { id, metadata }: Pick<PaidPaymen
   const orderId = parseOrderId(metadata[MetadataName.order] ?? '');
   if (orderId !== undefined && paymentOfOrder(digest, orderId) === id) return { kind: 'order_confirms' };
   return isEmailAddress(to) ? { kind: 'address', to } : { kind: 'malformed' };
-}
-
-/**
- * Whether a receipt may be sent: part of the charge is with the merchant and not on its way back, and the address was not erased
- * since the event. A partial refund does not matter, because the receipt is about the charge.
- */
-export function isReceiptDue({ first, state }: Pick<PaymentChain, 'first' | 'state'>): boolean {
-  const { chargeId } = state.payment;
-  const money = chargeId === undefined ? undefined : moneyOf(chargeId, state);
-  return money !== undefined && money.leftMinor > 0 && detailsOf(first).detailsErased === undefined;
 }
 
 /**

@@ -5,16 +5,10 @@ import { invariant } from '../kernel/invariant.ts';
 import { type Consumer, type ConsumeTools, consumeEvent, outside } from '../once/use/consume-event.ts';
 import { type Consumed } from '../once/use/execute-once.ts';
 import type { EmailOutcome, Mailer } from '../orders/use/order-parties.ts';
+import { isReceiptDue } from '../orders/use/receipt-again.ts';
 import { readChain } from '../payments/use/payment-chain.ts';
 import type { PaymentStore } from '../payments/use/payment-store.ts';
-import {
-  isReceiptDue,
-  type PaidPayment,
-  RECEIPT_TAG,
-  type ReceiptAddress,
-  receiptAddress,
-  receiptEmail,
-} from './receipt.ts';
+import { type PaidPayment, RECEIPT_TAG, type ReceiptAddress, receiptAddress, receiptEmail } from './receipt.ts';
 
 /** A `payment.completed` event. */
 export type PaidEvent = PaymentEvent & { readonly payment: PaidPayment };
@@ -42,7 +36,7 @@ const SEND_TIMEOUT_MS = RECEIPT_SECONDS * 1000;
 /**
  * Sends the receipt of a payment once, if its metadata ask for one. A receipt that the mailer refuses, one beyond the bound of its
  * recipient, one whose outcome is undecidable, and one with a malformed address are recorded as done and reported. A receipt that is
- * not due any more is recorded as done.
+ * not due any more is recorded as done. What a delayed message or a redrive sends later is judged again (`sendReceiptAgain`).
  *
  *   event   payment.completed ───────────────────── in the queue ── read: nothing is left ── not sent
  *   refund  ────────────────── all of the charge ✓
@@ -69,6 +63,7 @@ function receiptConsumer({ digest, mailer, payments, unsent }: ReceiptTools): Co
       if (!isReceiptDue(chain)) return;
       const email = {
         operationId,
+        paymentId: chain.state.payment.id,
         to: address.to,
         tag: RECEIPT_TAG,
         tenantId,

@@ -4,6 +4,7 @@ import { RetryableError } from '../../lambdas/kernel/faults.ts';
 import { orderStepOperation, paymentOfOrder } from '../../lambdas/kernel/ids.ts';
 import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
 import { idempotentRunner } from '../../lambdas/once/idempotent-runner.ts';
+import { storedOrderDetails } from '../../lambdas/orders/domain/order-transition.ts';
 import { makeAgain, recordGivenUp } from '../../lambdas/orders/parties/make-again.ts';
 import type { OrderLetterTools } from '../../lambdas/orders/use/call-for-order-again.ts';
 import type { CreateOrder } from '../../lambdas/orders/use/create-order.ts';
@@ -216,6 +217,22 @@ test('a dead letter of a canceled order is removed without effect', async () => 
     .catch(() => undefined);
   expect(await redrive()).toMatchObject([{ state: 'refused', reason: 'order_canceled' }]);
   expect(await redrive()).toEqual([]);
+  expect(await sent(request)).toEqual([]);
+});
+
+test('a dead letter of the e-mail of an erased order is removed, and no e-mail is sent', async () => {
+  const request = await brokenOrder('erased');
+  const { orders } = harness.tools;
+  const erased: OrderLetterTools['orders'] = {
+    listOrderTransitions: async (...page) =>
+      (await orders.listOrderTransitions(...page)).map(({ first, ...rest }) =>
+        first === undefined ? rest : { ...rest, first: { ...storedOrderDetails(first), detailsErased: true } },
+      ),
+    appendToOrder: (append) => orders.appendToOrder(append),
+  };
+  expect(await redrive({ orders: erased })).toContainEqual(
+    expect.objectContaining({ operation: 'email.send', state: 'refused', reason: 'order_erased' }),
+  );
   expect(await sent(request)).toEqual([]);
 });
 

@@ -60,8 +60,11 @@ export function givenUpCall({ kind, reason, mayBeApplied }: DeadLettered): Given
   return kind === 'delayed' ? { kind: 'queued' } : { kind: 'given_up', reason, mayBeApplied };
 }
 
-/** The order is in the metadata, where a redrive of the dead letter finds it. */
-function emailOf({ operationId, orderId, to, subject, text, tag }: OrderEmail): Email {
-  const metadata = orderId === undefined ? {} : { order: orderId };
+/** The order or the payment is in the metadata, where a redrive of the dead letter finds it. */
+function emailOf({ operationId, orderId, paymentId, to, subject, text, tag }: OrderEmail): Email {
+  const metadata = {
+    ...(orderId === undefined ? {} : { order: orderId }),
+    ...(paymentId === undefined ? {} : { payment: paymentId }),
+  };
   return { messageId: operationId, to, subject, text, tag, metadata };
 }

@@ -1,5 +1,5 @@
 import { TerminalError } from '../../kernel/faults.ts';
-import { parseOrderId } from '../../kernel/ids.ts';
+import { parseOrderId, parsePaymentId } from '../../kernel/ids.ts';
 import type { CallLimit } from '../../kernel/world.ts';
 import type { DeadLetter } from '../../outbound/use/dead-letters.ts';
 import type { CallMadeAgain } from '../../outbound/use/redrive-letters.ts';
@@ -7,6 +7,7 @@ import { STOCK_IN_DOUBT } from '../domain/order.ts';
 import { callForOrderAgain, type OrderLetterTools } from '../use/call-for-order-again.ts';
 import { keepLearnt } from '../use/drive-order.ts';
 import type { GivenUpCall, ReferralProgram, StockKeeper } from '../use/order-parties.ts';
+import { sendReceiptAgain } from '../use/receipt-again.ts';
 import { NOTE_OPERATION, noteSchema } from './bigcommerce-note.ts';
 import { ADJUST_OPERATION } from './bigcommerce-stock.ts';
 import { EMAIL_OPERATION, emailOutcome } from './mailer.ts';
@@ -24,7 +25,7 @@ export interface LetterParties extends OrderLetterTools {
 /**
  * Repeats the call of a dead letter under the key in its payload. For a vendor without idempotency keys, the sending claim
  * decides: a request that may have been applied is looked up before it is sent again (`sendOnce`). An e-mail or a credit of an
- * order is recorded in the order's chain.
+ * order is recorded in the order's chain. A receipt that is not due any more is not sent.
  *
  * @param id the letter's id, which the chain names as the cause
  * @throws RetryableError, AmbiguousError or TerminalError, as the call does
@@ -43,10 +44,17 @@ export async function makeAgain(
       const orderId = parseOrderId(email.metadata['order'] ?? '');
       const send = async () =>
         ended(emailOutcome(await emails.sendEmail(email, { deadlineMs: clock.nowMs() + limit.timeoutMs })));
-      // A receipt belongs to no order.
-      return orderId === undefined
-        ? send()
-        : callForOrderAgain(parties, { orderId, cause, call: send, applied: 'email_sent', refused: 'email_refused' });
+      if (orderId !== undefined)
+        return callForOrderAgain(parties, {
+          orderId,
+          cause,
+          call: send,
+          applied: 'email_sent',
+          refused: 'email_refused',
+        });
+      // A receipt belongs to no order. Letters of earlier versions do not name its payment.
+      const paymentId = parsePaymentId(email.metadata['payment'] ?? '');
+      return paymentId === undefined ? send() : sendReceiptAgain(parties, paymentId, send);
     }
     case CREDIT_OPERATION: {
       const credit = payloadOf(letter, creditOrderSchema);

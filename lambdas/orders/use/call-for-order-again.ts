@@ -23,7 +23,7 @@ interface CallAgain {
 
 /**
  * Repeats a call of an order whose driver has given it up, and records the outcome in the order. The call has no effect if the
- * order was reversed, or while its money is missing, or when the order says that it took effect. A redrive that was interrupted before that
+ * order was reversed, or while its money is missing, or when the order says that it took effect; an e-mail none after an erasure. A redrive that was interrupted before that
  * makes the call under the same key and finds its record.
  *
  * @throws RetryableError when the outcome could not be recorded: the letter stays, and the next redrive records it
@@ -36,6 +36,7 @@ export async function callForOrderAgain(
   if (chain === undefined) return { kind: 'stays', reason: 'order_unknown', isUnmade: true };
   if (hasEffect(chain.order, applied)) return { kind: 'applied' };
   if (chain.order.failure !== undefined) return { kind: 'refused', reason: 'order_canceled' };
+  if (applied === 'email_sent' && chain.details.detailsErased) return { kind: 'refused', reason: 'order_erased' };
   const payment = await lookAtPayment(tools, chain.order);
   if (payment === undefined) return { kind: 'stays', reason: 'payment_unavailable', isUnmade: true };
   if (isMoneyMissing(payment, chain.order)) return { kind: 'stays', reason: 'payment_refunded', isUnmade: true };

@@ -1,4 +1,4 @@
-import type { Mode, OperationId, OrderId, TenantId } from '../../kernel/ids.ts';
+import type { Mode, OperationId, OrderId, PaymentId, TenantId } from '../../kernel/ids.ts';
 import type { CallLimit } from '../../kernel/world.ts';
 import type { Failure } from '../../payments/domain/payment.ts';
 
@@ -80,6 +80,8 @@ export interface OrderEmail {
   readonly operationId: OperationId;
   /** The order that records the outcome. @default none: a receipt */
   readonly orderId?: OrderId;
+  /** The payment of a receipt. It is read again before an attempt that a message makes. @default none: an order's e-mail */
+  readonly paymentId?: PaymentId;
   /** Its e-mails to one recipient on one day are bounded. */
   readonly tenantId: TenantId;
   /** An e-mail of test mode does not reach a real mailer. */

@@ -1,0 +1,34 @@
+import { RetryableError } from '../../kernel/faults.ts';
+import type { PaymentId } from '../../kernel/ids.ts';
+import type { CallMadeAgain } from '../../outbound/use/redrive-letters.ts';
+import { moneyOf } from '../../payments/domain/charge-money.ts';
+import { detailsOf } from '../../payments/domain/transition.ts';
+import { type PaymentChain, readChain } from '../../payments/use/payment-chain.ts';
+import type { PaymentStore } from '../../payments/use/payment-store.ts';
+
+/**
+ * Whether a receipt may be sent: part of the charge is with the merchant and not on its way back, and the address was not erased
+ * since the event. A partial refund does not matter, because the receipt is about the charge.
+ */
+export function isReceiptDue({ first, state }: Pick<PaymentChain, 'first' | 'state'>): boolean {
+  const { chargeId } = state.payment;
+  const money = chargeId === undefined ? undefined : moneyOf(chargeId, state);
+  return money !== undefined && money.leftMinor > 0 && detailsOf(first).detailsErased === undefined;
+}
+
+/** Sends a receipt that its consumer has handed over, half a minute or two weeks ago, if it is still due. */
+export async function sendReceiptAgain(
+  { store }: { readonly store: Pick<PaymentStore, 'listTransitions'> },
+  paymentId: PaymentId,
+  send: () => Promise<CallMadeAgain>,
+): Promise<CallMadeAgain> {
+  let chain: PaymentChain | undefined;
+  try {
+    chain = await readChain(store, paymentId);
+  } catch (error) {
+    if (error instanceof RetryableError) return { kind: 'stays', reason: 'payment_unavailable' };
+    throw error;
+  }
+  if (chain === undefined) return { kind: 'stays', reason: 'payment_unknown' };
+  return isReceiptDue(chain) ? send() : { kind: 'refused', reason: 'receipt_not_due' };
+}
