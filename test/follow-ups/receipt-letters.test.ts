@@ -65,7 +65,7 @@ async function lastRung(chain: readonly Transition[]): Promise<readonly string[]
         throw error;
       },
     };
-    came.push(await makeDelayedCall(tools, letter, 'delayed'));
+    came.push(await makeDelayedCall(tools, letter, 'delayed', false));
   }
   return came;
 }

@@ -26,9 +26,9 @@ export async function sendReceiptAgain(
   try {
     chain = await readChain(store, paymentId);
   } catch (error) {
-    if (error instanceof RetryableError) return { kind: 'stays', reason: 'payment_unavailable' };
+    if (error instanceof RetryableError) return { kind: 'stays', reason: 'payment_unavailable', isUnmade: true };
     throw error;
   }
-  if (chain === undefined) return { kind: 'stays', reason: 'payment_unknown' };
+  if (chain === undefined) return { kind: 'stays', reason: 'payment_unknown', isUnmade: true };
   return isReceiptDue(chain) ? send() : { kind: 'refused', reason: 'receipt_not_due' };
 }
