@@ -49,12 +49,16 @@ function operatorsId(row: Transition): string | undefined {
   return row.subject?.kind === 'correction' ? row.subject.correctionId : decisionOf(row)?.decisionId;
 }
 
-/** All corrections of the payment so far; or what is decided about. Minor units. */
+/** All corrections of the payment so far, in the currency of this one; or what is decided about. Minor units. */
 function stakeOf(row: Transition, chain: readonly Written<Transition>[]): number {
   const { subject, sequence, payment } = row;
   if (subject?.kind === 'correction') {
     const earlier = chain.filter((each) => each.row.subject?.kind === 'correction' && each.row.sequence <= sequence);
-    return earlier.reduce((total, each) => total + debitsOf(each.row.postings), 0);
+    const of = row.postings[0]?.currency;
+    return earlier.reduce(
+      (total, each) => total + debitsOf(each.row.postings.filter(({ currency }) => currency === of)),
+      0,
+    );
   }
   return subject?.kind === 'refund' ? subject.amountMinor : payment.amountMinor;
 }
