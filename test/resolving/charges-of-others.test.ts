@@ -126,6 +126,21 @@ describe('a charge that names this payment and the operation of another one', ()
   );
 });
 
+describe('the payment’s own charge whose metadata name the payment only by the operation that charges it', () => {
+  beforeEach(async () => {
+    await world.pay(mine);
+    await edit(world.chargeOf(mine), { operation: mine.paymentId });
+  });
+
+  test('is recorded by a callback, and is no other program’s', async () => {
+    world.clock.advance(30 * 24 * 60 * MINUTE_MS);
+    await world.processor.inside.refund(world.chargeOf(mine), 1000);
+    expect(await deliver('evt_refund', world.chargeOf(mine))).toMatchObject({ transitions: ['refund.completed'] });
+    expect(await paymentOf(mine)).toMatchObject({ amountRefundedMinor: 1000 });
+    expect(alarms).toEqual([]);
+  });
+});
+
 describe('the payment’s own charge, by its id, whatever operation its metadata name', () => {
   const RENAMED = { operation: 'renamed-by-hand' };
 

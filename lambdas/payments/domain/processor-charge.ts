@@ -27,7 +27,7 @@ export function refundName(
 /** A charge in the processor's books, in Payonce's terms. Amounts in minor units. */
 export interface ProcessorCharge {
   readonly chargeId: string;
-  /** The payment id in the charge's metadata; undefined when Payonce did not make the charge. */
+  /** The payment that the charge's metadata name; undefined when Payonce did not make the charge. */
   readonly paymentId?: PaymentId;
   /** The operation id in the charge's metadata. */
   readonly operationId?: string;
@@ -43,6 +43,14 @@ export interface ProcessorCharge {
   readonly disputes: readonly DisputeFact[];
   /** Unix seconds. */
   readonly createdAtSeconds: number;
+}
+
+/**
+ * The payment that a charge's metadata name: directly, or by the operation that charges it. Another user of the processor's account may
+ * have removed either, and a charge that names no payment counts as another program's: nobody would hear what becomes of its money.
+ */
+export function namedPayment(metadata: Readonly<Record<string, string>>): PaymentId | undefined {
+  return parsePaymentId(metadata['payment'] ?? '') ?? parsePaymentId(metadata['operation'] ?? '');
 }
 
 /**

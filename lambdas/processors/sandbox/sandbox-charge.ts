@@ -1,7 +1,6 @@
 import * as z from 'zod';
 import type { Charge, ChargeList, Dispute, Refund } from '../../kernel/contract/sandbox-api.ts';
-import { parsePaymentId } from '../../kernel/ids.ts';
-import { type ProcessorCharge, refundName } from '../../payments/domain/processor-charge.ts';
+import { namedPayment, type ProcessorCharge, refundName } from '../../payments/domain/processor-charge.ts';
 import { presentable } from '../answers.ts';
 
 /** Part of keys and rows, so its length and its characters are limited. */
@@ -57,7 +56,7 @@ export const listAnswer = z.object({
 
 /** Converts the charge to the domain type. A payment id or an operation id that the metadata lacks is left out. */
 export function processorCharge(charge: Charge): ProcessorCharge {
-  const paymentId = parsePaymentId(charge.metadata['payment'] ?? '');
+  const paymentId = namedPayment(charge.metadata);
   const operationId = charge.metadata['operation'];
   return {
     chargeId: charge.id,

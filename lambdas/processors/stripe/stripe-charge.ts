@@ -1,7 +1,6 @@
-import { parsePaymentId } from '../../kernel/ids.ts';
 import type { DisputeFact, RefundFact } from '../../payments/domain/facts.ts';
 import type { CancelReason, Dispute, Refund } from '../../payments/domain/payment.ts';
-import { type ProcessorCharge, refundName } from '../../payments/domain/processor-charge.ts';
+import { namedPayment, type ProcessorCharge, refundName } from '../../payments/domain/processor-charge.ts';
 import type { ChargeOrder, ChargeOutcome } from '../../payments/use/processor.ts';
 import { mismatch } from '../answers.ts';
 import { minorAmount, stripeAmount } from './stripe-amounts.ts';
@@ -76,7 +75,7 @@ export function processorCharge(
   disputes: readonly StripeDispute[],
 ): ProcessorCharge {
   const currency = currencyOf(intent);
-  const paymentId = parsePaymentId(intent.metadata['payment'] ?? '');
+  const paymentId = namedPayment(intent.metadata);
   const operationId = intent.metadata['operation'];
   const feeMinor = feeOf(intent);
   return {
