@@ -1,4 +1,5 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
+import { hash } from 'node:crypto';
 import type { Charge, ChargeStatus, EventType, SandboxEvent } from '../../lambdas/kernel/contract/sandbox-api.ts';
 import { AmbiguousError, RetryableError } from '../../lambdas/kernel/faults.ts';
 import { type Mode, storedOperationId } from '../../lambdas/kernel/ids.ts';
@@ -18,6 +19,7 @@ import { newEvent } from '../../sandbox/events.ts';
 import { createSandbox } from '../../sandbox/routes.ts';
 import type { SandboxWorld } from '../../sandbox/world.ts';
 import { paymentIdFor } from '../payments/payment-fixtures.ts';
+import { isContradicted } from './contradicted-charge.ts';
 import { emptyBooks } from './sandbox-books.ts';
 
 /** The base URL. Nothing listens there. */
@@ -301,6 +303,8 @@ interface Version {
 /** What the sandbox's books have held, from the writes that they have confirmed. */
 function createHistory(clock: Clock, onEvent: SandboxInProcessOptions['onEvent'] = () => {}): History {
   const versions = new Map<string, Version[]>();
+  /** When the books first showed a state, by its digest. A charge with a thousand refunds has a thousand states. Unix milliseconds. */
+  const firstShown = new Map<string, number>();
   const shown = new Map<string, ProcessorCharge>();
   const applied: AppliedChange[] = [];
   /** Charges whose newest state was not read, with whether a function that receives callbacks read it. */
@@ -315,11 +319,13 @@ function createHistory(clock: Clock, onEvent: SandboxInProcessOptions['onEvent']
     if (!isKeyed) unread.set(charge.id, false);
     compared.delete(charge.id);
     const shownBefore = versions.get(charge.id)?.at(-1)?.charge;
-    const same = versions.get(charge.id)?.find((each) => JSON.stringify(each.charge) === JSON.stringify(charge));
-    const shownAtMs = same?.atMs ?? clock.nowMs();
+    const state = hash('sha1', JSON.stringify(charge));
+    const sameAtMs = firstShown.get(state);
+    const shownAtMs = sameAtMs ?? clock.nowMs();
+    firstShown.set(state, shownAtMs);
     const isNew = shownBefore !== undefined && isContradicted(shownBefore, charge);
     const last = isNew ? { atMs: clock.nowMs(), shownAtMs } : contradicted.get(charge.id);
-    if (last !== undefined) contradicted.set(charge.id, same === undefined ? last : { ...last, shownAtMs });
+    if (last !== undefined) contradicted.set(charge.id, sameAtMs === undefined ? last : { ...last, shownAtMs });
     versions.set(charge.id, [...(versions.get(charge.id) ?? []), { atMs: clock.nowMs(), charge }]);
     shown.set(charge.id, processorCharge(charge));
     const { operation } = charge.metadata;
@@ -439,20 +445,6 @@ const namesAnother = (of: Charge['metadata'], paymentId: string): boolean =>
 const OVER: ReadonlySet<ChargeStatus> = new Set(['succeeded', 'declined', 'voided']);
 function leftOf({ amount_captured: captured, amount_refunded: refunded, disputes }: Charge): number {
   return disputes.reduce((left, { amount, status }) => left - (status === 'won' ? 0 : amount), captured - refunded);
-}
-
-const WAS_HELD: ReadonlySet<ChargeStatus> = new Set(['authorized', 'voided']);
-
-/** A hold was declined, also one that had ended; another amount was captured than the books had shown, a refund succeeds after it has failed, or a dispute that was closed ends otherwise. */
-function isContradicted(before: Charge, after: Charge): boolean {
-  const statusOf = (parts: readonly { readonly id: string; readonly status: string }[], id: string) =>
-    parts.find((part) => part.id === id)?.status;
-  return (
-    (WAS_HELD.has(before.status) && after.status === 'declined') ||
-    (before.amount_captured > 0 && after.amount_captured !== before.amount_captured) ||
-    after.refunds.some(({ id, status }) => status === 'succeeded' && statusOf(before.refunds, id) === 'failed') ||
-    before.disputes.some(({ id, status }) => status !== 'open' && statusOf(after.disputes, id) !== status)
-  );
 }
 
 const KINDS: Readonly<Partial<Record<ChargeStatus, 'capture' | 'void'>>> = { succeeded: 'capture', voided: 'void' };
