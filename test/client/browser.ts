@@ -2,7 +2,7 @@ import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
-import { type Browser, chromium, type Page } from 'playwright-core';
+import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core';
 import { signalProcess } from '../../local/processes.ts';
 
 /** The package has Chromium for this platform only. */
@@ -37,6 +37,14 @@ export class RealBrowser {
     page.setDefaultTimeout(PATIENCE_MS);
     await page.goto(url);
     return page;
+  }
+
+  /** For pages that share what the origin stores with each other only. A browser that runs makes it sooner than another one starts. */
+  async newContext(): Promise<BrowserContext> {
+    this.#control ??= await this.#start();
+    const context = await this.#control.newContext({ viewport: null });
+    context.setDefaultTimeout(PATIENCE_MS);
+    return context;
   }
 
   /** Ends all its processes at once, as a crash does. */

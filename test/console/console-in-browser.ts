@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect } from '@jest/globals';
 import axe from 'axe-core';
-import type { Page } from 'playwright-core';
+import type { BrowserContext, Page } from 'playwright-core';
 import { listenerOf } from '../../examples/listener.ts';
 import { documentsApi } from '../../lambdas/api-docs/documents-api.ts';
 import type { ConsoleSignIn } from '../../lambdas/kernel/contract/environment.ts';
@@ -61,7 +61,7 @@ export function describeConsole(name: string, tests: (shown: ConsoleInBrowser) =
     beforeAll(() => shown.start());
     afterAll(() => shown.stop());
     beforeEach(() => shown.begin());
-    afterEach(() => shown.kill());
+    afterEach(() => shown.end());
     tests(shown);
   });
 }
@@ -76,6 +76,7 @@ interface Started {
 export class ConsoleInBrowser {
   #started: Started | undefined;
   #documents: ReturnType<typeof documentsApi> | undefined;
+  #context: BrowserContext | undefined;
   api = new Api();
   /** What the page has written: method and path. */
   written: string[] = [];
@@ -90,7 +91,8 @@ export class ConsoleInBrowser {
   }
 
   async stop(): Promise<void> {
-    const { built, server } = this.#running;
+    const { built, browser, server } = this.#running;
+    await browser.kill();
     server.close();
     server.closeAllConnections();
     await built.remove();
@@ -103,9 +105,10 @@ export class ConsoleInBrowser {
     this.signsIn();
   }
 
-  /** After each test. */
-  kill(): Promise<void> {
-    return this.#running.browser.kill();
+  /** After each test: its pages, and what they stored, go. */
+  async end(): Promise<void> {
+    await this.#context?.close();
+    this.#context = undefined;
   }
 
   /** @param signIn of an identity provider. @default operators have keys */
@@ -144,7 +147,8 @@ export class ConsoleInBrowser {
   }
 
   async opened(): Promise<Page> {
-    const page = await this.#running.browser.open('about:blank');
+    this.#context ??= await this.#running.browser.newContext();
+    const page = await this.#context.newPage();
     page.on('console', (message) => {
       if (/Content Security Policy/.test(message.text())) this.violations.push(message.text());
     });
