@@ -1,4 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
+import Ajv2020 from '@redocly/ajv/dist/2020.js';
 import { createConfig, lintFromString } from '@redocly/openapi-core';
 import * as z from 'zod';
 import {
@@ -109,6 +110,20 @@ describe('the description of the API', () => {
     const problems = await lintFromString({ source: JSON.stringify(document), absoluteRef: '/openapi.json', config });
 
     expect(problems.map(({ ruleId, message }) => [ruleId, message])).toEqual([]);
+  });
+
+  test('has schemas of JSON Schema 2020-12 only', () => {
+    const ajv = new Ajv2020.default({ strict: false, validateFormats: false });
+    const schemas = [
+      ...Object.values(document.components.schemas),
+      ...operations.flatMap(({ parameters, requestBody, responses }) => [
+        ...parameters.map(({ schema }) => schema),
+        ...(requestBody === undefined ? [] : [requestBody.content['application/json'].schema]),
+        ...Object.values(responses).flatMap(({ content }) => Object.values(content).map(({ schema }) => schema)),
+      ]),
+    ];
+    expect(schemas.length).toBeGreaterThan(500);
+    expect(schemas.filter((schema) => ajv.validateSchema(schema) !== true)).toEqual([]);
   });
 
   test('has exactly the routes, each with its scope, its role or both', () => {
