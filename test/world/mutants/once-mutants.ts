@@ -370,6 +370,18 @@ export const ONCE_MUTANTS: readonly Mutant[] = [
     ],
   },
   {
+    name: 'receipt-without-second-look',
+    fault: 'A delayed message sends a receipt for a payment that was refunded in the meantime.',
+    needs: ['pay'],
+    edits: [
+      {
+        file: 'lambdas/orders/use/receipt-again.ts',
+        find: 'isReceiptDue(chain) ? send()',
+        replace: 'chain.transitions.length > 0 ? send()',
+      },
+    ],
+  },
+  {
     name: 'letter-that-was-sent-counts-as-failed',
     fault:
       'A delayed message that makes no call because the money has gone takes it for certain that no earlier delivery made one.',

@@ -52,6 +52,21 @@ async function disputed(amountMinor = 2_000): Promise<void> {
   harness.clock.advance(5 * MINUTE_MS);
 }
 
+test('a receipt is sent only while something of its payment is left', async () => {
+  const receipt = () => ({
+    to: 'a@b.c',
+    subject: 'Your receipt',
+    metadata: { payment: paymentOfOrder(systemDigest, orderId) },
+    atMs: harness.clock.nowMs(),
+  });
+  harness.clock.advance(1);
+  world.mails.push(receipt());
+  expect(world.atTheEnd()).not.toContain('I10 no goods for money that is gone');
+  await disputed();
+  world.mails.push(receipt());
+  expect(world.atTheEnd()).toContain('I10 no goods for money that is gone');
+});
+
 test('an order that is completed with its goods, its mail and its credit violates no oracle', () => {
   world.shop.push(deed('reserved'), deed('credited'));
   world.mails.push(mail());

@@ -66,15 +66,31 @@ function paidFor(
   return isGoneUnread(payment, atMs, world) ? wrong('although the books had shown that nothing was left') : [];
 }
 
+/** I10: by the last look before a receipt was sent, something of its payment was left. */
+export function checkReceipts({ payments, world }: Seen): readonly Violation[] {
+  return world.mails.flatMap(({ metadata, atMs }) => {
+    const id = metadata['payment'] ?? '';
+    const chain = payments.get(id) ?? [];
+    const isLeft = (thenMs: number) => (chargeAt(chain, thenMs)?.leftMinor ?? 1) > 0;
+    if (isLeft(atMs) || isLeft(atMs - CALL_MS)) return [];
+    return [{ oracle: 'I10 no goods for money that is gone', what: 'a receipt although nothing was left', about: id }];
+  });
+}
+
 /** Something is left, nothing is disputed, and as much was captured as the order costs. What was refunded in part is a discount. */
 function isPaid(chain: readonly Written<Transition>[], atMs: number, dueMinor: number): boolean {
+  const charge = chargeAt(chain, atMs);
+  if (charge === undefined) return true;
+  return charge.leftMinor > 0 && charge.disputedMinor === 0 && charge.capturedMinor >= dueMinor;
+}
+
+/** The payment's own charge. Undefined when the payment had not succeeded by then. */
+function chargeAt(chain: readonly Written<Transition>[], atMs: number) {
   const then = chain.filter((each) => each.atMs < atMs);
   const newest = then.at(-1)?.row.payment;
-  if (newest?.chargeId === undefined || newest.status !== 'succeeded') return true;
+  if (newest?.chargeId === undefined || newest.status !== 'succeeded') return undefined;
   const charge = chargesOf(then).get(newest.chargeId);
-  if (charge === undefined) return true;
-  const { leftMinor, disputedMinor } = leftOf(charge);
-  return leftMinor > 0 && disputedMinor === 0 && charge.capturedMinor >= dueMinor;
+  return charge === undefined ? undefined : { ...charge, ...leftOf(charge) };
 }
 
 /**

@@ -9,7 +9,7 @@ import { checkCredits } from './credits.ts';
 import { checkEvents } from './events.ts';
 import { checkApprovals, checkEmails } from './limits.ts';
 import { checkMishaps } from './mishaps.ts';
-import { checkOrder, checkOrdersEnd } from './orders.ts';
+import { checkOrder, checkOrdersEnd, checkReceipts } from './orders.ts';
 import { checkOwners } from './owners.ts';
 import { checkBooks, checkCallbacks, checkFees, checkProcessors } from './processors.ts';
 import { checkRequests } from './requests.ts';
@@ -71,6 +71,7 @@ export class Watch {
       ...checkAnswered(seen),
       ...checkCommissions(seen),
       ...checkOrdersEnd(seen),
+      ...checkReceipts(seen),
       ...checkCredits(seen),
       ...checkAlarms(seen),
       ...checkApprovals(seen),
