@@ -4,9 +4,6 @@ import { join } from 'node:path';
 import { afterAll } from '@jest/globals';
 import { App } from 'aws-cdk-lib';
 
-// Without the rules for templates, whose engine each suite would load anew. `npm run synth` applies them; a plugin that a test adds is applied here.
-process.env['CDK_VALIDATION'] = 'false';
-
 const outdirs: string[] = [];
 
 afterAll(() => {
