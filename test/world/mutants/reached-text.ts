@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { type Profiler, Session } from 'node:inspector';
+import { setFlagsFromString } from 'node:v8';
 import type { Mutant } from './mutant.ts';
 import { MUTANTS } from './mutants.ts';
 
@@ -8,6 +9,9 @@ interface Place {
   /** Of the first replaced character that differs. Types are stripped without moving what follows them. */
   readonly offset: number;
 }
+
+/** V8 counts no calls of a function that it has optimized, which it does to those that are called often. */
+const NOT_OPTIMIZED = ['--no-opt', '--no-maglev'];
 
 /**
  * Which of the texts that mutants replace were run, by the coverage that V8 counts. It is made before the product is loaded, because
@@ -20,6 +24,7 @@ export class ReachedText {
   readonly #always = new Set<string>();
 
   constructor() {
+    NOT_OPTIMIZED.forEach(setFlagsFromString);
     for (const mutant of MUTANTS) for (const [url, place] of placesOf(mutant)) this.#add(url, place);
     this.#session.connect();
     this.#session.post('Profiler.enable');

@@ -1,0 +1,25 @@
+import { execFileSync } from 'node:child_process';
+import { expect, test } from '@jest/globals';
+
+/** Calls a function of the product so often, in a process of its own, and asks after each round whether its text was reached. */
+function reachedAfter(rounds: readonly number[]): unknown {
+  const script = `
+    import { ReachedText } from './test/world/mutants/reached-text.ts';
+    const text = new ReachedText();
+    const { isOfAnotherPayment } = await import('./lambdas/payments/domain/processor-charge.ts');
+    const reached = ${JSON.stringify(rounds)}.map((times) => {
+      for (let call = 0; call < times; call += 1) isOfAnotherPayment({}, undefined);
+      return text.take().includes('edited-charge-is-a-stray');
+    });
+    console.log(JSON.stringify(reached));
+  `;
+  const told = execFileSync(process.execPath, ['--input-type=module-typescript', '--eval', script], {
+    encoding: 'utf8',
+    stdio: ['ignore', 'pipe', 'ignore'],
+  });
+  return JSON.parse(told);
+}
+
+test('a text is reached in each round that runs it, however often it ran before', () => {
+  expect(reachedAfter([1, 100_000, 100_000, 1, 0])).toEqual([true, true, true, true, false]);
+});
