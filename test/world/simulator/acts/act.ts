@@ -19,7 +19,7 @@ export interface Draft {
   readonly given: Arguments;
   /** It comes after this time. Since the history began. @default the time of the step that leads to it */
   readonly fromMs?: number;
-  /** It comes before the subject, and is about nothing. @default it comes after the subject, and is about it */
+  /** It is about nothing: it comes before the subject, or makes another one. @default it comes after the subject, and is about it */
   readonly isBefore?: true;
   /** What follows it, besides what its act leads to. */
   readonly leadsTo?: (step: Step) => readonly Draft[];

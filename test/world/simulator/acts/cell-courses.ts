@@ -1,4 +1,7 @@
 import { FIND_OUT_MS, SEND_WINDOW_MS } from '../../../../lambdas/payments/domain/settlement.ts';
+import type { Step } from '../contract.ts';
+import type { Dice } from '../random.ts';
+import type { Draft } from './act.ts';
 import { after, before, type Course, draft, EURO, HOUR_MS, SECOND_MS, slowly, told, wrongAmount } from './course.ts';
 import { chargeAfterTheWindow, decidedRefundEnds, reviewOfHold } from './payment-courses.ts';
 
@@ -8,6 +11,7 @@ const AWAY_MS = 30 * HOUR_MS;
 
 /** Longer than an order in review is watched. */
 const MONTH_MS = 31 * 24 * HOUR_MS;
+const YEAR_HOURS = 365 * 24;
 
 /** What is pending ends days later, and some callbacks come again in the meantime. */
 const LATE_COPIES = { processor: 'its', lost: 0, doubled: 0.6, late: 0.5, lateMs: 8 * AWAY_MS, slow: 1 };
@@ -167,6 +171,83 @@ const decidedUnread: Course = {
   },
 };
 
+/** An order goes into review longer after it was placed than one in review is watched, and an operator decides the day after. */
+const oldOrder: Course = {
+  of: 'order',
+  begins: { ...TEA, source: 'tok_async' },
+  goesOn: (dice, root) => {
+    const amount = Math.ceil(root.amount * dice.pick([0.001, 0.5, 0.999]));
+    const isTold = dice.chance(0.5) ? { isTold: true } : {};
+    return [
+      // The charge is pending for so long, most of the time.
+      slowly(root, 0, YEAR_HOURS),
+      // What else is pending ends in time.
+      told(0, after(root, 60 * SECOND_MS)),
+      draft('wrong_amount', 'minutes', { amount, ...isTold }, after(root, MONTH_MS)),
+      draft('decide', 'hours', { outcome: 'succeeded', amount, dry: false }, after(root, MONTH_MS + 24 * HOUR_MS)),
+    ];
+  },
+};
+
+/** Another payment is made, apart from the course's own. */
+const another = (dice: Dice, from: Partial<Draft>, leadsTo: (step: Step) => readonly Draft[]): Draft =>
+  draft(
+    'pay',
+    'seconds',
+    { ...EURO, tenant: dice.pick(['shop', 'studio']), source: 'tok_ok' },
+    { ...from, isBefore: true, leadsTo },
+  );
+
+/** An operator decides about a payment and names the charge of another one, whose money moves afterwards. */
+const namesAnother = (source: 'tok_async' | 'tok_timeout_not_charged'): Course => ({
+  of: 'pay',
+  begins: { ...EURO, source },
+  goesOn: (dice, root) => {
+    const { amount } = root;
+    const isSent = source === 'tok_async';
+    const goesMs = SEND_WINDOW_MS + 9 * SECOND_MS;
+    const reviewed = isSent
+      ? [draft('wrong_amount', 'seconds', { amount: Math.ceil(amount * dice.pick([0.999, 0.5])), isTold: true })]
+      : [
+          draft('processor_outage', 'instant', { processor: 'its', forMs: goesMs }, after(root, SECOND_MS)),
+          draft(
+            'stray',
+            'seconds',
+            { amount, named: true, source: 'tok_async' },
+            after(root, goesMs + 300 * SECOND_MS),
+          ),
+        ];
+    const decides = (id: number): readonly Draft[] => [
+      draft(
+        'decide',
+        'minutes',
+        { outcome: 'succeeded', charge: 0, names: id, amount, dry: false },
+        after(root, 5 * HOUR_MS),
+      ),
+      draft('refund', ['minutes', 'hours'], dice.chance(0.5) ? {} : { amount: 1 }, after(root, 6.5 * HOUR_MS)),
+      ...(dice.chance(0.3) ? [draft('dispute', ['hours', 'days'], { of: id, amount: 0 })] : []),
+    ];
+    return [slowly(root, 0, 240), ...reviewed, another(dice, after(root, goesMs), ({ id }) => decides(id))];
+  },
+});
+
+/** The metadata of a charge are edited at the processor, and name another payment. */
+const namedByMetadata: Course = {
+  of: 'pay',
+  begins: { ...EURO, source: 'tok_ok' },
+  goesOn: (dice, root) => {
+    const edits = (id: number): readonly Draft[] => [
+      draft('edit_metadata', ['minutes', 'hours', 'days'], {
+        what: dice.pick(['payment', 'payment', 'operation']),
+        to: id,
+        told: dice.chance(0.7),
+      }),
+      ...(dice.chance(0.5) ? [draft('refund', ['minutes', 'hours'], dice.chance(0.5) ? {} : { amount: 1 })] : []),
+    ];
+    return [another(dice, after(root, 0), ({ id }) => edits(id))];
+  },
+};
+
 export const CELL_COURSES: readonly Course[] = [
   vanishedCharge,
   canceledOnPaper('automatic'),
@@ -179,4 +260,8 @@ export const CELL_COURSES: readonly Course[] = [
   disputedInPart,
   decidedLate,
   decidedUnread,
+  oldOrder,
+  namesAnother('tok_async'),
+  namesAnother('tok_timeout_not_charged'),
+  namedByMetadata,
 ];

@@ -29,6 +29,7 @@ export function courseBegins(drawing: Drawing, of: Course['of']): Course['begins
 /** The acts that follow. */
 export function courseGoesOn(drawing: Drawing, root: Step & { readonly amount: number }): readonly Draft[] {
   // An act of another subject’s course has none of its own.
-  if (root['of'] !== undefined || (root.act !== 'pay' && root.act !== 'order')) return [];
+  const isPartOfCourse = root['of'] !== undefined || (drawing.root !== undefined && drawing.root.id !== root.id);
+  if (isPartOfCourse || (root.act !== 'pay' && root.act !== 'order')) return [];
   return courseOf(drawing, root.act)?.goesOn(drawing.dice.named('course goes on'), root) ?? [];
 }

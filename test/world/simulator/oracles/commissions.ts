@@ -4,6 +4,7 @@ import type { Transition } from '../../../../lambdas/payments/domain/transition.
 import type { Item } from '../../dynamodb-values.ts';
 import type { ClientCall, Violation } from '../contract.ts';
 import { chargesOf, leftOf } from './money.ts';
+import { isDecidedOtherwise } from './processors.ts';
 import type { Seen, Written } from './seen.ts';
 
 const ORACLE = 'commissions follow the money';
@@ -19,7 +20,8 @@ export function checkCommissions(seen: Seen): readonly Violation[] {
     const payment = versions[0]?.row['payment'] as string;
     const chain = seen.payments.get(payment) ?? [];
     const ofOrder = seen.orders.get(versions[0]?.row['sk'] as string) ?? [];
-    return wrongIn(versions, { chain, ofOrder }, seen.world.nowMs).map((what) => ({
+    const isOtherwise = isDecidedOtherwise(seen.world, chain);
+    return wrongIn(versions, { chain, ofOrder, isOtherwise }, seen.world.nowMs).map((what) => ({
       oracle: ORACLE,
       what,
       about: payment,
@@ -32,9 +34,15 @@ interface Chains {
   readonly chain: Chain;
   /** Empty when the payment belongs to no order of Payonce. */
   readonly ofOrder: readonly Written<OrderTransition>[];
+  /** Whether the processor's books do not show what an operator has decided. */
+  readonly isOtherwise: boolean;
 }
 
-function wrongIn(versions: readonly Written<Item>[], { chain, ofOrder }: Chains, nowMs: number): readonly string[] {
+function wrongIn(
+  versions: readonly Written<Item>[],
+  { chain, ofOrder, isOtherwise }: Chains,
+  nowMs: number,
+): readonly string[] {
   const decided = versions.findIndex(({ row }) => row['status'] === 'released');
   const newest = versions.at(-1);
   if (newest === undefined) return [];
@@ -55,7 +63,7 @@ function wrongIn(versions: readonly Written<Item>[], { chain, ofOrder }: Chains,
   const isCanceled = order?.status === 'canceled';
   if (status !== 'locked' && dueMinor > 0 && !isCanceled) return [`it is ${status}, and ${dueMinor} is due`];
   // The commission of an order that an operator must decide waits with it.
-  if (order?.status === 'needs_review') return [];
+  if (order?.status === 'needs_review' || (order?.status === 'processing' && isOtherwise)) return [];
   const isOver = status !== 'canceled' && nowMs > Number(newest.row['releasesAtMs']) + 2 * DAY_MS;
   return isOver ? [`it is ${status} after its lock period`] : [];
 }

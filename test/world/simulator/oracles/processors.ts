@@ -82,7 +82,8 @@ function checkSend(sent: Sent, chain: readonly Written<Transition>[]): readonly 
   // A write and the send that it allows can have the same millisecond.
   const known = chargesOf(chain.filter((each) => each.atMs <= atMs)).get(sent.chargeId);
   // The look and the send are two calls: what the chain learns between them counts from the next send on.
-  const goneMinor = Math.min(goneAt(sent, chain, atMs), goneAt(sent, chain, atMs - LOOK_MS));
+  const between = chain.map((each) => each.atMs).filter((each) => each > atMs - LOOK_MS && each < atMs);
+  const goneMinor = Math.min(...[atMs - LOOK_MS, ...between, atMs].map((each) => goneAt(sent, chain, each)));
   if (known !== undefined && sent.amountMinor > known.capturedMinor - goneMinor) {
     const what = `a refund of ${sent.amountMinor} was sent although ${goneMinor} of ${known.capturedMinor} was gone`;
     return [{ oracle: 'money is decided on again before a send', what, about: paymentId }];
@@ -109,6 +110,9 @@ export function checkBooks({ world, payments }: Seen): readonly Violation[] {
   const reported = mismatches(world);
   // A comparison that fails reports nothing.
   const isWellCompared = world.faults.every(({ of }) => of !== 'upkeep-jobs');
+  const ids = [...payments.keys()];
+  const namedBy = Map.groupBy(ids, (id) => payments.get(id)?.at(-1)?.row.payment.chargeId);
+  const isOtherwise = (id: string): boolean => isDecidedOtherwise(world, payments.get(id) ?? []);
   return [...payments].flatMap(([id, chain]) => {
     const newest = chain.at(-1)?.row;
     if (newest === undefined) return [];
@@ -118,7 +122,10 @@ export function checkBooks({ world, payments }: Seen): readonly Violation[] {
     // Its own charge is the payment's, also when its metadata name another one now.
     const isMoved = (charge: ProcessorCharge): boolean =>
       charge.chargeId === newest.payment.chargeId && charge.operationId === operation && charge.paymentId !== id;
-    const own = [...(charges.get(id) ?? []), ...[...charges.values()].flat().filter(isMoved)];
+    const isOfAnother = (charge: ProcessorCharge): boolean =>
+      isMoved(charge) || (charge.operationId?.startsWith('pay_') === true && charge.operationId !== operation);
+    const everywhere = Object.values(world.processors).flatMap(({ inside }) => inside.all);
+    const own = [...(charges.get(id) ?? []), ...everywhere.filter(isMoved)];
     const found = Object.values(world.processors).flatMap(({ inside }) =>
       inside.all
         .filter((charge) => charge.operationId === operation && inside.madeByKeyAtMs(charge.chargeId) !== undefined)
@@ -131,6 +138,9 @@ export function checkBooks({ world, payments }: Seen): readonly Violation[] {
     // What the processor itself shows both ways cannot be booked. A person is told.
     if (told.some(({ chargeId }) => isReported(world, newest.payment, chargeId))) return found;
     if (isDecidedOtherwise(world, chain)) return found;
+    if (told.some((charge) => isOfAnother(charge) && isToldOtherwise(world, charge))) return found;
+    // The look for another payment, of which an operator has named the charge, tells of that one.
+    if (told.some(({ chargeId }) => namedBy.get(chargeId)?.some(isOtherwise))) return found;
     const heldMinor: Record<string, number> = {};
     for (const charge of told) heldMinor[charge.currency] = (heldMinor[charge.currency] ?? 0) + heldOf(charge);
     const posted = postedOn(chain);
@@ -148,12 +158,7 @@ export function checkBooks({ world, payments }: Seen): readonly Violation[] {
 /** Once quiet: of a charge whose callback was taken, the newest state was read, unless it changed after that event. */
 export function checkCallbacks({ world, payments }: Seen): readonly Violation[] {
   const paymentOf = new Map<string, string>();
-  const { database, tables } = world;
-  const kept = new Set(
-    [RegistryRow.orphan, RegistryRow.keptOrphan].flatMap((prefix) =>
-      database.items(tables.registry, prefix).map((item) => parseOrphan(item).event.chargeId),
-    ),
-  );
+  const kept = orphansOf(world);
   for (const [id, charges] of byPayment(world)) for (const { chargeId } of charges) paymentOf.set(chargeId, id);
   return world.callbacks.flatMap(({ processor, chargeId, firstAtMs, takenAtMs }) => {
     const id = paymentOf.get(chargeId) ?? '';
@@ -252,6 +257,20 @@ export function isReported(
   return (
     ['contradiction', 'undecidable'].some((metric) => isRaised(world, metric, payment.id, sinceMs)) ||
     isTried(world, payment.id, chargeId)
+  );
+}
+
+/** What callbacks tell of a charge whose metadata name another payment raises the alarm of the one that they are about, if any. */
+function isToldOtherwise(world: Observed, { chargeId, paymentId }: ProcessorCharge): boolean {
+  return isRaised(world, 'contradiction', paymentId ?? '', 0) || orphansOf(world).has(chargeId);
+}
+
+/** The charges of callbacks that found no payment. An alarm tells of those that were given up. */
+function orphansOf({ database, tables }: Observed): ReadonlySet<string> {
+  return new Set(
+    [RegistryRow.orphan, RegistryRow.keptOrphan].flatMap((prefix) =>
+      database.items(tables.registry, prefix).map((item) => parseOrphan(item).event.chargeId),
+    ),
   );
 }
 

@@ -188,7 +188,9 @@ export function checkNothingLeft({ world, payments, orders, claims }: Seen): rea
   }
   for (const [id, chain] of orders) {
     const newest = chain.at(-1)?.row.order;
-    if (newest !== undefined && newest.status !== 'needs_review' && !isSettled(newest)) left('the order is open', id);
+    if (newest === undefined || newest.status === 'needs_review' || isSettled(newest)) continue;
+    // It waits until the processor's books show the money that an operator decided about. An alarm tells that they do not.
+    if (!isDecidedOtherwise(world, payments.get(newest.paymentId) ?? [])) left('the order is open', id);
   }
   for (const [queue, messages] of Object.entries(world.queues)) {
     if (messages > 0 && !/parked|jobs|letters/i.test(queue)) left(`${messages} messages are in ${queue}`);
