@@ -46,4 +46,27 @@ export const ALARM_MUTANTS: readonly Mutant[] = [
       },
     ],
   },
+  {
+    name: 'stuck-hold-unheard',
+    fault: 'A hold that cannot be voided raises no alarm.',
+    needs: ['trouble'],
+    edits: [
+      {
+        file: 'lambdas/resolving/use/expire-authorizations.ts',
+        find: "    if ((await marked(tools, hold, 'undecidable', mark)) === 'undecidable') throw error;\n",
+        replace: '',
+      },
+    ],
+  },
+  {
+    name: 'orphan-given-up-after-an-hour',
+    fault: 'A callback that found no payment is given up after an hour, not after a day.',
+    edits: [
+      {
+        file: 'lambdas/resolving/use/retry-orphans.ts',
+        find: 'const RETRY_FOR_MS = 24 * 60 * MINUTE_MS;',
+        replace: 'const RETRY_FOR_MS = 60 * MINUTE_MS;',
+      },
+    ],
+  },
 ];

@@ -49,4 +49,65 @@ export const CHARGE_MUTANTS: readonly Mutant[] = [
       },
     ],
   },
+  {
+    name: 'stray-in-another-currency-unseen',
+    fault: 'A further charge in another currency is not recorded, so that its money is never returned.',
+    needs: ['stray'],
+    edits: [
+      {
+        file: 'lambdas/payments/domain/decide.ts',
+        find: 'if (amountMinor <= 0) return',
+        replace: 'if (amountMinor <= 0 || currency !== payment.currency) return',
+      },
+    ],
+  },
+  {
+    name: 'return-booked-in-the-payments-currency',
+    fault: 'The return of a charge in another currency is booked in the currency of its payment.',
+    needs: ['stray'],
+    edits: [
+      {
+        file: 'lambdas/payments/domain/charge-money.ts',
+        find: 'currency: isStray ? stray.currency : payment.currency',
+        replace: 'currency: payment.currency',
+      },
+    ],
+  },
+  {
+    name: 'lagging-books-read-once',
+    fault: 'After an operator has decided, the books are read once, although their search lags.',
+    needs: ['decide|decide_change'],
+    edits: [
+      {
+        file: 'lambdas/resolving/use/resolve.ts',
+        find: 'return isRead && tools.clock.nowMs() > claimedAtMs + BOOKS_LAG_MS ?',
+        replace: 'return isRead ?',
+      },
+    ],
+  },
+  {
+    name: 'canceled-payment-not-compared',
+    fault: 'The comparison of the books passes over canceled payments.',
+    needs: ['cancel|foreign_void|expire|contradict'],
+    edits: [
+      {
+        file: 'lambdas/reconciling/use/reconcile.ts',
+        find: 'const own = this.#tools.books.find((each) => isSentTo(chain, each));',
+        replace:
+          "if (chain.state.payment.status === 'canceled') return ONE_DONE;\n    const own = this.#tools.books.find((each) => isSentTo(chain, each));",
+      },
+    ],
+  },
+  {
+    name: 'unsent-change-ends-unread',
+    fault: 'A change that was never sent ends without a look at what has happened to its charge meanwhile.',
+    needs: ['refund|capture|cancel'],
+    edits: [
+      {
+        file: 'lambdas/payments/use/find-out-change.ts',
+        find: 'looked !== undefined || (await isRead(look));',
+        replace: 'looked !== undefined || (await isRead(async () => look));',
+      },
+    ],
+  },
 ];

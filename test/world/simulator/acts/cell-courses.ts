@@ -2,7 +2,19 @@ import { FIND_OUT_MS, SEND_WINDOW_MS } from '../../../../lambdas/payments/domain
 import type { Step } from '../contract.ts';
 import type { Dice } from '../random.ts';
 import type { Draft } from './act.ts';
-import { after, before, type Course, draft, EURO, HOUR_MS, SECOND_MS, slowly, told, wrongAmount } from './course.ts';
+import {
+  after,
+  before,
+  type Course,
+  draft,
+  EURO,
+  HOUR_MS,
+  noFaults,
+  SECOND_MS,
+  slowly,
+  told,
+  wrongAmount,
+} from './course.ts';
 import { chargeAfterTheWindow, decidedRefundEnds, reviewOfHold } from './payment-courses.ts';
 
 /** Courses to cells of the state tables that random acts hardly ever reach. Only histories with the feature `cells` take one. */
@@ -248,6 +260,84 @@ const namedByMetadata: Course = {
   },
 };
 
+/** A further charge of a payment is in another currency. */
+const strayInDollars = (source: 'tok_ok' | 'tok_timeout_not_charged'): Course => ({
+  of: 'pay',
+  begins: { ...EURO, source },
+  goesOn: (dice, root) => {
+    const isOwn = source === 'tok_timeout_not_charged';
+    const outage = { processor: 'its', forMs: SEND_WINDOW_MS + 9 * SECOND_MS };
+    const given = { amount: root.amount, currency: 'USD', named: isOwn || dice.chance(0.3), source: 'tok_ok' };
+    return [
+      ...(isOwn ? [draft('processor_outage', 'instant', outage, after(root, SECOND_MS))] : []),
+      draft('stray', isOwn ? 'instant' : ['seconds', 'minutes', 'hours'], given, after(root, 10 * SECOND_MS)),
+    ];
+  },
+});
+
+/** The processor refuses to void a hold that was not captured in time, again and again. */
+const stuckHold: Course = {
+  of: 'pay',
+  begins: { ...EURO, source: 'tok_ok', capture: 'manual' },
+  goesOn: (_dice, root) => {
+    const refusals = { processor: 'its', calls: 'changes', count: 40, source: 'tok_declined' };
+    return [
+      draft('trouble', 'minutes', refusals, after(root, 120 * HOUR_MS)),
+      // The history goes on until the job has given up.
+      draft('run_job', 'hours', { job: 'expire-authorizations' }, after(root, MONTH_MS)),
+    ];
+  },
+};
+
+/** An operator decides while the search of the processor's books does not show a further charge yet, of which no callback tells. */
+const decidedBeforeTheSearch: Course = {
+  of: 'pay',
+  begins: { ...EURO, source: 'tok_async' },
+  goesOn: (dice, root) => [
+    draft('deploy', 'instant', { defaultProcessor: 'second', cron: false }, before(root)),
+    slowly(root, 0, 240),
+    wrongAmount(dice, root),
+    told(1, after(root, 5 * HOUR_MS - 60 * SECOND_MS)),
+    draft('stray', 'instant', { amount: root.amount, named: false, source: 'tok_ok' }, after(root, 5 * HOUR_MS)),
+    draft(
+      'decide',
+      'instant',
+      { outcome: dice.pick(['succeeded', 'failed']), amount: 'taken', dry: false },
+      after(root, 5 * HOUR_MS + 2 * SECOND_MS),
+    ),
+  ],
+};
+
+/** The processor is away for as long as a refund may be sent. Another user refunds meanwhile, and no callback tells. */
+const unsentRefund: Course = {
+  of: 'pay',
+  begins: { ...EURO, source: 'tok_ok' },
+  goesOn: (dice, root) => {
+    const outage = { processor: 'its', forMs: SEND_WINDOW_MS + 60 * SECOND_MS };
+    return [
+      slowly(root, 1),
+      noFaults(root),
+      draft('processor_outage', 'instant', outage, after(root, HOUR_MS)),
+      draft('refund', 'instant', dice.chance(0.5) ? {} : { amount: 1 }, after(root, HOUR_MS + 600)),
+      draft('foreign_refund', 'seconds', { amount: 1, begins: 'succeeded' }, after(root, HOUR_MS + 300 * SECOND_MS)),
+    ];
+  },
+};
+
+/** A hold is voided, the processor's books show it as captured afterwards, and no callback tells. */
+const canceledIsCaptured: Course = {
+  of: 'pay',
+  begins: { ...EURO, source: 'tok_ok', capture: 'manual' },
+  goesOn: (_dice, root) => [
+    slowly(root, 1),
+    noFaults(root),
+    draft('cancel', 'seconds'),
+    draft('contradict', 'minutes', { what: 'captured', isTold: false }, after(root, 600 * SECOND_MS)),
+    draft('run_job', 'minutes', { job: 'reconcile-recent' }, after(root, 3 * HOUR_MS)),
+    draft('run_job', 'minutes', { job: 'reconcile-recent' }, after(root, 6 * HOUR_MS)),
+  ],
+};
+
 export const CELL_COURSES: readonly Course[] = [
   vanishedCharge,
   canceledOnPaper('automatic'),
@@ -264,4 +354,10 @@ export const CELL_COURSES: readonly Course[] = [
   namesAnother('tok_async'),
   namesAnother('tok_timeout_not_charged'),
   namedByMetadata,
+  strayInDollars('tok_ok'),
+  strayInDollars('tok_timeout_not_charged'),
+  stuckHold,
+  decidedBeforeTheSearch,
+  canceledIsCaptured,
+  unsentRefund,
 ];

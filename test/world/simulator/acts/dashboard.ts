@@ -85,6 +85,8 @@ interface Stray extends Arguments {
   readonly source: string;
   /** At the other processor, in the books of the other mode, or without the payment’s id: no payment takes it. */
   readonly lost?: 'elsewhere' | 'nameless' | 'other_mode';
+  /** @default EUR */
+  readonly currency?: string;
 }
 
 const stray = act<Stray>({
@@ -114,13 +116,14 @@ const stray = act<Stray>({
     const paymentId = paymentOf(scene, step);
     if (paymentId === undefined) return 'nothing';
     const own = chargeOf(scene, step)?.processor ?? scene.system.settings.defaultProcessor;
-    const { amount, source, named, lost } = step;
+    const { amount, source, named, lost, currency } = step;
     const processor = lost === undefined || lost === 'nameless' ? own : (OTHERS[lost][own] ?? 'second');
     const about = lost === 'nameless' ? {} : { paymentId, ...(named ? { operationId: paymentId } : {}) };
-    return deedAt(scene, processor, (inside) => inside.charge({ ...about, amountMinor: amount, source }));
+    const money = { amountMinor: amount, ...(currency === undefined ? {} : { currency }) };
+    return deedAt(scene, processor, (inside) => inside.charge({ ...about, ...money, source }));
   },
-  tell: ({ of, amount, source, lost }, { name, money }) =>
-    `another charge of ${money(amount, of)} from ${source} appears ` +
+  tell: ({ of, amount, source, lost, currency }, { name, money }) =>
+    `another charge of ${currency === undefined ? money(amount, of) : `${(amount / 100).toFixed(2)} ${currency}`} from ${source} appears ` +
     `${lost === 'nameless' ? 'and names no payment' : `for ${name(of)}`}${lost === 'elsewhere' ? ' at the other processor' : lost === 'other_mode' ? ' in the other mode' : ''}`,
 });
 

@@ -67,6 +67,7 @@ function heardOnceQuiet(world: Observed): readonly Violation[] {
     if (!rung.has(event.chargeId) && !isOfAnotherProgram(world, event.chargeId))
       unheard(`a callback about ${event.chargeId} was given up`);
   }
+  for (const atMs of givenUpEarly(world)) unheard(`at ${atMs}, a callback was given up within a day`);
   const oldest = newestOf(BacklogMetric.oldestUnknown);
   for (const { operationId, claimedAtMs } of unknownOutcomes(world)) {
     const ageMs = (oldest?.atMs ?? world.nowMs) - claimedAtMs;
@@ -88,6 +89,16 @@ function isOfAnotherProgram({ processors }: Observed, chargeId: string): boolean
   const charges = Object.values(processors).flatMap(({ inside }) => inside.all);
   const charge = charges.find((each) => each.chargeId === chargeId);
   return charge !== undefined && charge.paymentId === undefined;
+}
+
+/** When callbacks were given up, and of none that was kept a day had passed. */
+function givenUpEarly({ alarms, database, tables }: Observed): readonly number[] {
+  const kept = database.items(tables.registry, RegistryRow.keptOrphan).map(parseOrphan);
+  if (kept.length === 0) return [];
+  const oldestMs = Math.min(...kept.map(({ receivedAtMs }) => receivedAtMs));
+  return alarms.flatMap(({ metric, count, atMs }) =>
+    metric === 'orphan_given_up' && count > 0 && atMs < oldestMs + SOON_MS - SKEW_MS ? [atMs] : [],
+  );
 }
 
 /**

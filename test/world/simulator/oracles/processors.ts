@@ -2,7 +2,7 @@
 import { RegistryRow, ViewsRow } from '../../../../lambdas/kernel/contract/rows.ts';
 import { chargeOperation, type PaymentId } from '../../../../lambdas/kernel/ids.ts';
 import { decisionOf } from '../../../../lambdas/payments/domain/operator-decision.ts';
-import type { Payment } from '../../../../lambdas/payments/domain/payment.ts';
+import { NOT_ATTEMPTED, type Payment } from '../../../../lambdas/payments/domain/payment.ts';
 import type { ProcessorCharge } from '../../../../lambdas/payments/domain/processor-charge.ts';
 import type { Transition } from '../../../../lambdas/payments/domain/transition.ts';
 import { parseOrphan } from '../../../../lambdas/payments/store/queue-items.ts';
@@ -122,8 +122,6 @@ export function checkBooks({ world, payments }: Seen): readonly Violation[] {
     // Its own charge is the payment's, also when its metadata name another one now.
     const isMoved = (charge: ProcessorCharge): boolean =>
       charge.chargeId === newest.payment.chargeId && charge.operationId === operation && charge.paymentId !== id;
-    const isOfAnother = (charge: ProcessorCharge): boolean =>
-      isMoved(charge) || (charge.operationId?.startsWith('pay_') === true && charge.operationId !== operation);
     const everywhere = Object.values(world.processors).flatMap(({ inside }) => inside.all);
     const own = [...(charges.get(id) ?? []), ...everywhere.filter(isMoved)];
     const found = Object.values(world.processors).flatMap(({ inside }) =>
@@ -134,11 +132,12 @@ export function checkBooks({ world, payments }: Seen): readonly Violation[] {
     // A charge without an answer or a callback is reported by reconciliation, not by the payment.
     const told = own.filter(({ chargeId }) => known.has(chargeId) || chargeId === newest.payment.chargeId);
     const isTold = told.every(({ chargeId }) => isShown(world, booksOf(newest.payment), chargeId, isWellCompared));
+    found.push(...unseenAtDecision(world, chain), ...unreadAtEnd(world, chain), ...unrecorded(world, chain));
     if (newest.payment.status === 'needs_review' || !isTold) return found;
     // What the processor itself shows both ways cannot be booked. A person is told.
     if (told.some(({ chargeId }) => isReported(world, newest.payment, chargeId))) return found;
     if (isDecidedOtherwise(world, chain)) return found;
-    if (told.some((charge) => isOfAnother(charge) && isToldOtherwise(world, charge))) return found;
+    if (told.some(({ chargeId }) => isToldOtherwise(world, newest.payment, chargeId))) return found;
     // The look for another payment, of which an operator has named the charge, tells of that one.
     if (told.some(({ chargeId }) => namedBy.get(chargeId)?.some(isOtherwise))) return found;
     const heldMinor: Record<string, number> = {};
@@ -152,6 +151,60 @@ export function checkBooks({ world, payments }: Seen): readonly Violation[] {
       found.push({ oracle: 'I9 processor and books', what, about: id });
     }
     return found;
+  });
+}
+
+/** Before a change is called not attempted, the charge is read: what has happened to it meanwhile is recorded. */
+function unreadAtEnd(world: Observed, chain: readonly Written<Transition>[]): readonly Violation[] {
+  return chain.flatMap(({ row: { payment, subject }, atMs }) => {
+    const failure = subject !== undefined && 'failure' in subject ? subject.failure : undefined;
+    const changedAtMs = world.processors[booksOf(payment)]?.inside.changedAtMs(payment.chargeId ?? '') ?? atMs;
+    if (failure?.code !== NOT_ATTEMPTED || changedAtMs >= atMs) return [];
+    if (isShown(world, booksOf(payment), payment.chargeId ?? '')) return [];
+    return [
+      { oracle: BOOKS, what: 'a change was called not attempted, and the books were not read', about: payment.id },
+    ];
+  });
+}
+
+/** A further charge with money that names the payment is recorded, once a callback has told of it. */
+function unrecorded(world: Observed, chain: readonly Written<Transition>[]): readonly Violation[] {
+  const payment = chain.at(-1)?.row.payment;
+  const books = payment === undefined ? '' : booksOf(payment);
+  const known = chargesOf(chain);
+  const found = (world.processors[books]?.inside.all ?? []).filter(
+    ({ chargeId, paymentId, operationId = '', capturedMinor }) =>
+      paymentId === payment?.id &&
+      capturedMinor > 0 &&
+      !operationId.startsWith('pay_') &&
+      !known.has(chargeId) &&
+      chargeId !== payment?.chargeId &&
+      isHeardSince(world, books, chargeId, world.processors[books]?.inside.changedAtMs(chargeId) ?? 0),
+  );
+  return found.map(({ chargeId }) => {
+    const what = `a callback told of the money of ${chargeId}, and it was not recorded`;
+    return { oracle: 'I9 processor and books', what, about: payment?.id ?? '' };
+  });
+}
+
+/** After an operator's decision, all charges are recorded that the processor's books had of the payment, also if their search lagged. */
+function unseenAtDecision({ processors }: Observed, chain: readonly Written<Transition>[]): readonly Violation[] {
+  const decided = chain.findLast(({ row }) => row.subject?.kind === 'decision');
+  const inside = decided === undefined ? undefined : processors[booksOf(decided.row.payment)]?.inside;
+  if (decided === undefined || inside === undefined) return [];
+  const { id } = decided.row.payment;
+  const known = chargesOf(chain);
+  const unseen = inside.all.filter(
+    ({ chargeId, paymentId, operationId = id, capturedMinor }) =>
+      paymentId === id &&
+      (operationId === id || !operationId.startsWith('pay_')) &&
+      capturedMinor > 0 &&
+      !known.has(chargeId) &&
+      (inside.changedAtMs(chargeId) ?? decided.atMs) < decided.atMs,
+  );
+  return unseen.map(({ chargeId }) => {
+    const what = `${chargeId} was there when an operator decided, and was not recorded`;
+    return { oracle: 'I9 processor and books', what, about: id };
   });
 }
 
@@ -260,9 +313,22 @@ export function isReported(
   );
 }
 
-/** What callbacks tell of a charge whose metadata name another payment raises the alarm of the one that they are about, if any. */
-function isToldOtherwise(world: Observed, { chargeId, paymentId }: ProcessorCharge): boolean {
-  return isRaised(world, 'contradiction', paymentId ?? '', 0) || orphansOf(world).has(chargeId);
+/**
+ * Whether the metadata of a payment's charge name another payment or none, and an alarm tells of it: that of a look for the payment
+ * itself, or of callbacks, which are about the one that is named, if any.
+ */
+export function isToldOtherwise(
+  world: Observed,
+  payment: Pick<Payment, 'id' | 'processorName' | 'mode'>,
+  chargeId: string,
+): boolean {
+  const id: string = payment.id;
+  const charge = world.processors[booksOf(payment)]?.inside.all.find((each) => each.chargeId === chargeId);
+  if (charge === undefined) return false;
+  const isOfAnother = charge.operationId?.startsWith('pay_') === true && charge.operationId !== id;
+  if (charge.paymentId === id && !isOfAnother) return false;
+  const isAlarmed = [id, charge.paymentId ?? id].some((about) => isRaised(world, 'contradiction', about, 0));
+  return isAlarmed || orphansOf(world).has(chargeId);
 }
 
 /** The charges of callbacks that found no payment. An alarm tells of those that were given up. */
@@ -284,6 +350,13 @@ export function isDecidedOtherwise(world: Observed, chain: readonly Written<Tran
 export function isTried(world: Observed, id: string, chargeId: string): boolean {
   const entries = world.database.items(world.tables.registry, RegistryRow.return);
   const isMarked = entries.some((each) => each['chargeId'] === chargeId && each['undecidable'] === true);
+  return isMarked && isRaised(world, 'undecidable', id, 0);
+}
+
+/** The processor has refused to void the hold many times: the entry is marked, and raised its alarm before. */
+export function isStuck(world: Observed, id: string): boolean {
+  const entries = world.database.items(world.tables.registry, RegistryRow.hold);
+  const isMarked = entries.some((each) => each['paymentId'] === id && each['undecidable'] === true);
   return isMarked && isRaised(world, 'undecidable', id, 0);
 }
 

@@ -13,7 +13,16 @@ import {
 import type { Observed, Violation } from '../contract.ts';
 import { booksOf, isAbout } from '../processors.ts';
 import { chargesOf, leftOf } from './money.ts';
-import { byPayment, isDecidedOtherwise, isLeftToOperator, isReported, isShown, isTried } from './processors.ts';
+import {
+  byPayment,
+  isDecidedOtherwise,
+  isLeftToOperator,
+  isReported,
+  isShown,
+  isStuck,
+  isToldOtherwise,
+  isTried,
+} from './processors.ts';
 import type { Seen, Written } from './seen.ts';
 
 const ORACLE = 'whatever is unfinished is in a queue';
@@ -161,7 +170,7 @@ export function checkNothingLeft({ world, payments, orders, claims }: Seen): rea
     const own = charges.get(id) ?? [];
     const isPendingThere = own.some(({ status }) => status === 'pending' || status === 'requires_action');
     if (newest.status === 'processing' && !isPendingThere) left('the payment is processing', id);
-    const isReportedCharge = isReported(world, newest, newest.chargeId);
+    const isReportedCharge = isReported(world, newest, newest.chargeId) || isStuck(world, id);
     if (newest.status === 'requires_capture' && !isReportedCharge) left('the hold was not voided', id);
     for (const [chargeId, charge] of chargesOf(chain)) {
       const roomMinor = charge.capturedMinor - leftOf(charge).refundedMinor;
@@ -172,7 +181,7 @@ export function checkNothingLeft({ world, payments, orders, claims }: Seen): rea
         // the success. It has raised an alarm and waits for an operator (I9).
         const isBeyond = there?.status === 'succeeded' && amountMinor > roomMinor;
         const isAlarmed = isDecidedOtherwise(world, chain) || isReported(world, newest, chargeId);
-        if (isLeftToOperator(world, newest, chargeId, refundId)) continue;
+        if (isLeftToOperator(world, newest, chargeId, refundId) || isToldOtherwise(world, newest, chargeId)) continue;
         if (!isBeyond || !isAlarmed) left(`the refund ${refundId} is reserved`, id);
       }
       if (!charge.isOwn && charge.status === 'authorized') {
