@@ -127,6 +127,8 @@ export function checkBooks({ world, payments }: Seen): readonly Violation[] {
     const found = Object.values(world.processors).flatMap(({ inside }) =>
       inside.all
         .filter((charge) => charge.operationId === operation && inside.madeByKeyAtMs(charge.chargeId) !== undefined)
+        // The metadata of another payment's charge may name this one now.
+        .filter(({ chargeId }) => namedBy.get(chargeId)?.includes(newest.payment.id) !== false)
         .flatMap((charge) => attempted(charge, chain)),
     );
     // A charge without an answer or a callback is reported by reconciliation, not by the payment.
