@@ -214,11 +214,14 @@ function unseenAtDecision({ processors }: Observed, chain: readonly Written<Tran
 export function checkCallbacks({ world, payments }: Seen): readonly Violation[] {
   const paymentOf = new Map<string, string>();
   const kept = orphansOf(world);
+  const own = new Set([...payments.values()].map((chain) => chain.at(-1)?.row.payment.chargeId));
   for (const [id, charges] of byPayment(world)) for (const { chargeId } of charges) paymentOf.set(chargeId, id);
   return world.callbacks.flatMap(({ processor, chargeId, firstAtMs, takenAtMs }) => {
     const id = paymentOf.get(chargeId) ?? '';
     const isTaken = takenAtMs !== undefined;
-    if (isTaken && !payments.has(id)) return kept.has(chargeId) ? [] : [orphaned(chargeId)];
+    // Its metadata may have named its payment then, and name one now that does not exist.
+    const isKept = kept.has(chargeId) || own.has(chargeId);
+    if (isTaken && !payments.has(id)) return isKept ? [] : [orphaned(chargeId)];
     const changedAtMs = world.processors[processor]?.inside.changedAtMs(chargeId);
     const isNewest = changedAtMs !== undefined && firstAtMs >= changedAtMs;
     if (!isTaken || !isNewest || isShown(world, processor, chargeId)) return [];
