@@ -97,6 +97,19 @@ describe('what stays until an operator has acted', () => {
     expect(world.atTheEnd()).toEqual([]);
   });
 
+  test('is a callback that was given up within a day', async () => {
+    await harness.deliver(callback('orphaned', 'ch_none'));
+    harness.clock.advance(60 * MINUTE_MS);
+    const early = { metric: 'orphan_given_up', count: 1, atMs: harness.clock.nowMs(), dimensions: {} };
+    harness.clock.advance(24 * 60 * MINUTE_MS);
+    await harness.retryOrphans();
+    report('undecidable', 1, 'ch_none');
+    report('orphan_given_up', 1);
+    expect(world.atTheEnd()).toEqual([]);
+    world.alarms.push(early);
+    expect(world.atTheEnd()).toEqual([NEEDED]);
+  });
+
   test('is an outcome that cannot be determined, whose age is reported', async () => {
     const request = paymentRequest('undecidable');
     await harness.pay(request);
