@@ -169,17 +169,19 @@ function unreadAtEnd(world: Observed, chain: readonly Written<Transition>[]): re
   });
 }
 
-/** A further charge with money that names the payment is recorded, once a callback has told of it. */
+/** A further charge with money that names the payment is recorded, once a callback has told of it, or kept until there is the payment. */
 function unrecorded(world: Observed, chain: readonly Written<Transition>[]): readonly Violation[] {
   const payment = chain.at(-1)?.row.payment;
   const books = payment === undefined ? '' : booksOf(payment);
   const known = chargesOf(chain);
+  const kept = orphansOf(world);
   const found = (world.processors[books]?.inside.all ?? []).filter(
     ({ chargeId, paymentId, operationId = '', capturedMinor }) =>
       paymentId === payment?.id &&
       capturedMinor > 0 &&
       !operationId.startsWith('pay_') &&
       !known.has(chargeId) &&
+      !kept.has(chargeId) &&
       chargeId !== payment?.chargeId &&
       isHeardSince(world, books, chargeId, world.processors[books]?.inside.changedAtMs(chargeId) ?? 0),
   );
