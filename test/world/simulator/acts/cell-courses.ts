@@ -338,6 +338,34 @@ const canceledIsCaptured: Course = {
   ],
 };
 
+/** The mailer is away when a receipt is due, and the payment's money goes before the receipt is sent. */
+const lateReceipt: Course = {
+  of: 'pay',
+  begins: { ...EURO, source: 'tok_ok', receipt: true },
+  goesOn: (dice, root) => [
+    draft('party_outage', 'instant', { party: 'mail', forMs: HOUR_MS }, before(root)),
+    dice.chance(0.5) ? draft('refund', 'seconds') : draft('dispute', 'seconds', { amount: 0 }),
+  ],
+};
+
+/** A message sends an order's e-mail half a minute late, and its process dies after that. The money goes before the message comes again. */
+const letterSentBefore: Course = {
+  of: 'order',
+  begins: { ...TEA, source: 'tok_ok' },
+  goesOn: (dice, root) => [
+    draft('party_outage', 'instant', { party: 'mail', forMs: 25 * SECOND_MS }, before(root)),
+    draft(
+      'storm',
+      'instant',
+      { rates: { crash_after: dice.pick([0.1, 0.2, 0.3]) }, forMs: 12 * SECOND_MS },
+      after(root, 27 * SECOND_MS),
+    ),
+    dice.chance(0.5)
+      ? draft('refund', 'instant', {}, after(root, 49 * SECOND_MS))
+      : draft('dispute', 'instant', { amount: 0 }, after(root, 49 * SECOND_MS)),
+  ],
+};
+
 export const CELL_COURSES: readonly Course[] = [
   vanishedCharge,
   canceledOnPaper('automatic'),
@@ -350,6 +378,8 @@ export const CELL_COURSES: readonly Course[] = [
   disputedInPart,
   decidedLate,
   decidedUnread,
+  lateReceipt,
+  letterSentBefore,
   oldOrder,
   namesAnother('tok_async'),
   namesAnother('tok_timeout_not_charged'),
