@@ -55,6 +55,16 @@ async function sign(audience: string, runId: string, secret = SECRET): Promise<s
   return signJobCredential(tools, { path: audience, runId, scopes: ['membership:admin'] });
 }
 
+/** The answer of the call that finds the lease of an earlier owner over. */
+async function answerAfterLease(service: Awaited<ReturnType<typeof start>>) {
+  let answer = await service.call();
+  for (let tries = 0; tries < 30 && answer.status === 409; tries += 1) {
+    await sleep(200);
+    answer = await service.call();
+  }
+  return answer;
+}
+
 async function withLocks(count: number): Promise<string> {
   const table = await ownTable();
   await addLocks(table, count);
@@ -197,12 +207,7 @@ describe('the membership service, in a process of its own', () => {
       killed.child.kill('SIGKILL');
       expect(await lost).toBe('no answer');
       const next = await start({ table, leaseSeconds: 1 });
-      let answer = await next.call();
-      for (let tries = 0; tries < 30 && answer.status === 409; tries += 1) {
-        await sleep(200);
-        answer = await next.call();
-      }
-      expect(answer).toMatchObject({ status: 200 });
+      expect(await answerAfterLease(next)).toMatchObject({ status: 200 });
       expect(await effectsIn(table)).toEqual({ credits: 25, sum: 250, locked: 0, runs: 1 });
     },
   );
@@ -229,8 +234,7 @@ describe('the membership service, in a process of its own', () => {
       stopped.child.kill('SIGSTOP');
       stopped.child.stdin.write('go on\n');
       await sleep(1_500);
-      const rival = await start({ table });
-      const taken = await rival.call();
+      const taken = await answerAfterLease(await start({ table }));
       expect(taken).toMatchObject({ status: 200 });
       const before = stopped.said().length;
       stopped.child.kill('SIGCONT');
@@ -239,7 +243,8 @@ describe('the membership service, in a process of its own', () => {
       expect([200, 409]).toContain(late.status);
       if (late.status === 200) expect(late.body).toEqual(taken.body);
       expect(stopped.said().slice(before)).toMatch(/(part|commit) refused/);
-      expect(stopped.said().slice(before)).not.toMatch(/ ok\n/);
+      // A renewal may be among its words: the table can have taken it before the stop, and its answer waited.
+      expect(stopped.said().slice(before)).not.toMatch(/(claim|part|commit) ok\n/);
       expect(await effectsIn(table)).toEqual({ credits: 25, sum: 250, locked: 0, runs: 1 });
     },
   );
