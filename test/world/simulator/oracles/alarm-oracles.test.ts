@@ -7,8 +7,10 @@ import { callback, paymentRequest } from '../../../payments/payment-fixtures.ts'
 import { TABLES } from '../../tables.ts';
 import { World } from '../../world.ts';
 import { watched } from './watched.ts';
+import { appendTo, refundOf } from './written.ts';
 
 const MINUTE_MS = 60_000;
+const NEEDED = 'what needs an operator raises an alarm';
 
 test('a contradiction raises its alarm once for each state of the books and of the chain', async () => {
   const harness = new World();
@@ -59,8 +61,41 @@ test.each([
   expect(world.atTheEnd()).toEqual([]);
 });
 
+test.each([
+  ['a day after it', 24 * 60, false, []],
+  ['two days after it', 48 * 60, false, [NEEDED]],
+  ['an hour before it', -60, false, [NEEDED]],
+  ['an hour before it, by a process that died', -60, true, []],
+  ['before it was given up, by a process that died', -180, true, [NEEDED]],
+] as const)(
+  'a refund that was given up and succeeded has raised a contradiction: the alarm %s',
+  async (_when, minutes, isDead, violated) => {
+    const harness = new World();
+    const world = watched(harness);
+    const crash = { name: 'job 1/1', kind: 'crash_before', label: 'dynamodb TransactWriteCommand' } as const;
+    if (isDead) world.faults.push({ ...crash, of: 'payment-jobs', atMs: harness.clock.nowMs() });
+    const request = paymentRequest('given_up');
+    await harness.pay(request);
+    const charge = harness.chargeOf(request);
+    const refundId = await harness.processor.inside.refund(charge, 700, 'succeeded');
+    const failure = { code: 'decided_by_operator', message: 'An operator said so.' };
+    await appendTo(harness, request, { type: 'refund.pending', subject: refundOf(refundId, charge) });
+    const failed = refundOf(refundId, charge, { status: 'failed', failure });
+    await appendTo(harness, request, { type: 'refund.failed', subject: failed });
+    world.now();
+    harness.clock.advance(120 * MINUTE_MS);
+    await appendTo(harness, request, {
+      type: 'refund.completed',
+      subject: refundOf(refundId, charge, { status: 'succeeded' }),
+    });
+    world.now();
+    const atMs = harness.clock.nowMs() + minutes * MINUTE_MS;
+    world.alarms.push({ metric: 'contradiction', about: request.paymentId, atMs, count: 1, dimensions: {} });
+    expect(world.atTheEnd().filter((name) => name === NEEDED)).toEqual(violated);
+  },
+);
+
 describe('what stays until an operator has acted', () => {
-  const NEEDED = 'what needs an operator raises an alarm';
   let harness: World;
   let world: ReturnType<typeof watched>;
   beforeEach(() => {

@@ -4,7 +4,6 @@ import { LedgerRow, RegistryRow } from '../../../../lambdas/kernel/contract/rows
 import { RetryableError } from '../../../../lambdas/kernel/faults.ts';
 import { returnOperation, storedOperationId } from '../../../../lambdas/kernel/ids.ts';
 import { systemDigest } from '../../../../lambdas/kernel/platform/platform.ts';
-import type { Payment, Refund, TransitionDraft } from '../../../../lambdas/payments/domain/payment.ts';
 import { nextTransition } from '../../../../lambdas/payments/domain/transition.ts';
 import type { CreatePayment } from '../../../../lambdas/payments/use/create-payment.ts';
 import type { ChangeOrder } from '../../../../lambdas/payments/use/processor.ts';
@@ -14,6 +13,7 @@ import type { Item } from '../../dynamodb-values.ts';
 import { TABLES } from '../../tables.ts';
 import { World } from '../../world.ts';
 import { watched } from './watched.ts';
+import { appendTo, type Draft, refundOf } from './written.ts';
 
 /** Each oracle with a world that violates it. */
 
@@ -54,13 +54,7 @@ async function stray(key: string) {
   return { request, charge };
 }
 
-/** Appends a transition that no decision has made. */
-async function append(request: CreatePayment, draft: Partial<TransitionDraft> & { payment?: Payment }): Promise<void> {
-  const { newest } = await harness.chain(request);
-  const whole = { type: 'payment.fee_reported' as const, payment: newest.payment, postings: [], ...draft };
-  const occasion = { occurredAtMs: harness.clock.nowMs(), cause: BY_REQUEST };
-  await harness.store.write([nextTransition(systemDigest, newest, whole, occasion)]);
-}
+const append = (request: CreatePayment, draft: Draft) => appendTo(harness, request, draft);
 
 /** Writes a failure that says that nothing was sent. */
 async function callNotAttempted(request: CreatePayment): Promise<void> {
@@ -78,16 +72,6 @@ async function removeAll(prefix: string): Promise<void> {
     await harness.store.database.client.send(new DeleteCommand({ TableName: TABLES.registry, Key: { pk, sk } }));
   }
 }
-
-const refundOf = (refundId: string, charge: string, changes: Partial<Refund> = {}): Refund => ({
-  kind: 'refund',
-  refundId,
-  chargeId: charge,
-  amountMinor: 700,
-  status: 'pending',
-  createdAtMs: 0,
-  ...changes,
-});
 
 test('a healthy world violates no oracle', async () => {
   await harness.change(change((await paid('healthy')).request, 'part', { kind: 'refund', amountMinor: 300 }));

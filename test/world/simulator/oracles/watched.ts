@@ -3,7 +3,7 @@ import type { World } from '../../world.ts';
 import type { Observed, PaymentRequest } from '../contract.ts';
 import { Watch } from './watch.ts';
 
-type Lists = 'calls' | 'alarms' | 'published' | 'callbacks' | 'webhooks' | 'shop' | 'mails' | 'troubles';
+type Lists = 'calls' | 'alarms' | 'published' | 'callbacks' | 'webhooks' | 'shop' | 'mails' | 'troubles' | 'faults';
 type Writable = { -readonly [Name in Lists]: Observed[Name][number][] };
 
 /** The stores and the processor of a world as oracles see them. What else they read is written by the test. */
@@ -17,6 +17,7 @@ export function watched({ clock, store, processor }: World) {
     shop: [],
     mails: [],
     troubles: [],
+    faults: [],
   };
   const queues: Record<string, number> = {};
   const requests: { readonly taken: PaymentRequest[]; readonly parked: string[] } = { taken: [], parked: [] };
@@ -31,7 +32,6 @@ export function watched({ clock, store, processor }: World) {
     tables: TABLES,
     processors: { sandbox: processor },
     tenants: { stranger: { tenantId: 'ten_stranger', mode: 'test', apiKey: '' } },
-    faults: [],
     reported: [],
     queues,
     requests,

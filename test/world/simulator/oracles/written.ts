@@ -1,0 +1,29 @@
+/** What tests of the oracles write into a chain. */
+import { systemDigest } from '../../../../lambdas/kernel/platform/platform.ts';
+import type { Payment, Refund, TransitionDraft } from '../../../../lambdas/payments/domain/payment.ts';
+import { nextTransition } from '../../../../lambdas/payments/domain/transition.ts';
+import type { CreatePayment } from '../../../../lambdas/payments/use/create-payment.ts';
+import { BY_REQUEST } from '../../../support/causes.ts';
+import type { World } from '../../world.ts';
+
+export type Draft = Partial<TransitionDraft> & { payment?: Payment };
+
+/** Appends a transition that no decision has made. */
+export async function appendTo(harness: World, request: CreatePayment, draft: Draft): Promise<void> {
+  const { newest } = await harness.chain(request);
+  const whole = { type: 'payment.fee_reported' as const, payment: newest.payment, postings: [], ...draft };
+  const occasion = { occurredAtMs: harness.clock.nowMs(), cause: BY_REQUEST };
+  await harness.store.write([nextTransition(systemDigest, newest, whole, occasion)]);
+}
+
+export function refundOf(refundId: string, charge: string, changes: Partial<Refund> = {}): Refund {
+  return {
+    kind: 'refund',
+    refundId,
+    chargeId: charge,
+    amountMinor: 700,
+    status: 'pending',
+    createdAtMs: 0,
+    ...changes,
+  };
+}
