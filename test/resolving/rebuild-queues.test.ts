@@ -134,6 +134,19 @@ describe('after the Registry was restored', () => {
     expect(Object.values(missing).every((count) => count > 0)).toBe(true);
   });
 
+  test('a refund of another user is not called failed, although the processor’s ids of refunds look like ours', async () => {
+    const request = await pay('external');
+    const charge = world.chargeOf(request);
+    const refund = { id: 'ref_abc', object: 'refund', charge, amount: 300, status: 'pending', metadata: {} } as const;
+    await world.processor.inside.correct(charge, { refunds: [refund], amount_refunded: 300 });
+    await world.deliver(callback('evt_1', charge));
+    await lose();
+    await rebuild();
+    await world.resolveFor(90);
+    const { refunds } = (await world.chain(request)).state;
+    expect([...refunds.values()]).toMatchObject([{ refundId: 'ref_abc', status: 'pending' }]);
+  });
+
   test('a stray hold is voided, and a refund that waits for the bank is looked up', async () => {
     const held = await pay('stray-hold', { source: 'tok_async', capture: 'manual' });
     await world.processor.inside.decline(world.chargeOf(held));

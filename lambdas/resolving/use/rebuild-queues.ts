@@ -9,6 +9,7 @@ import {
   type OrderId,
   orderOperation,
   type PaymentId,
+  paymentOfPart,
   storedOperationId,
 } from '../../kernel/ids.ts';
 import { isSettled } from '../../orders/domain/order.ts';
@@ -142,7 +143,7 @@ function ownInquiries({ first, transitions, state }: PaymentChain): readonly Inq
   const charge: Inquiry = { operationId: chargeOperation(paymentId), paymentId, claimedAtMs };
   const ofPayer = isUnresolved(payment) ? charge : { ...charge, waitsFor: 'payer' as const };
   // Returns of stray charges are in the queue of returns.
-  const ofMerchant = [...refunds.values()].filter(({ refundId }) => isOwnRefund(refundId) && !isReturn(refundId));
+  const ofMerchant = [...refunds.values()].filter(({ refundId }) => isOwn(refundId, paymentId) && !isReturn(refundId));
   const own = [...holdChanges.values(), ...ofMerchant];
   const changes = own
     .filter((change) => isUnderWay(change, state))
@@ -153,6 +154,11 @@ function ownInquiries({ first, transitions, state }: PaymentChain): readonly Inq
   return isAwaited(payment) ? [ofPayer, ...changes] : changes;
 }
 
+/** The ids of a processor's own refunds have any form. */
+function isOwn(refundId: string, paymentId: PaymentId): boolean {
+  return isOwnRefund(refundId) && paymentOfPart(refundId) === paymentId;
+}
+
 function otherRows(chain: PaymentChain): readonly ImpliedRow[] {
   const { first, newest, transitions, state } = chain;
   const { payment, refunds, disputes, strayCharges, decisions } = state;
@@ -160,7 +166,7 @@ function otherRows(chain: PaymentChain): readonly ImpliedRow[] {
   const { hold } = holdToEnd(transitions);
   const { reopened } = queuedWith(chainOf([first]), transitions.slice(1));
   const atBank = [
-    ...[...refunds.values()].filter(({ status, refundId }) => status === 'pending' && !isOwnRefund(refundId)),
+    ...[...refunds.values()].filter(({ status, refundId }) => status === 'pending' && !isOwn(refundId, paymentId)),
     ...[...disputes.values()].filter(({ status }) => status === 'open'),
   ].map((part): Inquiry => {
     const operationId = storedOperationId(part.kind === 'refund' ? part.refundId : part.disputeId);
