@@ -13,7 +13,7 @@ import type { Processor } from '../../lambdas/payments/use/processor.ts';
 import { requestedAt } from '../support/causes.ts';
 import { skewed } from '../support/simulated-clock.ts';
 import { World } from '../world/world.ts';
-import { paymentIdFor, paymentRequest } from './payment-fixtures.ts';
+import { callback, paymentIdFor, paymentRequest } from './payment-fixtures.ts';
 
 const SECOND = 1_000;
 const MINUTE = 60 * SECOND;
@@ -320,6 +320,22 @@ describe('the commit queues', () => {
     ['tok_action', 'automatic', { status: 202, hold: false, inquiry: 'payer' }],
   ] as const)('contain the remaining work of %s with capture %s', async (source, capture, expected) => {
     expect(await committedBy(paymentRequest(`${source}-${capture}`, { source, capture }))).toEqual(expected);
+  });
+});
+
+describe('the hold of a charge that only its owner knows of', () => {
+  test('is voided, when another charge of the same operation was recorded first', async () => {
+    const request = paymentRequest('two-holds', { capture: 'manual' });
+    const { inside } = harness.processor;
+    const store = harness.storeWithRival(async () => {
+      const { paymentId } = request;
+      const { chargeId } = await inside.charge({ paymentId, operationId: paymentId, amountMinor: 1000 });
+      await inside.correct(chargeId, { status: 'authorized', amount_captured: 0, capture: 'manual' });
+      await harness.deliver(callback('evt_1', chargeId));
+    });
+    expect((await harness.answered(request, { store })).status).toBe(201);
+    await harness.resolveFor(20);
+    expect(harness.processor.charges(request.paymentId).map(({ status }) => status)).toEqual(['voided', 'authorized']);
   });
 });
 

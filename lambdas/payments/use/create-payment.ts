@@ -308,11 +308,12 @@ class PaymentOperation implements Operation<PaymentChain, Work, Write, Refusal> 
 /**
  * Whether the owner's fact may be newer than the state that a rival recorded in the meantime. The rival read the processor's books
  * after the owner's answer, so a refusal is older. Money that was taken is never untaken by an outcome, and a hold is not older
- * than the question to the payer.
+ * than the question to the payer. A hold of another charge than the rival recorded is known to the owner alone: it must be voided.
  */
-function mayBeNewer({ kind }: ChargeFact, payment: Payment): boolean {
-  if (isUnresolved(payment) || kind === 'succeeded') return true;
-  return kind === 'authorized' && payment.status === 'requires_action';
+function mayBeNewer(fact: ChargeFact, payment: Payment): boolean {
+  if (isUnresolved(payment) || fact.kind === 'succeeded') return true;
+  if (fact.kind !== 'authorized') return false;
+  return payment.status === 'requires_action' || fact.chargeId !== payment.chargeId;
 }
 
 function inquiryAbout(payment: Payment, claimedAtMs: number): Inquiry {
