@@ -1,4 +1,4 @@
-import { DeleteCommand } from '@aws-sdk/lib-dynamodb';
+import { DeleteCommand, PutCommand } from '@aws-sdk/lib-dynamodb';
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import { eventOf } from '../../lambdas/events/domain/event.ts';
 import { COMMISSION_EVENTS } from '../../lambdas/follow-ups/contract.ts';
@@ -132,6 +132,20 @@ describe('after the Registry was restored', () => {
     // Ten payments, two orders and their payments.
     expect(read).toBe(14);
     expect(Object.values(missing).every((count) => count > 0)).toBe(true);
+  });
+
+  test('a reference that an ended payment has in the older copy belongs to the payment that took it since', async () => {
+    const ended = await pay('ended', { source: 'tok_declined', reference: 'invoice-7' });
+    const taken = await pay('taken', { reference: 'invoice-7' });
+    const [row] = world.store.database.items(TABLES.registry, RegistryRow.reference);
+    expect(row).toMatchObject({ paymentId: taken.paymentId });
+    // A restored copy can contain half of a transaction.
+    const older = { ...row, paymentId: ended.paymentId };
+    await world.store.database.client.send(new PutCommand({ TableName: TABLES.registry, Item: older }));
+    await rebuild();
+    const again = paymentRequest('again', { reference: 'invoice-7' });
+    expect(await world.pay(again)).toEqual({ kind: 'reference_used', paymentId: taken.paymentId });
+    expect(world.taken(again)).toBe(0);
   });
 
   test('a refund of another user is not called failed, although the processor’s ids of refunds look like ours', async () => {

@@ -1,10 +1,12 @@
-import { type DynamoDBDocumentClient, PutCommand } from '@aws-sdk/lib-dynamodb';
+import { type DynamoDBDocumentClient, GetCommand, PutCommand, type PutCommandInput } from '@aws-sdk/lib-dynamodb';
+import type { PaymentId } from '../../kernel/ids.ts';
 import { invariant } from '../../kernel/invariant.ts';
-import { type Pacing, writeConditionally } from '../../kernel/platform/attempts.ts';
+import { type Pacing, readWithRetries, writeConditionally } from '../../kernel/platform/attempts.ts';
 import type { Item } from '../../kernel/platform/items.ts';
 import { ROW_IS_NEW, type StoreTables } from '../../once/store/transact-items.ts';
-import { referenceRowKey } from '../../payments/store/items.ts';
+import { parseReferenceHolder, referenceRowKey } from '../../payments/store/items.ts';
 import { holdItem, inquiryItem, openOrderRow, returnItem } from '../../payments/store/queue-items.ts';
+import type { ReferenceName } from '../../payments/use/payment-store.ts';
 import type { ImpliedRow, ImpliedRows } from '../use/rebuild-queues.ts';
 
 /** Rows of the Registry. Only for operators' commands. */
@@ -19,11 +21,31 @@ export class DynamoDbImpliedRows implements ImpliedRows {
     this.#pacing = pacing;
   }
 
-  async putMissing(implied: ImpliedRow): Promise<boolean> {
+  async putMissing(implied: ImpliedRow, isEnded: (holder: PaymentId) => Promise<boolean>): Promise<boolean> {
     const Item = this.#rowOf(implied);
-    const put = { TableName: this.#tables.registry, Item, ConditionExpression: ROW_IS_NEW };
+    const isWritten = await this.#put(Item, { ConditionExpression: ROW_IS_NEW });
+    if (isWritten || implied.kind !== 'reference') return isWritten;
+    const holder = await this.#holderOf(implied.row);
+    if (holder === undefined || holder === implied.row.paymentId || !(await isEnded(holder))) return false;
+    return this.#put(Item, {
+      ConditionExpression: 'paymentId = :holder',
+      ExpressionAttributeValues: { ':holder': holder },
+    });
+  }
+
+  async #put(
+    Item: Item,
+    condition: Pick<PutCommandInput, 'ConditionExpression' | 'ExpressionAttributeValues'>,
+  ): Promise<boolean> {
+    const put = { TableName: this.#tables.registry, Item, ...condition };
     const written = await writeConditionally(this.#pacing, () => this.#client.send(new PutCommand(put)));
     return written.kind === 'applied';
+  }
+
+  async #holderOf(name: ReferenceName): Promise<PaymentId | undefined> {
+    const asked = { TableName: this.#tables.registry, Key: referenceRowKey(name), ConsistentRead: true };
+    const { Item: row } = await readWithRetries(this.#pacing, () => this.#client.send(new GetCommand(asked)));
+    return row === undefined ? undefined : parseReferenceHolder(row);
   }
 
   #rowOf({ kind, row }: ImpliedRow): Item {

@@ -41,8 +41,14 @@ export type ImpliedRow =
   | { readonly kind: 'reference'; readonly row: ReferenceName & { readonly paymentId: PaymentId } };
 
 export interface ImpliedRows {
-  /** Writes the row unless there is one under its key. @returns whether it was missing */
-  putMissing(implied: ImpliedRow): Promise<boolean>;
+  /**
+   * Writes the row unless there is one under its key. A reference that another payment holds is written if that payment has ended:
+   * a restored copy can contain half of the transaction in which the newer payment took it.
+   *
+   * @param isEnded whether a payment holds its reference no more
+   * @returns whether it was missing
+   */
+  putMissing(implied: ImpliedRow, isEnded: (holder: PaymentId) => Promise<boolean>): Promise<boolean>;
 }
 
 export interface RebuildQueuesTools {
@@ -88,6 +94,10 @@ export async function rebuildQueues(
   progress: (walk: QueuesWalk) => Promise<void>,
 ): Promise<QueuesWalk> {
   let state = begin;
+  const isEnded = async (holder: PaymentId): Promise<boolean> => {
+    const chain = await readChain(store, holder);
+    return chain === undefined || freesReference(chain.state.payment);
+  };
   const each = async (id: ChainId): Promise<void> => {
     const found: Missing[] = [];
     let unreadable: readonly ChainId[] = [];
@@ -95,7 +105,7 @@ export async function rebuildQueues(
       const chain = isOrderId(id) ? undefined : await readChain(store, id);
       const ofPayment = chain === undefined ? [] : await impliedByPayment(store, chain);
       for (const row of isOrderId(id) ? await impliedByOrder({ store, orders }, id) : ofPayment)
-        if (await rows.putMissing(row)) found.push(row.kind);
+        if (await rows.putMissing(row, isEnded)) found.push(row.kind);
       if (chain !== undefined && (await commission(chain))) found.push('commission');
     } catch (error) {
       // A fault of the store says nothing about the chain.
