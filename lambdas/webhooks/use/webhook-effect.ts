@@ -73,7 +73,11 @@ export async function takeWebhookEffect<Refusal extends { readonly kind: string 
     prepare: async () => undefined,
     write: async () => {
       const decided = await effect.decide();
-      if (!isChange(decided)) return done(decided);
+      if (!isChange(decided)) {
+        // What it refuses for may be the effect of this request: a copy of it was faster.
+        const record = await webhooks.readEffect(operationId);
+        return done(record === undefined ? decided : await judge(record));
+      }
       // Derive before the write: a secret that cannot be shown must not become active.
       const answer = await unsealed(secrets, decided.answer);
       const record = {
