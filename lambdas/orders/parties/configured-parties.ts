@@ -62,16 +62,20 @@ const CALL_TIMEOUT_MS = 5_000;
 export async function configuredParties(config: PartiesConfig, tools: PartiesTools): Promise<Parties> {
   const letters = letterBox(config, tools);
   const { stock, referrals, emails } = connect(config, { ...tools, letters }, 'delay');
-  const isSandbox = 'sandbox' in config.secrets;
+  const ordersOf = modeOf(config);
   const { clock, documents, instruments } = tools;
   const mailer = createMailer(emails, {
     clock,
     counts: new DynamoDbEmailCounts(documents, config.registryTable, tools, config.emailsPerRecipient),
     capped: reportCapped(instruments),
     givenUp: 'delay',
-    isSandbox,
+    isSandbox: ordersOf === 'test',
   });
-  return { stock, referrals, mailer, ordersOf: isSandbox ? 'test' : 'live' };
+  return { stock, referrals, mailer, ordersOf };
+}
+
+function modeOf({ secrets }: PartiesConfig): Mode {
+  return 'sandbox' in secrets ? 'test' : 'live';
 }
 
 /** Counts an e-mail beyond the bound, and logs its tenant. A metric for each tenant would cost each of them a month's price. The recipient is not logged. */
@@ -99,8 +103,9 @@ export async function configuredRedrive(
   tools: PartiesTools & OrderLetterTools,
 ): Promise<Redrive> {
   const letters = letterBox(config, tools);
-  const parties = { ...tools, ...connect(config, { ...tools, letters }, 'throw') };
-  const last = { ...tools, ...connect(config, { ...tools, letters }, 'throw', []) };
+  const common = { ...tools, ordersOf: modeOf(config) };
+  const parties = { ...common, ...connect(config, { ...tools, letters }, 'throw') };
+  const last = { ...common, ...connect(config, { ...tools, letters }, 'throw', []) };
   return {
     letters,
     makeAgain: (letter, limit, id) => makeAgain(parties, letter, limit, id),

@@ -1,5 +1,5 @@
 import type { Cause } from '../../kernel/cause.ts';
-import type { OrderId } from '../../kernel/ids.ts';
+import type { Mode, OrderId } from '../../kernel/ids.ts';
 import type { CallMadeAgain } from '../../outbound/use/redrive-letters.ts';
 import type { PaymentStore } from '../../payments/use/payment-store.ts';
 import type { Order } from '../domain/order.ts';
@@ -10,6 +10,8 @@ import { readOrderChain } from './order-chain.ts';
 
 export interface OrderLetterTools extends AppendTools {
   readonly store: Pick<PaymentStore, 'listTransitions'>;
+  /** The only mode in which the parties are called. @default both */
+  readonly ordersOf?: Mode | 'none';
 }
 
 interface CallAgain {
@@ -23,8 +25,9 @@ interface CallAgain {
 
 /**
  * Repeats a call of an order whose driver has given it up, and records the outcome in the order. The call has no effect if the
- * order was reversed, or while its money is missing, or when the order says that it took effect; an e-mail none after an erasure. A redrive that was interrupted before that
- * makes the call under the same key and finds its record.
+ * order was reversed, or while its money is missing, or when the order says that it took effect; an e-mail none after an erasure. It
+ * stays while the parties are of the other mode. A redrive that was interrupted before that makes the call under the same key and finds
+ * its record.
  *
  * @throws RetryableError when the outcome could not be recorded: the letter stays, and the next redrive records it
  */
@@ -37,6 +40,8 @@ export async function callForOrderAgain(
   if (hasEffect(chain.order, applied)) return { kind: 'applied' };
   if (chain.order.failure !== undefined) return { kind: 'refused', reason: 'order_canceled' };
   if (applied === 'email_sent' && chain.details.detailsErased) return { kind: 'refused', reason: 'order_erased' };
+  const { ordersOf = chain.order.mode } = tools;
+  if (ordersOf !== chain.order.mode) return { kind: 'stays', reason: 'parties_elsewhere', isUnmade: true };
   const payment = await lookAtPayment(tools, chain.order);
   if (payment === undefined) return { kind: 'stays', reason: 'payment_unavailable', isUnmade: true };
   if (isMoneyMissing(payment, chain.order)) return { kind: 'stays', reason: 'payment_refunded', isUnmade: true };

@@ -1,5 +1,5 @@
 import { RetryableError } from '../../kernel/faults.ts';
-import type { PaymentId } from '../../kernel/ids.ts';
+import type { Mode, PaymentId } from '../../kernel/ids.ts';
 import type { CallMadeAgain } from '../../outbound/use/redrive-letters.ts';
 import { moneyOf } from '../../payments/domain/charge-money.ts';
 import { detailsOf } from '../../payments/domain/transition.ts';
@@ -16,9 +16,14 @@ export function isReceiptDue({ first, state }: Pick<PaymentChain, 'first' | 'sta
   return money !== undefined && money.leftMinor > 0 && detailsOf(first).detailsErased === undefined;
 }
 
-/** Sends a receipt that its consumer has handed over, half a minute or two weeks ago, if it is still due. */
+/**
+ * Sends a receipt that its consumer has handed over, half a minute or two weeks ago, if it is still due. One of test mode is sent by the
+ * sandbox only, which may have been replaced since.
+ *
+ * @param ordersOf `live` where the mailer reaches real mailboxes
+ */
 export async function sendReceiptAgain(
-  { store }: { readonly store: Pick<PaymentStore, 'listTransitions'> },
+  { store, ordersOf }: { readonly store: Pick<PaymentStore, 'listTransitions'>; readonly ordersOf?: Mode | 'none' },
   paymentId: PaymentId,
   send: () => Promise<CallMadeAgain>,
 ): Promise<CallMadeAgain> {
@@ -30,5 +35,7 @@ export async function sendReceiptAgain(
     throw error;
   }
   if (chain === undefined) return { kind: 'stays', reason: 'payment_unknown', isUnmade: true };
+  if (ordersOf === 'live' && chain.state.payment.mode === 'test')
+    return { kind: 'refused', reason: 'receipt_of_test_mode' };
   return isReceiptDue(chain) ? send() : { kind: 'refused', reason: 'receipt_not_due' };
 }

@@ -1,0 +1,136 @@
+import type { SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
+import { SQSClient, type SQSClientConfig } from '@aws-sdk/client-sqs';
+import { beforeEach, describe, expect, test } from '@jest/globals';
+import { type PaidEvent, sendReceipt } from '../../lambdas/follow-ups/send-receipt.ts';
+import { RetryableError } from '../../lambdas/kernel/faults.ts';
+import { systemInstruments } from '../../lambdas/kernel/platform/instruments.ts';
+import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
+import { idempotentRunner } from '../../lambdas/once/idempotent-runner.ts';
+import { configuredRedrive } from '../../lambdas/orders/parties/configured-parties.ts';
+import type { PartiesConfig } from '../../lambdas/orders/parties/settings.ts';
+import type { SendRequest } from '../../lambdas/outbound/http-call.ts';
+import { makeDelayedCall } from '../../lambdas/outbound/use/last-rung.ts';
+import type { PaymentStore } from '../../lambdas/payments/use/payment-store.ts';
+import { MemoryLetterBox } from '../outbound/memory-letter-box.ts';
+import { chainOfPaid, eventsOfPaid, ledgerOf } from '../payments/paid-chain.ts';
+import { TABLES } from '../world/tables.ts';
+import { World } from '../world/world.ts';
+import { connectParties } from './connected-parties.ts';
+import { orderRequest } from './order-fixtures.ts';
+
+/** Letters that wait while an operator deploys another shop and another mailer: real ones instead of the sandbox’s, or the other way round. */
+
+const SECRET = 'aB3dE6gH9jK2mN5pQ8rS1tU4vW7xY0zA';
+const METADATA = { receipt_email: 'ada@example.com' };
+
+let world: World;
+let letters: MemoryLetterBox;
+/** What the shop and the mailer of the new deployment were asked for. */
+let asked: string[];
+
+beforeEach(() => {
+  world = new World();
+  letters = new MemoryLetterBox(world.clock);
+  asked = [];
+});
+
+const away: SendRequest = ({ party }) => Promise.reject(new RetryableError(`${party}_unreachable`, 'no'));
+
+/** A shop and a mailer that do what they are asked for. */
+const real: SendRequest = async ({ method, url, body = '{}' }) => {
+  const { pathname } = new URL(url);
+  if (method === 'POST') asked.push(pathname);
+  const { order, amount, currency } = JSON.parse(body) as Record<string, unknown>;
+  const [status, answer] =
+    pathname === '/email'
+      ? [200, { ErrorCode: 0, Message: 'OK', MessageID: 'mail-1' }]
+      : [201, { object: 'credit', id: 'credit-1', order, amount, currency }];
+  return { status, retryAfter: null, headers: new Headers(), text: JSON.stringify(answer) };
+};
+
+const REAL_PARTIES: PartiesConfig = {
+  shopUrl: 'https://shop.example',
+  secrets: { shopSigningKey: 'shop-key', postmarkToken: 'postmark-token' },
+  postmark: { url: 'https://mail.example', from: 'shop@shop.example' },
+  emailsPerRecipient: 20,
+  registryTable: TABLES.registry,
+  deadLettersQueueUrl: 'https://queue.example',
+  delayedCallsQueueUrl: 'https://queue.example/delayed',
+};
+
+const SANDBOX: PartiesConfig = { ...REAL_PARTIES, secrets: { sandbox: 'sandbox-access' } };
+
+/** The function of delayed calls and dead letters, as it is wired in a deployment with these parties. */
+async function deliver(
+  config: PartiesConfig,
+  changes: { readonly store?: PaymentStore } = {},
+): Promise<readonly string[]> {
+  world.clock.advance(30_000);
+  const manager = { send: async () => ({ SecretString: JSON.stringify({ current: SECRET }) }) };
+  const gauge = { addMetric: () => undefined };
+  const silent = {
+    ...gauge,
+    publishStoredMetrics: () => undefined,
+    singleMetric: () => ({ ...gauge, addDimension: () => undefined }),
+  };
+  const redrive = await configuredRedrive(config, {
+    ...world.tools,
+    ...changes,
+    documents: world.store.database.client,
+    sqs: (settings: SQSClientConfig = {}) => new SQSClient({ region: 'eu-west-1', ...settings }),
+    // The only method that is called.
+    secretsManager: async () => manager as unknown as SecretsManagerClient,
+    digest: systemDigest,
+    instruments: { ...systemInstruments, metrics: () => silent },
+    send: real,
+  });
+  const report = (error: unknown): never => {
+    throw error;
+  };
+  const came: string[] = [];
+  for (const letter of letters.delayed.splice(0))
+    came.push(
+      await makeDelayedCall({ ...redrive, letters, runner: idempotentRunner, report }, letter, 'delayed', false),
+    );
+  return came;
+}
+
+const oldPartiesAreAway = () =>
+  connectParties({ clock: world.clock, url: 'https://sandbox.example', letters, send: away }, 'delay');
+
+describe('in a deployment whose sandbox was replaced by a real shop and a real mailer', () => {
+  test('the credit and the e-mail of an order of test mode are not made there', async () => {
+    const request = orderRequest('test-mode');
+    const { mailer, referrals } = oldPartiesAreAway();
+    await world.order(request, { mailer, referrals });
+    expect(await world.read(request)).toMatchObject({ email: { status: 'queued' }, referral: { status: 'queued' } });
+    expect(await deliver(REAL_PARTIES)).toEqual(['stays', 'stays']);
+    expect(asked).toEqual([]);
+    expect(await world.read(request)).toMatchObject({ email: { status: 'failed' }, referral: { status: 'failed' } });
+  });
+
+  test('the receipt of a payment of test mode is not sent there', async () => {
+    const [event] = eventsOfPaid('receipt', METADATA);
+    const store = ledgerOf(chainOfPaid('receipt', METADATA)) as PaymentStore;
+    const { mailer } = oldPartiesAreAway();
+    const { tools, basics } = world;
+    const given = { payments: store, unsent: () => undefined, records: tools.records, mailer };
+    await sendReceipt({ ...basics, ...given }, event as PaidEvent);
+    expect(letters.delayed).toHaveLength(1);
+    expect(event?.mode).toBe('test');
+    await deliver(REAL_PARTIES, { store });
+    expect(asked).toEqual([]);
+  });
+});
+
+test('in a deployment whose real shop was replaced by the sandbox, no order of live mode says that its credit was given and its e-mail sent', async () => {
+  world = new World({ mode: 'live' });
+  letters = new MemoryLetterBox(world.clock);
+  const request = { ...orderRequest('live-mode'), mode: 'live' as const };
+  const { mailer, referrals } = oldPartiesAreAway();
+  await world.order(request, { mailer, referrals });
+  expect(await world.read(request)).toMatchObject({ email: { status: 'queued' }, referral: { status: 'queued' } });
+  await deliver(SANDBOX);
+  expect(asked).toEqual([]);
+  expect(await world.read(request)).toMatchObject({ email: { status: 'failed' }, referral: { status: 'failed' } });
+});
