@@ -262,6 +262,16 @@ export function afterAttempt(
   return { delivery: { ...settled, ...dueFrom(nowMs + waitMs, nowMs) } };
 }
 
+/**
+ * After an attempt that no other would follow, of an endpoint that has moved to another address since: that one is tried at once. A
+ * resend is not repeated.
+ *
+ * @param taken as it was claimed
+ */
+export function triedElsewhere(taken: Delivery, ended: Delivery, nowMs: number): Delivery {
+  return taken.extra === true ? ended : { ...ended, status: taken.status, ...dueFrom(nowMs, nowMs) };
+}
+
 const GONE = 410;
 
 function isTaken(status: number | undefined): boolean {

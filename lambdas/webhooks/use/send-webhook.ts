@@ -22,6 +22,7 @@ import {
   SLOW_MS,
   setApart,
   takesSome,
+  triedElsewhere,
 } from '../domain/webhook-delivery.ts';
 import {
   activeSecrets,
@@ -264,7 +265,7 @@ function headersOf(
 
 async function record(
   tools: SendTools,
-  { delivery: taken, endpoint: { slow } }: Claimed,
+  { delivery: taken, endpoint: { slow, url } }: Claimed,
   attempt: { readonly startedAtMs: number; readonly result: AttemptResult },
 ): Promise<SendOutcome> {
   const { webhooks, clock, entropy } = tools;
@@ -272,13 +273,15 @@ async function record(
   const after = afterAttempt(taken, attempt, nowMs, entropy.fraction());
   const late = isSlow(attempt, nowMs);
   const isApart = slow !== undefined || (late && (await keepApart(tools, taken, nowMs)));
-  const delivery = isApart ? setApart(after.delivery) : after.delivery;
   const reason = after.disable ?? (hasNotAnswered(slow, attempt.result, nowMs) ? 'failing' : undefined);
   const disable = reason === 'failing' && (await takesOthers(webhooks, taken, nowMs)) ? undefined : reason;
   return rounds<SendOutcome>('these endpoints', async () => {
-    const disabling = disable === undefined ? {} : await disabled(tools, taken, { atMs: nowMs, reason: disable });
-    const told = disabling.deliveries ?? [];
-    const outcome = await webhooks.write({ ...disabling, deliveries: [{ was: taken, now: delivery }, ...told] });
+    const off = disable === undefined ? undefined : { atMs: nowMs, reason: disable };
+    const disabling = off === undefined ? {} : await disabled(tools, taken, url, off);
+    const ended = disabling === 'moved' ? triedElsewhere(taken, after.delivery, nowMs) : after.delivery;
+    const delivery = isApart ? setApart(ended) : ended;
+    const { deliveries: told = [], ...change } = disabling === 'moved' ? {} : disabling;
+    const outcome = await webhooks.write({ ...change, deliveries: [{ was: taken, now: delivery }, ...told] });
     if (outcome.kind === 'written') {
       await followUp(tools, delivery, nowMs);
       await enqueueAtOnce(
@@ -286,7 +289,7 @@ async function record(
         taken,
         told.flatMap(({ now }) => messagesOf(now)),
       );
-      return outcomeOf(delivery, attempt.result, { disable, late });
+      return outcomeOf(delivery, attempt.result, { disable: disabling === 'moved' ? undefined : disable, late });
     }
     // If the change includes the book, the conflict can be in the book. Only a changed delivery means that a rival took over.
     const found = disable === undefined ? undefined : await webhooks.readDelivery(taken.endpointId, taken.id);
@@ -352,15 +355,22 @@ async function takesOthers(webhooks: WebhookStore, { endpointId }: Delivery, now
   return takesSome(await webhooks.listDeliveries(endpointId, { limit: LATEST_LOOKED_AT }), nowMs);
 }
 
-/** Disables the endpoint and notifies the tenant's other endpoints, unless it was disabled or deleted meanwhile. */
+/**
+ * Disables the endpoint and notifies the tenant's other endpoints, unless it was disabled or deleted meanwhile.
+ *
+ * @param url that was tried
+ * @returns `moved` when the endpoint has another address meanwhile: nothing is known of that one
+ */
 async function disabled(
   { webhooks, digest }: SendTools,
   { tenantId, mode, endpointId }: Delivery,
+  url: string,
   off: Disabled,
-): Promise<Pick<WebhookChange, 'book' | 'deliveries'>> {
+): Promise<Pick<WebhookChange, 'book' | 'deliveries'> | 'moved'> {
   const book = await webhooks.readBook({ tenantId, mode });
   const known = endpointOf(book, endpointId);
   if (known === undefined || known.disabled !== undefined) return {};
+  if (known.url !== url) return 'moved';
   const endpoint: WebhookEndpoint = { ...known, disabled: off };
   const next = withEndpoint(book, endpoint);
   const told = deliveriesFor(digest, next, disabledMessage(digest, endpoint, book, off), off.atMs);

@@ -1,0 +1,65 @@
+import { describe, expect, test } from '@jest/globals';
+import { type AttemptResult, RETRY_WAITS_SECONDS } from '../../lambdas/webhooks/domain/webhook-delivery.ts';
+import { sendWebhook } from '../../lambdas/webhooks/use/send-webhook.ts';
+import { updateEndpoint } from '../../lambdas/webhooks/use/webhook-endpoints.ts';
+import type { WebhookRequest } from '../../lambdas/webhooks/use/webhooks.ts';
+import { BY_REQUEST } from '../support/causes.ts';
+import { endpointNamed, eventNamed, OWNER } from './webhook-fixtures.ts';
+import { WebhookWorld } from './webhook-world.ts';
+
+const ENDPOINT = endpointNamed('orders');
+const NEW_URL = 'https://moved.shop.com/hooks';
+
+/** The merchant moves the receiver while an attempt at the old address is under way. @param answer of the old server, after the move */
+async function movedMeanwhile(world: WebhookWorld, answer: AttemptResult): Promise<void> {
+  const { webhooks } = world.store;
+  const [delivery] = await webhooks.listDeliveries(ENDPOINT.id, { limit: 1 });
+  const tools = world.webhookTools(world.actor('sender'));
+  const post = async ({ url }: WebhookRequest): Promise<AttemptResult> => {
+    expect(url).toBe(ENDPOINT.url);
+    const own = { webhooks, addresses: { refusal: async () => undefined }, clock: world.clock };
+    const change = { url: NEW_URL };
+    const changed = await updateEndpoint(own, { owner: OWNER, cause: BY_REQUEST, endpointId: ENDPOINT.id, change });
+    // The merchant is told that the endpoint is enabled at its new address.
+    expect(changed).toMatchObject({ kind: 'updated', endpoint: { url: NEW_URL } });
+    expect(changed).not.toHaveProperty('endpoint.disabled');
+    return answer;
+  };
+  await sendWebhook({ ...tools, transport: { post } }, ENDPOINT.id, String(delivery?.id));
+}
+
+async function arrivedAtNew(world: WebhookWorld): Promise<number> {
+  world.answer = () => ({ kind: 'answered', status: 200, excerpt: '' });
+  await world.publish(eventNamed('second', world.clock.nowMs()));
+  await world.pass(10);
+  return world.arrivals.filter(({ url }) => url === NEW_URL).length;
+}
+
+describe('an endpoint that has moved during an attempt', () => {
+  test('is not disabled because the old address is gone, and its events are delivered at the new one', async () => {
+    const world = new WebhookWorld();
+    await world.addEndpoints([ENDPOINT]);
+    await world.publish(eventNamed('first'));
+    world.queue = [];
+    await movedMeanwhile(world, { kind: 'answered', status: 410, excerpt: 'gone' });
+    expect((await world.store.webhooks.readBook(OWNER)).endpoints[0]?.disabled).toBeUndefined();
+    expect(await arrivedAtNew(world)).toBe(2);
+  });
+
+  test('is not disabled because the last attempt at the old address failed', async () => {
+    const world = new WebhookWorld();
+    await world.addEndpoints([ENDPOINT]);
+    await world.publish(eventNamed('first'));
+    world.answer = () => ({ kind: 'answered', status: 503, excerpt: '' });
+    const deliveries = () => world.store.webhooks.listDeliveries(ENDPOINT.id, { limit: 1 });
+    await world.drain();
+    for (let waits = 1; waits < RETRY_WAITS_SECONDS.length; waits += 1) await world.jump(deliveries);
+    world.clock.advance(24 * 60 * 60_000);
+    world.queue = [];
+    const [last] = await deliveries();
+    expect(last).toMatchObject({ status: 'pending', tries: RETRY_WAITS_SECONDS.length });
+    await movedMeanwhile(world, { kind: 'answered', status: 503, excerpt: '' });
+    expect((await world.store.webhooks.readBook(OWNER)).endpoints[0]?.disabled).toBeUndefined();
+    expect(await arrivedAtNew(world)).toBeGreaterThan(0);
+  });
+});
