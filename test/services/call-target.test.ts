@@ -5,6 +5,7 @@ import { acceptedRun, type JobRun, type RunId, runIdOf } from '../../lambdas/job
 import { signJobCredential, verifyJobCredential } from '../../lambdas/jobs/job-credential.ts';
 import { runKey } from '../../lambdas/jobs/store/job-items.ts';
 import { AmbiguousError, RetryableError } from '../../lambdas/kernel/faults.ts';
+import type { ConsumerEffects } from '../../lambdas/once/use/consumer-records.ts';
 import { DynamoDbTargetRuns } from '../../lambdas/services/store/dynamodb-target-runs.ts';
 import { callTarget, type TargetCall } from '../../lambdas/services/use/call-target.ts';
 import { targetRoutes } from '../../lambdas/services/use/target-routes.ts';
@@ -67,7 +68,10 @@ const runs = () => {
   return { note: (run: JobRun) => notes.note(run), of: () => jobRuns.readRun(CALL.job, RUN_ID) };
 };
 
-function call(message: TargetCall, { address = url, allowLoopback = true } = {}) {
+function call(
+  message: TargetCall,
+  { address = url, allowLoopback = true, records = api.world.store.consumed as ConsumerEffects } = {},
+) {
   const { world } = api;
   const clock = { ...world.tools.clock, nowMs: () => nowMs };
   const jobs = {
@@ -77,7 +81,7 @@ function call(message: TargetCall, { address = url, allowLoopback = true } = {})
     {
       ...world.tools,
       clock,
-      records: world.store.consumed,
+      records,
       targets: { membership: { url: address, secretId: 'membership', jobs } },
       routesOf: (target, { url: base }) =>
         targetRoutes({
@@ -199,6 +203,24 @@ describe('a call of a target', () => {
     await client.send(new DeleteCommand({ TableName: TABLES.registry, Key: runKey(CALL.job, RUN_ID) }));
     nowMs += (WINDOW_SECONDS + 60) * 1_000;
     expect(await call(CALL)).toBe('asked_before');
+    expect([missed, (await runs().of())?.status]).toEqual([[], 'succeeded']);
+  });
+
+  test('that the target accepted is not missed when that cannot be recorded before the end of its window', async () => {
+    const { consumed } = api.world.store;
+    const records: ConsumerEffects = {
+      readEffect: (id) => consumed.readEffect(id),
+      recordOnce: async () => {
+        throw new RetryableError('throttled', 'The table throttles.');
+      },
+    };
+    nowMs += (WINDOW_SECONDS - 1) * 1_000;
+    const called = await call(CALL, { records }).catch(() => 'comes again' as const);
+    expect(asked).toHaveLength(1);
+    expect([called, missed, (await runs().of())?.status]).not.toEqual(['missed', expect.anything(), 'failed']);
+    // Its message comes again when the table takes writes again.
+    nowMs += 60_000;
+    await call(CALL);
     expect([missed, (await runs().of())?.status]).toEqual([[], 'succeeded']);
   });
 

@@ -78,10 +78,22 @@ export async function callTarget(tools: CallTargetTools, call: TargetCall): Prom
     return 'waiting';
   }
   let called: Called;
+  let isAccepted = false;
   try {
     const entry = { id: call.job, path: job.path, scopes: job.scopes };
-    called = (await askForRun({ ...tools, routes: routesOf(call.target, target) }, entry, scheduledForMs)).kind;
+    const routes: AskForRunTools['routes'] = {
+      ask: async (run, bounds) => {
+        await routesOf(call.target, target).ask(run, bounds);
+        isAccepted = true;
+      },
+    };
+    called = (await askForRun({ ...tools, routes }, entry, scheduledForMs)).kind;
   } catch (error) {
+    if (isAccepted) {
+      // Only its record was not written, which avoids further calls. The run itself is noted as accepted.
+      await runs.note(noted(call, clock.nowMs(), { called: 'asked' }));
+      return 'asked';
+    }
     if (!(error instanceof RetryableError || error instanceof AmbiguousError)) return miss(codeOf(error));
     const wait = Math.min(LONGEST_WAIT_SECONDS, FIRST_WAIT_SECONDS * 2 ** Math.min(tries, MOST_DOUBLINGS));
     const seconds = error.retryAfterSeconds ?? wait * (0.5 + entropy.fraction() / 2);
