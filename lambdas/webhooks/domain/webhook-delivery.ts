@@ -188,12 +188,22 @@ export function askedFor(delivery: Delivery, nowMs: number): Delivery {
   return delivery.status === 'pending' ? next : { ...next, extra: true };
 }
 
-/** As {@link askedFor}, but restarts the whole schedule, so that one failed attempt does not lose a replayed event. */
+/**
+ * As {@link askedFor}, but restarts the whole schedule, so that one failed attempt does not lose a replayed event. A running attempt
+ * that no other would follow does not satisfy the request: the schedule begins when its lease ends, and its result is not recorded.
+ */
 export function replayed(delivery: Delivery, nowMs: number): Delivery {
-  const asked = askedFor(delivery, nowMs);
-  if (asked === delivery || asked.status === 'pending') return asked;
-  const { extra: _extra, running: _running, leaseExpiresAtMs: _lease, ...rest } = asked;
-  return { ...rest, status: 'pending', tries: 0 };
+  const isRunning = delivery.running === true && !isDue(delivery, nowMs);
+  if (isRunning && isFollowed(delivery)) return delivery;
+  const { extra: _extra, running: _running, leaseExpiresAtMs = nowMs, ...rest } = delivery;
+  const due = dueFrom(isRunning ? leaseExpiresAtMs : nowMs, nowMs);
+  const asked: Delivery = { ...rest, revision: delivery.revision + 1, ...due, status: 'pending', tries: 0 };
+  return delivery.apart === true ? setApart(asked) : asked;
+}
+
+/** Whether other attempts follow the running one if it fails. */
+function isFollowed({ extra, tries }: Delivery): boolean {
+  return extra !== true && tries <= RETRY_WAITS_SECONDS.length;
 }
 
 /** Its endpoint was deleted or disabled: no attempt is due. A delivered delivery stays `delivered`. */
