@@ -285,7 +285,7 @@ describe('a resend', () => {
     await ask(world, 'a');
     await world.drain();
     const [delivery] = await deliveriesOf(world)();
-    expect([delivery?.status, delivery?.tries]).toEqual(['delivered', 2]);
+    expect([delivery?.status, delivery?.attempts.length]).toEqual(['delivered', 2]);
   });
 });
 

@@ -40,7 +40,7 @@ export interface Delivery extends WebhookOwner, WebhookMessage {
   /** Starts at 1. Each write expects the revision that was read and stores the next, so a stale write fails. */
   readonly revision: number;
   readonly status: 'pending' | 'delivered' | 'failed' | 'canceled';
-  /** Number of scheduled attempts that have started. */
+  /** Number of scheduled attempts that have started, except those that were brought forward on request. */
   readonly tries: number;
   /** When the next attempt is due, also while it runs. Absent when no attempt is due. Unix milliseconds. */
   readonly dueAtMs?: number;
@@ -180,12 +180,17 @@ export function begun(delivery: Delivery, nowMs: number): Delivery {
   };
 }
 
-/** Requests one more attempt now. A waiting attempt is brought forward. A running attempt already satisfies the request. */
+/**
+ * Requests one more attempt now. A waiting attempt is brought forward, and the schedule goes on as if the one before it had been made now:
+ * requests do not use it up. A running attempt already satisfies the request.
+ */
 export function askedFor(delivery: Delivery, nowMs: number): Delivery {
   if (delivery.running === true && !isDue(delivery, nowMs)) return delivery;
   const asked: Delivery = { ...delivery, revision: delivery.revision + 1, ...dueFrom(nowMs, nowMs) };
   const next = delivery.apart === true ? setApart(asked) : asked;
-  return delivery.status === 'pending' ? next : { ...next, extra: true };
+  if (delivery.status !== 'pending') return { ...next, extra: true };
+  // The takeover of an attempt is not counted.
+  return delivery.running === true ? next : { ...next, tries: Math.max(0, delivery.tries - 1) };
 }
 
 /**
