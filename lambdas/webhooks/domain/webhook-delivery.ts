@@ -125,7 +125,12 @@ export const DELIVERY_ID = /^dlv_(?<at>\d{13})[a-z2-7]{32}$/;
 /** The same event at the same endpoint is one delivery, whether a fan-out or a replay creates it. */
 function deriveDeliveryId(digest: Digest, endpointId: string, message: WebhookMessage): string {
   const letters = base32(digest.sha256(JSON.stringify(['webhook_delivery', endpointId, message.eventId])));
-  return `dlv_${String(message.occurredAtMs).padStart(TIME_DIGITS, '0')}${letters.slice(0, DELIVERY_LETTERS)}`;
+  return `${idsBefore(message.occurredAtMs)}${letters.slice(0, DELIVERY_LETTERS)}`;
+}
+
+/** Greater than the ids of the deliveries of earlier events, and less than those of later ones. */
+export function idsBefore(atMs: number): string {
+  return `dlv_${String(atMs).padStart(TIME_DIGITS, '0')}`;
 }
 
 export function isDeliveryId(text: string): boolean {

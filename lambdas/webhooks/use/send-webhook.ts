@@ -14,6 +14,7 @@ import {
   type Delivery,
   disabledMessage,
   dropped,
+  idsBefore,
   isDue,
   isSlow,
   LATEST_START_MS,
@@ -110,8 +111,11 @@ export type SendOutcome =
 /** From the time when a call is slow to its end and the record of its attempt. Seconds. */
 const AFTER_CALL_SECONDS = 6;
 
-/** Number of the endpoint's latest deliveries that are checked for a success before it is disabled. */
-const LATEST_LOOKED_AT = 100;
+/** Number of the endpoint's deliveries that are checked for a success before it is disabled, at each of some moments. */
+const LOOKED_AT = 100;
+/** The latest deliveries of a busy endpoint may all be of an outage that has just begun. Before now, in hours. */
+const LOOKS_BACK_HOURS = [0, 0.25, 1, 3, 6, 12, 24, 48] as const;
+const HOUR_MS = 60 * 60_000;
 
 /**
  * Makes one attempt of a delivery if it is due: claim, send, commit. The delivery's row is the record: of two concurrent
@@ -352,7 +356,13 @@ async function keepApart(
 
 /** Whether the endpoint accepts other events. One event that it cannot process must not disable it. */
 async function takesOthers(webhooks: WebhookStore, { endpointId }: Delivery, nowMs: number): Promise<boolean> {
-  return takesSome(await webhooks.listDeliveries(endpointId, { limit: LATEST_LOOKED_AT }), nowMs);
+  for (const hours of LOOKS_BACK_HOURS) {
+    const before = hours === 0 ? {} : { after: idsBefore(nowMs - hours * HOUR_MS) };
+    const found = await webhooks.listDeliveries(endpointId, { limit: LOOKED_AT, ...before });
+    if (takesSome(found, nowMs)) return true;
+    if (found.length < LOOKED_AT) return false;
+  }
+  return false;
 }
 
 /**

@@ -1,0 +1,48 @@
+import { expect, test } from '@jest/globals';
+import { RETRY_WAITS_SECONDS } from '../../lambdas/webhooks/domain/webhook-delivery.ts';
+import { endpointNamed, eventNamed, OWNER } from './webhook-fixtures.ts';
+import { WebhookWorld } from './webhook-world.ts';
+
+const ENDPOINT = endpointNamed('orders');
+const POISON = eventNamed('poison');
+
+test('an endpoint that took webhooks until a short outage is not disabled by one event that it never takes', async () => {
+  const world = new WebhookWorld();
+  await world.addEndpoints([ENDPOINT]);
+  const { webhooks } = world.store;
+  let isDown = false;
+  world.answer = ({ headers }) => ({
+    kind: 'answered',
+    status: isDown || headers['webhook-id'] === POISON.event.id ? 503 : 200,
+    excerpt: '',
+  });
+  await world.publish(POISON);
+  const poison = async () => (await webhooks.listDeliveries(ENDPOINT.id, { limit: 500 })).filter(isPoison);
+  await world.drain();
+  for (let waits = 1; waits < RETRY_WAITS_SECONDS.length; waits += 1) await world.jump(poison);
+  // The last day: the endpoint takes what comes, until two hours before the last attempt.
+  const [{ sweepAtMs: lastAtMs = 0 } = {}] = await poison();
+  world.clock.advance(lastAtMs - world.clock.nowMs() - 120 * 60_000);
+  for (let index = 0; index < 10; index += 1) {
+    await world.publish(eventNamed(`taken-${index}`, world.clock.nowMs() + index));
+    await world.drain();
+  }
+  world.clock.advance(110 * 60_000);
+  isDown = true;
+  for (let index = 0; index < 120; index += 1) {
+    await world.publish(eventNamed(`waits-${index}`, world.clock.nowMs() + index));
+    await world.drain();
+  }
+  await world.jump(poison);
+  await world.pass(12);
+  expect((await poison())[0]).toMatchObject({ status: 'failed' });
+  expect((await webhooks.readBook(OWNER)).endpoints[0]?.disabled).toBeUndefined();
+  isDown = false;
+  await world.pass(60);
+  const waiting = (await webhooks.listDeliveries(ENDPOINT.id, { limit: 500 })).filter((each) => !isPoison(each));
+  expect(waiting.filter(({ status }) => status !== 'delivered')).toEqual([]);
+});
+
+function isPoison({ eventId }: { readonly eventId: string }): boolean {
+  return eventId === POISON.event.id;
+}
