@@ -1,6 +1,6 @@
 import type { PaymentEvent } from '../events/domain/event.ts';
 import { RECEIPT_SECONDS } from '../kernel/contract/timing.ts';
-import { parsePaymentId } from '../kernel/ids.ts';
+import { type Mode, parsePaymentId } from '../kernel/ids.ts';
 import { invariant } from '../kernel/invariant.ts';
 import { type Consumer, type ConsumeTools, consumeEvent, outside } from '../once/use/consume-event.ts';
 import { type Consumed } from '../once/use/execute-once.ts';
@@ -14,15 +14,19 @@ import { type PaidPayment, RECEIPT_TAG, type ReceiptAddress, receiptAddress, rec
 export type PaidEvent = PaymentEvent & { readonly payment: PaidPayment };
 
 /** Why a receipt was not sent. */
-type UnsentReceipt = Extract<
-  EmailOutcome['kind'] | ReceiptAddress['kind'],
-  'refused' | 'capped' | 'needs_review' | 'given_up' | 'malformed'
->;
+type UnsentReceipt =
+  | Extract<
+      EmailOutcome['kind'] | ReceiptAddress['kind'],
+      'refused' | 'capped' | 'needs_review' | 'given_up' | 'malformed'
+    >
+  | 'no_mailer';
 
 export interface ReceiptTools extends ConsumeTools {
   readonly mailer: Mailer;
   /** Read before each attempt: the event may be old. */
   readonly payments: Pick<PaymentStore, 'listTransitions'>;
+  /** `test` where the sandbox is the mailer, which reaches no mailbox: receipts of live mode are not sent. @default all are */
+  readonly ordersOf?: Mode;
   /** Called for a receipt that is not retried automatically. */
   readonly unsent: (payment: string, why: UnsentReceipt) => void;
 }
@@ -35,8 +39,9 @@ const SEND_TIMEOUT_MS = RECEIPT_SECONDS * 1000;
 
 /**
  * Sends the receipt of a payment once, if its metadata ask for one. A receipt that the mailer refuses, one beyond the bound of its
- * recipient, one whose outcome is undecidable, and one with a malformed address are recorded as done and reported. A receipt that is
- * not due any more is recorded as done. What a delayed message or a redrive sends later is judged again (`sendReceiptAgain`).
+ * recipient, one whose outcome is undecidable, one with a malformed address, and one of live mode where only the sandbox sends are
+ * recorded as done and reported. A receipt that is not due any more is recorded as done. What a delayed message or a redrive sends
+ * later is judged again (`sendReceiptAgain`).
  *
  *   event   payment.completed ───────────────────── in the queue ── read: nothing is left ── not sent
  *   refund  ────────────────── all of the charge ✓
@@ -50,13 +55,14 @@ export async function sendReceipt(tools: ReceiptTools, event: PaidEvent): Promis
   return consumeEvent<PaidEvent>(tools, receiptConsumer(tools), event);
 }
 
-function receiptConsumer({ digest, mailer, payments, unsent }: ReceiptTools): Consumer<PaidEvent> {
+function receiptConsumer({ digest, mailer, payments, ordersOf, unsent }: ReceiptTools): Consumer<PaidEvent> {
   return {
     handler: RECEIPTS,
     key: ({ payment }) => `receipt:${payment.id}`,
     handle: outside(async ({ tenant: tenantId, mode, occurredAtMs: dueAtMs, payment }, { operationId }) => {
       const address = receiptAddress(digest, payment);
       if (address.kind !== 'address') return unsent(payment.id, 'malformed');
+      if (ordersOf === 'test' && mode === 'live') return unsent(payment.id, 'no_mailer');
       const paymentId = parsePaymentId(payment.id);
       const chain = paymentId === undefined ? undefined : await readChain(payments, paymentId);
       invariant(chain !== undefined, 'a payment that was completed is in the Ledger');

@@ -18,9 +18,9 @@ export function isReceiptDue({ first, state }: Pick<PaymentChain, 'first' | 'sta
 
 /**
  * Sends a receipt that its consumer has handed over, half a minute or two weeks ago, if it is still due. One of test mode is sent by the
- * sandbox only, which may have been replaced since.
+ * sandbox only, which may have been replaced since. One of live mode stays while there is only the sandbox.
  *
- * @param ordersOf `live` where the mailer reaches real mailboxes
+ * @param ordersOf `live` where the mailer reaches real mailboxes, `test` where it is the sandbox
  */
 export async function sendReceiptAgain(
   { store, ordersOf }: { readonly store: Pick<PaymentStore, 'listTransitions'>; readonly ordersOf?: Mode | 'none' },
@@ -35,7 +35,8 @@ export async function sendReceiptAgain(
     throw error;
   }
   if (chain === undefined) return { kind: 'stays', reason: 'payment_unknown', isUnmade: true };
-  if (ordersOf === 'live' && chain.state.payment.mode === 'test')
-    return { kind: 'refused', reason: 'receipt_of_test_mode' };
+  const { mode } = chain.state.payment;
+  if (ordersOf === 'live' && mode === 'test') return { kind: 'refused', reason: 'receipt_of_test_mode' };
+  if (ordersOf === 'test' && mode === 'live') return { kind: 'stays', reason: 'parties_elsewhere', isUnmade: true };
   return isReceiptDue(chain) ? send() : { kind: 'refused', reason: 'receipt_not_due' };
 }
