@@ -281,10 +281,10 @@ async function record(
   const disable = reason === 'failing' && (await takesOthers(webhooks, taken, nowMs)) ? undefined : reason;
   return rounds<SendOutcome>('these endpoints', async () => {
     const off = disable === undefined ? undefined : { atMs: nowMs, reason: disable };
-    const disabling = off === undefined ? {} : await disabled(tools, taken, url, off);
+    const disabling: Disabling | 'moved' = off === undefined ? {} : await disabled(tools, taken, url, off);
     const ended = disabling === 'moved' ? triedElsewhere(taken, after.delivery, nowMs) : after.delivery;
     const delivery = isApart ? setApart(ended) : ended;
-    const { deliveries: told = [], ...change } = disabling === 'moved' ? {} : disabling;
+    const { deliveries: told = [], ...change }: Disabling = disabling === 'moved' ? {} : disabling;
     const outcome = await webhooks.write({ ...change, deliveries: [{ was: taken, now: delivery }, ...told] });
     if (outcome.kind === 'written') {
       await followUp(tools, delivery, nowMs);
@@ -365,6 +365,8 @@ async function takesOthers(webhooks: WebhookStore, { endpointId }: Delivery, now
   return false;
 }
 
+type Disabling = Pick<WebhookChange, 'book' | 'deliveries'>;
+
 /**
  * Disables the endpoint and notifies the tenant's other endpoints, unless it was disabled or deleted meanwhile.
  *
@@ -376,7 +378,7 @@ async function disabled(
   { tenantId, mode, endpointId }: Delivery,
   url: string,
   off: Disabled,
-): Promise<Pick<WebhookChange, 'book' | 'deliveries'> | 'moved'> {
+): Promise<Disabling | 'moved'> {
   const book = await webhooks.readBook({ tenantId, mode });
   const known = endpointOf(book, endpointId);
   if (known === undefined || known.disabled !== undefined) return {};
