@@ -6,6 +6,7 @@ import type { CallMadeAgain } from '../../outbound/use/redrive-letters.ts';
 import { STOCK_IN_DOUBT } from '../domain/order.ts';
 import { callForOrderAgain, type OrderLetterTools } from '../use/call-for-order-again.ts';
 import { keepLearnt } from '../use/drive-order.ts';
+import { readOrderChain } from '../use/order-chain.ts';
 import type { GivenUpCall, ReferralProgram, StockKeeper } from '../use/order-parties.ts';
 import { sendReceiptAgain } from '../use/receipt-again.ts';
 import { NOTE_OPERATION, noteSchema } from './bigcommerce-note.ts';
@@ -25,7 +26,7 @@ export interface LetterParties extends OrderLetterTools {
 /**
  * Repeats the call of a dead letter under the key in its payload. For a vendor without idempotency keys, the sending claim
  * decides: a request that may have been applied is looked up before it is sent again (`sendOnce`). An e-mail or a credit of an
- * order is recorded in the order's chain. A receipt that is not due any more is not sent.
+ * order is recorded in the order's chain. A receipt that is not due any more is not sent, and a canceled order is not noted as paid.
  *
  * @param id the letter's id, which the chain names as the cause
  * @throws RetryableError, AmbiguousError or TerminalError, as the call does
@@ -65,10 +66,15 @@ export async function makeAgain(
     case RELEASE_OPERATION:
       await stock.release({ ...payloadOf(letter, releaseSchema), items: [] }, limit);
       return { kind: 'applied' };
-    case NOTE_OPERATION:
+    case NOTE_OPERATION: {
       if (stock.note === undefined) return { kind: 'stays', reason: 'operation_unknown' };
-      await stock.note(payloadOf(letter, noteSchema), limit);
+      const note = payloadOf(letter, noteSchema);
+      const chain = await readOrderChain(parties.orders, note.orderId);
+      // It would say that the order is paid.
+      if (chain?.order.failure !== undefined) return { kind: 'refused', reason: 'order_canceled' };
+      await stock.note(note, limit);
       return { kind: 'applied' };
+    }
     case ADJUST_OPERATION:
       // Only a person can compare the history of the inventory with it.
       return { kind: 'stays', reason: STOCK_IN_DOUBT };

@@ -107,8 +107,12 @@ export async function callForOrder(
       case 'reverse':
         return await reverse(tools, order, context);
       case 'reserve':
-      case 'find_reservation':
         return await reserve(tools, order, details, context);
+      case 'find_reservation': {
+        // The order is reversed: it is not noted as paid on the shop's order.
+        const { shopOrder: _unnoted, ...rest } = details;
+        return await reserve(tools, order, rest, context);
+      }
       case 'release':
         return await release(tools, order, details, context);
       case 'send_email':

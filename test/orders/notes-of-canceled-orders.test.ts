@@ -1,0 +1,100 @@
+import { afterEach, beforeEach, expect, test } from '@jest/globals';
+import { receiveCallback } from '../../lambdas/callbacks/receive-callback.ts';
+import { RetryableError } from '../../lambdas/kernel/faults.ts';
+import { paymentOfOrder } from '../../lambdas/kernel/ids.ts';
+import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
+import { createBigCommerceStock, probeBigCommerce } from '../../lambdas/orders/parties/bigcommerce-stock.ts';
+import { makeAgain } from '../../lambdas/orders/parties/make-again.ts';
+import type { StockKeeper } from '../../lambdas/orders/use/order-parties.ts';
+import { callOnce } from '../../lambdas/outbound/http-call.ts';
+import type { GivenUp } from '../../lambdas/outbound/outbound-calls.ts';
+import { createOutboundPolicy } from '../../lambdas/outbound/outbound-policy.ts';
+import type { DeadLetter } from '../../lambdas/outbound/use/dead-letters.ts';
+import { World } from '../world/world.ts';
+import { BIGCOMMERCE_TOKEN, type BigCommerceDouble, LOCATION, serveBigCommerce } from './bigcommerce-double.ts';
+import { orderRequest } from './order-fixtures.ts';
+
+/** Staff of a BigCommerce store ship what its staff notes say is paid. */
+
+let world: World;
+let server: BigCommerceDouble;
+let letters: DeadLetter[];
+
+beforeEach(async () => {
+  world = new World();
+  server = await serveBigCommerce();
+  letters = [];
+});
+afterEach(async () => {
+  await server[Symbol.asyncDispose]();
+});
+
+function bigCommerce(givenUp: GivenUp = 'delay'): StockKeeper {
+  const { clock } = world;
+  const access = { url: server.store, token: async () => BIGCOMMERCE_TOKEN, send: callOnce };
+  const keep = { put: async (letter: DeadLetter) => void letters.push(letter) };
+  const policy = createOutboundPolicy({
+    vendor: 'stock',
+    clock,
+    entropy: { fraction: () => 1 },
+    observer: { count: () => {} },
+    deadLetters: keep,
+    timeoutMs: 5_000,
+    probe: (limit) => probeBigCommerce('stock', access, limit, clock.nowMs()),
+  });
+  const claims = world.store.sendingClaims('stock');
+  return createBigCommerceStock({ ...access, locationId: LOCATION, policy, claims, letters: keep, clock, givenUp });
+}
+
+const taken = () => server.adjustments.map(({ items }) => items[0]?.quantity);
+
+test('an order that its stock did not answer in time is not noted as paid when its goods are given back', async () => {
+  const away = () => Promise.reject(new RetryableError('stock_unreachable', 'The store is away.'));
+  const stock = { reserve: away, release: away };
+  const request = orderRequest('given-up', { shopOrder: 118 });
+  await world.order(request, { stock });
+  await world.resolveFor(76, { stock });
+  expect(await world.read(request)).toMatchObject({ failure: { code: 'stock_unavailable' } });
+  expect(world.keptMinor(request)).toBe(0);
+  await world.resolveFor(30, { stock: bigCommerce() });
+  expect(await world.read(request)).toMatchObject({ status: 'canceled', reservation: { status: 'released' } });
+  // What may have been taken is found by taking it under its key, and is given back.
+  expect(taken()).toEqual([-2, 2]);
+  expect(server.notes.get(118)).toBe('Gift wrap');
+});
+
+test('a letter of a note is not redriven when its order was canceled meanwhile', async () => {
+  const request = orderRequest('refunded', { shopOrder: 7 });
+  const store = bigCommerce();
+  const stock: StockKeeper = {
+    reserve: async (order, limit) => {
+      const reserved = await store.reserve(order, limit);
+      // The merchant returns the money on the processor's page before the order is completed.
+      const chargeId = world.chargeOf({ paymentId: paymentOfOrder(systemDigest, request.orderId) });
+      await world.processor.inside.refund(chargeId, 2_000);
+      await receiveCallback(
+        { ...world.tools, effects: world.store, books: world.processor },
+        { processorName: 'sandbox', mode: 'test', eventId: 'refunded', type: 'charge.changed', chargeId },
+      );
+      return reserved;
+    },
+    release: (reservation, limit) => store.release(reservation, limit),
+  };
+  await world.order(request, { stock });
+  await world.resolveFor(3, { stock });
+  const [letter] = letters;
+  expect(letter).toMatchObject({ operation: 'order.note', about: request.orderId });
+  if (letter === undefined) throw new Error('there is no letter');
+  expect([world.keptMinor(request), (await world.read(request)).status]).toEqual([0, 'canceled']);
+  // The store has its order now.
+  server.notes.set(7, '');
+  const none = () => Promise.reject(new Error('none'));
+  const parties = {
+    ...world.tools,
+    emails: { sendEmail: none },
+    referrals: { credit: none },
+    stock: bigCommerce('throw'),
+  };
+  await makeAgain(parties, JSON.parse(JSON.stringify(letter)) as DeadLetter, { timeoutMs: 10_000 }, 'letter-1');
+  expect(server.notes.get(7)).toBe('');
+});
