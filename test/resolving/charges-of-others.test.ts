@@ -175,3 +175,30 @@ describe('the payment’s own charge, by its id, whatever operation its metadata
     expect(await paymentOf(mine)).toMatchObject({ status: 'requires_capture' });
   });
 });
+
+describe('a pending refund of a stray charge by another user, at a processor whose ids of refunds look like ours,', () => {
+  test('is looked up at the bank, and its money is returned when it fails unheard', async () => {
+    const { inside } = world.processor;
+    await world.pay(mine);
+    const { paymentId } = mine;
+    const { chargeId } = await inside.charge({ paymentId, operationId: 'by-hand', amountMinor: 1000 });
+    await deliver('evt_stray', chargeId);
+    await inside.dispute(chargeId, 400);
+    await deliver('evt_disputed', chargeId);
+    await live(5);
+    const { disputes, refunds } = await inside.read(chargeId);
+    const foreign = { id: 'rtn_abc', object: 'refund', charge: chargeId, amount: 400, metadata: {} } as const;
+    await inside.correct(chargeId, {
+      disputes: disputes.map((dispute) => ({ ...dispute, status: 'won' as const })),
+      refunds: [...refunds, { ...foreign, status: 'pending' }],
+      amount_refunded: 1000,
+    });
+    await deliver('evt_won', chargeId);
+    await live(5);
+    await inside.correct(chargeId, { refunds: [...refunds, { ...foreign, status: 'failed' }], amount_refunded: 600 });
+    await live(26 * 60);
+    const stray = world.processor.charges(paymentId).find((each) => each.chargeId === chargeId);
+    const returned = stray?.refunds.filter(({ status }) => status === 'succeeded') ?? [];
+    expect(returned.map(({ amountMinor }) => amountMinor)).toEqual([600, 400]);
+  });
+});
