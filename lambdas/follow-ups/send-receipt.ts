@@ -26,7 +26,7 @@ export interface ReceiptTools extends ConsumeTools {
   /** Read before each attempt: the event may be old. */
   readonly payments: Pick<PaymentStore, 'listTransitions'>;
   /** `test` where the sandbox is the mailer, which reaches no mailbox: receipts of live mode are not sent. @default all are */
-  readonly ordersOf?: Mode;
+  readonly ordersOf?: Mode | 'none';
   /** Called for a receipt that is not retried automatically. */
   readonly unsent: (payment: string, why: UnsentReceipt) => void;
 }

@@ -5,6 +5,7 @@ import { paymentOfOrder } from '../../lambdas/kernel/ids.ts';
 import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
 import { createBigCommerceStock, probeBigCommerce } from '../../lambdas/orders/parties/bigcommerce-stock.ts';
 import { makeAgain } from '../../lambdas/orders/parties/make-again.ts';
+import type { CreateOrder } from '../../lambdas/orders/use/create-order.ts';
 import type { StockKeeper } from '../../lambdas/orders/use/order-parties.ts';
 import { callOnce } from '../../lambdas/outbound/http-call.ts';
 import type { GivenUp } from '../../lambdas/outbound/outbound-calls.ts';
@@ -63,13 +64,12 @@ test('an order that its stock did not answer in time is not noted as paid when i
   expect(server.notes.get(118)).toBe('Gift wrap');
 });
 
-test('a letter of a note is not redriven when its order was canceled meanwhile', async () => {
-  const request = orderRequest('refunded', { shopOrder: 7 });
+/** The merchant returns the money on the processor's page after the goods were reserved, before the order is completed. */
+function refundedAfterReserve(request: CreateOrder): StockKeeper {
   const store = bigCommerce();
-  const stock: StockKeeper = {
+  return {
     reserve: async (order, limit) => {
       const reserved = await store.reserve(order, limit);
-      // The merchant returns the money on the processor's page before the order is completed.
       const chargeId = world.chargeOf({ paymentId: paymentOfOrder(systemDigest, request.orderId) });
       await world.processor.inside.refund(chargeId, 2_000);
       await receiveCallback(
@@ -80,6 +80,22 @@ test('a letter of a note is not redriven when its order was canceled meanwhile',
     },
     release: (reservation, limit) => store.release(reservation, limit),
   };
+}
+
+test('an order of the store that is canceled after its note is noted as canceled, too', async () => {
+  const request = orderRequest('noted', { shopOrder: 118 });
+  const stock = refundedAfterReserve(request);
+  await world.order(request, { stock });
+  await world.resolveFor(3, { stock });
+  expect([world.keptMinor(request), (await world.read(request)).status]).toEqual([0, 'canceled']);
+  expect(taken()).toEqual([-2, 2]);
+  const paid = `Gift wrap\nPayonce ${request.orderId}: paid, stock t-1`;
+  expect(server.notes.get(118)).toBe(`${paid}\nPayonce ${request.orderId}: canceled`);
+});
+
+test('a letter of a note is not redriven when its order was canceled meanwhile', async () => {
+  const request = orderRequest('refunded', { shopOrder: 7 });
+  const stock = refundedAfterReserve(request);
   await world.order(request, { stock });
   await world.resolveFor(3, { stock });
   const [letter] = letters;

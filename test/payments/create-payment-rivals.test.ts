@@ -13,7 +13,7 @@ import type { Processor } from '../../lambdas/payments/use/processor.ts';
 import { requestedAt } from '../support/causes.ts';
 import { skewed } from '../support/simulated-clock.ts';
 import { World } from '../world/world.ts';
-import { callback, paymentIdFor, paymentRequest } from './payment-fixtures.ts';
+import { callback as callbackOf, paymentIdFor, paymentRequest } from './payment-fixtures.ts';
 
 const SECOND = 1_000;
 const MINUTE = 60 * SECOND;
@@ -331,7 +331,7 @@ describe('the hold of a charge that only its owner knows of', () => {
       const { paymentId } = request;
       const { chargeId } = await inside.charge({ paymentId, operationId: paymentId, amountMinor: 1000 });
       await inside.correct(chargeId, { status: 'authorized', amount_captured: 0, capture: 'manual' });
-      await harness.deliver(callback('evt_1', chargeId));
+      await harness.deliver(callbackOf('evt_1', chargeId));
     });
     expect((await harness.answered(request, { store })).status).toBe(201);
     await harness.resolveFor(20);

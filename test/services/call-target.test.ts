@@ -68,10 +68,13 @@ const runs = () => {
   return { note: (run: JobRun) => notes.note(run), of: () => jobRuns.readRun(CALL.job, RUN_ID) };
 };
 
-function call(
-  message: TargetCall,
-  { address = url, allowLoopback = true, records = api.world.store.consumed as ConsumerEffects } = {},
-) {
+interface Circumstances {
+  readonly address?: string;
+  readonly allowLoopback?: boolean;
+  readonly records?: ConsumerEffects;
+}
+
+function call(message: TargetCall, { address = url, allowLoopback = true, records }: Circumstances = {}) {
   const { world } = api;
   const clock = { ...world.tools.clock, nowMs: () => nowMs };
   const jobs = {
@@ -81,7 +84,7 @@ function call(
     {
       ...world.tools,
       clock,
-      records,
+      records: records ?? world.store.consumed,
       targets: { membership: { url: address, secretId: 'membership', jobs } },
       routesOf: (target, { url: base }) =>
         targetRoutes({

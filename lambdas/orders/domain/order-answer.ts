@@ -46,16 +46,18 @@ export function contactsFields(details: OrderDetails): string {
   return jsonFields(shownContacts(details));
 }
 
-export const SHOWN_EMAIL = ['pending', 'sent', 'delayed', 'failed', 'capped', 'unknown'] as const;
+export const SHOWN_EMAIL = ['none', 'pending', 'sent', 'delayed', 'failed', 'capped', 'unknown'] as const;
 export const SHOWN_REFERRAL = ['none', 'pending', 'credited', 'failed', 'unknown'] as const;
 
-function shownEmail({ email }: Order): (typeof SHOWN_EMAIL)[number] {
-  if (email.status === 'none') return 'pending';
+function shownEmail({ status, email }: Order): (typeof SHOWN_EMAIL)[number] {
+  // What was not begun when the order was canceled is never begun.
+  if (email.status === 'none') return status === 'canceled' ? 'none' : 'pending';
   return email.status === 'queued' ? 'delayed' : email.status;
 }
 
-function shownReferral({ referral }: Order): (typeof SHOWN_REFERRAL)[number] {
+function shownReferral({ status: orderStatus, referral }: Order): (typeof SHOWN_REFERRAL)[number] {
   const { status } = referral;
+  if (status === 'due' && orderStatus === 'canceled') return 'none';
   return status === 'due' || status === 'delayed' || status === 'queued' ? 'pending' : status;
 }
 

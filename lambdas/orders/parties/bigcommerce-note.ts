@@ -39,6 +39,8 @@ export const noteSchema = z.object({
   }),
   shopOrder: z.int().positive(),
   reservationId: z.string(),
+  /** That an order was canceled is noted only where it was noted as paid. */
+  says: z.enum(['paid', 'canceled']).default('paid'),
 });
 
 /** What is noted on an order of the store. */
@@ -47,8 +49,9 @@ export type OrderNote = z.output<typeof noteSchema>;
 const storeOrder = z.object({ staff_notes: z.string().nullable() });
 
 /**
- * Adds a line to the staff notes of the store's order, once: the notes are read before they are written, and a note that names
- * the order is there. Nothing waits for a note: one that cannot be made becomes a dead letter, and its redrive makes it.
+ * Adds a line to the staff notes of the store's order, once: the notes are read before they are written. Staff ship what is noted as
+ * paid, so an order that is canceled after that gets a second line. Nothing waits for a note: one that cannot be made becomes a dead
+ * letter, and its redrive makes it.
  *
  * The notes are replaced as a whole. A line that somebody writes in the store between the read and the write is lost.
  *
@@ -56,13 +59,14 @@ const storeOrder = z.object({ staff_notes: z.string().nullable() });
  */
 export async function noteOnOrder(store: BigCommerceStore, note: OrderNote, { timeoutMs }: CallLimit): Promise<void> {
   const { policy, claims, clock, letters, givenUp } = store;
-  const { orderId, shopOrder, reservationId } = note;
+  const { orderId, shopOrder, says } = note;
+  const line = lineOf(note);
   const deadlineMs = clock.nowMs() + timeoutMs;
   try {
     await sendOnce(
       { policy, claims, clock },
       {
-        key: `note:${orderId}`,
+        key: says === 'paid' ? `note:${orderId}` : `note:${orderId}:${says}`,
         operation: NOTE_OPERATION,
         about: orderId,
         deadlineMs,
@@ -72,16 +76,17 @@ export async function noteOnOrder(store: BigCommerceStore, note: OrderNote, { ti
           isStrong: true,
           maxLagMs: 0,
           find: async (limit) =>
-            (await readNotes(store, shopOrder, limit)).includes(orderId)
+            (await readNotes(store, shopOrder, limit)).includes(line)
               ? { kind: 'found', answer: { kind: 'sent', vendorId: String(shopOrder) } }
               : { kind: 'absent' },
         },
         send: async (limit) => {
           const endsAtMs = clock.nowMs() + limit.timeoutMs;
           const notes = await readNotes(store, shopOrder, limit);
-          const staff_notes = [notes, `Payonce ${orderId}: paid, stock ${reservationId}`].filter(Boolean).join('\n');
+          const staff_notes = [notes, line].filter(Boolean).join('\n');
           const left = { timeoutMs: Math.max(1, endsAtMs - clock.nowMs()) };
-          if (!notes.includes(orderId)) await callOrder(store, shopOrder, left, { staff_notes });
+          const isDue = says === 'paid' ? !notes.includes(orderId) : notes.includes(orderId) && !notes.includes(line);
+          if (isDue) await callOrder(store, shopOrder, left, { staff_notes });
           return { kind: 'sent', vendorId: String(shopOrder) };
         },
         givenUp: givenUp === 'throw' ? 'throw' : 'dead_letter',
@@ -94,6 +99,10 @@ export async function noteOnOrder(store: BigCommerceStore, note: OrderNote, { ti
     const letter = { vendor: policy.vendor, operation: NOTE_OPERATION, about: orderId, payload: note, attempts: 0 };
     await letters.put({ ...letter, reason: error.code, mayBeApplied: true });
   }
+}
+
+function lineOf({ orderId, reservationId, says }: OrderNote): string {
+  return `Payonce ${orderId}: ${says === 'paid' ? `paid, stock ${reservationId}` : says}`;
 }
 
 async function readNotes(store: BigCommerceStore, shopOrder: number, limit: CallLimit): Promise<string> {

@@ -76,14 +76,17 @@ export function createBigCommerceStock(options: BigCommerceOptions): StockKeeper
       const outcome = await adjust(reserving, limit);
       if (outcome?.kind === 'sent') {
         const reservationId = outcome.vendorId;
-        if (shopOrder !== undefined) await noteOnOrder(options, { orderId, shopOrder, reservationId }, limit);
+        if (shopOrder !== undefined)
+          await noteOnOrder(options, { orderId, shopOrder, reservationId, says: 'paid' }, limit);
         return { kind: 'reserved', reservationId };
       }
       return { kind: 'refused', failure: outcome?.failure ?? IN_DOUBT };
     },
-    release: async ({ reservationId, orderId, items }, limit) => {
+    release: async ({ reservationId, orderId, items, shopOrder }, limit) => {
       const reason = `Payonce ${orderId ?? reservationId} released`;
       const outcome = await adjust({ key: `release:${reservationId}`, orderId, reason, items: perSku(items) }, limit);
+      if (orderId !== undefined && shopOrder !== undefined)
+        await noteOnOrder(options, { orderId, shopOrder, reservationId, says: 'canceled' }, limit);
       // In doubt, the letter is the operator's. The order does not wait for it.
       if (outcome?.kind !== 'refused') return;
       throw new TerminalError(`${vendor}_refused`, `The release of ${reservationId} was refused.`);

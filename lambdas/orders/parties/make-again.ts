@@ -70,8 +70,8 @@ export async function makeAgain(
       if (stock.note === undefined) return { kind: 'stays', reason: 'operation_unknown' };
       const note = payloadOf(letter, noteSchema);
       const chain = await readOrderChain(parties.orders, note.orderId);
-      // It would say that the order is paid.
-      if (chain?.order.failure !== undefined) return { kind: 'refused', reason: 'order_canceled' };
+      if (note.says === 'paid' && chain?.order.failure !== undefined)
+        return { kind: 'refused', reason: 'order_canceled' };
       await stock.note(note, limit);
       return { kind: 'applied' };
     }

@@ -351,12 +351,13 @@ async function reserve(
 async function release(
   tools: OrderTools,
   { id, reservation }: Order,
-  { items }: OrderDetails,
+  { items, shopOrder }: OrderDetails,
   context: OrderCallContext,
 ): Promise<OrderFact> {
   const { reservationId } = reservation;
   invariant(reservationId !== undefined, 'a reservation to release has an id');
-  await tools.stock.release({ reservationId, orderId: id, items }, limitOf(tools, STOCK_TIMEOUT_MS, context));
+  const releasing = { reservationId, orderId: id, items, ...(shopOrder === undefined ? {} : { shopOrder }) };
+  await tools.stock.release(releasing, limitOf(tools, STOCK_TIMEOUT_MS, context));
   return { kind: 'released', reservationId };
 }
 

@@ -48,10 +48,11 @@ interface ShopNote {
   readonly orderId: OrderId;
   readonly shopOrder: number;
   readonly reservationId: string;
+  readonly says: 'paid' | 'canceled';
 }
 
 /** A reservation to release, with what it holds. */
-interface Reservation extends Pick<ReservationOrder, 'items'> {
+interface Reservation extends Pick<ReservationOrder, 'items' | 'shopOrder'> {
   readonly reservationId: string;
   /** Absent in dead letters of a stock that needs only the reservation. */
   readonly orderId?: OrderId;

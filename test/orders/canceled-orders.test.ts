@@ -1,0 +1,22 @@
+import { beforeEach, describe, expect, test } from '@jest/globals';
+import { World } from '../world/world.ts';
+import { answerOf, orderRequest } from './order-fixtures.ts';
+
+let harness: World;
+beforeEach(() => {
+  harness = new World();
+});
+
+describe('a canceled order, whose e-mail and credit are never announced', () => {
+  test.each([
+    ['that is out of stock', { items: [{ sku: 'sku_none', quantity: 1 }] }],
+    ['whose charge is declined', { source: 'tok_declined' }],
+  ])('%s, does not say that they are pending', async (_name, fields) => {
+    const request = orderRequest('canceled', fields);
+    const { body } = answerOf(await harness.order(request));
+    expect(await harness.store.openOrders(10)).toEqual([]);
+    const { order } = body as { order: { status: string; notifications: { email: string }; referral: string } };
+    expect(order.status).toBe('canceled');
+    expect([order.notifications.email, order.referral]).toEqual(['none', 'none']);
+  });
+});
