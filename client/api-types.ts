@@ -909,15 +909,15 @@ export interface components {
             reservation: string | null;
             notifications: {
                 /**
-                 * @description The confirmation. `delayed`: it could not be sent yet, and is tried again. `unknown`: it may have been sent, and is not sent again automatically. `failed`: it was refused, or retried in vain; an operator may still send it. `capped`: its recipient had got as many e-mails from you on that day as are allowed. It never reverses the order.
+                 * @description The confirmation. `none`: the order was canceled before. `delayed`: it could not be sent yet, and is tried again. `unknown`: it may have been sent, and is not sent again automatically. `failed`: it was refused, or retried in vain; an operator may still send it. `capped`: its recipient had got as many e-mails from you on that day as are allowed. It never reverses the order.
                  * @enum {string}
                  */
-                email: "pending" | "sent" | "delayed" | "failed" | "capped" | "unknown";
+                email: "none" | "pending" | "sent" | "delayed" | "failed" | "capped" | "unknown";
             } & {
                 [key: string]: unknown;
             };
             /**
-             * @description The credit of the referrer. `failed`: it was refused, or retried in vain; an operator may still give it. `unknown`: its answer is missing, so it may have been given. It never reverses the order.
+             * @description The credit of the referrer. `none`: there is no referrer, or the order was canceled before. `failed`: it was refused, or retried in vain; an operator may still give it. `unknown`: its answer is missing, so it may have been given. It never reverses the order.
              * @enum {string}
              */
             referral: "none" | "pending" | "credited" | "failed" | "unknown";

@@ -100,7 +100,7 @@ const PART_ID = /^(?:cap|can|ref|rtn|dsp)_(?<payment>[a-z2-7]{32})(?:[a-z2-7]{26
  * @param id Payonce's own id of the refund, or the processor's id
  */
 export function partId(kind: keyof typeof PART_PREFIXES, paymentId: PaymentId, id: string): string {
-  if (isOwnRefund(id) && paymentOfPart(id) === paymentId) return id;
+  if (isRefundOf(id, paymentId)) return id;
   return `${PART_PREFIXES[kind]}${paymentId.slice('pay_'.length)}_${id}`;
 }
 
@@ -178,6 +178,11 @@ export function returnOperation(
   const parts = ['return', paymentId, chargeId, String(attempt), String(amountMinor)];
   const letters = derived(digest, parts).slice(0, CHANGE_LETTERS);
   return `${OperationPrefix.return}${paymentId.slice('pay_'.length)}${letters}` as OperationId;
+}
+
+/** Whether Payonce made the refund for this payment. A processor's own ids of refunds have any form. */
+export function isRefundOf(refundId: string, paymentId: PaymentId): boolean {
+  return isOwnRefund(refundId) && paymentOfPart(refundId) === paymentId;
 }
 
 /** Whether Payonce made the refund to return a stray charge. */

@@ -167,6 +167,11 @@ export function answeredAsPending(change: PendingChange, { payment }: PaymentSta
   return { type, payment, postings: [], subject: { ...change, answered: true } };
 }
 
+/** The transition that marks a pending refund as accepted by the processor. */
+export function acceptedAsPending(refund: Refund, { payment }: PaymentState): TransitionDraft {
+  return { type: 'refund.pending', payment, postings: [], subject: { ...refund, accepted: true } };
+}
+
 /** When a change was requested. Unix milliseconds. @returns undefined when the chain has no such change */
 export function begunAtMs(transitions: readonly Transition[], operationId: OperationId): number | undefined {
   return transitions.find(({ subject }) => {

@@ -248,7 +248,13 @@ function decideRefund(fact: RefundFact, state: PaymentState): Decision {
   const givenMinor = netDebitMinor('refunds', payment.currency, postings);
   const after: Payment = { ...payment, amountRefundedMinor: payment.amountRefundedMinor + givenMinor };
   // The fields of a pending refund are removed: a refund that has ended is never resumed.
-  const { failure: _failure, wholeAmount: _wholeAmount, answered: _answered, ...lasting } = known ?? fact;
+  const {
+    failure: _failure,
+    wholeAmount: _wholeAmount,
+    answered: _answered,
+    accepted: _accepted,
+    ...lasting
+  } = known ?? fact;
   return appended(cell, after, postings, {
     ...lasting,
     ...fact,

@@ -266,6 +266,8 @@ export interface Refund extends GivenReason {
   readonly wholeAmount?: true;
   /** The request was answered with 202, and that answer is stored. */
   readonly answered?: true;
+  /** While it is pending: the processor has shown it under its operation. If it shows it no more, an operator finds out why. */
+  readonly accepted?: true;
   /** Present when an operator decided the outcome. */
   readonly decision?: OperatorDecision;
 }

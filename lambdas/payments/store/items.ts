@@ -106,6 +106,7 @@ const subjectItem = z.discriminatedUnion('kind', [
     failure: failureItem.exactOptional(),
     createdAtMs: z.int(),
     ...requestFields,
+    accepted: z.literal(true).exactOptional(),
     decision: decisionItem.exactOptional(),
   }),
   ...(['capture', 'void'] as const).map((kind) =>

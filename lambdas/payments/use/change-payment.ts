@@ -174,7 +174,7 @@ class ChangeOperation implements Operation<PaymentChain, Work, Write, Refusal> {
   conclude({ word, chain }: Work, nowMs: number, { claimedAtMs }: Held<PaymentChain>): Conclusion<Write> {
     const { operationId, paymentId, requestId, cause } = this.#request;
     const decision = word?.(chain);
-    const draft = this.#ending(decision, chain.state) ?? this.#notKnownYet(chain.state);
+    const draft = this.#ending(decision, chain.state) ?? this.#notKnownYet(decision, chain.state);
     const occasion = { occurredAtMs: nowMs, cause };
     const transition =
       draft === undefined ? undefined : nextTransition(this.#tools.digest, chain.newest, draft, occasion);
@@ -209,7 +209,9 @@ class ChangeOperation implements Operation<PaymentChain, Work, Write, Refusal> {
     return isUnderWay(this.#changeIn(after), after) ? undefined : decision.draft;
   }
 
-  #notKnownYet(state: PaymentState): TransitionDraft | undefined {
+  #notKnownYet(decision: Decision | undefined, before: PaymentState): TransitionDraft | undefined {
+    const isAccepted = decision?.kind === 'append' && decision.draft.type === 'refund.pending';
+    const state = isAccepted ? evolve(before, decision.draft) : before;
     const change = this.#changeIn(state);
     return isUnderWay(change, state) ? answeredAsPending(change, state) : undefined;
   }

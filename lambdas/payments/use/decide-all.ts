@@ -2,6 +2,7 @@ import type { Occasion } from '../../kernel/cause.ts';
 import type { Digest } from '../../kernel/digest.ts';
 import { isAsPosted } from '../domain/charge-money.ts';
 import { decide } from '../domain/decide.ts';
+import { isAlike, missingRefunds } from '../domain/nameless-refunds.ts';
 import { evolve } from '../domain/payment-state.ts';
 import { factsOf, isOfAnotherPayment, type ProcessorCharge } from '../domain/processor-charge.ts';
 import { nextTransition, type Transition } from '../domain/transition.ts';
@@ -15,7 +16,7 @@ export interface DecidedFacts {
 
 /**
  * Decides on all facts of a charge, in order. Each decision sees the state after the previous one. A charge whose metadata name another
- * payment is a contradiction, and none of its facts is appended.
+ * payment is a contradiction, and none of its facts is appended. So is a refund that may be one that Payonce has made.
  */
 export function decideAll(
   digest: Digest,
@@ -29,7 +30,15 @@ export function decideAll(
   const transitions: Transition[] = [];
   const contradictions: string[] = [];
   let { state, newest } = chain;
+  const nameless = [...missingRefunds(charge, state, 'succeeded')];
   for (const fact of factsOf(charge, payment, occasion.occurredAtMs)) {
+    const isNew = fact.kind === 'refund' && !state.refunds.has(fact.refundId);
+    const known = isNew ? nameless.findIndex((refund) => isAlike(refund, fact)) : -1;
+    if (known >= 0) {
+      nameless.splice(known, 1);
+      contradictions.push('the metadata of a refund do not name its operation any more');
+      continue;
+    }
     const decision = decide(fact, state);
     if (decision.kind === 'review') contradictions.push(decision.because);
     if (decision.kind !== 'append') continue;

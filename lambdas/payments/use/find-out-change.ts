@@ -1,7 +1,15 @@
 import { AmbiguousError, RetryableError } from '../../kernel/faults.ts';
 import { invariant } from '../../kernel/invariant.ts';
-import { changeOf, decideChangeFailed, isUnderWay, operationIdOf, type PendingChange } from '../domain/change.ts';
+import {
+  acceptedAsPending,
+  changeOf,
+  decideChangeFailed,
+  isUnderWay,
+  operationIdOf,
+  type PendingChange,
+} from '../domain/change.ts';
 import { type Decision, decide } from '../domain/decide.ts';
+import type { Fact } from '../domain/facts.ts';
 import type { HoldChange, Refund } from '../domain/payment.ts';
 import { NOT_ATTEMPTED, ofProcessor } from '../domain/payment.ts';
 import type { PaymentState } from '../domain/payment-state.ts';
@@ -89,13 +97,23 @@ function decideFound(found: Found<ChangeOutcome>, begun: PendingChange, state: P
     case 'undecidable':
       return { kind: 'review', because: 'whether the processor has done it cannot be found out' };
     case 'not_attempted':
-      return decideNeverAsked(change, state);
+      return change.kind === 'refund' && change.accepted
+        ? { kind: 'review', because: 'the processor has shown the refund, and shows it no more' }
+        : decideNeverAsked(change, state);
     case 'answer': {
       const { answer } = found;
       if (answer.kind === 'refused') return decideChangeFailed(change, ofProcessor(answer.failure), state);
-      return answer.facts.map((fact) => decide(fact, state)).find(({ kind }) => kind === 'append');
+      const ended = answer.facts.map((fact) => decide(fact, state)).find(({ kind }) => kind === 'append');
+      return ended ?? decideAccepted(change, answer.facts, state);
     }
   }
+}
+
+/** The decision when the processor shows a refund, and its outcome is still to come. */
+function decideAccepted(change: PendingChange, facts: readonly Fact[], state: PaymentState): Decision | undefined {
+  if (change.kind !== 'refund' || change.accepted) return undefined;
+  const isShown = facts.some((fact) => fact.kind === 'refund' && fact.status === 'pending');
+  return isShown ? { kind: 'append', draft: acceptedAsPending(change, state) } : undefined;
 }
 
 /** The decision when no request was sent and the send window has closed. */

@@ -1,4 +1,4 @@
-import { chargeOperation, isReturn, type PaymentId, paymentOfPart, storedOperationId } from '../../kernel/ids.ts';
+import { chargeOperation, isRefundOf, isReturn, type PaymentId, storedOperationId } from '../../kernel/ids.ts';
 import { moneyOf } from '../domain/charge-money.ts';
 import type { Payment } from '../domain/payment.ts';
 import { stateAfter } from '../domain/payment-state.ts';
@@ -76,8 +76,7 @@ function undecidedAtBank(before: Before, transitions: readonly Transition[]): re
     if (subject?.kind === 'dispute' && subject.status === 'open') {
       return [{ ...entry, operationId: storedOperationId(subject.disputeId) }];
     }
-    // The ids of a processor's own refunds have any form.
-    const isOfReturn = (refundId: string) => isReturn(refundId) && paymentOfPart(refundId) === payment.id;
+    const isOfReturn = (refundId: string) => isReturn(refundId) && isRefundOf(refundId, payment.id);
     const isForeign =
       subject?.kind === 'refund' &&
       subject.status === 'pending' &&

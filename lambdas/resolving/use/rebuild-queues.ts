@@ -3,13 +3,12 @@ import {
   type ChainId,
   chargeOperation,
   isOrderId,
-  isOwnRefund,
+  isRefundOf,
   isReturn,
   type OperationId,
   type OrderId,
   orderOperation,
   type PaymentId,
-  paymentOfPart,
   storedOperationId,
 } from '../../kernel/ids.ts';
 import { isSettled } from '../../orders/domain/order.ts';
@@ -153,7 +152,9 @@ function ownInquiries({ first, transitions, state }: PaymentChain): readonly Inq
   const charge: Inquiry = { operationId: chargeOperation(paymentId), paymentId, claimedAtMs };
   const ofPayer = isUnresolved(payment) ? charge : { ...charge, waitsFor: 'payer' as const };
   // Returns of stray charges are in the queue of returns.
-  const ofMerchant = [...refunds.values()].filter(({ refundId }) => isOwn(refundId, paymentId) && !isReturn(refundId));
+  const ofMerchant = [...refunds.values()].filter(
+    ({ refundId }) => isRefundOf(refundId, paymentId) && !isReturn(refundId),
+  );
   const own = [...holdChanges.values(), ...ofMerchant];
   const changes = own
     .filter((change) => isUnderWay(change, state))
@@ -164,11 +165,6 @@ function ownInquiries({ first, transitions, state }: PaymentChain): readonly Inq
   return isAwaited(payment) ? [ofPayer, ...changes] : changes;
 }
 
-/** The ids of a processor's own refunds have any form. */
-function isOwn(refundId: string, paymentId: PaymentId): boolean {
-  return isOwnRefund(refundId) && paymentOfPart(refundId) === paymentId;
-}
-
 function otherRows(chain: PaymentChain): readonly ImpliedRow[] {
   const { first, newest, transitions, state } = chain;
   const { payment, refunds, disputes, strayCharges, decisions } = state;
@@ -176,7 +172,7 @@ function otherRows(chain: PaymentChain): readonly ImpliedRow[] {
   const { hold } = holdToEnd(transitions);
   const { reopened } = queuedWith(chainOf([first]), transitions.slice(1));
   const atBank = [
-    ...[...refunds.values()].filter(({ status, refundId }) => status === 'pending' && !isOwn(refundId, paymentId)),
+    ...[...refunds.values()].filter(({ status, refundId }) => status === 'pending' && !isRefundOf(refundId, paymentId)),
     ...[...disputes.values()].filter(({ status }) => status === 'open'),
   ].map((part): Inquiry => {
     const operationId = storedOperationId(part.kind === 'refund' ? part.refundId : part.disputeId);

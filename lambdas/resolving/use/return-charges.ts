@@ -2,6 +2,7 @@ import { isReturn, returnOperation } from '../../kernel/ids.ts';
 import { invariant } from '../../kernel/invariant.ts';
 import { isInquiryDue } from '../../kernel/looks.ts';
 import { moneyOf } from '../../payments/domain/charge-money.ts';
+import { missingRefunds } from '../../payments/domain/nameless-refunds.ts';
 import { isOfAnotherPayment, type ProcessorCharge } from '../../payments/domain/processor-charge.ts';
 import { type Looked, lookBeforeSend, maySend } from '../../payments/use/before-send.ts';
 import { readChain } from '../../payments/use/payment-chain.ts';
@@ -90,6 +91,8 @@ function nextStep(
     // The books have shown more money than they show now. What they will show next is not known.
     return maySend(refund, looked) ? { do: 'send', order: refund } : rest('undecidable');
   }
+  // Its outcome would never be known by its operation, and what another refund leaves would never be returned.
+  if (missingRefunds(charge, state, 'pending').length > 0) return rest('undecidable');
   // A dispute that is won, and a refund that fails after it succeeded, put the charge into the queue again.
   return rest(money.pendingMinor > 0 ? 'waiting' : 'finished');
 }

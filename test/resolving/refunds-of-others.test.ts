@@ -1,0 +1,166 @@
+import { beforeEach, describe, expect, test } from '@jest/globals';
+import { fingerprintOf } from '../../lambdas/kernel/fingerprint.ts';
+import { type OperationId, storedOperationId } from '../../lambdas/kernel/ids.ts';
+import { moneyOf } from '../../lambdas/payments/domain/charge-money.ts';
+import type { CreatePayment } from '../../lambdas/payments/use/create-payment.ts';
+import { decidePayment } from '../../lambdas/payments/use/decide-payment.ts';
+import { resolveInquiries } from '../../lambdas/resolving/use/resolve.ts';
+import { returnCharges } from '../../lambdas/resolving/use/return-charges.ts';
+import { callback, change, paymentRequest } from '../payments/payment-fixtures.ts';
+import { BY_OPERATOR, OPERATOR } from '../support/causes.ts';
+import { World } from '../world/world.ts';
+
+const MINUTE_MS = 60_000;
+const DAY_MINUTES = 24 * 60;
+
+let world: World;
+let alarms: string[];
+let mine: CreatePayment;
+let charge: string;
+
+beforeEach(async () => {
+  world = new World();
+  alarms = [];
+  mine = paymentRequest('mine');
+  await world.pay(mine);
+  charge = world.chargeOf(mine);
+});
+
+const alarm = (what: string): void => void alarms.push(what);
+
+/** The jobs that look and return, every minute. */
+async function live(minutes: number): Promise<void> {
+  const tools = { ...world.tools, alarm };
+  for (let minute = 0; minute < minutes; minute += 1) {
+    await resolveInquiries(tools);
+    await returnCharges(tools);
+    world.clock.advance(MINUTE_MS);
+  }
+}
+
+/** Another user of the account removes the metadata of the charge's only refund. @returns the processor's id of it */
+async function removeMetadata(of: string): Promise<string> {
+  const { refunds } = await world.processor.inside.read(of);
+  await world.processor.inside.correct(of, { refunds: refunds.map((refund) => ({ ...refund, metadata: {} })) });
+  return refunds[0]?.id ?? '';
+}
+
+const deliver = (event: string, of: string) => world.deliver(callback(event, of), { alarm });
+const stateOf = async (request: CreatePayment) => (await world.chain(request)).state;
+
+async function decideFailed(operationId: OperationId): Promise<void> {
+  await decidePayment(world.tools, {
+    cause: BY_OPERATOR,
+    operationId: storedOperationId('dec_refund'),
+    fingerprint: fingerprintOf(world.tools.digest, { body: {}, query: {} }),
+    payment: mine.paymentId,
+    reason: 'Seen on the processor’s page',
+    by: OPERATOR,
+    asked: { kind: 'decision', outcome: 'failed', change: operationId },
+  });
+}
+
+describe('a refund that the processor has accepted, and whose metadata are removed while it is pending,', () => {
+  const refund = () => change(mine, 'r', { kind: 'refund', amountMinor: 300 });
+
+  async function accepted(): Promise<string> {
+    await world.processor.inside.failNextChange(1, 'tok_async');
+    expect(await world.change(refund(), { alarm })).toMatchObject({ answer: { status: 202 } });
+    return removeMetadata(charge);
+  }
+
+  test('is not called “not attempted”: an operator finds out what it was', async () => {
+    const refundId = await accepted();
+    await live(90);
+    expect((await stateOf(mine)).refunds.get(refund().operationId)).toMatchObject({ status: 'pending' });
+    expect(alarms).toEqual(['undecidable']);
+    await world.processor.inside.endRefund(refundId, 'succeeded');
+    await deliver('evt_done', charge);
+    await decideFailed(refund().operationId);
+    const { payment, refunds } = await stateOf(mine);
+    expect(payment).toMatchObject({ amountRefundedMinor: 300 });
+    expect([...refunds.values()].map(({ status }) => status)).toEqual(['failed', 'succeeded']);
+    await live(DAY_MINUTES);
+    expect(await world.store.inquiries(9)).toEqual([]);
+    expect(world.refundedAtProcessor(mine)).toBe(300);
+  });
+
+  test('keeps its money reserved, so that the payer is not refunded twice', async () => {
+    await accepted();
+    await live(90);
+    const again = change(mine, 'again', { kind: 'refund', amountMinor: 800 });
+    expect(await world.change(again, { alarm })).toMatchObject({ kind: 'refused' });
+  });
+});
+
+test.each([
+  ['a refund that another user made', 300],
+  ['no other refund', 0],
+])('a refund that was never sent is called “not attempted” beside %s', async (_what, foreignMinor) => {
+  const refund = change(mine, 'r', { kind: 'refund', amountMinor: 300 });
+  await world.dieBeforeChange(refund);
+  if (foreignMinor > 0) {
+    await world.processor.inside.refund(charge, foreignMinor);
+    await deliver('evt_foreign', charge);
+  }
+  world.clock.advance(60 * MINUTE_MS);
+  await world.resolveFor(60);
+  expect((await stateOf(mine)).refunds.get(refund.operationId)).toMatchObject({
+    status: 'failed',
+    failure: { code: 'not_attempted' },
+  });
+});
+
+test('a refund that succeeded, and whose metadata are removed, is not posted again, and an alarm tells of it', async () => {
+  await world.change(change(mine, 'r', { kind: 'refund', amountMinor: 300 }));
+  await removeMetadata(charge);
+  await deliver('evt_edit', charge);
+  expect((await stateOf(mine)).payment).toMatchObject({ amountRefundedMinor: 300 });
+  expect(alarms).toEqual(['contradiction']);
+  // A further refund of the same amount is another one.
+  await world.processor.inside.refund(charge, 300);
+  await deliver('evt_more', charge);
+  expect((await stateOf(mine)).payment).toMatchObject({ amountRefundedMinor: 600 });
+});
+
+test('a refund that only its look-up has shown as pending is not called “not attempted” after its metadata are removed', async () => {
+  await world.processor.inside.failNextChange(1, 'tok_async');
+  const refund = change(mine, 'r', { kind: 'refund', amountMinor: 300 });
+  await world.dieAfterChange(refund);
+  await world.resolveFor(10);
+  await removeMetadata(charge);
+  await live(90);
+  expect((await stateOf(mine)).refunds.get(refund.operationId)).toMatchObject({ status: 'pending' });
+  expect(alarms).toEqual(['undecidable']);
+});
+
+describe('the return of a stray charge whose metadata are removed while it is pending', () => {
+  let stray: string;
+  let refundId: string;
+
+  beforeEach(async () => {
+    const given = { paymentId: mine.paymentId, operationId: 'by-hand', amountMinor: 1000 };
+    stray = (await world.processor.inside.charge(given)).chargeId;
+    await world.processor.inside.failNextChange(1, 'tok_async');
+    await deliver('evt_stray', stray);
+    await live(20);
+    refundId = await removeMetadata(stray);
+    await deliver('evt_edit', stray);
+    expect(alarms.splice(0)).toEqual(['late_success']);
+  });
+
+  test.each(['failed', 'succeeded'] as const)('waits for an operator, who ends it: it has %s', async (status) => {
+    await world.processor.inside.endRefund(refundId, status);
+    await deliver('evt_ended', stray);
+    await live(DAY_MINUTES);
+    expect(alarms).toEqual(['undecidable']);
+    const pending = [...(await stateOf(mine)).refunds.values()].filter((refund) => refund.status === 'pending');
+    expect(pending).toHaveLength(1);
+    await decideFailed(storedOperationId(pending[0]?.refundId ?? ''));
+    await live(DAY_MINUTES);
+    expect(moneyOf(stray, await stateOf(mine))).toMatchObject({ refundedMinor: 1000, pendingMinor: 0 });
+    expect(await world.store.chargesToReturn(9)).toEqual([]);
+    const kept = world.processor.inside.all.find(({ chargeId }) => chargeId === stray);
+    expect(kept?.refunds.filter((each) => each.status === 'succeeded')).toHaveLength(1);
+  });
+});
