@@ -110,4 +110,15 @@ export const AMOUNT_MUTANTS: readonly Mutant[] = [
       },
     ],
   },
+  {
+    name: 'one-failed-return-is-enough',
+    fault: 'A return that the bank refuses once is not tried again.',
+    edits: [
+      {
+        file: 'lambdas/resolving/use/return-charges.ts',
+        find: 'const MAX_FAILED_RETURNS = 3;',
+        replace: 'const MAX_FAILED_RETURNS = 1;',
+      },
+    ],
+  },
 ];

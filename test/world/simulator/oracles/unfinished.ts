@@ -1,6 +1,6 @@
 /** Whatever is unfinished is in a queue that a job reads, at every moment; once quiet, what is left waits for an operator, a payer or a processor. */
 import { RegistryRow } from '../../../../lambdas/kernel/contract/rows.ts';
-import { chargeOperation, type PaymentId } from '../../../../lambdas/kernel/ids.ts';
+import { chargeOperation, isReturn, type PaymentId } from '../../../../lambdas/kernel/ids.ts';
 import { isSettled } from '../../../../lambdas/orders/domain/order.ts';
 import type { OrderTransition } from '../../../../lambdas/orders/domain/order-transition.ts';
 import type { Transition } from '../../../../lambdas/payments/domain/transition.ts';
@@ -27,6 +27,8 @@ import type { Seen, Written } from './seen.ts';
 
 const ORACLE = 'whatever is unfinished is in a queue';
 const DAY_MS = 24 * 60 * 60_000;
+/** So many returns of one charge fail before an operator returns the money. */
+const FAILED_RETURNS = 3;
 
 /** The entries of the queues, as text. */
 export interface Queued {
@@ -192,6 +194,11 @@ export function checkNothingLeft({ world, payments, orders, claims }: Seen): rea
       const { leftMinor } = leftOf(charge);
       if (!charge.isOwn && leftMinor > 0 && !isTried(world, id, chargeId)) {
         left(`${leftMinor} of the stray charge ${chargeId} was not returned`, id);
+      }
+      const failed = [...charge.refunds].filter(([refundId, { status }]) => isReturn(refundId) && status === 'failed');
+      const isExcused = isReported(world, newest, chargeId) || isToldOtherwise(world, newest, chargeId);
+      if (!charge.isOwn && leftMinor > 0 && failed.length > 0 && failed.length < FAILED_RETURNS && !isExcused) {
+        left(`${failed.length} returns of ${chargeId} have failed, and no other was tried`, id);
       }
     }
   }
