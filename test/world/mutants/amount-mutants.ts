@@ -111,6 +111,42 @@ export const AMOUNT_MUTANTS: readonly Mutant[] = [
     ],
   },
   {
+    name: 'accepted-refund-was-never-sent',
+    fault: 'A refund that the processor has accepted is called not attempted after its metadata were removed.',
+    needs: ['edit_metadata'],
+    edits: [
+      {
+        file: 'lambdas/payments/use/find-out-change.ts',
+        find: "return change.kind === 'refund' && change.accepted",
+        replace: "return change.kind === 'refund' && change.accepted && change.answered === undefined",
+      },
+    ],
+  },
+  {
+    name: 'nameless-refund-is-posted-again',
+    fault: 'A refund whose metadata were removed is posted a second time.',
+    needs: ['edit_metadata'],
+    edits: [
+      {
+        file: 'lambdas/payments/use/decide-all.ts',
+        find: 'nameless.findIndex((refund) => isAlike(refund, fact))',
+        replace: 'nameless.findIndex((refund) => isAlike(refund, fact) && charge.refunds.length > 99)',
+      },
+    ],
+  },
+  {
+    name: 'nameless-return-waits-unheard',
+    fault: 'A return whose metadata were removed while it was pending waits for ever, and nobody hears of it.',
+    needs: ['edit_metadata'],
+    edits: [
+      {
+        file: 'lambdas/resolving/use/return-charges.ts',
+        find: "if (missingRefunds(charge, state, 'pending').length > 0)",
+        replace: "if (missingRefunds(charge, state, 'pending').length > 99)",
+      },
+    ],
+  },
+  {
     name: 'one-failed-return-is-enough',
     fault: 'A return that the bank refuses once is not tried again.',
     edits: [

@@ -260,6 +260,50 @@ const namedByMetadata: Course = {
   },
 };
 
+/** Another user removes the metadata of a refund that Payonce has made, while it is pending or after it succeeded. */
+const namelessRefund: Course = {
+  of: 'pay',
+  begins: { ...EURO, source: 'tok_ok' },
+  goesOn: (dice, root) => {
+    const isPending = dice.chance(0.6);
+    const pending = { processor: 'its', calls: 'changes', count: 1, source: 'tok_async' };
+    return [
+      ...(isPending ? [slowly(root, 0, 240), draft('trouble', 'instant', pending, after(root, 60 * SECOND_MS))] : []),
+      draft('refund', 'instant', dice.chance(0.3) ? {} : { amount: 300 }, after(root, 61 * SECOND_MS)),
+      draft(
+        'edit_metadata',
+        ['instant', 'seconds', 'minutes'],
+        { what: 'refunds', told: dice.chance(0.5) },
+        after(root, 70 * SECOND_MS),
+      ),
+      ...(dice.chance(0.4)
+        ? [draft(dice.pick(['fail_refund', 'finish_refund']), ['minutes', 'hours'], { which: 'newest' })]
+        : []),
+      draft('refund', ['hours'], dice.chance(0.3) ? {} : { amount: 300 }, after(root, 2 * HOUR_MS)),
+    ];
+  },
+};
+
+/** Late money is returned, the return is pending at the bank, and another user removes its metadata. */
+const namelessReturn: Course = {
+  of: 'pay',
+  begins: { ...EURO, source: 'tok_declined' },
+  goesOn: (dice, root) => [
+    slowly(root, 0, 240),
+    draft(
+      'trouble',
+      'instant',
+      { processor: 'its', calls: 'changes', count: 1, source: 'tok_async' },
+      after(root, 60 * SECOND_MS),
+    ),
+    draft('late_success', 'instant', {}, after(root, 61 * SECOND_MS)),
+    draft('edit_metadata', ['minutes', 'hours'], { what: 'refunds', told: dice.chance(0.5) }, after(root, HOUR_MS)),
+    ...(dice.chance(0.5)
+      ? [draft('fail_refund', ['hours', 'days'], { which: 'newest' }, after(root, 3 * HOUR_MS))]
+      : []),
+  ],
+};
+
 /** A further charge of a payment is in another currency. */
 const strayInDollars = (source: 'tok_ok' | 'tok_timeout_not_charged'): Course => ({
   of: 'pay',
@@ -384,6 +428,8 @@ export const CELL_COURSES: readonly Course[] = [
   namesAnother('tok_async'),
   namesAnother('tok_timeout_not_charged'),
   namedByMetadata,
+  namelessRefund,
+  namelessReturn,
   strayInDollars('tok_ok'),
   strayInDollars('tok_timeout_not_charged'),
   stuckHold,

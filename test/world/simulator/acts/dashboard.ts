@@ -134,7 +134,8 @@ const OTHERS: Readonly<Record<'elsewhere' | 'other_mode', Readonly<Record<string
 };
 
 interface Edit extends OfCharge {
-  readonly what: 'payment' | 'operation';
+  /** An entry of the charge's metadata, or all metadata of its refunds, which are removed. */
+  readonly what: 'payment' | 'operation' | 'refunds';
   /** The step whose payment the metadata name then. @default no payment */
   readonly to?: number;
   /** Whether a callback tells of it. */
@@ -159,13 +160,18 @@ const editMetadata = act<Edit>({
     // Before Payonce knows the charge by its id, it knows it by this metadata alone.
     if (!chainOf(scene, own).some(({ payment }) => payment.chargeId === chargeId)) return 'nothing';
     return deedAt(scene, found.processor, async (inside) => {
-      const { metadata } = await inside.read(chargeId);
-      const changes = { metadata: { ...metadata, [step.what]: named } };
+      const { metadata, refunds } = await inside.read(chargeId);
+      const changes =
+        step.what === 'refunds'
+          ? { refunds: refunds.map((refund) => ({ ...refund, metadata: {} })) }
+          : { metadata: { ...metadata, [step.what]: named } };
       await inside.correct(chargeId, changes, step.told ? 'charge.succeeded' : undefined);
     });
   },
   tell: ({ of, what, to }, { name }) =>
-    `another user edits the metadata of ${name(of)}: its ${what} is ${to === undefined ? 'none of Payonce' : name(to)}`,
+    what === 'refunds'
+      ? `another user removes the metadata of the refunds of ${name(of)}`
+      : `another user edits the metadata of ${name(of)}: its ${what} is ${to === undefined ? 'none of Payonce' : name(to)}`,
 });
 
 interface Flood extends Arguments {

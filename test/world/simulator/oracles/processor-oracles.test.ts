@@ -1,11 +1,15 @@
+import { PutCommand } from '@aws-sdk/lib-dynamodb';
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import { fingerprintOf } from '../../../../lambdas/kernel/fingerprint.ts';
 import { storedOperationId } from '../../../../lambdas/kernel/ids.ts';
+import { inquiryKey } from '../../../../lambdas/payments/store/queue-items.ts';
 import { decidePayment } from '../../../../lambdas/payments/use/decide-payment.ts';
 import { callback, paymentRequest } from '../../../payments/payment-fixtures.ts';
 import { BY_OPERATOR, OPERATOR } from '../../../support/causes.ts';
+import { TABLES } from '../../tables.ts';
 import { World } from '../../world.ts';
 import { watched } from './watched.ts';
+import { appendTo, refundOf } from './written.ts';
 
 const BOOKS = 'I9 processor and books';
 
@@ -50,5 +54,83 @@ describe('a further charge that names the payment', () => {
     expect(world.atTheEnd()).toContain(BOOKS);
     await harness.resolveFor(2);
     expect(world.atTheEnd()).not.toContain(BOOKS);
+  });
+});
+
+describe('a refund whose metadata were removed at the processor', () => {
+  const MINE = `ref_${'a'.repeat(58)}`;
+  const LEFT = 'nothing is left once quiet';
+  const alarm = (metric: string, about: string): void =>
+    void world.alarms.push({ metric, about, atMs: harness.clock.nowMs(), count: 1, dimensions: {} });
+
+  async function paid() {
+    const request = paymentRequest('nameless');
+    await harness.pay(request);
+    return { request, charge: harness.chargeOf(request) };
+  }
+
+  test.each([
+    ['the alarm and the mark', 300, true, true, []],
+    ['no alarm', 300, true, false, [LEFT]],
+    ['no mark', 300, false, true, [LEFT]],
+    ['no such refund there', 400, true, true, [LEFT]],
+  ] as const)('is left to an operator while it is pending: %s', async (_what, foundMinor, isMarked, isHeard, left) => {
+    const { request, charge } = await paid();
+    const { paymentId } = request;
+    await appendTo(harness, request, { type: 'refund.pending', subject: refundOf(MINE, charge, { amountMinor: 300 }) });
+    await harness.processor.inside.refund(charge, foundMinor, 'pending');
+    const inquiry = { operationId: storedOperationId(MINE), paymentId, claimedAtMs: harness.clock.nowMs() };
+    const marked = { ...inquiryKey(inquiry), ...inquiry, ...(isMarked ? { undecidable: true } : {}) };
+    await harness.store.database.client.send(new PutCommand({ TableName: TABLES.registry, Item: marked }));
+    if (isHeard) alarm('undecidable', paymentId);
+    alarm('oldest_unknown_outcome', paymentId);
+    expect(world.atTheEnd().filter((name) => name === LEFT)).toEqual(left);
+  });
+
+  test('is not posted a second time', async () => {
+    const { request, charge } = await paid();
+    const nameless = await harness.processor.inside.refund(charge, 300);
+    const twice = () => world.all().filter(({ what }) => what.includes('has 1 refunds, and 2 were posted'));
+    for (const refundId of [MINE, nameless]) {
+      expect(twice()).toEqual([]);
+      const subject = refundOf(refundId, charge, { amountMinor: 300, status: 'succeeded' });
+      await appendTo(harness, request, { type: 'refund.completed', subject });
+    }
+    expect(twice()).toHaveLength(1);
+  });
+
+  test.each([
+    [true, ['F05 absence is proven']],
+    [false, []],
+  ] as const)('is not called “not attempted” once the processor has accepted it: %s', async (isAccepted, violated) => {
+    const { request, charge } = await paid();
+    const failure = { code: 'not_attempted', message: 'It was not requested.' };
+    const subject = refundOf(MINE, charge, isAccepted ? { accepted: true } : {});
+    await appendTo(harness, request, { type: 'refund.pending', subject });
+    const failed = refundOf(MINE, charge, { status: 'failed', failure });
+    await appendTo(harness, request, { type: 'refund.failed', subject: failed });
+    expect(world.atTheEnd().filter((name) => name.startsWith('F05'))).toEqual(violated);
+  });
+
+  test.each([
+    ['failed', true, []],
+    ['failed', false, [BOOKS]],
+    ['succeeded', true, [BOOKS]],
+  ] as const)('and that has %s there is told by a contradiction (alarm: %s)', async (status, isHeard, violated) => {
+    const { request, charge } = await paid();
+    const done = refundOf(MINE, charge, { amountMinor: 300, status: 'succeeded' });
+    const { newest } = await harness.chain(request);
+    const postings = [
+      { account: 'refunds', direction: 'debit', amountMinor: 300, currency: 'EUR' },
+      { account: 'processor_clearing', direction: 'credit', amountMinor: 300, currency: 'EUR' },
+    ] as const;
+    const payment = { ...newest.payment, amountRefundedMinor: 300 };
+    await appendTo(harness, request, { type: 'refund.completed', subject: done, payment, postings });
+    await harness.processor.inside.endRefund(await harness.processor.inside.refund(charge, 300, 'pending'), status);
+    // Without a failed refund, the difference has another cause.
+    if (status === 'succeeded') await harness.processor.inside.refund(charge, 200);
+    await harness.processor.readCharge(charge, { timeoutMs: 5_000 });
+    if (isHeard) alarm('contradiction', request.paymentId);
+    expect(world.atTheEnd().filter((name) => name === BOOKS)).toEqual(violated);
   });
 });

@@ -1,6 +1,6 @@
 /** What the processors did, against what the Ledger says: I1, I9, and no money sent that is gone. */
 import { RegistryRow, ViewsRow } from '../../../../lambdas/kernel/contract/rows.ts';
-import { chargeOperation, type PaymentId } from '../../../../lambdas/kernel/ids.ts';
+import { chargeOperation, isOwnRefund, isReturn, type PaymentId } from '../../../../lambdas/kernel/ids.ts';
 import { decisionOf } from '../../../../lambdas/payments/domain/operator-decision.ts';
 import { NOT_ATTEMPTED, type Payment } from '../../../../lambdas/payments/domain/payment.ts';
 import type { ProcessorCharge } from '../../../../lambdas/payments/domain/processor-charge.ts';
@@ -8,7 +8,7 @@ import type { Transition } from '../../../../lambdas/payments/domain/transition.
 import { parseOrphan } from '../../../../lambdas/payments/store/queue-items.ts';
 import type { Observed, Violation } from '../contract.ts';
 import { booksOf } from '../processors.ts';
-import { chargesOf, leftOf, postedOn, sum } from './money.ts';
+import { type ChargeSeen, chargesOf, leftOf, postedOn, sum } from './money.ts';
 import type { Seen, Written } from './seen.ts';
 
 /** Two clocks differ by at most this. Milliseconds. */
@@ -134,12 +134,19 @@ export function checkBooks({ world, payments }: Seen): readonly Violation[] {
     // A charge without an answer or a callback is reported by reconciliation, not by the payment.
     const told = own.filter(({ chargeId }) => known.has(chargeId) || chargeId === newest.payment.chargeId);
     const isTold = told.every(({ chargeId }) => isShown(world, booksOf(newest.payment), chargeId, isWellCompared));
-    found.push(...unseenAtDecision(world, chain), ...unreadAtEnd(world, chain), ...unrecorded(world, chain));
+    found.push(
+      ...postedTwice(world, chain),
+      ...acceptedThenDenied(chain),
+      ...unseenAtDecision(world, chain),
+      ...unreadAtEnd(world, chain),
+      ...unrecorded(world, chain),
+    );
     if (newest.payment.status === 'needs_review' || !isTold) return found;
     // What the processor itself shows both ways cannot be booked. A person is told.
     if (told.some(({ chargeId }) => isReported(world, newest.payment, chargeId))) return found;
     if (isDecidedOtherwise(world, chain)) return found;
     if (told.some(({ chargeId }) => isToldOtherwise(world, newest.payment, chargeId))) return found;
+    if (told.some(({ chargeId }) => isNameless(world, newest.payment, chargeId, known))) return found;
     // The look for another payment, of which an operator has named the charge, tells of that one.
     if (told.some(({ chargeId }) => namedBy.get(chargeId)?.some(isOtherwise))) return found;
     const heldMinor: Record<string, number> = {};
@@ -153,6 +160,31 @@ export function checkBooks({ world, payments }: Seen): readonly Violation[] {
       found.push({ oracle: 'I9 processor and books', what, about: id });
     }
     return found;
+  });
+}
+
+/** The chain does not count more refunds of a charge than the processor has, unless an operator decided so. */
+function postedTwice(world: Observed, chain: readonly Written<Transition>[]): readonly Violation[] {
+  const payment = chain.at(-1)?.row.payment;
+  if (payment === undefined || chain.some(({ row }) => decisionOf(row) !== undefined)) return [];
+  return [...chargesOf(chain)].flatMap(([chargeId, { refunds }]) => {
+    const there = world.processors[booksOf(payment)]?.inside.all.find((charge) => charge.chargeId === chargeId);
+    const count = [...refunds.values()].filter(({ status }) => status === 'succeeded').length;
+    if (there === undefined || count <= there.refunds.length || isReported(world, payment, chargeId)) return [];
+    const what = `${chargeId} has ${there.refunds.length} refunds, and ${count} were posted`;
+    return [{ oracle: 'I9 processor and books', what, about: payment.id }];
+  });
+}
+
+/** A refund that the processor has shown is never called "not attempted", whatever becomes of its metadata. */
+function acceptedThenDenied(chain: readonly Written<Transition>[]): readonly Violation[] {
+  const accepted = new Set<string>();
+  return chain.flatMap(({ row: { payment, subject } }) => {
+    if (subject?.kind !== 'refund') return [];
+    if (subject.accepted) accepted.add(subject.refundId);
+    if (subject.failure?.code !== NOT_ATTEMPTED || !accepted.has(subject.refundId)) return [];
+    const what = `${subject.refundId} was called not attempted, and the processor had accepted it`;
+    return [{ oracle: 'F05 absence is proven', what, about: payment.id }];
   });
 }
 
@@ -338,6 +370,29 @@ export function isToldOtherwise(
   return isAlarmed || orphansOf(world).has(chargeId);
 }
 
+/**
+ * Whether the metadata of a recorded refund of the charge were removed at the processor, where it failed later, and an alarm tells of that.
+ */
+export function isNameless(
+  world: Observed,
+  payment: Pick<Payment, 'id' | 'processorName' | 'mode'>,
+  chargeId: string,
+  known: ReadonlyMap<string, ChargeSeen>,
+): boolean {
+  const inside = world.processors[booksOf(payment)]?.inside;
+  const there = inside?.all.find((charge) => charge.chargeId === chargeId);
+  const names = new Set(there?.refunds.map(({ refundId }) => refundId));
+  const failed = there?.refunds.filter(({ refundId, status }) => status === 'failed' && !isOwnRefund(refundId)) ?? [];
+  const isMissing = [...(known.get(chargeId)?.refunds ?? [])].some(
+    ([refundId, { status, amountMinor }]) =>
+      status === 'succeeded' &&
+      isOwnRefund(refundId) &&
+      !names.has(refundId) &&
+      failed.some((refund) => refund.amountMinor === amountMinor),
+  );
+  return isMissing && isRaised(world, 'contradiction', payment.id, (inside?.changedAtMs(chargeId) ?? 0) - SKEW_MS);
+}
+
 /** The charges of callbacks that found no payment. An alarm tells of those that were given up. */
 function orphansOf({ database, tables }: Observed): ReadonlySet<string> {
   return new Set(
@@ -367,16 +422,23 @@ export function isStuck(world: Observed, id: string): boolean {
   return isMarked && isRaised(world, 'undecidable', id, 0);
 }
 
-/** The processor does not have the charge, which an operator has named: the refund's entry is marked, and raised its alarm before. */
+/**
+ * The processor does not have the charge, which an operator has named, or the metadata of the refund were removed there: the refund's
+ * entry is marked, and raised its alarm before.
+ */
 export function isLeftToOperator(
   world: Observed,
   payment: Pick<Payment, 'id' | 'processorName' | 'mode'>,
   chargeId: string,
-  refundId: string,
+  { refundId, amountMinor }: { readonly refundId: string; readonly amountMinor: number },
 ): boolean {
   const entries = world.database.items(world.tables.registry, RegistryRow.inquiry);
   const isMarked = entries.some((each) => each['operationId'] === refundId && each['undecidable'] === true);
-  return isMarked && !isKnownThere(world, payment, chargeId) && isRaised(world, 'undecidable', payment.id, 0);
+  const isLeft = isReturn(refundId) ? isTried(world, payment.id, chargeId) : isMarked;
+  if (!isLeft || !isRaised(world, 'undecidable', payment.id, 0)) return false;
+  const there = world.processors[booksOf(payment)]?.inside.all.find((charge) => charge.chargeId === chargeId);
+  if (there === undefined || there.refunds.some((refund) => refund.refundId === refundId)) return there === undefined;
+  return there.refunds.some((refund) => !isOwnRefund(refund.refundId) && refund.amountMinor === amountMinor);
 }
 
 /** Whether the payment's processor has the charge. */

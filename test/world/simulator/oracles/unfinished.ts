@@ -17,6 +17,7 @@ import {
   byPayment,
   isDecidedOtherwise,
   isLeftToOperator,
+  isNameless,
   isReported,
   isShown,
   isStuck,
@@ -174,7 +175,8 @@ export function checkNothingLeft({ world, payments, orders, claims }: Seen): rea
     if (newest.status === 'processing' && !isPendingThere) left('the payment is processing', id);
     const isReportedCharge = isReported(world, newest, newest.chargeId) || isStuck(world, id);
     if (newest.status === 'requires_capture' && !isReportedCharge) left('the hold was not voided', id);
-    for (const [chargeId, charge] of chargesOf(chain)) {
+    const known = chargesOf(chain);
+    for (const [chargeId, charge] of known) {
       const roomMinor = charge.capturedMinor - leftOf(charge).refundedMinor;
       for (const [refundId, { status, amountMinor }] of charge.refunds) {
         const there = own.flatMap(({ refunds }) => refunds).find((refund) => refund.refundId === refundId);
@@ -182,8 +184,15 @@ export function checkNothingLeft({ world, payments, orders, claims }: Seen): rea
         // After a wrong decision of an operator, or when the processor takes more than it had shown, the books may have no room for
         // the success. It has raised an alarm and waits for an operator (I9).
         const isBeyond = there?.status === 'succeeded' && amountMinor > roomMinor;
-        const isAlarmed = isDecidedOtherwise(world, chain) || isReported(world, newest, chargeId);
-        if (isLeftToOperator(world, newest, chargeId, refundId) || isToldOtherwise(world, newest, chargeId)) continue;
+        const isAlarmed =
+          isDecidedOtherwise(world, chain) ||
+          isReported(world, newest, chargeId) ||
+          isNameless(world, newest, chargeId, known);
+        if (
+          isLeftToOperator(world, newest, chargeId, { refundId, amountMinor }) ||
+          isToldOtherwise(world, newest, chargeId)
+        )
+          continue;
         if (!isBeyond || !isAlarmed) left(`the refund ${refundId} is reserved`, id);
       }
       if (!charge.isOwn && charge.status === 'authorized') {
