@@ -157,9 +157,18 @@ const SCRIPT = '<img src=x onerror="document.title=1">';
     });
     const page = await signedIn(aws.operatorKey);
     await page.goto(`${aws.apiUrl}/console/#/webhooks?tenant=${aws.tenantId}&mode=test&endpoint=${id}`);
+    // What is above the list is read for itself, and moves the list when it comes.
+    await page.getByText(receiver.url).waitFor();
     const row = page.getByRole('row', { name: String(paid.json['id']) });
-    await row.getByRole('button', { name: 'Resend' }).click();
-    await page.getByRole('dialog', { name: 'Resend' }).getByRole('button', { name: 'Resend' }).dblclick();
+    const dialog = page.getByRole('dialog', { name: 'Resend' });
+    await until(async () => {
+      await row.getByRole('button', { name: 'Resend' }).click();
+      return dialog.waitFor({ timeout: 20_000 }).then(
+        () => true,
+        () => undefined,
+      );
+    });
+    await dialog.getByRole('button', { name: 'Resend' }).dblclick();
     await until(async () => ours()[1]);
     expect(ours().map(({ headers }) => headers['webhook-id'])).toEqual([event, event]);
     expect(violations).toEqual([]);
