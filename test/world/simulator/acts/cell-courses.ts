@@ -85,6 +85,30 @@ const canceledOnPaper = (capture: 'automatic' | 'manual'): Course => ({
   },
 });
 
+/** An operator decides that a payment has succeeded which waits for its payer. A further charge, which waits as well, appears right after that. */
+const decidedWhileThePayerIsAsked: Course = {
+  of: 'pay',
+  begins: { ...EURO, source: 'tok_action' },
+  goesOn: (dice, root) => {
+    const decideAfter = dice.pick([5, 22, 22, 30]) * HOUR_MS;
+    return [
+      slowly(root, 0, 240),
+      draft(
+        'decide',
+        'instant',
+        { outcome: 'succeeded', charge: 1, amount: root.amount, dry: false },
+        after(root, decideAfter),
+      ),
+      draft(
+        'stray',
+        ['instant', 'seconds', 'minutes'],
+        { amount: root.amount, named: true, source: 'tok_action' },
+        after(root, decideAfter + SECOND_MS),
+      ),
+    ];
+  },
+};
+
 /** After a hold is voided, charges without money appear beside it. */
 const nothingBesideCanceled: Course = {
   of: 'pay',
@@ -415,6 +439,7 @@ export const CELL_COURSES: readonly Course[] = [
   canceledOnPaper('automatic'),
   canceledOnPaper('manual'),
   heldAgain,
+  decidedWhileThePayerIsAsked,
   nothingBesideCanceled,
   reviewOfHold,
   decidedRefundEnds,
