@@ -218,6 +218,8 @@ export interface MishapsSeen {
   readonly parked: readonly string[];
   /** Those of records that were parked again by a redrive, after every fix. */
   readonly parkedAgain: readonly string[];
+  /** Times whose outcomes were not published until they were too old for a redrive, after every fix. Unix milliseconds, the end exclusive. */
+  readonly forgotten: readonly { readonly sinceMs: number; readonly untilMs: number }[];
 }
 
 /** What oracles read. */

@@ -5,7 +5,9 @@ import { judgeChain, NO_BOUNDS } from '../../../lambdas/archive/domain/judge-cha
 import { DynamoDbLedgerRows } from '../../../lambdas/archive/store/dynamodb-ledger-rows.ts';
 import { putBackRow } from '../../../lambdas/archive/store/put-back-row.ts';
 import { wholeChain } from '../../../lambdas/archive/use/ledger-rows.ts';
-import type { RedriveRequest } from '../../../lambdas/events/contract.ts';
+import type { RedriveRequest, RepublishRequest } from '../../../lambdas/events/contract.ts';
+import { parkedWork } from '../../../lambdas/events/store/parked-work.ts';
+import { isBeyondHorizon } from '../../../lambdas/events/use/redrive-parked.ts';
 import { LedgerRow } from '../../../lambdas/kernel/contract/rows.ts';
 import { KeyAttribute } from '../../../lambdas/kernel/contract/tables.ts';
 import { countingEntropy } from '../../support/counting-entropy.ts';
@@ -24,6 +26,7 @@ export class Mishaps implements MishapsSeen {
   isByHand = false;
   refusedCredentials = 0;
   readonly parkedAgain: string[] = [];
+  readonly forgotten: RepublishRequest[] = [];
   readonly #poisoned = new Map<string, Poisoned>();
 
   constructor(account: Account) {
@@ -59,8 +62,12 @@ export class Mishaps implements MishapsSeen {
     return [...this.#poisoned].some(([id, each]) => each === by && text.includes(id));
   }
 
-  /** As `payonce redrive`: the work of each message that was parked is done again. */
-  async redriveParked(): Promise<void> {
+  /**
+   * As `payonce redrive`: the work of each message that was parked is done again.
+   *
+   * @param rebuild what an operator does about a time whose events consumers do not recognize any more
+   */
+  async redriveParked(rebuild: () => Promise<void>): Promise<void> {
     const { simulation, queues } = this.#account;
     const { process } = simulation;
     const times = (body: string): number => this.parked.filter((each) => each === body).length;
@@ -76,6 +83,13 @@ export class Mishaps implements MishapsSeen {
       },
       () => {},
     );
+    const forgotten = this.parked.map(parkedWork).flatMap((work) => {
+      if (work.kind !== 'range' || !isBeyondHorizon(work.sinceMs, simulation.nowMs)) return [];
+      return [{ sinceMs: work.sinceMs, untilMs: work.untilMs }];
+    });
+    if (this.#poisoned.size > 0 || forgotten.length === 0) return;
+    this.forgotten.push(...forgotten);
+    await rebuild();
   }
 
   /**

@@ -330,7 +330,7 @@ export class SimulatedSystem implements RunningSystem {
   redrive(queue: string): void {
     if (queue !== 'relay-parked') this.account.queues.redrive(queue);
     else if (this.mishaps.parked.length > 0)
-      this.at(this.nowMs, 'parked records are redriven', () => this.mishaps.redriveParked());
+      this.at(this.nowMs, 'parked records are redriven', () => this.mishaps.redriveParked(() => this.rebuildViews()));
   }
 
   async redriveLetters(): Promise<void> {

@@ -73,6 +73,12 @@ test('an event that was never published is a violation', () => {
   expect(named()).toEqual(['I4 events', ...folds]);
 });
 
+test('an event that was too old to be published is none, and the lists must have its payment all the same', () => {
+  const all = { sinceMs: 0, untilMs: Number.POSITIVE_INFINITY };
+  Object.assign(world.world, { mishaps: { ...world.world.mishaps, forgotten: [all] } });
+  expect(named()).toEqual(['lists', 'balances', 'volumes'].map((what) => `${what} are a fold of the Ledger`));
+});
+
 test('an event that is not in the Ledger is a violation', async () => {
   await publish();
   const { detail, ...rest } = world.published[0] ?? { detail: {} };

@@ -27,6 +27,8 @@ interface Outcome {
   /** In the time of the world. Unix milliseconds. */
   readonly atMs: number;
   readonly postings: readonly Posting[];
+  /** It was too old to be published. An alarm told of it while there was time, and nobody heeded it. */
+  readonly isForgotten: boolean;
 }
 
 export function checkEvents(seen: Seen): readonly Violation[] {
@@ -39,22 +41,26 @@ export function checkEvents(seen: Seen): readonly Violation[] {
   ];
 }
 
-function outcomesOf({ payments, orders }: Seen): readonly Outcome[] {
+function outcomesOf({ world, payments, orders }: Seen): readonly Outcome[] {
   const found: Outcome[] = [];
+  const isForgotten = (timeMs: number): boolean =>
+    world.mishaps.forgotten.some(({ sinceMs, untilMs }) => sinceMs <= timeMs && timeMs < untilMs);
   for (const [chainId, chain] of payments) {
     for (const { row, atMs } of chain) {
-      const { type, sequence, postings, payment } = row;
+      const { type, sequence, postings, payment, occurredAtMs } = row;
       if (!isOutcome(type)) continue;
       const owner = `${payment.tenantId}#${payment.mode}`;
-      found.push({ chainId, sequence, type, owner, atMs, postings, isPublic: isPublic(type) });
+      const told = { isPublic: isPublic(type), isForgotten: isForgotten(occurredAtMs) };
+      found.push({ chainId, sequence, type, owner, atMs, postings, ...told });
     }
   }
   for (const [chainId, chain] of orders) {
     for (const { row, atMs } of chain) {
-      const { type, sequence, order } = row;
+      const { type, sequence, order, occurredAtMs } = row;
       if (!isOrderOutcome(type)) continue;
       const owner = `${order.tenantId}#${order.mode}`;
-      found.push({ chainId, sequence, type, owner, atMs, postings: [], isPublic: isPublic(type) });
+      const told = { isPublic: isPublic(type), isForgotten: isForgotten(occurredAtMs) };
+      found.push({ chainId, sequence, type, owner, atMs, postings: [], ...told });
     }
   }
   return found;
@@ -86,10 +92,10 @@ function published(world: Observed, outcomes: readonly Outcome[]): readonly Viol
     ids.set(placeOf(named), named.event.type);
   }
   const found: Violation[] = [];
-  for (const { chainId, sequence, type } of outcomes) {
+  for (const { chainId, sequence, type, isForgotten } of outcomes) {
     const told = ids.get(`${chainId} ${sequence}`);
     ids.delete(`${chainId} ${sequence}`);
-    if (told === type) continue;
+    if (told === type || (told === undefined && isForgotten)) continue;
     const what = told === undefined ? `${type} was never published` : `${type} was published as ${told}`;
     found.push({ oracle: 'I4 events', what, about: chainId });
   }
@@ -239,8 +245,8 @@ function webhooks(seen: Seen, outcomes: readonly Outcome[]): readonly Violation[
     .map(parseBook)) {
     for (const { id, events, disabled, createdAtMs } of endpoints) {
       if (disabled !== undefined) continue;
-      for (const { owner, chainId, sequence, type, atMs, isPublic: isTold } of outcomes) {
-        const isWanted = isTold && events.some((each) => each === '*' || each === type);
+      for (const { owner, chainId, sequence, type, atMs, isPublic: isTold, isForgotten } of outcomes) {
+        const isWanted = isTold && !isForgotten && events.some((each) => each === '*' || each === type);
         const isLater = atMs > createdAtMs + FAN_OUT_MS;
         if (owner !== `${tenantId}#${mode}` || !isWanted || !isLater) continue;
         // Events of the time in which it is disabled make no deliveries. The merchant can have them replayed.

@@ -108,7 +108,7 @@ test('a test event is found that was attempted twice', async () => {
 });
 
 function mishaps(): Observed['mishaps'] {
-  const { trimmed, waits, refusedCredentials, changesByHand, wasPoisoned, isByHand, parked, parkedAgain } =
+  const { trimmed, waits, refusedCredentials, changesByHand, wasPoisoned, isByHand, parked, parkedAgain, forgotten } =
     system.mishaps;
-  return { trimmed, waits, refusedCredentials, changesByHand, wasPoisoned, isByHand, parked, parkedAgain };
+  return { trimmed, waits, refusedCredentials, changesByHand, wasPoisoned, isByHand, parked, parkedAgain, forgotten };
 }

@@ -45,6 +45,7 @@ export function watched({ clock, store, processor }: World) {
       isByHand: false,
       parked: [],
       parkedAgain: [],
+      forgotten: [],
     },
     exports: new Map(),
     ...lists,
