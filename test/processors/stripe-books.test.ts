@@ -1,4 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { invariant } from '../../lambdas/kernel/invariant.ts';
+import { callOnce, type SendRequest } from '../../lambdas/outbound/http-call.ts';
 import type { ProcessorCharge } from '../../lambdas/payments/domain/processor-charge.ts';
 import { factsOf } from '../../lambdas/payments/domain/processor-charge.ts';
 import type { ChargeOrder, ChargeWindow, Processor, ProcessorBooks } from '../../lambdas/payments/use/processor.ts';
@@ -6,6 +8,7 @@ import { createStripeBooks } from '../../lambdas/processors/stripe/stripe-books.
 import { freshChange, freshOrder } from '../orders/sandbox-orders.ts';
 import { DOUBLE_KEY, type StripeDouble, serveStripe } from './stripe-double.ts';
 import { clientAt } from './stripe-double-client.ts';
+import type { DoubleIntent } from './stripe-double-objects.ts';
 
 const LIMIT = { timeoutMs: 600_000 };
 const START_S = Date.UTC(2026, 0, 1) / 1_000;
@@ -18,11 +21,21 @@ describe('the books of Stripe', () => {
     double = await serveStripe({ fee: 88 });
     const { url: baseUrl, clock } = double;
     client = clientAt(baseUrl, { clock, returnUrl: 'https://shop.example/back' });
-    books = createStripeBooks({ apiKey: async () => DOUBLE_KEY, mode: 'test', account: 'acct_double', baseUrl, clock });
+    books = booksBy(callOnce);
   });
   afterEach(async () => {
     await double[Symbol.asyncDispose]();
   });
+
+  const booksBy = (send: SendRequest): ProcessorBooks =>
+    createStripeBooks({
+      apiKey: async () => DOUBLE_KEY,
+      mode: 'test',
+      account: 'acct_double',
+      baseUrl: double.url,
+      clock: double.clock,
+      send,
+    });
 
   const charged = async (changes: Partial<ChargeOrder> = {}) => {
     const order = freshOrder({ source: 'pm_card_visa', ...changes });
@@ -185,5 +198,58 @@ describe('the books of Stripe', () => {
     const { ids: found, pages } = await listed({ fromSeconds: START_S, untilSeconds: START_S + 31 * 86_400 });
     expect(found).toEqual(ids);
     expect(pages).toBeLessThanOrEqual(30);
+  });
+
+  test.each([
+    ['a status that is not known', (intent: DoubleIntent) => Object.assign(intent, { status: 'requires_patience' })],
+    [
+      'no whole amount of minor units',
+      (intent: DoubleIntent) => Object.assign(intent, { currency: 'isk', amount: 150 }),
+    ],
+    ['a field of another form', (intent: DoubleIntent) => Object.assign(intent, { last_payment_error: 'declined' })],
+    ['a dispute in another currency', ({ id }: DoubleIntent) => double.books.dispute(id, 500, 'lost', 'usd')],
+    ['a dispute of a status that is not known', ({ id }: DoubleIntent) => double.books.dispute(id, 500, 'forgotten')],
+  ])(
+    'list a charge with %s as one that cannot be read, with the payment that it names, and all others',
+    async (_, change) => {
+      const [before, odd, after] = [await charged(), await charged(), await charged()];
+      const intent = double.books.intents.get(odd.chargeId);
+      invariant(intent !== undefined, 'the charge was made');
+      change(intent);
+      const { charges, unreadable } = await books.listCharges(
+        { fromSeconds: START_S, untilSeconds: START_S + 1 },
+        LIMIT,
+      );
+      expect(charges.map(({ chargeId }) => chargeId)).toEqual([before.chargeId, after.chargeId]);
+      expect(unreadable).toEqual([
+        {
+          chargeId: odd.chargeId,
+          paymentId: odd.order.paymentId,
+          createdAtSeconds: START_S,
+          fault: expect.objectContaining({ name: 'AmbiguousError', message: expect.stringContaining(odd.chargeId) }),
+        },
+      ]);
+    },
+  );
+
+  test('list a charge that names no payment and cannot be read without a payment', async () => {
+    const { chargeId } = await charged();
+    Object.assign(double.books.intents.get(chargeId) ?? {}, { metadata: { operation: 7 } });
+    const { charges, unreadable = [] } = await books.listCharges(
+      { fromSeconds: START_S, untilSeconds: START_S + 1 },
+      LIMIT,
+    );
+    expect([charges, unreadable.map(({ paymentId }) => paymentId)]).toEqual([[], [undefined]]);
+  });
+
+  test('list no charge without Stripe: a fault of a further read is a fault of the page', async () => {
+    const { chargeId } = await charged();
+    double.books.dispute(chargeId, 500, 'lost');
+    const send: SendRequest = (call) => {
+      if (call.url.includes('/v1/disputes')) double.trouble(['unavailable'], 'anyCall');
+      return callOnce(call);
+    };
+    const list = booksBy(send).listCharges({ fromSeconds: START_S, untilSeconds: START_S + 1 }, LIMIT);
+    await expect(list).rejects.toMatchObject({ name: 'AmbiguousError', code: 'processor_error' });
   });
 });

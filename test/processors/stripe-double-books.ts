@@ -272,7 +272,8 @@ export class StripeDoubleBooks {
     refund.failure_reason = 'lost_or_stolen_card';
   }
 
-  dispute(intentId: string, amount: number, status: string): string {
+  /** @param inCurrency @default the charge's */
+  dispute(intentId: string, amount: number, status: string, inCurrency?: string): string {
     const intent = this.#known(intentId);
     if (intent.charge === undefined) throw new Error('what was never charged cannot be disputed');
     const { currency, charge } = intent;
@@ -282,7 +283,7 @@ export class StripeDoubleBooks {
       object: 'dispute',
       livemode: false,
       amount,
-      currency,
+      currency: inCurrency ?? currency,
       charge: charge.id,
       payment_intent: intentId,
       status,

@@ -1,3 +1,4 @@
+import type { AmbiguousError } from '../../kernel/faults.ts';
 import type { Mode, OperationId, PaymentId } from '../../kernel/ids.ts';
 import type { CallLimit } from '../../kernel/world.ts';
 import type { Fact } from '../domain/facts.ts';
@@ -111,6 +112,25 @@ export interface ChargeWindow {
   readonly cursor?: string;
 }
 
+/** A charge that is in the list and cannot be read, for example because of a status that the client does not know. */
+export interface UnreadableCharge {
+  readonly chargeId: string;
+  /** The payment that the charge's metadata name, if they can be read. */
+  readonly paymentId?: PaymentId;
+  /** Unix seconds. */
+  readonly createdAtSeconds: number;
+  /** Why it cannot be read. Names the charge. */
+  readonly fault: AmbiguousError;
+}
+
+export interface ChargePage {
+  readonly charges: readonly ProcessorCharge[];
+  /** Charges of the page that are not in `charges`. @default none */
+  readonly unreadable?: readonly UnreadableCharge[];
+  /** The cursor of the next page; absent after the last page. */
+  readonly next?: string;
+}
+
 /** How long a read of the books may take while somebody waits for it. Milliseconds. */
 export const BOOKS_TIMEOUT_MS = 5_000;
 
@@ -120,9 +140,6 @@ export interface ProcessorBooks extends BooksName {
   readCharge(chargeId: string, limit: CallLimit): Promise<ProcessorCharge | undefined>;
   /** All charges with the payment's id in their metadata. @throws as `readCharge` */
   chargesOfPayment(paymentId: PaymentId, limit: CallLimit): Promise<readonly ProcessorCharge[]>;
-  /** A page of charges by creation time, oldest first. @throws as `readCharge` */
-  listCharges(
-    window: ChargeWindow,
-    limit: CallLimit,
-  ): Promise<{ readonly charges: readonly ProcessorCharge[]; readonly next?: string }>;
+  /** A page of charges by creation time, oldest first. One that cannot be read hides no other. @throws as `readCharge` */
+  listCharges(window: ChargeWindow, limit: CallLimit): Promise<ChargePage>;
 }

@@ -1,7 +1,7 @@
 import { AmbiguousError } from '../../kernel/faults.ts';
 import { invariant } from '../../kernel/invariant.ts';
-import type { ProcessorCharge } from '../../payments/domain/processor-charge.ts';
-import type { ChargeWindow, ProcessorBooks } from '../../payments/use/processor.ts';
+import { namedPayment, type ProcessorCharge } from '../../payments/domain/processor-charge.ts';
+import type { ChargePage, ChargeWindow, ProcessorBooks, UnreadableCharge } from '../../payments/use/processor.ts';
 import { stripeContract } from './contract.ts';
 import {
   type CallStripe,
@@ -13,7 +13,7 @@ import {
 } from './stripe-api.ts';
 import { refundsOf, WITH_FEE, WITH_REFUNDS } from './stripe-change.ts';
 import { processorCharge } from './stripe-charge.ts';
-import { disputeList, intentList, intentObject, type StripeIntent } from './stripe-objects.ts';
+import { disputeList, intentList, intentObject, type StripeIntent, type StripeListedIntent } from './stripe-objects.ts';
 import { searchIntents } from './stripe-search.ts';
 
 /** Expanded in every read of an intent, so most intents need a single call. */
@@ -100,7 +100,7 @@ async function listCharges(
   call: CallStripe,
   { fromSeconds, untilSeconds, cursor }: ChargeWindow,
   left: TimeLeft,
-): Promise<{ readonly charges: readonly ProcessorCharge[]; readonly next?: string }> {
+): Promise<ChargePage> {
   const start = readCursor(cursor) ?? { fromSeconds, lengthSeconds: untilSeconds - fromSeconds };
   let lengthSeconds = Math.min(start.lengthSeconds, untilSeconds - start.fromSeconds);
   if (lengthSeconds <= 0) return { charges: [] };
@@ -112,11 +112,48 @@ async function listCharges(
       continue;
     }
     const charges: ProcessorCharge[] = [];
-    for (const intent of intents.toReversed()) charges.push(await wholeCharge(call, intent, left));
-    if (endSeconds >= untilSeconds) return { charges };
-    return { charges, next: `${endSeconds}+${lengthSeconds * 2}` };
+    const unread: UnreadableCharge[] = [];
+    for (const intent of intents.toReversed()) {
+      const listed = await listedCharge(call, intent, left);
+      if ('fault' in listed) unread.push(listed);
+      else charges.push(listed);
+    }
+    if (endSeconds >= untilSeconds) return { charges, unreadable: unread };
+    return { charges, unreadable: unread, next: `${endSeconds}+${lengthSeconds * 2}` };
   }
   throw unexpected('The interval cannot be halved to fit on one page.');
+}
+
+/** Codes of faults that say that Stripe answered, and that this charge cannot be read. */
+const OF_THE_CHARGE: ReadonlySet<string> = new Set([
+  'processor_answer_unreadable',
+  'processor_answer_mismatch',
+  'processor_answer_unexpected',
+]);
+
+/** @throws RetryableError or AmbiguousError when Stripe does not answer */
+async function listedCharge(
+  call: CallStripe,
+  intent: StripeListedIntent,
+  left: TimeLeft,
+): Promise<ProcessorCharge | UnreadableCharge> {
+  const { id: chargeId, created: createdAtSeconds, metadata } = intent;
+  try {
+    const read = intentObject.safeParse(intent);
+    if (!read.success) throw unreadable(`Its ${read.error.issues[0]?.path.join('.')} does not match the schema.`);
+    return await wholeCharge(call, read.data, left);
+  } catch (error) {
+    if (!(error instanceof AmbiguousError && OF_THE_CHARGE.has(error.code))) throw error;
+    const paymentId = namedPayment(textsOf(metadata));
+    const fault = new AmbiguousError(error.code, `The charge ${chargeId} cannot be read.`, { cause: error });
+    return { chargeId, ...(paymentId === undefined ? {} : { paymentId }), createdAtSeconds, fault };
+  }
+}
+
+function textsOf(metadata: Readonly<Record<string, unknown>>): Record<string, string> {
+  return Object.fromEntries(
+    Object.entries(metadata).flatMap(([name, value]) => (typeof value === 'string' ? [[name, value]] : [])),
+  );
 }
 
 /** Newest first; undefined if the intents do not fit on a page and the interval is longer than a second. */
@@ -125,8 +162,8 @@ async function intentsWithin(
   fromSeconds: number,
   untilSeconds: number,
   left: TimeLeft,
-): Promise<readonly StripeIntent[] | undefined> {
-  const found: StripeIntent[] = [];
+): Promise<readonly StripeListedIntent[] | undefined> {
+  const found: StripeListedIntent[] = [];
   for (let page = 0; page < MAX_PAGES_OF_A_SECOND; page += 1) {
     const last = found.at(-1);
     const params = {
@@ -152,6 +189,10 @@ function readCursor(cursor: string | undefined): { fromSeconds: number; lengthSe
   const isOurs = Number.isSafeInteger(fromSeconds) && Number.isSafeInteger(lengthSeconds) && lengthSeconds > 0;
   invariant(isOurs, 'a cursor must come from an earlier answer of this list');
   return { fromSeconds, lengthSeconds };
+}
+
+function unreadable(message: string): AmbiguousError {
+  return new AmbiguousError('processor_answer_unreadable', message);
 }
 
 function unexpected(message: string): AmbiguousError {

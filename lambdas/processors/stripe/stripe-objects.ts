@@ -85,7 +85,21 @@ export const intentObject = z.object({
   created: z.int(),
 });
 export type StripeIntent = z.infer<typeof intentObject>;
-export const intentList = listOf(intentObject);
+
+/**
+ * What the list needs of each intent, whatever else it contains: one intent that cannot be read must not hide the others of its page.
+ * `intentObject` reads the rest.
+ */
+const listedIntent = z.looseObject({
+  id,
+  object: z.literal('payment_intent'),
+  livemode: z.boolean(),
+  /** Unix seconds. */
+  created: z.int(),
+  metadata: z.record(z.string(), z.unknown()).catch({}),
+});
+export type StripeListedIntent = z.infer<typeof listedIntent>;
+export const intentList = listOf(listedIntent);
 
 export const intentSearch = z.object({
   object: z.literal('search_result'),

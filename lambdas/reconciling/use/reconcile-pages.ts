@@ -3,7 +3,7 @@ import { AmbiguousError } from '../../kernel/faults.ts';
 import type { Clock } from '../../kernel/world.ts';
 import type { BooksName, ProcessorCharge } from '../../payments/domain/processor-charge.ts';
 import type { TransitionPlace } from '../../payments/domain/transition.ts';
-import type { ProcessorBooks } from '../../payments/use/processor.ts';
+import type { ProcessorBooks, UnreadableCharge } from '../../payments/use/processor.ts';
 import { type OutcomePosition, positionAt, type RecentOutcomes, timeOf } from '../../payments/use/transition-reader.ts';
 import type { ViewStore } from '../../views/use/view-store.ts';
 import type { OpenMismatch } from '../domain/mismatch-view.ts';
@@ -44,6 +44,8 @@ export interface TimePart {
   readonly mark: string | undefined;
   /** Every charge that was created in the time, and some of just before and after it. */
   readonly charges: readonly ListedCharge[];
+  /** Charges of the same lists that cannot be read. */
+  readonly unreadable: readonly UnreadableCharge[];
   /** Every outcome of a payment in the time. */
   readonly outcomes: readonly TransitionPlace[];
 }
@@ -143,14 +145,16 @@ async function partPage(
   const found = await index.outcomesAfter(from, listedToSeconds * 1000, MAX_OUTCOMES);
   const to = found.isLast ? positionAt(listedToSeconds * 1000) : (found.outcomes.at(-1)?.position ?? from);
   const charges = lists.flatMap((list) => list.charges);
+  const unreadable = lists.flatMap((list) => list.unreadable);
+  const listed = charges.length + unreadable.length;
   const outcomes = found.outcomes.flatMap(({ place }) => ('paymentId' in place ? [place] : []));
   const took = listedToSeconds - fromSeconds;
-  const fitting = charges.length === 0 ? Infinity : Math.floor((took * AIM) / charges.length);
+  const fitting = listed === 0 ? Infinity : Math.floor((took * AIM) / listed);
   const next: Place =
     timeOf(to) >= untilMs
       ? end
       : { phase: 'parts', from: to, listSeconds: Math.max(1, Math.min(fitting, LISTS * took)) };
-  const thing = { kind: 'part' as const, part: { from, to, untilMs, mark, charges, outcomes } };
+  const thing = { kind: 'part' as const, part: { from, to, untilMs, mark, charges, unreadable, outcomes } };
   return { items: [{ thing, name: new Date(fromMs).toISOString(), after: textOf(next) }], next: textOf(next) };
 }
 
@@ -174,24 +178,36 @@ function listTimes(fromSeconds: number, untilSeconds: number, listSeconds: numbe
   }).filter((time) => time.atLeastToSeconds <= time.untilSeconds);
 }
 
+/** A list of a processor, as far as it was read. */
+interface ReadList extends Pick<TimePart, 'charges' | 'unreadable'> {
+  /** Unix seconds. */
+  readonly endsAtSeconds?: number;
+}
+
 /** @returns the charges of the time; `endsAtSeconds` when those of this second and later ones are not all among them */
 async function chargesWithin(
   books: ProcessorBooks,
   { atLeastToSeconds, ...time }: ListTime,
   mayGoOn: () => boolean,
-): Promise<{ readonly charges: readonly ListedCharge[]; readonly endsAtSeconds?: number }> {
+): Promise<ReadList> {
   const charges: ListedCharge[] = [];
+  const unreadable: UnreadableCharge[] = [];
   let cursor: string | undefined;
   for (let page = 1; page <= MAX_PAGES_OF_A_SECOND; page += 1) {
     const asked = cursor === undefined ? time : { ...time, cursor };
     const list = await books.listCharges(asked, { timeoutMs: LIST_TIMEOUT_MS });
     charges.push(...list.charges.map((charge) => ({ books, charge })));
-    if (list.next === undefined) return { charges };
+    unreadable.push(...(list.unreadable ?? []));
+    if (list.next === undefined) return { charges, unreadable };
     if (list.next === cursor) throw unexpected('the cursor of a page of the processor’s list leads to the same page');
     cursor = list.next;
     // A page may end within a second.
-    const endsAtSeconds = charges.at(-1)?.charge.createdAtSeconds ?? 0;
-    if (endsAtSeconds >= atLeastToSeconds && (page >= MAX_LIST_PAGES || !mayGoOn())) return { charges, endsAtSeconds };
+    const endsAtSeconds = Math.max(
+      charges.at(-1)?.charge.createdAtSeconds ?? 0,
+      unreadable.at(-1)?.createdAtSeconds ?? 0,
+    );
+    if (endsAtSeconds >= atLeastToSeconds && (page >= MAX_LIST_PAGES || !mayGoOn()))
+      return { charges, unreadable, endsAtSeconds };
   }
   throw unexpected('one second has more charges than can be read');
 }

@@ -7,7 +7,7 @@ import type { ProcessorCharge } from '../../payments/domain/processor-charge.ts'
 import { type PaymentChain, readChain } from '../../payments/use/payment-chain.ts';
 import type { PaymentStore } from '../../payments/use/payment-store.ts';
 import { isSentTo } from '../../payments/use/pinned-processor.ts';
-import type { ProcessorBooks } from '../../payments/use/processor.ts';
+import type { ProcessorBooks, UnreadableCharge } from '../../payments/use/processor.ts';
 import { positionAt, timeOf } from '../../payments/use/transition-reader.ts';
 import { DAY_MS, dayOf } from '../../views/domain/views.ts';
 import { compareBooks, type Mismatch } from '../domain/compare-books.ts';
@@ -133,6 +133,7 @@ function reconcile(
 }
 
 const NOTHING: JobCounts = { done: 0, left: 0, failed: 0 };
+const ONE_FAILED: JobCounts = { ...NOTHING, failed: 1 };
 
 /** @returns the counts of its payments; not `isWhole` when one failed or was left for lack of time */
 async function comparePart(
@@ -145,9 +146,10 @@ async function comparePart(
   const take = async (atOne: (look: Look) => Promise<JobCounts>): Promise<void> => {
     const isLate = tools.clock.nowMs() >= deadlineMs;
     try {
-      const { done, left } = isLate ? ONE_LEFT : await atOne(new Look(tools, deadlineMs));
+      const { done, left, failed } = isLate ? ONE_LEFT : await atOne(new Look(tools, deadlineMs));
       sum.done += done;
       sum.left += left;
+      sum.failed += failed;
       if (isLate) sum.isWhole = false;
     } catch (error) {
       tools.report(error);
@@ -159,8 +161,14 @@ async function comparePart(
   return sum;
 }
 
-/** One look at each payment of a part, and at each charge that names none. */
-function looksAt({ charges, outcomes, from, untilMs }: TimePart): readonly ((look: Look) => Promise<JobCounts>)[] {
+/** One look at each payment of a part, at each charge that names none, and at each charge that cannot be read. */
+function looksAt({
+  charges,
+  unreadable,
+  outcomes,
+  from,
+  untilMs,
+}: TimePart): readonly ((look: Look) => Promise<JobCounts>)[] {
   const nameless = charges.filter(({ charge }) => charge.paymentId === undefined);
   const ids = new Set([
     ...charges.flatMap(({ charge }) => charge.paymentId ?? []),
@@ -175,6 +183,7 @@ function looksAt({ charges, outcomes, from, untilMs }: TimePart): readonly ((loo
         (look: Look) =>
           look.atUnmatched(books, charge),
     ),
+    ...unreadable.map((charge) => (look: Look) => look.atUnreadable(charge)),
     ...[...ids].map((id) => (look: Look) => {
       const sequence = newest.get(id);
       const outcome = sequence === undefined ? undefined : { sequence, fromMs: timeOf(from), untilMs };
@@ -311,6 +320,19 @@ class Look {
     // Most have captured nothing and so have no mismatch. The `open` phase looks at earlier mismatches.
     if (mismatches.length > 0) await this.#keep(about, mismatches);
     return ONE_DONE;
+  }
+
+  /**
+   * A charge that cannot be read. It holds the mark if it names a payment of the Ledger, which cannot be compared without it. The
+   * comparison goes on after one that is not Payonce's: its report is all that can be done about it.
+   *
+   * @throws the fault of the charge of a payment
+   */
+  async atUnreadable({ paymentId, fault }: UnreadableCharge): Promise<JobCounts> {
+    const chain = paymentId === undefined ? undefined : await readChain(this.#tools.effects, paymentId);
+    if (chain !== undefined) throw fault;
+    this.#tools.report(fault);
+    return ONE_FAILED;
   }
 
   async #keep(about: LookedAt, mismatches: readonly Mismatch[]): Promise<void> {

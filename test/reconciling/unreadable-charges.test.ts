@@ -1,0 +1,69 @@
+import { beforeEach, describe, expect, test } from '@jest/globals';
+import { AmbiguousError } from '../../lambdas/kernel/faults.ts';
+import { type PaymentId, parsePaymentId } from '../../lambdas/kernel/ids.ts';
+import type { ProcessorBooks } from '../../lambdas/payments/use/processor.ts';
+import { ReconcileHarness } from './reconcile-harness.ts';
+
+const MINUTE_MS = 60_000;
+
+let harness: ReconcileHarness;
+
+beforeEach(() => {
+  harness = new ReconcileHarness();
+});
+
+const mark = async () => Number(await harness.store.jobMarks.readMark('reconcile-recent'));
+const fault = (chargeId: string) => new AmbiguousError('processor_answer_unreadable', `${chargeId} cannot be read`);
+
+/** Books whose list has a charge that cannot be read, made a minute after the given time. Unix milliseconds. */
+function withUnreadable(madeAtMs: number, names: { readonly paymentId?: PaymentId }): ProcessorBooks {
+  const createdAtSeconds = Math.floor(madeAtMs / 1000) + 60;
+  const unreadable = [{ chargeId: 'ch_odd', ...names, createdAtSeconds, fault: fault('ch_odd') }];
+  return {
+    ...harness.processor,
+    listCharges: async (window, limit) => {
+      const isListed = createdAtSeconds >= window.fromSeconds && createdAtSeconds < window.untilSeconds;
+      return { ...(await harness.processor.listCharges(window, limit)), ...(isListed ? { unreadable } : {}) };
+    },
+  };
+}
+
+describe('a charge that cannot be read', () => {
+  test.each([
+    ['names no payment', {}],
+    ['names a payment that does not exist', { paymentId: parsePaymentId(`pay_${'a'.repeat(32)}`) as PaymentId }],
+  ])(
+    'is reported and hinders no other if it %s: the charges after it are compared, and the mark passes it',
+    async (_, names) => {
+      await harness.recent();
+      const books = withUnreadable(harness.clock.nowMs(), names);
+      harness.wait(5);
+      const payment = await harness.paid('k-1');
+      await harness.inside.refund(harness.chargeOf(payment).chargeId, 300);
+      harness.wait(60);
+
+      expect(await harness.recent({ books: [books] })).toMatchObject({ done: 1, failed: 1 });
+      expect(harness.reported).toEqual([fault('ch_odd')]);
+      expect(harness.differences()).toMatchObject([{ subject: payment }]);
+      expect(harness.clock.nowMs() - (await mark())).toBeLessThanOrEqual(16 * MINUTE_MS);
+    },
+  );
+
+  test('is reported and holds the mark if it names a payment, which the next run compares', async () => {
+    await harness.recent();
+    const before = await mark();
+    const books = withUnreadable(harness.clock.nowMs(), { paymentId: await harness.paid('k-1') });
+    harness.wait(5);
+    const other = await harness.paid('k-2');
+    await harness.inside.refund(harness.chargeOf(other).chargeId, 300);
+    harness.wait(60);
+
+    expect(await harness.recent({ books: [books] })).toMatchObject({ failed: 1 });
+    expect(harness.reported).toEqual([fault('ch_odd')]);
+    expect(harness.differences()).toMatchObject([{ subject: other }]);
+    expect(await mark()).toBe(before);
+    harness.wait(60);
+    expect(await harness.recent()).toMatchObject({ failed: 0 });
+    expect(await mark()).toBeGreaterThan(before);
+  });
+});
