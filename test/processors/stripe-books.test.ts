@@ -242,6 +242,35 @@ describe('the books of Stripe', () => {
     expect([charges, unreadable.map(({ paymentId }) => paymentId)]).toEqual([[], [undefined]]);
   });
 
+  test('list a page whose disputes take longer than its time in parts, each charge once with its disputes', async () => {
+    const made: { chargeId: string; disputeId: string }[] = [];
+    for (let at = 0; at < 60; at += 1) {
+      const { chargeId } = await charged();
+      made.push({ chargeId, disputeId: double.books.dispute(chargeId, 500, 'lost') });
+      // Three in a second.
+      if (at % 3 === 2) double.advance(1_000);
+    }
+    const slow = booksBy((call) => {
+      double.advance(500);
+      return callOnce(call);
+    });
+    const window = { fromSeconds: START_S, untilSeconds: START_S + 60 };
+    const found: typeof made = [];
+    let next: string | undefined;
+    for (let page = 0; page < 10; page += 1) {
+      const began = double.clock.nowMs();
+      const asked = next === undefined ? window : { ...window, cursor: next };
+      const list = await slow.listCharges(asked, { timeoutMs: 20_000 });
+      expect(double.clock.nowMs() - began).toBeLessThanOrEqual(12_000);
+      found.push(
+        ...list.charges.map(({ chargeId, disputes }) => ({ chargeId, disputeId: disputes[0]?.disputeId ?? 'none' })),
+      );
+      next = list.next;
+      if (next === undefined) break;
+    }
+    expect([found, next]).toEqual([made, undefined]);
+  });
+
   test('list no charge without Stripe: a fault of a further read is a fault of the page', async () => {
     const { chargeId } = await charged();
     double.books.dispute(chargeId, 500, 'lost');

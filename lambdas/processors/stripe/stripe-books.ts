@@ -46,7 +46,7 @@ export function createStripeBooks(options: StripeOptions): ProcessorBooks {
       }
       return charges;
     },
-    listCharges: (window, limit) => listCharges(call, window, timeLeft(clock, limit)),
+    listCharges: (window, limit) => listCharges(call, window, timeLeft(clock, limit), limit.timeoutMs / 2),
   };
 }
 
@@ -95,33 +95,68 @@ const MAX_PAGES_OF_A_SECOND = 20;
  *            |-----------------------|                            more than a page
  *            |-----------|                                        fits: answered, oldest first
  *   cursor               ^ start of the next interval, at most twice as long
+ *
+ * Disputes and more than ten refunds cost a call for each charge. When they have used up half of the time, the answer ends before
+ * the next charge that needs a call; otherwise a page with many would take longer than its limit each time it is read. The cursor
+ * then contains the second and the id of the last answered intent:
+ *
+ *            |-----------|
+ *   answered |------|
+ *   cursor         ^ this second, after this intent
+ *
+ * @param spareMs the time left below which no further charge with a call of its own is read. Milliseconds
  */
 async function listCharges(
   call: CallStripe,
   { fromSeconds, untilSeconds, cursor }: ChargeWindow,
   left: TimeLeft,
+  spareMs: number,
 ): Promise<ChargePage> {
-  const start = readCursor(cursor) ?? { fromSeconds, lengthSeconds: untilSeconds - fromSeconds };
+  const start: ListPlace = readCursor(cursor) ?? { fromSeconds, lengthSeconds: untilSeconds - fromSeconds };
   let lengthSeconds = Math.min(start.lengthSeconds, untilSeconds - start.fromSeconds);
   if (lengthSeconds <= 0) return { charges: [] };
   for (let halving = 0; halving < MAX_HALVINGS; halving += 1) {
     const endSeconds = start.fromSeconds + lengthSeconds;
-    const intents = await intentsWithin(call, start.fromSeconds, endSeconds, left);
-    if (intents === undefined) {
+    const newestFirst = await intentsWithin(call, start.fromSeconds, endSeconds, left);
+    if (newestFirst === undefined) {
       lengthSeconds = Math.ceil(lengthSeconds / 2);
       continue;
     }
-    const charges: ProcessorCharge[] = [];
-    const unread: UnreadableCharge[] = [];
-    for (const intent of intents.toReversed()) {
-      const listed = await listedCharge(call, intent, left);
-      if ('fault' in listed) unread.push(listed);
-      else charges.push(listed);
+    const intents = newestFirst.toReversed();
+    const rest = intents.slice(intents.findIndex(({ id }) => id === start.afterId) + 1);
+    const { last, ...read } = await listedCharges(call, rest, left, spareMs);
+    if (last !== undefined) {
+      return { ...read, next: `${last.created}+${endSeconds - last.created}+${last.id}` };
     }
-    if (endSeconds >= untilSeconds) return { charges, unreadable: unread };
-    return { charges, unreadable: unread, next: `${endSeconds}+${lengthSeconds * 2}` };
+    return endSeconds >= untilSeconds ? read : { ...read, next: `${endSeconds}+${lengthSeconds * 2}` };
   }
   throw unexpected('The interval cannot be halved to fit on one page.');
+}
+
+/** At least one of the intents, and as many as there is time for. @returns `last` if that is not all of them: the last one read */
+async function listedCharges(
+  call: CallStripe,
+  intents: readonly StripeListedIntent[],
+  left: TimeLeft,
+  spareMs: number,
+): Promise<Pick<ChargePage, 'charges' | 'unreadable'> & { readonly last?: StripeListedIntent }> {
+  const charges: ProcessorCharge[] = [];
+  const unread: UnreadableCharge[] = [];
+  let last: StripeListedIntent | undefined;
+  for (const intent of intents) {
+    if (last !== undefined && left() < spareMs && needsCall(intent)) return { charges, unreadable: unread, last };
+    const listed = await listedCharge(call, intent, left);
+    if ('fault' in listed) unread.push(listed);
+    else charges.push(listed);
+    last = intent;
+  }
+  return { charges, unreadable: unread };
+}
+
+/** Whether the refunds or the disputes of the intent are listed in a call of their own. */
+function needsCall(intent: StripeListedIntent): boolean {
+  const charge = intentObject.safeParse(intent).data?.latest_charge ?? undefined;
+  return typeof charge === 'object' && (charge.disputed || charge.refunds?.has_more !== false);
 }
 
 /** Codes of faults that say that Stripe answered, and that this charge cannot be read. */
@@ -183,12 +218,22 @@ async function intentsWithin(
   throw unexpected('One second has more intents than can be read.');
 }
 
-function readCursor(cursor: string | undefined): { fromSeconds: number; lengthSeconds: number } | undefined {
+/** Where the list goes on. */
+interface ListPlace {
+  /** Unix seconds. */
+  readonly fromSeconds: number;
+  readonly lengthSeconds: number;
+  /** The intents of the interval up to this one were answered before. @default none was */
+  readonly afterId?: string;
+}
+
+function readCursor(cursor: string | undefined): ListPlace | undefined {
   if (cursor === undefined) return undefined;
-  const [fromSeconds = Number.NaN, lengthSeconds = Number.NaN] = cursor.split('+').map(Number);
+  const [from, length, afterId] = cursor.split('+');
+  const [fromSeconds, lengthSeconds] = [Number(from), Number(length)];
   const isOurs = Number.isSafeInteger(fromSeconds) && Number.isSafeInteger(lengthSeconds) && lengthSeconds > 0;
   invariant(isOurs, 'a cursor must come from an earlier answer of this list');
-  return { fromSeconds, lengthSeconds };
+  return { fromSeconds, lengthSeconds, ...(afterId === undefined ? {} : { afterId }) };
 }
 
 function unreadable(message: string): AmbiguousError {
