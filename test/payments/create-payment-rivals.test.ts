@@ -339,6 +339,49 @@ describe('the hold of a charge that only its owner knows of', () => {
   });
 });
 
+describe('a charge without a result that only its owner knows of', () => {
+  const HOUR = 60 * MINUTE;
+  /** Another charge of the same operation is recorded first. @returns the owner's charge, for which no callback comes */
+  const besideAnother = async (source: string) => {
+    const request = paymentRequest(`beside-${source}`, { source });
+    const { inside } = harness.processor;
+    const store = harness.storeWithRival(async () => {
+      const { paymentId } = request;
+      const { chargeId } = await inside.charge({ paymentId, operationId: paymentId, amountMinor: 1000 });
+      await harness.deliver(callbackOf('evt_1', chargeId));
+    });
+    expect((await harness.answered(request, { store })).status).toBe(201);
+    const [own] = harness.processor.charges(request.paymentId);
+    return own?.chargeId ?? 'none';
+  };
+  const statesOf = (source: string) =>
+    harness.processor.charges(paymentIdFor(`beside-${source}`)).map(({ status, refunds }) => [status, refunds.length]);
+
+  test.each(['tok_async', 'tok_action'])(
+    'is looked at until it has one: late money of %s is returned',
+    async (source) => {
+      const chargeId = await besideAnother(source);
+      harness.clock.advance(26 * HOUR);
+      await harness.resolveFor(2);
+      await harness.processor.inside.correct(chargeId, { status: 'succeeded', amount_captured: 1000 });
+      harness.clock.advance(24 * HOUR);
+      await harness.resolveFor(24 * 60);
+      expect(statesOf(source)).toEqual([
+        ['succeeded', 1],
+        ['succeeded', 0],
+      ]);
+      expect(harness.store.queued('inquiry')).toBe(0);
+    },
+  );
+
+  test('is looked at no more once it was refused', async () => {
+    const chargeId = await besideAnother('tok_async');
+    await harness.processor.inside.correct(chargeId, { status: 'declined' });
+    await harness.resolveFor(60);
+    expect(harness.store.queued('inquiry')).toBe(0);
+  });
+});
+
 describe('the claim of an enclosing order', () => {
   test('opens the send window: a payment that begins after its end is not sent', async () => {
     const claimedAtMs = harness.clock.nowMs() - 16 * MINUTE;

@@ -42,7 +42,7 @@ import { chainOf, type PaymentChain, readChain } from './payment-chain.ts';
 import type { Claim, Commit, Inquiry, PaymentStore } from './payment-store.ts';
 import { type KnownProcessors, type NoProcessor, pinnedProcessor, processorFor } from './pinned-processor.ts';
 import type { ChargeOrder, Processor } from './processor.ts';
-import { chargesToReturn, holdToEnd } from './queued-with.ts';
+import { chargesToReturn, holdToEnd, lookBeside } from './queued-with.ts';
 
 export interface CreatePaymentTools extends ExecuteTools, KnownProcessors {
   readonly store: PaymentStore;
@@ -250,7 +250,7 @@ class PaymentOperation implements Operation<PaymentChain, Work, Write, Refusal> 
       write: {
         ...(transition === undefined ? {} : { transition, toReturn: chargesToReturn(chain, transitions) }),
         ...holdToEnd(transitions),
-        ...(isAwaited(payment) ? { inquiry: inquiryAbout(payment, claimedAtMs) } : {}),
+        ...(isAwaited(payment) ? { inquiry: inquiryAbout(payment, claimedAtMs) } : openBeside(fact, payment, nowMs)),
       },
     };
   }
@@ -319,4 +319,15 @@ function mayBeNewer(fact: ChargeFact, payment: Payment): boolean {
 function inquiryAbout(payment: Payment, claimedAtMs: number): Inquiry {
   const inquiry = { operationId: chargeOperation(payment.id), paymentId: payment.id, claimedAtMs };
   return isUnresolved(payment) ? inquiry : { ...inquiry, waitsFor: 'payer' };
+}
+
+/**
+ * The queue entry of the owner's charge, if it has no result yet and a rival has ended the payment with another charge, or with none:
+ *
+ *   owner   charge 1 sent ──────────────────────── answer: pending ── changes nothing
+ *   rival   ─────────────── payment ends by charge 2
+ */
+function openBeside(fact: ChargeFact | undefined, { id, chargeId }: Payment, nowMs: number): Pick<Commit, 'inquiry'> {
+  if (fact?.kind !== 'pending' && fact?.kind !== 'action_required') return {};
+  return fact.chargeId === chargeId ? {} : { inquiry: lookBeside(id, fact.chargeId, nowMs) };
 }

@@ -38,7 +38,10 @@ export interface Commit {
   /** The queue entries that go with the outcome. */
   readonly toReturn?: readonly ChargeToReturn[];
   readonly hold?: Hold;
-  /** Written with an answer that is not final: the resolver determines the outcome if no callback arrives. */
+  /**
+   * Written with an answer that is not final, or with the answer of a rival whose charge is another than the owner's: the resolver
+   * determines the outcome if no callback arrives.
+   */
   readonly inquiry?: Inquiry;
 }
 
@@ -84,11 +87,11 @@ export interface Hold {
 }
 
 /**
- * The queue entry for an operation that was answered 202, for a payment that waits for its payer, and for a refund or dispute
- * that began at the processor and is not decided there yet.
+ * The queue entry for an operation that was answered 202, for a payment that waits for its payer, for a refund or dispute that
+ * began at the processor and is not decided there yet, and for a charge beside the payment's own that has no result yet.
  */
 export interface Inquiry {
-  /** For a refund or a dispute of the processor, its id there. */
+  /** For a refund, a dispute or another charge of the processor, its id there. */
   readonly operationId: OperationId;
   readonly paymentId: PaymentId;
   /** When the operation was claimed. The send window ends 15 minutes later. Unix milliseconds. */

@@ -91,6 +91,11 @@ export function lookAtBooks(paymentId: PaymentId, claimedAtMs: number): Inquiry 
   return { operationId: chargeOperation(paymentId), paymentId, claimedAtMs, waitsFor: 'books' };
 }
 
+/** The queue entry of a charge without a result beside the payment's own: its payer or a bank may still give it money. */
+export function lookBeside(paymentId: PaymentId, chargeId: string, claimedAtMs: number): Inquiry {
+  return { operationId: storedOperationId(chargeId), paymentId, claimedAtMs, waitsFor: 'bank' };
+}
+
 /** The queue entry of a hold, when one of these transitions authorizes. A hold that is never captured must be voided. */
 export function holdToEnd(transitions: readonly Transition[]): { readonly hold?: Hold } {
   const authorized = transitions.find(({ type }) => type === 'payment.authorized');

@@ -168,6 +168,7 @@ async function inquire(tools: ResolveTools, inquiry: Inquiry): Promise<Came> {
   return rounds<Came>('this payment', async () => {
     const chain = await readChain(store, inquiry.paymentId);
     invariant(chain !== undefined, 'an inquiry has its payment');
+    if (inquiry.waitsFor === 'bank' && !isPart(inquiry.operationId, chain)) return lookBeside(tools, inquiry, chain);
     if (!isOpen(inquiry.operationId, chain)) return 'finished';
     const charge = chargeToLookAt(inquiry, chain);
     if (charge !== undefined) return lookAtCharge(tools, inquiry, chain, charge);
@@ -197,6 +198,11 @@ async function inquire(tools: ResolveTools, inquiry: Inquiry): Promise<Came> {
   });
 }
 
+/** Whether the id is that of a refund or a dispute of the payment. */
+function isPart(id: OperationId, { state }: PaymentChain): boolean {
+  return state.disputes.has(id) || state.refunds.has(id);
+}
+
 function isOpen(operationId: OperationId, { state }: PaymentChain): boolean {
   const dispute = state.disputes.get(operationId);
   if (dispute !== undefined) return dispute.status === 'open';
@@ -224,6 +230,17 @@ async function lookAtCharge(
   await recordCharge(tools, id, operationId, () => readCharge(books, chargeId));
   const after = await readChain(tools.store, id);
   return after === undefined || isOpen(operationId, after) ? 'waiting' : 'finished';
+}
+
+/** A charge beside the payment's own. If it gets money after all, it becomes a stray charge, which is returned. */
+async function lookBeside(tools: ResolveTools, inquiry: Inquiry, { first }: PaymentChain): Promise<Came> {
+  const { operationId, paymentId } = inquiry;
+  const books = pinnedBooks(tools, first);
+  if (books === undefined) return elsewhere(tools, inquiry);
+  // A chain that was restored to an earlier time may lack the refund or the dispute of the entry.
+  if ((await books.readCharge(operationId, { timeoutMs: BOOKS_TIMEOUT_MS })) === undefined) return 'finished';
+  const { charge } = await recordCharge(tools, paymentId, operationId, () => readCharge(books, operationId));
+  return charge.status === 'pending' || charge.status === 'requires_action' ? 'waiting' : 'finished';
 }
 
 /** A processor's search can lag; Stripe's by up to an hour (Stripe, "Search", data freshness). Milliseconds. */
