@@ -92,7 +92,7 @@ export const webhookPaths: ZodOpenApiPathsObject = {
       operationId: 'rotateWebhookSecret',
       summary: 'Replace the secret of a webhook endpoint',
       description:
-        'The new secret signs immediately. The previous one signs beside it, in the same header, for `overlap_seconds`.',
+        'The new secret signs immediately. The previous one signs beside it, in the same header, for `overlap_seconds`. At most four secrets sign at a time: a rotation that would end one before its overlap is refused.',
       path,
       key: ['rotation', PROMISE],
       body: { schema: rotateSecretBody, required: false },

@@ -6,6 +6,7 @@ import { tenantId } from '../../lambdas/kernel/ids.ts';
 import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
 import { idempotentRunner } from '../../lambdas/once/idempotent-runner.ts';
 import { newDelivery } from '../../lambdas/webhooks/domain/webhook-delivery.ts';
+import { activeSecrets } from '../../lambdas/webhooks/domain/webhook-endpoint.ts';
 import { messageOf } from '../../lambdas/webhooks/use/fan-out-webhooks.ts';
 import { replayPage } from '../../lambdas/webhooks/use/replay-webhooks.ts';
 import type { WebhookChange } from '../../lambdas/webhooks/use/webhooks.ts';
@@ -258,6 +259,32 @@ describe('a rotation', () => {
     expect(secretOf(first)).not.toBe(secretOf(made));
     expect(first.body['previous_secret_expires']).toBe(harness.clock.nowMs() / 1000 + 60);
     expect(() => new Webhook(secretOf(first))).not.toThrow();
+  });
+
+  test('that would end a secret before its overlap is refused, until one of them has ended or without an overlap', async () => {
+    const harness = new Api();
+    const endpoint = idOf(await harness.create('k'));
+    const rotate = (key: string, body: object) => harness.send('POST', `/${endpoint}/rotate_secret`, key, body);
+    const versions = async () => {
+      const book = await harness.store.webhooks.readBook(OWNER);
+      const [kept] = book.endpoints;
+      return kept === undefined ? [] : activeSecrets(kept, harness.clock.nowMs()).map(({ version }) => version);
+    };
+    for (const [key, overlap_seconds] of Object.entries({ a: 600, b: 1_200, c: 1_200 }))
+      expect((await rotate(key, { overlap_seconds })).status).toBe(200);
+    const refused = await rotate('r', {});
+    expect([refused.status, refused.body['code'], refused.body['param']]).toEqual([
+      400,
+      'invalid_request',
+      'overlap_seconds',
+    ]);
+    expect(refused.body['detail']).toContain(new Date(harness.clock.nowMs() + 600_000).toISOString());
+    expect(await versions()).toEqual([4, 3, 2, 1]);
+    harness.clock.advance(600_000);
+    expect((await rotate('r', {})).status).toBe(200);
+    expect(await versions()).toEqual([5, 4, 3, 2]);
+    expect((await rotate('leaked', { overlap_seconds: 0 })).status).toBe(200);
+    expect(await versions()).toEqual([6]);
   });
 });
 

@@ -162,7 +162,19 @@ export function activeSecrets({ secrets }: WebhookEndpoint, nowMs: number): read
   return secrets.filter(({ expiresAtMs }) => expiresAtMs === undefined || expiresAtMs > nowMs);
 }
 
-/** The new secret signs immediately. The previous one continues to sign during the overlap. */
+/**
+ * Whether a rotation would end a secret before its overlap, because no more than {@link MAX_SECRETS} sign at a time. A merchant whose
+ * receiver still verifies with that secret would refuse every webhook. Without an overlap all older secrets end, as requested.
+ *
+ * @returns when the first of them ends, in Unix milliseconds; undefined when the rotation is possible
+ */
+export function rotatableFromMs(endpoint: WebhookEndpoint, nowMs: number, overlapSeconds: number): number | undefined {
+  const active = activeSecrets(endpoint, nowMs);
+  if (overlapSeconds === 0 || active.length < MAX_SECRETS) return undefined;
+  return Math.min(...active.flatMap(({ expiresAtMs }) => expiresAtMs ?? []));
+}
+
+/** The new secret signs immediately. The previous one continues to sign during the overlap. @see rotatableFromMs */
 export function rotated(
   endpoint: WebhookEndpoint,
   root: string,

@@ -282,6 +282,7 @@ type Outcome =
   | { readonly kind: 'payload_mismatch' | 'key_expired' | 'not_found' | 'endpoint_disabled' }
   | { readonly kind: 'url_refused'; readonly reason: string }
   | { readonly kind: 'limit_reached'; readonly limit: number }
+  | { readonly kind: 'too_many_secrets'; readonly fromMs: number }
   | { readonly kind: 'replay_running'; readonly replayId: string };
 
 /** Maps outcomes to answers. */
@@ -319,6 +320,12 @@ function answerOf(outcome: Outcome, requestId: string): Answer {
       return refuse(
         'webhook_endpoint_limit',
         `There are ${outcome.limit} webhook endpoints already, which is the maximum.`,
+      );
+    case 'too_many_secrets':
+      return refuse(
+        'invalid_request',
+        `overlap_seconds must be 0 until ${new Date(outcome.fromMs).toISOString()}: as many secrets as fit sign already.`,
+        'overlap_seconds',
       );
   }
 }

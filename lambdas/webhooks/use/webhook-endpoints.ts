@@ -12,6 +12,7 @@ import {
   endpointObject,
   endpointOf,
   MAX_ENDPOINTS,
+  rotatableFromMs,
   rotated,
   type WebhookEndpoint,
   type WebhookOwner,
@@ -91,13 +92,16 @@ export interface RotateSecret extends KeyedRequest {
   readonly overlapSeconds: number;
 }
 
+/** In order of precedence. `too_many_secrets`: with an overlap, it is possible from that time. Unix milliseconds. */
+type RotateRefusal = NotFound | KeyExpired | { readonly kind: 'too_many_secrets'; readonly fromMs: number };
+
 /** @throws as `takeWebhookEffect` */
 export async function rotateSecret(
   tools: WebhookTools,
   request: RotateSecret,
-): Promise<WebhookEffectOutcome<NotFound | KeyExpired>> {
+): Promise<WebhookEffectOutcome<RotateRefusal>> {
   const { caller, cause, endpointId, operationId, overlapSeconds } = request;
-  return takeWebhookEffect<NotFound | KeyExpired>(tools, {
+  return takeWebhookEffect<RotateRefusal>(tools, {
     ...request,
     decide: async () => {
       const book = await tools.webhooks.readBook(caller);
@@ -105,6 +109,8 @@ export async function rotateSecret(
       if (known === undefined) return { kind: 'not_found' };
       if (hasCall(known.rotations, operationId)) return { kind: 'key_expired' };
       const nowMs = tools.clock.nowMs();
+      const fromMs = rotatableFromMs(known, nowMs, overlapSeconds);
+      if (fromMs !== undefined) return { kind: 'too_many_secrets', fromMs };
       const rotations = withCall(known.rotations, operationId);
       const endpoint = { ...rotated(known, await tools.secrets.newestRoot(), nowMs, overlapSeconds), rotations };
       return {
