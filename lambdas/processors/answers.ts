@@ -37,6 +37,12 @@ export function mismatch(message: string): AmbiguousError {
   return new AmbiguousError('processor_answer_mismatch', message);
 }
 
+/** An object of an answer does not match its schema. No value of it is named. */
+export function unreadable({ issues: [first] }: z.ZodError): AmbiguousError {
+  const field = first?.path.join('.') ?? '';
+  return new AmbiguousError('processor_answer_unreadable', `The field ${field} does not match the schema.`);
+}
+
 /**
  * The processor does not know a charge id that it issued itself. The API key is then of another account or mode. Nothing
  * was done, and the answer says nothing about the change.

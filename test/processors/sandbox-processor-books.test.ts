@@ -121,6 +121,21 @@ describe('the sandbox’s books over HTTP', () => {
     expect(new Set(ids)).toEqual(new Set(made.map((each) => each.chargeId)));
   });
 
+  test('list a charge that cannot be read as such, with the payment that it names, and all others', async () => {
+    const [before, odd, after] = [await charged(), await charged(), await charged()];
+    const query = `created_from=${START_SECONDS}&created_to=${START_SECONDS + 60}`;
+    const listed = await fetch(`${server.url}/charges?${query}`);
+    const { data } = (await listed.json()) as { data: Record<string, unknown>[] };
+    const changed = data.map((charge) => (charge['id'] === odd.chargeId ? { ...charge, status: 'held' } : charge));
+    const body = JSON.stringify({ data: changed, next: null });
+    const raw = await serveRaw((socket) => void socket.end(httpAnswer(200, body)));
+    const window = { fromSeconds: START_SECONDS, untilSeconds: START_SECONDS + 60 };
+    const found = await createSandboxBooks({ url: raw.url, clock: CLOCK }).listCharges(window, LIMIT);
+    await raw[Symbol.asyncDispose]();
+    expect(new Set(found.charges.map(({ chargeId }) => chargeId))).toEqual(new Set([before.chargeId, after.chargeId]));
+    expect(found.unreadable).toMatchObject([{ chargeId: odd.chargeId, paymentId: odd.order.paymentId }]);
+  });
+
   test.each([
     [500, '{}', 'processor_error'],
     [401, '{}', 'processor_unauthorized'],

@@ -1,12 +1,14 @@
+import type * as z from 'zod';
 import type { Mode } from '../../kernel/ids.ts';
 import type { Clock } from '../../kernel/world.ts';
 import { callOnce, type HttpAnswer, type SendRequest } from '../../outbound/http-call.ts';
 import { signedCalls, withBearer } from '../../outbound/signed-calls.ts';
 import type { ProcessorCharge } from '../../payments/domain/processor-charge.ts';
 import type { ProcessorBooks } from '../../payments/use/processor.ts';
-import { mismatch, parse, statusFault } from '../answers.ts';
+import { mismatch, parse, statusFault, unreadable } from '../answers.ts';
+import { unreadableCharge } from '../unreadable-charge.ts';
 import { sandboxContract } from './contract.ts';
-import { chargeAnswer, listAnswer, processorCharge } from './sandbox-charge.ts';
+import { chargeAnswer, chargePage, listAnswer, processorCharge } from './sandbox-charge.ts';
 
 /** How a processor of the sandbox's protocol is called. */
 export interface SandboxAccess {
@@ -55,10 +57,14 @@ export function createSandboxBooks(access: SandboxAccess): ProcessorBooks {
   const send = sandboxCalls(access);
   const get = (path: string, timeoutMs: number): Promise<HttpAnswer> =>
     send({ method: 'GET', url: `${url}${path}`, headers: {}, timeoutMs, maxAnswerBytes: MAX_LIST_BYTES });
-  const page = async (query: Readonly<Record<string, string>>, timeoutMs: number) => {
+  const page = async <T>(
+    schema: z.ZodType<T>,
+    query: Readonly<Record<string, string>>,
+    timeoutMs: number,
+  ): Promise<T> => {
     const answer = await get(`/charges?${new URLSearchParams(query).toString()}`, timeoutMs);
     if (answer.status !== 200) throw statusFault(answer, clock.nowMs());
-    return parse(listAnswer, answer);
+    return parse(schema, answer);
   };
 
   return {
@@ -72,14 +78,18 @@ export function createSandboxBooks(access: SandboxAccess): ProcessorBooks {
       return processorCharge(parse(chargeAnswer, answer));
     },
     chargesOfPayment: async (paymentId, { timeoutMs }) => {
-      const { data } = await page({ payment: paymentId }, timeoutMs);
+      const { data } = await page(listAnswer, { payment: paymentId }, timeoutMs);
       return data.map(processorCharge);
     },
     listCharges: async ({ fromSeconds, untilSeconds, cursor }, { timeoutMs }) => {
       const window = { created_from: String(fromSeconds), created_to: String(untilSeconds) };
-      const { data, next } = await page(cursor === undefined ? window : { ...window, cursor }, timeoutMs);
-      const charges = data.map(processorCharge);
-      return next === null ? { charges } : { charges, next };
+      const { data, next } = await page(chargePage, cursor === undefined ? window : { ...window, cursor }, timeoutMs);
+      const read = data.map((listed) => ({ listed, parsed: chargeAnswer.safeParse(listed) }));
+      const charges = read.flatMap(({ parsed }) => (parsed.success ? [processorCharge(parsed.data)] : []));
+      const unread = read.flatMap(({ listed, parsed: { error } }) =>
+        error === undefined ? [] : [unreadableCharge(listed, unreadable(error))],
+      );
+      return { charges, ...(unread.length === 0 ? {} : { unreadable: unread }), ...(next === null ? {} : { next }) };
     },
   };
 }

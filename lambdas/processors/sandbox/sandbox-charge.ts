@@ -54,6 +54,18 @@ export const listAnswer = z.object({
   next: z.string().nullable(),
 }) satisfies z.ZodType<ChargeList>;
 
+/**
+ * What the list needs of each charge, whatever else it contains: one charge that cannot be read must not hide the others of its page.
+ * `chargeAnswer` reads the rest.
+ */
+const listedCharge = z.looseObject({
+  id: processorId,
+  object: z.literal('charge'),
+  created: z.int(),
+  metadata: z.record(z.string(), z.unknown()).catch({}),
+});
+export const chargePage = z.object({ data: z.array(listedCharge), next: z.string().nullable() });
+
 /** Converts the charge to the domain type. A payment id or an operation id that the metadata lacks is left out. */
 export function processorCharge(charge: Charge): ProcessorCharge {
   const paymentId = namedPayment(charge.metadata);

@@ -1,7 +1,9 @@
 import { AmbiguousError } from '../../kernel/faults.ts';
 import { invariant } from '../../kernel/invariant.ts';
-import { namedPayment, type ProcessorCharge } from '../../payments/domain/processor-charge.ts';
+import type { ProcessorCharge } from '../../payments/domain/processor-charge.ts';
 import type { ChargePage, ChargeWindow, ProcessorBooks, UnreadableCharge } from '../../payments/use/processor.ts';
+import { unreadable } from '../answers.ts';
+import { unreadableCharge } from '../unreadable-charge.ts';
 import { stripeContract } from './contract.ts';
 import {
   type CallStripe,
@@ -172,23 +174,14 @@ async function listedCharge(
   intent: StripeListedIntent,
   left: TimeLeft,
 ): Promise<ProcessorCharge | UnreadableCharge> {
-  const { id: chargeId, created: createdAtSeconds, metadata } = intent;
   try {
     const read = intentObject.safeParse(intent);
-    if (!read.success) throw unreadable(`Its ${read.error.issues[0]?.path.join('.')} does not match the schema.`);
+    if (!read.success) throw unreadable(read.error);
     return await wholeCharge(call, read.data, left);
   } catch (error) {
     if (!(error instanceof AmbiguousError && OF_THE_CHARGE.has(error.code))) throw error;
-    const paymentId = namedPayment(textsOf(metadata));
-    const fault = new AmbiguousError(error.code, `The charge ${chargeId} cannot be read.`, { cause: error });
-    return { chargeId, ...(paymentId === undefined ? {} : { paymentId }), createdAtSeconds, fault };
+    return unreadableCharge(intent, error);
   }
-}
-
-function textsOf(metadata: Readonly<Record<string, unknown>>): Record<string, string> {
-  return Object.fromEntries(
-    Object.entries(metadata).flatMap(([name, value]) => (typeof value === 'string' ? [[name, value]] : [])),
-  );
 }
 
 /** Newest first; undefined if the intents do not fit on a page and the interval is longer than a second. */
@@ -234,10 +227,6 @@ function readCursor(cursor: string | undefined): ListPlace | undefined {
   const isOurs = Number.isSafeInteger(fromSeconds) && Number.isSafeInteger(lengthSeconds) && lengthSeconds > 0;
   invariant(isOurs, 'a cursor must come from an earlier answer of this list');
   return { fromSeconds, lengthSeconds, ...(afterId === undefined ? {} : { afterId }) };
-}
-
-function unreadable(message: string): AmbiguousError {
-  return new AmbiguousError('processor_answer_unreadable', message);
 }
 
 function unexpected(message: string): AmbiguousError {

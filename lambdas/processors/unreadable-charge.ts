@@ -1,0 +1,23 @@
+import { AmbiguousError } from '../kernel/faults.ts';
+import { namedPayment } from '../payments/domain/processor-charge.ts';
+import type { UnreadableCharge } from '../payments/use/processor.ts';
+
+interface ListedCharge {
+  readonly id: string;
+  /** Unix seconds. */
+  readonly created: number;
+  readonly metadata: Readonly<Record<string, unknown>>;
+}
+
+/** A charge of a list that cannot be read. @param cause says what cannot be read of it */
+export function unreadableCharge({ id, created, metadata }: ListedCharge, cause: AmbiguousError): UnreadableCharge {
+  const paymentId = namedPayment(textsOf(metadata));
+  const fault = new AmbiguousError(cause.code, `The charge ${id} cannot be read.`, { cause });
+  return { chargeId: id, ...(paymentId === undefined ? {} : { paymentId }), createdAtSeconds: created, fault };
+}
+
+function textsOf(metadata: Readonly<Record<string, unknown>>): Record<string, string> {
+  return Object.fromEntries(
+    Object.entries(metadata).flatMap(([name, value]) => (typeof value === 'string' ? [[name, value]] : [])),
+  );
+}
