@@ -164,7 +164,10 @@ export interface OrderDraft {
   readonly order: Order;
 }
 
-/** The referrer's credit, in percent of the amount. A constant, because no shop needs another rule yet. */
+/**
+ * The referrer's credit, in percent of the amount. A constant, because no shop needs another rule yet. A deploy that changes it makes
+ * no second credit of those that are under way: the shop has their keys with another amount, and their outcome becomes unknown.
+ */
 const REFERRAL_PERCENT = 5;
 
 /** The referrer's credit, rounded down. Minor units. */
