@@ -19,7 +19,7 @@ describe('a callback, its redelivery and a rival have one effect', () => {
     const { histories, findings } = await surveyFaults(callbackStory(inMemory, takeIn), {
       faults: 2,
       races: RACES,
-      oneOf: whole(1, { slice: 12 }),
+      oneOf: whole(1, { slice: 36 }),
     });
     expect(findings.slice(0, 3)).toEqual([]);
     expect(histories).toBeGreaterThan(whole(3_000, { slice: 250 }));

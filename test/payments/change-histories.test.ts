@@ -37,7 +37,7 @@ describe('a change, its retry and a rival keep every guarantee', () => {
     const { histories, findings } = await surveyFaults(changeStory(subject(REFUND)), {
       faults: 2,
       races: CHANGE_RACES,
-      oneOf: whole(1, { slice: 12 }),
+      oneOf: whole(1, { slice: 36 }),
     });
     expect(findings.slice(0, 3)).toEqual([]);
     expect(histories).toBeGreaterThan(whole(3_000, { slice: 250 }));
