@@ -85,6 +85,14 @@ test('a failure is found of which the processor knows nothing', () => {
   expect(found({ processors: {} })).toEqual(['F36 a failure is the processor’s word']);
 });
 
+test('a failure is none of which the processor knows the charge, whatever its metadata name since', () => {
+  const others = ([name, { inside, ...rest }]: [string, Observed['processors'][string]]) => {
+    const all = inside.all.map(({ paymentId: _paymentId, ...charge }) => charge);
+    return [name, { ...rest, inside: Object.create(inside, { all: { value: all } }) as typeof inside }] as const;
+  };
+  expect(found({ processors: Object.fromEntries(Object.entries(system.processors).map(others)) })).toEqual([]);
+});
+
 test('an export is found that lacks an entry, has one twice, or has one that is not there', () => {
   const withFile = (change: (lines: readonly string[]) => readonly string[]) =>
     found({

@@ -10,7 +10,7 @@ import type { Delivery } from '../../../../lambdas/webhooks/domain/webhook-deliv
 import { ENDPOINT_TEST } from '../../../../lambdas/webhooks/domain/webhook-endpoint.ts';
 import { parseBook, parseDelivery } from '../../../../lambdas/webhooks/store/webhook-items.ts';
 import type { Observed, Violation } from '../contract.ts';
-import { byPayment } from './processors.ts';
+import { byPayment, isKnownThere } from './processors.ts';
 import type { Seen } from './seen.ts';
 
 type Noticed = Pick<Seen, 'world' | 'payments' | 'entered'>;
@@ -76,6 +76,9 @@ function failures({ world, payments }: Noticed): readonly Violation[] {
     const failed = chain.find(({ row }) => row.type === 'payment.failed')?.row;
     const { code = '' } = failed?.payment.failure ?? {};
     if (failed === undefined || NOT_SENT.has(code) || failed.cause.by === 'operator' || charges.has(id)) return [];
+    // Another user may have edited the metadata of the charge since.
+    const { chargeId } = failed.payment;
+    if (chargeId !== undefined && isKnownThere(world, failed.payment, chargeId)) return [];
     return [{ oracle: 'F36 a failure is the processor’s word', what: `it failed: ${code}`, about: id }];
   });
 }
