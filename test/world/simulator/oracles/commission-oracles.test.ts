@@ -1,8 +1,9 @@
-import { PutCommand } from '@aws-sdk/lib-dynamodb';
+import { DeleteCommand, PutCommand } from '@aws-sdk/lib-dynamodb';
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import { RegistryRow } from '../../../../lambdas/kernel/contract/rows.ts';
 import { paymentOfOrder } from '../../../../lambdas/kernel/ids.ts';
 import { systemDigest } from '../../../../lambdas/kernel/platform/platform.ts';
+import { detailsKey } from '../../../../lambdas/once/store/details-rows.ts';
 import type { Order, OrderTransitionType } from '../../../../lambdas/orders/domain/order.ts';
 import { nextOrderTransitions } from '../../../../lambdas/orders/domain/order-transition.ts';
 import type { CreatePayment } from '../../../../lambdas/payments/use/create-payment.ts';
@@ -107,7 +108,7 @@ describe('a commission', () => {
 });
 
 describe('the commission of an order', () => {
-  const order = orderRequest('commissioned');
+  const order = orderRequest('commissioned', { affiliate: 'aff_friend' });
   const paymentId = paymentOfOrder(systemDigest, order.orderId);
   const about = { sk: order.orderId, payment: paymentId };
 
@@ -123,6 +124,15 @@ describe('the commission of an order', () => {
 
   beforeEach(async () => {
     await harness.order(order);
+  });
+
+  test('is not canceled while money is kept, unless the order is erased and an operator must decide it', async () => {
+    await write('canceled', 0, about);
+    await become('order.review_required', 'needs_review');
+    expect(wrong()).toEqual(['it is canceled, and 200 is due']);
+    const { client } = harness.store.database;
+    await client.send(new DeleteCommand({ TableName: TABLES.registry, Key: detailsKey(paymentId) }));
+    expect(wrong()).toEqual([]);
   });
 
   test('waits with an order that an operator must decide', async () => {

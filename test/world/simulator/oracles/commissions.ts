@@ -1,4 +1,6 @@
 /** Commissions follow the money: an affiliate gets a tenth of what the merchant keeps, decided once when the lock period is over. */
+import { KeyAttribute } from '../../../../lambdas/kernel/contract/tables.ts';
+import { detailsKey } from '../../../../lambdas/once/store/details-rows.ts';
 import type { OrderTransition } from '../../../../lambdas/orders/domain/order-transition.ts';
 import type { Transition } from '../../../../lambdas/payments/domain/transition.ts';
 import type { Item } from '../../dynamodb-values.ts';
@@ -21,7 +23,8 @@ export function checkCommissions(seen: Seen): readonly Violation[] {
     const chain = seen.payments.get(payment) ?? [];
     const ofOrder = seen.orders.get(versions[0]?.row['sk'] as string) ?? [];
     const isOtherwise = isDecidedOtherwise(seen.world, chain);
-    return wrongIn(versions, { chain, ofOrder, isOtherwise }, seen.world.nowMs).map((what) => ({
+    const isErased = !hasDetails(seen.world, payment);
+    return wrongIn(versions, { chain, ofOrder, isOtherwise, isErased }, seen.world.nowMs).map((what) => ({
       oracle: ORACLE,
       what,
       about: payment,
@@ -36,11 +39,19 @@ interface Chains {
   readonly ofOrder: readonly Written<OrderTransition>[];
   /** Whether the processor's books do not show what an operator has decided. */
   readonly isOtherwise: boolean;
+  /** Later events of the payment name no affiliate. */
+  readonly isErased: boolean;
+}
+
+function hasDetails({ database, tables }: Seen['world'], payment: string): boolean {
+  const key = detailsKey(payment);
+  const rows = database.items(tables.registry, key[KeyAttribute.partition] as string);
+  return rows.some((row) => row[KeyAttribute.sort] === key[KeyAttribute.sort]);
 }
 
 function wrongIn(
   versions: readonly Written<Item>[],
-  { chain, ofOrder, isOtherwise }: Chains,
+  { chain, ofOrder, isOtherwise, isErased }: Chains,
   nowMs: number,
 ): readonly string[] {
   const decided = versions.findIndex(({ row }) => row['status'] === 'released');
@@ -61,6 +72,8 @@ function wrongIn(
   const status = newest.row['status'] as string;
   const order = ofOrder.at(-1)?.row.order;
   const isCanceled = order?.status === 'canceled';
+  // The Ledger decides it once an operator has decided the order.
+  if (order?.status === 'needs_review' && isErased) return [];
   if (status !== 'locked' && dueMinor > 0 && !isCanceled) return [`it is ${status}, and ${dueMinor} is due`];
   // The commission of an order that an operator must decide waits with it.
   if (order?.status === 'needs_review' || (order?.status === 'processing' && isOtherwise)) return [];
