@@ -76,10 +76,12 @@ export class Mishaps implements MishapsSeen {
       queueUrl(PARKED),
       async ({ Body: body = '' }) => {
         const before = times(body);
+        // A fix that comes during the work is too late for it.
+        const isFixed = this.#poisoned.size === 0;
         const request: RedriveRequest = { parked: body };
         const ended = await process.until(this.#account.invoke('republish-range', process.token(), request));
         if (ended.kind !== 'returned') throw new Error('it could not be published');
-        if (this.#poisoned.size === 0 && times(body) > before) this.parkedAgain.push(body);
+        if (isFixed && times(body) > before) this.parkedAgain.push(body);
       },
       () => {},
     );
