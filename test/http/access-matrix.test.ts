@@ -89,7 +89,7 @@ const REQUESTS: Readonly<Record<string, Row>> = {
   'GET /v1/webhook_endpoints/{id}': ['object'],
   'PATCH /v1/webhook_endpoints/{id}': ['object', { enabled: true }],
   'DELETE /v1/webhook_endpoints/{id}': ['object'],
-  'POST /v1/webhook_endpoints/{id}/rotate_secret': ['object', {}],
+  'POST /v1/webhook_endpoints/{id}/rotate_secret': ['object', { overlap_seconds: 0 }],
   'POST /v1/webhook_endpoints/{id}/replay': ['object', { created_from: 1, created_to: 1000 }],
   'POST /v1/webhook_endpoints/{id}/test': ['object'],
   'GET /v1/webhook_endpoints/{id}/replays/{replay}': ['object'],
