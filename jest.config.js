@@ -1,3 +1,7 @@
+import { writeEntries } from './test/run/entries.ts';
+
+writeEntries();
+
 const common = {
   testEnvironment: '<rootDir>/test/support/global-environment.ts',
   extensionsToTreatAsEsm: ['.ts'],
@@ -12,8 +16,8 @@ const common = {
     ],
   },
   modulePathIgnorePatterns: ['<rootDir>/(cdk\\.out|dist|\\.payonce)/'],
-  // The default is the system's temporary folder.
-  cacheDirectory: '<rootDir>/node_modules/.cache/jest',
+  // Kept between runs: `npm ci` empties node_modules.
+  cacheDirectory: '<rootDir>/.payonce/cache/jest',
   globalSetup: '<rootDir>/test/support/global-setup.ts',
   globalTeardown: '<rootDir>/test/support/global-teardown.ts',
 };
@@ -29,12 +33,18 @@ const config = {
   // Jest keeps every suite's modules alive. A worker that holds more than this is replaced before garbage collection slows it.
   workerIdleMemoryLimit: '600MB',
   reporters: ['default', '<rootDir>/test/support/summary-reporter.js'],
+  testSequencer: '<rootDir>/test/run/heaviest-first.js',
   projects: [
     {
       ...common,
       displayName: 'unit',
       testMatch: ['<rootDir>/test/**/*.test.ts'],
-      testPathIgnorePatterns: ['\\.(stores|deployed)\\.test\\.ts$'],
+      testPathIgnorePatterns: ['\\.(stores|deployed|drill)\\.test\\.ts$'],
+    },
+    {
+      ...common,
+      displayName: 'rooms',
+      testMatch: ['<rootDir>/test/entries/*.test.js'],
     },
     {
       ...common,
@@ -45,6 +55,11 @@ const config = {
       ...common,
       displayName: 'deployed',
       testMatch: ['<rootDir>/test/**/*.deployed.test.ts'],
+    },
+    {
+      ...common,
+      displayName: 'drills',
+      testMatch: ['<rootDir>/test/**/*.drill.test.ts'],
     },
   ],
 };

@@ -67,21 +67,26 @@ const UNREACHABLE_FAULTS: Readonly<Record<string, string>> = {
   F40: 'the variable is read when a function starts; a unit test sets it',
 };
 
-/** Counts each cell that `decide` looks up from now on, in this process. @returns the cells, growing */
+const lookedUp = new Set<string>();
+let isCounting = false;
+
+/** Counts each cell that `decide` looks up from now on, in this process. @returns the cells, growing, until the next call */
 export function countCells(): Set<string> {
-  const reached = new Set<string>();
+  lookedUp.clear();
+  if (isCounting) return lookedUp;
+  isCounting = true;
   for (const [table, rows] of Object.entries(TABLES)) {
     for (const [row, cells] of Object.entries(rows)) {
       for (const [column, cell] of Object.entries(cells)) {
         const get = (): unknown => {
-          reached.add(`${table} ${row} × ${column}`);
+          lookedUp.add(`${table} ${row} × ${column}`);
           return cell;
         };
         Object.defineProperty(cells, column, { get, enumerable: true });
       }
     }
   }
-  return reached;
+  return lookedUp;
 }
 
 const ALL_CELLS = Object.entries(TABLES).flatMap(([table, rows]) =>

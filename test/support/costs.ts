@@ -1,0 +1,26 @@
+import { existsSync, readFileSync } from 'node:fs';
+
+/** Names a file that receives a line for each test file: what it took. Set by the programs that run the suites. */
+export const COSTS = 'PAYONCE_TEST_COSTS';
+
+/** What one test file took. */
+export interface FileCost {
+  readonly file: string;
+  /** Processor time of the worker while it loaded the file and ran its tests. Milliseconds. */
+  readonly cpuMs: number;
+  readonly cases: number;
+}
+
+/** Lines of a table of the files that took most processor time. */
+export function dearestFiles(path: string, most: number): readonly string[] {
+  const lines = existsSync(path) ? readFileSync(path, 'utf8').trim().split('\n') : [];
+  const costs = lines.filter((line) => line !== '').map((line) => JSON.parse(line) as FileCost);
+  const dearest = costs.toSorted((left, right) => right.cpuMs - left.cpuMs).slice(0, most);
+  return [
+    `${'dearest files'.padEnd(64)}${'CPU s'.padStart(8)}${'cases'.padStart(8)}`,
+    ...dearest.map(
+      ({ file, cpuMs, cases }) =>
+        `${file.padEnd(64)}${(cpuMs / 1_000).toFixed(1).padStart(8)}${String(cases).padStart(8)}`,
+    ),
+  ];
+}
