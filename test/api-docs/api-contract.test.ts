@@ -1,6 +1,7 @@
 import { beforeEach, describe, expect, test } from '@jest/globals';
-import fc from 'fast-check';
 import { CURRENCIES, largestAmountMinor } from '../../lambdas/kernel/currency.ts';
+import { fc } from '../support/properties.ts';
+import { whole } from '../support/slice.ts';
 import { Api, OPERATOR_KEY } from '../world/api.ts';
 import { type DescribedOperation, mismatch, type Node, operations } from './described-api.ts';
 
@@ -305,7 +306,7 @@ describe.each(named)('%s', (operationId, operation) => {
         const own = keys % 2 === 0 ? sent : { ...sent, header: { ...sent.header, ...key } };
         expect((await send(operation, kept(operation, own)))[1]).toBe('');
       }),
-      { numRuns: 40 },
+      { numRuns: whole(40, { slice: 10 }) },
     );
   });
 

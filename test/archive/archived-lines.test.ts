@@ -1,12 +1,12 @@
 import { beforeAll, describe, expect, test } from '@jest/globals';
-import fc from 'fast-check';
 import { LINES_PREFIX } from '../../lambdas/archive/domain/archive-object.ts';
 import { type Bounds, NO_BOUNDS } from '../../lambdas/archive/domain/judge-chain.ts';
 import { archivedLines, archivedRows } from '../../lambdas/archive/store/archived-lines.ts';
 import { archivedItem } from '../../lambdas/archive/store/read-line.ts';
 import { boundsOfChain, type LedgerRows } from '../../lambdas/archive/use/ledger-rows.ts';
 import { type RowFinding, verifyRows } from '../../lambdas/archive/use/verify-rows.ts';
-import { whole } from '../support/prove.ts';
+import { fc } from '../support/properties.ts';
+import { whole } from '../support/slice.ts';
 import { archiveOfRows, type MemoryArchive, streamRecord } from './memory-archive.ts';
 import { type Fields, keyOf, ledgerOf, rowFiles, someLedger } from './verify-world.ts';
 

@@ -1,5 +1,4 @@
 import { beforeAll, describe, expect, test } from '@jest/globals';
-import fc from 'fast-check';
 import { slicesOf } from '../../lambdas/archive/domain/audit-slices.ts';
 import { manifestName } from '../../lambdas/archive/domain/manifest.ts';
 import { archivedLines } from '../../lambdas/archive/store/archived-lines.ts';
@@ -8,6 +7,7 @@ import { auditBetween, firstHourMs, isStopped } from '../../lambdas/archive/use/
 import { writeManifests } from '../../lambdas/archive/use/write-manifests.ts';
 import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
 import { positionAt, type RecentOutcomes } from '../../lambdas/payments/use/transition-reader.ts';
+import { fc } from '../support/properties.ts';
 import { SimulatedClock } from '../support/simulated-clock.ts';
 import { archiveOfRows, type MemoryArchive } from './memory-archive.ts';
 import { type Fields, ledgerOf, rowFiles, someLedger } from './verify-world.ts';

@@ -1,6 +1,5 @@
 import { generateKeyPairSync, sign, verify } from 'node:crypto';
 import { describe, expect, test } from '@jest/globals';
-import fc from 'fast-check';
 import { archiveObject } from '../../lambdas/archive/domain/archive-object.ts';
 import { type Bounds, NO_BOUNDS } from '../../lambdas/archive/domain/judge-chain.ts';
 import { manifestName } from '../../lambdas/archive/domain/manifest.ts';
@@ -10,8 +9,9 @@ import type { StoredObjects } from '../../lambdas/archive/use/stored-objects.ts'
 import { type ManifestFinding, verifyManifests } from '../../lambdas/archive/use/verify-manifests.ts';
 import { type WriteManifestsTools, writeManifests } from '../../lambdas/archive/use/write-manifests.ts';
 import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
-import { whole } from '../support/prove.ts';
+import { fc } from '../support/properties.ts';
 import { SimulatedClock } from '../support/simulated-clock.ts';
+import { whole } from '../support/slice.ts';
 import { MemoryArchive } from './memory-archive.ts';
 
 const HOUR_MS = 3_600_000;

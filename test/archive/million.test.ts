@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { expect, test } from '@jest/globals';
-import { whole } from '../support/prove.ts';
+import { whole } from '../support/slice.ts';
 
 /** Without a limit, garbage is kept as long as the machine has memory. Megabytes. */
 const HEAP = ['--max-old-space-size=128', '--max-semi-space-size=8'];

@@ -1,5 +1,4 @@
 import { afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
-import fc from 'fast-check';
 import { NO_BOUNDS } from '../../lambdas/archive/domain/judge-chain.ts';
 import { valueText } from '../../lambdas/archive/domain/row-text.ts';
 import { readChainRow } from '../../lambdas/archive/store/read-chain-row.ts';
@@ -11,7 +10,8 @@ import {
   type RowsState,
   verifyRows,
 } from '../../lambdas/archive/use/verify-rows.ts';
-import { whole } from '../support/prove.ts';
+import { fc } from '../support/properties.ts';
+import { whole } from '../support/slice.ts';
 import { archiveOf, type Fields, keyOf, ledgerOf, rowFiles, someLedger } from './verify-world.ts';
 
 let ledger: readonly Fields[];

@@ -1,5 +1,4 @@
 import { beforeEach, describe, expect, test } from '@jest/globals';
-import fc from 'fast-check';
 import { AmbiguousError, RetryableError } from '../../lambdas/kernel/faults.ts';
 import { chargeOperation, storedOperationId } from '../../lambdas/kernel/ids.ts';
 import { assertBalanced } from '../../lambdas/payments/domain/posting.ts';
@@ -7,6 +6,7 @@ import type { Effect } from '../../lambdas/payments/use/effect-store.ts';
 import type { PaymentChain } from '../../lambdas/payments/use/payment-chain.ts';
 import { callback, paymentRequest } from '../payments/payment-fixtures.ts';
 import { permutations } from '../support/permutations.ts';
+import { fc } from '../support/properties.ts';
 import { World } from '../world/world.ts';
 
 const HOUR_MS = 60 * 60_000;

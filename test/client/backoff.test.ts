@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
-import fc from 'fast-check';
 import { pauseMs, retryAfterMs } from '../../client/backoff.ts';
+import { fc } from '../support/properties.ts';
 
 const attempts = fc.integer({ min: 0, max: 10_000 });
 /** From 0 up to, not including, 1. */

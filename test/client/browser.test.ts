@@ -7,7 +7,7 @@ import { build } from 'esbuild';
 import type { Page } from 'playwright-core';
 import { listenerOf } from '../../examples/listener.ts';
 import { bundleFolder } from '../support/bundle-folder.ts';
-import { whole } from '../support/prove.ts';
+import { whole } from '../support/slice.ts';
 import { API_KEY, Api } from '../world/api.ts';
 import { HAS_BROWSER, RealBrowser } from './browser.ts';
 import { chargesIn } from './client-world.ts';

@@ -2,7 +2,7 @@ import { describe, expect, test } from '@jest/globals';
 import type { Client } from '../../client/client.ts';
 import { type KeyStore, memoryKeys } from '../../client/key-store.ts';
 import type { Surroundings } from '../../client/surroundings.ts';
-import { whole } from '../support/prove.ts';
+import { whole } from '../support/slice.ts';
 import { Api } from '../world/api.ts';
 import { chargesIn, clientOn, outcomeOf, surroundingsOn, TEA } from './client-world.ts';
 

@@ -1,9 +1,10 @@
 import { expect, test } from '@jest/globals';
 import type { Page } from 'playwright-core';
+import { whole } from '../support/slice.ts';
 import { Api, dataOf, OPERATOR_KEY } from '../world/api.ts';
 import { accessible, describeConsole } from './console-in-browser.ts';
 
-const MANY = 1_000;
+const MANY = whole(1_000, { slice: 150 });
 const MOST_TABS = 60;
 
 describeConsole('without a mouse, and with many rows', (shown) => {

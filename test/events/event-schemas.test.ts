@@ -1,5 +1,4 @@
 import { describe, expect, test } from '@jest/globals';
-import fc from 'fast-check';
 import { ALL_EVENTS, type EventName } from '../../lambdas/events/contract.ts';
 import { eventOf, nameOfEvent, typeOfEvent } from '../../lambdas/events/domain/event.ts';
 import { EventSchemas, readEvent } from '../../lambdas/events/http/event-schemas.ts';
@@ -8,6 +7,7 @@ import type { Subject } from '../../lambdas/payments/domain/payment.ts';
 import { detailsOf, nextTransition } from '../../lambdas/payments/domain/transition.ts';
 import { outcomeTransition, paymentIdFor, pendingTransition } from '../payments/payment-fixtures.ts';
 import { requestedAt } from '../support/causes.ts';
+import { fc } from '../support/properties.ts';
 import { chainFor, paymentPlans } from '../views/view-histories.ts';
 import { eventsOf } from './event-fixtures.ts';
 

@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals';
-import fc from 'fast-check';
 import { type Cell, csvLine } from '../../lambdas/exports/domain/csv.ts';
+import { fc } from '../support/properties.ts';
 
 /** A reader of RFC 4180 that was written for this test: one character after the other. @param separator as a spreadsheet may split */
 function cellsOf(text: string, separator = ','): readonly (readonly string[])[] {

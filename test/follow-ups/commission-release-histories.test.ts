@@ -1,6 +1,5 @@
 import { PutCommand } from '@aws-sdk/lib-dynamodb';
 import { describe, expect, test } from '@jest/globals';
-import fc from 'fast-check';
 import type { PaymentEventOf } from '../../lambdas/events/http/event-schemas.ts';
 import { keepCommission } from '../../lambdas/follow-ups/keep-commission.ts';
 import { releaseCommissionsJob } from '../../lambdas/follow-ups/release-commissions.ts';
@@ -17,6 +16,7 @@ import { countingEntropy } from '../support/counting-entropy.ts';
 import { type Story, surveyFaults } from '../support/fault-histories.ts';
 import { Actor, FaultPlan } from '../support/fault-plan.ts';
 import { seenBy } from '../support/faulty-ports.ts';
+import { fc } from '../support/properties.ts';
 import { SimulatedClock } from '../support/simulated-clock.ts';
 import { Stores } from '../world/stores.ts';
 import { TABLES } from '../world/tables.ts';

@@ -1,5 +1,4 @@
 import { describe, expect, test } from '@jest/globals';
-import fc from 'fast-check';
 import {
   type Commission,
   type CommissionCause,
@@ -8,6 +7,7 @@ import {
   orderOf,
 } from '../../lambdas/follow-ups/commission.ts';
 import { tenantId } from '../../lambdas/kernel/ids.ts';
+import { fc } from '../support/properties.ts';
 
 const PAYMENT: CommissionedPayment = {
   id: 'pay_1',

@@ -1,5 +1,4 @@
 import { describe, expect, test } from '@jest/globals';
-import fc from 'fast-check';
 import type { PaymentEventOf } from '../../lambdas/events/http/event-schemas.ts';
 import { commissionAfter } from '../../lambdas/follow-ups/commission.ts';
 import { commissionDueKey } from '../../lambdas/follow-ups/commission-rows.ts';
@@ -12,6 +11,7 @@ import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
 import { idempotentRunner } from '../../lambdas/once/idempotent-runner.ts';
 import { disputed, eventsOfPaid, refunded } from '../payments/paid-chain.ts';
 import { countingEntropy } from '../support/counting-entropy.ts';
+import { fc } from '../support/properties.ts';
 import { SimulatedClock } from '../support/simulated-clock.ts';
 import { Stores } from '../world/stores.ts';
 

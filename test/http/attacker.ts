@@ -1,6 +1,6 @@
-import fc from 'fast-check';
 import { operations } from '../api-docs/described-api.ts';
 import type { ApiAnswer } from '../support/api-client.ts';
+import { fc } from '../support/properties.ts';
 
 /** What a tenant has, as another one could know it. */
 export interface Victim {

@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
-import fc from 'fast-check';
 import { operations } from '../api-docs/described-api.ts';
-import { whole } from '../support/prove.ts';
+import { fc } from '../support/properties.ts';
+import { whole } from '../support/slice.ts';
 import { Api, OPERATOR_KEY } from '../world/api.ts';
 
 /** Requests that no client means: any route with a body, headers, a query and a path of any content. */

@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
-import fc from 'fast-check';
 import { type GatewayEvent, gatewayRequest } from '../../lambdas/http/gateway-request.ts';
+import { fc } from '../support/properties.ts';
 import { gatewayEvent } from '../world/gateway-event.ts';
 
 const read = (changes: Partial<GatewayEvent>) =>

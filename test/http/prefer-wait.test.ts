@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
-import fc from 'fast-check';
 import { preferredWaitSeconds } from '../../lambdas/http/prefer-wait.ts';
+import { fc } from '../support/properties.ts';
 
 describe('Prefer: wait', () => {
   test.each([

@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
-import fc from 'fast-check';
 import { parseStrictJson } from '../../lambdas/http/strict-json.ts';
+import { fc } from '../support/properties.ts';
 
 const parsed = (text: string) => {
   const result = parseStrictJson(text);

@@ -1,8 +1,8 @@
 import { describe, expect, test } from '@jest/globals';
-import fc from 'fast-check';
 import { parseStrictJson } from '../../lambdas/http/strict-json.ts';
 import { compareFingerprints, fingerprintOf } from '../../lambdas/kernel/fingerprint.ts';
 import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
+import { fc } from '../support/properties.ts';
 
 function fingerprintOfText(text: string) {
   const parsed = parseStrictJson(text);

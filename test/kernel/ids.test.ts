@@ -1,5 +1,4 @@
 import { describe, expect, test } from '@jest/globals';
-import fc from 'fast-check';
 import { OperationPrefix } from '../../lambdas/kernel/contract/rows.ts';
 import { base32 } from '../../lambdas/kernel/digest.ts';
 import { parseIdempotencyKey } from '../../lambdas/kernel/idempotency-key.ts';
@@ -7,6 +6,7 @@ import type { KeyScope } from '../../lambdas/kernel/ids.ts';
 import * as made from '../../lambdas/kernel/ids.ts';
 import { derivePaymentId, parsePaymentId, tenantId } from '../../lambdas/kernel/ids.ts';
 import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
+import { fc } from '../support/properties.ts';
 
 function scope(changes: Partial<Omit<KeyScope, 'key'>> & { key?: string } = {}): KeyScope {
   const { key = 'k-1', ...rest } = changes;

@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
-import fc from 'fast-check';
 import { parseIdempotencyKey } from '../../lambdas/kernel/idempotency-key.ts';
+import { fc } from '../support/properties.ts';
 
 const LONGEST = 'k'.repeat(128);
 

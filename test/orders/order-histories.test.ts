@@ -2,13 +2,15 @@ import { describe, expect, test } from '@jest/globals';
 import { storedOperationId } from '../../lambdas/kernel/ids.ts';
 import type { CreateOrder } from '../../lambdas/orders/use/create-order.ts';
 import { surveyFaults } from '../support/fault-histories.ts';
-import { whole } from '../support/prove.ts';
+import { whole } from '../support/slice.ts';
 import { orderRequest } from './order-fixtures.ts';
 import { brokenOrderPromises, callsOf, type OrderSubject, orderStory, rivalled, UNRIVALLED } from './order-story.ts';
 import { engine, givenUp, type Mutant, naive, paid } from './order-subjects.ts';
 
-/** Every single fault alone is always run. Of faults beside a rival, and of pairs of faults, `npm test` runs one of so many. */
-const ONE_OF = whole(1, { slice: 21 });
+/** Of single faults, `npm test` runs one of so many. */
+const SINGLES = 4;
+/** … of faults beside a rival, and of pairs of faults. */
+const PAIRS = 73;
 
 const KEPT = orderRequest('kept');
 const GONE = orderRequest('gone', { items: [{ sku: 'sku_none', quantity: 1 }] });
@@ -23,11 +25,11 @@ describe('an order ends fulfilled or completely undone, with each effect counted
     'one %s, with every single fault at every call, each alone and with a rival before every call',
     async (_what, request, ends, most) => {
       const make = () => engine(request, ends);
-      const alone = await surveyFaults(orderStory(make), { faults: 1, races: UNRIVALLED });
+      const alone = await surveyFaults(orderStory(make), { faults: 1, races: UNRIVALLED, oneOf: SINGLES });
       const races = rivalled(await callsOf(make));
-      const raced = await surveyFaults(orderStory(make), { faults: 1, races, oneOf: ONE_OF });
+      const raced = await surveyFaults(orderStory(make), { faults: 1, races, oneOf: PAIRS });
       expect([...alone.findings, ...raced.findings].slice(0, 2)).toEqual([]);
-      expect(alone.histories + raced.histories).toBeGreaterThan(most / ONE_OF);
+      expect(alone.histories + raced.histories).toBeGreaterThan(whole(most, { slice: most / PAIRS }));
     },
   );
 
@@ -39,10 +41,11 @@ describe('an order ends fulfilled or completely undone, with each effect counted
     'one %s, with every single fault at every call, and with a rival before every call',
     async (_what, request, ends, most) => {
       const make = () => engine(request, ends);
-      const faulty = await surveyFaults(orderStory(make), { faults: 1, races: UNRIVALLED });
-      const raced = await surveyFaults(orderStory(make), { faults: 0, races: rivalled(await callsOf(make)) });
+      const faulty = await surveyFaults(orderStory(make), { faults: 1, races: UNRIVALLED, oneOf: SINGLES });
+      const races = rivalled(await callsOf(make));
+      const raced = await surveyFaults(orderStory(make), { faults: 0, races, oneOf: SINGLES });
       expect([...faulty.findings, ...raced.findings].slice(0, 2)).toEqual([]);
-      expect(faulty.histories + raced.histories).toBeGreaterThan(most);
+      expect(faulty.histories + raced.histories).toBeGreaterThan(whole(most, { slice: most / SINGLES }));
     },
   );
 
@@ -52,11 +55,11 @@ describe('an order ends fulfilled or completely undone, with each effect counted
       {
         faults: 2,
         races: [{}],
-        oneOf: ONE_OF,
+        oneOf: PAIRS,
       },
     );
     expect(findings.slice(0, 2)).toEqual([]);
-    expect(histories).toBeGreaterThan(2_000 / ONE_OF);
+    expect(histories).toBeGreaterThan(whole(2_000, { slice: 2_000 / PAIRS }));
   });
 
   test('an order whose stock does not answer, with every single fault during its reversal', async () => {

@@ -1,5 +1,4 @@
 import { describe, expect, test } from '@jest/globals';
-import fc from 'fast-check';
 import { orderEventOf, PUBLIC_EVENT_TYPES } from '../../lambdas/events/domain/event.ts';
 import { type OrderId, paymentOfOrder, tenantId } from '../../lambdas/kernel/ids.ts';
 import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
@@ -23,6 +22,8 @@ import { confirmationEmail } from '../../lambdas/orders/use/order-calls.ts';
 import { orderStatusPartition } from '../../lambdas/views/domain/lists.ts';
 import { viewsOf } from '../../lambdas/views/domain/views.ts';
 import { requestedAt } from '../support/causes.ts';
+import { fc } from '../support/properties.ts';
+import { whole } from '../support/slice.ts';
 
 const T0 = Date.UTC(2026, 2, 1, 12);
 const HOUR_MS = 3_600_000;
@@ -170,7 +171,7 @@ describe('for any answers in any order', () => {
           }
         }
       }),
-      { numRuns: 2_000 },
+      { numRuns: whole(2_000, { slice: 250 }) },
     );
   });
 
@@ -191,7 +192,7 @@ describe('for any answers in any order', () => {
           expect([type, told]).toEqual([type, order.status]);
         }
       }),
-      { numRuns: 2_000 },
+      { numRuns: whole(2_000, { slice: 250 }) },
     );
   });
 
@@ -200,7 +201,7 @@ describe('for any answers in any order', () => {
       fc.property(walks, ({ calls }) => {
         for (const { call, before } of calls) expect([call, PENDING[call]?.(before) ?? true]).toEqual([call, true]);
       }),
-      { numRuns: 2_000 },
+      { numRuns: whole(2_000, { slice: 250 }) },
     );
   });
 
@@ -210,7 +211,7 @@ describe('for any answers in any order', () => {
       fc.property(walks, ({ drafts }) => {
         for (const { order } of drafts) seen.add(`${order.status}${isSettled(order) ? ' settled' : ''}`);
       }),
-      { numRuns: 2_000, seed: 7 },
+      { numRuns: whole(2_000, { slice: 250 }), seed: 7 },
     );
     expect([...seen].sort()).toEqual([
       'canceled settled',

@@ -1,11 +1,11 @@
 import { beforeEach, describe, expect, test } from '@jest/globals';
-import fc from 'fast-check';
 import type { OutboundMetric } from '../../lambdas/kernel/contract/metrics.ts';
 import { AmbiguousError, RetryableError, TerminalError } from '../../lambdas/kernel/faults.ts';
 import type { CallLimit } from '../../lambdas/kernel/world.ts';
 import type { OutboundCall } from '../../lambdas/outbound/outbound-calls.ts';
 import { createOutboundPolicy, type OutboundPolicy } from '../../lambdas/outbound/outbound-policy.ts';
 import type { DeadLetter } from '../../lambdas/outbound/use/dead-letters.ts';
+import { fc } from '../support/properties.ts';
 import { SimulatedClock } from '../support/simulated-clock.ts';
 
 const HOUR_MS = 3_600_000;

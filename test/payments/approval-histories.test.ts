@@ -8,7 +8,7 @@ import { BY_OPERATOR, OPERATOR } from '../support/causes.ts';
 import { beforeEachCall, brokenPromises, type HistoryRun, surveyFaults } from '../support/fault-histories.ts';
 import type { Ended, PlannedFault } from '../support/fault-plan.ts';
 import { FaultPlan } from '../support/fault-plan.ts';
-import { whole } from '../support/prove.ts';
+import { whole } from '../support/slice.ts';
 import { World } from '../world/world.ts';
 import { paymentRequest } from './payment-fixtures.ts';
 
@@ -144,10 +144,10 @@ describe('a request that waits for a second person takes effect once, or not at 
       const { calls } = await runHistory([], approve);
       const { histories, findings } = await surveyFaults(
         (faults, { rivalAt }) => runHistory(faults, approve, rivalAt, rival),
-        { faults: 1, races: beforeEachCall(calls.length, [{}]), oneOf: whole(1, { slice: 7 }) },
+        { faults: 1, races: beforeEachCall(calls.length, [{}]), oneOf: 17 },
       );
       expect(findings.slice(0, 2)).toEqual([]);
-      expect(histories).toBeGreaterThan(whole(400, { slice: 60 }));
+      expect(histories).toBeGreaterThan(whole(400, { slice: 25 }));
     },
   );
 });

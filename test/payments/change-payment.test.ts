@@ -1,6 +1,5 @@
 import { DeleteCommand } from '@aws-sdk/lib-dynamodb';
 import { beforeEach, describe, expect, test } from '@jest/globals';
-import fc from 'fast-check';
 import { AmbiguousError, RetryableError } from '../../lambdas/kernel/faults.ts';
 import { detailsKey } from '../../lambdas/once/store/details-rows.ts';
 import { isUnderWay } from '../../lambdas/payments/domain/change.ts';
@@ -8,6 +7,7 @@ import { netDebitMinor } from '../../lambdas/payments/domain/posting.ts';
 import type { ChangePayment, ChangePaymentOutcome } from '../../lambdas/payments/use/change-payment.ts';
 import type { ChangeOrder } from '../../lambdas/payments/use/processor.ts';
 import { resolveInquiries } from '../../lambdas/resolving/use/resolve.ts';
+import { fc } from '../support/properties.ts';
 import { TABLES } from '../world/tables.ts';
 import { World } from '../world/world.ts';
 import { callback, change, paymentRequest } from './payment-fixtures.ts';

@@ -1,5 +1,4 @@
 import { describe, expect, test } from '@jest/globals';
-import fc from 'fast-check';
 import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
 import {
   type CorrectionDecision,
@@ -13,6 +12,7 @@ import { ACCOUNTS, type Posting } from '../../lambdas/payments/domain/posting.ts
 import { firstBrokenLink, nextTransition, type Transition } from '../../lambdas/payments/domain/transition.ts';
 import { chainOf, type PaymentChain } from '../../lambdas/payments/use/payment-chain.ts';
 import { requestedAt } from '../support/causes.ts';
+import { fc } from '../support/properties.ts';
 import { MemoryLedgerReader } from '../views/memory-ledger-reader.ts';
 import { paymentIdFor, pendingTransition } from './payment-fixtures.ts';
 

@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, test } from '@jest/globals';
-import fc from 'fast-check';
 import { MAX_BODY_BYTES } from '../../lambdas/kernel/contract/limits.ts';
 import type { PaymentStore } from '../../lambdas/payments/use/payment-store.ts';
+import { fc } from '../support/properties.ts';
 import { API_KEY, Api } from '../world/api.ts';
 
 /** The content of a body: S07, S08, S09, S10, S12, S14 and S17, through the whole route. */

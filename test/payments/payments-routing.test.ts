@@ -1,11 +1,11 @@
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
-import fc from 'fast-check';
 import type { RoutingRule } from '../../lambdas/kernel/contract/environment.ts';
 import { tenantId } from '../../lambdas/kernel/ids.ts';
 import type { Processor } from '../../lambdas/payments/use/processor.ts';
 import { routing } from '../../lambdas/processors/configured-processors.ts';
 import { type StripeDouble, serveStripe } from '../processors/stripe-double.ts';
 import { clientAt } from '../processors/stripe-double-client.ts';
+import { fc } from '../support/properties.ts';
 import { SimulatedClock } from '../support/simulated-clock.ts';
 import { Api } from '../world/api.ts';
 import { createSandboxInProcess } from '../world/sandbox-in-process.ts';

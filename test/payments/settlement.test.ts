@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
-import fc from 'fast-check';
 import { type Lookup, nextStep, type SettlementState } from '../../lambdas/payments/domain/settlement.ts';
+import { fc } from '../support/properties.ts';
 
 const CLAIMED = Date.UTC(2026, 2, 1, 12);
 const MINUTE = 60_000;

@@ -1,5 +1,4 @@
 import { describe, expect, test } from '@jest/globals';
-import fc from 'fast-check';
 import { eventOf } from '../../lambdas/events/domain/event.ts';
 import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
 import { decide } from '../../lambdas/payments/domain/decide.ts';
@@ -18,6 +17,8 @@ import { detailsOf, nextTransition } from '../../lambdas/payments/domain/transit
 import { statusPartition } from '../../lambdas/views/domain/lists.ts';
 import { type DisputeHeadBody, isPublicType, viewsOf } from '../../lambdas/views/domain/views.ts';
 import { requestedAt } from '../support/causes.ts';
+import { fc } from '../support/properties.ts';
+import { whole } from '../support/slice.ts';
 import { paymentIdFor, pendingTransition } from './payment-fixtures.ts';
 
 const SHOWN = ['status', 'amount_captured', 'amount_refunded', 'amount_disputed', 'disputes'] as const;
@@ -119,7 +120,7 @@ describe('for any facts in any order', () => {
           status = payment.status;
         }
       }),
-      { numRuns: 2_000 },
+      { numRuns: whole(2_000, { slice: 500 }) },
     );
   });
 
@@ -141,7 +142,7 @@ describe('for any facts in any order', () => {
         const again = decide(last, state);
         if (again.kind === 'append') throw new Error(`said twice, it was done twice: ${JSON.stringify(again.draft)}`);
       }),
-      { numRuns: 2_000 },
+      { numRuns: whole(2_000, { slice: 500 }) },
     );
   });
 
@@ -157,7 +158,7 @@ describe('for any facts in any order', () => {
         expect(payment.feeMinor ?? 0).toBe(netDebitMinor('fees', 'EUR', postings));
         expect(netDebitMinor('late_receipts', 'EUR', postings)).toBeLessThanOrEqual(0);
       }),
-      { numRuns: 2_000 },
+      { numRuns: whole(2_000, { slice: 500 }) },
     );
   });
 });
@@ -187,7 +188,7 @@ describe('what merchants see of a payment', () => {
           expect(listed).toBe(subject?.kind === 'dispute' ? subject.status : undefined);
         }
       }),
-      { numRuns: 1_000 },
+      { numRuns: whole(1_000, { slice: 400 }) },
     );
   });
 

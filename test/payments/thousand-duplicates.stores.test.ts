@@ -4,7 +4,7 @@ import { createPayment } from '../../lambdas/payments/use/create-payment.ts';
 import { engineProcess } from '../bench/bench-engine.ts';
 import { typicalPayment, typicalProcessor } from '../bench/bench-typical-payment.ts';
 import { createTables, dynamoDbClient } from '../support/local-aws.ts';
-import { whole } from '../support/prove.ts';
+import { whole } from '../support/slice.ts';
 
 const DUPLICATES = 1_000;
 /** So many race for the claim. With more, a slow machine's sockets are under test, not the claim. */

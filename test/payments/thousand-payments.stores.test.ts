@@ -14,7 +14,7 @@ import { CREDENTIALS } from '../../local/emulator-environment.ts';
 import { ApiClient } from '../support/api-client.ts';
 import { killWorker } from '../support/lambda-workers.ts';
 import { askSandbox, dynamoDbClient, localAws } from '../support/local-aws.ts';
-import { whole } from '../support/prove.ts';
+import { whole } from '../support/slice.ts';
 import { until } from '../support/until.ts';
 import { serveWebhookReceiver } from '../webhooks/webhook-receiver.ts';
 

@@ -1,7 +1,7 @@
 import { createHmac } from 'node:crypto';
 import { afterEach, describe, expect, jest, test } from '@jest/globals';
-import fc from 'fast-check';
-import { whole } from '../support/prove.ts';
+import { fc } from '../support/properties.ts';
+import { whole } from '../support/slice.ts';
 import { SCHEMES, SIGNATURE_SCHEMES, type SignatureSchemeName } from './signature-schemes.ts';
 
 /** The inputs of a verification. */
@@ -192,7 +192,7 @@ async function accepted(
 }
 
 /** For each scheme. */
-const RUNS = whole(10_000, { slice: 2_000 });
+const RUNS = whole(10_000, { slice: 600 });
 
 afterEach(() => {
   jest.restoreAllMocks();

@@ -1,11 +1,11 @@
 import { createServer, type Socket } from 'node:net';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
-import fc from 'fast-check';
 import type { Processor } from '../../lambdas/payments/use/processor.ts';
 import { stripeTransport } from '../../lambdas/processors/stripe/stripe-transport.ts';
 import { freshOrder } from '../orders/sandbox-orders.ts';
 import { listenOnLoopback, stopListening } from '../sandbox/sandbox-listen.ts';
 import { httpAnswer, type RawServer, serveRaw } from '../sandbox/sandbox-raw-server.ts';
+import { fc } from '../support/properties.ts';
 import { clientAt } from './stripe-double-client.ts';
 
 const LIMIT = { timeoutMs: 600_000 };

@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
-import { beforeEachCall, everyNth, type HistoryRun, surveyFaults } from '../support/fault-histories.ts';
+import { beforeEachCall, type HistoryRun, surveyFaults } from '../support/fault-histories.ts';
 import { Actor, FaultPlan, type PlannedFault } from '../support/fault-plan.ts';
-import { whole } from '../support/prove.ts';
+import { sliceOf, whole } from '../support/slice.ts';
 import { DAY_MS, HOUR_MS, HoldWorld } from './hold-world.ts';
 
 /** The action of a rival on the hold, right before one of the job's calls. */
@@ -62,18 +62,18 @@ describe('a hold ends once, with the outcome at the processor', () => {
   test('with every pair of faults at every two calls', async () => {
     const { histories, findings } = await surveyFaults((faults) => runHistory(faults), {
       faults: 2,
-      oneOf: whole(1, { slice: 8 }),
+      oneOf: 23,
     });
     expect(findings.slice(0, 3)).toEqual([]);
-    expect(histories).toBeGreaterThan(whole(500, { slice: 60 }));
+    expect(histories).toBeGreaterThan(whole(500, { slice: 20 }));
   });
 
   test.each(Object.entries(RIVALS))('with %s before every call, and every single fault', async (_name, rival) => {
     const { histories, findings } = await surveyFaults((faults, { rivalAt }) => runHistory(faults, rivalAt, rival), {
       faults: 1,
-      races: everyNth(beforeEachCall(MAX_POINTS, [{}]), whole(1, { slice: 4 })),
+      races: sliceOf(beforeEachCall(MAX_POINTS, [{}]), 7),
     });
     expect(findings.slice(0, 3)).toEqual([]);
-    expect(histories).toBeGreaterThan(whole(500, { slice: 120 }));
+    expect(histories).toBeGreaterThan(whole(500, { slice: 60 }));
   });
 });

@@ -1,5 +1,6 @@
 import pMap from 'p-map';
 import { FAULT_KINDS, type FaultKind, type PlannedFault } from './fault-plan.ts';
+import { sliceOf } from './slice.ts';
 
 /** What one run of a story gives. */
 export interface HistoryRun {
@@ -31,7 +32,7 @@ export interface SurveyOptions<Race = undefined> {
   readonly atOnce?: number;
   /** The kinds of faults that a call can have, by its name. @default every kind */
   readonly kindsOf?: (call: string) => readonly FaultKind[];
-  /** Of the histories with the most faults, one of this many is run, evenly spread. @default 1: every one */
+  /** `npm test` runs one of this many of the histories with the most faults, and `npm run prove` runs all. @default 1: every one */
   readonly oneOf?: number;
 }
 
@@ -58,7 +59,8 @@ export async function surveyFaults<Race = undefined>(
   let histories = 0;
   let generation = races.map((race) => ({ race, faults: [] as readonly PlannedFault[] }));
   for (let count = 0; count <= most; count += 1) {
-    const part = count === most ? everyNth(generation, oneOf) : generation;
+    const part = count === most ? sliceOf(generation, oneOf) : generation;
+    globalThis.spendCases?.(part.length);
     const runs = await pMap(part, async (history) => ({ ...history, ...(await story(history.faults, history.race)) }), {
       concurrency: atOnce,
     });
@@ -91,15 +93,6 @@ export function beforeEachCall<Rival extends object>(
   return Array.from({ length: calls }, (_, index) => index + 1).flatMap((rivalAt) =>
     rivals.map((rival) => ({ ...rival, rivalAt })),
   );
-}
-
-/**
- * A slice of an enumeration: one of this many, evenly spread over all of it.
- *
- * @param nth has no factor in common with the number of kinds of faults; otherwise the slice has the same kind everywhere
- */
-export function everyNth<Item>(all: readonly Item[], nth: number): readonly Item[] {
-  return all.filter((_, index) => index % nth === 0);
 }
 
 /** The guarantees that were violated, each once: what `pattern` finds in a violation, or else all of it. */

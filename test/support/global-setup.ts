@@ -6,7 +6,9 @@ import { join } from 'node:path';
 import { StartFailure } from '../../local/failure.ts';
 import type { RunningLocalAws } from '../../local/local-aws.ts';
 import { startLocalAws } from '../../local/local-aws.ts';
+import { sliceOfTree } from '../run/tree-slice.ts';
 import { openRunFolder } from './run-folder.ts';
+import { SLICE } from './slice.ts';
 import { SYNTH_URL } from './synth-url.ts';
 
 declare global {
@@ -22,6 +24,7 @@ declare global {
 const TEST_PORTS = new Map([
   ['stores', 14_566],
   ['deployed', 14_567],
+  ['drills', 14_577],
 ]);
 
 /** The assembly that each local AWS of a whole run deploys; one that starts alone makes its own. */
@@ -32,6 +35,11 @@ export default async function globalSetup(
   { shard }: { readonly shard?: { readonly shardIndex: number } },
   { displayName }: { readonly displayName?: { readonly name: string } },
 ): Promise<void> {
+  // The programs that run the suites set it for all of them.
+  if (process.env[SLICE] === undefined) {
+    process.env[SLICE] = String(await sliceOfTree());
+    console.error(`Slice ${process.env[SLICE]} (${SLICE}=… plays another one)`);
+  }
   openRunFolder();
   const first = TEST_PORTS.get(displayName?.name ?? '');
   await startSynthServer();

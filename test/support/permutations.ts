@@ -1,5 +1,11 @@
-/** Every order of the items. */
+/** Every order of the items. Each is a case of the file's budget. */
 export function permutations<Item>(items: readonly Item[]): readonly (readonly Item[])[] {
+  const orders = ordersOf(items);
+  globalThis.spendCases?.(orders.length);
+  return orders;
+}
+
+function ordersOf<Item>(items: readonly Item[]): readonly (readonly Item[])[] {
   if (items.length <= 1) return [items];
-  return items.flatMap((first, index) => permutations(items.toSpliced(index, 1)).map((others) => [first, ...others]));
+  return items.flatMap((first, index) => ordersOf(items.toSpliced(index, 1)).map((others) => [first, ...others]));
 }

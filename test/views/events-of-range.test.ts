@@ -1,10 +1,10 @@
 import { describe, expect, test } from '@jest/globals';
-import fc from 'fast-check';
 import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
 import type { Transition } from '../../lambdas/payments/domain/transition.ts';
 import { isPublicType } from '../../lambdas/views/domain/views.ts';
 import { eventsOfRange } from '../../lambdas/views/use/read-event.ts';
 import { eventsOf } from '../events/event-fixtures.ts';
+import { fc } from '../support/properties.ts';
 import { Stores } from '../world/stores.ts';
 import { ProjectedViews } from './projected-views.ts';
 import { BEGIN_MS, chainFor, paymentPlans } from './view-histories.ts';

@@ -1,9 +1,9 @@
 import { describe, expect, test } from '@jest/globals';
-import fc from 'fast-check';
 import { createdPlace } from '../../lambdas/kernel/places.ts';
 import { idOf } from '../../lambdas/views/domain/lists.ts';
 import type { ViewRow } from '../../lambdas/views/domain/views.ts';
 import { type Listed, MOST_EXAMINED, shownPage } from '../../lambdas/views/use/list-page.ts';
+import { fc } from '../support/properties.ts';
 import { MemoryViews } from './memory-views.ts';
 
 const LIST = { partitions: ['TEST#0', 'TEST#1'] };

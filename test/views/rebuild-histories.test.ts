@@ -1,5 +1,4 @@
 import { describe, expect, test } from '@jest/globals';
-import fc from 'fast-check';
 import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
 import { idempotentRunner } from '../../lambdas/once/idempotent-runner.ts';
 import type { ViewRow } from '../../lambdas/views/domain/views.ts';
@@ -8,6 +7,7 @@ import { projectEvent } from '../../lambdas/views/use/project-event.ts';
 import type { RebuildTools } from '../../lambdas/views/use/rebuild-views.ts';
 import { eventsOf } from '../events/event-fixtures.ts';
 import { countingEntropy } from '../support/counting-entropy.ts';
+import { fc } from '../support/properties.ts';
 import { checkViews, OWNERS } from './check-views.ts';
 import type { MemoryViews } from './memory-views.ts';
 import { RebuildWorld } from './rebuild-world.ts';

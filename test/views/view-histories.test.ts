@@ -1,5 +1,4 @@
 import { describe, test } from '@jest/globals';
-import fc from 'fast-check';
 import type { PayonceEvent } from '../../lambdas/events/domain/event.ts';
 import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
 import { idempotentRunner } from '../../lambdas/once/idempotent-runner.ts';
@@ -8,6 +7,7 @@ import type { BooksOwner } from '../../lambdas/views/use/ledger-reader.ts';
 import { projectEvent } from '../../lambdas/views/use/project-event.ts';
 import { eventsOf } from '../events/event-fixtures.ts';
 import { countingEntropy } from '../support/counting-entropy.ts';
+import { fc } from '../support/properties.ts';
 import { SimulatedClock } from '../support/simulated-clock.ts';
 import { checkViews, OWNERS } from './check-views.ts';
 import { MemoryViews } from './memory-views.ts';

@@ -1,4 +1,3 @@
-import fc from 'fast-check';
 import { type Mode, tenantId } from '../../lambdas/kernel/ids.ts';
 import { invariant } from '../../lambdas/kernel/invariant.ts';
 import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
@@ -8,6 +7,7 @@ import { stateAfter } from '../../lambdas/payments/domain/payment-state.ts';
 import { firstTransition, nextTransition, type Transition } from '../../lambdas/payments/domain/transition.ts';
 import { paymentIdFor, pendingTransition } from '../payments/payment-fixtures.ts';
 import { requestedAt } from '../support/causes.ts';
+import { fc } from '../support/properties.ts';
 
 const MINE = 'ch_1';
 const HOUR_MS = 60 * 60 * 1000;

@@ -9,9 +9,9 @@ import {
   UpdateCommand,
 } from '@aws-sdk/lib-dynamodb';
 import { beforeAll, expect, test } from '@jest/globals';
-import * as fc from 'fast-check';
 import { documentClient } from '../../lambdas/kernel/platform/document-client.ts';
 import { dynamoDbClient } from '../support/local-aws.ts';
+import { fc } from '../support/properties.ts';
 import { describeDynamoDb, outcomeOf, SUITE_SHAPE } from './dynamodb-suite.ts';
 import { MemoryDynamoDb } from './memory-dynamodb.ts';
 

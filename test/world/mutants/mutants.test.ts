@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
 import ts from 'typescript';
+import { whole } from '../../support/slice.ts';
 import { ACTS } from '../simulator/acts/all-acts.ts';
 import { edited, hasNeeded, type Mutant } from './mutant.ts';
 import { filesOf, MUTANTS, mutated } from './mutants.ts';
@@ -53,7 +54,8 @@ function compiledTogether(): readonly (readonly Mutant[])[] {
   return groups;
 }
 
-describe('the compiler accepts the mutants', () => {
+// Each program takes seconds.
+whole(describe, { slice: describe.skip })('the compiler accepts the mutants', () => {
   const config: unknown = ts.readConfigFile('tsconfig.json', (path) => readFileSync(path, 'utf8')).config;
   const { options } = ts.parseJsonConfigFileContent(config, ts.sys, '.');
   // A planted fault may leave a name without a reader.

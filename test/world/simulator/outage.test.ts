@@ -1,5 +1,6 @@
 import { expect, test } from '@jest/globals';
 import { ViewsRow } from '../../../lambdas/kernel/contract/rows.ts';
+import { sliceOf } from '../../support/slice.ts';
 import { TABLES } from '../tables.ts';
 import type { FunctionName } from './functions.ts';
 import { SimulatedSystem } from './system.ts';
@@ -51,30 +52,43 @@ async function anHourWithout(away: (system: SimulatedSystem, isAway: boolean) =>
 
 const once = Array.from({ length: PAYMENTS }, () => 1);
 
-test('after an hour without the projector, each event of the hour was published and is projected once, and no message is dead', async () => {
-  const { during, times, projected, left, crowds } = await anHourWithout(throttled('views-projector'));
-  expect(during).toEqual({ published: PAYMENTS, projected: 0 });
-  expect({ times, projected, left }).toEqual({ times: once, projected: PAYMENTS, left: {} });
-  // Each waited in the queue, once.
-  expect(crowds['views-projector']).toBe(PAYMENTS);
-});
+const OUTAGES: readonly (readonly [string, () => Promise<void>])[] = [
+  [
+    'after an hour without the projector, each event of the hour was published and is projected once, and no message is dead',
+    async () => {
+      const { during, times, projected, left, crowds } = await anHourWithout(throttled('views-projector'));
+      expect(during).toEqual({ published: PAYMENTS, projected: 0 });
+      expect({ times, projected, left }).toEqual({ times: once, projected: PAYMENTS, left: {} });
+      // Each waited in the queue, once.
+      expect(crowds['views-projector']).toBe(PAYMENTS);
+    },
+  ],
+  [
+    'an hour without the relay is bridged by the job: each event is published by it and by the relay, and nothing is parked',
+    async () => {
+      const { during, times, projected, left } = await anHourWithout(throttled('outbox-relay'));
+      // All but those of the last minutes.
+      expect(during.projected).toBeGreaterThan(PAYMENTS - 9 * PAYMENTS_A_MINUTE);
+      expect({ most: Math.max(...times), events: times.length }).toEqual({ most: 2, events: PAYMENTS });
+      expect({ projected, left }).toEqual({ projected: PAYMENTS, left: {} });
+    },
+  ],
+  [
+    'after an hour without the bus, each event of the hour was published by the relay once and is projected once, and nothing is parked',
+    async () => {
+      const { during, times, projected, left } = await anHourWithout(bus);
+      expect(during).toEqual({ published: 0, projected: 0 });
+      expect({ times, projected, left }).toEqual({ times: once, projected: PAYMENTS, left: {} });
+    },
+  ],
+  [
+    'three hours without the bus are longer than the relay keeps events: the job publishes the old ones, the relay the others, and nothing is parked',
+    async () => {
+      const { during, times, projected, left } = await anHourWithout(bus, 3 * OUTAGE_MINUTES);
+      expect(during).toEqual({ published: 0, projected: 0 });
+      expect({ times, projected, left }).toEqual({ times: once, projected: PAYMENTS, left: {} });
+    },
+  ],
+];
 
-test('an hour without the relay is bridged by the job: each event is published by it and by the relay, and nothing is parked', async () => {
-  const { during, times, projected, left } = await anHourWithout(throttled('outbox-relay'));
-  // All but those of the last minutes.
-  expect(during.projected).toBeGreaterThan(PAYMENTS - 9 * PAYMENTS_A_MINUTE);
-  expect({ most: Math.max(...times), events: times.length }).toEqual({ most: 2, events: PAYMENTS });
-  expect({ projected, left }).toEqual({ projected: PAYMENTS, left: {} });
-});
-
-test('after an hour without the bus, each event of the hour was published by the relay once and is projected once, and nothing is parked', async () => {
-  const { during, times, projected, left } = await anHourWithout(bus);
-  expect(during).toEqual({ published: 0, projected: 0 });
-  expect({ times, projected, left }).toEqual({ times: once, projected: PAYMENTS, left: {} });
-});
-
-test('three hours without the bus are longer than the relay keeps events: the job publishes the old ones, the relay the others, and nothing is parked', async () => {
-  const { during, times, projected, left } = await anHourWithout(bus, 3 * OUTAGE_MINUTES);
-  expect(during).toEqual({ published: 0, projected: 0 });
-  expect({ times, projected, left }).toEqual({ times: once, projected: PAYMENTS, left: {} });
-});
+test.each(sliceOf(OUTAGES, 2))('%s', (_what, outage) => outage());

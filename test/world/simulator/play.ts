@@ -16,6 +16,7 @@ export interface Played {
 
 /** Plays a history until an oracle is violated, or to its end. */
 export async function play(history: History): Promise<Played> {
+  globalThis.spendCases?.(1);
   const system = await SimulatedSystem.begin(history.seed, history.muted);
   const watch = new Watch(system);
   const startMs = system.nowMs;

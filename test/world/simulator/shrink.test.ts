@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import fc from 'fast-check';
+import { fc } from '../../support/properties.ts';
 import type { History } from './contract.ts';
 import { generate } from './generate.ts';
 import { type Shown, shrink } from './shrink.ts';

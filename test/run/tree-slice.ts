@@ -1,0 +1,37 @@
+import { execFile } from 'node:child_process';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { PROJECT } from '../../local/directories.ts';
+
+const run = promisify(execFile);
+
+/**
+ * A number that follows from the content of the working tree, so that the run before a commit and the run of CI play the same slice,
+ * and the next change plays another one.
+ *
+ * @returns from 0 to 2^31 - 1; 0 outside of git
+ */
+export async function sliceOfTree(): Promise<number> {
+  const folder = mkdtempSync(join(tmpdir(), 'payonce-tree-'));
+  try {
+    const { stdout: objects } = await run('git', ['rev-parse', '--path-format=absolute', '--git-path', 'objects'], {
+      cwd: PROJECT,
+    });
+    // An index and objects of its own: the repository stays as it is.
+    const env = {
+      ...process.env,
+      GIT_INDEX_FILE: join(folder, 'index'),
+      GIT_OBJECT_DIRECTORY: folder,
+      GIT_ALTERNATE_OBJECT_DIRECTORIES: objects.trim(),
+    };
+    await run('git', ['add', '--all', '.'], { cwd: PROJECT, env });
+    const { stdout } = await run('git', ['write-tree'], { cwd: PROJECT, env });
+    return Number.parseInt(stdout.slice(0, 8), 16) & 0x7f_ff_ff_ff;
+  } catch {
+    return 0;
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}

@@ -1,0 +1,50 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { join, sep } from 'node:path';
+import { expect, test } from '@jest/globals';
+import { PROJECT } from '../../local/directories.ts';
+import { unitFiles } from '../run/entries.ts';
+import { sliceOf } from './slice.ts';
+
+const CASES = Array.from({ length: 100 }, (_, index) => index);
+
+test.each([1, 2, 3, 7, 36, 100, 101])('%d slices play every case, and no case twice', (parts) => {
+  const slices = Array.from({ length: parts }, (_, slice) => sliceOf(CASES, parts, { slice, proving: false }));
+  expect(slices.flat().toSorted((left, right) => left - right)).toEqual(CASES);
+});
+
+test('a number beyond the parts plays one of them', () => {
+  const [first, other] = [3, 3 + 7 * 1_000_003].map((slice) => sliceOf(CASES, 7, { slice, proving: false }));
+  expect(other).toEqual(first);
+});
+
+test('a proof plays every case, whatever the slice', () => {
+  expect(sliceOf(CASES, 7, { slice: 3, proving: true })).toEqual(CASES);
+});
+
+/** Folders that hold no sources of the project. */
+const FOREIGN = /^(?:node_modules|\.git|\.payonce|cdk\.out|dist|coverage|test\/entries)(?:\/|$)/;
+
+/** Every file that defines tests, wherever it is. */
+function testFiles(folder = ''): readonly string[] {
+  return readdirSync(join(PROJECT, folder), { withFileTypes: true }).flatMap((entry) => {
+    const path = folder === '' ? entry.name : `${folder}/${entry.name}`;
+    if (FOREIGN.test(path)) return [];
+    if (entry.isDirectory()) return testFiles(path);
+    const isTest = /\.[cm]?[jt]sx?$/.test(path) && (/[._](?:test|spec)\./.test(path) || definesTests(path));
+    return isTest ? [path.split(sep).join('/')] : [];
+  });
+}
+
+const definesTests = (path: string): boolean => {
+  const text = readFileSync(join(PROJECT, path), 'utf8');
+  return /^(?:test|it|describe)(?:\.\w+)*\(/m.test(text) && text.includes('@jest/globals');
+};
+
+test('every test file runs in "npm test" or in "npm run prove"', () => {
+  const rooms = [...unitFiles().values()].flat().map((file) => `test/${file}`);
+  const onLocalAws = /^test\/.+\.(?:stores|deployed|drill)\.test\.ts$/;
+  const all = testFiles();
+  expect(all.filter((file) => !rooms.includes(file) && !onLocalAws.test(file))).toEqual([]);
+  expect(rooms.filter((file) => !all.includes(file))).toEqual([]);
+  expect(all.length).toBeGreaterThan(400);
+});

@@ -1,0 +1,31 @@
+/** Which part of each enumeration this run plays, from 0 on. Set by `PAYONCE_SLICE`, or by the content of the tree. */
+export const SLICE = 'PAYONCE_SLICE';
+
+/** Set by `npm run prove`: enumerations are run whole. */
+const PROVING = process.env['PAYONCE_PROVE'] === '1';
+
+const PLAYED = { slice: Number(process.env[SLICE] ?? 0), proving: PROVING };
+
+/** How far a test goes: whole in `npm run prove`, and less of it, by the same code, in `npm test`. */
+export function whole<Extent>(all: Extent, { slice }: { readonly slice: Extent }): Extent {
+  return PROVING ? all : slice;
+}
+
+/**
+ * The cases that this run plays: all of them in `npm run prove`, and one of `parts` in `npm test`, evenly spread. Other runs play other
+ * parts, and together they play all.
+ *
+ * @param parts has no factor in common with the number of kinds that follow each other; otherwise a part has one kind only
+ */
+export function sliceOf<Case>(
+  all: readonly Case[],
+  parts: number,
+  { slice, proving }: { readonly slice: number; readonly proving: boolean } = PLAYED,
+): readonly Case[] {
+  return proving ? all : all.filter((_, index) => index % parts === slice % parts);
+}
+
+declare global {
+  /** Of the environment of the tests: counts cases, and throws above the budget of the file. */
+  var spendCases: ((count: number) => void) | undefined;
+}
