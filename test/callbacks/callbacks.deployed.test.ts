@@ -18,7 +18,7 @@ import { runJob } from '../jobs/run-job.ts';
 import { ApiClient } from '../support/api-client.ts';
 import { workersOf } from '../support/lambda-workers.ts';
 import { askSandbox, dynamoDbClient, localAws } from '../support/local-aws.ts';
-import { whole } from '../support/prove.ts';
+import { whole } from '../support/slice.ts';
 import { until } from '../support/until.ts';
 
 let aws: LocalAws;

@@ -8,7 +8,7 @@ import type { LocalAws } from '../../local/local-aws.ts';
 import { runJob } from '../jobs/run-job.ts';
 import { bundleFolder } from '../support/bundle-folder.ts';
 import { askSandbox, localAws } from '../support/local-aws.ts';
-import { whole } from '../support/prove.ts';
+import { whole } from '../support/slice.ts';
 import { until } from '../support/until.ts';
 import { serveWebhookReceiver } from '../webhooks/webhook-receiver.ts';
 import { begin, endProcesses } from './killed-processes.ts';

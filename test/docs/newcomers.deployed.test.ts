@@ -19,7 +19,7 @@ import { until } from '../support/until.ts';
 
 /*
  * What somebody new does who has read the README alone: its lines are run by a shell, one after another, against the deployed stack.
- * A platform team's job is in test/package/platform-team.deployed.test.ts.
+ * A platform team's job is in test/package/platform-team.drill.test.ts.
  */
 
 const aws = localAws();

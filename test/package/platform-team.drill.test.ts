@@ -18,8 +18,8 @@ import { openQueuesToPlainHttp, reachable } from '../../local/local-aws.ts';
 import { listenOnLoopback, stopListening } from '../sandbox/sandbox-listen.ts';
 import { blocksOf } from '../support/documents.ts';
 import { dynamoDbClient, localAws } from '../support/local-aws.ts';
-import { whole } from '../support/prove.ts';
 import { redirectFunctions } from '../support/redirected-functions.ts';
+import { whole } from '../support/slice.ts';
 import { until } from '../support/until.ts';
 import { type ForeignProject, foreignProject } from './foreign-app.ts';
 

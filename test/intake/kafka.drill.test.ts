@@ -8,7 +8,7 @@ import { CREDENTIALS } from '../../local/emulator-environment.ts';
 import { stackOutput } from '../events/event-listener.ts';
 import { ApiClient } from '../support/api-client.ts';
 import { localAws, storesOn } from '../support/local-aws.ts';
-import { whole } from '../support/prove.ts';
+import { whole } from '../support/slice.ts';
 import { until } from '../support/until.ts';
 import { Kafka, missingForKafka } from './kafka/kafka-world.ts';
 

@@ -12,7 +12,7 @@ import { CREDENTIALS } from '../../local/emulator-environment.ts';
 import { connect, type LocalAws } from '../../local/local-aws.ts';
 import { type ApiAnswer, ApiClient } from '../support/api-client.ts';
 import { localAws } from '../support/local-aws.ts';
-import { whole } from '../support/prove.ts';
+import { whole } from '../support/slice.ts';
 import { until } from '../support/until.ts';
 
 const ENVIRONMENT = 'under-way';

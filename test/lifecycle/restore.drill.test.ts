@@ -11,7 +11,7 @@ import { runJob } from '../jobs/run-job.ts';
 import { ApiClient } from '../support/api-client.ts';
 import { payonce } from '../support/command-line.ts';
 import { dynamoDbClient, localAws } from '../support/local-aws.ts';
-import { whole } from '../support/prove.ts';
+import { whole } from '../support/slice.ts';
 import { until } from '../support/until.ts';
 
 const ENVIRONMENT = 'restored';

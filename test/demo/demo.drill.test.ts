@@ -20,7 +20,7 @@ import { accessible } from '../console/console-in-browser.ts';
 import { stackOutput } from '../events/event-listener.ts';
 import { bundleFolder } from '../support/bundle-folder.ts';
 import { localAws } from '../support/local-aws.ts';
-import { whole } from '../support/prove.ts';
+import { whole } from '../support/slice.ts';
 import { until } from '../support/until.ts';
 
 /** The fast scenarios among all. */

@@ -1,0 +1,139 @@
+import { beforeAll, expect, test } from '@jest/globals';
+import { begun, hasEnded } from '../../lambdas/exports/domain/data-export.ts';
+import { DynamoDbExports } from '../../lambdas/exports/store/dynamodb-exports.ts';
+import { ALL_SCOPES } from '../../lambdas/kernel/contract/api.ts';
+import type { TenantId } from '../../lambdas/kernel/ids.ts';
+import { documentClient } from '../../lambdas/kernel/platform/document-client.ts';
+import { systemClock, systemEntropy } from '../../lambdas/kernel/platform/platform.ts';
+import { TenantAdministration } from '../../lambdas/tenants/store/tenant-administration.ts';
+import { DynamoDbViews } from '../../lambdas/views/store/dynamodb-views.ts';
+import type { LocalAws } from '../../local/local-aws.ts';
+import { signalProcess } from '../../local/processes.ts';
+import { stackOutput } from '../events/event-listener.ts';
+import { runJob } from '../jobs/run-job.ts';
+import { ApiClient } from '../support/api-client.ts';
+import { workersOf } from '../support/lambda-workers.ts';
+import { dynamoDbClient, localAws } from '../support/local-aws.ts';
+import { whole } from '../support/slice.ts';
+import { until } from '../support/until.ts';
+import { bookRows } from './book-rows.ts';
+import { requested } from './export-world.ts';
+
+/** Sets of two entries. The proof has two parts of the file; more rows make the local AWS slow for all tests that follow. */
+const SETS = whole(24_000, { slice: 3_000 });
+/** Whether the writer is killed after a part. Otherwise it is killed before its first one. */
+const HAS_PARTS = whole(true, { slice: false });
+const AT_ONCE = 64;
+const PAYMENTS = 4;
+
+let aws: LocalAws;
+let api: ApiClient;
+let tenant: TenantId;
+
+beforeAll(async () => {
+  aws = localAws();
+  const administration = new TenantAdministration(documentClient(dynamoDbClient()), aws.tables, 'test');
+  tenant = await administration.createTenant('Exports');
+  const named = { name: 'Test', tenantId: tenant, mode: 'test', scopes: ALL_SCOPES } as const;
+  api = new ApiClient(aws, await administration.createApiKey(named));
+});
+
+const get = async (path: string) => (await api.send('GET', path)).json;
+
+/** Writes rows of the books as the projector does, without payments: the Views are what is read. */
+async function writeBooks(count: number, fromMs: number): Promise<void> {
+  const pacing = { clock: systemClock, entropy: systemEntropy };
+  const views = new DynamoDbViews(documentClient(dynamoDbClient()), aws.tables.views, pacing);
+  const rows = bookRows({ tenantId: tenant, mode: 'test' }, count, fromMs);
+  for (let begin = 0; begin < count; begin += AT_ONCE)
+    await Promise.all(rows.slice(begin, begin + AT_ONCE).map((row) => views.put([row])));
+}
+
+test('an export whose writer is killed is complete, and its entries have the sums of the balances', async () => {
+  for (let index = 0; index < PAYMENTS; index += 1)
+    await api.pay({ key: `export-${index}`, body: { reference: `=order-${index}` } });
+  await until(async () => ((await get('/v1/events?limit=100'))['data'] as unknown[]).length >= PAYMENTS || undefined);
+  const yesterdayMs = Date.now() - 24 * 60 * 60 * 1000;
+  await writeBooks(SETS, yesterdayMs);
+  // The export takes in what happened before its second.
+  const writtenMs = Date.now();
+  await until(async () => Date.now() > writtenMs + 1000 || undefined);
+  const body = { kind: 'entries', from: dayOf(yesterdayMs), to: dayOf(Date.now()) };
+  const made = await until(() => killedWriter(body));
+  const path = `/v1/exports/${String(made['id'])}`;
+
+  const done = await until(async () => {
+    const found = await get(path);
+    return found['status'] === 'completed' || found['status'] === 'failed' ? found : undefined;
+  });
+  expect(done).toMatchObject({ status: 'completed', rows: 2 * SETS + 2 * PAYMENTS });
+
+  const text = await (await fetch(String(done['url']))).text();
+  const [columns = [], ...lines] = text
+    .trimEnd()
+    .split('\r\n')
+    .map((line) => line.split(','));
+  expect(lines).toHaveLength(2 * SETS + 2 * PAYMENTS);
+  expect(new Set(lines.map((line) => line.slice(0, 6).join())).size).toBe(lines.length);
+  const place = (name: string) => columns.indexOf(name);
+  const sums = new Map<string, number>();
+  for (const line of lines) {
+    const name = [line[place('account')], line[place('currency')], line[place('direction')]].join(' ');
+    sums.set(name, (sums.get(name) ?? 0) + Number(line[place('amount_minor')]));
+  }
+  const balances = (await get(`/v1/balances?at=${String(made['until'])}`))['data'] as Record<string, unknown>[];
+  expect(balances.length).toBeGreaterThan(1);
+  for (const { account, currency, debit, credit } of balances) {
+    const summed = ['debit', 'credit'].map((direction) => sums.get([account, currency, direction].join(' ')) ?? 0);
+    expect([account, ...summed]).toEqual([account, debit, credit]);
+  }
+  expect(text).not.toMatch(/(?:^|,)[=+\-@]/m);
+  expect(text).toContain("'=order-0");
+}, 1_200_000);
+
+test('an export whose writer never started, and that nobody reads, is completed by a job', async () => {
+  const client = documentClient(dynamoDbClient());
+  const exports = new DynamoDbExports(client, aws.tables, { clock: systemClock, entropy: systemEntropy });
+  const nowMs = Date.now();
+  const id = `exp_${crypto.randomUUID().replaceAll('-', '')}`;
+  const [from, to] = [dayOf(nowMs), dayOf(nowMs)];
+  const key = { tenantId: tenant, mode: 'test' as const, id };
+  const times = { fromMs: nowMs - 60_000, untilMs: nowMs, createdAtMs: nowMs - 60_000 };
+  const asked = begun(requested(id, { ...key, from, to, ...times }));
+  const actor = { by: 'command', operator: 'ada' } as const;
+  const about = { chain: key, action: 'export.requested', actor, about: [id], occurredAtMs: nowMs } as const;
+  expect(await exports.make(asked, about)).toEqual({ kind: 'written' });
+  expect(await runJob(aws, 'sweep-webhooks')).toMatchObject({ status: 'succeeded', failed: 0 });
+  const done = await until(async () => {
+    const found = await exports.read(key);
+    return found !== undefined && hasEnded(found) ? found : undefined;
+  });
+  expect(done).toMatchObject({ status: 'completed' });
+  expect(await exports.open()).not.toContainEqual(key);
+}, 300_000);
+
+/**
+ * Asks for an export, and kills its writer in the middle.
+ *
+ * @returns undefined when the export had ended before that
+ */
+async function killedWriter(body: object): Promise<Readonly<Record<string, unknown>> | undefined> {
+  const made = await api.send('POST', '/v1/exports', {
+    headers: { 'content-type': 'application/json', 'idempotency-key': crypto.randomUUID() },
+    body: JSON.stringify(body),
+  });
+  expect([made.status, made.json['status']]).toEqual([202, 'pending']);
+  const path = `/v1/exports/${String(made.json['id'])}`;
+  await until(async () => {
+    const { rows, status } = await get(path);
+    return status === 'completed' || (HAS_PARTS ? Number(rows) > 0 : status === 'running') || undefined;
+  });
+  const workers = workersOf(await stackOutput('service', 'exportWriterFunction'));
+  expect(workers.length).toBeGreaterThan(0);
+  for (const worker of workers) signalProcess(worker, 'SIGKILL');
+  return (await get(path))['status'] === 'running' ? made.json : undefined;
+}
+
+function dayOf(ms: number): string {
+  return new Date(ms).toISOString().slice(0, 'YYYY-MM-DD'.length);
+}

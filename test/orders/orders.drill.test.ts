@@ -1,0 +1,205 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { paginateScan } from '@aws-sdk/lib-dynamodb';
+import { beforeAll, describe, expect, test } from '@jest/globals';
+import { LEASE_SECONDS } from '../../lambdas/kernel/contract/timing.ts';
+import { type OrderId, type PaymentId, paymentOfOrder } from '../../lambdas/kernel/ids.ts';
+import { documentClient } from '../../lambdas/kernel/platform/document-client.ts';
+import { systemClock, systemDigest, systemEntropy } from '../../lambdas/kernel/platform/platform.ts';
+import { firstBrokenOrderLink } from '../../lambdas/orders/domain/order-transition.ts';
+import { DynamoDbOrders } from '../../lambdas/orders/store/dynamodb-orders.ts';
+import { firstBrokenLink } from '../../lambdas/payments/domain/transition.ts';
+import { DynamoDbStore } from '../../lambdas/payments/store/dynamodb-store.ts';
+import type { LocalAws } from '../../local/local-aws.ts';
+import { signalProcess } from '../../local/processes.ts';
+import { runJob } from '../jobs/run-job.ts';
+import { expectedOrderId } from '../payments/expected-payment-id.ts';
+import { type ApiAnswer, ApiClient } from '../support/api-client.ts';
+import { payonce } from '../support/command-line.ts';
+import { workersOf } from '../support/lambda-workers.ts';
+import { askSandbox, dynamoDbClient, localAws } from '../support/local-aws.ts';
+import { until } from '../support/until.ts';
+
+let aws: LocalAws;
+let api: ApiClient;
+/** No takeover before. Other tests run until then. */
+let leaseEndsAtMs: number;
+beforeAll(async () => {
+  aws = localAws();
+  api = new ApiClient(aws, aws.apiKey);
+  await crashAfterCharge();
+  leaseEndsAtMs = Date.now() + (LEASE_SECONDS + 1) * 1_000;
+});
+
+const run = crypto.randomUUID().slice(0, 8);
+
+/** Every order has a recipient of its own, by whom its e-mails are counted. */
+function order(key: string, body: Readonly<Record<string, unknown>> = {}): Promise<ApiAnswer> {
+  const tea = { amount: 2_000, currency: 'EUR', source: 'tok_ok', items: [{ sku: 'sku_tea', quantity: 2 }] };
+  return api.send('POST', '/v1/orders', {
+    headers: { 'content-type': 'application/json', 'idempotency-key': `${run}-${key}` },
+    body: JSON.stringify({ ...tea, email: recipient(key), referrer: 'ref_friend', ...body }),
+  });
+}
+
+const recipient = (key: string) => `${key}-${run}@example.com`;
+const shown = async (id: unknown) => (await api.send('GET', `/v1/orders/${String(id)}`)).json;
+
+async function listed(path: string): Promise<readonly Record<string, unknown>[]> {
+  const answer = await askSandbox(path);
+  return ((await answer.json()) as { data: Record<string, unknown>[] }).data;
+}
+
+/** Every effect, as its party counts it. */
+async function counted(key: string, { id, payment }: Record<string, unknown>) {
+  const mail = await askSandbox(`/messages/outbound?count=50&offset=0&recipient=${recipient(key)}`);
+  const reservations = await listed(`/stock/reservations?order=${String(id)}`);
+  const charges = (await api.charges(payment)).filter(({ status }) => status !== 'declined');
+  return {
+    charges: charges.length,
+    kept: charges.reduce((sum, each) => sum + Number(each['amount_captured']) - Number(each['amount_refunded']), 0),
+    reserved: reservations.filter(({ status }) => status === 'reserved').length,
+    emails: ((await mail.json()) as { TotalCount: number }).TotalCount,
+    credits: (await listed(`/referrals/credits?order=${String(id)}`)).length,
+  };
+}
+
+/** The stock reserves and does not answer, so the process waits. */
+const SILENT_STOCK = { items: [{ sku: 'sku_timeout', quantity: 1 }] };
+
+async function crashAfterCharge(): Promise<void> {
+  const dying = order('killed', SILENT_STOCK);
+  const payment = paymentOfOrder(systemDigest, expectedOrderId(aws.tenantId, `${run}-killed`));
+  await until(async () => ((await api.charges(payment)).length > 0 ? true : undefined));
+  const pids = workersOf(aws.ordersFunction);
+  expect(pids.length).toBeGreaterThan(0);
+  for (const pid of pids) signalProcess(pid, 'SIGKILL');
+  expect((await dying).status).toBeGreaterThanOrEqual(500);
+}
+
+/** Runs now what the schedule runs every minute. */
+const resolve = () => runJob(aws, 'resolve');
+
+const ONCE = { charges: 1, kept: 2_000, reserved: 1, emails: 1, credits: 1 };
+const NOTHING_LEFT = { charges: 1, kept: 0, reserved: 0, emails: 0, credits: 0 };
+
+describe('an order on the deployed stack', () => {
+  test('is charged, reserved, confirmed and credited once, and replayed', async () => {
+    const first = await order('kept');
+    expect([first.status, first.json['status'], first.json['referral']]).toEqual([201, 'completed', 'credited']);
+    const again = await order('kept');
+    expect([again.text, again.headers.get('idempotency-replayed')]).toEqual([first.text, 'true']);
+    expect(await shown(first.json['id'])).toEqual(first.json);
+    expect(await counted('kept', first.json)).toEqual(ONCE);
+  });
+
+  test('is refunded when it is out of stock', async () => {
+    const gone = await order('gone', { items: [{ sku: 'sku_none', quantity: 1 }] });
+    expect([gone.status, gone.json['code']]).toEqual([409, 'out_of_stock']);
+    expect(await counted('gone', gone.json['order'] as Record<string, unknown>)).toEqual(NOTHING_LEFT);
+  });
+});
+
+describe('personal data', () => {
+  const client = documentClient(dynamoDbClient());
+  const pacing = { clock: systemClock, entropy: systemEntropy };
+
+  async function inTables(text: string): Promise<readonly string[]> {
+    const found = await Promise.all(
+      Object.entries(aws.tables).map(async ([name, TableName]) => {
+        for await (const { Items } of paginateScan({ client }, { TableName, ConsistentRead: true }))
+          if (JSON.stringify(Items).includes(text)) return [name];
+        return [];
+      }),
+    );
+    return found.flat();
+  }
+
+  test('of a payment and an order is erased by command: the text is in no table, and the chains and amounts are there', async () => {
+    const name = `Ada ${run}`;
+    const body = { description: `For ${name}`, metadata: { customer: name }, source: 'tok_ok' };
+    const paid = await api.pay({ key: `${run}-erased`, body });
+    const id = String(paid.json['id']);
+    const refunded = await api.send('POST', `/v1/payments/${id}/refunds`, {
+      headers: { 'content-type': 'application/json', 'idempotency-key': `${run}-erased` },
+      body: JSON.stringify({ amount: 300, reason: `Returned by ${name}` }),
+    });
+    expect([paid.status, refunded.status]).toEqual([201, 201]);
+    // The relay reads the reason from its row, too.
+    await until(async () => {
+      const { text } = await api.send('GET', '/v1/events?limit=100&type=refund.completed');
+      return text.includes(`Returned by ${name}`) ? true : undefined;
+    });
+    const bought = await order('erased');
+    expect(await inTables(name)).toEqual(['registry']);
+    expect(await inTables(recipient('erased'))).toEqual(['registry']);
+    const byEmail = async () => (await api.send('GET', `/v1/orders?email=${recipient('erased')}`)).json['data'];
+    expect(await byEmail()).toMatchObject([{ id: bought.json['id'] }]);
+
+    // Refused until the projector has seen payment.completed.
+    await until(async () => {
+      const { code } = await payonce(aws, '--operator', run, 'erase', 'payment', id);
+      return code === 0 ? true : undefined;
+    });
+    for (const words of [
+      ['payment', id],
+      ['order', String(bought.json['id'])],
+    ])
+      expect(await payonce(aws, '--operator', run, 'erase', ...words)).toMatchObject({ code: 0 });
+
+    expect(await inTables(name)).toEqual([]);
+    expect(await inTables(recipient('erased'))).toEqual([]);
+    expect(await byEmail()).toEqual([]);
+    expect((await api.send('GET', `/v1/payments/${id}`)).json).toMatchObject({
+      amount_captured: 1000,
+      amount_refunded: 300,
+      description: null,
+      details_erased: true,
+    });
+    const store = new DynamoDbStore(client, aws.tables, pacing);
+    const transitions = await store.listTransitions(id as PaymentId, { afterSequence: 0, limit: 100 });
+    expect(firstBrokenLink(systemDigest, transitions)).toBeUndefined();
+    const steps = await new DynamoDbOrders(client, aws.tables, pacing, store).listOrderTransitions(
+      bought.json['id'] as OrderId,
+      { afterSequence: 0, limit: 100 },
+    );
+    expect(steps.length).toBeGreaterThan(2);
+    expect(firstBrokenOrderLink(systemDigest, steps)).toBeUndefined();
+
+    const admin = new ApiClient(aws, aws.operatorKey);
+    const told = await admin.send('GET', `/v1/admin/payments/${id}/timeline`);
+    const kinds = (told.json['data'] as { kind: string }[]).map(({ kind }) => kind);
+    expect(new Set(kinds)).toEqual(new Set(['claim', 'call', 'transition', 'answer', 'event', 'act']));
+    const { json } = await admin.send('GET', `/v1/admin/activity?tenant=${aws.tenantId}&mode=test&limit=100`);
+    const own = (json['data'] as Record<string, unknown>[]).filter((entry) => JSON.stringify(entry).includes(run));
+    expect(own.map(({ action, about }) => [action, about])).toEqual([
+      ['order.erased', [bought.json['id']]],
+      ['payment.erased', [id]],
+    ]);
+    const verified = await payonce(aws, 'activity', 'verify');
+    expect(verified).toMatchObject({
+      code: 0,
+      said: expect.stringMatching(new RegExp(`${aws.tenantId}#test +\\d+ +holds`)),
+    });
+    // A function of jobs records it when it starts.
+    await until(async () => {
+      const newest = await payonce(aws, 'activity', 'list', '--most', '100');
+      return /settings\.seen +start/.test(newest.said) ? true : undefined;
+    });
+  });
+});
+
+describe('an order whose process crashed after the charge', () => {
+  test('is finished by a sweep, without its client', async () => {
+    await sleep(Math.max(0, leaseEndsAtMs - Date.now()));
+    await resolve();
+    const replay = await until(async () => {
+      const answer = await order('killed', SILENT_STOCK);
+      return answer.status === 409 ? undefined : answer;
+    });
+    expect(replay.headers.get('idempotency-replayed')).toBe('true');
+    // On a busy machine the stock may answer too late for the first sweep, which then stores 202. A later one completes the order.
+    expect([201, 202]).toContain(replay.status);
+    await until(async () => ((await shown(replay.json['id']))['status'] === 'completed' ? true : undefined));
+    expect(await counted('killed', replay.json)).toEqual(ONCE);
+  });
+});
