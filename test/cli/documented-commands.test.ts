@@ -1,10 +1,11 @@
 import { exec } from 'node:child_process';
 import { existsSync, globSync, readFileSync } from 'node:fs';
-import { delimiter, join, resolve } from 'node:path';
+import { basename, delimiter, join, resolve } from 'node:path';
 import { promisify } from 'node:util';
 import { describe, expect, test } from '@jest/globals';
 import { ExitCode, endingOf } from '../../cli/failure.ts';
 import { commandsOf, payonceProgram } from '../../cli/program.ts';
+import { unitFiles } from '../run/entries.ts';
 
 const PROJECT = resolve(import.meta.dirname, '..', '..');
 const read = (path: string): string => readFileSync(join(PROJECT, path), 'utf8');
@@ -65,15 +66,16 @@ describe('commands in documents', () => {
 const RUN_ELSEWHERE: Readonly<Record<string, readonly [file: string, words: string]>> = {
   'npm ci': ['.ci/run', 'npm ci'],
   'npm test': ['.ci/run', 'npm test'],
+  'npm run check': ['test/run/all.ts', "'lint', 'types', 'boundaries', 'dead', 'format'"],
   'npx cdk bootstrap': ['local/cdk.ts', "'bootstrap'"],
   'npx cdk deploy': ['local/cdk.ts', "'deploy'"],
 };
 /** Programs of the project that the README names. They are started here; `RUN_WHOLE` names the suites that run them whole. */
-const PROGRAMS = ['start', 'stop', 'demo', 'bench', 'package', 'docs:tables', 'prove', 'test:busy', 'test:aws'];
+const PROGRAMS = ['start', 'stop', 'demo', 'bench', 'package', 'docs:tables', 'prove', 'test', 'test:busy'];
 const RUN_WHOLE: Readonly<Record<string, readonly [file: string, words: string]>> = {
   start: ['test/lifecycle/local.stores.test.ts', "'start.ts'"],
   stop: ['test/lifecycle/local.stores.test.ts', "'stop.ts'"],
-  demo: ['test/demo/demo.deployed.test.ts', 'sideBySide('],
+  demo: ['test/demo/demo.drill.test.ts', 'sideBySide('],
   bench: ['test/bench/short.stores.test.ts', 'measure('],
   package: ['test/package/foreign-app.ts', 'package/build.ts'],
   'docs:tables': ['test/docs/state-machine.test.ts', 'fill('],
@@ -115,20 +117,30 @@ describe('each command that the README names is run', () => {
       expect(read(file)).toContain(words);
   });
 
-  test('npm test runs all checks and all projects of jest; npm run prove runs these and the simulator', async () => {
-    const suites = ['test:suites', 'test:unit', 'test:stores', 'test:deployed'];
-    const checks = ['types', 'lint', 'synth', 'boundaries', 'dead', 'format'];
-    expect(new Set(ofCi)).toEqual(new Set(['test', 'check', ...checks, ...suites, 'jest']));
-    const { stdout } = await runScript('prove', '--list');
-    expect(stdout.match(/(?<=^npm run )\S+/gm)).toEqual(['test:unit', 'test:aws', 'simulate']);
+  test('npm test runs all checks and the suites; npm run prove runs these whole, the drills and the simulator', async () => {
+    const suites = ['test:unit', 'test:stores', 'test:deployed'];
+    const checks = ['types', 'lint', 'boundaries', 'dead', 'format'];
+    expect(new Set(ofCi)).toEqual(new Set(['test', ...checks, ...suites, 'jest']));
+    const { stdout } = await runScript('prove', '--again', '--list');
+    const proved = new Set(stdout.match(/(?<=: npm run )\S+/gm));
+    expect(proved).toEqual(new Set([...checks, 'synth', ...suites, 'test:drills', 'simulate']));
+    for (const room of unitFiles().keys()) expect(stdout).toContain(`entries/${room}\\.test`);
   });
 
-  test.each(['unit', 'stores', 'deployed'])('npm run test:%s finds its tests', async (project) => {
-    const { code, stdout } = await runScript(`test:${project}`, '--listTests', 'test/payments');
+  test.each([
+    ['unit', 'entries/payments', /^payments\.test\.js$/],
+    ['stores', 'test/payments', /\.stores\.test\.ts$/],
+    ['deployed', 'test/payments', /\.deployed\.test\.ts$/],
+    ['drills', 'test/archive', /\.drill\.test\.ts$/],
+  ])('npm run test:%s runs only what the pattern %s names', async (suite, pattern, named) => {
+    const { code, stdout } = await runScript(`test:${suite}`, pattern, '--listTests');
     expect(code).toBe(0);
-    const files = stdout.match(/\S+\.ts$/gm) ?? [];
-    expect(files.length).toBeGreaterThan(3);
-    for (const file of files) expect(/\.(stores|deployed)\.test\.ts$/.exec(file)?.[1] ?? 'unit').toBe(project);
+    const files = stdout.match(/^\/\S+$/gm) ?? [];
+    expect(files).not.toEqual([]);
+    for (const file of files) {
+      expect(file).toContain(pattern);
+      expect(basename(file)).toMatch(named);
+    }
   });
 
   test.each([...PROGRAMS.map((name) => [name, 1] as const), ['simulate', ExitCode.usage] as const])(

@@ -1,35 +1,123 @@
 /**
- * Runs every test with its enumerations whole, and the simulator with fresh seeds. `npm test` runs the same code on a slice of the
- * longest. A part that fails does not keep the others from running. `PAYONCE_SEED` repeats a seed.
+ * `npm run prove`: everything whole. All checks, all tests with complete enumerations, the deployed drills, and the simulator with fresh
+ * seeds. A part that fails does not keep the others from running. A run that was interrupted goes on with the parts that are left, unless
+ * the tree has changed.
  */
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { availableParallelism, tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
 import { Command } from 'commander';
-import { runNpmScript } from './npm-script.ts';
+import pMap from 'p-map';
+import { synthesizeForLocalAws } from '../../local/cdk.ts';
+import { PROJECT } from '../../local/directories.ts';
+import { ensurePython } from '../../local/python-environment.ts';
+import { COSTS, dearestFiles } from '../support/costs.ts';
+import { ASSEMBLY } from '../support/global-setup.ts';
+import { unitFiles } from './entries.ts';
+import { type Step, StepRun } from './steps.ts';
+import { sliceOfTree } from './tree-slice.ts';
 
 /** Time of the simulator. Minutes. */
-const MINUTES = 20;
-const { list } = new Command('npm run prove --')
-  .description('Runs all tests with their complete enumerations, and the simulator with fresh seeds.')
-  .option('--list', 'print the commands and run nothing', false)
-  .parse()
-  .opts<{ readonly list: boolean }>();
-/** Seeds are far from those of the slice. */
-const seed = process.env['PAYONCE_SEED'] ?? String(1_000_000 + Math.floor(Date.now() / 1_000));
+const SIMULATOR_MINUTES = 20;
+/** What a whole run took on two cores. Minutes. */
+const WHOLE_MINUTES = 75;
+/** What has passed, for the run that continues after an interruption. */
+const STATE = join(PROJECT, '.payonce', 'cache', 'prove.json');
 
-const scripts = [
-  ['test:unit', []],
-  ['test:aws', []],
-  ['simulate', ['--seed', seed, '--minutes', String(MINUTES)]],
-] as const;
-
-const ended: string[] = [];
-for (const [script, values] of scripts) {
-  console.log(['npm run', script, '--', ...values].join(' '));
-  if (list) continue;
-  const begunMs = performance.now();
-  const code = await runNpmScript(script, { PAYONCE_PROVE: '1' }, values);
-  if (code !== 0) process.exitCode = code;
-  ended.push(
-    `${script} ${code === 0 ? 'passed' : 'failed'} after ${Math.round((performance.now() - begunMs) / 60_000)} minutes`,
-  );
+interface Proof {
+  /** Changes with the content of the tree. */
+  readonly tree: number;
+  readonly seed: string;
+  /** Seconds of each part that passed. */
+  readonly passed: Record<string, number>;
 }
-for (const line of ended) console.log(line);
+
+const { list, again } = new Command('npm run prove --')
+  .description(
+    'Runs everything whole: checks, tests with complete enumerations, drills, and the simulator with fresh seeds.',
+  )
+  .option('--list', 'print the parts and run nothing', false)
+  .option('--again', 'run the parts that have passed on this tree, too', false)
+  .parse()
+  .opts<{ readonly list: boolean; readonly again: boolean }>();
+
+const reporter = '--reporters=<rootDir>/test/run/progress-reporter.js';
+const proof = begun(await sliceOfTree());
+const checks = ['lint', 'types', 'boundaries', 'dead', 'format', 'synth'].map(
+  (name): Step => ({ name, script: [name] }),
+);
+const rooms = [...unitFiles().keys()].map(
+  (room): Step => ({ name: room, script: ['test:unit', `entries/${room}\\.test\\.js$`, reporter] }),
+);
+const simulator: Step = {
+  name: 'simulator',
+  script: ['simulate', '--seed', proof.seed, '--minutes', String(SIMULATOR_MINUTES)],
+};
+/** The longest first, so that none is left for the end. */
+const computing = [simulator, ...rooms, ...checks].toSorted((left, right) => secondsOf(right) - secondsOf(left));
+/** One after another: most of their time they wait. */
+const onLocalAws = ['drills', 'deployed', 'stores'].map((name): Step => ({ name, script: [`test:${name}`, reporter] }));
+const parts = [...computing, ...onLocalAws].filter(({ name }) => proof.passed[name] === undefined);
+
+if (list)
+  for (const { name, script } of parts) console.log(`${name}: npm run ${script[0]} -- ${script.slice(1).join(' ')}`);
+else await prove();
+
+async function prove(): Promise<void> {
+  const directory = mkdtempSync(join(tmpdir(), 'payonce-proof-'));
+  process.once('exit', () => rmSync(directory, { recursive: true, force: true }));
+  const costs = join(directory, 'costs.jsonl');
+  const left = parts.length;
+  const all = computing.length + onLocalAws.length;
+  const share = left === all ? '' : `; ${all - left} of ${all} parts have passed on this tree`;
+  console.log(`${left} parts, about ${Math.ceil((WHOLE_MINUTES * left) / all)} minutes on two cores${share}.`);
+  console.log(`PAYONCE_SEED=${proof.seed} repeats the histories of the simulator.`);
+  const run = new StepRun({ PAYONCE_PROVE: '1', [COSTS]: costs });
+  const assembly = join(directory, 'assembly');
+  const deploying = onLocalAws.filter((part) => parts.includes(part));
+  await run.work('Python environment', ensurePython);
+  if (deploying.length > 0) await run.work('assembly', () => synthesizeForLocalAws(assembly));
+  const play = async (part: Step): Promise<void> => {
+    const begunMs = performance.now();
+    if (await run.run({ ...part, environment: { [ASSEMBLY]: assembly } }))
+      passed(part.name, (performance.now() - begunMs) / 1_000);
+  };
+  await Promise.all([
+    pMap(deploying, play, { concurrency: 1 }),
+    pMap(
+      computing.filter((part) => parts.includes(part)),
+      play,
+      { concurrency: availableParallelism() },
+    ),
+  ]);
+  console.log(`\n${dearestFiles(costs, 20).join('\n')}`);
+  run.summary();
+  process.exitCode = run.hasFailed ? 1 : 0;
+  if (!run.hasFailed) rmSync(STATE, { force: true });
+}
+
+function begun(tree: number): Proof {
+  const fresh = {
+    tree,
+    seed: process.env['PAYONCE_SEED'] ?? String(1_000_000 + Math.floor(Date.now() / 1_000)),
+    passed: {},
+  };
+  if (again) return fresh;
+  try {
+    const before = JSON.parse(readFileSync(STATE, 'utf8')) as Proof;
+    return before.tree === tree ? before : fresh;
+  } catch {
+    return fresh;
+  }
+}
+
+function passed(name: string, seconds: number): void {
+  proof.passed[name] = Math.round(seconds);
+  mkdirSync(dirname(STATE), { recursive: true });
+  writeFileSync(STATE, JSON.stringify(proof));
+}
+
+function secondsOf({ name }: Step): number {
+  if (name === 'simulator') return 60 * SIMULATOR_MINUTES;
+  return /^(?:orders|payments|world|callbacks|archive|jobs)/.test(name) ? 60 : 1;
+}

@@ -1,0 +1,48 @@
+import { relative, sep } from 'node:path';
+
+/** Tells after each file how far the run is, and of a failed test first the command that repeats it. */
+class ProgressReporter {
+  #done = 0;
+  #failed = 0;
+  #all = 0;
+
+  onRunStart({ numTotalTestSuites }) {
+    this.#all = numTotalTestSuites;
+  }
+
+  onTestResult({ path }, { testResults, failureMessage, testExecError, perfStats, displayName }) {
+    this.#done += 1;
+    const file = fileOf(path);
+    const failed = testResults.filter(({ status }) => status === 'failed');
+    this.#failed += failed.length;
+    const seconds = Math.round((perfStats.end - perfStats.start) / 1_000);
+    const name = file.replace(/^test\/entries\//, '').replace(/\.test\.[jt]s$/, '');
+    const count = failed.length === 0 ? '' : `, ${failed.length} FAILED`;
+    console.log(`▸ ${this.#done} of ${this.#all}: ${name} (${testResults.length} tests, ${seconds} s)${count}`);
+    for (const each of failed) console.log(`\n${repeat(each, file)}\n${each.failureMessages.join('\n')}`);
+    if (testExecError !== undefined && testExecError !== null)
+      console.log(
+        `\nTo repeat: npm run jest -- --selectProjects=${displayName?.name} --testPathPatterns ${file}\n${failureMessage}`,
+      );
+  }
+
+  onRunComplete(_contexts, { numPassedTests, numFailedTests, numFailedTestSuites }) {
+    // A file that could not be loaded has failed without a failed test.
+    console.log(`${numPassedTests} passed, ${Math.max(numFailedTests, numFailedTestSuites)} failed`);
+  }
+}
+
+const fileOf = (path) => relative(process.cwd(), path).split(sep).join('/');
+
+function repeat({ ancestorTitles, fullName, title }, file) {
+  const [first = ''] = ancestorTitles;
+  const isEntry = file.startsWith('test/entries/');
+  const own = isEntry ? first : file;
+  const name = isEntry ? [...ancestorTitles.slice(1), title].join(' ') : fullName;
+  const slice = process.env['PAYONCE_SLICE'];
+  const variables = `${slice === undefined ? '' : `PAYONCE_SLICE=${slice} `}${process.env['PAYONCE_PROVE'] === '1' ? 'PAYONCE_PROVE=1 ' : ''}`;
+  const pattern = name.replace(/[.*+?^${}()|[\]\\'"`]/g, '.');
+  return `FAILED ${own} › ${name}\nTo repeat: ${variables}npm run jest -- ${own} -t '${pattern}'`;
+}
+
+export default ProgressReporter;

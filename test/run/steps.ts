@@ -1,0 +1,135 @@
+/** Runs commands beside each other, shows their progress, and tells at the end what failed and how to repeat it. */
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { createInterface } from 'node:readline';
+
+export interface Step {
+  readonly name: string;
+  /** A script of package.json with its arguments. */
+  readonly script: readonly [string, ...string[]];
+  readonly environment?: Readonly<Record<string, string>>;
+}
+
+interface EndedStep {
+  readonly name: string;
+  readonly seconds: number;
+  readonly hasPassed: boolean;
+  /** What a suite said of its tests. */
+  readonly tests: string;
+}
+
+/** The line by which a suite of tests ends. */
+const TOTALS = /^(\d+) passed, (\d+) failed$/;
+/** Lines that a step prints for the person who waits; all others are shown only after a failure. */
+const PROGRESS = /^▸ /;
+
+/** One run of several steps. */
+export class StepRun {
+  readonly #begunMs = performance.now();
+  readonly #ended: EndedStep[] = [];
+  readonly #environment: Readonly<Record<string, string>>;
+
+  constructor(environment: Readonly<Record<string, string>> = {}) {
+    this.#environment = environment;
+  }
+
+  get hasFailed(): boolean {
+    return this.#ended.some(({ hasPassed }) => !hasPassed);
+  }
+
+  /** Runs a step of this process. @returns undefined when it failed */
+  async work<Made>(name: string, work: () => Promise<Made>): Promise<Made | undefined> {
+    const begunMs = performance.now();
+    try {
+      const made = await work();
+      this.#end({ name, begunMs, hasPassed: true });
+      return made;
+    } catch (error) {
+      this.#say(name, error instanceof Error ? error.message : String(error));
+      this.#end({ name, begunMs, hasPassed: false });
+      return undefined;
+    }
+  }
+
+  /** @returns whether it passed */
+  async run({ name, script: [script, ...values], environment = {} }: Step): Promise<boolean> {
+    const begunMs = performance.now();
+    const child = spawn('npm', ['run', '--silent', script, ...(values.length === 0 ? [] : ['--', ...values])], {
+      stdio: ['ignore', 'pipe', 'pipe'],
+      env: { ...process.env, ...this.#environment, ...environment },
+      // npm is a batch file on Windows.
+      shell: process.platform === 'win32',
+    });
+    const lines: string[] = [];
+    let tests = '';
+    for (const stream of [child.stdout, child.stderr])
+      createInterface({ input: stream }).on('line', (line) => {
+        if (PROGRESS.test(line)) this.#say(name, line.replace(PROGRESS, ''));
+        else lines.push(line);
+        const [totals] = TOTALS.exec(line) ?? [];
+        if (totals !== undefined) tests = totals;
+      });
+    const [code] = (await once(child, 'close')) as [number | null];
+    const hasPassed = code === 0;
+    if (!hasPassed) {
+      this.#say(name, `FAILED. To repeat: ${this.#repeat([script, ...values])}`);
+      console.log(lines.join('\n'));
+    }
+    this.#end({ name, begunMs, hasPassed, tests });
+    return hasPassed;
+  }
+
+  /** Prints what each step took, and one line of totals. */
+  summary(): void {
+    console.log(`\n${'step'.padEnd(20)}${'seconds'.padStart(8)}`);
+    for (const { name, seconds, hasPassed, tests } of this.#ended)
+      console.log(
+        `${name.padEnd(20)}${seconds.toFixed(0).padStart(8)}  ${hasPassed ? '' : 'FAILED '}${tests}`.trimEnd(),
+      );
+    console.log(`${'in all'.padEnd(20)}${this.#seconds(this.#begunMs).toFixed(0).padStart(8)}`);
+    const counts = this.#ended.map(({ tests, hasPassed }) => countsOf(tests, hasPassed));
+    const sum = (index: 0 | 1): number => counts.reduce((total, each) => total + each[index], 0);
+    console.log(`${sum(0)} passed, ${sum(1)} failed`);
+  }
+
+  #end({
+    name,
+    begunMs,
+    hasPassed,
+    tests = '',
+  }: {
+    readonly name: string;
+    readonly begunMs: number;
+    readonly hasPassed: boolean;
+    readonly tests?: string;
+  }): void {
+    const seconds = this.#seconds(begunMs);
+    this.#ended.push({ name, seconds, hasPassed, tests });
+    this.#say(
+      name,
+      `${hasPassed ? 'passed' : 'failed'} after ${seconds.toFixed(0)} s${tests === '' ? '' : `: ${tests}`}`,
+    );
+  }
+
+  #seconds(begunMs: number): number {
+    return (performance.now() - begunMs) / 1_000;
+  }
+
+  #say(name: string, text: string): void {
+    const at = this.#seconds(this.#begunMs).toFixed(0).padStart(5);
+    console.log(`${at} s  ${name}: ${text}`);
+  }
+
+  #repeat([script, ...values]: readonly [string, ...string[]]): string {
+    const variables = Object.entries(this.#environment).filter(([name]) => /^PAYONCE_(?:SLICE|PROVE)$/.test(name));
+    const set = variables.map(([name, value]) => `${name}=${value} `).join('');
+    return `${set}npm run ${script}${values.length === 0 ? '' : ` -- ${values.join(' ')}`}`;
+  }
+}
+
+/** A step without tests of its own counts as one, so that the totals show that it failed. */
+function countsOf(tests: string, hasPassed: boolean): readonly [passed: number, failed: number] {
+  const [, passed, failed] = TOTALS.exec(tests) ?? [];
+  if (passed === undefined) return hasPassed ? [1, 0] : [0, 1];
+  return [Number(passed), hasPassed ? Number(failed) : Math.max(1, Number(failed))];
+}
