@@ -1,4 +1,5 @@
 import type { Mode } from '../../lambdas/kernel/ids.ts';
+import type { SendRequest } from '../../lambdas/outbound/http-call.ts';
 import type { Processor } from '../../lambdas/payments/use/processor.ts';
 import { createStripeClient } from '../../lambdas/processors/stripe/stripe-client.ts';
 import { DOUBLE_KEY } from './stripe-double.ts';
@@ -8,6 +9,7 @@ interface ClientChanges {
   readonly mode?: Mode;
   readonly apiKey?: () => Promise<string>;
   readonly returnUrl?: string;
+  readonly send?: SendRequest;
   readonly breaker?: { readonly consecutiveFailures: number; readonly openForMs: number };
 }
 

@@ -1,4 +1,5 @@
-import type { CallLimit } from '../../lambdas/kernel/world.ts';
+import { AmbiguousError } from '../../lambdas/kernel/faults.ts';
+import { callOnce, type SendRequest } from '../../lambdas/outbound/http-call.ts';
 import type { Failure } from '../../lambdas/payments/domain/payment.ts';
 import type { ChangeOrder, ChargeOrder, Processor } from '../../lambdas/payments/use/processor.ts';
 import type { StripeDouble, StripeTrouble } from './stripe-double.ts';
@@ -24,11 +25,20 @@ const TROUBLES: Readonly<Record<string, SourceTrouble>> = {
   tok_unauthorized: { trouble: 'unauthorized', always: true },
 };
 
-/**
- * Milliseconds that a call waits for a silent answer, in real time. Short if nothing is applied. If the charge is applied first,
- * long enough for that on a busy machine. An answer that arrives is not limited by this.
- */
-const PATIENCE_MS = { silent_before: 100, silent_after: 3_000 } as const;
+/** Sends a call. It ends as at its time limit once the double has left it without an answer. */
+export function untilSilence(double: StripeDouble): SendRequest {
+  return async (call) => {
+    if (double.nextSilence() === undefined) return callOnce(call);
+    const silence = double.silence();
+    const sent = callOnce(call);
+    // The double breaks the connection at its own end.
+    sent.catch(() => undefined);
+    const timedOut = silence.then(() => {
+      throw new AmbiguousError('processor_timeout', 'The processor did not answer in time.');
+    });
+    return Promise.race([sent, timedOut]);
+  };
+}
 
 /**
  * The Stripe adapter as the contract suites speak to a processor: with the sandbox's magic sources, and its words for a
@@ -46,15 +56,11 @@ export function inSandboxDialect(stripe: Processor, double: StripeDouble): Proce
     ...order,
     source: METHODS[order.source] ?? 'pm_card_visa',
   });
-  const short = (limit: CallLimit): CallLimit => {
-    const silence = double.nextSilence();
-    return silence === undefined ? limit : { timeoutMs: PATIENCE_MS[silence] };
-  };
   return {
     ...stripe,
     charge: async (order, limit) => {
       arm(order);
-      const outcome = await stripe.charge(translated(order), short(limit));
+      const outcome = await stripe.charge(translated(order), limit);
       return 'failure' in outcome ? { ...outcome, failure: ofCharge(outcome.failure, order) } : outcome;
     },
     findCharge: async (order, limit) => {
@@ -62,7 +68,7 @@ export function inSandboxDialect(stripe: Processor, double: StripeDouble): Proce
       return 'failure' in outcome ? { ...outcome, failure: ofCharge(outcome.failure, order) } : outcome;
     },
     change: async (order, limit) => {
-      const outcome = await stripe.change(order, short(limit));
+      const outcome = await stripe.change(order, limit);
       return 'failure' in outcome ? { ...outcome, failure: ofChange(outcome.failure, order) } : outcome;
     },
   };

@@ -53,6 +53,8 @@ export interface StripeDouble extends AsyncDisposable {
   trouble(troubles: readonly StripeTrouble[], scope?: 'changes' | 'anyCall'): void;
   /** The next fault, if it is a silence. */
   nextSilence(): 'silent_before' | 'silent_after' | undefined;
+  /** Resolves when the next call is left without an answer. */
+  silence(): Promise<void>;
   /** Continues the blocked calls. */
   release(): void;
   /** A callback as Stripe sends it: the body and its signature header. */
@@ -97,6 +99,7 @@ export async function serveStripe(options: StripeDoubleOptions = {}): Promise<St
       const next = double.troubles[0]?.trouble;
       return next === 'silent_before' || next === 'silent_after' ? next : undefined;
     },
+    silence: () => new Promise((resolve) => double.silences.push(resolve)),
     trouble: (troubles, scope = 'changes') => {
       double.troubles.push(...troubles.map((trouble) => ({ trouble, scope })));
     },
@@ -116,6 +119,7 @@ class Double {
   readonly books: StripeDoubleBooks;
   readonly troubles: { readonly trouble: StripeTrouble; readonly scope: 'changes' | 'anyCall' }[] = [];
   readonly held: (() => void)[] = [];
+  readonly silences: (() => void)[] = [];
   readonly #account: string;
   readonly #keys = new Map<string, KnownKey>();
   nowMs = START_MS;
@@ -130,7 +134,7 @@ class Double {
     const call = await recorded(request);
     this.calls.push(call);
     const trouble = this.#nextTrouble(call.method);
-    if (trouble === 'silent_before') return;
+    if (trouble === 'silent_before') return this.#fallSilent();
     if (trouble === 'reset_before') return reset(request);
     const refused = this.#refusedAtTheDoor(call, trouble);
     if (refused !== undefined) return send(response, refused);
@@ -142,7 +146,7 @@ class Double {
       return send(response, this.#finish(call, known));
     }
     const answer = this.#answer(call, trouble);
-    if (trouble === 'silent_after') return;
+    if (trouble === 'silent_after') return this.#fallSilent();
     if (trouble === 'reset_after') return reset(request);
     if (trouble === 'malformed_after') {
       response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(answer.body).slice(0, 40));
@@ -167,6 +171,10 @@ class Double {
     const body = Buffer.from(JSON.stringify(event, undefined, 2));
     const signature = createHmac('sha256', DOUBLE_SECRET).update(`${atSeconds}.`).update(body).digest('hex');
     return { body, headers: { 'stripe-signature': `t=${atSeconds},v1=${signature}` } };
+  }
+
+  #fallSilent(): void {
+    for (const fallen of this.silences.splice(0)) fallen();
   }
 
   #nextTrouble(method: string): StripeTrouble | undefined {

@@ -2,7 +2,7 @@ import { describeChanges } from './processor-changes-suite.ts';
 import { describeProcessor } from './processor-suite.ts';
 import { type StripeDouble, serveStripe } from './stripe-double.ts';
 import { clientAt } from './stripe-double-client.ts';
-import { inSandboxDialect, troublesOf } from './stripe-double-dialect.ts';
+import { inSandboxDialect, troublesOf, untilSilence } from './stripe-double-dialect.ts';
 
 const STATUSES: Readonly<Record<string, string>> = {
   requires_capture: 'authorized',
@@ -10,7 +10,8 @@ const STATUSES: Readonly<Record<string, string>> = {
   canceled: 'voided',
 };
 
-const clientOf = ({ url, clock }: StripeDouble) => clientAt(url, { clock, returnUrl: 'https://shop.example/back' });
+const clientOf = (double: StripeDouble) =>
+  clientAt(double.url, { clock: double.clock, returnUrl: 'https://shop.example/back', send: untilSilence(double) });
 
 describeProcessor('Stripe adapter over HTTP', async () => {
   const double = await serveStripe();
