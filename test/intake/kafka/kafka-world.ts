@@ -8,8 +8,8 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import type { SelfManagedKafkaEvent } from 'aws-lambda';
 import { freePort } from '../../../local/free-port.ts';
-import { startKept } from '../../../local/kept-process.ts';
-import { signalProcess } from '../../../local/processes.ts';
+import { runKept, startKept } from '../../../local/kept-process.ts';
+import { runningProcesses, signalProcess } from '../../../local/processes.ts';
 import { until } from '../../support/until.ts';
 
 /** What is missing on this machine for a broker of Kafka; undefined when nothing is. */
@@ -31,12 +31,18 @@ export function missingForKafka(): string | undefined {
 
 const TOPIC = 'payments';
 const POLLER = join(import.meta.dirname, 'Poller.java');
+/** Another program can take a port after it was found free and before the broker listens on it. */
+const MAX_STARTS = 5;
 
-/** A real single node of Kafka, broker and controller in one (KRaft), with its jars from Maven. */
+/**
+ * A real single node of Kafka, broker and controller in one (KRaft), with its jars from Maven. All of its processes end with the
+ * process of the test.
+ */
 export class Kafka {
   /** Made at its first use: where Kafka is missing, the tests are skipped and remove nothing. */
   #made: string | undefined;
   #classpath = '';
+  readonly #children = new Set<ChildProcess>();
   #keeper: ChildProcess | undefined;
   #port = 0;
 
@@ -49,22 +55,34 @@ export class Kafka {
     const written = join(this.#directory, 'classpath');
     const pom = join(import.meta.dirname, 'pom.xml');
     const goal = ['dependency:build-classpath', `-Dmdep.outputFile=${written}`, '-DincludeScope=runtime'];
-    execFileSync('mvn', ['-q', '-B', '-f', pom, ...goal], { stdio: ['ignore', 'ignore', 'inherit'] });
+    await this.#complete('mvn', '-q', '-B', '-f', pom, ...goal);
     this.#classpath = readFileSync(written, 'utf8').trim();
-    this.#port = await freePort(19_092);
-    const controller = await freePort(19_093);
+    for (let starts = 1; !(await this.#startBroker(starts)); starts += 1)
+      if (starts === MAX_STARTS) throw new Error(`the broker ended at each of ${MAX_STARTS} starts`);
+  }
+
+  /** Runs a program to its end. */
+  async #complete(...command: readonly string[]): Promise<void> {
+    const { code, lines } = await runKept({ command, environment: process.env, directory: this.#directory });
+    if (code !== 0) throw new Error(`${command[0]} ended with ${code}: ${lines.join('\n')}`);
+  }
+
+  /** @returns whether the broker listens; it ends when another program has one of its ports */
+  async #startBroker(number: number): Promise<boolean> {
+    this.#port = await freePort(0);
+    const controller = await freePort(0);
     const settings = {
       'process.roles': 'broker,controller',
       'node.id': '1',
       'controller.quorum.voters': `1@127.0.0.1:${controller}`,
       listeners: `PLAINTEXT://127.0.0.1:${this.#port},CONTROLLER://127.0.0.1:${controller}`,
       'controller.listener.names': 'CONTROLLER',
-      'log.dirs': join(this.#directory, 'data'),
+      'log.dirs': join(this.#directory, `data-${number}`),
       'num.partitions': '2',
       'offsets.topic.replication.factor': '1',
       'group.initial.rebalance.delay.ms': '0',
     };
-    const file = join(this.#directory, 'server.properties');
+    const file = join(this.#directory, `server-${number}.properties`);
     writeFileSync(
       file,
       Object.entries(settings)
@@ -72,14 +90,20 @@ export class Kafka {
         .join(''),
     );
     const storage = ['kafka.tools.StorageTool', 'format', '-t', randomBytes(16).toString('base64url'), '-c', file];
-    execFileSync('java', ['-cp', this.#classpath, ...storage], { stdio: 'ignore' });
-    this.#keeper = startKept({
+    await this.#complete('java', '-cp', this.#classpath, ...storage);
+    const keeper = startKept({
       command: ['java', '-Xmx384m', '-cp', this.#classpath, 'kafka.Kafka', file],
       environment: process.env,
       directory: this.#directory,
       output: 'pipe',
     });
-    await until(() => this.#isListening());
+    this.#keeper = keeper;
+    keeper.stdout?.resume();
+    keeper.stderr?.pipe(process.stderr);
+    return until(async () => {
+      if (keeper.exitCode !== null || keeper.signalCode !== null) return false;
+      return this.#isListening();
+    });
   }
 
   async #isListening(): Promise<true | undefined> {
@@ -90,11 +114,12 @@ export class Kafka {
   }
 
   async remove(): Promise<void> {
+    for (const child of this.#children) await end(child);
     const { pid, exitCode, signalCode } = this.#keeper ?? {};
-    if (this.#keeper !== undefined && pid !== undefined && exitCode === null && signalCode === null) {
-      const ended = once(this.#keeper, 'exit');
-      signalProcess(-pid, 'SIGKILL');
-      await ended;
+    if (this.#keeper !== undefined && pid !== undefined) {
+      if (exitCode === null && signalCode === null) signalProcess(-pid, 'SIGKILL');
+      // The broker writes into the directory until it has ended.
+      await until(async () => (runningProcesses().some(({ group }) => group === pid) ? undefined : true));
     }
     if (this.#made !== undefined) rmSync(this.#made, { recursive: true, force: true });
   }
@@ -106,7 +131,11 @@ export class Kafka {
   #run(...args: readonly string[]): ChildProcess {
     // Nothing is compiled before: Java runs a single source file.
     const command = ['-Xmx128m', '-cp', this.#classpath, POLLER, ...args];
-    return spawn('java', command, { stdio: ['pipe', 'pipe', 'inherit'] });
+    const child = spawn('java', command, { stdio: ['pipe', 'pipe', 'inherit'] });
+    // A process that ended reports it by its exit.
+    child.stdin.on('error', () => undefined);
+    this.#children.add(child);
+    return child;
   }
 
   /** Writes records in their order. A record without a value is a tombstone. */
@@ -115,7 +144,7 @@ export class Kafka {
     const lines = records.map(([partition, value]) =>
       value === undefined ? `${partition}\n` : `${partition} ${Buffer.from(value).toString('base64')}\n`,
     );
-    child.stdin?.end(lines.join(''));
+    child.stdin?.write(`${lines.join('')}done\n`);
     const [code] = (await once(child, 'exit')) as [number | null];
     if (code !== 0) throw new Error(`the producer ended with ${code}`);
   }
@@ -154,9 +183,14 @@ export class Poller {
     this.#child.stdin?.write('done\n');
   }
 
-  async kill(): Promise<void> {
-    if (this.#child.exitCode !== null || this.#child.signalCode !== null) return;
-    this.#child.kill('SIGKILL');
-    await once(this.#child, 'exit');
+  kill(): Promise<void> {
+    return end(this.#child);
   }
+}
+
+async function end(child: ChildProcess): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return;
+  const ended = once(child, 'exit');
+  child.kill('SIGKILL');
+  await ended;
 }
