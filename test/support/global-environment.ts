@@ -16,6 +16,9 @@ process.env['POWERTOOLS_METRICS_NAMESPACE'] = 'Payonce';
 // test adds is applied nevertheless.
 process.env['CDK_VALIDATION'] = 'false';
 
+/** A worker whose Jest was killed must not go on with its test. The processes that it keeps end with it. */
+const endWorker = (): never => process.exit(1);
+
 /**
  * Jest's own environment for Node, with three changes.
  *
@@ -109,5 +112,16 @@ export default class PayonceEnvironment extends TestEnvironment {
     const { user, system } = process.cpuUsage(this.#spanBegan);
     this.#spanBegan = process.cpuUsage();
     this.#costOf(this.#current).cpuMs += (user + system) / 1_000;
+  }
+
+  override async setup(): Promise<void> {
+    process.on('disconnect', endWorker);
+    await super.setup();
+  }
+
+  override async teardown(): Promise<void> {
+    // Between tests, such a listener would prevent the worker's own end.
+    process.off('disconnect', endWorker);
+    await super.teardown();
   }
 }
