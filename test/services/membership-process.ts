@@ -1,6 +1,7 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { createInterface } from 'node:readline';
+import { mock } from 'node:test';
 import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { listenerOf } from '../../examples/listener.ts';
 import { membership } from '../../examples/membership/membership.ts';
@@ -10,18 +11,23 @@ import { CREDENTIALS } from '../../local/emulator-environment.ts';
 /*
  * The example as a process that waits at one point for its test. It tells each transaction on standard output:
  * `part ok`, `commit refused`. At the point of `PAUSE`, `<before|after> <transaction> <number>`, it says `paused` and goes on
- * with the next line of standard input.
+ * with the line `go on` of standard input. With `CLOCK=simulated`, its time passes with lines such as `pass 400`, in milliseconds.
  */
 
-const { TABLE = '', ENDPOINT = '', SECRET = '', LEASE = '25', PAUSE = '' } = process.env;
+const { TABLE = '', ENDPOINT = '', SECRET = '', LEASE = '25', PAUSE = '', CLOCK = '' } = process.env;
 const say = (text: string) => process.stdout.write(`${text}\n`);
 const lines = createInterface({ input: process.stdin });
 const counts = new Map<string, number>();
+if (CLOCK === 'simulated') mock.timers.enable({ apis: ['setInterval', 'Date'], now: Date.now() });
+lines.on('line', (line) => {
+  const [, milliseconds] = /^pass (\d+)$/.exec(line) ?? [];
+  if (milliseconds !== undefined) mock.timers.tick(Number(milliseconds));
+});
 
 async function pauseAt(point: string): Promise<void> {
   if (point !== PAUSE) return;
   say('paused');
-  await new Promise((resolve) => lines.once('line', resolve));
+  await new Promise<void>((resolve) => lines.on('line', (line) => (line === 'go on' ? resolve() : undefined)));
 }
 
 interface Transaction {

@@ -15,10 +15,12 @@ export interface MembershipSettings {
   readonly pause?: string;
   /** @default 25 */
   readonly leaseSeconds?: number;
+  /** Its time passes only when its test says so. @default the clock of the machine */
+  readonly clock?: 'simulated';
 }
 
 /** The example of docs/services.md in a process of its own, on a free port. */
-export async function startMembership({ table, secret, pause = '', leaseSeconds = 25 }: MembershipSettings) {
+export async function startMembership({ table, secret, pause = '', leaseSeconds = 25, clock }: MembershipSettings) {
   const child = spawn(process.execPath, [join('test', 'services', 'membership-process.ts')], {
     cwd: PROJECT,
     stdio: ['pipe', 'pipe', 'inherit'],
@@ -29,6 +31,7 @@ export async function startMembership({ table, secret, pause = '', leaseSeconds 
       SECRET: secret,
       LEASE: String(leaseSeconds),
       PAUSE: pause,
+      ...(clock === undefined ? {} : { CLOCK: clock }),
     },
   });
   begun.push(child);

@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import { CreateSecretCommand, SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
 import {
   CreateQueueCommand,
@@ -16,6 +15,7 @@ import { systemPlatform } from '../../lambdas/kernel/platform/system-platform.ts
 import { idempotentRunner } from '../../lambdas/once/idempotent-runner.ts';
 import { CREDENTIALS } from '../../local/emulator-environment.ts';
 import { createTables, dynamoDbClient, localAws } from '../support/local-aws.ts';
+import { until } from '../support/until.ts';
 import { endMemberships, type MembershipSettings, startMembership } from './membership-service.ts';
 import { addLocks, effectsIn, ownTable } from './own-tables.ts';
 
@@ -57,12 +57,10 @@ async function sign(audience: string, runId: string, secret = SECRET): Promise<s
 
 /** The answer of the call that finds the lease of an earlier owner over. */
 async function answerAfterLease(service: Awaited<ReturnType<typeof start>>) {
-  let answer = await service.call();
-  for (let tries = 0; tries < 30 && answer.status === 409; tries += 1) {
-    await sleep(200);
-    answer = await service.call();
-  }
-  return answer;
+  return until(async () => {
+    const answer = await service.call();
+    return answer.status === 409 ? undefined : answer;
+  });
 }
 
 async function withLocks(count: number): Promise<string> {
@@ -214,10 +212,13 @@ describe('the membership service, in a process of its own', () => {
 
   test('a process that runs for longer than its lease keeps its claim', async () => {
     const table = await withLocks(1);
-    const service = await start({ table, leaseSeconds: 1, pause: 'before part 1' });
+    const service = await start({ table, leaseSeconds: 1, pause: 'before part 1', clock: 'simulated' });
     const first = service.call();
     await service.untilItSays(/paused\n/);
-    await service.untilItSays(/(renewal ok\n[^]*){5}/);
+    for (let renewals = 1; renewals <= 5; renewals += 1) {
+      service.child.stdin.write('pass 400\n');
+      await service.untilItSays(new RegExp(`(renewal ok\\n[^]*){${renewals}}`));
+    }
     expect(await service.call()).toMatchObject({ status: 409 });
     service.child.stdin.write('go on\n');
     expect(await first).toMatchObject({ status: 200 });
@@ -233,7 +234,6 @@ describe('the membership service, in a process of its own', () => {
       await stopped.untilItSays(/paused\n/);
       stopped.child.kill('SIGSTOP');
       stopped.child.stdin.write('go on\n');
-      await sleep(1_500);
       const taken = await answerAfterLease(await start({ table }));
       expect(taken).toMatchObject({ status: 200 });
       const before = stopped.said().length;

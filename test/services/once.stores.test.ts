@@ -77,14 +77,18 @@ describe('a route of a service', () => {
     const client = documentClient(dynamoDbClient());
     const send = client.send.bind(client) as (command: unknown) => Promise<unknown>;
     let renewals = 0;
-    // A renewal is a transaction with one update. It arrives after the handler has failed.
+    const released = Promise.withResolvers<void>();
+    const renewed = Promise.withResolvers<void>();
+    // A renewal is a transaction with one update. Only a service that does not wait for it releases the claim before it is sent.
     const late = async (command: unknown): Promise<unknown> => {
       const items = command instanceof TransactWriteCommand ? (command.input.TransactItems ?? []) : [];
-      if (items.length === 1 && items[0]?.Update !== undefined && renewals++ === 0) await sleep(1_500);
-      return send(command);
+      if (items.length !== 1 || items[0]?.Update === undefined || renewals++ > 0)
+        return send(command).finally(() => (runs > 0 ? released.resolve() : undefined));
+      await Promise.race([released.promise, sleep(1_500)]);
+      return send(command).finally(renewed.resolve);
     };
     Object.assign(client, { send: late });
-    const slow = createOnce({ table, client, leaseSeconds: 60 });
+    const slow = createOnce({ table, client, leaseSeconds: 3_600 });
     const app = new Hono<{ Variables: OnceVariables }>();
     let runs = 0;
     app.post('/slow', slow.idempotent({ scope: 'slow' }), async (c) => {
@@ -99,7 +103,7 @@ describe('a route of a service', () => {
     });
     const post = () => app.request('/slow', { method: 'POST', headers: { 'idempotency-key': 'slow' } });
     expect((await post()).status).toBe(503);
-    await sleep(2_000);
+    await renewed.promise;
     expect((await post()).status).toBe(201);
     expect([runs, renewals]).toEqual([2, 1]);
   });
