@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { documentClient } from '../../lambdas/kernel/platform/document-client.ts';
 import { systemClock } from '../../lambdas/kernel/platform/platform.ts';
@@ -6,14 +7,22 @@ import { DynamoDbLimits } from '../../lambdas/tenants/store/dynamodb-limits.ts';
 import { CREDENTIALS } from '../../local/emulator-environment.ts';
 import type { Asking } from './limits.stores.test.ts';
 
-/** A process that serves requests of one tenant as fast as it can, and prints how many of them were admitted. */
+/**
+ * A process that serves requests of one tenant as fast as it can, and prints how many of them were admitted. It says when it is ready,
+ * begins with the first byte of standard input, and ends after its time when it was also refused once.
+ */
 const { endpoint, region, table, bucket, limit, seconds } = JSON.parse(process.argv[2] ?? '') as Asking;
 const client = new DynamoDBClient({ endpoint, region, credentials: CREDENTIALS, maxAttempts: 1 });
 const limits = new TenantLimits(new DynamoDbLimits(documentClient(client), table, limit), systemClock);
+console.log('ready');
+await once(process.stdin, 'data');
+process.stdin.destroy();
+/** Far beyond the tokens of the test: without a limit, nothing is refused. */
+const MOST_ASKED = 10_000;
 const fromMs = Date.now();
 let admitted = 0;
 let asked = 0;
-while (Date.now() < fromMs + seconds * 1_000) {
+while (Date.now() < fromMs + seconds * 1_000 || (asked === admitted && asked < MOST_ASKED)) {
   asked += 1;
   const { kind } = await limits.admit(bucket as Bucket);
   if (kind === 'admitted') admitted += 1;
