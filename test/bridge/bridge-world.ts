@@ -48,7 +48,8 @@ export class NatsServer {
     const program = join(dirname(await ensurePython()), 'nats-server');
     const config = join(this.#directory, 'server.conf');
     if (!existsSync(config)) {
-      this.port = await freePort(14_222);
+      // Of this process alone, and below the ports that the system gives to clients: it must be free again after a kill.
+      this.port = await freePort(10_000 + (process.pid % 20_000));
       writeFileSync(
         config,
         `listen: "127.0.0.1:${this.port}"\njetstream { store_dir: "${this.#directory}" }\n${this.#access}\n`,

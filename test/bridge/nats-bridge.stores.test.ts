@@ -181,24 +181,31 @@ describe('a message of NATS', () => {
       if ((await ended.ended()) === 1) bridge = await keepBridge();
     };
     let bridge = await keepBridge();
-    const publishing = (async () => {
-      for (const body of sent) {
-        await publish(body);
-        await sleep(10);
-      }
-    })();
+    const publishing: Promise<unknown>[] = [];
+    /** Publishes a third of the messages. @returns once some of them are on their way through the bridge */
+    const publishSome = async (third: number) => {
+      const few = Promise.withResolvers<void>();
+      let called = 0;
+      gate.before = () => {
+        called += 1;
+        if (called === 5) few.resolve();
+        return 'pass';
+      };
+      publishing.push(...sent.slice(20 * third, 20 * (third + 1)).map((body) => publish(body)));
+      await few.promise;
+    };
     for (let round = 0; round < 2; round += 1) {
-      await sleep(400);
+      await publishSome(round);
       bridge.kill();
       await server.kill();
       bridge = await keepBridge();
       await server.start();
     }
-    await sleep(300);
+    await publishSome(2);
     // The server alone: the bridge connects again.
     await server.kill();
     await server.start();
-    await publishing;
+    await Promise.all(publishing);
     const taken = await take((messages) => distinct(messages).size >= sent.length);
     expect(distinct(taken)).toEqual(new Set(sent));
     await untilSettled();
@@ -226,7 +233,15 @@ describe('a message of NATS', () => {
     const { publish, startBridge, take, untilSettled } = await way({ IN_FLIGHT: '4' });
     const sent = numbered(40);
     await Promise.all(sent.map((body) => publish(body)));
-    gate.before = () => sleep(20, 'pass');
+    let called = 0;
+    const four = Promise.withResolvers<void>();
+    // The first four are held until all of them are there.
+    gate.before = async () => {
+      called += 1;
+      if (called === 4) four.resolve();
+      await four.promise;
+      return sleep(20, 'pass');
+    };
     await startBridge();
     const taken = await take((messages) => distinct(messages).size >= sent.length);
     await untilSettled();
