@@ -15,7 +15,7 @@ import { until } from '../support/until.ts';
 import { EventListener, stackOutput } from './event-listener.ts';
 
 const listener = new EventListener();
-beforeAll(() => listener.start(), 30_000);
+beforeAll(() => listener.start());
 afterAll(() => listener.stop());
 
 describe('events on the deployed stack', () => {

@@ -36,7 +36,7 @@ const counts = async (): Promise<Record<string, string> | undefined> => {
 test('a message is sent to its own queue again, delayed, and deleted there by its ARN', async () => {
   await client.send(new SendMessageCommand({ QueueUrl, MessageBody: 'failed once' }));
   const { Messages: [message] = [] } = await client.send(
-    new ReceiveMessageCommand({ QueueUrl, WaitTimeSeconds: 5, VisibilityTimeout: 60 }),
+    new ReceiveMessageCommand({ QueueUrl, WaitTimeSeconds: 5, VisibilityTimeout: 600 }),
   );
   const received = { body: 'failed once', eventSourceARN, receiptHandle: message?.ReceiptHandle ?? '' };
   const parking = new SqsParking(client, 'https://sqs.example/dead');

@@ -16,9 +16,6 @@ beforeAll(async () => {
 afterAll(() => {
   jest.useRealTimers();
 });
-/** A survey is some hundred histories. Milliseconds. */
-const SURVEY_TIMEOUT_MS = 120_000;
-
 /** Before the calls of the engine's first attempt: claim, charge, commit. */
 const RACES = everyRace(3);
 
@@ -31,54 +28,29 @@ function stock(options: Pick<StockWorldOptions, 'processorKey' | 'remainingTimeM
 }
 
 describe('the stock DynamoDB layer of Powertools, in the histories that the engine survives, breaks', () => {
-  test(
-    'nothing without faults and rivals',
-    async () => {
-      const found = await surveyFaults(stock(), { faults: 0, races: [{}] });
-      expect(found).toMatchObject({ histories: 1, findings: [] });
-    },
-    SURVEY_TIMEOUT_MS,
-  );
+  test('nothing without faults and rivals', async () => {
+    const found = await surveyFaults(stock(), { faults: 0, races: [{}] });
+    expect(found).toMatchObject({ histories: 1, findings: [] });
+  });
 
-  test(
-    'charges, postings and answers by one fault, without a rival',
-    async () => {
-      const found = await surveyFaults(stock(), { faults: 1, races: [{}] });
-      expect(brokenPromises(found)).toEqual(['I1', 'I2', 'I4']);
-    },
-    SURVEY_TIMEOUT_MS,
-  );
+  test('charges, postings and answers by one fault, without a rival', async () => {
+    const found = await surveyFaults(stock(), { faults: 1, races: [{}] });
+    expect(brokenPromises(found)).toEqual(['I1', 'I2', 'I4']);
+  });
 
-  test(
-    'charges, postings and answers, when the processor gets a new key for every attempt',
-    async () => {
-      expect(brokenPromises(await surveyFaults(stock(), { faults: 1, races: RACES }))).toEqual([
-        'I1',
-        'I2',
-        'I3',
-        'I4',
-      ]);
-    },
-    SURVEY_TIMEOUT_MS,
-  );
+  test('charges, postings and answers, when the processor gets a new key for every attempt', async () => {
+    expect(brokenPromises(await surveyFaults(stock(), { faults: 1, races: RACES }))).toEqual(['I1', 'I2', 'I3', 'I4']);
+  });
 
-  test(
-    'postings, even when the processor gets the same key every time',
-    async () => {
-      const found = await surveyFaults(stock({ processorKey: 'same' }), { faults: 1, races: RACES });
-      expect(brokenPromises(found)).toEqual(['I2', 'I4']);
-    },
-    SURVEY_TIMEOUT_MS,
-  );
+  test('postings, even when the processor gets the same key every time', async () => {
+    const found = await surveyFaults(stock({ processorKey: 'same' }), { faults: 1, races: RACES });
+    expect(brokenPromises(found)).toEqual(['I2', 'I4']);
+  });
 
-  test(
-    'the guarantee of an answer, when it does not know the remaining time of its invocation',
-    async () => {
-      const warn = jest.spyOn(console, 'warn').mockImplementation(() => undefined);
-      const found = await surveyFaults(stock({ remainingTimeMs: 0 }), { faults: 1, races: [{}] });
-      warn.mockRestore();
-      expect(brokenPromises(found)).toContain('I7');
-    },
-    SURVEY_TIMEOUT_MS,
-  );
+  test('the guarantee of an answer, when it does not know the remaining time of its invocation', async () => {
+    const warn = jest.spyOn(console, 'warn').mockImplementation(() => undefined);
+    const found = await surveyFaults(stock({ remainingTimeMs: 0 }), { faults: 1, races: [{}] });
+    warn.mockRestore();
+    expect(brokenPromises(found)).toContain('I7');
+  });
 });

@@ -145,7 +145,7 @@ describe('the parties of orders on the deployed sandbox', () => {
     if (kept !== undefined) await box.putBack(kept);
 
     const redrive = await configuredRedrive(config, { ...new World().tools, ...tools() });
-    const run = { deadlineMs: systemClock.nowMs() + 60_000, atMost: 10 };
+    const run = { deadlineMs: systemClock.nowMs() + 600_000, atMost: 10 };
     const reports = await redriveLetters(
       { ...redrive, runner: idempotentRunner, clock: systemClock, report: () => {} },
       run,

@@ -106,5 +106,5 @@ describe('dead letters on the deployed stack', () => {
       code: 2,
       said: expect.stringContaining('1 to 100'),
     });
-  }, 60_000);
+  });
 });

@@ -17,6 +17,8 @@ const { awsEndpoint: endpoint, region } = localAws();
 const client = new SQSClient({ endpoint, region, credentials: CREDENTIALS });
 const ORDER = `ord_${'a'.repeat(32)}`;
 const PAYMENT = `pay_${'b'.repeat(32)}`;
+/** Longer than any act takes on a busy machine. Milliseconds. */
+const LONG_MS = 600_000;
 const urls: string[] = [];
 let url = '';
 
@@ -72,7 +74,7 @@ test('parked records are given to the function that does their work again, and r
   });
   for (const QueueUrl of [from, stuck])
     await client.send(new SendMessageCommand({ QueueUrl, MessageBody: '{"eventName":"INSERT"}' }));
-  const which = { beforeMs: Date.now() + 60_000, stopAtMs: Date.now() + 60_000 };
+  const which = { beforeMs: Date.now() + 60_000, stopAtMs: Date.now() + LONG_MS };
   await expect(queues.putBack('stuck', which)).rejects.toMatchObject({ code: 'queues_unavailable' });
   expect(await queues.putBack('parked', which)).toBe(1);
   expect(started).toEqual(['republisher-1 {"eventName":"INSERT"}']);
@@ -101,7 +103,7 @@ test('dead letters are put back as they are, once for one act, and newer ones st
   await send('newer');
   expect((await queues.look('letters', 20)).length).toBeGreaterThan(10);
   // Who has just looked at them does not hide them. Two persons at once: each message is received by one of them.
-  const stopAtMs = Date.now() + 15_000;
+  const stopAtMs = Date.now() + LONG_MS;
   const moved = await Promise.all([1, 2].map(() => queues.putBack('letters', { beforeMs, stopAtMs })));
   expect((moved[0] ?? 0) + (moved[1] ?? 0)).toBe(bodies.length);
   expect(await queues.putBack('letters', { beforeMs, stopAtMs: 0 })).toBe(0);

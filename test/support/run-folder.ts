@@ -8,8 +8,8 @@ import { runningProcesses } from '../../local/processes.ts';
 /** Where a system's temporary folder is named: Unix, then Windows. */
 const VARIABLES = ['TMPDIR', 'TMP', 'TEMP'] as const;
 
-/** Processes that were told to end may take this long on a busy machine before they count as left behind. Milliseconds. */
-const PROCESSES_GONE_WITHIN_MS = 60_000;
+/** Processes that were told to end count as left behind after ten minutes: longer than any end on a busy machine. Milliseconds. */
+const PROCESSES_GONE_WITHIN_MS = 600_000;
 const POLL_MS = 200;
 
 /** What one run of Jest makes outside its own memory. Each of its projects opens it, and the last to close it looks at what is left. */
