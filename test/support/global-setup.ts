@@ -9,7 +9,7 @@ import { startLocalAws } from '../../local/local-aws.ts';
 import { sliceOfTree } from '../run/tree-slice.ts';
 import { openRunFolder } from './run-folder.ts';
 import { SLICE } from './slice.ts';
-import { SYNTH_URL } from './synth-url.ts';
+import { SYNTH_URL } from './synth-requests.ts';
 
 declare global {
   /** Handed from setup to teardown, which run in one process. */

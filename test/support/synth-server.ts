@@ -5,7 +5,7 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
-import type { Templates } from './synth.ts';
+import type { Templates } from './synth-requests.ts';
 
 // Without the rules for templates, which take half of a synth. `npm run synth` applies them.
 process.env['CDK_VALIDATION'] = 'false';
