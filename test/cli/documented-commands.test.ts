@@ -73,10 +73,10 @@ const RUN_ELSEWHERE: Readonly<Record<string, readonly [file: string, words: stri
 /** Programs of the project that the README names. They are started here; `RUN_WHOLE` names the suites that run them whole. */
 const PROGRAMS = ['start', 'stop', 'demo', 'bench', 'package', 'docs:tables', 'prove', 'test', 'test:busy'];
 const RUN_WHOLE: Readonly<Record<string, readonly [file: string, words: string]>> = {
-  start: ['test/lifecycle/local.stores.test.ts', "'start.ts'"],
-  stop: ['test/lifecycle/local.stores.test.ts', "'stop.ts'"],
+  start: ['test/lifecycle/local.drill.test.ts', "'start.ts'"],
+  stop: ['test/lifecycle/local.drill.test.ts', "'stop.ts'"],
   demo: ['test/demo/demo.drill.test.ts', 'sideBySide('],
-  bench: ['test/bench/short.stores.test.ts', 'measure('],
+  bench: ['test/bench/short.drill.test.ts', 'measure('],
   package: ['test/package/foreign-app.ts', 'package/build.ts'],
   'docs:tables': ['test/docs/state-machine.test.ts', 'fill('],
 };
