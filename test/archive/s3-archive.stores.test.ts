@@ -2,13 +2,13 @@ import { CreateBucketCommand, S3Client } from '@aws-sdk/client-s3';
 import { S3Archive } from '../../lambdas/archive/store/s3-archive.ts';
 import { S3Objects } from '../../lambdas/archive/store/s3-objects.ts';
 import { CREDENTIALS } from '../../local/emulator-environment.ts';
-import { localAws } from '../support/local-aws.ts';
+import { emulatedAws } from '../support/local-aws.ts';
 import { describeArchiveBucket } from './archive-bucket-suite.ts';
 
 let made = 0;
 
 describeArchiveBucket('S3', async () => {
-  const { awsEndpoint: endpoint, region } = localAws();
+  const { awsEndpoint: endpoint, region } = emulatedAws();
   const client = new S3Client({ endpoint, region, credentials: CREDENTIALS, forcePathStyle: true });
   made += 1;
   const Bucket = `archive-suite-${process.pid}-${made}`;

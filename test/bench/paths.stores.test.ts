@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import { median } from '../../bench/median.ts';
 import { measureByHand, measureEngine, measureOthers, type PathCost } from '../../bench/paths.ts';
-import { createTables, dynamoDbClient, localAws } from '../support/local-aws.ts';
+import { createTables, dynamoDbClient, emulatedAws } from '../support/local-aws.ts';
 
 const counts = ({ path, outcome, calls, durableWrites, units }: PathCost) => [
   path,
@@ -14,7 +14,7 @@ const counts = ({ path, outcome, calls, durableWrites, units }: PathCost) => [
 describe('the benchmark counts', () => {
   let tables: Awaited<ReturnType<typeof createTables>>;
   const config = () => ({
-    endpoint: localAws().awsEndpoint,
+    endpoint: emulatedAws().awsEndpoint,
     region: 'us-east-1',
     credentials: { accessKeyId: 'test', secretAccessKey: 'test' },
     requestHandler: dynamoDbClient().config.requestHandler,

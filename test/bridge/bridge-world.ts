@@ -22,7 +22,7 @@ import { freePort } from '../../local/free-port.ts';
 import { startKept } from '../../local/kept-process.ts';
 import { signalProcess } from '../../local/processes.ts';
 import { ensurePython } from '../../local/python-environment.ts';
-import { localAws } from '../support/local-aws.ts';
+import { emulatedAws } from '../support/local-aws.ts';
 import { until } from '../support/until.ts';
 
 export const LOGIN = { user: 'shop', pass: 'secret' };
@@ -130,7 +130,7 @@ export class SqsGate {
         return;
       }
       const { host: _, connection: __, 'content-length': ___, ...headers } = call.headers;
-      const got = await fetch(new URL(call.url ?? '/', localAws().awsEndpoint), {
+      const got = await fetch(new URL(call.url ?? '/', emulatedAws().awsEndpoint), {
         method: 'POST',
         headers: headers as Record<string, string>,
         body,
@@ -221,7 +221,7 @@ let made = 0;
 export const unique = (prefix: string): string => `${prefix}-${process.pid}-${(made += 1)}`;
 
 export function sqsClient(): SQSClient {
-  const { awsEndpoint: endpoint, region } = localAws();
+  const { awsEndpoint: endpoint, region } = emulatedAws();
   return new SQSClient({ endpoint, region, credentials: CREDENTIALS });
 }
 

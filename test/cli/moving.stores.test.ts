@@ -10,10 +10,10 @@ import {
 import { expect, test } from '@jest/globals';
 import { moveBack, type RedrivePair, redrivePairs } from '../../cli/moving.ts';
 import { CREDENTIALS } from '../../local/emulator-environment.ts';
-import { localAws } from '../support/local-aws.ts';
+import { emulatedAws } from '../support/local-aws.ts';
 import { until } from '../support/until.ts';
 
-const { awsEndpoint: endpoint, region } = localAws();
+const { awsEndpoint: endpoint, region } = emulatedAws();
 const sqs = new SQSClient({ endpoint, region, credentials: CREDENTIALS });
 let made = 0;
 

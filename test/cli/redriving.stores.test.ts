@@ -3,10 +3,10 @@ import { expect, test } from '@jest/globals';
 import { redrive } from '../../cli/redriving.ts';
 import { SqsParking } from '../../lambdas/events/store/sqs-parking.ts';
 import { CREDENTIALS } from '../../local/emulator-environment.ts';
-import { localAws } from '../support/local-aws.ts';
+import { emulatedAws } from '../support/local-aws.ts';
 
 test('a redrive processes each waiting message once, and removes only the finished ones', async () => {
-  const { awsEndpoint: endpoint, region } = localAws();
+  const { awsEndpoint: endpoint, region } = emulatedAws();
   const sqs = new SQSClient({ endpoint, region, credentials: CREDENTIALS });
   const { QueueUrl = '' } = await sqs.send(new CreateQueueCommand({ QueueName: `redriving-${process.pid}` }));
   const parking = new SqsParking(sqs, QueueUrl);

@@ -9,9 +9,9 @@ import {
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { SqsParking } from '../../lambdas/events/store/sqs-parking.ts';
 import { CREDENTIALS } from '../../local/emulator-environment.ts';
-import { localAws } from '../support/local-aws.ts';
+import { emulatedAws } from '../support/local-aws.ts';
 
-const { awsEndpoint: endpoint, region } = localAws();
+const { awsEndpoint: endpoint, region } = emulatedAws();
 const client = new SQSClient({ endpoint, region, credentials: CREDENTIALS });
 let QueueUrl: string;
 let eventSourceARN: string;

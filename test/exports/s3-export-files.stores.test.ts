@@ -3,7 +3,7 @@ import { beforeAll, expect, test } from '@jest/globals';
 import { begun, fileOf } from '../../lambdas/exports/domain/data-export.ts';
 import { linkTo, S3ExportFiles } from '../../lambdas/exports/store/s3-export-files.ts';
 import { CREDENTIALS } from '../../local/emulator-environment.ts';
-import { localAws } from '../support/local-aws.ts';
+import { emulatedAws } from '../support/local-aws.ts';
 import { describeExportFiles } from './export-files-suite.ts';
 import { requested } from './export-world.ts';
 
@@ -11,7 +11,7 @@ const bucket = `export-suite-${process.pid}`;
 let client: S3Client;
 
 beforeAll(async () => {
-  const { awsEndpoint: endpoint, region } = localAws();
+  const { awsEndpoint: endpoint, region } = emulatedAws();
   client = new S3Client({ endpoint, region, credentials: CREDENTIALS, forcePathStyle: true });
   await client.send(new CreateBucketCommand({ Bucket: bucket }));
 });

@@ -1,5 +1,5 @@
 import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
-import { dynamoDbClient, localAws } from '../support/local-aws.ts';
+import { dynamoDbClient, emulatedAws } from '../support/local-aws.ts';
 
 /** Holds each arrival until the expected number have arrived. */
 export class MeetingPoint {
@@ -20,7 +20,7 @@ export class MeetingPoint {
 /** A worker's client. Its first call is answered only after all workers have made theirs, so that all take part in the race. */
 export function clientMeetingAt(point: MeetingPoint): DynamoDBClient {
   const client = new DynamoDBClient({
-    endpoint: localAws().awsEndpoint,
+    endpoint: emulatedAws().awsEndpoint,
     region: 'us-east-1',
     credentials: { accessKeyId: 'test', secretAccessKey: 'test' },
     requestHandler: dynamoDbClient().config.requestHandler,

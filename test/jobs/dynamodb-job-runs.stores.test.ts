@@ -9,7 +9,7 @@ import { CREDENTIALS } from '../../local/emulator-environment.ts';
 import { countingEntropy } from '../support/counting-entropy.ts';
 import { Actor, FaultPlan, type PlannedFault } from '../support/fault-plan.ts';
 import { clientOf, transactionConflict } from '../support/faulty-client.ts';
-import { createTables, dynamoDbClient, localAws } from '../support/local-aws.ts';
+import { createTables, dynamoDbClient, emulatedAws } from '../support/local-aws.ts';
 import { SimulatedClock } from '../support/simulated-clock.ts';
 import { recordOf } from './job-fixtures.ts';
 import { describeJobRuns } from './job-runs-suite.ts';
@@ -28,7 +28,7 @@ function storeOver(client: DynamoDBClient = dynamoDbClient()): DynamoDbJobRuns {
 }
 
 function connection() {
-  const { awsEndpoint: endpoint, region } = localAws();
+  const { awsEndpoint: endpoint, region } = emulatedAws();
   return { endpoint, region, credentials: CREDENTIALS, maxAttempts: 1 };
 }
 

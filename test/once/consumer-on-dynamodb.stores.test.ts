@@ -8,7 +8,7 @@ import { countingEntropy } from '../support/counting-entropy.ts';
 import { type HistoryRun, surveyFaults } from '../support/fault-histories.ts';
 import { type Actor, FaultPlan, type PlannedFault } from '../support/fault-plan.ts';
 import { clientOf } from '../support/faulty-client.ts';
-import { createTables, dynamoDbClient, localAws } from '../support/local-aws.ts';
+import { createTables, dynamoDbClient, emulatedAws } from '../support/local-aws.ts';
 import {
   type Consume,
   ConsumerWorld,
@@ -37,7 +37,7 @@ const AT_ONCE = 8;
  * all of them, because to make one takes longer than to use it.
  */
 function faultyRecords(): (actor: Actor) => DynamoDbConsumerRecords {
-  const { awsEndpoint: endpoint } = localAws();
+  const { awsEndpoint: endpoint } = emulatedAws();
   const { requestHandler } = dynamoDbClient().config;
   const credentials = { accessKeyId: 'test', secretAccessKey: 'test' };
   let living: Actor | undefined;

@@ -5,7 +5,7 @@ import { DynamoDbSendingClaims } from '../../lambdas/outbound/store/dynamodb-sen
 import { CREDENTIALS } from '../../local/emulator-environment.ts';
 import { countingEntropy } from '../support/counting-entropy.ts';
 import { timedOut } from '../support/faulty-client.ts';
-import { createTables, dynamoDbClient, localAws } from '../support/local-aws.ts';
+import { createTables, dynamoDbClient, emulatedAws } from '../support/local-aws.ts';
 import { SimulatedClock } from '../support/simulated-clock.ts';
 import { describeSendingClaims } from './sending-claims-suite.ts';
 
@@ -23,7 +23,7 @@ describeSendingClaims('DynamoDB', async (clock) => claimsOf(clock));
 
 /** Every write is applied, and the answer to its first attempt is lost. */
 function deafClient(): DynamoDBClient {
-  const { awsEndpoint: endpoint, region } = localAws();
+  const { awsEndpoint: endpoint, region } = emulatedAws();
   const client = new DynamoDBClient({ endpoint, region, credentials: CREDENTIALS, maxAttempts: 1 });
   const lost = new Set<string>();
   client.middlewareStack.add(

@@ -5,7 +5,7 @@ import { CREDENTIALS } from '../../local/emulator-environment.ts';
 import { countingEntropy } from '../support/counting-entropy.ts';
 import { surveyFaults } from '../support/fault-histories.ts';
 import { clientOf } from '../support/faulty-client.ts';
-import { createTables, dynamoDbClient, localAws } from '../support/local-aws.ts';
+import { createTables, dynamoDbClient, emulatedAws } from '../support/local-aws.ts';
 import { SimulatedClock } from '../support/simulated-clock.ts';
 import { claimThenSend, type LetterWorld, letterStory } from './letter-story.ts';
 
@@ -17,7 +17,7 @@ beforeAll(async () => {
 
 /** A fault can occur at every call of the SDK. */
 function world(): LetterWorld {
-  const { awsEndpoint: endpoint, region } = localAws();
+  const { awsEndpoint: endpoint, region } = emulatedAws();
   const { requestHandler } = dynamoDbClient().config;
   const clock = new SimulatedClock();
   const entropy = countingEntropy();

@@ -2,10 +2,10 @@ import { CreateQueueCommand, DeleteQueueCommand, SendMessageCommand, SQSClient }
 import { afterAll, expect, test } from '@jest/globals';
 import { SqsLetterBox } from '../../lambdas/outbound/store/sqs-letter-box.ts';
 import { CREDENTIALS } from '../../local/emulator-environment.ts';
-import { localAws } from '../support/local-aws.ts';
+import { emulatedAws } from '../support/local-aws.ts';
 import { describeLetterBox } from './letter-box-suite.ts';
 
-const { awsEndpoint: endpoint, region } = localAws();
+const { awsEndpoint: endpoint, region } = emulatedAws();
 const client = new SQSClient({ endpoint, region, credentials: CREDENTIALS });
 const queues: string[] = [];
 

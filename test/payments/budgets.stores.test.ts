@@ -17,7 +17,7 @@ import { itemSizeBytes } from '../bench/bench-item-size.ts';
 import { type MeteredCall, meteredClient } from '../bench/bench-metered-client.ts';
 import { typicalPayment, typicalProcessor } from '../bench/bench-typical-payment.ts';
 import { eventsOf } from '../events/event-fixtures.ts';
-import { createTables, dynamoDbClient, localAws } from '../support/local-aws.ts';
+import { createTables, dynamoDbClient, emulatedAws } from '../support/local-aws.ts';
 
 import { chainFor, type PaymentHistoryPlan } from '../views/view-histories.ts';
 import type { SandboxInProcess } from '../world/sandbox-in-process.ts';
@@ -38,7 +38,7 @@ const freshKey = (): string => {
 
 const metered = () =>
   meteredClient({
-    endpoint: localAws().awsEndpoint,
+    endpoint: emulatedAws().awsEndpoint,
     region: 'us-east-1',
     credentials: { accessKeyId: 'test', secretAccessKey: 'test' },
     requestHandler: dynamoDbClient().config.requestHandler,

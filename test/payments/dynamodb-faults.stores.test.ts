@@ -12,7 +12,7 @@ import {
   transactionInProgress,
   writeConflict,
 } from '../support/faulty-client.ts';
-import { createTables, dynamoDbClient, localAws } from '../support/local-aws.ts';
+import { createTables, dynamoDbClient, emulatedAws } from '../support/local-aws.ts';
 import { SimulatedClock } from '../support/simulated-clock.ts';
 import { completedRecord, openRecord, outcomeTransition, paymentIdFor, pendingTransition } from './payment-fixtures.ts';
 
@@ -35,7 +35,7 @@ const freshId = (): PaymentId => {
 /** A store whose calls get the given faults in order. After the last fault, all calls pass. */
 function storeStruckBy(...strikes: readonly Strike[]): PaymentStore {
   const client = new DynamoDBClient({
-    endpoint: localAws().awsEndpoint,
+    endpoint: emulatedAws().awsEndpoint,
     region: 'us-east-1',
     credentials: { accessKeyId: 'test', secretAccessKey: 'test' },
     requestHandler: dynamoDbClient().config.requestHandler,

@@ -12,7 +12,7 @@ import { TenantAdministration } from '../../lambdas/tenants/store/tenant-adminis
 import { DynamoDbOwners } from '../../lambdas/tenants/store/tenant-owners.ts';
 import { DynamoDbViews } from '../../lambdas/views/store/dynamodb-views.ts';
 import { countingEntropy } from '../support/counting-entropy.ts';
-import { createTables, dynamoDbClient, localAws } from '../support/local-aws.ts';
+import { createTables, dynamoDbClient, emulatedAws } from '../support/local-aws.ts';
 import { SimulatedClock } from '../support/simulated-clock.ts';
 import { describeExpiredRecords } from './expired-records-suite.ts';
 import { apartBy, lookedAt } from './mismatch-fixtures.ts';
@@ -42,7 +42,7 @@ describe('on dynamodb', () => {
   });
 
   test('time to live is reported as on in the tables deployed with it, and as off elsewhere', async () => {
-    const deployed = localAws().tables;
+    const deployed = emulatedAws().tables;
     const asked = {
       idempotency: deployed.idempotency,
       registry: deployed.registry,

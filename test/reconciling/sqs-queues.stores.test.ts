@@ -10,10 +10,10 @@ import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { SqsLetterBox } from '../../lambdas/outbound/store/sqs-letter-box.ts';
 import { SqsQueues } from '../../lambdas/reconciling/store/sqs-queues.ts';
 import { CREDENTIALS } from '../../local/emulator-environment.ts';
-import { localAws } from '../support/local-aws.ts';
+import { emulatedAws } from '../support/local-aws.ts';
 import { until } from '../support/until.ts';
 
-const { awsEndpoint: endpoint, region } = localAws();
+const { awsEndpoint: endpoint, region } = emulatedAws();
 const client = new SQSClient({ endpoint, region, credentials: CREDENTIALS });
 const ORDER = `ord_${'a'.repeat(32)}`;
 const PAYMENT = `pay_${'b'.repeat(32)}`;

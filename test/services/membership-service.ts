@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { join } from 'node:path';
 import type { Readable, Writable } from 'node:stream';
 import { PROJECT } from '../../local/directories.ts';
-import { localAws } from '../support/local-aws.ts';
+import { emulatedAws } from '../support/local-aws.ts';
 
 const begun: ChildProcessByStdio<Writable, Readable, null>[] = [];
 
@@ -27,7 +27,7 @@ export async function startMembership({ table, secret, pause = '', leaseSeconds 
     env: {
       PATH: process.env['PATH'],
       TABLE: table,
-      ENDPOINT: localAws().awsEndpoint,
+      ENDPOINT: emulatedAws().awsEndpoint,
       SECRET: secret,
       LEASE: String(leaseSeconds),
       PAUSE: pause,

@@ -14,7 +14,7 @@ import { documentClient } from '../../lambdas/kernel/platform/document-client.ts
 import { systemPlatform } from '../../lambdas/kernel/platform/system-platform.ts';
 import { idempotentRunner } from '../../lambdas/once/idempotent-runner.ts';
 import { CREDENTIALS } from '../../local/emulator-environment.ts';
-import { createTables, dynamoDbClient, localAws } from '../support/local-aws.ts';
+import { createTables, dynamoDbClient, emulatedAws } from '../support/local-aws.ts';
 import { until } from '../support/until.ts';
 import { endMemberships, type MembershipSettings, startMembership } from './membership-service.ts';
 import { addLocks, effectsIn, ownTable } from './own-tables.ts';
@@ -71,7 +71,7 @@ async function withLocks(count: number): Promise<string> {
 
 /** The function that calls targets, with the queues and the secrets of the local AWS. */
 async function targetCaller(name: string, url: string) {
-  const { awsEndpoint: endpoint, region } = localAws();
+  const { awsEndpoint: endpoint, region } = emulatedAws();
   const own = { endpoint, region, credentials: CREDENTIALS };
   const sqs = new SQSClient(own);
   const secrets = new SecretsManagerClient(own);

@@ -3,17 +3,18 @@ import { once } from 'node:events';
 import { mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import type { Emulator } from '../../local/emulator.ts';
 import { StartFailure } from '../../local/failure.ts';
-import type { RunningLocalAws } from '../../local/local-aws.ts';
 import { startLocalAws } from '../../local/local-aws.ts';
 import { sliceOfTree } from '../run/tree-slice.ts';
+import { startBareAws } from './bare-aws.ts';
 import { openRunFolder } from './run-folder.ts';
 import { SLICE } from './slice.ts';
 import { SYNTH_URL } from './synth-requests.ts';
 
 declare global {
   /** Handed from setup to teardown, which run in one process. */
-  var runningLocalAws: RunningLocalAws | undefined;
+  var runningEmulator: Emulator | undefined;
   var runningSynthServer: ChildProcess | undefined;
 }
 
@@ -27,10 +28,10 @@ const TEST_PORTS = new Map([
   ['drills', 14_577],
 ]);
 
-/** The assembly that each local AWS of a whole run deploys; one that starts alone makes its own. */
+/** The assembly that each local AWS of a whole run uses; one that starts alone makes its own. */
 export const ASSEMBLY = 'PAYONCE_TEST_ASSEMBLY';
 
-/** What all tests of a project share: the templates of the stacks, and for `stores` and `deployed` a local AWS. */
+/** What all tests of a project share: the templates of the stacks, for `stores` an emulator, and for `deployed` and `drills` a local AWS. */
 export default async function globalSetup(
   { shard }: { readonly shard?: { readonly shardIndex: number } },
   { displayName }: { readonly displayName?: { readonly name: string } },
@@ -41,9 +42,13 @@ export default async function globalSetup(
     console.error(`Slice ${process.env[SLICE]} (${SLICE}=… plays another one)`);
   }
   openRunFolder();
-  const first = TEST_PORTS.get(displayName?.name ?? '');
-  await startSynthServer();
-  if (first !== undefined) await startAws(first + (shard?.shardIndex ?? 1) - 1).catch(withoutStack);
+  const project = displayName?.name ?? '';
+  const first = TEST_PORTS.get(project);
+  const isBare = project === 'stores';
+  // The tests of the stores use no template. The tables of an assembly are read from its files.
+  if (!isBare || process.env[ASSEMBLY] === undefined) await startSynthServer();
+  if (first === undefined) return;
+  await startAws(first + (shard?.shardIndex ?? 1) - 1, isBare ? startBareAws : startDeployed).catch(withoutStack);
 }
 
 /** Jest prints the stack of an error of the setup. The sentence of a local AWS that cannot start needs none. */
@@ -59,12 +64,14 @@ async function startSynthServer(): Promise<void> {
   process.env[SYNTH_URL] = `http://127.0.0.1:${port}/`;
 }
 
-/** One local AWS for all tests of the run, with the stacks on it. It ends with this process, however that ends. */
-async function startAws(port: number): Promise<void> {
-  const directory = mkdtempSync(join(tmpdir(), 'payonce-test-'));
-  const begunMs = Date.now();
-  const assembly = process.env[ASSEMBLY];
-  const running = await startLocalAws({
+type StartAws = (options: {
+  readonly directory: string;
+  readonly port: number;
+  readonly assembly: string | undefined;
+}) => Promise<{ readonly aws: object; readonly emulator: Emulator }>;
+
+const startDeployed: StartAws = ({ directory, port, assembly }) =>
+  startLocalAws({
     directory,
     port,
     persist: false,
@@ -73,9 +80,15 @@ async function startAws(port: number): Promise<void> {
       if (step !== '') process.stderr.write(`${step}${detail === undefined ? '' : `: ${detail}`}\n`);
     },
   });
-  globalThis.runningLocalAws = running;
+
+/** One AWS for all tests of the run. It ends with this process, however that ends. */
+async function startAws(port: number, start: StartAws): Promise<void> {
+  const directory = mkdtempSync(join(tmpdir(), 'payonce-test-'));
+  const begunMs = Date.now();
+  const { aws, emulator } = await start({ directory, port, assembly: process.env[ASSEMBLY] });
+  globalThis.runningEmulator = emulator;
   const file = join(directory, 'local.json');
-  writeFileSync(file, JSON.stringify(running.aws), { mode: 0o600 });
+  writeFileSync(file, JSON.stringify(aws), { mode: 0o600 });
   process.env['PAYONCE_TEST_LOCAL_JSON'] = file;
   process.stderr.write(`Ready after ${Math.round((Date.now() - begunMs) / 1000)} s\n`);
 }

@@ -10,7 +10,7 @@ export default async function globalTeardown(): Promise<void> {
     server.disconnect();
     await gone;
   }
-  await globalThis.runningLocalAws?.emulator.stop();
+  await globalThis.runningEmulator?.stop();
   const file = process.env['PAYONCE_TEST_LOCAL_JSON'];
   if (file !== undefined) rmSync(dirname(file), { recursive: true, force: true });
   await closeRunFolder();

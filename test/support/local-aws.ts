@@ -5,15 +5,26 @@ import type { Clock } from '../../lambdas/kernel/world.ts';
 import { CREDENTIALS } from '../../local/emulator-environment.ts';
 import type { LocalAws } from '../../local/local-aws.ts';
 import { Stores } from '../world/stores.ts';
+import type { BareAws } from './bare-aws.ts';
 import type { Actor } from './fault-plan.ts';
 import { clientOf } from './faulty-client.ts';
 
-/** The local AWS that the run's global setup brought up. */
-export function localAws(): LocalAws {
+function awsOfRun(): BareAws | LocalAws {
   const file = process.env['PAYONCE_TEST_LOCAL_JSON'];
-  if (file === undefined)
-    throw new Error('this test needs the local AWS: run it in the jest project "stores" or "deployed"');
-  return JSON.parse(readFileSync(file, 'utf8')) as LocalAws;
+  if (file === undefined) throw new Error('this test needs the emulator: run it in the jest project of its name');
+  return JSON.parse(readFileSync(file, 'utf8')) as BareAws | LocalAws;
+}
+
+/** The local AWS with deployed stacks that the run's global setup started. */
+export function localAws(): LocalAws {
+  const aws = awsOfRun();
+  if (!('apiUrl' in aws)) throw new Error('this test needs the stacks: it must be a deployed test or a drill');
+  return aws;
+}
+
+/** The emulator of the run, with or without stacks. */
+export function emulatedAws(): Pick<BareAws, 'awsEndpoint' | 'region' | 'tables'> {
+  return awsOfRun();
 }
 
 /** Calls the deployed sandbox with its secret, which is also the token of its e-mail service. */
@@ -30,14 +41,14 @@ let shared: DynamoDBClient | undefined;
 
 /** One client for all tests of a file, with an administrator's rights and no retries of its own. */
 export function dynamoDbClient(): DynamoDBClient {
-  const { awsEndpoint: endpoint, region } = localAws();
+  const { awsEndpoint: endpoint, region } = emulatedAws();
   shared ??= new DynamoDBClient({ endpoint, region, credentials: CREDENTIALS, maxAttempts: 1 });
   return shared;
 }
 
 /** The DynamoDB API as one process sees it: each call of the SDK can have a fault. */
 export function clientSeenBy(actor: Pick<Actor, 'call'>): DynamoDBClient {
-  const { awsEndpoint: endpoint, region } = localAws();
+  const { awsEndpoint: endpoint, region } = emulatedAws();
   const { requestHandler } = dynamoDbClient().config;
   return clientOf(actor, { endpoint, region, credentials: CREDENTIALS, requestHandler });
 }
@@ -58,7 +69,7 @@ let made = 0;
 /** Empty tables of a test's own, in the shapes that are deployed. */
 export async function createTables(prefix: string): Promise<LocalAws['tables']> {
   made += 1;
-  const { tables } = localAws();
+  const { tables } = emulatedAws();
   const suffix = `${process.pid}-${made}`;
   const clone = (name: keyof LocalAws['tables']): Promise<string> =>
     cloneTable(tables[name], `${prefix}-${name}-${suffix}`);
@@ -68,6 +79,13 @@ export async function createTables(prefix: string): Promise<LocalAws['tables']> 
     registry: await clone('registry'),
     views: await clone('views'),
   };
+}
+
+/** An empty table for the books of a sandbox. Only beside the stores. */
+export async function createBooksTable(prefix: string): Promise<string> {
+  made += 1;
+  const { booksTable } = awsOfRun() as BareAws;
+  return cloneTable(booksTable, `${prefix}-books-${process.pid}-${made}`);
 }
 
 async function cloneTable(source: string, name: string): Promise<string> {

@@ -5,7 +5,7 @@ import { createInterface } from 'node:readline';
 import { expect, test } from '@jest/globals';
 import type { RateLimit } from '../../lambdas/kernel/contract/limits.ts';
 import { documentClient } from '../../lambdas/kernel/platform/document-client.ts';
-import { createTables, dynamoDbClient, localAws } from '../support/local-aws.ts';
+import { createTables, dynamoDbClient, emulatedAws } from '../support/local-aws.ts';
 import { describeLimits } from './limits-suite.ts';
 
 describeLimits(
@@ -45,7 +45,7 @@ async function readyProcess(asking: Asking): Promise<() => Promise<Seen>> {
 }
 
 test('processes of the operating system that ask at the same time admit at most rate × time + burst together', async () => {
-  const { awsEndpoint: endpoint, region } = localAws();
+  const { awsEndpoint: endpoint, region } = emulatedAws();
   const limit = { rate: 20, burst: 10 };
   const { registry: table } = await createTables('processes');
   const bucket = { tenantId: 'ten_processes', mode: 'test', kind: 'payments' };

@@ -16,7 +16,7 @@ import { countingEntropy } from '../support/counting-entropy.ts';
 import { type HistoryRun, kindsByEffect, surveyFaults } from '../support/fault-histories.ts';
 import { Actor, Crash, FaultPlan, type PlannedFault } from '../support/fault-plan.ts';
 import { clientOf } from '../support/faulty-client.ts';
-import { createTables, dynamoDbClient, localAws } from '../support/local-aws.ts';
+import { createTables, dynamoDbClient, emulatedAws } from '../support/local-aws.ts';
 import { takenAt } from './ledger-reader-suite.ts';
 
 const DAY_MS = Date.UTC(2026, 2, 1);
@@ -38,7 +38,7 @@ const calm = () => new DynamoDbViews(documentClient(dynamoDbClient()), table, pa
 
 /** DynamoDB as one process sees it: a fault can be injected into every SDK call. */
 function faulty(actor: Actor): ViewStore {
-  const { awsEndpoint: endpoint } = localAws();
+  const { awsEndpoint: endpoint } = emulatedAws();
   const { requestHandler } = dynamoDbClient().config;
   const credentials = { accessKeyId: 'test', secretAccessKey: 'test' };
   const client = clientOf(actor, { endpoint, region: 'us-east-1', credentials, requestHandler });

@@ -1,0 +1,79 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
+import { StackOutput, stackNameOf } from '../../lambdas/kernel/contract/api.ts';
+import { type Emulator, startEmulator } from '../../local/emulator.ts';
+import { CREDENTIALS, REGION } from '../../local/emulator-environment.ts';
+import { freePort } from '../../local/free-port.ts';
+import type { LocalAws } from '../../local/local-aws.ts';
+import { ensurePython } from '../../local/python-environment.ts';
+import { requestTemplates } from './synth-requests.ts';
+import { createTablesOf, resourceOf, type TableTemplate } from './template-tables.ts';
+
+/** An emulator without stacks. It has the tables of the templates, empty. */
+export interface BareAws extends Pick<LocalAws, 'awsEndpoint' | 'region' | 'tables' | 'keeperPid'> {
+  /** The table of the sandbox. */
+  readonly booksTable: string;
+}
+
+interface BareAwsOptions {
+  /** Directory of the emulator's files. */
+  readonly directory: string;
+  /** The port to take when it is free. */
+  readonly port: number;
+  /** The directory of a synthesized assembly. @default the synth server of the run is asked */
+  readonly assembly?: string | undefined;
+}
+
+interface TableTemplates {
+  readonly data: TableTemplate;
+  readonly sandbox: TableTemplate;
+}
+
+/** Starts the emulator and creates the tables of the data stack and of the sandbox. On failure it stops the emulator. */
+export async function startBareAws({
+  directory,
+  port,
+  assembly,
+}: BareAwsOptions): Promise<{ readonly aws: BareAws; readonly emulator: Emulator }> {
+  const templates = tableTemplates(assembly);
+  // The emulator starts while the stacks are synthesized. A failure is thrown where the templates are awaited.
+  templates.catch(() => undefined);
+  const python = await ensurePython();
+  const emulator = await startEmulator({ python, port: await freePort(port), directory, persist: false });
+  try {
+    const { endpoint: awsEndpoint, keeperPid } = emulator;
+    const tables = await createTables(awsEndpoint, await templates);
+    return { aws: { awsEndpoint, region: REGION, ...tables, keeperPid }, emulator };
+  } catch (error) {
+    await emulator.stop();
+    throw error;
+  }
+}
+
+async function tableTemplates(assembly: string | undefined): Promise<TableTemplates> {
+  if (assembly === undefined) return (await requestTemplates({})) as unknown as TableTemplates;
+  const read = (stack: keyof TableTemplates) =>
+    JSON.parse(readFileSync(join(assembly, `${stackNameOf(stack)}.template.json`), 'utf8')) as TableTemplate;
+  return { data: read('data'), sandbox: read('sandbox') };
+}
+
+async function createTables(
+  endpoint: string,
+  { data, sandbox }: TableTemplates,
+): Promise<Pick<BareAws, 'tables' | 'booksTable'>> {
+  const client = new DynamoDBClient({ endpoint, region: REGION, credentials: CREDENTIALS });
+  await createTablesOf(client, data);
+  const [booksTable, ...others] = await createTablesOf(client, sandbox);
+  client.destroy();
+  if (booksTable === undefined || others.length > 0) throw new Error('the sandbox must have one table');
+  return {
+    tables: {
+      idempotency: resourceOf(data, StackOutput.idempotencyTable),
+      ledger: resourceOf(data, StackOutput.ledgerTable),
+      registry: resourceOf(data, StackOutput.registryTable),
+      views: resourceOf(data, StackOutput.viewsTable),
+    },
+    booksTable,
+  };
+}
