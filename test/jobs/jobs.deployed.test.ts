@@ -17,7 +17,7 @@ import { signalProcess } from '../../local/processes.ts';
 import { stackOutput } from '../events/event-listener.ts';
 import { switchRelay } from '../events/relay-switch.ts';
 import { expectedPaymentId } from '../payments/expected-payment-id.ts';
-import { endMemberships, startMembership } from '../services/membership-service.ts';
+import { endMemberships, removeBundle, startMembership } from '../services/membership-service.ts';
 import { addLocks, effectsIn, ownTable } from '../services/own-tables.ts';
 import { ApiClient } from '../support/api-client.ts';
 import { workersOf } from '../support/lambda-workers.ts';
@@ -55,6 +55,7 @@ const fire = async (executor: string, job: string, scheduledTime: string) =>
 
 afterAll(() => switchRelay('Enabled'));
 afterAll(endMemberships);
+afterAll(removeBundle);
 
 /** The worker crashes in the middle of a page: the processor does not answer its list request. */
 async function killedComparison(): Promise<string> {

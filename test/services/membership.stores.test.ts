@@ -6,7 +6,7 @@ import {
   SendMessageCommand,
   SQSClient,
 } from '@aws-sdk/client-sqs';
-import { afterEach, describe, expect, test } from '@jest/globals';
+import { afterAll, afterEach, describe, expect, test } from '@jest/globals';
 import type { SQSEvent } from 'aws-lambda';
 import { signJobCredential } from '../../lambdas/jobs/job-credential.ts';
 import { DynamoDbJobRuns } from '../../lambdas/jobs/store/dynamodb-job-runs.ts';
@@ -16,7 +16,7 @@ import { idempotentRunner } from '../../lambdas/once/idempotent-runner.ts';
 import { CREDENTIALS } from '../../local/emulator-environment.ts';
 import { createTables, dynamoDbClient, emulatedAws } from '../support/local-aws.ts';
 import { until } from '../support/until.ts';
-import { endMemberships, type MembershipSettings, startMembership } from './membership-service.ts';
+import { endMemberships, type MembershipSettings, removeBundle, startMembership } from './membership-service.ts';
 import { addLocks, effectsIn, ownTable } from './own-tables.ts';
 
 const SECRET = 'a-secret-of-the-target-membership';
@@ -25,6 +25,7 @@ const RUN = 'release-commission-locks:2026-03-01T01:20:00Z';
 const BODY = { scheduled_for: 1_772_328_000 };
 
 afterEach(endMemberships);
+afterAll(removeBundle);
 
 /** The service, and a caller with the credential of a run. */
 async function start(settings: Omit<MembershipSettings, 'secret'>) {
