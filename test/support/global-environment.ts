@@ -56,7 +56,14 @@ export default class PayonceEnvironment extends TestEnvironment {
     if (event.name === 'test_start' || event.name === 'test_done') this.#endSpan();
   };
 
+  override async setup(): Promise<void> {
+    process.on('disconnect', endWorker);
+    await super.setup();
+  }
+
   override async teardown(): Promise<void> {
+    // Between tests, such a listener would prevent the worker's own end.
+    process.off('disconnect', endWorker);
     this.#endSpan();
     const path = process.env[COSTS];
     if (path !== undefined) {
@@ -112,16 +119,5 @@ export default class PayonceEnvironment extends TestEnvironment {
     const { user, system } = process.cpuUsage(this.#spanBegan);
     this.#spanBegan = process.cpuUsage();
     this.#costOf(this.#current).cpuMs += (user + system) / 1_000;
-  }
-
-  override async setup(): Promise<void> {
-    process.on('disconnect', endWorker);
-    await super.setup();
-  }
-
-  override async teardown(): Promise<void> {
-    // Between tests, such a listener would prevent the worker's own end.
-    process.off('disconnect', endWorker);
-    await super.teardown();
   }
 }
