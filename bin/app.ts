@@ -1,13 +1,7 @@
-import { App, Validations } from 'aws-cdk-lib';
-import { AwsSolutionsChecks, PCIDSS321Checks, ServerlessChecks } from 'cdk-nag';
-import { PayonceRules } from '../lib/policies/payonce-rules.ts';
+import { App } from 'aws-cdk-lib';
+import { applyRulePacks } from '../lib/policies/rule-packs.ts';
 import { buildStacks } from '../lib/stacks.ts';
 
 const app = new App();
 buildStacks(app);
-Validations.of(app).addPlugins(
-  new AwsSolutionsChecks(app),
-  new ServerlessChecks(app),
-  new PCIDSS321Checks(app),
-  new PayonceRules(),
-);
+applyRulePacks(app);

@@ -81,11 +81,41 @@ export async function bootstrap(run: CdkRun): Promise<void> {
   );
 }
 
-/** Synthesizes the assembly for a local AWS, with the functions' code. Several local AWS can share it. */
-export async function synthesizeForLocalAws(assembly: string): Promise<CdkApp> {
-  const run = { directory: assembly, report: () => undefined };
-  await cdk(run, ['synth', '--quiet', ...contextOf(PAYONCE), '--output', assembly], isolatedEnvironment());
+/**
+ * Synthesizes the assembly for a local AWS, with the functions' code. Several local AWS can share it.
+ *
+ * @param withRules also apply the CDK's own rules and fail on warnings, with every finding on the standard error.
+ *   @default the rule packs only, whose violations fail any synth
+ * @throws StartFailure that names the constructs and the violated rules
+ */
+export async function synthesizeForLocalAws(
+  assembly: string,
+  { withRules = false }: { readonly withRules?: boolean } = {},
+): Promise<CdkApp> {
+  const lines: string[] = [];
+  const run = { directory: assembly, report: (line: string) => void lines.push(line) };
+  const parameters = ['synth', '--quiet', ...contextOf(PAYONCE), '--output', assembly];
+  if (withRules) {
+    await cdk(run, [...parameters, '--strict'], { ...isolatedEnvironment(), CDK_VALIDATION: 'true' }).catch(
+      (error: unknown) => {
+        console.error(lines.join('\n'));
+        const violations = violationsIn(lines);
+        throw violations.length === 0 ? error : new StartFailure(`the stacks violate rules: ${violations.join('; ')}`);
+      },
+    );
+  } else {
+    await cdk(run, parameters, isolatedEnvironment());
+  }
   return { command: assembly, context: {} };
+}
+
+/** Each violation that the CLI printed, as the construct and the text of the rule. The line after a rule names the construct. */
+function violationsIn(lines: readonly string[]): readonly string[] {
+  return lines.flatMap((line, index) => {
+    const [, rule] = /^(?:ERROR|WARNING) (.+)/.exec(line) ?? [];
+    const [, construct = 'unknown construct'] = /^ +(\S+)/.exec(lines[index + 1] ?? '') ?? [];
+    return rule === undefined ? [] : [`${construct}: ${rule}`];
+  });
 }
 
 const contextOf = ({ context }: CdkApp): readonly string[] =>
@@ -124,12 +154,12 @@ async function cdk(
   own: NodeJS.ProcessEnv,
 ): Promise<void> {
   const environment = {
+    // The CDK's own rules for templates take more than half of a synth, so only a synth that asks for them applies them.
+    CDK_VALIDATION: 'false',
     ...own,
     // Works offline: no version check and no telemetry.
     CDK_DISABLE_VERSION_CHECK: 'true',
     CDK_DISABLE_CLI_TELEMETRY: 'true',
-    // Without the rule packs, which take two thirds of a synth. `npm run synth` applies them.
-    CDK_VALIDATION: 'false',
     // Excludes the user's `.cdk.json`.
     HOME: run.directory,
   };

@@ -1,0 +1,13 @@
+import { type App, Validations } from 'aws-cdk-lib';
+import { AwsSolutionsChecks, PCIDSS321Checks, ServerlessChecks } from 'cdk-nag';
+import { PayonceRules } from './payonce-rules.ts';
+
+/** Applies the rule packs of cdk-nag and the project's own rules to every stack of an app. A violation fails its synthesis. */
+export function applyRulePacks(app: App): void {
+  Validations.of(app).addPlugins(
+    new AwsSolutionsChecks(app),
+    new ServerlessChecks(app),
+    new PCIDSS321Checks(app),
+    new PayonceRules(),
+  );
+}

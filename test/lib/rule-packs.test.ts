@@ -1,0 +1,46 @@
+import { describe, expect, jest, test } from '@jest/globals';
+import { Stack } from 'aws-cdk-lib';
+import { Bucket } from 'aws-cdk-lib/aws-s3';
+import { EventBus } from '../../lib/constructs/event-bus.ts';
+import { applyRulePacks } from '../../lib/policies/rule-packs.ts';
+import { PAYONCE } from '../../local/cdk.ts';
+import { synthesize } from '../support/synth.ts';
+import { testApp } from './test-app.ts';
+
+describe('the rule packs', () => {
+  test('find a bucket that does not require TLS, and name the rule and the bucket', () => {
+    const app = testApp();
+    const planted = new Bucket(new Stack(app, 'Stack'), 'Planted');
+    applyRulePacks(app);
+    expect(() => app.synth()).toThrow(new RegExp(`${planted.node.path}[\\s\\S]*AwsSolutions-S10`));
+  });
+
+  // The local AWS has no event archive, so the assembly that the suites judge lacks it.
+  test('accept the event bus with its archive, as do the rules of the CDK', () => {
+    const app = testApp({ '@aws-cdk/core:validateAgainstDefaultRules': true });
+    const bus = new EventBus(new Stack(app, 'Stack'), 'Events', { retain: true, archive: true });
+    expect(bus.node.tryFindChild('Archive')).toBeDefined();
+    applyRulePacks(app);
+    const replaced = jest.replaceProperty(process, 'env', { ...process.env, CDK_VALIDATION: 'true' });
+    try {
+      expect(() => app.synth()).not.toThrow();
+    } finally {
+      replaced.restore();
+    }
+  });
+});
+
+test('the assembly of the suites, which the rule packs judge, lacks only the event archive of a deployment', async () => {
+  const [deployed, local] = await Promise.all([synthesize({ 'payonce:archive': 'true' }), synthesize(PAYONCE.context)]);
+  const resources = (stacks: typeof deployed): ReadonlyMap<string, string> =>
+    new Map(
+      Object.entries(stacks).flatMap(([stack, template]) =>
+        Object.entries(template?.toJSON()['Resources'] as Record<string, { readonly Type: string }>).map(
+          ([id, { Type }]) => [`${stack} ${id}`, Type] as const,
+        ),
+      ),
+    );
+  const judged = resources(local);
+  const missing = [...resources(deployed)].filter(([id]) => !judged.has(id)).map(([, type]) => type);
+  expect(missing).toEqual(['AWS::Events::Archive']);
+});
