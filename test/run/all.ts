@@ -26,22 +26,22 @@ const run = new StepRun({ [SLICE]: slice, [COSTS]: costs });
 
 async function checks(): Promise<void> {
   for (const script of ['lint', 'types', 'boundaries', 'dead', 'format'])
-    await run.run({ name: script, script: [script] });
+    await run.run({ name: script, script: [script], yields: true });
 }
 
 async function onLocalAws(): Promise<void> {
   await run.work('Python environment', ensurePython);
   const assembly = join(directory, 'assembly');
-  const made = await run.work('assembly and rules', () => synthesizeForLocalAws(assembly));
+  const made = await run.work('assembly and rules', () => synthesizeForLocalAws(assembly, { withRules: true }));
   if (made === undefined) return;
   const environment = { [ASSEMBLY]: assembly };
   await Promise.all([
     run.run({ name: 'deployed', script: ['test:deployed', reporter], environment }),
-    run.run({ name: 'stores', script: ['test:stores', reporter], environment }),
+    run.run({ name: 'stores', script: ['test:stores', reporter], environment, yields: true }),
   ]);
 }
 
-await Promise.all([onLocalAws(), checks(), run.run({ name: 'rooms', script: ['test:unit', reporter] })]);
+await Promise.all([onLocalAws(), checks(), run.run({ name: 'rooms', script: ['test:unit', reporter], yields: true })]);
 console.log(`\n${dearestFiles(costs, 10).join('\n')}`);
 run.summary();
 process.exitCode = run.hasFailed ? 1 : 0;

@@ -1,6 +1,7 @@
 /** Runs commands beside each other, shows their progress, and tells at the end what failed and how to repeat it. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { setPriority } from 'node:os';
 import { createInterface } from 'node:readline';
 
 export interface Step {
@@ -8,6 +9,8 @@ export interface Step {
   /** A script of package.json with its arguments. */
   readonly script: readonly [string, ...string[]];
   readonly environment?: Readonly<Record<string, string>>;
+  /** Whether it leaves the processor to the others: it computes, and they mostly wait. @default false */
+  readonly yields?: boolean;
 }
 
 interface EndedStep {
@@ -18,6 +21,8 @@ interface EndedStep {
   readonly tests: string;
 }
 
+/** A third of the processor that a step of usual priority gets. */
+const YIELDING = 5;
 /** The line by which a suite of tests ends. */
 const TOTALS = /^(\d+) passed, (\d+) failed$/;
 /** Lines that a step prints for the person who waits; all others are shown only after a failure. */
@@ -52,7 +57,7 @@ export class StepRun {
   }
 
   /** @returns whether it passed */
-  async run({ name, script: [script, ...values], environment = {} }: Step): Promise<boolean> {
+  async run({ name, script: [script, ...values], environment = {}, yields = false }: Step): Promise<boolean> {
     const begunMs = performance.now();
     const child = spawn('npm', ['run', '--silent', script, ...(values.length === 0 ? [] : ['--', ...values])], {
       stdio: ['ignore', 'pipe', 'pipe'],
@@ -60,6 +65,7 @@ export class StepRun {
       // npm is a batch file on Windows.
       shell: process.platform === 'win32',
     });
+    if (yields && child.pid !== undefined) setPriority(child.pid, YIELDING);
     const lines: string[] = [];
     let tests = '';
     for (const stream of [child.stdout, child.stderr])
