@@ -1,9 +1,10 @@
-import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
-import { once } from 'node:events';
+import { type ChildProcess, execFileSync } from 'node:child_process';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core';
-import { signalProcess } from '../../local/processes.ts';
+import { startKept } from '../../local/kept-process.ts';
+import { runningProcesses, signalProcess } from '../../local/processes.ts';
+import { until } from '../support/until.ts';
 
 /** The package has Chromium for this platform only. */
 export const HAS_BROWSER = process.platform === 'linux' && process.arch === 'x64';
@@ -11,7 +12,7 @@ export const HAS_BROWSER = process.platform === 'linux' && process.arch === 'x64
 /** For each wait of a page: longer than any on a busy machine, and less than the time limit of a test, so that its error is reported. */
 const PATIENCE_MS = 600_000;
 
-/** A browser whose files and profile are in one folder. It can be killed and started again on the same profile. */
+/** A browser whose files and profile are in one folder. It can be killed and started again on the same profile, and ends with its test. */
 export class RealBrowser {
   readonly #folder: string;
   #process: ChildProcess | undefined;
@@ -50,11 +51,12 @@ export class RealBrowser {
   /** Ends all its processes at once, as a crash does. */
   async kill(): Promise<void> {
     const { pid, exitCode, signalCode } = this.#process ?? {};
-    if (this.#process !== undefined && pid !== undefined && exitCode === null && signalCode === null) {
-      const exited = once(this.#process, 'exit');
+    if (pid !== undefined && exitCode === null && signalCode === null) {
       signalProcess(-pid, 'SIGKILL');
-      await exited;
+      // The next browser starts on the same profile.
+      await until(async () => (runningProcesses().some(({ group }) => group === pid) ? undefined : true));
     }
+    this.#process = undefined;
     this.#control = undefined;
   }
 
@@ -70,18 +72,21 @@ export class RealBrowser {
       ...own,
       'about:blank',
     ];
-    const child = spawn(join(folder, 'chromium'), flags, {
-      env: { ...process.env, TMPDIR: folder, LD_LIBRARY_PATH: join(folder, 'al2023', 'lib') },
-      stdio: ['ignore', 'ignore', 'pipe'],
-      // In a group of its own, which `kill` ends.
-      detached: true,
+    const keeper = startKept({
+      command: [join(folder, 'chromium'), ...flags],
+      environment: { ...process.env, TMPDIR: folder, LD_LIBRARY_PATH: join(folder, 'al2023', 'lib') },
+      directory: folder,
+      output: 'pipe',
     });
-    this.#process = child;
+    this.#process = keeper;
+    const { stdout, stderr } = keeper;
+    if (stdout === null || stderr === null) throw new Error('the browser has no output');
+    stdout.resume();
     const said: string[] = [];
-    for await (const line of createInterface({ input: child.stderr })) {
+    for await (const line of createInterface({ input: stderr })) {
       const address = /^DevTools listening on (ws:\S+)$/.exec(line)?.[1];
       if (address !== undefined) {
-        child.stderr.resume();
+        stderr.resume();
         return chromium.connectOverCDP(address, { timeout: PATIENCE_MS });
       }
       said.push(line);
