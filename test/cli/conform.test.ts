@@ -213,7 +213,7 @@ describe('a processor of one’s own, the example', () => {
     const program = payonceProgram({ print: (text) => printed.push(text), isTerminal: false, freshKey: () => '' });
     await program
       .parseAsync(
-        `conform ${url} --json --signing-key ${SIGNING_KEY} --source card_full --declined card_empty --callback-port ${new URL(callbackUrl).port} --callback-scheme standard-webhooks --callback-secret ${CALLBACK_SECRET}`.split(
+        `conform ${url} --json --signing-key ${SIGNING_KEY} --source card_full --declined card_empty --callback-port ${new URL(callbackUrl).port} --callback-scheme standard-webhooks --callback-secret ${CALLBACK_SECRET} --patience 600`.split(
           ' ',
         ),
         { from: 'user' },
