@@ -13,10 +13,9 @@ import { QUEUE_SHARDS } from '../../lambdas/kernel/platform/queue-rows.ts';
 import { returnsPartition } from '../../lambdas/payments/store/queue-items.ts';
 import { CREDENTIALS } from '../../local/emulator-environment.ts';
 import type { LocalAws } from '../../local/local-aws.ts';
-import { signalProcess } from '../../local/processes.ts';
 import { runJob } from '../jobs/run-job.ts';
+import { killedPayment } from '../payments/killed-payment.ts';
 import { ApiClient } from '../support/api-client.ts';
-import { workersOf } from '../support/lambda-workers.ts';
 import { askSandbox, dynamoDbClient, localAws } from '../support/local-aws.ts';
 import { whole } from '../support/slice.ts';
 import { until } from '../support/until.ts';
@@ -202,14 +201,7 @@ describe('a callback of the processor', () => {
   });
 
   test('settles the payment of a killed process without a retry by the client', async () => {
-    const dying = api.pay({ key: 'cb-killed', body: { source: 'tok_slow' } });
-    const paymentId = await until(async () => {
-      const { Items = [] } = await recentClaims();
-      return Items.length > 0 ? Items.map(({ pk }) => pk?.S?.slice('OP#'.length)).at(-1) : undefined;
-    });
-    await until(async () => ((await api.charges(paymentId)).length > 0 ? true : undefined));
-    for (const pid of workersOf(aws.paymentsFunction)) signalProcess(pid, 'SIGKILL');
-    expect((await dying).status).toBeGreaterThanOrEqual(500);
+    const { id: paymentId } = await killedPayment(aws, { source: 'tok_slow' });
     const transitions = await untilTypes(paymentId, 'payment.completed');
     expect(postingSets(transitions)).toHaveLength(1);
     expect(await api.charges(paymentId)).toHaveLength(1);
@@ -236,22 +228,6 @@ async function queuedReturns(payment: string): Promise<readonly string[]> {
     ),
   );
   return found.flatMap(({ Items = [] }) => Items.map(({ chargeId }) => chargeId?.S ?? ''));
-}
-
-/** Open claims, from the sparse index. */
-async function recentClaims() {
-  for (let shard = 0; shard < 32; shard += 1) {
-    const found = await dynamoDbClient().send(
-      new QueryCommand({
-        TableName: aws.tables.idempotency,
-        IndexName: 'open-claims',
-        KeyConditionExpression: 'openShard = :shard AND claimedAtMs > :since',
-        ExpressionAttributeValues: { ':shard': { N: String(shard) }, ':since': { N: String(Date.now() - 5_000) } },
-      }),
-    );
-    if ((found.Items ?? []).length > 0) return found;
-  }
-  return { Items: [] };
 }
 
 describe('two identical callbacks at once', () => {

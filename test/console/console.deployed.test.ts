@@ -9,10 +9,9 @@ import { CREDENTIALS } from '../../local/emulator-environment.ts';
 import type { LocalAws } from '../../local/local-aws.ts';
 import { HAS_BROWSER, RealBrowser } from '../client/browser.ts';
 import { EventListener } from '../events/event-listener.ts';
-import { expectedPaymentId } from '../payments/expected-payment-id.ts';
+import { type KilledPayment, killedPayment } from '../payments/killed-payment.ts';
 import { ApiClient } from '../support/api-client.ts';
 import { bundleFolder } from '../support/bundle-folder.ts';
-import { workersOf } from '../support/lambda-workers.ts';
 import { dynamoDbClient, localAws } from '../support/local-aws.ts';
 import { until } from '../support/until.ts';
 import { serveWebhookReceiver } from '../webhooks/webhook-receiver.ts';
@@ -37,7 +36,12 @@ const SCRIPT = '<img src=x onerror="document.title=1">';
     api = new ApiClient(aws, aws.apiKey);
     folder = bundleFolder('console-deployed');
     browser = RealBrowser.unpack(folder);
-    await payAndKill();
+    killed = await killedPayment(aws, {
+      source: 'tok_timeout_charged',
+      description: SCRIPT,
+      metadata: { note: SCRIPT },
+    });
+    payment = killed.id;
   });
   afterAll(async () => {
     await browser.kill();
@@ -45,18 +49,7 @@ const SCRIPT = '<img src=x onerror="document.title=1">';
   });
 
   /** A payment whose process is killed after the charge. Its lease ends during the other tests. */
-  const killed = {
-    key: crypto.randomUUID(),
-    body: { source: 'tok_timeout_charged', description: SCRIPT, metadata: { note: SCRIPT } },
-  };
-
-  async function payAndKill(): Promise<void> {
-    payment = expectedPaymentId(aws.tenantId, killed.key);
-    const cut = api.pay(killed);
-    await until(async () => ((await api.charges(payment)).length > 0 ? true : undefined));
-    for (const pid of workersOf(aws.paymentsFunction)) process.kill(pid, 'SIGKILL');
-    expect((await cut).status).toBeGreaterThanOrEqual(500);
-  }
+  let killed: KilledPayment;
 
   async function opened(url: string): Promise<Page> {
     const page = await browser.open('about:blank');

@@ -17,6 +17,7 @@ import { signalProcess } from '../../local/processes.ts';
 import { stackOutput } from '../events/event-listener.ts';
 import { switchRelay } from '../events/relay-switch.ts';
 import { expectedPaymentId } from '../payments/expected-payment-id.ts';
+import { killedPayment } from '../payments/killed-payment.ts';
 import { endMemberships, removeBundle, startMembership } from '../services/membership-service.ts';
 import { addLocks, effectsIn, ownTable } from '../services/own-tables.ts';
 import { ApiClient } from '../support/api-client.ts';
@@ -73,12 +74,7 @@ async function killedComparison(): Promise<string> {
 
 /** Its process is killed after the charge, and its client never comes back. @returns its key */
 async function abandonedPayment(): Promise<string> {
-  const key = `jobs-${run}-killed`;
-  const dying = api.pay({ key, body: { source: 'tok_timeout_charged' } });
-  await until(async () => nonEmpty(await api.charges(expectedPaymentId(aws.tenantId, key))));
-  expect(signalAll(aws.paymentsFunction, 'SIGKILL')).toBeGreaterThan(0);
-  expect((await dying).status).toBeGreaterThanOrEqual(500);
-  return key;
+  return (await killedPayment(aws, { source: 'tok_timeout_charged' })).key;
 }
 
 /** Whether the answer of this key is stored. */

@@ -5,31 +5,23 @@ import { tenantId } from '../../lambdas/kernel/ids.ts';
 import { documentClient } from '../../lambdas/kernel/platform/document-client.ts';
 import { idOfApiKey, TenantAdministration } from '../../lambdas/tenants/store/tenant-administration.ts';
 import type { LocalAws } from '../../local/local-aws.ts';
-import { signalProcess } from '../../local/processes.ts';
 import { operations } from '../api-docs/described-api.ts';
 import { ApiClient } from '../support/api-client.ts';
-import { workersOf } from '../support/lambda-workers.ts';
 import { dynamoDbClient, localAws } from '../support/local-aws.ts';
 import { until } from '../support/until.ts';
 import { expectedPaymentId } from './expected-payment-id.ts';
+import { type KilledPayment, killedPayment } from './killed-payment.ts';
 
 let aws: LocalAws;
 let api: ApiClient;
 beforeAll(async () => {
   aws = localAws();
   api = new ApiClient(aws, aws.apiKey);
-  await crashAfterCharge();
+  crashed = await killedPayment(aws, { source: 'tok_timeout_charged' });
 });
 
 /** The payment whose process crashes before all tests: its lease ends during the other ones. */
-const CRASHED = { key: 'e2e-killed', body: { source: 'tok_timeout_charged' } };
-
-async function crashAfterCharge(): Promise<void> {
-  const cut = api.pay(CRASHED);
-  await untilCharged(paymentIdOf(CRASHED.key));
-  for (const pid of workersOf(aws.paymentsFunction)) signalProcess(pid, 'SIGKILL');
-  expect((await cut).status).toBeGreaterThanOrEqual(500);
-}
+let crashed: KilledPayment;
 
 const paymentIdOf = (key: string): string => expectedPaymentId(aws.tenantId, key);
 
@@ -122,12 +114,12 @@ describe('the deployed API', () => {
   });
 
   test('finds the one charge again when its process crashed between charge and commit', async () => {
-    const answer = await api.payUntilAnswered(CRASHED);
+    const answer = await api.payUntilAnswered(crashed);
     expect([answer.status, answer.json['status']]).toEqual([201, 'succeeded']);
-    const charges = await api.charges(paymentIdOf(CRASHED.key));
+    const charges = await api.charges(crashed.id);
     expect(charges).toHaveLength(1);
     expect(answer.json['processor']).toMatchObject({ charge_id: charges[0]?.['id'] });
-    expect((await api.pay(CRASHED)).text).toBe(answer.text);
+    expect((await api.pay(crashed)).text).toBe(answer.text);
   });
 });
 

@@ -1,0 +1,27 @@
+import type { LocalAws } from '../../local/local-aws.ts';
+import { signalProcess } from '../../local/processes.ts';
+import { ApiClient, type PaymentPost } from '../support/api-client.ts';
+import { workersOf } from '../support/lambda-workers.ts';
+import { until } from '../support/until.ts';
+import { expectedPaymentId } from './expected-payment-id.ts';
+
+export interface KilledPayment extends Pick<PaymentPost, 'body'> {
+  readonly id: string;
+  readonly key: string;
+}
+
+/**
+ * Makes a payment, and kills its process after the charge. A process that answered before the kill, as on a busy machine, was not killed
+ * at its work: then another payment is made.
+ */
+export async function killedPayment(aws: LocalAws, body: Record<string, unknown>): Promise<KilledPayment> {
+  const api = new ApiClient(aws, aws.apiKey);
+  return until(async () => {
+    const key = crypto.randomUUID();
+    const id = expectedPaymentId(aws.tenantId, key);
+    const dying = api.pay({ key, body });
+    await until(async () => ((await api.charges(id)).length > 0 ? true : undefined));
+    for (const pid of workersOf(aws.paymentsFunction)) signalProcess(pid, 'SIGKILL');
+    return (await dying).status >= 500 ? { id, key, body } : undefined;
+  });
+}
