@@ -19,8 +19,6 @@ const LOOK_EVERY_MS = 250;
 const QUIET_MS = 2_500;
 /** For counts that must be 0: nothing shows that an event is not still on its way. Milliseconds. */
 const QUIET_WITHOUT_ANY_MS = 4 * QUIET_MS;
-/** Results that have not appeared so long after the failure are counted as missing. Milliseconds. */
-const GIVEN_UP_AFTER_MS = 60_000;
 
 /**
  * Counts at the owners of the data after all counts are stable.
@@ -38,7 +36,7 @@ export async function countAtRest(side: Side, subject: Subject, endedMs: number)
     const isThere =
       Object.values(counts).every((found) => found >= fewest) && deliveries >= (subject.deliveries ?? fewest);
     if (isThere && nowMs - changedAtMs >= quietMs) return counts;
-    if (nowMs - endedMs >= GIVEN_UP_AFTER_MS && nowMs - begunMs >= QUIET_WITHOUT_ANY_MS)
+    if (nowMs - endedMs >= side.config.givenUpAfterMs && nowMs - begunMs >= QUIET_WITHOUT_ANY_MS)
       return lateCounts(last, subject);
     await sleep(LOOK_EVERY_MS);
     const next = await count(side, subject);

@@ -22,6 +22,8 @@ export interface SideConfig {
   readonly processorHeaders: Readonly<Record<string, string>>;
   readonly paymentsFunction: string;
   readonly receiptsFunction: string;
+  /** Results that have not appeared so long after the failure are counted as missing. Milliseconds. */
+  readonly givenUpAfterMs: number;
   /** The payment id for an idempotency key, known before the payment exists. */
   readonly paymentOf: (key: string) => string;
   /** Sets of postings in its books. */

@@ -71,6 +71,8 @@ function naiveSide(target: Target, client: DynamoDBDocumentClient, demo: Deploye
     processorHeaders: {},
     paymentsFunction: demo.shopFunction,
     receiptsFunction: demo.naiveReceiptsFunction,
+    // It loses events, so each wait for one ends here.
+    givenUpAfterMs: 60_000,
     paymentOf: (key) => key,
     paymentOfEvent: (eventId) => eventId,
     consume: async (eventId) => invokeWithBatch(target, demo.shopFunction, eventId),
@@ -135,6 +137,8 @@ function payonceSide(target: Target, client: DynamoDBDocumentClient, parts: Payo
     processorHeaders: { authorization: `Bearer ${aws.sandboxSecret}` },
     paymentsFunction: aws.paymentsFunction,
     receiptsFunction: demo.payonceReceiptsFunction,
+    // Longer than any result takes on a busy machine.
+    givenUpAfterMs: 600_000,
     paymentOf: (key) => paymentOf(tenantId, key),
     paymentOfEvent: (eventId) => paymentOfEvent(systemDigest, LOCAL_SENDER, eventId),
     consume: async (eventId) => {
