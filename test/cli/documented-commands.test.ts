@@ -67,6 +67,7 @@ const RUN_ELSEWHERE: Readonly<Record<string, readonly [file: string, words: stri
   'npm ci': ['.ci/run', 'npm ci'],
   'npm test': ['.ci/run', 'npm test'],
   'npm run check': ['test/run/all.ts', "'lint', 'types', 'boundaries', 'dead', 'format'"],
+  'npm run synth': ['test/run/all.ts', 'withRules: true'],
   'npx cdk bootstrap': ['local/cdk.ts', "'bootstrap'"],
   'npx cdk deploy': ['local/cdk.ts', "'deploy'"],
 };
