@@ -5,8 +5,8 @@ Scheduler user guide, "Adding context attributes"), evaluates `cron` in the sche
 asynchronously, so that a failed invocation is retried. The emulator does none of that: this file replaces only its check of
 due schedules. message_move.py adds actions of SQS, leading_keys.py a condition key of DynamoDB's policies, compression.py
 compressed responses of API Gateway, addresses.py the addresses of APIs that functions call, buckets.py locks of buckets and
-conditions of their policies, generated_secrets.py secrets without punctuation, and streams.py the positions of streams after a
-restart. Everything else is unchanged.
+conditions of their policies, generated_secrets.py secrets without punctuation, streams.py the positions of streams after a
+restart, and saved_addresses.py addresses after a restart on another port. Everything else is unchanged.
 """
 
 import importlib.metadata
@@ -136,6 +136,12 @@ def with_context_attributes(schedule, due):
     return {**target, "Input": text}
 
 
+def _require(used):
+    missing = [f"{module.__name__}.{name}" for module, names in used.items() for name in names if not hasattr(module, name)]
+    if missing:
+        raise SystemExit(f"local/emulator.py does not find {', '.join(missing)}")
+
+
 def _extend():
     found = importlib.metadata.version("ministack")
     if found != MADE_FOR:
@@ -152,9 +158,7 @@ def _extend():
         **streams.USED,
         lambda_svc: ["_get_func_record_for_ref", "_execution_record_for_config", "invoke_async_with_retry"],
     }
-    missing = [f"{module.__name__}.{name}" for module, names in used.items() for name in names if not hasattr(module, name)]
-    if missing:
-        raise SystemExit(f"local/emulator.py does not find {', '.join(missing)}")
+    _require(used)
     scheduler._tick_schedules = look
     scheduler._SCHEDULE_TICK_INTERVAL = LOOK_EVERY_SECONDS
     addresses.install()
@@ -164,6 +168,11 @@ def _extend():
     leading_keys.install()
     message_move.install()
     streams.install()
+    # The last one: it imports the application, which binds functions that the others replace.
+    import saved_addresses
+
+    _require(saved_addresses.USED)
+    saved_addresses.install()
 
 
 if __name__ == "__main__":
