@@ -84,7 +84,7 @@ def _newest_due(schedule, now, fired_for):
         # Counted from a fixed point, so that a late check does not shift later times.
         anchor = scheduler._to_epoch(schedule.get("StartDate")) or schedule["CreationDate"]
         due = anchor + (now - anchor) // interval * interval
-        return due if due > (anchor if fired_for is None else fired_for) else None
+        return due if due > (max(_started, anchor) if fired_for is None else fired_for) else None
     fields = eventbridge._parse_cron_fields(expression)
     if fields is None:
         raise ValueError(f"cannot read {expression}")

@@ -48,6 +48,13 @@ describe('a schedule on the local AWS', () => {
       fires: ['12:01:10', '12:02:10', '12:08:10', '12:09:10'],
     },
     {
+      why: 'a rate misses the times before the start of the emulator',
+      schedule: { ScheduleExpression: 'rate(1 minute)', CreationDate: '2026-03-01T12:00:10Z' },
+      started: '12:05:30',
+      looks: ['12:05:31', '12:06:09', '12:06:11'],
+      fires: ['12:06:10'],
+    },
+    {
       why: 'a cron fires for its minute, once, however late it is looked at',
       schedule: { ScheduleExpression: 'cron(10 * * * ? *)', CreationDate: '2026-03-01T12:00:00Z' },
       looks: ['12:09:59', '12:10:07', '12:10:08', '12:59:00', '13:10:00', '19:45:00'],
@@ -70,8 +77,10 @@ describe('a schedule on the local AWS', () => {
       looks: ['12:01:00', '12:05:00'],
       fires: [],
     },
-  ])('$why', async ({ schedule, looks, fires }) => {
-    expect(await firesOf(schedule, looks.map(full))).toEqual(fires.map((time) => `${full(time)}Z`));
+  ])('$why', async ({ schedule, started, looks, fires }) => {
+    expect(await firesOf({ schedule, started: full(started ?? '2026-01-01T00:00:00') }, looks.map(full))).toEqual(
+      fires.map((time) => `${full(time)}Z`),
+    );
   });
 });
 
@@ -87,7 +96,7 @@ seconds = lambda text: datetime.fromisoformat(text + '+00:00').timestamp()
 schedule = {'State': 'ENABLED', 'Arn': 'a', **given['schedule'], 'Target': {'Arn': 'a:sqs:q', 'Input': '<aws.scheduler.scheduled-time>'}}
 schedule['CreationDate'] = seconds(schedule['CreationDate'].rstrip('Z'))
 fired = []
-emulator._started = 0
+emulator._started = seconds(given['started'])
 emulator.eventbridge._invoke_target = lambda target, event, rule: fired.append(target['Input'])
 emulator.scheduler._schedules._data[('000000000000', 'us-east-1', 'default/one')] = schedule
 for look in given['looks']:
@@ -95,8 +104,11 @@ for look in given['looks']:
 print(json.dumps(fired))
 `;
 
-async function firesOf(schedule: object, looks: readonly string[]): Promise<unknown> {
-  const given = JSON.stringify({ schedule, looks });
+async function firesOf(
+  emulated: { readonly schedule: object; readonly started: string },
+  looks: readonly string[],
+): Promise<unknown> {
+  const given = JSON.stringify({ ...emulated, looks });
   // Without leaving compiled files in the tree.
   const { stdout } = await run(await ensurePython(), ['-B', '-c', LOOKING, given], { cwd: join(PROJECT, 'local') });
   return JSON.parse(stdout.trim().split('\n').at(-1) ?? '');
