@@ -1,0 +1,102 @@
+import { createHash, type Hash } from 'node:crypto';
+import { type Dirent, existsSync, lstatSync, readdirSync, readFileSync } from 'node:fs';
+import { join, sep } from 'node:path';
+import { PROJECT } from './directories.ts';
+
+/** Increased when the same sources shall be deployed again, for example when snapshots contain something else. */
+const FORMAT = 1;
+/** Folders of the project that no deployed file and no program of a deploy is made from. A new folder is an input. */
+const NO_INPUTS: ReadonlySet<string> = new Set([
+  'bench',
+  'cdk.out',
+  'cli',
+  'coverage',
+  'demo',
+  'dist',
+  'docs',
+  'examples',
+  'node_modules',
+  'package',
+  'test',
+]);
+const NO_INPUT_FILE = /\.(md|log)$/;
+/** What `npm` has installed. */
+const INSTALLED = '.package-lock.json';
+
+/**
+ * The hash of everything that decides what a deploy to the local AWS makes: the sources of functions, console, stacks and
+ * emulator, the settings, the packages, and Node. Deploys with the same key make the same.
+ *
+ * @param node the version of Node
+ * @returns undefined when it cannot be known, because the sources or the packages contain a link
+ */
+export function deployKey(project: string = PROJECT, node: string = process.version): string | undefined {
+  const hash = createHash('sha256');
+  hash.update(JSON.stringify([FORMAT, node, process.platform, process.arch]));
+  const sources = inputFiles(project);
+  if (sources === undefined) return undefined;
+  for (const path of sources)
+    add(
+      hash,
+      path,
+      createHash('sha256')
+        .update(readFileSync(join(project, path)))
+        .digest('hex'),
+    );
+  return addPackages(hash, join(project, 'node_modules')) ? hash.digest('hex') : undefined;
+}
+
+/** The files of the project that decide what a deploy makes, besides the packages; undefined when one of them is a link. */
+export function inputFiles(project: string = PROJECT): readonly string[] | undefined {
+  const found: string[] = [];
+  const isComplete = entriesOf(project)
+    .filter((entry) => isInput(entry))
+    .every((entry) => collect(project, entry.name, entry, found));
+  return isComplete ? found : undefined;
+}
+
+function isInput(entry: Dirent): boolean {
+  const { name } = entry;
+  if (NO_INPUTS.has(name)) return false;
+  return entry.isDirectory() ? !name.startsWith('.') : !NO_INPUT_FILE.test(name);
+}
+
+/** @returns whether all could be read */
+function collect(project: string, path: string, entry: Dirent, found: string[]): boolean {
+  if (entry.isFile()) found.push(path);
+  if (!entry.isDirectory()) return entry.isFile();
+  // What Python has compiled.
+  if (entry.name === '__pycache__') return true;
+  return entriesOf(join(project, path)).every((each) => collect(project, join(path, each.name), each, found));
+}
+
+/**
+ * Packages are too large to read at each start: a file that was edited has another size or time.
+ *
+ * @returns whether all are known. A link leads to files that change without a trace here.
+ */
+function addPackages(hash: Hash, packages: string): boolean {
+  const installed = join(packages, INSTALLED);
+  add(hash, INSTALLED, existsSync(installed) ? readFileSync(installed, 'utf8') : '');
+  // Names with a dot are caches, and links to programs of packages.
+  for (const entry of entriesOf(packages).filter(({ name }) => !name.startsWith('.'))) {
+    if (entry.isSymbolicLink()) return false;
+    if (!entry.isDirectory()) continue;
+    const folder = join(packages, entry.name);
+    for (const path of readdirSync(folder, { recursive: true, encoding: 'utf8' }).sort()) {
+      if (path.split(sep).includes('.bin')) continue;
+      const found = lstatSync(join(folder, path), { throwIfNoEntry: false });
+      if (found?.isSymbolicLink() === true) return false;
+      if (found?.isFile() === true) add(hash, join(entry.name, path), found.size, found.mtimeMs);
+    }
+  }
+  return true;
+}
+
+const entriesOf = (directory: string): readonly Dirent[] =>
+  readdirSync(directory, { withFileTypes: true }).sort((a, b) => (a.name < b.name ? -1 : 1));
+
+/** As JSON, so that no two lists of values are the same text. */
+function add(hash: Hash, ...values: readonly (string | number)[]): void {
+  hash.update(`${JSON.stringify(values)}\n`);
+}

@@ -1,0 +1,143 @@
+import {
+  appendFileSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  rmSync,
+  symlinkSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { build } from 'esbuild';
+import { deployKey, inputFiles } from '../../local/deploy-key.ts';
+import { PROJECT } from '../../local/directories.ts';
+
+const INPUTS = [
+  'bin/app.ts',
+  'lib/stacks.ts',
+  'lambdas/functions/payments.ts',
+  'sandbox/handler.ts',
+  'console/main.tsx',
+  'console/.env',
+  'bridge/main.ts',
+  'client/index.ts',
+  'local/cdk.ts',
+  'local/emulator.py',
+  'local/requirements.txt',
+  'a-new-folder/file.ts',
+  'cdk.json',
+  'cdk.context.json',
+  '.npmrc',
+  'package.json',
+  'package-lock.json',
+  'tsconfig.json',
+  'node_modules/.package-lock.json',
+];
+const PACKAGE_FILES = ['node_modules/hono/index.js', 'node_modules/@aws-sdk/client-sqs/node_modules/x/index.js'];
+const NO_INPUTS = [
+  'README.md',
+  'npm-debug.log',
+  'test/a.test.ts',
+  'docs/a.md',
+  'cdk.out/tree.json',
+  'dist/a.js',
+  '.payonce/local.json',
+  '.git/HEAD',
+  'local/__pycache__/emulator.pyc',
+  'node_modules/.cache/jest/a',
+];
+
+let project = '';
+beforeEach(() => {
+  project = mkdtempSync(join(tmpdir(), 'payonce-key-'));
+  for (const path of [...INPUTS, ...PACKAGE_FILES, ...NO_INPUTS]) {
+    mkdirSync(dirname(join(project, path)), { recursive: true });
+    writeFileSync(join(project, path), 'a');
+  }
+});
+afterEach(() => rmSync(project, { recursive: true, force: true }));
+
+describe('the key of a deploy', () => {
+  test('stays the same for the same files', () => {
+    expect(deployKey(project)).toMatch(/^[0-9a-f]{64}$/);
+    expect(deployKey(project)).toBe(deployKey(project));
+  });
+
+  test.each(INPUTS)('changes with one byte of %s', (path) => {
+    const before = deployKey(project);
+    writeFileSync(join(project, path), 'b');
+    expect(deployKey(project)).not.toBe(before);
+  });
+
+  test.each([...INPUTS.filter((path) => path !== 'node_modules/.package-lock.json'), ...PACKAGE_FILES])(
+    'changes when %s is gone or new',
+    (path) => {
+      const before = deployKey(project);
+      rmSync(join(project, path));
+      const without = deployKey(project);
+      writeFileSync(join(project, `${path}.ts`), 'a');
+      expect(new Set([before, without, deployKey(project)]).size).toBe(3);
+    },
+  );
+
+  test.each(PACKAGE_FILES)('changes with the size and the time of %s', (path) => {
+    const before = deployKey(project);
+    utimesSync(join(project, path), 1_000, 1_000);
+    const touched = deployKey(project);
+    appendFileSync(join(project, path), 'b');
+    utimesSync(join(project, path), 1_000, 1_000);
+    expect(new Set([before, touched, deployKey(project)]).size).toBe(3);
+  });
+
+  test('changes with the version of Node', () => {
+    expect(deployKey(project, 'v24.0.1')).not.toBe(deployKey(project, 'v24.0.0'));
+  });
+
+  test.each(NO_INPUTS)('does not change with %s', (path) => {
+    const before = deployKey(project);
+    writeFileSync(join(project, path), 'b');
+    expect(deployKey(project)).toBe(before);
+  });
+
+  test.each(['lib/linked.ts', 'linked', 'node_modules/linked', 'node_modules/hono/linked'])(
+    'is unknown when %s is a link, whose target can change',
+    (path) => {
+      symlinkSync(join(project, 'test'), join(project, path));
+      expect(deployKey(project)).toBeUndefined();
+    },
+  );
+});
+
+test('every module of the stacks, the functions, the console and the local AWS is an input of the key', async () => {
+  const functions = readdirSync(join(PROJECT, 'lambdas', 'functions')).map((file) => `lambdas/functions/${file}`);
+  const { metafile } = await build({
+    absWorkingDir: PROJECT,
+    entryPoints: [
+      'bin/app.ts',
+      'lib/bundler.ts',
+      'sandbox/handler.ts',
+      'console/main.tsx',
+      'console/vite.config.ts',
+      'local/local-aws.ts',
+      'local/keeper.ts',
+      ...functions,
+    ],
+    bundle: true,
+    write: false,
+    outdir: 'dist',
+    metafile: true,
+    format: 'esm',
+    platform: 'node',
+    packages: 'external',
+    jsx: 'automatic',
+    loader: { '.svg': 'dataurl', '.png': 'dataurl', '.woff2': 'dataurl' },
+    logLevel: 'error',
+  });
+  const modules = Object.keys(metafile.inputs);
+  expect(modules.length).toBeGreaterThan(500);
+  const inputs = new Set(inputFiles());
+  expect(modules.filter((path) => !inputs.has(path))).toEqual([]);
+});
