@@ -1,5 +1,6 @@
-import { readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { deployKey } from './deploy-key.ts';
 import { BINARIES, makeDirectory, PROJECT } from './directories.ts';
 import { ACCOUNT, emulatorEnvironment, isolatedEnvironment, REGION } from './emulator-environment.ts';
 import { StartFailure } from './failure.ts';
@@ -10,6 +11,9 @@ export const ASSETS_BUCKET = `cdk-hnb659fds-assets-${ACCOUNT}-${REGION}`;
 
 /** Log file in the directory of a run: the output of the CLI after a failure. */
 const LOG = 'cdk.log';
+
+/** File in an assembly for the local AWS: the key of the sources that it was made from. */
+const ASSEMBLY_KEY = 'payonce-deploy.key';
 
 export interface CdkRun {
   readonly endpoint: string;
@@ -95,6 +99,7 @@ export async function synthesizeForLocalAws(
   const lines: string[] = [];
   const run = { directory: assembly, report: (line: string) => void lines.push(line) };
   const parameters = ['synth', '--quiet', ...contextOf(PAYONCE), '--output', assembly];
+  const key = deployKey();
   if (withRules) {
     await cdk(run, [...parameters, '--strict'], { ...isolatedEnvironment(), CDK_VALIDATION: 'true' }).catch(
       (error: unknown) => {
@@ -106,6 +111,8 @@ export async function synthesizeForLocalAws(
   } else {
     await cdk(run, parameters, isolatedEnvironment());
   }
+  // Unless the sources have changed meanwhile.
+  if (key !== undefined && deployKey() === key) writeFileSync(join(assembly, ASSEMBLY_KEY), key);
   return { command: assembly, context: {} };
 }
 
@@ -116,6 +123,12 @@ function violationsIn(lines: readonly string[]): readonly string[] {
     const [, construct = 'unknown construct'] = /^ +(\S+)/.exec(lines[index + 1] ?? '') ?? [];
     return rule === undefined ? [] : [`${construct}: ${rule}`];
   });
+}
+
+/** The key of the sources of an assembly; undefined when it is not known, and for a program. */
+export function keyOfAssembly({ command = '' }: CdkApp): string | undefined {
+  const file = join(command, ASSEMBLY_KEY);
+  return existsSync(file) ? readFileSync(file, 'utf8') : undefined;
 }
 
 const contextOf = ({ context }: CdkApp): readonly string[] =>

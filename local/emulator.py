@@ -6,7 +6,8 @@ asynchronously, so that a failed invocation is retried. The emulator does none o
 due schedules. message_move.py adds actions of SQS, leading_keys.py a condition key of DynamoDB's policies, compression.py
 compressed responses of API Gateway, addresses.py the addresses of APIs that functions call, buckets.py locks of buckets and
 conditions of their policies, generated_secrets.py secrets without punctuation, streams.py the positions of streams after a
-restart, and saved_addresses.py addresses after a restart on another port. Everything else is unchanged.
+restart, saved_addresses.py addresses after a restart on another port, and saved_state.py saving on request. Everything else is
+unchanged.
 """
 
 import importlib.metadata
@@ -168,11 +169,13 @@ def _extend():
     leading_keys.install()
     message_move.install()
     streams.install()
-    # The last one: it imports the application, which binds functions that the others replace.
+    # The last ones: they import the application, which binds functions that the others replace.
     import saved_addresses
+    import saved_state
 
-    _require(saved_addresses.USED)
-    saved_addresses.install()
+    for part in (saved_addresses, saved_state):
+        _require(part.USED)
+        part.install()
 
 
 if __name__ == "__main__":

@@ -11,15 +11,17 @@ const READY_WITHIN_MS = 60_000;
 const POLL_MS = 100;
 /** Runs the emulator with the extensions of this project. */
 const LAUNCHER = join(import.meta.dirname, 'emulator.py');
-/** Subdirectory of an emulator's directory. */
+/** Subdirectory of an emulator's directory, with the state that is kept after a stop. */
 export const STATE_DIRECTORY = 'state';
 
 interface EmulatorOptions {
   readonly python: string;
   readonly port: number;
-  /** Directory of its log and, if persistent, its state. */
+  /** Directory of its log. */
   readonly directory: string;
-  /** Whether its state is kept after a stop. */
+  /** Directory of its state, which it loads when it starts. */
+  readonly state: string;
+  /** Whether it saves its state when it stops. */
   readonly persist: boolean;
 }
 
@@ -31,6 +33,12 @@ export interface Emulator {
   readonly ended: AbortSignal;
   /** Lets the emulator run on after this process. */
   detach(): void;
+  /**
+   * Saves its state while it runs.
+   *
+   * @throws StartFailure when not all of it is saved
+   */
+  save(): Promise<void>;
   stop(): Promise<void>;
 }
 
@@ -65,18 +73,20 @@ export async function startEmulator(options: EmulatorOptions): Promise<Emulator>
     keeperPid,
     ended: ended.signal,
     detach: () => detachKept(keeper),
+    save: () => save(endpoint),
     stop: () => stopKept(keeperPid),
   };
 }
 
-function environmentOf({ port, persist, directory }: EmulatorOptions, temporary: string): NodeJS.ProcessEnv {
+function environmentOf({ port, persist, state }: EmulatorOptions, temporary: string): NodeJS.ProcessEnv {
   return {
     ...isolatedEnvironment(),
     AUTH: 'true',
     BIND_HOST: '127.0.0.1',
     GATEWAY_PORT: String(port),
-    PERSIST_STATE: persist ? '1' : '0',
-    STATE_DIR: join(directory, STATE_DIRECTORY),
+    PERSIST_STATE: '1',
+    KEEP_STATE: persist ? '1' : '0',
+    STATE_DIR: state,
     TMPDIR: temporary,
     PYTHONUNBUFFERED: '1',
     // Leave no compiled files in the source tree.
@@ -102,6 +112,12 @@ export async function isHealthy(endpoint: string): Promise<boolean> {
   } catch {
     return false;
   }
+}
+
+async function save(endpoint: string): Promise<void> {
+  const answer = await fetch(`${endpoint}/_payonce/save`, { method: 'POST' });
+  const said = await answer.text();
+  if (!answer.ok) throw new StartFailure(`The local AWS could not save its state: ${said}`);
 }
 
 function lastLine(logFile: string): string {

@@ -25,6 +25,9 @@ import { StartFailure } from './failure.ts';
 import { freePort } from './free-port.ts';
 import type { RunningLab } from './lab.ts';
 import { ensurePython } from './python-environment.ts';
+import { SavedState } from './saved-state.ts';
+import { sentenceOf } from './sentence.mjs';
+import { Snapshots } from './snapshots.ts';
 
 export interface LocalAwsOptions {
   /** Directory of all its files. Each directory has at most one local AWS. */
@@ -37,6 +40,10 @@ export interface LocalAwsOptions {
   readonly app?: CdkApp;
   /** Keys of an earlier run, reused if they are still valid. */
   readonly keys?: LocalKeys;
+  /** Whether to deploy although the same was deployed before. @default false */
+  readonly redeploy?: boolean;
+  /** @default those of this project */
+  readonly snapshots?: Snapshots;
   readonly report: (step: string, detail?: string) => void;
 }
 
@@ -78,33 +85,97 @@ export interface RunningLocalAws {
 }
 
 /**
- * Starts the emulator and deploys the stacks to it with the CDK CLI. On failure it stops everything.
+ * Starts the emulator with the stacks on it, and stops everything on failure. The stacks come from the state of an earlier run or
+ * from a snapshot when these have been deployed from the same sources. Otherwise the CDK CLI deploys them.
  *
  * @throws StartFailure with what to do
  */
 export async function startLocalAws(options: LocalAwsOptions): Promise<RunningLocalAws> {
-  const { directory, persist, report } = options;
+  const { report, snapshots = new Snapshots(), redeploy = false } = options;
   report('Python environment');
   const python = await ensurePython();
+  const state = new SavedState({ ...options, snapshots, redeploy });
+  try {
+    return await begin(options, python, state);
+  } catch (error) {
+    if (state.origin !== 'snapshot') throw error;
+    report('Snapshot', `it is of no use, so it is made again: ${sentenceOf(error)}`);
+    state.discardSnapshot();
+    return begin(options, python, new SavedState({ ...options, snapshots, redeploy: true }));
+  }
+}
+
+async function begin(options: LocalAwsOptions, python: string, state: SavedState): Promise<RunningLocalAws> {
+  const { directory, persist, report } = options;
   const port = await freePort(options.port);
   report('Local AWS', port === options.port ? `port ${port}` : `port ${port}, as ${options.port} is taken`);
-  const emulator = await startEmulator({ python, port, directory, persist });
+  const emulator = await startEmulator({ python, port, directory, state: state.directory, persist });
   try {
-    const run = { endpoint: emulator.endpoint, directory, report: (line: string) => report('', line) };
-    if (!(await isBootstrapped(emulator.endpoint))) {
-      report('Bootstrap');
-      await bootstrap(run);
-    }
-    report('Deploy the stacks');
-    const outputs = await deploy(run, options.app);
-    report('Tenant and API keys');
-    const { keys } = options;
-    const aws = await connect(emulator.endpoint, outputs, keys === undefined ? {} : { keys });
+    const aws = (await reuse(options, emulator, state)) ?? (await deployAndConnect(options, emulator, state));
     return { aws: { ...aws, keeperPid: emulator.keeperPid }, emulator };
   } catch (error) {
     await emulator.stop();
     throw error;
   }
+}
+
+type Connected = Omit<LocalAws, 'keeperPid'>;
+
+/**
+ * Connects the stacks that are in the state already.
+ *
+ * @returns undefined when they must be deployed
+ * @throws Error when the state is of a snapshot and they do not work
+ */
+async function reuse(
+  { keys, report }: LocalAwsOptions,
+  { endpoint }: Emulator,
+  state: SavedState,
+): Promise<Connected | undefined> {
+  try {
+    const outputs = await state.currentOutputs(endpoint);
+    if (outputs === undefined && state.origin === 'snapshot') throw new StartFailure('It lacks a stack.');
+    if (outputs === undefined) return undefined;
+    report(
+      'Stacks',
+      state.origin === 'snapshot' ? 'from the snapshot of an earlier deploy' : 'unchanged, not deployed',
+    );
+    report('Tenant and API keys');
+    const aws = await connect(endpoint, outputs, keys === undefined ? {} : { keys });
+    await expectAnswer(aws);
+    return aws;
+  } catch (error) {
+    if (state.origin === 'snapshot') throw error;
+    report('Stacks', `they do not work: ${sentenceOf(error)}`);
+    return undefined;
+  }
+}
+
+/** @throws StartFailure when the API does not answer a read of payments */
+async function expectAnswer({ apiUrl, apiKey }: Connected): Promise<void> {
+  const answer = await fetch(`${apiUrl}/v1/payments?limit=1`, { headers: { authorization: `Bearer ${apiKey}` } });
+  await answer.body?.cancel();
+  if (!answer.ok) throw new StartFailure(`The API answers ${answer.status}.`);
+}
+
+async function deployAndConnect(
+  { app, directory, keys, report }: LocalAwsOptions,
+  emulator: Emulator,
+  state: SavedState,
+): Promise<Connected> {
+  const { endpoint } = emulator;
+  const run = { endpoint, directory, report: (line: string) => report('', line) };
+  state.beginDeploy();
+  if (!(await isBootstrapped(endpoint))) {
+    report('Bootstrap');
+    await bootstrap(run);
+  }
+  report('Deploy the stacks');
+  const outputs = await deploy(run, app);
+  // The next start then deploys again.
+  await state.endDeploy(emulator).catch((error: unknown) => report('', sentenceOf(error)));
+  report('Tenant and API keys');
+  return connect(endpoint, outputs, keys === undefined ? {} : { keys });
 }
 
 async function isBootstrapped(endpoint: string): Promise<boolean> {
@@ -122,7 +193,7 @@ export async function connect(
   endpoint: string,
   outputs: StackOutputs,
   { keys, environment }: { readonly keys?: LocalKeys; readonly environment?: string },
-): Promise<Omit<LocalAws, 'keeperPid'>> {
+): Promise<Connected> {
   const read = (stack: keyof typeof StackName, output: keyof typeof StackOutput): string => {
     const name = stackNameOf(stack, environment);
     const value = outputs[name]?.[StackOutput[output]];

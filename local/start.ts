@@ -16,6 +16,7 @@ const USUAL_PORT = 4566;
 interface Options {
   readonly detach: boolean;
   readonly fresh: boolean;
+  readonly deploy: boolean;
   readonly port: string;
   readonly directory: string;
 }
@@ -24,6 +25,7 @@ const options = new Command('npm start --')
   .description('Brings up Payonce on this machine: local AWS, stacks, a tenant and its keys.')
   .option('--detach', 'return once it is ready, and leave it running', false)
   .option('--fresh', 'begin with empty tables and new keys', false)
+  .option('--deploy', 'deploy the stacks, even if their sources have not changed', false)
   .option('--port <number>', 'the port to take when it is free', String(USUAL_PORT))
   .option('--directory <path>', 'where its files go', PAYONCE_DIRECTORY)
   .parse()
@@ -31,11 +33,11 @@ const options = new Command('npm start --')
 
 await start(options);
 
-async function start({ detach, fresh, port, directory }: Options): Promise<void> {
-  const state = new StateFile(directory);
+async function start({ detach, port, ...others }: Options): Promise<void> {
+  const state = new StateFile(others.directory);
   state.claim();
-  const { aws, emulator, detachLab } = await bringUpOrFind(state, { fresh, port: portOf(port), directory }).finally(
-    () => state.release(),
+  const { aws, emulator, detachLab } = await bringUpOrFind(state, { ...others, port: portOf(port) }).finally(() =>
+    state.release(),
   );
   console.log(announcement(aws));
   if (emulator === undefined) return;
@@ -48,6 +50,10 @@ async function start({ detach, fresh, port, directory }: Options): Promise<void>
   await stayInForeground(emulator, state);
 }
 
+interface BringUp extends Pick<Options, 'fresh' | 'deploy' | 'directory'> {
+  readonly port: number;
+}
+
 interface Begun {
   readonly aws: LocalAws;
   /** Undefined when Payonce is already running. */
@@ -55,10 +61,7 @@ interface Begun {
   readonly detachLab?: () => void;
 }
 
-async function bringUpOrFind(
-  state: StateFile,
-  { fresh, port, directory }: { readonly fresh: boolean; readonly port: number; readonly directory: string },
-): Promise<Begun> {
+async function bringUpOrFind(state: StateFile, { fresh, ...others }: BringUp): Promise<Begun> {
   const running = await state.running();
   if (running !== undefined && fresh) throw new StartFailure('Payonce is running. Stop it with "npm stop" first.');
   if (running !== undefined) {
@@ -73,9 +76,9 @@ async function bringUpOrFind(
   if (fresh) state.removeEarlierState();
   const again = state.hasEarlierState();
   try {
-    const begun = await bringUp(directory, port, state);
+    const begun = await bringUp(others, state);
     state.write(begun.aws);
-    return await withLab(begun, state, { directory, port: port + 1 });
+    return await withLab(begun, state, { directory: others.directory, port: others.port + 1 });
   } catch (error) {
     if (!again) throw error;
     const hint = 'if the problem persists, "npm start -- --fresh" starts with empty tables';
@@ -106,10 +109,13 @@ function portOf(text: string): number {
 }
 
 /** Reports each step when it starts. On a terminal it also shows the output of the CLI. */
-async function bringUp(directory: string, port: number, state: StateFile): Promise<RunningLocalAws> {
+async function bringUp(
+  { directory, port, deploy: redeploy }: Omit<BringUp, 'fresh'>,
+  state: StateFile,
+): Promise<RunningLocalAws> {
   const keys = state.keys();
   const begin = (report: LocalAwsOptions['report']): Promise<RunningLocalAws> =>
-    startLocalAws({ directory, port, persist: true, report, ...(keys === undefined ? {} : { keys }) });
+    startLocalAws({ directory, port, persist: true, redeploy, report, ...(keys === undefined ? {} : { keys }) });
   if (!process.stdout.isTTY) return begin((step, detail) => step !== '' && console.log(titleOf(step, detail)));
 
   let result: RunningLocalAws | undefined;

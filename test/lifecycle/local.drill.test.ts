@@ -26,8 +26,8 @@ const local = (script: string, ...parameters: string[]) =>
   run(process.execPath, command(script, ...parameters), { cwd: PROJECT });
 const start = () => local('start.ts', '--detach', '--port', String(PORT));
 /** As an operator starts it, with its output. */
-function startInForeground() {
-  const child = spawn(process.execPath, command('start.ts', '--port', String(PORT)), {
+function startInForeground(...parameters: string[]) {
+  const child = spawn(process.execPath, command('start.ts', '--port', String(PORT), ...parameters), {
     cwd: PROJECT,
     stdio: ['ignore', 'pipe', 'inherit'],
   });
@@ -96,10 +96,10 @@ afterAll(async () => {
   rmSync(directory, { recursive: true, force: true });
 });
 
-/** Each start finds what the one before it left. A start takes a quarter of a minute, so the tests share it. */
+/** Each start finds what the one before it left, so the tests share a directory. */
 describe('the local AWS', () => {
   test('killed while it deploys, leaves nothing running', async () => {
-    const foreground = startInForeground();
+    const foreground = startInForeground('--deploy');
     await foreground.untilItSays('Deploy the stacks');
     expect(survivors()).not.toEqual([]);
     foreground.child.kill('SIGKILL');

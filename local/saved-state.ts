@@ -1,0 +1,137 @@
+import { existsSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { CloudFormationClient, DescribeStacksCommand } from '@aws-sdk/client-cloudformation';
+import * as z from 'zod';
+import { StackName } from '../lambdas/kernel/contract/api.ts';
+import { type CdkApp, keyOfAssembly, type StackOutputs } from './cdk.ts';
+import { deployKey } from './deploy-key.ts';
+import { makeDirectory } from './directories.ts';
+import { type Emulator, STATE_DIRECTORY } from './emulator.ts';
+import { CREDENTIALS, REGION } from './emulator-environment.ts';
+import type { Snapshots } from './snapshots.ts';
+
+/** State that ends with its run. */
+const TEMPORARY = 'temporary-state';
+/** Which deploy the saved state contains. It is beside the emulator's files, which are saved before it is written. */
+const STAMP = 'payonce-deploy.json';
+
+const stamp = z.object({
+  key: z.string(),
+  /** The version of each stack by its name. */
+  stacks: z.record(z.string(), z.string()),
+});
+
+interface SavedStateOptions {
+  /** Directory of the run. */
+  readonly directory: string;
+  readonly persist: boolean;
+  /** @default Payonce */
+  readonly app?: CdkApp | undefined;
+  readonly snapshots: Snapshots;
+  /** Whether to deploy although the same was deployed before. */
+  readonly redeploy: boolean;
+}
+
+/** The state with which an emulator starts, and which deploy it contains. */
+export class SavedState {
+  readonly directory: string;
+  /** Where it comes from. */
+  readonly origin: 'earlier-run' | 'snapshot' | 'none';
+  /** The key of what the run shall have deployed; undefined when it cannot be known. */
+  readonly #key: string | undefined;
+  readonly #snapshots: Snapshots;
+  readonly #redeploy: boolean;
+
+  /** Prepares the state of a run. Only while none runs in its directory. */
+  constructor({ directory, persist, app, snapshots, redeploy }: SavedStateOptions) {
+    this.directory = join(directory, persist ? STATE_DIRECTORY : TEMPORARY);
+    if (!persist) rmSync(this.directory, { recursive: true, force: true });
+    this.#key = keyOf(app);
+    this.#snapshots = snapshots;
+    this.#redeploy = redeploy;
+    makeDirectory(directory);
+    if (existsSync(this.directory)) this.origin = 'earlier-run';
+    else if (this.#key !== undefined && !redeploy && snapshots.restore(this.#key, this.directory))
+      this.origin = 'snapshot';
+    else this.origin = 'none';
+  }
+
+  /** The outputs of the stacks; undefined unless they are those that the run shall have, and unchanged since their deploy. */
+  async currentOutputs(endpoint: string): Promise<StackOutputs | undefined> {
+    const deployed = this.#stamp();
+    if (this.#redeploy || this.#key === undefined || deployed?.key !== this.#key) return undefined;
+    const stacks = await describeStacks(endpoint);
+    const isUnchanged = stacks.every(({ name, version }) => version !== undefined && deployed.stacks[name] === version);
+    return isUnchanged ? Object.fromEntries(stacks.map(({ name, outputs }) => [name, outputs])) : undefined;
+  }
+
+  /** Call it before a deploy, so that no state counts as deployed when the deploy fails. */
+  beginDeploy(): void {
+    rmSync(join(this.directory, STAMP), { force: true });
+  }
+
+  /**
+   * Saves the state with the deploy in it, for the next start, and as a snapshot when it contains nothing else.
+   *
+   * @throws Error when it cannot be saved; the run itself does not need it
+   */
+  async endDeploy({ endpoint, save }: Pick<Emulator, 'endpoint' | 'save'>): Promise<void> {
+    const key = this.#key;
+    // The sources can have changed during the deploy.
+    if (key === undefined || deployKey() !== key) return;
+    await save();
+    const stacks = Object.fromEntries(
+      (await describeStacks(endpoint)).map(({ name, version = '' }) => [name, version]),
+    );
+    const path = join(this.directory, STAMP);
+    writeFileSync(`${path}.partial`, JSON.stringify({ key, stacks } satisfies z.infer<typeof stamp>));
+    renameSync(`${path}.partial`, path);
+    if (this.origin !== 'none') return;
+    if (this.#redeploy) this.#snapshots.drop(key);
+    this.#snapshots.keep(key, this.directory);
+  }
+
+  /** Deletes a state that came from a snapshot, and the snapshot. */
+  discardSnapshot(): void {
+    if (this.origin !== 'snapshot' || this.#key === undefined) return;
+    this.#snapshots.drop(this.#key);
+    rmSync(this.directory, { recursive: true, force: true });
+  }
+
+  #stamp(): z.infer<typeof stamp> | undefined {
+    try {
+      return stamp.safeParse(JSON.parse(readFileSync(join(this.directory, STAMP), 'utf8'))).data;
+    } catch {
+      return undefined;
+    }
+  }
+}
+
+/** The emulator, which makes the state, is always that of the sources. So is an assembly only if they have not changed since. */
+function keyOf(app: CdkApp | undefined): string | undefined {
+  const key = deployKey();
+  return app === undefined || keyOfAssembly(app) === key ? key : undefined;
+}
+
+interface DeployedStack {
+  readonly name: string;
+  /** Another one after each deploy that changes the stack; undefined unless its last deploy is complete. */
+  readonly version: string | undefined;
+  readonly outputs: Readonly<Record<string, string>>;
+}
+
+async function describeStacks(endpoint: string): Promise<readonly DeployedStack[]> {
+  const client = new CloudFormationClient({ endpoint, region: REGION, credentials: CREDENTIALS });
+  return Promise.all(
+    Object.values(StackName).map(async (name) => {
+      const found = await client.send(new DescribeStacksCommand({ StackName: name })).catch(() => undefined);
+      const { StackId, StackStatus, CreationTime, LastUpdatedTime, Outputs = [] } = found?.Stacks?.[0] ?? {};
+      const isComplete = StackStatus === 'CREATE_COMPLETE' || StackStatus === 'UPDATE_COMPLETE';
+      return {
+        name,
+        version: isComplete ? `${StackId} ${(LastUpdatedTime ?? CreationTime)?.toISOString()}` : undefined,
+        outputs: Object.fromEntries(Outputs.map(({ OutputKey = '', OutputValue = '' }) => [OutputKey, OutputValue])),
+      };
+    }),
+  );
+}

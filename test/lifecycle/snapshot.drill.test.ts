@@ -1,0 +1,79 @@
+import { cpSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, expect, test } from '@jest/globals';
+import { deployKey } from '../../local/deploy-key.ts';
+import { type LocalAws, startLocalAws } from '../../local/local-aws.ts';
+import { Snapshots } from '../../local/snapshots.ts';
+import { runJob } from '../jobs/run-job.ts';
+import { ApiClient } from '../support/api-client.ts';
+
+const PORT = 14_867;
+const directory = mkdtempSync(join(tmpdir(), 'payonce-snapshot-'));
+const folder = join(directory, 'snapshots');
+const snapshots = new Snapshots(folder);
+const key = deployKey() ?? '';
+
+afterAll(() => rmSync(directory, { recursive: true, force: true }));
+
+/** Starts a local AWS of its own, uses it, and stops it. @returns the steps of its start */
+async function started(name: string, use: (aws: LocalAws) => Promise<void>): Promise<readonly string[]> {
+  const steps: string[] = [];
+  const { aws, emulator } = await startLocalAws({
+    directory: join(directory, name),
+    port: PORT,
+    persist: false,
+    snapshots,
+    report: (step, detail = '') => void steps.push(`${step}: ${detail}`),
+  });
+  try {
+    await use(aws);
+  } finally {
+    await emulator.stop();
+  }
+  return steps.filter((step) => /^(Snapshot|Stacks|Deploy)/.test(step));
+}
+
+async function expectPayment(aws: LocalAws): Promise<void> {
+  const paid = await new ApiClient(aws, aws.apiKey).payUntilAnswered({ key: 'after-start' });
+  expect([201, 202]).toContain(paid.status);
+  expect(paid.headers.get('idempotency-replayed')).toBeNull();
+}
+
+test('a start that fails with a snapshot deploys and replaces it, and the next start uses the new one', async () => {
+  // Complete by its manifest, and without stacks.
+  const empty = join(directory, 'empty');
+  mkdirSync(empty);
+  writeFileSync(join(empty, 'payonce-deploy.json'), JSON.stringify({ key, stacks: {} }));
+  writeFileSync(join(empty, 'dynamodb.json'), '{"__ministack_format__":2,"payload":[1]}');
+  snapshots.keep(key, empty);
+  const deployed = await started('first', expectPayment);
+  expect(deployed).toEqual([expect.stringContaining('Snapshot: it is of no use'), 'Deploy the stacks: ']);
+
+  let operatorKey = '';
+  const restored = await started('second', async (aws) => {
+    operatorKey = aws.operatorKey;
+    await expectPayment(aws);
+    expect(await runJob(aws, 'resolve')).toMatchObject({ status: 'succeeded' });
+  });
+  expect(restored).toEqual(['Stacks: from the snapshot of an earlier deploy']);
+  // The snapshot contains no keys and no payments.
+  await started('third', async (aws) => {
+    expect(aws.operatorKey).not.toBe(operatorKey);
+    const payments = await new ApiClient(aws, aws.apiKey).send('GET', '/v1/payments');
+    expect(payments.json['data']).toEqual([]);
+  });
+  expect(readdirSync(folder)).toEqual([key]);
+});
+
+test('a snapshot of other stacks than those of its stamp is not used', async () => {
+  const state = join(directory, 'changed');
+  cpSync(join(folder, key, 'files'), state, { recursive: true });
+  writeFileSync(join(state, 'payonce-deploy.json'), JSON.stringify({ key, stacks: { PayonceData: 'another deploy' } }));
+  snapshots.drop(key);
+  snapshots.keep(key, state);
+  expect(await started('fourth', expectPayment)).toEqual([
+    expect.stringContaining('Snapshot: it is of no use'),
+    'Deploy the stacks: ',
+  ]);
+});
