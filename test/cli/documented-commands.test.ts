@@ -133,14 +133,14 @@ describe('each command that the README names is run', () => {
     ['stores', 'test/payments', /\.stores\.test\.ts$/],
     ['deployed', 'test/payments', /\.deployed\.test\.ts$/],
     ['drills', 'test/archive', /\.drill\.test\.ts$/],
-  ])('npm run test:%s runs only what the pattern %s names', async (suite, pattern, named) => {
+  ])('npm run test:%s runs only what the pattern %s names', async (suite, pattern, name) => {
     const { code, stdout } = await runScript(`test:${suite}`, pattern, '--listTests');
     expect(code).toBe(0);
     const files = stdout.match(/^\/\S+$/gm) ?? [];
     expect(files).not.toEqual([]);
     for (const file of files) {
       expect(file).toContain(pattern);
-      expect(basename(file)).toMatch(named);
+      expect(basename(file)).toMatch(name);
     }
   });
 

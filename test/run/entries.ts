@@ -7,7 +7,7 @@ import { join, relative, sep } from 'node:path';
 
 const TEST = join(import.meta.dirname, '..');
 /** Generated, and ignored by git. */
-export const ENTRIES = join(TEST, 'entries');
+const ENTRIES = join(TEST, 'entries');
 
 /** Folders with more work than one worker should take in one piece. Each part is an entry of its own. */
 const PARTS: Readonly<Record<string, (file: string) => string>> = {

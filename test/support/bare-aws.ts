@@ -40,7 +40,8 @@ export async function startBareAws({
   // The emulator starts while the stacks are synthesized. A failure is thrown where the templates are awaited.
   templates.catch(() => undefined);
   const python = await ensurePython();
-  const emulator = await startEmulator({ python, port: await freePort(port), directory, persist: false });
+  const state = join(directory, 'state');
+  const emulator = await startEmulator({ python, port: await freePort(port), directory, state, persist: false });
   try {
     const { endpoint: awsEndpoint, keeperPid } = emulator;
     const tables = await createTables(awsEndpoint, await templates);

@@ -4,7 +4,7 @@ import { existsSync, readFileSync } from 'node:fs';
 export const COSTS = 'PAYONCE_TEST_COSTS';
 
 /** What one test file took. */
-export interface FileCost {
+interface FileCost {
   readonly file: string;
   /** Processor time of the worker while it loaded the file and ran its tests. Milliseconds. */
   readonly cpuMs: number;
