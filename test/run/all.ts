@@ -30,15 +30,14 @@ async function checks(): Promise<void> {
 }
 
 async function onLocalAws(): Promise<void> {
-  await run.work('Python environment', ensurePython);
   const assembly = join(directory, 'assembly');
+  const python = run.work('Python environment', ensurePython);
   const made = await run.work('assembly and rules', () => synthesizeForLocalAws(assembly, { withRules: true }));
-  if (made === undefined) return;
-  const environment = { [ASSEMBLY]: assembly };
-  await Promise.all([
-    run.run({ name: 'deployed', script: ['test:deployed', reporter], environment }),
-    run.run({ name: 'stores', script: ['test:stores', reporter], environment, yields: true }),
-  ]);
+  if ((await python) === undefined) return;
+  const stores = run.run({ name: 'stores', script: ['test:stores', reporter], yields: true });
+  if (made !== undefined)
+    await run.run({ name: 'deployed', script: ['test:deployed', reporter], environment: { [ASSEMBLY]: assembly } });
+  await stores;
 }
 
 await Promise.all([onLocalAws(), checks(), run.run({ name: 'rooms', script: ['test:unit', reporter], yields: true })]);

@@ -19,7 +19,12 @@ class ProgressReporter {
     const name = file.replace(/^test\/entries\//, '').replace(/\.test\.[jt]s$/, '');
     const count = failed.length === 0 ? '' : `, ${failed.length} FAILED`;
     console.log(`▸ ${this.#done} of ${this.#all}: ${name} (${testResults.length} tests, ${seconds} s)${count}`);
-    for (const each of failed) console.log(`\n${repeat(each, file)}\n${each.failureMessages.join('\n')}`);
+    for (const each of failed) {
+      const { name: failedTest, command } = repeat(each, file);
+      // At once; what follows is shown when the suite has ended.
+      console.log(`▸ FAILED ${failedTest}\n▸   to repeat: ${command}`);
+      console.log(`\nFAILED ${failedTest}\nTo repeat: ${command}\n${each.failureMessages.join('\n')}`);
+    }
     if (testExecError !== undefined && testExecError !== null)
       console.log(
         `\nTo repeat: npm run jest -- --selectProjects=${displayName?.name} --testPathPatterns ${file}\n${failureMessage}`,
@@ -42,7 +47,7 @@ function repeat({ ancestorTitles, fullName, title }, file) {
   const slice = process.env['PAYONCE_SLICE'];
   const variables = `${slice === undefined ? '' : `PAYONCE_SLICE=${slice} `}${process.env['PAYONCE_PROVE'] === '1' ? 'PAYONCE_PROVE=1 ' : ''}`;
   const pattern = name.replace(/[.*+?^${}()|[\]\\'"`]/g, '.');
-  return `FAILED ${own} › ${name}\nTo repeat: ${variables}npm run jest -- ${own} -t '${pattern}'`;
+  return { name: `${own} › ${name}`, command: `${variables}npm run jest -- ${own} -t '${pattern}'` };
 }
 
 export default ProgressReporter;
