@@ -1,9 +1,10 @@
 /** How many cases (histories, orders of events, drawn inputs) one test file may play in `npm test`. `npm run prove` plays all. */
 const CASES_PER_FILE = 3_000;
 
-/** Rooms whose cases take longer than a millisecond or two. */
+/** Rooms whose cases take longer than a millisecond or two, or much less. */
 const CASES_PER_FILE_OF: Readonly<Record<string, number>> = {
   'api-docs': 1_000,
+  'follow-ups': 4_000,
   orders: 1_200,
   resolving: 1_200,
   views: 500,
