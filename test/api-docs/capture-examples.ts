@@ -52,7 +52,9 @@ export async function captureExamples(): Promise<string> {
   for (const capture of CAPTURES) await capture(examples);
   const problems: Record<string, unknown> = {};
   for (const code of Object.keys(PROBLEMS)) problems[code] = await problemOf(code as ProblemCode);
-  return `${JSON.stringify({ operations: examples.operations, problems }, undefined, 2)}\n`;
+  const text = JSON.stringify({ operations: examples.operations, problems }, undefined, 2);
+  // How many processes there were before depends on the tests that share these modules.
+  return `${text.replaceAll(/\bprocess-\d+-/g, 'process-1-')}\n`;
 }
 
 async function problemOf(code: ProblemCode): Promise<Readonly<Record<string, unknown>>> {

@@ -158,8 +158,7 @@ export function limitsIn({ client }: Pick<MemoryDynamoDb, 'client'>, clock: Cloc
   return new TenantLimits(new DynamoDbLimits(client, TABLES.registry, { rate: 1_000_000, burst: 1_000_000 }), clock);
 }
 
-/** How many processes each world has had: the tokens of each are its own. */
-const processes = new WeakMap<object, number>();
+let processes = 0;
 
 /** All APIs on one world, as one process of each function serves them, and a client with a key for everything. */
 export class Api<Of extends World = World> {
@@ -403,13 +402,12 @@ export class Api<Of extends World = World> {
   }
 
   #open(): ApiWorldTools {
+    processes += 1;
     const { world, clock } = this;
     const { store = world.store } = this.#changes;
     const behind = store instanceof Stores ? store : world.store;
-    const number = 1 + (processes.get(world) ?? 0);
-    processes.set(world, number);
     const views = new ProjectedViews(behind);
-    const entropy = countingEntropy(`process-${number}`);
+    const entropy = countingEntropy(`process-${processes}`);
     const exports = new DynamoDbExports(behind.database.client, TABLES, { clock, entropy });
     const rows = exportRows({ views, transitions: behind.ledger });
     const writer = { exports, rows, files: this.files, wake: async () => undefined, clock, entropy };
