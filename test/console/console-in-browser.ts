@@ -66,10 +66,28 @@ export function describeConsole(name: string, tests: (shown: ConsoleInBrowser) =
   });
 }
 
-interface Started {
+interface Shared {
   readonly built: BuiltConsole;
   readonly browser: RealBrowser;
+}
+
+interface Started extends Shared {
   readonly server: Server;
+}
+
+let shared: Shared | undefined;
+
+/** The console and the browser, for all files of the room. */
+async function builtOnce(): Promise<Shared> {
+  if (shared !== undefined) return shared;
+  const built = await BuiltConsole.build();
+  const browser = RealBrowser.unpack(built.folder);
+  atEnd(async () => {
+    await browser.kill();
+    await built.remove();
+  });
+  shared = { built, browser };
+  return shared;
 }
 
 /** The console in a real browser, over the API of the product in this process. */
@@ -84,18 +102,15 @@ export class ConsoleInBrowser {
   violations: string[] = [];
 
   async start(): Promise<void> {
-    const built = await BuiltConsole.build();
     const server = createServer(listenerOf((request) => this.#backend(request))).listen(0, '127.0.0.1');
     await once(server, 'listening');
-    this.#started = { built, browser: RealBrowser.unpack(built.folder), server };
+    this.#started = { ...(await builtOnce()), server };
   }
 
-  async stop(): Promise<void> {
-    const { built, browser, server } = this.#running;
-    await browser.kill();
+  stop(): void {
+    const { server } = this.#running;
     server.close();
     server.closeAllConnections();
-    await built.remove();
   }
 
   /** Before each test. */

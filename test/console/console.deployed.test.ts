@@ -13,6 +13,7 @@ import { type KilledPayment, killedPayment } from '../payments/killed-payment.ts
 import { ApiClient } from '../support/api-client.ts';
 import { bundleFolder } from '../support/bundle-folder.ts';
 import { dynamoDbClient, localAws } from '../support/local-aws.ts';
+import { whole } from '../support/slice.ts';
 import { until } from '../support/until.ts';
 import { serveWebhookReceiver } from '../webhooks/webhook-receiver.ts';
 import { accessible, countClicks, eachScreen, sayWho } from './console-in-browser.ts';
@@ -101,33 +102,36 @@ const SCRIPT = '<img src=x onerror="document.title=1">';
     expect(violations).toEqual([]);
   });
 
-  test('a correction above the limit is made once, by two persons in two browsers', async () => {
-    const administration = new TenantAdministration(documentClient(dynamoDbClient()), aws.tables, 'Owner');
-    const approver = await administration.createOperatorKey({ operator: 'Ben Example', role: 'approver' });
-    const { json } = await api.payUntilAnswered({ key: crypto.randomUUID(), body: { amount: 6_000_000 } });
-    const reason = `Booked twice ${crypto.randomUUID()}`;
-    const first = await signedIn(aws.operatorKey);
-    await openPayment(first, json['id']);
-    await first.getByRole('button', { name: 'Correct' }).click();
-    const dialog = first.getByRole('dialog', { name: 'Correct' });
-    await dialog.getByLabel('Postings to reverse').selectOption('2');
-    await dialog.getByLabel('Reason').fill(reason);
-    await dialog.getByRole('button', { name: 'Correct' }).dblclick();
-    await first.getByText('It waits for a second person').waitFor();
+  whole(test, { slice: test.skip })(
+    'a correction above the limit is made once, by two persons in two browsers',
+    async () => {
+      const administration = new TenantAdministration(documentClient(dynamoDbClient()), aws.tables, 'Owner');
+      const approver = await administration.createOperatorKey({ operator: 'Ben Example', role: 'approver' });
+      const { json } = await api.payUntilAnswered({ key: crypto.randomUUID(), body: { amount: 6_000_000 } });
+      const reason = `Booked twice ${crypto.randomUUID()}`;
+      const first = await signedIn(aws.operatorKey);
+      await openPayment(first, json['id']);
+      await first.getByRole('button', { name: 'Correct' }).click();
+      const dialog = first.getByRole('dialog', { name: 'Correct' });
+      await dialog.getByLabel('Postings to reverse').selectOption('2');
+      await dialog.getByLabel('Reason').fill(reason);
+      await dialog.getByRole('button', { name: 'Correct' }).dblclick();
+      await first.getByText('It waits for a second person').waitFor();
 
-    const second = await signedIn(approver);
-    await second.getByRole('link', { name: 'Approvals', exact: true }).click();
-    const row = second.getByRole('row', { name: String(json['id']) });
-    await row.getByRole('button', { name: 'Approve' }).click();
-    await second.getByRole('dialog', { name: 'Approve' }).getByRole('button', { name: 'Approve' }).dblclick();
-    // Other tests approve, too.
-    await row.getByText('It is approved.').first().waitFor();
-    const corrections = await api.send('GET', `/v1/corrections?payment=${String(json['id'])}`);
-    expect(corrections.json['data']).toMatchObject([{ reason, reverses: 2 }]);
-    expect(violations).toEqual([]);
-  });
+      const second = await signedIn(approver);
+      await second.getByRole('link', { name: 'Approvals', exact: true }).click();
+      const row = second.getByRole('row', { name: String(json['id']) });
+      await row.getByRole('button', { name: 'Approve' }).click();
+      await second.getByRole('dialog', { name: 'Approve' }).getByRole('button', { name: 'Approve' }).dblclick();
+      // Other tests approve, too.
+      await row.getByText('It is approved.').first().waitFor();
+      const corrections = await api.send('GET', `/v1/corrections?payment=${String(json['id'])}`);
+      expect(corrections.json['data']).toMatchObject([{ reason, reverses: 2 }]);
+      expect(violations).toEqual([]);
+    },
+  );
 
-  test('a webhook is sent again once with a double click', async () => {
+  whole(test, { slice: test.skip })('a webhook is sent again once with a double click', async () => {
     await using receiver = await serveWebhookReceiver();
     const run = crypto.randomUUID();
     const post = (key: string, body: object) => ({
@@ -168,40 +172,43 @@ const SCRIPT = '<img src=x onerror="document.title=1">';
     await api.send('DELETE', `/v1/webhook_endpoints/${id}`, post(`${run}-delete`, {}));
   });
 
-  test('a dead letter is put back with a double click, and has no second effect', async () => {
-    const listener = new EventListener();
-    await listener.start();
-    const { json } = await api.payUntilAnswered({ key: crypto.randomUUID() });
-    const [detail] = await listener.heard(json['id'], 1);
-    await listener.stop();
-    const { awsEndpoint: endpoint, region } = aws;
-    const sqs = new SQSClient({ endpoint, region, credentials: CREDENTIALS });
-    const { QueueUrls = [] } = await sqs.send(new ListQueuesCommand({}));
-    const QueueUrl = QueueUrls.find((url) => url.includes('ViewsEventsTasksDeadLetters'));
-    const name = `${String(detail?.event.type)}.v1`;
-    const event = { id: crypto.randomUUID(), 'detail-type': name, source: 'payonce', time: new Date(), detail };
-    await sqs.send(new SendMessageCommand({ QueueUrl, MessageBody: JSON.stringify(event) }));
+  whole(test, { slice: test.skip })(
+    'a dead letter is put back with a double click, and has no second effect',
+    async () => {
+      const listener = new EventListener();
+      await listener.start();
+      const { json } = await api.payUntilAnswered({ key: crypto.randomUUID() });
+      const [detail] = await listener.heard(json['id'], 1);
+      await listener.stop();
+      const { awsEndpoint: endpoint, region } = aws;
+      const sqs = new SQSClient({ endpoint, region, credentials: CREDENTIALS });
+      const { QueueUrls = [] } = await sqs.send(new ListQueuesCommand({}));
+      const QueueUrl = QueueUrls.find((url) => url.includes('ViewsEventsTasksDeadLetters'));
+      const name = `${String(detail?.event.type)}.v1`;
+      const event = { id: crypto.randomUUID(), 'detail-type': name, source: 'payonce', time: new Date(), detail };
+      await sqs.send(new SendMessageCommand({ QueueUrl, MessageBody: JSON.stringify(event) }));
 
-    const page = await signedIn(aws.operatorKey);
-    await page.getByRole('link', { name: 'Waiting for work' }).click();
-    await page.getByRole('link', { name: 'Views-Events-Tasks-DeadLetters', exact: true }).click();
-    await page.getByRole('link', { name: String(json['id']) }).waitFor();
-    await page.getByRole('button', { name: 'Redrive' }).click();
-    await page.getByRole('dialog', { name: 'Redrive' }).getByRole('button', { name: 'Redrive' }).dblclick();
-    await page.getByText('The messages were put back').waitFor();
-    const queues = () =>
-      api.send('GET', '/v1/admin/queues', { headers: { authorization: `Bearer ${aws.operatorKey}` } });
-    await until(async () => {
-      const rows = (await queues()).json['data'] as { readonly id: string; readonly waiting: number }[];
-      const waiting = rows.filter(({ id }) => id.startsWith('Views-Events-')).map((row) => row.waiting);
-      return waiting.every((count) => count === 0) || undefined;
-    });
-    const events = await api.send('GET', '/v1/events?limit=100');
-    expect(events.text.split(`"${String(detail?.event.id)}"`)).toHaveLength(2);
-    expect(violations).toEqual([]);
-  });
+      const page = await signedIn(aws.operatorKey);
+      await page.getByRole('link', { name: 'Waiting for work' }).click();
+      await page.getByRole('link', { name: 'Views-Events-Tasks-DeadLetters', exact: true }).click();
+      await page.getByRole('link', { name: String(json['id']) }).waitFor();
+      await page.getByRole('button', { name: 'Redrive' }).click();
+      await page.getByRole('dialog', { name: 'Redrive' }).getByRole('button', { name: 'Redrive' }).dblclick();
+      await page.getByText('The messages were put back').waitFor();
+      const queues = () =>
+        api.send('GET', '/v1/admin/queues', { headers: { authorization: `Bearer ${aws.operatorKey}` } });
+      await until(async () => {
+        const rows = (await queues()).json['data'] as { readonly id: string; readonly waiting: number }[];
+        const waiting = rows.filter(({ id }) => id.startsWith('Views-Events-')).map((row) => row.waiting);
+        return waiting.every((count) => count === 0) || undefined;
+      });
+      const events = await api.send('GET', '/v1/events?limit=100');
+      expect(events.text.split(`"${String(detail?.event.id)}"`)).toHaveLength(2);
+      expect(violations).toEqual([]);
+    },
+  );
 
-  test('an operator signs in by an identity provider, with a code and PKCE', async () => {
+  whole(test, { slice: test.skip })('an operator signs in by an identity provider, with a code and PKCE', async () => {
     const audience = 'https://payonce.example';
     const copies = await CopiedFunctions.start();
     const provider = await IdProvider.start(audience, `${copies.url}/console/`);
@@ -227,36 +234,39 @@ const SCRIPT = '<img src=x onerror="document.title=1">';
     }
   });
 
-  test('an operator finds the payment whose process was killed, reads its story, and explains it once with a double click', async () => {
-    const paid = await api.payUntilAnswered(killed);
-    expect([paid.status, paid.json['id'], paid.json['status']]).toEqual([201, payment, 'succeeded']);
-    // The list is a view: it lags behind the payment.
-    await until(async () => {
-      const { text } = await api.send('GET', '/v1/payments?limit=20');
-      return text.includes(payment) ? true : undefined;
-    });
-    const page = await signedIn(aws.operatorKey);
-    await page.goto(`${aws.apiUrl}/console/#/payments?tenant=${aws.tenantId}&mode=test&status=succeeded`);
-    await page.getByRole('link', { name: payment }).click();
-    await page.getByText('taken over: the lease of the owner had ended').waitFor();
-    await page.getByText('payment.completed').first().waitFor();
-    await page.getByText('answer 201 stored').waitFor();
-    await page.getByRole('definition').getByText(SCRIPT).nth(1).waitFor();
-    await page.getByText('Debits less credits: 0.00 EUR').waitFor();
-    await accessible(page);
+  whole(test, { slice: test.skip })(
+    'an operator finds the payment whose process was killed, reads its story, and explains it once with a double click',
+    async () => {
+      const paid = await api.payUntilAnswered(killed);
+      expect([paid.status, paid.json['id'], paid.json['status']]).toEqual([201, payment, 'succeeded']);
+      // The list is a view: it lags behind the payment.
+      await until(async () => {
+        const { text } = await api.send('GET', '/v1/payments?limit=20');
+        return text.includes(payment) ? true : undefined;
+      });
+      const page = await signedIn(aws.operatorKey);
+      await page.goto(`${aws.apiUrl}/console/#/payments?tenant=${aws.tenantId}&mode=test&status=succeeded`);
+      await page.getByRole('link', { name: payment }).click();
+      await page.getByText('taken over: the lease of the owner had ended').waitFor();
+      await page.getByText('payment.completed').first().waitFor();
+      await page.getByText('answer 201 stored').waitFor();
+      await page.getByRole('definition').getByText(SCRIPT).nth(1).waitFor();
+      await page.getByText('Debits less credits: 0.00 EUR').waitFor();
+      await accessible(page);
 
-    await page.getByRole('button', { name: 'Annotate' }).click();
-    const dialog = page.getByRole('dialog', { name: 'Annotate' });
-    await dialog.getByLabel('Explanation').fill(SCRIPT);
-    await dialog.getByRole('button', { name: 'Annotate' }).dblclick();
-    await page.getByText('The annotation was added.').waitFor();
-    await page.getByText(SCRIPT).first().waitFor();
-    const annotations = await api.send('GET', `/v1/annotations?payment=${payment}`);
-    expect(annotations.json['data']).toMatchObject([{ payment, reason: SCRIPT }]);
+      await page.getByRole('button', { name: 'Annotate' }).click();
+      const dialog = page.getByRole('dialog', { name: 'Annotate' });
+      await dialog.getByLabel('Explanation').fill(SCRIPT);
+      await dialog.getByRole('button', { name: 'Annotate' }).dblclick();
+      await page.getByText('The annotation was added.').waitFor();
+      await page.getByText(SCRIPT).first().waitFor();
+      const annotations = await api.send('GET', `/v1/annotations?payment=${payment}`);
+      expect(annotations.json['data']).toMatchObject([{ payment, reason: SCRIPT }]);
 
-    await eachScreen(page);
-    expect([violations, await page.title()]).toEqual([[], 'Audit – Payonce console']);
-  });
+      await eachScreen(page);
+      expect([violations, await page.title()]).toEqual([[], 'Audit – Payonce console']);
+    },
+  );
 
   test('who may only look sees the story, and no act that is possible', async () => {
     const administration = new TenantAdministration(documentClient(dynamoDbClient()), aws.tables, 'Owner');

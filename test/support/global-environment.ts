@@ -19,18 +19,27 @@ process.env['CDK_VALIDATION'] = 'false';
 /** A worker whose Jest was killed must not go on with its test. The processes that it keeps end with it. */
 const endWorker = (): never => process.exit(1);
 
+declare global {
+  /** Counts cases of the current file, and throws above its budget. Undefined outside of Jest. */
+  var spendCases: ((count: number) => void) | undefined;
+  /** Does this work after all tests of the room, or of the file that runs alone. */
+  var atEnd: (work: () => unknown) => void;
+}
+
 /**
- * Jest's own environment for Node, with three changes.
+ * Jest's own environment for Node, with four changes.
  *
  * - The global object is not behind a proxy. Through the proxy each mention of `Error`, `Math` or `JSON` is a call into C++ and back,
  *   which took four tenths of the time of the tests that compute.
  * - `loadTestFile` loads a further test file into a block of its own, so that its hooks apply to its own tests only.
  * - `spendCases` holds each test file to its budget.
+ * - `atEnd` cleans up what several files share.
  */
 export default class PayonceEnvironment extends TestEnvironment {
   readonly #file: string;
   #circus: Circus.State | undefined;
   #current: string;
+  readonly #ends: (() => unknown)[] = [];
   readonly #costs = new Map<string, { cpuMs: number; cases: number }>();
 
   constructor(...given: ConstructorParameters<typeof TestEnvironment>) {
@@ -47,6 +56,7 @@ export default class PayonceEnvironment extends TestEnvironment {
     Object.assign(this.global, {
       loadTestFile: this.#loadTestFile.bind(this),
       spendCases: this.#spendCases.bind(this),
+      atEnd: (work: () => unknown) => this.#ends.push(work),
     });
   }
 
@@ -64,6 +74,7 @@ export default class PayonceEnvironment extends TestEnvironment {
   override async teardown(): Promise<void> {
     // Between tests, such a listener would prevent the worker's own end.
     process.off('disconnect', endWorker);
+    for (const work of this.#ends) await work();
     this.#endSpan();
     const path = process.env[COSTS];
     if (path !== undefined) {

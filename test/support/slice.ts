@@ -24,8 +24,3 @@ export function sliceOf<Case>(
 ): readonly Case[] {
   return proving ? all : all.filter((_, index) => index % parts === slice % parts);
 }
-
-declare global {
-  /** Of the environment of the tests: counts cases, and throws above the budget of the file. */
-  var spendCases: ((count: number) => void) | undefined;
-}
