@@ -1,6 +1,8 @@
 import { writeEntries } from './test/run/entries.ts';
 
 writeEntries();
+/** Whether the suites of the local AWS are loaded by one entry each. Otherwise each file is a test of its own, and can be named. */
+const together = process.env['PAYONCE_TOGETHER'] === '1';
 
 const common = {
   testEnvironment: '<rootDir>/test/support/global-environment.ts',
@@ -23,9 +25,9 @@ const common = {
 };
 
 /**
- * `unit` needs only Node. Each of the other two starts its own local AWS with the stacks deployed on it, and so does each shard of them,
- * so that all can run at the same time. `stores` tests the stores on tables and queues of its own, and starts and stops a local AWS as `npm start` does.
- * `deployed` calls the deployed functions, kills them, and waits for their effects.
+ * `unit` has each test file that needs only Node, and `rooms` the same files by room. `stores` starts an emulator with the tables of the
+ * templates. `deployed` and `drills` each start a local AWS with the stacks: they call the deployed functions, kill them, and wait for their
+ * effects. All can run at the same time.
  */
 const config = {
   // Only ends a test that hangs, on a machine of any speed.
@@ -49,12 +51,14 @@ const config = {
     {
       ...common,
       displayName: 'stores',
-      testMatch: ['<rootDir>/test/**/*.stores.test.ts'],
+      testMatch: [together ? '<rootDir>/test/entries/local-aws/stores*.test.js' : '<rootDir>/test/**/*.stores.test.ts'],
     },
     {
       ...common,
       displayName: 'deployed',
-      testMatch: ['<rootDir>/test/**/*.deployed.test.ts'],
+      testMatch: [
+        together ? '<rootDir>/test/entries/local-aws/deployed*.test.js' : '<rootDir>/test/**/*.deployed.test.ts',
+      ],
     },
     {
       ...common,

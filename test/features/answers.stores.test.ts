@@ -174,4 +174,4 @@ function heldPayment(): HeldPayment {
   return held;
 }
 
-autoBindSteps(loadFeature('answers.feature', { loadRelativePath: true }), [situations, requests, answers, effects]);
+autoBindSteps(loadFeature('test/features/answers.feature'), [situations, requests, answers, effects]);

@@ -75,4 +75,4 @@ const steps: StepDefinitions = ({ given, when, then }) => {
   });
 };
 
-autoBindSteps(loadFeature('once.feature', { loadRelativePath: true }), [steps]);
+autoBindSteps(loadFeature('test/features/once.feature'), [steps]);

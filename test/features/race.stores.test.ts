@@ -76,4 +76,4 @@ async function moneyEntries(): Promise<number> {
   return (output.Items ?? []).filter(({ type }) => type !== 'payment.created').length;
 }
 
-autoBindSteps(loadFeature('race.feature', { loadRelativePath: true }), [steps]);
+autoBindSteps(loadFeature('test/features/race.feature'), [steps]);

@@ -133,4 +133,4 @@ const steps: StepDefinitions = ({ given, when, then }) => {
   });
 };
 
-autoBindSteps(loadFeature('requests.feature', { loadRelativePath: true }), [steps]);
+autoBindSteps(loadFeature('test/features/requests.feature'), [steps]);

@@ -22,7 +22,7 @@ const costs = join(directory, 'costs.jsonl');
 const reporter = '--reporters=<rootDir>/test/run/progress-reporter.js';
 
 console.log(`Slice ${slice}: ${SLICE}=${slice} npm test repeats it.`);
-const run = new StepRun({ [SLICE]: slice, [COSTS]: costs });
+const run = new StepRun({ [SLICE]: slice, [COSTS]: costs, PAYONCE_TOGETHER: '1' });
 
 async function checks(): Promise<void> {
   for (const script of ['lint', 'types', 'boundaries', 'dead', 'format'])

@@ -5,12 +5,20 @@ class ProgressReporter {
   #done = 0;
   #failed = 0;
   #all = 0;
+  #file = '';
 
   onRunStart({ numTotalTestSuites }) {
     this.#all = numTotalTestSuites;
   }
 
-  onTestResult({ path }, { testResults, failureMessage, testExecError, perfStats, displayName }) {
+  /** An entry of the local AWS takes minutes: tells which of its files has begun. */
+  onTestCaseResult({ path }, { ancestorTitles: [file = ''] }) {
+    if (!path.includes('local-aws') || file === this.#file) return;
+    this.#file = file;
+    console.log(`▸ ${file}`);
+  }
+
+  onTestResult({ path }, { testResults, failureMessage, testExecError, perfStats }) {
     this.#done += 1;
     const file = fileOf(path);
     const failed = testResults.filter(({ status }) => status === 'failed');
@@ -26,9 +34,7 @@ class ProgressReporter {
       console.log(`\nFAILED ${failedTest}\nTo repeat: ${command}\n${each.failureMessages.join('\n')}`);
     }
     if (testExecError !== undefined && testExecError !== null)
-      console.log(
-        `\nTo repeat: npm run jest -- --selectProjects=${displayName?.name} --testPathPatterns ${file}\n${failureMessage}`,
-      );
+      console.log(`\nTo repeat: npm run jest -- --testPathPatterns ${file}\n${failureMessage}`);
   }
 
   onRunComplete(_contexts, { numPassedTests, numFailedTests, numFailedTestSuites }) {
