@@ -93,7 +93,12 @@ function startedBy(name: string): readonly string[] {
 /** Runs a script of package.json in the project, as npm does. */
 async function runScript(name: string, ...words: readonly string[]) {
   const script = scripts[name]?.replace('npm run jest --', scripts['jest'] ?? '');
-  const env = { ...process.env, PATH: [join(PROJECT, 'node_modules', '.bin'), process.env['PATH']].join(delimiter) };
+  // As a person runs it, who names files.
+  const env = {
+    ...process.env,
+    PAYONCE_TOGETHER: '',
+    PATH: [join(PROJECT, 'node_modules', '.bin'), process.env['PATH']].join(delimiter),
+  };
   return promisify(exec)([script, ...words].join(' '), { cwd: PROJECT, env }).then(
     (ended) => ({ code: 0, ...ended }),
     (error: unknown) => error as { readonly code: number; readonly stdout: string; readonly stderr: string },

@@ -14,6 +14,7 @@ import { buildConsole } from '../../lib/lambda-code.ts';
 import { operations } from '../api-docs/described-api.ts';
 import { HAS_BROWSER, RealBrowser } from '../client/browser.ts';
 import { bundleFolder } from '../support/bundle-folder.ts';
+import { sliceOf } from '../support/slice.ts';
 import { until } from '../support/until.ts';
 import { Api, OPERATOR_KEY } from '../world/api.ts';
 import { gatewayEvent } from '../world/gateway-event.ts';
@@ -54,9 +55,23 @@ export class BuiltConsole {
   }
 }
 
-/** Tests of the console in a real browser. The package of the browser has none for other platforms. */
+/** Each takes a browser for half a minute: `npm test` runs every second one, and others after the next change. */
+const SUITES = [
+  'acts of operators in a browser',
+  'without a mouse, and with many rows',
+  'an operator in a browser',
+  'when something goes wrong',
+  'dead letters in a browser',
+  'volumes and books in a browser',
+  'webhooks in a browser',
+  'what was verified, in a browser',
+];
+
+/** Tests of the console in a real browser. @param name one of `SUITES`. The package of the browser has none for other platforms. */
 export function describeConsole(name: string, tests: (shown: ConsoleInBrowser) => void): void {
-  (HAS_BROWSER ? describe : describe.skip)(name, () => {
+  expect(SUITES).toContain(name);
+  const isPlayed = sliceOf(SUITES, 2).includes(name);
+  (HAS_BROWSER && isPlayed ? describe : describe.skip)(name, () => {
     const shown = new ConsoleInBrowser();
     beforeAll(() => shown.start());
     afterAll(() => shown.stop());

@@ -8,7 +8,7 @@ import { brokenOrderPromises, callsOf, type OrderSubject, orderStory, rivalled, 
 import { engine, givenUp, type Mutant, naive, paid } from './order-subjects.ts';
 
 /** Of single faults, `npm test` runs one of so many. */
-const SINGLES = 4;
+const SINGLES = 8;
 /** … of faults beside a rival, and of pairs of faults. */
 const PAIRS = 73;
 

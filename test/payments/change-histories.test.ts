@@ -28,10 +28,10 @@ describe('a change, its retry and a rival keep every guarantee', () => {
     const { histories, findings } = await surveyFaults(changeStory(subject(command, rival)), {
       faults: 1,
       races: CHANGE_RACES,
-      oneOf: 4,
+      oneOf: 8,
     });
     expect(findings.slice(0, 3)).toEqual([]);
-    expect(histories).toBeGreaterThan(whole(200, { slice: 50 }));
+    expect(histories).toBeGreaterThan(whole(200, { slice: 25 }));
   });
 
   test('a refund, with every pair of faults at every two calls', async () => {
