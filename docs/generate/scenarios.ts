@@ -21,7 +21,7 @@ export function features(): readonly Feature[] {
     .filter((name) => name.endsWith('.feature'))
     .map((file) => {
       const text = readFileSync(new URL(file, FEATURES), 'utf8').trim();
-      const suite = suites.find((name) => readFileSync(new URL(name, FEATURES), 'utf8').includes(`'${file}'`));
+      const suite = suites.find((name) => readFileSync(new URL(name, FEATURES), 'utf8').includes(`/${file}'`));
       if (suite === undefined) throw new Error(`no suite in test/features runs ${file}`);
       const titles = (keyword: string) =>
         [...text.matchAll(new RegExp(`^ *${keyword}: (.+)$`, 'gm'))].map(([, title = '']) => title);

@@ -1,4 +1,4 @@
-import { mkdtempSync } from 'node:fs';
+import { mkdtempSync, readFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type ArchiveObject, archiveObject, LINES_NAME } from '../../lambdas/archive/domain/archive-object.ts';
@@ -81,5 +81,12 @@ const { counts, findings } = await verifyRows(
   { bounds: NO_BOUNDS },
 );
 parts.close();
-const peakMegabytes = Math.ceil(process.resourceUsage().maxRSS / 1024);
+/** The most that this program held. Kilobytes. Linux starts `maxRSS` with the size of the process that started this one. */
+function peakKilobytes(): number {
+  const { maxRSS } = process.resourceUsage();
+  if (process.platform !== 'linux') return maxRSS;
+  return Number(/^VmHWM:\s+(\d+) kB$/m.exec(readFileSync('/proc/self/status', 'utf8'))?.[1] ?? maxRSS);
+}
+
+const peakMegabytes = Math.ceil(peakKilobytes() / 1024);
 process.stdout.write(JSON.stringify({ counts, kinds: findings.map(({ kind }) => kind), peakMegabytes }));

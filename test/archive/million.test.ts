@@ -7,22 +7,18 @@ import { whole } from '../support/slice.ts';
 /** Without a limit, garbage is kept as long as the machine has memory. Megabytes. */
 const HEAP = ['--max-old-space-size=128', '--max-semi-space-size=8'];
 
-test(
-  'a million transitions are verified against their archive in less than 300 MB of memory',
-  async () => {
-    const transitions = whole(1_000_000, { slice: 6_000 });
-    const script = join(import.meta.dirname, 'million-process.ts');
+test('a million transitions are verified against their archive in less than 300 MB of memory', async () => {
+  const transitions = whole(1_000_000, { slice: 6_000 });
+  const script = join(import.meta.dirname, 'million-process.ts');
 
-    const { stdout } = await promisify(execFile)(process.execPath, [...HEAP, script, String(transitions)]);
+  const { stdout } = await promisify(execFile)(process.execPath, [...HEAP, script, String(transitions)]);
 
-    const { counts, kinds, peakMegabytes } = JSON.parse(stdout) as {
-      readonly counts: object;
-      readonly kinds: readonly string[];
-      readonly peakMegabytes: number;
-    };
-    expect(counts).toEqual({ rows: transitions, lines: transitions, chains: transitions / 2 });
-    expect(kinds).toEqual(['chain_broken', 'row_differs']);
-    expect(peakMegabytes).toBeLessThan(300);
-  },
-  whole(1_800_000, { slice: 60_000 }),
-);
+  const { counts, kinds, peakMegabytes } = JSON.parse(stdout) as {
+    readonly counts: object;
+    readonly kinds: readonly string[];
+    readonly peakMegabytes: number;
+  };
+  expect(counts).toEqual({ rows: transitions, lines: transitions, chains: transitions / 2 });
+  expect(kinds).toEqual(['chain_broken', 'row_differs']);
+  expect(peakMegabytes).toBeLessThan(300);
+}, 1_800_000); // Only ends a process that hangs.

@@ -91,4 +91,4 @@ const OUTAGES: readonly (readonly [string, () => Promise<void>])[] = [
   ],
 ];
 
-test.each(sliceOf(OUTAGES, 2))('%s', (_what, outage) => outage());
+test.each(sliceOf(OUTAGES, 4))('%s', (_what, outage) => outage());
