@@ -72,7 +72,7 @@ async function prove(): Promise<void> {
   const share = left === all ? '' : `; ${all - left} of ${all} parts have passed on this tree`;
   console.log(`${left} parts, about ${Math.ceil((WHOLE_MINUTES * left) / all)} minutes on two cores${share}.`);
   console.log(`PAYONCE_SEED=${proof.seed} repeats the histories of the simulator.`);
-  const run = new StepRun({ PAYONCE_PROVE: '1', [COSTS]: costs });
+  const run = new StepRun({ PAYONCE_PROVE: '1', PAYONCE_TOGETHER: '1', [COSTS]: costs });
   const assembly = join(directory, 'assembly');
   const deploying = onLocalAws.filter((part) => parts.includes(part));
   await run.work('Python environment', ensurePython);
