@@ -27,7 +27,7 @@ const common = {
 /**
  * `unit` has each test file that needs only Node, and `rooms` the same files by room. `stores` starts an emulator with the tables of the
  * templates. `deployed` and `drills` each start a local AWS with the stacks: they call the deployed functions, kill them, and wait for their
- * effects. All can run at the same time.
+ * effects. Each of these three needs a run of its own, and the runs can be concurrent.
  */
 const config = {
   // Only ends a test that hangs, on a machine of any speed.

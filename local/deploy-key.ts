@@ -63,6 +63,8 @@ function isInput(entry: Dirent): boolean {
 
 /** @returns whether all could be read */
 function collect(project: string, path: string, entry: Dirent, found: string[]): boolean {
+  // What a file manager leaves in a folder.
+  if (entry.name === '.DS_Store') return true;
   if (entry.isFile()) found.push(path);
   if (!entry.isDirectory()) return entry.isFile();
   // What Python has compiled.

@@ -99,7 +99,7 @@ export async function startLocalAws(options: LocalAwsOptions): Promise<RunningLo
     return await begin(options, python, state);
   } catch (error) {
     if (state.origin !== 'snapshot') throw error;
-    report('Snapshot', `it is of no use, so it is made again: ${sentenceOf(error)}`);
+    report('Snapshot', `not usable, deploying instead: ${sentenceOf(error)}`);
     state.discardSnapshot();
     return begin(options, python, new SavedState({ ...options, snapshots, redeploy: true }));
   }
@@ -134,7 +134,8 @@ async function reuse(
 ): Promise<Connected | undefined> {
   try {
     const outputs = await state.currentOutputs(endpoint);
-    if (outputs === undefined && state.origin === 'snapshot') throw new StartFailure('It lacks a stack.');
+    if (outputs === undefined && state.origin === 'snapshot')
+      throw new StartFailure('A stack is missing or has changed.');
     if (outputs === undefined) return undefined;
     report(
       'Stacks',
@@ -146,7 +147,7 @@ async function reuse(
     return aws;
   } catch (error) {
     if (state.origin === 'snapshot') throw error;
-    report('Stacks', `they do not work: ${sentenceOf(error)}`);
+    report('Stacks', `not usable, deploying again: ${sentenceOf(error)}`);
     return undefined;
   }
 }

@@ -63,7 +63,8 @@ interface Begun {
 
 async function bringUpOrFind(state: StateFile, { fresh, ...others }: BringUp): Promise<Begun> {
   const running = await state.running();
-  if (running !== undefined && fresh) throw new StartFailure('Payonce is running. Stop it with "npm stop" first.');
+  if (running !== undefined && (fresh || others.deploy))
+    throw new StartFailure('Payonce is running. Stop it with "npm stop" first.');
   if (running !== undefined) {
     console.log('Payonce is already running ("npm stop" stops it).');
     const { lab, ...aws } = running;

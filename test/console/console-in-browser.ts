@@ -55,7 +55,7 @@ export class BuiltConsole {
   }
 }
 
-/** Each takes a browser for half a minute: `npm test` runs every second one, and others after the next change. */
+/** Each suite takes a browser for half a minute, so `npm test` runs every second one; the slice decides which. */
 const SUITES = [
   'acts of operators in a browser',
   'without a mouse, and with many rows',

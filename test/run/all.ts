@@ -1,6 +1,6 @@
 /**
- * `npm test`: all checks, and all tests with a slice of their enumerations. What computes and what waits run beside each other. The local
- * AWS of the deployed tests gets the assembly that the rules for templates were applied to.
+ * `npm test`: all checks, and all tests with a slice of their enumerations. Steps that compute run concurrently with steps that wait. The
+ * deployed tests deploy the assembly that the rules for templates were applied to.
  */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -11,7 +11,7 @@ import { ensurePython } from '../../local/python-environment.ts';
 import { COSTS, dearestFiles } from '../support/costs.ts';
 import { ASSEMBLY } from '../support/global-setup.ts';
 import { SLICE } from '../support/slice.ts';
-import { StepRun } from './steps.ts';
+import { PROGRESS_REPORTER, StepRun } from './steps.ts';
 import { sliceOfTree } from './tree-slice.ts';
 
 new Command('npm test').description('Runs all checks, and all tests with a slice of their enumerations.').parse();
@@ -19,7 +19,6 @@ const slice = process.env[SLICE] ?? String(await sliceOfTree());
 const directory = mkdtempSync(join(tmpdir(), 'payonce-suites-'));
 process.once('exit', () => rmSync(directory, { recursive: true, force: true }));
 const costs = join(directory, 'costs.jsonl');
-const reporter = '--reporters=<rootDir>/test/run/progress-reporter.js';
 
 console.log(`Slice ${slice}: ${SLICE}=${slice} npm test repeats it.`);
 const run = new StepRun({ [SLICE]: slice, [COSTS]: costs, PAYONCE_TOGETHER: '1' });
@@ -33,14 +32,22 @@ async function onLocalAws(): Promise<void> {
   const assembly = join(directory, 'assembly');
   const python = run.work('Python environment', ensurePython);
   const made = await run.work('assembly and rules', () => synthesizeForLocalAws(assembly, { withRules: true }));
-  if ((await python) === undefined) return;
-  const stores = run.run({ name: 'stores', script: ['test:stores', reporter], yields: true });
-  if (made !== undefined)
-    await run.run({ name: 'deployed', script: ['test:deployed', reporter], environment: { [ASSEMBLY]: assembly } });
+  if ((await python) === undefined) {
+    for (const suite of ['stores', 'deployed']) run.skip(suite, 'not run, because there is no Python environment');
+    return;
+  }
+  const environment: Record<string, string> = made === undefined ? {} : { [ASSEMBLY]: assembly };
+  const stores = run.run({ name: 'stores', script: ['test:stores', PROGRESS_REPORTER], environment, yields: true });
+  if (made === undefined) run.skip('deployed', 'not run, because there is no assembly');
+  else await run.run({ name: 'deployed', script: ['test:deployed', PROGRESS_REPORTER], environment });
   await stores;
 }
 
-await Promise.all([onLocalAws(), checks(), run.run({ name: 'rooms', script: ['test:unit', reporter], yields: true })]);
+await Promise.all([
+  onLocalAws(),
+  checks(),
+  run.run({ name: 'rooms', script: ['test:unit', PROGRESS_REPORTER], yields: true }),
+]);
 console.log(`\n${dearestFiles(costs, 10).join('\n')}`);
 run.summary();
 process.exitCode = run.hasFailed ? 1 : 0;

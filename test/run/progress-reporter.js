@@ -1,9 +1,8 @@
 import { relative, sep } from 'node:path';
 
-/** Tells after each file how far the run is, and of a failed test first the command that repeats it. */
+/** Reports progress after each file, and for each failed test the command that repeats it. */
 class ProgressReporter {
   #done = 0;
-  #failed = 0;
   #all = 0;
   #file = '';
 
@@ -22,10 +21,10 @@ class ProgressReporter {
     this.#done += 1;
     const file = fileOf(path);
     const failed = testResults.filter(({ status }) => status === 'failed');
-    this.#failed += failed.length;
     const seconds = Math.round((perfStats.end - perfStats.start) / 1_000);
     const name = file.replace(/^test\/entries\//, '').replace(/\.test\.[jt]s$/, '');
-    const count = failed.length === 0 ? '' : `, ${failed.length} FAILED`;
+    const isBroken = testExecError !== undefined && testExecError !== null;
+    const count = isBroken ? ', FAILED to load' : failed.length === 0 ? '' : `, ${failed.length} FAILED`;
     console.log(`▸ ${this.#done} of ${this.#all}: ${name} (${testResults.length} tests, ${seconds} s)${count}`);
     for (const each of failed) {
       const { name: failedTest, command } = repeat(each, file);
@@ -33,8 +32,11 @@ class ProgressReporter {
       console.log(`▸ FAILED ${failedTest}\n▸   to repeat: ${command}`);
       console.log(`\nFAILED ${failedTest}\nTo repeat: ${command}\n${each.failureMessages.join('\n')}`);
     }
-    if (testExecError !== undefined && testExecError !== null)
-      console.log(`\nTo repeat: npm run jest -- --testPathPatterns ${file}\n${failureMessage}`);
+    if (isBroken) {
+      const together = file.startsWith('test/entries/local-aws/') ? 'PAYONCE_TOGETHER=1 ' : '';
+      console.log(`▸ FAILED to load ${name}\n▸   to repeat: ${variables()}${together}npm run jest -- ${file}`);
+      console.log(failureMessage);
+    }
   }
 
   onRunComplete(_contexts, { numPassedTests, numFailedTests, numFailedTestSuites }) {
@@ -45,15 +47,19 @@ class ProgressReporter {
 
 const fileOf = (path) => relative(process.cwd(), path).split(sep).join('/');
 
+/** What a run must have in its environment to repeat this one. */
+const variables = () =>
+  ['PAYONCE_SLICE', 'PAYONCE_PROVE']
+    .flatMap((name) => (process.env[name] === undefined ? [] : [`${name}=${process.env[name]} `]))
+    .join('');
+
 function repeat({ ancestorTitles, fullName, title }, file) {
   const [first = ''] = ancestorTitles;
   const isEntry = file.startsWith('test/entries/');
   const own = isEntry ? first : file;
   const name = isEntry ? [...ancestorTitles.slice(1), title].join(' ') : fullName;
-  const slice = process.env['PAYONCE_SLICE'];
-  const variables = `${slice === undefined ? '' : `PAYONCE_SLICE=${slice} `}${process.env['PAYONCE_PROVE'] === '1' ? 'PAYONCE_PROVE=1 ' : ''}`;
   const pattern = name.replace(/[.*+?^${}()|[\]\\'"`]/g, '.');
-  return { name: `${own} › ${name}`, command: `${variables}npm run jest -- ${own} -t '${pattern}'` };
+  return { name: `${own} › ${name}`, command: `${variables()}npm run jest -- ${own} -t '${pattern}'` };
 }
 
 export default ProgressReporter;

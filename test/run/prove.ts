@@ -1,5 +1,5 @@
 /**
- * `npm run prove`: everything whole. All checks, all tests with complete enumerations, the deployed drills, and the simulator with fresh
+ * `npm run prove`: the complete run. All checks, all tests with complete enumerations, the deployed drills, and the simulator with fresh
  * seeds. A part that fails does not keep the others from running. A run that was interrupted goes on with the parts that are left, unless
  * the tree has changed.
  */
@@ -14,7 +14,7 @@ import { ensurePython } from '../../local/python-environment.ts';
 import { COSTS, dearestFiles } from '../support/costs.ts';
 import { ASSEMBLY } from '../support/global-setup.ts';
 import { unitFiles } from './entries.ts';
-import { type Step, StepRun } from './steps.ts';
+import { commandOf, PROGRESS_REPORTER, type Step, StepRun } from './steps.ts';
 import { sliceOfTree } from './tree-slice.ts';
 
 /** Time of the simulator. Minutes. */
@@ -28,26 +28,23 @@ interface Proof {
   /** Changes with the content of the tree. */
   readonly tree: number;
   readonly seed: string;
-  /** Seconds of each part that passed. */
-  readonly passed: Record<string, number>;
+  /** The parts that passed. */
+  readonly passed: readonly string[];
 }
 
 const { list, again } = new Command('npm run prove --')
-  .description(
-    'Runs everything whole: checks, tests with complete enumerations, drills, and the simulator with fresh seeds.',
-  )
+  .description('Runs all checks, all tests with complete enumerations, the drills, and the simulator with fresh seeds.')
   .option('--list', 'print the parts and run nothing', false)
   .option('--again', 'run the parts that have passed on this tree, too', false)
   .parse()
   .opts<{ readonly list: boolean; readonly again: boolean }>();
 
-const reporter = '--reporters=<rootDir>/test/run/progress-reporter.js';
-const proof = begun(await sliceOfTree());
+let proof = loadProof(await sliceOfTree());
 const checks = ['lint', 'types', 'boundaries', 'dead', 'format', 'synth'].map(
   (name): Step => ({ name, script: [name] }),
 );
 const rooms = [...unitFiles().keys()].map(
-  (room): Step => ({ name: room, script: ['test:unit', `entries/${room}\\.test\\.js$`, reporter] }),
+  (room): Step => ({ name: `room ${room}`, script: ['test:unit', `entries/${room}\\.test\\.js$`, PROGRESS_REPORTER] }),
 );
 const simulator: Step = {
   name: 'simulator',
@@ -56,11 +53,12 @@ const simulator: Step = {
 /** The longest first, so that none is left for the end. */
 const computing = [simulator, ...rooms, ...checks].toSorted((left, right) => secondsOf(right) - secondsOf(left));
 /** One after another: most of their time they wait. */
-const onLocalAws = ['drills', 'deployed', 'stores'].map((name): Step => ({ name, script: [`test:${name}`, reporter] }));
-const parts = [...computing, ...onLocalAws].filter(({ name }) => proof.passed[name] === undefined);
+const onLocalAws = ['drills', 'deployed', 'stores'].map(
+  (name): Step => ({ name, script: [`test:${name}`, PROGRESS_REPORTER] }),
+);
+const parts = [...computing, ...onLocalAws].filter(({ name }) => !proof.passed.includes(name));
 
-if (list)
-  for (const { name, script } of parts) console.log(`${name}: npm run ${script[0]} -- ${script.slice(1).join(' ')}`);
+if (list) for (const { name, script } of parts) console.log(`${name}: ${commandOf(script)}`);
 else await prove();
 
 async function prove(): Promise<void> {
@@ -77,10 +75,12 @@ async function prove(): Promise<void> {
   const deploying = onLocalAws.filter((part) => parts.includes(part));
   await run.work('Python environment', ensurePython);
   if (deploying.length > 0) await run.work('assembly', () => synthesizeForLocalAws(assembly));
+  let hasChanged = false;
   const play = async (part: Step): Promise<void> => {
-    const begunMs = performance.now();
-    if (await run.run({ ...part, environment: { [ASSEMBLY]: assembly } }))
-      passed(part.name, (performance.now() - begunMs) / 1_000);
+    if (!(await run.run({ ...part, environment: { [ASSEMBLY]: assembly } }))) return;
+    // A part that ran while the sources changed proves neither tree.
+    if ((await sliceOfTree()) === proof.tree) recordPassed(part.name);
+    else hasChanged = true;
   };
   await Promise.all([
     pMap(deploying, play, { concurrency: 1 }),
@@ -92,32 +92,37 @@ async function prove(): Promise<void> {
   ]);
   console.log(`\n${dearestFiles(costs, 20).join('\n')}`);
   run.summary();
-  process.exitCode = run.hasFailed ? 1 : 0;
-  if (!run.hasFailed) rmSync(STATE, { force: true });
+  if (hasChanged) console.error('The sources changed during the run: repeat it.');
+  process.exitCode = run.hasFailed || hasChanged ? 1 : 0;
+  if (process.exitCode === 0) rmSync(STATE, { force: true });
 }
 
-function begun(tree: number): Proof {
+function loadProof(tree: number): Proof {
   const fresh = {
     tree,
     seed: process.env['PAYONCE_SEED'] ?? String(1_000_000 + Math.floor(Date.now() / 1_000)),
-    passed: {},
+    passed: [],
   };
   if (again) return fresh;
   try {
     const before = JSON.parse(readFileSync(STATE, 'utf8')) as Proof;
-    return before.tree === tree ? before : fresh;
+    const given = process.env['PAYONCE_SEED'];
+    // 0: the content of the tree is unknown.
+    if (tree === 0 || before.tree !== tree) return fresh;
+    if (given === undefined || given === before.seed) return before;
+    return { ...before, seed: given, passed: before.passed.filter((name) => name !== 'simulator') };
   } catch {
     return fresh;
   }
 }
 
-function passed(name: string, seconds: number): void {
-  proof.passed[name] = Math.round(seconds);
+function recordPassed(name: string): void {
+  proof = { ...proof, passed: [...proof.passed, name] };
   mkdirSync(dirname(STATE), { recursive: true });
   writeFileSync(STATE, JSON.stringify(proof));
 }
 
 function secondsOf({ name }: Step): number {
   if (name === 'simulator') return 60 * SIMULATOR_MINUTES;
-  return /^(?:orders|payments|world|callbacks|archive|jobs)/.test(name) ? 60 : 1;
+  return /^room (?:orders|payments|world|callbacks|archive|jobs)/.test(name) ? 60 : 1;
 }

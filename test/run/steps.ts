@@ -1,5 +1,5 @@
-/** Runs commands beside each other, shows their progress, and tells at the end what failed and how to repeat it. */
-import { spawn } from 'node:child_process';
+/** Runs commands concurrently, reports their progress, and lists each failure with the command that repeats it. */
+import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { setPriority } from 'node:os';
 import { createInterface } from 'node:readline';
@@ -21,12 +21,36 @@ interface EndedStep {
   readonly tests: string;
 }
 
-/** A third of the processor that a step of usual priority gets. */
+/** Nice value: about a third of the processor share of a normal process. */
 const YIELDING = 5;
 /** The line by which a suite of tests ends. */
 const TOTALS = /^(\d+) passed, (\d+) failed$/;
 /** Lines that a step prints for the person who waits; all others are shown only after a failure. */
 const PROGRESS = /^▸ /;
+
+export const PROGRESS_REPORTER = '--reporters=<rootDir>/test/run/progress-reporter.js';
+
+/** What a person types to run a script as a step does. */
+export function commandOf([script, ...values]: readonly [string, ...string[]]): string {
+  const shown = values
+    .filter((value) => value !== PROGRESS_REPORTER)
+    .map((value) => (/^[\w./:=-]+$/.test(value) ? value : `'${value}'`));
+  return `npm run ${script}${shown.length === 0 ? '' : ` -- ${shown.join(' ')}`}`;
+}
+
+const children = new Set<ChildProcess>();
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.once(signal, () => process.exit(1));
+process.once('exit', () => {
+  for (const child of children) child.kill();
+});
+
+function lowerPriority(pid: number): void {
+  try {
+    setPriority(pid, YIELDING);
+  } catch {
+    // The child has ended.
+  }
+}
 
 /** One run of several steps. */
 export class StepRun {
@@ -65,7 +89,8 @@ export class StepRun {
       // npm is a batch file on Windows.
       shell: process.platform === 'win32',
     });
-    if (yields && child.pid !== undefined) setPriority(child.pid, YIELDING);
+    children.add(child);
+    if (yields && child.pid !== undefined) lowerPriority(child.pid);
     const lines: string[] = [];
     let tests = '';
     for (const stream of [child.stdout, child.stderr])
@@ -75,7 +100,14 @@ export class StepRun {
         const [totals] = TOTALS.exec(line) ?? [];
         if (totals !== undefined) tests = totals;
       });
-    const [code] = (await once(child, 'close')) as [number | null];
+    const code = await once(child, 'close').then(
+      ([exit]) => exit as number | null,
+      (error: unknown) => {
+        lines.push(String(error));
+        return null;
+      },
+    );
+    children.delete(child);
     const hasPassed = code === 0;
     if (!hasPassed) {
       this.#say(name, `FAILED. To repeat: ${this.#repeat([script, ...values])}`);
@@ -83,6 +115,12 @@ export class StepRun {
     }
     this.#end({ name, begunMs, hasPassed, tests });
     return hasPassed;
+  }
+
+  /** Counts a step as failed that could not begin. */
+  skip(name: string, reason: string): void {
+    this.#say(name, reason);
+    this.#end({ name, begunMs: performance.now(), hasPassed: false });
   }
 
   /** Prints what each step took, and one line of totals. */
@@ -129,7 +167,7 @@ export class StepRun {
   #repeat([script, ...values]: readonly [string, ...string[]]): string {
     const variables = Object.entries(this.#environment).filter(([name]) => /^PAYONCE_(?:SLICE|PROVE)$/.test(name));
     const set = variables.map(([name, value]) => `${name}=${value} `).join('');
-    return `${set}npm run ${script}${values.length === 0 ? '' : ` -- ${values.join(' ')}`}`;
+    return `${set}${commandOf([script, ...values])}`;
   }
 }
 

@@ -1,7 +1,9 @@
+import { PROVING } from './slice.ts';
+
 /** How many cases (histories, orders of events, drawn inputs) one test file may play in `npm test`. `npm run prove` plays all. */
 const CASES_PER_FILE = 3_000;
 
-/** Rooms whose cases take longer than a millisecond or two, or much less. */
+/** Rooms whose cases are much slower or faster than one or two milliseconds. */
 const CASES_PER_FILE_OF: Readonly<Record<string, number>> = {
   'api-docs': 1_000,
   'follow-ups': 4_000,
@@ -18,7 +20,7 @@ const CASES_PER_FILE_OF_STORES = 200;
 
 /** @param file in the folder of the project: `test/<room>/…` */
 export function casesPerFile(file: string): number {
-  if (process.env['PAYONCE_PROVE'] === '1') return Number.POSITIVE_INFINITY;
+  if (PROVING) return Number.POSITIVE_INFINITY;
   if (file.endsWith('.stores.test.ts')) return CASES_PER_FILE_OF_STORES;
   return CASES_PER_FILE_OF[file.split('/')[1] ?? ''] ?? CASES_PER_FILE;
 }

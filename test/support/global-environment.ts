@@ -22,7 +22,7 @@ const endWorker = (): never => process.exit(1);
 declare global {
   /** Counts cases of the current file, and throws above its budget. Undefined outside of Jest. */
   var spendCases: ((count: number) => void) | undefined;
-  /** Does this work after all tests of the room, or of the file that runs alone. */
+  /** Calls `work` after the last test of the room, or of the file if it runs alone. */
   var atEnd: (work: () => unknown) => void;
 }
 
@@ -62,8 +62,9 @@ export default class PayonceEnvironment extends TestEnvironment {
 
   readonly handleTestEvent: Circus.EventHandler = (event, state) => {
     this.#circus = state;
-    if (event.name === 'test_start') this.#current = this.#fileOf(event.test);
-    if (event.name === 'test_start' || event.name === 'test_done') this.#endSpan();
+    const block = event.name === 'run_describe_start' ? event.describeBlock : undefined;
+    if (block?.parent !== undefined) this.#enter(this.#fileOf(block));
+    if (event.name === 'test_start') this.#enter(this.#fileOf(event.test.parent));
   };
 
   override async setup(): Promise<void> {
@@ -74,14 +75,16 @@ export default class PayonceEnvironment extends TestEnvironment {
   override async teardown(): Promise<void> {
     // Between tests, such a listener would prevent the worker's own end.
     process.off('disconnect', endWorker);
-    for (const work of this.#ends) await work();
     this.#endSpan();
     const path = process.env[COSTS];
     if (path !== undefined) {
       const lines = [...this.#costs].map(([file, cost]) => `${JSON.stringify({ file, ...cost })}\n`);
       appendFileSync(path, lines.join(''));
     }
+    const ended = await Promise.allSettled(this.#ends.map(async (work) => work()));
     await super.teardown();
+    const failed = ended.find((result) => result.status === 'rejected');
+    if (failed !== undefined) throw failed.reason;
   }
 
   async #loadTestFile(file: string, load: () => Promise<unknown>): Promise<void> {
@@ -102,8 +105,13 @@ export default class PayonceEnvironment extends TestEnvironment {
     this.#endSpan();
   }
 
-  #fileOf(test: Circus.TestEntry): string {
-    let block = test.parent;
+  #enter(file: string): void {
+    this.#endSpan();
+    this.#current = file;
+  }
+
+  #fileOf(inner: Circus.DescribeBlock): string {
+    let block = inner;
     while (block.parent?.parent !== undefined) block = block.parent;
     return block.name.endsWith('.test.ts') ? block.name : this.#file;
   }

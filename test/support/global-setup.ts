@@ -39,7 +39,7 @@ export default async function globalSetup(
   // The programs that run the suites set it for all of them.
   if (process.env[SLICE] === undefined) {
     process.env[SLICE] = String(await sliceOfTree());
-    console.error(`Slice ${process.env[SLICE]} (${SLICE}=… plays another one)`);
+    console.error(`Slice ${process.env[SLICE]} (set ${SLICE} to play another one)`);
   }
   openRunFolder();
   const project = displayName?.name ?? '';
@@ -83,6 +83,8 @@ const startDeployed: StartAws = ({ directory, port, assembly }) =>
 
 /** One AWS for all tests of the run. It ends with this process, however that ends. */
 async function startAws(port: number, start: StartAws): Promise<void> {
+  if (globalThis.runningEmulator !== undefined)
+    throw new StartFailure('One run can test one of stores, deployed and drills: choose it by --selectProjects.');
   const directory = mkdtempSync(join(tmpdir(), 'payonce-test-'));
   const begunMs = Date.now();
   const { aws, emulator } = await start({ directory, port, assembly: process.env[ASSEMBLY] });

@@ -1,14 +1,14 @@
 import fc, { type RunDetails } from 'fast-check';
-import { SLICE } from './slice.ts';
+import { sliceOfRun } from './slice.ts';
 
 /** Each drawn input is a case of the file's budget. */
 function report<Drawn>(details: RunDetails<Drawn>): void {
-  globalThis.spendCases?.(details.numRuns);
   if (details.failed) throw new Error(fc.defaultReportMessage(details), { cause: details.errorInstance });
+  globalThis.spendCases?.(details.numRuns);
 }
 
 // Runs of one slice draw the same inputs, so that a failure can be repeated.
-fc.configureGlobal({ seed: Number(process.env[SLICE] ?? 0), reporter: report });
+fc.configureGlobal({ seed: sliceOfRun(), reporter: report });
 
 /** fast-check, with inputs that follow the slice of the run. */
 export { fc };

@@ -45,7 +45,9 @@ export async function closeRunFolder(): Promise<void> {
   const left = [
     ...processes.map((each) => `process ${each}`),
     ...files.map((each) => `temporary file ${each}`),
-    ...bundles().flatMap((each) => (bundlesBefore.includes(each) || isOfRunning(each) ? [] : [`bundle dist/${each}`])),
+    ...bundles().flatMap((each) =>
+      bundlesBefore.includes(each) || isOfRunning(each) || !bundles().includes(each) ? [] : [`bundle dist/${each}`],
+    ),
   ];
   if (left.length > 0) throw new Error(`the run left behind: ${left.join(', ')}`);
 }

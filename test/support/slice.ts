@@ -2,9 +2,17 @@
 export const SLICE = 'PAYONCE_SLICE';
 
 /** Set by `npm run prove`: enumerations are run whole. */
-const PROVING = process.env['PAYONCE_PROVE'] === '1';
+export const PROVING = process.env['PAYONCE_PROVE'] === '1';
 
-const PLAYED = { slice: Number(process.env[SLICE] ?? 0), proving: PROVING };
+const PLAYED = { slice: sliceOfRun(), proving: PROVING };
+
+/** @throws Error for a number that would play nothing */
+export function sliceOfRun(): number {
+  const text = process.env[SLICE] ?? '0';
+  const slice = Number(text);
+  if (text !== '' && Number.isSafeInteger(slice) && slice >= 0) return slice;
+  throw new Error(`${SLICE} is "${text}" and must be a whole number, 0 or more`);
+}
 
 /** How far a test goes: whole in `npm run prove`, and less of it, by the same code, in `npm test`. */
 export function whole<Extent>(all: Extent, { slice }: { readonly slice: Extent }): Extent {
