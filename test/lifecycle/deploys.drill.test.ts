@@ -44,7 +44,7 @@ const NEXT_CODE = [
 
 /** It deploys all functions, and then waits in vain for a signal: CloudFormation rolls the service back. */
 const REFUSED = [
-  { file: 'bin/app.ts', before: 'import { App, ', after: 'import { App, CfnWaitCondition, CfnWaitConditionHandle, ' },
+  { file: 'bin/app.ts', before: 'import { App }', after: 'import { App, CfnWaitCondition, CfnWaitConditionHandle }' },
   {
     file: 'bin/app.ts',
     before: '\nconst app',
