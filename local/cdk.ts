@@ -111,7 +111,7 @@ export async function synthesizeForLocalAws(
   } else {
     await cdk(run, parameters, isolatedEnvironment());
   }
-  // Unless the sources have changed meanwhile.
+  // Not written if the sources changed during the synth.
   if (key !== undefined && deployKey() === key) writeFileSync(join(assembly, ASSEMBLY_KEY), key);
   return { command: assembly, context: {} };
 }

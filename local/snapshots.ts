@@ -89,7 +89,7 @@ export class Snapshots {
     rmSync(partial, { recursive: true, force: true });
   }
 
-  /** The copy is compared, not its source, so that it does not matter whether another process deletes the source meanwhile. */
+  /** Verifies the copy, not the source, because another process may delete the source during the copy. */
   #copy(key: string, target: string): boolean {
     try {
       const read = manifest.parse(JSON.parse(readFileSync(join(this.#of(key), MANIFEST), 'utf8')));

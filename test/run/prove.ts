@@ -19,7 +19,7 @@ import { sliceOfTree } from './tree-slice.ts';
 
 /** Time of the simulator. Minutes. */
 const SIMULATOR_MINUTES = 20;
-/** What a whole run took on two cores. Minutes. */
+/** Estimate of a whole run on two cores. Minutes. */
 const WHOLE_MINUTES = 75;
 /** What has passed, for the run that continues after an interruption. */
 const STATE = join(PROJECT, '.payonce', 'cache', 'prove.json');
