@@ -3,9 +3,9 @@
  * seeds. A part that fails does not keep the others from running. A run that was interrupted goes on with the parts that are left, unless
  * the tree has changed.
  */
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { globSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { availableParallelism, tmpdir } from 'node:os';
-import { dirname, join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { Command } from 'commander';
 import pMap from 'p-map';
 import { synthesizeForLocalAws } from '../../local/cdk.ts';
@@ -52,10 +52,15 @@ const simulator: Step = {
 };
 /** The longest first, so that none is left for the end. */
 const computing = [simulator, ...rooms, ...checks].toSorted((left, right) => secondsOf(right) - secondsOf(left));
-/** One after another: most of their time they wait. */
-const onLocalAws = ['drills', 'deployed', 'stores'].map(
-  (name): Step => ({ name, script: [`test:${name}`, PROGRESS_REPORTER] }),
-);
+/**
+ * One after another: most of their time they wait. Each drill has a local AWS of its own, because the schedules of the stacks that it
+ * deploys go on until that ends.
+ */
+const drills = globSync('test/**/*.drill.test.ts', { cwd: PROJECT })
+  .toSorted()
+  .map((file): Step => ({ name: `drill ${basename(file, '.drill.test.ts')}`, script: ['test:drills', file] }));
+const suites = ['deployed', 'stores'].map((name): Step => ({ name, script: [`test:${name}`, PROGRESS_REPORTER] }));
+const onLocalAws = [...drills, ...suites];
 const parts = [...computing, ...onLocalAws].filter(({ name }) => !proof.passed.includes(name));
 
 if (list) for (const { name, script } of parts) console.log(`${name}: ${commandOf(script)}`);

@@ -26,7 +26,7 @@ const YIELDING = 5;
 /** The line by which a suite of tests ends. */
 const TOTALS = /^(\d+) passed, (\d+) failed$/;
 /** Lines that a step prints for the person who waits; all others are shown only after a failure. */
-const PROGRESS = /^▸ /;
+const PROGRESS = /^(?:▸ |(?=\d+ histories, ))/;
 
 export const PROGRESS_REPORTER = '--reporters=<rootDir>/test/run/progress-reporter.js';
 
