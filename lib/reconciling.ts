@@ -147,6 +147,8 @@ export class Reconciling extends Construct {
     data.ledger.grantRead(worker, ['payment', 'order']);
     data.registry.grantReadDetails(worker);
     data.ledger.grantFindOutcomes(worker);
+    const { inquiry, return: giveBack } = RegistryRow;
+    data.registry.grantRows(worker, 'QueueOpen', ['dynamodb:PutItem'], [inquiry, giveBack]);
     data.idempotency.grantPurge(worker);
     data.registry.grantActions(worker, 'TimeToLive', ['dynamodb:DescribeTimeToLive']);
   }

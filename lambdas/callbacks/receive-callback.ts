@@ -14,7 +14,6 @@ import type { CallbackEvent, EffectStore, OrphanedCallback } from '../payments/u
 import { type PaymentChain, readChain } from '../payments/use/payment-chain.ts';
 import { isSentTo } from '../payments/use/pinned-processor.ts';
 import type { ProcessorBooks } from '../payments/use/processor.ts';
-import { holdShownAgain } from '../payments/use/queued-with.ts';
 import { alarmContradictions, alarmLateSuccess, type ContradictionTools } from '../payments/use/raise-alarms.ts';
 import { nextPart } from '../payments/use/record-charge.ts';
 
@@ -112,19 +111,19 @@ class CallbackEffect implements Effect<Progress, CallbackOutcome> {
     if (!this.#isOfThisAccount(chain)) return this.#storeOrphan('other_account');
     const { id } = chain.first.payment;
     const nowMs = clock.nowMs();
-    const { transitions, contradictions } = decideAll(digest, charge, chain, {
+    const decided = decideAll(digest, charge, chain, {
       occurredAtMs: nowMs,
       cause: { by: 'callback', eventId: this.#event.eventId },
     });
-    alarmLateSuccess(this.#tools, id, transitions);
+    const { contradictions } = decided;
+    alarmLateSuccess(this.#tools, id, decided.transitions);
     await alarmContradictions(this.#tools, chain, contradictions, charge, 'event');
-    const { part, isMore, queued } = nextPart(chain, transitions, nowMs);
+    const { part, isMore, queued } = nextPart(chain, { ...decided, charge }, nowMs);
     const isLast = !isMore;
     const outcome = await effects.recordEffect({
       record: isLast ? this.#record(id) : this.#partRecord(id, part),
       transitions: part,
       ...queued,
-      toReturn: [...queued.toReturn, ...holdShownAgain(charge, chain, nowMs)],
       ...(isLast && this.#adopted !== undefined ? { adopted: this.#adopted } : {}),
     });
     if (isLast && outcome.kind === 'recorded_before') return { kind: 'done', outcome: { kind: 'redelivered' } };

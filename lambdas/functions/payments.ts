@@ -51,6 +51,7 @@ export async function wire(platform: Platform & ProcessorsPlatform, runner: Oper
     effects: {
       recordEffect: async (effect) => (await effects()).recordEffect(effect),
       readEffect: async (id) => (await effects()).readEffect(id),
+      queueIfAbsent: async (entries) => (await effects()).queueIfAbsent(entries),
     },
     transitions: { readTransition: async (place) => (await transitions()).readTransition(place) },
     views: { range: async (asked) => (await views()).range(asked), read: async (row) => (await views()).read(row) },

@@ -42,6 +42,7 @@ import type { OperationRunner } from '../once/use/operation-runner.ts';
 import { DynamoDbOrders } from '../orders/store/dynamodb-orders.ts';
 import { LedgerChains } from '../orders/store/ledger-chains.ts';
 import { callOnce } from '../outbound/http-call.ts';
+import { DynamoDbEffects } from '../payments/store/dynamodb-effects.ts';
 import { DynamoDbStore } from '../payments/store/dynamodb-store.ts';
 import type { ProcessorBooks } from '../payments/use/processor.ts';
 import { climbingBooks } from '../processors/climbing-books.ts';
@@ -219,7 +220,7 @@ function bookkeepingJobs(
   const reconciled = {
     books,
     outcomes: transitions,
-    effects: store,
+    effects: new DynamoDbEffects(documents, tables, pacing, store),
     views,
     marks: new DynamoDbJobMarks(documents, tables.registry, pacing),
     digest,

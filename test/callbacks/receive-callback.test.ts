@@ -214,6 +214,7 @@ describe('a callback', () => {
     const effects = {
       ...harness.tools.effects,
       readEffect: harness.store.readEffect.bind(harness.store),
+      queueIfAbsent: harness.store.queueIfAbsent.bind(harness.store),
       listTransitions: harness.store.listTransitions.bind(harness.store),
       recordEffect: async (effect: Effect) => {
         await harness.store.recordEffect(effect);
@@ -257,6 +258,7 @@ describe('a callback', () => {
     const largest: number[] = [];
     const effects = {
       readEffect: harness.store.readEffect.bind(harness.store),
+      queueIfAbsent: harness.store.queueIfAbsent.bind(harness.store),
       listTransitions: harness.store.listTransitions.bind(harness.store),
       recordEffect: (effect: Effect) => {
         largest.push(effect.transitions.length);
@@ -277,6 +279,7 @@ describe('a callback', () => {
     let parts = 0;
     const effects = {
       readEffect: harness.store.readEffect.bind(harness.store),
+      queueIfAbsent: harness.store.queueIfAbsent.bind(harness.store),
       listTransitions: harness.store.listTransitions.bind(harness.store),
       recordEffect: (effect: Effect) => {
         parts += 1;

@@ -303,6 +303,8 @@ test('the role of JobsUpkeep may not append to the Ledger', () => {
       `dynamodb:GetItem ${rows('COMMISSION#*')}`,
       `dynamodb:GetItem ${rows('DETAILS#*')}`,
       `dynamodb:PutItem ${rows('COMMISSION#*', 'COMMISSION_ORDER#*')}`,
+      // A comparison queues what it finds open at the processor.
+      `dynamodb:PutItem ${rows('INQUIRY#*', 'RETURN#*')}`,
       ...WORKS_AT_RUNS.filter((line) => line.startsWith('dynamodb:')),
     ].sort(),
   );

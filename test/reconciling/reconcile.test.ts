@@ -161,6 +161,7 @@ describe('the mark', () => {
     harness.wait(HOUR);
     const deadlineMs = harness.clock.nowMs() + 10 * 60_000;
     const effects = {
+      queueIfAbsent: harness.store.queueIfAbsent.bind(harness.store),
       listTransitions: (...asked: Parameters<typeof harness.store.listTransitions>) => {
         harness.wait(11);
         return harness.store.listTransitions(...asked);
@@ -181,6 +182,7 @@ describe('the mark', () => {
     harness.wait(30);
     let looks = 0;
     const effects = {
+      queueIfAbsent: harness.store.queueIfAbsent.bind(harness.store),
       listTransitions: (...asked: Parameters<typeof harness.store.listTransitions>) => {
         looks += 1;
         if (looks === 1) return Promise.reject(new RetryableError('store_unavailable', 'no answer'));

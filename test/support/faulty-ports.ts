@@ -39,7 +39,8 @@ export function processorOf(actor: Actor, processor: Processor): Processor {
 }
 
 export function effectsOf(actor: Actor, effects: ApprovingStore): ApprovingStore {
-  return seenBy(actor, effects, 'recordEffect', 'readEffect', 'listTransitions', 'readApproval', 'listApprovals');
+  const writes = ['recordEffect', 'queueIfAbsent'] as const;
+  return seenBy(actor, effects, ...writes, 'readEffect', 'listTransitions', 'readApproval', 'listApprovals');
 }
 
 export function booksOf(actor: Actor, books: ProcessorBooks): ProcessorBooks {

@@ -122,6 +122,10 @@ export class Stores extends DynamoDbStore implements ApprovingStore, OrphanShelf
     return this.#effects.recordEffect(effect);
   }
 
+  queueIfAbsent(...asked: Parameters<ApprovingStore['queueIfAbsent']>): Promise<void> {
+    return this.#effects.queueIfAbsent(...asked);
+  }
+
   readEffect(operationId: OperationId): ReturnType<ApprovingStore['readEffect']> {
     return this.#effects.readEffect(operationId);
   }

@@ -254,7 +254,13 @@ const GIVEN_UP_DONE = 'a refund that was given up succeeded';
 
 /** reported status of the refund × known status → effect. */
 export const REFUND_TABLE: Readonly<Record<Exclude<RefundStatus, 'none'>, Readonly<Record<RefundStatus, Cell>>>> = {
-  pending: { none: append('refund.pending'), pending: KNOWN, succeeded: OLDER, failed: OLDER, given_up: OLDER },
+  pending: {
+    none: append('refund.pending'),
+    pending: KNOWN,
+    succeeded: OLDER,
+    failed: OLDER,
+    given_up: review('a refund that was given up is pending'),
+  },
   succeeded: {
     none: append('refund.completed', undefined, 'give_back'),
     pending: append('refund.completed', undefined, 'give_back'),

@@ -1,14 +1,15 @@
 import type { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
-import { GetCommand, QueryCommand } from '@aws-sdk/lib-dynamodb';
+import { GetCommand, PutCommand, QueryCommand } from '@aws-sdk/lib-dynamodb';
 import { DynamoDbActivity } from '../../activity/store/dynamodb-activity.ts';
 import { KeyAttribute } from '../../kernel/contract/tables.ts';
 import type { OperationId, PaymentId } from '../../kernel/ids.ts';
-import { type Pacing, readWithRetries } from '../../kernel/platform/attempts.ts';
+import { invariant } from '../../kernel/invariant.ts';
+import { type Pacing, readWithRetries, writeConditionally } from '../../kernel/platform/attempts.ts';
 import { failOnUnreadable, readableRows, type Unreadable } from '../../kernel/platform/queue-rows.ts';
 import type { EffectRecord } from '../../once/domain/idempotency.ts';
 import { effectRecordItem, parseEffectRecord, recordKey } from '../../once/store/record-items.ts';
 import type { StoreTables, TransactItem } from '../../once/store/transact-items.ts';
-import { isRefused, itemOf, RECORD_IS_NEW, transactOnce } from '../../once/store/transact-items.ts';
+import { isRefused, itemOf, RECORD_IS_NEW, ROW_IS_NEW, transactOnce } from '../../once/store/transact-items.ts';
 import type { Transition } from '../domain/transition.ts';
 import type { Effect, EffectOutcome, EffectStore, OrphanedCallback } from '../use/effect-store.ts';
 import type { PaymentStore, TransitionPage } from '../use/payment-store.ts';
@@ -89,6 +90,18 @@ export class DynamoDbEffects implements EffectStore, OrphanShelf {
       ),
     );
     return output.Item === undefined ? undefined : parseEffectRecord(output.Item);
+  }
+
+  async queueIfAbsent({ toReturn, inquiries }: Parameters<EffectStore['queueIfAbsent']>[0]): Promise<void> {
+    const entries = [
+      ...toReturn.map((charge) => returnItem(this.#tables, charge)),
+      ...inquiries.map((inquiry) => inquiryItem(this.#tables, inquiry)),
+    ];
+    for (const { Put } of entries) {
+      invariant(Put?.Item !== undefined && Put.TableName !== undefined, 'an entry is written by a put');
+      const put = { TableName: Put.TableName, Item: Put.Item, ConditionExpression: ROW_IS_NEW };
+      await writeConditionally(this.#pacing, () => this.#client.send(new PutCommand(put)));
+    }
   }
 
   async listTransitions(paymentId: PaymentId, page: TransitionPage): Promise<readonly Transition[]> {

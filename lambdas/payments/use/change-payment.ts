@@ -40,11 +40,12 @@ import { decideNeverAsked, findOutChange } from './find-out-change.ts';
 import { chainOf, type PaymentChain, readOwnChain } from './payment-chain.ts';
 import type { Commit } from './payment-store.ts';
 import { pinnedProcessor } from './pinned-processor.ts';
+import { inquiryForCharge } from './queued-with.ts';
 import type { AlarmTools } from './raise-alarms.ts';
 
 export interface ChangePaymentTools extends CreatePaymentTools, AlarmTools {
   /** Records what the processor's books show right before a send. */
-  readonly effects: Pick<EffectStore, 'recordEffect' | 'readEffect'>;
+  readonly effects: Pick<EffectStore, 'recordEffect' | 'readEffect' | 'queueIfAbsent'>;
 }
 
 export interface ChangePayment {
@@ -171,7 +172,7 @@ class ChangeOperation implements Operation<PaymentChain, Work, Write, Refusal> {
     return { word: await findOutChange(tools, change, chain, underway), chain };
   }
 
-  conclude({ word, chain }: Work, nowMs: number, { claimedAtMs }: Held<PaymentChain>): Conclusion<Write> {
+  conclude({ word, chain }: Work, nowMs: number, { claimedAtMs, sent }: Held<PaymentChain>): Conclusion<Write> {
     const { operationId, paymentId, requestId, cause } = this.#request;
     const decision = word?.(chain);
     const draft = this.#ending(decision, chain.state) ?? this.#notKnownYet(decision, chain.state);
@@ -190,6 +191,9 @@ class ChangeOperation implements Operation<PaymentChain, Work, Write, Refusal> {
       write: {
         ...(transition === undefined ? {} : { transition }),
         ...(unknown ? { inquiry: { operationId, paymentId, claimedAtMs } } : {}),
+        ...(transition === undefined && (word !== undefined || sent === 'maybe')
+          ? this.#endedByRival(state, nowMs)
+          : {}),
       },
     };
   }
@@ -214,6 +218,13 @@ class ChangeOperation implements Operation<PaymentChain, Work, Write, Refusal> {
     const state = isAccepted ? evolve(before, decision.draft) : before;
     const change = this.#changeIn(state);
     return isUnderWay(change, state) ? answeredAsPending(change, state) : undefined;
+  }
+
+  /** A rival has called the change failed, and the request of this owner or of an earlier one may still take effect. */
+  #endedByRival(state: PaymentState, nowMs: number): Pick<Write, 'inquiry'> {
+    const { id, chargeId } = state.payment;
+    if (this.#changeIn(state).status !== 'failed' || chargeId === undefined) return {};
+    return { inquiry: inquiryForCharge(id, chargeId, nowMs) };
   }
 
   #changeIn(state: PaymentState): HoldChange | Refund {

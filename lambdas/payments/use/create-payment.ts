@@ -42,7 +42,7 @@ import { chainOf, type PaymentChain, readChain } from './payment-chain.ts';
 import type { Claim, Commit, Inquiry, PaymentStore } from './payment-store.ts';
 import { type KnownProcessors, type NoProcessor, pinnedProcessor, processorFor } from './pinned-processor.ts';
 import type { ChargeOrder, Processor } from './processor.ts';
-import { chargesToReturn, holdToEnd, lookBeside } from './queued-with.ts';
+import { chargesToReturn, holdToEnd, inquiryForCharge, lookAtBooks } from './queued-with.ts';
 
 export interface CreatePaymentTools extends ExecuteTools, KnownProcessors {
   readonly store: PaymentStore;
@@ -232,7 +232,7 @@ class PaymentOperation implements Operation<PaymentChain, Work, Write, Refusal> 
     return { fact: await settleCharge({ ...this.#tools, processor }, underway), chain };
   }
 
-  conclude({ fact, chain }: Work, nowMs: number, { claimedAtMs }: Held<PaymentChain>): Conclusion<Write> {
+  conclude({ fact, chain }: Work, nowMs: number, { claimedAtMs, sent }: Held<PaymentChain>): Conclusion<Write> {
     const decision =
       fact !== undefined && mayBeNewer(fact, chain.state.payment) ? decide(fact, chain.state) : undefined;
     const occasion = { occurredAtMs: nowMs, cause: this.#request.cause };
@@ -250,7 +250,9 @@ class PaymentOperation implements Operation<PaymentChain, Work, Write, Refusal> 
       write: {
         ...(transition === undefined ? {} : { transition, toReturn: chargesToReturn(chain, transitions) }),
         ...holdToEnd(transitions),
-        ...(isAwaited(payment) ? { inquiry: inquiryAbout(payment, claimedAtMs) } : openBeside(fact, payment, nowMs)),
+        ...(isAwaited(payment)
+          ? { inquiry: inquiryAbout(payment, claimedAtMs) }
+          : endedByRival(fact, sent, payment, nowMs)),
       },
     };
   }
@@ -322,12 +324,22 @@ function inquiryAbout(payment: Payment, claimedAtMs: number): Inquiry {
 }
 
 /**
- * The queue entry of the owner's charge, if it has no result yet and a rival has ended the payment with another charge, or with none:
+ * The queue entry of a charge of this owner, or of an earlier one, that may still take money although a rival has ended the payment with
+ * another charge, or with none:
  *
- *   owner   charge 1 sent ──────────────────────── answer: pending ── changes nothing
+ *   owner   charge 1 sent ──────────────────────── answer: pending, or none ── changes nothing
  *   rival   ─────────────── payment ends by charge 2
+ *
+ * @param sent whether an earlier owner may have sent
  */
-function openBeside(fact: ChargeFact | undefined, { id, chargeId }: Payment, nowMs: number): Pick<Commit, 'inquiry'> {
-  if (fact?.kind !== 'pending' && fact?.kind !== 'action_required') return {};
-  return fact.chargeId === chargeId ? {} : { inquiry: lookBeside(id, fact.chargeId, nowMs) };
+function endedByRival(
+  fact: ChargeFact | undefined,
+  sent: Held<PaymentChain>['sent'],
+  { id, chargeId }: Payment,
+  nowMs: number,
+): Pick<Commit, 'inquiry'> {
+  if (fact?.kind === 'pending' || fact?.kind === 'action_required')
+    return fact.chargeId === chargeId ? {} : { inquiry: inquiryForCharge(id, fact.chargeId, nowMs) };
+  const isUnknown = fact?.kind === 'unknown' || (fact === undefined && sent === 'maybe');
+  return isUnknown ? { inquiry: lookAtBooks(id, nowMs) } : {};
 }

@@ -3,7 +3,7 @@ import type { Digest } from '../../kernel/digest.ts';
 import { isAsPosted } from '../domain/charge-money.ts';
 import { decide } from '../domain/decide.ts';
 import { isAlike, missingRefunds } from '../domain/nameless-refunds.ts';
-import { evolve } from '../domain/payment-state.ts';
+import { evolve, type PaymentState } from '../domain/payment-state.ts';
 import { factsOf, isOfAnotherPayment, type ProcessorCharge } from '../domain/processor-charge.ts';
 import { nextTransition, type Transition } from '../domain/transition.ts';
 import type { PaymentChain } from './payment-chain.ts';
@@ -12,6 +12,8 @@ export interface DecidedFacts {
   readonly transitions: readonly Transition[];
   /** Facts that are impossible, or that contradict what the merchant was told. */
   readonly contradictions: readonly string[];
+  /** The state after the transitions. */
+  readonly state: PaymentState;
 }
 
 /**
@@ -26,7 +28,7 @@ export function decideAll(
 ): DecidedFacts {
   const { payment } = chain.state;
   if (isOfAnotherPayment(charge, payment.id))
-    return { transitions: [], contradictions: ['the metadata of the charge name another payment'] };
+    return { transitions: [], contradictions: ['the metadata of the charge name another payment'], state: chain.state };
   const transitions: Transition[] = [];
   const contradictions: string[] = [];
   let { state, newest } = chain;
@@ -50,5 +52,5 @@ export function decideAll(
   if (contradictions.length === 0 && !isAsPosted(charge, state)) {
     contradictions.push('the charge shows other amounts than were posted');
   }
-  return { transitions, contradictions };
+  return { transitions, contradictions, state };
 }

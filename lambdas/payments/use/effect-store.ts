@@ -57,6 +57,8 @@ export interface EffectStore extends Pick<PaymentStore, 'listTransitions'> {
   /** The one durable write. */
   recordEffect(effect: Effect): Promise<EffectOutcome>;
   readEffect(operationId: OperationId): Promise<EffectRecord | undefined>;
+  /** Writes the entries of queues that are not there yet. */
+  queueIfAbsent(entries: Required<Pick<Effect, 'toReturn' | 'inquiries'>>): Promise<void>;
 }
 
 /** What an effect does to an approval, in the same transaction. */

@@ -87,11 +87,11 @@ export interface Hold {
 }
 
 /**
- * The queue entry for an operation that was answered 202, for a payment that waits for its payer, for a refund or dispute that
- * began at the processor and is not decided there yet, and for a charge beside the payment's own that has no result yet.
+ * The queue entry for an operation that was answered 202, for a payment that waits for its payer, and for a charge that the processor
+ * shows without a result, or with a refund or a dispute without one.
  */
 export interface Inquiry {
-  /** For a refund, a dispute or another charge of the processor, its id there. */
+  /** For a charge, its id at the processor. */
   readonly operationId: OperationId;
   readonly paymentId: PaymentId;
   /** When the operation was claimed. The send window ends 15 minutes later. Unix milliseconds. */

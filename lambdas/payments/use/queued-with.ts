@@ -1,7 +1,8 @@
 import { chargeOperation, isRefundOf, isReturn, type PaymentId, storedOperationId } from '../../kernel/ids.ts';
 import { moneyOf } from '../domain/charge-money.ts';
+import { isOpenBesideChain } from '../domain/open-at-processor.ts';
 import type { Payment } from '../domain/payment.ts';
-import { stateAfter } from '../domain/payment-state.ts';
+import { type PaymentState, stateAfter } from '../domain/payment-state.ts';
 import type { ProcessorCharge } from '../domain/processor-charge.ts';
 import { detailsOf, type Transition } from '../domain/transition.ts';
 import type { Effect } from './effect-store.ts';
@@ -50,40 +51,51 @@ export function chargesToReturn(before: Before, transitions: readonly Transition
   });
 }
 
-/**
- * The entry that voids a stray hold once more. The processor's books show the hold after it had ended there, or its first entry is
- * still open.
- *
- * @param nowMs the time of the look at the books. Unix milliseconds
- */
-export function holdShownAgain(
-  { chargeId, status }: ProcessorCharge,
-  { first, state }: Pick<PaymentChain, 'first' | 'state'>,
-  nowMs: number,
-): readonly ChargeToReturn[] {
-  const isStrayHold = status === 'authorized' && state.strayCharges.get(chargeId)?.status === 'authorized';
-  return isStrayHold ? [{ paymentId: first.payment.id, chargeId, by: 'void', foundAtMs: nowMs }] : [];
+/** What the processor's books show of a charge, and the chain with every fact of it. */
+interface Shown {
+  readonly charge: ProcessorCharge;
+  readonly state: PaymentState;
 }
 
 /**
- * A refund or a dispute that began at the processor ends by a callback. If that is lost, the charge is looked up. A refund by
+ * The entries of what the books show to be open and the chain does not show as open: the charge is looked up until it has a result, and
+ * a stray hold is voided, once more if it had ended there before.
+ *
+ * @param nowMs the time of the look at the books. Unix milliseconds
+ */
+export function queuedBesideChain(
+  { charge, state }: Shown,
+  nowMs: number,
+): Required<Pick<Effect, 'toReturn' | 'inquiries'>> {
+  const { chargeId, status } = charge;
+  const { id: paymentId } = state.payment;
+  const isStrayHold = status === 'authorized' && state.strayCharges.get(chargeId)?.status === 'authorized';
+  return {
+    toReturn: isStrayHold ? [{ paymentId, chargeId, by: 'void', foundAtMs: nowMs }] : [],
+    inquiries: isOpenBesideChain(charge, state) ? [inquiryForCharge(paymentId, chargeId, nowMs)] : [],
+  };
+}
+
+/**
+ * A refund or a dispute that began at the processor ends by a callback. If that is lost, its charge is looked up. A refund by
  * Payonce is recorded before it is sent; the return of a stray charge is in the queue of returns. Metadata alone prove neither.
  */
 function undecidedAtBank(before: Before, transitions: readonly Transition[]): readonly Inquiry[] {
   const { refunds, strayCharges } = before.state;
-  return transitions.flatMap(({ subject, payment, occurredAtMs }): readonly Inquiry[] => {
-    const entry = { paymentId: payment.id, claimedAtMs: occurredAtMs, waitsFor: 'bank' } as const;
-    if (subject?.kind === 'dispute' && subject.status === 'open') {
-      return [{ ...entry, operationId: storedOperationId(subject.disputeId) }];
-    }
-    const isOfReturn = (refundId: string) => isReturn(refundId) && isRefundOf(refundId, payment.id);
+  const newest = transitions.at(-1);
+  if (newest === undefined) return [];
+  const { id } = newest.payment;
+  const isOfReturn = (refundId: string) => isReturn(refundId) && isRefundOf(refundId, id);
+  const charges = transitions.flatMap(({ subject }): readonly string[] => {
+    if (subject?.kind === 'dispute' && subject.status === 'open') return [subject.chargeId];
     const isForeign =
       subject?.kind === 'refund' &&
       subject.status === 'pending' &&
       !refunds.has(subject.refundId) &&
       !(isOfReturn(subject.refundId) && strayCharges.has(subject.chargeId));
-    return isForeign ? [{ ...entry, operationId: storedOperationId(subject.refundId) }] : [];
+    return isForeign ? [subject.chargeId] : [];
   });
+  return [...new Set(charges)].map((chargeId) => inquiryForCharge(id, chargeId, newest.occurredAtMs));
 }
 
 /** The queue entry with which all charges of the payment are read from the processor's books and recorded. */
@@ -91,8 +103,8 @@ export function lookAtBooks(paymentId: PaymentId, claimedAtMs: number): Inquiry 
   return { operationId: chargeOperation(paymentId), paymentId, claimedAtMs, waitsFor: 'books' };
 }
 
-/** The queue entry of a charge without a result beside the payment's own: its payer or a bank may still give it money. */
-export function lookBeside(paymentId: PaymentId, chargeId: string, claimedAtMs: number): Inquiry {
+/** The queue entry with which a charge is looked up until it, its refunds and its disputes have a result. */
+export function inquiryForCharge(paymentId: PaymentId, chargeId: string, claimedAtMs: number): Inquiry {
   return { operationId: storedOperationId(chargeId), paymentId, claimedAtMs, waitsFor: 'bank' };
 }
 

@@ -4,18 +4,19 @@ import { invariant } from '../../kernel/invariant.ts';
 import { expirySeconds } from '../../once/domain/idempotency.ts';
 import { rounds } from '../../once/use/rounds.ts';
 import type { ProcessorCharge } from '../domain/processor-charge.ts';
-import type { Transition } from '../domain/transition.ts';
-import { decideAll } from './decide-all.ts';
+import { type DecidedFacts, decideAll } from './decide-all.ts';
+import type { EffectStore } from './effect-store.ts';
 import { chainOf, type PaymentChain, readChain } from './payment-chain.ts';
 import type { PaymentStore } from './payment-store.ts';
 import type { ProcessorBooks } from './processor.ts';
-import { lookAtBooks, queuedWith } from './queued-with.ts';
+import { lookAtBooks, queuedBesideChain, queuedWith } from './queued-with.ts';
 import { alarmContradictions, alarmLateSuccess, type ContradictionTools } from './raise-alarms.ts';
 
 export interface RecordChargeTools extends ContradictionTools {
   /** The run that looks the charge up. */
   readonly cause: Cause;
   readonly store: Pick<PaymentStore, 'listTransitions'>;
+  readonly effects: Pick<EffectStore, 'recordEffect' | 'readEffect' | 'queueIfAbsent'>;
 }
 
 /** Milliseconds. */
@@ -71,11 +72,16 @@ async function recordPart(
     invariant(chain !== undefined, 'the payment of a looked-up charge exists');
     const charge = await read();
     const nowMs = clock.nowMs();
-    const { transitions, contradictions } = decideAll(digest, charge, chain, { occurredAtMs: nowMs, cause });
+    const decided = decideAll(digest, charge, chain, { occurredAtMs: nowMs, cause });
+    const { transitions, contradictions } = decided;
     alarmLateSuccess(tools, paymentId, transitions);
     await alarmContradictions(tools, chain, contradictions, charge, 'look');
-    if (transitions.length === 0) return { charge, chain, isMore: false };
-    const { part, isMore, queued } = nextPart(chain, transitions, nowMs);
+    if (transitions.length === 0) {
+      const beside = queuedBesideChain({ charge, state: chain.state }, nowMs);
+      if (beside.toReturn.length + beside.inquiries.length > 0) await effects.queueIfAbsent(beside);
+      return { charge, chain, isMore: false };
+    }
+    const { part, isMore, queued } = nextPart(chain, { ...decided, charge }, nowMs);
     const outcome = await effects.recordEffect({
       record: {
         operationId: inquiryOperation(digest, asked, chain.newest.sequence + 1),
@@ -97,10 +103,24 @@ async function recordPart(
  * the others are recorded even if this process dies, the callback is never repeated, and the part has closed what the charge was
  * looked at for.
  */
-export function nextPart(chain: PaymentChain, transitions: readonly Transition[], nowMs: number) {
+export function nextPart(
+  chain: PaymentChain,
+  { charge, transitions, state }: DecidedFacts & { readonly charge: ProcessorCharge },
+  nowMs: number,
+) {
   const part = transitions.slice(0, MAX_TOGETHER);
   const isMore = part.length < transitions.length;
   const queued = queuedWith(chain, part);
+  const beside = queuedBesideChain({ charge, state }, nowMs);
   const look = isMore ? [lookAtBooks(chain.first.payment.id, nowMs)] : [];
-  return { part, isMore, queued: { ...queued, inquiries: [...queued.inquiries, ...look] } };
+  return {
+    part,
+    isMore,
+    queued: {
+      ...queued,
+      // One transaction writes each row once.
+      toReturn: queued.toReturn.length > 0 ? queued.toReturn : beside.toReturn,
+      inquiries: [...(queued.inquiries.length > 0 ? queued.inquiries : beside.inquiries), ...look],
+    },
+  };
 }

@@ -4,10 +4,11 @@ import type { PaymentId } from '../../kernel/ids.ts';
 import { invariant } from '../../kernel/invariant.ts';
 import { isOutcome } from '../../payments/domain/payment.ts';
 import type { ProcessorCharge } from '../../payments/domain/processor-charge.ts';
+import type { EffectStore } from '../../payments/use/effect-store.ts';
 import { type PaymentChain, readChain } from '../../payments/use/payment-chain.ts';
-import type { PaymentStore } from '../../payments/use/payment-store.ts';
 import { isSentTo } from '../../payments/use/pinned-processor.ts';
 import type { ProcessorBooks, UnreadableCharge } from '../../payments/use/processor.ts';
+import { queuedBesideChain } from '../../payments/use/queued-with.ts';
 import { positionAt, timeOf } from '../../payments/use/transition-reader.ts';
 import { DAY_MS, dayOf } from '../../views/domain/views.ts';
 import { compareBooks, type Mismatch } from '../domain/compare-books.ts';
@@ -25,7 +26,7 @@ import {
 } from './reconcile-pages.ts';
 
 export interface ReconcileTools extends PageTools, MismatchViewTools {
-  readonly effects: Pick<PaymentStore, 'listTransitions'>;
+  readonly effects: Pick<EffectStore, 'listTransitions' | 'queueIfAbsent'>;
   readonly marks: JobMarks;
   readonly observer: BooksObserver;
   /** Receives the error of each payment that could not be compared. */
@@ -236,8 +237,17 @@ class Look {
     const { chargeId } = chain.state.payment;
     const isOther = known.some((charge) => charge.chargeId !== chargeId);
     const charges = known.length > 0 || chargeId === undefined ? known : await this.#read(own, chargeId);
+    await this.#queueOpen(charges, chain);
     const isSame = !isOther && compareBooks(charges, { paymentId, ...chain }).length === 0;
     return isSame ? ONE_DONE : this.#atPayment(own, chain, charges);
+  }
+
+  /** What is open at the processor and not in the chain holds no money yet, so it is no difference. The resolver looks it up. */
+  async #queueOpen(charges: readonly ProcessorCharge[], { state }: PaymentChain): Promise<void> {
+    for (const charge of charges) {
+      const beside = queuedBesideChain({ charge, state }, this.#beganAtMs);
+      if (beside.toReturn.length + beside.inquiries.length > 0) await this.#tools.effects.queueIfAbsent(beside);
+    }
   }
 
   async atOpen(open: OpenMismatch): Promise<JobCounts> {

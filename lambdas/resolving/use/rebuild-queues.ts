@@ -9,7 +9,6 @@ import {
   type OrderId,
   orderOperation,
   type PaymentId,
-  storedOperationId,
 } from '../../kernel/ids.ts';
 import { isSettled } from '../../orders/domain/order.ts';
 import { openOrder } from '../../orders/use/drive-order.ts';
@@ -27,7 +26,7 @@ import type {
   PaymentStore,
   ReferenceName,
 } from '../../payments/use/payment-store.ts';
-import { holdToEnd, lookAtBooks, queuedWith } from '../../payments/use/queued-with.ts';
+import { holdToEnd, inquiryForCharge, lookAtBooks, queuedWith } from '../../payments/use/queued-with.ts';
 import type { LedgerWalk } from '../../views/use/ledger-walk.ts';
 import { type Walked, walkAll } from '../../views/use/walk-all.ts';
 
@@ -174,10 +173,10 @@ function otherRows(chain: PaymentChain): readonly ImpliedRow[] {
   const atBank = [
     ...[...refunds.values()].filter(({ status, refundId }) => status === 'pending' && !isRefundOf(refundId, paymentId)),
     ...[...disputes.values()].filter(({ status }) => status === 'open'),
-  ].map((part): Inquiry => {
-    const operationId = storedOperationId(part.kind === 'refund' ? part.refundId : part.disputeId);
-    return { operationId, paymentId, claimedAtMs: part.createdAtMs, waitsFor: 'bank' };
-  });
+  ];
+  const ofCharges = [...Map.groupBy(atBank, ({ chargeId }) => chargeId)].map(([chargeId, parts]) =>
+    inquiryForCharge(paymentId, chargeId, Math.max(...parts.map(({ createdAtMs }) => createdAtMs))),
+  );
   const returns = [...strayCharges.values()].flatMap(({ chargeId, status }): readonly ChargeToReturn[] => {
     const entry = { paymentId, chargeId, foundAtMs: newest.occurredAtMs };
     const money = moneyOf(chargeId, state);
@@ -189,7 +188,7 @@ function otherRows(chain: PaymentChain): readonly ImpliedRow[] {
   const isHeld = hold !== undefined && payment.status === 'requires_capture';
   const isReferred = reference !== undefined && !freesReference(payment);
   return [
-    ...[...atBank, ...books].map((row) => ({ kind: 'inquiry', row }) as const),
+    ...[...ofCharges, ...books].map((row) => ({ kind: 'inquiry', row }) as const),
     ...returns.map((row) => ({ kind: 'return', row }) as const),
     ...(isHeld ? [{ kind: 'hold', row: hold } as const] : []),
     ...(reopened === undefined ? [] : [{ kind: 'open_order', row: reopened } as const]),

@@ -9,6 +9,7 @@ import type { CreateOrderOutcome } from '../../orders/use/create-order.ts';
 import { changeOf, commandOf, isUnderWay } from '../../payments/domain/change.ts';
 import { type Decision, decide } from '../../payments/domain/decide.ts';
 import type { ChargeFact } from '../../payments/domain/facts.ts';
+import { isOpen, isOpenInChain } from '../../payments/domain/open-at-processor.ts';
 import { isAwaited, notesOf, termsOf } from '../../payments/domain/payment.ts';
 import { FIND_OUT_MS, SEND_WINDOW_MS } from '../../payments/domain/settlement.ts';
 import { detailsOf, nextTransition } from '../../payments/domain/transition.ts';
@@ -168,9 +169,9 @@ async function inquire(tools: ResolveTools, inquiry: Inquiry): Promise<Came> {
   return rounds<Came>('this payment', async () => {
     const chain = await readChain(store, inquiry.paymentId);
     invariant(chain !== undefined, 'an inquiry has its payment');
-    if (inquiry.waitsFor === 'bank' && !isPart(inquiry.operationId, chain)) return lookBeside(tools, inquiry, chain);
-    if (!isOpen(inquiry.operationId, chain)) return 'finished';
-    const charge = chargeToLookAt(inquiry, chain);
+    if (inquiry.waitsFor === 'bank') return inquireCharge(tools, inquiry, chain);
+    if (!isOpenOperation(inquiry.operationId, chain)) return 'finished';
+    const charge = chargeOfPayer(inquiry, chain);
     if (charge !== undefined) return lookAtCharge(tools, inquiry, chain, charge);
     if (pinnedProcessor(tools, chain.first) === undefined) return elsewhere(tools, inquiry);
     // Look up again after every conflict: the answer must not be older than the state on which the decision is made.
@@ -194,25 +195,18 @@ async function inquire(tools: ResolveTools, inquiry: Inquiry): Promise<Came> {
       ...queuedWith(chain, [transition]),
     });
     if (outcome.kind !== 'recorded') return 'again';
-    return isOpen(inquiry.operationId, chainOf([...chain.transitions, transition])) ? 'waiting' : 'finished';
+    const after = chainOf([...chain.transitions, transition]);
+    return isOpenOperation(inquiry.operationId, after) ? 'waiting' : 'finished';
   });
 }
 
-/** Whether the id is that of a refund or a dispute of the payment. */
-function isPart(id: OperationId, { state }: PaymentChain): boolean {
-  return state.disputes.has(id) || state.refunds.has(id);
-}
-
-function isOpen(operationId: OperationId, { state }: PaymentChain): boolean {
-  const dispute = state.disputes.get(operationId);
-  if (dispute !== undefined) return dispute.status === 'open';
+function isOpenOperation(operationId: OperationId, { state }: PaymentChain): boolean {
   const change = changeOf(state, operationId);
   return change === undefined ? isAwaited(state.payment) : isUnderWay(change, state);
 }
 
-/** The charge whose entry in the books shows the outcome. @returns undefined when the operation itself is looked up */
-function chargeToLookAt({ operationId, waitsFor }: Inquiry, { state }: PaymentChain): string | undefined {
-  if (waitsFor === 'bank') return (state.disputes.get(operationId) ?? state.refunds.get(operationId))?.chargeId;
+/** The charge that the payer has yet to approve. @returns undefined when the operation itself is looked up */
+function chargeOfPayer({ operationId }: Inquiry, { state }: PaymentChain): string | undefined {
   const isForPayer = changeOf(state, operationId) === undefined && state.payment.status === 'requires_action';
   return isForPayer ? state.payment.chargeId : undefined;
 }
@@ -229,18 +223,24 @@ async function lookAtCharge(
   if (books === undefined) return elsewhere(tools, inquiry);
   await recordCharge(tools, id, operationId, () => readCharge(books, chargeId));
   const after = await readChain(tools.store, id);
-  return after === undefined || isOpen(operationId, after) ? 'waiting' : 'finished';
+  return after === undefined || isOpenOperation(operationId, after) ? 'waiting' : 'finished';
 }
 
-/** A charge beside the payment's own. If it gets money after all, it becomes a stray charge, which is returned. */
-async function lookBeside(tools: ResolveTools, inquiry: Inquiry, { first }: PaymentChain): Promise<Came> {
-  const { operationId, paymentId } = inquiry;
-  const books = pinnedBooks(tools, first);
+/**
+ * Looks at a charge until it, its refunds and its disputes have a result. What they show is recorded: money that the payment must not
+ * have becomes a stray charge, which is returned.
+ */
+async function inquireCharge(tools: ResolveTools, inquiry: Inquiry, chain: PaymentChain): Promise<Came> {
+  const { operationId: chargeId, paymentId } = inquiry;
+  const books = pinnedBooks(tools, chain.first);
   if (books === undefined) return elsewhere(tools, inquiry);
-  // A chain that was restored to an earlier time may lack the refund or the dispute of the entry.
-  if ((await books.readCharge(operationId, { timeoutMs: BOOKS_TIMEOUT_MS })) === undefined) return 'finished';
-  const { charge } = await recordCharge(tools, paymentId, operationId, () => readCharge(books, operationId));
-  return charge.status === 'pending' || charge.status === 'requires_action' ? 'waiting' : 'finished';
+  if ((await books.readCharge(chargeId, { timeoutMs: BOOKS_TIMEOUT_MS })) === undefined) {
+    if (!isOpenInChain(chargeId, chain.state)) return 'finished';
+    await alarmContradictions(tools, chain, [CHARGE_UNKNOWN.because], chargeId, 'look');
+    return 'waiting';
+  }
+  const { charge, chain: after } = await recordCharge(tools, paymentId, chargeId, () => readCharge(books, chargeId));
+  return isOpen(charge, after.state) ? 'waiting' : 'finished';
 }
 
 /** A processor's search can lag; Stripe's by up to an hour (Stripe, "Search", data freshness). Milliseconds. */

@@ -154,8 +154,31 @@ export const MONEY_MUTANTS: readonly Mutant[] = [
     edits: [
       {
         file: 'lambdas/payments/use/queued-with.ts',
-        find: "if (subject?.kind === 'dispute' && subject.status === 'open') {",
-        replace: "if (subject?.kind === 'dispute' && subject.status === 'open' && occurredAtMs === 0) {",
+        find: "if (subject?.kind === 'dispute' && subject.status === 'open') return",
+        replace: "if (subject?.kind === 'dispute' && subject.status === 'open' && subject.amountMinor < 0) return",
+      },
+    ],
+  },
+  {
+    name: 'open-object-not-queued',
+    fault: 'A charge, a refund or a dispute that is open, and that the chain does not show as open, is in no queue.',
+    edits: [
+      {
+        file: 'lambdas/payments/use/queued-with.ts',
+        find: 'isOpenBesideChain(charge, state) ?',
+        replace: 'isOpenBesideChain(charge, state) && nowMs < 0 ?',
+      },
+    ],
+  },
+  {
+    name: 'inquiry-ends-while-the-charge-is-open',
+    fault:
+      'The look at a charge ends although its refund, its dispute or the charge itself has no result at the processor.',
+    edits: [
+      {
+        file: 'lambdas/resolving/use/resolve.ts',
+        find: 'return isOpen(charge, after.state) ?',
+        replace: 'return isOpenInChain(charge.chargeId, after.state) ?',
       },
     ],
   },
@@ -320,8 +343,8 @@ export const MONEY_MUTANTS: readonly Mutant[] = [
     edits: [
       {
         file: 'lambdas/payments/use/create-payment.ts',
-        find: '...(isAwaited(payment) ? { inquiry:',
-        replace: '...(isAwaited(payment) && payment.amountMinor < 0 ? { inquiry:',
+        find: '...(isAwaited(payment)\n',
+        replace: '...(isAwaited(payment) && payment.amountMinor < 0\n',
       },
     ],
   },
@@ -364,8 +387,9 @@ export const MONEY_MUTANTS: readonly Mutant[] = [
     edits: [
       {
         file: 'lambdas/payments/store/dynamodb-effects.ts',
-        find: '...toReturn.map((charge) => returnItem(this.#tables, charge)),',
-        replace: '...toReturn.slice(9).map((charge) => returnItem(this.#tables, charge)),',
+        find: '...toReturn.map((charge) => returnItem(this.#tables, charge)),\n      ...inquiries.map((inquiry) => inquiryItem(this.#tables, inquiry)),\n    ];\n    if (',
+        replace:
+          '...toReturn.slice(9).map((charge) => returnItem(this.#tables, charge)),\n      ...inquiries.map((inquiry) => inquiryItem(this.#tables, inquiry)),\n    ];\n    if (',
       },
     ],
   },

@@ -3,6 +3,7 @@ import { RegistryRow } from '../../../../lambdas/kernel/contract/rows.ts';
 import { chargeOperation, isReturn, type PaymentId } from '../../../../lambdas/kernel/ids.ts';
 import { isSettled } from '../../../../lambdas/orders/domain/order.ts';
 import type { OrderTransition } from '../../../../lambdas/orders/domain/order-transition.ts';
+import type { ProcessorCharge } from '../../../../lambdas/payments/domain/processor-charge.ts';
 import type { Transition } from '../../../../lambdas/payments/domain/transition.ts';
 import {
   HOLDS,
@@ -73,14 +74,56 @@ export function checkQueued(
     const isReturned = queued.returns.has(`${id} ${chargeId}`);
     for (const [refundId, { status }] of charge.refunds) {
       const isOfReturn = refundId.startsWith('rtn_') && isReturned;
-      if (status === 'pending' && !isAsked(refundId) && !isOfReturn) missing(`the pending refund ${refundId}`);
+      const isTracked = isAsked(refundId) || isOfReturn || isAsked(chargeId);
+      if (status === 'pending' && !isTracked) missing(`the pending refund ${refundId}`);
     }
     for (const [disputeId, { status }] of charge.disputes) {
-      if (status === 'open' && !isAsked(disputeId)) missing(`the open dispute ${disputeId}`);
+      if (status === 'open' && !isAsked(chargeId)) missing(`the open dispute ${disputeId}`);
     }
     if (!charge.isOwn && leftOf(charge).leftMinor > 0 && !isReturned) missing(`the stray charge ${chargeId}`);
   }
   return found;
+}
+
+/** Once quiet: every object that a processor has shown to be open is in a queue, whatever has become of its payment. */
+export function checkOpenObjects({ world, payments, claims }: Seen): readonly Violation[] {
+  const queued = queuedIn(world);
+  return [...payments].flatMap(([id, chain]) => {
+    const newest = chain.at(-1)?.row.payment;
+    if (newest === undefined) return [];
+    const there = world.processors[booksOf(newest)]?.inside.all ?? [];
+    const shown = there.filter(
+      ({ chargeId, paymentId }) =>
+        paymentId === id && isShown(world, booksOf(newest), chargeId) && !isToldOtherwise(world, newest, chargeId),
+    );
+    return shown.flatMap((charge) => {
+      const { chargeId } = charge;
+      if (queued.inquiries.has(`${id} ${chargeId}`)) return [];
+      const isAsked = (operation: string) => claims.has(operation) || queued.inquiries.has(`${id} ${operation}`);
+      const isWaiting =
+        chargeId === newest.chargeId ? isAsked(id) || queued.holds.has(id) : queued.returns.has(`${id} ${chargeId}`);
+      const isReturned = queued.returns.has(`${id} ${chargeId}`);
+      const open = [
+        ...(isOpenCharge(charge) && !isWaiting ? [`the charge, ${charge.status},`] : []),
+        ...charge.refunds
+          .filter(({ refundId, status }) => status === 'pending' && !isAsked(refundId))
+          .filter(({ refundId }) => !(isReturn(refundId) && isReturned))
+          .map(({ refundId }) => `the pending refund ${refundId}`),
+        ...charge.disputes
+          .filter(({ status }) => status === 'open')
+          .map(({ disputeId }) => `the open dispute ${disputeId}`),
+      ];
+      return open.map((what) => ({
+        oracle: 'what the processor has shown as open is in a queue',
+        what: `${what} of ${chargeId} is in no queue`,
+        about: id,
+      }));
+    });
+  });
+}
+
+function isOpenCharge({ status }: ProcessorCharge): boolean {
+  return status === 'pending' || status === 'requires_action' || status === 'authorized';
 }
 
 function pendingHoldChanges(chain: readonly Written<Transition>[]): readonly string[] {

@@ -1,0 +1,54 @@
+/** Objects at the processor that have no result yet. Each stays in a queue until a look shows its result. */
+import { isAwaited } from './payment.ts';
+import type { PaymentState } from './payment-state.ts';
+import { factsOf, isOfAnotherPayment, type ProcessorCharge } from './processor-charge.ts';
+
+/**
+ * Whether the processor shows an open object of the charge that the chain does not show as open: a charge that the payment does not
+ * wait for, or a refund or a dispute that the chain calls ended or does not have. An object that the chain shows as open was queued
+ * with its transition.
+ */
+export function isOpenBesideChain(charge: ProcessorCharge, state: PaymentState): boolean {
+  const { payment, refunds, disputes } = state;
+  if (isOfAnotherPayment(charge, payment.id)) return false;
+  if (isChargeOpen(charge, state)) return true;
+  return factsOf(charge, payment, 0).some((fact) => {
+    if (fact.kind === 'refund') return fact.status === 'pending' && refunds.get(fact.refundId)?.status !== 'pending';
+    return fact.kind === 'dispute' && fact.status === 'open' && disputes.get(fact.disputeId)?.status !== 'open';
+  });
+}
+
+/** Whether the processor or the chain shows the charge, one of its refunds or one of its disputes as open. */
+export function isOpen(charge: ProcessorCharge, state: PaymentState): boolean {
+  const { refunds, disputes } = charge;
+  return (
+    isChargeOpen(charge, state) ||
+    isOpenInChain(charge.chargeId, state) ||
+    refunds.some(({ status }) => status === 'pending') ||
+    disputes.some(({ status }) => status === 'open')
+  );
+}
+
+/** Whether the chain shows a refund or a dispute of the charge as open. */
+export function isOpenInChain(chargeId: string, { refunds, disputes }: PaymentState): boolean {
+  return (
+    [...refunds.values()].some((refund) => refund.chargeId === chargeId && refund.status === 'pending') ||
+    [...disputes.values()].some((dispute) => dispute.chargeId === chargeId && dispute.status === 'open')
+  );
+}
+
+/** A payment waits for its own charge, and the queues of holds and of returns have authorized charges. */
+function isChargeOpen({ chargeId, status }: ProcessorCharge, { payment, strayCharges }: PaymentState): boolean {
+  const isOwn = chargeId === payment.chargeId;
+  switch (status) {
+    case 'pending':
+    case 'requires_action':
+      return !(isOwn && isAwaited(payment));
+    case 'authorized':
+      return !(isOwn && payment.status === 'requires_capture') && strayCharges.get(chargeId)?.status !== 'authorized';
+    case 'succeeded':
+    case 'declined':
+    case 'voided':
+      return false;
+  }
+}

@@ -1,0 +1,21 @@
+import { beforeEach, describe, expect, test } from '@jest/globals';
+import { ReconcileHarness } from './reconcile-harness.ts';
+
+let harness: ReconcileHarness;
+
+beforeEach(() => {
+  harness = new ReconcileHarness();
+});
+
+describe('a charge that is open at the processor and whose callback was lost', () => {
+  test.each([
+    ['a hold of a payment that has failed', { status: 'authorized', amount_captured: 0 }],
+    ['a pending charge of a payment that has failed', { status: 'pending', amount_captured: 0 }],
+  ] as const)('is queued for a look: %s', async (_name, changes) => {
+    const id = await harness.paid('open', { source: 'tok_declined' });
+    const { chargeId } = harness.chargeOf(id);
+    await harness.inside.correct(chargeId, changes);
+    await harness.recent();
+    expect(await harness.store.inquiries(9)).toMatchObject([{ operationId: chargeId, waitsFor: 'bank' }]);
+  });
+});

@@ -1,0 +1,352 @@
+/**
+ * What a look or a callback has shown to be open at the processor stays in a queue until it has a result, whatever has become of
+ * its payment. Each case ends the object days later without a callback, and compares the books.
+ */
+import { beforeEach, describe, expect, test } from '@jest/globals';
+import { AmbiguousError } from '../../lambdas/kernel/faults.ts';
+import { fingerprintOf } from '../../lambdas/kernel/fingerprint.ts';
+import { chargeOperation, ownerToken, storedOperationId } from '../../lambdas/kernel/ids.ts';
+import { isInquiryDue } from '../../lambdas/kernel/looks.ts';
+import { netDebitMinor } from '../../lambdas/payments/domain/posting.ts';
+import type { ChangePayment } from '../../lambdas/payments/use/change-payment.ts';
+import type { CreatePayment } from '../../lambdas/payments/use/create-payment.ts';
+import { type AskedDecision, decidePayment } from '../../lambdas/payments/use/decide-payment.ts';
+import { lookAtBooks } from '../../lambdas/payments/use/queued-with.ts';
+import { readCharge, recordCharge } from '../../lambdas/payments/use/record-charge.ts';
+import { resolveClaims, resolveInquiries } from '../../lambdas/resolving/use/resolve.ts';
+import { returnCharges } from '../../lambdas/resolving/use/return-charges.ts';
+import { callback, change, paymentRequest } from '../payments/payment-fixtures.ts';
+import { BY_OPERATOR, OPERATOR } from '../support/causes.ts';
+import { sliceOf } from '../support/slice.ts';
+import { World } from '../world/world.ts';
+
+const MINUTE_MS = 60_000;
+const HOUR_MS = 60 * MINUTE_MS;
+const DAY_HOURS = 24;
+
+let world: World;
+let alarms: string[];
+let count: number;
+
+beforeEach(() => {
+  world = new World();
+  alarms = [];
+  count = 0;
+});
+
+const tools = () => ({ ...world.tools, alarm: (what: string) => void alarms.push(what) });
+const unheard = async (): Promise<never> => {
+  throw new AmbiguousError('injected_ambiguity', 'the answer is lost');
+};
+
+/** The jobs run in each minute in which something is due. */
+async function live(hours: number): Promise<void> {
+  for (let hour = 0; hour < hours; hour += 1) {
+    await resolveClaims(tools());
+    const entries = await world.store.inquiries(99);
+    for (let minute = 0; minute < 60; minute += 1) {
+      const atMs = world.clock.nowMs() + minute * MINUTE_MS;
+      if (entries.some((entry) => isInquiryDue(entry, atMs))) await resolveInquiries(tools(), atMs);
+    }
+    await returnCharges(tools());
+    world.clock.advance(HOUR_MS);
+  }
+}
+
+const tell = async (chargeId: string): Promise<void> => {
+  count += 1;
+  await world.deliver(callback(`evt_${count}`, chargeId), { alarm: (what) => void alarms.push(what) });
+};
+
+function decide(payment: CreatePayment, asked: Omit<AskedDecision, 'kind'>) {
+  count += 1;
+  return decidePayment(world.tools, {
+    cause: BY_OPERATOR,
+    operationId: storedOperationId(`dec_${count}`),
+    fingerprint: fingerprintOf(world.tools.digest, { body: {}, query: {} }),
+    payment: payment.paymentId,
+    reason: 'Seen on the statement',
+    by: OPERATOR,
+    asked: { kind: 'decision', ...asked },
+  });
+}
+
+/** No send of the change is answered, and none arrives. */
+async function sendUnheard(asked: ChangePayment): Promise<void> {
+  const lost = { processor: { ...world.processor, change: unheard } };
+  await world.change(asked, lost);
+  for (let minute = 0; minute < 50; minute += 1) {
+    world.clock.advance(MINUTE_MS);
+    await resolveInquiries({ ...tools(), ...lost });
+  }
+}
+
+/** What the processor holds of the payment's charges, and what the books say. Minor units. */
+async function held(payment: CreatePayment) {
+  const charges = world.processor.charges(payment.paymentId);
+  const there = charges.reduce((sum, { capturedMinor, refunds, disputes }) => {
+    const refunded = refunds.filter(({ status }) => status === 'succeeded').map(({ amountMinor }) => amountMinor);
+    const disputed = disputes.filter(({ status }) => status !== 'won').map(({ amountMinor }) => amountMinor);
+    return [...refunded, ...disputed].reduce((left, minor) => left - minor, sum + capturedMinor);
+  }, 0);
+  const { transitions } = await world.chain(payment);
+  const postings = transitions.flatMap((transition) => transition.postings);
+  return { there, booked: netDebitMinor('processor_clearing', 'EUR', postings) };
+}
+
+/** Nine days later it has ended at the processor, and no callback tells of it. */
+async function endsUnheard(payment: CreatePayment, end: () => Promise<void>): Promise<void> {
+  await live(9 * DAY_HOURS);
+  await end();
+  await live(2 * DAY_HOURS);
+  const { there, booked } = await held(payment);
+  expect(booked).toBe(there);
+  expect(await world.store.inquiries(99)).toEqual([]);
+  expect(await world.store.chargesToReturn(9)).toEqual([]);
+  expect(world.reported).toEqual([]);
+}
+
+describe('a pending refund that the chain calls ended', () => {
+  let payment: CreatePayment;
+  let refund: ChangePayment;
+  const refundId = () => String(world.processor.charges(payment.paymentId)[0]?.refunds[0]?.refundId);
+
+  beforeEach(async () => {
+    payment = paymentRequest('refunded');
+    await world.pay(payment);
+    refund = change(payment, 'refund', { kind: 'refund', amountMinor: 400 });
+  });
+
+  test('is tracked after an operator decided that it failed', async () => {
+    await world.processor.inside.failNextChange(1, 'tok_async');
+    await world.change(refund);
+    await live(2);
+    await decide(payment, { outcome: 'failed', change: refund.operationId });
+    await endsUnheard(payment, () => world.processor.inside.endRefund(refundId(), 'succeeded'));
+    expect(alarms).toContain('contradiction');
+  });
+
+  test('is tracked when its request arrives after it was called not attempted', async () => {
+    await sendUnheard(refund);
+    expect((await world.chain(payment)).state.refunds.get(refund.operationId)).toMatchObject({ status: 'failed' });
+    const { operationId } = refund;
+    await world.processor.inside.refund(world.chargeOf(payment), 400, 'pending');
+    await world.processor.inside.correct(world.chargeOf(payment), {
+      refunds: (await world.processor.inside.read(world.chargeOf(payment))).refunds.map((each) => ({
+        ...each,
+        metadata: { operation: operationId, payment: payment.paymentId },
+      })),
+    });
+    await tell(world.chargeOf(payment));
+    await endsUnheard(payment, () => world.processor.inside.endRefund(refundId(), 'succeeded'));
+    expect(alarms).toContain('contradiction');
+  });
+
+  test('is tracked when only the answer of its send shows it', async () => {
+    await world.processor.inside.failNextChange(1, 'tok_async');
+    const store = world.storeWithRival(async () => {
+      world.clock.advance(50 * MINUTE_MS);
+      await decide(payment, { outcome: 'failed', change: refund.operationId });
+    });
+    await world.change(refund, { store });
+    for (const entry of await world.store.inquiries(99))
+      if (entry.waitsFor === 'books') await world.store.closeInquiry(entry);
+    await endsUnheard(payment, () => world.processor.inside.endRefund(refundId(), 'succeeded'));
+  });
+
+  test('is tracked when an owner died after its send, and an operator decided before its claim was taken over', async () => {
+    await world.processor.inside.failNextChange(1, 'tok_async');
+    await world.dieAfterChange(refund);
+    world.clock.advance(50 * MINUTE_MS);
+    await decide(payment, { outcome: 'failed', change: refund.operationId });
+    for (const entry of await world.store.inquiries(99)) await world.store.closeInquiry(entry);
+    await endsUnheard(payment, () => world.processor.inside.endRefund(refundId(), 'succeeded'));
+  });
+});
+
+describe('a pending charge that is not the payment’s own', () => {
+  test('is tracked when its owner sent it and died, and another charge of the operation has ended the payment', async () => {
+    const payment = paymentRequest('owner-dies', { source: 'tok_async' });
+    await world.claimThenDie(payment, true);
+    const first = world.chargeOf(payment);
+    const { paymentId } = payment;
+    const about = { paymentId, operationId: chargeOperation(paymentId), amountMinor: 1000 };
+    const { chargeId: second } = await world.processor.inside.charge(about);
+    await tell(second);
+    expect((await world.chain(payment)).state.payment).toMatchObject({ status: 'succeeded', chargeId: second });
+    await endsUnheard(payment, () => world.processor.inside.approve(first));
+    expect(world.refundedAtProcessor(payment)).toBe(1000);
+  });
+});
+
+/** The courses of a payment. @returns its own charge, if it has one */
+const COURSES = {
+  processing: async (payment: CreatePayment) => {
+    await world.pay({ ...payment, source: 'tok_async' });
+  },
+  'requires action': async (payment: CreatePayment) => {
+    await world.pay({ ...payment, source: 'tok_action' });
+  },
+  authorized: async (payment: CreatePayment) => {
+    await world.pay({ ...payment, capture: 'manual' });
+  },
+  succeeded: async (payment: CreatePayment) => {
+    await world.pay(payment);
+  },
+  failed: async (payment: CreatePayment) => {
+    await world.pay({ ...payment, source: 'tok_declined' });
+  },
+  canceled: async (payment: CreatePayment) => {
+    const authorized: CreatePayment = { ...payment, capture: 'manual' };
+    await world.pay(authorized);
+    await world.change(change(authorized, 'cancel', { kind: 'cancel' }));
+  },
+  'in review': inReview,
+  'decided failed': async (payment: CreatePayment) => {
+    await inReview(payment);
+    await decide(payment, { outcome: 'failed' });
+  },
+  'decided succeeded': async (payment: CreatePayment) => {
+    await inReview(payment);
+    await decide(payment, { outcome: 'succeeded', takenMinor: 999 });
+  },
+} as const satisfies Record<string, (payment: CreatePayment) => Promise<void>>;
+type Course = keyof typeof COURSES;
+const ALL = Object.keys(COURSES) as readonly Course[];
+
+async function inReview(payment: CreatePayment): Promise<void> {
+  await world.pay({ ...payment, source: 'tok_async' });
+  const charge = world.chargeOf(payment);
+  await world.processor.inside.correct(charge, { status: 'succeeded', amount_captured: 999 });
+  await tell(charge);
+}
+
+/** An object that is open at the processor. `end` ends it there. */
+interface Opened {
+  readonly chargeId: string;
+  readonly end: () => Promise<void>;
+}
+
+const second = (payment: CreatePayment, source: string, operationId = 'by-hand') =>
+  world.processor.inside.charge({
+    paymentId: payment.paymentId,
+    operationId: storedOperationId(operationId),
+    amountMinor: 1000,
+    source,
+  });
+
+/** The kinds of object that can be open, and the courses in which each can be. */
+const KINDS: Readonly<
+  Record<string, { readonly courses: readonly Course[]; readonly open: (payment: CreatePayment) => Promise<Opened> }>
+> = {
+  'a second charge that is pending': {
+    courses: ALL,
+    open: async (payment) => {
+      const { chargeId } = await second(payment, 'tok_async');
+      return { chargeId, end: () => world.processor.inside.approve(chargeId) };
+    },
+  },
+  'a second charge that is pending and names the operation': {
+    courses: ALL.filter((course) => course !== 'processing' && course !== 'requires action'),
+    open: async (payment) => {
+      const { chargeId } = await second(payment, 'tok_async', chargeOperation(payment.paymentId));
+      return { chargeId, end: () => world.processor.inside.approve(chargeId) };
+    },
+  },
+  'a second charge whose payer must act': {
+    courses: ALL,
+    open: async (payment) => {
+      const { chargeId } = await second(payment, 'tok_action');
+      return { chargeId, end: () => world.processor.inside.approve(chargeId) };
+    },
+  },
+  'a refund by another user': {
+    courses: ['succeeded', 'decided succeeded'],
+    open: async (payment) => {
+      const chargeId = world.chargeOf(payment);
+      const refund = await world.processor.inside.refund(chargeId, 300, 'pending');
+      return { chargeId, end: () => world.processor.inside.endRefund(refund, 'succeeded') };
+    },
+  },
+  'a refund by another user in a review': {
+    courses: ['in review'],
+    open: async (payment) => {
+      const chargeId = world.chargeOf(payment);
+      const refund = await world.processor.inside.refund(chargeId, 300, 'pending');
+      return { chargeId, end: () => world.processor.inside.endRefund(refund, 'failed') };
+    },
+  },
+  'a dispute': {
+    courses: ['succeeded', 'decided succeeded'],
+    open: async (payment) => {
+      const chargeId = world.chargeOf(payment);
+      const dispute = await world.processor.inside.dispute(chargeId, 300);
+      return { chargeId, end: () => world.processor.inside.closeDispute(dispute, 'won') };
+    },
+  },
+};
+
+/** The ways in which an object is shown. */
+const SHOWN: Readonly<Record<string, (payment: CreatePayment, chargeId: string) => Promise<void>>> = {
+  'a callback': async (_payment, chargeId) => tell(chargeId),
+  'a look at the charge': async ({ paymentId }, chargeId) => {
+    const read = () => readCharge(world.processor, chargeId);
+    await recordCharge(tools(), paymentId, storedOperationId('look'), read);
+  },
+  'a look at the books': async ({ paymentId }) => {
+    const nowMs = world.clock.nowMs();
+    await world.store.recordEffect({
+      record: {
+        operationId: storedOperationId('queued'),
+        paymentId,
+        owner: ownerToken('open-objects'),
+        recordedAtMs: nowMs,
+        expiresAtSeconds: nowMs / 1000 + 86_400,
+      },
+      transitions: [],
+      inquiries: [lookAtBooks(paymentId, nowMs)],
+    });
+  },
+};
+
+/** Ways and courses follow each other, so the number of parts has no factor in common with theirs. */
+const PARTS = 5;
+const MATRIX = Object.entries(KINDS).flatMap(([kind, { courses }]) =>
+  courses.flatMap((course) => Object.keys(SHOWN).map((way) => [kind, way, course] as const)),
+);
+
+test('a look at what is queued already leaves the entry as it is', async () => {
+  const payment = paymentRequest('again');
+  await world.pay(payment);
+  const { chargeId } = await second(payment, 'tok_async');
+  const queued = async () => (await world.store.inquiries(99)).map(({ claimedAtMs }) => claimedAtMs);
+  await SHOWN['a look at the charge']?.(payment, chargeId);
+  const before = await queued();
+  world.clock.advance(MINUTE_MS);
+  await SHOWN['a look at the charge']?.(payment, chargeId);
+  expect(await queued()).toEqual(before);
+});
+
+describe('an object that is open at the processor', () => {
+  test.each(sliceOf(MATRIX, PARTS))(
+    '%s, shown by %s, is tracked although the payment is %s',
+    async (kind, way, course) => {
+      const payment = paymentRequest('open');
+      await COURSES[course](payment);
+      const opened = await KINDS[kind]?.open(payment);
+      if (opened === undefined) throw new Error('there is no such kind');
+      await SHOWN[way]?.(payment, opened.chargeId);
+      await live(3);
+      expect(world.reported).toEqual([]);
+      const entries = await world.store.inquiries(99);
+      expect(entries.map(({ operationId }) => operationId)).toContain(opened.chargeId);
+      await opened.end();
+      await live(2 * DAY_HOURS);
+      const left = (await world.store.inquiries(99)).map(({ operationId }) => operationId);
+      expect(left).not.toContain(opened.chargeId);
+      if (course === 'in review') return;
+      const { there, booked } = await held(payment);
+      expect(booked).toBe(there);
+    },
+  );
+});
