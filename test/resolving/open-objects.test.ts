@@ -95,8 +95,13 @@ async function held(payment: CreatePayment) {
 }
 
 /** Nine days later it has ended at the processor, and no callback tells of it. */
-async function endsUnheard(payment: CreatePayment, end: () => Promise<void>): Promise<void> {
+async function endsUnheard(
+  payment: CreatePayment,
+  end: () => Promise<void>,
+  alarmsBefore: readonly string[] = alarms,
+): Promise<void> {
   await live(9 * DAY_HOURS);
+  expect(alarms).toEqual(expect.arrayContaining([...alarmsBefore]));
   await end();
   await live(2 * DAY_HOURS);
   const { there, booked } = await held(payment);
@@ -122,8 +127,7 @@ describe('a pending refund that the chain calls ended', () => {
     await world.change(refund);
     await live(2);
     await decide(payment, { outcome: 'failed', change: refund.operationId });
-    await endsUnheard(payment, () => world.processor.inside.endRefund(refundId(), 'succeeded'));
-    expect(alarms).toContain('contradiction');
+    await endsUnheard(payment, () => world.processor.inside.endRefund(refundId(), 'succeeded'), ['contradiction']);
   });
 
   test('is tracked when its request arrives after it was called not attempted', async () => {
@@ -138,8 +142,7 @@ describe('a pending refund that the chain calls ended', () => {
       })),
     });
     await tell(world.chargeOf(payment));
-    await endsUnheard(payment, () => world.processor.inside.endRefund(refundId(), 'succeeded'));
-    expect(alarms).toContain('contradiction');
+    await endsUnheard(payment, () => world.processor.inside.endRefund(refundId(), 'succeeded'), ['contradiction']);
   });
 
   test('is tracked when only the answer of its send shows it', async () => {
@@ -175,6 +178,22 @@ describe('a pending charge that is not the payment’s own', () => {
     await tell(second);
     expect((await world.chain(payment)).state.payment).toMatchObject({ status: 'succeeded', chargeId: second });
     await endsUnheard(payment, () => world.processor.inside.approve(first));
+    expect(world.refundedAtProcessor(payment)).toBe(1000);
+  });
+
+  test('is tracked when no send of its owner was answered, and another charge has ended the payment', async () => {
+    const payment = paymentRequest('no-answer', { source: 'tok_async' });
+    const { processor } = world;
+    const { paymentId } = payment;
+    const charge: typeof processor.charge = async (...asked) => processor.charge(...asked).then(unheard);
+    const store = world.storeWithRival(async () => {
+      const about = { paymentId, operationId: chargeOperation(paymentId), amountMinor: 1000 };
+      await tell((await processor.inside.charge(about)).chargeId);
+    });
+    await world.pay(payment, { store, processor: { ...processor, charge, findCharge: unheard } });
+    expect((await world.chain(payment)).state.payment.status).toBe('succeeded');
+    const first = String(processor.charges(paymentId).find(({ status }) => status === 'pending')?.chargeId);
+    await endsUnheard(payment, () => processor.inside.approve(first));
     expect(world.refundedAtProcessor(payment)).toBe(1000);
   });
 });
@@ -257,6 +276,14 @@ const KINDS: Readonly<
     courses: ALL,
     open: async (payment) => {
       const { chargeId } = await second(payment, 'tok_action');
+      return { chargeId, end: () => world.processor.inside.approve(chargeId) };
+    },
+  },
+  'its own charge, which is pending again,': {
+    courses: ['failed', 'canceled'],
+    open: async (payment) => {
+      const chargeId = world.chargeOf(payment);
+      await world.processor.inside.correct(chargeId, { status: 'pending', amount_captured: 0 });
       return { chargeId, end: () => world.processor.inside.approve(chargeId) };
     },
   },
