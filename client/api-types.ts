@@ -713,8 +713,17 @@ export interface components {
             processor: {
                 name: string;
                 charge_id: string | null;
-                /** @description The processor’s fee; omitted until the processor has reported it, in minor units. */
+                /** @description The processor’s fees for the charge and its disputes, in the currency of the payment; omitted until it has reported one, in minor units. */
                 fee?: number;
+                /** @description Its fees in other currencies, in which the account is settled. Omitted when there are none. */
+                other_fees?: ({
+                    /** @description The fee, in minor units. */
+                    amount: number;
+                    /** @example USD */
+                    currency: string;
+                } & {
+                    [key: string]: unknown;
+                })[];
             } & {
                 [key: string]: unknown;
             };
@@ -985,6 +994,14 @@ export interface components {
             amount_captured: number;
             currency: string;
             fee: number | null;
+            /** @description Its fees in other currencies. Omitted when there are none. */
+            other_fees?: ({
+                /** @description The fee, in minor units. */
+                amount: number;
+                currency: string;
+            } & {
+                [key: string]: unknown;
+            })[];
             failure: ({
                 code: string;
                 message: string;

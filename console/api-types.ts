@@ -1003,8 +1003,17 @@ export interface components {
             processor: {
                 name: string;
                 charge_id: string | null;
-                /** @description The processor’s fee; omitted until the processor has reported it, in minor units. */
+                /** @description The processor’s fees for the charge and its disputes, in the currency of the payment; omitted until it has reported one, in minor units. */
                 fee?: number;
+                /** @description Its fees in other currencies, in which the account is settled. Omitted when there are none. */
+                other_fees?: ({
+                    /** @description The fee, in minor units. */
+                    amount: number;
+                    /** @example USD */
+                    currency: string;
+                } & {
+                    [key: string]: unknown;
+                })[];
             } & {
                 [key: string]: unknown;
             };
@@ -1260,6 +1269,14 @@ export interface components {
             amount_captured: number;
             currency: string;
             fee: number | null;
+            /** @description Its fees in other currencies. Omitted when there are none. */
+            other_fees?: ({
+                /** @description The fee, in minor units. */
+                amount: number;
+                currency: string;
+            } & {
+                [key: string]: unknown;
+            })[];
             failure: ({
                 code: string;
                 message: string;
@@ -1786,19 +1803,19 @@ export interface components {
             /** @description Null when the payment does not exist. */
             payment_status: ("processing" | "requires_action" | "requires_capture" | "succeeded" | "failed" | "canceled" | "needs_review") | null;
             currency: string;
-            /** @description By the processor’s list: captured, less refunds that succeeded, less disputes that are open or lost, over all charges with the payment’s id; before fees. In minor units. */
+            /** @description By the processor’s list: captured, less refunds that succeeded, less disputes that are open or lost, over all charges with the payment’s id; before fees. Of `fees_differ`: its fees for the charge and for its disputes. In minor units. */
             processor_amount: number;
-            /** @description By the Ledger: debits less credits of `processor_clearing` over all transitions of the payment, corrections included, fees left out. In minor units. */
+            /** @description By the Ledger: debits less credits of `processor_clearing` over all transitions of the payment, corrections included, fees left out. Of `fees_differ`: the fees that were posted. In minor units. */
             ledger_amount: number;
             /** @description `processor_amount` less `ledger_amount`. */
             difference: number;
             /** @description The charges at the processor, in this currency. */
             charges: string[];
             /**
-             * @description `missing_in_ledger`: the Ledger has no posting. `missing_at_processor`: no charge there has captured money. `amounts_differ`: both have it, with different amounts. `charges_differ`: the amounts agree, and those of the charges named do not: their differences cancel each other out.
+             * @description `missing_in_ledger`: the Ledger has no posting. `missing_at_processor`: no charge there has captured money. `amounts_differ`: both have it, with different amounts. `charges_differ`: the amounts agree, and those of the charges named do not: their differences cancel each other out. `fees_differ`: the amounts agree, and the processor’s fees do not.
              * @enum {string}
              */
-            kind: "missing_in_ledger" | "missing_at_processor" | "amounts_differ" | "charges_differ";
+            kind: "missing_in_ledger" | "missing_at_processor" | "amounts_differ" | "charges_differ" | "fees_differ";
             /** @description Whose books differ. */
             processor: {
                 name: string;

@@ -72,6 +72,7 @@ const dispute = z.object({
   charge: z.string(),
   amount: z.int(),
   status: z.enum(['open', 'won', 'lost']),
+  fee: z.int().optional(),
 }) satisfies z.ZodType<Dispute>;
 
 const charge = z.object({
@@ -93,6 +94,7 @@ const charge = z.object({
   return_url: z.string().optional(),
   livemode: z.boolean(),
   created: z.int(),
+  fee_currency: z.string().optional(),
 }) satisfies z.ZodType<Charge>;
 
 const event = z.object({

@@ -98,7 +98,11 @@ interface Example extends Omit<Booked, 'currency'> {
 const EXAMPLES: Readonly<Record<Posts, readonly Example[]>> = {
   receipt: [
     { when: 'money is captured', amountMinor: CHARGED },
-    { when: 'money is captured and the fee is known', amountMinor: CHARGED, feeMinor: FEE },
+    {
+      when: 'money is captured and the fee is known',
+      amountMinor: CHARGED,
+      fees: [{ amountMinor: FEE, currency: 'EUR' }],
+    },
   ],
   fee: [
     { when: 'the fee is reported later, or increased by this amount', amountMinor: FEE },

@@ -8,6 +8,7 @@ import { HOLD_CHANGE_STATUSES } from '../payments/domain/change-answer.ts';
 import { PAYMENT_STATUSES, TRANSITION_TYPES } from '../payments/domain/payment.ts';
 import { ACCOUNTS } from '../payments/domain/posting.ts';
 import { dispute, payment, refund, shownAmount, unixSeconds } from '../payments/http/payment-objects.ts';
+import { MISMATCH_KINDS } from '../reconciling/domain/compare-books.ts';
 import { MISMATCH_ID } from '../reconciling/domain/mismatch-view.ts';
 import { LIMIT_KINDS } from '../tenants/limits.ts';
 
@@ -325,20 +326,22 @@ export const mismatch = z
     processor_amount: z.int().meta({
       description:
         'By the processor’s list: captured, less refunds that succeeded, less disputes that are open or lost, over all ' +
-        'charges with the payment’s id; before fees. In minor units.',
+        'charges with the payment’s id; before fees. Of `fees_differ`: its fees for the charge and for its disputes. ' +
+        'In minor units.',
     }),
     ledger_amount: z.int().meta({
       description:
         'By the Ledger: debits less credits of `processor_clearing` over all transitions of the payment, corrections ' +
-        'included, fees left out. In minor units.',
+        'included, fees left out. Of `fees_differ`: the fees that were posted. In minor units.',
     }),
     difference: z.int().meta({ description: '`processor_amount` less `ledger_amount`.' }),
     charges: z.array(z.string()).meta({ description: 'The charges at the processor, in this currency.' }),
-    kind: z.enum(['missing_in_ledger', 'missing_at_processor', 'amounts_differ', 'charges_differ']).meta({
+    kind: z.enum(MISMATCH_KINDS).meta({
       description:
         '`missing_in_ledger`: the Ledger has no posting. `missing_at_processor`: no charge there has captured money. ' +
         '`amounts_differ`: both have it, with different amounts. ' +
-        '`charges_differ`: the amounts agree, and those of the charges named do not: their differences cancel each other out.',
+        '`charges_differ`: the amounts agree, and those of the charges named do not: their differences cancel each other out. ' +
+        '`fees_differ`: the amounts agree, and the processor’s fees do not.',
     }),
     processor: z
       .object({

@@ -51,7 +51,11 @@ export const charge = z
     amount: minor('The amount that was asked for'),
     amount_captured: minor('What was captured'),
     currency: z.string(),
-    fee: minor('The processor’s fee').nullable(),
+    fee: minor('The processor’s fees for the charge and its disputes, in its currency').nullable(),
+    other_fees: z
+      .array(z.looseObject({ amount: minor('The fee'), currency: z.string() }))
+      .exactOptional()
+      .meta({ description: 'Its fees in other currencies. Omitted when there are none.' }),
     failure: z.looseObject({ code: z.string(), message: z.string() }).nullable(),
     refunds: atProcessor,
     disputes: atProcessor,

@@ -3,6 +3,7 @@ import { decide } from '../../lambdas/payments/domain/decide.ts';
 import type { Fact } from '../../lambdas/payments/domain/facts.ts';
 import { create, freesReference, isUnresolved, type Payment } from '../../lambdas/payments/domain/payment.ts';
 import { evolve, type PaymentState, stateAfter } from '../../lambdas/payments/domain/payment-state.ts';
+import { type Posting, transfer } from '../../lambdas/payments/domain/posting.ts';
 import { paymentIdFor, pendingTransition } from './payment-fixtures.ts';
 
 const created = pendingTransition(paymentIdFor('core')).payment;
@@ -294,6 +295,28 @@ describe('a fee', () => {
     expect(when(fee(50), given(SUCCEEDED, fee(59)))).toMatchObject({
       postings: ['credit fees 9', 'debit processor_clearing 9'],
     });
+  });
+
+  const inDollars = (amountMinor: number) => ({ otherFees: [{ amountMinor, currency: 'USD' }] });
+  const legs = (state: PaymentState, fact: Fact): readonly Posting[] => {
+    const decision = decide(fact, state);
+    return decision.kind === 'append' ? decision.draft.postings : [];
+  };
+
+  test('in another currency is posted in its own, with the money or later, and a change of it by its difference', () => {
+    const succeeded: Fact = { ...SUCCEEDED, feeMinor: 5, ...inDollars(64) };
+    expect(legs(given(), succeeded).slice(2)).toEqual([
+      ...transfer('fees', 'processor_clearing', 5, 'EUR'),
+      ...transfer('fees', 'processor_clearing', 64, 'USD'),
+    ]);
+    expect(when({ kind: 'fee', chargeId: MINE, feeMinor: 5, ...inDollars(64) }, given(succeeded))).toBe('nothing');
+    const later: Fact = { kind: 'fee', chargeId: MINE, ...inDollars(1_564) };
+    const known = given(SUCCEEDED, { kind: 'fee', chargeId: MINE, ...inDollars(64) });
+    expect(legs(known, later)).toEqual(transfer('fees', 'processor_clearing', 1_500, 'USD'));
+    expect(legs(known, { kind: 'fee', chargeId: MINE, feeMinor: 59, ...inDollars(0) })).toEqual([
+      ...transfer('fees', 'processor_clearing', 59, 'EUR'),
+      ...transfer('processor_clearing', 'fees', 64, 'USD').toReversed(),
+    ]);
   });
 });
 

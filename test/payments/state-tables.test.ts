@@ -27,6 +27,8 @@ const CHARGES = ['ch_1', 'ch_2'];
 const FAILURE = { code: 'card_declined', message: 'no' };
 
 const chargeId = fc.constantFrom(...CHARGES);
+const dollars = (amountMinor: number) => [{ amountMinor, currency: 'USD' }];
+
 /** Any facts, in any order, true or not. */
 const anyFact: fc.Arbitrary<Fact> = fc.oneof(
   fc.constantFrom<Fact>({ kind: 'unknown' }, { kind: 'not_attempted' }, { kind: 'undecidable' }),
@@ -45,6 +47,7 @@ const anyFact: fc.Arbitrary<Fact> = fc.oneof(
   }),
   fc.record({ kind: fc.constant('voided' as const), chargeId, reason: fc.constant('expired' as const) }),
   fc.record({ kind: fc.constant('fee' as const), chargeId, feeMinor: fc.constantFrom(0, 30, 59) }),
+  fc.record({ kind: fc.constant('fee' as const), chargeId, otherFees: fc.constantFrom([], dollars(0), dollars(64)) }),
   fc.record({
     kind: fc.constant('foreign_charge' as const),
     chargeId: fc.constant('ch_3'),
@@ -156,6 +159,7 @@ describe('for any facts in any order', () => {
         expect(payment.amountRefundedMinor).toBe(netDebitMinor('refunds', 'EUR', postings));
         expect(payment.amountCapturedMinor + netDebitMinor('merchant_payable', 'EUR', postings)).toBe(0);
         expect(payment.feeMinor ?? 0).toBe(netDebitMinor('fees', 'EUR', postings));
+        expect(payment.otherFees?.[0]?.amountMinor ?? 0).toBe(netDebitMinor('fees', 'USD', postings));
         expect(netDebitMinor('late_receipts', 'EUR', postings)).toBeLessThanOrEqual(0);
       }),
       { numRuns: whole(2_000, { slice: 500 }) },

@@ -176,10 +176,14 @@ describe('the Stripe adapter classifies every answer by what may have happened',
     });
   });
 
-  test('a fee in the account’s currency is not a fee of a payment in another currency', async () => {
+  test('a fee in the account’s currency is a fee in another currency than the payment’s', async () => {
     const charge = { id: 'ch_1', disputed: false, balance_transaction: { fee: 95, currency: 'usd' } };
     answers(200, intent({ latest_charge: charge }));
-    expect(await client.charge(wanted, LIMIT)).toEqual({ kind: 'succeeded', chargeId: 'pi_1' });
+    expect(await client.charge(wanted, LIMIT)).toEqual({
+      kind: 'succeeded',
+      chargeId: 'pi_1',
+      otherFees: [{ amountMinor: 95, currency: 'USD' }],
+    });
   });
 
   test.each<[string, (socket: Socket) => void]>([

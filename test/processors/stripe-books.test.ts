@@ -77,6 +77,46 @@ describe('the books of Stripe', () => {
     });
   });
 
+  const feesOf = async (chargeId: string) => {
+    const { feeMinor, otherFees } = (await read(chargeId)) ?? {};
+    return { feeMinor, otherFees };
+  };
+
+  test('count the fees of disputes, and those that Stripe gives back, with the fee of the charge', async () => {
+    const { chargeId } = await charged();
+    const [taken, givenBack] = [
+      { fee: 1_500, currency: 'eur' },
+      { fee: -1_500, currency: 'eur' },
+    ];
+    double.books.dispute(chargeId, 500, 'needs_response', undefined, [taken]);
+    expect(await feesOf(chargeId)).toEqual({ feeMinor: 1_588 });
+    // An inquiry takes no money, and may have a fee.
+    double.books.dispute(chargeId, 500, 'warning_closed', undefined, [taken]);
+    double.books.dispute(chargeId, 500, 'won', undefined, [taken, givenBack]);
+    expect(await feesOf(chargeId)).toEqual({ feeMinor: 3_088 });
+  });
+
+  test('have a fee in the currency in which the account is settled, and none before Stripe has booked one', async () => {
+    await double[Symbol.asyncDispose]();
+    double = await serveStripe({});
+    client = clientAt(double.url, { clock: double.clock });
+    books = booksBy(callOnce);
+    const { chargeId } = await charged();
+    expect(await feesOf(chargeId)).toEqual({});
+    double.books.bookFee(chargeId, { fee: 95, currency: 'usd' });
+    expect(await feesOf(chargeId)).toEqual({ otherFees: [{ amountMinor: 95, currency: 'USD' }] });
+    double.books.dispute(chargeId, 500, 'lost', undefined, [
+      { fee: 1_500, currency: 'usd' },
+      { fee: 2_000, currency: 'chf' },
+    ]);
+    expect(await feesOf(chargeId)).toEqual({
+      otherFees: [
+        { amountMinor: 2_000, currency: 'CHF' },
+        { amountMinor: 1_595, currency: 'USD' },
+      ],
+    });
+  });
+
   test('need one call for a charge without a dispute', async () => {
     const { chargeId } = await charged();
     const before = double.calls.length;
@@ -208,6 +248,10 @@ describe('the books of Stripe', () => {
     ],
     ['a field of another form', (intent: DoubleIntent) => Object.assign(intent, { last_payment_error: 'declined' })],
     ['a dispute in another currency', ({ id }: DoubleIntent) => double.books.dispute(id, 500, 'lost', 'usd')],
+    [
+      'a fee of no whole minor units',
+      ({ id }: DoubleIntent) => double.books.bookFee(id, { fee: 150, currency: 'isk' }),
+    ],
     ['a dispute of a status that is not known', ({ id }: DoubleIntent) => double.books.dispute(id, 500, 'forgotten')],
   ])(
     'list a charge with %s as one that cannot be read, with the payment that it names, and all others',

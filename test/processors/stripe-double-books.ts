@@ -1,5 +1,6 @@
 import {
   type DoubleError,
+  type DoubleFee,
   type DoubleIntent,
   type DoubleRefund,
   listOf,
@@ -147,7 +148,11 @@ export class StripeDoubleBooks {
 
   /** The bank approved the charge. */
   #take(intent: DoubleIntent): void {
-    intent.charge = { id: this.#id('ch'), fee: this.#options.fee };
+    const { fee } = this.#options;
+    intent.charge = {
+      id: this.#id('ch'),
+      fee: fee === undefined ? undefined : { fee, currency: intent.currency },
+    };
     intent.next_action = null;
     const held = intent.capture_method === 'manual';
     intent.status = held ? 'requires_capture' : 'succeeded';
@@ -272,8 +277,21 @@ export class StripeDoubleBooks {
     refund.failure_reason = 'lost_or_stolen_card';
   }
 
-  /** @param inCurrency @default the charge's */
-  dispute(intentId: string, amount: number, status: string, inCurrency?: string): string {
+  /** Stripe books the fee of a charge, which it may do later than the charge succeeds. */
+  bookFee(intentId: string, fee: DoubleFee): void {
+    const intent = this.#known(intentId);
+    if (intent.charge === undefined) throw new Error('what was never charged has no fee');
+    intent.charge = { ...intent.charge, fee };
+  }
+
+  /** @param inCurrency @default the charge's @param fees of its balance transactions @default none */
+  dispute(
+    intentId: string,
+    amount: number,
+    status: string,
+    inCurrency?: string,
+    fees: readonly DoubleFee[] = [],
+  ): string {
     const intent = this.#known(intentId);
     if (intent.charge === undefined) throw new Error('what was never charged cannot be disputed');
     const { currency, charge } = intent;
@@ -287,6 +305,7 @@ export class StripeDoubleBooks {
       charge: charge.id,
       payment_intent: intentId,
       status,
+      balance_transactions: [...fees],
     });
     return id;
   }

@@ -22,11 +22,20 @@ interface DoubleDispute {
   readonly charge: string;
   readonly payment_intent: string;
   status: string;
+  /** The withdrawal, and after a won dispute the reinstatement. */
+  readonly balance_transactions: DoubleFee[];
+}
+
+/** What the fee of a balance transaction is, in the currency in which the account is settled. */
+export interface DoubleFee {
+  readonly fee: number;
+  readonly currency: string;
 }
 
 interface DoubleCharge {
   readonly id: string;
-  readonly fee: number | undefined;
+  /** Undefined if it is not booked yet. */
+  readonly fee: DoubleFee | undefined;
 }
 
 export interface DoubleError {
@@ -69,12 +78,12 @@ export function renderIntent(intent: DoubleIntent, expand: readonly string[]): o
   };
 }
 
-function renderCharge({ id, charge, currency, amount, refunds, disputes }: DoubleIntent, expand: readonly string[]) {
+function renderCharge({ id, charge, amount, refunds, disputes }: DoubleIntent, expand: readonly string[]) {
   if (charge === undefined) return null;
   const paths = expand.filter((path) => path === 'latest_charge' || path.startsWith('latest_charge.'));
   if (paths.length === 0) return charge.id;
   const txn = charge.fee === undefined ? null : `txn_${charge.id}`;
-  const booked = { id: txn, object: 'balance_transaction', amount, fee: charge.fee, currency };
+  const booked = { id: txn, object: 'balance_transaction', amount, ...charge.fee };
   return {
     id: charge.id,
     object: 'charge',

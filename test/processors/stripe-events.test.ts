@@ -22,6 +22,7 @@ describe('Stripe events', () => {
     ['payment_intent.payment_failed', INTENT],
     ['payment_intent.amount_capturable_updated', INTENT],
     ['charge.refunded', { object: 'charge', id: 'ch_1', payment_intent: 'pi_1' }],
+    ['charge.updated', { object: 'charge', id: 'ch_1', payment_intent: 'pi_1' }],
     ['charge.refund.updated', { object: 'refund', id: 're_1', payment_intent: 'pi_1' }],
     ['refund.created', { object: 'refund', id: 're_1', payment_intent: 'pi_1' }],
     ['refund.failed', { object: 'refund', id: 're_1', payment_intent: 'pi_1' }],

@@ -97,6 +97,43 @@ describe('a charge whose metadata name another payment', () => {
   });
 });
 
+describe('a fee that no callback reported', () => {
+  test.each([
+    ['of the charge', { fee: 59 }, { currency: 'EUR', processorMinor: 59 }],
+    ['of the charge, in another currency', { fee: 64, fee_currency: 'USD' }, { currency: 'USD', processorMinor: 64 }],
+  ])('%s is a mismatch until it is posted', async (_what, changes, shown) => {
+    const payment = await harness.paid('k-1');
+    const { chargeId } = harness.chargeOf(payment);
+    await harness.inside.correct(chargeId, changes);
+    expect(await harness.mismatches()).toEqual([
+      {
+        paymentId: payment,
+        paymentStatus: 'succeeded',
+        ...shown,
+        ledgerMinor: 0,
+        chargeIds: [chargeId],
+        kind: 'fees_differ',
+      },
+    ]);
+
+    await harness.world.learn(payment);
+    expect(await harness.mismatches()).toEqual([]);
+  });
+
+  test('of a dispute is a mismatch until it is posted', async () => {
+    const payment = await harness.paid('k-1');
+    const { chargeId } = harness.chargeOf(payment);
+    await harness.inside.dispute(chargeId, 400);
+    await harness.world.learn(payment);
+    const disputes = (await harness.inside.read(chargeId)).disputes.map((dispute) => ({ ...dispute, fee: 1_500 }));
+    await harness.inside.correct(chargeId, { fee: 59, disputes });
+    expect(await harness.mismatches()).toMatchObject([{ processorMinor: 1_559, ledgerMinor: 0, kind: 'fees_differ' }]);
+
+    await harness.world.learn(payment);
+    expect(await harness.mismatches()).toEqual([]);
+  });
+});
+
 describe('money in the Ledger that the processor does not have', () => {
   test('is a refund without a transition, or one that failed meanwhile', async () => {
     const payment = await harness.paid('k-1');
@@ -152,6 +189,17 @@ describe('a correction', () => {
     await harness.correct('c-2', { payment, postings: legs('fees', 'processor_clearing', 30) });
 
     expect(await harness.mismatches()).toMatchObject([{ kind: 'charges_differ' }]);
+  });
+
+  test('of a fee counts against the fee at the processor', async () => {
+    const payment = await harness.paid('k-1');
+    await harness.inside.correct(harness.chargeOf(payment).chargeId, { fee: 59 });
+    await harness.correct('c-1', { payment, postings: legs('fees', 'processor_clearing', 59) });
+    expect(await harness.mismatches()).toEqual([]);
+
+    // The callback comes after all.
+    await harness.world.learn(payment);
+    expect(await harness.mismatches()).toMatchObject([{ processorMinor: 59, ledgerMinor: 118, kind: 'fees_differ' }]);
   });
 
   test('of a fee does not count, and neither does its reversal', async () => {

@@ -20,6 +20,7 @@ import { createSandbox } from '../../sandbox/routes.ts';
 import type { SandboxWorld } from '../../sandbox/world.ts';
 import { paymentIdFor } from '../payments/payment-fixtures.ts';
 import { isContradicted } from './contradicted-charge.ts';
+import { feesAtSandbox } from './fees-at-sandbox.ts';
 import { emptyBooks } from './sandbox-books.ts';
 
 /** The base URL. Nothing listens there. */
@@ -122,6 +123,8 @@ export interface InsideSandbox {
   changedAtMs(chargeId: string): number | undefined;
   /** How many states the books have shown of the charge. */
   statesOf(chargeId: string): number;
+  /** The fees of the charge and of its disputes, by currency; undefined before one was booked. Minor units. */
+  feesOf(chargeId: string): Readonly<Record<string, number>> | undefined;
   charge(order: ForeignOrder): Promise<ProcessorCharge>;
   /** Confirms a pending charge, or one that waits for its payer, or one that was declined. */
   approve(chargeId: string): Promise<void>;
@@ -254,6 +257,7 @@ export function createSandboxInProcess(options: SandboxInProcessOptions): Sandbo
       contradicted: (chargeId) => history.contradicted(chargeId),
       changedAtMs: (chargeId) => history.changedAtMs(chargeId),
       statesOf: (chargeId) => history.statesOf(chargeId),
+      feesOf: (chargeId) => history.feesOf(chargeId),
       ...actions,
       get hasFailing() {
         return actions.hasFailing;
@@ -289,6 +293,7 @@ interface History {
   contradicted(chargeId: string): Contradicted | undefined;
   changedAtMs(chargeId: string): number | undefined;
   statesOf(chargeId: string): number;
+  feesOf(chargeId: string): Readonly<Record<string, number>> | undefined;
 }
 
 /** A shorter read looks for one change only. */
@@ -355,6 +360,7 @@ function createHistory(clock: Clock, onEvent: SandboxInProcessOptions['onEvent']
     contradicted: (chargeId) => contradicted.get(chargeId),
     changedAtMs: (chargeId) => versions.get(chargeId)?.at(-1)?.atMs,
     statesOf: (chargeId) => versions.get(chargeId)?.length ?? 0,
+    feesOf: (chargeId) => feesAtSandbox(versions.get(chargeId)?.at(-1)?.charge),
     charges: () => [...shown.values()],
     requestOf: ({ url, headers, body, by, askedAtMs = clock.nowMs() }) => {
       const operationId = headers['idempotency-key'];

@@ -72,6 +72,8 @@ export interface Charge {
   readonly failure: { readonly code: string; readonly message: string } | null;
   /** The processor's fee in minor units; null until it is reported. */
   readonly fee: number | null;
+  /** The currency in which the account is settled, of `fee` and of the fees of its disputes. @default the charge's */
+  readonly fee_currency?: string | undefined;
   /** The page on which the payer approves or refuses; null unless the status is `requires_action`. */
   readonly action_url: string | null;
   /** The reason of the void; null if it is not voided. */
@@ -113,6 +115,8 @@ export interface Dispute {
   readonly charge: string;
   readonly amount: number;
   readonly status: 'open' | 'won' | 'lost';
+  /** The processor's fee for it. Minor units. @default none */
+  readonly fee?: number | undefined;
 }
 
 export interface ProcessorError {

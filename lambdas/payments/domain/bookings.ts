@@ -1,3 +1,4 @@
+import type { Fee } from './fees.ts';
 import type { Posting } from './posting.ts';
 import { reversed, transfer } from './posting.ts';
 import type { Posts } from './state-tables.ts';
@@ -6,24 +7,25 @@ export interface Booked {
   /** Minor units. For a fee, the increase, which may be negative. */
   readonly amountMinor: number;
   readonly currency: string;
-  /** The processor's fee for a receipt. Minor units. */
-  readonly feeMinor?: number;
+  /** The processor's fees for a receipt. @default none */
+  readonly fees?: readonly Fee[];
   /** The account that is debited for refunded money. @default refunds */
   readonly account?: 'refunds' | 'late_receipts';
 }
 
 /** The double entries of each kind of booking; the debited account comes first. */
 export function book(posts: Posts | undefined, booked: Booked): readonly Posting[] {
-  const { amountMinor, currency, feeMinor = 0, account = 'refunds' } = booked;
+  const { amountMinor, currency, fees = [], account = 'refunds' } = booked;
   switch (posts) {
     case undefined:
       return [];
-    case 'receipt': {
-      const taken = transfer('processor_clearing', 'merchant_payable', amountMinor, currency);
-      return feeMinor === 0 ? taken : [...taken, ...fee(feeMinor, currency)];
-    }
+    case 'receipt':
+      return [
+        ...transfer('processor_clearing', 'merchant_payable', amountMinor, currency),
+        ...fees.flatMap((fee) => bookFee(fee)),
+      ];
     case 'fee':
-      return fee(amountMinor, currency);
+      return bookFee({ amountMinor, currency });
     case 'late_receipt':
       return transfer('processor_clearing', 'late_receipts', amountMinor, currency);
     case 'give_back':
@@ -37,7 +39,8 @@ export function book(posts: Posts | undefined, booked: Booked): readonly Posting
   }
 }
 
-function fee(grownByMinor: number, currency: string): readonly Posting[] {
-  const postings = transfer('fees', 'processor_clearing', Math.abs(grownByMinor), currency);
-  return grownByMinor > 0 ? postings : reversed(postings);
+function bookFee({ amountMinor, currency }: Fee): readonly Posting[] {
+  if (amountMinor === 0) return [];
+  const postings = transfer('fees', 'processor_clearing', Math.abs(amountMinor), currency);
+  return amountMinor > 0 ? postings : reversed(postings);
 }

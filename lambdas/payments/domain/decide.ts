@@ -2,6 +2,7 @@ import { invariant } from '../../kernel/invariant.ts';
 import { book } from './bookings.ts';
 import { moneyOf } from './charge-money.ts';
 import type { ChargeFact, DisputeFact, Fact, FeeFact, ForeignChargeFact, RefundFact } from './facts.ts';
+import { type Fees, feeList, increaseOfFees, sumFees } from './fees.ts';
 import type { Dispute, Failure, Payment, StrayCharge, TransitionDraft } from './payment.ts';
 import { isOwnWord, NOT_ATTEMPTED, ofProcessor, WRONG_AMOUNT } from './payment.ts';
 import type { PaymentState } from './payment-state.ts';
@@ -67,12 +68,8 @@ function decideCharge(fact: ChargeFact, state: PaymentState): Decision {
   if (cell.posts === 'late_receipt') return strayFound(cell, asForeign(fact, payment), state);
   if (cell.type === 'payment.processing' && !saysMore(fact, state)) return KNOWN;
   const after = settled(payment, cell, asMeant(fact, state));
-  const { amountCapturedMinor: amountMinor, currency, feeMinor } = after;
-  return appended(
-    cell,
-    after,
-    book(cell.posts, { amountMinor, currency, ...(feeMinor === undefined ? {} : { feeMinor }) }),
-  );
+  const { amountCapturedMinor: amountMinor, currency } = after;
+  return appended(cell, after, book(cell.posts, { amountMinor, currency, fees: feeList(after, currency) }));
 }
 
 function rowOf(fact: ChargeFact, payment: Payment): ChargeRow {
@@ -146,7 +143,7 @@ function settled(payment: Payment, { status = payment.status }: Append, fact: Ch
       return {
         ...after,
         amountCapturedMinor: fact.capturedMinor ?? payment.amountMinor,
-        ...(fact.feeMinor === undefined || fact.feeMinor === 0 ? {} : { feeMinor: fact.feeMinor }),
+        ...chargedFees(fact, payment),
       };
     case 'action_required':
       return { ...after, actionUrl: fact.actionUrl };
@@ -184,14 +181,23 @@ const LATE_SUCCESS: Failure = {
   message: 'The processor charged after the payment had ended. The money is returned.',
 };
 
-function decideFee({ chargeId, feeMinor }: FeeFact, { payment }: PaymentState): Decision {
-  if (payment.chargeId !== chargeId) return KNOWN;
+function decideFee(fact: FeeFact, { payment }: PaymentState): Decision {
+  if (payment.chargeId !== fact.chargeId) return KNOWN;
   const cell = CHARGE_TABLE.fee[payment.status];
   if (cell.does !== 'append') return passOn(cell);
-  const grownBy = feeMinor - (payment.feeMinor ?? 0);
-  if (grownBy === 0) return KNOWN;
-  const postings = book(cell.posts, { amountMinor: grownBy, currency: payment.currency });
-  return appended(cell, { ...payment, feeMinor }, postings);
+  const increases = increaseOfFees(payment, fact, payment.currency);
+  if (increases.length === 0) return KNOWN;
+  const { feeMinor: _feeMinor, otherFees: _otherFees, ...lasting } = payment;
+  const postings = increases.flatMap((increase) => book(cell.posts, increase));
+  return appended(cell, { ...lasting, ...chargedFees(fact, payment) }, postings);
+}
+
+/** The fees that are not zero. */
+function chargedFees(fees: Fees, { currency }: Payment): Fees {
+  return sumFees(
+    feeList(fees, currency).filter(({ amountMinor }) => amountMinor !== 0),
+    currency,
+  );
 }
 
 // ---------------------------------------------------------------------------------------------------------- stray charges

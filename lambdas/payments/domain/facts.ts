@@ -1,3 +1,4 @@
+import type { Fees } from './fees.ts';
 import type { CancelReason, Dispute, Failure, Refund } from './payment.ts';
 
 /**
@@ -9,16 +10,7 @@ export type ChargeFact =
   | { readonly kind: 'pending'; readonly chargeId: string }
   | { readonly kind: 'action_required'; readonly chargeId: string; readonly actionUrl: string }
   | { readonly kind: 'authorized'; readonly chargeId: string }
-  | {
-      readonly kind: 'succeeded';
-      readonly chargeId: string;
-      /** Minor units. @default the requested amount */
-      readonly capturedMinor?: number;
-      /** Minor units. */
-      readonly feeMinor?: number;
-      /** @default the payment's */
-      readonly currency?: string;
-    }
+  | SucceededFact
   | { readonly kind: 'declined' | 'rejected'; readonly chargeId?: string; readonly failure: Failure }
   | { readonly kind: 'voided'; readonly chargeId: string; readonly reason: CancelReason }
   /** The processor was called and did not answer in time. */
@@ -27,6 +19,15 @@ export type ChargeFact =
   | { readonly kind: 'not_attempted' }
   /** Neither the charge nor its absence can be proven: an operator decides. */
   | { readonly kind: 'undecidable' };
+
+interface SucceededFact extends Fees {
+  readonly kind: 'succeeded';
+  readonly chargeId: string;
+  /** Minor units. @default the requested amount */
+  readonly capturedMinor?: number;
+  /** @default the payment's */
+  readonly currency?: string;
+}
 
 /** A charge with the payment's id in its metadata that the payment's own operation did not make. */
 export interface ForeignChargeFact {
@@ -38,11 +39,10 @@ export interface ForeignChargeFact {
   readonly currency: string;
 }
 
-/** The processor's current fee for the payment's own charge. Minor units. */
-export interface FeeFact {
+/** The processor's current fees for the payment's own charge and for its disputes. */
+export interface FeeFact extends Fees {
   readonly kind: 'fee';
   readonly chargeId: string;
-  readonly feeMinor: number;
 }
 
 /** A refund as the processor reports it. The Ledger adds the time when it is recorded. */

@@ -2,6 +2,7 @@ import { jsonFields } from '../../kernel/answer.ts';
 import { apiObject, everyField, shownField } from '../../kernel/fields.ts';
 import { type Mode, type PaymentId, partId, type TenantId } from '../../kernel/ids.ts';
 import type { Seal } from '../../kernel/sealed-details.ts';
+import type { Fee, Fees } from './fees.ts';
 import type { Posting } from './posting.ts';
 
 export const PAYMENT_STATUSES = [
@@ -74,7 +75,7 @@ export interface ShownNotes extends PaymentNotes {
 }
 
 /** The payment after a transition. */
-export interface Payment extends PaymentTerms {
+export interface Payment extends PaymentTerms, Fees {
   readonly id: PaymentId;
   readonly tenantId: TenantId;
   readonly mode: Mode;
@@ -90,8 +91,6 @@ export interface Payment extends PaymentTerms {
   readonly cancelReason?: CancelReason;
   /** The page where the payer approves or refuses. Present only while the status is `requires_action`. */
   readonly actionUrl?: string;
-  /** The processor's fee, once reported. Minor units. */
-  readonly feeMinor?: number;
   /** The disputes of all of its charges, oldest first. Absent when there are none. */
   readonly disputes?: readonly Dispute[];
   /** How many annotations operators made. Absent when there are none. */
@@ -151,10 +150,11 @@ const PAYMENT_OBJECT = apiObject<ShownPayment>()({
   next_action: shown(['actionUrl'], ({ actionUrl: url }) =>
     url === undefined ? undefined : { type: 'redirect', url },
   ),
-  processor: shown(['processorName', 'chargeId', 'feeMinor'], ({ processorName, chargeId, feeMinor }) => ({
+  processor: shown(['processorName', 'chargeId', 'feeMinor', 'otherFees'], ({ processorName, chargeId, ...fees }) => ({
     name: processorName,
     charge_id: chargeId ?? null,
-    ...(feeMinor === undefined ? {} : { fee: feeMinor }),
+    ...(fees.feeMinor === undefined ? {} : { fee: fees.feeMinor }),
+    ...(fees.otherFees === undefined ? {} : { other_fees: fees.otherFees.map(feeObject) }),
   })),
   failure: shown(['failure'], ({ failure }) => failure ?? null),
   cancellation_reason: shown(['cancelReason'], ({ cancelReason }) => cancelReason),
@@ -174,6 +174,11 @@ export type PaymentField = (typeof PAYMENT_OBJECT)['names'][number];
 export function paymentObject(payment: Payment, notes: ShownNotes): Record<string, unknown> {
   const { detailsErased } = notes;
   return PAYMENT_OBJECT.render({ ...payment, ...notesOf(notes), ...(detailsErased && { detailsErased }) });
+}
+
+/** A fee in another currency than the payment's, as the API shows it. Minor units. */
+export function feeObject({ amountMinor, currency }: Fee): Record<string, unknown> {
+  return { amount: amountMinor, currency };
 }
 
 /** The disputes of the payment's own charge that are open or lost: the money is not with the merchant. Minor units. */

@@ -1,6 +1,7 @@
 import type { Mode, PaymentId } from '../../kernel/ids.ts';
 import { chargeOperation, isOwnRefund, parsePaymentId, paymentOfPart } from '../../kernel/ids.ts';
 import type { DisputeFact, Fact, RefundFact } from './facts.ts';
+import { type Fees, feesOf, isFeeReported } from './fees.ts';
 import type { CancelReason, Failure, Payment } from './payment.ts';
 import { ofProcessor } from './payment.ts';
 
@@ -25,7 +26,7 @@ export function refundName(
 }
 
 /** A charge in the processor's books, in Payonce's terms. Amounts in minor units. */
-export interface ProcessorCharge {
+export interface ProcessorCharge extends Fees {
   readonly chargeId: string;
   /** The payment that the charge's metadata name; undefined when Payonce did not make the charge. */
   readonly paymentId?: PaymentId;
@@ -35,7 +36,6 @@ export interface ProcessorCharge {
   readonly amountMinor: number;
   readonly capturedMinor: number;
   readonly currency: string;
-  readonly feeMinor?: number;
   readonly actionUrl?: string;
   readonly failure?: Failure;
   readonly cancelReason?: CancelReason;
@@ -110,7 +110,7 @@ function asTold({ failure, ...refund }: RefundFact): RefundFact {
 }
 
 function ownFacts(charge: ProcessorCharge): readonly Fact[] {
-  const { chargeId, status, capturedMinor, currency, feeMinor } = charge;
+  const { chargeId, status, capturedMinor, currency } = charge;
   switch (status) {
     case 'pending':
       return [{ kind: 'pending', chargeId }];
@@ -122,13 +122,9 @@ function ownFacts(charge: ProcessorCharge): readonly Fact[] {
     case 'authorized':
       return [{ kind: 'authorized', chargeId }];
     case 'succeeded': {
-      const succeeded = { kind: 'succeeded' as const, chargeId, capturedMinor, currency };
-      return feeMinor === undefined
-        ? [succeeded]
-        : [
-            { ...succeeded, feeMinor },
-            { kind: 'fee', chargeId, feeMinor },
-          ];
+      const fees = feesOf(charge);
+      const succeeded = { kind: 'succeeded' as const, chargeId, capturedMinor, currency, ...fees };
+      return isFeeReported(fees) ? [succeeded, { kind: 'fee', chargeId, ...fees }] : [succeeded];
     }
     case 'declined':
       return [{ kind: 'declined', chargeId, failure: charge.failure ?? NO_REASON }];

@@ -1,7 +1,7 @@
 import { type Call, found, type Handled, refusal } from '../../http/authenticated-api.ts';
 import { problem } from '../../http/problems.ts';
 import { emptyQuery, validateQuery } from '../../http/validate.ts';
-import type { Payment } from '../domain/payment.ts';
+import { feeObject, type Payment } from '../domain/payment.ts';
 import { isOwnCharge, type ProcessorCharge } from '../domain/processor-charge.ts';
 import { type ReadChargesTools, readCharges } from '../use/read-charges.ts';
 
@@ -25,7 +25,7 @@ export async function listCharges({ tools, caller, request, id }: Call<ReadCharg
 
 /** A charge as the API shows it. Amounts in minor units. */
 function chargeObject(charge: ProcessorCharge, payment: Payment): Record<string, unknown> {
-  const { chargeId, status, amountMinor, capturedMinor, currency, feeMinor, failure } = charge;
+  const { chargeId, status, amountMinor, capturedMinor, currency, feeMinor, otherFees, failure } = charge;
   return {
     id: chargeId,
     object: 'charge',
@@ -36,6 +36,7 @@ function chargeObject(charge: ProcessorCharge, payment: Payment): Record<string,
     amount_captured: capturedMinor,
     currency,
     fee: feeMinor ?? null,
+    ...(otherFees === undefined ? {} : { other_fees: otherFees.map(feeObject) }),
     failure: failure === undefined ? null : { code: failure.code, message: failure.message },
     refunds: charge.refunds.map((each) => ({ id: each.refundId, status: each.status, amount: each.amountMinor })),
     disputes: charge.disputes.map((each) => ({ id: each.disputeId, status: each.status, amount: each.amountMinor })),

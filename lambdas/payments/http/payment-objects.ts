@@ -221,7 +221,15 @@ export const payment = /* @__PURE__ */ ifUsed(() =>
       processor: z.looseObject({
         name: z.string(),
         charge_id: z.string().nullable(),
-        fee: shownAmount('The processor’s fee; omitted until the processor has reported it').exactOptional(),
+        fee: shownAmount(
+          'The processor’s fees for the charge and its disputes, in the currency of the payment; omitted until it has reported one',
+        ).exactOptional(),
+        other_fees: z
+          .array(z.looseObject({ amount: shownAmount('The fee'), currency: z.string().meta({ example: 'USD' }) }))
+          .exactOptional()
+          .meta({
+            description: 'Its fees in other currencies, in which the account is settled. Omitted when there are none.',
+          }),
       }),
       failure: z.looseObject({ code: z.string(), message: z.string() }).nullable(),
       cancellation_reason: z

@@ -8,6 +8,7 @@ import { causeItem } from '../../once/store/cause-item.ts';
 import { type DetailsTools, detailsItem, emailAttributes, readDetails } from '../../once/store/details-rows.ts';
 import type { StoreTables, TransactItem } from '../../once/store/transact-items.ts';
 import { ROW_IS_NEW } from '../../once/store/transact-items.ts';
+import type { Fee } from '../domain/fees.ts';
 import { mapReasons, reasonsOf, withoutReasons } from '../domain/given-reason.ts';
 import type {
   Annotation,
@@ -73,7 +74,8 @@ const paymentItem = itemSchema<Payment>()({
   failure: failureItem.exactOptional(),
   cancelReason: z.enum(CANCEL_REASONS).exactOptional(),
   actionUrl: z.string().exactOptional(),
-  feeMinor: minorUnits.exactOptional(),
+  feeMinor: z.int().exactOptional(),
+  otherFees: z.array(itemSchema<Fee>()({ amountMinor: z.int(), currency: z.string() })).exactOptional(),
   disputes: z.array(disputeItem).exactOptional(),
   annotations: z.int().min(1).exactOptional(),
   createdAtMs: z.int(),

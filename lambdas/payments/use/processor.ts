@@ -2,6 +2,7 @@ import type { AmbiguousError } from '../../kernel/faults.ts';
 import type { Mode, OperationId, PaymentId } from '../../kernel/ids.ts';
 import type { CallLimit } from '../../kernel/world.ts';
 import type { Fact } from '../domain/facts.ts';
+import type { Fees } from '../domain/fees.ts';
 import type { CaptureMode, Failure } from '../domain/payment.ts';
 import type { BooksName, ProcessorCharge } from '../domain/processor-charge.ts';
 import type { ProcessorAbilities } from '../domain/settlement.ts';
@@ -22,7 +23,7 @@ export type ChargeOutcome =
   /** Accepted. A callback or a look-up reports the result. */
   | { readonly kind: 'pending'; readonly chargeId: string }
   | { readonly kind: 'action_required'; readonly chargeId: string; readonly actionUrl: string }
-  | { readonly kind: 'succeeded'; readonly chargeId: string; readonly feeMinor?: number }
+  | ({ readonly kind: 'succeeded'; readonly chargeId: string } & Fees)
   | { readonly kind: 'authorized'; readonly chargeId: string }
   /** The payer's bank refused (402). */
   | { readonly kind: 'declined'; readonly chargeId?: string; readonly failure: Failure }

@@ -3,7 +3,7 @@ import type { Charge } from '../../kernel/contract/sandbox-api.ts';
 import type { HttpAnswer } from '../../outbound/http-call.ts';
 import type { ChargeOrder, ChargeOutcome } from '../../payments/use/processor.ts';
 import { mismatch, parse, presentable, statusFault } from '../answers.ts';
-import { chargeAnswer, listAnswer } from './sandbox-charge.ts';
+import { chargeAnswer, feesOfCharge, listAnswer } from './sandbox-charge.ts';
 
 export const errorAnswer = z.object({
   error: z.object({ code: z.string().min(1), message: z.string(), charge: z.string().min(1).optional() }),
@@ -107,5 +107,5 @@ function acceptedOutcome(order: ChargeOrder, charge: Charge): ChargeOutcome {
   if (order.capture === 'manual') return { kind: 'authorized', chargeId };
   const taken = status === 'succeeded' && charge.amount_captured === order.amountMinor;
   if (!taken) throw mismatch('The requested amount was not captured.');
-  return charge.fee === null ? { kind: 'succeeded', chargeId } : { kind: 'succeeded', chargeId, feeMinor: charge.fee };
+  return { kind: 'succeeded', chargeId, ...feesOfCharge(charge) };
 }

@@ -5,7 +5,7 @@ import type { Fact } from '../../payments/domain/facts.ts';
 import type { ChangeOrder, ChangeOutcome } from '../../payments/use/processor.ts';
 import { chargeUnknown, mismatch, parse, presentable, statusFault } from '../answers.ts';
 import { errorAnswer } from './sandbox-answers.ts';
-import { chargeAnswer, refundAnswer } from './sandbox-charge.ts';
+import { chargeAnswer, feesOfCharge, refundAnswer } from './sandbox-charge.ts';
 
 /** The request for a change, relative to the charge's path. */
 export function changeRequest({ change, paymentId, operationId }: ChangeOrder): { path: string; body: object } {
@@ -90,13 +90,12 @@ function appliedFact(order: ChangeOrder, answer: HttpAnswer): Fact {
 
 /** The change as the charge shows it, regardless of its requester; undefined if it was not made. */
 function factOfChange(order: ChangeOrder, charge: Charge): Fact | undefined {
-  const { id: chargeId, status, amount_captured: capturedMinor, fee: feeMinor } = charge;
+  const { id: chargeId, status, amount_captured: capturedMinor } = charge;
   switch (order.change.kind) {
-    case 'capture': {
-      if (status !== 'succeeded') return undefined;
-      const succeeded = { kind: 'succeeded' as const, chargeId, capturedMinor };
-      return feeMinor === null ? succeeded : { ...succeeded, feeMinor };
-    }
+    case 'capture':
+      return status === 'succeeded'
+        ? { kind: 'succeeded', chargeId, capturedMinor, ...feesOfCharge(charge) }
+        : undefined;
     case 'void':
       return status === 'voided' ? { kind: 'voided', chargeId, reason: charge.void_reason ?? 'requested' } : undefined;
     case 'refund': {

@@ -1,5 +1,6 @@
 import * as z from 'zod';
 import type { Charge, ChargeList, Dispute, Refund } from '../../kernel/contract/sandbox-api.ts';
+import { type Fees, sumFees } from '../../payments/domain/fees.ts';
 import { namedPayment, type ProcessorCharge, refundName } from '../../payments/domain/processor-charge.ts';
 import { presentable } from '../answers.ts';
 
@@ -23,6 +24,7 @@ const disputeAnswer = z.object({
   charge: z.string(),
   amount: z.int().min(1),
   status: z.enum(['open', 'won', 'lost']),
+  fee: z.int().optional(),
 }) satisfies z.ZodType<Dispute>;
 
 /** Unknown fields are ignored: the processor may add fields at any time. */
@@ -37,6 +39,7 @@ export const chargeAnswer = z.object({
   status: z.enum(['pending', 'requires_action', 'authorized', 'succeeded', 'declined', 'voided']),
   failure: z.object({ code: z.string(), message: z.string() }).nullable(),
   fee: z.int().min(0).nullable(),
+  fee_currency: z.string().optional(),
   action_url: z
     .url({ protocol: /^https?$/ })
     .max(MAX_URL_LENGTH)
@@ -78,7 +81,7 @@ export function processorCharge(charge: Charge): ProcessorCharge {
     amountMinor: charge.amount,
     capturedMinor: charge.amount_captured,
     currency: charge.currency,
-    ...(charge.fee === null ? {} : { feeMinor: charge.fee }),
+    ...feesOfCharge(charge),
     ...(charge.action_url === null ? {} : { actionUrl: charge.action_url }),
     ...(charge.failure === null ? {} : { failure: presentable(charge.failure) }),
     ...(charge.void_reason === null ? {} : { cancelReason: charge.void_reason }),
@@ -98,4 +101,13 @@ export function processorCharge(charge: Charge): ProcessorCharge {
     })),
     createdAtSeconds: charge.created,
   };
+}
+
+/** The processor's fees for the charge and its disputes. */
+export function feesOfCharge({ fee, fee_currency: settledIn, currency, disputes }: Charge): Fees {
+  const amounts = [fee ?? [], ...disputes.map((dispute) => dispute.fee ?? [])].flat();
+  return sumFees(
+    amounts.map((amountMinor) => ({ amountMinor, currency: settledIn ?? currency })),
+    currency,
+  );
 }

@@ -5,7 +5,7 @@ import type { ChangeOrder, ChangeOutcome } from '../../payments/use/processor.ts
 import { chargeUnknown, mismatch } from '../answers.ts';
 import { stripeAmount } from './stripe-amounts.ts';
 import { type CallStripe, mustBeDone, type StripeAnswer, type TimeLeft } from './stripe-api.ts';
-import { cancelReasonOf, currencyOf, exactMinor, feeOf, refundOf, stripeMetadata } from './stripe-charge.ts';
+import { cancelReasonOf, currencyOf, exactMinor, feesOfIntent, refundOf, stripeMetadata } from './stripe-charge.ts';
 import { intentObject, refundList, refundObject, type StripeIntent, type StripeRefund } from './stripe-objects.ts';
 
 /** Expands the balance transaction, the only object that contains the fee. */
@@ -148,9 +148,8 @@ function factOfHold(order: ChangeOrder, intent: StripeIntent): Fact | undefined 
     return { kind: 'voided', chargeId, reason: cancelReasonOf(intent.cancellation_reason) };
   }
   if (intent.status !== 'succeeded') return undefined;
-  const feeMinor = feeOf(intent);
   const capturedMinor = exactMinor(intent.amount_received, currency);
-  return { kind: 'succeeded', chargeId, capturedMinor, ...(feeMinor === undefined ? {} : { feeMinor }) };
+  return { kind: 'succeeded', chargeId, capturedMinor, ...feesOfIntent(intent) };
 }
 
 function factOfRefund({ operationId, chargeId, currency, change }: ChangeOrder, refund: StripeRefund): Fact {

@@ -1,4 +1,5 @@
 import type { DisputeFact, RefundFact } from '../../payments/domain/facts.ts';
+import { type Fees, sumFees } from '../../payments/domain/fees.ts';
 import type { CancelReason, Dispute, Refund } from '../../payments/domain/payment.ts';
 import { namedPayment, type ProcessorCharge, refundName } from '../../payments/domain/processor-charge.ts';
 import type { ChargeOrder, ChargeOutcome } from '../../payments/use/processor.ts';
@@ -51,8 +52,7 @@ export function outcomeOf(order: ChargeOrder, intent: StripeIntent): ChargeOutco
 
 function takenOf(intent: StripeIntent): ChargeOutcome {
   if (intent.amount_received !== intent.amount) throw mismatch('The requested amount was not captured.');
-  const feeMinor = feeOf(intent);
-  return { kind: 'succeeded', chargeId: intent.id, ...(feeMinor === undefined ? {} : { feeMinor }) };
+  return { kind: 'succeeded', chargeId: intent.id, ...feesOfIntent(intent) };
 }
 
 function assertAsRequested(order: ChargeOrder, intent: StripeIntent): void {
@@ -77,7 +77,6 @@ export function processorCharge(
   const currency = currencyOf(intent);
   const paymentId = namedPayment(intent.metadata);
   const operationId = intent.metadata['operation'];
-  const feeMinor = feeOf(intent);
   return {
     chargeId: intent.id,
     ...(paymentId === undefined ? {} : { paymentId }),
@@ -86,7 +85,7 @@ export function processorCharge(
     amountMinor: exactMinor(intent.amount, currency),
     capturedMinor: exactMinor(intent.amount_received, currency),
     currency,
-    ...(feeMinor === undefined ? {} : { feeMinor }),
+    ...feesOfIntent(intent, disputes),
     refunds: refunds.map((refund) => {
       const name = refundName(refund.id, refund.metadata?.['operation']);
       return { ...refundOf(intent.id, refund, name.refundId), ...name };
@@ -175,14 +174,18 @@ function disputeOf(intent: StripeIntent, dispute: StripeDispute): DisputeFact | 
 }
 
 /**
- * Stripe's fee in minor units. Undefined if it is not known, or if it is in another currency than the payment: such a fee
- * cannot be posted with the payment.
+ * Stripe's fees for the charge and its disputes, whatever their status. Each is in the currency in which Stripe has settled it.
+ * Without the expanded balance transaction of the charge, the fees are not known.
  */
-export function feeOf({ latest_charge: charge, currency }: StripeIntent): number | undefined {
-  if (charge === null || typeof charge === 'string') return undefined;
-  const { balance_transaction: booked } = charge;
-  if (booked === null || typeof booked === 'string' || booked.currency !== currency) return undefined;
-  return minorAmount(booked.fee, currency.toUpperCase());
+export function feesOfIntent(intent: StripeIntent, disputes: readonly StripeDispute[] = []): Fees {
+  const { latest_charge: charge } = intent;
+  if (charge === null || typeof charge === 'string' || typeof charge.balance_transaction === 'string') return {};
+  const booked = [charge.balance_transaction ?? [], ...disputes.map((dispute) => dispute.balance_transactions)].flat();
+  const fees = booked.map(({ fee, currency }) => {
+    const upper = currency.toUpperCase();
+    return { amountMinor: exactMinor(fee, upper), currency: upper };
+  });
+  return sumFees(fees, currencyOf(intent));
 }
 
 export function currencyOf({ currency }: StripeIntent): string {

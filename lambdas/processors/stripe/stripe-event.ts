@@ -48,7 +48,8 @@ function intentOf(type: string, event: unknown): z.ZodSafeParseResult<string | n
 }
 
 /**
- * `charge.refunded`, `charge.refund.updated`, `charge.dispute.…`, `refund.…`. Other `charge.…` events are ignored, because
- * Stripe also sends a `payment_intent.…` event for them.
+ * `charge.refunded`, `charge.refund.updated`, `charge.dispute.…`, `refund.…`, and `charge.updated`, the only event when Stripe books the
+ * fee after the charge has succeeded. Other `charge.…` events are ignored, because Stripe also sends a `payment_intent.…` event for
+ * them.
  */
-const PART_TYPES = ['charge.refund', 'charge.dispute.', 'refund.'];
+const PART_TYPES = ['charge.refund', 'charge.updated', 'charge.dispute.', 'refund.'];

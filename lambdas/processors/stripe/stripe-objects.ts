@@ -21,6 +21,13 @@ export const refundObject = z.object({
 export type StripeRefund = z.infer<typeof refundObject>;
 export const refundList = listOf(refundObject);
 
+/** Books what a charge or a dispute moves, in the currency in which the account is settled. */
+const balanceTransaction = z.object({
+  /** Positive when Stripe takes it, negative when Stripe gives it back. */
+  fee: z.int(),
+  currency: z.string(),
+});
+
 const disputeObject = z.object({
   id,
   object: z.literal('dispute'),
@@ -40,14 +47,18 @@ const disputeObject = z.object({
     'lost',
     'prevented',
   ]),
+  /** Of the withdrawal and of the reinstatement. Empty before the first. */
+  balance_transactions: z.array(balanceTransaction),
 });
 export type StripeDispute = z.infer<typeof disputeObject>;
 export const disputeList = listOf(disputeObject);
 
-const balanceTransaction = z.object({ fee: z.int().min(0), currency: z.string() });
-
 const charge = z.object({
   id,
+  /**
+   * Null before Stripe has booked the charge, which it may do an hour later (Stripe documentation, "Asynchronous capture"). The event
+   * `charge.updated` reports it.
+   */
   balance_transaction: z.union([z.string(), balanceTransaction]).nullable(),
   disputed: z.boolean(),
   /** Present only if expanded. */

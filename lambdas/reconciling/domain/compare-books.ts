@@ -1,12 +1,21 @@
 import type { PaymentId } from '../../kernel/ids.ts';
 import { invariant } from '../../kernel/invariant.ts';
 import { moneyOf } from '../../payments/domain/charge-money.ts';
+import { type Fee, feeList, isFeeReported } from '../../payments/domain/fees.ts';
 import { decisionOf } from '../../payments/domain/operator-decision.ts';
 import type { PaymentStatus } from '../../payments/domain/payment.ts';
 import type { PaymentState } from '../../payments/domain/payment-state.ts';
-import type { Posting } from '../../payments/domain/posting.ts';
+import { netDebitMinor, type Posting } from '../../payments/domain/posting.ts';
 import { isOfAnotherPayment, type ProcessorCharge } from '../../payments/domain/processor-charge.ts';
 import type { Transition } from '../../payments/domain/transition.ts';
+
+export const MISMATCH_KINDS = [
+  'missing_in_ledger',
+  'missing_at_processor',
+  'amounts_differ',
+  'charges_differ',
+  'fees_differ',
+] as const;
 
 /** One payment and currency for which processor and Ledger differ. Amounts in minor units. */
 export interface Mismatch {
@@ -14,11 +23,11 @@ export interface Mismatch {
   readonly paymentId?: PaymentId;
   readonly paymentStatus?: PaymentStatus;
   readonly currency: string;
-  /** Captured, less succeeded refunds and disputes that are open or lost. */
+  /** Captured, less succeeded refunds and disputes that are open or lost. Of `fees_differ`: the fees. */
   readonly processorMinor: number;
   readonly ledgerMinor: number;
   readonly chargeIds: readonly string[];
-  readonly kind: 'missing_in_ledger' | 'missing_at_processor' | 'amounts_differ' | 'charges_differ';
+  readonly kind: (typeof MISMATCH_KINDS)[number];
 }
 
 /** The Ledger's side of a comparison. */
@@ -40,34 +49,94 @@ export interface InLedger {
  *   processor lists gross amounts. Corrections count, because operators use them to correct the books.
  *
  * Where both figures agree, each charge is compared too: a dispute and another charge, both unknown here, can cancel each other out, and
- * a charge with money whose metadata also name another payment is a mismatch.
+ * a charge with money whose metadata also name another payment is a mismatch. Where the charges agree as well, the fees are compared.
  */
 export function compareBooks(charges: readonly ProcessorCharge[], inLedger: InLedger): readonly Mismatch[] {
-  const { paymentId, paymentStatus, transitions } = inLedger;
-  const legs = transitions.flatMap(({ postings }) => grossClearing(postings));
-  const currencies = [...new Set([...charges, ...legs].map(({ currency }) => currency))].sort();
-  return currencies.flatMap((currency) => {
-    const inCurrency = charges.filter((charge) => charge.currency === currency);
-    const posted = legs.filter((leg) => leg.currency === currency);
-    const counted = inCurrency.filter((charge) => charge.paymentId === undefined || charge.paymentId === paymentId);
-    const processorMinor = sumOf(counted.map(keptMinor));
-    const ledgerMinor = sumOf(
-      posted.map(({ direction, amountMinor }) => (direction === 'debit' ? amountMinor : -amountMinor)),
-    );
-    const differing =
-      processorMinor === ledgerMinor ? inCurrency.filter((charge) => isOtherwise(charge, inLedger)) : [];
-    if (processorMinor === ledgerMinor && differing.length === 0) return [];
-    const found: Mismatch = {
-      ...(paymentId === undefined ? {} : { paymentId }),
-      ...(paymentStatus === undefined ? {} : { paymentStatus }),
+  const legs = inLedger.transitions.flatMap(({ postings }) => clearingLegs(postings));
+  const fees = ownFees(charges, inLedger);
+  const currencies = [...charges, ...legs.map(({ leg }) => leg), ...(fees?.reported ?? [])].map(
+    ({ currency }) => currency,
+  );
+  return [...new Set(currencies)].sort().flatMap((currency) => {
+    const inCurrency = legs.filter(({ leg }) => leg.currency === currency);
+    const gross = inCurrency.filter(({ isFee }) => !isFee).map(({ leg }) => leg);
+    const found = compareMoney(currency, charges, gross, inLedger);
+    if (found !== undefined) return [found];
+    const deducted = inCurrency.filter(({ isFee }) => isFee).map(({ leg }) => leg);
+    return fees === undefined ? [] : compareFees(currency, fees, deducted, inLedger);
+  });
+}
+
+function compareMoney(
+  currency: string,
+  charges: readonly ProcessorCharge[],
+  posted: readonly Posting[],
+  inLedger: InLedger,
+): Mismatch | undefined {
+  const { paymentId } = inLedger;
+  const inCurrency = charges.filter((charge) => charge.currency === currency);
+  const counted = inCurrency.filter((charge) => charge.paymentId === undefined || charge.paymentId === paymentId);
+  const processorMinor = sumOf(counted.map(keptMinor));
+  const ledgerMinor = netDebitMinor('processor_clearing', currency, posted);
+  const differing = processorMinor === ledgerMinor ? inCurrency.filter((charge) => isOtherwise(charge, inLedger)) : [];
+  if (processorMinor === ledgerMinor && differing.length === 0) return undefined;
+  return {
+    ...aboutPayment(inLedger),
+    currency,
+    processorMinor,
+    ledgerMinor,
+    chargeIds: (differing.length > 0 ? differing : inCurrency).map(({ chargeId }) => chargeId),
+    kind: differing.length > 0 ? 'charges_differ' : kindOf(counted, posted),
+  };
+}
+
+function aboutPayment({ paymentId, paymentStatus }: InLedger): Pick<Mismatch, 'paymentId' | 'paymentStatus'> {
+  return {
+    ...(paymentId === undefined ? {} : { paymentId }),
+    ...(paymentStatus === undefined ? {} : { paymentStatus }),
+  };
+}
+
+/** The fees of one charge, as the processor reports them. */
+interface OwnFees {
+  readonly chargeId: string;
+  readonly reported: readonly Fee[];
+}
+
+/**
+ * The fees of the payment's own charge. Those of another charge are not the merchant's: its money is returned.
+ *
+ * @returns undefined when they are not posted, or not reported yet
+ */
+function ownFees(charges: readonly ProcessorCharge[], { paymentId, state }: InLedger): OwnFees | undefined {
+  const { payment } = state ?? {};
+  const own = charges.find(({ chargeId }) => chargeId === payment?.chargeId);
+  if (own === undefined || payment?.status !== 'succeeded' || own.status !== 'succeeded') return undefined;
+  if (!isFeeReported(own) || isOfAnotherPayment(own, paymentId)) return undefined;
+  return { chargeId: own.chargeId, reported: feeList(own, own.currency) };
+}
+
+function compareFees(
+  currency: string,
+  { chargeId, reported }: OwnFees,
+  deducted: readonly Posting[],
+  inLedger: InLedger,
+): readonly Mismatch[] {
+  const processorMinor = sumOf(
+    reported.filter((fee) => fee.currency === currency).map(({ amountMinor }) => amountMinor),
+  );
+  const ledgerMinor = -netDebitMinor('processor_clearing', currency, deducted);
+  if (processorMinor === ledgerMinor) return [];
+  return [
+    {
+      ...aboutPayment(inLedger),
       currency,
       processorMinor,
       ledgerMinor,
-      chargeIds: (differing.length > 0 ? differing : inCurrency).map(({ chargeId }) => chargeId),
-      kind: differing.length > 0 ? 'charges_differ' : kindOf(counted, posted),
-    };
-    return [found];
-  });
+      chargeIds: [chargeId],
+      kind: 'fees_differ',
+    },
+  ];
 }
 
 /** Whether the chain records another amount of the charge. What an operator has booked on clearing counts as a whole only. */
@@ -76,7 +145,7 @@ function isOtherwise(charge: ProcessorCharge, { paymentId, transitions, state }:
   if (isOfAnotherPayment(charge, paymentId))
     return charge.capturedMinor > 0 || moneyOf(charge.chargeId, state) !== undefined;
   const byOperator = transitions.filter((each) => each.type === 'ledger.corrected' || decisionOf(each) !== undefined);
-  if (byOperator.some(({ postings }) => grossClearing(postings).length > 0)) return false;
+  if (byOperator.some(({ postings }) => clearingLegs(postings).some(({ isFee }) => !isFee))) return false;
   const posted = moneyOf(charge.chargeId, state);
   const postedMinor = posted === undefined ? 0 : posted.capturedMinor - posted.refundedMinor - posted.disputedMinor;
   return postedMinor !== keptMinor(charge);
@@ -95,18 +164,23 @@ function keptMinor({ capturedMinor, refunds, disputes }: ProcessorCharge): numbe
   return capturedMinor - sumOf(refunded) - sumOf(disputed);
 }
 
-/** The postings of one set on `processor_clearing`, without those whose counterpart is an equal, opposite posting on `fees`. */
-function grossClearing(postings: readonly Posting[]): readonly Posting[] {
+interface ClearingLeg {
+  readonly leg: Posting;
+  readonly isFee: boolean;
+}
+
+/** The postings of one set on `processor_clearing`. Those whose counterpart is an equal, opposite posting on `fees` are fees. */
+function clearingLegs(postings: readonly Posting[]): readonly ClearingLeg[] {
   const fees = postings.filter(({ account }) => account === 'fees');
   return postings
     .filter(({ account }) => account === 'processor_clearing')
-    .filter((leg) => {
+    .map((leg) => {
       const other = fees.findIndex(
         (fee) =>
           fee.amountMinor === leg.amountMinor && fee.currency === leg.currency && fee.direction !== leg.direction,
       );
       if (other >= 0) fees.splice(other, 1);
-      return other < 0;
+      return { leg, isFee: other >= 0 };
     });
 }
 

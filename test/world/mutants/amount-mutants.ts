@@ -94,8 +94,8 @@ export const AMOUNT_MUTANTS: readonly Mutant[] = [
     edits: [
       {
         file: 'lambdas/payments/domain/processor-charge.ts',
-        find: 'return feeMinor === undefined',
-        replace: 'return feeMinor === undefined || capturedMinor > 0',
+        find: 'return isFeeReported(fees) ?',
+        replace: 'return isFeeReported(fees) && capturedMinor === 0 ?',
       },
     ],
   },

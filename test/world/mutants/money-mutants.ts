@@ -522,7 +522,7 @@ export const MONEY_MUTANTS: readonly Mutant[] = [
     edits: [
       {
         file: 'lambdas/reconciling/domain/compare-books.ts',
-        find: 'byOperator.some(({ postings }) => grossClearing(postings).length > 0)',
+        find: 'byOperator.some(({ postings }) => clearingLegs(postings).some(({ isFee }) => !isFee))',
         replace: 'byOperator.some(({ postings }) => postings.length > 0)',
       },
     ],

@@ -322,6 +322,50 @@ function afterWrongAmount({ dice, has, root, earlier }: Drawing): readonly Draft
   ];
 }
 
+interface LateFee extends OfCharge {
+  /** Minor units. */
+  readonly fee: number;
+  /** @default the currency of the charge */
+  readonly currency?: string;
+  /** Whether it is the fee of a dispute, if the charge has one. */
+  readonly ofDispute: boolean;
+  readonly isTold: boolean;
+}
+
+/** The processor books a fee after the charge has succeeded, or changes it. */
+const bookFee = act<LateFee>({
+  name: 'book_fee',
+  actor: 'bank',
+  feature: 'late_fees',
+  about: 'payment',
+  weight: 8,
+  pace: ['seconds', 'minutes', 'hours', 'days'],
+  draw: (drawing) => {
+    const { dice } = drawing;
+    if (!hasMoney(drawing)) return undefined;
+    return {
+      fee: dice.pick([0, 1, 30, 59]),
+      ...(dice.chance(0.4) ? { currency: 'USD' } : {}),
+      ofDispute: dice.chance(0.4),
+      isTold: dice.chance(0.7),
+      ...which(drawing),
+    };
+  },
+  play: (scene, step) =>
+    onCharge(scene, step, isIn('succeeded'), async (inside, { chargeId }) => {
+      const { disputes } = await inside.read(chargeId);
+      const settled = step.currency === undefined ? {} : { fee_currency: step.currency };
+      const changes =
+        step.ofDispute && disputes.length > 0
+          ? { disputes: disputes.map((each) => ({ ...each, fee: step.fee })) }
+          : { fee: step.fee };
+      await inside.correct(chargeId, { ...changes, ...settled }, step.isTold ? 'charge.succeeded' : undefined);
+    }),
+  tell: ({ of, fee, currency, ofDispute, isTold, charge }, { name, money }) =>
+    `the processor books a fee of ${currency === undefined ? money(fee, of) : `${(fee / 100).toFixed(2)} ${currency}`} for ` +
+    `${ofDispute ? 'the disputes of ' : ''}${name(of)}${ordinal(charge)}${isTold ? '' : '; no callback tells'}`,
+});
+
 const CONTRADICTIONS = [
   'declined',
   'voided',
@@ -438,5 +482,6 @@ export const BANK_ACTS: readonly Act[] = [
   finishRefund,
   expire,
   wrongAmount,
+  bookFee,
   contradict,
 ];

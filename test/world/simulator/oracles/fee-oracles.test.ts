@@ -1,16 +1,24 @@
 import { expect, test } from '@jest/globals';
+import type { Charge } from '../../../../lambdas/kernel/contract/sandbox-api.ts';
 import { callback, paymentRequest } from '../../../payments/payment-fixtures.ts';
 import { World } from '../../world.ts';
 import { watched } from './watched.ts';
 
-test('the fee of a payment’s own charge is posted once the charge was read', async () => {
+test.each<[string, (charge: Charge) => Partial<Charge>]>([
+  ['of a payment’s own charge', () => ({ fee: 60 })],
+  ['of a dispute', ({ disputes }) => ({ disputes: disputes.map((dispute) => ({ ...dispute, fee: 1_500 })) })],
+  ['in another currency', () => ({ fee_currency: 'USD' })],
+])('the fee %s is posted once the charge was read', async (_what, changed) => {
   const harness = new World();
   const world = watched(harness);
   const request = paymentRequest('fee', { source: 'tok_fee' });
   await harness.pay(request);
-  expect(world.atTheEnd()).toEqual([]);
   const chargeId = harness.chargeOf(request);
-  await harness.processor.inside.correct(chargeId, { fee: 60 });
+  const { inside } = harness.processor;
+  await inside.dispute(chargeId, 400);
+  await harness.deliver(callback('dispute', chargeId));
+  expect(world.atTheEnd()).toEqual([]);
+  await inside.correct(chargeId, changed(await inside.read(chargeId)));
   expect(world.atTheEnd()).toEqual([]);
   // A look reads the charge, and nothing is posted.
   await harness.processor.readCharge(chargeId, { timeoutMs: 5_000 });

@@ -122,9 +122,11 @@ export function dueOn(chain: readonly Written<Transition>[]): Accounts {
     add(isOwn ? 'merchant_payable' : 'late_receipts', currency, -capturedMinor);
     add(isOwn ? 'refunds' : 'late_receipts', currency, refundedMinor);
   }
-  const { feeMinor = 0, currency = '' } = newest ?? {};
-  add('fees', currency, feeMinor);
-  add('processor_clearing', currency, -feeMinor);
+  const { feeMinor = 0, otherFees = [], currency = '' } = newest ?? {};
+  for (const fee of [{ amountMinor: feeMinor, currency }, ...otherFees]) {
+    add('fees', fee.currency, fee.amountMinor);
+    add('processor_clearing', fee.currency, -fee.amountMinor);
+  }
   return sums;
 }
 

@@ -264,21 +264,36 @@ export function checkCallbacks({ world, payments }: Seen): readonly Violation[] 
   });
 }
 
-/** Once quiet: the fee that the processor's books show of a payment's own charge is posted, once it was read. */
+/**
+ * Once quiet: the fees that the processor's books show of a payment's own charge and of its disputes are posted, each in its currency, once
+ * they were read; or reconciliation has reported the difference.
+ */
 export function checkFees({ world, payments }: Seen): readonly Violation[] {
+  const reported = mismatches(world);
+  // A comparison that fails reports nothing.
+  const isWellCompared = world.faults.every(({ of }) => of !== 'upkeep-jobs');
   return [...payments].flatMap(([id, chain]) => {
     const payment = chain.at(-1)?.row.payment;
-    if (payment?.status !== 'succeeded') return [];
+    if (payment?.status !== 'succeeded' || reported.some((row) => row.includes(id))) return [];
+    const { chargeId = '' } = payment;
     const books = booksOf(payment);
-    const own = world.processors[books]?.inside.all.find(({ chargeId }) => chargeId === payment.chargeId);
-    if (own?.status !== 'succeeded' || own.feeMinor === undefined || !isShown(world, books, own.chargeId)) return [];
+    const inside = world.processors[books]?.inside;
+    const isCaptured = inside?.all.some((charge) => charge.chargeId === chargeId && charge.status === 'succeeded');
+    const shown = inside?.feesOf(chargeId);
+    if (shown === undefined || !isCaptured || !isShown(world, books, chargeId, isWellCompared)) return [];
     // Late money is returned, and its fee is not the merchant's.
-    if (chargesOf(chain).get(own.chargeId)?.isOwn !== true) return [];
-    const postedMinor = postedOn(chain)[`fees ${payment.currency}`] ?? 0;
-    if (postedMinor === own.feeMinor) return [];
-    const what = `the processor shows a fee of ${own.feeMinor}, and ${postedMinor} was posted`;
+    if (chargesOf(chain).get(chargeId)?.isOwn !== true) return [];
+    const posted = Object.entries(postedOn(chain)).filter(([name, minor]) => name.startsWith('fees ') && minor !== 0);
+    const booked = Object.entries(shown).filter(([, minor]) => minor !== 0);
+    const [there, here] = [booked.map(([currency, minor]) => `${minor} ${currency}`), posted.map(feeText)];
+    if (there.sort().join() === here.sort().join()) return [];
+    const what = `the processor shows fees of ${there.join(', ') || 'nothing'}, and ${here.join(', ') || 'nothing'} was posted`;
     return [{ oracle: 'the fee of a charge is posted', what, about: id }];
   });
+}
+
+function feeText([name, minor]: readonly [string, number]): string {
+  return `${minor} ${name.slice('fees '.length)}`;
 }
 
 function orphaned(chargeId: string): Violation {

@@ -1,0 +1,53 @@
+/** A fee in one currency. */
+export interface Fee {
+  /** Minor units. Negative when the processor gives more back than it takes. */
+  readonly amountMinor: number;
+  readonly currency: string;
+}
+
+/** What a processor deducts for a charge and for its disputes. Neither field is present before it has reported a fee. */
+export interface Fees {
+  /** In the currency of the charge. Minor units. */
+  readonly feeMinor?: number;
+  /** In other currencies, sorted: an account may be settled in another currency than that of the charge. */
+  readonly otherFees?: readonly Fee[];
+}
+
+/** The sums of fees. @param currency of the charge */
+export function sumFees(fees: readonly Fee[], currency: string): Fees {
+  const sums = new Map<string, number>();
+  for (const fee of fees) sums.set(fee.currency, (sums.get(fee.currency) ?? 0) + fee.amountMinor);
+  const feeMinor = sums.get(currency);
+  const otherFees = [...sums]
+    .filter(([each]) => each !== currency)
+    .map(([each, amountMinor]) => ({ amountMinor, currency: each }))
+    .sort((left, right) => (left.currency < right.currency ? -1 : 1));
+  return {
+    ...(feeMinor === undefined ? {} : { feeMinor }),
+    ...(otherFees.length === 0 ? {} : { otherFees }),
+  };
+}
+
+/** Only the fees of an object that has them. */
+export function feesOf({ feeMinor, otherFees }: Fees): Fees {
+  return {
+    ...(feeMinor === undefined ? {} : { feeMinor }),
+    ...(otherFees === undefined ? {} : { otherFees }),
+  };
+}
+
+/** One fee for each currency. @param currency of the charge */
+export function feeList({ feeMinor, otherFees = [] }: Fees, currency: string): readonly Fee[] {
+  return [...(feeMinor === undefined ? [] : [{ amountMinor: feeMinor, currency }]), ...otherFees];
+}
+
+export function isFeeReported({ feeMinor, otherFees }: Fees): boolean {
+  return feeMinor !== undefined || otherFees !== undefined;
+}
+
+/** The increase of each fee that has changed; negative for a decrease. @param currency of the charge */
+export function increaseOfFees(known: Fees, now: Fees, currency: string): readonly Fee[] {
+  const decrease = feeList(known, currency).map((fee) => ({ ...fee, amountMinor: -fee.amountMinor }));
+  const increase = sumFees([...feeList(now, currency), ...decrease], currency);
+  return feeList(increase, currency).filter(({ amountMinor }) => amountMinor !== 0);
+}

@@ -1,0 +1,10 @@
+import type { Charge } from '../../lambdas/kernel/contract/sandbox-api.ts';
+
+/** The fees of a charge and of its disputes, by currency; undefined before one was booked. Shares no code with the product's. Minor units. */
+export function feesAtSandbox(charge: Charge | undefined): Readonly<Record<string, number>> | undefined {
+  const fees = [charge?.fee, ...(charge?.disputes ?? []).map(({ fee }) => fee)].filter(
+    (fee) => typeof fee === 'number',
+  );
+  if (charge === undefined || fees.length === 0) return undefined;
+  return { [charge.fee_currency ?? charge.currency]: fees.reduce((sum, fee) => sum + fee, 0) };
+}
