@@ -241,6 +241,19 @@ describe('the books of Stripe', () => {
   });
 
   test.each([
+    ['begin the list again', /&?starting_after=[^&]+/g],
+    ['leave the window', /&?created(%5B|\[)\w+(%5D|\])=\d+/g],
+  ])('refuse to list a second whose further pages %s', async (_, forgotten) => {
+    await charged();
+    double.advance(1_000);
+    for (let made = 0; made < 101; made += 1) await charged();
+    const forgetful: SendRequest = (call) =>
+      callOnce(call.url.includes('starting_after') ? { ...call, url: call.url.replaceAll(forgotten, '') } : call);
+    const list = booksBy(forgetful).listCharges({ fromSeconds: START_S + 1, untilSeconds: START_S + 2 }, LIMIT);
+    await expect(list).rejects.toMatchObject({ name: 'AmbiguousError', code: 'processor_answer_unexpected' });
+  });
+
+  test.each([
     ['a status that is not known', (intent: DoubleIntent) => Object.assign(intent, { status: 'requires_patience' })],
     [
       'no whole amount of minor units',

@@ -184,7 +184,13 @@ async function listedCharge(
   }
 }
 
-/** Newest first; undefined if the intents do not fit on a page and the interval is longer than a second. */
+/**
+ * The pages of one second are read as the package pages through any list: with the same parameters and `starting_after`. Stripe documents
+ * the order and the cursor, and not that both hold within `created`; so each page must be new and within the second, or all are refused.
+ *
+ * @returns newest first; undefined if the intents do not fit on a page and the interval is longer than a second
+ * @throws AmbiguousError `processor_answer_unexpected` if further pages do not continue the list
+ */
 async function intentsWithin(
   call: CallStripe,
   fromSeconds: number,
@@ -205,6 +211,9 @@ async function intentsWithin(
       await call((stripe) => stripe.paymentIntents.list(params, options), intentList),
     );
     found.push(...data);
+    const isWithin = data.every(({ created }) => created >= fromSeconds && created < untilSeconds);
+    const isNew = new Set(found.map(({ id }) => id)).size === found.length;
+    if (!isWithin || !isNew) throw unexpected('A page of the list does not continue it.');
     if (!has_more) return found;
     if (untilSeconds - fromSeconds > 1) return undefined;
   }
