@@ -283,8 +283,17 @@ function refundRowOf({ status, failure }: RefundFact): Exclude<RefundStatus, 'no
   return status === 'failed' && failure !== undefined && isOwnWord(failure) ? 'given_up' : status;
 }
 
+/**
+ * Each transition holds all disputes of its payment, so their number bounds its row, the transaction that appends it with others, its
+ * event, the message in which that is parked, and a page of a list. A payment has rarely more than one.
+ */
+const MAX_DISPUTES = 50;
+
 function decideDispute(fact: DisputeFact, state: PaymentState): Decision {
   const known = state.disputes.get(fact.disputeId);
+  if (known === undefined && state.disputes.size >= MAX_DISPUTES) {
+    return review('the payment has as many disputes as it can hold');
+  }
   if (known !== undefined && (known.amountMinor !== fact.amountMinor || known.chargeId !== fact.chargeId)) {
     return review('a dispute keeps its amount and its charge');
   }

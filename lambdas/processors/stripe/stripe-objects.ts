@@ -2,7 +2,8 @@ import * as z from 'zod';
 
 // The fields of Stripe's objects that Payonce reads. Unknown fields are ignored: Stripe may add fields at any time.
 
-const id = z.string().min(1);
+/** At most 255 characters (Stripe documentation, "API upgrades"). */
+const id = z.string().min(1).max(255);
 const metadata = z.record(z.string(), z.string());
 
 const listOf = <Item extends z.ZodType>(item: Item) =>

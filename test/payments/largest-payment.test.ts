@@ -1,0 +1,92 @@
+import { marshall } from '@aws-sdk/util-dynamodb';
+import { describe, expect, test } from '@jest/globals';
+import { eventOf } from '../../lambdas/events/domain/event.ts';
+import { MAX_BYTES } from '../../lambdas/events/use/event-publisher.ts';
+import { chargeOperation } from '../../lambdas/kernel/ids.ts';
+import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
+import { paymentObject } from '../../lambdas/payments/domain/payment.ts';
+import type { ProcessorCharge } from '../../lambdas/payments/domain/processor-charge.ts';
+import { detailsOf, type Transition } from '../../lambdas/payments/domain/transition.ts';
+import { transitionRow } from '../../lambdas/payments/store/items.ts';
+import { decideAll } from '../../lambdas/payments/use/decide-all.ts';
+import { chainOf, type PaymentChain } from '../../lambdas/payments/use/payment-chain.ts';
+import { nextPart } from '../../lambdas/payments/use/record-charge.ts';
+import { BY_RUN } from '../support/causes.ts';
+import { itemSize, keptItem } from '../world/dynamodb-values.ts';
+import { paymentIdFor, pendingTransition } from './payment-fixtures.ts';
+
+const id = paymentIdFor('largest');
+const KILOBYTE = 1_024;
+/** DynamoDB's limits (Amazon DynamoDB developer guide, "Quotas"). */
+const [ITEM_BYTES, TRANSACTION_BYTES] = [400 * KILOBYTE, 4 * KILOBYTE * KILOBYTE];
+/** Of SQS, until 2025, and of a queue that was made before. */
+const MESSAGE_BYTES = 256 * KILOBYTE;
+/** An answer of a function (AWS Lambda developer guide, "Lambda quotas"). */
+const ANSWER_BYTES = 6 * KILOBYTE * KILOBYTE;
+/** The longest page of a list. */
+const PAGE = 100;
+/** The longest id of an object at a processor. */
+const long = (text: string) => text.padEnd(255, '_');
+
+/** More disputes than a payment can hold, each with ids as long as they can be and with a fee in a currency of its own. */
+const charge: ProcessorCharge = {
+  chargeId: long('ch'),
+  paymentId: id,
+  operationId: chargeOperation(id),
+  status: 'succeeded',
+  amountMinor: 1_000,
+  capturedMinor: 1_000,
+  currency: 'EUR',
+  otherFees: Array.from({ length: 180 }, (_, at) => ({ amountMinor: 999_999_999_999, currency: `X${at}` })),
+  refunds: [],
+  disputes: Array.from({ length: 200 }, (_, at) => ({
+    kind: 'dispute' as const,
+    disputeId: long(`dp_${at}_`),
+    chargeId: long('ch'),
+    amountMinor: 999_999_999_999,
+    status: 'open' as const,
+  })),
+  createdAtSeconds: 1,
+};
+
+describe('the largest payment', () => {
+  const rowBytes = (transition: Transition) => itemSize(keptItem(transitionRow(transition)));
+  const decided = (before: PaymentChain) => {
+    const occasion = { occurredAtMs: 1_772_366_400_000, cause: BY_RUN };
+    return decideAll(systemDigest, charge, before, occasion);
+  };
+
+  test('fits into the rows and the transactions of DynamoDB, an event of the bus, a message of SQS, and a page of a list', () => {
+    let chain = chainOf([pendingTransition(id)]);
+    const parts: Transition[][] = [];
+    for (let isMore = true; isMore; ) {
+      const next = nextPart(chain, { ...decided(chain), charge }, 0);
+      parts.push([...next.part]);
+      chain = chainOf([...chain.transitions, ...next.part]);
+      isMore = next.isMore;
+    }
+    const all = parts.flat();
+    expect(Math.max(...all.map(rowBytes))).toBeLessThan(ITEM_BYTES / 2);
+    const together = parts.map((part) => part.reduce((sum, each) => sum + rowBytes(each), 0));
+    expect(Math.max(...together)).toBeLessThan(TRANSACTION_BYTES - ITEM_BYTES);
+    // The relay parks what DynamoDB’s Stream tells of a row, at most with its row before.
+    const records = all.map((each) => 2 * JSON.stringify(marshall(keptItem(transitionRow(each)))).length);
+    expect(Math.max(...records)).toBeLessThan(MESSAGE_BYTES);
+    const events = all.map((each) => JSON.stringify(eventOf(systemDigest, each, detailsOf(chain.first))).length);
+    expect(Math.max(...events)).toBeLessThan(MAX_BYTES - 50 * KILOBYTE);
+    const shown = all.map(({ payment }) => JSON.stringify(paymentObject(payment, {})).length);
+    expect(PAGE * Math.max(...shown)).toBeLessThan(ANSWER_BYTES - KILOBYTE * KILOBYTE);
+  });
+
+  test('takes no further dispute, which is a contradiction', () => {
+    const first = chainOf([pendingTransition(id)]);
+    const { transitions } = decided(first);
+    const { payment } = transitions.at(-1) ?? first.newest;
+    expect(payment.disputes).toHaveLength(50);
+    const again = decided(chainOf([...first.transitions, ...transitions]));
+    expect([again.transitions, new Set(again.contradictions)]).toEqual([
+      [],
+      new Set(['the payment has as many disputes as it can hold']),
+    ]);
+  });
+});
