@@ -713,7 +713,7 @@ export interface components {
             processor: {
                 name: string;
                 charge_id: string | null;
-                /** @description The processor’s fees for the charge and its disputes, in the currency of the payment; omitted until it has reported one, in minor units. */
+                /** @description The processor’s fees for the charge, its refunds and disputes, in the currency of the payment; omitted until it has reported one, in minor units. */
                 fee?: number;
                 /** @description Its fees in other currencies, in which the account is settled. Omitted when there are none. */
                 other_fees?: ({

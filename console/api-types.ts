@@ -1003,7 +1003,7 @@ export interface components {
             processor: {
                 name: string;
                 charge_id: string | null;
-                /** @description The processor’s fees for the charge and its disputes, in the currency of the payment; omitted until it has reported one, in minor units. */
+                /** @description The processor’s fees for the charge, its refunds and disputes, in the currency of the payment; omitted until it has reported one, in minor units. */
                 fee?: number;
                 /** @description Its fees in other currencies, in which the account is settled. Omitted when there are none. */
                 other_fees?: ({
@@ -1803,7 +1803,7 @@ export interface components {
             /** @description Null when the payment does not exist. */
             payment_status: ("processing" | "requires_action" | "requires_capture" | "succeeded" | "failed" | "canceled" | "needs_review") | null;
             currency: string;
-            /** @description By the processor’s list: captured, less refunds that succeeded, less disputes that are open or lost, over all charges with the payment’s id; before fees. Of `fees_differ`: its fees for the charge and for its disputes. In minor units. */
+            /** @description By the processor’s list: captured, less refunds that succeeded, less disputes that are open or lost, over all charges with the payment’s id; before fees. Of `fees_differ`: its fees for the charge, its refunds and disputes. In minor units. */
             processor_amount: number;
             /** @description By the Ledger: debits less credits of `processor_clearing` over all transitions of the payment, corrections included, fees left out. Of `fees_differ`: the fees that were posted. In minor units. */
             ledger_amount: number;

@@ -326,7 +326,7 @@ export const mismatch = z
     processor_amount: z.int().meta({
       description:
         'By the processor’s list: captured, less refunds that succeeded, less disputes that are open or lost, over all ' +
-        'charges with the payment’s id; before fees. Of `fees_differ`: its fees for the charge and for its disputes. ' +
+        'charges with the payment’s id; before fees. Of `fees_differ`: its fees for the charge, its refunds and disputes. ' +
         'In minor units.',
     }),
     ledger_amount: z.int().meta({

@@ -51,7 +51,7 @@ export const charge = z
     amount: minor('The amount that was asked for'),
     amount_captured: minor('What was captured'),
     currency: z.string(),
-    fee: minor('The processor’s fees for the charge and its disputes, in its currency').nullable(),
+    fee: minor('The processor’s fees for the charge, its refunds and disputes, in its currency').nullable(),
     other_fees: z
       .array(z.looseObject({ amount: minor('The fee'), currency: z.string() }))
       .exactOptional()

@@ -96,6 +96,22 @@ describe('the books of Stripe', () => {
     expect(await feesOf(chargeId)).toEqual({ feeMinor: 3_088 });
   });
 
+  test('count the fees of refunds, and those that Stripe gives back after a refund failed, also in a list', async () => {
+    const { order, chargeId } = await charged();
+    await client.change(freshChange(order, chargeId, { kind: 'refund', amountMinor: 700 }), LIMIT);
+    const fees = async () => {
+      const window = { fromSeconds: START_S, untilSeconds: START_S + 1 };
+      const { charges } = await books.listCharges(window, LIMIT);
+      expect(charges).toEqual([await read(chargeId)]);
+      return charges[0]?.feeMinor;
+    };
+    expect(await fees()).toBe(88);
+    double.books.bookRefunds(chargeId, { fee: 25, currency: 'eur' });
+    expect(await fees()).toBe(113);
+    double.books.bookRefunds(chargeId, { fee: 25, currency: 'eur' }, { fee: -25, currency: 'eur' });
+    expect(await fees()).toBe(88);
+  });
+
   test('have a fee in the currency in which the account is settled, and none before Stripe has booked one', async () => {
     await double[Symbol.asyncDispose]();
     double = await serveStripe({});

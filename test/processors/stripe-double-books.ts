@@ -5,6 +5,7 @@ import {
   type DoubleRefund,
   listOf,
   renderIntent,
+  renderRefund,
 } from './stripe-double-objects.ts';
 
 export type Params = Readonly<Record<string, string>>;
@@ -222,9 +223,10 @@ export class StripeDoubleBooks {
       created: Math.floor(this.#options.nowMs() / 1_000),
       metadata: metadataOf(params),
       status: intent.payment_method === 'pm_card_pendingRefund' ? 'pending' : 'succeeded',
+      fees: [{ fee: 0, currency: intent.currency }],
     };
     intent.refunds.push(refund);
-    return { status: 200, body: refund, began: true };
+    return { status: 200, body: renderRefund(refund, expandOf(params)), began: true };
   }
 
   #list(params: Params): DoubleAnswer {
@@ -236,8 +238,9 @@ export class StripeDoubleBooks {
 
   #listParts(kind: 'refunds' | 'disputes', params: Params): DoubleAnswer {
     const intent = this.intents.get(params['payment_intent'] ?? '');
-    const parts: readonly { readonly id: string }[] = intent?.[kind] ?? [];
-    return page(parts.toReversed(), params, (part) => part);
+    if (kind === 'disputes') return page(intent?.disputes.toReversed() ?? [], params, (dispute) => dispute);
+    const expand = expandOf(params, 'data.');
+    return page(intent?.refunds.toReversed() ?? [], params, (refund) => renderRefund(refund, expand));
   }
 
   #search(params: Params): DoubleAnswer {
@@ -268,6 +271,11 @@ export class StripeDoubleBooks {
     const intent = this.#known(intentId);
     intent.status = 'canceled';
     intent.cancellation_reason = 'automatic';
+  }
+
+  /** Stripe books the refunds of a charge. @param fees of each of them: of its balance transaction, and after it failed of another one */
+  bookRefunds(intentId: string, ...fees: readonly DoubleFee[]): void {
+    for (const refund of this.#known(intentId).refunds) refund.fees = [...fees];
   }
 
   failRefund(refundId: string): void {

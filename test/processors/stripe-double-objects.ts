@@ -11,6 +11,8 @@ export interface DoubleRefund {
   readonly metadata: Readonly<Record<string, string>>;
   status: 'pending' | 'requires_action' | 'succeeded' | 'failed' | 'canceled';
   failure_reason?: string;
+  /** Of its balance transaction, and after it failed of another one. */
+  fees: DoubleFee[];
 }
 
 interface DoubleDispute {
@@ -78,6 +80,19 @@ export function renderIntent(intent: DoubleIntent, expand: readonly string[]): o
   };
 }
 
+/** @param expand of the refund */
+export function renderRefund({ fees, ...refund }: DoubleRefund, expand: readonly string[]): object {
+  const booked = (name: string, fee: DoubleFee | undefined) => {
+    if (fee === undefined) return null;
+    return expand.includes(name) ? { object: 'balance_transaction', ...fee } : `txn_${refund.id}`;
+  };
+  return {
+    ...refund,
+    balance_transaction: booked('balance_transaction', fees[0]),
+    failure_balance_transaction: booked('failure_balance_transaction', fees[1]),
+  };
+}
+
 function renderCharge({ id, charge, amount, refunds, disputes }: DoubleIntent, expand: readonly string[]) {
   if (charge === undefined) return null;
   const paths = expand.filter((path) => path === 'latest_charge' || path.startsWith('latest_charge.'));
@@ -91,7 +106,15 @@ function renderCharge({ id, charge, amount, refunds, disputes }: DoubleIntent, e
     disputed: disputes.length > 0,
     balance_transaction: txn !== null && paths.includes('latest_charge.balance_transaction') ? booked : txn,
     ...(paths.includes('latest_charge.refunds')
-      ? { refunds: listOf(refunds.toReversed().slice(0, 10), refunds.length > 10) }
+      ? {
+          refunds: listOf(
+            refunds
+              .toReversed()
+              .slice(0, 10)
+              .map((refund) => renderRefund(refund, [])),
+            refunds.length > 10,
+          ),
+        }
       : {}),
   };
 }

@@ -39,7 +39,7 @@ export interface ForeignChargeFact {
   readonly currency: string;
 }
 
-/** The processor's current fees for the payment's own charge and for its disputes. */
+/** The processor's current fees for the payment's own charge, its refunds and its disputes. */
 export interface FeeFact extends Fees {
   readonly kind: 'fee';
   readonly chargeId: string;

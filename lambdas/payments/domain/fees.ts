@@ -5,7 +5,7 @@ export interface Fee {
   readonly currency: string;
 }
 
-/** What a processor deducts for a charge and for its disputes. Neither field is present before it has reported a fee. */
+/** What a processor deducts for a charge, its refunds and its disputes. Neither field is present before it has reported a fee. */
 export interface Fees {
   /** In the currency of the charge. Minor units. */
   readonly feeMinor?: number;

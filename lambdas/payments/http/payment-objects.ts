@@ -222,7 +222,7 @@ export const payment = /* @__PURE__ */ ifUsed(() =>
         name: z.string(),
         charge_id: z.string().nullable(),
         fee: shownAmount(
-          'The processor’s fees for the charge and its disputes, in the currency of the payment; omitted until it has reported one',
+          'The processor’s fees for the charge, its refunds and disputes, in the currency of the payment; omitted until it has reported one',
         ).exactOptional(),
         other_fees: z
           .array(z.looseObject({ amount: shownAmount('The fee'), currency: z.string().meta({ example: 'USD' }) }))

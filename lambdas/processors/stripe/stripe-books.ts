@@ -18,7 +18,7 @@ import { processorCharge } from './stripe-charge.ts';
 import { disputeList, intentList, intentObject, type StripeIntent, type StripeListedIntent } from './stripe-objects.ts';
 import { searchIntents } from './stripe-search.ts';
 
-/** Expanded in every read of an intent, so most intents need a single call. */
+/** Expanded in every read of an intent, so an intent without refunds and disputes needs a single call. */
 const WHOLE = [...WITH_FEE, ...WITH_REFUNDS];
 const WHOLE_IN_LIST = WHOLE.map((path) => `data.${path}`);
 
@@ -70,7 +70,7 @@ export async function readCharge(
 async function wholeCharge(call: CallStripe, intent: StripeIntent, left: TimeLeft): Promise<ProcessorCharge> {
   const { latest_charge: charge } = intent;
   if (typeof charge === 'string') throw unexpected('The intent does not contain the expanded charge.');
-  const refunds = await refundsOf(call, intent, left);
+  const refunds = await refundsOf(call, intent, left, { withFees: true });
   return processorCharge(intent, refunds, charge?.disputed === true ? await disputesOf(call, intent.id, left) : []);
 }
 
@@ -98,7 +98,7 @@ const MAX_PAGES_OF_A_SECOND = 20;
  *            |-----------|                                        fits: answered, oldest first
  *   cursor               ^ start of the next interval, at most twice as long
  *
- * Disputes and more than ten refunds cost a call for each charge. When they have used up half of the time, the answer ends before
+ * Disputes and refunds cost a call for each charge. When they have used up half of the time, the answer ends before
  * the next charge that needs a call; otherwise a page with many would take longer than its limit each time it is read. The cursor
  * then contains the second and the id of the last answered intent:
  *
@@ -158,7 +158,7 @@ async function listedCharges(
 /** Whether the refunds or the disputes of the intent are listed in a call of their own. */
 function needsCall(intent: StripeListedIntent): boolean {
   const charge = intentObject.safeParse(intent).data?.latest_charge ?? undefined;
-  return typeof charge === 'object' && (charge.disputed || charge.refunds?.has_more !== false);
+  return typeof charge === 'object' && (charge.disputed || charge.refunds?.data.length !== 0);
 }
 
 /** Codes of faults that say that Stripe answered, and that this charge cannot be read. */

@@ -13,6 +13,8 @@ export const WITH_FEE = ['latest_charge.balance_transaction'];
 
 export const WITH_REFUNDS = ['latest_charge.refunds'];
 
+const REFUND_FEES = ['data.balance_transaction', 'data.failure_balance_transaction'];
+
 const PAGE = 100;
 /** An operator must examine a charge with more than a thousand refunds. */
 const MAX_PAGES = 10;
@@ -100,7 +102,7 @@ async function findHoldChange(call: CallStripe, order: ChangeOrder, timeLeft: Ti
 async function findRefund(call: CallStripe, order: ChangeOrder, timeLeft: TimeLeft): Promise<Fact | undefined> {
   const intent = await readIntent(call, order.chargeId, WITH_REFUNDS, timeLeft);
   assertSameCharge(order, intent);
-  const refunds = await refundsOf(call, intent, timeLeft);
+  const refunds = await refundsOf(call, intent, timeLeft, { withFees: false });
   const [made, ...more] = refunds.filter(({ metadata }) => metadata?.['operation'] === order.operationId);
   // An operator must examine a key with two refunds; selecting one would hide the other.
   if (more.length > 0) throw mismatch(`The key has ${more.length + 1} refunds.`);
@@ -119,18 +121,30 @@ async function readIntent(
   );
 }
 
-/** All refunds of an intent, oldest first. The intent contains up to ten (`WITH_REFUNDS`); if it has more, they are listed. */
+/**
+ * All refunds of an intent, oldest first. The intent contains up to ten (`WITH_REFUNDS`). If it has more, or has any and their fees are
+ * needed, they are listed: Stripe expands at most four levels, and a list of intents would need five for the fee of a refund.
+ */
 export async function refundsOf(
   call: CallStripe,
   { id, latest_charge: charge }: StripeIntent,
   timeLeft: TimeLeft,
+  { withFees }: { readonly withFees: boolean },
 ): Promise<readonly StripeRefund[]> {
   if (charge === null) return [];
-  if (typeof charge !== 'string' && charge.refunds?.has_more === false) return charge.refunds.data.toReversed();
+  if (typeof charge !== 'string' && charge.refunds?.has_more === false) {
+    const { data } = charge.refunds;
+    if (data.length === 0 || !withFees) return data.toReversed();
+  }
   const found: StripeRefund[] = [];
   for (let page = 0; page < MAX_PAGES; page += 1) {
     const last = found.at(-1);
-    const params = { payment_intent: id, limit: PAGE, ...(last === undefined ? {} : { starting_after: last.id }) };
+    const params = {
+      payment_intent: id,
+      limit: PAGE,
+      expand: REFUND_FEES,
+      ...(last === undefined ? {} : { starting_after: last.id }),
+    };
     const options = { timeout: timeLeft() };
     const { data, has_more } = mustBeDone(await call((stripe) => stripe.refunds.list(params, options), refundList));
     found.push(...data);

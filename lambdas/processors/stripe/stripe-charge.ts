@@ -6,7 +6,7 @@ import type { ChargeOrder, ChargeOutcome } from '../../payments/use/processor.ts
 import { mismatch } from '../answers.ts';
 import { minorAmount, stripeAmount } from './stripe-amounts.ts';
 import { failureOf } from './stripe-api.ts';
-import type { StripeDispute, StripeIntent, StripeRefund } from './stripe-objects.ts';
+import type { StripeBalanceTransaction, StripeDispute, StripeIntent, StripeRefund } from './stripe-objects.ts';
 
 /** The metadata by which an intent or a refund is found for its payment, and the payment for it. */
 export function stripeMetadata({ paymentId, operationId }: Pick<ChargeOrder, 'paymentId' | 'operationId'>) {
@@ -85,7 +85,10 @@ export function processorCharge(
     amountMinor: exactMinor(intent.amount, currency),
     capturedMinor: exactMinor(intent.amount_received, currency),
     currency,
-    ...feesOfIntent(intent, disputes),
+    ...feesOfIntent(intent, [
+      ...refunds.flatMap(bookedOf),
+      ...disputes.flatMap((dispute) => dispute.balance_transactions),
+    ]),
     refunds: refunds.map((refund) => {
       const name = refundName(refund.id, refund.metadata?.['operation']);
       return { ...refundOf(intent.id, refund, name.refundId), ...name };
@@ -174,18 +177,25 @@ function disputeOf(intent: StripeIntent, dispute: StripeDispute): DisputeFact | 
 }
 
 /**
- * Stripe's fees for the charge and its disputes, whatever their status. Each is in the currency in which Stripe has settled it.
- * Without the expanded balance transaction of the charge, the fees are not known.
+ * Stripe's fees for the charge, and for its refunds and disputes whatever their status. Each is in the currency in which Stripe has settled
+ * it. Without the expanded balance transaction of the charge, the fees are not known.
+ *
+ * @param parts the balance transactions of refunds and disputes
  */
-export function feesOfIntent(intent: StripeIntent, disputes: readonly StripeDispute[] = []): Fees {
+export function feesOfIntent(intent: StripeIntent, parts: readonly StripeBalanceTransaction[] = []): Fees {
   const { latest_charge: charge } = intent;
   if (charge === null || typeof charge === 'string' || typeof charge.balance_transaction === 'string') return {};
-  const booked = [charge.balance_transaction ?? [], ...disputes.map((dispute) => dispute.balance_transactions)].flat();
-  const fees = booked.map(({ fee, currency }) => {
+  const fees = [charge.balance_transaction ?? [], parts].flat().map(({ fee, currency }) => {
     const upper = currency.toUpperCase();
     return { amountMinor: exactMinor(fee, upper), currency: upper };
   });
   return sumFees(fees, currencyOf(intent));
+}
+
+function bookedOf(refund: StripeRefund): readonly StripeBalanceTransaction[] {
+  return [refund.balance_transaction, refund.failure_balance_transaction].filter(
+    (each) => typeof each === 'object' && each !== null,
+  );
 }
 
 export function currencyOf({ currency }: StripeIntent): string {

@@ -9,6 +9,17 @@ const metadata = z.record(z.string(), z.string());
 const listOf = <Item extends z.ZodType>(item: Item) =>
   z.object({ object: z.literal('list'), data: z.array(item), has_more: z.boolean() });
 
+/** Books what a charge, a refund or a dispute moves, in the currency in which the account is settled. */
+const balanceTransaction = z.object({
+  /** Positive when Stripe takes it, negative when Stripe gives it back. */
+  fee: z.int(),
+  currency: z.string(),
+});
+export type StripeBalanceTransaction = z.infer<typeof balanceTransaction>;
+
+/** Null before Stripe has booked it. */
+const booked = z.union([z.string(), balanceTransaction]).nullish();
+
 export const refundObject = z.object({
   id,
   object: z.literal('refund'),
@@ -17,17 +28,13 @@ export const refundObject = z.object({
   payment_intent: z.string().nullable(),
   status: z.enum(['pending', 'requires_action', 'succeeded', 'failed', 'canceled']),
   failure_reason: z.string().nullish(),
+  balance_transaction: booked,
+  /** Of the money that came back after the refund failed. */
+  failure_balance_transaction: booked,
   metadata: metadata.nullable(),
 });
 export type StripeRefund = z.infer<typeof refundObject>;
 export const refundList = listOf(refundObject);
-
-/** Books what a charge or a dispute moves, in the currency in which the account is settled. */
-const balanceTransaction = z.object({
-  /** Positive when Stripe takes it, negative when Stripe gives it back. */
-  fee: z.int(),
-  currency: z.string(),
-});
 
 const disputeObject = z.object({
   id,
