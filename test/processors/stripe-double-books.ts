@@ -240,7 +240,9 @@ export class StripeDoubleBooks {
     const intent = this.intents.get(params['payment_intent'] ?? '');
     if (kind === 'disputes') return page(intent?.disputes.toReversed() ?? [], params, (dispute) => dispute);
     const expand = expandOf(params, 'data.');
-    return page(intent?.refunds.toReversed() ?? [], params, (refund) => renderRefund(refund, expand));
+    const all = [...this.intents.values()].flatMap(({ refunds }) => refunds);
+    const refunds = 'payment_intent' in params ? (intent?.refunds ?? []) : all;
+    return page(refunds.toReversed(), params, (refund) => renderRefund(refund, expand));
   }
 
   #search(params: Params): DoubleAnswer {

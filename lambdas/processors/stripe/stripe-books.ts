@@ -16,6 +16,7 @@ import {
 import { refundsOf, WITH_FEE, WITH_REFUNDS } from './stripe-change.ts';
 import { processorCharge } from './stripe-charge.ts';
 import { disputeList, intentList, intentObject, type StripeIntent, type StripeListedIntent } from './stripe-objects.ts';
+import { refuseOtherPages } from './stripe-pages.ts';
 import { searchIntents } from './stripe-search.ts';
 
 /** Expanded in every read of an intent, so an intent without refunds and disputes needs a single call. */
@@ -184,13 +185,7 @@ async function listedCharge(
   }
 }
 
-/**
- * The pages of one second are read as the package pages through any list: with the same parameters and `starting_after`. Stripe documents
- * the order and the cursor, and not that both hold within `created`; so each page must be new and within the second, or all are refused.
- *
- * @returns newest first; undefined if the intents do not fit on a page and the interval is longer than a second
- * @throws AmbiguousError `processor_answer_unexpected` if further pages do not continue the list
- */
+/** Newest first; undefined if the intents do not fit on a page and the interval is longer than a second. @throws as `refuseOtherPages` */
 async function intentsWithin(
   call: CallStripe,
   fromSeconds: number,
@@ -211,9 +206,7 @@ async function intentsWithin(
       await call((stripe) => stripe.paymentIntents.list(params, options), intentList),
     );
     found.push(...data);
-    const isWithin = data.every(({ created }) => created >= fromSeconds && created < untilSeconds);
-    const isNew = new Set(found.map(({ id }) => id)).size === found.length;
-    if (!isWithin || !isNew) throw unexpected('A page of the list does not continue it.');
+    refuseOtherPages(found, ({ created }) => created >= fromSeconds && created < untilSeconds);
     if (!has_more) return found;
     if (untilSeconds - fromSeconds > 1) return undefined;
   }

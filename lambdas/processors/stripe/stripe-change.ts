@@ -7,6 +7,7 @@ import { stripeAmount } from './stripe-amounts.ts';
 import { type CallStripe, mustBeDone, type StripeAnswer, type TimeLeft } from './stripe-api.ts';
 import { cancelReasonOf, currencyOf, exactMinor, feesOfIntent, refundOf, stripeMetadata } from './stripe-charge.ts';
 import { intentObject, refundList, refundObject, type StripeIntent, type StripeRefund } from './stripe-objects.ts';
+import { refuseOtherPages } from './stripe-pages.ts';
 
 /** Expands the balance transaction, the only object that contains the fee. */
 export const WITH_FEE = ['latest_charge.balance_transaction'];
@@ -148,6 +149,7 @@ export async function refundsOf(
     const options = { timeout: timeLeft() };
     const { data, has_more } = mustBeDone(await call((stripe) => stripe.refunds.list(params, options), refundList));
     found.push(...data);
+    refuseOtherPages(found, (refund) => refund.payment_intent === id);
     if (!has_more) return found.toReversed();
   }
   throw new AmbiguousError('processor_answer_unexpected', `A charge has more than ${MAX_PAGES * PAGE} refunds.`);

@@ -1,0 +1,13 @@
+import { expect, test } from '@jest/globals';
+import { refuseOtherPages } from '../../lambdas/processors/stripe/stripe-pages.ts';
+
+test.each([
+  ['continues the list', ['a', 'b', 'c'], false],
+  ['begins the list again', ['a', 'b', 'a', 'b'], true],
+  ['does not fit the filter', ['a', 'b', 'other'], true],
+])('a page that %s', (_, ids, isRefused) => {
+  const found = ids.map((id) => ({ id }));
+  const read = () => refuseOtherPages(found, ({ id }) => id !== 'other');
+  if (isRefused) expect(read).toThrow(expect.objectContaining({ code: 'processor_answer_unexpected' }));
+  else expect(read).not.toThrow();
+});
