@@ -20,7 +20,7 @@ function rowsOf(api: Api, made: Reply): readonly Readonly<Record<string, string>
   return lines.map((line) => Object.fromEntries(columns.map((name, index) => [name, line[index] ?? ''])));
 }
 
-/** A payment of 10.00 EUR with a fee and a refund, one of 5 JPY, a failed one, and one in dispute. */
+/** A payment of 10.00 EUR with a fee and a refund, one of 5 JPY, a failed one, and one in dispute with a fee in dollars. */
 async function past(): Promise<Api> {
   const api = new Api();
   const first = await api.paid('a', { reference: 'order-1' });
@@ -33,6 +33,7 @@ async function past(): Promise<Api> {
   const disputed = await api.paid('d');
   const [other] = api.processor.charges(parsePaymentId(disputed) as never);
   await api.processor.inside.dispute(other?.chargeId ?? '', 100);
+  await api.processor.inside.correct(other?.chargeId ?? '', { fee: 64, fee_currency: 'USD' });
   await api.world.learn(parsePaymentId(disputed) as never);
   api.clock.advance(60_000);
   return api;
@@ -104,7 +105,12 @@ test.each<[string, Readonly<Record<string, string | number>>, readonly Readonly<
   [
     'payments',
     {},
-    [{ status: 'succeeded', amount_refunded: '4.00', fee: '0.59' }, { amount: '5' }, { status: 'failed' }, {}],
+    [
+      { status: 'succeeded', amount_refunded: '4.00', fee: '0.59', other_fees: '' },
+      { amount: '5' },
+      { status: 'failed' },
+      { fee: '', other_fees: '0.64 USD' },
+    ],
   ],
   ['payments', { status: 'failed' }, [{ status: 'failed', amount: '10.00' }]],
   ['payments', { amount_from: 4, amount_to: 999 }, [{ amount: '5', currency: 'JPY' }]],

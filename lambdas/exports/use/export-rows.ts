@@ -1,4 +1,4 @@
-import { decimalAmount } from '../../kernel/currency.ts';
+import { decimalAmount, shownAmount } from '../../kernel/currency.ts';
 import { isOrderId, partId } from '../../kernel/ids.ts';
 import { placeOf } from '../../kernel/places.ts';
 import type { Payment } from '../../payments/domain/payment.ts';
@@ -71,6 +71,7 @@ const SOURCES = {
       'amount_refunded_minor',
       'fee',
       'fee_minor',
+      'other_fees',
       ...OF_PAYMENT,
       'failure',
       'cancellation_reason',
@@ -183,7 +184,7 @@ function rowsFrom({ views, transitions }: ExportRowsTools, { columns, list, rows
 }
 
 function paymentRow(payment: Payment): Row {
-  const { amountMinor, amountCapturedMinor, amountRefundedMinor, currency, feeMinor } = payment;
+  const { amountMinor, amountCapturedMinor, amountRefundedMinor, currency, feeMinor, otherFees } = payment;
   const both = (minor: number) => [decimalAmount(minor, currency), minor];
   return [
     time(payment.createdAtMs),
@@ -193,6 +194,7 @@ function paymentRow(payment: Payment): Row {
     ...both(amountCapturedMinor),
     ...both(amountRefundedMinor),
     ...(feeMinor === undefined ? [undefined, undefined] : both(feeMinor)),
+    otherFees?.map((fee) => shownAmount(fee.amountMinor, fee.currency)).join(', '),
     ...ofPayment(payment),
     payment.failure?.code,
     payment.cancelReason,
