@@ -303,6 +303,29 @@ const KINDS: Readonly<
       return { chargeId, end: () => world.processor.inside.endRefund(refund, 'failed') };
     },
   },
+  'its own charge, which is authorized again,': {
+    courses: ['succeeded'],
+    open: async (payment) => {
+      const chargeId = world.chargeOf(payment);
+      const { status, amount_captured: captured } = await world.processor.inside.read(chargeId);
+      await world.processor.inside.correct(chargeId, { status: 'authorized', amount_captured: 0 });
+      return { chargeId, end: () => world.processor.inside.correct(chargeId, { status, amount_captured: captured }) };
+    },
+  },
+  'a dispute that was won and is open again': {
+    courses: ['succeeded'],
+    open: async (payment) => {
+      const chargeId = world.chargeOf(payment);
+      const dispute = await world.processor.inside.dispute(chargeId, 300);
+      await world.processor.inside.closeDispute(dispute, 'won');
+      await tell(chargeId);
+      const { disputes } = await world.processor.inside.read(chargeId);
+      const showAs = (status: 'open' | 'won') =>
+        world.processor.inside.correct(chargeId, { disputes: disputes.map((each) => ({ ...each, status })) });
+      await showAs('open');
+      return { chargeId, end: () => showAs('won') };
+    },
+  },
   'a dispute': {
     courses: ['succeeded', 'decided succeeded'],
     open: async (payment) => {
