@@ -5,7 +5,14 @@ import { Construct } from 'constructs';
 import { Environment } from '../lambdas/kernel/contract/environment.ts';
 import { RegistryRow } from '../lambdas/kernel/contract/rows.ts';
 import { PAYMENTS_TIMEOUT_SECONDS } from '../lambdas/kernel/contract/timing.ts';
-import { BOOKS_SERVICE, BooksMetric, MESSAGE_QUEUES, type MessageQueueNames } from '../lambdas/reconciling/contract.ts';
+import {
+  BOOKS_SERVICE,
+  BooksMetric,
+  DEAD_LETTERS_END,
+  MESSAGE_QUEUES,
+  type MessageQueueNames,
+  TASKS_END,
+} from '../lambdas/reconciling/contract.ts';
 import { EngineFunction } from './constructs/engine-function.ts';
 import type { HttpApi } from './constructs/http-api.ts';
 import type { FunctionLogs, PayonceFunction } from './constructs/payonce-function.ts';
@@ -117,12 +124,18 @@ export class Reconciling extends Construct {
     const all = [...queues];
     const kept = all.filter(([, { deadLetterQueue }]) => deadLetterQueue === undefined);
     const received = all.filter(([, { deadLetterQueue }]) => deadLetterQueue !== undefined);
+    const nameOf = (queue: Queue) => (queue.stack === Stack.of(this) ? queue.queueName : queue.queueUrl);
+    const tasks = received.flatMap(([name, queue]) => {
+      const begin = name.endsWith(TASKS_END) ? name.slice(0, -TASKS_END.length) : undefined;
+      const letters = begin === undefined ? undefined : queues.get(`${begin}${DEAD_LETTERS_END}`);
+      return begin === undefined || letters === undefined ? [] : [[begin, queue, letters] as const];
+    });
+    const paired = new Set(tasks.flatMap(([, ...pair]) => pair));
     const names = (some: typeof all) =>
-      Object.fromEntries(
-        some.map(([name, queue]) => [name, queue.stack === Stack.of(this) ? queue.queueName : queue.queueUrl]),
-      );
+      Object.fromEntries(some.flatMap(([name, queue]) => (paired.has(queue) ? [] : [[name, nameOf(queue)]])));
     const messages: MessageQueueNames = {
       at: at.queueUrl,
+      tasks: Object.fromEntries(tasks.map(([begin, queue, letters]) => [begin, [nameOf(queue), nameOf(letters)]])),
       kept: names(kept),
       received: names(received),
       functions: Object.fromEntries(redrivers.map((each) => [pathOf(each), each.function.functionName])),

@@ -26,6 +26,10 @@ export const WAYS: Readonly<Record<string, string>> = {
   'Vendors-DeadLetters': 'Parties-DelayedCalls-Queue',
 };
 
+/** The ends of the names of a queue of tasks and of the queue of its dead letters (lib/constructs/task-queue.ts). */
+export const TASKS_END = '-Queue';
+export const DEAD_LETTERS_END = '-DeadLetters';
+
 /** The environment variable with the queues of messages that operators list. JSON, `MessageQueueNames`. */
 export const MESSAGE_QUEUES = 'MESSAGE_QUEUES';
 
@@ -33,9 +37,11 @@ export const MESSAGE_QUEUES = 'MESSAGE_QUEUES';
 export interface MessageQueueNames {
   /** The address of one of the queues. A name stands for the address with this name at its end. */
   readonly at: string;
-  /** Names or addresses of queues whose messages a function receives. */
+  /** Queues of tasks, each with the queue of its dead letters, by what both names begin with. Names or addresses. */
+  readonly tasks: Readonly<Record<string, readonly [received: string, kept: string]>>;
+  /** Names or addresses of other queues whose messages a function receives. */
   readonly received: Readonly<Record<string, string>>;
-  /** Names or addresses of queues whose messages no function receives. */
+  /** Names or addresses of other queues whose messages no function receives. */
   readonly kept: Readonly<Record<string, string>>;
   /** The functions of {@link WAYS}. */
   readonly functions: Readonly<Record<string, string>>;

@@ -10,7 +10,7 @@ const NEEDED = {
 const GOOD = {
   ...NEEDED,
   EMAIL_KEYS_SECRET_ID: 'email-keys',
-  MESSAGE_QUEUES: '{"at":"https://queues.example/1/one","received":{},"kept":{},"functions":{}}',
+  MESSAGE_QUEUES: '{"at":"https://queues.example/1/one","tasks":{},"received":{},"kept":{},"functions":{}}',
   PROCESSOR_URL: 'https://processor.example',
   PROCESSOR_SIGNING_KEY_SECRET_ID: 'a-key',
 };

@@ -133,7 +133,7 @@ describe('every function', () => {
     [Environment.parkingQueueUrl]: queue,
     [PROJECTOR_QUEUE_URL]: queue,
     [RELAY_PARKING_QUEUE_URL]: queue,
-    [MESSAGE_QUEUES]: JSON.stringify({ at: queue, received: {}, kept: {}, functions: {} }),
+    [MESSAGE_QUEUES]: JSON.stringify({ at: queue, tasks: {}, received: {}, kept: {}, functions: {} }),
     [Environment.webhookTasksQueueUrl]: queue,
     [Environment.webhookLanesQueueUrl]: queue,
     [Environment.webhookRootSecretId]: 'root',

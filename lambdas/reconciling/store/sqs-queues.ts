@@ -15,7 +15,7 @@ import { RetryableError } from '../../kernel/faults.ts';
 import { ORDER_ID, PAYMENT_ID } from '../../kernel/ids.ts';
 import type { Functions } from '../../kernel/platform/system-platform.ts';
 import type { Clock } from '../../kernel/world.ts';
-import { type MessageQueueNames, WAYS } from '../contract.ts';
+import { DEAD_LETTERS_END, type MessageQueueNames, TASKS_END, WAYS } from '../contract.ts';
 import type { DeployedQueues, MessageEntry, MessageQueues, PutBack } from '../use/queue-lists.ts';
 
 /** Seconds. Longer than a look takes, so that it receives no message twice, and shorter than an operator waits. */
@@ -42,19 +42,28 @@ const names = z.record(z.string(), z.string().min(1));
 /** The setting that names the deployed queues. */
 export const messageQueueNames = z.object({
   at: z.string().min(1),
+  tasks: z.record(z.string(), z.tuple([z.string().min(1), z.string().min(1)])),
   received: names,
   kept: names,
   functions: names,
 }) satisfies z.ZodType<MessageQueueNames>;
 
-/** A queue of tasks and the queue of its dead letters have one name but for the end (lib/constructs/task-queue.ts). */
-const DEAD_LETTERS = /-DeadLetters$/;
+const DEAD_LETTERS = new RegExp(`${DEAD_LETTERS_END}$`);
 
-export function deployedQueues({ at, received, kept, functions }: MessageQueueNames): DeployedQueues {
+export function deployedQueues({ at, tasks, functions, ...others }: MessageQueueNames): DeployedQueues {
+  const pairs = Object.entries(tasks);
+  const received = {
+    ...others.received,
+    ...Object.fromEntries(pairs.map(([id, [name]]) => [`${id}${TASKS_END}`, name])),
+  };
+  const kept = {
+    ...others.kept,
+    ...Object.fromEntries(pairs.map(([id, [, name]]) => [`${id}${DEAD_LETTERS_END}`, name])),
+  };
   const base = at.slice(0, at.lastIndexOf('/') + 1);
   const queues = (of: Readonly<Record<string, string>>, isKept: boolean) =>
     Object.entries(of).map(([id, name]) => {
-      const redriveTo = WAYS[id] ?? id.replace(DEAD_LETTERS, '-Queue');
+      const redriveTo = WAYS[id] ?? id.replace(DEAD_LETTERS, TASKS_END);
       const redriver = functions[redriveTo];
       const isThere = isKept && (redriver !== undefined || redriveTo in received);
       const way = isThere ? { redriveTo, ...(redriver === undefined ? {} : { redriver }) } : {};

@@ -116,8 +116,9 @@ export const VARIABLES: Readonly<Record<string, string>> = {
   [Environment.registryTable]: TABLES.registry,
   [MESSAGE_QUEUES]: JSON.stringify({
     at: queueUrl('webhooks'),
-    received: Object.fromEntries(REDRIVEN.map((name) => [`${name}-Queue`, name])),
-    kept: Object.fromEntries(REDRIVEN.map((name) => [`${name}-DeadLetters`, `${name}-dead`])),
+    tasks: Object.fromEntries(REDRIVEN.map((name) => [name, [name, `${name}-dead`]])),
+    received: {},
+    kept: {},
     functions: {},
   }),
   [Environment.tenantLimit]: JSON.stringify({ rate: 100, burst: 200 }),
