@@ -802,7 +802,7 @@ export interface components {
              * @description Stable. Programs should decide by this member only.
              * @enum {string}
              */
-            code: "invalid_json" | "invalid_request" | "unknown_field" | "unknown_parameter" | "card_number_not_allowed" | "secret_not_allowed" | "url_not_allowed" | "unbalanced" | "missing_idempotency_key" | "invalid_idempotency_key" | "unauthorized" | "invalid_signature" | "payment_failed" | "payment_canceled" | "capture_failed" | "cancellation_failed" | "refund_failed" | "insufficient_scope" | "insufficient_role" | "livemode_not_available" | "own_approval" | "testmode_not_available" | "forbidden" | "not_found" | "method_not_allowed" | "idempotency_key_in_progress" | "webhook_endpoint_limit" | "webhook_endpoint_disabled" | "webhook_replay_running" | "too_many_exports" | "idempotency_key_expired" | "already_reversed" | "approval_ended" | "approval_outdated" | "key_ended" | "nothing_to_redrive" | "reference_already_used" | "payment_not_attempted" | "capture_not_attempted" | "cancellation_not_attempted" | "refund_not_attempted" | "order_not_attempted" | "out_of_stock" | "order_canceled" | "payment_not_capturable" | "payment_not_cancelable" | "payment_not_refundable" | "payment_not_in_review" | "change_not_undecided" | "change_in_progress" | "too_many_refunds" | "amount_exceeds_left" | "body_too_large" | "unsupported_media_type" | "idempotency_key_payload_mismatch" | "no_processor_for_payment" | "rate_limited" | "internal_error" | "balance_too_large" | "no_processor_configured" | "processor_unavailable" | "temporarily_unavailable" | "timeout";
+            code: "invalid_json" | "invalid_request" | "unknown_field" | "unknown_parameter" | "card_number_not_allowed" | "secret_not_allowed" | "url_not_allowed" | "unbalanced" | "missing_idempotency_key" | "invalid_idempotency_key" | "unauthorized" | "invalid_signature" | "payment_failed" | "payment_canceled" | "capture_failed" | "cancellation_failed" | "refund_failed" | "insufficient_scope" | "insufficient_role" | "livemode_not_available" | "own_approval" | "testmode_not_available" | "forbidden" | "not_found" | "method_not_allowed" | "idempotency_key_in_progress" | "webhook_endpoint_limit" | "webhook_endpoint_disabled" | "webhook_replay_running" | "too_many_exports" | "idempotency_key_expired" | "already_reversed" | "approval_ended" | "approval_outdated" | "key_ended" | "nothing_to_redrive" | "reference_already_used" | "payment_not_attempted" | "capture_not_attempted" | "cancellation_not_attempted" | "refund_not_attempted" | "order_not_attempted" | "out_of_stock" | "order_canceled" | "payment_not_capturable" | "payment_not_cancelable" | "payment_not_refundable" | "payment_not_in_review" | "change_not_undecided" | "charge_unknown_at_processor" | "amount_differs_from_processor" | "processor_books_unreadable" | "override_not_allowed" | "change_in_progress" | "too_many_refunds" | "amount_exceeds_left" | "body_too_large" | "unsupported_media_type" | "idempotency_key_payload_mismatch" | "no_processor_for_payment" | "rate_limited" | "internal_error" | "balance_too_large" | "no_processor_configured" | "processor_unavailable" | "temporarily_unavailable" | "timeout";
             /** @description For people; may change. */
             detail: string;
             /**
@@ -822,6 +822,13 @@ export interface components {
             decidable_from?: number;
             /** @description What is left, in minor units. */
             amount_left?: number;
+            /** @description What the processor shows as captured, held or refunded, in minor units. */
+            processor_amount?: number;
+            /**
+             * @description The currency of `processor_amount`.
+             * @example EUR
+             */
+            processor_currency?: string;
             /** @description The payment that failed or was canceled; after a failed change, the unchanged payment. */
             payment?: components["schemas"]["Payment"];
             /** @description The refund that failed. */

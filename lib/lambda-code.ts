@@ -36,6 +36,7 @@ const CALL_PROCESSORS: readonly string[] = [
   'payments',
   'payment-requests',
   'callbacks',
+  'ledger',
   'orders',
   'payment-jobs',
   'upkeep-jobs',

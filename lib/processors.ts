@@ -117,7 +117,15 @@ export class Processors extends Construct {
 
   /** Sets what `readPaymentsConfig` reads about processors, and allows `grantee` to read the secrets of their clients. */
   grantCall(grantee: PayonceFunction): void {
-    const { called, secrets, routes, claimsLost = false, ...stacks } = this.#props;
+    const { routes, claimsLost = false } = this.#props;
+    this.grantReadBooks(grantee);
+    grantee.tell({ [Environment.processorRoutes]: JSON.stringify(routes) });
+    if (claimsLost) grantee.tell({ [Environment.claimsLost]: 'true' });
+  }
+
+  /** As `grantCall`, for a function that begins no payment: without the routing of new ones. */
+  grantReadBooks(grantee: PayonceFunction): void {
+    const { called, secrets, ...stacks } = this.#props;
     for (const { processor, mode, settings } of called) {
       const given = processor.deployedBy === undefined ? undefined : stacks[processor.deployedBy];
       const values: Readonly<Record<string, string | undefined>> = { ...settings, ...given };
@@ -133,8 +141,6 @@ export class Processors extends Construct {
         secret.grantReadTo(grantee);
       }
     }
-    grantee.tell({ [Environment.processorRoutes]: JSON.stringify(routes) });
-    if (claimsLost) grantee.tell({ [Environment.claimsLost]: 'true' });
   }
 
   /** Allows `grantee` to verify callbacks: sets the processors and allows it to read their signing secrets. */

@@ -55,6 +55,8 @@ export class Reconciling extends Construct {
       data,
       appends: ['payment', 'activity'],
     });
+    // Decisions are compared with them.
+    props.processors.grantReadBooks(this.api);
     data.idempotency.grantCommit(this.api, [
       'correction',
       'decision',

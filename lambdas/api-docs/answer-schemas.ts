@@ -213,6 +213,9 @@ export const decision = z
     reason: z.string().nullable(),
     details_erased: reasonErased,
     operator: z.string(),
+    override: z
+      .boolean()
+      .meta({ description: 'Whether it was made without the processor’s books, which could not be read.' }),
     postings: z.array(posting).meta({ description: 'What it posted. Debits equal credits in every currency.' }),
     created: unixSeconds,
   })
@@ -425,6 +428,11 @@ export const problem = z
       .optional()
       .meta({ description: 'The time from which an operator may decide the change; Unix seconds.' }),
     amount_left: shownAmount('What is left').optional(),
+    processor_amount: shownAmount('What the processor shows as captured, held or refunded').optional(),
+    processor_currency: z
+      .string()
+      .optional()
+      .meta({ description: 'The currency of `processor_amount`.', example: 'EUR' }),
     payment: payment
       .optional()
       .meta({ description: 'The payment that failed or was canceled; after a failed change, the unchanged payment.' }),

@@ -37,7 +37,7 @@ import {
   mismatchList,
 } from './answer-schemas.ts';
 import { keyed, reading, setting } from './operations.ts';
-import { approval } from './operator-answers.ts';
+import { approval, NOT_AS_SHOWN } from './operator-answers.ts';
 
 const WAITS =
   'The amount is above the limit of the deployment, so nothing was posted: a second person must approve it.';
@@ -154,7 +154,9 @@ export const ledgerPaths: ZodOpenApiPathsObject = {
       summary: 'Decide a payment that needs review',
       description:
         'Records the outcome that an operator found out, with the operator’s name. A success posts the requested amount, or `amount`; a ' +
-        'failure posts nothing. With `change`, the decision is about a capture, cancellation or refund whose outcome cannot be determined.',
+        'failure posts nothing. With `change`, the decision is about a capture, cancellation or refund whose outcome cannot be determined. ' +
+        'A decision is compared with the books of the payment’s processor as they are now, and once more when a second person approves it: the charge must be of this payment, ' +
+        'and captured, held or refunded as the decision says. A failed payment keeps no money, so it is not compared: what the processor captured is returned to the payer.',
       role: 'operator',
       path: z.object({ id: payment.shape.id.meta({ description: 'The id of the payment.' }) }),
       key: ['decision', 'nothing is posted twice'],
@@ -167,7 +169,7 @@ export const ledgerPaths: ZodOpenApiPathsObject = {
         },
         202: { description: WAITS, schema: approval },
       },
-      problems: ['payment_not_in_review', 'change_not_undecided'],
+      problems: ['payment_not_in_review', 'change_not_undecided', ...NOT_AS_SHOWN],
     }),
   },
   '/v1/annotations': {

@@ -27,6 +27,14 @@ export const operatorSelf = z
   })
   .meta({ id: 'OperatorSelf' });
 
+/** Problems of a decision that its processor’s books do not show. */
+export const NOT_AS_SHOWN = [
+  'charge_unknown_at_processor',
+  'amount_differs_from_processor',
+  'processor_books_unreadable',
+  'override_not_allowed',
+] as const;
+
 export const approval = z
   .looseObject({
     id: z.string().regex(APPROVAL_ID).meta({ example: 'apr_mm7d0qo0_k3jx5aqhz4m2nrb7vwy6t5ocde' }),
@@ -44,6 +52,7 @@ export const approval = z
           change: z.string().nullable(),
           charge_id: z.string().nullable(),
           amount: z.int().nullable(),
+          override: z.boolean(),
         }),
       ])
       .meta({ id: 'ApprovalRequest', description: 'What was asked for, with the fields of the request.' }),

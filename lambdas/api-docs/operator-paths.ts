@@ -9,6 +9,7 @@ import { keyed, reading, setting } from './operations.ts';
 import {
   approval,
   approvalList,
+  NOT_AS_SHOWN,
   operatorSelf,
   queueEntryList,
   queueList,
@@ -83,6 +84,7 @@ export const operatorPaths: ZodOpenApiPathsObject = {
         'already_reversed',
         'payment_not_in_review',
         'change_not_undecided',
+        ...NOT_AS_SHOWN,
       ],
     }),
   },

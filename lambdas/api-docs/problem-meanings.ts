@@ -70,6 +70,14 @@ export const MEANINGS: Readonly<Record<ProblemCode, string>> = {
   payment_not_in_review: 'Only a payment that needs review waits for an operator’s decision.',
   change_not_undecided:
     'An operator can decide a change only when its outcome is undecidable, and only as the payment’s transitions allow.',
+  charge_unknown_at_processor:
+    'The processor’s books have no charge of this payment with that id. Nothing is stored against the key.',
+  amount_differs_from_processor:
+    'The processor’s books show another amount or currency than the decision says. The answer states theirs (`processor_amount`, `processor_currency`). Nothing is stored against the key.',
+  processor_books_unreadable:
+    'A decision is compared with the processor’s books, which cannot be read now, or never: the processor has no look-up. Decide later, or with `override`.',
+  override_not_allowed:
+    'The processor’s books can be read, so the decision is compared with them. Decide without `override`.',
   change_in_progress: 'Another capture or cancellation of the payment is in progress. Retry after it has ended.',
   too_many_refunds: 'The payment has the largest number of refunds that a payment can have.',
   amount_exceeds_left:

@@ -6,7 +6,6 @@ import type { OperatorCause } from '../kernel/cause.ts';
 import { Environment } from '../kernel/contract/environment.ts';
 import { keyedEmailHashes } from '../kernel/platform/keyed-email-hashes.ts';
 import { lambdaClient } from '../kernel/platform/lambda.ts';
-import type { Secrets } from '../kernel/platform/secrets-manager.ts';
 import { queues } from '../kernel/platform/sqs.ts';
 import {
   type Functions,
@@ -19,9 +18,13 @@ import { standardTelemetry } from '../kernel/platform/telemetry.ts';
 import { jsonOf, readVariables, tableName } from '../kernel/platform/variables.ts';
 import { idempotently } from '../once/idempotently.ts';
 import type { OperationRunner } from '../once/use/operation-runner.ts';
+import { callOnce } from '../outbound/http-call.ts';
 import { DynamoDbApprovals } from '../payments/store/dynamodb-approvals.ts';
 import { DynamoDbStore } from '../payments/store/dynamodb-store.ts';
 import { LedgerTransitions } from '../payments/store/ledger-transitions.ts';
+import { configuredProcessors, type ProcessorsPlatform } from '../processors/configured-processors.ts';
+import { PROCESSORS } from '../processors/registry.ts';
+import { readPaymentsConfig } from '../processors/settings.ts';
 import { MESSAGE_QUEUES } from '../reconciling/contract.ts';
 import { ADMIN_ROUTES } from '../reconciling/http/admin-routes.ts';
 import { LEDGER_ROUTES } from '../reconciling/http/ledger-routes.ts';
@@ -38,9 +41,6 @@ import { ViewLedgerReader } from '../views/use/view-ledger-reader.ts';
 import { DynamoDbWebhooks } from '../webhooks/store/dynamodb-webhooks.ts';
 
 const settings = z.object({
-  [Environment.idempotencyTable]: tableName,
-  [Environment.ledgerTable]: tableName,
-  [Environment.registryTable]: tableName,
   [Environment.viewsTable]: tableName,
   [Environment.approvals]: jsonOf(
     z.object({ aboveMinor: z.record(z.string(), z.int().min(0)), lifetimeMs: z.int().min(1) }),
@@ -48,19 +48,20 @@ const settings = z.object({
   [MESSAGE_QUEUES]: jsonOf(messageQueueNames),
 });
 
-export const handler = idempotently(
+export const handler = await idempotently(
   { unit: 'a request with an idempotency key', record: 'its record in the Idempotency table' },
-  (runner) => wire({ ...systemPlatform(), ...queues, ...secretsLater, lambda: lambdaClient }, runner),
+  (runner) => wire({ ...systemPlatform(), ...queues, ...secretsLater, lambda: lambdaClient, send: callOnce }, runner),
 );
 
-export function wire(platform: Platform & Queues & Functions & Secrets, runner: OperationRunner) {
+export async function wire(
+  platform: Platform & Queues & Functions & ProcessorsPlatform,
+  runner: OperationRunner,
+  processors = PROCESSORS,
+) {
   const { documents, clock, entropy, retention, digest } = platform;
+  const payments = readPaymentsConfig(platform.variables, processors);
   const config = readVariables(settings, platform.variables);
-  const tables = {
-    idempotency: config[Environment.idempotencyTable],
-    ledger: config[Environment.ledgerTable],
-    registry: config[Environment.registryTable],
-  };
+  const { tables } = payments;
   const pacing = { clock, entropy, retention };
   const views = new DynamoDbViews(documents, config[Environment.viewsTable], pacing);
   const store = new DynamoDbStore(documents, tables, pacing);
@@ -91,6 +92,8 @@ export function wire(platform: Platform & Queues & Functions & Secrets, runner: 
     limitsBy: (by: OperatorCause) => new LimitAdministration(documents, tables, by, pacing),
     deployedLimit: deployedLimit(platform),
     approvals: config[Environment.approvals],
+    // Decisions are compared with their books.
+    ...(await configuredProcessors(payments, platform)),
     effects,
     keys: new DynamoDbApiKeyRegistry(documents, tables.registry, pacing),
     limits: tenantLimits(platform, tables.registry),

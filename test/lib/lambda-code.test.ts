@@ -99,7 +99,7 @@ describe('the bundles', () => {
     expect(files.join('')).not.toContain('subsegment');
   });
 
-  test.each(['payments', 'callbacks', 'orders', 'payment-jobs', 'upkeep-jobs'])(
+  test.each(['payments', 'callbacks', 'ledger', 'orders', 'payment-jobs', 'upkeep-jobs'])(
     'the function %s contains Stripe’s package, and does not load it at its start',
     (name) => {
       const folder = join(first, name);

@@ -165,7 +165,7 @@ const ROLES: readonly (readonly [string, readonly string[]])[] = [
       `dynamodb:GetItem, dynamodb:Query ${onlyRows('Views', 'BOOK#*', 'TOTAL#*', 'MISMATCHES', 'PAYMENT#*', 'REFERENCE#*')}`,
       // To search payments by e-mail address.
       `dynamodb:Query ${rows('EMAIL_PAYMENT#*')}`,
-      'secretsmanager:GetSecretValue on EmailKeys',
+      'secretsmanager:GetSecretValue on EmailKeys, SandboxSecret',
     ],
   ],
   [

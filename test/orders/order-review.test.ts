@@ -37,18 +37,17 @@ async function inReview(key: string) {
 /** The processor corrects its books to the amount of the order. No callback tells of it. */
 const correctAmount = (chargeId: string) => harness.processor.inside.correct(chargeId, { amount_captured: 2_000 });
 
-async function decide(request: CreateOrder, takenMinor: number): Promise<void> {
-  const { effects, runner, clock, entropy, digest } = harness.tools;
+async function decide(request: CreateOrder, takenMinor: number, override?: true): Promise<void> {
   const outcome = await decidePayment(
-    { effects, runner, clock, entropy, digest },
+    { ...harness.tools, ...(override ? away() : {}) },
     {
       cause: BY_OPERATOR,
       operationId: storedOperationId('dec_order'),
-      fingerprint: fingerprintOf(digest, { body: {}, query: {} }),
+      fingerprint: fingerprintOf(systemDigest, { body: {}, query: {} }),
       payment: paymentOf(request).paymentId,
       reason: 'Seen on the statement',
       by: OPERATOR,
-      asked: { kind: 'decision', outcome: 'succeeded', takenMinor },
+      asked: { kind: 'decision', outcome: 'succeeded', takenMinor, ...(override ? { override } : {}) },
     },
   );
   expect(outcome.kind).toBe('first');
@@ -107,7 +106,7 @@ describe('an order whose payment an operator decided', () => {
 
   test('gives nothing while the books show other money than the operator', async () => {
     const { request } = await inReview('mistaken');
-    await decide(request, 2_000);
+    await decide(request, 2_000, true);
     await harness.resolveFor(5);
     expect(await given(request)).toEqual(NOTHING);
   });

@@ -3,11 +3,11 @@ import { AmbiguousError } from '../../lambdas/kernel/faults.ts';
 import { fingerprintOf } from '../../lambdas/kernel/fingerprint.ts';
 import { type OperationId, type PaymentId, storedOperationId } from '../../lambdas/kernel/ids.ts';
 import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
-import { idempotentRunner } from '../../lambdas/once/idempotent-runner.ts';
 import { decideByOperator } from '../../lambdas/payments/domain/operator-decision.ts';
 import { stateAfter } from '../../lambdas/payments/domain/payment-state.ts';
 import { type AskedDecision, type DecidePayment, decidePayment } from '../../lambdas/payments/use/decide-payment.ts';
 import { readChain } from '../../lambdas/payments/use/payment-chain.ts';
+import type { Processor } from '../../lambdas/payments/use/processor.ts';
 import { resolveInquiries } from '../../lambdas/resolving/use/resolve.ts';
 import { BY_OPERATOR, OPERATOR } from '../support/causes.ts';
 import { countingEntropy } from '../support/counting-entropy.ts';
@@ -29,11 +29,10 @@ beforeEach(async () => {
 
 type Changed = Partial<Omit<AskedDecision, 'kind'> & Pick<DecidePayment, 'payment' | 'reason'>>;
 
-const decide = (key: string, changes: Changed = {}) => {
+const decide = (key: string, changes: Changed = {}, processor: Processor = harness.processor) => {
   const { payment = request.paymentId, reason = 'Nothing on the statement', ...asked } = changes;
-  const { store: effects, clock } = harness;
   return decidePayment(
-    { effects, runner: idempotentRunner, clock, entropy, digest: systemDigest },
+    { ...harness.tools, processor, entropy },
     {
       cause: BY_OPERATOR,
       operationId: storedOperationId(`dec_${key}`),
@@ -135,8 +134,10 @@ describe('an operator’s decision about a change with an undecidable outcome', 
     holdValidityMs: 0,
   } as const;
   const aboutChange = (operationId: OperationId) => `pay_${operationId.slice(4, 36)}`;
-  const settle = (operationId: OperationId, outcome: 'succeeded' | 'failed', key = 'a') =>
-    decide(key, { payment: aboutChange(operationId), change: operationId, outcome });
+  const settle = (operationId: OperationId, outcome: 'succeeded' | 'failed', key = 'a') => {
+    const asked = { payment: aboutChange(operationId), change: operationId, outcome, override: true } as const;
+    return decide(key, asked, { ...harness.processor, abilities: BLIND });
+  };
   const newest = async (operationId: OperationId) => {
     const chain = await readChain(harness.store, aboutChange(operationId) as PaymentId);
     return chain?.newest;

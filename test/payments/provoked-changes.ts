@@ -86,6 +86,16 @@ export const NO_CHARGE_FOUND = {
   reason: 'Nothing on the bank statement of 3 March',
 };
 
+const CAPTURED_600 = { outcome: 'succeeded', amount: 600, reason: 'Seen on the bank statement of 3 March' };
+
+/** A payment of 1000 whose processor captured 600. */
+export async function inReview(): Promise<ChangedPayment> {
+  const payment = await ChangedPayment.of({ source: 'tok_async' });
+  await payment.inside.correct(payment.chargeId, { status: 'succeeded', amount_captured: 600 });
+  await payment.learn();
+  return payment;
+}
+
 export const held = () => ChangedPayment.of({ capture: 'manual' });
 export const taken = () => ChangedPayment.of({});
 const returned = { amount: 300, reason: 'Returned' };
@@ -96,6 +106,10 @@ type ChangeCode = Extract<
   | `payment_not_${'capturable' | 'cancelable' | 'refundable' | 'in_review'}`
   | 'change_in_progress'
   | 'change_not_undecided'
+  | 'charge_unknown_at_processor'
+  | 'amount_differs_from_processor'
+  | 'processor_books_unreadable'
+  | 'override_not_allowed'
   | 'too_many_refunds'
   | 'amount_exceeds_left'
 >;
@@ -149,6 +163,14 @@ export const PROVOKED_CHANGES: Readonly<Record<ChangeCode, () => Promise<Reply>>
     const refund = await payment.deskWith({ change: silent, findChange: silent }).change(`${payment.id}/refunds`, 'c');
     return payment.decide('d', { ...NO_CHARGE_FOUND, change: refund.body['id'] });
   },
+  charge_unknown_at_processor: async () => (await inReview()).decide('d', { ...CAPTURED_600, charge_id: 'ch_nowhere' }),
+  amount_differs_from_processor: async () => (await inReview()).decide('d', { ...CAPTURED_600, amount: 6 }),
+  processor_books_unreadable: async () => {
+    const payment = await inReview();
+    await payment.inside.goDown();
+    return payment.decide('d', CAPTURED_600);
+  },
+  override_not_allowed: async () => (await inReview()).decide('d', { ...CAPTURED_600, override: true }),
   too_many_refunds: async () => {
     const payment = await taken();
     for (let refund = 0; refund < MAX_REFUNDS; refund += 1) await payment.inside.refund(payment.chargeId, 1);

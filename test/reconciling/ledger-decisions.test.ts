@@ -1,15 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
-import { ChangedPayment } from '../payments/provoked-changes.ts';
+import { inReview } from '../payments/provoked-changes.ts';
 
 const SAID = { reason: 'Seen on the bank statement of 3 March' };
-
-/** 600 of the requested 1000 were captured. */
-async function inReview(): Promise<ChangedPayment> {
-  const payment = await ChangedPayment.of({ source: 'tok_async' });
-  await payment.inside.correct(payment.chargeId, { status: 'succeeded', amount_captured: 600 });
-  await payment.learn();
-  return payment;
-}
 
 describe('an operator’s decision about a payment with a wrong captured amount', () => {
   test('requires the captured amount; without it nothing is posted, and the same key can be used again', async () => {

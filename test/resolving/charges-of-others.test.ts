@@ -1,4 +1,5 @@
 import { beforeEach, describe, expect, test } from '@jest/globals';
+import { RetryableError } from '../../lambdas/kernel/faults.ts';
 import { fingerprintOf } from '../../lambdas/kernel/fingerprint.ts';
 import { storedOperationId } from '../../lambdas/kernel/ids.ts';
 import type { CreatePayment } from '../../lambdas/payments/use/create-payment.ts';
@@ -55,16 +56,22 @@ async function inReview(): Promise<string> {
   return charge;
 }
 
-function decideSucceeded(asked: Partial<Omit<AskedDecision, 'kind'>>, key = 'a') {
-  return decidePayment(world.tools, {
-    cause: BY_OPERATOR,
-    operationId: storedOperationId(`dec_${key}`),
-    fingerprint: fingerprintOf(world.tools.digest, { body: { ...asked }, query: {} }),
-    payment: mine.paymentId,
-    reason: 'Seen on the statement',
-    by: OPERATOR,
-    asked: { kind: 'decision', outcome: 'succeeded', takenMinor: 1000, ...asked },
-  });
+/** While the books cannot be read. */
+function decideSucceeded(asked: Partial<Omit<AskedDecision, 'kind'>>) {
+  const readCharge = () => Promise.reject(new RetryableError('processor_unreachable', 'no'));
+  const books = [{ ...world.processor, readCharge }];
+  return decidePayment(
+    { ...world.tools, books },
+    {
+      cause: BY_OPERATOR,
+      operationId: storedOperationId('dec_a'),
+      fingerprint: fingerprintOf(world.tools.digest, { body: { ...asked }, query: {} }),
+      payment: mine.paymentId,
+      reason: 'Seen on the statement',
+      by: OPERATOR,
+      asked: { kind: 'decision', outcome: 'succeeded', takenMinor: 1000, override: true, ...asked },
+    },
+  );
 }
 
 describe('a charge that an operator has named, and that is of another payment,', () => {

@@ -473,15 +473,15 @@ describe('work whose processor is no longer configured waits for an operator', (
 
 describe('an operator’s decision about a payment', () => {
   const decide = (request: CreatePayment, changes: Partial<Omit<AskedDecision, 'kind'>>) => {
-    const { paymentId } = request;
-    const { effects, runner, clock, entropy, digest } = harness.tools;
+    const readCharge = () => Promise.reject(new RetryableError('processor_unreachable', 'no'));
+    const away = { books: [{ ...harness.processor, readCharge }] };
     return decidePayment(
-      { effects, runner, clock, entropy, digest },
+      { ...harness.tools, ...(changes.override ? away : {}) },
       {
         cause: BY_OPERATOR,
         operationId: storedOperationId('dec_story'),
-        fingerprint: fingerprintOf(digest, { body: {}, query: {} }),
-        payment: paymentId,
+        fingerprint: fingerprintOf(harness.tools.digest, { body: {}, query: {} }),
+        payment: request.paymentId,
         reason: 'Seen on the statement',
         by: OPERATOR,
         asked: { kind: 'decision', outcome: 'failed', ...changes },
@@ -571,7 +571,7 @@ describe('an operator’s decision about a payment', () => {
     const asked = change(request, 'never-done', command);
     await harness.change(asked);
     harness.clock.advance(2 * 60 * 60_000);
-    const decided = await decide(request, { outcome: 'succeeded', change: asked.operationId });
+    const decided = await decide(request, { outcome: 'succeeded', change: asked.operationId, override: true });
     expect(decided).toMatchObject({ kind: 'first' });
     const alarms: string[] = [];
     const tools = { ...harness.tools, alarm: (what: string) => void alarms.push(what) };
@@ -587,7 +587,7 @@ describe('an operator’s decision about a payment', () => {
 
   test('that names a charge unknown to the processor raises an alarm', async () => {
     const { request } = await inReview('unknown');
-    await decide(request, { outcome: 'succeeded', chargeId: 'ch_nowhere', takenMinor: 1000 });
+    await decide(request, { outcome: 'succeeded', chargeId: 'ch_nowhere', takenMinor: 1000, override: true });
     const alarms: string[] = [];
     const tools = { ...harness.tools, alarm: (what: string) => void alarms.push(what) };
     for (let minute = 0; minute < 60; minute += 1) {

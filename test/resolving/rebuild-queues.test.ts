@@ -205,17 +205,16 @@ describe('after the Registry was restored', () => {
     const charge = world.chargeOf(decided);
     await world.processor.inside.correct(charge, { status: 'succeeded', amount_captured: 999 });
     await world.deliver(callback('evt_1', charge));
-    const { effects, runner, clock, entropy, digest } = world.tools;
     const decision = {
       cause: BY_OPERATOR,
       operationId: storedOperationId('dec_lost'),
-      fingerprint: fingerprintOf(digest, { body: {}, query: {} }),
+      fingerprint: fingerprintOf(world.tools.digest, { body: {}, query: {} }),
       payment: decided.paymentId,
       reason: 'Nothing on the statement',
       by: OPERATOR,
       asked: { kind: 'decision', outcome: 'failed' },
     } as const;
-    expect(await decidePayment({ effects, runner, clock, entropy, digest }, decision)).toMatchObject({ kind: 'first' });
+    expect(await decidePayment(world.tools, decision)).toMatchObject({ kind: 'first' });
     await lose();
     await rebuild();
     expect(queued().map(([, { waitsFor }]) => waitsFor)).toEqual(['books']);

@@ -239,17 +239,22 @@ describe('the resolver', () => {
     const charge = harness.chargeOf(request);
     await harness.processor.inside.correct(charge, { status: 'succeeded', amount_captured: 999 });
     await harness.deliver(callback('unknown_1', charge));
-    const decide = (asked: Omit<AskedDecision, 'kind'>) =>
-      decidePayment(harness.tools, {
-        cause: BY_OPERATOR,
-        operationId: storedOperationId(`dec_${asked.outcome}`),
-        fingerprint: fingerprintOf(harness.tools.digest, { body: {}, query: {} }),
-        payment: request.paymentId,
-        reason: 'Seen on the statement',
-        by: OPERATOR,
-        asked: { kind: 'decision', ...asked },
-      });
-    await decide({ outcome: 'succeeded', chargeId: 'ch_nowhere', takenMinor: 1000 });
+    const readCharge = () => Promise.reject(new RetryableError('processor_unreachable', 'no'));
+    const away = { books: [{ ...harness.processor, readCharge }] };
+    const decide = (asked: Omit<AskedDecision, 'kind'>, changes = {}) =>
+      decidePayment(
+        { ...harness.tools, ...changes },
+        {
+          cause: BY_OPERATOR,
+          operationId: storedOperationId(`dec_${asked.outcome}`),
+          fingerprint: fingerprintOf(harness.tools.digest, { body: {}, query: {} }),
+          payment: request.paymentId,
+          reason: 'Seen on the statement',
+          by: OPERATOR,
+          asked: { kind: 'decision', ...asked },
+        },
+      );
+    await decide({ outcome: 'succeeded', chargeId: 'ch_nowhere', takenMinor: 1000, override: true }, away);
     const refund = change(request, 'refund', { kind: 'refund', amountMinor: 1000 });
     await expect(harness.change(refund)).rejects.toThrow(RetryableError);
     const alarms: string[] = [];

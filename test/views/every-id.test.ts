@@ -74,7 +74,7 @@ async function history(): Promise<Asking> {
   await world.pay({ source: 'tok_declined' });
   const reviewed = await world.pay({ source: 'tok_async' });
   await world.atProcessor(reviewed, (charge) => inside.correct(charge, { status: 'succeeded', amount_captured: 999 }));
-  const decision = { outcome: 'succeeded', charge_id: 'ch_1', amount: 999, ...operator };
+  const decision = { outcome: 'succeeded', amount: 999, ...operator };
   await world.ask(`/v1/admin/payments/${reviewed}/resolve`, decision);
 
   const order = { amount: 2000, currency: 'EUR', items: [{ sku: 'sku_tea', quantity: 1 }], email: 'ada@example.com' };

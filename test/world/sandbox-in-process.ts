@@ -352,7 +352,8 @@ function createHistory(clock: Clock, onEvent: SandboxInProcessOptions['onEvent']
       if (method !== 'GET' || status !== 200 || timeoutMs < READ_TIMEOUT_MS || newest === undefined) return;
       if (!unread.has(id) || !isNewest(JSON.parse(text) as Charge)) return;
       if (by === 'callbacks') unread.set(id, true);
-      else unread.delete(id);
+      // A decision is compared with what was read, and records nothing of it.
+      else if (by !== 'ledger') unread.delete(id);
     },
     isShown: (chargeId, isHeard = true, isCompared = false) =>
       !unread.has(chargeId) || (isHeard && unread.get(chargeId) === true) || (isCompared && compared.has(chargeId)),

@@ -31,7 +31,10 @@ export interface Person {
 /** A request of an operator, without its reason. */
 export type Asked =
   | ({ readonly kind: 'correction' } & Pick<CorrectionRequest, 'change'>)
-  | ({ readonly kind: 'decision' } & Pick<DecisionRequest, 'outcome' | 'change' | 'chargeId' | 'takenMinor'>);
+  | ({ readonly kind: 'decision' } & Pick<
+      DecisionRequest,
+      'outcome' | 'change' | 'chargeId' | 'takenMinor' | 'override'
+    >);
 
 /** What was shown to both persons. An approval whose effect has become another one is refused. */
 export interface ShownEffect {
@@ -212,13 +215,14 @@ function askedObject(asked: Asked): Record<string, unknown> {
   if (asked.kind === 'correction') {
     return { type: 'correction', reverses: asked.change.kind === 'reverse' ? asked.change.sequence : null };
   }
-  const { outcome, change, chargeId, takenMinor } = asked;
+  const { outcome, change, chargeId, takenMinor, override = false } = asked;
   return {
     type: 'decision',
     outcome,
     change: change ?? null,
     charge_id: chargeId ?? null,
     amount: takenMinor ?? null,
+    override,
   };
 }
 

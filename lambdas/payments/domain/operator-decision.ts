@@ -20,6 +20,8 @@ export interface DecisionRequest {
   readonly chargeId?: string;
   /** The captured amount. Required when it differs from the requested amount. Minor units. @default the requested amount */
   readonly takenMinor?: number;
+  /** The processor's books cannot be read, and the operator decides without them. @default they are compared */
+  readonly override?: true;
   readonly reason: string;
   /** The name of the operator who is responsible for the decision. */
   readonly operator: string;
@@ -44,11 +46,11 @@ export type DecisionOutcome =
 
 /** Ends a payment in review by an operator's decision, which is recorded with the operator's name. */
 export function decideByOperator(request: DecisionRequest, state: PaymentState): DecisionOutcome {
-  const { decisionId, outcome, chargeId, takenMinor, reason, operator } = request;
+  const { decisionId, outcome, chargeId, takenMinor } = request;
   const { payment, decisions } = state;
   if (decisions.has(decisionId)) return { kind: 'made_before' };
   if (payment.status !== 'needs_review') return { kind: 'not_in_review', status: payment.status };
-  const subject: OperatorDecision = { kind: 'decision', decisionId, reason, operator };
+  const subject = recorded(request);
   const { failure: why, ...lasting } = payment;
   if (outcome === 'failed') {
     const failure = { code: DECIDED_BY_OPERATOR, message: 'An operator found that the payer was not charged.' };
@@ -79,20 +81,24 @@ export function decideByOperator(request: DecisionRequest, state: PaymentState):
  * @param begunAtMs when the change was requested; Unix milliseconds
  */
 export function decideChangeByOperator(
-  { decisionId, outcome, change: operationId, reason, operator }: DecisionRequest & { readonly change: OperationId },
+  request: DecisionRequest & { readonly change: OperationId },
   state: PaymentState,
   { begunAtMs, nowMs }: { readonly begunAtMs: number; readonly nowMs: number },
 ): DecisionOutcome {
+  const { decisionId, outcome, change: operationId } = request;
   if (state.decisions.has(decisionId)) return { kind: 'made_before' };
   const change = changeOf(state, operationId);
   if (change === undefined) return { kind: 'change_not_found' };
   if (!isUnderWay(change, state)) return { kind: 'change_ended' };
   const fromMs = begunAtMs + FIND_OUT_MS;
   if (nowMs < fromMs) return { kind: 'change_too_young', fromMs };
-  const decision: OperatorDecision = { kind: 'decision', decisionId, reason, operator };
   const meant = outcome === 'failed' ? decideChangeFailed(change, NOT_DONE, state) : decideDone(change, state);
   if (meant.kind !== 'append') return { kind: 'impossible', because: meant.because };
-  return { kind: 'append', draft: signed(meant.draft, decision) };
+  return { kind: 'append', draft: signed(meant.draft, recorded(request)) };
+}
+
+function recorded({ decisionId, reason, operator, override }: DecisionRequest): OperatorDecision {
+  return { kind: 'decision', decisionId, reason, operator, ...(override === undefined ? {} : { override }) };
 }
 
 const NOT_DONE: Failure = {
@@ -135,6 +141,7 @@ export function decisionObject(transition: Transition, decision: OperatorDecisio
     outcome: type.endsWith('.failed') ? 'failed' : 'succeeded',
     ...shownReason(decision),
     operator: decision.operator,
+    override: decision.override ?? false,
     postings: postings.map(postingObject),
     created: Math.floor(occurredAtMs / 1000),
   };

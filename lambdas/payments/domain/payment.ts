@@ -338,6 +338,8 @@ export interface OperatorDecision extends GivenReason {
   readonly decisionId: string;
   /** The name of the operator who is responsible. */
   readonly operator: string;
+  /** The processor's books could not be read, and it was made without them. @default they showed what was decided */
+  readonly override?: true;
 }
 
 /** What an operator says about a record that is wrong or needs an explanation. The record stays as it is. */

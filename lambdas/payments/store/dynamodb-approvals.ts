@@ -55,6 +55,7 @@ const approvalItem = itemSchema<Omit<Approval, 'reason' | 'salt'>>()({
       change: operation.exactOptional(),
       chargeId: z.string().exactOptional(),
       takenMinor: z.int().min(1).exactOptional(),
+      override: z.literal(true).exactOptional(),
     }),
   ]),
   amountMinor: z.int().min(0),

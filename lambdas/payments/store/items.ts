@@ -89,6 +89,7 @@ const decisionItem = itemSchema<Omit<OperatorDecision, 'salt'>>()({
   decisionId: z.string(),
   ...reasonFields,
   operator: z.string(),
+  override: z.literal(true).exactOptional(),
 });
 
 const requestFields = {

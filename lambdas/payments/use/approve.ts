@@ -17,7 +17,7 @@ import {
 import { reasonFields, storedWithout } from '../domain/given-reason.ts';
 import { type CorrectionRefusal, correctionEffect } from './correct-ledger.ts';
 import { isReplay, withPersonalFields } from './create-payment.ts';
-import { type DecisionRefusal, decisionEffect } from './decide-payment.ts';
+import { type DecisionRefusal, type DecisionTools, decisionEffect } from './decide-payment.ts';
 import { type EffectOfRequest, type KeyedEffectOutcome, type KeyedEffectTools, takeEffect } from './keyed-effect.ts';
 import type { PaymentChain } from './payment-chain.ts';
 
@@ -55,7 +55,7 @@ export type ApprovalOutcome =
  *
  * @throws as `takeEffect`
  */
-export async function approve(tools: KeyedEffectTools, verdict: Verdict): Promise<ApprovalOutcome> {
+export async function approve(tools: DecisionTools, verdict: Verdict): Promise<ApprovalOutcome> {
   const approval = await judgeVerdict(tools, verdict);
   if ('kind' in approval) return approval;
   const { asked, askedBy: by, operationId, reason = '' } = approval;
@@ -81,7 +81,7 @@ export async function approve(tools: KeyedEffectTools, verdict: Verdict): Promis
   return taken.kind === 'payload_mismatch' ? { kind: 'approval_ended' } : taken;
 }
 
-function decideAgain<Refusal extends { readonly kind: string }>(
+async function decideAgain<Refusal extends { readonly kind: string }>(
   approval: Approval,
   { decide }: Pick<EffectOfRequest<Refusal>, 'decide'>,
   chain: PaymentChain,
@@ -89,7 +89,7 @@ function decideAgain<Refusal extends { readonly kind: string }>(
 ) {
   if (!isOpen(approval, nowMs)) return { kind: 'approval_expired' as const };
   if (approval.reason === undefined) return { kind: 'reason_erased' as const };
-  const decision = decide(chain);
+  const decision = await decide(chain);
   const isOther = 'draft' in decision && !hasShownEffect(approval, decision.draft);
   return isOther ? { kind: 'approval_outdated' as const } : decision;
 }

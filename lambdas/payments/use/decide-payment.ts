@@ -14,6 +14,7 @@ import {
 import { paymentObject, type Refund } from '../domain/payment.ts';
 import type { PaymentState } from '../domain/payment-state.ts';
 import { detailsOf, personalFields } from '../domain/transition.ts';
+import { type ComparingTools, type ComparisonRefusal, compareDecision } from './compare-decision.ts';
 import {
   type EffectOfRequest,
   type KeyedEffectOutcome,
@@ -30,7 +31,9 @@ export type AskedDecision = Extract<Asked, { readonly kind: 'decision' }>;
 
 export type DecidePayment = OperatorRequest<AskedDecision>;
 
-export type DecisionRefusal = Exclude<DecisionOutcome, { kind: 'append' | 'made_before' }>;
+export type DecisionRefusal = Exclude<DecisionOutcome, { kind: 'append' | 'made_before' }> | ComparisonRefusal;
+
+export interface DecisionTools extends KeyedEffectTools, ComparingTools {}
 
 export type DecidePaymentOutcome = KeyedEffectOutcome<DecisionRefusal>;
 
@@ -40,13 +43,13 @@ export type DecidePaymentOutcome = KeyedEffectOutcome<DecisionRefusal>;
  *
  * @throws as `takeEffect`
  */
-export async function decidePayment(tools: KeyedEffectTools, request: DecidePayment): Promise<DecidePaymentOutcome> {
+export async function decidePayment(tools: DecisionTools, request: DecidePayment): Promise<DecidePaymentOutcome> {
   return takeEffect<DecisionRefusal>(tools, { ...request, ...decisionEffect(tools, request, request.operationId) });
 }
 
 /** What the decision would append. Nothing is written. @throws as `previewEffect` */
 export async function previewDecision(
-  tools: Pick<KeyedEffectTools, 'effects' | 'clock' | 'approvals'>,
+  tools: ComparingTools & Pick<KeyedEffectTools, 'effects' | 'clock' | 'approvals'>,
   { payment, ...request }: Pick<DecidePayment, 'payment' | 'asked' | 'reason' | 'by'>,
 ): Promise<Preview | { readonly kind: 'not_found' } | DecisionRefusal> {
   return previewEffect<DecisionRefusal>(tools, {
@@ -58,17 +61,20 @@ export async function previewDecision(
 
 /** @param by the operator who is responsible @param decisionId the id of the decision, or the empty text for a preview */
 export function decisionEffect(
-  { clock }: { readonly clock: Pick<Clock, 'nowMs'> },
+  { clock, ...tools }: ComparingTools & { readonly clock: Pick<Clock, 'nowMs'> },
   { asked, reason, by }: Pick<DecidePayment, 'asked' | 'reason' | 'by'>,
   decisionId: OperationId | '',
 ): EffectOfRequest<DecisionRefusal> {
   const request = { ...asked, decisionId, reason, operator: by.name };
   return {
     action: 'decision.made',
+    ...(asked.override === undefined ? {} : { details: { override: 'true' } }),
     recordedReason: ({ state }) => state.decisions.get(decisionId)?.reason,
-    decide: (chain) => decideOn(request, chain, clock.nowMs()),
-    // The decision is the operator's word. The processor's books are compared with it at once: money that the payment must not
-    // have is returned, and refunds and disputes that were made meanwhile are recorded.
+    decide: async (chain) => {
+      const decision = decideOn(request, chain, clock.nowMs());
+      return decision.kind === 'append' ? ((await compareDecision(tools, asked, chain)) ?? decision) : decision;
+    },
+    // All charges of the payment: money that it must not have is returned, and refunds and disputes that were made meanwhile are recorded.
     inquiry: ({ payment: { id }, occurredAtMs }) => lookAtBooks(id, occurredAtMs),
     answer: (_transition, chain) => ({
       status: 200,

@@ -63,16 +63,21 @@ export interface EffectOfRequest<Refusal> {
   readonly action: Action;
   /** The reason that the effect has in the chain. @returns undefined after it was erased */
   readonly recordedReason: (chain: PaymentChain) => string | undefined;
-  /** Pure. It is called again on the new chain when a rival has appended. */
-  readonly decide: (
-    chain: PaymentChain,
-  ) => { readonly kind: 'append'; readonly draft: TransitionDraft } | { readonly kind: 'made_before' } | Refusal;
+  /** Further details of the entry in the activity log. @default none */
+  readonly details?: Readonly<Record<string, string>>;
+  /** Changes nothing. It is called again on the new chain when a rival has appended. */
+  readonly decide: (chain: PaymentChain) => Decided<Refusal> | Promise<Decided<Refusal>>;
   readonly answer: (transition: Transition, chain: PaymentChain) => Answer;
   /** The fields of the answer that hold personal data, as JSON text; undefined when there are none. */
   readonly personalFields: (chain: PaymentChain) => string | undefined;
   /** Queued with the transition: a look at the processor's books. @default none */
   readonly inquiry?: (transition: Transition) => Inquiry;
 }
+
+type Decided<Refusal> =
+  | { readonly kind: 'append'; readonly draft: TransitionDraft }
+  | { readonly kind: 'made_before' }
+  | Refusal;
 
 /** A keyed request whose effect is one transition and no call to another system. It needs no claim. */
 export interface KeyedEffect<Refusal> extends Omit<OperatorRequest, 'asked'>, EffectOfRequest<Refusal> {
@@ -123,7 +128,7 @@ export async function takeEffect<Refusal extends { readonly kind: string }>(
     write: async (chain) => {
       if (chain === undefined) return done({ kind: 'not_found' });
       const { id: paymentId } = chain.state.payment;
-      const decision = effect.decide(chain);
+      const decision = await effect.decide(chain);
       if (isMadeBefore(decision)) return done((await find()) ?? { kind: 'key_expired', paymentId });
       if (!isAppend(decision)) return done(decision);
       const { answer, write } = writeOf(tools, effect, decision.draft, chain);
@@ -174,7 +179,7 @@ function writeOf<Refusal>(
     ...(effect.inquiry === undefined ? [] : [effect.inquiry(transition)]),
   ];
   const ended = effect.ended?.(recordedAtMs);
-  const details = { sequence: String(transition.sequence), ...approvedDetails(ended) };
+  const details = { sequence: String(transition.sequence), ...effect.details, ...approvedDetails(ended) };
   return {
     answer,
     write: {
@@ -227,7 +232,7 @@ function waitingWrite<Refusal>(
     recordedAtMs,
   });
   const about = [approval.id, operationId, payment.id];
-  const details = { amount: `${terms.amountMinor} ${terms.currency}` };
+  const details = { amount: `${terms.amountMinor} ${terms.currency}`, ...effect.details };
   return {
     answer,
     write: {
@@ -312,7 +317,7 @@ export async function previewEffect<Refusal extends { readonly kind: string }>(
 ): Promise<Preview | { readonly kind: 'not_found' } | Refusal> {
   const before = await findChain(effects, payment);
   if (before === undefined) return { kind: 'not_found' };
-  const decision = decide(before);
+  const decision = await decide(before);
   invariant(!isMadeBefore(decision), 'a preview has no id under which it could have been made');
   if (!isAppend(decision)) return decision;
   const { draft } = decision;

@@ -4,7 +4,7 @@ import { DEFAULT_PAGE } from '../../http/lists.ts';
 import type { OperatorRoute } from '../../http/operator-api.ts';
 import { problem } from '../../http/problems.ts';
 import { emptyQuery, validateQuery } from '../../http/validate.ts';
-import type { KeyedEffectTools } from '../../payments/use/keyed-effect.ts';
+import type { DecisionTools } from '../../payments/use/decide-payment.ts';
 import type { Operator } from '../../tenants/operators.ts';
 import type { ListPaymentsTools } from '../../views/use/list-payments.ts';
 import type { ViewStore } from '../../views/use/view-store.ts';
@@ -25,8 +25,8 @@ import { postCorrection } from './post-correction.ts';
 import { postDecision } from './post-decision.ts';
 import { postRedrive } from './post-redrive.ts';
 
-export interface AdminTools extends KeyedEffectTools, KeyTools, LimitTools, OperatorListTools {
-  readonly clock: KeyedEffectTools['clock'];
+export interface AdminTools extends DecisionTools, KeyTools, LimitTools, OperatorListTools {
+  readonly clock: DecisionTools['clock'];
   readonly search: Omit<ListPaymentsTools, 'books'>;
   /** The mismatches that scheduled comparisons found. */
   readonly views: Pick<ViewStore, 'range'>;

@@ -15,11 +15,11 @@ import {
   reject,
   type Verdict,
 } from '../../payments/use/approve.ts';
-import type { KeyedEffectTools } from '../../payments/use/keyed-effect.ts';
+import type { DecisionTools } from '../../payments/use/decide-payment.ts';
 import type { Operator } from '../../tenants/operators.ts';
 import { operatorAnswer } from './operator-answers.ts';
 
-type Call = CallBy<KeyedEffectTools, Operator>;
+type Call = CallBy<DecisionTools, Operator>;
 
 export const approvalsQuery = z.strictObject({
   limit: pageLimit('approvals'),
@@ -33,7 +33,7 @@ export const approvalsQuery = z.strictObject({
 export const verdictBody = z.strictObject({}).meta({ id: 'Verdict' });
 
 /** The requests of operators that wait for a second person, or waited. */
-export const APPROVAL_ROUTES: readonly OperatorRoute<KeyedEffectTools>[] = [
+export const APPROVAL_ROUTES: readonly OperatorRoute<DecisionTools>[] = [
   { method: 'GET', path: '/v1/admin/approvals', role: 'viewer', handle: listApprovals },
   { method: 'GET', path: '/v1/admin/approvals/{id}', role: 'viewer', handle: showApproval },
   {
@@ -84,7 +84,7 @@ const REFUSALS: Readonly<Record<ApprovalRefusal['kind'], Problem>> = {
 /** The request states the result of one approval, so repeating it has the same effect and needs no idempotency key. */
 async function give(
   call: Call,
-  verdict: (tools: KeyedEffectTools, verdict: Verdict) => Promise<ApprovalOutcome>,
+  verdict: (tools: DecisionTools, verdict: Verdict) => Promise<ApprovalOutcome>,
 ): Promise<Handled> {
   const { tools, request, id, caller } = call;
   const query = validateQuery(emptyQuery, request.query);

@@ -4,6 +4,7 @@ import { found, refusal } from '../../http/authenticated-api.ts';
 import type { OperatorRoute } from '../../http/operator-api.ts';
 import { problem } from '../../http/problems.ts';
 import { validateQuery, wholeNumber } from '../../http/validate.ts';
+import { decisionOf } from '../../payments/domain/operator-decision.ts';
 import { MAX_SEQUENCE, transitionObject } from '../../payments/http/list-transitions.ts';
 import {
   type Happened,
@@ -64,7 +65,9 @@ function shown(happened: Happened): Record<string, unknown> {
   switch (happened.kind) {
     case 'transition': {
       const { sequence: _sequence, created: _created, ...rest } = transitionObject(happened.transition);
-      return { ...rest, status: happened.transition.payment.status };
+      const { payment, cause } = happened.transition;
+      const isOverride = cause.by === 'operator' && decisionOf(happened.transition)?.override === true;
+      return { ...rest, status: payment.status, ...(isOverride ? { override: true } : {}) };
     }
     case 'claim':
       return { operation: happened.operationId, owner: happened.owner };

@@ -184,7 +184,10 @@ export const decisionBody = z
       .string('must be a string')
       .regex(/^[\x21-\x7e]{1,255}$/, 'must be the id of a charge at the processor')
       .optional()
-      .meta({ description: 'The id of the charge. Required for `succeeded` when the payment has none.' }),
+      .meta({
+        description:
+          'The id of the charge, whose metadata must name the payment. Only with `succeeded`; required when the payment has none.',
+      }),
     amount: z
       .int('must be a JSON integer of minor units')
       .min(1, 'must be at least 1')
@@ -192,24 +195,35 @@ export const decisionBody = z
       .optional()
       .meta({
         description:
-          'The captured amount to post, in minor units of the payment’s currency. Only with `succeeded`; required when the payment’s `failure.code` is `wrong_amount`. Default: the requested amount.',
+          'The captured amount to post, in minor units of the payment’s currency, which the processor’s books must show. Only with `succeeded`; required when the payment’s `failure.code` is `wrong_amount`. Default: the requested amount.',
         example: 600,
       }),
     reason: reason.meta({
       description: 'The reason. Stored until it is erased.',
       example: 'Seen on the bank statement of 3 March',
     }),
+    override: z
+      .boolean('must be a boolean')
+      .optional()
+      .meta({
+        description:
+          'Decides without the processor’s books. Refused while they can be read, and recorded with the decision. ' +
+          'The books of a processor without a look-up cannot be read.',
+      }),
     dry_run: dryRun,
   })
-  .superRefine(({ outcome, change, amount }, context) => {
-    if (amount === undefined || (outcome === 'succeeded' && change === undefined)) return;
+  .superRefine(({ outcome, change, ...given }, context) => {
+    if (outcome === 'succeeded' && change === undefined) return;
     const message = 'must not be given unless the outcome of the payment itself is succeeded';
-    context.addIssue({ code: 'custom', path: ['amount'], message });
+    for (const name of ['charge_id', 'amount'] as const)
+      if (given[name] !== undefined) context.addIssue({ code: 'custom', path: [name], message });
   })
   .meta({
     id: 'ResolvePayment',
     not: {
-      required: ['amount'],
-      anyOf: [{ required: ['change'] }, { properties: { outcome: { const: 'failed' } } }],
+      allOf: [
+        { anyOf: [{ required: ['charge_id'] }, { required: ['amount'] }] },
+        { anyOf: [{ required: ['change'] }, { properties: { outcome: { const: 'failed' } } }] },
+      ],
     },
   });

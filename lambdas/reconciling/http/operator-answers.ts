@@ -2,7 +2,9 @@ import { problemAnswer } from '../../http/http-answer.ts';
 import { payloadMismatch, replayed } from '../../http/keyed-request.ts';
 import { problem } from '../../http/problems.ts';
 import type { Answer } from '../../kernel/answer.ts';
+import { shownAmount } from '../../kernel/currency.ts';
 import type { AnnotationRefusal } from '../../payments/use/annotate-payment.ts';
+import type { ComparisonRefusal } from '../../payments/use/compare-decision.ts';
 import type { CorrectionRefusal } from '../../payments/use/correct-ledger.ts';
 import type { DecisionRefusal } from '../../payments/use/decide-payment.ts';
 import type { KeyedEffectOutcome } from '../../payments/use/keyed-effect.ts';
@@ -43,6 +45,11 @@ export function operatorAnswer(
     case 'charge_unnamed':
     case 'amount_unnamed':
       return decisionRefusal(outcome, requestId);
+    case 'charge_not_shown':
+    case 'amount_not_shown':
+    case 'books_unreadable':
+    case 'override_refused':
+      return comparisonRefusal(outcome, requestId);
   }
 }
 
@@ -66,7 +73,35 @@ function correctionRefusal(refusal: CorrectionRefusal, requestId: string): Answe
   }
 }
 
-function decisionRefusal(refusal: DecisionRefusal, requestId: string): Answer {
+function comparisonRefusal(refusal: ComparisonRefusal, requestId: string): Answer {
+  switch (refusal.kind) {
+    case 'charge_not_shown': {
+      const detail =
+        'The books of the payment’s processor have no such charge of this payment. Its metadata must name the payment.';
+      return problemAnswer(problem('charge_unknown_at_processor', detail, 'charge_id'), requestId);
+    }
+    case 'amount_not_shown': {
+      const { what, said, shown } = refusal;
+      const text = ({ amountMinor, currency }: typeof said) => shownAmount(amountMinor, currency);
+      const detail = `The processor shows ${text(shown)} ${what}, not ${text(said)}.`;
+      return problemAnswer(problem('amount_differs_from_processor', detail), requestId, {
+        members: { processor_amount: shown.amountMinor, processor_currency: shown.currency },
+      });
+    }
+    case 'books_unreadable': {
+      const detail =
+        'The books of the payment’s processor cannot be read, so nothing was compared. Decide later, or with override.';
+      return problemAnswer(problem('processor_books_unreadable', detail), requestId);
+    }
+    case 'override_refused': {
+      const detail =
+        'override is only for a decision about a charge whose processor’s books cannot be read. Decide without it.';
+      return problemAnswer(problem('override_not_allowed', detail, 'override'), requestId);
+    }
+  }
+}
+
+function decisionRefusal(refusal: Exclude<DecisionRefusal, ComparisonRefusal>, requestId: string): Answer {
   switch (refusal.kind) {
     case 'not_in_review': {
       const detail = `The payment’s status is ${refusal.status}: only a payment that needs review waits for a decision.`;

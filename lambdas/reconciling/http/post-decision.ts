@@ -5,16 +5,20 @@ import { keyedCounts, readDryRun, readKeyedRequest } from '../../http/keyed-requ
 import { causedByOperator, type OperatorRoute } from '../../http/operator-api.ts';
 import { type Parsed, valid } from '../../http/problems.ts';
 import { deriveDecisionId, storedOperationId } from '../../kernel/ids.ts';
-import { type DecidePayment, decidePayment, previewDecision } from '../../payments/use/decide-payment.ts';
-import type { KeyedEffectTools } from '../../payments/use/keyed-effect.ts';
+import {
+  type DecidePayment,
+  type DecisionTools,
+  decidePayment,
+  previewDecision,
+} from '../../payments/use/decide-payment.ts';
 import type { Operator } from '../../tenants/operators.ts';
 import { previewHandled } from './dry-run.ts';
 import { decisionBody } from './ledger-schemas.ts';
 import { operatorAnswer } from './operator-answers.ts';
 
-type Call = CallBy<KeyedEffectTools, Operator>;
+type Call = CallBy<DecisionTools, Operator>;
 
-export const postDecision: OperatorRoute<KeyedEffectTools> = {
+export const postDecision: OperatorRoute<DecisionTools> = {
   method: 'POST',
   path: '/v1/admin/payments/{id}/resolve',
   role: 'operator',
@@ -45,7 +49,7 @@ async function preview({ tools, caller, request, id }: Call, dry: Parsed<Body>):
 type Body = z.infer<typeof decisionBody>;
 
 function requestedDecision(
-  { outcome, change, charge_id: chargeId, amount: takenMinor, reason }: Body,
+  { outcome, change, charge_id: chargeId, amount: takenMinor, override = false, reason }: Body,
   by: Operator,
 ): Pick<DecidePayment, 'asked' | 'reason' | 'by'> {
   const asked = {
@@ -54,6 +58,7 @@ function requestedDecision(
     ...(change === undefined ? {} : { change: storedOperationId(change) }),
     ...(chargeId === undefined ? {} : { chargeId }),
     ...(takenMinor === undefined ? {} : { takenMinor }),
+    ...(override ? { override } : {}),
   };
   return { asked, reason, by };
 }

@@ -46,7 +46,13 @@ const vanishedCharge: Course = {
       draft(
         'decide',
         ['minutes', 'hours'],
-        { outcome: dice.chance(0.8) ? 'succeeded' : 'failed', charge: 0, amount: root.amount, dry: false },
+        {
+          outcome: dice.chance(0.8) ? 'succeeded' : 'failed',
+          charge: 0,
+          amount: root.amount,
+          dry: false,
+          override: 'away',
+        },
         after(root, FIND_OUT_MS + 48 * HOUR_MS),
       ),
     ];
@@ -76,7 +82,12 @@ const canceledOnPaper = (capture: 'automatic' | 'manual'): Course => ({
               { processor: 'its', forMs: AWAY_MS },
               { fromMs: atMs + 2 * SECOND_MS },
             ),
-            draft('decide_change', 'minutes', { of: id, outcome: 'succeeded' }, { fromMs: atMs + FIND_OUT_MS }),
+            draft(
+              'decide_change',
+              'minutes',
+              { of: id, outcome: 'succeeded', override: true },
+              { fromMs: atMs + FIND_OUT_MS },
+            ),
             draft('late_success', 'hours', {}, { fromMs: atMs + AWAY_MS }),
           ],
         },
@@ -96,7 +107,7 @@ const decidedWhileThePayerIsAsked: Course = {
       draft(
         'decide',
         'instant',
-        { outcome: 'succeeded', charge: 1, amount: root.amount, dry: false },
+        { outcome: 'succeeded', charge: 1, amount: root.amount, dry: false, override: 'away' },
         after(root, decideAfter),
       ),
       draft(
@@ -202,7 +213,12 @@ const decidedUnread: Course = {
         { processor: 'its', forMs: 2 * HOUR_MS },
         after(root, 5 * HOUR_MS - 60 * SECOND_MS),
       ),
-      draft('decide', 'instant', { outcome: 'succeeded', amount, dry: false }, after(root, 5 * HOUR_MS)),
+      draft(
+        'decide',
+        'instant',
+        { outcome: 'succeeded', amount, dry: false, override: true },
+        after(root, 5 * HOUR_MS),
+      ),
     ];
   },
 };
@@ -257,7 +273,7 @@ const namesAnother = (source: 'tok_async' | 'tok_timeout_not_charged'): Course =
       draft(
         'decide',
         'minutes',
-        { outcome: 'succeeded', charge: 0, names: id, amount, dry: false },
+        { outcome: 'succeeded', charge: 0, names: id, amount, dry: false, override: 'away' },
         after(root, 5 * HOUR_MS),
       ),
       draft('refund', ['minutes', 'hours'], dice.chance(0.5) ? {} : { amount: 1 }, after(root, 6.5 * HOUR_MS)),

@@ -154,7 +154,8 @@ function undecided(drawing: Drawing, { id, act: name, atMs }: Step): readonly Dr
   return [
     slowBank(drawing, atMs),
     { act: 'trouble', pace: ['instant'], given: { processor, calls: 'changes', count: 2, source }, fromMs: atMs - 500 },
-    ...(source === 'tok_async'
+    // What the processor shows as pending is decided only while it is away.
+    ...(source === 'tok_async' && dice.chance(0.5)
       ? []
       : [
           {
@@ -167,7 +168,7 @@ function undecided(drawing: Drawing, { id, act: name, atMs }: Step): readonly Dr
     {
       act: 'decide_change',
       pace: ['minutes'],
-      given: { of: id, outcome: dice.pick(['succeeded', 'failed']) },
+      given: { of: id, outcome: dice.pick(['succeeded', 'failed']), override: true },
       fromMs: atMs + FIND_OUT_MS,
     },
   ];

@@ -1,6 +1,8 @@
 import { JOBS } from '../../../../lambdas/kernel/contract/jobs.ts';
+import type { PaymentId } from '../../../../lambdas/kernel/ids.ts';
 import { FIND_OUT_MS } from '../../../../lambdas/payments/domain/settlement.ts';
 import type { Step } from '../contract.ts';
+import { booksOf } from '../processors.ts';
 import { type Act, type Arguments, act, type Scene } from './act.ts';
 import { secondPerson } from './approvals.ts';
 import { isIn } from './charges.ts';
@@ -26,8 +28,8 @@ const HOUR_MS = 3_600_000;
 
 interface Decision extends Arguments {
   readonly outcome: 'succeeded' | 'failed';
-  /** The charge that is named, by its ordinal. @default none */
-  readonly charge?: number;
+  /** The charge that is named, by its ordinal; `nowhere`: one that no processor has. @default none */
+  readonly charge?: number | 'nowhere';
   /** The step whose payment's charge is named. @default the payment's own charges */
   readonly names?: number;
   /** `taken`: what the books show for the charge. @default none is named */
@@ -35,6 +37,8 @@ interface Decision extends Arguments {
   readonly dry: boolean;
   /** Of the named payment, whatever its state. Else of another one when the named one is not in review. */
   readonly blind?: true;
+  /** Decides without the processor's books if they cannot be read. `away`: the processor is away while the operator decides. */
+  readonly override?: true | 'away';
 }
 
 const decide = act<Decision>({
@@ -54,9 +58,10 @@ const decide = act<Decision>({
     return {
       outcome,
       dry: dice.chance(0.1),
-      ...(dice.chance(0.6) ? { charge: dice.whole(0, 1) } : {}),
+      ...(dice.chance(0.6) ? { charge: dice.chance(0.1) ? 'nowhere' : dice.whole(0, 1) } : {}),
       ...(outcome === 'succeeded' && dice.chance(0.8) ? { amount: dice.chance(0.6) ? 'taken' : amount } : {}),
       ...(dice.chance(0.1) ? { blind: true } : {}),
+      ...(dice.chance(0.5) ? { override: true } : {}),
     };
   },
   play: async (scene, step) => {
@@ -64,27 +69,63 @@ const decide = act<Decision>({
     const paymentId = about === undefined ? undefined : paymentOf(scene, about);
     if (about === undefined || paymentId === undefined) return 'nothing';
     const charges = chargesOf(scene, scene.stepOf(step.names) ?? about);
-    const found = step.charge === undefined ? undefined : (charges[step.charge] ?? charges[0]);
+    const found = typeof step.charge === 'number' ? (charges[step.charge] ?? charges[0]) : undefined;
+    const chargeId = step.charge === 'nowhere' ? 'ch_nowhere' : found?.charge.chargeId;
     const amount = step.amount === 'taken' ? (found ?? charges[0])?.charge.capturedMinor : step.amount;
     const body = {
       outcome: step.outcome,
       ...WHO,
-      ...(found === undefined || step.outcome === 'failed' ? {} : { charge_id: found.charge.chargeId }),
+      ...(chargeId === undefined || step.outcome === 'failed' ? {} : { charge_id: chargeId }),
       ...(amount === undefined || amount === 0 || step.outcome === 'failed' ? {} : { amount }),
       ...(step.dry ? { dry_run: true } : {}),
     };
-    const path = `/v1/admin/payments/${paymentId}/resolve`;
-    return endOf(await ask(scene, step, { method: 'POST', path, key: keyOf(step), body, as: 'operator' }, about));
+    return askDecision(scene, step, about, paymentId, body);
   },
-  tell: ({ of, outcome, charge, names, amount, dry, blind }, { name, money }) => {
+  tell: ({ of, outcome, charge, names, amount, dry, blind, override }, { name, money }) => {
     const taken = amount === 'taken' ? ', with what was taken' : `, with ${money(amount, of)}`;
     return (
       `an operator ${dry ? 'tries to resolve' : 'resolves'} ${name(of)} as ${outcome}` +
-      `${charge === undefined ? '' : `, naming charge ${charge + 1}`}${names === undefined ? '' : ` of ${name(names)}`}${amount === undefined ? '' : taken}` +
-      (blind ? ', whatever its state' : '')
+      `${charge === undefined ? '' : `, naming charge ${charge === 'nowhere' ? charge : charge + 1}`}${names === undefined ? '' : ` of ${name(names)}`}${amount === undefined ? '' : taken}` +
+      (blind ? ', whatever its state' : '') +
+      toldOverride(override)
     );
   },
 });
+
+/** The processor of the payment cannot be reached while this happens. */
+async function whileAway<Result>(scene: Scene, paymentId: PaymentId, what: () => Promise<Result>): Promise<Result> {
+  const payment = chainOf(scene, paymentId).at(-1)?.payment;
+  if (payment === undefined) return what();
+  const books = booksOf(payment);
+  scene.system.processorUp(books, false);
+  const result = await what();
+  scene.system.processorUp(books, true);
+  return result;
+}
+
+/** Asks once more with an override when the books cannot be read, if the operator is so minded. */
+async function askDecision(
+  scene: Scene,
+  step: Step & { readonly override?: true | 'away' },
+  about: Step,
+  paymentId: PaymentId,
+  body: object,
+): Promise<string> {
+  const path = `/v1/admin/payments/${paymentId}/resolve`;
+  const request = { method: 'POST', path, key: keyOf(step), body, as: 'operator' } as const;
+  const decides = async (): Promise<string> => {
+    const end = endOf(await ask(scene, step, request, about));
+    if (step.override === undefined || end !== '409 processor_books_unreadable') return end;
+    const blind = { ...request, key: `${keyOf(step)}-override`, body: { ...body, override: true } };
+    return endOf(await ask(scene, step, blind, about));
+  };
+  return step.override === 'away' ? whileAway(scene, paymentId, decides) : decides();
+}
+
+function toldOverride(override: true | 'away' | undefined): string {
+  if (override === undefined) return '';
+  return override === 'away' ? ' while the processor is away' : ', whether or not the books can be read';
+}
 
 function inReview(scene: Scene, step: Step): Step | undefined {
   return fittingPayment(scene, step, (chain) => chain.at(-1)?.payment.status === 'needs_review');
@@ -112,6 +153,8 @@ interface ChangeDecision extends Arguments {
   /** The step that asked for the change. */
   readonly of: number;
   readonly outcome: 'succeeded' | 'failed';
+  /** Decides without the processor's books if they cannot be read. `away`: the processor is away while the operator decides. */
+  readonly override?: true | 'away';
 }
 
 const decideChange = act<ChangeDecision>({
@@ -131,10 +174,10 @@ const decideChange = act<ChangeDecision>({
     const paymentId = found === undefined ? undefined : paymentOf(scene, found);
     if (found === undefined || change === undefined || paymentId === undefined) return 'nothing';
     const body = { outcome: step.outcome, change: change.id, ...WHO };
-    const path = `/v1/admin/payments/${paymentId}/resolve`;
-    return endOf(await ask(scene, step, { method: 'POST', path, key: keyOf(step), body, as: 'operator' }, found));
+    return askDecision(scene, step, found, paymentId, body);
   },
-  tell: ({ of, outcome }, { name }) => `an operator resolves ${name(of)} as ${outcome}`,
+  tell: ({ of, outcome, override }, { name }) =>
+    `an operator resolves ${name(of)} as ${outcome}${toldOverride(override)}`,
 });
 
 const CHANGES = ['refund', 'capture', 'cancel'];

@@ -124,7 +124,7 @@ const unknownCharge: Course = {
   begins: { ...EURO, source: 'tok_action' },
   goesOn: (dice, { amount }) => [
     draft('stray', 'instant', { amount, named: false, source: 'tok_ok', lost: 'elsewhere' }),
-    draft('decide', 'seconds', { outcome: 'succeeded', charge: 1, amount, dry: false }),
+    draft('decide', 'seconds', { outcome: 'succeeded', charge: 1, amount, dry: false, override: 'away' }),
     draft('refund', ['hours', 'days'], dice.chance(0.5) ? {} : { amount: 1 }),
   ],
 };
@@ -213,7 +213,12 @@ export const decidedRefundEnds: Course = {
         ...after(root, 1.01 * HOUR_MS),
         leadsTo: ({ id, atMs }) => [
           draft('processor_outage', 'instant', { processor: 'its', forMs: PROCESSOR_IS_AWAY_MS }),
-          draft('decide_change', 'instant', { of: id, outcome: 'failed' }, { fromMs: atMs + 2 * HOUR_MS }),
+          draft(
+            'decide_change',
+            'instant',
+            { of: id, outcome: 'failed', override: true },
+            { fromMs: atMs + 2 * HOUR_MS },
+          ),
         ],
       }),
       dice.chance(0.7)

@@ -6,6 +6,7 @@ import { checkAsked } from './asked.ts';
 import { checkPayment } from './books.ts';
 import { checkCommissions } from './commissions.ts';
 import { checkCredits } from './credits.ts';
+import { checkDecisions } from './decisions.ts';
 import { checkEvents } from './events.ts';
 import { checkApprovals, checkEmails } from './limits.ts';
 import { checkMishaps } from './mishaps.ts';
@@ -40,7 +41,7 @@ export class Watch {
     const queued = queuedIn(world);
     for (const id of changed) {
       const payment = payments.get(id);
-      if (payment !== undefined) found.push(...checkPayment(id, payment));
+      if (payment !== undefined) found.push(...checkPayment(id, payment), ...checkDecisions(world, id, payment));
       const order = orders.get(id);
       if (order !== undefined) found.push(...checkOrder(id, order, this.#seen));
     }

@@ -1,0 +1,123 @@
+/**
+ * What an operator's decision says of a charge, beside what the processor's books show of it. Evidence that contradicts a decision refuses
+ * it: money that was decided is posted, and answered to the merchant, before any later look at the books.
+ */
+import { changeOf } from './change.ts';
+import { isAlike } from './nameless-refunds.ts';
+import type { DecisionRequest } from './operator-decision.ts';
+import type { HoldChange, Refund } from './payment.ts';
+import type { PaymentState } from './payment-state.ts';
+import { factsOf, isOfAnotherPayment, isOwnCharge, type ProcessorCharge } from './processor-charge.ts';
+
+/** The fields of a decision that its processor's books can contradict. */
+export type Claim = Pick<DecisionRequest, 'outcome' | 'change' | 'chargeId' | 'takenMinor'>;
+
+/** Why the books do not show what a decision says. */
+export type NotShown =
+  /** The books have no such charge of this payment. */
+  | { readonly kind: 'charge_not_shown' }
+  /** Amounts in minor units. */
+  | {
+      readonly kind: 'amount_not_shown';
+      readonly what: 'captured' | 'held' | 'refunded';
+      readonly said: Money;
+      readonly shown: Money;
+    };
+
+interface Money {
+  readonly amountMinor: number;
+  readonly currency: string;
+}
+
+/**
+ * The charge that a decision says something of. A payment that is decided as failed keeps no money, whatever the books show: what they
+ * show now or later is returned to the payer. So it says nothing that they can contradict.
+ */
+export function claimedCharge(
+  { outcome, change, chargeId }: Pick<Claim, 'outcome' | 'change' | 'chargeId'>,
+  state: PaymentState,
+): string | undefined {
+  const { payment } = state;
+  if (change === undefined) return outcome === 'succeeded' ? (chargeId ?? payment.chargeId) : undefined;
+  const decided = changeOf(state, change);
+  return decided?.kind === 'refund' ? decided.chargeId : payment.chargeId;
+}
+
+/**
+ * @param charge the claimed charge as the books show it; undefined when they have none
+ * @returns undefined when the books show what the decision says
+ */
+export function notShown(claim: Claim, state: PaymentState, charge: ProcessorCharge | undefined): NotShown | undefined {
+  const { payment } = state;
+  const change = claim.change === undefined ? undefined : changeOf(state, claim.change);
+  const isOwn = charge !== undefined && isShownOf(charge, state);
+  // Of a charge that is not the payment's, the processor has changed nothing for it.
+  if (!isOwn) return claim.outcome === 'succeeded' ? { kind: 'charge_not_shown' } : undefined;
+  if (change === undefined) {
+    return differs('captured', claim.takenMinor ?? payment.amountMinor, charge.capturedMinor, charge, payment.currency);
+  }
+  return change.kind === 'refund'
+    ? refundDiffers(change, claim.outcome, charge, state)
+    : holdDiffers(change, claim.outcome, charge, payment.currency);
+}
+
+/** By its metadata, or because the Ledger knows it: every user of the processor's account can remove metadata. */
+function isShownOf(charge: ProcessorCharge, { payment, strayCharges }: PaymentState): boolean {
+  if (isOfAnotherPayment(charge, payment.id)) return false;
+  return charge.paymentId === payment.id || isOwnCharge(charge, payment) || strayCharges.has(charge.chargeId);
+}
+
+function refundDiffers(
+  refund: Refund,
+  outcome: Claim['outcome'],
+  charge: ProcessorCharge,
+  state: PaymentState,
+): NotShown | undefined {
+  const { refundId, amountMinor, currency = state.payment.currency } = refund;
+  const refunds = factsOf(charge, state.payment, 0).filter((fact) => fact.kind === 'refund');
+  const named = refunds.find((each) => each.refundId === refundId);
+  if (outcome === 'failed') {
+    // Without its operation, a refund is recorded as one that another user made, so it is counted even if it is this one.
+    const shownMinor = named === undefined || named.status === 'failed' ? 0 : named.amountMinor;
+    return differs('refunded', 0, shownMinor, charge, charge.currency);
+  }
+  const shown = named ?? refunds.find((each) => !state.refunds.has(each.refundId) && isAlike(each, refund));
+  const shownMinor = shown?.status === 'succeeded' ? shown.amountMinor : 0;
+  return differs('refunded', amountMinor, shownMinor, charge, currency);
+}
+
+function holdDiffers(
+  { kind, amountMinor }: HoldChange,
+  outcome: Claim['outcome'],
+  charge: ProcessorCharge,
+  currency: string,
+): NotShown | undefined {
+  const { capturedMinor, status } = charge;
+  const isHeld = status === 'authorized' || status === 'requires_action' || status === 'pending';
+  if (kind === 'capture') {
+    return outcome === 'succeeded'
+      ? differs('captured', amountMinor, capturedMinor, charge, currency)
+      : differs('captured', 0, capturedMinor, charge, charge.currency);
+  }
+  if (outcome === 'failed') return status === 'voided' ? differs('held', amountMinor, 0, charge, currency) : undefined;
+  return (
+    differs('captured', 0, capturedMinor, charge, charge.currency) ??
+    differs('held', 0, isHeld ? charge.amountMinor : 0, charge, charge.currency)
+  );
+}
+
+function differs(
+  what: Extract<NotShown, { kind: 'amount_not_shown' }>['what'],
+  saidMinor: number,
+  shownMinor: number,
+  { currency: shownCurrency }: ProcessorCharge,
+  currency: string,
+): NotShown | undefined {
+  if (saidMinor === shownMinor && currency === shownCurrency) return undefined;
+  return {
+    kind: 'amount_not_shown',
+    what,
+    said: { amountMinor: saidMinor, currency },
+    shown: { amountMinor: shownMinor, currency: shownCurrency },
+  };
+}

@@ -1,0 +1,53 @@
+import { AmbiguousError, RetryableError } from '../../kernel/faults.ts';
+import type { DecisionRequest } from '../domain/operator-decision.ts';
+import type { ProcessorCharge } from '../domain/processor-charge.ts';
+import { type Claim, claimedCharge, type NotShown, notShown } from '../domain/shown-by-books.ts';
+import type { PaymentChain } from './payment-chain.ts';
+import { type KnownProcessors, pinnedBooks, pinnedProcessor } from './pinned-processor.ts';
+import { BOOKS_TIMEOUT_MS, type ProcessorBooks } from './processor.ts';
+
+/** The processors whose books decisions are compared with. */
+export interface ComparingTools extends KnownProcessors {
+  readonly books: readonly ProcessorBooks[];
+}
+
+export type ComparisonRefusal =
+  | NotShown
+  /** The books cannot be read, and the request has no `override`. */
+  | { readonly kind: 'books_unreadable' }
+  /** `override` is for books that cannot be read. These can, or the decision says nothing that they could contradict. */
+  | { readonly kind: 'override_refused' };
+
+/**
+ * Compares a decision with the books of the payment's processor, mode and account, as they are now. It changes nothing.
+ *
+ * @returns undefined when the decision may be made
+ */
+export async function compareDecision(
+  tools: ComparingTools,
+  asked: Claim & Pick<DecisionRequest, 'override'>,
+  { first, state }: PaymentChain,
+): Promise<ComparisonRefusal | undefined> {
+  const isOverride = asked.override === true;
+  const chargeId = claimedCharge(asked, state);
+  if (chargeId === undefined) return isOverride ? { kind: 'override_refused' } : undefined;
+  const read = await readShown(tools, first, chargeId);
+  if (read === 'unreadable') return isOverride ? undefined : { kind: 'books_unreadable' };
+  return isOverride ? { kind: 'override_refused' } : notShown(asked, state, read.charge);
+}
+
+/** A processor without a look-up, and one that this deployment no longer calls, count as unreadable. */
+async function readShown(
+  tools: ComparingTools,
+  first: PaymentChain['first'],
+  chargeId: string,
+): Promise<{ readonly charge: ProcessorCharge | undefined } | 'unreadable'> {
+  const books = pinnedBooks(tools, first);
+  if (books === undefined || pinnedProcessor(tools, first)?.abilities.lookup.kind === 'none') return 'unreadable';
+  try {
+    return { charge: await books.readCharge(chargeId, { timeoutMs: BOOKS_TIMEOUT_MS }) };
+  } catch (error) {
+    if (error instanceof RetryableError || error instanceof AmbiguousError) return 'unreadable';
+    throw error;
+  }
+}

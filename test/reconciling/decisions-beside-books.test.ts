@@ -1,0 +1,261 @@
+import { describe, expect, test } from '@jest/globals';
+import { AmbiguousError, RetryableError } from '../../lambdas/kernel/faults.ts';
+import { type PaymentId, storedOperationId } from '../../lambdas/kernel/ids.ts';
+import { invariant } from '../../lambdas/kernel/invariant.ts';
+import { ChangedPayment, inReview } from '../payments/provoked-changes.ts';
+import { type Api, type ApiWorldTools, as, dataOf, type Reply } from '../world/api.ts';
+
+const SAID = { reason: 'Seen on the bank statement of 3 March' };
+const TWO_HOURS_MS = 2 * 3_600_000;
+
+const refuse = () => Promise.reject(new RetryableError('processor_unreachable', 'no'));
+/** A process that cannot read the books. */
+const away = ({ ledger }: ChangedPayment): Api =>
+  ledger.beside({ books: [{ ...ledger.processor, readCharge: refuse, chargesOfPayment: refuse }] });
+
+function decide(api: Api, { id }: ChangedPayment, body: object, key = 'd'): Promise<Reply> {
+  return api.write(`/v1/admin/payments/${id}/resolve`, key, { ...SAID, ...body });
+}
+
+const typesOf = async ({ ledger, id }: ChangedPayment) =>
+  dataOf(await ledger.get(`/v1/payments/${id}/transitions`)).map(({ type }) => type);
+
+/** The same refusal by the decision and by its dry run, and nothing is stored. */
+async function isRefused(payment: ChangedPayment, body: object, refusal: object, api = payment.ledger): Promise<void> {
+  const before = await typesOf(payment);
+  for (const dry of [{ dry_run: true }, {}])
+    expect((await decide(api, payment, { ...body, ...dry })).body).toMatchObject(refusal);
+  expect(await typesOf(payment)).toEqual(before);
+}
+
+describe('a decision that a payment succeeded', () => {
+  test('is refused with another amount than the processor captured; the same key then decides with that amount', async () => {
+    const payment = await inReview();
+    await isRefused(
+      payment,
+      { outcome: 'succeeded', amount: 6 },
+      {
+        status: 409,
+        code: 'amount_differs_from_processor',
+        detail: 'The processor shows 6.00 EUR captured, not 0.06 EUR.',
+        processor_amount: 600,
+        processor_currency: 'EUR',
+      },
+    );
+    expect((await decide(payment.ledger, payment, { outcome: 'succeeded', amount: 600 })).status).toBe(200);
+  });
+
+  test('is refused with a charge that the processor does not show', async () => {
+    const payment = await inReview();
+    const asked = { outcome: 'succeeded', amount: 600, charge_id: 'ch_nowhere' };
+    await isRefused(payment, asked, { status: 409, code: 'charge_unknown_at_processor', param: 'charge_id' });
+  });
+
+  test.each([
+    ['names another payment', (other: string) => ({ payment: other })],
+    ['names no payment', () => ({})],
+  ])('is refused with a charge whose metadata %s', async (_which, metadata) => {
+    const payment = await inReview();
+    const other = await payment.ledger.paid('other');
+    const { chargeId } = await payment.inside.charge({ amountMinor: 1000 });
+    await payment.inside.correct(chargeId, { metadata: metadata(other) });
+    const asked = { outcome: 'succeeded', amount: 1000, charge_id: chargeId };
+    await isRefused(payment, asked, { code: 'charge_unknown_at_processor' });
+  });
+
+  test('is made with another charge of the payment that the processor captured', async () => {
+    const payment = await inReview();
+    const named = { paymentId: payment.id, operationId: storedOperationId('by-hand') };
+    const { chargeId } = await payment.inside.charge({ ...named, amountMinor: 1000 });
+    const asked = { outcome: 'succeeded', amount: 1000, charge_id: chargeId };
+    expect((await decide(payment.ledger, payment, asked)).body).toMatchObject({
+      amount_captured: 1000,
+      processor: { charge_id: chargeId },
+    });
+  });
+
+  test.each([
+    ['has not captured', { status: 'authorized', amount_captured: 0 }, 0, 'EUR'],
+    ['captured in another currency', { currency: 'USD' }, 600, 'USD'],
+  ] as const)('is refused for a charge that the processor %s', async (_what, change, amount, currency) => {
+    const payment = await inReview();
+    await payment.inside.correct(payment.chargeId, change);
+    const refusal = { code: 'amount_differs_from_processor', processor_amount: amount, processor_currency: currency };
+    await isRefused(payment, { outcome: 'succeeded', amount: 600 }, refusal);
+  });
+});
+
+describe('a decision that a payment failed', () => {
+  test('claims no charge and no amount, so it needs no books', async () => {
+    const payment = await inReview();
+    const named = await decide(payment.ledger, payment, { outcome: 'failed', charge_id: payment.chargeId });
+    expect(named.body).toMatchObject({ status: 400, param: 'charge_id' });
+    const overridden = await decide(payment.ledger, payment, { outcome: 'failed', override: true });
+    expect(overridden.body).toMatchObject({ code: 'override_not_allowed', param: 'override' });
+    expect((await decide(away(payment), payment, { outcome: 'failed' })).status).toBe(200);
+  });
+});
+
+type Change = readonly [step: string, body: object, capture: 'automatic' | 'manual'];
+const REFUND: Change = ['refunds', { amount: 400 }, 'automatic'];
+const CAPTURE: Change = ['capture', { amount: 400 }, 'manual'];
+const CANCEL: Change = ['cancel', {}, 'manual'];
+
+/** A change whose request was lost on its way to the processor, and which the resolver could not settle. */
+async function undecided([step, body, capture]: Change) {
+  const payment = await ChangedPayment.of({ capture });
+  const silent = () => Promise.reject(new AmbiguousError('processor_timeout', 'no answer'));
+  const desk = payment.deskWith({ change: silent, findChange: silent });
+  const reply = await desk.change(`${payment.id}/${step}`, 'c', { ...body });
+  payment.ledger.clock.advance(TWO_HOURS_MS);
+  invariant(reply.status === 202, `${step} is not answered: ${reply.text}`);
+  const { state } = await payment.ledger.world.chain({ paymentId: payment.id as PaymentId });
+  const [change = ''] = [...state.refunds.keys(), ...state.holdChanges.keys()];
+  return { payment, change };
+}
+
+/** What the processor did of it meanwhile, or another user of its account. */
+const AT_THE_PROCESSOR = {
+  nothing: async () => undefined,
+  refunded: ({ inside, chargeId }: ChangedPayment, change: string) => refundAs(inside, chargeId, change, 'succeeded'),
+  'refund pending': ({ inside, chargeId }: ChangedPayment, change: string) =>
+    refundAs(inside, chargeId, change, 'pending'),
+  'refunded without metadata': ({ inside, chargeId }: ChangedPayment) => inside.refund(chargeId, 400),
+  captured: ({ inside, chargeId }: ChangedPayment) => inside.capture(chargeId, 400),
+  'captured more': ({ inside, chargeId }: ChangedPayment) => inside.capture(chargeId, 401),
+  voided: ({ inside, chargeId }: ChangedPayment) => inside.void(chargeId),
+} as const satisfies Readonly<Record<string, (payment: ChangedPayment, change: string) => Promise<unknown>>>;
+
+async function refundAs(
+  inside: ChangedPayment['inside'],
+  chargeId: string,
+  operation: string,
+  begins: 'pending' | 'succeeded',
+): Promise<void> {
+  const id = await inside.refund(chargeId, 400, begins);
+  const { refunds } = await inside.read(chargeId);
+  const named = refunds.map((refund) => (refund.id === id ? { ...refund, metadata: { operation } } : refund));
+  await inside.correct(chargeId, { refunds: named });
+}
+
+describe('a decision about a change', () => {
+  test.each<readonly [Change, keyof typeof AT_THE_PROCESSOR, 'succeeded' | 'failed', number | undefined]>([
+    [REFUND, 'nothing', 'succeeded', 0],
+    [REFUND, 'nothing', 'failed', undefined],
+    [REFUND, 'refunded', 'succeeded', undefined],
+    [REFUND, 'refunded', 'failed', 400],
+    [REFUND, 'refund pending', 'succeeded', 0],
+    [REFUND, 'refund pending', 'failed', 400],
+    [REFUND, 'refunded without metadata', 'succeeded', undefined],
+    [REFUND, 'refunded without metadata', 'failed', undefined],
+    [CAPTURE, 'nothing', 'succeeded', 0],
+    [CAPTURE, 'nothing', 'failed', undefined],
+    [CAPTURE, 'captured', 'succeeded', undefined],
+    [CAPTURE, 'captured', 'failed', 400],
+    [CAPTURE, 'captured more', 'succeeded', 401],
+    [CAPTURE, 'voided', 'succeeded', 0],
+    [CAPTURE, 'voided', 'failed', undefined],
+    [CANCEL, 'nothing', 'succeeded', 1000],
+    [CANCEL, 'nothing', 'failed', undefined],
+    [CANCEL, 'captured', 'succeeded', 400],
+    [CANCEL, 'captured', 'failed', undefined],
+    [CANCEL, 'voided', 'succeeded', undefined],
+    [CANCEL, 'voided', 'failed', 0],
+  ])('%j, with the processor having %s, as %s', async (asked, did, outcome, shown) => {
+    const { payment, change } = await undecided(asked);
+    await AT_THE_PROCESSOR[did](payment, change);
+    const about = { change, outcome };
+    if (shown !== undefined) {
+      const refusal = { code: 'amount_differs_from_processor', processor_amount: shown, processor_currency: 'EUR' };
+      await isRefused(payment, about, refusal);
+    } else expect((await decide(payment.ledger, payment, about)).status).toBe(200);
+  });
+});
+
+describe('books that cannot be read', () => {
+  test.each<readonly [string, (payment: ChangedPayment) => Api]>([
+    ['while the processor is away', away],
+    [
+      'of a processor without a look-up',
+      ({ ledger }) => {
+        const { processor } = ledger;
+        const abilities = { ...processor.abilities, lookup: { kind: 'none' } as const };
+        return ledger.beside({ processor: { ...processor, abilities } });
+      },
+    ],
+    ['of another account', ({ ledger }) => ledger.beside({ books: [{ ...ledger.processor, account: 'other' }] })],
+    ['of the other mode', ({ ledger }) => ledger.beside({ books: [{ ...ledger.processor, mode: 'live' }] })],
+  ])(
+    '%s refuse a decision unless it has an override, which the chain, the log and the timeline show',
+    async (_which, blind) => {
+      const payment = await inReview();
+      const desk = blind(payment);
+      const asked = { outcome: 'succeeded', amount: 600 };
+      await isRefused(payment, asked, { status: 409, code: 'processor_books_unreadable' }, desk);
+      expect((await decide(desk, payment, { ...asked, override: true })).status).toBe(200);
+      const { ledger } = payment;
+      expect(dataOf(await ledger.get(`/v1/decisions?payment=${payment.id}`))).toMatchObject([{ override: true }]);
+      const [entry] = dataOf(await ledger.get('/v1/admin/activity?tenant=ten_desk&mode=test'));
+      expect(entry).toMatchObject({ action: 'decision.made', details: { override: 'true' } });
+      const timeline = dataOf(await ledger.get(`/v1/admin/payments/${payment.id}/timeline`));
+      const overridden = timeline.filter(({ override }) => override === true);
+      expect(overridden).toMatchObject([{ kind: 'transition', type: 'payment.completed' }]);
+    },
+  );
+
+  test('are the only ones that an override is for', async () => {
+    const payment = await inReview();
+    const asked = { outcome: 'succeeded', amount: 600, override: true };
+    await isRefused(payment, asked, { status: 409, code: 'override_not_allowed', param: 'override' });
+  });
+
+  test('let a change be decided with an override, which the timeline shows once', async () => {
+    const { payment, change } = await undecided(REFUND);
+    const asked = { outcome: 'failed', change };
+    await isRefused(payment, asked, { code: 'processor_books_unreadable' }, away(payment));
+    expect((await decide(away(payment), payment, { ...asked, override: true })).status).toBe(200);
+    await refundAs(payment.inside, payment.chargeId, change, 'succeeded');
+    await payment.learn();
+    const timeline = dataOf(await payment.ledger.get(`/v1/admin/payments/${payment.id}/timeline`));
+    expect(timeline.filter(({ override }) => override === true)).toMatchObject([{ type: 'refund.failed' }]);
+  });
+});
+
+describe('a decision above the limit', () => {
+  const APPROVALS = { aboveMinor: { EUR: 500 }, lifetimeMs: 72 * 3_600_000 };
+  const BEN = as('ok_benbenbenbenbenbenbenben03');
+
+  function deskOf(payment: ChangedPayment, changes: Partial<ApiWorldTools> = {}): Api {
+    const desk = payment.ledger.beside({ ...changes, approvals: APPROVALS });
+    desk.registerOperator('ok_benbenbenbenbenbenbenben03', { operator: 'Ben Example', role: 'approver' });
+    return desk;
+  }
+
+  test('is compared again when a second person approves it, and stays open if it is refused', async () => {
+    const payment = await inReview();
+    const desk = deskOf(payment);
+    const asked = await decide(desk, payment, { outcome: 'succeeded', amount: 600 });
+    expect([asked.status, asked.body['request']]).toMatchObject([202, { override: false }]);
+    const approve = () => desk.approve(String(asked.body['id']), BEN);
+    await payment.inside.correct(payment.chargeId, { amount_captured: 599 });
+    expect((await approve()).body).toMatchObject({ code: 'amount_differs_from_processor', processor_amount: 599 });
+    await payment.inside.correct(payment.chargeId, { amount_captured: 600 });
+    expect((await approve()).body).toMatchObject({ status: 'approved' });
+  });
+
+  test('waits with an override, too, and is refused when the books can be read again', async () => {
+    const payment = await inReview();
+    const { processor } = payment.ledger;
+    const blind = deskOf(payment, { books: [{ ...processor, readCharge: refuse }] });
+    const asked = await decide(blind, payment, { outcome: 'succeeded', amount: 6, override: true });
+    expect([asked.status, asked.body['request']]).toMatchObject([202, { override: true }]);
+    const id = String(asked.body['id']);
+    expect((await deskOf(payment).approve(id, BEN)).body).toMatchObject({ code: 'override_not_allowed' });
+    expect((await blind.approve(id, BEN)).body).toMatchObject({ status: 'approved' });
+    const log = dataOf(await payment.ledger.get('/v1/admin/activity?tenant=ten_desk&mode=test'));
+    expect(log).toMatchObject([
+      { action: 'decision.made', details: { override: 'true', approval: id } },
+      { action: 'approval.requested', details: { override: 'true' } },
+    ]);
+  });
+});
