@@ -4,10 +4,10 @@ import { pipeline } from 'node:stream/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Command, Option } from 'commander';
 import * as z from 'zod';
+import { minorUnits } from './amount.ts';
 import { CliFailure, ExitCode } from './failure.ts';
 import { readTenant } from './keys.ts';
 import { type AskApi, addAccess, askerOf, OPERATOR, readAnswer, TENANT } from './operator-api.ts';
-import { readAmount } from './payments.ts';
 import { isoTime, readCountOf, type Session, table } from './session.ts';
 
 const MOST = 100;
@@ -44,8 +44,8 @@ interface Asked extends Following {
   readonly account?: string;
   readonly status?: string;
   readonly type?: string;
-  readonly amountFrom?: number;
-  readonly amountTo?: number;
+  readonly amountFrom?: string;
+  readonly amountTo?: string;
 }
 
 /** `payonce exports`. */
@@ -64,13 +64,19 @@ export function addExports(program: Command, session: Session): void {
     .option('--account <account>', 'of entries: only those on this account')
     .option('--status <status>', 'of payments, refunds and disputes: only those in this status')
     .option('--type <type>', 'of events: only those of this type')
-    .option('--amount-from <minor units>', 'of payments: only those of this amount or more', readAmount)
-    .option('--amount-to <minor units>', 'of payments: only those of this amount or less', readAmount);
+    .option('--amount-from <amount>', 'of payments: only those of this amount or more, in the currency of --currency')
+    .option('--amount-to <amount>', 'of payments: only those of this amount or less, in the currency of --currency');
   addFollowing(create);
   create.action(async (asked: Asked) => {
     const ask = askerFor(session, create);
     const { kind, from, to, currency, account, status, type, amountFrom, amountTo } = asked;
-    const body = { kind, from, to, currency, account, status, type, amount_from: amountFrom, amount_to: amountTo };
+    const amount = (option: string, text: string | undefined) => {
+      if (text === undefined) return undefined;
+      if (currency === undefined) throw new CliFailure(ExitCode.usage, `${option} needs --currency.`);
+      return minorUnits(option, text, currency);
+    };
+    const amounts = { amount_from: amount('--amount-from', amountFrom), amount_to: amount('--amount-to', amountTo) };
+    const body = { kind, from, to, currency, account, status, type, ...amounts };
     await follow(session, ask, await ask('POST', '/v1/exports', body), asked);
   });
 

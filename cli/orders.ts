@@ -1,5 +1,6 @@
 import type { Command } from 'commander';
 import * as z from 'zod';
+import { shownAmount } from '../lambdas/kernel/currency.ts';
 import { addAccess, askerOf, readAnswer, TENANT } from './operator-api.ts';
 import { isoTime, readCountOf, type Session, table } from './session.ts';
 
@@ -22,11 +23,11 @@ export function addOrders(program: Command, session: Session): void {
     found.length === 0
       ? ['No orders.']
       : table(
-          ['ORDER', 'STATUS', 'MINOR UNITS', 'CREATED'],
+          ['ORDER', 'STATUS', 'AMOUNT', 'CREATED'],
           found.map(({ id, status, amount, currency, created }) => [
             id,
             status,
-            `${amount} ${currency}`,
+            shownAmount(amount, currency),
             isoTime(created * 1000),
           ]),
         );

@@ -1,6 +1,8 @@
-import { type Command, InvalidArgumentError } from 'commander';
+import type { Command } from 'commander';
 import * as z from 'zod';
-import { addAccess, askerOf, readAnswer, TENANT } from './operator-api.ts';
+import { shownAmount } from '../lambdas/kernel/currency.ts';
+import { minorUnits } from './amount.ts';
+import { addAccess, askerOf, OPERATOR, readAnswer, TENANT } from './operator-api.ts';
 import { isoTime, readCountOf, type Session, table } from './session.ts';
 
 const MOST = 100;
@@ -24,6 +26,7 @@ const entry = z.looseObject({
   caused_by: z.looseObject({ type: z.string() }).optional(),
 });
 const timeline = z.looseObject({ data: z.array(entry), next_sequence: z.int().nullable() });
+const owned = z.looseObject({ tenant: z.string(), livemode: z.boolean() });
 const decided = z.looseObject({ id: z.string(), object: z.string(), status: z.string().optional() });
 
 interface Filters {
@@ -37,7 +40,8 @@ interface Decision {
   readonly reason: string;
   readonly change?: string;
   readonly charge?: string;
-  readonly amount?: number;
+  readonly amount?: string;
+  readonly override?: true;
   readonly dryRun?: true;
 }
 
@@ -118,12 +122,14 @@ function addDecide(group: Command, session: Session): void {
     .requiredOption('--reason <text>', 'how it is known')
     .option('--change <id>', 'the refund, capture or cancellation to decide; without it, the payment itself')
     .option('--charge <id>', 'the charge at the processor, for a success without one')
-    .option('--amount <minor units>', 'the amount to post; the default is the requested amount', readAmount)
+    .option('--amount <amount>', 'the captured amount, for example 6.00; the default is the requested amount')
+    .option('--override', 'decide although the processor’s books cannot be read')
     .option('--dry-run', 'show what would be posted');
   addAccess(decide);
   const ask = askerOf(session, decide);
-  decide.action(async (id: string, { outcome, reason, change, charge, amount, dryRun }: Decision) => {
-    const given = { change, charge_id: charge, amount, dry_run: dryRun };
+  decide.action(async (id: string, { outcome, reason, change, charge, amount: text, override, dryRun }: Decision) => {
+    const amount = text === undefined ? undefined : minorUnits('--amount', text, await currencyOf(session, decide, id));
+    const given = { change, charge_id: charge, amount, override, dry_run: dryRun };
     const body = {
       outcome,
       reason,
@@ -141,21 +147,25 @@ function addDecide(group: Command, session: Session): void {
   });
 }
 
+/** The currency of a payment, which the operator's key finds by its tenant and mode. */
+async function currencyOf(session: Session, command: Command, id: string): Promise<string> {
+  const about = encodeURIComponent(id);
+  const first = await askerOf(session, command)('GET', `/v1/admin/payments/${about}/timeline?limit=1`);
+  const { tenant, livemode } = readAnswer(owned, first);
+  const ofTenant = { 'payonce-tenant': `${tenant}/${livemode ? 'live' : 'test'}` };
+  const document = await askerOf(session, command, OPERATOR, ofTenant)('GET', `/v1/payments/${about}`);
+  return readAnswer(payment, document).currency;
+}
+
 function paymentLines(found: readonly z.infer<typeof payment>[]): readonly string[] {
   if (found.length === 0) return ['No payments.'];
   const rows = found.map(({ id, status, amount, currency, reference, created, failure, processor }) => [
     id,
     failure === null ? status : `${status} (${failure.code})`,
-    `${amount} ${currency}`,
+    shownAmount(amount, currency),
     isoTime(created * 1000),
     processor.charge_id ?? '',
     reference ?? '',
   ]);
-  return table(['PAYMENT', 'STATUS', 'MINOR UNITS', 'CREATED', 'CHARGE', 'REFERENCE'], rows);
-}
-
-/** Reads an option with an amount in minor units. */
-export function readAmount(text: string): number {
-  if (/^[1-9]\d{0,14}$/.test(text)) return Number(text);
-  throw new InvalidArgumentError(`${text} is not an amount in minor units, for example 600.`);
+  return table(['PAYMENT', 'STATUS', 'AMOUNT', 'CREATED', 'CHARGE', 'REFERENCE'], rows);
 }

@@ -1,8 +1,9 @@
 import type { ComponentChildren } from 'preact';
 import { useRef, useState } from 'preact/hooks';
+import { parseAmount } from '../lambdas/kernel/currency.ts';
 import { may, Refused, type Role, type Schemas } from './api.ts';
 import { Table, Trouble, useApi, useApiOf } from './parts.tsx';
-import { money } from './show.ts';
+import { amountWanted, money } from './show.ts';
 
 /** A value that is sent, or such a value with what is shown for it. */
 type Choice = string | readonly [value: string, shown: string];
@@ -13,6 +14,10 @@ interface Field {
   readonly choices?: readonly Choice[];
   readonly isOptional?: true;
   readonly isWhole?: true;
+  /** The currency of an amount, which is written with its decimals. The API gets minor units. */
+  readonly currency?: string;
+  /** Its only choice is that it is so. */
+  readonly isFlag?: true;
   /** A day in UTC, which the API gets as Unix seconds. */
   readonly isDay?: true;
   /** A day, which the API gets as it is written. */
@@ -47,6 +52,9 @@ interface ActProps {
 }
 
 type Values = Readonly<Record<string, string>>;
+
+/** A field was filled in wrongly, so nothing was sent. */
+class Unsent extends Error {}
 
 /**
  * An act of an operator: asked for once, with what it will do. The key is made when the dialog opens, so a double click and a
@@ -101,6 +109,7 @@ function useSending({ idempotencyKey, close, ...act }: DialogProps) {
     setWaits(true);
     setFailed(undefined);
     try {
+      refuseWrongAmounts(fields, values);
       const body = { ...fixed, ...bodyOf(fields, values), ...(isDry ? { dry_run: true } : {}) };
       const answer = await api.send(method, path, body, idempotencyKey);
       if (isDry) {
@@ -183,7 +192,7 @@ interface Failed {
 }
 
 function WhatFailed({ name, of: { error, isDry } }: { readonly name: string; readonly of: Failed }) {
-  const isRefused = error instanceof Refused && error.status < 500;
+  const isRefused = error instanceof Unsent || (error instanceof Refused && error.status < 500);
   return (
     <>
       <Trouble error={error} />
@@ -291,21 +300,33 @@ function Ended({
   );
 }
 
+/** @throws Unsent when an amount is none of its currency */
+function refuseWrongAmounts(fields: readonly Field[], values: Values): void {
+  for (const { name, label, currency } of fields) {
+    const given = (values[name] ?? '').trim();
+    if (currency === undefined || given === '' || parseAmount(given, currency) !== undefined) continue;
+    throw new Unsent(amountWanted(label, currency));
+  }
+}
+
 /** The fields that were filled in. */
 function bodyOf(fields: readonly Field[], values: Values): Readonly<Record<string, unknown>> {
   return Object.fromEntries(
-    fields.flatMap<[string, unknown]>(({ name, isWhole, isDay, isList }) => {
+    fields.flatMap<[string, unknown]>(({ name, isWhole, isDay, isList, isFlag, currency }) => {
       const given = (values[name] ?? '').trim();
       if (given === '') return [];
       if (isList === true) return [[name, given.split(/\s+/)]];
       if (isDay === true) return [[name, Date.parse(given) / 1000]];
-      return [[name, isWhole === true ? Number(given) : given]];
+      if (isFlag === true) return [[name, true]];
+      if (currency !== undefined) return [[name, parseAmount(given, currency)]];
+      // The API says what is wrong with another text.
+      return [[name, isWhole === true && /^\d+$/.test(given) ? Number(given) : given]];
     }),
   );
 }
 
 function Asked({
-  field: { name, label, choices, isOptional, isWhole, isDay, isDate },
+  field: { name, label, choices, isOptional, isWhole, isDay, isDate, currency },
   value,
   change,
 }: {
@@ -321,7 +342,7 @@ function Asked({
         <input
           {...given}
           {...(isDay === true || isDate === true ? { type: 'date' as const } : {})}
-          inputMode={isWhole === true ? 'numeric' : 'text'}
+          inputMode={isWhole === true ? 'numeric' : currency === undefined ? 'text' : 'decimal'}
           onInput={({ currentTarget }) => change(currentTarget.value)}
         />
       ) : (

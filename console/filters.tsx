@@ -1,7 +1,8 @@
 import { useState } from 'preact/hooks';
+import { decimalAmount, isCurrency, parseAmount } from '../lambdas/kernel/currency.ts';
 import type { Schemas } from './api.ts';
-import { useRead } from './parts.tsx';
-import { dayOf } from './show.ts';
+import { Trouble, useRead } from './parts.tsx';
+import { amountWanted, dayOf } from './show.ts';
 
 export interface Filter {
   readonly name: string;
@@ -12,6 +13,8 @@ export interface Filter {
   readonly isDay?: true;
   /** A day in UTC, which the API gets as it is written. */
   readonly isDate?: true;
+  /** An amount in the currency of the field `currency`. The API gets minor units. */
+  readonly isMoney?: true;
 }
 
 /** A form whose values are in the address of the page, so that what it finds can be shared as a link. */
@@ -26,14 +29,20 @@ export function Filters({
   readonly filters: URLSearchParams;
   readonly fields: readonly Filter[];
 }) {
-  const [given, setGiven] = useState<Readonly<Record<string, string>>>(Object.fromEntries(filters));
+  const [given, setGiven] = useState(() => written(fields, Object.fromEntries(filters)));
+  const [error, setError] = useState<unknown>();
   return (
     <form
       class="filters"
       onSubmit={(event) => {
         event.preventDefault();
-        const filled = Object.entries(given).filter(([, value]) => value !== '');
-        location.hash = `#/${screen}?${new URLSearchParams(filled).toString()}`;
+        try {
+          const filled = Object.entries(sent(fields, given)).filter(([, value]) => value !== '');
+          setError(undefined);
+          location.hash = `#/${screen}?${new URLSearchParams(filled).toString()}`;
+        } catch (wrong) {
+          setError(wrong);
+        }
       }}
     >
       {fields.map(({ name, label, required, choices, isDay, isDate }) => {
@@ -67,11 +76,39 @@ export function Filters({
         );
       })}
       {fields.some(({ name }) => name === 'tenant') && <TenantNames />}
+      {error !== undefined && <Trouble error={error} />}
       <button type="submit" class="main">
         {act}
       </button>
     </form>
   );
+}
+
+type Values = Readonly<Record<string, string>>;
+
+/** The filters of the address, with amounts as a person writes them. */
+function written(fields: readonly Filter[], { currency = '', ...filters }: Values): Values {
+  const amounts = fields.flatMap<[string, string]>(({ name, isMoney }) => {
+    const minor = filters[name] ?? '';
+    return isMoney && isCurrency(currency) && /^\d+$/.test(minor)
+      ? [[name, decimalAmount(Number(minor), currency)]]
+      : [];
+  });
+  return { ...filters, ...(currency === '' ? {} : { currency }), ...Object.fromEntries(amounts) };
+}
+
+/** The filters as the API gets them. @throws Error when an amount is none of the currency */
+function sent(fields: readonly Filter[], given: Values): Values {
+  const { currency = '' } = given;
+  const amounts = fields.flatMap<[string, string]>(({ name, label, isMoney }) => {
+    const text = given[name] ?? '';
+    if (!isMoney || text === '') return [];
+    if (!isCurrency(currency)) throw new Error(`${label} needs the code of a currency, for example EUR.`);
+    const minor = parseAmount(text, currency);
+    if (minor === undefined) throw new Error(amountWanted(label, currency));
+    return [[name, String(minor)]];
+  });
+  return { ...given, ...Object.fromEntries(amounts) };
 }
 
 /** What a field for a tenant suggests. Any other id can be typed. */

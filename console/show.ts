@@ -1,8 +1,13 @@
+import { exampleAmount, shownAmount } from '../lambdas/kernel/currency.ts';
+
 /** @param minor minor units */
 export function money(minor: number | null | undefined, currency: string): string {
-  if (minor === null || minor === undefined) return '–';
-  const digits = new Intl.NumberFormat('en', { style: 'currency', currency }).resolvedOptions().maximumFractionDigits;
-  return `${(minor / 10 ** (digits ?? 2)).toFixed(digits)} ${currency}`;
+  return minor === null || minor === undefined ? '–' : shownAmount(minor, currency);
+}
+
+/** Says what a field for an amount takes. @param label of the field */
+export function amountWanted(label: string, currency: string): string {
+  return `${label} must be an amount in ${currency} without separators, for example ${exampleAmount(currency)}.`;
 }
 
 /** @param seconds Unix seconds */

@@ -53,33 +53,59 @@ function parts(all: Charge['refunds'], currency: string): string {
   return all.length === 0 ? '–' : all.map(({ status, amount }) => `${status} ${money(amount, currency)}`).join(', ');
 }
 
-/** Ends a payment by what an operator found out, beside what the processor says now. */
-export function Decide({
-  id,
-  tenant,
-  status,
-  done,
-  refused,
-}: {
+interface DecideProps {
   readonly id: string;
   readonly tenant: string;
   readonly status: string;
   readonly done: (answer: unknown) => void;
   readonly refused: () => void;
-}) {
+}
+
+/** Ends a payment by what an operator found out, beside what the processor says now. */
+export function Decide(props: DecideProps) {
+  const { self } = useApi();
+  const { status } = props;
+  if (status !== 'needs_review')
+    return <DecideAct {...props} because={`The status is ${status}; only needs_review can be decided.`} />;
+  return may(self, 'operator') ? <DecideInCurrency {...props} /> : <DecideAct {...props} />;
+}
+
+/** The amount is written in the currency of the payment. */
+function DecideInCurrency(props: DecideProps) {
+  const { id, tenant } = props;
+  const { answer, error } = useRead<Schemas['Payment']>(`/v1/payments/${encodeURIComponent(id)}`, tenant);
+  if (answer !== undefined) return <DecideAct {...props} currency={answer.currency} />;
+  return <DecideAct {...props} because={error === undefined ? 'Loading …' : 'The payment cannot be read now.'} />;
+}
+
+function DecideAct({
+  id,
+  tenant,
+  because,
+  currency = '',
+  done,
+  refused,
+}: DecideProps & { readonly because?: string; readonly currency?: string }) {
   return (
     <Act
       name="Decide"
-      does="Records what an operator found out at the processor: the payment ends, its postings are made, and its tenant is told."
+      does="Records what an operator found out at the processor: the payment ends, its postings are made, and its tenant is told. The processor must show the charge and its amount; a failed payment’s money is returned."
       role="operator"
-      because={status === 'needs_review' ? undefined : `The status is ${status}; only needs_review can be decided.`}
+      because={because}
       path={`/v1/admin/payments/${encodeURIComponent(id)}/resolve`}
       preview
       beside={<Charges id={id} tenant={tenant} />}
       fields={[
         { name: 'outcome', label: 'Outcome', choices: ['succeeded', 'failed'] },
         { name: 'charge_id', label: 'Charge at the processor', isOptional: true },
-        { name: 'amount', label: 'Captured amount in minor units', isOptional: true, isWhole: true },
+        { name: 'amount', label: `Captured amount in ${currency}`, isOptional: true, currency },
+        {
+          name: 'override',
+          label: 'Decide although the processor’s books cannot be read',
+          choices: [['true', 'yes']],
+          isOptional: true,
+          isFlag: true,
+        },
         { name: 'reason', label: 'Reason' },
       ]}
       done={done}

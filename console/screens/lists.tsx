@@ -46,7 +46,11 @@ export function Approvals() {
         none="No request has needed a second person."
         columns={[
           { title: 'Payment', of: ({ payment }) => <About id={payment} /> },
-          { title: 'Request', of: ({ request }) => request.type },
+          {
+            title: 'Request',
+            of: ({ request }) =>
+              request.type === 'decision' && request.override ? 'decision without the processor’s books' : request.type,
+          },
           { title: 'Amount', isNumber: true, of: ({ amount, currency }) => money(amount, currency) },
           { title: 'Asked by', of: (row) => row.requested_by.operator },
           { title: 'Status', of: ({ status }) => <Status of={status} /> },

@@ -210,6 +210,7 @@ function Told({ entry }: { readonly entry: Entry }) {
       return (
         <>
           {entry.sequence}. {entry.type} <small>by {cause(entry.caused_by)}</small>
+          {entry['override'] === true && <b> without the processor’s books</b>}
           {entry.subject?.reason !== null && entry.subject !== null && <q>{entry.subject.reason}</q>}
         </>
       );

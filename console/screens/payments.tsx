@@ -27,8 +27,8 @@ const FIELDS: readonly Filter[] = [
   { name: 'created_from', label: 'From the day (UTC)', isDay: true },
   { name: 'created_to', label: 'Before the day (UTC)', isDay: true },
   { name: 'currency', label: 'Currency, for up to 31 days' },
-  { name: 'amount_from', label: 'Least amount in minor units, for up to 31 days' },
-  { name: 'amount_to', label: 'Largest amount in minor units, for up to 31 days' },
+  { name: 'amount_from', label: 'Least amount in this currency', isMoney: true },
+  { name: 'amount_to', label: 'Largest amount in this currency', isMoney: true },
 ];
 
 /** A charge is looked up in the books of the processor, in the list that the tenant has. */

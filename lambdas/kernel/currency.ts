@@ -48,10 +48,30 @@ export function shownAmount(amountMinor: number, currency: string): string {
   return `${decimalAmount(amountMinor, currency)} ${currency}`;
 }
 
-/** An amount of minor units with all decimals of its currency, as `10.00`. @param amountMinor at least 0 */
+/** An amount of minor units with all decimals of its currency, as `10.00`. */
 export function decimalAmount(amountMinor: number, currency: string): string {
+  if (amountMinor < 0) return `-${decimalAmount(-amountMinor, currency)}`;
   const decimals = decimalsOf(currency);
   if (decimals === 0) return String(amountMinor);
   const digits = String(amountMinor).padStart(decimals + 1, '0');
   return `${digits.slice(0, -decimals)}.${digits.slice(-decimals)}`;
+}
+
+/**
+ * Reads an amount that a person wrote with the decimals of its currency, as `6`, `6.5` or `6.50`: digits and one point, no separator of
+ * thousands, sign, exponent or space. The inverse of {@link decimalAmount}.
+ *
+ * @returns minor units; undefined when the text is none of these, has more decimals than the currency, or is beyond 2^53 - 1
+ */
+export function parseAmount(text: string, currency: string): number | undefined {
+  const decimals = DECIMALS.get(currency);
+  const [, whole, part = ''] = /^(0|[1-9]\d{0,15})(?:\.(\d{1,3}))?$/.exec(text) ?? [];
+  if (decimals === undefined || whole === undefined || part.length > decimals) return undefined;
+  const amountMinor = Number(whole + part.padEnd(decimals, '0'));
+  return Number.isSafeInteger(amountMinor) ? amountMinor : undefined;
+}
+
+/** An amount as a person may write it in this currency, for messages: `600` or `600.00`. */
+export function exampleAmount(currency: string): string {
+  return decimalAmount(600 * 10 ** decimalsOf(currency), currency);
 }

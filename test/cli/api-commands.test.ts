@@ -68,11 +68,11 @@ describe('payonce payments', () => {
   test('list, show and timeline show what happened to a payment', async () => {
     const id = await triggered('payment.completed', '--set', 'amount=500', '--set', 'reference=order-42');
     const [headings, line] = await run('payments', 'list', '--status', 'succeeded');
-    expect(cells(headings)).toEqual(['PAYMENT', 'STATUS', 'MINOR UNITS', 'CREATED', 'CHARGE', 'REFERENCE']);
+    expect(cells(headings)).toEqual(['PAYMENT', 'STATUS', 'AMOUNT', 'CREATED', 'CHARGE', 'REFERENCE']);
     expect(cells(line)).toMatchObject([
       id,
       'succeeded',
-      '500 EUR',
+      '5.00 EUR',
       expect.anything(),
       expect.stringMatching(/^ch_/),
       'order-42',
@@ -90,6 +90,33 @@ describe('payonce payments', () => {
     expect(steps[2]?.[3]).toMatch(/call=send heard=succeeded duration_ms=\d+/);
     expect(steps[3]?.[3]).toMatch(/type=payment\.completed status=succeeded by request/);
     expect(await run('payments', 'list', '--status', 'failed')).toEqual(['No payments.']);
+  });
+
+  test('decide takes the amount in the payment’s currency, and compares it with the processor', async () => {
+    const id = await harness.paid('k', { source: 'tok_async' });
+    const [charge] = harness.processor.charges(id);
+    await harness.processor.inside.correct(charge?.chargeId ?? '', { status: 'succeeded', amount_captured: 600 });
+    await harness.world.learn(id);
+    const reason = ['--reason', 'Seen'];
+    const decide = (...words: readonly string[]) => [
+      'payments',
+      'decide',
+      id,
+      '--outcome',
+      'succeeded',
+      ...reason,
+      ...words,
+    ];
+    for (const amount of ['6,00', '1e3', '0x10', '6.001'])
+      expect(await ending(...decide('--amount', amount))).toEqual({
+        exitCode: ExitCode.usage,
+        sentence: '--amount must be an amount in EUR without separators, for example 600.00.',
+      });
+    const differs = await ending(...decide('--amount', '5'));
+    expect(differs.sentence).toContain('amount_differs_from_processor: The processor shows 6.00 EUR captured');
+    const overridden = await ending(...decide('--amount', '6.00', '--override'));
+    expect(overridden.sentence).toContain('override_not_allowed');
+    expect(await run(...decide('--amount', '6.00'))).toEqual([`${id} is succeeded.`]);
   });
 
   test('decide is refused for a payment that is not in review', async () => {

@@ -92,7 +92,7 @@ const SCRIPT = '<img src=x onerror="document.title=1">';
     const dialog = page.getByRole('dialog', { name: 'Decide' });
     await dialog.getByRole('region', { name: 'Charges at the processor' }).getByText('5.00 EUR').waitFor();
     await dialog.getByLabel('Outcome').selectOption('succeeded');
-    await dialog.getByLabel('Captured amount').fill('500');
+    await dialog.getByLabel('Captured amount').fill('5.00');
     await dialog.getByLabel('Reason').fill('Seen on the statement');
     await dialog.getByRole('button', { name: 'Decide' }).dblclick();
     await page.getByText('The decision was recorded.').waitFor();

@@ -144,8 +144,8 @@ describeConsole('an operator in a browser', (shown) => {
     await charge.getByText('6.00 EUR').waitFor();
     await accessible(page);
     await dialog.getByLabel('Outcome').selectOption('succeeded');
-    await dialog.getByLabel('Captured amount').fill('600');
     await dialog.getByLabel('Reason').fill('<img src=x onerror=alert(1)> Seen on the statement');
+    await dialog.getByLabel('Captured amount in EUR').fill('6');
     await dialog.getByRole('button', { name: 'Preview' }).click();
     await dialog.getByText('Nothing was written. The status would be succeeded.').waitFor();
     await picture(page, 'decide');
@@ -159,6 +159,34 @@ describeConsole('an operator in a browser', (shown) => {
       amount_captured: 600,
     });
     expect(dataOf(await shown.api.get(`/v1/decisions?payment=${id}`))).toHaveLength(1);
+    expect(shown.violations).toEqual([]);
+  });
+
+  test('an amount that is none of the payment’s currency is not sent; one that the processor does not show is refused', async () => {
+    const id = await inReview();
+    const page = await shown.signedIn();
+    await openPayment(page, id);
+    await page.getByRole('button', { name: 'Decide' }).click();
+    const dialog = page.getByRole('dialog', { name: 'Decide' });
+    await dialog.getByLabel('Outcome').selectOption('succeeded');
+    await dialog.getByLabel('Reason').fill('Seen on the statement');
+    const amount = dialog.getByLabel('Captured amount in EUR');
+    for (const wrong of ['1e3', '0x10', '6,00', '6.000', '-6']) {
+      await amount.fill(wrong);
+      await dialog.getByRole('button', { name: 'Decide' }).click();
+      await dialog.getByText('must be an amount in EUR without separators, for example 600.00.').waitFor();
+      await amount.fill('');
+      await dialog.getByRole('button', { name: 'Preview' }).click();
+      await dialog.getByText('amount is missing').waitFor();
+    }
+    await amount.fill('0.06');
+    await dialog.getByRole('button', { name: 'Preview' }).click();
+    await dialog.getByText('The processor shows 6.00 EUR captured, not 0.06 EUR.').waitFor();
+    await amount.fill('6');
+    await dialog.getByLabel('Decide although').selectOption('yes');
+    await dialog.getByRole('button', { name: 'Preview' }).click();
+    await dialog.getByText('Decide without it.').waitFor();
+    expect(dataOf(await shown.api.get(`/v1/decisions?payment=${id}`))).toEqual([]);
     expect(shown.violations).toEqual([]);
   });
 
@@ -215,6 +243,19 @@ describeConsole('an operator in a browser', (shown) => {
     await page.getByText('Order <i>7</i>').waitFor();
     await accessible(page);
     expect(new URLSearchParams(page.url().split('?')[1]).get('created_from')).toBe('1577836800');
+    await page.getByLabel('Least amount').fill('1e3');
+    await page.getByRole('button', { name: 'Search' }).click();
+    await page.getByText('needs the code of a currency, for example EUR').waitFor();
+    await page.getByLabel('Currency, for up to 31 days').fill('EUR');
+    await page.getByRole('button', { name: 'Search' }).click();
+    await page.getByText('must be an amount in EUR without separators').waitFor();
+    await page.getByLabel('Least amount').fill('10');
+    await page.getByLabel('Reference').fill('');
+    await page.getByLabel('From the day').fill('2026-02-20');
+    await page.getByLabel('Before the day').fill('2026-03-10');
+    await page.getByRole('button', { name: 'Search' }).click();
+    await page.waitForURL(/amount_from=1000&/);
+    await page.getByRole('link', { name: id }).waitFor();
     await page.getByRole('link', { name: id }).click();
     await page.getByRole('heading', { name: 'What happened' }).waitFor();
     expect(shown.violations).toEqual([]);

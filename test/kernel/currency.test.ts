@@ -1,5 +1,13 @@
 import { describe, expect, test } from '@jest/globals';
-import { CURRENCIES, isCurrency, largestAmountMinor } from '../../lambdas/kernel/currency.ts';
+import {
+  CURRENCIES,
+  decimalAmount,
+  exampleAmount,
+  isCurrency,
+  largestAmountMinor,
+  parseAmount,
+} from '../../lambdas/kernel/currency.ts';
+import { fc } from '../support/properties.ts';
 
 describe('currencies', () => {
   test.each(['EUR', 'USD', 'JPY', 'KWD', 'CHF', 'VED'])('%s is known', (code) => {
@@ -28,5 +36,50 @@ describe('currencies', () => {
     for (const code of CURRENCIES) {
       expect(Number.isSafeInteger((largestAmountMinor(code) ?? Number.NaN) * 9_000)).toBe(true);
     }
+  });
+});
+
+describe('an amount that a person writes', () => {
+  test.each([
+    ['6', 'EUR', 600],
+    ['6.5', 'EUR', 650],
+    ['6.00', 'EUR', 600],
+    ['0.06', 'EUR', 6],
+    ['0', 'EUR', 0],
+    ['6', 'JPY', 6],
+    ['1.234', 'KWD', 1234],
+    ['1.2', 'IQD', 1200],
+    ['90071992547409.91', 'EUR', Number.MAX_SAFE_INTEGER],
+  ])('%j in %s is %d minor units', (text, currency, minor) => {
+    expect(parseAmount(text, currency)).toBe(minor);
+  });
+
+  const WRONG =
+    "1e3|0x10|0b1|Infinity|NaN|1,000|1,5|1'000|1 000| 6|6 |6\n|+6|-6|.5|6.|6.000|6.0.0|007|00|٣|６|6€|90071992547409.92| |";
+
+  test.each([...WRONG.split('|'), '9'.repeat(400)])('%j is no amount in EUR', (text) => {
+    expect(parseAmount(text, 'EUR')).toBeUndefined();
+  });
+
+  test.each([
+    ['6.0', 'JPY'],
+    ['1.2345', 'KWD'],
+    ['6', 'XXX'],
+  ])('%j is no amount in %s', (text, currency) => {
+    expect(parseAmount(text, currency)).toBeUndefined();
+  });
+
+  test('is read back as it is shown, in all currencies', () => {
+    const amount = fc.oneof(fc.maxSafeNat(), fc.nat({ max: 99_999 }));
+    fc.assert(
+      fc.property(fc.constantFrom(...CURRENCIES), amount, (currency, minor) => {
+        expect(parseAmount(decimalAmount(minor, currency), currency)).toBe(minor);
+      }),
+    );
+    for (const currency of CURRENCIES) expect(parseAmount(exampleAmount(currency), currency)).toBeGreaterThan(0);
+  });
+
+  test('is shown with its sign', () => {
+    expect([decimalAmount(-5, 'EUR'), decimalAmount(-1000, 'JPY')]).toEqual(['-0.05', '-1000']);
   });
 });

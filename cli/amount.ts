@@ -1,0 +1,17 @@
+import { exampleAmount, isCurrency, parseAmount } from '../lambdas/kernel/currency.ts';
+import { CliFailure, ExitCode } from './failure.ts';
+
+/**
+ * An amount of an option, as `6.00`, in minor units.
+ *
+ * @param option its name, for the message
+ * @throws CliFailure when it is no amount in this currency
+ */
+export function minorUnits(option: string, text: string, currency: string): number {
+  const amountMinor = parseAmount(text, currency);
+  if (amountMinor !== undefined) return amountMinor;
+  const said = isCurrency(currency)
+    ? `must be an amount in ${currency} without separators, for example ${exampleAmount(currency)}`
+    : `needs a currency of ISO 4217, not ${currency}`;
+  throw new CliFailure(ExitCode.usage, `${option} ${said}.`);
+}
