@@ -25,6 +25,18 @@ export const CHARGE_MUTANTS: readonly Mutant[] = [
     ],
   },
   {
+    name: 'decision-not-compared',
+    fault: 'A decision is made without a comparison with the processor’s books.',
+    needs: ['decide|decide_change'],
+    edits: [
+      {
+        file: 'lambdas/payments/use/compare-decision.ts',
+        find: 'notShown(asked, state, read.charge)',
+        replace: 'undefined',
+      },
+    ],
+  },
+  {
     name: 'edited-charge-is-a-stray',
     fault:
       'A charge whose metadata name one payment and the operation of another is returned as a stray charge of the one.',
