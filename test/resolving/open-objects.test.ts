@@ -58,18 +58,28 @@ const tell = async (chargeId: string): Promise<void> => {
   await world.deliver(callback(`evt_${count}`, chargeId), { alarm: (what) => void alarms.push(what) });
 };
 
-function decide(payment: CreatePayment, asked: Omit<AskedDecision, 'kind'>) {
+async function decide(payment: CreatePayment, asked: Omit<AskedDecision, 'kind'>, books = world.tools.books) {
   count += 1;
-  return decidePayment(world.tools, {
-    cause: BY_OPERATOR,
-    operationId: storedOperationId(`dec_${count}`),
-    fingerprint: fingerprintOf(world.tools.digest, { body: {}, query: {} }),
-    payment: payment.paymentId,
-    reason: 'Seen on the statement',
-    by: OPERATOR,
-    asked: { kind: 'decision', ...asked },
-  });
+  const outcome = await decidePayment(
+    { ...world.tools, books },
+    {
+      cause: BY_OPERATOR,
+      operationId: storedOperationId(`dec_${count}`),
+      fingerprint: fingerprintOf(world.tools.digest, { body: {}, query: {} }),
+      payment: payment.paymentId,
+      reason: 'Seen on the statement',
+      by: OPERATOR,
+      asked: { kind: 'decision', ...asked },
+    },
+  );
+  expect(outcome).toMatchObject({ kind: 'first', answer: { status: 200 } });
 }
+
+/** An operator decides that the change has failed while the processor’s books cannot be read. */
+const decideUnread = (payment: CreatePayment, { operationId }: ChangePayment) =>
+  decide(payment, { outcome: 'failed', change: operationId, override: true }, [
+    { ...world.processor, readCharge: unheard },
+  ]);
 
 /** No send of the change is answered, and none arrives. */
 async function sendUnheard(asked: ChangePayment): Promise<void> {
@@ -126,7 +136,7 @@ describe('a pending refund that the chain calls ended', () => {
     await world.processor.inside.failNextChange(1, 'tok_async');
     await world.change(refund);
     await live(2);
-    await decide(payment, { outcome: 'failed', change: refund.operationId });
+    await decideUnread(payment, refund);
     await endsUnheard(payment, () => world.processor.inside.endRefund(refundId(), 'succeeded'), ['contradiction']);
   });
 
@@ -149,7 +159,7 @@ describe('a pending refund that the chain calls ended', () => {
     await world.processor.inside.failNextChange(1, 'tok_async');
     const store = world.storeWithRival(async () => {
       world.clock.advance(50 * MINUTE_MS);
-      await decide(payment, { outcome: 'failed', change: refund.operationId });
+      await decideUnread(payment, refund);
     });
     await world.change(refund, { store });
     for (const entry of await world.store.inquiries(99))
@@ -161,7 +171,7 @@ describe('a pending refund that the chain calls ended', () => {
     await world.processor.inside.failNextChange(1, 'tok_async');
     await world.dieAfterChange(refund);
     world.clock.advance(50 * MINUTE_MS);
-    await decide(payment, { outcome: 'failed', change: refund.operationId });
+    await decideUnread(payment, refund);
     for (const entry of await world.store.inquiries(99)) await world.store.closeInquiry(entry);
     await endsUnheard(payment, () => world.processor.inside.endRefund(refundId(), 'succeeded'));
   });

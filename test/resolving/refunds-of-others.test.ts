@@ -60,6 +60,34 @@ async function decideFailed(operationId: OperationId): Promise<void> {
   });
 }
 
+describe('a refund whose answer was lost, and whose metadata are removed,', () => {
+  const refund = () => change(mine, 'r', { kind: 'refund', amountMinor: 300 });
+
+  test('is posted once, although a callback shows it under the id of the processor first', async () => {
+    await world.dieAfterChange(refund());
+    await removeMetadata(charge);
+    await deliver('evt_1', charge);
+    await world.resolveFor(60);
+    const { payment, refunds } = await stateOf(mine);
+    expect(payment.amountRefundedMinor).toBe(300);
+    expect(refunds.size).toBe(1);
+    expect(alarms).toEqual([]);
+  });
+
+  test('does not hide a refund of the same amount by another user', async () => {
+    await world.dieBeforeChange(refund());
+    await world.processor.inside.refund(charge, 300);
+    await deliver('evt_1', charge);
+    world.clock.advance(60 * MINUTE_MS);
+    await world.resolveFor(120);
+    expect((await stateOf(mine)).payment.amountRefundedMinor).toBe(world.refundedAtProcessor(mine));
+    expect([...(await stateOf(mine)).refunds.values()].map(({ status }) => status).toSorted()).toEqual([
+      'failed',
+      'succeeded',
+    ]);
+  });
+});
+
 describe('a refund that the processor has accepted, and whose metadata are removed while it is pending,', () => {
   const refund = () => change(mine, 'r', { kind: 'refund', amountMinor: 300 });
 

@@ -2,11 +2,14 @@
  * Refunds of Payonce whose operation was removed from their metadata, as every user of the processor's account can do. The books show such
  * a refund under the processor's id, as they show one that another user made: which of the two it is cannot be found out.
  */
-import { isRefundOf } from '../../kernel/ids.ts';
+import { isRefundOf, isReturn } from '../../kernel/ids.ts';
 import type { RefundFact } from './facts.ts';
 import type { Refund } from './payment.ts';
 import type { PaymentState } from './payment-state.ts';
 import type { ProcessorCharge } from './processor-charge.ts';
+
+type Shown = Pick<ProcessorCharge, 'chargeId' | 'refunds'>;
+type Known = Pick<PaymentState, 'payment' | 'refunds'>;
 
 /**
  * The refunds of the charge that Payonce has made and recorded, and that its books do not show under their operations.
@@ -14,8 +17,8 @@ import type { ProcessorCharge } from './processor-charge.ts';
  * @param status what was recorded of them
  */
 export function missingRefunds(
-  { chargeId, refunds: shown }: Pick<ProcessorCharge, 'chargeId' | 'refunds'>,
-  { payment, refunds }: Pick<PaymentState, 'payment' | 'refunds'>,
+  { chargeId, refunds: shown }: Shown,
+  { payment, refunds }: Known,
   status: 'pending' | 'succeeded',
 ): readonly Refund[] {
   const names = new Set(shown.map(({ refundId }) => refundId));
@@ -26,6 +29,14 @@ export function missingRefunds(
       isRefundOf(refund.refundId, payment.id) &&
       !names.has(refund.refundId),
   );
+}
+
+/**
+ * Refunds whose requests may have taken effect without an answer. The books may show such a refund under the processor's id: until its
+ * outcome is known, a new refund that is alike is not recorded, because it would be posted twice.
+ */
+export function unansweredRefunds(charge: Shown, state: Known): readonly Refund[] {
+  return missingRefunds(charge, state, 'pending').filter(({ refundId, accepted }) => !accepted && !isReturn(refundId));
 }
 
 /** Whether two refunds can be the same one. */

@@ -1,19 +1,25 @@
 /** Objects at the processor that have no result yet. Each stays in a queue until a look shows its result. */
+import { isAlike, unansweredRefunds } from './nameless-refunds.ts';
 import { isAwaited } from './payment.ts';
 import type { PaymentState } from './payment-state.ts';
 import { factsOf, isOfAnotherPayment, type ProcessorCharge } from './processor-charge.ts';
 
 /**
  * Whether the processor shows an open object of the charge that the chain does not show as open: a charge that the payment does not
- * wait for, or a refund or a dispute that the chain calls ended or does not have. An object that the chain shows as open was queued
+ * wait for, or a refund or a dispute that the chain calls ended or does not have. So is a refund that may be one without an answer yet. An object that the chain shows as open was queued
  * with its transition.
  */
 export function isOpenBesideChain(charge: ProcessorCharge, state: PaymentState): boolean {
   const { payment, refunds, disputes } = state;
   if (isOfAnotherPayment(charge, payment.id)) return false;
   if (isChargeOpen(charge, state)) return true;
+  const unanswered = unansweredRefunds(charge, state);
   return factsOf(charge, payment, 0).some((fact) => {
-    if (fact.kind === 'refund') return fact.status === 'pending' && refunds.get(fact.refundId)?.status !== 'pending';
+    if (fact.kind === 'refund') {
+      const known = refunds.get(fact.refundId);
+      const isDeferred = known === undefined && unanswered.some((refund) => isAlike(refund, fact));
+      return isDeferred || (fact.status === 'pending' && known?.status !== 'pending');
+    }
     return fact.kind === 'dispute' && fact.status === 'open' && disputes.get(fact.disputeId)?.status !== 'open';
   });
 }

@@ -2,7 +2,7 @@ import type { Occasion } from '../../kernel/cause.ts';
 import type { Digest } from '../../kernel/digest.ts';
 import { isAsPosted } from '../domain/charge-money.ts';
 import { decide } from '../domain/decide.ts';
-import { isAlike, missingRefunds } from '../domain/nameless-refunds.ts';
+import { isAlike, missingRefunds, unansweredRefunds } from '../domain/nameless-refunds.ts';
 import { evolve, type PaymentState } from '../domain/payment-state.ts';
 import { factsOf, isOfAnotherPayment, type ProcessorCharge } from '../domain/processor-charge.ts';
 import { nextTransition, type Transition } from '../domain/transition.ts';
@@ -33,12 +33,19 @@ export function decideAll(
   const contradictions: string[] = [];
   let { state, newest } = chain;
   const nameless = [...missingRefunds(charge, state, 'succeeded')];
+  const unanswered = unansweredRefunds(charge, state);
+  let isWhole = true;
   for (const fact of factsOf(charge, payment, occasion.occurredAtMs)) {
     const isNew = fact.kind === 'refund' && !state.refunds.has(fact.refundId);
     const known = isNew ? nameless.findIndex((refund) => isAlike(refund, fact)) : -1;
     if (known >= 0) {
       nameless.splice(known, 1);
       contradictions.push('the metadata of a refund do not name its operation any more');
+      continue;
+    }
+    // A look after the end of that refund records this one, if it is another.
+    if (isNew && unanswered.some((refund) => isAlike(refund, fact))) {
+      isWhole = false;
       continue;
     }
     const decision = decide(fact, state);
@@ -49,7 +56,7 @@ export function decideAll(
     state = evolve(state, newest);
     transitions.push(newest);
   }
-  if (contradictions.length === 0 && !isAsPosted(charge, state)) {
+  if (isWhole && contradictions.length === 0 && !isAsPosted(charge, state)) {
     contradictions.push('the charge shows other amounts than were posted');
   }
   return { transitions, contradictions, state };
