@@ -200,6 +200,11 @@ export function contradictionOperation(digest: Digest, paymentId: PaymentId, sho
   return `${OperationPrefix.inquiry}${derived(digest, ['contradiction', paymentId, shown])}` as OperationId;
 }
 
+/** The operation that tells operators of an order whose shop the deployment does not have. */
+export function elsewhereOperation(digest: Digest, orderId: OrderId): OperationId {
+  return `${OperationPrefix.inquiry}${derived(digest, ['parties_elsewhere', orderId])}` as OperationId;
+}
+
 /** The operation that records one event of a processor: the same for every delivery, at any address. */
 export function callbackOperation(digest: Digest, source: string, eventId: string): OperationId {
   return `${OperationPrefix.callback}${derived(digest, ['callback', source, eventId])}` as OperationId;

@@ -70,6 +70,7 @@ const RECORDED = {
   returnOperation: made.returnOperation(DIGEST, idOf(), 'ch_1', { attempt: 1, amountMinor: 100 }),
   inquiryOperation: made.inquiryOperation(DIGEST, made.chargeOperation(idOf()), 1),
   contradictionOperation: made.contradictionOperation(DIGEST, idOf(), 'ch_1'),
+  elsewhereOperation: made.elsewhereOperation(DIGEST, orderId),
   callbackOperation: made.callbackOperation(DIGEST, 'sandbox', 'evt_1'),
   adoptionOperation: made.adoptionOperation(DIGEST, made.callbackOperation(DIGEST, 'sandbox', 'evt_1')),
   businessOperation: made.businessOperation(DIGEST, 'receipts', { ...scope(), businessKey: 'receipt:1' }),

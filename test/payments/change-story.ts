@@ -50,6 +50,7 @@ class ChangeWorld extends World {
     const { paymentId } = this.#subject.payment;
     const own: UnfinishedWork = {
       staleClaims: (nowMs, limit) => work.staleClaims(nowMs, limit),
+      markClaim: (claim) => work.markClaim(claim),
       inquiries: async (limit) => (await work.inquiries(limit)).filter((inquiry) => inquiry.paymentId === paymentId),
       closeInquiry: (inquiry) => work.closeInquiry(inquiry),
       markInquiry: (...marked) => work.markInquiry(...marked),

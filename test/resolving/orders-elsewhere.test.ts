@@ -29,10 +29,10 @@ async function runFor(harness: World, minutes: number, deployed: object): Promis
   return alarms;
 }
 
-test('an order whose shop was removed from the deployment raises an alarm, and its money is returned after an hour', async () => {
+test('an order whose shop was removed from the deployment raises one alarm, and its money is returned after an hour', async () => {
   const { harness, request } = await paidOrder();
-  expect(await runFor(harness, 2, {})).toContain('undecidable');
-  await runFor(harness, 120, {});
+  expect(await runFor(harness, 2, {})).toEqual(['undecidable']);
+  expect(await runFor(harness, 120, {})).toEqual([]);
   expect(harness.keptMinor(request)).toBe(0);
 });
 
@@ -45,7 +45,7 @@ test('an order of test mode gets no goods of a shop of live mode that took the p
     return stock.reserve(...call);
   };
   const parties = { stock: { ...stock, reserve }, referrals, mailer, ordersOf: 'live' as const };
-  expect(await runFor(harness, 180, { parties })).toContain('undecidable');
+  expect(await runFor(harness, 180, { parties })).toEqual(['undecidable']);
   expect(called).toEqual([]);
   expect(harness.keptMinor(request)).toBe(0);
   expect(harness.mailer.outbox).toEqual([]);

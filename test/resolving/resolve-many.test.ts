@@ -73,6 +73,7 @@ test('a queue that cannot be read is reported, and does not block the following 
     report: (error) => harness.reported.push(error),
     work: {
       staleClaims: () => Promise.reject(new RetryableError('store_unavailable', 'throttled')),
+      markClaim: (claim) => harness.store.markClaim(claim),
       inquiries: (limit) => harness.store.inquiries(limit),
       closeInquiry: (inquiry) => harness.store.closeInquiry(inquiry),
       markInquiry: (...marked) => harness.store.markInquiry(...marked),

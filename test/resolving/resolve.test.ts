@@ -2,6 +2,7 @@ import { beforeEach, describe, expect, test } from '@jest/globals';
 import { AmbiguousError, RetryableError } from '../../lambdas/kernel/faults.ts';
 import { fingerprintOf } from '../../lambdas/kernel/fingerprint.ts';
 import { chargeOperation, storedOperationId } from '../../lambdas/kernel/ids.ts';
+import type { OpenRecord } from '../../lambdas/once/domain/idempotency.ts';
 import { moneyOf } from '../../lambdas/payments/domain/charge-money.ts';
 import { netDebitMinor } from '../../lambdas/payments/domain/posting.ts';
 import type { CreatePayment } from '../../lambdas/payments/use/create-payment.ts';
@@ -204,13 +205,27 @@ describe('the resolver', () => {
     });
   });
 
-  test('reports a claim that cannot be finished, and does not count it as finished', async () => {
+  test('reports a claim that cannot be finished once, and does not count it as finished', async () => {
     const request = paymentRequest('stuck');
     await harness.pay(request);
-    const stuck = { ...openRecord(request.paymentId), operationId: chargeOperation(request.paymentId) };
+    let stuck: OpenRecord = { ...openRecord(request.paymentId), operationId: chargeOperation(request.paymentId) };
     harness.store.deleteRecord(stuck.operationId);
-    const work = { ...harness.tools.work, staleClaims: async () => [stuck] };
-    expect(await resolveClaims({ ...harness.tools, work })).toMatchObject({ finished: 0, undecidable: 1 });
+    const work = {
+      ...harness.tools.work,
+      staleClaims: async () => [stuck],
+      markClaim: async (record: OpenRecord) => {
+        stuck = { ...record, undecidable: true };
+      },
+    };
+    const alarms: string[] = [];
+    const tools = {
+      ...harness.tools,
+      work,
+      alarm: (what: string, about: string) => void alarms.push(`${what} ${about}`),
+    };
+    expect(await resolveClaims(tools)).toMatchObject({ finished: 0, undecidable: 1 });
+    for (let run = 0; run < 3; run += 1) expect(await resolveClaims(tools)).toMatchObject({ finished: 0, waiting: 1 });
+    expect(alarms).toEqual([`undecidable ${request.paymentId}`]);
     expect(harness.reported).toMatchObject([{ code: 'claim_stuck' }]);
   });
 

@@ -36,6 +36,7 @@ test('a queue that cannot be read does not block the others', async () => {
   const { store } = harness;
   const work = {
     staleClaims: () => Promise.reject(new Error('no')),
+    markClaim: () => Promise.resolve(),
     inquiries: (limit: number) => store.inquiries(limit),
     closeInquiry: () => Promise.resolve(),
     markInquiry: () => Promise.resolve(),

@@ -50,6 +50,19 @@ export function describeUnfinishedWork(name: string, make: () => Promise<Unfinis
     (await work.staleClaims(nowMs, LIMIT)).filter(({ paymentId }) => paymentId === id);
 
   describe(`the ${name} queues of unfinished work`, () => {
+    test('show the mark of a stale claim, also after a takeover, and mark no completed one', async () => {
+      const record = openRecord(id);
+      await claim();
+      await work.markClaim(record);
+      expect(await stale(leaseExpiresAtMs)).toEqual([{ ...record, undecidable: true }]);
+      const owner = ownerToken('owner-b');
+      await payments.takeOver({ stale: record, owner, leaseExpiresAtMs });
+      expect(await stale(leaseExpiresAtMs)).toMatchObject([{ owner, undecidable: true }]);
+      await payments.commit({ record: { ...completedRecord(id), owner }, expects: 'open' });
+      await work.markClaim(record);
+      expect(await payments.readRecord(record.operationId)).toEqual({ ...completedRecord(id), owner });
+    });
+
     test('show a claim once its lease has ended, until it is completed', async () => {
       await claim();
       expect(await stale(leaseExpiresAtMs - 1)).toEqual([]);

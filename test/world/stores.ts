@@ -150,6 +150,10 @@ export class Stores extends DynamoDbStore implements ApprovingStore, OrphanShelf
     return this.#work.staleClaims(nowMs, limit);
   }
 
+  markClaim(...marked: Parameters<UnfinishedWork['markClaim']>): Promise<void> {
+    return this.#work.markClaim(...marked);
+  }
+
   inquiries(limit: number): Promise<readonly Inquiry[]> {
     return this.#work.inquiries(limit);
   }

@@ -50,6 +50,8 @@ export interface OpenRecord {
   readonly released: boolean;
   /** Oldest first. Absent when it was never taken over. */
   readonly earlier?: readonly EarlierOwner[];
+  /** No run can complete it. It raised an alarm, and an operator acts. @default false */
+  readonly undecidable?: boolean;
 }
 
 export interface CompletedRecord {

@@ -61,6 +61,7 @@ const recordItem = z.discriminatedUnion('status', [
     ...claimFields,
     leaseExpiresAtMs: z.int(),
     released: z.boolean(),
+    undecidable: z.boolean().exactOptional(),
   }),
   itemSchema<CompletedRecord>()({
     status: z.literal('COMPLETED'),

@@ -6,6 +6,7 @@ import { AmbiguousError, RetryableError, TerminalError } from '../../kernel/faul
 import { fingerprintOf } from '../../kernel/fingerprint.ts';
 import {
   chargeOperation,
+  elsewhereOperation,
   type Mode,
   type OperationId,
   orderOperation,
@@ -24,6 +25,7 @@ import { createPayment } from '../../payments/use/create-payment.ts';
 import { type PaymentChain, readChain } from '../../payments/use/payment-chain.ts';
 import type { PaymentStore } from '../../payments/use/payment-store.ts';
 import { type ChooseProcessor, pinnedProcessor, processorFor } from '../../payments/use/pinned-processor.ts';
+import { alarmOnce } from '../../payments/use/raise-alarms.ts';
 import type { Order, ReversalWay } from '../domain/order.ts';
 import { referralCreditMinor } from '../domain/order.ts';
 import type { OrderFact } from '../domain/order-facts.ts';
@@ -99,8 +101,8 @@ export async function callForOrder(
   { order, details }: { readonly order: Order; readonly details: OrderDetails },
   context: OrderCallContext,
 ): Promise<OrderFact | undefined> {
-  if (!OF_PAYMENT.has(call) && isElsewhere(tools, order)) return unanswered(call);
   try {
+    if (!OF_PAYMENT.has(call) && (await isElsewhere(tools, order))) return unanswered(call);
     switch (call) {
       case 'charge':
         return await askForPayment(tools, order, details, context);
@@ -133,12 +135,15 @@ const OF_PAYMENT: ReadonlySet<OrderCall> = new Set(['charge', 'reverse']);
 
 /**
  * The shop was removed, or one of the other mode took its place: the order goes on as while its shop is away, and its money is returned
- * after an hour. An operator who configures the shop again in time saves the order.
+ * after an hour. An operator, who is told once, saves the order by configuring the shop again in time.
  */
-function isElsewhere({ ordersOf, report, alarm }: OrderTools, { id, mode }: Order): boolean {
+async function isElsewhere(tools: OrderTools, { id, mode, paymentId }: Order): Promise<boolean> {
+  const { ordersOf, report, alarm, digest } = tools;
   if (ordersOf === undefined || ordersOf === mode) return false;
-  report(new TerminalError('parties_elsewhere', `this deployment has no shop for the order ${id} of ${mode} mode`));
-  alarm?.('undecidable', id);
+  await alarmOnce(tools, { operationId: elsewhereOperation(digest, id), paymentId }, () => {
+    report(new TerminalError('parties_elsewhere', `this deployment has no shop for the order ${id} of ${mode} mode`));
+    alarm?.('undecidable', id);
+  });
   return true;
 }
 

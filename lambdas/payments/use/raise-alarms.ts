@@ -1,6 +1,6 @@
 import type { AlarmMetric } from '../../kernel/contract/metrics.ts';
 import type { Digest } from '../../kernel/digest.ts';
-import { contradictionOperation, type PaymentId } from '../../kernel/ids.ts';
+import { contradictionOperation, type OperationId, type PaymentId } from '../../kernel/ids.ts';
 import type { Clock, Entropy } from '../../kernel/world.ts';
 import { type Expiring, expirySeconds } from '../../once/domain/idempotency.ts';
 import type { Transition } from '../domain/transition.ts';
@@ -49,20 +49,33 @@ export async function alarmContradictions(
   foundBy: 'event' | 'look',
 ): Promise<void> {
   if (because.length === 0) return;
-  const { alarm, effects, digest, clock, entropy } = tools;
+  const { alarm, effects, digest, clock } = tools;
   const { id: paymentId } = first.payment;
   const operation = (call: readonly number[]) =>
     contradictionOperation(digest, paymentId, JSON.stringify([because, shown, newest.sequence, ...call]));
+  const raised = await effects.readEffect(operation([]));
+  const call = raised === undefined ? 0 : Math.floor((clock.nowMs() - raised.recordedAtMs) / ONE_CALL_MS);
+  if (raised !== undefined && (foundBy === 'look' || call < 1)) return;
+  await alarmOnce(tools, { operationId: operation(call < 1 ? [] : [call]), paymentId }, () =>
+    alarm?.('contradiction', paymentId),
+  );
+}
+
+/**
+ * Raises an alarm once for an operation. The alarm comes before its record, so it may be raised twice, and a process that dies does not
+ * lose it.
+ *
+ * @throws RetryableError or AmbiguousError when the record cannot be read or written
+ */
+export async function alarmOnce(
+  tools: Omit<ContradictionTools, 'digest' | 'alarm'>,
+  { operationId, paymentId }: { readonly operationId: OperationId; readonly paymentId: PaymentId },
+  raise: () => void,
+): Promise<void> {
+  const { effects, clock, entropy } = tools;
+  if ((await effects.readEffect(operationId)) !== undefined) return;
+  raise();
   const nowMs = clock.nowMs();
-  let operationId = operation([]);
-  const raised = await effects.readEffect(operationId);
-  if (raised !== undefined) {
-    const call = Math.floor((nowMs - raised.recordedAtMs) / ONE_CALL_MS);
-    if (foundBy === 'look' || call < 1) return;
-    operationId = operation([call]);
-    if ((await effects.readEffect(operationId)) !== undefined) return;
-  }
-  alarm?.('contradiction', paymentId);
   await effects.recordEffect({
     record: {
       operationId,

@@ -9,6 +9,8 @@ import type { ChargeToReturn, Inquiry } from './payment-store.ts';
 export interface UnfinishedWork {
   /** Claims whose lease has ended. */
   staleClaims(nowMs: number, limit: number): Promise<readonly OpenRecord[]>;
+  /** Records that the claim waits for an operator. No effect on a claim that was completed since. */
+  markClaim(claim: OpenRecord): Promise<void>;
   inquiries(limit: number): Promise<readonly Inquiry[]>;
   /** Deletes the entry only if it is unchanged: a look that was queued again since stays. */
   closeInquiry(inquiry: Inquiry): Promise<void>;

@@ -15,7 +15,7 @@ import {
 } from '../../kernel/platform/queue-rows.ts';
 import type { IdempotencyRecord, OpenRecord } from '../../once/domain/idempotency.ts';
 import { isLeased } from '../../once/domain/idempotency.ts';
-import { operationOfKey } from '../../once/store/record-items.ts';
+import { operationOfKey, recordKey } from '../../once/store/record-items.ts';
 import type { StoreTables } from '../../once/store/transact-items.ts';
 import {
   chargeToReturnKey,
@@ -73,6 +73,15 @@ export class DynamoDbUnfinishedWork implements UnfinishedWork {
       if (record?.status === 'INPROGRESS' && !isLeased(record, nowMs)) found.push(record);
     }
     return found;
+  }
+
+  async markClaim({ operationId }: OpenRecord): Promise<void> {
+    const isOpen = {
+      ConditionExpression: '#status = :open',
+      ExpressionAttributeNames: { '#status': 'status' },
+      ExpressionAttributeValues: { ':open': 'INPROGRESS' },
+    };
+    await markRow({ ...this.#queues, table: this.#tables.idempotency }, recordKey(operationId), isOpen, true);
   }
 
   async inquiries(limit: number): Promise<readonly Inquiry[]> {

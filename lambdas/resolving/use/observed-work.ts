@@ -21,6 +21,7 @@ export function observedWork(
       tell({ [BacklogMetric.openClaims]: left.length, [BacklogMetric.oldestClaim]: ageOfOldest(left, nowMs) });
       return claims;
     },
+    markClaim: (claim) => work.markClaim(claim),
     inquiries: async (limit) => {
       const inquiries = await work.inquiries(limit);
       // A payer and a bank take their time: a dispute lasts for weeks.

@@ -28,10 +28,11 @@ interface ResolveOrderTools extends OrderTools {
  * @returns undefined when the claim does not belong to an order
  */
 export async function finishOrderClaim(
-  tools: ResolveOrderTools,
-  { operationId, fingerprint }: OpenRecord,
+  tools: ResolveOrderTools & Pick<ResolveTools, 'work'>,
+  record: OpenRecord,
 ): Promise<Came | undefined> {
-  const orderId = parseOrderId(operationId);
+  const { fingerprint } = record;
+  const orderId = parseOrderId(record.operationId);
   if (orderId === undefined) return undefined;
   const { order, details } = await mustRead(tools, orderId);
   const { tenantId, mode, amountMinor, currency } = order;
@@ -40,7 +41,7 @@ export async function finishOrderClaim(
   const { cause } = tools;
   const asked = { cause, orderId, tenantId, mode, fingerprint, requestId, amountMinor, currency, source, items };
   const outcome = await createOrder(tools, { ...asked, ...contactsOf({ ...details, email }) });
-  return cameOfClaim(tools, outcome.kind, operationId, orderId);
+  return cameOfClaim(tools, outcome.kind, record, orderId);
 }
 
 /**

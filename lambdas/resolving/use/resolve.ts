@@ -73,28 +73,30 @@ export async function resolveClaims(tools: ResolveTools): Promise<Resolved> {
     if (record.released && nowMs <= record.claimedAtMs + SEND_WINDOW_MS) return 'waiting';
     const other = await tools.finishOther?.(record);
     if (other !== undefined) return other;
-    const { operationId, paymentId } = record;
-    const chain = await readChain(tools.store, paymentId);
+    const chain = await readChain(tools.store, record.paymentId);
     invariant(chain !== undefined, 'a claim has its pending transition');
-    return cameOfClaim(tools, await finish(tools, record, chain), operationId, paymentId);
+    return cameOfClaim(tools, await finish(tools, record, chain), record, record.paymentId);
   });
 }
 
 /**
- * A claim that its own request cannot finish would stay open forever. It is reported to an operator and does not count as finished.
+ * A claim that its own request cannot finish would stay open forever. It does not count as finished, and is reported to an operator once:
+ * the alarm is raised before the mark, after which no run raises it again.
  *
  * @param about the payment or the order
  */
-export function cameOfClaim(
-  { report, alarm }: Pick<ResolveTools, 'report' | 'alarm'>,
+export async function cameOfClaim(
+  { report, alarm, work }: Pick<ResolveTools, 'report' | 'alarm' | 'work'>,
   outcome: (CreatePaymentOutcome | ChangePaymentOutcome | CreateOrderOutcome)['kind'],
-  operationId: OperationId,
+  record: OpenRecord,
   about: string,
-): Came {
+): Promise<Came> {
   if (outcome === 'first' || outcome === 'replay') return 'finished';
   if (outcome === 'in_progress') return 'waiting';
-  report(new TerminalError('claim_stuck', `the claim of ${operationId} ended as ${outcome}`));
+  if (record.undecidable === true) return 'waiting';
+  report(new TerminalError('claim_stuck', `the claim of ${record.operationId} ended as ${outcome}`));
   alarm?.('undecidable', about);
+  await work.markClaim(record);
   return 'undecidable';
 }
 
