@@ -4,6 +4,9 @@ export const ARCHIVER_WAITS_SECONDS = 540;
 /** How long one execution of the auditor begins further work. The next hour goes on. Seconds. */
 export const AUDITOR_WORKS_SECONDS = 720;
 
+/** Hours without a manifest after which an alarm starts: an hourly run may be delayed by an hour, and one may fail. */
+export const MANIFESTS_LATE_HOURS = 3;
+
 /** What the archiver is called with: a batch of the Stream, or rows that an operator puts into the archive. */
 export interface ArchiverRequest {
   readonly Records: readonly unknown[];

@@ -2,7 +2,7 @@ import { Aws, Duration, TimeZone, Validations } from 'aws-cdk-lib';
 import { Schedule, ScheduleExpression } from 'aws-cdk-lib/aws-scheduler';
 import { LambdaInvoke } from 'aws-cdk-lib/aws-scheduler-targets';
 import { Construct } from 'constructs';
-import { AUDITOR_WORKS_SECONDS } from '../../lambdas/archive/contract.ts';
+import { AUDITOR_WORKS_SECONDS, MANIFESTS_LATE_HOURS } from '../../lambdas/archive/contract.ts';
 import { AUDITOR_SERVICE } from '../../lambdas/kernel/contract/archive.ts';
 import { Environment } from '../../lambdas/kernel/contract/environment.ts';
 import { RegistryRow } from '../../lambdas/kernel/contract/rows.ts';
@@ -20,9 +20,6 @@ export interface ArchiveAuditorProps {
   readonly bucket: ArchiveBucket;
   readonly settings: Pick<Settings, 'archiveKeyArn' | 'archiveSigningKeyArn'>;
 }
-
-/** Hours without a manifest after which the alarm starts: one run may fail. */
-const LATE_HOURS = 3;
 
 /**
  * Each hour, a function lists what arrived in the archive in a manifest, and verifies a part of it. It may write manifests and the records of
@@ -67,7 +64,7 @@ export class ArchiveAuditor extends Construct {
       entry: 'the-archive-is-behind',
       metric: payonceMetric({ service: AUDITOR_SERVICE, name: 'archive_listed', period: Duration.hours(1) }),
       threshold: 1,
-      evaluationPeriods: LATE_HOURS,
+      evaluationPeriods: MANIFESTS_LATE_HOURS,
       isSignOfLife: true,
     });
     new RunbookAlarm(this, 'ArchiveStopped', {

@@ -6,6 +6,7 @@ import {
   type Delivery,
   dropped,
   dueFrom,
+  idsBefore,
   newDelivery,
 } from '../../lambdas/webhooks/domain/webhook-delivery.ts';
 import { type EndpointBook, groupOf, rotated, withEndpoint } from '../../lambdas/webhooks/domain/webhook-endpoint.ts';
@@ -169,6 +170,9 @@ export function describeWebhookStore(name: string, open: () => Promise<WebhookSt
       expect(first.map(({ id }) => id)).toEqual(ids.slice(0, 2));
       const rest = await store.listDeliveries(endpointNamed(run).id, { limit: 2, after: ids[1] ?? '' });
       expect(rest.map(({ id }) => id)).toEqual(ids.slice(2));
+      const oldest = { limit: 2, after: idsBefore(nowMs + 2), oldestFirst: true as const };
+      const since = await store.listDeliveries(endpointNamed(run).id, oldest);
+      expect(since.map(({ id }) => id)).toEqual(ids.slice(0, 2).toReversed());
     });
 
     test('a replay is read unchanged, and is due until it has ended', async () => {

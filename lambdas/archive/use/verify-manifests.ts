@@ -1,4 +1,5 @@
 import type { Digest } from '../../kernel/digest.ts';
+import { MANIFESTS_LATE_HOURS } from '../contract.ts';
 import { LINES_PREFIX } from '../domain/archive-object.ts';
 import type { Bounds } from '../domain/judge-chain.ts';
 import {
@@ -46,8 +47,7 @@ export interface VerifiedManifests {
 
 const PAGE = 16;
 const NAMES = 1_000;
-/** An hourly run may be delayed by an hour, and one may fail. */
-export const MANIFESTS_LATE_MS = 3 * 60 * 60_000;
+export const MANIFESTS_LATE_MS = MANIFESTS_LATE_HOURS * 60 * 60_000;
 
 /**
  * Checks that no manifest was changed, removed or cut off, and that the objects which they list are those that are there.

@@ -1,4 +1,4 @@
-import { SEND_WINDOW_MS } from '../../payments/domain/settlement.ts';
+import { FIND_OUT_MS, SEND_WINDOW_MS } from '../../payments/domain/settlement.ts';
 
 /** The limits of an order, each with its reason. */
 
@@ -10,7 +10,7 @@ const DAY_MS = 24 * HOUR_MS;
 export const CHARGE_WINDOW_MS = SEND_WINDOW_MS;
 
 /** The absence of a payment proves "never charged" only after this time. It exceeds the clock skew. Milliseconds. */
-export const NEVER_CHARGED_AFTER_MS = CHARGE_WINDOW_MS + 30 * MINUTE_MS;
+export const NEVER_CHARGED_AFTER_MS = FIND_OUT_MS;
 
 /** How long a payer may take to approve. After that the payment is canceled, and the order with it. Milliseconds. */
 export const PAYER_BOUND_MS = DAY_MS;

@@ -70,6 +70,8 @@ export type CreateOrderOutcome = Executed<Refusal>;
 
 /** Reserved at the end of a request for the commit and its bounded retries. Milliseconds. */
 const COMMIT_RESERVE_MS = 3_000;
+/** Time limit of one drive of an order, by a request or a run. Milliseconds. */
+export const DRIVE_FOR_MS = REQUEST_BUDGET_SECONDS * 1000 - COMMIT_RESERVE_MS;
 
 /**
  * Creates an order. Each of its steps takes effect exactly once, and the order ends completed or fully reversed. The call of
@@ -116,7 +118,7 @@ class OrderOperation implements Operation<OrderChain, Driven, OrderAppend, Refus
     this.#tools = tools;
     this.#request = request;
     const receivedAtMs = request.receivedAtMs ?? tools.clock.nowMs();
-    this.#untilMs = receivedAtMs + REQUEST_BUDGET_SECONDS * 1000 - COMMIT_RESERVE_MS;
+    this.#untilMs = receivedAtMs + DRIVE_FOR_MS;
   }
 
   async claim(open: (claimedAtMs: number, nowMs: number) => OpenRecord): Promise<Attempt<OrderChain, Refusal>> {

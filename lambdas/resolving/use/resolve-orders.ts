@@ -5,7 +5,7 @@ import type { OpenRecord } from '../../once/domain/idempotency.ts';
 import { isSettled } from '../../orders/domain/order.ts';
 import { isOrderDue, REVIEW_WATCH_MS } from '../../orders/domain/order-limits.ts';
 import { contactsOf } from '../../orders/domain/order-transition.ts';
-import { createOrder } from '../../orders/use/create-order.ts';
+import { createOrder, DRIVE_FOR_MS } from '../../orders/use/create-order.ts';
 import { appendDrafts, driveOrder, keepLearnt, mustRead } from '../../orders/use/drive-order.ts';
 import { NothingBegun, type OrderTools } from '../../orders/use/order-calls.ts';
 import type { OrderChain } from '../../orders/use/order-chain.ts';
@@ -13,8 +13,6 @@ import { readChain } from '../../payments/use/payment-chain.ts';
 import type { OpenOrder } from '../../payments/use/payment-store.ts';
 import { type Came, cameOfClaim, each, type Resolved, type ResolveTools } from './resolve.ts';
 
-/** Time limit per order, equal to that of a request. Milliseconds. */
-const TIME_FOR_ONE_MS = 17_000;
 const MAX_AT_ONCE = 1_000;
 
 interface ResolveOrderTools extends OrderTools {
@@ -90,7 +88,7 @@ async function driveOn(
   const { cause } = tools;
   const chain = await mustRead(tools, orderId);
   try {
-    const untilMs = tools.clock.nowMs() + TIME_FOR_ONE_MS;
+    const untilMs = tools.clock.nowMs() + DRIVE_FOR_MS;
     const driven = await driveOrder(tools, chain, { cause, untilMs, nothingSent: false });
     const isRead = driven.learnt.some(({ kind }) => kind === 'reversed');
     const came = (after: OrderChain) => ({

@@ -1,4 +1,5 @@
 import type { Cause } from '../../kernel/cause.ts';
+import { REQUEST_BUDGET_SECONDS } from '../../kernel/contract/timing.ts';
 import { AmbiguousError, RetryableError, TerminalError } from '../../kernel/faults.ts';
 import { inquiryOperation, type OperationId, type PaymentId } from '../../kernel/ids.ts';
 import { invariant } from '../../kernel/invariant.ts';
@@ -57,7 +58,7 @@ export interface Resolved {
 }
 
 /** Time limit per item, equal to that of a request. Milliseconds. */
-const TIME_FOR_ONE_MS = 20_000;
+const TIME_FOR_ONE_MS = REQUEST_BUDGET_SECONDS * 1000;
 /** Time limit per queue: four queues fit into the function's timeout. Milliseconds. */
 const RUN_FOR_MS = 30_000;
 /** Items read per run. Many are not due. */

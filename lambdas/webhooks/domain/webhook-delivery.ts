@@ -74,7 +74,7 @@ const JITTER = 0.1;
 /** Duration of a whole schedule. Milliseconds. */
 export const SCHEDULE_MS = RETRY_WAITS_SECONDS.reduce((sum, each) => sum + each, 0) * 1000;
 /** Minimum duration of a whole schedule, with the shortest jitter. Milliseconds. */
-const SHORTEST_SCHEDULE_MS = SCHEDULE_MS * (1 - JITTER);
+export const SHORTEST_SCHEDULE_MS = SCHEDULE_MS * (1 - JITTER);
 
 /**
  * Lease of one attempt: the ten seconds of the call, the writes before and after it, and a margin for clock differences.

@@ -1,5 +1,6 @@
 import { PUBLIC_EVENT_TYPES } from '../../events/domain/event.ts';
 import { OperationPrefix } from '../../kernel/contract/rows.ts';
+import { WEBHOOK_CALL_SECONDS } from '../../kernel/contract/timing.ts';
 import type { Digest } from '../../kernel/digest.ts';
 import { base32 } from '../../kernel/digest.ts';
 import { type KeyScope, type Mode, type OperationId, storedOperationId, type TenantId } from '../../kernel/ids.ts';
@@ -85,7 +86,7 @@ export interface LateAttempts {
 }
 
 /** The longest call. Attempts that are late within this time were under way together. */
-const HOLD_MS = 10_000;
+const HOLD_MS = WEBHOOK_CALL_SECONDS * 1000;
 const FORGOTTEN_MS = 2 * 60 * 60_000;
 /** The first hold is an accident. Endpoints of a tenant that holds the senders repeatedly are kept apart, also new ones. */
 const APART_AFTER_HOLD_MS: readonly number[] = [0, 10 * 60_000, 30 * 60_000, 60 * 60_000];

@@ -142,17 +142,19 @@ export class DynamoDbWebhooks implements WebhookStore, DueWebhooks {
   }
 
   /** Each shard is asked for a whole page, so the newest of all are among them. */
-  async listDeliveries(endpointId: string, { after, limit }: DeliveryPage): Promise<readonly Delivery[]> {
+  async listDeliveries(endpointId: string, page: DeliveryPage): Promise<readonly Delivery[]> {
+    const { limit, oldestFirst = false } = page;
+    // Ids consist of letters, digits and `_`, all of which come before `~`.
+    const after = page.after ?? (oldestFirst ? '0' : '~');
     const shards = Array.from({ length: WEBHOOK_SHARDS }, (_, shard) => shard);
     const pages = await Promise.all(
       shards.map((shard) =>
         // A page of a hundred deliveries of at most 3 kB takes one query, which returns at most 1 MB.
         this.#page({
-          KeyConditionExpression: '#pk = :pk AND #sk < :after',
+          KeyConditionExpression: `#pk = :pk AND #sk ${oldestFirst ? '>' : '<'} :after`,
           ExpressionAttributeNames: { '#pk': KeyAttribute.partition, '#sk': KeyAttribute.sort },
-          // Ids consist of letters, digits and `_`, all of which come before `~`.
-          ExpressionAttributeValues: { ':pk': deliveriesPartition(endpointId, shard), ':after': after ?? '~' },
-          ScanIndexForward: false,
+          ExpressionAttributeValues: { ':pk': deliveriesPartition(endpointId, shard), ':after': after },
+          ScanIndexForward: oldestFirst,
           ConsistentRead: true,
           Limit: limit,
         }),
@@ -160,7 +162,7 @@ export class DynamoDbWebhooks implements WebhookStore, DueWebhooks {
     );
     return pages
       .flatMap(({ Items = [] }) => Items.map(parseDelivery))
-      .sort((left, right) => (left.id < right.id ? 1 : -1))
+      .sort((left, right) => (left.id < right.id !== oldestFirst ? 1 : -1))
       .slice(0, limit);
   }
 

@@ -20,6 +20,7 @@ import {
   LATEST_START_MS,
   LONGEST_DELAY_MS,
   SCHEDULE_MS,
+  SHORTEST_SCHEDULE_MS,
   SLOW_MS,
   setApart,
   takesSome,
@@ -113,9 +114,11 @@ const AFTER_CALL_SECONDS = 6;
 
 /** Number of the endpoint's deliveries that are checked for a success before it is disabled, at each of some moments. */
 const LOOKED_AT = 100;
-/** The latest deliveries of a busy endpoint may all be of an outage that has just begun. Before now, in hours. */
-const LOOKS_BACK_HOURS = [0, 0.25, 1, 3, 6, 12, 24, 48] as const;
-const HOUR_MS = 60 * 60_000;
+/**
+ * The latest deliveries of a busy endpoint may all be of an outage. So those since these moments are checked, too: the first is a whole
+ * schedule ago, before any outage that is shorter. In parts of a schedule before now.
+ */
+const LOOKED_AT_SINCE = [1, 3 / 4, 1 / 2, 3 / 8, 3 / 16, 3 / 32, 3 / 64, 1 / 64, 1 / 256] as const;
 
 /**
  * Makes one attempt of a delivery if it is due: claim, send, commit. The delivery's row is the record: of two concurrent
@@ -356,9 +359,10 @@ async function keepApart(
 
 /** Whether the endpoint accepts other events. One event that it cannot process must not disable it. */
 async function takesOthers(webhooks: WebhookStore, { endpointId }: Delivery, nowMs: number): Promise<boolean> {
-  for (const hours of LOOKS_BACK_HOURS) {
-    const before = hours === 0 ? {} : { after: idsBefore(nowMs - hours * HOUR_MS) };
-    const found = await webhooks.listDeliveries(endpointId, { limit: LOOKED_AT, ...before });
+  const since = LOOKED_AT_SINCE.map((part) => idsBefore(Math.ceil(nowMs - part * SHORTEST_SCHEDULE_MS)));
+  for (const after of [undefined, ...since]) {
+    const page = after === undefined ? {} : { after, oldestFirst: true as const };
+    const found = await webhooks.listDeliveries(endpointId, { limit: LOOKED_AT, ...page });
     if (takesSome(found, nowMs)) return true;
     if (found.length < LOOKED_AT) return false;
   }

@@ -43,7 +43,7 @@ export interface WebhookStore {
   readDelivery(endpointId: string, deliveryId: string): Promise<Delivery | undefined>;
   /** Removes a delivery that cannot be read from the due queue. Its row is kept. No effect when there is no such row. */
   park(endpointId: string, deliveryId: string): Promise<void>;
-  /** Newest event first. */
+  /** Newest event first, unless the page says otherwise. */
   listDeliveries(endpointId: string, page: DeliveryPage): Promise<readonly Delivery[]>;
   readReplay(replayId: string): Promise<WebhookReplay | undefined>;
   readLane(endpointId: string): Promise<WebhookLane | undefined>;
@@ -52,6 +52,7 @@ export interface WebhookStore {
 export interface DeliveryPage {
   /** Id of the delivery after which the page begins. */
   readonly after?: string;
+  readonly oldestFirst?: true;
   readonly limit: number;
 }
 
