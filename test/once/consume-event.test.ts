@@ -90,13 +90,19 @@ describe('a business key', () => {
     expect(harness.stores.allRows()).toHaveLength(1);
   });
 
-  test('is needed for longer protection: without one, a redrive after thirty days takes effect again', async () => {
+  test('is needed for longer protection: without one, an event whose record may have expired is refused', async () => {
     const harness = new Harness();
+    const event = { ...EVENT, occurredAtMs: harness.clock.nowMs() };
     const consumer = counting('commission');
-    await harness.consume(consumer);
-    harness.pass(34 * DAY_MS);
-    expect(await harness.consume(consumer)).toEqual({ kind: 'done' });
-    expect(harness.stores.allRows()).toHaveLength(2);
+    harness.pass(28 * DAY_MS);
+    expect(await harness.consume(consumer, event)).toEqual({ kind: 'done' });
+    for (const days of [2, 32, 400]) {
+      harness.pass(days * DAY_MS);
+      await expect(harness.consume(consumer, event)).rejects.toMatchObject({ code: 'event_too_old' });
+    }
+    const letters = { handler: 'letters', handle: outside<PaymentEvent>(async () => undefined) };
+    await expect(harness.consume(letters, event)).rejects.toMatchObject({ code: 'event_too_old' });
+    expect(harness.stores.allRows()).toHaveLength(1);
   });
 
   test.each([

@@ -220,7 +220,7 @@ describe('a consumer of a service', () => {
       Records: events.map((event, index) => {
         const [id = '', order = ''] = event;
         const inside = { id, type: 'order.completed', data: { object: { id: order } } };
-        const detail = { tenant: 't', mode: 'test', event: inside };
+        const detail = { tenant: 't', mode: 'test', occurredAtMs: Date.now(), event: inside };
         return { messageId: String(index), body: event === 'poison' ? '{' : JSON.stringify({ detail }) };
       }),
     }) as SQSEvent;

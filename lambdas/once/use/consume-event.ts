@@ -1,4 +1,6 @@
+import { retentionHours } from '../../kernel/contract/retention.ts';
 import type { Digest } from '../../kernel/digest.ts';
+import { TerminalError } from '../../kernel/faults.ts';
 import { businessOperation, consumerOperation, type Mode, type OperationId, type TenantId } from '../../kernel/ids.ts';
 import { invariant } from '../../kernel/invariant.ts';
 import { type EffectRecord, type Expiring, expirySeconds } from '../domain/idempotency.ts';
@@ -10,6 +12,8 @@ import { type CompleteTools, type Consumed, commitOnce, completeOnce, type Outsi
 export interface ConsumableEvent {
   readonly tenant: TenantId;
   readonly mode: Mode;
+  /** When it happened, before any record of it. Unix milliseconds. */
+  readonly occurredAtMs: number;
   /** The same for every delivery. */
   readonly event: { readonly id: string };
 }
@@ -57,12 +61,15 @@ export interface Consumer<Event extends ConsumableEvent> {
  * Processes an event so that it takes effect once at one consumer.
  *
  * @throws the errors of the handler; RetryableError and AmbiguousError of the store. The event must be delivered again
+ * @throws TerminalError as {@link refuseForgotten}, without a business key
  */
 export async function consumeEvent<Event extends ConsumableEvent>(
   tools: ConsumeTools,
   consumer: Consumer<Event>,
   event: Event,
 ): Promise<Consumed> {
+  if (consumer.key === undefined)
+    refuseForgotten(event, retentionHours('events', tools.retention), tools.clock.nowMs());
   const operationId = operationOf(tools.digest, consumer, event);
   const record = (): EffectRecord => recordOf(tools, consumer, operationId);
   const { handle } = consumer;
@@ -83,6 +90,24 @@ export async function consumeEvent<Event extends ConsumableEvent>(
       return { kind: 'again', prepared: left ?? (await handle.writes(event)) };
     },
   });
+}
+
+const HOUR_MS = 60 * 60_000;
+
+/**
+ * Refuses an event that is so old that the record of an earlier delivery may have expired: it could take effect twice. A message that
+ * fails is redriven any number of times, so it has no last delivery. An hour less than its record, because clocks differ.
+ *
+ * @param keptHours how long the record is kept at least
+ * @throws TerminalError `event_too_old`
+ */
+export function refuseForgotten(
+  { event, occurredAtMs }: Pick<ConsumableEvent, 'event' | 'occurredAtMs'>,
+  keptHours: number,
+  nowMs: number,
+): void {
+  if (nowMs - occurredAtMs < (keptHours - 1) * HOUR_MS) return;
+  throw new TerminalError('event_too_old', `${event.id} is older than the records of events: it may have taken effect`);
 }
 
 function operationOf<Event extends ConsumableEvent>(

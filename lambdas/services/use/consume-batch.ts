@@ -1,9 +1,11 @@
 import type { SQSBatchResponse, SQSEvent } from 'aws-lambda';
 import * as z from 'zod';
+import { retentionHours } from '../../kernel/contract/retention.ts';
 import type { Digest } from '../../kernel/digest.ts';
 import { consumerOperation, serviceOperation } from '../../kernel/ids.ts';
 import type { Clock, Entropy } from '../../kernel/world.ts';
 import { type Expiring, expirySeconds } from '../../once/domain/idempotency.ts';
+import { refuseForgotten } from '../../once/use/consume-event.ts';
 import { commitOnce } from '../../once/use/execute-once.ts';
 import type { OperationRunner } from '../../once/use/operation-runner.ts';
 import type { ConsumedRecords, OwnWrite } from './own-records.ts';
@@ -12,6 +14,8 @@ import type { ConsumedRecords, OwnWrite } from './own-records.ts';
 export interface BusEvent {
   readonly tenant: string;
   readonly mode: 'test' | 'live';
+  /** Unix milliseconds. */
+  readonly occurredAtMs: number;
   readonly event: { readonly id: string; readonly type: string; readonly data: { readonly object: unknown } };
 }
 
@@ -36,6 +40,7 @@ const envelope = z.object({
   detail: z.looseObject({
     tenant: z.string(),
     mode: z.enum(['test', 'live']),
+    occurredAtMs: z.int(),
     event: z.looseObject({ id: z.string().min(1), type: z.string(), data: z.object({ object: z.unknown() }) }),
   }),
 });
@@ -59,6 +64,7 @@ async function consume<Write extends OwnWrite>(
   event: BusEvent,
 ): Promise<void> {
   const { records, runner, digest } = tools;
+  if (key === undefined) refuseForgotten(event, retentionHours('events', tools.retention), tools.clock.nowMs());
   const operationId =
     key === undefined
       ? consumerOperation(digest, handler, event.event.id)
