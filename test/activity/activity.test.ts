@@ -124,6 +124,7 @@ describe('a chain of the activity log', () => {
       entries: [{ about: ['a'] }],
       hasMore: false,
     });
+    expect(await pageOfActivity(log, SHOP, { limit: 1, after: middle ?? '' })).toMatchObject({ hasMore: false });
     expect(await pageOfActivity(log, OTHER, { limit: 2, after: newest ?? '' })).toEqual({ kind: 'unknown_cursor' });
   });
 

@@ -146,6 +146,17 @@ describe('the description of the API', () => {
     }
   });
 
+  test('says with each answer that asks for a retry when to retry', () => {
+    const limited = operations.flatMap(({ operationId, responses }) =>
+      ['429', '503'].flatMap((status) =>
+        status in responses ? [[operationId, status, responses[status]] as const] : [],
+      ),
+    );
+    expect(limited.length).toBeGreaterThan(100);
+    for (const [operation, status, response] of limited)
+      expect([operation, status, response]).toMatchObject([operation, status, { headers: { 'Retry-After': {} } }]);
+  });
+
   test('has whole numbers, days and event types in their own types', () => {
     const parameter = (id: string, name: string) =>
       operations.find(({ operationId }) => operationId === id)?.parameters.find((each) => each.name === name)?.schema;

@@ -1,5 +1,6 @@
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import { chargeOperation } from '../../lambdas/kernel/ids.ts';
+import type { Effect } from '../../lambdas/payments/use/effect-store.ts';
 import { callback, paymentIdFor, paymentRequest } from '../payments/payment-fixtures.ts';
 import { World } from '../world/world.ts';
 
@@ -30,6 +31,29 @@ describe('a callback that finds no payment', () => {
     expect(await harness.retryOrphans()).toMatchObject({ adopted: 1, waiting: 0 });
     expect((await harness.chain(request)).state.payment.status).toBe('succeeded');
     expect(await harness.retryOrphans()).toMatchObject({ adopted: 0, waiting: 0 });
+  });
+
+  test('stays an orphan until the last part of its charge is recorded', async () => {
+    const request = paymentRequest('long');
+    const charge = await stray(request.paymentId);
+    await harness.deliver(callback('evt_1', charge));
+    await harness.processor.inside.failNext(1, 'tok_timeout_not_charged');
+    await harness.pay(request);
+    for (let count = 0; count < 60; count += 1) await harness.processor.inside.refund(charge, 1);
+    let parts = 0;
+    const effects = {
+      readEffect: harness.store.readEffect.bind(harness.store),
+      listTransitions: harness.store.listTransitions.bind(harness.store),
+      readApproval: harness.store.readApproval.bind(harness.store),
+      listApprovals: harness.store.listApprovals.bind(harness.store),
+      recordEffect: (effect: Effect) => {
+        parts += 1;
+        return parts > 1 ? Promise.reject(new Error('the process is gone')) : harness.store.recordEffect(effect);
+      },
+    };
+    expect(await harness.retryOrphans({ effects })).toMatchObject({ failed: 1 });
+    expect(await harness.retryOrphans()).toMatchObject({ adopted: 1, waiting: 0 });
+    expect((await harness.chain(request)).state.refunds.size).toBe(60);
   });
 
   test('is given up after a day, and kept for an operator', async () => {

@@ -99,6 +99,16 @@ describe('attempts', () => {
     expect(await client.payments.create(TEA, { operation: 'order_42' })).toMatchObject({ status: 'succeeded' });
   });
 
+  test('end with an effect that is not known when an attempt before a refused one had no answer', async () => {
+    const lost = () => {
+      throw new TypeError('the connection was reset');
+    };
+    const later = () => answer(429, problem('rate_limited'), { 'retry-after': '3600' });
+    const { client } = answering(new Api(), lost, later);
+    const error = await errorOf(client.payments.create(TEA, { operation: 'order_42', timeoutMs: 30_000 }));
+    expect(error).toMatchObject({ code: 'no_answer', mayHaveTakenEffect: true });
+  });
+
   test('end at the deadline when nothing answers', async () => {
     const api = new Api();
     const dead = Array.from({ length: 100 }, () => () => {

@@ -336,9 +336,12 @@ describe('the relay', () => {
     expect(new Set(harness.publishedIds)).toEqual(new Set(harness.expected));
   });
 
-  test('keeps each call below the limits of the bus', async () => {
+  test.each([
+    [3, [1, 1, 1, 1, 1]],
+    [5, [2, 2, 1]],
+  ])('fills each call below the limits of the bus: descriptions of a part of one in %i', async (parts, calls) => {
     const [first, ...outcomes] = chains(1) as [Transition, ...Transition[]];
-    const large = { ...first, first: { ...first.first, description: 'x'.repeat(MAX_BYTES / 3) } } as Transition;
+    const large = { ...first, first: { ...first.first, description: 'x'.repeat(MAX_BYTES / parts) } } as Transition;
     const harness = new RelayHarness([large, ...outcomes]);
     const record = harness.records[1] as StreamRecord;
     const transitions = {
@@ -348,6 +351,6 @@ describe('the relay', () => {
     const records = [0, 1, 2, 3, 4].map((index) => ({ ...record, position: String(index) }));
     await harness.relayWith({ transitions }, records);
     // The description is in the payment and in the object that it is about.
-    expect(harness.bus.calls.map((ids) => ids.length)).toEqual([1, 1, 1, 1, 1]);
+    expect(harness.bus.calls.map((ids) => ids.length)).toEqual(calls);
   });
 });

@@ -278,6 +278,23 @@ describe('a message that was sent before the run went on', () => {
     expect(await bench.work(run)).toBe('succeeded');
   });
 
+  test('begins no page of a run that went on while it waited for the lock', async () => {
+    const done: string[] = [];
+    const bench = new Bench(countingJob(250, async (item) => (done.push(item), ONE_DONE)));
+    const run = await bench.accept();
+    const { lock } = bench.runs;
+    let isFirst = true;
+    bench.runs.lock = async (...asked) => {
+      if (isFirst) {
+        isFirst = false;
+        expect(await bench.work(run)).toBe('continued');
+      }
+      return lock.apply(bench.runs, asked);
+    };
+    expect(await bench.work(run, { version: 1 })).toBe('nothing_to_do');
+    expect([done.length, bench.sent.length]).toEqual([100, 1]);
+  });
+
   test('does not wait for the lock: of many messages, one waits on', async () => {
     const bench = new Bench(countingJob(150));
     const [first, second] = [await bench.accept(1), await bench.accept()];

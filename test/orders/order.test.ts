@@ -287,9 +287,12 @@ describe('a reversal that is undone', () => {
     expect(later).toMatchObject({ draft: { order: { charge: { attempt: 1, by: 'refund' } } } });
   });
 
-  test('for the fifth time is left to an operator', () => {
-    const { step } = after(canceled({ attempt: 5, by: 'refund' }));
-    expect(step).toMatchObject({ do: 'conclude', draft: { order: { status: 'needs_review' } } });
+  test('for the fifth time is left to an operator, and is never tried again', () => {
+    const { order, step, later } = after(canceled({ attempt: 5, by: 'refund' }));
+    const inReview = { do: 'conclude', draft: { order: { status: 'needs_review' } } };
+    expect([step, later]).toMatchObject([inReview, inReview]);
+    const turn = { tried: new Set<OrderCall>(['reverse']), timeLeft: true, nowMs: T0 + 2 * WEEK_MS };
+    expect(nextOrderStep({ ...order, status: 'needs_review' }, turn)).toEqual({ do: 'rest' });
   });
 });
 

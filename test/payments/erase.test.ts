@@ -10,7 +10,7 @@ import { DynamoDbCommissions } from '../../lambdas/follow-ups/store/dynamodb-com
 import type { Answer } from '../../lambdas/kernel/answer.ts';
 import { fingerprintOf } from '../../lambdas/kernel/fingerprint.ts';
 import { hex } from '../../lambdas/kernel/hash-chain.ts';
-import { type PaymentId, storedOperationId } from '../../lambdas/kernel/ids.ts';
+import { type PaymentId, paymentOfOrder, storedOperationId } from '../../lambdas/kernel/ids.ts';
 import { invariant } from '../../lambdas/kernel/invariant.ts';
 import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
 import { RECORDS_KEPT_DAYS } from '../../lambdas/once/domain/idempotency.ts';
@@ -44,7 +44,7 @@ import { MemoryDynamoDb } from '../world/memory-dynamodb.ts';
 import { TABLE_SHAPES, TABLES } from '../world/tables.ts';
 import { World } from '../world/world.ts';
 import { disputed, refunded } from './paid-chain.ts';
-import { change, paymentRequest } from './payment-fixtures.ts';
+import { change, openRecord, paymentRequest } from './payment-fixtures.ts';
 
 const TEXT = 'Ada Lovelace';
 /** The keyed hash of an e-mail address. */
@@ -394,6 +394,15 @@ describe('a payment', () => {
     await world.client.send(new PutCommand({ TableName: TABLES.registry, Item }));
     await expect(world.store.readPayment(request.paymentId)).rejects.toThrow('match the commitment');
   });
+});
+
+test('an order is not erased before its answer is stored, which has its address', async () => {
+  const { orders, tools, erase, everything } = world;
+  const request = orderRequest('unanswered', { email: 'ada.lovelace@example.com' });
+  await createOrder(tools, request);
+  const records = { readRecord: async () => openRecord(paymentOfOrder(systemDigest, request.orderId)) };
+  expect(await eraseOrder({ orders, records, erase }, request.orderId)).toEqual({ kind: 'unfinished' });
+  expect(await everything()).toContain('ada.lovelace');
 });
 
 test('an order is erased once it is settled: its addresses are in no table, and its chain is whole', async () => {

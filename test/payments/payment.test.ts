@@ -363,6 +363,12 @@ describe('a refund', () => {
     expect(when(refund('succeeded', changes), given(SUCCEEDED))).toBe('review');
   });
 
+  test('beyond what earlier refunds have left is impossible', () => {
+    const state = given(SUCCEEDED, refund('succeeded', { refundId: 're_0', amountMinor: 600 }));
+    expect(when(refund('succeeded', { amountMinor: 401 }), state)).toBe('review');
+    expect(when(refund('succeeded', { amountMinor: 400 }), state)).toMatchObject({ type: 'refund.completed' });
+  });
+
   test.each(['not_attempted', 'decided_by_operator'])(
     'that was given up (%s) is posted when the processor reports its success, and an operator is notified',
     (code) => {

@@ -1,8 +1,13 @@
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { invariant } from '../../lambdas/kernel/invariant.ts';
 import type { ChargeChange, ChargeOrder, Processor } from '../../lambdas/payments/use/processor.ts';
+import type { CallStripe } from '../../lambdas/processors/stripe/stripe-api.ts';
+import { makeChange } from '../../lambdas/processors/stripe/stripe-change.ts';
+import { intentObject } from '../../lambdas/processors/stripe/stripe-objects.ts';
 import { freshChange, freshOrder } from '../orders/sandbox-orders.ts';
 import { type StripeDouble, serveStripe } from './stripe-double.ts';
 import { clientAt } from './stripe-double-client.ts';
+import { renderIntent } from './stripe-double-objects.ts';
 
 const LIMIT = { timeoutMs: 600_000 };
 const DAY_MS = 24 * 60 * 60 * 1_000;
@@ -69,6 +74,19 @@ describe('a change of a charge at Stripe', () => {
       kind: 'applied',
       facts: [{ kind: 'succeeded', chargeId, capturedMinor: 500, feeMinor: 88 }],
     });
+  });
+
+  test('a capture that answers another amount is unknown', async () => {
+    const { chargeId, toChange } = await held();
+    await client.change(toChange(capture(400)), LIMIT);
+    const intent = double.books.intents.get(chargeId);
+    invariant(intent !== undefined, 'a charge is an intent');
+    const value = intentObject.parse(renderIntent(intent, ['latest_charge.balance_transaction']));
+    const call = (async () => ({ kind: 'done', value })) as unknown as CallStripe;
+    await expect(makeChange(call, toChange(capture(500)), () => 1_000)).rejects.toMatchObject({
+      name: 'AmbiguousError',
+    });
+    expect(await makeChange(call, toChange(capture(400)), () => 1_000)).toMatchObject({ kind: 'applied' });
   });
 
   test.each([

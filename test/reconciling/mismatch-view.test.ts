@@ -77,6 +77,15 @@ describe('the view of mismatches', () => {
     expect((await keep(NOW + STEADY_FOR_MS, apartBy(2700, 2000)))?.change).toBe('confirmed');
   });
 
+  test('keeps a mismatch whose amount changes between two looks suspected', async () => {
+    await keep(NOW);
+    await keep(NOW + STEADY_FOR_MS, apartBy(1800));
+    expect(bodies()[0]?.status).toBe('suspected');
+    await keep(NOW + 2 * STEADY_FOR_MS - 1, apartBy(1800));
+    expect(bodies()[0]?.status).toBe('suspected');
+    expect((await keep(NOW + 2 * STEADY_FOR_MS, apartBy(1800)))?.change).toBe('confirmed');
+  });
+
   test('distinguishes two accounts, two modes, two currencies and two payments', async () => {
     await keep(NOW);
     const books = { name: 'sandbox', mode: 'test', account: 'sandbox' } as const;

@@ -43,6 +43,15 @@ test('many payments that take days, and fill every run, do not prevent the outco
   expect((await harness.chain(lost)).state.payment.status).toBe('succeeded');
 });
 
+test('no outcome is asked for after the deadline of the run', async () => {
+  const harness = new World();
+  const lost = await lostCallback(harness);
+  const deadlineMs = harness.clock.nowMs();
+  expect(await resolveInquiries({ ...harness.tools, deadlineMs })).toMatchObject({ finished: 0, waiting: 1 });
+  expect((await harness.chain(lost)).state.payment.status).toBe('processing');
+  expect(await resolveInquiries({ ...harness.tools, deadlineMs: deadlineMs + 1 })).toMatchObject({ finished: 1 });
+});
+
 test('orders whose e-mail is delayed for days, and fill every run, do not prevent a later one from being settled', async () => {
   const harness = new World();
   const timeout = () => new AmbiguousError('postmark_timeout', 'no');

@@ -287,6 +287,41 @@ describe('the resolver', () => {
     expect(moneyOf('ch_nowhere', state)).toMatchObject({ leftMinor: 1000, pendingMinor: 0 });
   });
 
+  test.each(['tok_async', 'tok_action'])(
+    'looks again at another charge of a payment that a look shows without a result: %s',
+    async (source) => {
+      const request = paymentRequest(`beside-${source}`, { source });
+      const { paymentId } = request;
+      const { inside } = harness.processor;
+      const store = harness.storeWithRival(async () => {
+        const { chargeId } = await inside.charge({ paymentId, operationId: paymentId, amountMinor: 1000 });
+        await harness.deliver(callback('evt_1', chargeId));
+      });
+      await harness.pay(request, { store });
+      const [own] = harness.processor.charges(paymentId);
+      let looks = 0;
+      const books = {
+        ...harness.processor,
+        readCharge: (...asked: Parameters<typeof harness.processor.readCharge>) => {
+          looks += asked[0] === own?.chargeId ? 1 : 0;
+          return harness.processor.readCharge(...asked);
+        },
+      };
+      const untilLooked = async () => {
+        const before = looks;
+        for (let minutes = 0; minutes < 2 * 24 * 60 && looks === before; minutes += 1) {
+          harness.clock.advance(60_000);
+          await resolveInquiries({ ...harness.tools, books: [books] });
+        }
+      };
+      await untilLooked();
+      expect([looks > 0, harness.store.queued('inquiry')]).toEqual([true, 1]);
+      await inside.correct(own?.chargeId ?? '', { status: 'succeeded', amount_captured: 1000 });
+      await untilLooked();
+      expect(await harness.store.chargesToReturn(9)).toMatchObject([{ chargeId: own?.chargeId }]);
+    },
+  );
+
   test('waits for a processor that is away for hours, and reports no failure', async () => {
     const request = paymentRequest('away');
     let asked = 0;

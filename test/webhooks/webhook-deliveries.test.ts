@@ -99,6 +99,22 @@ describe('an endpoint that accepts no event', () => {
     expect(world.arrivals).toHaveLength(1);
   });
 
+  test('gets no request that begins late in its lease, when a rival may take over', async () => {
+    const world = await worldWith(ENDPOINT);
+    await world.publish(eventNamed('late'));
+    const [delivery] = await deliveriesOf(world)();
+    if (delivery === undefined) throw new Error('there is a delivery');
+    const tools = world.webhookTools(world.actor('sender'));
+    const bodies = async (id: string) => {
+      world.clock.advance(20_001);
+      return tools.bodies(id);
+    };
+    expect(await sendWebhook({ ...tools, bodies }, delivery.endpointId, delivery.id)).toBe('too_late');
+    expect(world.arrivals).toEqual([]);
+    world.clock.advance(60_000);
+    expect(await sendWebhook(tools, delivery.endpointId, delivery.id)).toBe('delivered');
+  });
+
   test('receives nothing after it is disabled, and due deliveries are canceled', async () => {
     const world = await worldWith(ENDPOINT);
     world.answer = refusing(500);
