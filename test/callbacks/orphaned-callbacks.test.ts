@@ -160,6 +160,18 @@ describe('a callback that finds no payment', () => {
     });
   });
 
+  test('that names another payment than its charge is recorded at the payment of the charge', async () => {
+    const [one, other] = [paymentRequest('named'), paymentRequest('charged', { source: 'tok_async' })];
+    await harness.pay(one);
+    await harness.pay(other);
+    const charge = harness.chargeOf(other);
+    await harness.processor.inside.approve(charge);
+    const event = { ...callback('evt_1', charge), paymentId: one.paymentId };
+    expect(await harness.deliver(event)).toMatchObject({ kind: 'taken_in', paymentId: other.paymentId });
+    expect((await harness.chain(other)).state.payment.status).toBe('succeeded');
+    expect(await harness.typesOf(one)).toEqual(['payment.created', 'payment.completed']);
+  });
+
   test('from another account than the payment was sent to is one', async () => {
     const request = paymentRequest('other-account', { source: 'tok_async' });
     await harness.pay(request);

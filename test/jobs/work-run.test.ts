@@ -196,6 +196,16 @@ describe('two runs of one job', () => {
     expect(await bench.drain(second)).toEqual(['continued', 'succeeded']);
   });
 
+  test('the second sends no message when a worker begins it while it waits', async () => {
+    const bench = new Bench(countingJob(150));
+    const [first, second] = [await bench.accept(1), await bench.accept()];
+    await bench.work(first);
+    bench.sent.length = 0;
+    bench.runs.save = async () => false;
+    expect(await bench.work(second)).toBe('fenced');
+    expect(bench.sent).toEqual([]);
+  });
+
   test('the second fails with a reason when the first exceeds the second’s time limit', async () => {
     const bench = new Bench(countingJob(150));
     const [first, second] = [await bench.accept(1), await bench.accept()];

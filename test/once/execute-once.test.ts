@@ -6,6 +6,7 @@ import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
 import type { Consumption, OpenConsumption } from '../../lambdas/once/domain/consumption.ts';
 import {
   type CompletedRecord,
+  earlierOwners,
   type IdempotencyRecord,
   type OpenRecord,
 } from '../../lambdas/once/domain/idempotency.ts';
@@ -173,7 +174,35 @@ describe('a stale claim', () => {
   });
 });
 
+test('a claim shows the latest of its earlier owners', () => {
+  let record = world.rival(0);
+  const owners = [];
+  for (let nowMs = 1; nowMs <= 7; nowMs += 1) {
+    owners.push(record.owner);
+    record = { ...record, owner: world.tools.entropy.ownerToken(), earlier: earlierOwners(record, nowMs) };
+  }
+  expect(record.earlier?.map(({ owner }) => owner)).toEqual(owners.slice(-5));
+});
+
 describe('a claim whose record is lost', () => {
+  test('while its owner works stores no refusal, because a rival may have sent since', async () => {
+    const commits: string[] = [];
+    const refused = (isRefusal: boolean) =>
+      world.run({
+        conclude: (work) => ({ write: work, answer: answerOf(work), unknown: false, isRefusal }),
+        commit: async (_record, expects) => {
+          commits.push(expects);
+          return expects === 'open' ? { kind: 'fenced', record: undefined } : { kind: 'committed' };
+        },
+      });
+    await expect(refused(true)).rejects.toBeInstanceOf(RetryableError);
+    expect(commits).toEqual(['open']);
+    world.record = undefined;
+    world.begunAtMs = undefined;
+    expect(await refused(false)).toMatchObject({ kind: 'first' });
+    expect(commits).toEqual(['open', 'open', 'absent']);
+  });
+
   test('is claimed again with the time of its first claim, because an earlier owner may have sent', async () => {
     await world.crash();
     const claimedAtMs = world.clock.nowMs();

@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import { receiveCallback } from '../../lambdas/callbacks/receive-callback.ts';
-import { AmbiguousError } from '../../lambdas/kernel/faults.ts';
+import { AmbiguousError, RetryableError } from '../../lambdas/kernel/faults.ts';
 import { orderOperation } from '../../lambdas/kernel/ids.ts';
 import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
 import { ProcessReplayCache } from '../../lambdas/once/process-records.ts';
@@ -131,6 +131,28 @@ describe('an order', () => {
     await expect(harness.order(request)).rejects.toMatchObject({ code: 'processor_rate_limited' });
     expect(answerOf(await harness.order(request)).status).toBe(201);
     expect(harness.charges(request)).toBe(1);
+  });
+
+  test('whose payment another owner may have sent is not released', async () => {
+    const refuse = () => Promise.reject(new RetryableError('processor_unauthorized', '401'));
+    const store = { ...harness.storeMethods(), release: refuse };
+    const request = orderRequest('held');
+    const outcome = await harness.order(request, { processor: { ...harness.processor, charge: refuse }, store });
+    expect(answerOf(outcome).status).toBe(202);
+  });
+
+  test('that has no payment is canceled only when no late owner can begin one any more', async () => {
+    const request = orderRequest('none');
+    const unread = {
+      ...harness.storeMethods(),
+      claim: () => Promise.reject(new AmbiguousError('store_ambiguous', '')),
+    };
+    expect(answerOf(await harness.order(request, { store: unread })).status).toBe(202);
+    harness.clock.advance(44 * 60_000);
+    await harness.resolve();
+    expect(await harness.read(request)).toMatchObject({ status: 'processing', charge: { status: 'pending' } });
+    await harness.resolveFor(2);
+    expect(await harness.read(request)).toMatchObject({ status: 'canceled', failure: { code: 'not_attempted' } });
   });
 
   test('that is not retried then is never charged', async () => {

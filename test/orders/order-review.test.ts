@@ -143,6 +143,28 @@ describe('an order in review', () => {
     expect(await harness.store.openOrders(10)).toEqual([]);
   });
 
+  test('that was opened again is looked at for thirty days from then', async () => {
+    const { request } = await inReview('again');
+    await resolveDaily(32);
+    const { store, clock } = harness;
+    const opened = { orderId: request.orderId, createdAtMs: clock.nowMs(), sequence: clock.nowMs() };
+    let closed = 0;
+    const orders = {
+      claimOrder: store.claimOrder.bind(store),
+      commitOrder: store.commitOrder.bind(store),
+      appendToOrder: store.appendToOrder.bind(store),
+      listOrderTransitions: store.listOrderTransitions.bind(store),
+      openOrders: async () => [opened],
+      closeOrder: async () => {
+        closed += 1;
+      },
+    };
+    await resolveDaily(29, { orders });
+    expect(closed).toBe(0);
+    await resolveDaily(2, { orders });
+    expect(closed).toBeGreaterThan(0);
+  });
+
   test('is looked at for thirty days from its review, however old it is', async () => {
     const request = orderRequest('old', { source: 'tok_async' });
     await harness.order(request);

@@ -245,6 +245,26 @@ describe('a late reservation', () => {
     const released: Order = { ...canceled, reservation: { status: 'released', sinceMs: T0, reservationId: 'rsv_9' } };
     expect(decideOrder({ kind: 'reserved', reservationId: 'rsv_9' }, released, T0)).toBeUndefined();
   });
+
+  test('is released although a repeated request for it was refused: only one without an id is nothing', () => {
+    const releasing = (more: object): Order => ({
+      ...canceled,
+      reservation: { status: 'releasing', sinceMs: T0, ...more },
+    });
+    const refused = { kind: 'reservation_refused', failure } as const;
+    expect(decideOrder(refused, releasing({ reservationId: 'rsv_9' }), T0)).toBeUndefined();
+    expect(decideOrder(refused, releasing({}), T0)).toMatchObject({ type: 'release.succeeded' });
+  });
+});
+
+test.each([
+  ['all of it', {}, 'charge.succeeded'],
+  ['less of it', { capturedMinor: 1_999, leftMinor: 1_999 }, undefined],
+  ['a dispute over it', { disputedMinor: 1 }, undefined],
+  ['nothing of it left', { leftMinor: 0 }, undefined],
+])('an order is paid by a payment that shows %s', (_what, shown, type) => {
+  const draft = decideOrder({ ...PAID, ...shown }, newOrder().order, T0);
+  expect(draft?.type === 'charge.succeeded').toBe(type !== undefined);
 });
 
 describe('a reversal that is undone', () => {

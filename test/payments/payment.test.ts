@@ -320,6 +320,12 @@ describe('a fee', () => {
   });
 });
 
+test('a hold of which nothing was captured is not paid: an operator decides', () => {
+  const manual = stateAfter([create({ ...created, capture: 'manual' })]);
+  expect(when({ ...SUCCEEDED, capturedMinor: 0 }, manual)).toMatchObject({ status: 'needs_review' });
+  expect(when({ ...SUCCEEDED, capturedMinor: 1 }, manual)).toMatchObject({ status: 'succeeded' });
+});
+
 describe('a refund', () => {
   const refund = (status: 'pending' | 'succeeded' | 'failed', changes: object = {}): Fact => ({
     kind: 'refund',

@@ -70,6 +70,12 @@ describe('when a request may have been sent', () => {
     expect(at(1, noLookup)).toEqual({ do: 'send' });
   });
 
+  test('nothing is sent when the clocks could differ by what is left of the key retention', () => {
+    const short = { abilities: { lookup: STRONG, keyRetentionMs: 15 * MINUTE }, looked: 'absent' } as const;
+    expect(at(4.99, short)).toEqual({ do: 'send' });
+    expect(at(5, short)).toEqual({ do: 'conclude', fact: 'unknown' });
+  });
+
   test('nothing is sent twice to a processor that does not recognize keys', () => {
     expect(at(1, { abilities: { lookup: STRONG, keyRetentionMs: 0 }, looked: 'absent' })).toEqual({
       do: 'conclude',

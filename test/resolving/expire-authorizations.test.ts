@@ -26,6 +26,21 @@ describe('a hold that is not captured', () => {
     expect(await world.expire()).toMatchObject(NOTHING);
   });
 
+  test('is kept for the validity of its own processor when another processor has a shorter one', async () => {
+    await world.authorize();
+    const { processor } = world;
+    const shorter = { ...processor, name: 'other', abilities: { ...processor.abilities, holdValidityMs: DAY_MS } };
+    const expire = () =>
+      sweepJob(expireAuthorizationsJob({ ...world.tools, processors: [processor, shorter] }), {
+        nowMs: world.clock.nowMs(),
+      });
+    world.clock.advance(7 * DAY_MS + 2 * HOUR_MS - 1);
+    expect(await expire()).toMatchObject({ done: 0, left: 1 });
+    expect(await status()).toMatchObject({ status: 'requires_capture' });
+    world.clock.advance(1);
+    expect(await expire()).toMatchObject({ done: 1, left: 0 });
+  });
+
   test('is found whether the answer, a callback or the resolver recorded it', async () => {
     await world.authorize('tok_async');
     expect(world.store.holdsLeft()).toEqual([]);

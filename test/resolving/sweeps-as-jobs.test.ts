@@ -58,14 +58,22 @@ test('items after the deadline are left, neither lost nor started', async () => 
     await harness.deliver(callback(`evt_${name}`, chargeId));
   }
   const told: object[] = [];
-  const job = retryOrphansJob(harness.tools, (retried) => told.push(retried));
+  let reads = 0;
+  const readCharge = (...asked: Parameters<typeof harness.processor.readCharge>) => {
+    reads += 1;
+    return harness.processor.readCharge(...asked);
+  };
+  const tools = { ...harness.tools, books: [{ ...harness.processor, readCharge }] };
+  const job = retryOrphansJob(tools, (retried) => told.push(retried));
   const nowMs = harness.clock.nowMs();
   expect(await job.handle('orphans', { ...RUN, scheduledForMs: nowMs, deadlineMs: nowMs })).toEqual({
     done: 0,
     left: 3,
     failed: 0,
   });
+  expect(reads).toBe(0);
   expect(await sweepJob(job, { nowMs })).toMatchObject({ left: 3, failed: 0 });
+  expect(reads).toBeGreaterThanOrEqual(3);
   expect(told).toHaveLength(2);
 });
 

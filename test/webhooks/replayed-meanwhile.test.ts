@@ -81,3 +81,29 @@ describe('an event that is replayed while an attempt of it is under way and fail
     expect((await deliveries())[0]?.status).toBe('delivered');
   });
 });
+
+test.each([
+  ['was deleted', []],
+  ['has begun another replay since', [endpointNamed('orders', { replay: 'rpl_two' })]],
+])('a replay whose endpoint %s ends, and changes no other', async (_what, endpoints) => {
+  const world = new WebhookWorld();
+  await world.addEndpoints([ENDPOINT]);
+  world.past = [EVENT];
+  const tools = world.webhookTools(world.actor('api'));
+  await acceptReplay(tools, {
+    ...KEYED,
+    operationId: storedOperationId('wh_replay'),
+    endpointId: ENDPOINT.id,
+    replayId: 'rpl_one',
+    fromMs: EVENT.occurredAtMs,
+    untilMs: EVENT.occurredAtMs + 1,
+  });
+  const { webhooks } = world.store;
+  const was = await webhooks.readBook(OWNER);
+  await webhooks.write({ book: { was, now: { ...was, revision: was.revision + 1, endpoints } } });
+  expect(await replayPage(tools, 'rpl_one')).toBe('ended');
+  expect((await webhooks.readReplay('rpl_one'))?.status).toBe(endpoints.length === 0 ? 'canceled' : 'completed');
+  expect((await webhooks.readBook(OWNER)).endpoints.map(({ replay }) => replay)).toEqual(
+    endpoints.map(({ replay }) => replay),
+  );
+});

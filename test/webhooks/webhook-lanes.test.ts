@@ -11,6 +11,7 @@ import {
   withEndpoint,
   withoutEndpoint,
 } from '../../lambdas/webhooks/domain/webhook-endpoint.ts';
+import { afterRun } from '../../lambdas/webhooks/domain/webhook-lane.ts';
 import { runWebhookTasks } from '../../lambdas/webhooks/http/webhook-tasks.ts';
 import { messageOf } from '../../lambdas/webhooks/use/fan-out-webhooks.ts';
 import { resendWebhook } from '../../lambdas/webhooks/use/resend-webhook.ts';
@@ -20,7 +21,7 @@ import { type EndpointChange } from '../../lambdas/webhooks/use/webhook-endpoint
 import type { GroupedTask } from '../../lambdas/webhooks/use/webhooks.ts';
 import { BY_REQUEST } from '../support/causes.ts';
 import { whole } from '../support/slice.ts';
-import { endpointNamed, eventNamed } from './webhook-fixtures.ts';
+import { endpointNamed, eventNamed, OWNER } from './webhook-fixtures.ts';
 import { HANGING, MINUTE_MS, NORMAL, ownerOf, SECOND_MS, Site, START_MS, WORK_MS } from './webhook-site.ts';
 
 const LONE = endpointNamed('lone');
@@ -427,4 +428,12 @@ test('of two overlapping sweeps, one queues a row, and it is queued again only i
   await site.clock.until(site.clock.nowMs() + 11 * MINUTE_MS);
   await sweepWebhooks(tools);
   expect(queued).toHaveLength(180);
+});
+
+test('a lane whose run could try nothing waits as long after its next slow attempt as before', () => {
+  const lane = { ...OWNER, endpointId: 'we_1', revision: 1, hung: 3, wokenAtMs: 0 };
+  const run = { hung: false, tried: 0, restMs: 0, isSlow: true };
+  expect(afterRun(lane, lane, run, 1_000).hung).toBe(3);
+  expect(afterRun(lane, lane, { ...run, tried: 1 }, 1_000).hung).toBe(0);
+  expect(afterRun(lane, lane, { ...run, hung: true, tried: 1 }, 1_000)).toMatchObject({ hung: 4, dueAtMs: 301_000 });
 });
