@@ -5,8 +5,11 @@ import { commissionOfChain } from '../lambdas/follow-ups/recover-commission.ts';
 import { DynamoDbLostCommissions } from '../lambdas/follow-ups/store/dynamodb-lost-commissions.ts';
 import { systemDigest } from '../lambdas/kernel/platform/platform.ts';
 import { DynamoDbOrders } from '../lambdas/orders/store/dynamodb-orders.ts';
+import { DynamoDbApprovals } from '../lambdas/payments/store/dynamodb-approvals.ts';
 import { DynamoDbStore } from '../lambdas/payments/store/dynamodb-store.ts';
 import { DynamoDbImpliedRows } from '../lambdas/resolving/store/dynamodb-implied-rows.ts';
+import { DynamoDbRowsOfChains } from '../lambdas/resolving/store/dynamodb-rows-of-chains.ts';
+import { closeRemnants, type LostOperation } from '../lambdas/resolving/use/close-remnants.ts';
 import { queuesWalkBegin, rebuildQueues } from '../lambdas/resolving/use/rebuild-queues.ts';
 import { DynamoDbLedgerWalk } from '../lambdas/views/store/dynamodb-ledger-walk.ts';
 import { recordAction } from './activity.ts';
@@ -15,7 +18,7 @@ import { CliFailure, ExitCode } from './failure.ts';
 import { addPutBack } from './putting-back.ts';
 import { addRebuild } from './rebuilding.ts';
 import { RESTORABLE, type Restorable, restoreTables } from './restoring.ts';
-import { readCountOf, readSeconds, type Session } from './session.ts';
+import { isoTime, readCountOf, readSeconds, type Session } from './session.ts';
 
 /** The Views are rebuilt from the Ledger. */
 const TOGETHER: readonly Restorable[] = ['idempotency', 'ledger', 'registry'];
@@ -39,7 +42,11 @@ export function addTables(program: Command, session: Session): void {
   tables
     .command('restore')
     .description('restores tables to a moment as new tables, and prints the settings that adopt them')
-    .requiredOption('--to <seconds>', 'the moment, in Unix seconds', readSeconds)
+    .requiredOption(
+      '--to <seconds>',
+      'the moment of the Ledger, in Unix seconds; Idempotency is restored to a minute before it, and Registry to a minute after it',
+      readSeconds,
+    )
     .option(
       '--only <tables>',
       `a list of ${RESTORABLE.join(', ')}; the default is ${TOGETHER.join(', ')}`,
@@ -62,45 +69,65 @@ export function addTables(program: Command, session: Session): void {
   tables
     .command('recover')
     .description(
-      'writes queue entries, references and commissions that the Ledger implies and the Registry does not have',
+      'after a restore: removes rows of lost transactions, names lost keys, and writes entries, references and commissions that the Ledger implies',
     )
-    .option('--segments <count>', 'segments of the Ledger that are read concurrently', readCountOf(MAX_SEGMENTS), 4)
+    .option('--segments <count>', 'segments of each table that are read concurrently', readCountOf(MAX_SEGMENTS), 4)
     .action(({ segments }: { segments: number }) => recover(session, segments));
 
   addRebuild(tables, session);
   addPutBack(tables, session);
 }
 
-/** A repeated command walks again. It writes only what is missing. */
+/** A repeated command walks again. It removes what is left over, and writes only what is missing. */
 async function recover(session: Session, segments: number): Promise<void> {
   const { client, tables, pacing } = await openTables(await session.aws());
   const store = new DynamoDbStore(client, tables, pacing);
-  const lost = new DynamoDbLostCommissions(client, tables.registry, pacing);
+  const orders = new DynamoDbOrders(client, tables, pacing, store);
+  const rows = new DynamoDbImpliedRows(client, tables, pacing);
+  const commissions = new DynamoDbLostCommissions(client, tables.registry, pacing);
+  const approvals = new DynamoDbApprovals(client, tables, pacing, store);
+  const beside = new DynamoDbRowsOfChains(client, tables, pacing);
   await recordAction(session, 'tables.recovery_started');
-  const { read, missing, unreadable } = await session.during('Recovering', (report) =>
+  const remnants = await session.during('Removing', (report) =>
+    closeRemnants({ store, approvals, orders, beside, implied: rows, ...pacing }, segments, (read) =>
+      report(`${read} rows read`),
+    ),
+  );
+  const { read, missing, broken, ...walk } = await session.during('Recovering', (report) =>
     rebuildQueues(
       {
         store,
-        orders: new DynamoDbOrders(client, tables, pacing, store),
+        orders,
         ledger: new DynamoDbLedgerWalk(client, tables.ledger, pacing),
-        rows: new DynamoDbImpliedRows(client, tables, pacing),
+        rows,
         commission: async (chain) => {
           const commission = commissionOfChain(systemDigest, chain);
-          return commission !== undefined && lost.restore(commission);
+          return commission !== undefined && commissions.restore(commission);
         },
       },
       queuesWalkBegin(segments),
-      async (walk) => report(`${walk.read} payments and orders read`),
+      async (walked) => report(`${walked.read} payments and orders read`),
     ),
   );
-  const written = Object.entries(missing).map(([kind, count]) => `${count} ${kind}`);
-  session.show({ read, missing, unreadable, left: LEFT }, [
-    `${read} payments and orders read. Rows that were missing: ${written.join(', ')}.`,
+  const { removed, lost } = remnants;
+  const unreadable = [...new Set([...remnants.unreadable, ...walk.unreadable])];
+  const counts = (of: Readonly<Record<string, number>>) =>
+    Object.entries(of).map(([kind, count]) => `${count} ${kind}`);
+  session.show({ removed, lost, read, missing, unreadable, broken, left: LEFT }, [
+    `Rows of lost transactions that were removed: ${counts(removed).join(', ') || 'none'}.`,
+    `${read} payments and orders read. Rows that were missing: ${counts(missing).join(', ')}.`,
     ...LEFT,
+    ...lost.slice(0, MOST_SHOWN).map(lineOfLost),
+    ...broken.slice(0, MOST_SHOWN).map((id) => `broken      ${id}: a transition is missing`),
     ...unreadable.slice(0, MOST_SHOWN).map((id) => `unreadable  ${id}`),
   ]);
-  if (unreadable.length > 0)
-    throw new CliFailure(ExitCode.incomplete, `${unreadable.length} payments and orders cannot be read.`);
+  const bad = unreadable.length + broken.length;
+  if (bad > 0) throw new CliFailure(ExitCode.incomplete, `${bad} payments and orders cannot be read or are broken.`);
+}
+
+/** The processor may have done what the key asked for; a repeated request, or the books, tell. */
+function lineOfLost({ operationId, kind, writtenAtMs }: LostOperation): string {
+  return `lost        ${operationId} (${kind} of ${isoTime(writtenAtMs)})`;
 }
 
 function readTables(text: string): readonly Restorable[] {

@@ -1,6 +1,8 @@
 import type { Digest } from '../kernel/digest.ts';
+import { hex } from '../kernel/hash-chain.ts';
 import type { OperationId, OwnerToken, PaymentId } from '../kernel/ids.ts';
-import { adoptionOperation, callbackOperation } from '../kernel/ids.ts';
+import { adoptionOperation, callbackOperation, storedOperationId } from '../kernel/ids.ts';
+import { invariant } from '../kernel/invariant.ts';
 import type { Clock, Entropy } from '../kernel/world.ts';
 import type { EffectRecord } from '../once/domain/idempotency.ts';
 import { expirySeconds } from '../once/domain/idempotency.ts';
@@ -55,8 +57,12 @@ export async function receiveCallback(tools: ReceiveCallbackTools, event: Callba
 
 /** Retries an orphan. If its payment exists now, one write has the effect and removes the orphan. @throws as `receiveCallback` */
 export async function adoptOrphan(tools: ReceiveCallbackTools, orphan: OrphanedCallback): Promise<CallbackOutcome> {
-  const operationId = adoptionOperation(tools.digest, orphan.operationId);
-  return commitOnce(tools.runner, new CallbackEffect(tools, operationId, orphan.event, orphan));
+  const adopt = (asked: OperationId): Promise<CallbackOutcome> =>
+    commitOnce(tools.runner, new CallbackEffect(tools, adoptionOperation(tools.digest, asked), orphan.event, orphan));
+  const outcome = await adopt(orphan.operationId);
+  if (outcome.kind !== 'redelivered') return outcome;
+  // A restored copy can have the record of an adoption, and the orphan as before it.
+  return adopt(storedOperationId(`${orphan.operationId} ${tools.clock.nowMs()}`));
 }
 
 /** The payment that the callback is probably about, and the transitions that are already written. */
@@ -161,11 +167,11 @@ class CallbackEffect implements Effect<Progress, CallbackOutcome> {
     return outcome.kind === 'recorded' ? orphaned : { kind: 'done', outcome: { kind: 'redelivered' } };
   }
 
-  /** The record of a part that is not the last. Its id is derived from its place in the chain, which can be taken once. */
+  /** The record of a part that is not the last. Its place in the chain can be taken once. Its id is of this attempt, as that of a look. */
   #partRecord(paymentId: PaymentId, [first]: readonly Transition[]): EffectRecord {
-    const { digest } = this.#tools;
-    const part = `${paymentId} ${first?.sequence}`;
-    return { ...this.#record(paymentId), operationId: callbackOperation(digest, 'part', part) };
+    invariant(first !== undefined, 'a part that is not the last has transitions');
+    const operationId = callbackOperation(this.#tools.digest, 'part', hex(first.hash));
+    return { ...this.#record(paymentId), operationId };
   }
 
   #record(paymentId?: PaymentId): EffectRecord {

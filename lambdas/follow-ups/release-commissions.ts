@@ -1,7 +1,6 @@
 import { type Job, type JobCounts, ONE_DONE, ONE_LEFT } from '../jobs/use/job.ts';
 import type { Digest } from '../kernel/digest.ts';
 import { businessOperation, parsePaymentId } from '../kernel/ids.ts';
-import { invariant } from '../kernel/invariant.ts';
 import type { Clock, Entropy } from '../kernel/world.ts';
 import { type Expiring, expirySeconds } from '../once/domain/idempotency.ts';
 import type { ConsumerEffects } from '../once/use/consumer-records.ts';
@@ -65,7 +64,13 @@ async function release(tools: ReleaseCommissionsTools, due: CommissionDue): Prom
       await book.due.close(due);
       return NOTHING;
     }
-    const decided = commissionDecided(commission, await readLedger(tools, commission));
+    const ledger = await readLedger(tools, commission);
+    if (ledger === undefined) {
+      // A restore has lost its payment, which has not come again within the lock period.
+      await book.due.close(due);
+      return NOTHING;
+    }
+    const decided = commissionDecided(commission, ledger);
     if (decided === undefined) return ONE_LEFT;
     // A canceled commission can be locked again by a later event, and is then decided again.
     const businessKey = `${commission.sequence}:${orderId}`;
@@ -82,7 +87,7 @@ async function release(tools: ReleaseCommissionsTools, due: CommissionDue): Prom
 async function readLedger(
   { payments, orders }: Pick<ReleaseCommissionsTools, 'payments' | 'orders'>,
   { tenantId, mode, orderId, paymentId: id }: Commission,
-): Promise<CommissionLedger> {
+): Promise<CommissionLedger | undefined> {
   const paymentId = parsePaymentId(id);
   const [chain, order] = await Promise.all([
     paymentId === undefined ? undefined : readChain(payments, paymentId),
@@ -90,6 +95,6 @@ async function readLedger(
   ]);
   // The metadata of another payment may name it.
   const own = order?.order.paymentId === id ? order : undefined;
-  invariant(chain !== undefined || own !== undefined, 'a commission has its payment or its order');
+  if (chain === undefined && own === undefined) return undefined;
   return { ...(chain === undefined ? {} : { chain }), ...(own === undefined ? {} : { order: own.order }) };
 }

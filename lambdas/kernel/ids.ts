@@ -190,9 +190,14 @@ export function isReturn(refundId: string): boolean {
   return refundId.startsWith(OperationPrefix.return);
 }
 
-/** The operation that finds out what became of a payment or a change that was answered "not known yet". */
-export function inquiryOperation(digest: Digest, asked: OperationId, sequence: number): OperationId {
-  return `${OperationPrefix.inquiry}${derived(digest, ['inquiry', asked, String(sequence)])}` as OperationId;
+/**
+ * The operation that finds out what became of a payment or a change that was answered "not known yet".
+ *
+ * @param written the hash of the first transition that it writes. A restored copy can have the record of an earlier look without its
+ *   transition; the place in the chain is then taken by another one, under another id
+ */
+export function inquiryOperation(digest: Digest, asked: OperationId, written: Uint8Array): OperationId {
+  return `${OperationPrefix.inquiry}${derived(digest, ['inquiry', asked, base32(written)])}` as OperationId;
 }
 
 /** The operation that tells operators of one contradiction between a processor's books and a payment. @param shown what the books show */

@@ -68,7 +68,7 @@ const RECORDED = {
   reversalOfOrder: made.reversalOfOrder(DIGEST, 'cancel', idOf(), 1),
   expiryOfHold: made.expiryOfHold(DIGEST, idOf(), 1),
   returnOperation: made.returnOperation(DIGEST, idOf(), 'ch_1', { attempt: 1, amountMinor: 100 }),
-  inquiryOperation: made.inquiryOperation(DIGEST, made.chargeOperation(idOf()), 1),
+  inquiryOperation: made.inquiryOperation(DIGEST, made.chargeOperation(idOf()), new Uint8Array(32)),
   contradictionOperation: made.contradictionOperation(DIGEST, idOf(), 'ch_1'),
   elsewhereOperation: made.elsewhereOperation(DIGEST, orderId),
   callbackOperation: made.callbackOperation(DIGEST, 'sandbox', 'evt_1'),

@@ -47,6 +47,7 @@ const MAX_BATCH_KEYS = 100;
 const MAX_BATCH_BYTES = 16 * KILOBYTE * KILOBYTE;
 /** A token is known for ten minutes (Amazon DynamoDB API reference, "TransactWriteItems"). */
 const TOKEN_KNOWN_MS = 10 * 60_000;
+const CUT = 'the tables are restored';
 const ANSWERED_400 = { httpStatusCode: 400 };
 
 /** A change of one row, as the table's Stream tells of it. */
@@ -81,6 +82,8 @@ export class MemoryDynamoDb {
   readonly #pageBytes: number | undefined;
   readonly #listeners: ((changes: readonly RowChange[]) => void)[] = [];
   readonly #tokens = new Map<string, { readonly input: TransactWriteCommandInput; readonly atMs: number }>();
+  #cut: ((rows: readonly RowChange[]) => readonly number[] | undefined) | undefined;
+  #isCut = false;
 
   constructor({ tables, nowMs = () => 0, pageBytes }: MemoryDynamoDbOptions) {
     this.#tables = new Map(tables.map((shape) => [shape.name, new MemoryTable(shape)]));
@@ -99,6 +102,24 @@ export class MemoryDynamoDb {
   /** @param listener called with the changes of one write, after it */
   listen(listener: (changes: readonly RowChange[]) => void): void {
     this.#listeners.push(listener);
+  }
+
+  /**
+   * The tables as a restored copy may have them: of one transaction, only a part. No call is answered after it, until {@link goOn}.
+   *
+   * @param choose the places of the rows that the copy has, for the transaction that is cut; undefined for one that is whole
+   */
+  cutTransaction(choose: (rows: readonly RowChange[]) => readonly number[] | undefined): void {
+    this.#cut = choose;
+  }
+
+  get isCut(): boolean {
+    return this.#isCut;
+  }
+
+  goOn(): void {
+    this.#cut = undefined;
+    this.#isCut = false;
   }
 
   /** Whether there is no row in any partition that the query could be about. */
@@ -135,6 +156,7 @@ export class MemoryDynamoDb {
   }
 
   #answer(command: unknown): unknown {
+    if (this.#isCut) throw new Error(CUT);
     try {
       if (command instanceof TransactWriteCommand) return this.#transactWrite(command.input);
       if (command instanceof QueryCommand) {
@@ -237,6 +259,12 @@ export class MemoryDynamoDb {
     const bytes = plans.reduce((sum, { after }) => sum + (after?.size ?? 0), 0);
     if (bytes > MAX_TRANSACTION_BYTES) throw new ValidationError('Collection size of transaction exceeds 4 MB');
     if (plans.some(({ isRefused, fault }) => isRefused || fault !== undefined)) throw canceled(plans);
+    const kept = this.#cut?.(plans.map(({ table, before, after }) => rowChange(table.shape.name, before, after)));
+    if (kept !== undefined) {
+      this.#apply(plans.filter((_, place) => kept.includes(place)));
+      this.#isCut = true;
+      throw new Error(CUT);
+    }
     this.#apply(plans);
     if (input.ClientRequestToken !== undefined) {
       this.#tokens.set(input.ClientRequestToken, { input, atMs: this.#nowMs() });
@@ -376,6 +404,10 @@ function returned({ before, after, touched }: Planned, wanted: string): Item | u
 function changeOf(table: string, before: Row | undefined, after: Row | undefined): RowChange | undefined {
   if (before === undefined && after === undefined) return undefined;
   if (before !== undefined && after !== undefined && equalValues(before.item, after.item)) return undefined;
+  return rowChange(table, before, after);
+}
+
+function rowChange(table: string, before: Row | undefined, after: Row | undefined): RowChange {
   return {
     table,
     ...(before === undefined ? {} : { before: before.item }),

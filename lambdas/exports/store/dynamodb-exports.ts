@@ -53,6 +53,7 @@ export class DynamoDbExports implements ExportStore {
    */
   async make(asked: DataExport, activity: ActivityDraft): Promise<MadeExport> {
     const log = new DynamoDbActivity(this.#client, { ledger: this.#ledger }, this.#pacing);
+    let left: number | undefined;
     return rounds<MadeExport>('the exports of a tenant', async () => {
       const open = await this.#open(asked);
       if (open.ids.length >= MAX_OPEN_EXPORTS) {
@@ -61,14 +62,18 @@ export class DynamoDbExports implements ExportStore {
       }
       const place = { ...placeKey(asked), createdAtMs: asked.createdAtMs };
       const written = await transactOnce(this.#client, this.#pacing, [
-        { Put: { TableName: this.#table, Item: place, ConditionExpression: ROW_IS_NEW } },
+        { Put: { TableName: this.#table, Item: place, ...whileStill(left) } },
         { Put: { TableName: this.#table, Item: exportRow(asked), ConditionExpression: ROW_IS_NEW } },
         this.#opened(open, [...open.ids, asked.id]),
         ...(await log.itemsFor(activity)),
       ]);
       if (written.kind === 'applied') return { kind: 'written' };
       const found = await this.read(asked);
-      return found === undefined ? 'again' : { kind: 'exists', found };
+      if (found !== undefined) return { kind: 'exists', found };
+      // A restored copy can have the place of an export that was lost.
+      const there = await this.#get(placeKey(asked));
+      left = there === undefined ? undefined : parsePlace(there).createdAtMs;
+      return 'again';
     });
   }
 
@@ -178,4 +183,10 @@ export class DynamoDbExports implements ExportStore {
     );
     return Item;
   }
+}
+
+/** @param createdAtMs of a place without its export, which is replaced */
+function whileStill(createdAtMs: number | undefined) {
+  if (createdAtMs === undefined) return { ConditionExpression: ROW_IS_NEW };
+  return { ConditionExpression: 'createdAtMs = :left', ExpressionAttributeValues: { ':left': createdAtMs } };
 }

@@ -11,7 +11,7 @@ import { type Pacing, readWithRetries } from '../../kernel/platform/attempts.ts'
 import type { Item } from '../../kernel/platform/items.ts';
 import { systemDigest } from '../../kernel/platform/platform.ts';
 import { type Seal, sealOf } from '../../kernel/sealed-details.ts';
-import { ROW_IS_NEW, type StoreTables, type TransactItem } from './transact-items.ts';
+import type { StoreTables, TransactItem } from './transact-items.ts';
 
 /** The details rows of payments and orders: their personal data, and the salt of the commitment to it. */
 
@@ -47,7 +47,8 @@ export function emailAttributes(id: string, { kind, hash, createdAtMs }: FoundBy
 }
 
 /**
- * Written in the transaction of the transition that has the commitment.
+ * Written in the transaction of the transition that has the commitment. The place of the transition can be taken once, so the row needs no
+ * condition: a restored copy can have the row of a transition that was lost, and its request is made again.
  *
  * @param part as for {@link detailsKey} @param found further attributes, by which an index finds the row
  */
@@ -59,7 +60,7 @@ export function detailsItem(
   { part, found = {} }: { readonly part?: string; readonly found?: Item } = {},
 ): TransactItem {
   const Item = { ...detailsKey(id, part), salt, details, ...found };
-  return { Put: { TableName: registry, Item, ConditionExpression: ROW_IS_NEW } };
+  return { Put: { TableName: registry, Item } };
 }
 
 export interface DetailsTools {

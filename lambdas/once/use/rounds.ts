@@ -28,3 +28,13 @@ export async function rounds<Result>(
 export function contention(what: string): RetryableError {
   return new RetryableError('contention', `too many rivals at once for ${what}`, { retryAfterSeconds: 1 });
 }
+
+/**
+ * Tables were restored to a moment within the transaction that made the claim, and the recovery has not ended it yet. Nothing is sent
+ * under such a claim: nobody knows what was asked for.
+ */
+export function claimedWithoutBeginning(): RetryableError {
+  return new RetryableError('restore_not_recovered', 'the claim of this key was restored without what it began', {
+    retryAfterSeconds: 60,
+  });
+}

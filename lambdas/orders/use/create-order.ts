@@ -17,6 +17,7 @@ import {
   type RunNotes,
 } from '../../once/use/execute-once.ts';
 import type { CommitOutcome, ExpectedRecord } from '../../once/use/record-store.ts';
+import { claimedWithoutBeginning } from '../../once/use/rounds.ts';
 import { type NoProcessor, processorFor } from '../../payments/use/pinned-processor.ts';
 import { createOrderDraft, isSettled } from '../domain/order.ts';
 import { contactsFields, orderAnswer } from '../domain/order-answer.ts';
@@ -161,7 +162,9 @@ class OrderOperation implements Operation<OrderChain, Driven, OrderAppend, Refus
   }
 
   async read(): Promise<OrderChain> {
-    return mustRead(this.#tools, this.#request.orderId);
+    const chain = await readOrderChain(this.#tools.orders, this.#request.orderId);
+    if (chain === undefined) throw claimedWithoutBeginning();
+    return chain;
   }
 
   async call({ subject, sent }: Held<OrderChain>): Promise<Driven> {

@@ -374,7 +374,7 @@ async function sendEmail(
 ): Promise<OrderFact> {
   const operationId = orderStepOperation(tools.digest, 'confirm', order.id);
   const { email: to } = details;
-  invariant(to !== undefined, 'the address of an order is not erased before its e-mail was sent');
+  if (to === undefined) return contactsLost(tools, order, 'email_refused');
   const { id: orderId, tenantId, mode } = order;
   const message = { to, tag: CONFIRMATION_TAG, ...confirmationEmail(order, details) };
   const email = { operationId, orderId, tenantId, mode, dueAtMs: order.email.sinceMs, ...message };
@@ -394,6 +394,16 @@ async function sendEmail(
       reportGivenUp(tools, outcome);
       return { kind: outcome.mayBeApplied ? 'email_unknown' : 'email_given_up' };
   }
+}
+
+/** They are not erased before these calls have ended, but a restore may have lost their row. The order goes on without them. */
+function contactsLost<Kind extends OrderFact['kind']>(
+  { report }: OrderTools,
+  { id }: Order,
+  kind: Kind,
+): { readonly kind: Kind } {
+  report(new TerminalError('contacts_lost', `the contacts of the order ${id} were lost`));
+  return { kind };
 }
 
 function reportGivenUp({ report }: OrderTools, { reason }: { readonly reason: string }): void {
@@ -417,7 +427,7 @@ async function credit(
   { referrer }: OrderDetails,
   context: OrderCallContext,
 ): Promise<OrderFact> {
-  invariant(referrer !== undefined, 'an order with a credit has a referrer');
+  if (referrer === undefined) return contactsLost(tools, order, 'credit_refused');
   const operationId = orderStepOperation(tools.digest, 'credit', order.id);
   const { id: orderId, currency } = order;
   const asked = { operationId, orderId, referrer, amountMinor: referralCreditMinor(order), currency };

@@ -44,7 +44,10 @@ export type ApprovalRefusal =
 /** In order of precedence. */
 export type ApprovalOutcome =
   | ApprovalRefusal
-  | Exclude<KeyedEffectOutcome<CorrectionRefusal | DecisionRefusal>, { readonly kind: 'payload_mismatch' }>;
+  | Exclude<
+      KeyedEffectOutcome<CorrectionRefusal | DecisionRefusal>,
+      { readonly kind: 'payload_mismatch' | 'key_expired' }
+    >;
 
 /**
  * Carries out what another operator asked for, exactly once. It is judged again on the payment as it is now, and takes effect in the
@@ -78,7 +81,8 @@ export async function approve(tools: DecisionTools, verdict: Verdict): Promise<A
     personalFields: () => reasonFields(approval),
     ended: (atMs) => ({ approval, end: end(atMs) }),
   });
-  return taken.kind === 'payload_mismatch' ? { kind: 'approval_ended' } : taken;
+  // The second: the correction or the decision is made, and the record of the verdict is gone.
+  return taken.kind === 'payload_mismatch' || taken.kind === 'key_expired' ? { kind: 'approval_ended' } : taken;
 }
 
 async function decideAgain<Refusal extends { readonly kind: string }>(

@@ -17,6 +17,7 @@ import {
   type RunNotes,
 } from '../../once/use/execute-once.ts';
 import type { CommitOutcome, ExpectedRecord } from '../../once/use/record-store.ts';
+import { claimedWithoutBeginning } from '../../once/use/rounds.ts';
 import {
   answeredAsPending,
   begunAtMs,
@@ -37,7 +38,7 @@ import { detailsOf, nextTransition } from '../domain/transition.ts';
 import { type CreatePaymentTools, withPersonalFields } from './create-payment.ts';
 import type { EffectStore } from './effect-store.ts';
 import { decideNeverAsked, findOutChange } from './find-out-change.ts';
-import { chainOf, type PaymentChain, readOwnChain } from './payment-chain.ts';
+import { chainOf, hasBegun, type PaymentChain, readOwnChain } from './payment-chain.ts';
 import type { Commit } from './payment-store.ts';
 import { pinnedProcessor } from './pinned-processor.ts';
 import { inquiryForCharge } from './queued-with.ts';
@@ -152,7 +153,7 @@ class ChangeOperation implements Operation<PaymentChain, Work, Write, Refusal> {
 
   async read(): Promise<PaymentChain> {
     const chain = await this.#readOwnChain();
-    invariant(chain !== undefined, 'a payment with a claimed change exists');
+    if (chain === undefined || !hasBegun(chain, this.#request.operationId)) throw claimedWithoutBeginning();
     return chain;
   }
 

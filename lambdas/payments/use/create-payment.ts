@@ -21,6 +21,7 @@ import {
   type RunNotes,
 } from '../../once/use/execute-once.ts';
 import type { CommitOutcome, ExpectedRecord } from '../../once/use/record-store.ts';
+import { claimedWithoutBeginning } from '../../once/use/rounds.ts';
 import { decide } from '../domain/decide.ts';
 import type { ChargeFact } from '../domain/facts.ts';
 import { storedWithout } from '../domain/given-reason.ts';
@@ -171,10 +172,11 @@ class PaymentOperation implements Operation<PaymentChain, Work, Write, Refusal> 
         return { kind: 'begun', subject: await this.read() };
       case 'reference_taken': {
         const { paymentId } = outcome;
-        // A rival with the same key made the claim. The next round finds its record.
-        if (paymentId === this.#request.paymentId) return 'again';
+        // A restored copy can have the reference of a payment that was lost.
         const holder = await store.readPayment(paymentId);
-        if (holder !== undefined && !freesReference(holder.newest.payment)) {
+        const isHeld = holder !== undefined && !freesReference(holder.newest.payment);
+        // A rival with the same key made the claim. The next round finds its record.
+        if (isHeld && paymentId !== this.#request.paymentId) {
           return { kind: 'refused', outcome: { kind: 'reference_used', paymentId } };
         }
         this.#replaces = paymentId;
@@ -212,7 +214,7 @@ class PaymentOperation implements Operation<PaymentChain, Work, Write, Refusal> 
 
   async read(): Promise<PaymentChain> {
     const chain = await readChain(this.#tools.store, this.#request.paymentId);
-    invariant(chain !== undefined, 'a payment with a first transition is readable');
+    if (chain === undefined) throw claimedWithoutBeginning();
     return chain;
   }
 

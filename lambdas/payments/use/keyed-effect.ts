@@ -11,6 +11,7 @@ import { type EffectRecord, type Expiring, expirySeconds } from '../../once/doma
 import { commitOnce } from '../../once/use/execute-once.ts';
 import { judgeEffect } from '../../once/use/judge-record.ts';
 import type { OperationRunner } from '../../once/use/operation-runner.ts';
+import { claimedWithoutBeginning } from '../../once/use/rounds.ts';
 import {
   type Approval,
   type ApprovalRules,
@@ -283,11 +284,11 @@ async function replayOf<Refusal extends { readonly kind: string }>(
   if (waiting) {
     const { id } = JSON.parse(taken.answer.body) as { readonly id: string };
     const approval = await effects.readApproval(id);
-    invariant(approval !== undefined, 'the approval of a stored answer is readable');
+    if (approval === undefined) throw claimedWithoutBeginning();
     return judgeReason(effect, approval.reason, taken, () => reasonFields(approval));
   }
   const chain = await findChain(effects, effect.payment);
-  invariant(chain !== undefined, 'a payment with an effect is readable');
+  if (chain === undefined) throw claimedWithoutBeginning();
   return judgeReason(effect, effect.recordedReason(chain), taken, () => effect.personalFields(chain));
 }
 

@@ -1,6 +1,7 @@
-import type { PaymentId } from '../../kernel/ids.ts';
+import { chargeOperation, type OperationId, type PaymentId } from '../../kernel/ids.ts';
 import { invariant } from '../../kernel/invariant.ts';
 import type { Owner } from '../../tenants/owners.ts';
+import { changeOf } from '../domain/change.ts';
 import { type PaymentState, stateAfter } from '../domain/payment-state.ts';
 import type { Transition } from '../domain/transition.ts';
 import type { PaymentStore } from './payment-store.ts';
@@ -43,6 +44,11 @@ export async function readChain(
     if (found.length < PAGE) return transitions.length === 0 ? undefined : chainOf(transitions);
   }
   invariant(false, `the payment ${paymentId} has more than ${MAX_PAGES * PAGE} transitions`);
+}
+
+/** Whether the chain has what a claim of this operation begins: the payment itself, or its pending capture, cancellation or refund. */
+export function hasBegun({ first, state }: PaymentChain, operationId: OperationId): boolean {
+  return operationId === chargeOperation(first.payment.id) || changeOf(state, operationId) !== undefined;
 }
 
 /**

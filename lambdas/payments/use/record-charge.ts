@@ -76,7 +76,8 @@ async function recordPart(
     const { transitions, contradictions } = decided;
     alarmLateSuccess(tools, paymentId, transitions);
     await alarmContradictions(tools, chain, contradictions, charge, 'look');
-    if (transitions.length === 0) {
+    const [first] = transitions;
+    if (first === undefined) {
       const beside = queuedBesideChain({ charge, state: chain.state }, nowMs);
       if (beside.toReturn.length + beside.inquiries.length > 0) await effects.queueIfAbsent(beside);
       return { charge, chain, isMore: false };
@@ -84,7 +85,7 @@ async function recordPart(
     const { part, isMore, queued } = nextPart(chain, { ...decided, charge }, nowMs);
     const outcome = await effects.recordEffect({
       record: {
-        operationId: inquiryOperation(digest, asked, chain.newest.sequence + 1),
+        operationId: inquiryOperation(digest, asked, first.hash),
         paymentId,
         owner: entropy.ownerToken(),
         recordedAtMs: nowMs,

@@ -6,13 +6,13 @@ import {
   isRefundOf,
   isReturn,
   type OperationId,
-  type OrderId,
   orderOperation,
   type PaymentId,
 } from '../../kernel/ids.ts';
 import { isSettled } from '../../orders/domain/order.ts';
+import type { OrderTransition } from '../../orders/domain/order-transition.ts';
 import { openOrder } from '../../orders/use/drive-order.ts';
-import { readOrderChain } from '../../orders/use/order-chain.ts';
+import { LONGEST_ORDER_CHAIN, orderChainOf } from '../../orders/use/order-chain.ts';
 import type { OrderStore } from '../../orders/use/order-store.ts';
 import { begunAtMs, isUnderWay, operationIdOf } from '../../payments/domain/change.ts';
 import { moneyOf } from '../../payments/domain/charge-money.ts';
@@ -69,15 +69,19 @@ export interface QueuesWalk {
   readonly missing: Readonly<Record<Missing, number>>;
   /** Payments and orders that this code cannot read. Nothing was queued for them. */
   readonly unreadable: readonly ChainId[];
+  /** Payments and orders of whose chain a transition is missing: a restored copy can have the second of two that were written together. */
+  readonly broken: readonly ChainId[];
 }
 
 export function queuesWalkBegin(segments: number): QueuesWalk {
   const missing = { inquiry: 0, return: 0, hold: 0, open_order: 0, reference: 0, commission: 0 };
-  return { walked: Array.from({ length: segments }, () => ''), read: 0, missing, unreadable: [] };
+  return { walked: Array.from({ length: segments }, () => ''), read: 0, missing, unreadable: [], broken: [] };
 }
 
 /** Limit of the ids kept: more than an operator reads. */
-const MAX_UNREADABLE = 10_000;
+const MOST_IDS = 10_000;
+
+const WHOLE_ORDER = { afterSequence: 0, limit: LONGEST_ORDER_CHAIN } as const;
 
 /**
  * Walks the Ledger and writes the queue entries and references that are missing in the Registry, after one of the two was restored.
@@ -98,22 +102,25 @@ export async function rebuildQueues(
   };
   const each = async (id: ChainId): Promise<void> => {
     const found: Missing[] = [];
-    let unreadable: readonly ChainId[] = [];
+    let isUnreadable = false;
+    let isTorn = false;
     try {
+      const order = isOrderId(id) ? await orders.listOrderTransitions(id, WHOLE_ORDER) : [];
       const chain = isOrderId(id) ? undefined : await readChain(store, id);
-      const ofPayment = chain === undefined ? [] : await impliedByPayment(store, chain);
-      for (const row of isOrderId(id) ? await impliedByOrder({ store, orders }, id) : ofPayment)
-        if (await rows.putMissing(row, isEnded)) found.push(row.kind);
+      const implied = chain === undefined ? impliedByOrder(store, order) : impliedByPayment(store, chain);
+      for (const row of await implied) if (await rows.putMissing(row, isEnded)) found.push(row.kind);
       if (chain !== undefined && (await commission(chain))) found.push('commission');
+      isTorn = !isWhole(chain?.transitions ?? order);
     } catch (error) {
       // A fault of the store says nothing about the chain.
       if (isFault(error)) throw error;
-      unreadable = [id];
+      isUnreadable = true;
     }
     const missing = { ...state.missing };
     for (const kind of found) missing[kind] += 1;
-    const known = state.unreadable.slice(0, MAX_UNREADABLE - unreadable.length);
-    state = { ...state, read: state.read + 1, missing, unreadable: [...known, ...unreadable] };
+    const withId = (ids: readonly ChainId[], isOne: boolean) => (isOne ? [...ids, id].slice(0, MOST_IDS) : ids);
+    const named = { unreadable: withId(state.unreadable, isUnreadable), broken: withId(state.broken, isTorn) };
+    state = { ...state, read: state.read + 1, missing, ...named };
   };
   await walkAll(
     {
@@ -197,10 +204,16 @@ function otherRows(chain: PaymentChain): readonly ImpliedRow[] {
 }
 
 async function impliedByOrder(
-  { store, orders }: Pick<RebuildQueuesTools, 'store' | 'orders'>,
-  id: OrderId,
+  store: RebuildQueuesTools['store'],
+  transitions: readonly OrderTransition[],
 ): Promise<readonly ImpliedRow[]> {
-  const chain = await readOrderChain(orders, id);
-  if (chain === undefined || isSettled(chain.order) || (await isClaimed(store, orderOperation(id)))) return [];
+  if (transitions.length === 0) return [];
+  const chain = orderChainOf(transitions);
+  if (isSettled(chain.order) || (await isClaimed(store, orderOperation(chain.order.id)))) return [];
   return [{ kind: 'open_order', row: openOrder(chain) }];
+}
+
+/** Of transitions that are written together, a restored copy can have a later one without an earlier one. */
+function isWhole(transitions: readonly { readonly sequence: number }[]): boolean {
+  return transitions.every(({ sequence }, place) => sequence === place + 1);
 }

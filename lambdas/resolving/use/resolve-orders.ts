@@ -1,14 +1,13 @@
 import type { Cause } from '../../kernel/cause.ts';
 import { type OrderId, parseOrderId } from '../../kernel/ids.ts';
-import { invariant } from '../../kernel/invariant.ts';
 import type { OpenRecord } from '../../once/domain/idempotency.ts';
 import { isSettled } from '../../orders/domain/order.ts';
 import { isOrderDue, REVIEW_WATCH_MS } from '../../orders/domain/order-limits.ts';
 import { contactsOf } from '../../orders/domain/order-transition.ts';
 import { createOrder, DRIVE_FOR_MS } from '../../orders/use/create-order.ts';
-import { appendDrafts, driveOrder, keepLearnt, mustRead } from '../../orders/use/drive-order.ts';
+import { appendDrafts, driveOrder, keepLearnt } from '../../orders/use/drive-order.ts';
 import { NothingBegun, type OrderTools } from '../../orders/use/order-calls.ts';
-import type { OrderChain } from '../../orders/use/order-chain.ts';
+import { type OrderChain, readOrderChain } from '../../orders/use/order-chain.ts';
 import { readChain } from '../../payments/use/payment-chain.ts';
 import type { OpenOrder } from '../../payments/use/payment-store.ts';
 import { type Came, cameOfClaim, each, type Resolved, type ResolveTools } from './resolve.ts';
@@ -32,10 +31,13 @@ export async function finishOrderClaim(
   const { fingerprint } = record;
   const orderId = parseOrderId(record.operationId);
   if (orderId === undefined) return undefined;
-  const { order, details } = await mustRead(tools, orderId);
+  const chain = await readOrderChain(tools.orders, orderId);
+  // As a claim of a payment without its chain.
+  if (chain === undefined) return 'waiting';
+  const { order, details } = chain;
   const { tenantId, mode, amountMinor, currency } = order;
-  const { requestId, source, items, email } = details;
-  invariant(email !== undefined, 'the address of an order is not erased before its answer is stored');
+  // An order that exists keeps its own contacts. A restore may have lost them.
+  const { requestId, source, items, email = '' } = details;
   const { cause } = tools;
   const asked = { cause, orderId, tenantId, mode, fingerprint, requestId, amountMinor, currency, source, items };
   const outcome = await createOrder(tools, { ...asked, ...contactsOf({ ...details, email }) });
@@ -56,7 +58,13 @@ export async function resolveOrders(
   return each(tools, await orders.openOrders(MAX_AT_ONCE), async (open) => {
     const nowMs = clock.nowMs();
     if (!isOrderDue(open.createdAtMs, startedAtMs)) return 'waiting';
-    const { chain, isUnread } = await driveOn(tools, open.orderId);
+    const before = await readOrderChain(orders, open.orderId);
+    if (before === undefined) {
+      // An entry of an order that a restore has lost.
+      await orders.closeOrder(open);
+      return 'finished';
+    }
+    const { chain, isUnread } = await driveOn(tools, open.orderId, before);
     if (isUnread || !(isSettled(chain.order) || (await isReviewOver(tools, chain, open, nowMs)))) return 'waiting';
     await orders.closeOrder(open);
     return 'finished';
@@ -84,9 +92,9 @@ async function isReviewOver(
 async function driveOn(
   tools: ResolveOrderTools,
   orderId: OrderId,
+  chain: OrderChain,
 ): Promise<{ readonly chain: OrderChain; readonly isUnread: boolean }> {
   const { cause } = tools;
-  const chain = await mustRead(tools, orderId);
   try {
     const untilMs = tools.clock.nowMs() + DRIVE_FOR_MS;
     const driven = await driveOrder(tools, chain, { cause, untilMs, nothingSent: false });

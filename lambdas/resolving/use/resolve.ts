@@ -22,7 +22,7 @@ import {
 import { type CreatePaymentOutcome, createPayment } from '../../payments/use/create-payment.ts';
 import { settleCharge } from '../../payments/use/find-out.ts';
 import { findOutChange } from '../../payments/use/find-out-change.ts';
-import { chainOf, type PaymentChain, readChain } from '../../payments/use/payment-chain.ts';
+import { chainOf, hasBegun, type PaymentChain, readChain } from '../../payments/use/payment-chain.ts';
 import type { Inquiry } from '../../payments/use/payment-store.ts';
 import { knownProcessors, pinnedBooks, pinnedProcessor } from '../../payments/use/pinned-processor.ts';
 import { BOOKS_TIMEOUT_MS, type ProcessorBooks } from '../../payments/use/processor.ts';
@@ -74,9 +74,11 @@ export async function resolveClaims(tools: ResolveTools): Promise<Resolved> {
     if (record.released && nowMs <= record.claimedAtMs + SEND_WINDOW_MS) return 'waiting';
     const other = await tools.finishOther?.(record);
     if (other !== undefined) return other;
-    const chain = await readChain(tools.store, record.paymentId);
-    invariant(chain !== undefined, 'a claim has its pending transition');
-    return cameOfClaim(tools, await finish(tools, record, chain), record, record.paymentId);
+    const { operationId, paymentId } = record;
+    const chain = await readChain(tools.store, paymentId);
+    // Tables were restored to a moment within the claim. The recovery ends it; what it asked for is not known here.
+    if (chain === undefined || !hasBegun(chain, operationId)) return 'waiting';
+    return cameOfClaim(tools, await finish(tools, record, chain), record, paymentId);
   });
 }
 
@@ -171,7 +173,8 @@ async function inquire(tools: ResolveTools, inquiry: Inquiry): Promise<Came> {
   const { store, effects, digest, clock, entropy, cause } = tools;
   return rounds<Came>('this payment', async () => {
     const chain = await readChain(store, inquiry.paymentId);
-    invariant(chain !== undefined, 'an inquiry has its payment');
+    // An entry of a payment that a restore has lost.
+    if (chain === undefined) return 'finished';
     if (inquiry.waitsFor === 'bank') return inquireCharge(tools, inquiry, chain);
     if (!isOpenOperation(inquiry.operationId, chain)) return 'finished';
     const charge = chargeOfPayer(inquiry, chain);
@@ -186,7 +189,7 @@ async function inquire(tools: ResolveTools, inquiry: Inquiry): Promise<Came> {
     const contradictions = decision.contradicts === undefined ? [] : [decision.contradicts];
     await alarmContradictions(tools, chain, contradictions, transition.subject, 'look');
     const record = {
-      operationId: inquiryOperation(digest, inquiry.operationId, transition.sequence),
+      operationId: inquiryOperation(digest, inquiry.operationId, transition.hash),
       paymentId: inquiry.paymentId,
       owner: entropy.ownerToken(),
       recordedAtMs: nowMs,
@@ -256,7 +259,7 @@ const BOOKS_LAG_MS = 2 * 60 * 60_000;
 async function lookAtBooks(tools: ResolveTools, inquiry: Inquiry): Promise<Came> {
   const { operationId, paymentId, claimedAtMs } = inquiry;
   const chain = await readChain(tools.store, paymentId);
-  invariant(chain !== undefined, 'a payment whose books are looked at exists');
+  if (chain === undefined) return 'finished';
   const books = pinnedBooks(tools, chain.first);
   if (books === undefined) return elsewhere(tools, inquiry);
   const isRead = await recordChargesOf(tools, operationId, chain, books);

@@ -1,0 +1,142 @@
+import { DeleteCommand, type DynamoDBDocumentClient, ScanCommand } from '@aws-sdk/lib-dynamodb';
+import * as z from 'zod';
+import { IdempotencyRow, OperationPrefix, RegistryRow } from '../../kernel/contract/rows.ts';
+import { KeyAttribute } from '../../kernel/contract/tables.ts';
+import { type ChainId, parseOrderId, parsePaymentId } from '../../kernel/ids.ts';
+import { type Pacing, readWithRetries, writeConditionally } from '../../kernel/platform/attempts.ts';
+import type { Item } from '../../kernel/platform/items.ts';
+import { operationOfKey } from '../../once/store/record-items.ts';
+import type { StoreTables } from '../../once/store/transact-items.ts';
+import type { WalkPage, WalkStep } from '../../views/use/view-store.ts';
+import type { BesideLedger, RowOfChain, RowsOfChains } from '../use/close-remnants.ts';
+
+/** Rows per step: about half a megabyte with typical answers. */
+const PAGE = 500;
+/** The status of an answer to a request that waits for a second person. Its record has no transition. */
+const WAITING = 202;
+
+/** What all of these rows have in common; each kind has a part of it. */
+const anyRow = z.object({
+  pk: z.string(),
+  sk: z.string().optional(),
+  paymentId: z.string().optional(),
+  orderId: z.string().optional(),
+  salt: z.instanceof(Uint8Array).optional(),
+  owner: z.string().optional(),
+  status: z.string().optional(),
+  claimedAtMs: z.int().optional(),
+  recordedAtMs: z.int().optional(),
+  request: z.object({ answer: z.object({ status: z.int(), body: z.string() }) }).optional(),
+});
+type AnyRow = z.infer<typeof anyRow>;
+
+const FIELDS = Object.keys(anyRow.shape);
+
+const KINDS = [
+  ['inquiry', RegistryRow.inquiry],
+  ['return', RegistryRow.return],
+  ['hold', RegistryRow.hold],
+  ['open_order', RegistryRow.openOrder],
+  ['reference', RegistryRow.reference],
+  ['details', RegistryRow.details],
+] as const satisfies readonly (readonly [RowOfChain['kind'], string])[];
+
+const { correction, decision, annotation, approval } = OperationPrefix;
+const EFFECTS = [correction, decision, annotation, approval];
+
+/** The place of a row, and an attribute that tells that it is unchanged. */
+interface Place {
+  readonly table: BesideLedger;
+  readonly key: Item;
+  readonly unchanged: readonly [name: string, value: unknown];
+}
+
+/** Scans whole tables. Only for operators' commands. */
+export class DynamoDbRowsOfChains implements RowsOfChains {
+  readonly #client: DynamoDBDocumentClient;
+  readonly #tables: StoreTables;
+  readonly #pacing: Pacing;
+
+  constructor(client: DynamoDBDocumentClient, tables: StoreTables, pacing: Pacing) {
+    this.#client = client;
+    this.#tables = tables;
+    this.#pacing = pacing;
+  }
+
+  async rows(table: BesideLedger, { segment, segments, after }: WalkStep): Promise<WalkPage<RowOfChain>> {
+    const input = {
+      TableName: this.#tables[table],
+      Segment: segment,
+      TotalSegments: segments,
+      Limit: PAGE,
+      ConsistentRead: true,
+      ProjectionExpression: FIELDS.map((name) => `#${name}`).join(', '),
+      ExpressionAttributeNames: Object.fromEntries(FIELDS.map((name) => [`#${name}`, name])),
+      ...(after === undefined ? {} : { ExclusiveStartKey: JSON.parse(after) as Item }),
+    };
+    const { Items = [], LastEvaluatedKey } = await readWithRetries(this.#pacing, () =>
+      this.#client.send(new ScanCommand(input)),
+    );
+    const found = Items.flatMap((item) => {
+      const { data } = anyRow.safeParse(item);
+      const row = data && (table === 'registry' ? rowOfRegistry(data) : recordOf(data));
+      return row === undefined ? [] : [row];
+    });
+    return LastEvaluatedKey === undefined ? { found } : { found, next: JSON.stringify(LastEvaluatedKey) };
+  }
+
+  async remove({ row }: RowOfChain): Promise<boolean> {
+    const { table, key, unchanged } = row as Place;
+    const [name, value] = unchanged;
+    const written = await writeConditionally(this.#pacing, () =>
+      this.#client.send(
+        new DeleteCommand({
+          TableName: this.#tables[table],
+          Key: key,
+          ConditionExpression: '#unchanged = :unchanged',
+          ExpressionAttributeNames: { '#unchanged': name },
+          ExpressionAttributeValues: { ':unchanged': value },
+        }),
+      ),
+    );
+    return written.kind === 'applied';
+  }
+}
+
+function rowOfRegistry(row: AnyRow): RowOfChain | undefined {
+  const { pk, sk, salt, paymentId, orderId } = row;
+  const [kind, prefix = ''] = KINDS.find(([, each]) => pk.startsWith(each)) ?? [];
+  const chainId = chainIdOf(kind === 'details' ? pk.slice(prefix.length) : (orderId ?? paymentId));
+  if (kind === undefined || chainId === undefined) return undefined;
+  const key = { [KeyAttribute.partition]: pk, [KeyAttribute.sort]: sk };
+  const unchanged = salt === undefined ? [orderId === undefined ? 'paymentId' : 'orderId', chainId] : ['salt', salt];
+  return { kind, chainId, row: { table: 'registry', key, unchanged } };
+}
+
+/** @returns undefined for a record that was written with no transition, or with one that its id does not name */
+function recordOf({
+  pk,
+  owner,
+  status,
+  paymentId,
+  claimedAtMs,
+  recordedAtMs,
+  request,
+}: AnyRow): RowOfChain | undefined {
+  if (!pk.startsWith(IdempotencyRow.record)) return undefined;
+  const operationId = operationOfKey(pk);
+  const chainId = parseOrderId(operationId) ?? chainIdOf(paymentId);
+  if (chainId === undefined) return undefined;
+  const row = { table: 'idempotency', key: { [KeyAttribute.partition]: pk }, unchanged: ['owner', owner] };
+  const named = { chainId, operationId, row };
+  if (claimedAtMs !== undefined)
+    return { ...named, kind: status === 'INPROGRESS' ? 'claim' : 'answer', writtenAtMs: claimedAtMs };
+  if (request === undefined || !EFFECTS.some((prefix) => operationId.startsWith(prefix))) return undefined;
+  const { status: answered, body } = request.answer;
+  const waiting = answered === WAITING ? { approvalId: (JSON.parse(body) as { readonly id: string }).id } : {};
+  return { ...named, ...waiting, kind: 'effect', writtenAtMs: recordedAtMs ?? 0 };
+}
+
+function chainIdOf(text: string | undefined): ChainId | undefined {
+  return text === undefined ? undefined : (parsePaymentId(text) ?? parseOrderId(text));
+}

@@ -1,0 +1,159 @@
+import { isFault } from '../../kernel/faults.ts';
+import { type ChainId, isOrderId, type OperationId, type PaymentId } from '../../kernel/ids.ts';
+import type { Clock } from '../../kernel/world.ts';
+import { readOrderChain } from '../../orders/use/order-chain.ts';
+import type { OrderStore } from '../../orders/use/order-store.ts';
+import { APPROVAL_ID } from '../../payments/domain/approval.ts';
+import type { ApprovingStore } from '../../payments/use/effect-store.ts';
+import { hasBegun, type PaymentChain, readChain } from '../../payments/use/payment-chain.ts';
+import type { PaymentStore } from '../../payments/use/payment-store.ts';
+import { lookAtBooks } from '../../payments/use/queued-with.ts';
+import type { WalkPage, WalkStep } from '../../views/use/view-store.ts';
+import { walkAll } from '../../views/use/walk-all.ts';
+import type { ImpliedRows } from './rebuild-queues.ts';
+
+/** The tables whose rows are written together with those of the Ledger. */
+export type BesideLedger = 'registry' | 'idempotency';
+
+/** A row that was written in one transaction with a transition of this chain. */
+export interface RowOfChain {
+  readonly kind:
+    | 'inquiry'
+    | 'return'
+    | 'hold'
+    | 'open_order'
+    | 'reference'
+    /** Personal data. */
+    | 'details'
+    /** The record of a key without an answer. */
+    | 'claim'
+    /** The record of a key with its answer. */
+    | 'answer'
+    /** The record of an operator's correction, decision, annotation or approval. */
+    | 'effect';
+  readonly chainId: ChainId;
+  /** Of a record. */
+  readonly operationId?: OperationId;
+  /** The approval that an operator's request waits for instead of a transition. */
+  readonly approvalId?: string;
+  /** When a record was written. Unix milliseconds. */
+  readonly writtenAtMs?: number;
+  /** The place of the row, and what tells that it is unchanged, for its store. */
+  readonly row: unknown;
+}
+
+export interface RowsOfChains {
+  rows(table: BesideLedger, step: WalkStep): Promise<WalkPage<RowOfChain>>;
+  /** Deletes the row if it is unchanged. @returns false when it has changed or does not exist */
+  remove(row: RowOfChain): Promise<boolean>;
+}
+
+export interface CloseRemnantsTools {
+  readonly store: Pick<PaymentStore, 'listTransitions'>;
+  readonly approvals: Pick<ApprovingStore, 'readApproval'>;
+  readonly orders: Pick<OrderStore, 'listOrderTransitions'>;
+  readonly beside: RowsOfChains;
+  readonly implied: ImpliedRows;
+  readonly clock: Pick<Clock, 'nowMs'>;
+}
+
+/** A key whose record was removed. Its request is a first request again. */
+export interface LostOperation {
+  readonly operationId: OperationId;
+  /** The payment or the order. */
+  readonly chainId: ChainId;
+  /** `claim`: not answered. `answer`: answered. `effect`: of an operator. */
+  readonly kind: 'claim' | 'answer' | 'effect';
+  /** Unix milliseconds. */
+  readonly writtenAtMs: number;
+}
+
+export interface Remnants {
+  /** The number of rows that were removed, by their kind. */
+  readonly removed: Readonly<Partial<Record<RowOfChain['kind'], number>>>;
+  /** For an operator: the processor, or a client, may know of it. */
+  readonly lost: readonly LostOperation[];
+  /** Rows of chains that this code cannot read. They were left. */
+  readonly unreadable: readonly ChainId[];
+}
+
+/** Limit of the ids kept: more than an operator reads. */
+const MOST_KEPT = 10_000;
+const TABLES = ['registry', 'idempotency'] as const;
+
+/**
+ * Removes the rows of transactions of which a restored Ledger has nothing: entries of queues, references, personal data, and records of keys.
+ * A restored copy can contain a part of a transaction, and the tables are restored to different moments.
+ *
+ *   claim    record ✓ transition 1 ✗ ── record removed: the same request is a first request, and looks its charge up before it sends
+ *   refund   record ✓ transition n ✗ ── record removed, and a look at the processor's books is queued, which records the refund if it was made
+ *   any      entry ✓ transition ✗ ── entry removed
+ *
+ * Traffic may continue: records and their transitions are written together, and the walk of the Ledger that follows writes the entries again that are needed.
+ *
+ * @param progress called after every page, with the number of rows that were read
+ */
+export async function closeRemnants(
+  tools: CloseRemnantsTools,
+  segments: number,
+  progress: (read: number) => void,
+): Promise<Remnants> {
+  const removed: Partial<Record<RowOfChain['kind'], number>> = {};
+  const lost: LostOperation[] = [];
+  const unreadable = new Set<ChainId>();
+  let read = 0;
+  const each = async (row: RowOfChain): Promise<void> => {
+    read += 1;
+    try {
+      const chain = isOrderId(row.chainId) ? undefined : await readChain(tools.store, row.chainId);
+      const isThere = isOrderId(row.chainId)
+        ? (await readOrderChain(tools.orders, row.chainId)) !== undefined
+        : chain !== undefined && (await hasWritten(tools, chain, row));
+      if (isThere || !(await tools.beside.remove(row))) return;
+      removed[row.kind] = (removed[row.kind] ?? 0) + 1;
+      const operation = lostOperation(row);
+      if (operation !== undefined && lost.length < MOST_KEPT) lost.push(operation);
+      if (chain !== undefined) await lookAgain(tools, chain.first.payment.id);
+    } catch (error) {
+      // A fault of the store says nothing about the chain.
+      if (isFault(error)) throw error;
+      if (unreadable.size < MOST_KEPT) unreadable.add(row.chainId);
+    }
+  };
+  for (const table of TABLES) {
+    await walkAll(
+      { step: (step) => tools.beside.rows(table, step), each, progress: async () => progress(read) },
+      Array.from({ length: segments }, () => ''),
+    );
+  }
+  return { removed, lost, unreadable: [...unreadable] };
+}
+
+/** Whether what was written with the row is there: the transition in the chain, or the approval that the request waits for. */
+async function hasWritten(
+  { approvals }: Pick<CloseRemnantsTools, 'approvals'>,
+  chain: PaymentChain,
+  { kind, operationId, approvalId }: RowOfChain,
+): Promise<boolean> {
+  if (operationId === undefined) return true;
+  if (kind !== 'effect') return hasBegun(chain, operationId);
+  if (approvalId !== undefined) return (await approvals.readApproval(approvalId)) !== undefined;
+  if (!APPROVAL_ID.test(operationId)) return hasEffect(chain, operationId);
+  const approval = await approvals.readApproval(operationId);
+  if (approval === undefined) return false;
+  return approval.end?.verdict === 'rejected' || hasEffect(chain, approval.operationId);
+}
+
+function hasEffect({ state: { corrections, decisions, annotations } }: PaymentChain, id: OperationId): boolean {
+  return corrections.has(id) || decisions.has(id) || annotations.has(id);
+}
+
+function lostOperation({ kind, operationId, chainId, writtenAtMs = 0 }: RowOfChain): LostOperation | undefined {
+  if (operationId === undefined || (kind !== 'claim' && kind !== 'answer' && kind !== 'effect')) return undefined;
+  return { operationId, chainId, kind, writtenAtMs };
+}
+
+/** What the operation has done at the processor is recorded from its books. */
+async function lookAgain({ implied, clock }: CloseRemnantsTools, paymentId: PaymentId): Promise<void> {
+  await implied.putMissing({ kind: 'inquiry', row: lookAtBooks(paymentId, clock.nowMs()) }, async () => false);
+}

@@ -1,0 +1,174 @@
+import { DeleteCommand } from '@aws-sdk/lib-dynamodb';
+import { describe, expect, test } from '@jest/globals';
+import { chargeOperation, type OrderId, parseOrderId } from '../../lambdas/kernel/ids.ts';
+import { lookAtBooks } from '../../lambdas/payments/use/queued-with.ts';
+import { DynamoDbImpliedRows } from '../../lambdas/resolving/store/dynamodb-implied-rows.ts';
+import { paymentIdFor } from '../payments/payment-fixtures.ts';
+import { sliceOf } from '../support/slice.ts';
+import { TABLES } from '../world/tables.ts';
+import { HISTORIES } from './restored-histories.ts';
+import { type Cut, type HistoryStep, RestoredWorld, type Transaction } from './restored-world.ts';
+
+/** Whether the client repeats its request after the restore, or only the jobs go on. */
+type Next = 'repeated' | 'left';
+
+/**
+ * Plays a history until its tables are lost, restores and recovers them, lets the jobs work, and repeats what was not answered.
+ *
+ * @returns what does not end
+ */
+async function playRestored(history: readonly HistoryStep[], cut: Cut, next: Next): Promise<readonly string[]> {
+  globalThis.spendCases?.(1);
+  const world = new RestoredWorld(cut);
+  let done = 0;
+  while (done < history.length && !(await world.do(history[done] as HistoryStep))) done += 1;
+  await world.recover();
+  const found: string[] = [];
+  if (next === 'left') {
+    await world.work(50);
+    found.push(...(await world.endless()));
+  }
+  for (const [place, step] of history.entries()) {
+    if (step.isKeyed === true) found.push(...(await world.repeat(step)));
+    else if (place >= done) await world.do(step);
+  }
+  await world.work(50);
+  await world.work(12, 20 * 60_000);
+  await world.compare();
+  found.push(...(await world.endless()), ...(await world.differences()), ...(await world.unmade()), ...world.left());
+  return found;
+}
+
+/** Every choice of the rows but the whole transaction. */
+function choicesOf({ rows }: Transaction): readonly (readonly number[])[] {
+  return Array.from({ length: 2 ** rows.length - 1 }, (_, bits) =>
+    rows.flatMap((_row, place) => ((bits >> place) & 1 ? [place] : [])),
+  );
+}
+
+async function transactionsOf(history: readonly HistoryStep[]): Promise<readonly Transaction[]> {
+  const world = new RestoredWorld();
+  for (const step of history) await world.do(step);
+  return world.transactions;
+}
+
+describe('tables that were restored to a moment within a transaction', () => {
+  test.each(Object.entries(HISTORIES))('%s: all ends, whichever rows are there', async (_name, history) => {
+    const transactions = await transactionsOf(history);
+    const cases = transactions.flatMap((transaction, place) =>
+      choicesOf(transaction).flatMap((kept) =>
+        (['repeated', 'left'] as const).map((next) => ({ cut: { transaction: place, kept }, next })),
+      ),
+    );
+    const found: string[] = [];
+    for (const { cut, next } of sliceOf(cases, 11)) {
+      const rows = transactions[cut.transaction]?.rows ?? [];
+      const copied = rows.map((row, place) => (cut.kept.includes(place) ? row : `no ${row}`));
+      const failures = await playRestored(history, cut, next).catch((error: Error) => [String(error.stack)]);
+      found.push(...new Set(failures.map((what) => `${cut.transaction}: ${copied.join(', ')}, ${next}: ${what}`)));
+    }
+    expect(found).toEqual([]);
+  });
+});
+
+/** Plays a history until its tables are lost. Of the transaction, the copy has only the rows of these names. */
+async function restored(history: keyof typeof HISTORIES, transaction: number, has: readonly string[]) {
+  const steps = HISTORIES[history] ?? [];
+  const rows = (await transactionsOf(steps))[transaction]?.rows ?? [];
+  const kept = rows.flatMap((row, place) => (has.some((name) => row.endsWith(name)) ? [place] : []));
+  expect(kept).toHaveLength(has.length);
+  const world = new RestoredWorld({ transaction, kept });
+  for (const step of steps) if (await world.do(step)) break;
+  return { world, steps, last: steps.at(-1) as HistoryStep };
+}
+
+describe('before the recovery', () => {
+  test.each([
+    ['a payment', 0, 'pay'],
+    ['a refund', 2, 'ref'],
+    ['an order', 0, 'ord'],
+  ])('a claim without what it began is left, and its key is answered 503: %s', async (history, transaction, row) => {
+    const { world, last } = await restored(history, transaction, [row]);
+    world.adopt();
+    const sent = world.inside.sent.length;
+    await world.work(60);
+    expect(world.world.reported).toEqual([]);
+    expect(await last.act(world)).toMatchObject({ status: 503, body: { code: 'temporarily_unavailable' } });
+    expect(world.inside.sent).toHaveLength(sent);
+    expect(world.world.store.openClaims()).toBe(1);
+  });
+
+  test('entries of queues whose payment was lost are closed by the jobs', async () => {
+    const { world } = await restored('an orphaned callback, and its adoption', 3, ['ORPHAN']);
+    world.adopt();
+    const { store, clock } = world.world;
+    const gone = { paymentId: paymentIdFor('gone'), chargeId: 'ch_gone', claimedAtMs: clock.nowMs() };
+    const { paymentId, claimedAtMs } = gone;
+    const operationId = chargeOperation(paymentId);
+    const rows = new DynamoDbImpliedRows(store.database.client, TABLES, world.world.basics);
+    const never = async () => false;
+    await rows.putMissing({ kind: 'inquiry', row: { operationId, paymentId, claimedAtMs } }, never);
+    await rows.putMissing({ kind: 'inquiry', row: lookAtBooks(paymentId, claimedAtMs) }, never);
+    await rows.putMissing({ kind: 'return', row: { ...gone, by: 'refund', foundAtMs: claimedAtMs } }, never);
+    const longAgoMs = claimedAtMs - 30 * 24 * 3_600_000;
+    await rows.putMissing({ kind: 'hold', row: { paymentId, authorizedAtMs: longAgoMs } }, never);
+    const orderId = parseOrderId(`ord_${'a'.repeat(32)}`) as OrderId;
+    await rows.putMissing({ kind: 'open_order', row: { orderId, createdAtMs: claimedAtMs, sequence: 1 } }, never);
+    await world.work(5);
+    expect(world.world.reported).toEqual([]);
+    expect([store.queued('inquiry'), store.queued('return'), store.holdsLeft()]).toEqual([0, 0, []]);
+    expect(await store.openOrders(9)).toEqual([]);
+  });
+});
+
+describe('the recovery', () => {
+  test.each([
+    ['a payment', 0, 'pay', 'claim', 201],
+    ['a refund', 2, 'ref', 'claim', 201],
+    ['an order', 0, 'ord', 'claim', 201],
+    ['a correction', 2, 'cor', 'effect', 201],
+    ['an approved correction', 3, 'apr', 'effect', 200],
+  ])('names the key of %s, whose request is then a first request', async (history, transaction, row, kind, status) => {
+    const { world, last } = await restored(history, transaction, [row]);
+    const lost = await world.recover();
+    expect(lost).toMatchObject([{ operationId: expect.stringMatching(`^${row}_`), kind }]);
+    expect(await last.act(world)).toMatchObject({ status });
+    expect(await world.recover()).toEqual([]);
+  });
+
+  test('finds a refund that was made and whose claim is lost in the processor’s books', async () => {
+    const { world } = await restored('a refund', 3, []);
+    const { store, processor } = world.world;
+    const [refund] = processor.charges(world.paymentId).flatMap(({ refunds }) => refunds);
+    expect(refund).toMatchObject({ amountMinor: 300 });
+    store.database.goOn();
+    const chain = await world.world.chain({ paymentId: world.paymentId });
+    const { pk, sk } = store.database.items(TABLES.ledger, 'PAY#').at(-1) ?? {};
+    await store.database.client.send(new DeleteCommand({ TableName: TABLES.ledger, Key: { pk, sk } }));
+    expect(chain.newest.type).toBe('refund.pending');
+    expect(await world.recover()).toMatchObject([{ kind: 'claim' }]);
+    await world.work(10);
+    const { state } = await world.world.chain({ paymentId: world.paymentId });
+    expect(state.payment.amountRefundedMinor).toBe(300);
+    expect(world.world.refundedAtProcessor({ paymentId: world.paymentId })).toBe(300);
+  });
+
+  test('an order whose contacts are lost is completed without its e-mail and its credit', async () => {
+    const { world, last } = await restored('an order', 0, ['ord', 'ORD']);
+    await world.recover();
+    expect(await last.act(world)).toMatchObject({
+      status: 201,
+      body: { status: 'completed', email: null, details_erased: true },
+    });
+    expect(world.world.mailer.outbox).toEqual([]);
+  });
+
+  test('names a chain of which a transition is missing', async () => {
+    const history = HISTORIES['a callback with several facts'] ?? [];
+    const world = new RestoredWorld({ transaction: 2, kept: [0, 2] });
+    for (const step of history) if (await world.do(step)) break;
+    world.adopt();
+    const { broken } = await world.rebuild();
+    expect(broken).toEqual([world.paymentId]);
+  });
+});

@@ -1,0 +1,239 @@
+import { commissionOfChain } from '../../lambdas/follow-ups/recover-commission.ts';
+import { DynamoDbLostCommissions } from '../../lambdas/follow-ups/store/dynamodb-lost-commissions.ts';
+import type { PaymentId } from '../../lambdas/kernel/ids.ts';
+import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
+import { isAsPosted, moneyOf } from '../../lambdas/payments/domain/charge-money.ts';
+import { readChain } from '../../lambdas/payments/use/payment-chain.ts';
+import { DynamoDbImpliedRows } from '../../lambdas/resolving/store/dynamodb-implied-rows.ts';
+import { DynamoDbRowsOfChains } from '../../lambdas/resolving/store/dynamodb-rows-of-chains.ts';
+import { closeRemnants, type LostOperation } from '../../lambdas/resolving/use/close-remnants.ts';
+import { expireAuthorizationsJob } from '../../lambdas/resolving/use/expire-authorizations.ts';
+import { queuesWalkBegin, rebuildQueues } from '../../lambdas/resolving/use/rebuild-queues.ts';
+import { sweepJob } from '../jobs/sweep-job.ts';
+import { paymentIdFor } from '../payments/payment-fixtures.ts';
+import { ReconcileHarness } from '../reconciling/reconcile-harness.ts';
+import { Api, type Reply } from '../world/api.ts';
+import { TABLES } from '../world/tables.ts';
+
+const MINUTE_MS = 60_000;
+/** Functions are stopped while tables are restored. */
+const STOPPED_MS = 10 * MINUTE_MS;
+
+/** One step of a history. */
+export interface HistoryStep {
+  readonly what: string;
+  /** A keyed request is repeated by its client. @default it happens once */
+  readonly isKeyed?: true;
+  readonly act: (world: RestoredWorld) => Promise<Reply | undefined | void>;
+}
+
+/** A transaction of a history, as the tables that it writes and the kinds of their rows. */
+export interface Transaction {
+  readonly rows: readonly string[];
+}
+
+/** Which rows of which transaction a restored copy has. */
+export interface Cut {
+  readonly transaction: number;
+  readonly kept: readonly number[];
+}
+
+const APPROVALS = { aboveMinor: { EUR: 5_000 }, lifetimeMs: 72 * 60 * MINUTE_MS };
+
+/** All APIs and jobs on tables that are restored to a moment within a transaction. */
+export class RestoredWorld {
+  api: Api;
+  readonly transactions: Transaction[] = [];
+  /** Payments that the comparison of the books named, or that the recovery could not read. */
+  readonly #named = new Set<string>();
+  /** Payments and orders whose keys the recovery named. */
+  readonly #lost = new Set<string>();
+  /** What raised an alarm. */
+  readonly #rung = new Set<string>();
+  readonly #made = new Map<string, Reply>();
+
+  constructor(cut?: Cut) {
+    this.api = new Api({ approvals: APPROVALS });
+    this.#registerBen();
+    this.api.store.database.cutTransaction((rows) => {
+      if (rows.some(({ table }) => table === TABLES.views)) return undefined;
+      const place = this.transactions.length;
+      this.transactions.push({ rows: rows.map(({ table, before, after }) => nameOf(table, after ?? before ?? {})) });
+      return place === cut?.transaction ? cut.kept : undefined;
+    });
+  }
+
+  get world() {
+    return this.api.world;
+  }
+
+  get inside() {
+    return this.world.processor.inside;
+  }
+
+  #registerBen(): void {
+    this.api.registerOperator('ok_benbenbenbenbenbenbenben00', { operator: 'Ben Example', role: 'approver' });
+  }
+
+  /** The answer to an earlier step. */
+  made(what: string): Reply {
+    const reply = this.#made.get(what);
+    if (reply === undefined) throw new Error(`${what} was not answered`);
+    return reply;
+  }
+
+  /** The payment of the request under the key `pay`, whether it is answered or not. */
+  get paymentId(): PaymentId {
+    return paymentIdFor('pay', 'ten_desk');
+  }
+
+  get isCut(): boolean {
+    return this.api.store.database.isCut;
+  }
+
+  /** @returns whether the tables were lost meanwhile */
+  async do(step: HistoryStep): Promise<boolean> {
+    this.world.clock.advance(1_000);
+    const reply = await step.act(this).catch((error: unknown) => {
+      if (!this.isCut) throw error;
+    });
+    if (this.isCut) return true;
+    if (reply !== undefined && reply !== null) this.#made.set(step.what, reply);
+    return false;
+  }
+
+  /** Repeats a request until it is answered, as its client does. @returns what is wrong with its answers */
+  async repeat(step: HistoryStep): Promise<readonly string[]> {
+    let reply = await step.act(this);
+    for (let tries = 0; tries < 3 && reply !== undefined && reply !== null && reply.status >= 500; tries += 1) {
+      await this.work(10);
+      reply = await step.act(this);
+    }
+    if (reply === undefined || reply === null) return [];
+    this.#made.set(step.what, reply);
+    return reply.status < 500 ? [] : [`${step.what} is answered ${reply.status}`];
+  }
+
+  /** The restored tables are adopted, and new processes begin. */
+  adopt(): void {
+    this.world.store.database.goOn();
+    this.api = this.api.beside();
+    this.#registerBen();
+    this.api.faults.length = 0;
+    this.world.reported.length = 0;
+    this.world.clock.advance(STOPPED_MS);
+  }
+
+  /** The functions stop, and the tables are restored, adopted and recovered. @returns the keys that were named */
+  async recover(): Promise<readonly LostOperation[]> {
+    this.adopt();
+    const { store, clock, basics } = this.world;
+    const { client } = store.database;
+    const implied = new DynamoDbImpliedRows(client, TABLES, basics);
+    const beside = new DynamoDbRowsOfChains(client, TABLES, basics);
+    const remnants = await closeRemnants(
+      { store, approvals: store, orders: store, beside, implied, clock },
+      1,
+      () => undefined,
+    );
+    for (const { chainId } of remnants.lost) this.#lost.add(chainId);
+    const { unreadable, broken } = await this.rebuild();
+    for (const id of [...unreadable, ...broken, ...remnants.unreadable]) this.#named.add(id);
+    return remnants.lost;
+  }
+
+  /** The second half of the recovery. */
+  rebuild(): ReturnType<typeof rebuildQueues> {
+    const { store, basics } = this.world;
+    const { client } = store.database;
+    const lost = new DynamoDbLostCommissions(client, TABLES.registry, basics);
+    return rebuildQueues(
+      {
+        store,
+        orders: store,
+        ledger: store.ledgerWalk,
+        rows: new DynamoDbImpliedRows(client, TABLES, basics),
+        commission: async (chain) => {
+          const implied = commissionOfChain(systemDigest, chain);
+          return implied !== undefined && lost.restore(implied);
+        },
+      },
+      queuesWalkBegin(1),
+      async () => undefined,
+    );
+  }
+
+  /** The jobs run every minute for so long. */
+  async work(minutes: number, everyMs = MINUTE_MS): Promise<void> {
+    const { world } = this;
+    const alarm = (_what: unknown, about: string) => void this.#rung.add(about);
+    for (let minute = 0; minute < minutes; minute += 1) {
+      world.clock.advance(everyMs);
+      await world.resolve({ alarm });
+      await world.retryOrphans({ alarm });
+    }
+    const { errors } = await sweepJob(expireAuthorizationsJob({ ...world.tools, alarm }), {
+      nowMs: world.clock.nowMs(),
+    });
+    world.reported.push(...errors);
+  }
+
+  /** What the jobs report when nothing new happens. */
+  async endless(): Promise<readonly string[]> {
+    this.world.reported.length = 0;
+    await this.work(3);
+    await this.work(3, 60 * MINUTE_MS);
+    return this.world.reported.map((error) => `a job fails in every run: ${(error as Error).message}`);
+  }
+
+  /** The comparisons of the next two days name what differs. */
+  async compare(): Promise<void> {
+    if (this.inside.all.length === 0) return;
+    const comparing = new ReconcileHarness({}, this.world);
+    for (const { paymentId } of await comparing.mismatches()) if (paymentId !== undefined) this.#named.add(paymentId);
+  }
+
+  /** Where books and processor differ and nobody was told. */
+  async differences(): Promise<readonly string[]> {
+    const found: string[] = [];
+    for (const charge of this.world.processor.inside.all) {
+      const { paymentId, chargeId } = charge;
+      if (paymentId === undefined || this.#named.has(paymentId) || this.#rung.has(paymentId)) continue;
+      const chain = await readChain(this.world.store, paymentId);
+      if (chain === undefined) {
+        if (charge.capturedMinor > 0 && !this.#lost.has(paymentId))
+          found.push(`${chargeId} has no payment, and nobody was told`);
+        continue;
+      }
+      if (!isAsPosted(charge, chain.state)) found.push(`${chargeId} is not as the chain says`);
+      if (charge.capturedMinor > 0 && moneyOf(chargeId, chain.state) === undefined)
+        found.push(`${chargeId} has money that is not in the books`);
+      const status = chain.state.payment.status;
+      if (status === 'processing' && charge.status !== 'pending') found.push(`${paymentId} stays ${status}`);
+    }
+    return found;
+  }
+
+  /** Operators' effects that were answered, and are not in the chain. */
+  async unmade(): Promise<readonly string[]> {
+    const effects = [...this.#made].filter(([what]) => /^(?:decision|correction|annotation|approval)$/.test(what));
+    if (effects.length === 0) return [];
+    const chain = await readChain(this.world.store, this.paymentId);
+    const { corrections, decisions, annotations } = chain?.state ?? {};
+    const made = [corrections, decisions, annotations].reduce((sum, each) => sum + (each?.size ?? 0), 0);
+    const isAnswered = effects.some(([, { status }]) => status === 200 || status === 201);
+    return isAnswered && made === 0 ? ['an effect is answered that was never made'] : [];
+  }
+
+  left(): readonly string[] {
+    const { store } = this.world;
+    const open = store.openClaims();
+    return open === 0 ? [] : [`${open} claims stay open`];
+  }
+}
+
+function nameOf(table: string, row: Readonly<Record<string, unknown>>): string {
+  const [kind = ''] = String(row['pk']).split('#');
+  const name = kind === 'OP' ? String(row['pk']).slice(3, 6) : kind;
+  return `${table} ${name}`;
+}
