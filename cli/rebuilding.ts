@@ -13,7 +13,10 @@ import { isoTime, type Session } from './session.ts';
 /** Maximum number of places that are printed. The JSON document contains all. */
 const MOST_SHOWN = 50;
 
-/** Before the newest row: the archive may lack rows of other payments that are older, which a batch has that was not written. */
+/**
+ * Records are restored to so long before the newest row: the archive may lack rows of other payments that are older, which a batch has
+ * that was not written.
+ */
 const BEFORE_NEWEST_MS = 10 * 60_000;
 
 interface Chosen {
@@ -55,14 +58,17 @@ async function rebuild(session: Session, table: string, chosen: Chosen): Promise
   const { LatestStreamArn: ledgerStream = '' } = (await describe(dynamo, table)) ?? {};
   const restored = { ledger: table, ledgerStream };
   const { different, unreadable, newestMs } = copied;
-  const restoreOthersTo = Math.floor((newestMs - BEFORE_NEWEST_MS) / 1_000);
-  session.show({ ...copied, restoredTables: restored, restoreOthersTo }, [
+  const restoreTo = {
+    idempotency: Math.floor((newestMs - BEFORE_NEWEST_MS) / 1_000),
+    registry: Math.ceil(newestMs / 1_000),
+  };
+  session.show({ ...copied, restoredTables: restored, restoreTo }, [
     `${copied.written} rows written, ${copied.there} were there.`,
     ...different.slice(0, MOST_SHOWN).map((place) => `different  ${place}`),
     ...unreadable.slice(0, MOST_SHOWN).map((place) => `unreadable  ${place}`),
     `Verify it: payonce verify --table ${table}`,
-    `The newest row is of ${isoTime(newestMs)}. Keys and queues must not be newer than the Ledger:`,
-    `payonce tables restore --only idempotency,registry --to ${restoreOthersTo}`,
+    `The newest row is of ${isoTime(newestMs)}. Records of keys must be older than the Ledger, and queues and personal data newer:`,
+    ...Object.entries(restoreTo).map(([other, to]) => `payonce tables restore --only ${other} --to ${to}`),
     'Then deploy with this setting, together with those of all tables that were adopted:',
     `-c 'payonce:restoredTables=${JSON.stringify(restored)}'`,
   ]);

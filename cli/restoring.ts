@@ -21,9 +21,18 @@ export interface RestoreRequest {
   /** The tables in use, by what they hold. */
   readonly tables: Readonly<Record<Restorable, string>>;
   readonly only: readonly Restorable[];
-  /** The same moment for all. Unix seconds. */
+  /** The moment of the Ledger, from which {@link MARGIN_SECONDS} is counted. Unix seconds. */
   readonly toSeconds: number;
 }
+
+/**
+ * How much later than the Ledger a table is restored. A copy has a moment of its own, and can contain a part of a transaction (Amazon
+ * DynamoDB developer guide, "Using on-demand backup and restore"). A record without its transition would answer for something that does
+ * not exist, and an order without its contacts cannot go on; a record that is missing, and an entry without its transition, are mended by
+ * `payonce tables recover`. So the records are older than the Ledger, and what goes with its transitions is newer. A write takes less
+ * than five seconds with all of its attempts, and clocks of AWS differ by less; a minute is more than both.
+ */
+const MARGIN_SECONDS: Readonly<Record<Restorable, number>> = { idempotency: -60, ledger: 0, registry: 60, views: 0 };
 
 export interface RestoreTools {
   readonly client: DynamoDBClient;
@@ -40,7 +49,7 @@ const LOOK_AGAIN_MS = 10_000;
 const MAX_LOOKS = 8_640;
 
 /**
- * Restores tables to one moment, and gives the new tables the settings that DynamoDB does not restore (Amazon DynamoDB API reference,
+ * Restores tables to a moment, each with its margin, and gives the new tables the settings that DynamoDB does not restore (Amazon DynamoDB API reference,
  * RestoreTableToPointInTime): Stream, time to live, point-in-time recovery, and deletion protection. Each step can be repeated: a new
  * table that exists is not restored again, so an interrupted command goes on.
  *
@@ -50,12 +59,13 @@ export async function restoreTables(
   tools: RestoreTools,
   { tables, only, toSeconds }: RestoreRequest,
 ): Promise<Restored> {
-  for (const kind of only) {
-    if (restoredName(tables[kind], toSeconds) === tables[kind]) throw inUse(tables[kind]);
-  }
-  const targets = only.map((kind) => ({ kind, source: tables[kind], target: restoredName(tables[kind], toSeconds) }));
+  const targets = only.map((kind) => {
+    const atSeconds = toSeconds + MARGIN_SECONDS[kind];
+    return { kind, source: tables[kind], target: restoredName(tables[kind], atSeconds), atSeconds };
+  });
+  for (const { source, target } of targets) if (source === target) throw inUse(source);
   const sources = new Map<Restorable, TableDescription | undefined>();
-  for (const { kind, source, target } of targets) {
+  for (const { kind, source, target, atSeconds } of targets) {
     const found = await describe(tools.client, source);
     sources.set(kind, found);
     if ((await describe(tools.client, target)) !== undefined) continue;
@@ -64,7 +74,7 @@ export async function restoreTables(
       new RestoreTableToPointInTimeCommand({
         SourceTableName: source,
         TargetTableName: target,
-        RestoreDateTime: new Date(toSeconds * 1000),
+        RestoreDateTime: new Date(atSeconds * 1000),
       }),
     );
   }

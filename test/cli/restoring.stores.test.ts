@@ -26,9 +26,11 @@ describe('tables that are restored', () => {
 
   test('have their rows, and what DynamoDB does not restore: Stream, time to live, recovery and protection', async () => {
     const { idempotency = '', ledger = '', ledgerStream, registry = '', views } = await restore();
-    expect([idempotency, ledger, registry]).toEqual(
-      [tables.idempotency, tables.ledger, tables.registry].map((name) => `${name}-r${TO}`),
-    );
+    expect([idempotency, ledger, registry]).toEqual([
+      `${tables.idempotency}-r${TO - 60}`,
+      `${tables.ledger}-r${TO}`,
+      `${tables.registry}-r${TO + 60}`,
+    ]);
     expect(views).toBeUndefined();
     expect((await client.send(new ScanCommand({ TableName: ledger }))).Count).toBe(1);
     const { Table: restored } = await client.send(new DescribeTableCommand({ TableName: ledger }));
@@ -52,7 +54,7 @@ describe('tables that are restored', () => {
   });
 
   test('a table that is itself a copy of the moment is not taken for a new one', async () => {
-    const adopted = { ...tables, registry: `${tables.registry}-r${TO}` };
+    const adopted = { ...tables, registry: `${tables.registry}-r${TO + 60}` };
     await expect(restoreTables(tools, { tables: adopted, only: ['registry'], toSeconds: TO })).rejects.toThrow(
       `${adopted.registry} was restored to this moment and is in use`,
     );
@@ -61,7 +63,7 @@ describe('tables that are restored', () => {
   test('a table that is gone is named, with what restores it', async () => {
     const lost = { ...tables, registry: 'never-was' };
     await expect(restoreTables(tools, { tables: lost, only: ['registry'], toSeconds: TO })).rejects.toThrow(
-      `There is no table never-was: restore its system backup as never-was-r${TO}`,
+      `There is no table never-was: restore its system backup as never-was-r${TO + 60}`,
     );
   });
 });
