@@ -98,6 +98,23 @@ describe('before the recovery', () => {
     expect(world.world.store.openClaims()).toBe(1);
   });
 
+  test('a look whose record has no transition is made again', async () => {
+    const { world } = await restored('a look at a payment', 2, ['inq']);
+    world.adopt();
+    await world.work(10);
+    expect(world.world.reported).toEqual([]);
+    expect((await world.world.chain(world)).state.payment.status).toBe('succeeded');
+  });
+
+  test('an orphan that is there again after its adoption is adopted again', async () => {
+    const { world } = await restored('an orphaned callback, and its adoption', 3, ['ad_']);
+    world.adopt();
+    await world.work(10);
+    expect(world.world.reported).toEqual([]);
+    expect(await world.world.store.waiting(9)).toEqual([]);
+    expect((await world.world.chain(world)).state.strayCharges.size).toBe(1);
+  });
+
   test('entries of queues whose payment was lost are closed by the jobs', async () => {
     const { world } = await restored('an orphaned callback, and its adoption', 3, ['ORPHAN']);
     world.adopt();
