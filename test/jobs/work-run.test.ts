@@ -292,14 +292,14 @@ describe('a message that was sent before the run went on', () => {
     const done: string[] = [];
     const bench = new Bench(countingJob(250, async (item) => (done.push(item), ONE_DONE)));
     const run = await bench.accept();
-    const { lock } = bench.runs;
+    const lock = bench.runs.lock.bind(bench.runs);
     let isFirst = true;
     bench.runs.lock = async (...asked) => {
       if (isFirst) {
         isFirst = false;
         expect(await bench.work(run)).toBe('continued');
       }
-      return lock.apply(bench.runs, asked);
+      return lock(...asked);
     };
     expect(await bench.work(run, { version: 1 })).toBe('nothing_to_do');
     expect([done.length, bench.sent.length]).toEqual([100, 1]);

@@ -428,8 +428,9 @@ export const MONEY_MUTANTS: readonly Mutant[] = [
     edits: [
       {
         file: 'lambdas/payments/use/raise-alarms.ts',
-        find: "if (foundBy === 'look' || call < 1) return;\n    operationId = operation([call]);",
-        replace: 'operationId = operation([call, nowMs]);',
+        find: "if (raised !== undefined && (foundBy === 'look' || call < 1)) return;\n  await alarmOnce(tools, { operationId: operation(call < 1 ? [] : [call]), paymentId }",
+        replace:
+          'await alarmOnce(tools, { operationId: operation(raised === undefined ? [] : [clock.nowMs()]), paymentId }',
       },
     ],
   },
@@ -440,8 +441,8 @@ export const MONEY_MUTANTS: readonly Mutant[] = [
     edits: [
       {
         file: 'lambdas/payments/use/raise-alarms.ts',
-        find: "if (foundBy === 'look' || call < 1) return;",
-        replace: "if (foundBy === 'look' || call < 1_000_000) return;",
+        find: "(foundBy === 'look' || call < 1)) return;",
+        replace: "(foundBy === 'look' || call < 1_000_000)) return;",
       },
     ],
   },
